@@ -9,11 +9,12 @@ include daemon/loop/local.mk
 noinst_LIBRARIES += daemon/libdaemon.a
 daemon_libdaemon_a_SOURCES = daemon/lock.c daemon/lock.h daemon/rooms.c daemon/rooms.h
 include daemon/admission/local.mk
+include daemon/ingest/local.mk
 include daemon/judge/local.mk
 include daemon/launch/local.mk
 include daemon/notify/local.mk
 include daemon/outlook/local.mk
-DAEMON_LDADD = daemon/api/libapi.a daemon/libdaemon.a daemon/loop/libloop.a daemon/libdaemon.a \
+DAEMON_LDADD = daemon/api/libapi.a daemon/libdaemon.a daemon/loop/libloop.a \
 	daemon/store/libstore.a daemon/core/libcore.a
 DAEMON_LIBS = lib/libphased.a $(UV_LIBS) $(MHD_LIBS) $(SQLITE_LIBS) $(FYAML_LIBS) \
 	$(JANSSON_LIBS) $(PCRE2_LIBS) $(SODIUM_LIBS) $(CURL_LIBS) -lm

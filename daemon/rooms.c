@@ -2,6 +2,7 @@
 #include "daemon/rooms.h"
 
 #include "daemon/admission/admission.h"
+#include "daemon/ingest/ingest.h"
 #include "daemon/judge/judge.h"
 #include "daemon/launch/launch.h"
 #include "daemon/notify/notify.h"
@@ -12,6 +13,7 @@
 const struct room *const daemon_rooms[] = {
     &admission_room, /* may it be submitted now */
     &launch_room,    /* what a run finds, and what Slurm is asked for */
+    &ingest_room,    /* what workers tell, and what leads are told */
     &outlook_room,   /* what would become of a workflow */
     &judge_room,     /* gates, matrices, remedies */
     &notify_room,    /* tells people */

@@ -77,6 +77,13 @@ void *map_remove(struct map *map, uint64_t key)
     return value;
 }
 
+void *map_next(const struct map *map, size_t *at)
+{
+    while (*at < map->capacity && !map->entries[*at].key)
+        ++*at;
+    return *at < map->capacity ? map->entries[(*at)++].value : NULL;
+}
+
 void *map_any(const struct map *map, uint64_t *ret_key)
 {
     for (size_t i = 0; map->count && i < map->capacity; i++) {

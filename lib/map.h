@@ -19,6 +19,9 @@ void *map_find(const struct map *map, uint64_t key); /* NULL: absent */
 void map_put(struct map *map, uint64_t key, void *value);
 /* Returns what was there, or NULL. */
 void *map_remove(struct map *map, uint64_t key);
+/* The next value from place `*at` on, where 0 is the first; NULL: it was the last. Of those that
+ * are left when one is removed meanwhile, some may be passed over. */
+void *map_next(const struct map *map, size_t *at);
 /* Any value; NULL when the map is empty. For emptying it at the end. */
 void *map_any(const struct map *map, uint64_t *ret_key);
 

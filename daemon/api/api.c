@@ -2,6 +2,7 @@
 #include "daemon/api/inside.h"
 
 #include "daemon/api/listen.h"
+#include "daemon/ingest/ingest.h"
 #include "daemon/loop/loop.h"
 #include "lib/error.h"
 #include "lib/file.h"
@@ -131,16 +132,16 @@ int api_open(const struct api_config *config, struct api **ret_api, struct error
         api_close(api, NULL, NULL);
         return status;
     }
-    struct loop_listener listener = {on_told, on_history, api};
-    loop_listen(config->loop, &listener);
+    loop_listen(config->loop, on_history, api);
+    ingest_listen(config->loop, on_told, api);
     *ret_api = api;
     return 0;
 }
 
 void api_close(struct api *api, void (*closed)(void *arg), void *arg)
 {
-    struct loop_listener none = {0};
-    loop_listen(api->config.loop, &none);
+    loop_listen(api->config.loop, NULL, NULL);
+    ingest_listen(api->config.loop, NULL, NULL);
     assert(!api->is_closing);
     api->is_closing = true;
     plan_forget_all(api);

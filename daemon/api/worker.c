@@ -2,8 +2,8 @@
  * a request with a right code carries a code as well. */
 #include "daemon/api/inside.h"
 
+#include "daemon/ingest/ingest.h"
 #include "daemon/launch/launch.h"
-#include "daemon/loop/journal.h"
 #include "daemon/loop/loop.h"
 #include "lib/error.h"
 #include "lib/memory.h"
@@ -75,7 +75,7 @@ static struct worker_call *worker_admit(const struct call *call)
     if (!mac_equal(request_header(request, MAC_HEADER), expected))
         goto refused;
     request_prove(request);
-    journal_heard(call->api->config.loop, call->run);
+    ingest_heard(call->api->config.loop, call->run);
     struct worker_call *admitted = xcalloc(1, sizeof *admitted);
     *admitted = (struct worker_call){.api = call->api, .request = request, .secret = secret};
     memcpy(admitted->nonce, nonce, sizeof admitted->nonce);
@@ -106,7 +106,7 @@ void worker_journal(struct call *call)
     const char *body = request_body(call->request, &size);
     json_t *json = json_loadb(body, size, 0, NULL);
     const char *node = json_string_value(json_object_get(json, "node"));
-    struct journal_waiter waiter = {journal_done, admitted};
+    struct ingest_waiter waiter = {journal_done, admitted};
     struct error err;
     int status;
     if (loop_trouble(call->api->config.loop))
@@ -114,8 +114,8 @@ void worker_journal(struct call *call)
     else if (!node)
         status = error_set(&err, -EINVAL, "`node` is missing");
     else
-        status = journal_take(call->api->config.loop, call->run, node,
-                              json_object_get(json, "entries"), &waiter, &err);
+        status = ingest_take(call->api->config.loop, call->run, node,
+                             json_object_get(json, "entries"), &waiter, &err);
     if (status < 0) {
         worker_refuse(admitted, status == -EINVAL ? API_BAD_REQUEST : API_UNAVAILABLE, err.message);
         free(admitted);
@@ -128,11 +128,11 @@ void worker_journal(struct call *call)
 bool worker_answer(void *arg, const struct waiter *waiter, bool is_over)
 {
     const struct api *api = arg;
-    struct loop_command command =
-        loop_command(api->config.loop, waiter->id, (unsigned)waiter->after);
+    struct lead_command command =
+        lead_command(api->config.loop, waiter->id, (unsigned)waiter->after);
     if (command.number == 0 && !is_over)
         return false;
-    worker_reply(waiter->context, 200, loop_command_json(api->config.loop, &command));
+    worker_reply(waiter->context, 200, lead_command_json(api->config.loop, &command));
     return true;
 }
 

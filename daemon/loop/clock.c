@@ -2,7 +2,6 @@
 #include "daemon/loop/clock.h"
 
 #include "daemon/loop/inside.h"
-#include "daemon/loop/notes.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,18 +55,6 @@ static void move(int64_t *time_ms, int64_t by_ms)
         *time_ms += by_ms;
 }
 
-static void move_notes(struct loop *loop, int64_t by_ms)
-{
-    for (size_t i = 0; i < core_workflow_count(loop->core); i++) {
-        const struct workflow *workflow = core_workflow_at(loop->core, i);
-        for (size_t j = 0; j < workflow->run_count; j++) {
-            struct notes *notes = map_find(&loop->notes, workflow->runs[j]->id);
-            if (notes)
-                move(&notes->heard_ms, by_ms);
-        }
-    }
-}
-
 /* The core is told before all else that was posted. */
 static void tell_core(struct loop *loop, int64_t by_ms)
 {
@@ -85,13 +72,14 @@ void clock_look(struct loop *loop)
     log_line("the clock was set %s by %lld s: what waits is moved by as much",
              by_ms < 0 ? "back" : "forward", (long long)(llabs(by_ms) + 500) / 1000);
     int64_t *const times[] = {
-        &loop->results_ms, &loop->retry_ms, &loop->unheard_ms,
-        &loop->ageing_ms,  &loop->time_ms,  &loop->looked_ms,
+        &loop->results_ms,
+        &loop->retry_ms,
+        &loop->time_ms,
+        &loop->looked_ms,
 
     };
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
         move(times[i], by_ms);
-    move_notes(loop, by_ms);
     outbox_move(&loop->outbox, by_ms);
     tell_core(loop, by_ms);
 }

@@ -2,9 +2,7 @@
  * is told to the core by an event. */
 #include "daemon/loop/inside.h"
 
-#include "daemon/launch/launch.h"
 #include "daemon/loop/crash.h"
-#include "daemon/loop/journal.h"
 #include "lib/error.h"
 #include "lib/text.h"
 
@@ -78,66 +76,13 @@ void effects_committed(struct loop *loop, const struct core_effect *effect)
         outbox_apply(&loop->outbox, effect);
 }
 
-/* --- One effect each -------------------------------------------------------------------------- */
-
-static int carry_read_outcome(struct loop *loop, struct duty *duty)
-{
-    bool is_read = journal_read_outcome(loop, duty->effect.run);
-    return is_read ? CARRIED_OUT : CARRIED_LATER_MS + OUTCOME_RETRY_MS;
-}
-
-static int carry_seal(struct loop *loop, struct duty *duty)
-{
-    struct run *run = duty->effect.run;
-    struct core_event event = {.kind = EV_SEALED, .workflow = run->phase->workflow, .run = run};
-    struct folder folder;
-    struct error err;
-    folder_init(&folder, loop->config.home, run);
-    int status = folder_seal(&folder, run, &err);
-    folder_fini(&folder);
-    if (status < 0) {
-        log_line("%s", err.message);
-        return CARRIED_LATER_MS + FOLDER_RETRY_MS;
-    }
-    loop_post(loop, &event);
-    loop->has_told = true; /* its lead is to stop, if there is one: loop_command() */
-    return CARRIED_OUT;
-}
-
-static int carry_tell(struct loop *loop, struct duty *duty)
-{
-    (void)duty; /* that it stands is what loop_command() looks for */
-    loop->has_told = true;
-    return CARRIED_OUT;
-}
-
-/* The lead may have begun the run already, alone: then its journals tell how far it is. */
-static int carry_tell_next(struct loop *loop, struct duty *duty)
-{
-    struct run *run = duty->effect.run;
-    bool is_begun;
-    int carried = launch_next(loop, run, &is_begun);
-    if (carried != CARRIED_OUT)
-        return carried;
-    if (is_begun) {
-        log_line("run %llu/%s#%u was begun by its lead already",
-                 (unsigned long long)run->phase->workflow->id, run->phase->name, run->attempt);
-        (void)journal_read_outcome(loop, run); /* what is missing its lead tells */
-    }
-    return carry_tell(loop, duty);
-}
-
-static int (*const carriers[FX_COUNT])(struct loop *loop, struct duty *duty) = {
-    [FX_READ_OUTCOME] = carry_read_outcome, [FX_SEAL] = carry_seal,     [FX_TELL_STOP] = carry_tell,
-    [FX_TELL_NEXT] = carry_tell_next,       [FX_TELL_END] = carry_tell,
-};
+/* --- Carrying out ----------------------------------------------------------------------------- */
 
 static void carry(struct loop *loop, struct duty *duty, int64_t now_ms)
 {
     const char *name = core_effect_name(duty->effect.kind);
     crash_point(name, CRASH_BEFORE);
-    int carried = carriers[duty->effect.kind] ? carriers[duty->effect.kind](loop, duty)
-                                              : rooms_carry(loop, &duty->effect);
+    int carried = rooms_carry(loop, &duty->effect);
     crash_point(name, CRASH_AFTER);
     outbox_begin(&loop->outbox, duty, carried == CARRIED_REQUEST ? DUTY_UNDER_WAY : DUTY_STANDING);
     if (carried >= CARRIED_LATER_MS)

@@ -1,5 +1,5 @@
 /* Inside daemon/loop: the loop's own state, which its files share. loop.c is the turn, effects.c
- * carries out, journal.c takes the workers' news. */
+ * carries out, rooms.c calls the rooms. */
 #ifndef PHASED_DAEMON_LOOP_INSIDE_H
 #define PHASED_DAEMON_LOOP_INSIDE_H
 
@@ -11,11 +11,8 @@
 enum {
     COMMIT_RETRY_FIRST_MS = 1000,
     COMMIT_RETRY_LAST_MS = 30000,
-    FOLDER_RETRY_MS = 1000,
-    OUTCOME_RETRY_MS = 5000,  /* all journals of the run are read again */
     DUE_LAST_MS = 300 * 1000, /* no effect but a submission is due later than that */
     RESULTS_DELAY_MS = 5,
-    UNHEARD_LOOK_MS = 10 * 1000,
     TIME_STEP_MS = 50, /* the least between two EV_TIME */
 };
 
@@ -23,7 +20,8 @@ struct loop {
     struct loop_config config;
     struct core *core;
     struct cluster *cluster; /* NULL before the start */
-    struct loop_listener listener;
+    void (*history)(void *arg);
+    void *history_arg;
 
     struct posts queue; /* posted */
     struct posts batch; /* stepped, with these effects; kept while a commit fails */
@@ -31,7 +29,7 @@ struct loop {
     int64_t batch_ms;
     char trouble[600]; /* of the last commit; empty: it succeeded */
     int64_t retry_ms, retry_delay_ms;
-    bool is_turning, has_told, has_history;
+    bool is_turning, has_history;
     bool is_fenced; /* another daemon serves the record: nothing is done any more */
 
     struct outbox outbox;
@@ -39,14 +37,11 @@ struct loop {
     struct map runs;    /* by id: struct run */
     struct map jobs;    /* by the head of the token: struct allocation */
     struct map owners;  /* of these jobs, by id: struct workflow */
-    struct map notes;   /* by run id: struct notes */
     struct workflow **finals;
     size_t final_count, final_capacity;
     struct loop_cluster_status cluster_status;
-    int64_t time_ms;    /* of the last EV_TIME */
-    int64_t unheard_ms; /* when the folders of runs that are not heard are looked at next */
-    int64_t ageing_ms;  /* when old samples are made coarser next */
-    int64_t looked_ms;  /* when the core was last asked for its deadline */
+    int64_t time_ms;   /* of the last EV_TIME */
+    int64_t looked_ms; /* when the core was last asked for its deadline */
 
     uv_prepare_t prepare;
     uv_check_t check;
@@ -69,6 +64,7 @@ void loop_index_job(struct loop *loop, struct workflow *workflow, struct allocat
 void rooms_open(struct loop *loop);
 int rooms_write(struct loop *loop, const struct core_effect *effect, struct error *err);
 int rooms_carry(struct loop *loop, const struct core_effect *effect);
+void rooms_turned(struct loop *loop);
 /* Takes the results that wait. */
 void rooms_answer(struct loop *loop);
 void rooms_close(struct loop *loop);

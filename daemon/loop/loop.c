@@ -1,11 +1,8 @@
 /* The turn: drain what was posted, step, commit once, then answer and carry out. */
-#include "daemon/loop/ageing.h"
 #include "daemon/loop/inside.h"
-#include "daemon/loop/unheard.h"
 
 #include "daemon/loop/clock.h"
 #include "daemon/loop/crash.h"
-#include "daemon/loop/notes.h"
 #include "daemon/loop/posts.h"
 #include "daemon/slurm/cluster.h"
 #include "daemon/store/store.h"
@@ -75,7 +72,6 @@ static void drop_workflow(struct loop *loop, struct workflow *workflow)
     }
     for (size_t i = 0; i < workflow->run_count; i++) {
         (void)map_remove(&loop->runs, workflow->runs[i]->id);
-        notes_forget(loop, workflow->runs[i]->id);
     }
     core_drop(loop->core, workflow);
 }
@@ -105,7 +101,7 @@ static void finals_drop(struct loop *loop)
         struct workflow *workflow = loop->finals[i];
         if (!workflow_is_final(workflow))
             continue; /* it goes on */
-        if (outbox_concerns(&loop->outbox, workflow) || notes_has_late(loop, workflow))
+        if (outbox_concerns(&loop->outbox, workflow))
             loop->finals[kept++] = workflow;
         else
             drop_workflow(loop, workflow);
@@ -261,14 +257,10 @@ static void batch_try(struct loop *loop)
 
 static void tell_listener(struct loop *loop)
 {
-    bool told = loop->has_told, history = loop->has_history;
-    loop->has_told = loop->has_history = false;
-    if (told)
-        unheard_tell(loop, loop_now_ms());
-    if (told && loop->listener.told)
-        loop->listener.told(loop->listener.arg);
-    if (history && loop->listener.history)
-        loop->listener.history(loop->listener.arg);
+    bool has_history = loop->has_history;
+    loop->has_history = false;
+    if (has_history && loop->history)
+        loop->history(loop->history_arg);
 }
 
 static void turn(struct loop *loop)
@@ -301,6 +293,7 @@ static void turn(struct loop *loop)
             break;
     }
     if (!loop->is_fenced) {
+        rooms_turned(loop);
         tell_listener(loop);
         finals_drop(loop);
     }
@@ -319,8 +312,6 @@ static void on_alarm(uv_timer_t *timer)
     struct loop *loop = timer->data;
     clock_look(loop);
     int64_t now_ms = loop_now_ms();
-    unheard_look(loop, now_ms);
-    ageing_look(loop, now_ms);
     if (loop->trouble[0] || core_deadline(loop->core) > now_ms ||
         now_ms - loop->time_ms < TIME_STEP_MS)
         return; /* the turn that follows does the rest */
@@ -349,7 +340,6 @@ static void set_alarm(struct loop *loop)
     if (loop->trouble[0]) {
         due_ms = earlier(due_ms, loop->retry_ms);
     } else {
-        due_ms = earlier(due_ms, earlier(loop->unheard_ms, loop->ageing_ms));
         due_ms = earlier(due_ms, core_due(loop, now_ms));
         /* Those that are due already wait for room, which a result makes. */
         due_ms = earlier(due_ms, outbox_deadline(&loop->outbox, now_ms));
@@ -440,10 +430,7 @@ static int load(struct loop *loop, struct error *err)
 
 static void loop_free(struct loop *loop)
 {
-    uint64_t run;
     rooms_free(loop);
-    while (map_any(&loop->notes, &run))
-        notes_forget(loop, run);
     posts_free(&loop->queue);
     posts_free(&loop->batch);
     core_effects_fini(&loop->effects);
@@ -451,7 +438,6 @@ static void loop_free(struct loop *loop)
     map_fini(&loop->runs);
     map_fini(&loop->jobs);
     map_fini(&loop->owners);
-    map_fini(&loop->notes);
     free(loop->finals);
     core_free(loop->core);
     free(loop);
@@ -462,8 +448,6 @@ int loop_open(const struct loop_config *config, struct loop **ret_loop, struct e
     struct loop *loop = xcalloc(1, sizeof *loop);
     loop->config = *config;
     loop->results_ms = INT64_MAX;
-    loop->unheard_ms = loop_now_ms() + UNHEARD_LOOK_MS;
-    loop->ageing_ms = loop_now_ms() + AGEING_EVERY_MS;
     posts_init(&loop->queue);
     posts_init(&loop->batch);
     int status = load(loop, err);
@@ -535,9 +519,10 @@ void loop_close(struct loop *loop, void (*closed)(void *arg), void *arg)
 
 /* --- Asking ----------------------------------------------------------------------------------- */
 
-void loop_listen(struct loop *loop, const struct loop_listener *listener)
+void loop_listen(struct loop *loop, void (*history)(void *arg), void *arg)
 {
-    loop->listener = *listener;
+    loop->history = history;
+    loop->history_arg = arg;
 }
 
 struct cluster *loop_cluster(const struct loop *loop)

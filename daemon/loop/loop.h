@@ -106,6 +106,8 @@ struct room {
     /* Called every `every_ms` of monotonic time, unless nothing can be recorded at present. */
     unsigned every_ms;
     void (*look)(void *state);
+    /* A turn has ended. */
+    void (*turned)(void *state);
     /* Takes what the cluster answers to a request of this kind. */
     void (*answer[CLUSTER_KIND_COUNT])(void *state, const struct cluster_result *result);
     /* The loop closes. What the room waits for ends now; free() comes after the last
@@ -143,14 +145,8 @@ void loop_answered(struct loop *loop, const struct core_effect *effect, int carr
 
 /* --- Being told ------------------------------------------------------------------------------- */
 
-/* Who is to be told of what was committed; at most one. */
-struct loop_listener {
-    void (*told)(void *arg);    /* commands for leads have changed: loop_command() */
-    void (*history)(void *arg); /* lines were added to the history */
-    void *arg;
-};
-
-void loop_listen(struct loop *loop, const struct loop_listener *listener);
+/* Who is called when lines were added to the history; at most one. `history` NULL: nobody. */
+void loop_listen(struct loop *loop, void (*history)(void *arg), void *arg);
 
 /* --- Saying ----------------------------------------------------------------------------------- */
 
@@ -179,17 +175,6 @@ struct run *loop_run(const struct loop *loop, uint64_t id); /* NULL: not in memo
 /* The job with this token among those in memory; NULL: there is none. */
 struct allocation *loop_job_by_token(const struct loop *loop, const char *token,
                                      struct workflow **ret_workflow);
-
-/* What the lead that speaks for this run is to do, having obeyed command `after`. */
-struct loop_command {
-    unsigned number; /* 0: nothing yet */
-    enum { LOOP_STOP, LOOP_NEXT, LOOP_END } verb;
-    const char *why;      /* of STOP: cancelled, held, over; static */
-    const struct run *to; /* of NEXT; borrowed until the next turn */
-};
-struct loop_command loop_command(const struct loop *loop, uint64_t run_id, unsigned after);
-/* As doc/protocol.md has it; a new reference. */
-json_t *loop_command_json(const struct loop *loop, const struct loop_command *command);
 
 struct loop_cluster_status {
     char name[64]; /* empty until Slurm has answered */

@@ -79,6 +79,13 @@ int rooms_carry(struct loop *loop, const struct core_effect *effect)
     return place->room->carry[effect->kind](place->state, effect);
 }
 
+void rooms_turned(struct loop *loop)
+{
+    for (size_t i = 0; i < loop->place_count; i++)
+        if (loop->places[i].room->turned)
+            loop->places[i].room->turned(loop->places[i].state);
+}
+
 /* --- What the cluster answers ----------------------------------------------------------------- */
 
 void loop_note_answer(struct loop *loop, const struct cluster_result *result)

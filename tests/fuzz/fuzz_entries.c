@@ -3,7 +3,7 @@
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/record.h"
 
-#include "daemon/loop/entry.h"
+#include "daemon/ingest/entry.h"
 #include "daemon/store/answers.h"
 #include "daemon/store/store_private.h"
 #include "lib/expr/metrics.h"

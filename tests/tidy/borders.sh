@@ -35,14 +35,15 @@ daemon                  lib/*
 daemon/core             lib/*
 daemon/slurm            lib/*
 daemon/store            lib/* daemon/core
-daemon/loop             lib/* daemon/core daemon/slurm daemon/store daemon/launch
+daemon/loop             lib/* daemon/core daemon/slurm daemon/store
 daemon/admission        lib/* daemon/core daemon/store daemon/loop
 daemon/launch           lib/* daemon/core daemon/slurm daemon/store daemon/loop daemon/admission
+daemon/ingest           lib/* daemon/core daemon/store daemon/loop daemon/launch
 daemon/outlook          lib/* daemon/core daemon/slurm daemon/store daemon/loop daemon/admission daemon/launch
 daemon/judge            lib/* daemon/core daemon/store daemon/loop daemon/launch daemon/outlook
 daemon/notify           lib/* daemon/core daemon/store daemon/loop
-daemon/api              lib/* daemon/core daemon/slurm daemon/store daemon/loop daemon/admission daemon/launch daemon/outlook daemon/judge
-daemon/rooms.c          daemon daemon/admission daemon/launch daemon/outlook daemon/judge daemon/notify
+daemon/rooms.c          daemon daemon/admission daemon/launch daemon/ingest daemon/outlook daemon/judge daemon/notify
+daemon/api              lib/* daemon/core daemon/slurm daemon/store daemon/loop daemon/admission daemon/launch daemon/ingest daemon/outlook daemon/judge
 daemon/main.c           lib/* daemon daemon/slurm daemon/store daemon/loop daemon/api
 ROOMS
 }
@@ -94,7 +95,7 @@ report 'no include crosses a border' "$(includes | breaches)"
 
 # A room of the daemon has one header for all others.
 headers() {
-    git ls-files 'daemon/*.[ch]' | xargs grep -HE '^#include "daemon/(admission|judge|launch|notify|outlook)/' |
+    git ls-files 'daemon/*.[ch]' | xargs grep -HE '^#include "daemon/(admission|ingest|judge|launch|notify|outlook)/' |
         sed -E 's/^([^:]*):#include "([^"]*)".*/\1 \2/' |
         awk '{ split($1, user, "/"); split($2, used, "/") }
              user[2] != used[2] && used[3] != used[2] ".h" { print $1 " includes " $2 }'

@@ -1,5 +1,5 @@
 /* Reading journals in bounded memory. */
-#include "daemon/loop/journal_file.h"
+#include "daemon/ingest/inside.h"
 
 #include "lib/journal_line.h"
 #include "lib/memory.h"

@@ -1,9 +1,7 @@
 /* Reading the journals of a run that nobody will write an outcome for. The lead does the same where
  * its job is started again (worker/protocol/posthumous.c). */
-#include "daemon/loop/posthumous.h"
-
+#include "daemon/ingest/inside.h"
 #include "daemon/launch/launch.h"
-#include "daemon/loop/journal_file.h"
 #include "lib/file.h"
 #include "lib/text.h"
 

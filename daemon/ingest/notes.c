@@ -1,7 +1,6 @@
 /* Notes of runs. */
-#include "daemon/loop/notes.h"
-
-#include "daemon/loop/inside.h"
+#include "daemon/ingest/inside.h"
+#include "daemon/loop/loop.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
 #include "lib/memory.h"
@@ -10,22 +9,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct notes *notes_get(struct loop *loop, uint64_t run)
+struct notes *notes_get(struct ingest *ingest, uint64_t run)
 {
-    struct notes *notes = map_find(&loop->notes, run);
+    struct notes *notes = map_find(&ingest->notes, run);
     if (notes)
         return notes;
     notes = xcalloc(1, sizeof *notes);
     notes->run = run;
     notes->step = -1;
     notes->saved = json_array();
-    map_put(&loop->notes, run, notes);
+    map_put(&ingest->notes, run, notes);
     return notes;
 }
 
-void notes_forget(struct loop *loop, uint64_t run)
+void notes_forget(struct ingest *ingest, uint64_t run)
 {
-    struct notes *notes = map_remove(&loop->notes, run);
+    struct notes *notes = map_remove(&ingest->notes, run);
     if (!notes)
         return;
     for (size_t i = 0; i < notes->node_count; i++) {
@@ -38,17 +37,24 @@ void notes_forget(struct loop *loop, uint64_t run)
     free(notes);
 }
 
-bool notes_has_late(const struct loop *loop, const struct workflow *workflow)
+void notes_sweep(struct ingest *ingest)
 {
-    for (size_t i = 0; i < workflow->run_count; i++) {
-        const struct notes *notes = map_find(&loop->notes, workflow->runs[i]->id);
-        if (notes && notes->is_late)
-            return true;
-    }
-    return false;
+    const struct notes *notes;
+    size_t at = 0;
+    while ((notes = map_next(&ingest->notes, &at)))
+        if (!notes->is_late && !loop_run(ingest->loop, notes->run))
+            notes_forget(ingest, notes->run);
 }
 
-int notes_node(struct loop *loop, struct notes *notes, const char *name,
+void notes_fini(struct ingest *ingest)
+{
+    uint64_t run;
+    while (map_any(&ingest->notes, &run))
+        notes_forget(ingest, run);
+    map_fini(&ingest->notes);
+}
+
+int notes_node(struct ingest *ingest, struct notes *notes, const char *name,
                struct notes_node **ret_node, struct error *err)
 {
     for (size_t i = 0; i < notes->node_count; i++) {
@@ -61,7 +67,7 @@ int notes_node(struct loop *loop, struct notes *notes, const char *name,
         return error_set(err, -E2BIG, "run %llu has too many nodes",
                          (unsigned long long)notes->run);
     uint64_t taken;
-    int status = store_journal_committed(loop->config.store, notes->run, name, &taken, err);
+    int status = store_journal_committed(loop_store(ingest->loop), notes->run, name, &taken, err);
     if (status < 0)
         return status;
     struct notes_node *node = xcalloc(1, sizeof *node);

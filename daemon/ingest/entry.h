@@ -1,6 +1,6 @@
 /* One entry of a journal: its rows in the record, and its event for the core. */
-#ifndef PHASED_DAEMON_LOOP_ENTRY_H
-#define PHASED_DAEMON_LOOP_ENTRY_H
+#ifndef PHASED_DAEMON_INGEST_ENTRY_H
+#define PHASED_DAEMON_INGEST_ENTRY_H
 
 #include "daemon/core/core.h"
 

@@ -1,13 +1,9 @@
 /* Taking journals. Entries that are taken go into one item, which the turn writes; what the core
  * must know of them follows as events of the same turn, so that both are committed together. */
-#include "daemon/loop/journal.h"
-
+#include "daemon/ingest/entry.h"
+#include "daemon/ingest/inside.h"
 #include "daemon/launch/launch.h"
-#include "daemon/loop/entry.h"
-#include "daemon/loop/inside.h"
-#include "daemon/loop/journal_file.h"
-#include "daemon/loop/notes.h"
-#include "daemon/loop/posthumous.h"
+#include "daemon/loop/loop.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
 #include "lib/file.h"
@@ -41,7 +37,7 @@ struct journal_item {
     size_t begin, end; /* those that are taken */
     uint64_t committed;
     bool is_late; /* they are acknowledged, and not recorded */
-    struct journal_waiter waiter;
+    struct ingest_waiter waiter;
 };
 
 /* --- The item --------------------------------------------------------------------------------- */
@@ -75,7 +71,7 @@ static void item_free(struct loop_item *base)
 
 /* --- Ends ------------------------------------------------------------------------------------- */
 
-static bool finals_are_taken(struct loop *loop, struct notes *notes, const json_t *outcome)
+static bool finals_are_taken(struct ingest *ingest, struct notes *notes, const json_t *outcome)
 {
     json_t *finals = json_object_get(outcome, "finals");
     const char *name;
@@ -83,7 +79,7 @@ static bool finals_are_taken(struct loop *loop, struct notes *notes, const json_
     json_object_foreach(finals, name, final)
     {
         struct notes_node *node;
-        if (notes_node(loop, notes, name, &node, NULL) < 0 ||
+        if (notes_node(ingest, notes, name, &node, NULL) < 0 ||
             (json_int_t)node->taken < json_integer_value(final))
             return false;
     }
@@ -110,7 +106,7 @@ static struct journal_item *item_new(struct notes *notes, const struct run *run,
 
 /* What the outcome counts and no journal has will not come any more: the record is told so before
  * it is told of the end, and no gate is judged as if all were there. */
-static void post_losses(struct loop *loop, struct notes *notes, const struct run *run,
+static void post_losses(struct ingest *ingest, struct notes *notes, const struct run *run,
                         const json_t *outcome)
 {
     const char *name;
@@ -119,82 +115,85 @@ static void post_losses(struct loop *loop, struct notes *notes, const struct run
     {
         struct notes_node *node;
         uint64_t last = json_integer_value(final) > 0 ? (uint64_t)json_integer_value(final) : 0;
-        if (notes_node(loop, notes, name, &node, NULL) < 0 || node->taken >= last)
+        if (notes_node(ingest, notes, name, &node, NULL) < 0 || node->taken >= last)
             continue;
         json_t *entries = json_pack("[o]", entry_lost(node->taken + 1, last, loop_now_ms()));
         struct journal_item *item = item_new(notes, run, name, entries);
         item->end = 1;
         item->committed = node->taken = last;
         item->item.write = item_write;
-        loop_post_item(loop, &item->item, NULL);
+        loop_post_item(ingest->loop, &item->item, NULL);
     }
 }
 
 /* Not where a guard has broken: what came since is suspect, whatever its step, and nobody knows
  * what was saved before. */
-static void post_left(struct loop *loop, const struct notes *notes, struct run *run)
+static void post_left(struct ingest *ingest, const struct notes *notes, struct run *run)
 {
     if (run->state != RUN_ENDED && !notes->is_suspect && run->suspect_step < 0)
-        (void)search_left(loop, run, notes->saved);
+        (void)search_left(ingest->loop, run, notes->saved);
 }
 
-static void post_end(struct loop *loop, struct notes *notes, struct run *run, const json_t *outcome)
+static void post_end(struct ingest *ingest, struct notes *notes, struct run *run,
+                     const json_t *outcome)
 {
     struct core_event event = {.step = -1};
     if (notes->has_ended || !run || !entry_outcome(outcome, &event))
         return;
     notes->has_ended = true;
-    post_losses(loop, notes, run, outcome);
-    post_left(loop, notes, run);
+    post_losses(ingest, notes, run, outcome);
+    post_left(ingest, notes, run);
     event.workflow = run->phase->workflow;
     event.run = run;
     struct loop_item *failure = entry_failure_item(run, outcome);
     if (failure)
-        loop_post_item(loop, failure, &event);
+        loop_post_item(ingest->loop, failure, &event);
     else
-        loop_post(loop, &event);
+        loop_post(ingest->loop, &event);
 }
 
 /* --- Taking ----------------------------------------------------------------------------------- */
 
 /* The run has begun: from what, its run.json says, which a lead that was alone has written, or the
  * daemon when it looked at the files. */
-static void post_started(struct loop *loop, struct core_event *event)
+static void post_started(struct ingest *ingest, struct core_event *event)
 {
     struct folder folder;
-    folder_init(&folder, loop->config.home, event->run);
+    folder_init(&folder, loop_config(ingest->loop)->home, event->run);
     json_t *resume = folder_resume(&folder);
     const char *path = json_string_value(json_object_get(resume, "path"));
     if (resume)
         event->path = path ? path : "";
     if (path)
         event->step = entry_step(resume);
-    loop_post(loop, event);
+    loop_post(ingest->loop, event);
     json_decref(resume);
     folder_fini(&folder);
 }
 
 /* The core goes back to what the run saved before. */
-static void post_suspect(struct loop *loop, struct notes *notes, struct core_event *event)
+static void post_suspect(struct ingest *ingest, struct notes *notes, struct core_event *event)
 {
     json_t *good = NULL;
     struct error err;
     notes->is_suspect = true;
-    if (resume_before(loop->config.store, event->run, event->since, notes->saved, &good, &err) < 0)
+    if (resume_before(loop_store(ingest->loop), event->run, event->since, notes->saved, &good,
+                      &err) < 0)
         log_line("could not read the checkpoints of run %llu: %s",
                  (unsigned long long)event->run->id, err.message);
     event->path = json_string_value(json_object_get(good, "path"));
     event->step = json_integer_value(json_object_get(good, "step"));
-    loop_post(loop, event);
+    loop_post(ingest->loop, event);
     json_decref(good);
 }
 
-static void post_entry(struct loop *loop, struct notes *notes, struct run *run, const json_t *entry)
+static void post_entry(struct ingest *ingest, struct notes *notes, struct run *run,
+                       const json_t *entry)
 {
     char buffer[REASON_MAX];
     struct core_event event;
     if (entry_type(entry) == ENTRY_ENDED) {
-        post_end(loop, notes, run, entry);
+        post_end(ingest, notes, run, entry);
         return;
     }
     if (entry_type(entry) == ENTRY_CHECKPOINT &&
@@ -205,15 +204,15 @@ static void post_entry(struct loop *loop, struct notes *notes, struct run *run, 
     event.workflow = run->phase->workflow;
     event.run = run;
     if (event.kind == EV_RUN_STARTED)
-        post_started(loop, &event);
+        post_started(ingest, &event);
     else if (event.kind == EV_SUSPECT)
-        post_suspect(loop, notes, &event);
+        post_suspect(ingest, notes, &event);
     else
-        loop_post(loop, &event);
+        loop_post(ingest->loop, &event);
 }
 
 /* One event for all metric rows of a push. */
-static void post_progress(struct loop *loop, struct notes *notes, struct run *run,
+static void post_progress(struct ingest *ingest, struct notes *notes, struct run *run,
                           const struct journal_item *item)
 {
     int64_t begin_step = -1, last_step = notes->step;
@@ -233,12 +232,12 @@ static void post_progress(struct loop *loop, struct notes *notes, struct run *ru
                                .run = run,
                                .begin_step = begin_step,
                                .step = last_step};
-    loop_post(loop, &event);
+    loop_post(ingest->loop, &event);
 }
 
 /* Which entries follow what was taken: [begin, end). The lead's `ended` waits for the entries that
  * it counts. */
-static void item_choose(struct loop *loop, struct notes *notes, struct notes_node *node,
+static void item_choose(struct ingest *ingest, struct notes *notes, struct notes_node *node,
                         struct journal_item *item)
 {
     size_t count = json_array_size(item->entries), i = 0;
@@ -249,7 +248,7 @@ static void item_choose(struct loop *loop, struct notes *notes, struct notes_nod
         const json_t *entry = json_array_get(item->entries, i);
         if (entry_first(entry) != node->taken + 1)
             break;
-        if (entry_type(entry) == ENTRY_ENDED && !finals_are_taken(loop, notes, entry)) {
+        if (entry_type(entry) == ENTRY_ENDED && !finals_are_taken(ingest, notes, entry)) {
             json_decref(notes->outcome);
             notes->outcome = json_incref((json_t *)entry);
             break;
@@ -262,15 +261,15 @@ static void item_choose(struct loop *loop, struct notes *notes, struct notes_nod
 
 /* Whether these are a worker's words on a run that was declared over before it told so: what it has
  * done since must not be taken for the run's. */
-static bool is_late(struct loop *loop, struct notes *notes, const struct run *run,
+static bool is_late(struct ingest *ingest, struct notes *notes, const struct run *run,
                     const struct journal_item *item)
 {
     if (!notes->is_late && run && run->state == RUN_ENDED && item->end > item->begin) {
         struct folder folder;
-        folder_init(&folder, loop->config.home, run);
+        folder_init(&folder, loop_config(ingest->loop)->home, run);
         notes->is_late = folder_is_sealed(&folder);
         if (notes->is_late)
-            loop_warn(loop, run,
+            loop_warn(ingest->loop, run,
                       "was over, and a worker (%s) still tells of it: that is not recorded, and "
                       "stands in %s/journal",
                       item->node, folder.run);
@@ -280,30 +279,30 @@ static bool is_late(struct loop *loop, struct notes *notes, const struct run *ru
 }
 
 /* Takes the reference to `entries`. */
-static int take(struct loop *loop, struct notes *notes, const char *name, json_t *entries,
-                const struct journal_waiter *waiter, struct error *err)
+static int take(struct ingest *ingest, struct notes *notes, const char *name, json_t *entries,
+                const struct ingest_waiter *waiter, struct error *err)
 {
     struct notes_node *node;
-    int status = notes_node(loop, notes, name, &node, err);
+    int status = notes_node(ingest, notes, name, &node, err);
     if (status < 0) {
         json_decref(entries);
         return status;
     }
-    struct run *run = loop_run(loop, notes->run);
+    struct run *run = loop_run(ingest->loop, notes->run);
     struct journal_item *item = item_new(notes, run, name, entries);
-    item->waiter = waiter ? *waiter : (struct journal_waiter){0};
-    item_choose(loop, notes, node, item);
+    item->waiter = waiter ? *waiter : (struct ingest_waiter){0};
+    item_choose(ingest, notes, node, item);
     if (item->end > item->begin)
         item->item.write = item_write;
-    item->is_late = is_late(loop, notes, run, item);
-    loop_post_item(loop, &item->item, NULL);
+    item->is_late = is_late(ingest, notes, run, item);
+    loop_post_item(ingest->loop, &item->item, NULL);
     if (item->is_late)
         return 0;
     for (size_t i = item->begin; i < item->end; i++)
-        post_entry(loop, notes, run, json_array_get(entries, i));
-    post_progress(loop, notes, run, item);
-    if (notes->outcome && finals_are_taken(loop, notes, notes->outcome))
-        post_end(loop, notes, run, notes->outcome);
+        post_entry(ingest, notes, run, json_array_get(entries, i));
+    post_progress(ingest, notes, run, item);
+    if (notes->outcome && finals_are_taken(ingest, notes, notes->outcome))
+        post_end(ingest, notes, run, notes->outcome);
     return 0;
 }
 
@@ -348,31 +347,32 @@ static void reading_add(struct file_reading *reading, json_t *entry, enum readin
 }
 
 /* Of a file that was removed or cut its writer tells, who goes on behind what is left. */
-static void warn_of_file(struct loop *loop, const struct notes *notes, struct notes_node *node,
+static void warn_of_file(struct ingest *ingest, const struct notes *notes, struct notes_node *node,
                          const struct file_reading *reading)
 {
-    const struct run *run = loop_run(loop, notes->run);
+    const struct run *run = loop_run(ingest->loop, notes->run);
     bool is_unreadable = reading->failed && reading->failed != ENOENT;
     if (node->is_warned || !run || (!is_unreadable && !reading->gap_first))
         return;
     node->is_warned = true;
     if (reading->failed == EFBIG)
-        loop_warn(loop, run, "the journal of %s has a line of more than %d MiB: it is passed over",
-                  node->name, JOURNAL_LINE_MAX >> 20);
+        loop_warn(ingest->loop, run,
+                  "the journal of %s has a line of more than %d MiB: it is passed over", node->name,
+                  JOURNAL_LINE_MAX >> 20);
     else if (is_unreadable)
-        loop_warn(loop, run, "the journal of %s cannot be read: %s", node->name,
+        loop_warn(ingest->loop, run, "the journal of %s cannot be read: %s", node->name,
                   strerror(reading->failed));
     else
-        loop_warn(loop, run, "the journal of %s lacks entries %" PRIu64 " to %" PRIu64, node->name,
-                  reading->gap_first, reading->gap_last);
+        loop_warn(ingest->loop, run, "the journal of %s lacks entries %" PRIu64 " to %" PRIu64,
+                  node->name, reading->gap_first, reading->gap_last);
 }
 
 /* Takes what the file has beyond what was taken. */
-static void read_node(struct loop *loop, struct notes *notes, const char *folder, const char *name,
-                      enum reading how)
+static void read_node(struct ingest *ingest, struct notes *notes, const char *folder,
+                      const char *name, enum reading how)
 {
     struct notes_node *node;
-    if (notes_node(loop, notes, name, &node, NULL) < 0)
+    if (notes_node(ingest, notes, name, &node, NULL) < 0)
         return;
     struct file_reading reading = {.entries = json_array(), .last = node->taken};
     char *path = text_format("%s/journal/%s" JOURNAL_ENDING, folder, name);
@@ -389,35 +389,36 @@ static void read_node(struct loop *loop, struct notes *notes, const char *folder
         json_decref(entry);
         if (json_array_size(reading.entries) < READ_ENTRIES_MAX)
             continue;
-        (void)take(loop, notes, name, reading.entries, NULL, NULL); /* what stays is missing */
+        (void)take(ingest, notes, name, reading.entries, NULL, NULL); /* what stays is missing */
         reading.entries = json_array();
     }
     reading.failed = file.failed;
     journal_file_close(&file);
     if (how == READ_AND_WARN)
-        warn_of_file(loop, notes, node, &reading);
-    (void)take(loop, notes, name, reading.entries, NULL, NULL); /* as above */
+        warn_of_file(ingest, notes, node, &reading);
+    (void)take(ingest, notes, name, reading.entries, NULL, NULL); /* as above */
 }
 
 /* Reads the nodes of which the outcome counts more than was taken. */
-static void read_missing(struct loop *loop, struct notes *notes, struct run *run,
+static void read_missing(struct ingest *ingest, struct notes *notes, struct run *run,
                          const json_t *outcome, enum reading how)
 {
     struct folder folder;
-    folder_init(&folder, loop->config.home, run);
+    folder_init(&folder, loop_config(ingest->loop)->home, run);
     const char *name;
     json_t *final;
     json_object_foreach(json_object_get(outcome, "finals"), name, final)
     {
         struct notes_node *node;
-        if (!strchr(name, '/') && notes_node(loop, notes, name, &node, NULL) == 0 &&
+        if (!strchr(name, '/') && notes_node(ingest, notes, name, &node, NULL) == 0 &&
             (json_int_t)node->taken < json_integer_value(final))
-            read_node(loop, notes, folder.run, name, how);
+            read_node(ingest, notes, folder.run, name, how);
     }
     folder_fini(&folder);
 }
 
-static void read_nodes(struct loop *loop, struct notes *notes, const char *folder, enum reading how)
+static void read_nodes(struct ingest *ingest, struct notes *notes, const char *folder,
+                       enum reading how)
 {
     char *path = text_format("%s/journal", folder);
     DIR *journals = opendir(path);
@@ -430,16 +431,16 @@ static void read_nodes(struct loop *loop, struct notes *notes, const char *folde
         (void)snprintf(name, sizeof name, "%.*s",
                        (int)(strlen(entry->d_name) - strlen(JOURNAL_ENDING)), entry->d_name);
         if (!text_equal(name, "lead"))
-            read_node(loop, notes, folder, name, how);
+            read_node(ingest, notes, folder, name, how);
     }
     if (journals)
         (void)closedir(journals); /* it was only read */
-    read_node(loop, notes, folder, "lead", how);
+    read_node(ingest, notes, folder, "lead", how);
 }
 
 /* NULL: there is none, or none that is this run's. A lead that was believed gone may still tell the
  * end of a run of its own, in a folder that is another job's by now. */
-static json_t *read_outcome_file(struct loop *loop, struct notes *notes, const struct run *run,
+static json_t *read_outcome_file(struct ingest *ingest, struct notes *notes, const struct run *run,
                                  const char *folder)
 {
     char *path = text_format("%s/outcome.json", folder), *data = NULL;
@@ -450,7 +451,8 @@ static json_t *read_outcome_file(struct loop *loop, struct notes *notes, const s
     const char *token = json_string_value(json_object_get(outcome, "token"));
     if (token && !run_is_served_by(run, token)) {
         if (!notes->has_foreign)
-            loop_warn(loop, run, "%s is passed over: a lead of another job has left it", path);
+            loop_warn(ingest->loop, run, "%s is passed over: a lead of another job has left it",
+                      path);
         notes->has_foreign = true;
         json_decref(outcome);
         outcome = NULL;
@@ -483,48 +485,51 @@ static void read_last_words(const char *folder, char *ret_words, size_t size)
 /* --- Public ----------------------------------------------------------------------------------- */
 
 /* The run, from the record where its workflow is over; NULL: there is none. */
-static struct run *find_run(struct loop *loop, uint64_t id)
+static struct run *find_run(struct ingest *ingest, uint64_t id)
 {
     struct workflow *loaded;
     uint64_t workflow;
-    if (!loop_run(loop, id) && store_find_run(loop->config.store, id, &workflow, NULL) == 0)
-        (void)loop_workflow(loop, workflow, &loaded, NULL); /* then there is none */
-    return loop_run(loop, id);
+    if (!loop_run(ingest->loop, id) &&
+        store_find_run(loop_store(ingest->loop), id, &workflow, NULL) == 0)
+        (void)loop_workflow(ingest->loop, workflow, &loaded, NULL); /* then there is none */
+    return loop_run(ingest->loop, id);
 }
 
 /* A run that is over keeps no notes. */
-void journal_heard(struct loop *loop, uint64_t run)
+void ingest_heard(struct loop *loop, uint64_t run)
 {
+    struct ingest *ingest = loop_room(loop, &ingest_room);
     if (loop_run(loop, run))
-        notes_get(loop, run)->heard_ms = loop_now_ms();
+        notes_get(ingest, run)->heard_ms = uv_now(loop_config(loop)->uv);
 }
 
-int journal_take(struct loop *loop, uint64_t run, const char *node, json_t *entries,
-                 const struct journal_waiter *waiter, struct error *err)
+int ingest_take(struct loop *loop, uint64_t run, const char *node, json_t *entries,
+                const struct ingest_waiter *waiter, struct error *err)
 {
+    struct ingest *ingest = loop_room(loop, &ingest_room);
     size_t length = strlen(node);
     if (length == 0 || length > NODE_NAME_MAX || strchr(node, '/') || node[0] == '.')
         return error_set(err, -EINVAL, "not a node's name: %.60s", node);
     if (!json_is_array(entries))
         return error_set(err, -EINVAL, "`entries` is not a list");
-    struct run *object = find_run(loop, run);
-    struct notes *notes = notes_get(loop, run);
-    int status = take(loop, notes, node, json_incref(entries), waiter, err);
+    struct notes *notes = notes_get(ingest, run);
+    struct run *object = notes->is_late ? NULL : find_run(ingest, run);
+    int status = take(ingest, notes, node, json_incref(entries), waiter, err);
     if (status == 0 && notes->outcome && !notes->has_ended && object) {
         json_t *outcome = json_incref(notes->outcome);
-        read_missing(loop, notes, object, outcome, READ_QUIETLY); /* pushes may be behind */
+        read_missing(ingest, notes, object, outcome, READ_QUIETLY); /* pushes may be behind */
         json_decref(outcome);
     }
-    if (!object)
-        notes_forget(loop, run);
+    if (!object && !notes->is_late)
+        notes_forget(ingest, run);
     return status;
 }
 
-void journal_read(struct loop *loop, const struct run *run)
+void journal_read(struct ingest *ingest, const struct run *run)
 {
     struct folder folder;
-    folder_init(&folder, loop->config.home, run);
-    read_nodes(loop, notes_get(loop, run->id), folder.run, READ_AND_WARN);
+    folder_init(&folder, loop_config(ingest->loop)->home, run);
+    read_nodes(ingest, notes_get(ingest, run->id), folder.run, READ_AND_WARN);
     folder_fini(&folder);
 }
 
@@ -543,42 +548,43 @@ static bool is_settled(const struct run *run, const json_t *outcome)
 }
 
 /* Takes the reference to `outcome`. False: entries that it counts are not there, and may come. */
-static bool take_outcome(struct loop *loop, struct notes *notes, struct run *run, json_t *outcome)
+static bool take_outcome(struct ingest *ingest, struct notes *notes, struct run *run,
+                         json_t *outcome)
 {
     bool is_last = is_settled(run, outcome);
     json_decref(notes->outcome);
     notes->outcome = outcome;
     json_incref(outcome); /* what is read may bring another one */
-    read_missing(loop, notes, run, outcome, is_last ? READ_LAST : READ_QUIETLY);
-    bool is_whole = is_last || finals_are_taken(loop, notes, outcome);
+    read_missing(ingest, notes, run, outcome, is_last ? READ_LAST : READ_QUIETLY);
+    bool is_whole = is_last || finals_are_taken(ingest, notes, outcome);
     if (is_whole)
-        post_end(loop, notes, run, outcome);
+        post_end(ingest, notes, run, outcome);
     json_decref(outcome);
     return is_whole;
 }
 
-bool journal_read_outcome(struct loop *loop, struct run *run)
+bool journal_read_outcome(struct ingest *ingest, struct run *run)
 {
     struct core_event silent = {
         .kind = EV_RUN_SILENT, .workflow = run->phase->workflow, .run = run, .step = -1};
-    struct notes *notes = notes_get(loop, run->id);
+    struct notes *notes = notes_get(ingest, run->id);
     struct folder folder;
-    folder_init(&folder, loop->config.home, run);
+    folder_init(&folder, loop_config(ingest->loop)->home, run);
     bool is_last = is_over(run->seat->allocation);
-    read_nodes(loop, notes, folder.run, is_last ? READ_LAST : READ_QUIETLY);
-    json_t *outcome = read_outcome_file(loop, notes, run, folder.run);
+    read_nodes(ingest, notes, folder.run, is_last ? READ_LAST : READ_QUIETLY);
+    json_t *outcome = read_outcome_file(ingest, notes, run, folder.run);
     if (!outcome)
         outcome = json_incref(notes->outcome); /* told, but it counts entries that are not there */
-    bool is_whole = !outcome || take_outcome(loop, notes, run, outcome);
+    bool is_whole = !outcome || take_outcome(ingest, notes, run, outcome);
     if (is_whole && !notes->has_ended) {
         if (run->has_begun && is_last)
-            post_left(loop, notes, run);
+            post_left(ingest, notes, run);
         char words[REASON_MAX];
         read_last_words(folder.own, words, sizeof words);
         silent.message = words;
         if (is_last && posthumous_is_success(&folder))
             silent.outcome = OUTCOME_SUCCEEDED;
-        loop_post(loop, &silent);
+        loop_post(ingest->loop, &silent);
     }
     folder_fini(&folder);
     return is_whole;

@@ -1,5 +1,5 @@
 /* The types of entries, a table of what each writes and tells. */
-#include "daemon/loop/entry.h"
+#include "daemon/ingest/entry.h"
 
 #include "daemon/loop/loop.h"
 #include "daemon/store/store.h"

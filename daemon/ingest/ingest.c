@@ -1,0 +1,82 @@
+/* The room of what workers tell, and the ageing of what they have told. */
+#include "daemon/ingest/ingest.h"
+
+#include "daemon/ingest/inside.h"
+#include "daemon/loop/loop.h"
+#include "daemon/store/store.h"
+#include "lib/memory.h"
+
+#include <stdlib.h>
+
+enum {
+    LOOK_EVERY_MS = 10 * 1000,
+    AGEING_LOOKS = 60,       /* from one ageing to the next */
+    OUTCOME_RETRY_MS = 5000, /* all journals of the run are read again */
+};
+
+/* --- Ageing ----------------------------------------------------------------------------------- */
+
+/* The record's samples of GPUs grow coarser as they age (store_samples_age), so that months of
+ * training stay small. A little each time, as it takes a turn of the loop. */
+
+static int ageing_write(struct loop_item *item, struct store *store, struct error *err)
+{
+    (void)item;
+    return store_samples_age(store, loop_now_ms(), err);
+}
+
+static void ageing_free(struct loop_item *item)
+{
+    free(item);
+}
+
+static void ageing_post(struct loop *loop)
+{
+    struct loop_item *item = xcalloc(1, sizeof *item);
+    *item = (struct loop_item){.write = ageing_write, .free = ageing_free};
+    loop_post_item(loop, item, NULL);
+}
+
+/* --- The room --------------------------------------------------------------------------------- */
+
+static void *ingest_open(struct loop *loop)
+{
+    struct ingest *ingest = xcalloc(1, sizeof *ingest);
+    ingest->loop = loop;
+    return ingest;
+}
+
+static int carry_read_outcome(void *state, const struct core_effect *effect)
+{
+    bool is_read = journal_read_outcome(state, effect->run);
+    return is_read ? CARRIED_OUT : CARRIED_LATER_MS + OUTCOME_RETRY_MS;
+}
+
+static void ingest_look(void *state)
+{
+    struct ingest *ingest = state;
+    lead_look(ingest);
+    notes_sweep(ingest);
+    if (++ingest->looks % AGEING_LOOKS == 0)
+        ageing_post(ingest->loop);
+}
+
+static void ingest_free(void *state)
+{
+    struct ingest *ingest = state;
+    notes_fini(ingest);
+    free(ingest);
+}
+
+const struct room ingest_room = {
+    .open = ingest_open,
+    .carry = {[FX_READ_OUTCOME] = carry_read_outcome,
+              [FX_SEAL] = lead_seal,
+              [FX_TELL_STOP] = lead_tell,
+              [FX_TELL_NEXT] = lead_tell_next,
+              [FX_TELL_END] = lead_tell},
+    .turned = lead_turned,
+    .every_ms = LOOK_EVERY_MS,
+    .look = ingest_look,
+    .free = ingest_free,
+};

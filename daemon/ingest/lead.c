@@ -1,0 +1,223 @@
+/* What leads are told: which effects stand for them in the outbox. */
+#include "daemon/ingest/inside.h"
+#include "daemon/launch/launch.h"
+#include "daemon/loop/loop.h"
+#include "lib/error.h"
+#include "lib/file.h"
+#include "lib/text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum {
+    SEAL_RETRY_MS = 1000,
+    SILENT_MS = 40 * 1000, /* a lead with nothing to tell asks every 25 s */
+    SILENT_ENDED_MS = 600 * 1000,
+};
+
+/* --- Commands --------------------------------------------------------------------------------- */
+
+static bool is_told(const struct loop *loop, enum core_effect_kind kind, const struct run *run)
+{
+    return loop_effect(loop, kind, run->id) == EFFECT_STANDING;
+}
+
+/* Whether a lead goes on with this run, or shall; one that went on alone knows the run, but not
+ * yet its number. */
+static bool is_next(const struct loop *loop, const struct run *run)
+{
+    return run->has_begun || is_told(loop, FX_TELL_NEXT, run);
+}
+
+struct lead_command lead_command(const struct loop *loop, uint64_t run_id, unsigned after)
+{
+    const struct run *run = loop_run(loop, run_id);
+    if (!run ||
+        (run->state == RUN_ENDED && run->seat->allocation->ended)) { /* nobody should be there */
+        if (after < 1)
+            return (struct lead_command){.number = 1, .verb = LEAD_STOP, .why = "over"};
+        return (struct lead_command){.number = after < 2 ? 2 : 0, .verb = LEAD_END};
+    }
+    const struct workflow *workflow = run->phase->workflow;
+    for (size_t i = workflow->run_count; after < 2 && i-- > 0;) {
+        const struct run *next = workflow->runs[i];
+        if (next->id > run->id && next->seat == run->seat && is_next(loop, next))
+            return (struct lead_command){.number = 2, .verb = LEAD_NEXT, .to = next};
+    }
+    if (after < 2 && is_told(loop, FX_TELL_END, run))
+        return (struct lead_command){.number = 2, .verb = LEAD_END};
+    if (after < 1 && is_told(loop, FX_TELL_STOP, run))
+        return (struct lead_command){
+            .number = 1, .verb = LEAD_STOP, .why = run->wish == WISH_HOLD ? "held" : "cancelled"};
+    return (struct lead_command){0};
+}
+
+json_t *lead_command_json(const struct loop *loop, const struct lead_command *command)
+{
+    if (command->number == 0)
+        return json_object();
+    json_t *json = json_pack("{s:i}", "number", (int)command->number);
+    if (command->verb == LEAD_STOP) {
+        (void)json_object_set_new(json, "verb", json_string("stop"));
+        (void)json_object_set_new(json, "why", json_string(command->why));
+    } else if (command->verb == LEAD_NEXT) {
+        struct folder folder;
+        folder_init(&folder, loop_config(loop)->home, command->to);
+        (void)json_object_set_new(json, "verb", json_string("next"));
+        (void)json_object_set_new(json, "run_dir", json_string(folder.run));
+        folder_fini(&folder);
+    } else {
+        (void)json_object_set_new(json, "verb", json_string("end"));
+    }
+    return json;
+}
+
+void ingest_listen(struct loop *loop, void (*told)(void *arg), void *arg)
+{
+    struct ingest *ingest = loop_room(loop, &ingest_room);
+    ingest->told = told;
+    ingest->told_arg = arg;
+}
+
+/* --- Effects ---------------------------------------------------------------------------------- */
+
+int lead_tell(void *state, const struct core_effect *effect)
+{
+    struct ingest *ingest = state;
+    (void)effect; /* that it stands is what lead_command() looks for */
+    ingest->has_told = true;
+    return CARRIED_OUT;
+}
+
+/* The lead is to stop, if there is one: lead_command(). */
+int lead_seal(void *state, const struct core_effect *effect)
+{
+    struct ingest *ingest = state;
+    struct run *run = effect->run;
+    struct core_event event = {.kind = EV_SEALED, .workflow = run->phase->workflow, .run = run};
+    struct folder folder;
+    struct error err;
+    folder_init(&folder, loop_config(ingest->loop)->home, run);
+    int status = folder_seal(&folder, run, &err);
+    folder_fini(&folder);
+    if (status < 0) {
+        log_line("%s", err.message);
+        return CARRIED_LATER_MS + SEAL_RETRY_MS;
+    }
+    loop_post(ingest->loop, &event);
+    return lead_tell(ingest, effect);
+}
+
+/* The lead may have begun the run already, alone: then its journals tell how far it is. */
+int lead_tell_next(void *state, const struct core_effect *effect)
+{
+    struct ingest *ingest = state;
+    struct run *run = effect->run;
+    bool is_begun;
+    int carried = launch_next(ingest->loop, run, &is_begun);
+    if (carried != CARRIED_OUT)
+        return carried;
+    if (is_begun) {
+        log_line("run %llu/%s#%u was begun by its lead already",
+                 (unsigned long long)run->phase->workflow->id, run->phase->name, run->attempt);
+        (void)journal_read_outcome(ingest, run); /* what is missing its lead tells */
+    }
+    return lead_tell(ingest, effect);
+}
+
+/* --- Silent runs ------------------------------------------------------------------------------ */
+
+/* Whether a lead may be there that serves this run, or waits for what comes after it. */
+static bool is_served(const struct run *run)
+{
+    const struct allocation *allocation = run->seat->allocation;
+    if (allocation->is_back)
+        return true;
+    if (allocation->ended || !allocation->slurm_id)
+        return false;
+    if (run->state == RUN_ENDED)
+        return loop_now_ms() - run->ended_ms < SILENT_ENDED_MS;
+    return run->state == RUN_STARTING || run->state == RUN_RUNNING || run->state == RUN_STOPPING;
+}
+
+static void write_command(const struct loop *loop, struct notes *notes, const struct run *run,
+                          const struct folder *folder)
+{
+    struct lead_command command = lead_command(loop, run->id, 0);
+    if (command.number <= notes->written)
+        return;
+    char *control = text_format("%s/control", folder->run);
+    char *path = text_format("%s/command.json", control);
+    json_t *json = lead_command_json(loop, &command);
+    char *text = json_dumps(json, JSON_COMPACT);
+    struct error err = {0};
+    if (!text)
+        abort();
+    int status = mkdir(control, 0700) < 0 && errno != EEXIST
+                     ? error_set(&err, -errno, "could not make %s: %s", control, strerror(errno))
+                     : file_replace(path, text, strlen(text), 0600, &err);
+    if (status == 0)
+        notes->written = command.number;
+    else
+        log_line("%s", err.message); /* the next look tries again */
+    free(text);
+    json_decref(json);
+    free(path);
+    free(control);
+}
+
+/* Whether nobody speaks for the run though somebody should be there; with its notes. */
+static bool is_silent(struct ingest *ingest, const struct run *run, struct notes **ret_notes)
+{
+    if (!is_served(run))
+        return false;
+    const struct notes *notes = *ret_notes = notes_get(ingest, run->id);
+    return !notes->heard_ms || uv_now(loop_config(ingest->loop)->uv) - notes->heard_ms >= SILENT_MS;
+}
+
+static void tell(struct ingest *ingest, struct run *run)
+{
+    struct notes *notes;
+    struct folder folder;
+    if (!is_silent(ingest, run, &notes))
+        return;
+    folder_init(&folder, loop_config(ingest->loop)->home, run);
+    write_command(ingest->loop, notes, run, &folder);
+    folder_fini(&folder);
+}
+
+static void look(struct ingest *ingest, struct run *run)
+{
+    struct notes *notes;
+    if (run->state != RUN_ENDED && is_silent(ingest, run, &notes))
+        journal_read(ingest, run);
+    tell(ingest, run); /* what could not be written before */
+}
+
+static void go_round(struct ingest *ingest, void (*each)(struct ingest *ingest, struct run *run))
+{
+    const struct core *core = loop_core(ingest->loop);
+    for (size_t i = 0; i < core_workflow_count(core); i++) {
+        const struct workflow *workflow = core_workflow_at(core, i);
+        for (size_t j = 0; j < workflow->run_count; j++)
+            each(ingest, workflow->runs[j]);
+    }
+}
+
+void lead_turned(void *state)
+{
+    struct ingest *ingest = state;
+    if (!ingest->has_told)
+        return;
+    ingest->has_told = false;
+    go_round(ingest, tell);
+    if (ingest->told)
+        ingest->told(ingest->told_arg);
+}
+
+void lead_look(struct ingest *ingest)
+{
+    go_round(ingest, look);
+}

@@ -1,0 +1,9 @@
+# daemon/ingest: what workers tell, and what leads are told.
+daemon_libdaemon_a_SOURCES += \
+	daemon/ingest/ingest.c daemon/ingest/ingest.h daemon/ingest/inside.h \
+	daemon/ingest/entry.c daemon/ingest/entry.h \
+	daemon/ingest/journal.c \
+	daemon/ingest/journal_file.c \
+	daemon/ingest/lead.c \
+	daemon/ingest/notes.c \
+	daemon/ingest/posthumous.c
