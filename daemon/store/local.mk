@@ -5,7 +5,6 @@ daemon_store_libstore_a_SOURCES = \
 	daemon/store/store.c daemon/store/store.h daemon/store/store_private.h \
 	daemon/store/migrate.c \
 	daemon/store/stmt.c daemon/store/stmt.h \
-	daemon/store/names.c daemon/store/names.h \
 	daemon/store/workflow.c \
 	daemon/store/apply.c \
 	daemon/store/cost.c daemon/store/cost.h \

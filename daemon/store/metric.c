@@ -8,9 +8,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+enum { METRIC_IDS_MAX = 4096 }; /* in memory; beyond it all are forgotten, and looked up again */
+
 static int metric_name(struct store *store, const char *name, int64_t *ret_id, struct error *err)
 {
-    *ret_id = names_find(&store->names, name);
+    *ret_id = json_integer_value(json_object_get(store->metric_ids, name));
     if (*ret_id)
         return 0;
     struct stmt *find = store_stmt(store, Q_METRIC_NAME_FIND);
@@ -27,7 +29,9 @@ static int metric_name(struct store *store, const char *name, int64_t *ret_id, s
     }
     if (result < 0)
         return result;
-    names_add(&store->names, name, *ret_id);
+    if (json_object_size(store->metric_ids) == METRIC_IDS_MAX)
+        json_object_clear(store->metric_ids);
+    json_object_set_new_nocheck(store->metric_ids, name, json_integer(*ret_id));
     return 0;
 }
 

@@ -202,6 +202,7 @@ int store_open_as(const char *path, const char *runs, enum store_sharing sharing
     struct store *store = xcalloc(1, sizeof *store);
     store->path = xstrdup(path);
     store->runs = xstrdup(runs);
+    store->metric_ids = json_object();
     result = store_set_up(store, sharing, bytes, err);
     if (result < 0)
         store_close(store);
@@ -230,7 +231,7 @@ void store_close(struct store *store)
     }
     int code = sqlite3_close(store->db);
     assert(code == SQLITE_OK); /* else a statement is left */
-    names_fini(&store->names);
+    json_decref(store->metric_ids);
     free(store->path);
     free(store->runs);
     free(store);
@@ -294,7 +295,7 @@ void store_rollback(struct store *store)
      * was not committed is gone with the journal at the next start. */
     if (!sqlite3_get_autocommit(store->db))
         (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
-    names_clear(&store->names);
+    json_object_clear(store->metric_ids); /* names that the transaction brought are gone */
     store->spoiled = (struct error){0};
     store->in_transaction = false;
 }

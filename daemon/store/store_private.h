@@ -2,7 +2,6 @@
 #ifndef PHASED_DAEMON_STORE_STORE_PRIVATE_H
 #define PHASED_DAEMON_STORE_STORE_PRIVATE_H
 
-#include "daemon/store/names.h"
 #include "daemon/store/stmt.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
@@ -20,7 +19,7 @@ struct store {
     char *path, *runs;
     char owner[MAC_TOKEN_SIZE]; /* by which the lease is known to be this one's */
     struct stmt stmts[QUERY_COUNT];
-    struct names names; /* of metrics */
+    json_t *metric_ids; /* by name, so that a row costs no look-up in SQL */
     bool in_transaction;
     struct error spoiled; /* code 0: every write of this transaction was good so far */
 };

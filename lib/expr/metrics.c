@@ -1,4 +1,4 @@
-/* Series by name: a hash table over arrays of rows, sorted when somebody reads.
+/* Series by name: arrays of rows, sorted when somebody reads.
  *
  * Rows come almost always in order and are appended. A row out of order makes its series unsorted;
  * it is sorted at the next reading, or when half of it is unsorted, so that repeated steps cannot
@@ -6,9 +6,9 @@
 #include "lib/expr/metrics.h"
 
 #include "lib/memory.h"
-#include "lib/text.h"
 
 #include <assert.h>
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,39 +24,10 @@ struct series {
 struct metrics {
     struct series *series;
     size_t count, capacity;
-    size_t *slots; /* index + 1 into series, or 0; open addressing, at most half full */
-    size_t slot_count;
+    json_t *numbers; /* of the series, by name */
 };
 
-/* FNV-1a: short names, no enemy who gains from collisions but a slower own run. */
-static size_t metrics_hash(const char *name)
-{
-    uint64_t hash = 14695981039346656037u;
-    for (; *name; name++)
-        hash = (hash ^ (unsigned char)*name) * 1099511628211u;
-    return (size_t)(hash ^ (hash >> 32));
-}
-
-/* The slot that holds `name`, or the empty one where it belongs. */
-static size_t *metrics_slot(const struct metrics *metrics, const char *name)
-{
-    size_t mask = metrics->slot_count - 1;
-    size_t at = metrics_hash(name) & mask;
-    while (metrics->slots[at] && !text_equal(metrics->series[metrics->slots[at] - 1].name, name))
-        at = (at + 1) & mask;
-    return &metrics->slots[at];
-}
-
-static void metrics_make_slots(struct metrics *metrics, size_t slot_count)
-{
-    free(metrics->slots);
-    metrics->slots = xcalloc(slot_count, sizeof *metrics->slots);
-    metrics->slot_count = slot_count;
-    for (size_t i = 0; i < metrics->count; i++)
-        *metrics_slot(metrics, metrics->series[i].name) = i + 1;
-}
-
-/* The table holds indices, not pointers, because the array of series moves when it grows. */
+/* The array of series moves when it grows, so the numbers of the series are kept, not pointers. */
 static struct series *metrics_make_series(struct metrics *metrics, const char *name)
 {
     if (metrics->count == metrics->capacity) {
@@ -64,13 +35,17 @@ static struct series *metrics_make_series(struct metrics *metrics, const char *n
         metrics->series =
             xreallocarray(metrics->series, metrics->capacity, sizeof *metrics->series);
     }
-    if (2 * (metrics->count + 1) > metrics->slot_count)
-        metrics_make_slots(metrics, 2 * metrics->slot_count);
-    size_t *slot = metrics_slot(metrics, name);
-    struct series *series = &metrics->series[metrics->count];
+    json_object_set_new_nocheck(metrics->numbers, name, json_integer((json_int_t)metrics->count));
+    struct series *series = &metrics->series[metrics->count++];
     *series = (struct series){.name = xstrdup(name)};
-    *slot = ++metrics->count;
     return series;
+}
+
+/* NULL: there is no series of that name. */
+static struct series *metrics_find_series(const struct metrics *metrics, const char *name)
+{
+    const json_t *number = json_object_get(metrics->numbers, name);
+    return number ? &metrics->series[json_integer_value(number)] : NULL;
 }
 
 /* Stable, since of equal steps the one added last must stay last; qsort promises no such thing. */
@@ -150,7 +125,7 @@ static void series_append(struct series *series, struct metrics_row row)
 struct metrics *metrics_new(void)
 {
     struct metrics *metrics = xcalloc(1, sizeof *metrics);
-    metrics_make_slots(metrics, 32);
+    metrics->numbers = json_object();
     return metrics;
 }
 
@@ -163,14 +138,14 @@ void metrics_free(struct metrics *metrics)
         free(metrics->series[i].rows);
     }
     free(metrics->series);
-    free(metrics->slots);
+    json_decref(metrics->numbers);
     free(metrics);
 }
 
 static struct series *metrics_series_of(struct metrics *metrics, const char *name)
 {
-    size_t slot = *metrics_slot(metrics, name);
-    return slot ? &metrics->series[slot - 1] : metrics_make_series(metrics, name);
+    struct series *series = metrics_find_series(metrics, name);
+    return series ? series : metrics_make_series(metrics, name);
 }
 
 void metrics_add_sample(struct metrics *metrics, const char *name, int64_t step, double time_s,
@@ -207,10 +182,9 @@ void metrics_add(struct metrics *metrics, const char *name, int64_t step, double
 
 struct metrics_series metrics_find(struct metrics *metrics, const char *name)
 {
-    size_t slot = *metrics_slot(metrics, name);
-    if (!slot)
+    struct series *series = metrics_find_series(metrics, name);
+    if (!series)
         return (struct metrics_series){0};
-    struct series *series = &metrics->series[slot - 1];
     series_sort(series);
     return (struct metrics_series){.rows = series->rows, .count = series->count};
 }
