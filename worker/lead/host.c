@@ -30,7 +30,6 @@
 
 enum {
     HOST_LOOK_MS = 2000,     /* between two looks for guests and for dead leads */
-    HOST_KILLED_MS = 10000,  /* for Slurm to kill a job that it has requeued */
     HOST_DEATHS_MAX = 3,     /* of one lead in a row; then the host does not hold the job for it */
     HOST_STEADY_MS = 60000,  /* a lead that lived this long does not die in a row */
     HOST_AGAIN_MS = 2000,    /* before a lead is started again; doubled for each death in a row */
@@ -50,14 +49,6 @@ struct host_lead {
     uint64_t started_ms, died_ms;
 };
 
-enum host_requeue {
-    HOST_REQUEUE_NO,
-    HOST_REQUEUE_WANTED, /* by a lead; no lead is started any more */
-    HOST_REQUEUE_ASKED,
-    HOST_REQUEUE_ENDING,   /* Slurm is killing the job before it has answered */
-    HOST_REQUEUE_ACCEPTED, /* Slurm is about to kill the job */
-};
-
 struct host {
     uv_loop_t loop;
     const char *job_dir;
@@ -65,10 +56,10 @@ struct host {
     struct phase_life life;
     struct host_lead *leads;
     uv_signal_t term, interrupt, limit;
-    uv_timer_t look, timer;
-    uv_async_t ended; /* wakes the loop when a lead has ended */
-    enum host_requeue requeue;
-    bool is_killed; /* Slurm is killing the job; no lead is started any more */
+    uv_timer_t look;
+    uv_async_t ended;       /* wakes the loop when a lead has ended */
+    struct requeue requeue; /* if a lead wants it, no lead is started any more */
+    bool is_killed;         /* Slurm is killing the job; no lead is started any more */
     bool is_leaving, is_closing;
 };
 
@@ -81,7 +72,7 @@ static void host_close(struct host *host)
     uv_close((uv_handle_t *)&host->interrupt, NULL);
     uv_close((uv_handle_t *)&host->limit, NULL);
     uv_close((uv_handle_t *)&host->look, NULL);
-    uv_close((uv_handle_t *)&host->timer, NULL);
+    requeue_close(&host->requeue);
     uv_close((uv_handle_t *)&host->ended, NULL);
 }
 
@@ -96,29 +87,12 @@ static void host_signal(struct host *host, int number)
 /* Whether the host may still start leads in this allocation. */
 static bool host_goes_on(const struct host *host)
 {
-    return host->requeue == HOST_REQUEUE_NO && !host->is_killed;
+    return host->requeue.state == REQUEUE_NONE && !host->is_killed;
 }
 
-/* --- Requeue ---------------------------------------------------------------------------------- */
-
-static void host_killed_done(uv_timer_t *timer)
+static void host_requeue_over(void *context)
 {
-    fprintf(stderr, "phase-worker host: Slurm accepted the requeue, but did not end the job\n");
-    host_close(timer->data);
-}
-
-static void host_requeue_done(void *context, enum requeue_answer answer, const char *reason)
-{
-    struct host *host = context;
-    bool is_ending = host->requeue == HOST_REQUEUE_ENDING;
-    if (answer == REQUEUE_ACCEPTED && !is_ending) {
-        host->requeue = HOST_REQUEUE_ACCEPTED;
-        uv_timer_start(&host->timer, host_killed_done, HOST_KILLED_MS, 0);
-        return;
-    }
-    if (answer == REQUEUE_REFUSED && !is_ending)
-        fprintf(stderr, "phase-worker host: Slurm does not requeue the job: %s\n", reason);
-    host_close(host);
+    host_close(context);
 }
 
 /* --- Leads ------------------------------------------------------------------------------------ */
@@ -144,7 +118,7 @@ static void host_lead_done(void *context, const struct child_end *end)
     lead->child = NULL;
     uv_async_send(&host->ended);
     if (code == GUEST_REQUEUE && host_goes_on(host)) {
-        host->requeue = HOST_REQUEUE_WANTED;
+        requeue_handle(&host->requeue, REQUEUE_WANT);
         host_signal(host,
                     SIGUSR2); /* the same signal as near the time limit, so that the others save */
     } else if (number && host_goes_on(host)) {
@@ -335,10 +309,8 @@ static void host_look(struct host *host)
     }
     if (!host_is_idle(host) || host->is_closing)
         return;
-    if (host->requeue == HOST_REQUEUE_WANTED) {
-        host->requeue = HOST_REQUEUE_ASKED;
-        requeue_start(&host->loop, host->life.job_id, host_requeue_done, host);
-    } else if (host->requeue == HOST_REQUEUE_NO && !host->is_leaving) {
+    requeue_handle(&host->requeue, REQUEUE_ASK);
+    if (host->requeue.state == REQUEUE_NONE && !host->is_leaving) {
         host->is_leaving = true;
         host_leave(host);
     }
@@ -364,12 +336,8 @@ static void host_term_done(uv_signal_t *handle, int number)
     (void)number;
     host->is_killed = true;
     host_signal(host, SIGTERM);
-    if (host->requeue == HOST_REQUEUE_ASKED)
-        host->requeue = HOST_REQUEUE_ENDING;
-    else if (host->requeue == HOST_REQUEUE_ACCEPTED)
-        host_close(host);
-    else
-        host_look(host);
+    requeue_handle(&host->requeue, REQUEUE_TERM);
+    host_look(host);
 }
 
 /* The time limit of the job is near. Slurm signals only the batch script, so the host passes the
@@ -395,10 +363,10 @@ static void host_init(struct host *host, const char *job_dir)
     uv_signal_init(&host->loop, &host->interrupt);
     uv_signal_init(&host->loop, &host->limit);
     uv_timer_init(&host->loop, &host->look);
-    uv_timer_init(&host->loop, &host->timer);
     uv_async_init(&host->loop, &host->ended, host_ended_done);
     host->term.data = host->interrupt.data = host->limit.data = host;
-    host->look.data = host->timer.data = host->ended.data = host;
+    host->look.data = host->ended.data = host;
+    requeue_init(&host->requeue, &host->loop, "host", host->life.job_id, host_requeue_over, host);
     uv_signal_start(&host->term, host_term_done, SIGTERM);
     uv_signal_start(&host->interrupt, host_term_done, SIGINT);
     uv_signal_start(&host->limit, host_limit_done, SIGUSR2);

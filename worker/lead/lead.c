@@ -160,6 +160,7 @@ static void lead_init(struct lead *lead, const char *job_dir)
     lead->term.data = lead->interrupt.data = lead->limit.data = lead;
     lead->timer.data = lead->later.data = lead->hang.timer.data = lead;
     lead->claim.timer.data = lead;
+    requeue_init(&lead->requeue, &lead->loop, "lead", lead->life.job_id, lead_requeue_over, lead);
     uv_signal_start(&lead->term, lead_term_done, SIGTERM);
     uv_signal_start(&lead->interrupt, lead_term_done, SIGINT);
     uv_signal_start(&lead->limit, lead_limit_done, SIGUSR2);

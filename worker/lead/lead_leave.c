@@ -6,7 +6,6 @@
 #include "worker/clock.h"
 #include "worker/lead/grace.h"
 #include "worker/lead/lead.h"
-#include "worker/lead/requeue.h"
 
 #include <stdio.h>
 
@@ -16,7 +15,6 @@ enum {
     LEAD_HURRY_MS = 1000,  /* replaces both, when other jobs wait for the nodes */
     LEAD_WRITE_MS = 5000,  /* the deadline for writing the outcome */
     LEAD_WRITE_AGAIN_MS = 250,
-    LEAD_KILLED_MS = 10000, /* for Slurm to kill a job that it has requeued */
 };
 
 void lead_close(struct lead *lead)
@@ -31,60 +29,24 @@ void lead_close(struct lead *lead)
     uv_close((uv_handle_t *)&lead->later, NULL);
     uv_close((uv_handle_t *)&lead->hang.timer, NULL);
     uv_close((uv_handle_t *)&lead->claim.timer, NULL);
+    requeue_close(&lead->requeue);
 }
 
-/* Ends the lead. It waits only for the step, if there is one. */
-static void lead_end(struct lead *lead)
+void lead_requeue_over(void *context)
 {
-    lead->requeue = LEAD_REQUEUE_NO;
+    struct lead *lead = context;
     if (lead->step)
         step_kill(lead->step);
     else
         lead_close(lead);
 }
 
-static void lead_killed_done(uv_timer_t *timer)
-{
-    struct lead *lead = timer->data;
-    fprintf(stderr, "phase-worker lead: Slurm accepted the requeue, but did not end the job\n");
-    lead_end(lead);
-}
-
-static void lead_requeue_done(void *context, enum requeue_answer answer, const char *reason)
-{
-    struct lead *lead = context;
-    bool is_ending = lead->requeue == LEAD_REQUEUE_ENDING;
-    if (answer == REQUEUE_ACCEPTED && !is_ending) {
-        lead->requeue = LEAD_REQUEUE_ACCEPTED;
-        uv_timer_start(&lead->timer, lead_killed_done, LEAD_KILLED_MS, 0);
-        return;
-    }
-    if (answer == REQUEUE_REFUSED && !is_ending)
-        fprintf(stderr, "phase-worker lead: Slurm does not requeue the job: %s\n", reason);
-    lead_end(lead);
-}
-
-void lead_leave_terminated(struct lead *lead)
-{
-    /* A requeue by Slurm begins with SIGTERM, and the nodes are free when this process has ended.
-     * The scontrol that asked for the requeue gets the same signal, so the lead ends when scontrol
-     * ends. */
-    if (lead->requeue == LEAD_REQUEUE_ASKED)
-        lead->requeue = LEAD_REQUEUE_ENDING;
-    else if (lead->requeue == LEAD_REQUEUE_ACCEPTED)
-        lead_end(lead);
-}
-
 static void lead_requeue(struct lead *lead)
 {
     uv_timer_stop(&lead->timer);
-    if (lead->is_guest) {
+    if (lead->is_guest)
         lead->status = GUEST_REQUEUE;
-        lead_end(lead);
-        return;
-    }
-    lead->requeue = LEAD_REQUEUE_ASKED;
-    requeue_start(&lead->loop, lead->life.job_id, lead_requeue_done, lead);
+    requeue_handle(&lead->requeue, lead->is_guest ? REQUEUE_PASS_ON : REQUEUE_ASK);
 }
 
 /* The agents have not ended in time. Their journals are complete, and a requeue ends the agents,
@@ -92,7 +54,7 @@ static void lead_requeue(struct lead *lead)
 static void lead_agents_done(uv_timer_t *timer)
 {
     struct lead *lead = timer->data;
-    if (lead->requeue == LEAD_REQUEUE_WANTED)
+    if (lead->requeue.state == REQUEUE_WANTED)
         lead_requeue(lead);
     else if (lead->step)
         step_kill(lead->step);
@@ -118,15 +80,15 @@ void lead_leave_stepless(struct lead *lead)
 {
     if (lead->run)
         return; /* the outcome is not written yet */
-    if (lead->requeue == LEAD_REQUEUE_WANTED)
+    if (lead->requeue.state == REQUEUE_WANTED)
         lead_requeue(lead);
-    else if (lead->requeue == LEAD_REQUEUE_NO)
+    else if (lead->requeue.state == REQUEUE_NONE || lead->requeue.state == REQUEUE_OVER)
         lead_exit(lead);
 }
 
 static void lead_leave_written(struct lead *lead)
 {
-    bool is_hurried = lead->requeue != LEAD_REQUEUE_NO;
+    bool is_hurried = lead->requeue.state != REQUEUE_NONE;
     /* The agents write their last entries while the lead writes its own. */
     if (lead->step) {
         step_send(lead->step, "end");

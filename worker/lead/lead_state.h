@@ -17,6 +17,7 @@
 #include "worker/lead/commands.h"
 #include "worker/lead/fitness.h"
 #include "worker/lead/lead_run.h"
+#include "worker/lead/requeue.h"
 #include "worker/protocol/phase_claim.h"
 #include "worker/health/pace.h"
 #include "worker/lead/step.h"
@@ -36,14 +37,6 @@ enum lead_state {
     LEAD_RUNNING,
     LEAD_LINGERING, /* the run has ended; the daemon may give another run */
     LEAD_LEAVING,
-};
-
-enum lead_requeue {
-    LEAD_REQUEUE_NO,
-    LEAD_REQUEUE_WANTED,
-    LEAD_REQUEUE_ASKED,
-    LEAD_REQUEUE_ENDING,   /* Slurm is killing the job before it has answered */
-    LEAD_REQUEUE_ACCEPTED, /* Slurm is about to kill the job */
 };
 
 struct lead_agent {
@@ -102,7 +95,7 @@ struct lead {
     bool is_joining;              /* the first node was told to join the output */
     int64_t waiting_ms, heard_ms; /* when waiting began, and when the daemon last answered */
     int64_t write_by_ms;          /* the deadline for writing the outcome */
-    enum lead_requeue requeue;
+    struct requeue requeue;
     char complaint[256];  /* the last message of srun */
     bool is_asking;       /* Slurm for the reason of a stop */
     unsigned unanswered;  /* questions to Slurm without an answer */
@@ -165,8 +158,8 @@ void lead_command(void *context, const json_t *command);
 void lead_leave(struct lead *lead);
 /* The step has ended while the lead was leaving. */
 void lead_leave_stepless(struct lead *lead);
-/* SIGTERM came while the lead was leaving. */
-void lead_leave_terminated(struct lead *lead);
+/* The requeue is over, so the lead ends. `context` is the lead. */
+void lead_requeue_over(void *context);
 /* Closes all handles, so that the loop ends. */
 void lead_close(struct lead *lead);
 

@@ -32,7 +32,8 @@ void lead_conclude(struct lead *lead)
     lead_run_end(run);
     lead->state = LEAD_LINGERING;
     bool wants_requeue = run->outcome.requeues && !run->is_requeued && !run->is_overtaken;
-    lead->requeue = wants_requeue ? LEAD_REQUEUE_WANTED : LEAD_REQUEUE_NO;
+    if (wants_requeue)
+        requeue_handle(&lead->requeue, REQUEUE_WANT);
     /* After a stop from outside, no other run follows in this allocation. */
     enum outcome_kind kind = run->outcome.kind;
     bool goes_on =
@@ -143,7 +144,7 @@ void lead_interrupted(struct lead *lead)
         return;
     }
     if (lead->state == LEAD_LEAVING) {
-        lead_leave_terminated(lead);
+        requeue_handle(&lead->requeue, REQUEUE_TERM);
         return;
     }
     if (lead->run->is_decided || lead->is_asking)

@@ -1,92 +1,153 @@
-/* Calls scontrol up to three times, unless the job only has to exit: a requeue; if that is refused,
- * the permission, and the requeue again. */
+/* Asks for a requeue with up to three calls of scontrol, unless the job only has to exit: a
+ * requeue; if that is refused, the permission, and the requeue again. */
 #include "worker/lead/requeue.h"
 
-#include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/lead/grace.h"
 #include "worker/lead/scontrol.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* scontrol blocks up to 18 s when Slurm is down. Then no other job waits for the nodes either. */
-enum { REQUEUE_TIMEOUT_MS = 20000 };
-
-enum requeue_state { REQUEUE_FIRST, REQUEUE_ALLOW, REQUEUE_AGAIN };
-
-struct requeue {
-    uv_loop_t *loop;
-    requeue_done *done;
-    void *context;
-    char *job;
-    enum requeue_state state;
-    char reason[256]; /* why the first call was refused */
+enum {
+    /* scontrol blocks up to 18 s when Slurm is down. Then no other job waits for the nodes either.
+     */
+    REQUEUE_TIMEOUT_MS = 20000,
+    REQUEUE_KILLED_MS = 10000, /* for Slurm to kill a job that it has requeued */
 };
+
+/* --- The table -------------------------------------------------------------------------------- */
+
+static const struct {
+    enum requeue_state from;
+    enum requeue_event event;
+    enum requeue_state to;
+} requeue_moves[] = {
+    {REQUEUE_NONE, REQUEUE_WANT, REQUEUE_WANTED},
+    {REQUEUE_WANTED, REQUEUE_PASS_ON, REQUEUE_OVER},
+    {REQUEUE_WANTED, REQUEUE_ASK, REQUEUE_ASKED},
+    {REQUEUE_ASKED, REQUEUE_TERM, REQUEUE_ENDING},
+    {REQUEUE_ASKED, REQUEUE_ACCEPT, REQUEUE_ACCEPTED},
+    {REQUEUE_ASKED, REQUEUE_REFUSE, REQUEUE_OVER},
+    {REQUEUE_ASKED, REQUEUE_BY_EXIT, REQUEUE_OVER},
+    /* The scontrol that asks gets the same SIGTERM, so any answer is its end. */
+    {REQUEUE_ENDING, REQUEUE_ACCEPT, REQUEUE_OVER},
+    {REQUEUE_ENDING, REQUEUE_REFUSE, REQUEUE_OVER},
+    {REQUEUE_ENDING, REQUEUE_BY_EXIT, REQUEUE_OVER},
+    {REQUEUE_ACCEPTED, REQUEUE_TERM, REQUEUE_OVER},
+    {REQUEUE_ACCEPTED, REQUEUE_LATE, REQUEUE_OVER},
+};
+
+enum requeue_state requeue_next(enum requeue_state state, enum requeue_event event)
+{
+    for (size_t i = 0; i < sizeof requeue_moves / sizeof *requeue_moves; i++)
+        if (requeue_moves[i].from == state && requeue_moves[i].event == event)
+            return requeue_moves[i].to;
+    return state;
+}
+
+/* --- Asking ----------------------------------------------------------------------------------- */
 
 static void requeue_called(void *context, int code, const char *output);
 
 static void requeue_call(struct requeue *requeue)
 {
+    char *job = text_format("%lld", (long long)requeue->job_id);
+    char *job_option = text_format("JobId=%s", job);
     struct scontrol_call call = {
-        .arguments = {"requeue", requeue->job},
+        .arguments = {"requeue", job},
         .captured_fd = STDERR_FILENO,
         .timeout_ms = REQUEUE_TIMEOUT_MS,
     };
-    char *job = text_format("JobId=%s", requeue->job);
-    if (requeue->state == REQUEUE_ALLOW) {
+    if (requeue->call == REQUEUE_CALL_ALLOW) {
         call.arguments[0] = "update";
-        call.arguments[1] = job;
+        call.arguments[1] = job_option;
         call.arguments[2] = "Requeue=1";
     }
     scontrol_start(requeue->loop, &call, requeue_called, requeue);
+    free(job_option);
     free(job);
-}
-
-static void requeue_end(struct requeue *requeue, enum requeue_answer answer)
-{
-    requeue->done(requeue->context, answer, requeue->reason);
-    free(requeue->job);
-    free(requeue);
 }
 
 static void requeue_called(void *context, int code, const char *output)
 {
     struct requeue *requeue = context;
-    bool is_over = code < 0 || requeue->state == REQUEUE_AGAIN ||
-                   (requeue->state == REQUEUE_FIRST) == (code == 0);
-    if (requeue->state == REQUEUE_FIRST && code != 0)
+    bool is_last = code < 0 || requeue->call == REQUEUE_CALL_AGAIN ||
+                   (requeue->call == REQUEUE_CALL_FIRST) == (code == 0);
+    if (requeue->call == REQUEUE_CALL_FIRST && code != 0)
         (void)snprintf(requeue->reason, sizeof requeue->reason, "%.*s", (int)strcspn(output, "\n"),
                        output); /* may be cut */
-    if (!is_over) {
-        requeue->state++;
+    if (!is_last) {
+        requeue->call++;
         requeue_call(requeue);
         return;
     }
-    bool is_accepted = code == 0 && requeue->state != REQUEUE_ALLOW;
+    bool is_accepted = code == 0 && requeue->call != REQUEUE_CALL_ALLOW;
     if (code < 0)
         (void)snprintf(requeue->reason, sizeof requeue->reason,
                        "scontrol did not answer"); /* fits */
-    requeue_end(requeue, is_accepted ? REQUEUE_ACCEPTED : REQUEUE_REFUSED);
+    requeue_handle(requeue, is_accepted ? REQUEUE_ACCEPT : REQUEUE_REFUSE);
 }
 
-static void requeue_by_exit(void *context, bool is_so)
+static void requeue_grace_known(void *context, bool is_so)
 {
     struct requeue *requeue = context;
     if (is_so)
-        requeue_end(requeue, REQUEUE_BY_EXIT);
+        requeue_handle(requeue, REQUEUE_BY_EXIT);
     else
         requeue_call(requeue);
 }
 
-void requeue_start(uv_loop_t *loop, int64_t job_id, requeue_done *done, void *context)
+static void requeue_late(uv_timer_t *timer)
 {
-    struct requeue *requeue = xcalloc(1, sizeof *requeue);
-    requeue->loop = loop;
-    requeue->done = done;
-    requeue->context = context;
-    requeue->job = text_format("%lld", (long long)job_id);
-    grace_use(loop, job_id, requeue_by_exit, requeue);
+    requeue_handle(timer->data, REQUEUE_LATE);
+}
+
+/* --- The machine ------------------------------------------------------------------------------ */
+
+static void requeue_say(const struct requeue *requeue, enum requeue_event event)
+{
+    if (requeue->state == REQUEUE_ASKED && event == REQUEUE_REFUSE)
+        fprintf(stderr, "phase-worker %s: Slurm does not requeue the job: %s\n", requeue->who,
+                requeue->reason);
+    if (requeue->state == REQUEUE_ACCEPTED && event == REQUEUE_LATE)
+        fprintf(stderr, "phase-worker %s: Slurm accepted the requeue, but did not end the job\n",
+                requeue->who);
+}
+
+void requeue_handle(struct requeue *requeue, enum requeue_event event)
+{
+    enum requeue_state next = requeue_next(requeue->state, event);
+    if (next == requeue->state)
+        return;
+    requeue_say(requeue, event);
+    requeue->state = next;
+    if (next == REQUEUE_ASKED)
+        grace_use(requeue->loop, requeue->job_id, requeue_grace_known, requeue);
+    else if (next == REQUEUE_ACCEPTED)
+        uv_timer_start(&requeue->timer, requeue_late, REQUEUE_KILLED_MS, 0);
+    else if (next == REQUEUE_OVER)
+        requeue->over(requeue->context);
+}
+
+void requeue_init(struct requeue *requeue, uv_loop_t *loop, const char *who, int64_t job_id,
+                  void (*over)(void *context), void *context)
+{
+    *requeue = (struct requeue){
+        .loop = loop,
+        .who = who,
+        .job_id = job_id,
+        .over = over,
+        .context = context,
+    };
+    uv_timer_init(loop, &requeue->timer);
+    requeue->timer.data = requeue;
+}
+
+void requeue_close(struct requeue *requeue)
+{
+    uv_close((uv_handle_t *)&requeue->timer, NULL);
 }

@@ -1,23 +1,69 @@
-/* Asks Slurm to requeue this job: runs scontrol in the background with a deadline. Slurm kills the
- * job and this process at once, so everything must be written before. If the job was submitted as
- * not requeueable, its owner first allows the requeue. */
+/* The requeue of this job by Slurm. The lead and the host use it when a run is to continue in a new
+ * life of the job.
+ *
+ *   none -> wanted -> asked -> accepted -> over
+ *                          \-> ending  -/
+ *
+ * scontrol asks for the requeue, in the background and with a deadline. Slurm then kills the job
+ * and this process, so everything must be written before. If the job was submitted as not
+ * requeueable, its owner first allows the requeue. The process must end when the requeue is over:
+ * Slurm has refused it, is killing the job, requeues the job when it exits (grace.h), or has not
+ * killed the job in time. */
 #ifndef PHASED_WORKER_LEAD_REQUEUE_H
 #define PHASED_WORKER_LEAD_REQUEUE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <uv.h>
 
-enum requeue_answer {
-    REQUEUE_REFUSED,
-    REQUEUE_ACCEPTED,
-    REQUEUE_BY_EXIT, /* Slurm requeues the job if it exits now (grace.h) */
+enum requeue_state {
+    REQUEUE_NONE,
+    REQUEUE_WANTED,
+    REQUEUE_ASKED,
+    REQUEUE_ENDING,   /* asked, and Slurm is killing the job before it has answered */
+    REQUEUE_ACCEPTED, /* Slurm is about to kill the job */
+    REQUEUE_OVER,
+    REQUEUE_STATES,
 };
 
-/* `reason` is the message of scontrol if the requeue was refused. */
-typedef void requeue_done(void *context, enum requeue_answer answer, const char *reason);
+enum requeue_event {
+    REQUEUE_WANT,    /* a run is to continue */
+    REQUEUE_PASS_ON, /* the lead is a guest: its host asks Slurm */
+    REQUEUE_ASK,     /* everything is written */
+    REQUEUE_TERM,    /* SIGTERM: a requeue begins with it, and the nodes are free at our exit */
+    REQUEUE_ACCEPT,
+    REQUEUE_REFUSE,
+    REQUEUE_BY_EXIT, /* Slurm requeues the job if it exits now */
+    REQUEUE_LATE,    /* Slurm has not killed the job in time */
+    REQUEUE_EVENTS,
+};
 
-/* `done` is always called, later, if this process still lives. The struct frees itself. */
-void requeue_start(uv_loop_t *loop, int64_t job_id, requeue_done *done, void *context);
+enum requeue_call { REQUEUE_CALL_FIRST, REQUEUE_CALL_ALLOW, REQUEUE_CALL_AGAIN };
+
+/* Its owner reads `state`; the other members are private. */
+struct requeue {
+    enum requeue_state state;
+    uv_loop_t *loop;
+    const char *who; /* "lead" or "host", for messages */
+    int64_t job_id;
+    void (*over)(void *context);
+    void *context;
+    enum requeue_call call;
+    char reason[256]; /* why the first call was refused */
+    uv_timer_t timer;
+};
+
+/* `over` is called once the requeue is over. It may call requeue_close(). */
+void requeue_init(struct requeue *requeue, uv_loop_t *loop, const char *who, int64_t job_id,
+                  void (*over)(void *context), void *context);
+
+/* Closes the handle. The struct must live until the loop has ended. */
+void requeue_close(struct requeue *requeue);
+
+/* Moves to the next state, and acts accordingly. In a state where the event means nothing, nothing
+ * happens. */
+void requeue_handle(struct requeue *requeue, enum requeue_event event);
+
+/* The state after the event. */
+enum requeue_state requeue_next(enum requeue_state state, enum requeue_event event);
 
 #endif
