@@ -1,4 +1,4 @@
-/* Reading run.json. */
+/* Reads run.json. */
 #include "worker/protocol/assignment.h"
 
 #include "lib/error.h"
@@ -37,7 +37,7 @@ static int assignment_signal(struct assignment *assignment, const char *name, st
     return error_set(err, -EINVAL, "checkpoint.stop_signal %s is not supported", name);
 }
 
-/* Whole numbers may come as 90 or 90.0. */
+/* A whole number may be written as 90 or 90.0. */
 static int assignment_number(const json_t *object, const char *name, int otherwise)
 {
     double number = json_number_value(json_object_get(object, name));
@@ -56,7 +56,7 @@ static int assignment_read_checkpoint(struct assignment *assignment, struct erro
     return assignment_signal(assignment, name ? name : "TERM", err);
 }
 
-/* Optional members may be null or absent; jansson's "s?" takes only absence. */
+/* An optional member may be null or absent. jansson's "s?" accepts only absence. */
 static const char *assignment_string(const json_t *object, const char *name)
 {
     return json_string_value(json_object_get(object, name));
@@ -126,12 +126,12 @@ static int assignment_read_spec(struct assignment *assignment, struct error *err
         return error_set(err, -ENOTSUP, "launch: %s: not supported yet", launch);
     assignment->nodes = (unsigned)assignment_number(resources, "nodes", 1);
     assignment->gpus = (unsigned)assignment_number(resources, "gpus", 0);
-    /* What holds no GPUs costs little when it hangs, and often works in silence. */
+    /* A phase without GPUs costs little while it hangs, and often works silently. */
     int otherwise = assignment->gpus ? ASSIGNMENT_HANG_AUTOMATIC : ASSIGNMENT_HANG_OFF;
     assignment->hang_s = assignment_number(assignment->spec, "hang_s", otherwise);
     assignment->idle_s = assignment_number(assignment->spec, "idle_s", 0);
-    /* Of alternatives it is the first, and the job may be for another one: that promises nothing.
-     */
+    /* With alternatives, this is the type of the first one, but the job may be for another. So it
+     * promises nothing. */
     if (json_array_size(json_object_get(resources, "alternatives")) == 0)
         assignment->gpu_type = assignment_string(resources, "gpu_type");
     assignment_read_preflight(assignment);
@@ -145,7 +145,7 @@ static int assignment_read_spec(struct assignment *assignment, struct error *err
     return result < 0 ? result : assignment_read_checkpoint(assignment, err);
 }
 
-/* Results of a matrix's members are kept by what GPU they are of, and Slurm has the choice. */
+/* The results of a matrix's members are kept by the model of their GPU, which Slurm chooses. */
 static bool assignment_wants_model(const json_t *spec)
 {
     const json_t *resources = json_object_get(spec, "resources");
@@ -155,7 +155,7 @@ static bool assignment_wants_model(const json_t *spec)
            assignment_number(resources, "gpus", 0) > 0;
 }
 
-/* What the lead has found; NULL: it has written nothing, or not yet. */
+/* Returns the answer of the lead. NULL: the lead has written nothing, or nothing yet. */
 static json_t *assignment_read_hardware(const char *run_dir)
 {
     char *path = text_format("%s/hardware.json", run_dir), *text = NULL;
@@ -167,7 +167,7 @@ static json_t *assignment_read_hardware(const char *run_dir)
     return json;
 }
 
-/* The document itself stays as the daemon wrote it: the next run may get another GPU. */
+/* The document itself stays unchanged, because the next run may get another GPU. */
 static void assignment_lay(struct assignment *assignment, const json_t *spec)
 {
     if (overlay_is_needed(spec) || assignment_wants_model(spec)) {
@@ -214,7 +214,7 @@ static int assignment_read_json(struct assignment *assignment, struct error *err
     if (assignment->resume)
         assignment->resume_step = json_integer_value(json_object_get(resume, "step"));
     int result = assignment_read_spec(assignment, err);
-    /* The spec's workdir stands before the one where submit was called. */
+    /* The workdir of the spec overrides the folder in which submit was called. */
     if (!assignment->workdir)
         assignment->workdir = assignment_string(json, "workdir");
     return result;

@@ -1,9 +1,9 @@
-/* What the runs of a phase have left behind them: the newest checkpoint to go on from, and how far
- * they have come.
+/* What the runs of a phase have left: the newest checkpoint to resume from, and how far they have
+ * come.
  *
- * A phase's folder holds its runs by the number of their attempt: 1, 2, ... A run that resumed from
- * step 500 says that what earlier runs made after step 500 is no longer wanted, or was no good; so
- * only checkpoints that lead to the newest run count. */
+ * A phase's folder has a folder for each attempt: 1, 2, ... If a run resumed from step 500, the
+ * work of earlier runs after step 500 is no longer wanted or was bad. So only checkpoints that lead
+ * to the newest run count. */
 #ifndef PHASED_WORKER_PROTOCOL_LINEAGE_H
 #define PHASED_WORKER_PROTOCOL_LINEAGE_H
 
@@ -11,21 +11,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The newest checkpoint that is not suspect and has the size that the journals recorded, as
- * {"path", "step"}, or null; a new reference. `phase_dir` holds the runs, `attempt` is the newest
- * of them. */
+/* Returns the newest checkpoint that is not suspect and has the size in the journals, as {"path",
+ * "step"} or null; a new reference. `phase_dir` has the runs, and `attempt` is the newest of them.
+ */
 json_t *lineage_checkpoint(const char *phase_dir, unsigned attempt);
 
-/* The first paths of all checkpoints of the runs up to `attempt`, each with whether a run that
- * begins from `resume` can rely on it: it leads there, is whole, and not suspect. A new reference.
- */
+/* Returns the first paths of all checkpoints of the runs up to `attempt`. The value of a path says
+ * whether a run that begins at `resume` can rely on the checkpoint: it leads there, is whole, and
+ * is not suspect. A new reference. */
 json_t *lineage_saved(const char *phase_dir, unsigned attempt, const json_t *resume);
 
-/* The attempt of the newest run, `attempt` or before, to which the daemon gave a number; 0 when
- * there is none. */
+/* Returns the newest attempt, `attempt` or an earlier one, with a number from the daemon; 0: there
+ * is none. */
 unsigned lineage_numbered(const char *phase_dir, unsigned attempt);
 
-/* How many runs in a row, up to `attempt`, ended without a step more than they began with. */
+/* How many runs in a row, up to `attempt`, ended without a new step. */
 unsigned lineage_stuck(const char *phase_dir, unsigned attempt);
 
 #endif

@@ -19,8 +19,8 @@
 #include <string.h>
 
 enum {
-    LINK_BATCH_MAX = 256 * 1024, /* bytes of entries in one push */
-    LINK_FIRST_MAX = 8 * 1024,   /* likewise, until the daemon has answered: doc/protocol.md */
+    LINK_BATCH_MAX = 256 * 1024, /* bytes of the entries in one push */
+    LINK_FIRST_MAX = 8 * 1024,   /* bytes before the daemon has answered: doc/protocol.md */
     LINK_BATCH_MS = 1000,
     LINK_RETRY_MIN_MS = 200,
     LINK_RETRY_MAX_MS = 10000,
@@ -30,12 +30,12 @@ enum {
     LINK_LOOK_MS = 2000,
 };
 
-/* One of the two things the link does, and when it may try again. */
+/* One of the two tasks of the link, and when it may try again. */
 struct link_task {
     struct transfer transfer;
     int64_t due_ms;
-    int retry_ms; /* 0 while all is well */
-    bool is_away; /* the daemon could not be reached, or is not the one */
+    int retry_ms; /* 0: the last try succeeded */
+    bool is_away; /* the daemon could not be reached, or another program answered */
 };
 
 struct link {
@@ -43,20 +43,20 @@ struct link {
     struct link_options options;
     CURLM *multi;
 
-    pthread_mutex_t mutex; /* of the next four */
+    pthread_mutex_t mutex; /* of the next four members */
     bool is_heard;
     bool is_urgent;
     bool is_closing;
     int64_t close_by_ms;
 
-    /* The thread's own. */
+    /* These members belong to the thread. */
     struct link_task push, poll;
-    char *base; /* http://host:port; NULL when it must be read */
+    char *base; /* http://host:port; NULL: it must be read again */
     uint64_t committed;
-    int64_t obeyed;   /* number of the last command that came */
-    int64_t asked_ms; /* when it was last asked for one */
-    int64_t look_ms;  /* when to look for one in the file */
-    char told[512];   /* the last failure that was told, so that each is told once */
+    int64_t obeyed;   /* the number of the last command */
+    int64_t asked_ms; /* when the last request for a command began */
+    int64_t look_ms;  /* when to look at the file of commands */
+    char told[512];   /* the last reported failure, so that each is reported once */
 };
 
 /* Reads where the daemon listens. */
@@ -79,7 +79,8 @@ static int link_find_daemon(struct link *link, struct error *err)
     return result;
 }
 
-/* Once for each kind of failure, into the job's own output: the journal could not carry it. */
+/* Reports each kind of failure once, in the output of the job, because the journal cannot reach the
+ * daemon. */
 static void link_tell(struct link *link, const struct error *err)
 {
     if (strcmp(link->told, err->message) == 0)
@@ -179,8 +180,8 @@ static void link_pushed(struct link *link, CURLcode code)
         link_failed(link, &link->push, &err);
         return;
     }
-    /* The daemon waits with some entries for those of other nodes, or its record was put back.
-     * Sending the same at once would not help. */
+    /* The daemon holds some entries until those of other nodes come, or its record was restored.
+     * Sending the same entries at once would not help. */
     bool is_stuck =
         link->committed <= before && journal_last(link->options.journal) > link->committed;
     bool was_heard = link_is_heard(link);
@@ -190,7 +191,7 @@ static void link_pushed(struct link *link, CURLcode code)
         link_try_later(&link->push);
         return;
     }
-    /* A full batch was one of many, and the first one may have been. */
+    /* After a full batch, more entries are waiting. After the first batch, more may be. */
     bool is_full = link->push.transfer.request.size >= LINK_BATCH_MAX || !was_heard;
     link_succeeded(link, &link->push, is_full ? 0 : LINK_BATCH_MS);
 }
@@ -217,14 +218,14 @@ static void link_polled(struct link *link, CURLcode code)
         return;
     }
     json_int_t number = json_integer_value(json_object_get(reply, "number"));
-    /* A daemon that has nothing to say waits with its answer; one that does not must not be asked
-     * in a circle. */
+    /* A daemon without a command delays its answer. A daemon that does not must not be asked in a
+     * tight loop. */
     bool is_hasty = clock_steady_ms() - link->asked_ms < LINK_RETRY_MIN_MS;
     link_succeeded(link, &link->poll, is_hasty && number <= link->obeyed ? LINK_RETRY_MIN_MS : 0);
     link_obey(link, reply);
 }
 
-/* Looks for a command in the file, if it is time; otherwise shortens the wait. */
+/* Looks for a command in the file if it is time; otherwise shortens the wait. */
 static void link_turn_file(struct link *link, int64_t now_ms, int64_t *wait_ms)
 {
     char *text = NULL;
@@ -269,14 +270,14 @@ static void link_turn_task(struct link *link, struct link_task *task, link_begin
         *wait_ms = task->due_ms - now_ms;
 }
 
-/* Begins what is due. Returns how long to wait for what is due next, in ms, or -1 to end. */
+/* Begins all due tasks. Returns the wait until the next due task in ms, or -1 to end. */
 static int link_turn(struct link *link)
 {
     int64_t now_ms = clock_steady_ms(), wait_ms = LINK_RETRY_MAX_MS;
     pthread_mutex_lock(&link->mutex);
     bool is_closing = link->is_closing, is_heard = link->is_heard;
     int64_t close_by_ms = link->close_by_ms;
-    /* Something urgent is worth a try before its time, also while the daemon seems away. */
+    /* An urgent entry is tried before its time, even if the daemon seems to be away. */
     if (link->is_urgent)
         link->push.due_ms = now_ms;
     if (!link->push.transfer.is_active)
@@ -302,9 +303,10 @@ static void *link_run(void *context)
     struct link *link = context;
     int wait_ms, running;
     while ((wait_ms = link_turn(link)) >= 0) {
-        (void)curl_multi_perform(link->multi, &running); /* failures are the transfers' own */
+        (void)curl_multi_perform(link->multi, &running); /* each transfer has its own failure */
         if (link_take_messages(link) == 0)
-            (void)curl_multi_poll(link->multi, NULL, 0, wait_ms, NULL); /* the next turn looks */
+            (void)curl_multi_poll(link->multi, NULL, 0, wait_ms,
+                                  NULL); /* the next turn looks at the result */
     }
     return NULL;
 }
@@ -320,14 +322,14 @@ struct link *link_open(const struct link_options *options)
     transfer_init(&link->poll.transfer, link->multi);
     int code = pthread_mutex_init(&link->mutex, NULL);
     assert(code == 0);
-    /* Signals are the loop's. */
+    /* Only the loop handles signals. */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     code = pthread_create(&link->thread, NULL, link_run, link);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (code != 0)
-        abort(); /* as without memory: a limit of the system on threads */
+        abort(); /* as when memory is exhausted: the system limits threads */
     return link;
 }
 

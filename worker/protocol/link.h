@@ -1,12 +1,13 @@
-/* The link of one run's writer (a node agent or the lead) to the daemon: one thread that pushes
- * the journal and, in the lead, asks for commands.
+/* The link of one writer of a run (an agent or the lead) to the daemon: one thread that pushes the
+ * journal and, in the lead, asks for commands.
  *
- * It pushes from the journal itself, beginning after what the daemon says it has committed, so the
- * first push, the next one and the replay after a break are the same. What is urgent is pushed at
- * once, the rest once a second. In the lead a push of nothing asks whether the daemon is there.
- * When the daemon is away the link tries again, 0.2 s later at first and 10 s at last, and reads
- * each time anew where the daemon listens. Nothing waits for it. In the lead, meanwhile, the file
- * in which the daemon leaves commands is looked at every 2 s: the site may let no TCP through. */
+ * The link pushes from the journal itself, from the entry after those that the daemon has
+ * committed. So the first push, the next pushes and the replay after a break are the same. Urgent
+ * entries are pushed at once, other entries once a second. In the lead, an empty push asks whether
+ * the daemon is there. If the daemon is away, the link tries again, after 0.2 s at first and after
+ * 10 s at last. Before each try it reads again where the daemon listens. Nothing waits for the
+ * link. In the lead, the link also looks every 2 s at the file in which the daemon leaves commands,
+ * because the site may block TCP. */
 #ifndef PHASED_WORKER_PROTOCOL_LINK_H
 #define PHASED_WORKER_PROTOCOL_LINK_H
 
@@ -19,18 +20,18 @@
 struct journal;
 struct link;
 
-/* A command came; runs in the link's thread. Takes over the reference to `command`. */
+/* A command has come. Runs in the link's thread. Takes over the reference to `command`. */
 typedef void link_command_came(void *context, json_t *command);
 
-/* What the link borrows must live until link_close(). */
+/* Borrowed members must live until link_close(). */
 struct link_options {
     const char *daemon_file;
     int64_t run;
     const char *node;
     const struct mac_secret *secret;
     struct journal *journal;
-    const char *command_file;        /* where commands lie while the daemon is not heard */
-    link_command_came *command_came; /* NULL: commands are not asked for */
+    const char *command_file;        /* the file of commands, for a daemon that cannot be reached */
+    link_command_came *command_came; /* NULL: the link does not ask for commands */
     void *context;
 };
 
@@ -38,14 +39,14 @@ struct link *link_open(const struct link_options *options);
 
 enum link_urgency { LINK_SOON, LINK_NOW };
 
-/* There is something new in the journal. */
+/* The journal has a new entry. */
 void link_wake(struct link *link, enum link_urgency urgency);
 
-/* Whether the daemon has answered, and not failed to since. */
+/* Whether the last try reached the daemon. */
 bool link_is_heard(struct link *link);
 
-/* Ends the link. Waits at most `drain_ms` until all of the journal is committed, and not at all
- * while the daemon cannot be reached. Accepts NULL. */
+/* Ends the link. Waits at most `drain_ms` until the whole journal is committed. Does not wait if
+ * the daemon cannot be reached. Accepts NULL. */
 void link_close(struct link *link, int drain_ms);
 
 #endif

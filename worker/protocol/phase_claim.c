@@ -1,4 +1,4 @@
-/* Claiming a phase. */
+/* Claims a phase. */
 #include "worker/protocol/phase_claim.h"
 
 #include "lib/error.h"
@@ -23,7 +23,7 @@ enum {
     PHASE_CLAIM_TRIES = 10,
 };
 
-/* The highest number; 0: there is no claim. */
+/* Returns the highest number; 0: there is no claim. */
 static unsigned claim_newest(const char *phase_dir)
 {
     unsigned newest = 0;
@@ -41,7 +41,7 @@ static unsigned claim_newest(const char *phase_dir)
     return newest;
 }
 
-/* NULL when it cannot be read. */
+/* NULL: the claim cannot be read. */
 static json_t *claim_read(const char *phase_dir, unsigned number)
 {
     char *path = text_format("%s/lead.%u", phase_dir, number), *text = NULL;
@@ -53,8 +53,8 @@ static json_t *claim_read(const char *phase_dir, unsigned number)
     return json;
 }
 
-/* Ranks may be left then: the outcome of a run whose node was lost is written without that node,
- * maybe by the lead that wants to claim. */
+/* Ranks may be left even if there is an outcome. The outcome of a run with a lost node is written
+ * without that node, perhaps by the lead that wants to claim. */
 static bool claim_is_over(const json_t *claim)
 {
     const char *run_dir = json_string_value(json_object_get(claim, "run_dir"));
@@ -62,22 +62,22 @@ static bool claim_is_over(const json_t *claim)
     return outcome_is_there(run_dir ? run_dir : "", token);
 }
 
-/* Without links a claim is made before it is written. Who looks too soon finds a claim that cannot
- * be read yet, and looks again. */
+/* Without links, a claim exists before it is written. A reader may find a claim that cannot be read
+ * yet, and then looks again. */
 static int claim_make_unlinked(const char *path, const char *text, struct error *err)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    errno = fd < 0 ? errno : ENOSPC; /* where not all is written */
+    errno = fd < 0 ? errno : ENOSPC; /* if not all bytes were written */
     bool is_made =
         fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) && fsync(fd) == 0;
     int result = is_made ? 0 : -errno;
     if (fd >= 0)
-        (void)close(fd); /* it is synced, or has failed */
+        (void)close(fd); /* the file is synced, or has failed */
     return result < 0 ? error_set(err, result, "could not make %s: %s", path, strerror(-result))
                       : 0;
 }
 
-/* -EEXIST: another lead was quicker. */
+/* -EEXIST: another lead was faster. */
 static int claim_make(const struct assignment *assignment, const char *phase_dir, unsigned number,
                       const struct phase_life *life, struct error *err)
 {
@@ -115,8 +115,8 @@ static bool life_is_same(const struct phase_life *a, const struct phase_life *b)
     return a->job_id == b->job_id && a->restarts == b->restarts && text_equal(a->token, b->token);
 }
 
-/* The daemon numbers runs in the order in which it makes them; a lead that is alone only counts its
- * attempts on, and knows of no other's. */
+/* The daemon numbers runs in the order in which it makes them. A lead that is alone only counts its
+ * own attempts, and knows no others. */
 static bool claim_is_later(const json_t *claim, const struct assignment *assignment)
 {
     json_int_t run = json_integer_value(json_object_get(claim, "known_run"));
@@ -136,7 +136,7 @@ static struct phase_life claim_life(const json_t *claim)
     return life;
 }
 
-/* Whether the claim numbered `number` stands in nobody's way. */
+/* Whether the claim `number` prevents another claim. */
 static int claim_check(const struct assignment *assignment, const char *phase_dir, unsigned number,
                        const struct phase_life *life, struct phase_passed passed,
                        struct phase_holder *ret_holder, struct error *err)
@@ -171,7 +171,7 @@ int phase_claim_take(const struct assignment *assignment, const struct phase_lif
                      struct phase_passed passed, struct phase_holder *ret_holder, struct error *err)
 {
     char *phase_dir = file_parent(assignment->run_dir);
-    unsigned least = 0; /* this one is there, whether or not the folder shows it here yet */
+    unsigned least = 0; /* a claim that exists, even if the folder does not show it here yet */
     int result = -EEXIST;
     for (unsigned i = 0; i < PHASE_CLAIM_TRIES && result == -EEXIST; i++) {
         unsigned number = claim_newest(phase_dir);

@@ -1,4 +1,4 @@
-/* Fitting reports into a line. */
+/* Shortens reports to one line. */
 #include "worker/protocol/report.h"
 
 #include "lib/text.h"

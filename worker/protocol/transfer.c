@@ -1,4 +1,4 @@
-/* Signed requests in the background. */
+/* Sends signed requests in the background. */
 #include "worker/protocol/transfer.h"
 
 #include "lib/error.h"
@@ -112,7 +112,7 @@ void transfer_begin(struct transfer *transfer, const struct mac_secret *secret, 
     }
     CURLMcode code = curl_multi_add_handle(transfer->multi, curl);
     assert(code == CURLM_OK);
-    (void)code; /* fails only for a handle that is in use */
+    (void)code; /* fails only for a handle in use */
     transfer->is_active = true;
     free(url);
 }

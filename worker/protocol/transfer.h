@@ -1,7 +1,7 @@
-/* One signed request to the daemon at a time, in the background of a libcurl multi handle: a
- * transfer is begun, and some later turn of the multi handle finds it done. What comes back is
- * believed only with the right code (lib/mac.h). Reusable; the connection is kept by the multi
- * handle. */
+/* One signed request to the daemon at a time, in the background of a libcurl multi handle. A
+ * transfer is begun, and a later turn of the multi handle finds it done. A reply counts only with
+ * the right code (lib/mac.h). A transfer can be used again, and the multi handle keeps the
+ * connection. */
 #ifndef PHASED_WORKER_PROTOCOL_TRANSFER_H
 #define PHASED_WORKER_PROTOCOL_TRANSFER_H
 
@@ -28,17 +28,17 @@ struct transfer {
 };
 
 void transfer_init(struct transfer *transfer, CURLM *multi);
-/* Aborts what is under way. */
+/* Aborts a running transfer. */
 void transfer_fini(struct transfer *transfer);
 
-/* Begins a request; the transfer must not be active. `base` is "http://host:port", `method` a
- * literal. What stands in transfer->request is the body of a POST. */
+/* Begins a request. The transfer must not be active. `base` is "http://host:port", and `method` is
+ * a literal. transfer->request has the body of a POST. */
 void transfer_begin(struct transfer *transfer, const struct mac_secret *secret, const char *base,
                     const char *method, const char *path, long timeout_ms);
 
-/* The multi handle says that this transfer ended with `code`: reads the reply. Returns 0 and an
- * object, the caller's; -EBADMSG for a reply without the right code; another negative errno when
- * there was none, or its status is not 200. */
+/* The multi handle says that this transfer ended with `code`. Reads the reply. Returns 0 and a new
+ * object; -EBADMSG for a reply without the right code; another negative errno if there is no reply
+ * or its status is not 200. */
 int transfer_end(struct transfer *transfer, const struct mac_secret *secret, CURLcode code,
                  json_t **ret_reply, struct error *err);
 
