@@ -1,4 +1,4 @@
-/* Any bytes as run.json: what is understood makes a placement. */
+/* Any bytes as run.json. A readable assignment gives a placement. */
 #include "tests/fuzz/fuzz.h"
 
 #include "lib/error.h"
@@ -31,7 +31,7 @@ static void fuzz_write(const char *file, const void *data, size_t size)
     (void)fclose(out);
 }
 
-/* A folder in memory where there is one: it is written ten million times. */
+/* A folder in memory if there is one, because it is written ten million times. */
 static void fuzz_make(void)
 {
     if (path)
@@ -55,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_write(path, data, size);
     if (assignment_read(folder, &assignment, &err) == 0) {
         assert(assignment->nodes > 0 && assignment->script && assignment->run_dir);
-        (void)assignment_ranks_per_node(assignment); /* any number will do */
+        (void)assignment_ranks_per_node(assignment); /* any number is fine */
         assignment_free(assignment);
     } else {
         assert(err.message[0]);

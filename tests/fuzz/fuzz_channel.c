@@ -1,4 +1,4 @@
-/* Any lines as what scripts tell the worker: names are plain, steps within bounds. */
+/* Any lines as lines of the channel. Names must be plain, and steps within bounds. */
 #include "tests/fuzz/fuzz.h"
 
 #include "worker/node/channel.h"

@@ -1,5 +1,5 @@
-/* Any lines as entries of a journal: the record takes them, or a warning in their place, and
- * answers what it is asked then; the core's events are within bounds. */
+/* Any lines as entries of a journal. The record accepts them, or a warning in their place, and
+ * answers questions afterwards. The core's events must be within bounds. */
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/record.h"
 
@@ -24,7 +24,7 @@ static void fuzz_close(void)
     record_close(&record);
 }
 
-/* One record for all inputs, of which each takes back what it wrote. */
+/* One record for all inputs. Each input removes what it wrote. */
 static void fuzz_open(void)
 {
     if (record.store)
@@ -66,7 +66,7 @@ static void fuzz_write(const char *line, size_t size, const char *node)
     json_decref(entry);
 }
 
-/* What was written can be asked for, and SQLite would commit it. */
+/* The written rows can be read, and SQLite would commit them. */
 static void fuzz_ask(void)
 {
     struct error err;

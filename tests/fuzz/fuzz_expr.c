@@ -1,4 +1,5 @@
-/* Any bytes as an expression and as a check: parsed, listed, tried, judged on a small phase. */
+/* Any bytes as an expression and as a check. They are parsed, listed, tried, and judged on a small
+ * phase. */
 #include "tests/fuzz/fuzz.h"
 
 #include "lib/error.h"
@@ -26,7 +27,8 @@ static struct metrics *fuzz_metrics(void)
     return metrics;
 }
 
-/* What does not parse must say where; what parses must not be called wrong syntax later. */
+/* An expression with a syntax error must name its place. A parsed expression must not have a syntax
+ * error later. */
 static void fuzz_evaluate(const char *text, const struct expr_scope *scope)
 {
     struct error err = {0};
@@ -52,7 +54,7 @@ static void fuzz_judge(const char *text, const char *key, struct expr_scope *sco
     json_t *json =
         json_pack("{s:s, s:{s:i}, s:{s:i}}", key, text, "over", "steps", 20, "skip", "steps", 10);
     if (!json)
-        return; /* not UTF-8: no spec can hold it */
+        return; /* not UTF-8, so no spec can contain it */
     if (text_equal(key, "value"))
         (void)json_object_set_new(json, "at_least", json_integer(5));
     if (check_from_json("fuzzed", json, &check, NULL) == 0) {

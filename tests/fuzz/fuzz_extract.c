@@ -1,5 +1,5 @@
-/* Any bytes as a program's output, in every kind of extraction, whole and in small pieces: nothing
- * breaks, names stay plain, and how the stream is cut makes no difference. */
+/* Any bytes as a program's output, in every kind of extraction, whole and in small pieces. Nothing
+ * breaks, names stay plain, and the cuts make no difference. */
 #include "tests/fuzz/fuzz.h"
 
 #include "lib/text.h"

@@ -1,5 +1,5 @@
-/* Any bytes as a user's file of failures, and as the lines of a log: what is built in stays, every
- * entry is whole, and what is found can be shown. */
+/* Any bytes as a user's file of failures, and as the lines of a log. Built-in entries stay, every
+ * entry is complete, and every finding can be shown. */
 #include "tests/fuzz/fuzz.h"
 
 #include "lib/failures/catalogue.h"
@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct finding finding;
     json_t *catalogue = catalogue_read((const char *)data, size, &problems);
     fuzz_check_catalogue(catalogue);
-    /* Only a file that names it, in whatever way, can take it away. */
+    /* Only a file that names an entry can remove it. */
     assert(memmem(data, size, "cuda", 4) || memmem(data, size, "\\", 1) ||
            json_array_size(catalogue) == CATALOGUE_ENTRIES_MAX || fuzz_has(catalogue, "cuda_oom"));
     struct recognizer *recognizer = recognizer_new(catalogue);

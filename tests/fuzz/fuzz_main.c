@@ -1,5 +1,5 @@
-/* Runs a fuzz target on its corpus and on mutations of each input, always the same ones; or, with
- * arguments, on those files alone. Prints TAP. Left out when libFuzzer brings its own main. */
+/* Runs a fuzz target on its corpus and on fixed mutations of each input. With arguments, runs only
+ * those files. Prints TAP. It is left out when libFuzzer has its own main. */
 #include "tests/fuzz/fuzz.h"
 
 #include "lib/error.h"
@@ -24,8 +24,8 @@ static uint32_t fuzz_random(uint32_t *state, uint32_t below)
     return (*state >> 8) % below;
 }
 
-/* Some bytes changed, and often cut short, in a buffer of exactly the size, so that reading past
- * its end is seen. */
+/* Changes some bytes and often shortens the input, in a buffer of exactly its size, so that a read
+ * past the end is noticed. */
 static void fuzz_mutate(const char *data, size_t size, uint32_t *random)
 {
     static const char splices[] = "()'\"{}[]:=,.-+eE0919\n\r\t \x1b\x80\xff";
@@ -60,7 +60,7 @@ static int fuzz_run_file(const char *path, int mutations)
     return 0;
 }
 
-/* Returns how many inputs were run, or -1. */
+/* Returns the number of inputs, or -1. */
 static int fuzz_run_folder(const char *folder)
 {
     int count = 0;

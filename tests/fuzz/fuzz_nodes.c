@@ -1,4 +1,5 @@
-/* Any bytes as a list of nodes: names that JSON can hold, and not too many. */
+/* Any bytes as a list of nodes. JSON must be able to hold the names, and there must not be too
+ * many. */
 #include "tests/fuzz/fuzz.h"
 
 #include "daemon/store/nodes.h"

@@ -1,8 +1,8 @@
-/* Any bytes as what answers on NCCL's port, and as its address: the text is plain and bounded, and
- * every query ends. */
+/* Any bytes as the answer on NCCL's port, and as its address. The text must be plain and bounded,
+ * and every query must end. */
 #include "tests/fuzz/fuzz.h"
 
-#include "worker/health/ras.c" /* the connection is made here, to a socket of our own */
+#include "worker/health/ras.c" /* so that the connection uses a socket of our own */
 
 #include <assert.h>
 #include <sys/socket.h>
@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ras->stream.data = ras->deadline.data = ras->connection.data = ras->request.data = ras;
     assert(uv_tcp_open(&ras->stream, ends[0]) == 0);
     ras_connected(&ras->connection, 0);
-    for (size_t at = 0; at < size;) { /* in pieces, between which the other side reads */
+    for (size_t at = 0; at < size;) { /* in pieces; the other side reads in between */
         ssize_t sent = send(ends[1], data + at, size - at < 17 ? size - at : 17, MSG_NOSIGNAL);
         if (sent <= 0)
             break;

@@ -23,8 +23,9 @@
 const char fuzz_corpus[] = "requests";
 
 enum {
-    WORLD_INPUTS = 300, /* inputs that share one record, which grows */
-    TURNS = 16,         /* what a request leads to has happened then, but for long polls */
+    WORLD_INPUTS = 300, /* inputs that share one record, because it grows */
+    TURNS =
+        16, /* after this many, all consequences of a request have happened, except long polls */
 };
 
 static const char submission[] =
@@ -42,20 +43,20 @@ static struct {
     uv_loop_t uv;
     struct api api;
     unsigned inputs;
-    long long newest; /* workflow, which nobody has touched; 0: there is none such */
+    long long newest; /* an untouched workflow; 0: there is none */
 } world;
 
 /* --- A request, in place of server.c ---------------------------------------------------------- */
 
 struct request {
-    char *line; /* the method, and behind its NUL the target */
+    char *line; /* the method, a NUL, and the target */
     char *path;
     char *query; /* its arguments, each ended by a NUL; the last by two */
     const char *target, *body;
     size_t body_size;
-    json_t *reply; /* of 2xx, where it is JSON */
+    json_t *reply; /* the reply to a success, if it is JSON */
     unsigned status;
-    bool has_header, is_left; /* nobody waits for it any more */
+    bool has_header, is_left; /* nobody waits for the reply any more */
 };
 
 static struct request *request_new(const char *line, const char *body, size_t size)
@@ -229,12 +230,12 @@ static void world_close(void)
     memset(&world, 0, sizeof world);
 }
 
-/* Handles a request and what it leads to; returns what was answered at once, or NULL. */
+/* Handles a request and its consequences. Returns the immediate answer, or NULL. */
 static struct request *ask(const char *line, const char *body, size_t size)
 {
     struct request *request = request_new(line, body, size);
     routes_handle_person(request, &world.api);
-    request->body = NULL; /* handlers keep nothing of it */
+    request->body = NULL; /* handlers keep no part of it */
     request->body_size = 0;
     world_turn();
     if (request->status != 0)
@@ -243,7 +244,7 @@ static struct request *ask(const char *line, const char *body, size_t size)
     return NULL;
 }
 
-/* Inputs leave a workflow in any state, so that the next one needs another. */
+/* An input may leave a workflow in any state, so the next input needs another workflow. */
 static void submit(void)
 {
     struct request *request = ask("POST /v1/workflows", submission, strlen(submission));

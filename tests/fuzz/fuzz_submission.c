@@ -1,4 +1,5 @@
-/* Any bytes as the body of a submission, as the API reads it: problems, or a workflow. */
+/* Any bytes as the body of a submission, as the API reads it. The result is problems or a workflow.
+ */
 #include "tests/fuzz/fuzz.h"
 
 #include "daemon/api/inside.h"

@@ -13,7 +13,7 @@ count=0
 unset "${!SBATCH_@}" "${!SLURM_@}" # of whoever runs this
 
 
-# import SCRIPT...: the messages, the workflow if there is one, and whether it is good.
+# import SCRIPT...: prints the messages, the workflow if there is one, and whether it is good.
 import() {
     env "${variables[@]}" "$phasectl" import "$@" >"$work/workflow.yaml" 2>"$work/messages"
     local status=$?

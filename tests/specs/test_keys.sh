@@ -3,7 +3,7 @@ cd "${SRC:-.}" || exit 1
 write=$BIN/../schema/write_keys
 echo "1..2"
 
-# same NUMBER TITLE FILE: what standard input says is FILE.
+# same NUMBER TITLE FILE: checks that standard input equals FILE.
 same() {
     if differing=$(diff "$3" -); then
         echo "ok $1 - $2"

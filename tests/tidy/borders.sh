@@ -1,15 +1,15 @@
 #!/bin/bash
-# The borders between folders: who may use whom, for includes and for calls. Prints TAP; names each
-# breach. Calls are read from the object files, so that a declaration by hand is found, too.
+# The borders between folders: which folder may use which, for includes and for calls. Prints TAP
+# and names each breach. Calls are read from the object files, so that a declaration by hand is
+# found, too.
 set -u
 cd "${SRC:-.}" || exit 1
 git ls-files >/dev/null 2>&1 || { echo "1..0 # SKIP the rules are for what git knows"; exit 0; }
 build=${BIN:-build/bin}/..
 count=0
 
-# A row is a folder (or one file), then the folders that it may use beside itself. `lib/*` stands
-# for lib and all folders in it. The rows of worker are its floors: a row may use the rows above it.
-# So are the rows of daemon, which has its rooms above the loop.
+# A row is a folder (or one file), then the folders that it may use. `lib/*` stands for lib and all
+# folders in it. The rows of worker are its floors: a row may use the rows above it.
 rooms() {
     cat <<'ROOMS'
 lib
@@ -48,7 +48,7 @@ daemon/main.c           lib/* daemon daemon/slurm daemon/store daemon/loop daemo
 ROOMS
 }
 
-# Lines "USER USED [WHAT]" of two files on standard input; prints those that no row allows.
+# Reads lines "USER USED [WHAT]" of two files. Prints those that no row allows.
 breaches() {
     awk -v rows="$(rooms)" '
         function folder(file) { sub("/[^/]*$", "", file); return file }
@@ -93,7 +93,8 @@ includes() {
 }
 report 'no include crosses a border' "$(includes | breaches)"
 
-# A room of the daemon has one header for all others.
+# Prints "USER USED SYMBOL" for the files that git knows, from the object files of their newest
+# build. If several programs define a symbol, the nearest definition counts.
 headers() {
     git ls-files 'daemon/*.[ch]' | xargs grep -HE '^#include "daemon/(admission|ingest|judge|launch|notify|outlook)/' |
         sed -E 's/^([^:]*):#include "([^"]*)".*/\1 \2/' |
@@ -102,8 +103,7 @@ headers() {
 }
 report 'a room has one header for others' "$(headers)"
 
-# "USER USED SYMBOL" of the files that git knows, from the object files of their newest build. Where
-# several programs define a symbol of one name, the nearest definition is meant.
+# report_calls TITLE BREACHES: without a build, nothing is known about calls.
 calls() {
     (cd "$build" && find lib cli worker daemon -name '*.o' | sort | xargs nm -A -g) 2>/dev/null |
         awk -v known="$(git ls-files 'lib/*.c' 'cli/*.c' 'worker/*.c' \
@@ -149,7 +149,7 @@ calls() {
             }'
 }
 all_calls=$(calls)
-# Without a build nothing is known of calls: report_calls TITLE BREACHES.
+# Files that call each other in a circle cannot be read from below or tested alone.
 report_calls() {
     if [ -n "$all_calls" ]; then
         report "$1" "$2"
