@@ -155,7 +155,7 @@ static bool is_in_round(const struct round *round, const struct workflow *workfl
     const struct queue_place *before = map_find(round->before, job->id);
     return (state == EFFECT_DUE ||
             (state == EFFECT_WAITING && before && before->wait != TURN_GOES)) &&
-           !core_allocation_is_vain(workflow, job);
+           core_allocation_is_needed(workflow, job);
 }
 
 static void round_add(struct round *round, struct queue_line *line, const struct allocation *job)

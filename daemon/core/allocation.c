@@ -1,5 +1,5 @@
-/* Allocations, which only this file decides about: submitting, looking up, adopting, missing and
- * cancelling jobs. What becomes of the runs in them is told upwards. */
+/* Allocations. Only this file submits, looks up, adopts, misses and cancels jobs. It tells upwards
+ * what that means for the runs in them. */
 #include "daemon/core/step.h"
 
 #include "lib/text.h"
@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- Who wants it ----------------------------------------------------------------------------- */
+/* --- Who wants an allocation
+ * ----------------------------------------------------------------------------- */
 
 int64_t run_patience(const struct run *run)
 {
@@ -30,7 +31,7 @@ bool allocation_is_wanted_by_others(const struct run *run)
     return false;
 }
 
-/* Whether a run waits for it that has no other, or may take any of the candidates. */
+/* Whether a run waits for the allocation: for this one alone, or for any of the candidates. */
 static bool allocation_is_awaited(const struct workflow *workflow,
                                   const struct allocation *allocation)
 {
@@ -41,7 +42,7 @@ static bool allocation_is_awaited(const struct workflow *workflow,
     return false;
 }
 
-/* Whether a run that is in it, or may be, shall not stop. */
+/* Whether a run that is in the allocation, or may come to be in it, wants to go on. */
 static bool allocation_is_wanted(const struct workflow *workflow,
                                  const struct allocation *allocation)
 {
@@ -52,10 +53,10 @@ static bool allocation_is_wanted(const struct workflow *workflow,
     return false;
 }
 
-bool core_allocation_is_vain(const struct workflow *workflow, const struct allocation *allocation)
+bool core_allocation_is_needed(const struct workflow *workflow, const struct allocation *allocation)
 {
-    return allocation->ended || !allocation_is_awaited(workflow, allocation) ||
-           !allocation_is_wanted(workflow, allocation);
+    return !allocation->ended && allocation_is_awaited(workflow, allocation) &&
+           allocation_is_wanted(workflow, allocation);
 }
 
 void allocation_cancel(struct step *step, struct run *run)
@@ -75,7 +76,8 @@ void allocation_withdraw(struct step *step, struct run *run)
         allocation_cancel(step, run);
 }
 
-/* --- Asking for it ---------------------------------------------------------------------------- */
+/* --- Asking for an allocation
+ * ---------------------------------------------------------------------------- */
 
 static void allocation_set_reason(struct allocation *allocation, const char *reason)
 {
@@ -91,7 +93,7 @@ static void allocation_ask(struct step *step, enum core_effect_kind kind, struct
     step_do_job(step, kind, workflow, allocation)->due_ms = due_ms;
 }
 
-/* An answer has come. */
+/* Slurm, or the look-up, has answered. */
 static void allocation_stop_asking(struct step *step, struct workflow *workflow,
                                    struct allocation *allocation)
 {
@@ -108,8 +110,8 @@ static int64_t allocation_back_off(struct step *step, struct allocation *allocat
     return step->now_ms + (delay_ms < RETRY_LAST_MS ? delay_ms : RETRY_LAST_MS);
 }
 
-/* Adds an allocation for the seat of the run. `type` names its GPUs; an empty type: those of the
- * phase. */
+/* Adds an allocation for the seat of the run. `type` names the type of GPUs; empty: the phase says
+ * it. */
 static void allocation_add(struct step *step, struct run *run, const char *type, size_t size,
                            int64_t due_ms)
 {
@@ -157,16 +159,17 @@ static void allocation_fail(struct step *step, struct workflow *workflow,
         step_tell_job(step, fact, workflow, allocation);
 }
 
-/* Submits what Slurm does not know and nobody is asking for, or gives it up. */
+/* Slurm does not know the job. Submits it if a run needs it and no answer is pending, or gives it
+ * up. */
 static void allocation_ask_again(struct step *step, struct workflow *workflow,
                                  struct allocation *allocation)
 {
     if (allocation->is_asked || !allocation_is_awaited(workflow, allocation))
         return;
-    if (core_allocation_is_vain(workflow, allocation))
-        allocation_fail(step, workflow, allocation, FACT_JOB_GIVEN_UP);
-    else
+    if (core_allocation_is_needed(workflow, allocation))
         allocation_ask(step, FX_SUBMIT, workflow, allocation, 0);
+    else
+        allocation_fail(step, workflow, allocation, FACT_JOB_GIVEN_UP);
 }
 
 bool allocation_may_come(struct step *step, struct run *run)
@@ -185,9 +188,10 @@ bool allocation_may_come(struct step *step, struct run *run)
     return may_come;
 }
 
-/* --- What is answered ------------------------------------------------------------------------- */
+/* --- Answers to what was asked
+ * ------------------------------------------------------------------------- */
 
-/* Slurm has it, under this id. */
+/* Slurm has the job, under this id. */
 static void allocation_adopt(struct step *step, struct workflow *workflow,
                              struct allocation *allocation)
 {
@@ -219,22 +223,22 @@ static void allocation_on_refused(struct step *step, struct workflow *workflow,
 static void allocation_on_limited(struct step *step, struct workflow *workflow,
                                   struct allocation *allocation)
 {
-    bool is_vain = core_allocation_is_vain(workflow, allocation);
-    if (step->event->retry_ms && !is_vain) { /* it was not tried, and waits on */
+    bool is_needed = core_allocation_is_needed(workflow, allocation);
+    if (step->event->retry_ms && is_needed) { /* the submission was not tried, and waits */
         allocation_set_reason(allocation, step->event->message);
         step_save_job(step, workflow, allocation);
         allocation_ask(step, FX_SUBMIT, workflow, allocation, step->event->retry_ms);
         return;
     }
     allocation_stop_asking(step, workflow, allocation);
-    if (is_vain) {
+    if (!is_needed) {
         if (allocation_is_awaited(workflow, allocation))
             allocation_fail(step, workflow, allocation, FACT_JOB_GIVEN_UP);
         return;
     }
     allocation_set_reason(allocation, step->event->message);
     if (allocation->tries >= LIMITED_TRIES_SAID) {
-        char reason[REASON_MAX]; /* Slurm has one word for what passes and what does not */
+        char reason[REASON_MAX]; /* Slurm has one word for limits that pass and for the others */
         (void)snprintf(reason, sizeof reason,
                        "%.120s; still so after %u tries: a limit that waiting does not lift? See "
                        "`sacctmgr show assoc,qos`",
@@ -254,7 +258,7 @@ static void allocation_on_unsure(struct step *step, struct workflow *workflow,
     allocation_ask(step, FX_LOOKUP, workflow, allocation, allocation_back_off(step, allocation));
 }
 
-/* Slurm forgets jobs some minutes after their end: what the folders of its runs say comes first. */
+/* Slurm forgets jobs some minutes after their end. So the folders of the runs are read first. */
 static void allocation_on_unknown(struct step *step, struct workflow *workflow,
                                   struct allocation *allocation)
 {
@@ -281,20 +285,20 @@ void allocation_reported(struct step *step, struct run *run)
 
 /* --- What Slurm shows ------------------------------------------------------------------------- */
 
-/* When it ended: as Slurm says, else when the daemon first missed it. Nobody pays for the time in
- * which nobody saw the job. */
+/* When the allocation ended: when Slurm says so, or else when the daemon first missed the job.
+ * Nobody pays for time in which nobody saw the job. */
 static int64_t allocation_end_ms(const struct step *step, const struct allocation *allocation)
 {
     int64_t since_ms = allocation->started_ms ? allocation->started_ms : allocation->submitted_ms;
     int64_t ended_ms = step->event->seen.ended_ms;
     if (!ended_ms)
         ended_ms = allocation->absent_since_ms ? allocation->absent_since_ms : step->now_ms;
-    if (ended_ms < since_ms) /* Slurm's clock may be behind, or ahead */
+    if (ended_ms < since_ms) /* Slurm's clock may be behind or ahead */
         ended_ms = since_ms;
     return ended_ms < step->now_ms ? ended_ms : step->now_ms;
 }
 
-/* The allocation serves nobody any more. Any candidate may have claimed the folder of the seat and
+/* The allocation serves no run any more. Any candidate may have claimed the folder of the seat and
  * told there what became of the run, so the folder is read even if other candidates are left. */
 static void allocation_end(struct step *step, struct workflow *workflow,
                            struct allocation *allocation)
@@ -312,7 +316,7 @@ static void allocation_end(struct step *step, struct workflow *workflow,
     step_tell_job(step, is_last ? FACT_JOB_ENDED : FACT_JOB_MISSED, workflow, allocation);
 }
 
-/* Slurm holds the job: nobody will ever start it, for any of its runs. */
+/* Slurm holds the job, and will never start it. */
 static void allocation_on_stuck(struct step *step, struct workflow *workflow,
                                 struct allocation *allocation)
 {
@@ -323,7 +327,7 @@ static void allocation_on_stuck(struct step *step, struct workflow *workflow,
         step_tell_job(step, FACT_JOB_STUCK, workflow, allocation);
 }
 
-/* What a pending job waits for that can be helped. */
+/* A pending job may be stuck, or may wait after a requeue although it could begin. */
 static void allocation_on_pending(struct step *step, struct workflow *workflow,
                                   struct allocation *allocation)
 {
@@ -337,14 +341,14 @@ static void allocation_on_pending(struct step *step, struct workflow *workflow,
         (void)step_do_job(step, FX_BEGIN_JOB, workflow, allocation);
 }
 
-/* Its state, reason and nodes; true if they are new. */
+/* Notes the state, reason and nodes; true if they are new. */
 static bool allocation_note(const struct step *step, struct allocation *allocation)
 {
     const struct core_event *event = step->event;
     const char *reason = event->seen.reason ? event->seen.reason : "";
     const char *nodes = event->seen.nodes ? event->seen.nodes : "";
     if (event->seen.is_stuck && !*nodes)
-        nodes = allocation->nodes; /* where its launch failed, if it was seen there */
+        nodes = allocation->nodes; /* the launch failed there, if the job was seen there */
     bool is_news = allocation->absent_since_ms ||
                    !text_equal(allocation->state, event->seen.state) ||
                    !text_equal(allocation->reason, reason) || !text_equal(allocation->nodes, nodes);
@@ -356,7 +360,7 @@ static bool allocation_note(const struct step *step, struct allocation *allocati
     return is_news;
 }
 
-/* Its restarts, start and limit; true if they are new. */
+/* Notes the restarts, start and limit; true if they are new. */
 static bool allocation_note_times(struct step *step, struct workflow *workflow,
                                   struct allocation *allocation)
 {
@@ -383,7 +387,7 @@ static void allocation_on_seen(struct step *step, struct workflow *workflow,
                                struct allocation *allocation)
 {
     const struct core_event *event = step->event;
-    if (!allocation->slurm_id) /* seen before the submission's answer */
+    if (!allocation->slurm_id) /* the job is seen before the submission is answered */
         allocation_adopt(step, workflow, allocation);
     bool is_news = allocation_note(step, allocation);
     if (event->seen.is_final) {
@@ -403,7 +407,7 @@ static void allocation_on_seen(struct step *step, struct workflow *workflow,
 static void allocation_on_absent(struct step *step, struct workflow *workflow,
                                  struct allocation *allocation)
 {
-    /* Nobody looked for a while: the daemon or the controller was away. */
+    /* After a while in which nobody looked: the daemon or the controller was away. */
     bool is_new = step->now_ms - allocation->absent_seen_ms > ABSENCE_GAP_MS;
     allocation->absent_seen_ms = step->now_ms;
     if (!allocation->absent_since_ms || is_new) {
@@ -418,7 +422,8 @@ static void allocation_on_absent(struct step *step, struct workflow *workflow,
     }
 }
 
-/* --- What comes back -------------------------------------------------------------------------- */
+/* --- Jobs that come back
+ * -------------------------------------------------------------------------- */
 
 static void allocation_warn(struct step *step, const struct workflow *workflow,
                             const struct allocation *allocation, const char *what)
@@ -431,7 +436,7 @@ static void allocation_warn(struct step *step, const struct workflow *workflow,
                    step->event->seen.state, what);
 }
 
-/* A run in it has not ended, so no other run was begun in its place. */
+/* A run in the allocation has not ended, so no other run was begun in its place. */
 static void allocation_revive(struct step *step, struct workflow *workflow,
                               struct allocation *allocation)
 {
@@ -452,9 +457,9 @@ static void allocation_on_gone(struct step *step, struct workflow *workflow,
     step_done_job(step, FX_CANCEL_JOB, workflow, allocation);
 }
 
-/* Slurm has told that it is over, or did not know it for long, and has it now: a controller that
- * was restored from an older state starts such jobs again. Another run may have taken the place of
- * its run since. */
+/* Slurm said that the job is over, or did not know the job for long, and has the job now. A
+ * controller that was restored from an older state starts such jobs again. Another run may have
+ * taken the place of the job's run since then. */
 static void allocation_on_back(struct step *step, struct workflow *workflow,
                                struct allocation *allocation)
 {
@@ -473,7 +478,7 @@ static void allocation_on_back(struct step *step, struct workflow *workflow,
         step_save_job(step, workflow, allocation);
     }
     allocation->is_back = true;
-    /* Once more, if it has not helped. */
+    /* Once more, if the last cancellation has not helped. */
     (void)step_do_job(step, FX_CANCEL_JOB, workflow, allocation);
 }
 
@@ -482,7 +487,7 @@ static void allocation_on_back(struct step *step, struct workflow *workflow,
 typedef void allocation_handler(struct step *step, struct workflow *workflow,
                                 struct allocation *allocation);
 
-/* An answer that comes when the allocation is known, or over, has been overtaken. */
+/* A row a state. An answer comes too late when the allocation is known or over. */
 static allocation_handler *const allocation_table[ALLOCATION_STATE_COUNT][ALLOCATION_EVENT_COUNT] =
     {
         [ALLOCATION_INTENDED] =
@@ -532,8 +537,8 @@ void allocation_on_fact(struct step *step, const struct fact *fact)
 
 /* --- Afterwards ------------------------------------------------------------------------------- */
 
-/* Whether the run of its seat has no use for this candidate. */
-static bool candidate_is_vain(const struct run *run, const struct allocation *candidate)
+/* Whether the run of the seat has no use for this candidate any more. */
+static bool candidate_is_superseded(const struct run *run, const struct allocation *candidate)
 {
     if (seat_is_open(run))
         return run->wish != WISH_NONE;
@@ -548,13 +553,13 @@ void allocation_settle(struct step *step, struct workflow *workflow)
         if (!allocation_is_candidate(candidate) || candidate->ended)
             continue;
         const struct run *run = allocation_run(workflow, candidate);
-        if (!candidate_is_vain(run, candidate))
+        if (!candidate_is_superseded(run, candidate))
             continue;
         if (candidate->slurm_id && !candidate->is_closed) {
             candidate->is_closed = true;
             (void)step_do_job(step, FX_CANCEL_JOB, workflow, candidate);
         } else if (!candidate->slurm_id && !candidate->is_asked && !seat_is_open(run)) {
-            candidate->ended = true; /* nobody waits for it */
+            candidate->ended = true; /* no run waits for it */
             step_save_job(step, workflow, candidate);
         }
     }

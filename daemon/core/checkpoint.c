@@ -1,5 +1,5 @@
 /* From where the next run of a phase begins: the newest whole checkpoint that is not suspect, or
- * the one that a person or a remedy chose. */
+ * the checkpoint that a person or a remedy chose. */
 #include "daemon/core/step.h"
 
 #include "lib/memory.h"
@@ -10,7 +10,7 @@
 
 static void phase_set_checkpoint(struct phase *phase, const char *path, int64_t at)
 {
-    char *copy = xstrdup_or_null(path); /* it may be the phase's own */
+    char *copy = xstrdup_or_null(path); /* the path may be the phase's own */
     free(phase->checkpoint_path);
     phase->checkpoint_path = copy;
     phase->checkpoint_step = copy ? at : 0;
@@ -33,8 +33,8 @@ struct run *core_run_before(const struct run *run)
         struct run *before = workflow->runs[i];
         if (before->phase != phase || before == run)
             continue;
-        bool is_known = !before->is_remedied && before->suspect_step < 0; /* which are good */
-        return before->state == RUN_ENDED && is_known ? before : NULL;
+        bool is_good = !before->is_remedied && before->suspect_step < 0; /* what it saved */
+        return before->state == RUN_ENDED && is_good ? before : NULL;
     }
     return NULL;
 }
@@ -50,7 +50,7 @@ void checkpoint_on_saved(struct step *step, const struct fact *fact)
         return;
     if (run->suspect_step >= 0 && event->step >= run->suspect_step)
         return;
-    /* One of a greater step from before this run is what it did not go on from. */
+    /* The run did not go on from an older checkpoint of a greater step. */
     bool is_behind = phase->checkpoint_path && event->step < phase->checkpoint_step;
     if (is_behind && (run->has_saved || phase->checkpoint_step <= run->resume_step))
         return;
@@ -63,8 +63,8 @@ void checkpoint_on_saved(struct step *step, const struct fact *fact)
     }
 }
 
-/* The phase goes back to what it had before the guard broke: of this run, or what that began with.
- */
+/* The phase goes back to the checkpoint that it had before the guard broke: of this run, or the one
+ * that this run began from. */
 void checkpoint_on_suspect(struct step *step, const struct fact *fact)
 {
     struct run *run = fact->run;

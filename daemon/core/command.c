@@ -1,4 +1,4 @@
-/* What a person wants of a phase: whether it can be, and doing it. */
+/* Commands of a person about a phase: whether the phase takes the command, and what it does. */
 #include "daemon/core/step.h"
 
 #include "lib/error.h"
@@ -35,7 +35,8 @@ static bool phase_runs(const struct phase *phase)
     return phase->run && phase->run->state != RUN_ENDED;
 }
 
-/* --- Who takes it ----------------------------------------------------------------------------- */
+/* --- Who takes a command
+ * ----------------------------------------------------------------------------- */
 
 #define BIT(value) (1U << (value))
 
@@ -44,8 +45,8 @@ enum {
     NOT_FINAL = BIT(PHASE_BLOCKED) | BIT(PHASE_QUEUED) | BIT(PHASE_ACTIVE) | BIT(PHASE_DECIDING),
 };
 
-/* In which states a phase takes a command, and for what it may be held then. Of a matrix also in
- * which states it passes the command on to the members that take it. */
+/* The states and the holds in which a phase takes a command. `passes_on`: the states in which a
+ * matrix passes the command on to the members that take it. */
 struct command_row {
     uint16_t states, holds, passes_on;
 };
@@ -61,8 +62,8 @@ static const struct command_row phase_rows[COMMAND_COUNT] = {
                        .holds = BIT(HOLD_GATE) | BIT(HOLD_FAILURE) | BIT(HOLD_PROGRESS)},
 };
 
-/* A matrix is held itself only where no member has to run, and a person decides about it as about a
- * gate. Besides, it is retried where it can choose again: matrix_judges_again(). */
+/* A person decides about a matrix as about a gate. A matrix takes a retry also where it can choose
+ * again: matrix_judges_again(). */
 static const struct command_row matrix_rows[COMMAND_COUNT] = {
     [COMMAND_PROMOTE] = {.holds = BIT(HOLD_MANUAL) | BIT(HOLD_GATE)},
     [COMMAND_HOLD] = {.passes_on = BIT(PHASE_BLOCKED)},
@@ -84,7 +85,7 @@ static bool matrix_was_stopped(const struct matrix *matrix)
     return matrix_count(matrix, PHASE_HELD) + matrix_count(matrix, PHASE_CANCELLED) > 0;
 }
 
-/* Whether a retry makes the matrix choose again from the results that are there. Nothing runs. */
+/* Whether a retry makes the matrix choose again from the results that it has. Nothing runs then. */
 static bool matrix_judges_again(const struct matrix *matrix)
 {
     const struct phase *phase = matrix->phase;
@@ -119,7 +120,7 @@ static bool member_is_eligible(const struct phase *member)
            matrix->state == PHASE_HELD && matrix->hold != HOLD_USER;
 }
 
-/* Whether the matrix of the member has decided, which stands. */
+/* Whether the matrix has decided without the member: the decision stands. */
 static bool member_is_too_late(const struct phase *member, enum core_command command)
 {
     const struct phase *matrix = member->matrix ? member->matrix->phase : NULL;
@@ -129,7 +130,7 @@ static bool member_is_too_late(const struct phase *member, enum core_command com
             (matrix->state == PHASE_HELD && matrix->hold == HOLD_MANUAL));
 }
 
-/* What a person can do instead, where the state of the phase is against the command. */
+/* What a person can do instead, if the phase does not take the command in its state. */
 static const char *command_advice(const struct phase *phase, enum core_command command)
 {
     bool is_held = phase->state == PHASE_HELD;
@@ -145,7 +146,7 @@ static const char *command_advice(const struct phase *phase, enum core_command c
     return command == COMMAND_RESUME && is_held ? "; promote it" : "";
 }
 
-/* What is against the command, to be told after the state of the phase; NULL: nothing is. */
+/* What is against the command, as the end of a sentence about the phase; NULL: nothing. */
 static const char *command_objection(const struct phase *phase, enum core_command command)
 {
     bool has_come_to_rest = phase->state == PHASE_HELD || phase_state_is_final(phase->state);
@@ -197,7 +198,7 @@ bool core_command_judges(const struct phase *phase, enum core_command command)
 
 /* --- Carrying out ----------------------------------------------------------------------------- */
 
-/* A member runs again, so that its matrix waits for it again. */
+/* A member runs again, so its matrix waits for the member again. */
 static void matrix_revive(struct step *step, struct matrix *matrix, const char *reason)
 {
     if (matrix->phase->state != PHASE_BLOCKED)
@@ -211,7 +212,7 @@ static void command_choose(struct phase *phase, const char *path, int64_t at)
     phase->is_chosen = path[0] != '\0';
 }
 
-/* The phase begins, if all that it waits for is there. */
+/* The phase begins, or waits for the phases before it. */
 static void command_release(struct step *step, struct phase *phase, const char *reason)
 {
     if (phase_is_ready(phase))
@@ -220,9 +221,9 @@ static void command_release(struct step *step, struct phase *phase, const char *
         phase_move(step, phase, PHASE_BLOCKED, reason);
 }
 
-/* From the checkpoint that was chosen. Else from the newest one, but from the start where a gate
- * has judged the whole phase, since the same steps would be judged the same. (What was judged at an
- * earlier rung stays good.) */
+/* The phase runs again, from the checkpoint that a person chose, or else from the newest one. If a
+ * gate has judged the whole phase, a retry begins from the start, since the same steps would be
+ * judged the same. (A judgement at an earlier rung does not count.) */
 static void command_retry(struct step *step, struct phase *phase, const char *reason)
 {
     const struct core_event *event = step->event;
@@ -247,8 +248,8 @@ static const char *command_who(const struct core_event *event)
     return event->message && *event->message ? event->message : "a person";
 }
 
-/* A matrix whose `where` left none chooses without it, and a person may choose themselves: both are
- * decisions like others, and judged. */
+/* A matrix whose `where` left no member chooses without `where`; or a person promotes the member
+ * that is to be the best. Both are decisions like others, and are judged. */
 static void command_promote(struct step *step, struct phase *phase, const char *reason)
 {
     bool is_choice = phase->matrix && phase->state == PHASE_SUCCEEDED;
@@ -263,7 +264,7 @@ static void command_promote(struct step *step, struct phase *phase, const char *
     (void)snprintf(text, sizeof text, "%.100s %.120s", phase->name, reason);
     matrix->best = is_choice ? phase : NULL;
     matrix->phase->is_overridden = true;
-    matrix_revive(step, matrix, text); /* and is settled after this event */
+    matrix_revive(step, matrix, text); /* it decides when it is settled, after this event */
 }
 
 static void command_hold(struct step *step, struct phase *phase, const char *reason)
@@ -302,8 +303,8 @@ static void command_carry_out(struct step *step, struct phase *phase)
     rows[event->command].carry_out(step, phase, reason);
 }
 
-/* The members carry the command out that it is meant for: a retry runs those again that were
- * stopped, and those that failed only if no member was stopped. */
+/* Carries the command out on the members that take it. If members were stopped, a retry runs only
+ * those again, and spares the members that failed. */
 static void matrix_pass_on_command(struct step *step, struct matrix *matrix)
 {
     enum core_command command = step->event->command;
@@ -322,7 +323,7 @@ void command_on_fact(struct step *step, const struct fact *fact)
     struct phase *phase = fact->phase;
     enum core_command command = step->event->command;
     if (core_command_check(phase, command, NULL) < 0)
-        return; /* it changed since the asker was told that it can be */
+        return; /* the phase has changed since the command was checked */
     bool is_own = !phase->members || matrix_takes(phase->members, command);
     bool is_decision = command == COMMAND_PROMOTE || core_command_judges(phase, command);
     if (phase->members && !is_decision)

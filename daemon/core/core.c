@@ -1,5 +1,5 @@
-/* The core: all workflows in memory, and the tables that say who decides about an event, and who is
- * told what has happened. */
+/* The core: all workflows in memory, and the table that says which layer decides about an event and
+ * is told a fact. */
 #include "daemon/core/core.h"
 
 #include "daemon/core/step.h"
@@ -55,7 +55,7 @@ void core_add(struct core *core, struct workflow *workflow)
     core->workflows[at] = workflow;
 }
 
-/* The first workflow whose id is not below; they are sorted by it. */
+/* The index of the first workflow whose id is not below `id`. The workflows are sorted by id. */
 static size_t core_find(const struct core *core, uint64_t id)
 {
     size_t low = 0, high = core->count;
@@ -129,7 +129,7 @@ static void core_on_added(struct step *step, const struct fact *fact)
             (void)snprintf(reason, sizeof reason, "the results of %s", phase->reused_from);
             phase_move(step, phase, PHASE_SUCCEEDED, reason);
         }
-        /* Where all results are known, the matrix would decide at once. */
+        /* A matrix whose results are all known would decide at once. */
         bool decides = step->event->hold && phase->members && matrix_is_through(phase->members);
         if (phase->reused || (!phase_is_ready(phase) && !decides))
             continue;
@@ -149,8 +149,8 @@ static void core_on_time(struct step *step, const struct core *core)
     }
 }
 
-/* Moves times with the clock that told them. What is yet to come then was told by another clock,
- * which was ahead. False: nothing has changed. */
+/* Moves times as far as the clock was set. A time that is in the future then was told by another
+ * clock, which was ahead. False: no time has changed. */
 static bool core_move_times(const struct step *step, int64_t *const *times_ms, size_t count)
 {
     bool has_moved = false;
@@ -184,15 +184,15 @@ static void core_move_run(struct step *step, struct run *run)
         step_save_run(step, run);
 }
 
-/* Whether the allocation waits or goes on. One that has ended goes on if one of its runs does. */
+/* Whether the allocation waits or goes on. After its end it goes on as long as one of its runs. */
 static bool allocation_is_moved(const struct workflow *workflow,
                                 const struct allocation *allocation)
 {
     return !allocation->ended || !allocation_is_idle(workflow, allocation);
 }
 
-/* Moves the times of allocations and runs that go on, so that none lasts longer or shorter when the
- * clock is set. Those that have ended are history, and keep their times. */
+/* Moves the times of allocations and runs that go on, so that they last neither longer nor shorter
+ * when the clock is set. Allocations and runs that have ended are history, and keep their times. */
 static void core_on_clock(struct step *step, const struct core *core)
 {
     for (size_t i = 0; i < core->count; i++) {
@@ -208,7 +208,7 @@ static void core_on_clock(struct step *step, const struct core *core)
     }
 }
 
-/* What a gate or the members of a matrix came to. */
+/* A gate, or the choice of a matrix, was worked out. */
 static void core_on_judged(struct step *step, const struct fact *fact)
 {
     struct core_effect *done = step_add(step, FX_JUDGE, fact->workflow);
@@ -217,7 +217,7 @@ static void core_on_judged(struct step *step, const struct fact *fact)
     (fact->phase->members ? matrix_on_fact : phase_on_fact)(step, fact);
 }
 
-/* Who is told what has happened. */
+/* Which layer hears of an event or a fact. */
 static void (*const listeners[FACT_COUNT])(struct step *step, const struct fact *fact) = {
     [EV_ADDED] = core_on_added,
     [EV_SUBMITTED] = allocation_on_fact,
@@ -254,7 +254,7 @@ static void (*const listeners[FACT_COUNT])(struct step *step, const struct fact 
     [EV_COMMAND] = command_on_fact,
 };
 
-/* Passes facts on, in the order in which they came about, until there are none. */
+/* Passes facts on in order, until no fact is left. */
 static void core_drain(struct step *step)
 {
     struct fact fact;
@@ -264,7 +264,7 @@ static void core_drain(struct step *step)
     step->fact = NULL;
 }
 
-/* What follows from how things stand, whatever has happened. */
+/* Decides what follows from the state of all objects, whichever event has changed it. */
 static void core_settle(struct step *step, struct workflow *workflow)
 {
     static void (*const settlers[])(struct step * step, struct workflow * workflow) = {

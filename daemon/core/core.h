@@ -1,13 +1,14 @@
 /* The decisions of the daemon, and nothing else: an event goes in, effects come out.
  *
- * No I/O, clock, libuv, SQL or Slurm in here, so that a simulator can drive it in virtual time. The
- * loop (daemon/loop) drains its events, steps the core with each, commits one transaction with all
- * rows that the effects name and with the effects themselves (the outbox), and only then carries
- * the effects out. An effect's result comes back as an event, whose transaction deletes it from the
- * outbox. At a start the loop loads the live workflows and carries out what the outbox holds, once
- * more: every effect is idempotent. (A submission in the outbox may have happened: it begins as a
- * look-up of its token.) CANCEL_JOB and the TELL_ effects stay until what they want has come about:
- * the loop carries them out again whenever Slurm or the lead could not be reached. */
+ * The core has no I/O, clock, libuv, SQL or Slurm, so that a simulator can drive it in virtual
+ * time. The loop (daemon/loop) drains its events and steps the core with each. Then the loop
+ * commits one transaction with all rows that the effects name and with the effects themselves (the
+ * outbox). Only then it carries the effects out. The result of an effect comes back as an event,
+ * and the transaction of that event deletes the effect from the outbox. When the daemon starts, the
+ * loop loads the live workflows and carries the outbox out once more: every effect is idempotent.
+ * (A submission in the outbox may have happened, so it begins with a look-up of its token.)
+ * CANCEL_JOB and the TELL_ effects stay until what they want has happened: the loop carries them
+ * out again whenever Slurm or the lead could not be reached. */
 #ifndef PHASED_DAEMON_CORE_CORE_H
 #define PHASED_DAEMON_CORE_CORE_H
 
@@ -24,9 +25,9 @@ struct error;
 
 enum core_event_kind {
     EV_ADDED,       /* a workflow: it was given to core_add(), nothing has begun */
-    EV_SUBMITTED,   /* a job: Slurm has it, under slurm_id (also adopted ones) */
+    EV_SUBMITTED,   /* a job: Slurm has it, under slurm_id; also if a look-up found the job */
     EV_REFUSED,     /* a job: Slurm will never take it; message */
-    EV_LIMITED,     /* a job: a site's limit; nothing exists; try later */
+    EV_LIMITED,     /* a job: a limit of the site is reached; no job exists; try later */
     EV_UNSURE,      /* a job: nobody answered; it may exist */
     EV_UNKNOWN,     /* a job: a controller that answers does not know the token */
     EV_JOB_SEEN,    /* a job: as Slurm has it */
@@ -37,7 +38,7 @@ enum core_event_kind {
     EV_RUN_SILENT, /* a run: its folder holds no outcome; message: the job's last words */
     EV_SEALED,     /* a run: its folder says that it has ended */
     EV_CHECKPOINT, /* a run: a whole checkpoint: path, step */
-    EV_SUSPECT,    /* a run: a guard broke, or NaN came: what was saved since is not gone on from */
+    EV_SUSPECT,    /* a run: a guard broke, or NaN came: what was saved since then is suspect */
     EV_PROGRESS,   /* a run: step, begin_step */
     EV_JUDGED,     /* a phase: the gate's verdict; a matrix: whom it chooses */
     EV_REMEDIED,   /* a phase: its remedy was worked out, or cannot be */
@@ -59,33 +60,34 @@ enum core_command {
         COMMAND_COUNT
 };
 
-/* Whom a matrix chooses: those who go on to the next rung, or at its end the best; NULL, where none
- * is more than the others. */
+/* Which members a matrix chooses: those that go on to the next rung, or the best member at the last
+ * rung. */
 struct core_choice {
     bool goes_on;
-    size_t count; /* of those that are left; never 0 */
+    size_t count; /* never 0 */
     struct phase *const *members;
-    struct phase *best;
+    struct phase *best; /* NULL: they go on, or no member is better than the others */
 };
 
 /* One member, as it was measured. */
 struct core_score {
     struct phase *member;
     size_t number; /* for whoever measures */
-    double value;  /* NaN: without one */
+    double value;  /* NaN: it has no value */
     bool is_left;  /* it ran well, and may be chosen */
 };
 
-/* Puts the best first: those that are left, by value, the earlier of equal ones first. Returns how
- * many of them stay when this part of those that are left (0 to 1) is cut; of any at least one. */
+/* Sorts the scores: members that are left come first, and the best of them first of all. Of equal
+ * members the earlier comes first. `cut` is the part (0 to 1) of the members left that is cut.
+ * Returns how many members stay: at least one, if any is left. */
 size_t core_choose(struct core_score *scores, size_t count, bool is_min, double cut);
 
-/* INCOMPLETE: the record lacks some of what the run told: nobody knows what the gate would find. */
+/* INCOMPLETE: the record lacks a part of what the run told, so nobody knows what the gate would
+ * find. */
 enum gate_result { GATE_PASSED, GATE_FAILED, GATE_INSUFFICIENT, GATE_INCOMPLETE };
 
-/* Borrowed pointers of the model; text is copied. `workflow` is always there but for EV_TIME
- * and EV_CLOCK, and with it the one object that the kind is about; members that the kind does not
- * need are 0. */
+/* Pointers are borrowed, texts are copied. Every event but EV_TIME and EV_CLOCK has its workflow
+ * and the one object that its kind is about. Members that the kind does not need are 0. */
 struct core_event {
     enum core_event_kind kind;
     int64_t now_ms;
@@ -99,7 +101,7 @@ struct core_event {
         const char *state; /* as cluster_job_state_name() has it */
         const char *reason, *nodes;
         bool is_final, is_running;
-        bool is_waiting; /* pending, and Slurm has put its begin off, as it does after a requeue */
+        bool is_waiting; /* pending, and Slurm has delayed its begin, as after a requeue */
         bool is_stuck;   /* pending, and held by Slurm: after a launch that failed */
         unsigned restarts;
         unsigned limit_s;             /* of its time; 0: not known, or none */
@@ -110,60 +112,62 @@ struct core_event {
     enum run_cause cause;
     int exit_code, signal;
     int64_t started_ms, ended_ms; /* as the worker's clock had it */
-    int64_t step;                 /* the last one; of CHECKPOINT and PROGRESS: that one; -1: none */
-    int64_t begin_step;           /* PROGRESS: the first one that is told with `step` */
+    int64_t step;                 /* the last step; of CHECKPOINT: the checkpoint's; -1: no step */
+    int64_t begin_step;           /* PROGRESS: the first of the steps that are told */
     bool requeues;                /* RUN_ENDED: the lead has asked Slurm to requeue the job */
-    /* RUN_ENDED: which to blame for a failure, after a preflight several with commas between; NULL:
-     * none */
+    /* RUN_ENDED: the node to blame for a failure; after a preflight several nodes with commas
+     * between; NULL: no node */
     const char *node;
-    int64_t since; /* SUSPECT: this step; `path` and `step`: the newest checkpoint before it */
-    /* CHECKPOINT. SUSPECT: NULL: the run has none. RUN_STARTED: what it really resumed from, with
-     * `step`; empty: from the start; NULL: that is not known, so from what the record says.
-     * COMMAND, to retry: the checkpoint that a person has chosen, with `step`; empty: the start;
-     * NULL: it was not said. */
+    int64_t since; /* SUSPECT: from this step on; `path`, `step`: the newest checkpoint before it */
+    /* Of a checkpoint, with `step`.
+     * SUSPECT: NULL: the run has no such checkpoint.
+     * RUN_STARTED: the one that the run really resumed from; empty: the run began from the start;
+     * NULL: that is not known, so what the record says is believed.
+     * COMMAND, to retry: the one that a person has chosen; empty: the start; NULL: nothing. */
     const char *path;
-    const char *token;   /* RUN_STARTED: of the job that its lead is in; NULL: not known */
+    const char *token;   /* RUN_STARTED: of the job that the lead is in; NULL: not known */
     int64_t retry_ms;    /* LIMITED: when it is worth trying again; 0: not known */
-    const char *message; /* REMEDIED: which params became what, or why it cannot be */
-    /* JUDGED: the checks that failed; RUN_ENDED: the guard that stopped it; with commas between. */
+    const char *message; /* REMEDIED: which params became what, or why the remedy is impossible */
+    /* JUDGED: the checks that failed, with commas between. RUN_ENDED: the guard that stopped it. */
     const char *checks;
-    /* REMEDIED: the workflow with the other params; NULL: that is impossible. With `path` and
-     * `step` as of COMMAND: the checkpoint before the newest. */
+    /* REMEDIED: the workflow with the other params; NULL: the remedy is impossible. `path` and
+     * `step` are the checkpoint before the newest one. JUDGED, of a matrix: the workflow with what
+     * follows from the choice. */
     const struct workflow *plan;
-    const struct core_choice *choice; /* JUDGED, of a matrix; `plan`: with what follows from it */
-    /* JUDGED; of a matrix FAILED: by `where`, without which a person may let it choose;
-     * INSUFFICIENT: it cannot choose. */
+    const struct core_choice *choice; /* JUDGED, of a matrix that passed */
+    /* JUDGED. Of a matrix FAILED says that `where` left no member: a person may let the matrix
+     * choose without it. INSUFFICIENT says that the matrix cannot choose. */
     enum gate_result gate;
-    bool is_ungated;           /* JUDGED, PASSED: there is no gate, and its run has succeeded */
+    bool is_ungated;           /* JUDGED, PASSED: the phase has no gate, and its run succeeded */
     enum core_command command; /* COMMAND */
-    bool hold;                 /* ADDED: first phases are held */
+    bool hold;                 /* ADDED: the first phases are held */
 };
 
 /* --- Effects ---------------------------------------------------------------------------------- */
 
-/* {symbol, stored name, whether it stands in the outbox until its result has come, what it is
+/* {symbol, stored name, whether it is kept in the outbox until its result has come, what it is
  * about, whether the cluster is asked to carry it out} */
 #define CORE_EFFECTS(X)                                                                            \
     X(SAVE_WORKFLOW, "save-workflow", false, WORKFLOW, false)                                      \
     X(SAVE_PHASE, "save-phase", false, PHASE, false)                                               \
     X(SAVE_RUN, "save-run", false, RUN, false)                                                     \
-    X(SAVE_SEAT, "save-seat", false, RUN, false) /* that the run is in */                          \
+    X(SAVE_SEAT, "save-seat", false, RUN, false) /* the seat of the run */                         \
     X(SAVE_JOB, "save-job", false, JOB, false)                                                     \
-    /* A line of history about the phase, or about a run of it: from, to, message. */              \
+    /* A line of history about the phase, or about its run: from, to, message. */                  \
     X(HISTORY, "history", false, PHASE, false)                                                     \
-    X(PROMOTION, "promotion", false, PHASE, false)    /* it was promoted; run: begun by that */    \
-    X(BLAME_NODE, "blame-node", false, RUN, false)    /* it was failed by a node: message */       \
+    X(PROMOTION, "promotion", false, PHASE, false)    /* it was promoted, which began the run */   \
+    X(BLAME_NODE, "blame-node", false, RUN, false)    /* a node made it fail: message */           \
     X(WARNING, "warning", false, RUN, false)          /* a line of history: message */             \
     X(SUBMIT, "submit", true, JOB, true)              /* until EV_SUBMITTED and the like */        \
-    X(LOOKUP, "lookup", true, JOB, true)              /* likewise, or EV_UNKNOWN */                \
-    X(CANCEL_JOB, "cancel-job", true, JOB, true)      /* until it is gone */                       \
-    X(BEGIN_JOB, "begin-job", true, JOB, true)        /* soon; until it runs or is gone */         \
+    X(LOOKUP, "lookup", true, JOB, true)              /* the same, or until EV_UNKNOWN */          \
+    X(CANCEL_JOB, "cancel-job", true, JOB, true)      /* until the job is gone */                  \
+    X(BEGIN_JOB, "begin-job", true, JOB, true)        /* soon; until the job runs or is gone */    \
     X(READ_OUTCOME, "read-outcome", true, RUN, false) /* RUN_ENDED or RUN_SILENT follows */        \
     X(SEAL, "seal", true, RUN, false)           /* its folder gets a tombstone; SEALED follows */  \
     X(JUDGE, "judge", true, PHASE, false)       /* its gate, or its members; JUDGED follows */     \
-    X(REMEDY, "remedy", true, RUN, false)       /* that the phase takes; REMEDIED follows */       \
-    X(TELL_STOP, "tell-stop", true, RUN, false) /* its lead; wish says why; until it has ended */  \
-    /* The lead of its job goes on with it, or it joins a job; until it starts. */                 \
+    X(REMEDY, "remedy", true, RUN, false)       /* of the phase; REMEDIED follows */               \
+    X(TELL_STOP, "tell-stop", true, RUN, false) /* to its lead; until the run has ended */         \
+    /* To the lead of its job, which goes on with the run, or lets it join; until it starts. */    \
     X(TELL_NEXT, "tell-next", true, RUN, false)                                                    \
     X(TELL_END, "tell-end", true, RUN, false) /* its lead may leave; until the job has ended */
 
@@ -174,22 +178,22 @@ enum core_effect_kind {
         FX_COUNT
 };
 
-/* What an effect is about: together with the kind the key of a kept one. */
+/* What an effect is about. This and the kind are the key of a kept effect. */
 enum core_about { ABOUT_WORKFLOW, ABOUT_PHASE, ABOUT_RUN, ABOUT_JOB };
 
-/* Borrowed pointers of the model; valid until the workflow is dropped. */
+/* Pointers are borrowed, and valid until the workflow is dropped. */
 struct core_effect {
     enum core_effect_kind kind;
     struct workflow *workflow;
     struct phase *phase;
     struct run *run;
     struct allocation *allocation;
-    bool is_done;          /* of a kept kind: take it out of the outbox; nothing is carried out */
+    bool is_done;          /* of a kept kind: delete it from the outbox; nothing is carried out */
     int64_t due_ms;        /* SUBMIT, LOOKUP: not before (back-off); 0: at once */
     const char *from, *to; /* HISTORY: state names, static; may be NULL */
-    char message[REASON_MAX]; /* HISTORY, WARNING; PROMOTION: who, empty: no person; BLAME_NODE: the
-                                 node */
-    bool is_ungated;          /* PROMOTION by no person: the phase has no gate */
+    char message[REASON_MAX]; /* HISTORY, WARNING; PROMOTION: who did it, empty: no person;
+                                 BLAME_NODE: the node */
+    bool is_ungated;          /* PROMOTION, where no person did it: the phase has no gate */
 };
 
 struct core_effects {
@@ -204,7 +208,7 @@ int core_effect_parse(const char *name); /* -1: none */
 bool core_effect_is_kept(enum core_effect_kind kind);
 enum core_about core_effect_about(enum core_effect_kind kind);
 bool core_effect_needs_cluster(enum core_effect_kind kind);
-/* The id of what it is about. */
+/* The id of the object that the effect is about. */
 uint64_t core_effect_target(const struct core_effect *effect);
 const char *core_command_name(enum core_command command);
 int core_command_parse(const char *name); /* -1: none */
@@ -212,8 +216,8 @@ int core_command_parse(const char *name); /* -1: none */
 /* --- The core --------------------------------------------------------------------------------- */
 
 struct core_config {
-    /* Fills in TOKEN_LENGTH random hexadecimal digits and a NUL. Of the daemon: libsodium; of a
-     * simulation: its seed. */
+    /* Fills in TOKEN_LENGTH random hexadecimal digits and a NUL. The daemon has them from
+     * libsodium, a simulation from its seed. */
     void (*token)(void *arg, char ret_token[TOKEN_LENGTH + 1]);
     void *arg;
     /* The highest ids in the record; new ones follow. */
@@ -223,35 +227,36 @@ struct core_config {
 struct core *core_new(const struct core_config *config);
 void core_free(struct core *core);
 
-/* Gives ids to a new workflow and its phases (id 0), or takes back one that was loaded; the core
- * owns it from now on. EV_ADDED starts a new one. */
+/* The core owns the workflow from now on. A new workflow (id 0) and its phases get ids, and
+ * EV_ADDED starts it; a workflow that was loaded has its ids. */
 void core_add(struct core *core, struct workflow *workflow);
-/* Forgets (frees) a workflow: a final one that is no longer needed in memory. */
+/* Frees a final workflow that is no longer needed in memory. */
 void core_drop(struct core *core, struct workflow *workflow);
 
 /* Decides. Appends to `effects`. The same core and the same events give the same effects. */
 void core_step(struct core *core, const struct core_event *event, struct core_effects *effects);
 
-/* Whether an allocation that was not submitted, as far as is known, need not be any more:
- * EV_LIMITED ends what waits for it. */
-bool core_allocation_is_vain(const struct workflow *workflow, const struct allocation *allocation);
+/* Whether a run still needs the allocation, which is not known to exist. If no run needs it, it is
+ * not submitted: EV_LIMITED then ends the runs that wait for it. */
+bool core_allocation_is_needed(const struct workflow *workflow,
+                               const struct allocation *allocation);
 
-/* The run that this one, which has not begun, follows: it may have saved a checkpoint after its end
- * that this one shall go on from. NULL: there is none, or from where it begins was chosen. */
+/* The run before this run, which has not begun: its last checkpoint may be told after its end, and
+ * this run shall go on from there. NULL: no run was before, or the checkpoint was chosen. */
 struct run *core_run_before(const struct run *run);
 
 /* Whether the command would do anything to this phase now: 0, or -EPERM with a message that says
  * why not and what to do instead. */
 int core_command_check(const struct phase *phase, enum core_command command, struct error *err);
-/* Whether the command, which can be carried out, has to wait for the phase's run to stop. */
+/* Whether the command, which can be carried out, has to wait until a run has stopped. */
 bool core_command_stops(const struct phase *phase, enum core_command command);
 
-/* Whether it makes a matrix decide on the results that it has: nothing runs. */
+/* Whether the command makes a matrix decide from the results that it has. Nothing runs then. */
 bool core_command_judges(const struct phase *phase, enum core_command command);
 
-/* When EV_TIME is due: the nearest deadline; INT64_MAX when there is none. */
+/* When EV_TIME is due: the nearest deadline; INT64_MAX: there is no deadline. */
 int64_t core_deadline(const struct core *core);
-/* Whether something starts or ends right now, so that polling often pays. */
+/* Whether something starts or ends right now, so that it is worth polling often. */
 bool core_is_busy(const struct core *core, int64_t now_ms);
 
 struct workflow *core_workflow(const struct core *core, uint64_t id); /* NULL: not in memory */

@@ -1,5 +1,5 @@
 /* Whether a phase may begin now, and in which allocation: a new one, the one that a run before it
- * keeps, or the one of a phase beside it. Questions only: nothing changes here. */
+ * keeps, or the one of a phase beside it. This file asks questions only and changes nothing. */
 #include "daemon/core/step.h"
 
 #include "lib/text.h"
@@ -33,7 +33,7 @@ bool phase_is_ready(const struct phase *phase)
 
 /* --- Shape and time --------------------------------------------------------------------------- */
 
-/* How long the member may take, by those that have run. */
+/* How long the member may take, as the members show that have run. */
 static int64_t member_needs_s(const struct phase *member)
 {
     const struct workflow *workflow = member->workflow;
@@ -77,10 +77,10 @@ static bool phase_has_shape(const struct phase *phase, const struct phase *from,
 static bool phase_has_time(const struct phase *phase, const struct allocation *allocation,
                            int64_t now_ms)
 {
-    bool is_packed = phase->matrix && phase->matrix->lanes > 0; /* the time is for all of them */
+    bool is_packed = phase->matrix && phase->matrix->lanes > 0; /* the time is for all members */
     int64_t needed_s = is_packed ? member_needs_s(phase) : phase->time_s;
-    if (phase->has_checkpoint &&
-        !is_packed) { /* ten minutes or a tenth, and twice what a stop takes */
+    /* A tenth, ten minutes at most, but at least twice the time to stop. */
+    if (phase->has_checkpoint && !is_packed) {
         needed_s = phase->time_s / 10 < 600 ? phase->time_s / 10 : 600;
         if (needed_s < 2 * (int64_t)phase->stop_s)
             needed_s = 2 * (int64_t)phase->stop_s;
@@ -88,8 +88,8 @@ static bool phase_has_time(const struct phase *phase, const struct allocation *a
     return allocation->started_ms + 1000 * (int64_t)allocation->time_s - now_ms >= 1000 * needed_s;
 }
 
-/* Equal shape, since more would waste what is not used. Allocations that are shared are left to
- * those who share them. */
+/* The shape must be equal: a larger allocation would waste what is not used. An allocation that is
+ * shared is left to the phases that share it. */
 bool phase_fits(const struct phase *phase, const struct run *donor, int64_t now_ms)
 {
     const struct phase *from = donor->phase;
@@ -106,7 +106,7 @@ bool phase_fits(const struct phase *phase, const struct run *donor, int64_t now_
 
 /* --- Keeping ---------------------------------------------------------------------------------- */
 
-/* Members that run one after another in one allocation leave it to their matrix. */
+/* The members of a serial matrix run one after another in one allocation. */
 static struct run *matrix_donor(const struct matrix *matrix)
 {
     struct run *donor = NULL;
@@ -133,8 +133,8 @@ static const struct phase *phase_anchor(const struct phase *phase)
     return phase->beside ? phase->beside : phase;
 }
 
-/* Whether this run keeps its allocation long enough for another to join it. In one that has begun
- * only a run that trains is worth joining: all others may be at their end. */
+/* Whether this run keeps its allocation long enough for another run to join. If the allocation has
+ * begun, the run must be training: in any other state the run may be at its end. */
 static bool run_holds_open(const struct run *run, const struct allocation *allocation)
 {
     if (run->state == RUN_ENDED || run->wish != WISH_NONE)

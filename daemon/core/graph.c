@@ -1,5 +1,5 @@
-/* The graph of a workflow: which phases begin, are skipped or wait again when one has come to its
- * end, and which of them goes on in its allocation. */
+/* The graph of a workflow: which phases begin, are skipped or wait again when a phase has come to
+ * its end, and which phase goes on in the allocation. */
 #include "daemon/core/step.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@ static bool phase_is_after(const struct phase *phase, const struct phase *before
     return false;
 }
 
-/* A phase before this one has succeeded. The first phase that fits goes on in the allocation that
+/* A phase before this phase has succeeded. The first phase that fits goes on in the allocation that
  * the phase before still keeps. */
 static bool graph_begin(struct step *step, struct phase *phase, struct phase *before)
 {
@@ -40,7 +40,7 @@ static bool graph_skip(struct step *step, struct phase *phase, struct phase *bef
     return true;
 }
 
-/* A phase that was held at its submission has not begun, and will not. */
+/* A phase that was held at its submission has not begun, and will not begin. */
 static bool graph_skip_held(struct step *step, struct phase *phase, struct phase *before)
 {
     return phase->hold == HOLD_USER && !phase->run && graph_skip(step, phase, before);
@@ -48,17 +48,17 @@ static bool graph_skip_held(struct step *step, struct phase *phase, struct phase
 
 static bool graph_revive(struct step *step, struct phase *phase, struct phase *before)
 {
-    (void)before; /* any */
+    (void)before; /* which phase runs again does not matter */
     phase_move(step, phase, PHASE_BLOCKED, "");
     return true;
 }
 
 /* --- The table -------------------------------------------------------------------------------- */
 
-/* True: the phases after this one are told the same. */
+/* Returns true if the phases after `phase` are to be told the same. */
 typedef bool graph_handler(struct step *step, struct phase *phase, struct phase *before);
 
-/* A row a state of the phase that waits, a column what becomes of the phase before it. */
+/* A row a state of the phase that waits; a column a fact about the phase before. */
 static graph_handler *const graph_table[PHASE_STATE_COUNT][FACT_COUNT] = {
     [PHASE_BLOCKED] = {[FACT_PHASE_SUCCEEDED] = graph_begin, [FACT_PHASE_LOST] = graph_skip},
     [PHASE_HELD] = {[FACT_PHASE_LOST] = graph_skip_held},

@@ -1,8 +1,9 @@
-/* Matrices: a phase whose members run, and which decides on them when they are through.
+/* Matrices: phases that have members, and choose among them.
  *
- * Members are phases like others. The matrix never runs: it is blocked while they do, and decides
- * when all of them have come to an end. Who goes on to the next rung, or is the best, is worked out
- * by whoever has their metrics (FX_JUDGE), and comes as a choice. */
+ * Members are phases like others. The phase of the matrix never runs. It is blocked while members
+ * run, and decides when all members have come to an end. Whoever has the metrics of the members
+ * works out which members go on to the next rung, or which is the best (FX_JUDGE). The answer is a
+ * choice. */
 #include "daemon/core/step.h"
 
 #include <assert.h>
@@ -37,7 +38,7 @@ bool matrix_has_results(const struct matrix *matrix)
 
 /* --- Starting --------------------------------------------------------------------------------- */
 
-/* The first member that waits for nothing but a lane; NULL: none. */
+/* The first member that can begin; NULL: no member can. */
 static struct phase *matrix_next(const struct matrix *matrix)
 {
     for (size_t i = 0; i < matrix->count; i++)
@@ -76,7 +77,7 @@ static int score_compare(const void *a, const void *b, bool is_min)
         return is_min ? 1 : -1;
     if (left->value < right->value)
         return is_min ? -1 : 1;
-    if (isnan(left->value) != isnan(right->value)) /* where nothing is measured, all are */
+    if (isnan(left->value) != isnan(right->value)) /* if no member is measured, all have no value */
         return isnan(left->value) ? 1 : -1;
     return left->member->index < right->member->index ? -1 : 1;
 }
@@ -109,7 +110,7 @@ static void matrix_decide(struct step *step, const struct matrix *matrix)
     step_add(step, FX_JUDGE, matrix->phase->workflow)->phase = matrix->phase;
 }
 
-/* All members have come to an end, and none of them can be chosen. */
+/* All members have come to an end, and no member can be chosen. */
 static void matrix_end_empty(struct step *step, struct matrix *matrix)
 {
     unsigned failed = matrix_count(matrix, PHASE_FAILED);
@@ -124,7 +125,7 @@ static void matrix_end_empty(struct step *step, struct matrix *matrix)
     }
 }
 
-/* All that follows from the event is done, but for what the members have come to. */
+/* Begins the members that can begin, and decides when all members have come to an end. */
 static void matrix_on_settled(struct step *step, struct matrix *matrix)
 {
     struct phase *next;
@@ -134,18 +135,18 @@ static void matrix_on_settled(struct step *step, struct matrix *matrix)
         return;
     if (matrix_has_results(matrix))
         matrix_decide(step, matrix);
-    else if (matrix_count(matrix, PHASE_SKIPPED) == 0) /* else the matrix is skipped as they are */
+    else if (matrix_count(matrix, PHASE_SKIPPED) == 0) /* else the matrix is skipped, too */
         matrix_end_empty(step, matrix);
 }
 
-/* Those that were chosen go on; the others have ended as they are. */
+/* The members that were chosen go on to the next rung; the others stay as they are. */
 static void matrix_climb(struct step *step, struct matrix *matrix, const struct core_choice *choice,
                          const char *message)
 {
     struct phase *phase = matrix->phase;
     char reason[REASON_MAX];
     phase->rung++;
-    phase->is_overridden = false; /* that was said of the rung before */
+    phase->is_overridden = false; /* a person said that of the rung before */
     (void)snprintf(reason, sizeof reason, "rung %u of %u", phase->rung + 1, matrix->rung_count);
     for (size_t i = 0; i < choice->count; i++) {
         struct phase *member = choice->members[i];
@@ -153,11 +154,11 @@ static void matrix_climb(struct step *step, struct matrix *matrix, const struct 
         member->rung = phase->rung;
         phase_adopt(member, &step->event->plan->phases[member->index]);
         if (member->reused && member->rung <= member->reused_rung)
-            step_save_phase(step, member); /* its results are known there, too */
+            step_save_phase(step, member); /* its results at this rung are known, too */
         else
             phase_move(step, member, PHASE_BLOCKED, reason);
     }
-    phase_move(step, phase, PHASE_BLOCKED, message); /* and is settled after this event */
+    phase_move(step, phase, PHASE_BLOCKED, message); /* it is settled after this event */
     if (!matrix_pass_on(step, matrix, phase_donor(phase)))
         phase_let_go(step, phase);
 }
@@ -169,7 +170,7 @@ static void matrix_on_judged(struct step *step, struct matrix *matrix)
     const struct core_choice *choice = event->choice;
     const char *message = event->message ? event->message : "";
     if (event->gate != GATE_PASSED) {
-        matrix->best = NULL; /* what a person wanted cannot be */
+        matrix->best = NULL; /* what a person wanted is impossible */
         phase->is_overridden = false;
         phase_fail(step, phase, event->gate == GATE_FAILED ? HOLD_GATE : HOLD_FAILURE, message);
         return;

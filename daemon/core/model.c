@@ -1,4 +1,4 @@
-/* The memory of workflows, and what their state is as a whole. */
+/* Workflows in memory: adding, freeing, and questions about them. */
 #include "daemon/core/model.h"
 
 #include "lib/memory.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A new zeroed element at the end of a growing array of pointers. */
+/* Adds a zeroed element at the end of a growing array of pointers. */
 static void *array_add(void ***array, size_t *count, size_t size)
 {
     void **grown = xrealloc(*array, (*count + 1) * sizeof **array);
@@ -133,7 +133,8 @@ const char *workflow_state(const struct workflow *workflow)
     for (size_t i = 0; i < workflow->phase_count; i++) {
         const struct phase *phase = &workflow->phases[i];
         if (!phase->matrix ||
-            !phase_state_is_final(phase->state)) /* else its matrix speaks for it */
+            !phase_state_is_final(
+                phase->state)) /* a member that has ended is a matter of its matrix */
             counts[phase->state]++;
     }
     if (counts[PHASE_QUEUED] || counts[PHASE_ACTIVE] || counts[PHASE_DECIDING])

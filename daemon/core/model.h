@@ -20,46 +20,48 @@ enum {
     GPU_TYPE_MAX = 64,
 };
 
-/* What Slurm grants: an intent to submit a job, and what became of it. Identity is the token; the
- * job's id is not, since a controller gives ids out again.
+/* What Slurm grants: an intent to submit a job, and what became of the job. The token identifies
+ * an allocation. The id of the job does not, since a controller gives ids out again.
  *
- * Where a phase leaves Slurm the choice between GPUs, an allocation is asked for with each of them:
- * candidates for one seat. Whose lead claims the folder of the seat serves it; the others are
- * cancelled, and one that starts nevertheless ends at the claim. */
+ * A phase may leave Slurm the choice between types of GPUs. Then an allocation is asked for with
+ * each type: candidates for one seat. The candidate whose lead claims the folder of the seat serves
+ * the seat. The others are cancelled. If one of them starts nevertheless, it ends at the claim. */
 struct allocation {
     uint64_t id; /* ours */
     char token[TOKEN_LENGTH + 1];
-    struct seat *seat; /* that it is asked for; others may join it */
-    uint32_t slurm_id; /* 0: not known to exist */
-    bool ended;        /* Slurm says that it is over, or it was absent too long */
+    struct seat *seat; /* the allocation is asked for this seat; other seats may join it */
+    uint32_t slurm_id; /* 0: the job is not known to exist */
+    bool ended;        /* Slurm says that the job is over, or the job was absent too long */
     char state[24];    /* Slurm's, as cluster_job_state_name() has it; empty: never seen */
     char reason[REASON_MAX];
     char nodes[NODES_MAX];
     unsigned node_count, gpus_per_node; /* as asked for */
-    char gpu_type[GPU_TYPE_MAX]; /* of a candidate; empty: it is none, and has those of its phase */
+    char gpu_type[GPU_TYPE_MAX]; /* of a candidate; empty: it is no candidate, and has the GPUs that
+                                    the phase names */
     unsigned time_s;             /* the limit: as asked for, then as Slurm has it */
     unsigned restarts;           /* as Slurm counts requeues */
     int64_t submitted_ms, started_ms, ended_ms;
-    int64_t absent_since_ms; /* continuously, from a controller that answers */
+    int64_t absent_since_ms; /* since when a controller that answers does not have the job */
     /* Not stored: */
-    unsigned tries;         /* submissions and look-ups without an answer in a row */
-    bool is_asked;          /* a submission or look-up is under way or will be */
-    int64_t absent_seen_ms; /* when it was last found absent */
-    int64_t end_seen_ms;    /* when Slurm told that it is over */
-    bool is_closed;         /* it was asked to be cancelled: nobody joins it any more */
-    bool is_back;           /* it has ended, and Slurm has it again */
+    unsigned tries;         /* submissions and look-ups in a row without an answer */
+    bool is_asked;          /* a submission or a look-up is pending */
+    int64_t absent_seen_ms; /* when the job was last found absent */
+    int64_t end_seen_ms;    /* when Slurm told that the job is over */
+    bool is_closed;         /* its cancellation was asked for: no seat joins it any more */
+    bool is_back;           /* it has ended, and Slurm has the job again */
 };
 
-/* One place in an allocation, with a folder and a lead of its own. Runs take it one after another:
- * one that is promoted in place, and the one after a requeue, are new runs in the same seat. Phases
- * that run side by side have a seat each in one allocation. The token names the folder. It is the
- * token of the first allocation that was asked for the seat; a seat that joined one has its own. */
+/* One place in an allocation, with a folder and a lead of its own. Runs take the seat one after
+ * another: a run that is promoted in place, and the run after a requeue, are new runs in the same
+ * seat. Phases that run side by side have a seat each in one allocation. The token names the
+ * folder. It is the token of the first allocation that was asked for the seat. A seat that joined
+ * an allocation has a token of its own. */
 struct seat {
     uint64_t id;
     char token[TOKEN_LENGTH + 1];
-    struct allocation *allocation; /* of several candidates one that may still come, until a lead
-                                      has claimed the folder */
-    unsigned slot; /* which part of the GPUs is its: of members side by side; from 0 */
+    struct allocation *allocation; /* until a lead has claimed the folder: one of the candidates
+                                      that may still come */
+    unsigned slot; /* of members side by side: which part of the GPUs the seat has; from 0 */
 };
 
 /* One attempt at a phase. */
@@ -67,36 +69,37 @@ struct run {
     uint64_t id;
     struct phase *phase;
     unsigned attempt; /* from 1 within the phase */
-    unsigned rung;    /* of a member: its phase's when the run was added */
+    unsigned rung;    /* of a member: the rung of the phase when the run was added */
     enum run_state state;
     enum run_outcome outcome; /* of an ended run */
     enum run_cause cause;     /* of a failed run */
     char message[REASON_MAX];
     struct seat *seat; /* always there */
-    bool in_place;     /* goes on in the seat of the run before: promoted, or requeued */
+    bool in_place;     /* it goes on in the seat of the run before: promoted, or requeued */
     bool has_begun;    /* its lead has reported */
-    bool requeues;     /* ended, and its lead had the job requeued; not stored */
-    bool is_let_go;    /* ended, and its lead was told to leave: FX_TELL_END is pending */
-    bool is_remedied;  /* its failure was answered by other params: it was no checkpoint's fault */
-    /* What is wanted of a run that has not ended: it is told, and told again after a restart. */
+    bool requeues;     /* it has ended, and its lead had the job requeued; not stored */
+    bool is_let_go;    /* it has ended, and its lead was told to leave: FX_TELL_END is pending */
+    bool is_remedied;  /* a remedy answered its failure, for which no checkpoint is to blame */
+    /* What is wanted of a run that has not ended. The lead is told, and after a restart again. */
     enum run_wish { WISH_NONE, WISH_CANCEL, WISH_HOLD } wish;
     char *resume_path; /* the checkpoint it starts from; NULL: from the start */
     int64_t resume_step;
-    int64_t begin_step, last_step; /* the first and the last one that it told; -1: none */
-    int64_t suspect_step; /* what it saved then or later is not gone on from by itself; -1: none */
-    bool has_saved;       /* the phase's checkpoint is its own; not stored */
+    int64_t begin_step, last_step; /* the first and the last step that it told; -1: no step */
+    int64_t suspect_step; /* no run goes on by itself from what was saved at this step or later;
+                             -1: nothing is suspect */
+    bool has_saved;       /* the phase's checkpoint is from this run; not stored */
     int exit_code, signal;
     int64_t submitted_ms, started_ms, ended_ms;
-    int64_t silent_since_ms; /* its job has ended; when its outcome was last looked for */
+    int64_t silent_since_ms; /* its job has ended: when its outcome was last looked for */
     int64_t told_ms;         /* when it was last told to stop, or to go on */
-    int64_t idle_ms;         /* ended: since when its job runs on for nothing; not stored */
+    int64_t idle_ms;         /* it has ended: since when its job runs on for nothing; not stored */
 };
 
-/* What is done about a failure before a person is asked: other params, and another run. */
+/* What is done about a failure before a person is asked: another run with other params. */
 struct remedy {
-    char *cause; /* a cause's name, or a guard's or gate check's */
+    char *cause; /* the name of a cause, a guard or a check of the gate */
     enum remedy_resume resume;
-    unsigned times, used; /* how often it may be tried, and was, in the life of the phase */
+    unsigned times, used; /* how often it may be tried, and how often it was, in the phase's life */
 };
 
 /* The members of a phase that does not run itself: one phase for each combination of its params. */
@@ -107,7 +110,8 @@ struct matrix {
     unsigned lanes;      /* how many members run at once; 0: all, each in its own job */
     bool is_parallel;    /* the members share one job, each with a part of the GPUs */
     unsigned rung_count; /* how often the better members go on; 1: they end once */
-    struct phase *best;  /* the member that was decided for; NULL: no member was */
+    struct phase *best;  /* the member that a person wants, then the one that was chosen; NULL: no
+                            member is better than the others, or nothing was decided */
 };
 
 struct phase {
@@ -119,41 +123,42 @@ struct phase {
     enum phase_hold hold;
     char reason[REASON_MAX]; /* why it is where it is, for people */
 
-    /* From the spec; these never change, ... */
+    /* From the spec. These members never change: */
     size_t after_count;
     unsigned *after;        /* indexes of the phases before it */
-    struct phase *beside;   /* `colocate`: whose allocations it shares; NULL: it has its own */
-    struct matrix *matrix;  /* that the phase is a member of; NULL: it is no member */
-    struct matrix *members; /* that run for the phase; NULL: it has no members, and runs itself */
-    bool must_resume;       /* of a rehearsal: a run that `until` ended is to go on once */
-    /* ... these when a remedy changes params: phase_adopt(). */
+    struct phase *beside;   /* `colocate`: the phase whose allocations it shares; NULL: no phase */
+    struct matrix *matrix;  /* the phase is a member of this matrix; NULL: it is no member */
+    struct matrix *members; /* its members, which run for it; NULL: it runs itself */
+    bool must_resume;       /* of a rehearsal: a run that `until` ended is to be resumed once */
+    /* These change when a remedy or a choice changes params, by phase_adopt(): */
     bool promote_manual;
     bool fail_finally; /* `on_fail: fail`: nobody is asked */
     bool has_checkpoint;
     unsigned nodes, gpus_per_node, cpus_per_node, time_s, stop_s, linger_s;
-    char *gpu_type;     /* NULL: any */
-    char *alternatives; /* types with commas between, the first one too; NULL: there is no choice */
-    char *slurm_options; /* the spec's `slurm:` as sorted JSON: allocations with equal ones fit */
+    char *gpu_type;      /* NULL: any */
+    char *alternatives;  /* all types that will do, with commas between; NULL: there is no choice */
+    char *slurm_options; /* the spec's `slurm:` as sorted JSON: an allocation fits if it has the
+                            same */
 
     /* The newest whole checkpoint of any of its runs that is not suspect; NULL: none. */
     char *checkpoint_path;
     int64_t checkpoint_step;
-    bool is_chosen; /* a person wants exactly this one, until a run has begun; not stored */
-    bool is_anew;   /* the start was chosen: until then, nothing that was done before counts */
+    bool is_chosen; /* a person chose this checkpoint; until a run has begun; not stored */
+    bool is_anew;   /* the start was chosen: no earlier checkpoint counts; until a run has begun */
 
     unsigned attempts;
     unsigned failures[CAUSE_COUNT]; /* since the last command of a person */
-    unsigned losses, stalls;        /* likewise */
+    unsigned losses, stalls;        /* since the last command of a person, too */
     size_t remedy_count;
     struct remedy *remedies; /* in the order of the spec */
-    struct remedy *remedy;   /* that is being worked out; NULL: none */
+    struct remedy *remedy;   /* the remedy that is being worked out; NULL: no remedy is */
     struct run *run;         /* the newest, NULL before the first */
-    unsigned rung;           /* from 0: that a matrix is at; that a member was let go on to */
-    uint64_t reused;         /* of a member: the phase of an earlier workflow that was its like, */
-    char *reused_from;       /* and its address: it has the results of that; 0 and NULL: its own */
-    unsigned reused_rung;    /* up to this rung, and then runs itself */
-    bool is_overridden;      /* a person promoted it; of a matrix: chooses without `where`, or that
-                                its best is this one */
+    unsigned rung;           /* from 0: the rung that the matrix or the member has reached */
+    uint64_t reused;      /* of a member: an equal phase of an earlier workflow, whose results it */
+    char *reused_from;    /* takes over, and the address of that phase; 0 and NULL: no phase */
+    unsigned reused_rung; /* the results are taken over up to this rung; then the member runs */
+    bool is_overridden;   /* a person promoted it; a matrix then chooses without `where`, or has
+                             the best member that the person named */
 };
 
 struct workflow {
@@ -167,22 +172,22 @@ struct workflow {
                                       * at any time */
     size_t phase_count;
     struct phase *phases; /* in topological order */
-    /* In order of creation; those of earlier attempts stay until the workflow goes. */
+    /* In order of creation. What belongs to earlier attempts stays until the workflow goes. */
     size_t run_count, allocation_count, seat_count;
     struct run **runs;
     struct allocation **allocations;
     struct seat **seats;
 };
 
-/* Derived from the phases: running, held (some phase is, and none moves), succeeded, failed,
+/* Derived from the phases: running, held (a phase is held, and no phase moves), succeeded, failed,
  * cancelled. */
 const char *workflow_state(const struct workflow *workflow);
 bool workflow_is_final(const struct workflow *workflow);
 
-/* Whether the phase shares its allocations, either way. */
+/* Whether the phase shares its allocations: its own, or those of the phase beside it. */
 bool phase_shares(const struct phase *phase);
-/* In how many parts its allocations are divided: a part is what a member of a matrix asks for whose
- * members run side by side; 1: it has the whole. */
+/* Into how many parts the allocations of the phase are divided. Members that run side by side ask
+ * for a part each. 1: the phase has the whole. */
 unsigned phase_parts(const struct phase *phase);
 /* Whose results count as the phase's: its best member, if it has one, or else the phase itself. */
 const struct phase *phase_result(const struct phase *phase);
@@ -193,7 +198,7 @@ struct run *seat_run(const struct workflow *workflow, const struct seat *seat);
 struct run *allocation_run(const struct workflow *workflow, const struct allocation *allocation);
 /* Whether all runs in it have ended. */
 bool allocation_is_idle(const struct workflow *workflow, const struct allocation *allocation);
-/* The type of its GPUs, asked for by this phase; NULL: any. */
+/* The type of its GPUs, where this phase asked for it; NULL: any type. */
 const char *allocation_gpu_type(const struct allocation *allocation, const struct phase *phase);
 /* Since when nothing in an allocation that has ended can write: since Slurm's end, or since the
  * daemon saw the end, whichever is later. Slurm dates the end before the last processes are gone.
@@ -201,29 +206,29 @@ const char *allocation_gpu_type(const struct allocation *allocation, const struc
 int64_t allocation_quiet_since_ms(const struct allocation *allocation);
 /* Whether the seat has joined an allocation that was asked for another one. */
 bool seat_is_joined(const struct seat *seat);
-/* Whether it is still open which of several candidates serves the run: no lead has reported. */
+/* Whether several candidates may still serve the run, since no lead has reported. */
 bool seat_is_open(const struct run *run);
-/* Whether what becomes of the allocation is what becomes of the run, or may be. */
+/* Whether the run is in the allocation, or may come to be in it. */
 bool run_is_in(const struct run *run, const struct allocation *allocation);
 /* Whether the run has ended, and another run may follow it in its seat: the allocation goes on. */
 bool run_keeps_seat(const struct run *run);
-/* The next of the runs that are in the allocation, or may be; NULL: there are no more. `*at` begins
- * as 0. */
+/* The next of the runs for which run_is_in() is true; NULL: there are no more. `*at` begins as 0.
+ */
 struct run *allocation_next_run(const struct workflow *workflow,
                                 const struct allocation *allocation, size_t *at);
-/* Whether this token, of a seat or of an allocation, may be that of the run's lead. */
+/* Whether the run's lead may have this token, of a seat or of an allocation. */
 bool run_is_served_by(const struct run *run, const char *token);
-/* Takes over what the spec says from `plan`, the same phase with other params. What cannot change
- * by params (its name, what it waits for, its remedies) stays. */
+/* Takes over what the spec says from `plan`, the same phase with other params. What params cannot
+ * change stays: the name, what the phase waits for, the remedies. */
 void phase_adopt(struct phase *phase, const struct phase *plan);
-/* How often the remedies for this cause were tried in all, and how often they may be. */
+/* How often all remedies for this cause were tried together, and how often they may be tried. */
 void phase_count_remedies(const struct phase *phase, const char *cause, unsigned *ret_used,
                           unsigned *ret_times);
 
 /* Frees a workflow with all it owns; NULL is fine. */
 void workflow_free(struct workflow *workflow);
 
-/* Adds an empty one to the workflow, which owns it. The store uses these when it loads. */
+/* Add an empty object to the workflow, which owns it. The store uses these when it loads. */
 struct matrix *phase_add_matrix(struct phase *phase);
 void matrix_add_member(struct matrix *matrix, struct phase *member);
 struct run *workflow_add_run(struct workflow *workflow, struct phase *phase);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A new run, from the newest whole checkpoint where there is one. */
+/* Adds a run, which begins from the phase's checkpoint if there is one. */
 static struct run *phase_add_run(struct step *step, struct phase *phase)
 {
     struct run *run = workflow_add_run(phase->workflow, phase);
@@ -75,7 +75,7 @@ struct run *phase_start_in_seat(struct step *step, struct phase *phase, struct r
     phase_queue(step, phase, reason);
     step_save_run(step, run);
     (void)step_do(step, FX_TELL_NEXT, run); /* at once */
-    /* A lead that was alone may have made this run, and its folder tell. */
+    /* A lead may have begun this run while the daemon was away. Then the run's folder tells it. */
     if (donor->seat->allocation->ended) {
         run->silent_since_ms = step->now_ms;
         (void)step_do(step, FX_READ_OUTCOME, run);
@@ -95,7 +95,7 @@ void phase_let_go(struct step *step, struct phase *phase)
 static void phase_go_on(struct step *step, struct phase *phase, const char *reason)
 {
     struct run *before = phase->run;
-    char asked[REASON_MAX]; /* who wants it to stop */
+    char asked[REASON_MAX]; /* who wants the run to stop */
     memcpy(asked, phase->reason, sizeof asked);
     phase->stalls = 0;
     struct run *run = phase_start_in_seat(step, phase, before, RUN_PENDING, reason);
@@ -103,7 +103,7 @@ static void phase_go_on(struct step *step, struct phase *phase, const char *reas
         run_stop(step, run, before->wish, asked);
 }
 
-/* The first and the last step that the runs of the phase before this one told; -1: none told it. */
+/* The first and the last step that earlier runs of the phase told; -1: they told no step. */
 struct told {
     int64_t first, last;
 };
@@ -124,16 +124,18 @@ static struct told phase_told_before(const struct phase *phase, const struct run
     return told;
 }
 
-/* Whether a run that was to end at its time limit may be followed by another one, which will come
- * to that limit as well. It may when it left a checkpoint. Without one it may when it came farther
- * than the runs before it and began where a program begins that resumes by itself: past the middle
- * of what they told, since a program that saves every n steps has lost less than n. A run that
- * began anew comes farther by chance alone, and begins where they did, which may be far from 0: a
- * program may tell few steps, or count on from those of another one.
+/* Whether another run may follow a run that ended at its time limit. The next run will reach the
+ * limit, too. It may follow if the run left a checkpoint. Without a checkpoint, it may follow if
+ * the program seems to resume by itself: the run came farther than the runs before it, and began
+ * past the middle of the steps that they told, since a program that saves every n steps loses less
+ * than n of them. A run that began anew can come farther by chance. But it begins where the earlier
+ * runs began, which may be far from 0: a program may tell few steps, or count on from the steps of
+ * another program.
  *
- * Nobody can tell that of the first run. There the spec decides: a phase without `checkpoint`, as
- * sbatch scripts are, ends at its limit as under sbatch. The lead, which sees one run, goes on by
- * itself only with a checkpoint. What counts no steps but shards does not repeat them. */
+ * The first run cannot show that. There the spec decides: a phase without `checkpoint`, such as an
+ * sbatch script, ends at its limit as under sbatch. A lead sees one run, so it goes on by itself
+ * only with a checkpoint. A program that counts shards instead of steps (`begin_step` is -1) does
+ * not repeat them. */
 static bool phase_may_time_out_again(const struct phase *phase, const struct run *run)
 {
     struct told before = phase_told_before(phase, run);
@@ -148,7 +150,7 @@ static bool phase_may_time_out_again(const struct phase *phase, const struct run
     return 2 * run->begin_step > before.first + before.last;
 }
 
-/* Whether the run was of use to the next one. What was preempted needs to have worked. */
+/* Whether the run brought the phase farther. A run that was preempted did, if it made a step. */
 static bool phase_got_farther(const struct phase *phase, const struct run *run)
 {
     return run->outcome == OUTCOME_TIMED_OUT ? phase_may_time_out_again(phase, run)
@@ -193,7 +195,8 @@ static void phase_follow(struct step *step, struct phase *phase, bool can_stay, 
     phase_start_at(step, phase, reason, delay_ms ? step->now_ms + delay_ms : 0);
 }
 
-/* Whether a phase that fails so is a member whose params are to blame: nobody is asked. */
+/* Whether the phase is a member, and its params are to blame for the failure: no person is asked.
+ */
 static bool phase_is_out(const struct phase *phase, enum phase_hold hold)
 {
     const struct run *run = phase->run;
@@ -206,7 +209,7 @@ static bool phase_is_out(const struct phase *phase, enum phase_hold hold)
 void phase_fail(struct step *step, struct phase *phase, enum phase_hold hold, const char *reason)
 {
     bool is_final = phase->fail_finally || phase_is_out(phase, hold);
-    if (!is_final || !phase->matrix) /* else another member may go on in its allocation */
+    if (!is_final || !phase->matrix) /* the allocation of a member is left to its matrix */
         phase_let_go(step, phase);
     if (!is_final) {
         phase_move_held(step, phase, hold, reason);
@@ -244,7 +247,7 @@ void phase_adopt_plan(struct step *step, struct phase *phase, const struct workf
     }
 }
 
-/* --- What is told of its run ------------------------------------------------------------------ */
+/* --- Facts about its run ------------------------------------------------------------------ */
 
 static void phase_on_run_began(struct step *step, struct phase *phase)
 {
@@ -258,14 +261,14 @@ static void phase_on_run_requeued(struct step *step, struct phase *phase)
         phase_go_on(step, phase, "Slurm has requeued its job");
 }
 
-/* How long to wait before the next run, so that one bad node does not burn all retries at once. */
+/* How long to wait before the next run, so that a bad node does not use up all retries at once. */
 static int64_t run_back_off(unsigned count)
 {
     int64_t delay_ms = FAILURE_FIRST_MS << (count - 1 < 6 ? count - 1 : 6);
     return delay_ms < FAILURE_LAST_MS ? delay_ms : FAILURE_LAST_MS;
 }
 
-/* Another run, or a person, by the count of this cause. */
+/* The run has failed, or is lost: a remedy, another run, or a person, as the counts say. */
 static void phase_retry(struct step *step, struct run *run)
 {
     struct phase *phase = run->phase;
@@ -274,7 +277,7 @@ static void phase_retry(struct step *step, struct run *run)
                           run->last_step <= run->resume_step;
     bool is_refused = step->event->kind == EV_REFUSED;
     bool is_given = run->in_place || seat_is_joined(run->seat);
-    if (is_given && !run->has_begun && !is_refused) { /* only the allocation failed to come about */
+    if (is_given && !run->has_begun && !is_refused) { /* it never had its allocation */
         phase_again(step, phase, run->message);
         return;
     }
@@ -295,15 +298,15 @@ static void phase_retry(struct step *step, struct run *run)
     if (died_on_resume && !phase->must_resume) /* by an unusable checkpoint, maybe: the next run
                                                   takes the one before */
         phase_again(step, phase, reason);
-    /* What was refused would be refused again: nobody but a person can help. */
+    /* A job that was refused would be refused again. Only a person can help. */
     else if (count <= allowed && !is_refused)
         phase_start_later(step, phase, reason, run_back_off(count));
     else
         phase_fail(step, phase, HOLD_FAILURE, reason);
 }
 
-/* Whether a run that has succeeded shows by another one that its checkpoint is of use. Where the
- * program ended by itself there is nothing to go on with. */
+/* Whether another run has to show that the checkpoint of a run that succeeded can be resumed. If
+ * the program ended by itself, no step is left to resume. */
 static bool run_must_resume(const struct run *run)
 {
     return run->phase->must_resume && !run->resume_path && run->phase->checkpoint_path &&
@@ -368,7 +371,7 @@ static void phase_on_judged(struct step *step, struct phase *phase)
     if (phase->remedy) /* news twice: a remedy is being worked out already */
         return;
     if (event->gate == GATE_INCOMPLETE && !phase->fail_finally) {
-        phase_let_go(step, phase); /* also of a member, which was not measured and is not out */
+        phase_let_go(step, phase); /* also of a member: what was not measured is not out */
         phase_move_held(step, phase, HOLD_GATE, message);
     } else if (event->gate != GATE_PASSED) {
         if (remedy_begin(step, phase, event->checks, NULL, message))
@@ -389,7 +392,7 @@ static void phase_on_judged(struct step *step, struct phase *phase)
     }
 }
 
-/* Either may be NULL. */
+/* Whether the plan leaves this text as it is. Both texts may be NULL. */
 static bool plan_keeps(const char *text, const char *plan)
 {
     return text && plan ? text_equal(text, plan) : text == plan;
@@ -428,7 +431,7 @@ static void phase_on_remedied(struct step *step, struct phase *phase)
     const struct remedy *remedy = phase->remedy;
     char reason[REASON_MAX];
     unsigned used, times;
-    if (!remedy) /* cancelled meanwhile */
+    if (!remedy) /* the phase was cancelled meanwhile */
         return;
     struct run *run = phase->run;
     bool was_judged = run->outcome == OUTCOME_SUCCEEDED;
@@ -441,7 +444,7 @@ static void phase_on_remedied(struct step *step, struct phase *phase)
         phase_fail(step, phase, was_judged ? HOLD_GATE : HOLD_FAILURE, reason);
         return;
     }
-    /* Where the node may be to blame, the run goes elsewhere, and not at once. */
+    /* If the node may be to blame, the next run goes elsewhere, after a while. */
     bool is_by_node = run_cause_retries(run->cause) > 0;
     bool can_stay = !is_by_node && plan_keeps_shape(phase, &event->plan->phases[phase->index]);
     run->is_remedied = true;

@@ -1,9 +1,9 @@
-/* Remedies: a failure is answered by other params and another run, as often as the spec allows.
+/* Remedies: other params and another run answer a failure, as often as the spec allows.
  *
- * Which remedy, and that it counts, is decided here and committed with the intent to work it out
- * (FX_REMEDY). What its params become is worked out by whoever has the workflow's text, as often as
- * a crash makes it; only the answer (EV_REMEDIED) begins the run. Counts never go back, not even by
- * a person's retry: what the spec allows is a bound for the whole life of a phase. */
+ * This file decides which remedy is tried. The decision counts as a try, and is committed with the
+ * intent to work the remedy out (FX_REMEDY). Whoever has the workflow's text works out the params,
+ * again after a crash. Only the answer (EV_REMEDIED) begins the run. Counts never go back, also
+ * when a person retries: what the spec allows is a bound for the whole life of a phase. */
 #include "daemon/core/step.h"
 
 #include "lib/text.h"
@@ -17,8 +17,8 @@ static bool remedy_is_for(const struct remedy *remedy, const char *name, size_t 
     return strlen(remedy->cause) == size && strncmp(remedy->cause, name, size) == 0;
 }
 
-/* The first for one of `names` (with commas between; NULL: none), by the order of the names; of
- * those that were tried as often as they may be only when `used_up`. */
+/* The first remedy for one of `names` (with commas between; NULL: no names), in the order of the
+ * names. Remedies that were tried as often as they may be count only with `used_up`. */
 static struct remedy *remedy_find(const struct phase *phase, const char *names, bool used_up)
 {
     while (names && *names) {

@@ -27,7 +27,7 @@ void run_stop(struct step *step, struct run *run, enum run_wish wish, const char
     if (run->has_begun)
         (void)step_do(step, FX_TELL_STOP, run); /* at once */
     else if (run->state != RUN_SUBMITTING && !seat_is_open(run))
-        allocation_withdraw(step, run); /* else when the submission's answer has come */
+        allocation_withdraw(step, run); /* else when the submission is answered */
 }
 
 static void run_blame(struct step *step, struct run *run, const char *node, size_t size)
@@ -37,8 +37,9 @@ static void run_blame(struct step *step, struct run *run, const char *node, size
     (void)snprintf(blame->message, sizeof blame->message, "%.*s", (int)size, node);
 }
 
-/* Keeps new jobs away from a node that takes runs down. What the lead says of it counts, also that
- * it is none; without a lead's word, a job's only node is it. A preflight may find several. */
+/* Keeps new jobs away from a node that makes runs fail. The lead says which node that is, or that
+ * no node is to blame. Without a lead's word the only node of a job is. A preflight may find
+ * several. */
 static void run_blame_node(struct step *step, struct run *run)
 {
     bool is_told = step->event->kind == EV_RUN_ENDED;
@@ -72,10 +73,10 @@ static void run_end(struct step *step, struct run *run, enum run_outcome outcome
                    run->message[0] ? ": " : "", run->message);
     run_move(step, run, RUN_ENDED, text);
     run_blame_node(step, run);
-    /* Nobody has heard from its worker that it ended, which may come yet. */
+    /* The worker has not told the end of the run, and may tell it later. */
     if (step->event->kind != EV_RUN_ENDED || step->event->run != run)
         (void)step_do(step, FX_SEAL, run); /* at once */
-    if (run->last_step > run->resume_step) /* of failed preflights those in a row count */
+    if (run->last_step > run->resume_step) /* only failed preflights in a row count */
         run->phase->failures[CAUSE_PREFLIGHT] = 0;
     step_done(step, FX_READ_OUTCOME, run);
     step_done(step, FX_TELL_STOP, run);
@@ -130,7 +131,7 @@ static void run_on_ended(struct step *step, struct run *run)
     run->signal = event->signal;
     if (event->started_ms)
         run->started_ms = event->started_ms;
-    if (event->ended_ms) /* its node's clock may be ahead */
+    if (event->ended_ms) /* the clock of the node may be ahead */
         run->ended_ms = event->ended_ms < step->now_ms ? event->ended_ms : step->now_ms;
     if (event->step > run->last_step)
         run->last_step = event->step;
@@ -141,7 +142,7 @@ static void run_on_ended(struct step *step, struct run *run)
     run_end(step, run, event->outcome, event->cause, event->message);
 }
 
-/* What the journals, and else Slurm's last word on the job, say of a run that left no outcome. */
+/* The run left no outcome: the journals say how it ended, or else Slurm's last word on the job. */
 static void run_end_by_job(struct step *step, struct run *run)
 {
     static const struct {
@@ -159,7 +160,7 @@ static void run_end_by_job(struct step *step, struct run *run)
         {"cancelled", OUTCOME_CANCELLED, CAUSE_NONE, ""},
     };
     const struct allocation *job = run->seat->allocation;
-    if (step->event->outcome == OUTCOME_SUCCEEDED) { /* only the lead did not live to tell of it */
+    if (step->event->outcome == OUTCOME_SUCCEEDED) { /* the lead died before it could tell that */
         run->has_begun = true;
         run_end(step, run, OUTCOME_SUCCEEDED, CAUSE_NONE, "");
         return;
@@ -200,7 +201,7 @@ static void run_on_silent(struct step *step, struct run *run)
         run_end_by_job(step, run);
 }
 
-/* It has ended, and what its folder says changes nothing. */
+/* The run has ended, so that what its folder says changes nothing. */
 static void run_on_read(struct step *step, struct run *run)
 {
     step_done(step, FX_READ_OUTCOME, run);
@@ -221,7 +222,7 @@ static void run_on_progress(struct step *step, struct run *run)
     step_save_run(step, run);
 }
 
-/* --- What is told of its allocation ----------------------------------------------------------- */
+/* --- Facts about its allocation ----------------------------------------------------------- */
 
 static void run_on_job_known(struct step *step, struct run *run)
 {
@@ -240,7 +241,9 @@ static void run_on_job_missed(struct step *step, struct run *run)
     (void)step_do(step, FX_READ_OUTCOME, run);
 }
 
-/* While Slurm requeues a job it looks cancelled for a moment, and its lead may have believed it. */
+/* While Slurm requeues a job, the job looks cancelled for a moment. The lead may have believed
+ * that.
+ */
 static void run_on_job_requeued(struct step *step, struct run *run)
 {
     if (run->outcome == OUTCOME_CANCELLED && run->wish == WISH_NONE)
@@ -298,7 +301,7 @@ void run_catch_up(struct step *step, struct run *run)
 
 /* --- The table -------------------------------------------------------------------------------- */
 
-/* What may happen to any run that has not ended. */
+/* The cells of every state in which a run has not ended. */
 #define RUN_LIVES                                                                                  \
     [EV_RUN_ENDED] = run_on_ended, [EV_RUN_SILENT] = run_on_silent, [EV_SEALED] = run_on_sealed,   \
     [EV_PROGRESS] = run_on_progress, [FACT_JOB_MISSED] = run_on_job_missed,                        \
@@ -341,7 +344,7 @@ void run_on_job_fact(struct step *step, const struct fact *fact)
 
 /* --- Time ------------------------------------------------------------------------------------- */
 
-/* When a job whose run does not stop is cancelled; INT64_MAX: that is not wanted. */
+/* When to cancel the job of a run that does not stop; INT64_MAX: never. */
 static int64_t run_cancel_time(const struct run *run)
 {
     if (run->state != RUN_STOPPING || run->wish == WISH_NONE || run->seat->allocation->ended ||
@@ -357,9 +360,9 @@ static int64_t run_silence_time(const struct run *run)
     return run->silent_since_ms + OUTCOME_GRACE_MS;
 }
 
-/* When to cancel a job that Slurm shows as running although all its runs have ended; 0: this was
- * just seen. Slurm does not hear of the end of a batch step that was killed, and keeps the nodes
- * until it asks them again, usually half an hour later. */
+/* When to cancel a job that Slurm shows as running although all its runs have ended; 0: that was
+ * just seen; INT64_MAX: never. Slurm does not hear that a batch step was killed, and keeps the
+ * nodes until it asks them again, usually half an hour later. */
 static int64_t run_leave_time(const struct run *run)
 {
     const struct workflow *workflow = run->phase->workflow;
@@ -382,7 +385,7 @@ static void run_leave(struct step *step, struct run *run)
     }
     if (run->idle_ms)
         allocation_cancel(step, run);
-    run->idle_ms = step->now_ms; /* and again after as long, should that fail */
+    run->idle_ms = step->now_ms; /* if that fails, it is cancelled again after as long */
 }
 
 void run_on_time(struct step *step, struct run *run)
@@ -390,7 +393,7 @@ void run_on_time(struct step *step, struct run *run)
     if (step->now_ms >= run_leave_time(run))
         run_leave(step, run);
     if (step->now_ms >= run_cancel_time(run)) {
-        run->told_ms = step->now_ms; /* and again after as long, should that fail */
+        run->told_ms = step->now_ms; /* if that fails, it is cancelled again after as long */
         step_save_run(step, run);
         allocation_cancel(step, run);
     }
@@ -409,7 +412,7 @@ int64_t run_deadline(const struct run *run)
 
 bool run_is_busy(const struct run *run, int64_t now_ms)
 {
-    if (run->state == RUN_ENDED) /* even if another one has begun in a job of its own */
+    if (run->state == RUN_ENDED) /* also if another run has begun in another job */
         return !run->seat->allocation->ended && now_ms - run->ended_ms < 60 * 1000 &&
                !allocation_is_wanted_by_others(run);
     return run->state == RUN_STARTING || run->state == RUN_STOPPING || run->silent_since_ms ||

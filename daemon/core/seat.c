@@ -1,9 +1,9 @@
-/* Seats: which allocation a seat has, where there are several candidates for it.
+/* Seats: which allocation a seat has, if there are several candidates for the seat.
  *
- * Which candidate serves the seat is not decided here. Leads make that decision, by the claim on
- * the folder of the seat (doc/protocol.md), so that it is right also while nobody but Slurm is
- * there; the lead's report tells it. Until then no candidate may be cancelled because another one
- * was seen to run: the one that Slurm shows as running may be the one that came second. */
+ * This file does not decide which candidate serves the seat. Leads decide that by the claim on the
+ * folder of the seat (doc/protocol.md). So the decision is right while the daemon is away, too. The
+ * report of the lead tells it. Until then no candidate may be cancelled because another candidate
+ * was seen to run: the candidate that Slurm shows as running may have come second. */
 #include "daemon/core/step.h"
 
 #include "lib/text.h"
@@ -27,7 +27,7 @@ struct allocation *seat_left(const struct workflow *workflow, const struct seat 
     return NULL;
 }
 
-/* A candidate that may still come, else one that was cancelled and has not ended. */
+/* A candidate that may still come, or else a candidate that was cancelled and has not ended. */
 static struct allocation *seat_there(const struct workflow *workflow, const struct seat *seat)
 {
     struct allocation *there = seat_left(workflow, seat);

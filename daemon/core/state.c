@@ -56,13 +56,12 @@ static const char *const remedy_resume_names[] = {
 
 #define BIT(state) (1U << (state))
 
-/* A row a state: where it may go. A final state is left only by `retry`, or by that of a phase
- * before it. */
+/* A row a state: the states that may follow. A final state ends by a retry, of the phase or of a
+ * phase before it, or by the next rung of a matrix. */
 static const unsigned phase_moves[PHASE_STATE_COUNT] = {
     [PHASE_BLOCKED] = BIT(PHASE_QUEUED) | BIT(PHASE_HELD) | BIT(PHASE_CANCELLED) |
-                      BIT(PHASE_SKIPPED) | BIT(PHASE_DECIDING) |
-                      BIT(PHASE_FAILED) |   /* these two: a matrix; and a member ... */
-                      BIT(PHASE_SUCCEEDED), /* ... whose results are known */
+                      BIT(PHASE_SKIPPED) | BIT(PHASE_DECIDING) | BIT(PHASE_FAILED) | /* a matrix */
+                      BIT(PHASE_SUCCEEDED), /* a member whose results are known */
     [PHASE_QUEUED] = BIT(PHASE_ACTIVE) | BIT(PHASE_DECIDING) | BIT(PHASE_HELD) | BIT(PHASE_FAILED) |
                      BIT(PHASE_CANCELLED),
     [PHASE_ACTIVE] = BIT(PHASE_QUEUED) | BIT(PHASE_DECIDING) | BIT(PHASE_HELD) | BIT(PHASE_FAILED) |
@@ -77,8 +76,8 @@ static const unsigned phase_moves[PHASE_STATE_COUNT] = {
     [PHASE_SKIPPED] = BIT(PHASE_BLOCKED),
 };
 
-/* A lead may report before the submission's answer is seen, and its end may be learned first of
- * all, when the daemon was away. */
+/* A lead may report before the submission is answered. If the daemon was away, the end of the run
+ * may be the first that it learns. */
 static const unsigned run_moves[RUN_STATE_COUNT] = {
     [RUN_SUBMITTING] = BIT(RUN_PENDING) | BIT(RUN_RUNNING) | BIT(RUN_ENDED),
     [RUN_PENDING] = BIT(RUN_STARTING) | BIT(RUN_RUNNING) | BIT(RUN_ENDED),

@@ -12,12 +12,12 @@
     X(BLOCKED, "blocked", false)    /* a phase before it has not succeeded yet */                  \
     X(QUEUED, "queued", false)      /* its run waits for an allocation, or to be submitted */      \
     X(ACTIVE, "active", false)      /* its run holds an allocation */                              \
-    X(DECIDING, "deciding", false)  /* its run has ended; the gate, or a remedy, is worked out */  \
-    X(HELD, "held", false)          /* a person decides; `hold` says what about */                 \
+    X(DECIDING, "deciding", false)  /* its run has ended; the gate or a remedy is worked out */    \
+    X(HELD, "held", false)          /* a person decides; `hold` says about what */                 \
     X(SUCCEEDED, "succeeded", true) /* the gate passed, or a person said so */                     \
     X(FAILED, "failed", true)                                                                      \
     X(CANCELLED, "cancelled", true)                                                                \
-    X(SKIPPED, "skipped", true) /* a phase before it ended otherwise than succeeded */
+    X(SKIPPED, "skipped", true) /* a phase before it did not succeed */
 
 enum phase_state {
 #define X(symbol, name, final) PHASE_##symbol,
@@ -26,10 +26,10 @@ enum phase_state {
         PHASE_STATE_COUNT
 };
 
-/* Why a phase is held, which says what may end it. */
+/* Why a phase is held. That says which command lets it go on. */
 #define PHASE_HOLDS(X)                                                                             \
     X(NONE, "none")                                                                                \
-    X(USER, "user")         /* asked for, at submission or later: release */                       \
+    X(USER, "user")         /* a person asked for it, at submission or later: release */           \
     X(MANUAL, "manual")     /* the gate passed, and `promote: manual`: promote */                  \
     X(GATE, "gate")         /* the gate failed: promote, or retry */                               \
     X(FAILURE, "failure")   /* a run failed: retry */                                              \
@@ -44,8 +44,8 @@ enum phase_hold {
 
 #define RUN_STATES(X)                                                                              \
     X(SUBMITTING, "submitting", false) /* the intent is recorded; a job may or may not exist */    \
-    X(PENDING, "pending", false)       /* the job is known to Slurm and waits */                   \
-    X(STARTING, "starting", false)     /* the allocation is there; the lead has not reported */    \
+    X(PENDING, "pending", false)       /* Slurm knows the job, which waits */                      \
+    X(STARTING, "starting", false)     /* the job runs; the lead has not reported */               \
     X(RUNNING, "running", false)       /* the lead has reported */                                 \
     X(STOPPING, "stopping", false)     /* told to stop, or stopping by itself */                   \
     X(ENDED, "ended", true)            /* with exactly one outcome */
@@ -73,7 +73,8 @@ enum run_outcome {
         OUTCOME_COUNT
 };
 
-/* {symbol, name, how often a run that failed so is followed by another before a person is asked} */
+/* {symbol, name, how many failures of this cause are followed by another run before a person is
+ * asked} */
 #define RUN_CAUSES(X)                                                                              \
     X(NONE, "none", 0)                                                                             \
     X(EXIT, "exit", 0)                                                                             \
@@ -92,11 +93,11 @@ enum run_cause {
         CAUSE_COUNT
 };
 
-/* Where a run that a remedy began goes on from. */
+/* From where a run goes on that a remedy began. */
 #define REMEDY_RESUMES(X)                                                                          \
-    X(CHECKPOINT, "checkpoint") /* the newest whole one */                                         \
-    X(START, "start")           /* nothing: what is there counts no more */                        \
-    X(PREVIOUS, "previous")     /* the one before that */
+    X(CHECKPOINT, "checkpoint") /* the newest whole checkpoint */                                  \
+    X(START, "start")           /* the start: no checkpoint counts any more */                     \
+    X(PREVIOUS, "previous")     /* the checkpoint before the newest one */
 
 enum remedy_resume {
 #define X(symbol, name) REMEDY_##symbol,
