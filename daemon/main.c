@@ -4,7 +4,6 @@
  * process, which executes itself anew. */
 #include "daemon/api/api.h"
 #include "daemon/lock.h"
-#include "daemon/loop/crash.h"
 #include "daemon/loop/loop.h"
 #include "daemon/rooms.h"
 #include "daemon/slurm/cluster.h"
@@ -326,9 +325,7 @@ static int serve(struct options *options)
     }
     (void)uv_async_init(&daemon.uv, &daemon.renewal, on_renewal); /* likewise */
     daemon.renewal.data = &daemon;
-    int status = crash_init(&err);
-    if (status == 0)
-        status = prepare_home(&daemon, options, &err);
+    int status = prepare_home(&daemon, options, &err);
     if (status == 0)
         status = open_parts(&daemon, options, started_ms, &err);
     if (status < 0) {

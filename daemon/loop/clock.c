@@ -1,7 +1,7 @@
-/* Reading clocks, and moving what waits. */
+/* Reading clocks. */
 #include "daemon/loop/clock.h"
 
-#include "daemon/loop/inside.h"
+#include "daemon/loop/loop.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,49 +42,32 @@ static int64_t measure_ms(void)
     return real - before + set_ms;
 }
 
+int64_t clock_ms(void)
+{
+    return read_ms(CLOCK_BOOTTIME);
+}
+
 int64_t loop_now_ms(void)
 {
     if (ahead_ms == INT64_MIN)
         ahead_ms = measure_ms();
-    return read_ms(CLOCK_BOOTTIME) + ahead_ms;
+    return clock_ms() + ahead_ms;
 }
 
-static void move(int64_t *time_ms, int64_t by_ms)
+int64_t clock_of(int64_t time_ms)
 {
-    if (*time_ms && *time_ms != INT64_MAX)
-        *time_ms += by_ms;
+    (void)loop_now_ms(); /* from then on it is known */
+    return time_ms == INT64_MAX ? time_ms : time_ms - ahead_ms;
 }
 
-/* The core is told before all else that was posted. */
-static void tell_core(struct loop *loop, int64_t by_ms)
-{
-    const struct core_event event = {.kind = EV_CLOCK, .step = by_ms};
-    posts_add_first(&loop->queue, post_new(NULL, &event));
-}
-
-void clock_look(struct loop *loop)
+int64_t clock_look(void)
 {
     (void)loop_now_ms(); /* from then on it is known */
     int64_t by_ms = measure_ms() - ahead_ms;
     if (llabs(by_ms) < CLOCK_SET_MS)
-        return;
+        return 0;
     ahead_ms += by_ms;
     log_line("the clock was set %s by %lld s: what waits is moved by as much",
              by_ms < 0 ? "back" : "forward", (long long)(llabs(by_ms) + 500) / 1000);
-    int64_t *const times[] = {
-        &loop->results_ms,
-        &loop->retry_ms,
-        &loop->time_ms,
-        &loop->looked_ms,
-
-    };
-    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
-        move(times[i], by_ms);
-    outbox_move(&loop->outbox, by_ms);
-    tell_core(loop, by_ms);
-}
-
-void clock_begin(struct loop *loop)
-{
-    tell_core(loop, 0);
+    return by_ms;
 }

@@ -1,17 +1,17 @@
-/* The daemon's clock, which nobody sets. It goes as fast as the machine's, also while that sleeps,
- * and tells the time of day: when somebody sets the machine's clock, the next turn of the loop
- * takes that over, and moves all that waits by as much, so that nothing comes sooner or later for
+/* The daemon's clocks. clock_ms() is monotonic: nobody sets it, and it goes on while the machine
+ * sleeps. What waits in the loop goes by it. loop_now_ms() is the time of day, for what is stored:
+ * it goes as fast, until the next turn takes over that somebody has set the machine's clock. Then
+ * the core moves the times that it waits for by as much, so that nothing comes sooner or later for
  * it and nothing seems to have lasted longer. */
 #ifndef PHASED_DAEMON_LOOP_CLOCK_H
 #define PHASED_DAEMON_LOOP_CLOCK_H
 
 #include <stdint.h>
 
-struct loop;
-
-/* Before anything of a turn: takes over by how much the clock was set. */
-void clock_look(struct loop *loop);
-/* At the start: times in the record that are yet to come were told by a clock that was ahead. */
-void clock_begin(struct loop *loop);
+int64_t clock_ms(void);
+/* When a time of day is by clock_ms(). */
+int64_t clock_of(int64_t time_ms);
+/* Takes over by how much the machine's clock was set, and returns that; 0: it was not. */
+int64_t clock_look(void);
 
 #endif

@@ -2,6 +2,7 @@
  * is told to the core by an event. */
 #include "daemon/loop/inside.h"
 
+#include "daemon/loop/clock.h"
 #include "daemon/loop/crash.h"
 #include "lib/error.h"
 #include "lib/text.h"
@@ -47,6 +48,14 @@ static void hasten_end(struct loop *loop, const struct run *run)
     }
 }
 
+/* The outbox goes by monotonic time. */
+void effects_keep(struct loop *loop, const struct core_effect *effect)
+{
+    struct core_effect own = *effect;
+    own.due_ms = own.due_ms ? clock_of(own.due_ms) : 0;
+    outbox_apply(&loop->outbox, &own);
+}
+
 void effects_committed(struct loop *loop, const struct core_effect *effect)
 {
     switch (effect->kind) {
@@ -64,7 +73,7 @@ void effects_committed(struct loop *loop, const struct core_effect *effect)
         loop->has_history = true;
         break;
     case FX_SAVE_JOB:
-        loop_index_job(loop, effect->workflow, effect->allocation);
+        index_job(loop, effect->workflow, effect->allocation);
         break;
     case FX_SAVE_RUN:
         map_put(&loop->runs, effect->run->id, effect->run);
@@ -74,7 +83,7 @@ void effects_committed(struct loop *loop, const struct core_effect *effect)
         break;
     }
     if (core_effect_is_kept(effect->kind))
-        outbox_apply(&loop->outbox, effect);
+        effects_keep(loop, effect);
 }
 
 /* --- Carrying out ----------------------------------------------------------------------------- */
@@ -93,7 +102,7 @@ static void carry(struct loop *loop, struct duty *duty, int64_t now_ms)
 void effects_run(struct loop *loop)
 {
     struct duty *duty;
-    int64_t now_ms = loop_now_ms();
+    int64_t now_ms = clock_ms();
     bool has_any = outbox_due(&loop->outbox, OUTBOX_OWN, now_ms) ||
                    outbox_due(&loop->outbox, OUTBOX_CLUSTER, now_ms);
     if (has_any && !loop_is_owner(loop))
@@ -113,7 +122,7 @@ enum effect_state loop_effect(const struct loop *loop, enum core_effect_kind kin
     if (!duty)
         return EFFECT_NONE;
     if (duty->state == DUTY_WAITING)
-        return duty->due_ms <= loop_now_ms() ? EFFECT_DUE : EFFECT_WAITING;
+        return duty->due_ms <= clock_ms() ? EFFECT_DUE : EFFECT_WAITING;
     return duty->state == DUTY_UNDER_WAY ? EFFECT_UNDER_WAY : EFFECT_STANDING;
 }
 
@@ -130,5 +139,5 @@ void loop_answered(struct loop *loop, const struct core_effect *effect, int carr
     struct duty *duty = outbox_find(&loop->outbox, effect->kind, core_effect_target(effect));
     if (outbox_end(&loop->outbox, duty) && duty->state == DUTY_STANDING &&
         carried >= CARRIED_LATER_MS)
-        outbox_retry(&loop->outbox, duty, loop_now_ms() + carried - CARRIED_LATER_MS);
+        outbox_retry(&loop->outbox, duty, clock_ms() + carried - CARRIED_LATER_MS);
 }

@@ -1,5 +1,6 @@
-/* Inside daemon/loop: the loop's own state, which its files share. loop.c is the turn, effects.c
- * carries out, rooms.c calls the rooms. */
+/* Inside daemon/loop: the loop's own state, which its files share. Calls go down: loop.c, turn.c,
+ * effects.c, then rooms.c and index.c, then owner.c, then what knows no loop: outbox.c, posts.c,
+ * clock.c, log.c, crash.c. */
 #ifndef PHASED_DAEMON_LOOP_INSIDE_H
 #define PHASED_DAEMON_LOOP_INSIDE_H
 
@@ -27,8 +28,8 @@ struct loop {
     struct posts batch; /* stepped, with these effects; kept while a commit fails */
     struct core_effects effects;
     int64_t batch_ms;
-    char trouble[600]; /* of the last commit; empty: it succeeded */
-    int64_t retry_ms, retry_delay_ms;
+    char trouble[600];                /* of the last commit; empty: it succeeded */
+    int64_t retry_ms, retry_delay_ms; /* times here are of clock_ms() */
     bool is_turning, has_history;
     bool is_fenced; /* another daemon serves the record: nothing is done any more */
 
@@ -50,14 +51,26 @@ struct loop {
     struct loop_place *places;
     size_t place_count;
     unsigned holds;
+    void (*end)(struct loop *loop); /* after the last of them */
     bool is_closing;
     void (*closed)(void *arg);
     void *closed_arg;
 };
 
-/* --- loop.c ----------------------------------------------------------------------------------- */
+/* --- turn.c ----------------------------------------------------------------------------------- */
 
-void loop_index_job(struct loop *loop, struct workflow *workflow, struct allocation *job);
+void turn(struct loop *loop);
+/* Tells the core that the clock was set by so much. */
+void turn_clock(struct loop *loop, int64_t by_ms);
+
+/* --- effects.c -------------------------------------------------------------------------------- */
+
+/* After the commit: indexes, logs, and takes it into the outbox. */
+void effects_committed(struct loop *loop, const struct core_effect *effect);
+/* Takes an effect of a kept kind into the outbox. */
+void effects_keep(struct loop *loop, const struct core_effect *effect);
+/* Carries out what is due, as far as the cluster has room. */
+void effects_run(struct loop *loop);
 
 /* --- rooms.c ---------------------------------------------------------------------------------- */
 
@@ -70,18 +83,23 @@ void rooms_answer(struct loop *loop);
 void rooms_close(struct loop *loop);
 void rooms_free(struct loop *loop);
 
+/* --- index.c ---------------------------------------------------------------------------------- */
+
+void index_job(struct loop *loop, struct workflow *workflow, struct allocation *job);
+void index_workflow(struct loop *loop, struct workflow *workflow);
+/* Forgets the workflow, and the core does. */
+void index_drop(struct loop *loop, struct workflow *workflow);
+/* The workflow may be forgotten once nothing is left to do for it. */
+void finals_add(struct loop *loop, struct workflow *workflow);
+/* Forgets those for which nothing is left to do. Not while something is posted, which may be about
+ * one of them. */
+void finals_drop(struct loop *loop);
+
 /* --- owner.c ---------------------------------------------------------------------------------- */
 
 /* Another daemon serves the record, as `failure` says: this one ends. */
 void loop_fence(struct loop *loop, const struct error *failure);
 /* Whether this daemon may act; if not, it ends. */
 bool loop_is_owner(struct loop *loop);
-
-/* --- effects.c -------------------------------------------------------------------------------- */
-
-/* After the commit: indexes, logs, and takes it into the outbox. */
-void effects_committed(struct loop *loop, const struct core_effect *effect);
-/* Carries out what is due, as far as the cluster has room. */
-void effects_run(struct loop *loop);
 
 #endif

@@ -1,9 +1,8 @@
-/* The turn: drain what was posted, step, commit once, then answer and carry out. */
+/* A loop: its life, its timer, and what rooms ask of it. */
 #include "daemon/loop/inside.h"
 
 #include "daemon/loop/clock.h"
 #include "daemon/loop/crash.h"
-#include "daemon/loop/posts.h"
 #include "daemon/slurm/cluster.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
@@ -12,293 +11,10 @@
 #include "lib/text.h"
 
 #include <assert.h>
-#include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
-#include <string.h>
 
 _Static_assert(TOKEN_LENGTH + 1 == MAC_TOKEN_SIZE, "a token is what mac_random() makes");
-
-/* --- Posting ---------------------------------------------------------------------------------- */
-
-void loop_post_item(struct loop *loop, struct loop_item *item, const struct core_event *event)
-{
-    posts_add(&loop->queue, post_new(item, event));
-}
-
-void loop_post(struct loop *loop, const struct core_event *event)
-{
-    loop_post_item(loop, NULL, event);
-}
-
-/* --- Indexes ---------------------------------------------------------------------------------- */
-
-static uint64_t token_key(const char *token)
-{
-    char head[16];
-    memcpy(head, token, sizeof head - 1);
-    head[sizeof head - 1] = '\0';
-    return strtoull(head, NULL, 16) + 1; /* 60 bits of it; + 1: a key is not 0 */
-}
-
-void loop_index_job(struct loop *loop, struct workflow *workflow, struct allocation *job)
-{
-    map_put(&loop->jobs, token_key(job->token), job);
-    map_put(&loop->owners, job->id, workflow);
-}
-
-struct allocation *loop_job_by_token(const struct loop *loop, const char *token,
-                                     struct workflow **ret_workflow)
-{
-    struct allocation *job = map_find(&loop->jobs, token_key(token));
-    if (!job || strcmp(job->token, token) != 0)
-        return NULL;
-    *ret_workflow = map_find(&loop->owners, job->id);
-    return job;
-}
-
-static void index_workflow(struct loop *loop, struct workflow *workflow)
-{
-    for (size_t i = 0; i < workflow->allocation_count; i++)
-        loop_index_job(loop, workflow, workflow->allocations[i]);
-    for (size_t i = 0; i < workflow->run_count; i++)
-        map_put(&loop->runs, workflow->runs[i]->id, workflow->runs[i]);
-}
-
-static void drop_workflow(struct loop *loop, struct workflow *workflow)
-{
-    for (size_t i = 0; i < workflow->allocation_count; i++) {
-        (void)map_remove(&loop->jobs, token_key(workflow->allocations[i]->token));
-        (void)map_remove(&loop->owners, workflow->allocations[i]->id);
-    }
-    for (size_t i = 0; i < workflow->run_count; i++) {
-        (void)map_remove(&loop->runs, workflow->runs[i]->id);
-    }
-    core_drop(loop->core, workflow);
-}
-
-/* --- Workflows that are over ------------------------------------------------------------------ */
-
-static void finals_add(struct loop *loop, struct workflow *workflow)
-{
-    for (size_t i = 0; i < loop->final_count; i++)
-        if (loop->finals[i] == workflow)
-            return;
-    if (loop->final_count == loop->final_capacity) {
-        loop->final_capacity = loop->final_capacity ? 2 * loop->final_capacity : 16;
-        loop->finals = xrealloc(loop->finals, loop->final_capacity * sizeof *loop->finals);
-    }
-    loop->finals[loop->final_count++] = workflow;
-}
-
-/* Forgets those for which nothing is left to do. Not while something is posted, which may be about
- * one of them. */
-static void finals_drop(struct loop *loop)
-{
-    size_t kept = 0;
-    if (loop->queue.first || loop->batch.first)
-        return;
-    for (size_t i = 0; i < loop->final_count; i++) {
-        struct workflow *workflow = loop->finals[i];
-        if (!workflow_is_final(workflow))
-            continue; /* it goes on */
-        if (outbox_concerns(&loop->outbox, workflow))
-            loop->finals[kept++] = workflow;
-        else
-            drop_workflow(loop, workflow);
-    }
-    loop->final_count = kept;
-}
-
-/* --- The turn --------------------------------------------------------------------------------- */
-
-static int batch_write_rows(struct loop *loop, struct error *err)
-{
-    int status;
-    for (struct post *post = loop->batch.first; post; post = post->next) {
-        if (!post->item || !post->item->write)
-            continue;
-        status = post->item->write(post->item, loop->config.store, err);
-        if (status < 0)
-            return status;
-    }
-    for (size_t i = 0; i < loop->effects.count; i++) {
-        status = store_apply(loop->config.store, &loop->effects.items[i], loop->batch_ms, err);
-        if (status == 0)
-            status = rooms_write(loop, &loop->effects.items[i], err);
-        if (status < 0)
-            return status;
-    }
-    return 0;
-}
-
-static int batch_commit(struct loop *loop, struct error *err)
-{
-    bool has_rows = loop->effects.count > 0;
-    for (struct post *post = loop->batch.first; post && !has_rows; post = post->next)
-        has_rows = post->item && post->item->write;
-    if (!has_rows)
-        return 0;
-    crash_point("commit", CRASH_BEFORE);
-    int status = store_begin(loop->config.store, err);
-    if (status < 0)
-        return status;
-    status = batch_write_rows(loop, err);
-    if (status < 0)
-        store_rollback(loop->config.store);
-    else
-        status = store_commit(loop->config.store, err);
-    if (status == 0)
-        crash_point("commit", CRASH_AFTER);
-    return status;
-}
-
-/* Takes a new workflow back, as if it had never been posted. */
-static void batch_remove(struct loop *loop, struct workflow *workflow)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < loop->effects.count; i++)
-        if (loop->effects.items[i].workflow != workflow)
-            loop->effects.items[kept++] = loop->effects.items[i];
-    loop->effects.count = kept;
-    drop_workflow(loop, workflow);
-}
-
-/* What may pass by itself, or by somebody's hand: a full disk, a lock, a file system that is away.
- * All else is a row that the record will never take, which is a mistake in phased. */
-static bool may_pass(const struct error *failure)
-{
-    switch (failure->code) {
-    case -ENOSPC:
-    case -EDQUOT:
-    case -EROFS:
-    case -EACCES:
-    case -EBUSY:
-    case -EIO:
-    case -EUCLEAN:
-        return true;
-    default:
-        return false;
-    }
-}
-
-static void batch_fail(struct loop *loop, const struct error *failure)
-{
-    bool may_help = may_pass(failure);
-    if (!loop->trouble[0] && failure->code != -ESTALE) {
-        log_line("could not write the record: %s; waiting until it can be written",
-                 failure->message);
-        loop->retry_delay_ms = COMMIT_RETRY_FIRST_MS;
-    } else if (loop->retry_delay_ms < COMMIT_RETRY_LAST_MS) {
-        loop->retry_delay_ms *= 2;
-    }
-    loop->retry_ms = loop_now_ms() + loop->retry_delay_ms;
-    (void)error_text(failure, loop->trouble, sizeof loop->trouble);
-
-    struct posts kept;
-    struct post *post;
-    posts_init(&kept);
-    while ((post = posts_take(&loop->batch))) {
-        struct loop_item *item = post->item;
-        if (item && item->done) {
-            item->done(item, failure);
-            item->done = NULL;
-        }
-        if (item && item->added) {
-            batch_remove(loop, item->added);
-            post_free(post);
-            may_help = true; /* it may have been this one's */
-        } else {
-            posts_add(&kept, post);
-        }
-    }
-    while ((post = posts_take(&kept)))
-        posts_add(&loop->batch, post);
-    if (failure->code == -ESTALE) {
-        loop_fence(loop, failure);
-    } else if (!may_help) {
-        log_line("the record will never take this, which is a mistake in phased: %s",
-                 failure->message);
-        abort();
-    }
-}
-
-static void batch_finish(struct loop *loop)
-{
-    if (loop->trouble[0])
-        log_line("the record can be written again");
-    loop->trouble[0] = '\0';
-    for (size_t i = 0; i < loop->effects.count; i++) {
-        const struct core_effect *effect = &loop->effects.items[i];
-        effects_committed(loop, effect);
-        if (effect->workflow->ended_ms)
-            finals_add(loop, effect->workflow);
-    }
-    core_effects_clear(&loop->effects);
-    struct post *post;
-    while ((post = posts_take(&loop->batch))) {
-        if (post->item && post->item->adds_history)
-            loop->has_history = true;
-        if (post->item && post->item->done)
-            post->item->done(post->item, NULL);
-        if (post->has_event && post->event.workflow && post->event.workflow->ended_ms)
-            finals_add(loop, post->event.workflow);
-        post_free(post);
-    }
-}
-
-static void batch_try(struct loop *loop)
-{
-    struct error err;
-    if (batch_commit(loop, &err) < 0)
-        batch_fail(loop, &err);
-    else
-        batch_finish(loop);
-}
-
-static void tell_listener(struct loop *loop)
-{
-    bool has_history = loop->has_history;
-    loop->has_history = false;
-    if (has_history && loop->history)
-        loop->history(loop->history_arg);
-}
-
-static void turn(struct loop *loop)
-{
-    if (loop->is_turning || loop->is_closing || loop->is_fenced || !loop->cluster)
-        return;
-    loop->is_turning = true;
-    clock_look(loop);
-    int64_t now_ms = loop_now_ms();
-    if (loop->results_ms != INT64_MAX && (loop->queue.first || now_ms >= loop->results_ms)) {
-        loop->results_ms = INT64_MAX;
-        rooms_answer(loop);
-    }
-    if (loop->trouble[0] && now_ms >= loop->retry_ms)
-        batch_try(loop);
-    while (!loop->trouble[0] && !loop->is_fenced) {
-        struct post *post;
-        loop->batch_ms = loop_now_ms();
-        while ((post = posts_take(&loop->queue))) {
-            post->event.now_ms = loop->batch_ms;
-            posts_add(&loop->batch, post);
-            if (post->has_event)
-                core_step(loop->core, &post->event, &loop->effects);
-        }
-        if (loop->batch.first)
-            batch_try(loop);
-        if (!loop->trouble[0])
-            effects_run(loop);
-        if (!loop->queue.first)
-            break;
-    }
-    if (!loop->is_fenced) {
-        rooms_turned(loop);
-        tell_listener(loop);
-        finals_drop(loop);
-    }
-    loop->is_turning = false;
-}
 
 /* --- Time ------------------------------------------------------------------------------------- */
 
@@ -310,12 +26,10 @@ static int64_t earlier(int64_t a, int64_t b)
 static void on_alarm(uv_timer_t *timer)
 {
     struct loop *loop = timer->data;
-    clock_look(loop);
-    int64_t now_ms = loop_now_ms();
-    if (loop->trouble[0] || core_deadline(loop->core) > now_ms ||
-        now_ms - loop->time_ms < TIME_STEP_MS)
+    if (loop->trouble[0] || core_deadline(loop->core) > loop_now_ms() ||
+        clock_ms() - loop->time_ms < TIME_STEP_MS)
         return; /* the turn that follows does the rest */
-    loop->time_ms = now_ms;
+    loop->time_ms = clock_ms();
     struct core_event event = {.kind = EV_TIME};
     loop_post(loop, &event);
 }
@@ -328,14 +42,14 @@ static int64_t core_due(struct loop *loop, int64_t now_ms)
     if (now_ms < next_look_ms)
         return next_look_ms;
     loop->looked_ms = now_ms;
-    int64_t deadline_ms = core_deadline(loop->core);
+    int64_t deadline_ms = clock_of(core_deadline(loop->core));
     return deadline_ms < loop->time_ms + TIME_STEP_MS ? loop->time_ms + TIME_STEP_MS : deadline_ms;
 }
 
 /* Sets the one timer to whatever is due first. */
 static void set_alarm(struct loop *loop)
 {
-    int64_t now_ms = loop_now_ms();
+    int64_t now_ms = clock_ms();
     int64_t due_ms = loop->results_ms;
     if (loop->trouble[0]) {
         due_ms = earlier(due_ms, loop->retry_ms);
@@ -374,7 +88,7 @@ static void on_wake(uv_async_t *wake)
 {
     struct loop *loop = wake->data;
     if (loop->results_ms == INT64_MAX)
-        loop->results_ms = loop_now_ms() + RESULTS_DELAY_MS;
+        loop->results_ms = clock_ms() + RESULTS_DELAY_MS;
 }
 
 /* --- Life ------------------------------------------------------------------------------------- */
@@ -392,7 +106,7 @@ static int take_outbox(void *arg, const struct core_effect *effect)
         int64_t latest_ms = loop_now_ms() + DUE_LAST_MS;
         struct core_effect due = *effect; /* if it is later, the clock was set back since */
         due.due_ms = due.due_ms < latest_ms ? due.due_ms : latest_ms;
-        outbox_apply(&loop->outbox, &due);
+        effects_keep(loop, &due);
         return 0;
     }
     /* It may have been carried out. */
@@ -400,7 +114,7 @@ static int take_outbox(void *arg, const struct core_effect *effect)
                                .workflow = effect->workflow,
                                .allocation = effect->allocation,
                                .message = "the daemon was restarted"};
-    outbox_apply(&loop->outbox, effect);
+    effects_keep(loop, effect);
     outbox_begin(&loop->outbox, outbox_find(&loop->outbox, FX_SUBMIT, effect->allocation->id),
                  DUTY_STANDING);
     loop_post(loop, &event);
@@ -424,7 +138,7 @@ static int load(struct loop *loop, struct error *err)
         if (workflow_is_final(workflow))
             finals_add(loop, workflow);
     }
-    clock_begin(loop);
+    turn_clock(loop, 0); /* times in the record may be of a clock that was ahead */
     return status;
 }
 
@@ -443,14 +157,26 @@ static void loop_free(struct loop *loop)
     free(loop);
 }
 
+/* The last hold is released. */
+static void loop_end(struct loop *loop)
+{
+    void (*closed)(void *) = loop->closed;
+    void *arg = loop->closed_arg;
+    loop_free(loop);
+    closed(arg);
+}
+
 int loop_open(const struct loop_config *config, struct loop **ret_loop, struct error *err)
 {
     struct loop *loop = xcalloc(1, sizeof *loop);
     loop->config = *config;
+    loop->end = loop_end;
     loop->results_ms = INT64_MAX;
     posts_init(&loop->queue);
     posts_init(&loop->batch);
-    int status = load(loop, err);
+    int status = crash_init(err);
+    if (status == 0)
+        status = load(loop, err);
     if (status < 0) {
         loop_free(loop);
         return status;
@@ -484,21 +210,6 @@ void loop_start(struct loop *loop, struct cluster *cluster)
     loop->cluster = cluster;
 }
 
-void loop_hold(struct loop *loop)
-{
-    loop->holds++;
-}
-
-void loop_release(struct loop *loop)
-{
-    if (--loop->holds > 0)
-        return;
-    void (*closed)(void *) = loop->closed;
-    void *arg = loop->closed_arg;
-    loop_free(loop);
-    closed(arg);
-}
-
 static void on_closed(uv_handle_t *handle)
 {
     loop_release(handle->data);
@@ -515,6 +226,54 @@ void loop_close(struct loop *loop, void (*closed)(void *arg), void *arg)
     uv_close((uv_handle_t *)&loop->prepare, on_closed);
     uv_close((uv_handle_t *)&loop->check, on_closed);
     uv_close((uv_handle_t *)&loop->alarm, on_closed);
+}
+
+/* --- Warnings --------------------------------------------------------------------------------- */
+
+struct warning_item {
+    struct loop_item item;
+    uint64_t workflow, phase, run;
+    char *message;
+};
+
+static int warning_write(struct loop_item *base, struct store *store, struct error *err)
+{
+    const struct warning_item *item = (const struct warning_item *)base;
+    struct store_event event = {.type = STORE_EVENT_WARNING,
+                                .time_ms = loop_now_ms(),
+                                .workflow = item->workflow,
+                                .phase = item->phase,
+                                .run = item->run,
+                                .message = item->message};
+    return store_event_add(store, &event, err);
+}
+
+static void warning_free(struct loop_item *base)
+{
+    struct warning_item *item = (struct warning_item *)base;
+    free(item->message);
+    free(item);
+}
+
+void loop_warn(struct loop *loop, const struct run *run, const char *format, ...)
+{
+    const struct phase *phase = run->phase;
+    struct text message = {0};
+    va_list args;
+    struct warning_item *item = xcalloc(1, sizeof *item);
+    va_start(args, format);
+    text_addv(&message, format, args);
+    va_end(args);
+    log_line("warning: run %llu/%s#%u: %s", (unsigned long long)phase->workflow->id, phase->name,
+             run->attempt, text_string(&message));
+    *item = (struct warning_item){
+        .item = {.write = warning_write, .free = warning_free, .adds_history = true},
+        .workflow = phase->workflow->id,
+        .phase = phase->id,
+        .run = run->id,
+        .message = text_steal(&message),
+    };
+    loop_post_item(loop, &item->item, NULL);
 }
 
 /* --- Asking ----------------------------------------------------------------------------------- */
@@ -548,26 +307,6 @@ struct store *loop_store(const struct loop *loop)
 const char *loop_trouble(const struct loop *loop)
 {
     return loop->trouble[0] ? loop->trouble : NULL;
-}
-
-int loop_workflow(struct loop *loop, uint64_t id, struct workflow **ret_workflow, struct error *err)
-{
-    struct workflow *workflow = core_workflow(loop->core, id);
-    if (!workflow) {
-        int status = store_load_workflow(loop->config.store, id, &workflow, err);
-        if (status < 0)
-            return status;
-        core_add(loop->core, workflow);
-        index_workflow(loop, workflow);
-        finals_add(loop, workflow);
-    }
-    *ret_workflow = workflow;
-    return 0;
-}
-
-struct run *loop_run(const struct loop *loop, uint64_t id)
-{
-    return map_find(&loop->runs, id);
 }
 
 const struct loop_cluster_status *loop_cluster_status(const struct loop *loop)

@@ -170,14 +170,6 @@ void outbox_retry(struct outbox *outbox, struct duty *duty, int64_t due_ms)
     wait_in_line(outbox, duty, due_ms);
 }
 
-void outbox_move(struct outbox *outbox, int64_t by_ms)
-{
-    for (int line = 0; line < OUTBOX_LINES; line++)
-        for (struct duty *duty = outbox->first[line]; duty; duty = duty->next)
-            if (duty->due_ms)
-                duty->due_ms = duty->due_ms + by_ms > 1 ? duty->due_ms + by_ms : 1;
-}
-
 void outbox_hasten(struct outbox *outbox, struct duty *duty)
 {
     assert(duty->state == DUTY_WAITING);

@@ -1,6 +1,8 @@
 /* The outbox in memory: what was decided and committed, and must be carried out until its result is
  * in the record. The rows of it are the store's; they are loaded at a start.
  *
+ * Times are monotonic (clock.h), also those of its effects.
+ *
  * A duty is known by its kind and the object it is for. It waits (until it is due, or until the
  * cluster has room), is under way (a request is with the cluster), or stands (carried out, and kept
  * until the core says that it is done). */
@@ -53,8 +55,6 @@ void outbox_begin(struct outbox *outbox, struct duty *duty, enum duty_state stat
 /* The result of what was under way is there: the duty stands, waits again, or is freed. True when
  * it is still there. */
 bool outbox_end(struct outbox *outbox, struct duty *duty);
-/* All that waits is due so much later. */
-void outbox_move(struct outbox *outbox, int64_t by_ms);
 /* A waiting duty is due at once. */
 void outbox_hasten(struct outbox *outbox, struct duty *duty);
 /* Lets a duty that stands wait until `due_ms`. */

@@ -28,6 +28,17 @@ void *loop_room(const struct loop *loop, const struct room *room)
     return place_of(loop, room)->state;
 }
 
+void loop_hold(struct loop *loop)
+{
+    loop->holds++;
+}
+
+void loop_release(struct loop *loop)
+{
+    if (--loop->holds == 0)
+        loop->end(loop);
+}
+
 static void on_look(uv_timer_t *timer)
 {
     const struct loop_place *place = timer->data;

@@ -3,7 +3,6 @@
 
 #include "daemon/api/api.h"
 #include "daemon/lock.h"
-#include "daemon/loop/crash.h"
 #include "daemon/loop/loop.h"
 #include "daemon/rooms.h"
 #include "daemon/slurm/cluster.h"
@@ -80,7 +79,7 @@ static void serve(const struct world *world)
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGXFSZ, SIG_IGN);
     int lock = -1;
-    if (crash_init(&err) < 0 || home_init(&served.home, world->home, &err) < 0 ||
+    if (home_init(&served.home, world->home, &err) < 0 ||
         (lock = lock_take(served.home.lock, &err)) < 0 ||
         file_make_folders(served.home.runs, 0700, &err) < 0 ||
         store_open(served.home.database, served.home.runs, &served.store, &err) < 0)

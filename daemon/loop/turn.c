@@ -1,0 +1,223 @@
+/* The turn: drain what was posted, step, commit once, then answer and carry out. */
+#include "daemon/loop/inside.h"
+
+#include "daemon/loop/clock.h"
+#include "daemon/loop/crash.h"
+#include "daemon/store/store.h"
+#include "lib/error.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* --- Posting ---------------------------------------------------------------------------------- */
+
+void loop_post_item(struct loop *loop, struct loop_item *item, const struct core_event *event)
+{
+    posts_add(&loop->queue, post_new(item, event));
+}
+
+void loop_post(struct loop *loop, const struct core_event *event)
+{
+    loop_post_item(loop, NULL, event);
+}
+
+/* --- The batch -------------------------------------------------------------------------------- */
+
+static int batch_write_rows(struct loop *loop, struct error *err)
+{
+    int status;
+    for (struct post *post = loop->batch.first; post; post = post->next) {
+        if (!post->item || !post->item->write)
+            continue;
+        status = post->item->write(post->item, loop->config.store, err);
+        if (status < 0)
+            return status;
+    }
+    for (size_t i = 0; i < loop->effects.count; i++) {
+        status = store_apply(loop->config.store, &loop->effects.items[i], loop->batch_ms, err);
+        if (status == 0)
+            status = rooms_write(loop, &loop->effects.items[i], err);
+        if (status < 0)
+            return status;
+    }
+    return 0;
+}
+
+static int batch_commit(struct loop *loop, struct error *err)
+{
+    bool has_rows = loop->effects.count > 0;
+    for (struct post *post = loop->batch.first; post && !has_rows; post = post->next)
+        has_rows = post->item && post->item->write;
+    if (!has_rows)
+        return 0;
+    crash_point("commit", CRASH_BEFORE);
+    int status = store_begin(loop->config.store, err);
+    if (status < 0)
+        return status;
+    status = batch_write_rows(loop, err);
+    if (status < 0)
+        store_rollback(loop->config.store);
+    else
+        status = store_commit(loop->config.store, err);
+    if (status == 0)
+        crash_point("commit", CRASH_AFTER);
+    return status;
+}
+
+/* Takes a new workflow back, as if it had never been posted. */
+static void batch_remove(struct loop *loop, struct workflow *workflow)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < loop->effects.count; i++)
+        if (loop->effects.items[i].workflow != workflow)
+            loop->effects.items[kept++] = loop->effects.items[i];
+    loop->effects.count = kept;
+    index_drop(loop, workflow);
+}
+
+/* What may pass by itself, or by somebody's hand: a full disk, a lock, a file system that is away.
+ * All else is a row that the record will never take, which is a mistake in phased. */
+static bool may_pass(const struct error *failure)
+{
+    switch (failure->code) {
+    case -ENOSPC:
+    case -EDQUOT:
+    case -EROFS:
+    case -EACCES:
+    case -EBUSY:
+    case -EIO:
+    case -EUCLEAN:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void batch_fail(struct loop *loop, const struct error *failure)
+{
+    bool may_help = may_pass(failure);
+    if (!loop->trouble[0] && failure->code != -ESTALE) {
+        log_line("could not write the record: %s; waiting until it can be written",
+                 failure->message);
+        loop->retry_delay_ms = COMMIT_RETRY_FIRST_MS;
+    } else if (loop->retry_delay_ms < COMMIT_RETRY_LAST_MS) {
+        loop->retry_delay_ms *= 2;
+    }
+    loop->retry_ms = clock_ms() + loop->retry_delay_ms;
+    (void)error_text(failure, loop->trouble, sizeof loop->trouble);
+
+    struct posts kept;
+    struct post *post;
+    posts_init(&kept);
+    while ((post = posts_take(&loop->batch))) {
+        struct loop_item *item = post->item;
+        if (item && item->done) {
+            item->done(item, failure);
+            item->done = NULL;
+        }
+        if (item && item->added) {
+            batch_remove(loop, item->added);
+            post_free(post);
+            may_help = true; /* it may have been this one's */
+        } else {
+            posts_add(&kept, post);
+        }
+    }
+    while ((post = posts_take(&kept)))
+        posts_add(&loop->batch, post);
+    if (failure->code == -ESTALE) {
+        loop_fence(loop, failure);
+    } else if (!may_help) {
+        log_line("the record will never take this, which is a mistake in phased: %s",
+                 failure->message);
+        abort();
+    }
+}
+
+static void batch_finish(struct loop *loop)
+{
+    if (loop->trouble[0])
+        log_line("the record can be written again");
+    loop->trouble[0] = '\0';
+    for (size_t i = 0; i < loop->effects.count; i++) {
+        const struct core_effect *effect = &loop->effects.items[i];
+        effects_committed(loop, effect);
+        if (effect->workflow->ended_ms)
+            finals_add(loop, effect->workflow);
+    }
+    core_effects_clear(&loop->effects);
+    struct post *post;
+    while ((post = posts_take(&loop->batch))) {
+        if (post->item && post->item->adds_history)
+            loop->has_history = true;
+        if (post->item && post->item->done)
+            post->item->done(post->item, NULL);
+        if (post->has_event && post->event.workflow && post->event.workflow->ended_ms)
+            finals_add(loop, post->event.workflow);
+        post_free(post);
+    }
+}
+
+static void batch_try(struct loop *loop)
+{
+    struct error err;
+    if (batch_commit(loop, &err) < 0)
+        batch_fail(loop, &err);
+    else
+        batch_finish(loop);
+}
+
+/* --- The turn --------------------------------------------------------------------------------- */
+
+static void tell_listener(struct loop *loop)
+{
+    bool has_history = loop->has_history;
+    loop->has_history = false;
+    if (has_history && loop->history)
+        loop->history(loop->history_arg);
+}
+
+/* The core is told before all else that was posted. */
+void turn_clock(struct loop *loop, int64_t by_ms)
+{
+    const struct core_event event = {.kind = EV_CLOCK, .step = by_ms};
+    posts_add_first(&loop->queue, post_new(NULL, &event));
+}
+
+void turn(struct loop *loop)
+{
+    if (loop->is_turning || loop->is_closing || loop->is_fenced || !loop->cluster)
+        return;
+    loop->is_turning = true;
+    int64_t set_ms = clock_look(), now_ms = clock_ms();
+    if (set_ms)
+        turn_clock(loop, set_ms);
+    if (loop->results_ms != INT64_MAX && (loop->queue.first || now_ms >= loop->results_ms)) {
+        loop->results_ms = INT64_MAX;
+        rooms_answer(loop);
+    }
+    if (loop->trouble[0] && now_ms >= loop->retry_ms)
+        batch_try(loop);
+    while (!loop->trouble[0] && !loop->is_fenced) {
+        struct post *post;
+        loop->batch_ms = loop_now_ms();
+        while ((post = posts_take(&loop->queue))) {
+            post->event.now_ms = loop->batch_ms;
+            posts_add(&loop->batch, post);
+            if (post->has_event)
+                core_step(loop->core, &post->event, &loop->effects);
+        }
+        if (loop->batch.first)
+            batch_try(loop);
+        if (!loop->trouble[0])
+            effects_run(loop);
+        if (!loop->queue.first)
+            break;
+    }
+    if (!loop->is_fenced) {
+        rooms_turned(loop);
+        tell_listener(loop);
+        finals_drop(loop);
+    }
+    loop->is_turning = false;
+}
