@@ -23,5 +23,6 @@ lib_libphased_a_CPPFLAGS = $(AM_CPPFLAGS) -DPHASED_PKGDATADIR='"$(pkgdatadir)"'
 include lib/expr/local.mk
 include lib/failures/local.mk
 include lib/metrics/local.mk
+include lib/protocol/local.mk
 include lib/sbatch/local.mk
 include lib/spec/local.mk

@@ -1,58 +1,7 @@
-/* Names of the states, and the tables of the moves between them. */
+/* The tables of the moves between states. */
 #include "daemon/core/state.h"
 
-#include "lib/text.h"
-
 #include <assert.h>
-#include <stddef.h>
-
-static const char *const phase_state_names[] = {
-#define X(symbol, name, final) [PHASE_##symbol] = name,
-    PHASE_STATES(X)
-#undef X
-};
-
-static const bool phase_state_finals[] = {
-#define X(symbol, name, final) [PHASE_##symbol] = final,
-    PHASE_STATES(X)
-#undef X
-};
-
-static const char *const phase_hold_names[] = {
-#define X(symbol, name) [HOLD_##symbol] = name,
-    PHASE_HOLDS(X)
-#undef X
-};
-
-static const char *const run_state_names[] = {
-#define X(symbol, name, final) [RUN_##symbol] = name,
-    RUN_STATES(X)
-#undef X
-};
-
-static const char *const run_outcome_names[] = {
-#define X(symbol, name) [OUTCOME_##symbol] = name,
-    RUN_OUTCOMES(X)
-#undef X
-};
-
-static const char *const run_cause_names[] = {
-#define X(symbol, name, retries) [CAUSE_##symbol] = name,
-    RUN_CAUSES(X)
-#undef X
-};
-
-static const unsigned char run_cause_retry_counts[] = {
-#define X(symbol, name, retries) [CAUSE_##symbol] = retries,
-    RUN_CAUSES(X)
-#undef X
-};
-
-static const char *const remedy_resume_names[] = {
-#define X(symbol, name) [REMEDY_##symbol] = name,
-    REMEDY_RESUMES(X)
-#undef X
-};
 
 #define BIT(state) (1U << (state))
 
@@ -86,42 +35,17 @@ static const unsigned run_moves[RUN_STATE_COUNT] = {
     [RUN_STOPPING] = BIT(RUN_ENDED),
 };
 
-static int name_parse(const char *const *names, size_t count, const char *name)
-{
-    for (size_t i = 0; i < count; i++)
-        if (text_equal(names[i], name))
-            return (int)i;
-    return -1;
-}
-
-const char *phase_state_name(enum phase_state state)
-{
-    assert(state < PHASE_STATE_COUNT);
-    return phase_state_names[state];
-}
-
-bool phase_state_is_final(enum phase_state state)
-{
-    assert(state < PHASE_STATE_COUNT);
-    return phase_state_finals[state];
-}
+static const unsigned char cause_retries[CAUSE_COUNT] = {
+    [CAUSE_HANG] = 2,
+    [CAUSE_PREFLIGHT] = 5,
+    [CAUSE_NODE_FAIL] = 5,
+    [CAUSE_LAUNCH] = 3,
+};
 
 bool phase_move_is_allowed(enum phase_state from, enum phase_state to)
 {
     assert(from < PHASE_STATE_COUNT && to < PHASE_STATE_COUNT);
     return phase_moves[from] & BIT(to);
-}
-
-const char *phase_hold_name(enum phase_hold hold)
-{
-    assert(hold < HOLD_COUNT);
-    return phase_hold_names[hold];
-}
-
-const char *run_state_name(enum run_state state)
-{
-    assert(state < RUN_STATE_COUNT);
-    return run_state_names[state];
 }
 
 bool run_move_is_allowed(enum run_state from, enum run_state to)
@@ -130,56 +54,8 @@ bool run_move_is_allowed(enum run_state from, enum run_state to)
     return run_moves[from] & BIT(to);
 }
 
-const char *run_outcome_name(enum run_outcome outcome)
-{
-    assert(outcome < OUTCOME_COUNT);
-    return run_outcome_names[outcome];
-}
-
-const char *run_cause_name(enum run_cause cause)
-{
-    assert(cause < CAUSE_COUNT);
-    return run_cause_names[cause];
-}
-
 unsigned run_cause_retries(enum run_cause cause)
 {
     assert(cause < CAUSE_COUNT);
-    return run_cause_retry_counts[cause];
-}
-
-const char *remedy_resume_name(enum remedy_resume resume)
-{
-    assert(resume < REMEDY_RESUME_COUNT);
-    return remedy_resume_names[resume];
-}
-
-int phase_state_parse(const char *name)
-{
-    return name_parse(phase_state_names, PHASE_STATE_COUNT, name);
-}
-
-int phase_hold_parse(const char *name)
-{
-    return name_parse(phase_hold_names, HOLD_COUNT, name);
-}
-
-int run_state_parse(const char *name)
-{
-    return name_parse(run_state_names, RUN_STATE_COUNT, name);
-}
-
-int run_outcome_parse(const char *name)
-{
-    return name_parse(run_outcome_names, OUTCOME_COUNT, name);
-}
-
-int run_cause_parse(const char *name)
-{
-    return name_parse(run_cause_names, CAUSE_COUNT, name);
-}
-
-int remedy_resume_parse(const char *name)
-{
-    return name_parse(remedy_resume_names, REMEDY_RESUME_COUNT, name);
+    return cause_retries[cause];
 }

@@ -4,6 +4,7 @@
 #include "lib/error.h"
 #include "lib/expr/check.h"
 #include "lib/expr/expr.h"
+#include "lib/protocol/words.h"
 #include "lib/spec/keys.h"
 #include "lib/spec/node.h"
 #include "lib/spec/scalar.h"
@@ -34,16 +35,9 @@ static const struct {
 enum { CHECKS_BOUNDS = sizeof checks_bounds / sizeof checks_bounds[0] };
 
 /* A remedy names a cause or a check, so no check can have the name of a cause. */
-static const char *const checks_causes[] = {"exit", "oom",       "nan",       "guard", "hang",
-                                            "lost", "preflight", "node_fail", "launch"};
-
 static bool checks_is_cause(const char *name)
 {
-    for (size_t i = 0; i < sizeof checks_causes / sizeof checks_causes[0]; i++) {
-        if (text_equal(name, checks_causes[i]))
-            return true;
-    }
-    return false;
+    return run_cause_parse(name) > CAUSE_NONE || run_outcome_parse(name) == OUTCOME_LOST;
 }
 
 static void checks_read_expression(struct scope *scope, const struct node *node, const char *key,

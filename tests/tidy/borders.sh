@@ -13,8 +13,9 @@ count=0
 rooms() {
     cat <<'ROOMS'
 lib
+lib/protocol            lib
 lib/expr                lib
-lib/spec                lib lib/expr
+lib/spec                lib lib/expr lib/protocol
 lib/failures            lib lib/spec
 lib/sbatch              lib lib/spec
 lib/metrics             lib lib/expr

@@ -190,18 +190,18 @@ static void a_finding_makes_the_outcome(void **state)
     (void)state;
     static const struct {
         const char *failure, *node;
-        enum outcome_cause cause;
+        enum run_cause cause;
         const char *message, *blamed, *json;
     } rows[] = {
-        {"{\"name\": \"full\", \"line\": \"OOM!\", \"rank\": 3}", "n2", OUTCOME_CAUSE_OOM,
+        {"{\"name\": \"full\", \"line\": \"OOM!\", \"rank\": 3}", "n2", CAUSE_OOM,
          "out of memory on rank 3 (n2): OOM!", "",
          "{\"name\": \"full\", \"line\": \"OOM!\", \"rank\": 3, \"node\": \"n2\","
          " \"advice\": \"less\", \"blame\": \"code\"}"},
-        {"{\"name\": \"lost\", \"line\": \"LOST\", \"rank\": null}", "n2", OUTCOME_CAUSE_NODE_FAIL,
+        {"{\"name\": \"lost\", \"line\": \"LOST\", \"rank\": null}", "n2", CAUSE_NODE_FAIL,
          "the GPU is gone on n2: LOST", "n2",
          "{\"name\": \"lost\", \"line\": \"LOST\", \"rank\": null, \"node\": \"n2\","
          " \"advice\": \"wait\", \"blame\": \"node\"}"},
-        {"{\"name\": \"echo\", \"line\": \"ECHO\", \"rank\": null}", "", OUTCOME_CAUSE_HANG,
+        {"{\"name\": \"echo\", \"line\": \"ECHO\", \"rank\": null}", "", CAUSE_HANG,
          "timed out: ECHO", "",
          "{\"name\": \"echo\", \"line\": \"ECHO\", \"rank\": null, \"node\": null,"
          " \"advice\": \"\", \"blame\": \"none\"}"},
@@ -211,7 +211,7 @@ static void a_finding_makes_the_outcome(void **state)
         struct outcome outcome, again;
         outcome_init(&outcome, 7);
         outcome.kind = OUTCOME_FAILED;
-        outcome.cause = OUTCOME_CAUSE_EXIT;
+        outcome.cause = CAUSE_EXIT;
         json_t *failure = parse(rows[i].failure), *expected = parse(rows[i].json);
         failure_apply(&assignment, failure, rows[i].node, &outcome);
         assert_int_equal(outcome.cause, rows[i].cause);

@@ -337,19 +337,20 @@ static void a_run_that_was_killed_ends_as_its_journals_tell(void **state)
 {
     static const struct {
         const char *stopping; /* the lead was about to stop the run, or NULL */
-        enum outcome_kind kind;
-        enum outcome_cause cause;
+        enum run_outcome kind;
+        enum run_cause cause;
         bool requeues;
     } rows[] = {
-        {NULL, OUTCOME_PREEMPTED, OUTCOME_CAUSE_NONE, true},
-        {"preempted", OUTCOME_PREEMPTED, OUTCOME_CAUSE_NONE, true},
-        {"timed_out", OUTCOME_TIMED_OUT, OUTCOME_CAUSE_NONE, false}, /* without a checkpoint */
-        {"cancelled", OUTCOME_CANCELLED, OUTCOME_CAUSE_NONE, false},
-        {"held", OUTCOME_CANCELLED, OUTCOME_CAUSE_NONE, false},
-        {"nan", OUTCOME_FAILED, OUTCOME_CAUSE_NAN, false},
-        {"guard", OUTCOME_FAILED, OUTCOME_CAUSE_GUARD, false},
-        {"exit", OUTCOME_FAILED, OUTCOME_CAUSE_EXIT, false},
-        {"launch", OUTCOME_FAILED, OUTCOME_CAUSE_LAUNCH, false},
+        {NULL, OUTCOME_PREEMPTED, CAUSE_NONE, true},
+        {"preempted", OUTCOME_PREEMPTED, CAUSE_NONE, true},
+        {"timed_out", OUTCOME_TIMED_OUT, CAUSE_NONE, false}, /* without a checkpoint */
+        {"cancelled", OUTCOME_CANCELLED, CAUSE_NONE, false},
+        {"held", OUTCOME_CANCELLED, CAUSE_NONE, false},
+        {"nan", OUTCOME_FAILED, CAUSE_NAN, false},
+        {"guard", OUTCOME_FAILED, CAUSE_GUARD, false},
+        {"hang", OUTCOME_FAILED, CAUSE_HANG, false},
+        {"exit", OUTCOME_FAILED, CAUSE_EXIT, false},
+        {"launch", OUTCOME_FAILED, CAUSE_LAUNCH, false},
     };
     (void)state;
     put("{\"seq\": 1, \"time\": 101.5, \"type\": \"ranks\", \"ranks\": []}\n"
@@ -390,7 +391,7 @@ static void a_run_whose_nodes_had_done_their_part_has_succeeded(void **state)
 {
     static const struct {
         const char *n1, *n2, *type; /* of what they have told before */
-        enum outcome_kind kind;
+        enum run_outcome kind;
     } rows[] = {
         {"true", "true", "metric", OUTCOME_SUCCEEDED},
         {"true", "false", "metric", OUTCOME_PREEMPTED},
@@ -465,7 +466,7 @@ static void an_outcome_is_read_as_it_was_written(void **state)
     assert_false(outcome_is_there(folder, NULL));
     outcome_init(&outcome, 12);
     outcome.kind = OUTCOME_FAILED;
-    outcome.cause = OUTCOME_CAUSE_GUARD;
+    outcome.cause = CAUSE_GUARD;
     outcome.guard = json_pack("{s:s}", "name", "cap");
     outcome.has_step = outcome.requeues = true;
     outcome.last_step = 90;

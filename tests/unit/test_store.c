@@ -200,7 +200,7 @@ static void the_checks_name_what_the_core_names(void **state)
         {"phase", "hold", PHASE_HOLDS(WORD_NAME)},
         {"run", "state", RUN_STATES(STATE_NAME)},
         {"run", "outcome", RUN_OUTCOMES(WORD_NAME)},
-        {"run", "cause", RUN_CAUSES(STATE_NAME)},
+        {"run", "cause", RUN_CAUSES(WORD_NAME)},
         {"event", "type", STORE_EVENTS(WORD_NAME)},
         {"outbox", "kind", kept},
         {"verdict", "outcome", outcomes},

@@ -101,7 +101,9 @@ void failure_apply(const struct assignment *assignment, const json_t *failure, c
     const char *title = failure_text(entry, "title");
     if (!entry)
         return;
-    outcome->cause = outcome_cause_of(failure_text(entry, "cause"), outcome->cause);
+    int cause = run_cause_parse(failure_text(entry, "cause"));
+    if (cause > CAUSE_NONE)
+        outcome->cause = (enum run_cause)cause;
     if (json_is_integer(rank))
         outcome_set_message(outcome, "%s on rank %d (%s): %s", title, (int)json_integer_value(rank),
                             node, line);

@@ -60,11 +60,9 @@ static void lead_limit_done(uv_signal_t *handle, int number)
         lead_interrupted(lead);
         return;
     }
-    if (!lead_run_decide(lead->run, OUTCOME_TIMED_OUT, OUTCOME_CAUSE_NONE,
-                         "the time limit of the job is near"))
+    if (!lead_run_stop(lead->run, STOP_TIMED_OUT, "the time limit of the job is near"))
         return;
     lead->interrupted_ms = clock_steady_ms();
-    lead_run_tell_stop(lead->run, "timed_out");
     lead_stop(lead, lead_run_stop_seconds(lead->run));
 }
 
@@ -123,7 +121,7 @@ static void lead_start_step(struct lead *lead)
     bool is_over = lead->run->is_ended, is_hopeless = lead->run->is_decided && !is_over;
     /* The agents start while the daemon is asked for the next run. */
     if (is_hopeless || step_start(&options, &lead->step, &err) < 0) {
-        (void)lead_run_decide(lead->run, OUTCOME_FAILED, OUTCOME_CAUSE_LAUNCH, "%s", err.message);
+        (void)lead_run_decide(lead->run, OUTCOME_FAILED, CAUSE_LAUNCH, "%s", err.message);
         lead_conclude(lead);
         if (is_over)
             lead_leave(lead);

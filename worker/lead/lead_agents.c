@@ -103,15 +103,13 @@ static void lead_agent_guard(struct lead *lead, const json_t *report)
     const char *message = json_string_value(json_object_get(report, "message"));
     const char *name = json_string_value(json_object_get(report, "cause"));
     json_t *verdict = json_object_get(report, "verdict");
-    enum outcome_cause cause = outcome_cause_of(name, OUTCOME_CAUSE_NONE);
-    if (!lead_run_decide(lead->run,
-                         cause == OUTCOME_CAUSE_NONE ? OUTCOME_SUCCEEDED : OUTCOME_FAILED, cause,
-                         "%s", message ? message : "a guard failed"))
+    int why = stop_reason_parse(name);
+    if (why < 0 || !lead_run_stop(lead->run, (enum stop_reason)why, "%s",
+                                  message ? message : "a guard failed"))
         return;
     if (json_is_object(verdict))
         lead->run->outcome.guard = json_incref(verdict);
-    lead_run_tell_stop(lead->run, name);
-    if (cause != OUTCOME_CAUSE_NONE)
+    if (why != STOP_UNTIL)
         step_send(lead->step, "suspect");
     lead_stop(lead, lead_run_stop_seconds(lead->run));
 }
@@ -121,18 +119,20 @@ static void lead_agent_failed(struct lead *lead, const struct lead_agent *agent,
 {
     const char *message = json_string_value(json_object_get(report, "message"));
     const char *name = json_string_value(json_object_get(report, "cause"));
-    enum outcome_cause cause = outcome_cause_of(name, OUTCOME_CAUSE_LAUNCH);
+    int told = stop_reason_parse(name);
+    enum stop_reason why = told < 0 ? STOP_LAUNCH : (enum stop_reason)told;
     bool is_new;
     lead_run_add_failure(lead->run, agent->node, json_object_get(report, "failure"));
     if (message)
-        is_new = lead_run_decide(lead->run, OUTCOME_FAILED, cause, "%s: %s", agent->node, message);
+        is_new = lead_run_stop(lead->run, why, "%s: %s", agent->node, message);
     else
         is_new = lead_run_decide_failed(lead->run, json_object_get(report, "failed"), agent->node);
     if (!is_new)
         return;
-    if (message && cause == OUTCOME_CAUSE_LAUNCH) /* other causes are not the node's fault */
+    if (!message)
+        lead_run_tell_stop(lead->run, STOP_EXIT);
+    else if (why == STOP_LAUNCH) /* other causes are not the node's fault */
         (void)snprintf(lead->run->outcome.node, sizeof lead->run->outcome.node, "%s", agent->node);
-    lead_run_tell_stop(lead->run, message ? outcome_cause_name(cause) : "exit");
     lead_stop(lead, lead_run_stop_seconds(lead->run));
 }
 
@@ -161,9 +161,8 @@ static void lead_terminated(struct lead *lead, const json_t *report)
  * decide the outcome. */
 static void lead_agent_superseded(struct lead *lead, const struct lead_agent *agent)
 {
-    if (lead_run_decide(lead->run, OUTCOME_CANCELLED, OUTCOME_CAUSE_NONE,
-                        "%s has found that the run was ended without this job", agent->node))
-        lead_run_tell_stop(lead->run, "over");
+    (void)lead_run_stop(lead->run, STOP_OVER,
+                        "%s has found that the run was ended without this job", agent->node);
     lead_stop(lead, AGENT_ORPHAN_S);
 }
 

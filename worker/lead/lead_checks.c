@@ -30,10 +30,8 @@ static void lead_checks_fail(struct lead *lead)
 {
     struct lead_run *run = lead->run;
     char *message = fitness_failure(&lead->fitness);
-    if (lead_run_decide(run, OUTCOME_FAILED, OUTCOME_CAUSE_PREFLIGHT, "%s", message)) {
+    if (lead_run_stop(run, STOP_PREFLIGHT, "%s", message))
         fitness_blame(&lead->fitness, run->outcome.node, sizeof run->outcome.node);
-        lead_run_tell_stop(run, "preflight");
-    }
     free(message);
     lead_stop(lead, 0);
 }

@@ -80,8 +80,7 @@ bool lead_claim(struct lead *lead, void (*again)(struct lead *lead))
     if (status == -ECANCELED || status == -ESTALE) {
         bool is_sealed = status == -ECANCELED;
         (void)lead_run_decide(run, is_sealed ? OUTCOME_CANCELLED : OUTCOME_FAILED,
-                              is_sealed ? OUTCOME_CAUSE_NONE : OUTCOME_CAUSE_LAUNCH, "%s",
-                              err.message);
+                              is_sealed ? CAUSE_NONE : CAUSE_LAUNCH, "%s", err.message);
         lead_conclude(lead);
         return false;
     }

@@ -78,13 +78,10 @@ static void lead_hang_decide(struct lead *lead, double silent_s)
 {
     char *silence = lead_hang_time(silent_s), *limit = lead_hang_time(lead->hang.limit_s);
     char *why = lead_hang_why(lead);
-    bool is_new = lead_run_decide(lead->run, OUTCOME_FAILED, OUTCOME_CAUSE_HANG,
-                                  "no output, metric or checkpoint for %s (limit %s): %s", silence,
-                                  limit, why);
-    if (is_new) {
+    if (lead_run_stop(lead->run, STOP_HANG, "no output, metric or checkpoint for %s (limit %s): %s",
+                      silence, limit, why)) {
         lead->run->outcome.evidence = lead_hang_evidence(lead, silent_s);
         step_send(lead->step, "evidence");
-        lead_run_tell_stop(lead->run, "hang");
         lead_stop(lead, lead_run_stop_seconds(lead->run));
     }
     free(silence);

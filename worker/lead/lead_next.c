@@ -170,6 +170,9 @@ void lead_command(void *context, const json_t *command)
     const char *verb = json_string_value(json_object_get(command, "verb"));
     const char *why = json_string_value(json_object_get(command, "why"));
     const char *run_dir = json_string_value(json_object_get(command, "run_dir"));
+    int told = stop_reason_parse(why);
+    bool is_reason = told >= 0 && stop_reason_outcome((enum stop_reason)told) == OUTCOME_CANCELLED;
+    enum stop_reason reason = is_reason ? (enum stop_reason)told : STOP_CANCELLED;
     bool is_lingering = lead->state == LEAD_LINGERING;
     if (!verb || lead->state == LEAD_LEAVING)
         return;
@@ -183,9 +186,8 @@ void lead_command(void *context, const json_t *command)
         lead_next(lead, run_dir);
     } else if (is_lingering) {
         lead_leave(lead);
-    } else if (is_stop && lead_run_decide(lead->run, OUTCOME_CANCELLED, OUTCOME_CAUSE_NONE,
-                                          "stopped: %s", why ? why : "cancelled")) {
-        lead_run_tell_stop(lead->run, why ? why : "cancelled");
+    } else if (is_stop &&
+               lead_run_stop(lead->run, reason, "stopped: %s", why ? why : "cancelled")) {
         lead_stop(lead, lead_run_stop_seconds(lead->run));
     }
 }

@@ -63,7 +63,7 @@ void lead_run_tell(struct lead_run *run, const char *type, json_t *members)
         link_wake(run->link, LINK_NOW);
 }
 
-bool lead_run_decide(struct lead_run *run, enum outcome_kind kind, enum outcome_cause cause,
+bool lead_run_decide(struct lead_run *run, enum run_outcome kind, enum run_cause cause,
                      const char *format, ...)
 {
     struct text text = {0};
@@ -119,9 +119,8 @@ static void lead_run_check_outputs(struct lead_run *run)
         if (problem && run->outcome.kind == OUTCOME_SUCCEEDED)
             run->is_decided = false;
         if (problem)
-            (void)lead_run_decide(run, OUTCOME_FAILED, OUTCOME_CAUSE_EXIT,
-                                  "outputs: no %s in %s: %s", name ? name : "file", out_dir,
-                                  strerror(problem));
+            (void)lead_run_decide(run, OUTCOME_FAILED, CAUSE_EXIT, "outputs: no %s in %s: %s",
+                                  name ? name : "file", out_dir, strerror(problem));
         free(path);
     }
 }
@@ -194,7 +193,7 @@ int lead_run_open(const char *run_dir, struct commands *commands, struct lead_ru
     if (!assignment->is_alone)
         lead_run_open_link(run, commands);
     if (!is_ready)
-        (void)lead_run_decide(run, OUTCOME_FAILED, OUTCOME_CAUSE_LAUNCH, "%s", problem.message);
+        (void)lead_run_decide(run, OUTCOME_FAILED, CAUSE_LAUNCH, "%s", problem.message);
     if (past == POSTHUMOUS_KILLED)
         lead_run_tell(run, "ended", outcome_to_json(&run->outcome));
     (void)lead_run_write(run, NULL); /* the lead tries again when it leaves the run */
@@ -256,7 +255,7 @@ bool lead_run_decide_failed(struct lead_run *run, const json_t *failed, const ch
                        strsignal(number)); /* fits */
     else
         (void)snprintf(how, sizeof(how), "exited with code %d", code); /* fits */
-    if (!lead_run_decide(run, OUTCOME_FAILED, OUTCOME_CAUSE_EXIT, "%s on %s %s%s%s", who, node, how,
+    if (!lead_run_decide(run, OUTCOME_FAILED, CAUSE_EXIT, "%s on %s %s%s%s", who, node, how,
                          has_line ? ": " : "", has_line ? line : ""))
         return false;
     run->outcome.exit_code = code;
@@ -264,23 +263,33 @@ bool lead_run_decide_failed(struct lead_run *run, const json_t *failed, const ch
     return true;
 }
 
-void lead_run_tell_stop(struct lead_run *run, const char *why)
+void lead_run_tell_stop(struct lead_run *run, enum stop_reason why)
 {
-    lead_run_tell(run, "stopping",
-                  json_pack("{s:s, s:s}", "why", why, "message", run->outcome.message));
+    lead_run_tell(
+        run, "stopping",
+        json_pack("{s:s, s:s}", "why", stop_reason_name(why), "message", run->outcome.message));
 }
 
-static void lead_run_decide_stop(struct lead_run *run, enum outcome_kind kind, const char *message)
+bool lead_run_stop(struct lead_run *run, enum stop_reason why, const char *format, ...)
 {
-    if (lead_run_decide(run, kind, OUTCOME_CAUSE_NONE, "%s", message))
-        lead_run_tell_stop(run, outcome_kind_name(kind));
+    struct text message = {0};
+    va_list args;
+    va_start(args, format);
+    text_addv(&message, format, args);
+    va_end(args);
+    bool is_new = lead_run_decide(run, stop_reason_outcome(why), stop_reason_cause(why), "%s",
+                                  text_string(&message));
+    text_fini(&message);
+    if (is_new)
+        lead_run_tell_stop(run, why);
+    return is_new;
 }
 
 static void lead_run_decide_lost(struct lead_run *run, const struct lead_run_evidence *evidence,
                                  const char *why)
 {
     if (!lead_run_decide(run, OUTCOME_FAILED,
-                         evidence->was_launching ? OUTCOME_CAUSE_LAUNCH : OUTCOME_CAUSE_NODE_FAIL,
+                         evidence->was_launching ? CAUSE_LAUNCH : CAUSE_NODE_FAIL,
                          "the job step was lost: %s", why))
         return;
     outcome_blame(&run->outcome, evidence->complaint);
@@ -300,19 +309,19 @@ bool lead_run_decide_by(struct lead_run *run, const struct lead_run_evidence *ev
     /* The state of a requeued job is the same as that of a cancelled job: COMPLETING. */
     run->is_requeued = evidence->answer->restarts > run->outcome.restarts;
     if (evidence->answer->is_preempted)
-        lead_run_decide_stop(run, OUTCOME_PREEMPTED, "preempted by Slurm");
+        (void)lead_run_stop(run, STOP_PREEMPTED, "preempted by Slurm");
     else if (run->is_requeued)
-        lead_run_decide_stop(run, OUTCOME_PREEMPTED, "the job was requeued in Slurm");
+        (void)lead_run_stop(run, STOP_PREEMPTED, "the job was requeued in Slurm");
     else if (evidence->is_at_limit)
-        lead_run_decide_stop(run, OUTCOME_TIMED_OUT, "the time limit of the job was reached");
+        (void)lead_run_stop(run, STOP_TIMED_OUT, "the time limit of the job was reached");
     else if (text_equal(state, "NODE_FAIL"))
         lead_run_decide_lost(run, evidence, "a node failed");
     else if (state[0] && !is_alive)
-        lead_run_decide_stop(run, OUTCOME_CANCELLED, "the job was cancelled in Slurm");
+        (void)lead_run_stop(run, STOP_CANCELLED, "the job was cancelled in Slurm");
     else if (evidence->complaint[0]) /* srun sends SIGTERM to the remaining agents */
         lead_run_decide_lost(run, evidence, evidence->complaint);
     else
-        lead_run_decide_stop(run, OUTCOME_PREEMPTED, "SIGTERM was sent to the job step");
+        (void)lead_run_stop(run, STOP_PREEMPTED, "SIGTERM was sent to the job step");
     return evidence->answer->is_preempted || run->is_requeued || evidence->is_at_limit ||
            (state[0] && !is_alive);
 }
@@ -384,7 +393,7 @@ static bool lead_run_yield(struct lead_run *run)
     if (outcome_read(run_dir, run->outcome.token, &outcome, NULL) < 0)
         return false;
     fprintf(stderr, "phase-worker lead: another lead has written how the run in %s ended: %s\n",
-            run_dir, outcome_kind_name(outcome.kind));
+            run_dir, run_outcome_name(outcome.kind));
     outcome_fini(&run->outcome);
     run->outcome = outcome;
     run->is_decided = run->is_ended = run->is_overtaken = true;
@@ -445,7 +454,7 @@ static void lead_run_obey_tombstone(struct lead_run *run)
     if (!outcome_is_sealed(run->assignment->run_dir, &err) || outcome->kind == OUTCOME_CANCELLED)
         return;
     run->is_decided = false;
-    (void)lead_run_decide(run, OUTCOME_CANCELLED, OUTCOME_CAUSE_NONE, "%s", err.message);
+    (void)lead_run_decide(run, OUTCOME_CANCELLED, CAUSE_NONE, "%s", err.message);
     outcome->exit_code = outcome->signal = 0;
     outcome->node[0] = '\0';
 }
@@ -460,14 +469,14 @@ void lead_run_end(struct lead_run *run)
         (void)lead_run_decide_failed(run, run->failed, run->failed_node);
     if (!run->is_decided || outcome->kind == OUTCOME_SUCCEEDED)
         lead_run_check_outputs(run);
-    (void)lead_run_decide(run, OUTCOME_SUCCEEDED, OUTCOME_CAUSE_NONE, "%s", "");
+    (void)lead_run_decide(run, OUTCOME_SUCCEEDED, CAUSE_NONE, "%s", "");
     if (outcome->kind == OUTCOME_SUCCEEDED)
         lead_run_check_checkpoint(run);
     /* A hang may have a recognised cause, too: if one rank is out of memory, the other ranks wait
      * for it. */
     bool is_open =
-        outcome->cause == OUTCOME_CAUSE_EXIT ||
-        (outcome->cause == OUTCOME_CAUSE_HANG && failure_is_cause(run->assignment, run->failure));
+        outcome->cause == CAUSE_EXIT ||
+        (outcome->cause == CAUSE_HANG && failure_is_cause(run->assignment, run->failure));
     if (run->failure && is_open)
         failure_apply(run->assignment, run->failure, run->failure_node, outcome);
     if (outcome->kind == OUTCOME_SUCCEEDED && run->assignment->shard_input)

@@ -53,7 +53,7 @@ int lead_run_number(struct lead_run *run, struct commands *commands, struct erro
 void lead_run_tell(struct lead_run *run, const char *type, json_t *members);
 
 /* Decides the outcome of the run, unless it is decided already. Returns false if it was. */
-bool lead_run_decide(struct lead_run *run, enum outcome_kind kind, enum outcome_cause cause,
+bool lead_run_decide(struct lead_run *run, enum run_outcome kind, enum run_cause cause,
                      const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /* Decides the outcome from a report about a failed rank, such as {"rank": 3, "code", "signal",
@@ -75,7 +75,11 @@ struct lead_run_evidence {
 bool lead_run_decide_by(struct lead_run *run, const struct lead_run_evidence *evidence);
 
 /* Reports a decided stop. */
-void lead_run_tell_stop(struct lead_run *run, const char *why);
+void lead_run_tell_stop(struct lead_run *run, enum stop_reason why);
+/* Decides the outcome that follows from this reason, unless it is decided already, and reports the
+ * stop. Returns false if the outcome was decided. */
+bool lead_run_stop(struct lead_run *run, enum stop_reason why, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* How long the ranks have to stop, after the outcome is decided. */
 unsigned lead_run_stop_seconds(const struct lead_run *run);

@@ -35,7 +35,7 @@ void lead_conclude(struct lead *lead)
     if (wants_requeue)
         requeue_handle(&lead->requeue, REQUEUE_WANT);
     /* After a stop from outside, no other run follows in this allocation. */
-    enum outcome_kind kind = run->outcome.kind;
+    enum run_outcome kind = run->outcome.kind;
     bool goes_on =
         lead->step && !run->is_overtaken && (kind == OUTCOME_SUCCEEDED || kind == OUTCOME_FAILED);
     if (goes_on && run->assignment->linger_s > 0)
@@ -162,11 +162,11 @@ void lead_launch_done(uv_timer_t *timer)
     const struct phase_holder *holder = &lead->claim.holder;
     if (holder->number && lead->ready == lead->count)
         (void)lead_run_decide(
-            lead->run, OUTCOME_FAILED, OUTCOME_CAUSE_LAUNCH,
+            lead->run, OUTCOME_FAILED, CAUSE_LAUNCH,
             "job %lld runs this phase, and neither the job nor Slurm says that it "
             "has ended: cancel the job",
             (long long)holder->life.job_id);
-    (void)lead_run_decide(lead->run, OUTCOME_FAILED, OUTCOME_CAUSE_LAUNCH,
+    (void)lead_run_decide(lead->run, OUTCOME_FAILED, CAUSE_LAUNCH,
                           "only %u of %u agents were ready after %d s", lead->ready, lead->count,
                           LEAD_LAUNCH_MS / 1000);
     if (lead->step)

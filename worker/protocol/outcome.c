@@ -15,27 +15,9 @@
 
 enum { OUTCOME_FILE_MAX = 1024 * 1024, OUTCOME_TOMBSTONE_MAX = 65536 };
 
-static const char *const outcome_kinds[] = {
-    [OUTCOME_SUCCEEDED] = "succeeded", [OUTCOME_FAILED] = "failed",
-    [OUTCOME_PREEMPTED] = "preempted", [OUTCOME_TIMED_OUT] = "timed_out",
-    [OUTCOME_CANCELLED] = "cancelled",
-};
-
-static const char *const outcome_causes[] = {
-    [OUTCOME_CAUSE_NONE] = NULL,
-    [OUTCOME_CAUSE_EXIT] = "exit",
-    [OUTCOME_CAUSE_OOM] = "oom",
-    [OUTCOME_CAUSE_NAN] = "nan",
-    [OUTCOME_CAUSE_GUARD] = "guard",
-    [OUTCOME_CAUSE_PREFLIGHT] = "preflight",
-    [OUTCOME_CAUSE_NODE_FAIL] = "node_fail",
-    [OUTCOME_CAUSE_LAUNCH] = "launch",
-    [OUTCOME_CAUSE_HANG] = "hang",
-};
-
 void outcome_init(struct outcome *outcome, int64_t run)
 {
-    *outcome = (struct outcome){.run = run, .finals = json_object()};
+    *outcome = (struct outcome){.run = run, .kind = OUTCOME_SUCCEEDED, .finals = json_object()};
 }
 
 void outcome_fini(struct outcome *outcome)
@@ -79,16 +61,6 @@ void outcome_blame(struct outcome *outcome, const char *complaint)
     (void)snprintf(outcome->node, sizeof(outcome->node), "%.*s", (int)size, name);
 }
 
-const char *outcome_kind_name(enum outcome_kind kind)
-{
-    return outcome_kinds[kind];
-}
-
-const char *outcome_cause_name(enum outcome_cause cause)
-{
-    return outcome_causes[cause];
-}
-
 json_t *outcome_to_json(const struct outcome *outcome)
 {
     json_t *step = outcome->has_step ? json_integer(outcome->last_step) : json_null();
@@ -97,8 +69,9 @@ json_t *outcome_to_json(const struct outcome *outcome)
         "s:O, s:o, s:b}",
         "run", (json_int_t)outcome->run, "job_id", (json_int_t)outcome->job_id, "token",
         outcome->token[0] ? outcome->token : NULL, "restarts", (int)outcome->restarts, "outcome",
-        outcome_kind_name(outcome->kind), "cause", outcome_cause_name(outcome->cause), "exit_code",
-        outcome->exit_code, "signal", outcome->signal, "message", outcome->message, "node",
+        run_outcome_name(outcome->kind), "cause",
+        outcome->cause ? run_cause_name(outcome->cause) : NULL, "exit_code", outcome->exit_code,
+        "signal", outcome->signal, "message", outcome->message, "node",
         outcome->node[0] ? outcome->node : NULL, "guard", outcome->guard, "evidence",
         outcome->evidence, "failure", outcome->failure, "started", outcome->started, "ended",
         outcome->ended, "finals", outcome->finals, "last_step", step, "requeues",
@@ -108,24 +81,8 @@ json_t *outcome_to_json(const struct outcome *outcome)
     return json;
 }
 
-static unsigned outcome_name_index(const char *const *names, unsigned count, const char *name)
-{
-    unsigned i = 0;
-    while (i < count && !(names[i] && name && text_equal(names[i], name)))
-        i++;
-    return i;
-}
-
-enum outcome_cause outcome_cause_of(const char *name, enum outcome_cause otherwise)
-{
-    enum { CAUSES = sizeof(outcome_causes) / sizeof(char *) };
-    unsigned index = outcome_name_index(outcome_causes, CAUSES, name);
-    return index == CAUSES ? otherwise : (enum outcome_cause)index;
-}
-
 int outcome_from_json(const json_t *json, struct outcome *ret_outcome, struct error *err)
 {
-    enum { KINDS = sizeof(outcome_kinds) / sizeof(char *) };
     struct outcome outcome = {0};
     json_int_t run, job_id, restarts;
     const char *kind, *message;
@@ -137,12 +94,12 @@ int outcome_from_json(const json_t *json, struct outcome *ret_outcome, struct er
                        &outcome.exit_code, "signal", &outcome.signal, "message", &message,
                        "started", &outcome.started, "ended", &outcome.ended, "finals", &finals) < 0)
         return error_set(err, -EINVAL, "%s", where.text);
-    unsigned index = outcome_name_index(outcome_kinds, KINDS, kind);
-    if (index == KINDS)
+    int known = run_outcome_parse(kind);
+    if (known <= OUTCOME_NONE || known == OUTCOME_LOST)
         return error_set(err, -EINVAL, "outcome is %s", kind);
-    outcome.kind = (enum outcome_kind)index;
-    const char *cause = json_string_value(json_object_get(json, "cause"));
-    outcome.cause = outcome_cause_of(cause, OUTCOME_CAUSE_NONE);
+    outcome.kind = (enum run_outcome)known;
+    int cause = run_cause_parse(json_string_value(json_object_get(json, "cause")));
+    outcome.cause = cause < 0 ? CAUSE_NONE : (enum run_cause)cause;
     outcome.run = run;
     outcome.job_id = job_id;
     const char *token = json_string_value(json_object_get(json, "token"));

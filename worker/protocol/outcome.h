@@ -2,32 +2,13 @@
 #ifndef PHASED_WORKER_PROTOCOL_OUTCOME_H
 #define PHASED_WORKER_PROTOCOL_OUTCOME_H
 
+#include "lib/protocol/words.h"
+
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 struct error;
-
-enum outcome_kind {
-    OUTCOME_SUCCEEDED,
-    OUTCOME_FAILED,
-    OUTCOME_PREEMPTED,
-    OUTCOME_TIMED_OUT,
-    OUTCOME_CANCELLED,
-};
-
-/* Of a failed run. */
-enum outcome_cause {
-    OUTCOME_CAUSE_NONE,
-    OUTCOME_CAUSE_EXIT,
-    OUTCOME_CAUSE_OOM,
-    OUTCOME_CAUSE_NAN,
-    OUTCOME_CAUSE_GUARD,
-    OUTCOME_CAUSE_PREFLIGHT,
-    OUTCOME_CAUSE_NODE_FAIL,
-    OUTCOME_CAUSE_LAUNCH,
-    OUTCOME_CAUSE_HANG,
-};
 
 enum { OUTCOME_TOKEN_SIZE = 64 };
 
@@ -36,8 +17,8 @@ struct outcome {
     int64_t job_id;
     char token[OUTCOME_TOKEN_SIZE]; /* of the job whose lead tells it; empty: not known */
     unsigned restarts;
-    enum outcome_kind kind;
-    enum outcome_cause cause;
+    enum run_outcome kind;
+    enum run_cause cause;
     int exit_code, signal; /* of the first rank that failed */
     char message[512];
     char node[256];   /* which to blame for a failure, with commas between; empty: none */
@@ -63,12 +44,6 @@ void outcome_set_message(struct outcome *outcome, const char *format, ...)
 /* Blames the node that srun's complaint of a lost step names, if it names exactly one, and not for
  * an agent that was killed. */
 void outcome_blame(struct outcome *outcome, const char *complaint);
-
-const char *outcome_kind_name(enum outcome_kind kind);
-/* NULL for OUTCOME_CAUSE_NONE. */
-const char *outcome_cause_name(enum outcome_cause cause);
-/* The cause of this name, or `otherwise`. */
-enum outcome_cause outcome_cause_of(const char *name, enum outcome_cause otherwise);
 
 /* A new reference. */
 json_t *outcome_to_json(const struct outcome *outcome);

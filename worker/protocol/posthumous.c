@@ -59,25 +59,6 @@ int64_t posthumous_add_node(const char *run_dir, const char *node, struct outcom
     return found.checkpoint_step;
 }
 
-/* What the lead was stopping the run for. */
-static const struct {
-    const char *why;
-    enum outcome_kind kind;
-    enum outcome_cause cause;
-} posthumous_reasons[] = {
-    {"preempted", OUTCOME_PREEMPTED, OUTCOME_CAUSE_NONE},
-    {"timed_out", OUTCOME_TIMED_OUT, OUTCOME_CAUSE_NONE},
-    {"cancelled", OUTCOME_CANCELLED, OUTCOME_CAUSE_NONE},
-    {"held", OUTCOME_CANCELLED, OUTCOME_CAUSE_NONE},
-    {"over", OUTCOME_CANCELLED, OUTCOME_CAUSE_NONE},
-    {"until", OUTCOME_SUCCEEDED, OUTCOME_CAUSE_NONE},
-    {"guard", OUTCOME_FAILED, OUTCOME_CAUSE_GUARD},
-    {"nan", OUTCOME_FAILED, OUTCOME_CAUSE_NAN},
-    {"exit", OUTCOME_FAILED, OUTCOME_CAUSE_EXIT},
-    {"preflight", OUTCOME_FAILED, OUTCOME_CAUSE_PREFLIGHT},
-    {"launch", OUTCOME_FAILED, OUTCOME_CAUSE_LAUNCH},
-};
-
 struct posthumous_lead {
     struct outcome *outcome;
     json_t *nodes; /* owned */
@@ -103,14 +84,13 @@ static bool posthumous_lead_entry(void *context, const json_t *entry)
         json_decref(lead->ended);
         lead->ended = json_incref((json_t *)entry);
     }
-    size_t count = sizeof(posthumous_reasons) / sizeof(posthumous_reasons[0]);
-    for (size_t i = 0; i < count && why && text_equal(type, "stopping"); i++)
-        if (text_equal(why, posthumous_reasons[i].why)) {
-            outcome->kind = posthumous_reasons[i].kind;
-            lead->was_stopping = true;
-            outcome->cause = posthumous_reasons[i].cause;
-            outcome_set_message(outcome, "%s", message ? message : why);
-        }
+    int reason = text_equal(type, "stopping") ? stop_reason_parse(why) : -1;
+    if (reason >= 0) {
+        outcome->kind = stop_reason_outcome((enum stop_reason)reason);
+        outcome->cause = stop_reason_cause((enum stop_reason)reason);
+        outcome_set_message(outcome, "%s", message ? message : why);
+        lead->was_stopping = true;
+    }
     return true;
 }
 

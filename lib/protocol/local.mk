@@ -1,0 +1,4 @@
+# lib/protocol: what daemon, workers and command line tell each other.
+lib_libphased_a_SOURCES += \
+	lib/protocol/words.c lib/protocol/words.h
+EXTRA_DIST += lib/protocol/README.md

@@ -1,0 +1,62 @@
+/* The names of states, outcomes and causes. */
+#include "lib/protocol/words.h"
+
+#include "lib/text.h"
+
+#include <assert.h>
+#include <stddef.h>
+
+/* From the rows of TABLE: the names, and the two functions that translate. */
+#define WORDS(TABLE, object, count)                                                                \
+    static const char *const object##_names[] = {TABLE(NAME)};                                     \
+    const char *object##_name(enum object value)                                                   \
+    {                                                                                              \
+        assert(value < (count));                                                                   \
+        return object##_names[value];                                                              \
+    }                                                                                              \
+    int object##_parse(const char *name)                                                           \
+    {                                                                                              \
+        return name_parse(object##_names, count, name);                                            \
+    }
+
+#define NAME(symbol, name, ...)               name,
+#define FINAL(symbol, name, final)            final,
+#define OUTCOME(symbol, name, outcome, cause) outcome,
+#define CAUSE(symbol, name, outcome, cause)   cause,
+
+static int name_parse(const char *const *names, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count && name; i++)
+        if (text_equal(names[i], name))
+            return (int)i;
+    return -1;
+}
+
+WORDS(PHASE_STATES, phase_state, PHASE_STATE_COUNT)
+WORDS(PHASE_HOLDS, phase_hold, HOLD_COUNT)
+WORDS(RUN_STATES, run_state, RUN_STATE_COUNT)
+WORDS(RUN_OUTCOMES, run_outcome, OUTCOME_COUNT)
+WORDS(RUN_CAUSES, run_cause, CAUSE_COUNT)
+WORDS(REMEDY_RESUMES, remedy_resume, REMEDY_RESUME_COUNT)
+WORDS(STOP_REASONS, stop_reason, STOP_REASON_COUNT)
+
+bool phase_state_is_final(enum phase_state state)
+{
+    static const bool finals[] = {PHASE_STATES(FINAL)};
+    assert(state < PHASE_STATE_COUNT);
+    return finals[state];
+}
+
+enum run_outcome stop_reason_outcome(enum stop_reason reason)
+{
+    static const enum run_outcome outcomes[] = {STOP_REASONS(OUTCOME)};
+    assert(reason < STOP_REASON_COUNT);
+    return outcomes[reason];
+}
+
+enum run_cause stop_reason_cause(enum stop_reason reason)
+{
+    static const enum run_cause causes[] = {STOP_REASONS(CAUSE)};
+    assert(reason < STOP_REASON_COUNT);
+    return causes[reason];
+}

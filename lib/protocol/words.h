@@ -1,0 +1,152 @@
+/* The words that daemon, workers, command line and record share: the states of phases and runs, how
+ * runs end, and why.
+ *
+ * Everything that names a state is generated from these rows, or tested against them: the enums,
+ * the stored names, the CHECKs in schema/, the diagram in daemon/core/README.md. */
+#ifndef PHASED_LIB_PROTOCOL_WORDS_H
+#define PHASED_LIB_PROTOCOL_WORDS_H
+
+#include <stdbool.h>
+
+/* {symbol, stored name, whether it is final} */
+#define PHASE_STATES(X)                                                                            \
+    X(BLOCKED, "blocked", false)    /* a phase before it has not succeeded yet */                  \
+    X(QUEUED, "queued", false)      /* its run waits for an allocation, or to be submitted */      \
+    X(ACTIVE, "active", false)      /* its run holds an allocation */                              \
+    X(DECIDING, "deciding", false)  /* its run has ended; the gate, or a remedy, is worked out */  \
+    X(HELD, "held", false)          /* a person decides; `hold` says what about */                 \
+    X(SUCCEEDED, "succeeded", true) /* the gate passed, or a person said so */                     \
+    X(FAILED, "failed", true)                                                                      \
+    X(CANCELLED, "cancelled", true)                                                                \
+    X(SKIPPED, "skipped", true) /* a phase before it ended otherwise than succeeded */
+
+enum phase_state {
+#define X(symbol, name, final) PHASE_##symbol,
+    PHASE_STATES(X)
+#undef X
+        PHASE_STATE_COUNT
+};
+
+/* Why a phase is held, which says what may end it. */
+#define PHASE_HOLDS(X)                                                                             \
+    X(NONE, "none")                                                                                \
+    X(USER, "user")         /* asked for, at submission or later: release */                       \
+    X(MANUAL, "manual")     /* the gate passed, and `promote: manual`: promote */                  \
+    X(GATE, "gate")         /* the gate failed: promote, or retry */                               \
+    X(FAILURE, "failure")   /* a run failed: retry */                                              \
+    X(PROGRESS, "progress") /* three resumptions in a row without a new step: retry */
+
+enum phase_hold {
+#define X(symbol, name) HOLD_##symbol,
+    PHASE_HOLDS(X)
+#undef X
+        HOLD_COUNT
+};
+
+#define RUN_STATES(X)                                                                              \
+    X(SUBMITTING, "submitting", false) /* the intent is recorded; a job may or may not exist */    \
+    X(PENDING, "pending", false)       /* the job is known to Slurm and waits */                   \
+    X(STARTING, "starting", false)     /* the allocation is there; the lead has not reported */    \
+    X(RUNNING, "running", false)       /* the lead has reported */                                 \
+    X(STOPPING, "stopping", false)     /* told to stop, or stopping by itself */                   \
+    X(ENDED, "ended", true)            /* with exactly one outcome */
+
+enum run_state {
+#define X(symbol, name, final) RUN_##symbol,
+    RUN_STATES(X)
+#undef X
+        RUN_STATE_COUNT
+};
+
+/* How a run ended. */
+#define RUN_OUTCOMES(X)                                                                            \
+    X(NONE, "none")                                                                                \
+    X(SUCCEEDED, "succeeded")                                                                      \
+    X(FAILED, "failed")                                                                            \
+    X(PREEMPTED, "preempted")                                                                      \
+    X(TIMED_OUT, "timed_out")                                                                      \
+    X(CANCELLED, "cancelled")                                                                      \
+    X(LOST, "lost")
+
+enum run_outcome {
+#define X(symbol, name) OUTCOME_##symbol,
+    RUN_OUTCOMES(X)
+#undef X
+        OUTCOME_COUNT
+};
+
+/* Why a run failed. */
+#define RUN_CAUSES(X)                                                                              \
+    X(NONE, "none")                                                                                \
+    X(EXIT, "exit")                                                                                \
+    X(OOM, "oom")                                                                                  \
+    X(NAN, "nan")                                                                                  \
+    X(GUARD, "guard")                                                                              \
+    X(HANG, "hang")                                                                                \
+    X(PREFLIGHT, "preflight")                                                                      \
+    X(NODE_FAIL, "node_fail")                                                                      \
+    X(LAUNCH, "launch")
+
+enum run_cause {
+#define X(symbol, name) CAUSE_##symbol,
+    RUN_CAUSES(X)
+#undef X
+        CAUSE_COUNT
+};
+
+/* Where a run that a remedy began goes on from. */
+#define REMEDY_RESUMES(X)                                                                          \
+    X(CHECKPOINT, "checkpoint") /* the newest whole one */                                         \
+    X(START, "start")           /* nothing: what is there counts no more */                        \
+    X(PREVIOUS, "previous")     /* the one before that */
+
+enum remedy_resume {
+#define X(symbol, name) REMEDY_##symbol,
+    REMEDY_RESUMES(X)
+#undef X
+        REMEDY_RESUME_COUNT
+};
+
+/* Why a lead stops its run, and how the run ends then. */
+#define STOP_REASONS(X)                                                                            \
+    X(PREEMPTED, "preempted", OUTCOME_PREEMPTED, CAUSE_NONE)                                       \
+    X(TIMED_OUT, "timed_out", OUTCOME_TIMED_OUT, CAUSE_NONE)                                       \
+    X(CANCELLED, "cancelled", OUTCOME_CANCELLED, CAUSE_NONE)                                       \
+    X(HELD, "held", OUTCOME_CANCELLED, CAUSE_NONE)                                                 \
+    X(OVER, "over", OUTCOME_CANCELLED, CAUSE_NONE) /* for the daemon, the run has ended */         \
+    X(UNTIL, "until", OUTCOME_SUCCEEDED, CAUSE_NONE)                                               \
+    X(GUARD, "guard", OUTCOME_FAILED, CAUSE_GUARD)                                                 \
+    X(NAN, "nan", OUTCOME_FAILED, CAUSE_NAN)                                                       \
+    X(HANG, "hang", OUTCOME_FAILED, CAUSE_HANG)                                                    \
+    X(EXIT, "exit", OUTCOME_FAILED, CAUSE_EXIT) /* a rank failed */                                \
+    X(PREFLIGHT, "preflight", OUTCOME_FAILED, CAUSE_PREFLIGHT)                                     \
+    X(LAUNCH, "launch", OUTCOME_FAILED, CAUSE_LAUNCH)
+
+enum stop_reason {
+#define X(symbol, name, outcome, cause) STOP_##symbol,
+    STOP_REASONS(X)
+#undef X
+        STOP_REASON_COUNT
+};
+
+const char *phase_state_name(enum phase_state value);
+bool phase_state_is_final(enum phase_state state);
+const char *phase_hold_name(enum phase_hold value);
+const char *run_state_name(enum run_state value);
+const char *run_outcome_name(enum run_outcome value);
+const char *run_cause_name(enum run_cause value);
+const char *remedy_resume_name(enum remedy_resume value);
+const char *stop_reason_name(enum stop_reason value);
+enum run_outcome stop_reason_outcome(enum stop_reason reason);
+enum run_cause stop_reason_cause(enum stop_reason reason);
+
+/* The value of a name, or -1. The name may be NULL. */
+int phase_state_parse(const char *name);
+int phase_hold_parse(const char *name);
+int run_state_parse(const char *name);
+int run_outcome_parse(const char *name);
+int run_cause_parse(const char *name);
+int remedy_resume_parse(const char *name);
+int stop_reason_parse(const char *name);
+
+#endif
