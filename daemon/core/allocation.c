@@ -537,31 +537,53 @@ void allocation_on_fact(struct step *step, const struct fact *fact)
 
 /* --- Afterwards ------------------------------------------------------------------------------- */
 
-/* Whether the run of the seat has no use for this candidate any more. */
-static bool candidate_is_superseded(const struct run *run, const struct allocation *candidate)
+static void candidate_settle(struct step *step, struct workflow *workflow,
+                             struct allocation *candidate)
 {
-    if (seat_is_open(run))
-        return run->wish != WISH_NONE;
-    bool never_began = run->state == RUN_ENDED && !run->has_begun && !run->in_place;
-    return run->seat->allocation != candidate || never_began;
+    const struct run *run = allocation_run(workflow, candidate);
+    if (!seat_is_done_with(run, candidate))
+        return;
+    if (candidate->slurm_id && !candidate->is_closed) {
+        candidate->is_closed = true;
+        (void)step_do_job(step, FX_CANCEL_JOB, workflow, candidate);
+    } else if (!candidate->slurm_id && !candidate->is_asked && !seat_is_open(run)) {
+        candidate->ended = true; /* no run waits for it */
+        step_save_job(step, workflow, candidate);
+    }
+}
+
+/* Whether no run will begin in it: all have ended, and none keeps its seat for another run. */
+static bool allocation_is_left(const struct workflow *workflow, const struct allocation *allocation)
+{
+    for (size_t i = 0; i < workflow->run_count; i++) {
+        const struct run *run = workflow->runs[i];
+        if (run->seat->allocation == allocation && seat_run(workflow, run->seat) == run &&
+            run->has_begun && !run->is_let_go && !workflow_is_final(workflow))
+            return false;
+    }
+    return allocation_is_idle(workflow, allocation);
+}
+
+/* Slurm has requeued the job after its last run. A lead would find nothing to do in it, and a held
+ * job never gets one. */
+static void requeued_settle(struct step *step, struct workflow *workflow,
+                            struct allocation *allocation)
+{
+    if (!allocation->restarts || allocation->started_ms || allocation->is_closed ||
+        !text_equal(allocation->state, "pending") || !allocation_is_left(workflow, allocation))
+        return;
+    allocation->is_closed = true;
+    (void)step_do_job(step, FX_CANCEL_JOB, workflow, allocation);
 }
 
 void allocation_settle(struct step *step, struct workflow *workflow)
 {
     for (size_t i = 0; i < workflow->allocation_count; i++) {
-        struct allocation *candidate = workflow->allocations[i];
-        if (!allocation_is_candidate(candidate) || candidate->ended)
-            continue;
-        const struct run *run = allocation_run(workflow, candidate);
-        if (!candidate_is_superseded(run, candidate))
-            continue;
-        if (candidate->slurm_id && !candidate->is_closed) {
-            candidate->is_closed = true;
-            (void)step_do_job(step, FX_CANCEL_JOB, workflow, candidate);
-        } else if (!candidate->slurm_id && !candidate->is_asked && !seat_is_open(run)) {
-            candidate->ended = true; /* no run waits for it */
-            step_save_job(step, workflow, candidate);
-        }
+        struct allocation *allocation = workflow->allocations[i];
+        if (!allocation->ended && allocation_is_candidate(allocation))
+            candidate_settle(step, workflow, allocation);
+        if (!allocation->ended)
+            requeued_settle(step, workflow, allocation);
     }
 }
 

@@ -67,6 +67,14 @@ void seat_decide(struct run *run, const char *token, uint32_t slurm_id)
         run->seat->allocation = found;
 }
 
+bool seat_is_done_with(const struct run *run, const struct allocation *candidate)
+{
+    if (seat_is_open(run))
+        return run->wish != WISH_NONE;
+    bool never_began = run->state == RUN_ENDED && !run->has_begun && !run->in_place;
+    return run->seat->allocation != candidate || never_began;
+}
+
 static bool seat_slot_is_taken(const struct workflow *workflow, const struct allocation *allocation,
                                unsigned slot)
 {

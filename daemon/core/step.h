@@ -195,7 +195,8 @@ void allocation_cancel(struct step *step, struct run *run);
 void allocation_withdraw(struct step *step, struct run *run);
 enum allocation_state allocation_state(const struct allocation *allocation);
 void allocation_on_fact(struct step *step, const struct fact *fact);
-/* Cancels candidates that are superseded, after every event. */
+/* Cancels candidates that are superseded, and jobs that Slurm has requeued after their last run;
+ * after every event. */
 void allocation_settle(struct step *step, struct workflow *workflow);
 /* Whether a candidate that was cancelled, or a job that came back, has not gone yet. */
 bool allocation_is_going(const struct workflow *workflow);
@@ -213,6 +214,8 @@ struct allocation *seat_left(const struct workflow *workflow, const struct seat 
 bool seat_loses(struct step *step, struct run *run, const struct allocation *allocation);
 /* The run's lead has reported from the job with this token; NULL: from the job with this id. */
 void seat_decide(struct run *run, const char *token, uint32_t slurm_id);
+/* Whether the run, the newest in its seat, has no use for this candidate. */
+bool seat_is_done_with(const struct run *run, const struct allocation *candidate);
 
 /* --- step.c: effects, facts, and the only places that assign a state -------------------------- */
 

@@ -32,7 +32,7 @@ a job is cancelled under the other phase|allocation.c|    if (allocation_is_want
 an allocation whose first phase is done counts as idle|model.c|        if (run->state != RUN_ENDED)|        if (run->state != RUN_ENDED \&\& !seat_is_joined(run->seat))
 those beside a job that is over wait for ever|run.c|        run_take(step, run);|        if (fact->kind != FACT_JOB_ENDED \|\| !seat_is_joined(run->seat))\n            run_take(step, run);
 a run that a lead alone may have made is not looked for|phase.c|    if (donor->seat->allocation->ended) {|    if (0) {
-a candidate is cancelled as soon as another runs|allocation.c|        return run->wish != WISH_NONE;|        return run->wish != WISH_NONE \|\| (run->state == RUN_STARTING \&\& run->seat->allocation != candidate);
+a candidate is cancelled as soon as another runs|seat.c|        return run->wish != WISH_NONE;|        return run->wish != WISH_NONE \|\| (run->state == RUN_STARTING \&\& run->seat->allocation != candidate);
 which of the candidates serves the run is not heard|seat.c|    if (found)\n        run->seat->allocation = found;|    (void)found;
 the end of one candidate is the end of all|seat.c|    if (!seat_is_open(run) \|\| !there)\n        return true;|    if (run->state != RUN_ENDED)\n        return true;
 the end of the last candidate is not noticed|seat.c|    if (!seat_is_open(run) \|\| !there)\n        return true;|    if (!seat_is_open(run))\n        return true;\n    if (!there)\n        return false;

@@ -154,6 +154,77 @@ static void a_job_that_another_phase_has_joined_is_not_cancelled_for_its_own_run
     assert_int_equal(core_deadline(world->core), world->now_ms + (20 + 120) * 1000);
 }
 
+static void world_requeued(struct world *world, const char *phase)
+{
+    struct core_event pending = {.kind = EV_JOB_SEEN,
+                                 .allocation = world_phase(world, phase)->run->seat->allocation};
+    pending.seen.state = "pending";
+    pending.seen.restarts = 1;
+    world_step(world, pending);
+}
+
+/* Slurm may hold such a job, and would otherwise start it for nothing. */
+static void a_job_that_is_requeued_after_its_last_run_is_cancelled(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    world_runs(world, "validate");
+    world_ended(world, "validate", OUTCOME_SUCCEEDED, CAUSE_NONE, 10);
+    world_judged(world, "validate", GATE_FAILED);
+    (void)world_trace(world);
+    world_requeued(world, "validate");
+    assert_string_equal(world_trace(world), "cancel-job validate#1\n");
+    world_requeued(world, "validate");
+    assert_string_equal(world_trace(world), ""); /* the first cancel-job stays until it is gone */
+}
+
+static void a_requeued_job_waits_for_the_verdict_on_its_run(void **state)
+{
+    static const struct {
+        enum gate_result gate;
+        const char *effects;
+    } rows[] = {
+        {GATE_FAILED, "tell-end validate#1\n"
+                      "validate: deciding -> held\n"
+                      "cancel-job validate#1\n"},
+        {GATE_PASSED, "validate: deciding -> succeeded\n"
+                      "production: blocked -> queued\n"
+                      "submit production#1\n"
+                      "promotion of validate by its gate\n"
+                      "tell-end validate#1\n"
+                      "cancel-job validate#1\n"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct world *world = *state;
+        if (i > 0) {
+            world_fini(world);
+            world_init(world);
+        }
+        world_begin(world, false);
+        world_runs(world, "validate");
+        world_ended(world, "validate", OUTCOME_SUCCEEDED, CAUSE_NONE, 10);
+        (void)world_trace(world);
+        world_requeued(world, "validate");
+        assert_string_equal(world_trace(world), "");
+        world_judged(world, "validate", rows[i].gate);
+        assert_string_equal(world_trace(world), rows[i].effects);
+    }
+}
+
+static void a_requeued_job_that_has_started_again_leaves_by_itself(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    world_runs(world, "validate");
+    world_ended(world, "validate", OUTCOME_SUCCEEDED, CAUSE_NONE, 10);
+    world_requeued(world, "validate");
+    world_seen(world, "validate", "running", false);
+    (void)world_trace(world);
+    world_judged(world, "validate", GATE_FAILED);
+    assert_string_equal(world_trace(world), "tell-end validate#1\n"
+                                            "validate: deciding -> held\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -164,6 +235,9 @@ int main(void)
         WORLD_TEST(a_run_whose_worker_told_its_end_needs_no_tombstone),
         WORLD_TEST(a_job_that_runs_on_after_its_runs_is_cancelled),
         WORLD_TEST(a_job_that_another_phase_has_joined_is_not_cancelled_for_its_own_run),
+        WORLD_TEST(a_job_that_is_requeued_after_its_last_run_is_cancelled),
+        WORLD_TEST(a_requeued_job_waits_for_the_verdict_on_its_run),
+        WORLD_TEST(a_requeued_job_that_has_started_again_leaves_by_itself),
     };
     return cmocka_run_group_tests_name("core back", tests, NULL, NULL);
 }
