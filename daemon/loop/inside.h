@@ -12,7 +12,7 @@
 enum {
     COMMIT_RETRY_FIRST_MS = 1000,
     COMMIT_RETRY_LAST_MS = 30000,
-    DUE_LAST_MS = 300 * 1000, /* no effect but a submission is due later than that */
+    DUE_LAST_MS = 5000, /* after a restart: as long as before a first look-up */
     RESULTS_DELAY_MS = 5,
     TIME_STEP_MS = 50, /* the least between two EV_TIME */
 };

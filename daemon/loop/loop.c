@@ -104,7 +104,7 @@ static int take_outbox(void *arg, const struct core_effect *effect)
     struct loop *loop = arg;
     if (effect->kind != FX_SUBMIT) {
         int64_t latest_ms = loop_now_ms() + DUE_LAST_MS;
-        struct core_effect due = *effect; /* if it is later, the clock was set back since */
+        struct core_effect due = *effect; /* it may be of a clock that was set back since */
         due.due_ms = due.due_ms < latest_ms ? due.due_ms : latest_ms;
         effects_keep(loop, &due);
         return 0;

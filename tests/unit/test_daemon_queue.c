@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 static const char one_phase[] = "name: one\n"
@@ -73,21 +74,44 @@ static void a_retry_that_is_held_in_its_back_off_is_never_submitted(void **state
     assert_int_equal(world_slurm_lines(world, "jobs"), 1);
 }
 
-/* The second run waits ten seconds, not an hour and ten seconds. */
-static void a_clock_that_is_set_back_delays_no_retry(void **state)
+/* Starts the daemon again, with a clock that is set by as many milliseconds as the file says. */
+static char *start_with_clock(struct world *world, const char *ahead_ms)
 {
-    struct world *world = *state;
     char *clock = text_format("%s/clock", world->home);
+    assert_int_equal(file_replace(clock, ahead_ms, strlen(ahead_ms), 0600, NULL), 0);
     world_stop(world);
     (void)setenv("PHASED_CLOCK", clock, 1);
     world_start(world, NULL);
     (void)unsetenv("PHASED_CLOCK");
+    return clock;
+}
+
+/* The second run waits ten seconds, not an hour and ten seconds. */
+static void a_clock_that_is_set_back_delays_no_retry(void **state)
+{
+    struct world *world = *state;
+    char *clock = start_with_clock(world, "0");
     submit(world, one_phase);
     fail_first_run(world);
     assert_int_equal(file_replace(clock, "-3600000", 8, 0600, NULL), 0);
     world_await_lines(world, "jobs", 2);
     assert_true(world_log_has(world, "the clock was set back by 3600 s"));
     free(clock);
+}
+
+/* A clock that was set back while the daemon was away: the look-up was due in five seconds. */
+static void a_look_up_does_not_wait_for_a_clock_that_was_ahead(void **state)
+{
+    struct world *world = *state;
+    free(start_with_clock(world, "3600000"));
+    world_slurm_write(world, "mode", "down");
+    submit(world, one_phase);
+    world_await(world, "/v1/workflows/1", "phases.0.run.job_reason",
+                "Slurm does not answer: Unable to contact the controller");
+    world_kill(world);
+    world_slurm_write(world, "mode", "up");
+    world_start(world, NULL);
+    world_await_lines(world, "jobs", 1);
 }
 
 /* Slurm takes no job: cancelling must not wait for the next try, which would be turned away too. */
@@ -169,6 +193,7 @@ int main(void)
         TEST(a_retry_that_is_cancelled_in_its_back_off_is_never_submitted),
         TEST(a_retry_that_is_held_in_its_back_off_is_never_submitted),
         TEST(a_clock_that_is_set_back_delays_no_retry),
+        TEST(a_look_up_does_not_wait_for_a_clock_that_was_ahead),
         TEST(what_waits_at_a_limit_of_the_site_is_cancelled_at_once),
         TEST(so_are_jobs_of_which_one_would_do),
         TEST(a_newcomer_takes_no_turn_from_those_who_wait),
