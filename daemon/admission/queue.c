@@ -148,14 +148,13 @@ struct round {
 
 /* Whether the job has a place in the round. One that waits for Slurm, or out a pause after a
  * failure, has none. */
-static bool is_in_round(const struct round *round, const struct workflow *workflow,
-                        const struct allocation *job)
+static bool is_in_round(const struct round *round, const struct allocation *job)
 {
     enum effect_state state = loop_effect(round->admission->loop, FX_SUBMIT, job->id);
     const struct queue_place *before = map_find(round->before, job->id);
     return (state == EFFECT_DUE ||
             (state == EFFECT_WAITING && before && before->wait != TURN_GOES)) &&
-           core_allocation_is_needed(workflow, job);
+           core_allocation_is_needed(job);
 }
 
 static void round_add(struct round *round, struct queue_line *line, const struct allocation *job)
@@ -186,7 +185,7 @@ static void round_add_workflow(struct round *round, struct queue_line *line)
     count_workflow(round->admission->loop, workflow, &round->used, &round->runs);
     line->has = round->used.running - before;
     for (size_t i = 0; i < workflow->allocation_count; i++) {
-        if (!is_in_round(round, workflow, workflow->allocations[i]))
+        if (!is_in_round(round, workflow->allocations[i]))
             continue;
         if (!is_asked)
             line->wait = wait_of(round->admission->loop, workflow, line->reason);

@@ -19,8 +19,7 @@ int64_t run_patience(const struct run *run)
 bool allocation_is_wanted_by_others(const struct run *run)
 {
     const struct run *other;
-    for (size_t at = 0;
-         (other = allocation_next_run(run->phase->workflow, run->seat->allocation, &at));) {
+    for (size_t at = 0; (other = allocation_next_run(run->seat->allocation, &at));) {
         if (other == run || other->state == RUN_ENDED)
             continue;
         bool saves =
@@ -32,31 +31,29 @@ bool allocation_is_wanted_by_others(const struct run *run)
 }
 
 /* Whether a run waits for the allocation: for this one alone, or for any of the candidates. */
-static bool allocation_is_awaited(const struct workflow *workflow,
-                                  const struct allocation *allocation)
+static bool allocation_is_awaited(const struct allocation *allocation)
 {
     const struct run *run;
-    for (size_t at = 0; (run = allocation_next_run(workflow, allocation, &at));)
+    for (size_t at = 0; (run = allocation_next_run(allocation, &at));)
         if (run->state == RUN_SUBMITTING || seat_is_open(run))
             return true;
     return false;
 }
 
 /* Whether a run that is in the allocation, or may come to be in it, wants to go on. */
-static bool allocation_is_wanted(const struct workflow *workflow,
-                                 const struct allocation *allocation)
+static bool allocation_is_wanted(const struct allocation *allocation)
 {
     const struct run *run;
-    for (size_t at = 0; (run = allocation_next_run(workflow, allocation, &at));)
+    for (size_t at = 0; (run = allocation_next_run(allocation, &at));)
         if (run->state != RUN_ENDED && run->wish == WISH_NONE)
             return true;
     return false;
 }
 
-bool core_allocation_is_needed(const struct workflow *workflow, const struct allocation *allocation)
+bool core_allocation_is_needed(const struct allocation *allocation)
 {
-    return !allocation->ended && allocation_is_awaited(workflow, allocation) &&
-           allocation_is_wanted(workflow, allocation);
+    return !allocation->ended && allocation_is_awaited(allocation) &&
+           allocation_is_wanted(allocation);
 }
 
 void allocation_cancel(struct step *step, struct run *run)
@@ -85,21 +82,20 @@ static void allocation_set_reason(struct allocation *allocation, const char *rea
 }
 
 /* Asks for FX_SUBMIT or FX_LOOKUP, not before `due_ms`. */
-static void allocation_ask(struct step *step, enum core_effect_kind kind, struct workflow *workflow,
+static void allocation_ask(struct step *step, enum core_effect_kind kind,
                            struct allocation *allocation, int64_t due_ms)
 {
     assert(kind == FX_SUBMIT || kind == FX_LOOKUP);
     allocation->is_asked = true;
-    step_do_job(step, kind, workflow, allocation)->due_ms = due_ms;
+    step_do_job(step, kind, allocation)->due_ms = due_ms;
 }
 
 /* Slurm, or the look-up, has answered. */
-static void allocation_stop_asking(struct step *step, struct workflow *workflow,
-                                   struct allocation *allocation)
+static void allocation_stop_asking(struct step *step, struct allocation *allocation)
 {
     allocation->is_asked = false;
-    step_done_job(step, FX_SUBMIT, workflow, allocation);
-    step_done_job(step, FX_LOOKUP, workflow, allocation);
+    step_done_job(step, FX_SUBMIT, allocation);
+    step_done_job(step, FX_LOOKUP, allocation);
 }
 
 /* When to ask again, after one more try without success. */
@@ -117,7 +113,8 @@ static void allocation_add(struct step *step, struct run *run, const char *type,
 {
     const struct phase *phase = run->phase;
     struct allocation *allocation = workflow_add_allocation(phase->workflow);
-    *allocation = (struct allocation){.id = ++step->config->last_job,
+    *allocation = (struct allocation){.workflow = phase->workflow,
+                                      .id = ++step->config->last_job,
                                       .seat = run->seat,
                                       .node_count = phase->nodes,
                                       .gpus_per_node = phase->gpus_per_node,
@@ -132,8 +129,8 @@ static void allocation_add(struct step *step, struct run *run, const char *type,
         run->seat->allocation = allocation;
         memcpy(run->seat->token, allocation->token, sizeof allocation->token);
     }
-    step_save_job(step, phase->workflow, allocation);
-    allocation_ask(step, FX_SUBMIT, phase->workflow, allocation, due_ms);
+    step_save_job(step, allocation);
+    allocation_ask(step, FX_SUBMIT, allocation, due_ms);
 }
 
 void allocation_new(struct step *step, struct run *run, int64_t due_ms)
@@ -150,26 +147,24 @@ void allocation_new(struct step *step, struct run *run, int64_t due_ms)
 
 /* The allocation will never serve a run. Its runs are told, unless another candidate is left for
  * their seat. */
-static void allocation_fail(struct step *step, struct workflow *workflow,
-                            struct allocation *allocation, enum fact_kind fact)
+static void allocation_fail(struct step *step, struct allocation *allocation, enum fact_kind fact)
 {
     allocation->ended = true;
-    step_save_job(step, workflow, allocation);
-    if (seat_loses(step, allocation_run(workflow, allocation), allocation))
-        step_tell_job(step, fact, workflow, allocation);
+    step_save_job(step, allocation);
+    if (seat_loses(step, allocation))
+        step_tell_job(step, fact, allocation);
 }
 
 /* Slurm does not know the job. Submits it if a run needs it and no answer is pending, or gives it
  * up. */
-static void allocation_ask_again(struct step *step, struct workflow *workflow,
-                                 struct allocation *allocation)
+static void allocation_ask_again(struct step *step, struct allocation *allocation)
 {
-    if (allocation->is_asked || !allocation_is_awaited(workflow, allocation))
+    if (allocation->is_asked || !allocation_is_awaited(allocation))
         return;
-    if (core_allocation_is_needed(workflow, allocation))
-        allocation_ask(step, FX_SUBMIT, workflow, allocation, 0);
+    if (core_allocation_is_needed(allocation))
+        allocation_ask(step, FX_SUBMIT, allocation, 0);
     else
-        allocation_fail(step, workflow, allocation, FACT_JOB_GIVEN_UP);
+        allocation_fail(step, allocation, FACT_JOB_GIVEN_UP);
 }
 
 bool allocation_may_come(struct step *step, struct run *run)
@@ -183,7 +178,7 @@ bool allocation_may_come(struct step *step, struct run *run)
         may_come = may_come || seat_is_open(run) ||
                    (run->state == RUN_SUBMITTING && !allocation->slurm_id);
         if (!allocation->slurm_id)
-            allocation_ask_again(step, workflow, allocation);
+            allocation_ask_again(step, allocation);
     }
     return may_come;
 }
@@ -192,48 +187,44 @@ bool allocation_may_come(struct step *step, struct run *run)
  * ------------------------------------------------------------------------- */
 
 /* Slurm has the job, under this id. */
-static void allocation_adopt(struct step *step, struct workflow *workflow,
-                             struct allocation *allocation)
+static void allocation_adopt(struct step *step, struct allocation *allocation)
 {
     allocation->slurm_id = step->event->slurm_id;
     allocation->submitted_ms = step->now_ms;
     allocation_set_reason(allocation, "");
-    step_save_job(step, workflow, allocation);
-    step_tell_job(step, FACT_JOB_KNOWN, workflow, allocation);
+    step_save_job(step, allocation);
+    step_tell_job(step, FACT_JOB_KNOWN, allocation);
 }
 
-static void allocation_on_submitted(struct step *step, struct workflow *workflow,
-                                    struct allocation *allocation)
+static void allocation_on_submitted(struct step *step, struct allocation *allocation)
 {
-    allocation_stop_asking(step, workflow, allocation);
+    allocation_stop_asking(step, allocation);
     allocation->tries = 0;
-    allocation_adopt(step, workflow, allocation);
+    allocation_adopt(step, allocation);
 }
 
-static void allocation_on_refused(struct step *step, struct workflow *workflow,
-                                  struct allocation *allocation)
+static void allocation_on_refused(struct step *step, struct allocation *allocation)
 {
-    allocation_stop_asking(step, workflow, allocation);
-    if (!allocation_is_awaited(workflow, allocation) && !allocation_is_idle(workflow, allocation))
+    allocation_stop_asking(step, allocation);
+    if (!allocation_is_awaited(allocation) && !allocation_is_idle(allocation))
         return; /* its lead has reported */
     allocation_set_reason(allocation, step->event->message);
-    allocation_fail(step, workflow, allocation, FACT_JOB_REFUSED);
+    allocation_fail(step, allocation, FACT_JOB_REFUSED);
 }
 
-static void allocation_on_limited(struct step *step, struct workflow *workflow,
-                                  struct allocation *allocation)
+static void allocation_on_limited(struct step *step, struct allocation *allocation)
 {
-    bool is_needed = core_allocation_is_needed(workflow, allocation);
+    bool is_needed = core_allocation_is_needed(allocation);
     if (step->event->retry_ms && is_needed) { /* the submission was not tried, and waits */
         allocation_set_reason(allocation, step->event->message);
-        step_save_job(step, workflow, allocation);
-        allocation_ask(step, FX_SUBMIT, workflow, allocation, step->event->retry_ms);
+        step_save_job(step, allocation);
+        allocation_ask(step, FX_SUBMIT, allocation, step->event->retry_ms);
         return;
     }
-    allocation_stop_asking(step, workflow, allocation);
+    allocation_stop_asking(step, allocation);
     if (!is_needed) {
-        if (allocation_is_awaited(workflow, allocation))
-            allocation_fail(step, workflow, allocation, FACT_JOB_GIVEN_UP);
+        if (allocation_is_awaited(allocation))
+            allocation_fail(step, allocation, FACT_JOB_GIVEN_UP);
         return;
     }
     allocation_set_reason(allocation, step->event->message);
@@ -245,42 +236,39 @@ static void allocation_on_limited(struct step *step, struct workflow *workflow,
                        allocation->reason, allocation->tries);
         allocation_set_reason(allocation, reason);
     }
-    step_save_job(step, workflow, allocation);
-    allocation_ask(step, FX_SUBMIT, workflow, allocation, allocation_back_off(step, allocation));
+    step_save_job(step, allocation);
+    allocation_ask(step, FX_SUBMIT, allocation, allocation_back_off(step, allocation));
 }
 
-static void allocation_on_unsure(struct step *step, struct workflow *workflow,
-                                 struct allocation *allocation)
+static void allocation_on_unsure(struct step *step, struct allocation *allocation)
 {
-    allocation_stop_asking(step, workflow, allocation);
+    allocation_stop_asking(step, allocation);
     allocation_set_reason(allocation, step->event->message);
-    step_save_job(step, workflow, allocation);
-    allocation_ask(step, FX_LOOKUP, workflow, allocation, allocation_back_off(step, allocation));
+    step_save_job(step, allocation);
+    allocation_ask(step, FX_LOOKUP, allocation, allocation_back_off(step, allocation));
 }
 
 /* Slurm forgets jobs some minutes after their end. So the folders of the runs are read first. */
-static void allocation_on_unknown(struct step *step, struct workflow *workflow,
-                                  struct allocation *allocation)
+static void allocation_on_unknown(struct step *step, struct allocation *allocation)
 {
-    allocation_stop_asking(step, workflow, allocation);
-    if (allocation_is_awaited(workflow, allocation))
-        step_tell_job(step, FACT_JOB_MISSED, workflow, allocation);
+    allocation_stop_asking(step, allocation);
+    if (allocation_is_awaited(allocation))
+        step_tell_job(step, FACT_JOB_MISSED, allocation);
 }
 
 void allocation_reported(struct step *step, struct run *run)
 {
-    struct workflow *workflow = run->phase->workflow;
     struct allocation *allocation = run->seat->allocation;
     bool is_known = allocation->slurm_id, has_started = allocation->started_ms;
     if (step->event->slurm_id)
         allocation->slurm_id = step->event->slurm_id;
     if (!has_started)
         allocation->started_ms = run->started_ms;
-    step_save_job(step, workflow, allocation);
+    step_save_job(step, allocation);
     if (!is_known && allocation->slurm_id)
-        step_tell_job(step, FACT_JOB_KNOWN, workflow, allocation);
+        step_tell_job(step, FACT_JOB_KNOWN, allocation);
     if (!has_started)
-        step_tell_job(step, FACT_JOB_RUNS, workflow, allocation);
+        step_tell_job(step, FACT_JOB_RUNS, allocation);
 }
 
 /* --- What Slurm shows ------------------------------------------------------------------------- */
@@ -300,45 +288,42 @@ static int64_t allocation_end_ms(const struct step *step, const struct allocatio
 
 /* The allocation serves no run any more. Any candidate may have claimed the folder of the seat and
  * told there what became of the run, so the folder is read even if other candidates are left. */
-static void allocation_end(struct step *step, struct workflow *workflow,
-                           struct allocation *allocation)
+static void allocation_end(struct step *step, struct allocation *allocation)
 {
     struct run *run;
     allocation->ended = true;
     allocation->ended_ms = allocation_end_ms(step, allocation);
     allocation->end_seen_ms = allocation->absent_since_ms ? 0 : step->now_ms;
-    step_save_job(step, workflow, allocation);
-    step_done_job(step, FX_CANCEL_JOB, workflow, allocation);
-    step_done_job(step, FX_BEGIN_JOB, workflow, allocation);
-    for (size_t at = 0; (run = allocation_next_run(workflow, allocation, &at));)
+    step_save_job(step, allocation);
+    step_done_job(step, FX_CANCEL_JOB, allocation);
+    step_done_job(step, FX_BEGIN_JOB, allocation);
+    for (size_t at = 0; (run = allocation_next_run(allocation, &at));)
         step_done(step, FX_TELL_END, run);
-    bool is_last = seat_loses(step, allocation_run(workflow, allocation), allocation);
-    step_tell_job(step, is_last ? FACT_JOB_ENDED : FACT_JOB_MISSED, workflow, allocation);
+    bool is_last = seat_loses(step, allocation);
+    step_tell_job(step, is_last ? FACT_JOB_ENDED : FACT_JOB_MISSED, allocation);
 }
 
 /* Slurm holds the job, and will never start it. */
-static void allocation_on_stuck(struct step *step, struct workflow *workflow,
-                                struct allocation *allocation)
+static void allocation_on_stuck(struct step *step, struct allocation *allocation)
 {
-    const struct run *run = allocation_run(workflow, allocation);
+    const struct run *run = allocation_run(allocation);
     allocation->is_closed = true;
-    (void)step_do_job(step, FX_CANCEL_JOB, workflow, allocation);
-    if (!seat_is_open(run) || !seat_left(workflow, run->seat))
-        step_tell_job(step, FACT_JOB_STUCK, workflow, allocation);
+    (void)step_do_job(step, FX_CANCEL_JOB, allocation);
+    if (!seat_is_open(run) || !seat_left(run->seat))
+        step_tell_job(step, FACT_JOB_STUCK, allocation);
 }
 
 /* A pending job may be stuck, or may wait after a requeue although it could begin. */
-static void allocation_on_pending(struct step *step, struct workflow *workflow,
-                                  struct allocation *allocation)
+static void allocation_on_pending(struct step *step, struct allocation *allocation)
 {
     const struct core_event *event = step->event;
-    const struct run *run = allocation_run(workflow, allocation);
-    bool is_wanted = (run->wish == WISH_NONE && run_is_in(run, allocation)) ||
-                     allocation_is_wanted(workflow, allocation);
+    const struct run *run = allocation_run(allocation);
+    bool is_wanted =
+        (run->wish == WISH_NONE && run_is_in(run, allocation)) || allocation_is_wanted(allocation);
     if (event->seen.is_stuck)
-        allocation_on_stuck(step, workflow, allocation);
+        allocation_on_stuck(step, allocation);
     else if (event->seen.is_waiting && allocation->restarts && is_wanted)
-        (void)step_do_job(step, FX_BEGIN_JOB, workflow, allocation);
+        (void)step_do_job(step, FX_BEGIN_JOB, allocation);
 }
 
 /* Notes the state, reason and nodes; true if they are new. */
@@ -361,15 +346,14 @@ static bool allocation_note(const struct step *step, struct allocation *allocati
 }
 
 /* Notes the restarts, start and limit; true if they are new. */
-static bool allocation_note_times(struct step *step, struct workflow *workflow,
-                                  struct allocation *allocation)
+static bool allocation_note_times(struct step *step, struct allocation *allocation)
 {
     const struct core_event *event = step->event;
     bool is_news = false;
     if (event->seen.restarts > allocation->restarts) {
         allocation->restarts = event->seen.restarts;
         allocation->started_ms = 0;
-        step_tell_job(step, FACT_JOB_RESTARTED, workflow, allocation);
+        step_tell_job(step, FACT_JOB_RESTARTED, allocation);
         is_news = true;
     }
     if (event->seen.is_running && !allocation->started_ms) {
@@ -383,52 +367,50 @@ static bool allocation_note_times(struct step *step, struct workflow *workflow,
     return is_news;
 }
 
-static void allocation_on_seen(struct step *step, struct workflow *workflow,
-                               struct allocation *allocation)
+static void allocation_on_seen(struct step *step, struct allocation *allocation)
 {
     const struct core_event *event = step->event;
     if (!allocation->slurm_id) /* the job is seen before the submission is answered */
-        allocation_adopt(step, workflow, allocation);
+        allocation_adopt(step, allocation);
     bool is_news = allocation_note(step, allocation);
     if (event->seen.is_final) {
-        allocation_end(step, workflow, allocation);
+        allocation_end(step, allocation);
         return;
     }
-    if (allocation_note_times(step, workflow, allocation) || is_news)
-        step_save_job(step, workflow, allocation);
+    if (allocation_note_times(step, allocation) || is_news)
+        step_save_job(step, allocation);
     if (!event->seen.is_running) {
-        allocation_on_pending(step, workflow, allocation);
+        allocation_on_pending(step, allocation);
         return;
     }
-    step_done_job(step, FX_BEGIN_JOB, workflow, allocation);
-    step_tell_job(step, FACT_JOB_RUNS, workflow, allocation);
+    step_done_job(step, FX_BEGIN_JOB, allocation);
+    step_tell_job(step, FACT_JOB_RUNS, allocation);
 }
 
-static void allocation_on_absent(struct step *step, struct workflow *workflow,
-                                 struct allocation *allocation)
+static void allocation_on_absent(struct step *step, struct allocation *allocation)
 {
     /* After a while in which nobody looked: the daemon or the controller was away. */
     bool is_new = step->now_ms - allocation->absent_seen_ms > ABSENCE_GAP_MS;
     allocation->absent_seen_ms = step->now_ms;
     if (!allocation->absent_since_ms || is_new) {
         allocation->absent_since_ms = step->now_ms;
-        step_save_job(step, workflow, allocation);
-        step_tell_job(step, FACT_JOB_MISSED, workflow, allocation);
+        step_save_job(step, allocation);
+        step_tell_job(step, FACT_JOB_MISSED, allocation);
     }
-    if (allocation_is_idle(workflow, allocation) ||
+    if (allocation_is_idle(allocation) ||
         step->now_ms - allocation->absent_since_ms >= ABSENCE_MS) {
         allocation->state[0] = '\0';
-        allocation_end(step, workflow, allocation);
+        allocation_end(step, allocation);
     }
 }
 
 /* --- Jobs that come back
  * -------------------------------------------------------------------------- */
 
-static void allocation_warn(struct step *step, const struct workflow *workflow,
-                            const struct allocation *allocation, const char *what)
+static void allocation_warn(struct step *step, const struct allocation *allocation,
+                            const char *what)
 {
-    struct run *run = allocation_run(workflow, allocation);
+    struct run *run = allocation_run(allocation);
     struct core_effect *warning = step_add(step, FX_WARNING, run->phase->workflow);
     warning->run = run;
     (void)snprintf(warning->message, sizeof warning->message,
@@ -437,55 +419,50 @@ static void allocation_warn(struct step *step, const struct workflow *workflow,
 }
 
 /* A run in the allocation has not ended, so no other run was begun in its place. */
-static void allocation_revive(struct step *step, struct workflow *workflow,
-                              struct allocation *allocation)
+static void allocation_revive(struct step *step, struct allocation *allocation)
 {
-    bool goes_on = allocation_run(workflow, allocation)->wish == WISH_NONE;
-    allocation_warn(step, workflow, allocation,
-                    goes_on ? "its run goes on" : "its run is stopped again");
+    bool goes_on = allocation_run(allocation)->wish == WISH_NONE;
+    allocation_warn(step, allocation, goes_on ? "its run goes on" : "its run is stopped again");
     allocation->ended = allocation->is_closed = false;
     allocation->ended_ms = allocation->started_ms = 0;
-    step_save_job(step, workflow, allocation);
-    step_tell_job(step, FACT_JOB_BACK, workflow, allocation);
-    allocation_on_seen(step, workflow, allocation);
+    step_save_job(step, allocation);
+    step_tell_job(step, FACT_JOB_BACK, allocation);
+    allocation_on_seen(step, allocation);
 }
 
-static void allocation_on_gone(struct step *step, struct workflow *workflow,
-                               struct allocation *allocation)
+static void allocation_on_gone(struct step *step, struct allocation *allocation)
 {
     allocation->is_back = false;
-    step_done_job(step, FX_CANCEL_JOB, workflow, allocation);
+    step_done_job(step, FX_CANCEL_JOB, allocation);
 }
 
 /* Slurm said that the job is over, or did not know the job for long, and has the job now. A
  * controller that was restored from an older state starts such jobs again. Another run may have
  * taken the place of the job's run since then. */
-static void allocation_on_back(struct step *step, struct workflow *workflow,
-                               struct allocation *allocation)
+static void allocation_on_back(struct step *step, struct allocation *allocation)
 {
     if (step->event->seen.is_final) {
-        allocation_on_gone(step, workflow, allocation);
+        allocation_on_gone(step, allocation);
         return;
     }
     if (step->event->slurm_id)
         allocation->slurm_id = step->event->slurm_id;
-    if (!allocation_is_idle(workflow, allocation)) {
-        allocation_revive(step, workflow, allocation);
+    if (!allocation_is_idle(allocation)) {
+        allocation_revive(step, allocation);
         return;
     }
     if (!allocation->is_back) {
-        allocation_warn(step, workflow, allocation, "it is cancelled");
-        step_save_job(step, workflow, allocation);
+        allocation_warn(step, allocation, "it is cancelled");
+        step_save_job(step, allocation);
     }
     allocation->is_back = true;
     /* Once more, if the last cancellation has not helped. */
-    (void)step_do_job(step, FX_CANCEL_JOB, workflow, allocation);
+    (void)step_do_job(step, FX_CANCEL_JOB, allocation);
 }
 
 /* --- The table -------------------------------------------------------------------------------- */
 
-typedef void allocation_handler(struct step *step, struct workflow *workflow,
-                                struct allocation *allocation);
+typedef void allocation_handler(struct step *step, struct allocation *allocation);
 
 /* A row a state. An answer comes too late when the allocation is known or over. */
 static allocation_handler *const allocation_table[ALLOCATION_STATE_COUNT][ALLOCATION_EVENT_COUNT] =
@@ -532,48 +509,47 @@ void allocation_on_fact(struct step *step, const struct fact *fact)
 {
     allocation_handler *handler = allocation_table[allocation_state(fact->allocation)][fact->kind];
     if (handler)
-        handler(step, fact->workflow, fact->allocation);
+        handler(step, fact->allocation);
 }
 
 /* --- Afterwards ------------------------------------------------------------------------------- */
 
-static void candidate_settle(struct step *step, struct workflow *workflow,
-                             struct allocation *candidate)
+static void candidate_settle(struct step *step, struct allocation *candidate)
 {
-    const struct run *run = allocation_run(workflow, candidate);
+    const struct run *run = allocation_run(candidate);
     if (!seat_is_done_with(run, candidate))
         return;
     if (candidate->slurm_id && !candidate->is_closed) {
         candidate->is_closed = true;
-        (void)step_do_job(step, FX_CANCEL_JOB, workflow, candidate);
+        (void)step_do_job(step, FX_CANCEL_JOB, candidate);
     } else if (!candidate->slurm_id && !candidate->is_asked && !seat_is_open(run)) {
         candidate->ended = true; /* no run waits for it */
-        step_save_job(step, workflow, candidate);
+        step_save_job(step, candidate);
     }
 }
 
 /* Whether no run will begin in it: all have ended, and none keeps its seat for another run. */
-static bool allocation_is_left(const struct workflow *workflow, const struct allocation *allocation)
+static bool allocation_is_left(const struct allocation *allocation)
 {
+    const struct workflow *workflow = allocation->workflow;
     for (size_t i = 0; i < workflow->run_count; i++) {
         const struct run *run = workflow->runs[i];
-        if (run->seat->allocation == allocation && seat_run(workflow, run->seat) == run &&
-            run->has_begun && !run->is_let_go && !workflow_is_final(workflow))
+        if (run->seat->allocation == allocation && seat_run(run->seat) == run && run->has_begun &&
+            !run->is_let_go && !workflow_is_final(workflow))
             return false;
     }
-    return allocation_is_idle(workflow, allocation);
+    return allocation_is_idle(allocation);
 }
 
 /* Slurm has requeued the job after its last run. A lead would find nothing to do in it, and a held
  * job never gets one. */
-static void requeued_settle(struct step *step, struct workflow *workflow,
-                            struct allocation *allocation)
+static void requeued_settle(struct step *step, struct allocation *allocation)
 {
     if (!allocation->restarts || allocation->started_ms || allocation->is_closed ||
-        !text_equal(allocation->state, "pending") || !allocation_is_left(workflow, allocation))
+        !text_equal(allocation->state, "pending") || !allocation_is_left(allocation))
         return;
     allocation->is_closed = true;
-    (void)step_do_job(step, FX_CANCEL_JOB, workflow, allocation);
+    (void)step_do_job(step, FX_CANCEL_JOB, allocation);
 }
 
 void allocation_settle(struct step *step, struct workflow *workflow)
@@ -581,9 +557,9 @@ void allocation_settle(struct step *step, struct workflow *workflow)
     for (size_t i = 0; i < workflow->allocation_count; i++) {
         struct allocation *allocation = workflow->allocations[i];
         if (!allocation->ended && allocation_is_candidate(allocation))
-            candidate_settle(step, workflow, allocation);
+            candidate_settle(step, allocation);
         if (!allocation->ended)
-            requeued_settle(step, workflow, allocation);
+            requeued_settle(step, allocation);
     }
 }
 

@@ -166,14 +166,13 @@ static bool core_move_times(const struct step *step, int64_t *const *times_ms, s
     return has_moved;
 }
 
-static void core_move_allocation(struct step *step, struct workflow *workflow,
-                                 struct allocation *allocation)
+static void core_move_allocation(struct step *step, struct allocation *allocation)
 {
     int64_t *const times_ms[] = {&allocation->submitted_ms,   &allocation->started_ms,
                                  &allocation->ended_ms,       &allocation->absent_since_ms,
                                  &allocation->absent_seen_ms, &allocation->end_seen_ms};
     if (core_move_times(step, times_ms, sizeof times_ms / sizeof *times_ms))
-        step_save_job(step, workflow, allocation);
+        step_save_job(step, allocation);
 }
 
 static void core_move_run(struct step *step, struct run *run)
@@ -185,10 +184,9 @@ static void core_move_run(struct step *step, struct run *run)
 }
 
 /* Whether the allocation waits or goes on. After its end it goes on as long as one of its runs. */
-static bool allocation_is_moved(const struct workflow *workflow,
-                                const struct allocation *allocation)
+static bool allocation_is_moved(const struct allocation *allocation)
 {
-    return !allocation->ended || !allocation_is_idle(workflow, allocation);
+    return !allocation->ended || !allocation_is_idle(allocation);
 }
 
 /* Moves the times of allocations and runs that go on, so that they last neither longer nor shorter
@@ -200,8 +198,8 @@ static void core_on_clock(struct step *step, const struct core *core)
         if (workflow_is_final(workflow))
             continue;
         for (size_t j = 0; j < workflow->allocation_count; j++)
-            if (allocation_is_moved(workflow, workflow->allocations[j]))
-                core_move_allocation(step, workflow, workflow->allocations[j]);
+            if (allocation_is_moved(workflow->allocations[j]))
+                core_move_allocation(step, workflow->allocations[j]);
         for (size_t j = 0; j < workflow->run_count; j++)
             if (workflow->runs[j]->state != RUN_ENDED || run_keeps_seat(workflow->runs[j]))
                 core_move_run(step, workflow->runs[j]);

@@ -238,8 +238,7 @@ void core_step(struct core *core, const struct core_event *event, struct core_ef
 
 /* Whether a run still needs the allocation, which is not known to exist. If no run needs it, it is
  * not submitted: EV_LIMITED then ends the runs that wait for it. */
-bool core_allocation_is_needed(const struct workflow *workflow,
-                               const struct allocation *allocation);
+bool core_allocation_is_needed(const struct allocation *allocation);
 
 /* The run before this run, which has not begun: its last checkpoint may be told after its end, and
  * this run shall go on from there. NULL: no run was before, or the checkpoint was chosen. */

@@ -108,6 +108,7 @@ struct allocation *workflow_add_allocation(struct workflow *workflow)
     struct allocation *allocation =
         array_add(&allocations, &workflow->allocation_count, sizeof *allocation);
     workflow->allocations = (struct allocation **)allocations;
+    allocation->workflow = workflow;
     return allocation;
 }
 
@@ -116,6 +117,7 @@ struct seat *workflow_add_seat(struct workflow *workflow)
     void **seats = (void **)workflow->seats;
     struct seat *seat = array_add(&seats, &workflow->seat_count, sizeof *seat);
     workflow->seats = (struct seat **)seats;
+    seat->workflow = workflow;
     return seat;
 }
 
@@ -174,8 +176,9 @@ bool allocation_is_candidate(const struct allocation *allocation)
     return allocation->gpu_type[0] != '\0';
 }
 
-struct run *seat_run(const struct workflow *workflow, const struct seat *seat)
+struct run *seat_run(const struct seat *seat)
 {
+    const struct workflow *workflow = seat->workflow;
     for (size_t i = workflow->run_count; i-- > 0;)
         if (workflow->runs[i]->seat == seat)
             return workflow->runs[i];
@@ -183,9 +186,9 @@ struct run *seat_run(const struct workflow *workflow, const struct seat *seat)
     return NULL;
 }
 
-struct run *allocation_run(const struct workflow *workflow, const struct allocation *allocation)
+struct run *allocation_run(const struct allocation *allocation)
 {
-    return seat_run(workflow, allocation->seat);
+    return seat_run(allocation->seat);
 }
 
 bool seat_is_joined(const struct seat *seat)
@@ -207,13 +210,12 @@ bool run_is_in(const struct run *run, const struct allocation *allocation)
 
 bool run_keeps_seat(const struct run *run)
 {
-    return run->state == RUN_ENDED && !run->seat->allocation->ended &&
-           seat_run(run->phase->workflow, run->seat) == run;
+    return run->state == RUN_ENDED && !run->seat->allocation->ended && seat_run(run->seat) == run;
 }
 
-struct run *allocation_next_run(const struct workflow *workflow,
-                                const struct allocation *allocation, size_t *at)
+struct run *allocation_next_run(const struct allocation *allocation, size_t *at)
 {
+    const struct workflow *workflow = allocation->workflow;
     while (*at < workflow->run_count) {
         struct run *run = workflow->runs[(*at)++];
         if (run_is_in(run, allocation))
@@ -222,10 +224,10 @@ struct run *allocation_next_run(const struct workflow *workflow,
     return NULL;
 }
 
-bool allocation_is_idle(const struct workflow *workflow, const struct allocation *allocation)
+bool allocation_is_idle(const struct allocation *allocation)
 {
     const struct run *run;
-    for (size_t at = 0; (run = allocation_next_run(workflow, allocation, &at));)
+    for (size_t at = 0; (run = allocation_next_run(allocation, &at));)
         if (run->state != RUN_ENDED)
             return false;
     return true;
@@ -233,8 +235,8 @@ bool allocation_is_idle(const struct workflow *workflow, const struct allocation
 
 bool run_is_served_by(const struct run *run, const char *token)
 {
-    const struct workflow *workflow = run->phase->workflow;
     const struct seat *seat = run->seat;
+    const struct workflow *workflow = seat->workflow;
     if (text_equal(seat->token, token) || text_equal(seat->allocation->token, token))
         return true;
     for (size_t i = 0; i < workflow->allocation_count; i++)

@@ -27,6 +27,7 @@ enum {
  * each type: candidates for one seat. The candidate whose lead claims the folder of the seat serves
  * the seat. The others are cancelled. If one of them starts nevertheless, it ends at the claim. */
 struct allocation {
+    struct workflow *workflow;
     uint64_t id; /* ours */
     char token[TOKEN_LENGTH + 1];
     struct seat *seat; /* the allocation is asked for this seat; other seats may join it */
@@ -57,6 +58,7 @@ struct allocation {
  * folder. It is the token of the first allocation that was asked for the seat. A seat that joined
  * an allocation has a token of its own. */
 struct seat {
+    struct workflow *workflow;
     uint64_t id;
     char token[TOKEN_LENGTH + 1];
     struct allocation *allocation; /* until a lead has claimed the folder: one of the candidates
@@ -194,10 +196,10 @@ const struct phase *phase_result(const struct phase *phase);
 /* Whether Slurm has the choice between this allocation and others. */
 bool allocation_is_candidate(const struct allocation *allocation);
 /* The newest run in the seat, and in the seat that the allocation was asked for. */
-struct run *seat_run(const struct workflow *workflow, const struct seat *seat);
-struct run *allocation_run(const struct workflow *workflow, const struct allocation *allocation);
+struct run *seat_run(const struct seat *seat);
+struct run *allocation_run(const struct allocation *allocation);
 /* Whether all runs in it have ended. */
-bool allocation_is_idle(const struct workflow *workflow, const struct allocation *allocation);
+bool allocation_is_idle(const struct allocation *allocation);
 /* The type of its GPUs, where this phase asked for it; NULL: any type. */
 const char *allocation_gpu_type(const struct allocation *allocation, const struct phase *phase);
 /* Since when nothing in an allocation that has ended can write: since Slurm's end, or since the
@@ -214,8 +216,7 @@ bool run_is_in(const struct run *run, const struct allocation *allocation);
 bool run_keeps_seat(const struct run *run);
 /* The next of the runs for which run_is_in() is true; NULL: there are no more. `*at` begins as 0.
  */
-struct run *allocation_next_run(const struct workflow *workflow,
-                                const struct allocation *allocation, size_t *at);
+struct run *allocation_next_run(const struct allocation *allocation, size_t *at);
 /* Whether the run's lead may have this token, of a seat or of an allocation. */
 bool run_is_served_by(const struct run *run, const char *token);
 /* Takes over what the spec says from `plan`, the same phase with other params. What params cannot

@@ -338,7 +338,7 @@ void run_on_fact(struct step *step, const struct fact *fact)
 void run_on_job_fact(struct step *step, const struct fact *fact)
 {
     struct run *run;
-    for (size_t at = 0; (run = allocation_next_run(fact->workflow, fact->allocation, &at));)
+    for (size_t at = 0; (run = allocation_next_run(fact->allocation, &at));)
         run_take(step, run);
 }
 
@@ -365,10 +365,9 @@ static int64_t run_silence_time(const struct run *run)
  * nodes until it asks them again, usually half an hour later. */
 static int64_t run_leave_time(const struct run *run)
 {
-    const struct workflow *workflow = run->phase->workflow;
     const struct allocation *allocation = run->seat->allocation;
     if (run->state != RUN_ENDED || allocation->ended || !text_equal(allocation->state, "running") ||
-        allocation_run(workflow, allocation) != run || !allocation_is_idle(workflow, allocation))
+        allocation_run(allocation) != run || !allocation_is_idle(allocation))
         return INT64_MAX;
     return run->idle_ms ? run->idle_ms + 1000 * (int64_t)run->phase->linger_s + LEAVE_MS : 0;
 }

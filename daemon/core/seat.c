@@ -17,8 +17,9 @@ struct seat *seat_new(struct step *step, struct workflow *workflow)
     return seat;
 }
 
-struct allocation *seat_left(const struct workflow *workflow, const struct seat *seat)
+struct allocation *seat_left(const struct seat *seat)
 {
+    const struct workflow *workflow = seat->workflow;
     for (size_t i = 0; i < workflow->allocation_count; i++) {
         struct allocation *candidate = workflow->allocations[i];
         if (candidate->seat == seat && !candidate->ended && !candidate->is_closed)
@@ -28,18 +29,20 @@ struct allocation *seat_left(const struct workflow *workflow, const struct seat 
 }
 
 /* A candidate that may still come, or else a candidate that was cancelled and has not ended. */
-static struct allocation *seat_there(const struct workflow *workflow, const struct seat *seat)
+static struct allocation *seat_there(const struct seat *seat)
 {
-    struct allocation *there = seat_left(workflow, seat);
+    const struct workflow *workflow = seat->workflow;
+    struct allocation *there = seat_left(seat);
     for (size_t i = 0; i < workflow->allocation_count && !there; i++)
         if (workflow->allocations[i]->seat == seat && !workflow->allocations[i]->ended)
             there = workflow->allocations[i];
     return there;
 }
 
-bool seat_loses(struct step *step, struct run *run, const struct allocation *allocation)
+bool seat_loses(struct step *step, const struct allocation *allocation)
 {
-    struct allocation *there = seat_there(run->phase->workflow, run->seat);
+    struct run *run = allocation_run(allocation);
+    struct allocation *there = seat_there(run->seat);
     if (!seat_is_open(run) || !there)
         return true;
     if (run->seat->allocation == allocation) {
@@ -75,11 +78,10 @@ bool seat_is_done_with(const struct run *run, const struct allocation *candidate
     return run->seat->allocation != candidate || never_began;
 }
 
-static bool seat_slot_is_taken(const struct workflow *workflow, const struct allocation *allocation,
-                               unsigned slot)
+static bool seat_slot_is_taken(const struct allocation *allocation, unsigned slot)
 {
     const struct run *run;
-    for (size_t at = 0; (run = allocation_next_run(workflow, allocation, &at));)
+    for (size_t at = 0; (run = allocation_next_run(allocation, &at));)
         if (run->state != RUN_ENDED && run->seat->slot == slot)
             return true;
     return false;
@@ -87,13 +89,12 @@ static bool seat_slot_is_taken(const struct workflow *workflow, const struct all
 
 void seat_join(struct step *step, struct run *run, struct allocation *allocation)
 {
-    const struct workflow *workflow = run->phase->workflow;
     struct seat *seat = run->seat;
     step_new_token(step, seat->token);
-    while (seat_slot_is_taken(workflow, allocation, seat->slot))
+    while (seat_slot_is_taken(allocation, seat->slot))
         seat->slot++;
     seat->allocation = allocation;
     struct run *other;
-    for (size_t at = 0; (other = allocation_next_run(workflow, allocation, &at));)
+    for (size_t at = 0; (other = allocation_next_run(allocation, &at));)
         other->idle_ms = 0;
 }

@@ -128,22 +128,21 @@ void step_done(struct step *step, enum core_effect_kind kind, struct run *run)
 }
 
 struct core_effect *step_do_job(struct step *step, enum core_effect_kind kind,
-                                struct workflow *workflow, struct allocation *allocation)
+                                struct allocation *allocation)
 {
-    struct core_effect *effect = step_do(step, kind, allocation_run(workflow, allocation));
+    struct core_effect *effect = step_do(step, kind, allocation_run(allocation));
     effect->allocation = allocation;
     return effect;
 }
 
-void step_done_job(struct step *step, enum core_effect_kind kind, struct workflow *workflow,
-                   struct allocation *allocation)
+void step_done_job(struct step *step, enum core_effect_kind kind, struct allocation *allocation)
 {
-    step_do_job(step, kind, workflow, allocation)->is_done = true;
+    step_do_job(step, kind, allocation)->is_done = true;
 }
 
-void step_save_job(struct step *step, struct workflow *workflow, struct allocation *allocation)
+void step_save_job(struct step *step, struct allocation *allocation)
 {
-    (void)step_do_job(step, FX_SAVE_JOB, workflow, allocation); /* nothing to add to it */
+    (void)step_do_job(step, FX_SAVE_JOB, allocation); /* nothing to add to it */
 }
 
 void step_new_token(struct step *step, char ret_token[TOKEN_LENGTH + 1])
@@ -163,11 +162,11 @@ static void step_add_fact(struct step *step, const struct fact *fact)
     facts->items[facts->count++] = *fact;
 }
 
-void step_tell_job(struct step *step, enum fact_kind kind, struct workflow *workflow,
-                   struct allocation *allocation)
+void step_tell_job(struct step *step, enum fact_kind kind, struct allocation *allocation)
 {
-    step_add_fact(step,
-                  &(struct fact){.kind = kind, .workflow = workflow, .allocation = allocation});
+    step_add_fact(
+        step,
+        &(struct fact){.kind = kind, .workflow = allocation->workflow, .allocation = allocation});
 }
 
 void step_tell_run(struct step *step, enum fact_kind kind, struct run *run)

@@ -208,10 +208,9 @@ struct seat *seat_new(struct step *step, struct workflow *workflow);
 /* Gives the run's new seat a place in the allocation of others. */
 void seat_join(struct step *step, struct run *run, struct allocation *allocation);
 /* A candidate that may still come to serve the seat; NULL: there is none. */
-struct allocation *seat_left(const struct workflow *workflow, const struct seat *seat);
-/* The allocation is over, and the run's seat loses it. False: another candidate may serve the seat.
- */
-bool seat_loses(struct step *step, struct run *run, const struct allocation *allocation);
+struct allocation *seat_left(const struct seat *seat);
+/* The allocation is over, and its seat loses it. False: another candidate may serve the seat. */
+bool seat_loses(struct step *step, const struct allocation *allocation);
 /* The run's lead has reported from the job with this token; NULL: from the job with this id. */
 void seat_decide(struct run *run, const char *token, uint32_t slurm_id);
 /* Whether the run, the newest in its seat, has no use for this candidate. */
@@ -225,20 +224,18 @@ void step_save_workflow(struct step *step, struct workflow *workflow);
 void step_save_phase(struct step *step, struct phase *phase);
 void step_save_run(struct step *step, struct run *run);
 void step_save_seat(struct step *step, struct run *run);
-void step_save_job(struct step *step, struct workflow *workflow, struct allocation *allocation);
+void step_save_job(struct step *step, struct allocation *allocation);
 /* Effects on a run and its allocation; `done` deletes them from the outbox again. */
 struct core_effect *step_do(struct step *step, enum core_effect_kind kind, struct run *run);
 void step_done(struct step *step, enum core_effect_kind kind, struct run *run);
 /* The same on any allocation. */
 struct core_effect *step_do_job(struct step *step, enum core_effect_kind kind,
-                                struct workflow *workflow, struct allocation *allocation);
-void step_done_job(struct step *step, enum core_effect_kind kind, struct workflow *workflow,
-                   struct allocation *allocation);
+                                struct allocation *allocation);
+void step_done_job(struct step *step, enum core_effect_kind kind, struct allocation *allocation);
 void step_new_token(struct step *step, char ret_token[TOKEN_LENGTH + 1]);
 
 /* Tell a fact to the layer that listens to it. `who` is borrowed from the event. */
-void step_tell_job(struct step *step, enum fact_kind kind, struct workflow *workflow,
-                   struct allocation *allocation);
+void step_tell_job(struct step *step, enum fact_kind kind, struct allocation *allocation);
 void step_tell_run(struct step *step, enum fact_kind kind, struct run *run);
 void step_tell_phase(struct step *step, enum fact_kind kind, struct phase *phase, const char *who);
 /* Takes the oldest fact; false: no fact is left. */

@@ -364,9 +364,9 @@ int folder_make_job(const struct folder *folder, const char *script, struct erro
     return status < 0 ? status : write_current(folder, is_new, err);
 }
 
-static bool has_work(const struct workflow *workflow, const struct seat *seat)
+static bool has_work(const struct seat *seat)
 {
-    return seat_run(workflow, seat)->state != RUN_ENDED;
+    return seat_run(seat)->state != RUN_ENDED;
 }
 
 /* The folders of those that have joined the allocation, oldest first. */
@@ -376,7 +376,7 @@ static json_t *guests_json(const struct folder *folder, const struct workflow *w
     json_t *guests = json_array();
     for (size_t i = 0; i < workflow->seat_count; i++) {
         const struct seat *seat = workflow->seats[i];
-        if (seat->allocation != allocation || !seat_is_joined(seat) || !has_work(workflow, seat))
+        if (seat->allocation != allocation || !seat_is_joined(seat) || !has_work(seat))
             continue;
         char *path = text_format("%s/phased-%s", folder->workflow, seat->token);
         if (json_array_append_new(guests, json_string(path)) < 0)

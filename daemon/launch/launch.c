@@ -92,7 +92,7 @@ static int carry_submit(void *state, const struct core_effect *effect)
     struct folder folder;
     struct error err;
     char reason[REASON_MAX];
-    if (!core_allocation_is_needed(effect->workflow, job)) {
+    if (!core_allocation_is_needed(job)) {
         (void)error_set(&err, -ECANCELED, "not wanted any more");
         post_job(loop, EV_LIMITED, effect, &err); /* nothing exists, and nothing shall */
         return CARRIED_OUT;

@@ -29,8 +29,7 @@ static void log_move(const struct core_effect *effect)
 static void hasten_vain(struct loop *loop, const struct allocation *job)
 {
     struct duty *duty = outbox_find(&loop->outbox, FX_SUBMIT, job->id);
-    if (duty && duty->state == DUTY_WAITING &&
-        !core_allocation_is_needed(duty->effect.workflow, job))
+    if (duty && duty->state == DUTY_WAITING && !core_allocation_is_needed(job))
         outbox_hasten(&loop->outbox, duty);
 }
 

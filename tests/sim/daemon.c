@@ -208,7 +208,7 @@ static void carry_out(struct sim *sim, const struct sim_outbox *row)
         about == ABOUT_JOB ? core_allocation(sim->daemon.core, row->target) : NULL;
     switch (row->kind) {
     case FX_SUBMIT:
-        carry_submit(sim, allocation_run(workflow, job), job);
+        carry_submit(sim, allocation_run(job), job);
         break;
     case FX_LOOKUP:
         carry_lookup(sim, job);
@@ -486,7 +486,7 @@ int daemon_ask(struct sim *sim, uint64_t run, uint64_t *ret_next)
     int verb = -1;
     /* The newest run of the same seat comes first. A lead that was alone is also told of a run that
      * has begun. */
-    const struct run *newest = seat_run(daemon_workflow(sim), asker->seat);
+    const struct run *newest = seat_run(asker->seat);
     if (newest != asker && folder_find(sim, newest->id)) {
         *ret_next = newest->id;
         return FX_TELL_NEXT;

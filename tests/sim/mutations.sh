@@ -8,7 +8,7 @@ trap 'rm -rf "$work"' EXIT
 count=0
 
 mutations='
-an unanswered submission is sent again at once|allocation.c|allocation_ask(step, FX_LOOKUP, workflow, allocation, allocation_back_off(step, allocation));|allocation_ask(step, FX_SUBMIT, workflow, allocation, 0);
+an unanswered submission is sent again at once|allocation.c|allocation_ask(step, FX_LOOKUP, allocation, allocation_back_off(step, allocation));|allocation_ask(step, FX_SUBMIT, allocation, 0);
 absence of one poll is death|step.h|ABSENCE_MS = 300 * 1000|ABSENCE_MS = 0
 a batch script that ends well is a success|run.c|{"cancelled", OUTCOME_CANCELLED, CAUSE_NONE, ""},|{"cancelled", OUTCOME_CANCELLED, CAUSE_NONE, ""}, {"completed", OUTCOME_SUCCEEDED, CAUSE_NONE, ""},
 a failed gate promotes|phase.c|if (event->gate != GATE_PASSED) {|if (event->gate == GATE_FAILED) {
@@ -47,20 +47,20 @@ those that go on to the next rung do not run again|matrix.c|            phase_mo
 results of an earlier rung are chosen from|matrix.c| \&\&\n            matrix->members[i]->rung == matrix->phase->rung)|)
 what an earlier rung has left is lost by a retry|command.c| \&\& phase->run->rung == phase->rung;|;
 a matrix that is judged again does not decide|command.c|    if (is_own)|    if (!phase->members)
-a job that came back is left alone|allocation.c|    (void)step_do_job(step, FX_CANCEL_JOB, workflow, allocation);\n}\n\n/* --- The table|}\n\n/* --- The table
-a job that came back is cancelled though its run goes on|allocation.c|    if (!allocation_is_idle(workflow, allocation)) {\n        allocation_revive|    if (0) {\n        allocation_revive
+a job that came back is left alone|allocation.c|    (void)step_do_job(step, FX_CANCEL_JOB, allocation);\n}\n\n/* --- The table|}\n\n/* --- The table
+a job that came back is cancelled though its run goes on|allocation.c|    if (!allocation_is_idle(allocation)) {\n        allocation_revive|    if (0) {\n        allocation_revive
 a run that ends without a word of its worker gets no tombstone|run.c|        (void)step_do(step, FX_SEAL, run); /* at once */|        (void)0;
 a clock that is set moves no deadlines|core.c|        if (workflow_is_final(workflow))\n            continue;\n        for (size_t j = 0; j < workflow->allocation_count; j++)\n            if (allocation_is_moved|        if (true)\n            continue;\n        for (size_t j = 0; j < workflow->allocation_count; j++)\n            if (allocation_is_moved
 times of a clock that was ahead are believed|core.c|        if (moved_ms > step->now_ms)\n            moved_ms = step->now_ms;|
 the end of a phase is not told to those after it|phase.c|    step_tell_phase(step, FACT_PHASE_SUCCEEDED, phase, who);|    (void)who;
 facts are forgotten that come about while others are passed on|step.c|    *ret_fact = facts->items[facts->taken++];|    *ret_fact = facts->items[facts->taken];\n    facts->taken = facts->count;
-members side by side have the same GPUs|seat.c|    while (seat_slot_is_taken(workflow, allocation, seat->slot))\n        seat->slot++;|
+members side by side have the same GPUs|seat.c|    while (seat_slot_is_taken(allocation, seat->slot))\n        seat->slot++;|
 a run that goes on in place has another seat|phase.c|    run->seat = donor->seat;|    run->seat = seat_new(step, phase->workflow);\n    *run->seat = *donor->seat;\n    run->seat->id = step->config->last_seat;\n    step_new_token(step, run->seat->token);
 a seat that joins an allocation has the folder of the first|seat.c|    step_new_token(step, seat->token);|    memcpy(seat->token, allocation->token, sizeof seat->token);
 a phase joins an allocation that has ended|fit.c|    if (allocation->ended \|\| allocation->is_closed|    if (allocation->is_closed
 what becomes of a shared allocation is told to its first seat alone|run.c|        run_take(step, run);|        if (!seat_is_joined(run->seat))\n            run_take(step, run);
 a seat loses an allocation, and keeps it|seat.c|        run->seat->allocation = there;|        (void)there;
-a candidate is given up while others of its seat are wanted|allocation.c|    if (seat_loses(step, allocation_run(workflow, allocation), allocation))|    (void)seat_loses(step, allocation_run(workflow, allocation), allocation);
+a candidate is given up while others of its seat are wanted|allocation.c|    if (seat_loses(step, allocation))|    (void)seat_loses(step, allocation);
 '
 
 # mutate FILE FROM TO: changes exactly one place, or fails.

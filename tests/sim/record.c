@@ -26,6 +26,7 @@ static void seat_copy(struct workflow *copy, const struct workflow *from, const 
 {
     struct seat *added = workflow_add_seat(copy);
     *added = *seat;
+    added->workflow = copy;
     for (size_t i = 0; i < from->allocation_count; i++) {
         if (from->allocations[i] == seat->allocation)
             added->allocation = copy->allocations[i];
@@ -80,6 +81,7 @@ struct workflow *workflow_copy(const struct workflow *from)
     for (size_t i = 0; i < from->allocation_count; i++) {
         struct allocation *allocation = workflow_add_allocation(copy);
         *allocation = *from->allocations[i];
+        allocation->workflow = copy;
         allocation->tries = 0; /* these are not stored */
         allocation->is_asked = false;
         allocation->absent_seen_ms = 0;

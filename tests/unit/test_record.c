@@ -156,6 +156,7 @@ static void assert_same_job(const struct allocation *first, const struct allocat
     memcpy(&b, second, sizeof b);
     assert_int_equal(a.seat->id, b.seat->id);
     a.seat = b.seat = NULL;
+    a.workflow = b.workflow = NULL;
     assert_memory_equal(&a, &b, sizeof a);
 }
 
@@ -166,6 +167,7 @@ static void assert_same_seat(const struct seat *first, const struct seat *second
     memcpy(&b, second, sizeof b);
     assert_int_equal(a.allocation->id, b.allocation->id);
     a.allocation = b.allocation = NULL;
+    a.workflow = b.workflow = NULL;
     assert_memory_equal(&a, &b, sizeof a);
 }
 

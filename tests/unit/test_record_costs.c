@@ -165,7 +165,8 @@ static void add_paid_run(struct record *record, struct phase *phase, size_t row,
     seat->allocation = job;
     (void)snprintf(seat->token, sizeof seat->token, "%032u", number);
     if (number == 0) {
-        *job = (struct allocation){.id = 21,
+        *job = (struct allocation){.workflow = phase->workflow,
+                                   .id = 21,
                                    .seat = seat,
                                    .node_count = phase->nodes,
                                    .gpus_per_node = phase->gpus_per_node,
