@@ -1,5 +1,5 @@
-/* The shapes of doc/api.md. What stands in them is said by the queries ..._answer; here the
- * objects are put into one another. */
+/* The shapes of doc/api.md. The queries ..._answer give the objects; this file puts the objects
+ * into one another. */
 #include "daemon/store/answers.h"
 
 #include "daemon/core/state.h"
@@ -13,11 +13,11 @@
 
 enum {
     RECENT_MS = 24 * 3600 * 1000,
-    RECENT_MAX = 100, /* of workflows that are over: a status is for one screen */
-    ENDED_MAX = 1000, /* when all are asked for: the daemon can do nothing else meanwhile */
+    RECENT_MAX = 100, /* workflows that are over: a status is for one screen */
+    ENDED_MAX = 1000, /* if all are asked for: the daemon can do nothing else meanwhile */
 };
 
-/* Steps a statement that gives one row, and ends it. -ENOENT when there is none. */
+/* Steps a statement that gives one row, and ends it. -ENOENT: there is no row. */
 static int answer_one(struct stmt *stmt, enum answer_detail detail, json_t **ret_json,
                       struct error *err)
 {
@@ -84,7 +84,7 @@ static int answer_newest_metrics(struct store *store, uint64_t run, json_t **ret
 
 /* A phase, its newest run and its workflow. */
 struct answer_phase_ids {
-    uint64_t phase, run, workflow; /* run 0: none yet */
+    uint64_t phase, run, workflow; /* run 0: no run yet */
 };
 
 static int answer_phase_by_ids(struct store *store, const struct answer_phase_ids *ids,
@@ -132,7 +132,7 @@ static int answer_find_phase(struct store *store, uint64_t workflow, const char 
     return 0;
 }
 
-/* Adds `of_members` to a matrix: what its members, all among `phases`, come to. */
+/* Adds `of_members` to a matrix: the sums of its members, which are all among `phases`. */
 static void answer_sum_members(const json_t *phases, json_t *matrix)
 {
     const char *name = json_string_value(json_object_get(matrix, "phase"));
@@ -191,7 +191,7 @@ static int answer_phase_list(struct store *store, struct stmt *list, enum answer
     return result;
 }
 
-/* Adds `phases`, and what they sum up to, to a workflow. */
+/* Adds `phases` and their sums to a workflow. */
 static int answer_add_phases(struct store *store, uint64_t id, enum answer_detail detail,
                              json_t *workflow, struct error *err)
 {
@@ -293,7 +293,7 @@ int answer_workflows(struct store *store, enum answer_scope scope, enum answer_d
     return result;
 }
 
-/* A matrix is answered with its members in place of their number. */
+/* Gives a matrix its members in place of their number. */
 static int answer_add_members(struct store *store, uint64_t matrix, json_t *json, struct error *err)
 {
     json_t *members = json_array();
@@ -352,7 +352,7 @@ int answer_runs(struct store *store, uint64_t workflow, unsigned limit, json_t *
     return result;
 }
 
-/* What a run does, and what it told last; takes over `run`, which has its address. */
+/* Adds what a run does and what it told last. Takes over `run`, which has its address. */
 static int answer_one_at_work(struct store *store, uint64_t id, json_t *run, json_t *runs,
                               struct error *err)
 {
@@ -446,7 +446,7 @@ static int answer_evidence(struct store *store, uint64_t run, json_t **ret_evide
     return result;
 }
 
-/* JSON's null where nothing was recognised. */
+/* JSON's null if nothing was recognised. */
 static int answer_failure(struct store *store, uint64_t run, json_t **ret_failure,
                           struct error *err)
 {
@@ -507,7 +507,7 @@ int answer_run(struct store *store, uint64_t workflow, const char *phase, unsign
     return result;
 }
 
-/* Which run the newest verdicts of a phase are about; 0: it was not judged yet. */
+/* The run that the newest verdicts of a phase are about; 0: the phase was not judged yet. */
 static int answer_judged_run(struct store *store, uint64_t phase, uint64_t *ret_run,
                              struct error *err)
 {

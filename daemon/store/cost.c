@@ -28,7 +28,8 @@ static double cost_number(const json_t *json)
     return json_is_number(json) ? json_number_value(json) : NAN;
 }
 
-/* Of several types, "h200,h100", the dearest: which one is got is not known yet. */
+/* The price of the dearest of several types, "h200,h100": which type Slurm will give is not known.
+ */
 static double cost_by_gpu(const json_t *prices, const char *types)
 {
     double dearest = NAN;
@@ -50,7 +51,7 @@ struct store_price store_price_of(const json_t *resolved, const struct phase *ph
     const json_t *price = json_object_get(resolved, "price");
     const json_t *per_gpu = json_object_get(price, "per_gpu_hour");
     const char *types = phase->alternatives ? phase->alternatives : phase->gpu_type;
-    if (phase->gpus_per_node == 0) /* what a node without GPUs costs, nobody has said */
+    if (phase->gpus_per_node == 0) /* nobody has said what a node without GPUs costs */
         return (struct store_price){NAN, NAN};
     return (struct store_price){
         .usd_per_node_hour = cost_number(json_object_get(price, "per_node_hour")),

@@ -1,4 +1,4 @@
-/* What workflows have cost, and what they may. */
+/* What workflows have cost, and what they may cost. */
 #ifndef PHASED_DAEMON_STORE_COST_H
 #define PHASED_DAEMON_STORE_COST_H
 
@@ -15,14 +15,14 @@ struct store_spending {
     double gpu_hours, hours;
 };
 
-/* What an hour of a node and of a GPU costs in a phase of the resolved workflow, at most where GPUs
- * are given as alternatives; NaN: not known. */
+/* What an hour of a node and of a GPU costs in a phase of the resolved workflow. If types of GPUs
+ * are alternatives, the dearest counts. NaN: not known. */
 struct store_price {
     double usd_per_node_hour, usd_per_gpu_hour;
 };
 struct store_price store_price_of(const json_t *resolved, const struct phase *phase);
 
-/* How long phases like this one took that have succeeded; 0 of them: `ret_mean_s` is NaN. */
+/* How long phases like this one took that have succeeded; without any `ret_mean_s` is NaN. */
 int store_similar(struct store *store, const json_t *resolved, const struct phase *phase,
                   unsigned *ret_count, double *ret_mean_s, struct error *err);
 
@@ -38,25 +38,24 @@ int store_spending_since(struct store *store, int64_t since_ms, struct store_spe
  * "budget": {"usd", "gpu_hours", "hours"}, "told": whether it was warned of}]. */
 int store_budgets(struct store *store, uint64_t workflow, json_t **ret_budgets, struct error *err);
 
-/* Another budget than the file's; an empty object: none. What was told of it is told again. */
+/* Sets another budget than the file's; an empty object: no budget. Warnings are told again. */
 int store_budget_set(struct store *store, uint64_t workflow, const json_t *budget,
                      struct error *err);
 int store_budget_tell(struct store *store, uint64_t workflow, struct error *err);
 
-/* The budget of all in this month ("2026-11"), the caller's; else the newest one before; NULL:
- * there is none. `ret_is_told`: it was said in this month that most of it is spent. */
+/* The budget of all workflows in this month ("2026-11"), or else of the newest month before; the
+ * caller's; NULL: no budget. `ret_is_told`: people were warned in this month that most is spent. */
 int store_month_load(struct store *store, const char *month, json_t **ret_budget, bool *ret_is_told,
                      struct error *err);
 int store_month_save(struct store *store, const char *month, const json_t *budget, bool is_told,
                      struct error *err);
 
 /* [{"phase": its name, null: the whole, "expect": {"hours": [3, 5]}, "hours", "gpu_hours", "usd"}]:
- * of those phases of the workflow that are expected to take something, and of it, what they took.
- */
+ * what the workflow took, and those of its phases for which the file expects something. */
 int answer_expected(struct store *store, uint64_t workflow, json_t **ret_list, struct error *err);
 
 /* {"costs": [{"workflow", "name", "budget", "expect", "phase", "cause", "seconds", "gpu_seconds",
- * "cost_usd"}]} of runs that began in this time; workflow 0: of all. */
+ * "cost_usd"}]} of runs that began in this time; workflow 0: of all workflows. */
 int answer_costs(struct store *store, uint64_t workflow, int64_t since_ms, int64_t until_ms,
                  json_t **ret_json, struct error *err);
 

@@ -1,10 +1,10 @@
-/* Nodes that new jobs are kept away from, since they failed or a person wants it. */
+/* Nodes that new jobs are kept away from, because they failed or a person wants it. */
 #include "daemon/store/store_private.h"
 #include "lib/text.h"
 
 /* The newest exclusion of a node, over or not. */
 struct exclusion {
-    int64_t since_ms, until_ms; /* until 0: until it is cleared */
+    int64_t since_ms, until_ms; /* until 0: until a person clears it */
     unsigned count;
     bool is_cleared;
 };
@@ -15,14 +15,14 @@ static bool exclusion_is_active(const struct exclusion *exclusion, int64_t now_m
            (exclusion->until_ms == 0 || exclusion->until_ms > now_ms);
 }
 
-/* Whether a failure now repeats it. */
+/* Whether a failure now counts as a repetition. */
 static bool exclusion_is_remembered(const struct exclusion *exclusion, int64_t now_ms)
 {
     int64_t from_ms = now_ms - 1000 * (int64_t)STORE_EXCLUSION_MEMORY_S;
     return !exclusion->is_cleared && exclusion->since_ms > from_ms;
 }
 
-/* Zeros when there never was one. */
+/* Zeros if the node never was excluded. */
 static int node_last(struct store *store, const char *node, struct exclusion *ret_last,
                      struct error *err)
 {
@@ -42,7 +42,7 @@ static int node_last(struct store *store, const char *node, struct exclusion *re
     return 0;
 }
 
-/* How long after so many failures in a row. */
+/* How long to exclude a node after this many failures in a row. */
 static int64_t exclusion_lasts_ms(unsigned count)
 {
     int64_t lasts_s = STORE_EXCLUSION_FIRST_S;
@@ -60,13 +60,13 @@ int store_node_failed(struct store *store, const struct store_node_failure *fail
         return result;
     bool is_active = exclusion_is_active(&last, now_ms);
     if (is_active && (last.until_ms == 0 || failure->began_ms <= last.since_ms)) {
-        *ret_until_ms = last.until_ms; /* it went down with the run that is recorded already */
+        *ret_until_ms = last.until_ms; /* the failure of that run is recorded already */
         return 0;
     }
     unsigned count = exclusion_is_remembered(&last, now_ms) ? last.count + 1 : 1;
     int64_t until_ms = now_ms + exclusion_lasts_ms(count);
     if (is_active && last.until_ms > until_ms)
-        until_ms = last.until_ms; /* a person wants it for longer */
+        until_ms = last.until_ms; /* a person excluded it for longer */
     struct stmt *stmt = store_stmt(store, Q_NODE_INSERT);
     stmt_bind_text(stmt, ":node", failure->node);
     stmt_bind_text(stmt, ":cause", failure->cause);

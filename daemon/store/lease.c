@@ -1,9 +1,9 @@
-/* The lease: the record itself says which daemon may write it. The home's lock only keeps a second
- * one from starting by mistake; somebody may have deleted it.
+/* The lease: the record itself says which daemon may write it. The lock of the home only keeps a
+ * second daemon from starting by mistake, and somebody may have deleted the lock.
  *
- * Where the record lies on a file system of a network (STORE_ALONE), SQLite holds the file itself,
- * and reads no page of it twice: a second daemon cannot open it, and the lease need not be seen.
- * If the locks of that file system do not hold, nothing keeps two daemons of two hosts apart. */
+ * If the record is on a file system of a network (STORE_ALONE), SQLite holds the file itself and
+ * reads no page twice. A second daemon cannot open the file then, and the lease need not be seen.
+ * If the locks of that file system do not hold, nothing keeps two daemons on two hosts apart. */
 #include "daemon/store/store_private.h"
 
 #include "lib/text.h"
@@ -17,7 +17,7 @@ _Static_assert(sizeof((struct store *)0)->owner == MAC_TOKEN_SIZE, "mac_random()
 int lease_take(struct store *store, struct error *err)
 {
     char host[256] = "";
-    (void)gethostname(host, sizeof host - 1); /* for people alone */
+    (void)gethostname(host, sizeof host - 1); /* only people read it */
     mac_random(store->owner, sizeof store->owner);
     int result = store_begin_as(store, STORE_ANYBODY, err);
     if (result < 0)
@@ -26,7 +26,7 @@ int lease_take(struct store *store, struct error *err)
     stmt_bind_text(stmt, ":owner", store->owner);
     stmt_bind_int(stmt, ":pid", getpid());
     stmt_bind_text(stmt, ":host", host);
-    (void)stmt_run(stmt, NULL); /* the commit tells */
+    (void)stmt_run(stmt, NULL); /* the commit reports a failure */
     return store_commit(store, err);
 }
 

@@ -10,8 +10,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* The value of a stored name; NULL is 0. An unknown one, which the CHECKs allow no one to write, is
- * noted in `damaged`. */
+/* The value of a stored name; NULL is 0. An unknown name sets `damaged`: the CHECKs do not allow to
+ * write it. */
 static unsigned load_name(const char *name, int (*parse)(const char *), bool *damaged)
 {
     int value = name ? parse(name) : 0;
@@ -109,7 +109,7 @@ static int load_phases(struct store *store, struct workflow *workflow, struct er
             return load_damaged(store, workflow, err);
         }
     }
-    for (size_t i = 0; i < workflow->phase_count; i++) /* they stay where they are from now on */
+    for (size_t i = 0; i < workflow->phase_count; i++) /* their addresses do not change any more */
         workflow->phases[i].workflow = workflow;
     return result;
 }
@@ -220,7 +220,7 @@ static struct run *load_find_run(const struct workflow *workflow, uint64_t id)
     return NULL;
 }
 
-/* What a row of Q_RUN_LOAD says of the run itself. */
+/* Reads what a row of Q_RUN_LOAD says of the run itself. */
 static bool load_run(struct stmt *stmt, struct run *run)
 {
     bool damaged = false;
@@ -349,7 +349,7 @@ int store_last_ids(struct store *store, struct core_config *config, struct error
     return 0;
 }
 
-/* One row of Q_OUTBOX_LIST as an effect; false when its objects are not in the model. */
+/* A row of Q_OUTBOX_LIST as an effect; false: its objects are not in the model. */
 static bool load_effect(struct stmt *stmt, const struct core *core, struct core_effect *effect)
 {
     int kind = core_effect_parse(stmt_text(stmt, "kind"));
@@ -365,7 +365,7 @@ static bool load_effect(struct stmt *stmt, const struct core *core, struct core_
         .due_ms = stmt_int(stmt, "due"),
     };
     if (effect->allocation && (effect->kind == FX_SUBMIT || effect->kind == FX_LOOKUP))
-        effect->allocation->is_asked = true; /* by this */
+        effect->allocation->is_asked = true; /* this effect asks */
     for (size_t i = 0; i < workflow->phase_count; i++)
         if (workflow->phases[i].id == phase)
             effect->phase = &workflow->phases[i];

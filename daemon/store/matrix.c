@@ -1,4 +1,4 @@
-/* Matrices: whose members phases are, what was found of them, which params were chosen. */
+/* Matrices: their members, what was found of the members, and which params were chosen. */
 #include "daemon/store/rows.h"
 #include "daemon/store/store_private.h"
 

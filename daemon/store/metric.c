@@ -51,21 +51,21 @@ int store_metric_add(struct store *store, uint64_t run, int64_t step, const char
     return stmt_run(stmt, err);
 }
 
-/* A run of those that led to the newest one. */
+/* One of the runs that led to the newest run. */
 struct metric_ancestor {
     uint64_t run;
-    int64_t step_max; /* what came after was lost: the next run resumed from here */
+    int64_t step_max; /* later steps were lost: the next run resumed from here */
     int64_t started_ms, ended_ms;
 };
 
 struct metric_lineage {
     struct metric_ancestor *runs; /* newest first */
     size_t count;
-    int64_t begin; /* the step at which the oldest began */
+    int64_t begin; /* the step at which the oldest run began */
 };
 
-/* The newest run, the one it resumed from, and so on to one that began at the start. A run that
- * never ran has no rows and takes no time, so it needs no care. */
+/* The newest run, the run from which it resumed, and so on to a run that began at the start. A run
+ * that never began has no rows and took no time, so it does no harm. */
 static int metric_lineage(struct store *store, uint64_t phase, int64_t now_ms,
                           struct metric_lineage *ret_lineage, struct error *err)
 {
@@ -87,7 +87,7 @@ static int metric_lineage(struct store *store, uint64_t phase, int64_t now_ms,
         int64_t resume_step = stmt_int(stmt, "resume_step");
         lineage.begin = is_fresh ? 0 : resume_step;
         if (!ancestor->started_ms)
-            ancestor->ended_ms = 0; /* it never ran, and took no time */
+            ancestor->ended_ms = 0; /* it never began, and took no time */
         else if (!ancestor->ended_ms)
             ancestor->ended_ms = now_ms;
         if (is_fresh) {
@@ -105,7 +105,7 @@ static int metric_lineage(struct store *store, uint64_t phase, int64_t now_ms,
     return result;
 }
 
-/* Adds one run's rows. `elapsed_s` is how long was trained before it. */
+/* Adds the rows of one run. `elapsed_s` is the time of training before it. */
 static int metric_load_run(struct store *store, const struct metric_ancestor *ancestor,
                            double elapsed_s, struct metrics *metrics, struct error *err)
 {
@@ -140,7 +140,7 @@ int store_metrics_load(struct store *store, uint64_t phase, int64_t now_ms, stru
     return result;
 }
 
-/* Adds what the journals of one run lack to `lack`, but for steps that were lost and made again. */
+/* Adds to `lack` what the journals of one run lack, except steps that were lost and made again. */
 static int metric_add_lack(struct store *store, const struct metric_ancestor *ancestor,
                            struct text *lack, struct error *err)
 {
@@ -161,7 +161,7 @@ static int metric_add_lack(struct store *store, const struct metric_ancestor *an
 /* What the runs of a lineage told of their steps. */
 struct metric_told {
     int64_t first, last; /* rows of all runs until now; -1: none */
-    int64_t interval;    /* the longest between two rows of one run; 0: nobody knows it */
+    int64_t interval;    /* the longest between two rows of a run; 0: not known */
     bool counts_alike;   /* checkpoints and rows count the same steps */
 };
 
@@ -223,7 +223,7 @@ static int metric_add_untold(struct store *store, const struct metric_lineage *l
             told.first = told.last = lineage->begin;
         text_addf(lack, "%srun #%" PRId64 " told nothing of steps %" PRId64 " to %" PRId64,
                   lack->size ? "; " : "", attempt, told.last + 1, saved);
-        told.last = saved; /* it is said once */
+        told.last = saved; /* the next runs do not say it again */
     }
     return result;
 }

@@ -1,9 +1,9 @@
 /* Which version of the schema a file has, and the steps to the newest.
  *
  * A number says too little of a schema: a step may have been changed after somebody had taken it.
- * So a file keeps a digest of each step that made it. Older files have none; of them the tables,
+ * So a file keeps a digest of each step that made it. Older files have no digests: their tables,
  * columns and views are compared with what the steps make. Views and indexes that people have added
- * are theirs. */
+ * belong to the people. */
 #include "daemon/store/store_private.h"
 
 #include "lib/memory.h"
@@ -19,8 +19,7 @@
 
 enum { DIGEST_BYTES = 16, DIGEST_SIZE = 2 * DIGEST_BYTES + 1 };
 
-/* A file that has nothing in it is new, also where a start was killed before its first
- * transaction. */
+/* A file with nothing in it is new, also if a start was killed before its first transaction. */
 int store_identify(struct store *store, int64_t *ret_version, struct error *err)
 {
     int64_t application = 0, tables = 0, version = 0;
@@ -63,7 +62,7 @@ static void step_digest(const struct embedded_sql *step, char ret_digest[DIGEST_
 {
     unsigned char bytes[DIGEST_BYTES];
     (void)crypto_generichash(bytes, sizeof bytes, (const unsigned char *)step->sql,
-                             strlen(step->sql), NULL, 0); /* fails for no such sizes */
+                             strlen(step->sql), NULL, 0); /* does not fail for these sizes */
     (void)sodium_bin2hex(ret_digest, DIGEST_SIZE, bytes, sizeof bytes);
 }
 
@@ -75,12 +74,13 @@ static int refuse_other(struct store *store, int version, const char *what, stru
                         version, what);
 }
 
-/* What there is, a line each; the caller's to free(). NULL: it cannot be read. Views and indexes
- * count only if `wants`, a like text, has them (NULL: all do): people add their own. */
+/* Lists the schema, a line for each object; the caller's to free(). NULL: it cannot be read. Views
+ * and indexes count only if they are in `wants`, such a list, too (NULL: all count): people add
+ * others. */
 static char *describe(sqlite3 *db, const char *wants)
 {
     static const char sql[] =
-        "SELECT ifnull(group_concat(line, char(10)) || char(10), '')" /* there may be none */
+        "SELECT ifnull(group_concat(line, char(10)) || char(10), '')" /* there may be no row */
         "  FROM (SELECT has.type || ' ' || has.name || ifnull('.' || part.name, '') AS line"
         "          FROM sqlite_schema AS has"
         "          LEFT JOIN pragma_table_info(has.name) AS part ON has.type IN ('table', 'view')"
@@ -99,7 +99,7 @@ static char *describe(sqlite3 *db, const char *wants)
     return text;
 }
 
-/* What these steps make of an empty file. */
+/* Lists what these steps make of an empty file. */
 static char *describe_steps(const struct embedded_sql *steps, int count)
 {
     sqlite3 *db = NULL;
@@ -111,7 +111,7 @@ static char *describe_steps(const struct embedded_sql *steps, int count)
     return text;
 }
 
-/* The first line of `text` that `other` has not, borrowed; its length, 0: there is none. */
+/* The first line of `text` that `other` lacks, borrowed; its length, 0: `other` lacks no line. */
 static size_t find_line(const char *text, const char *other, const char **ret_line)
 {
     for (const char *line = text; *line; line += strcspn(line, "\n") + 1) {
@@ -135,7 +135,7 @@ static int check_shape(struct store *store, const struct embedded_sql *steps, in
     assert(wants); /* the steps are our own */
     size_t missing = has ? find_line(wants, has, &line) : 0;
     size_t other = has && !missing ? find_line(has, wants, &line) : 0;
-    if (!has && (code & 0xff) == SQLITE_ERROR) { /* a view of what it lacks */
+    if (!has && (code & 0xff) == SQLITE_ERROR) { /* a view shows what the file lacks */
         result = refuse_other(store, version, sqlite3_errmsg(store->db), err);
     } else if (!has) {
         result = store_failed(store, code, "read the schema", err);

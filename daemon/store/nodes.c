@@ -1,5 +1,5 @@
-/* One bracket after another is replaced by its numbers, until none is left. Lists come from Slurm
- * and from workers: whatever they are, each name that is made is added, so that NODES_COUNT_MAX
+/* One bracket after another is replaced by its numbers, until no bracket is left. Lists come from
+ * Slurm and from workers, and may be anything. Each name that is made is added, so NODES_COUNT_MAX
  * bounds the work. */
 #include "daemon/store/nodes.h"
 
@@ -10,14 +10,16 @@
 #include <string.h>
 
 enum {
-    NODES_BRACKETS_MAX = 8, /* of one item; Slurm's own lists have at most four */
-    NODES_DIGITS_MAX = 18,  /* of a number, so that it fits */
+    NODES_BRACKETS_MAX = 8, /* in one item; Slurm's own lists have at most four */
+    NODES_DIGITS_MAX = 18,  /* in a number, so that it fits */
     NODES_AFFIX_MAX = 1024, /* bytes before or behind a bracket */
 };
 
 static void nodes_add(json_t *names, const char *pattern, size_t size, unsigned depth);
 
-/* The number at `*at`, which is moved behind its digits. False: there is none, or a longer one. */
+/* Reads the number at `*at`, and moves `*at` behind it. False: there is no number, or it is too
+ * long.
+ */
 static bool nodes_number(const char **at, unsigned long *ret_number)
 {
     size_t digits = strspn(*at, "0123456789");
@@ -28,7 +30,7 @@ static bool nodes_number(const char **at, unsigned long *ret_number)
     return true;
 }
 
-/* Adds the names of head + number + tail for one range, "7" or "01-04". False when it is none. */
+/* Adds the names head + number + tail of a range, "7" or "01-04". False: it is no range. */
 static bool nodes_add_range(json_t *names, const char *head, size_t head_size, const char *range,
                             const char *tail, unsigned depth)
 {
@@ -36,7 +38,7 @@ static bool nodes_add_range(json_t *names, const char *head, size_t head_size, c
     const char *end = range;
     if (!nodes_number(&end, &first))
         return false;
-    int width = (int)(end - range); /* leading zeros stay */
+    int width = (int)(end - range); /* leading zeros are kept */
     last = first;
     if (*end == '-' && (end++, !nodes_number(&end, &last)))
         return false;
@@ -50,7 +52,7 @@ static bool nodes_add_range(json_t *names, const char *head, size_t head_size, c
     return true;
 }
 
-/* Adds what one item of the list stands for. */
+/* Adds the names that one item of the list stands for. */
 static void nodes_add(json_t *names, const char *pattern, size_t size, unsigned depth)
 {
     const char *open = memchr(pattern, '[', size), *end = pattern + size;

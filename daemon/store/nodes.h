@@ -4,9 +4,9 @@
 
 #include <jansson.h>
 
-enum { NODES_COUNT_MAX = 10000 }; /* of names in one list; the rest is left out */
+enum { NODES_COUNT_MAX = 10000 }; /* names in one list; further names are left out */
 
-/* A new array of names; what cannot be understood stands in it as it is. */
+/* A new array of names. A part that is no list of nodes is one name, as it is. */
 json_t *nodes_expand(const char *list);
 
 #endif

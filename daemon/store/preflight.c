@@ -1,4 +1,4 @@
-/* What preflights found: a row a node, and one for each thing that was looked at. */
+/* What preflights found: a row for each node, and a row for each check. */
 #include "daemon/store/answers.h"
 #include "daemon/store/row_json.h"
 #include "daemon/store/store_private.h"

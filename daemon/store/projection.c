@@ -5,7 +5,7 @@
 
 static const struct {
     const char *spent, *rate, *projected;
-    double rate_s; /* the seconds that the rate is for */
+    double rate_s; /* the seconds to which the rate applies */
 } projections[] = {
     {"cost_usd", "usd_per_hour", "projected_cost_usd", 3600},
     {"gpu_seconds", "gpus_paid", "projected_gpu_seconds", 1},
@@ -25,7 +25,7 @@ void projection_add(json_t *phase)
                                               projections[i].rate_s);
         json_object_set_new(phase, projections[i].projected, projected);
     }
-    (void)json_object_del(phase, "gpus_paid"); /* of no use to others */
+    (void)json_object_del(phase, "gpus_paid"); /* only this file needs it */
 }
 
 void projection_sum(const json_t *phases, json_t *workflow)

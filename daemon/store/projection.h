@@ -4,12 +4,12 @@
 
 #include <jansson.h>
 
-/* Adds `projected_cost_usd` and `projected_gpu_seconds` to a phase: null while no end is known, or
- * no price, or where it has no GPUs. Takes `gpus_paid` out: those that its hours are counted by. */
+/* Adds `projected_cost_usd` and `projected_gpu_seconds` to a phase: null while its end or its price
+ * is not known, or if it has no GPUs. Takes `gpus_paid` out, by which its hours are counted. */
 void projection_add(json_t *phase);
 
-/* The same for a workflow: of its phases that are at work until they end, and of the others until
- * now. Null while none has a projection: what has not begun is not foretold. */
+/* The same for a workflow. Phases at work count until their end, the others until now. Null while
+ * no phase has a projection: phases that have not begun are not projected. */
 void projection_sum(const json_t *phases, json_t *workflow);
 
 #endif

@@ -1,4 +1,4 @@
-/* Remedies: what was changed, from what text, and what a phase is with other params. */
+/* Remedies: what they changed, the text that was changed, and phases with other params. */
 #include "daemon/store/rows.h"
 #include "daemon/store/store_private.h"
 #include "lib/memory.h"

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROW_JSON_NAME_SIZE = 32 }; /* of a column in schema/queries */
+enum { ROW_JSON_NAME_SIZE = 32 }; /* bytes of a column's name in schema/queries */
 
-/* A text may be cut in the middle of a letter, or be Slurm's in some other encoding. */
+/* A text may be cut inside a letter, or come from Slurm in another encoding. */
 static json_t *row_json_text(const char *text)
 {
     json_t *json = json_string(text);
@@ -71,7 +71,7 @@ int row_json_list(struct stmt *stmt, json_t **ret_rows, struct error *err)
     json_t *rows = json_array();
     while ((result = stmt_step(stmt, err)) > 0)
         (void)json_array_append_new(
-            rows, row_json(stmt, ROW_JSON_WITH_NULLS)); /* fails only for want of memory */
+            rows, row_json(stmt, ROW_JSON_WITH_NULLS)); /* fails only without memory */
     if (result < 0)
         json_decref(rows);
     else

@@ -16,7 +16,7 @@
 enum row_json_nulls { ROW_JSON_WITH_NULLS, ROW_JSON_WITHOUT_NULLS };
 json_t *row_json(const struct stmt *stmt, enum row_json_nulls nulls);
 
-/* All rows that are still to come as a list, the caller's, one statement's whole answer. */
+/* All rows that the statement still gives as a list, the caller's. */
 int row_json_list(struct stmt *stmt, json_t **ret_rows, struct error *err);
 
 /* JSON has no NaN and no infinities: they are the texts nan, inf, -inf. */

@@ -8,14 +8,15 @@
 /* Binds what changes of a phase, for phase_insert and phase_save. */
 void rows_bind_phase(struct stmt *stmt, const struct phase *phase);
 
-/* What is stored of the remedies; JSON's null for none. A new reference. */
+/* What is stored of the remedies; JSON's null if there are no remedies. A new reference. */
 json_t *rows_remedies(const struct phase *phase);
-/* Reads that; NULL is none. False: it is damaged. */
+/* Reads the stored remedies; NULL: no remedies. False: the JSON is damaged. */
 bool rows_load_remedies(const json_t *json, struct phase *phase);
-/* The row of a matrix or member; `spec` is its resolved phase. Other phases have none. */
+/* Writes the row of a matrix or of a member; `spec` is its resolved phase. Other phases have no
+ * such row. */
 int rows_insert_matrix(struct store *store, const struct phase *phase, const json_t *spec,
                        struct error *err);
-/* What changes of a matrix. */
+/* Writes what changes of a matrix. */
 int rows_save_matrix(struct store *store, const struct phase *phase, struct error *err);
 int rows_load_matrices(struct store *store, struct workflow *workflow, struct error *err);
 
@@ -24,7 +25,7 @@ int rows_load_matrices(struct store *store, struct workflow *workflow, struct er
 int rows_bind_plan(struct stmt *stmt, const struct phase *phase, const json_t *resolved,
                    struct error *err);
 
-/* {value, stored name} of enum run_wish; none is NULL. */
+/* {value, stored name} of enum run_wish; WISH_NONE has no name, but NULL. */
 #define RUN_WISHES(X)                                                                              \
     X(WISH_CANCEL, "cancel")                                                                       \
     X(WISH_HOLD, "hold")

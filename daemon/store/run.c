@@ -1,5 +1,5 @@
-/* What stands beside a run: the key of its messages, how far its journals were read, checkpoints,
- * verdicts, what was recognised of its failure. */
+/* What belongs to a run: the key of its messages, how far its journals were read, its checkpoints,
+ * its verdicts, and why it failed. */
 #include "daemon/store/store_private.h"
 #include "lib/expr/check.h"
 #include "lib/spec/overlay.h"

@@ -1,4 +1,4 @@
-/* GPUs and what they did. */
+/* GPUs, and what they did. */
 #include "daemon/store/answers.h"
 #include "daemon/store/row_json.h"
 #include "daemon/store/store_private.h"
@@ -8,7 +8,7 @@
 #include <math.h>
 
 enum {
-    SAMPLES_FINE_MS = 24 * 3600 * 1000, /* then minutes are enough */
+    SAMPLES_FINE_MS = 24 * 3600 * 1000, /* after that, minutes are enough */
     SAMPLES_AGED_AT_ONCE = 100000,      /* rows: a few tenths of a second */
     SAMPLES_MINUTE_MS = 60000,
 };
@@ -26,7 +26,7 @@ static void bind_word(struct stmt *stmt, const char *name, const json_t *list, s
     stmt_bind_text(stmt, name, json_string_value(json_array_get(list, i)));
 }
 
-/* NULL for what no GPU can tell. */
+/* NULL if the value is one that a GPU cannot have. */
 static void bind_number(struct stmt *stmt, const char *name, const json_t *list, size_t i)
 {
     const json_t *value = json_array_get(list, i);
@@ -90,7 +90,7 @@ int store_samples_put(struct store *store, uint64_t run, const char *node, const
             bind_number(stmt, name, json_object_get(sample, name + 1), i);
         }
         result = stmt_run(stmt, err);
-        if (result == 0 && seconds > 1) /* single seconds come besides */
+        if (result == 0 && seconds > 1) /* single seconds are written besides */
             result = gpu_idle_add(store, run, node, sample, i, err);
     }
     return result;
@@ -111,7 +111,7 @@ int store_pace_put(struct store *store, uint64_t run, const char *node,
     return stmt_run(stmt, err);
 }
 
-/* Before which time rows are made coarser now; 0: none are old enough. */
+/* The time before which rows are made coarser now; 0: no rows are old enough. */
 static int samples_before(struct store *store, int64_t limit_ms, int64_t *ret_before_ms,
                           struct error *err)
 {
@@ -130,7 +130,7 @@ static int samples_before(struct store *store, int64_t limit_ms, int64_t *ret_be
         }
     }
     bool is_much = befores_ms[0] != 0, is_any = befores_ms[1] != 0;
-    /* Whole minutes, and at least one: a part would be taken for all of it. */
+    /* Whole minutes, at least one: a part of a minute would be taken for the whole. */
     int64_t before_ms = is_much ? befores_ms[0] : limit_ms;
     before_ms -= before_ms % SAMPLES_MINUTE_MS;
     if (is_any && before_ms <= befores_ms[1])

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The errno that a failure of the file system had, as far as SQLite passes it on. */
+/* The errno of a failure of the file system, as far as SQLite passes it on. */
 static int stmt_io_errno(sqlite3 *db)
 {
     switch (sqlite3_system_errno(db)) {
@@ -147,7 +147,7 @@ void stmt_bind_json(struct stmt *stmt, const char *name, const json_t *json)
 
 void stmt_reset(struct stmt *stmt)
 {
-    /* It repeats the code of a failure that stmt_step() has told. */
+    /* sqlite3_reset() repeats the code of a failure that stmt_step() has reported. */
     (void)sqlite3_reset(stmt->sqlite);
     (void)sqlite3_clear_bindings(stmt->sqlite); /* never fails */
     stmt->unbound = NULL;

@@ -1,12 +1,12 @@
 /* One prepared statement: its parameters are bound by name, its columns are read by name.
  *
- * Binding cannot fail in the caller's face: the first failure is kept, and stmt_step() reports it.
- * Each parameter is bound once. A statement is ready again, its bindings gone, as soon as
- * stmt_step() has returned 0 or less; who stops before that calls stmt_reset(). Bound texts are
- * borrowed until then.
+ * Callers need not check that binding worked: the first failure is kept, and stmt_step() reports
+ * it. Each parameter is bound once. When stmt_step() has returned 0 or less, the statement is ready
+ * again and has lost its bindings. A caller that stops before that calls stmt_reset(). Bound texts
+ * are borrowed until then.
  *
- * A function that is given a statement by its caller says in its comment which queries it is for,
- * as Q_NAME: tests/unit/test_queries.c looks up the names that it binds and reads. */
+ * A function that gets a statement from its caller names the queries in its comment, as Q_NAME:
+ * tests/unit/test_queries.c looks up the names that the function binds and reads. */
 #ifndef PHASED_DAEMON_STORE_STMT_H
 #define PHASED_DAEMON_STORE_STMT_H
 
@@ -24,11 +24,11 @@ struct stmt {
     struct store *store;
     sqlite3_stmt *sqlite;
     const char *name;    /* as schema/queries gives it */
-    const char *unbound; /* the first parameter that could not be bound; NULL: none */
-    int bound;           /* parameters that have a value */
+    const char *unbound; /* the first parameter that could not be bound; NULL: all could */
+    int bound;           /* how many parameters have a value */
     char **columns;      /* their names: sqlite3_column_name() is slow */
     int column_count;
-    int column; /* that was read last */
+    int column; /* the column that was read last */
 };
 
 void stmt_bind_int(struct stmt *stmt, const char *name, int64_t value);
@@ -37,7 +37,7 @@ void stmt_bind_known(struct stmt *stmt, const char *name, int64_t value);
 /* 0 is NULL: no such object, no such time. */
 void stmt_bind_id(struct stmt *stmt, const char *name, uint64_t id);
 void stmt_bind_time(struct stmt *stmt, const char *name, int64_t time_ms);
-/* NaN is NULL: SQLite makes it so, and here it is said. */
+/* NaN is NULL, as SQLite makes it. */
 void stmt_bind_real(struct stmt *stmt, const char *name, double value);
 /* NULL is NULL. */
 void stmt_bind_text(struct stmt *stmt, const char *name, const char *text);
@@ -46,11 +46,11 @@ void stmt_bind_words(struct stmt *stmt, const char *name, const char *text);
 /* As compact JSON; NULL is NULL. */
 void stmt_bind_json(struct stmt *stmt, const char *name, const json_t *json);
 
-/* 1: there is a row; 0: there is none, or no more; negative: it failed. */
+/* 1: there is a row; 0: there is no row, or no further row; negative: the step failed. */
 int stmt_step(struct stmt *stmt, struct error *err);
 /* Steps a statement that gives no rows. */
 int stmt_run(struct stmt *stmt, struct error *err);
-/* Steps to the one row of what has this id. -ENOENT: there is none. */
+/* Steps to the one row of the object with this id. -ENOENT: there is no such row. */
 int stmt_find(struct stmt *stmt, const char *kind, uint64_t id, struct error *err);
 void stmt_reset(struct stmt *stmt);
 
@@ -64,9 +64,9 @@ double stmt_real(struct stmt *stmt, const char *column); /* NULL: NaN */
 /* Borrowed until the next step; may be NULL. */
 const char *stmt_text(struct stmt *stmt, const char *column);
 char *stmt_copy(struct stmt *stmt, const char *column); /* the caller's to free(); may be NULL */
-/* Cut short where it does not fit; NULL: empty. */
+/* A text that does not fit is cut short; NULL becomes an empty text. */
 void stmt_words(struct stmt *stmt, const char *column, char *buffer, size_t size);
-/* A new reference. NULL where the text is no JSON. */
+/* A new reference. NULL: the text is no JSON. */
 json_t *stmt_json(struct stmt *stmt, const char *column);
 
 #endif

@@ -1,7 +1,8 @@
 /* Opening the record, and its transactions.
  *
- * WAL, so that people's sqlite3 can read while the daemon writes, with a sync of every commit: an
- * intent to submit a job must outlive a power cut, or the job could be submitted twice. */
+ * The record uses WAL, so that people's sqlite3 can read while the daemon writes. Every commit is
+ * synced: an intent to submit a job must outlive a power cut, or the job could be submitted twice.
+ */
 #include "daemon/store/store.h"
 
 #include "daemon/store/store_private.h"
@@ -17,10 +18,11 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-enum { STORE_CHECK_BYTES_MAX = 32 << 20 }; /* what is checked at open: some 0.1 s */
+enum { STORE_CHECK_BYTES_MAX = 32 << 20 }; /* checked at open: some 0.1 s */
 
-/* f_type of statfs(2). FUSE is among them since sshfs and many a cluster's file system come by
- * it. */
+/* f_type of statfs(2). FUSE is in the list because sshfs and the file systems of many clusters use
+ * it.
+ */
 static const unsigned remote_filesystems[] = {
     0x6969,     /* NFS */
     0x0bd00bd0, /* Lustre */
@@ -92,7 +94,7 @@ int store_check(struct store *store, struct error *err)
     return error_set_at(err, -EUCLEAN, store->path, 0, 0, "the record is damaged: %s", complaint);
 }
 
-/* Makes the file, or sees that it is a file that its owner alone can read: it holds secrets. */
+/* Makes the file, or checks that only its owner can read it: it holds secrets. */
 static int store_make_file(const char *path, int64_t *ret_bytes, struct error *err)
 {
     int file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -113,18 +115,18 @@ static int store_make_file(const char *path, int64_t *ret_bytes, struct error *e
 
 static int store_connect(struct store *store, struct error *err)
 {
-    /* Nobody asks how much memory it has, and counting takes a lock around each malloc(). Refused
-     * when SQLite is in use already: then it is set. */
+    /* Nobody asks how much memory SQLite has, and counting takes a lock around each malloc().
+     * SQLite refuses this call if it is in use already: then the option is set. */
     (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
     int code = sqlite3_open_v2(store->path, &store->db, flags, NULL);
     if (code != SQLITE_OK)
         return store_failed(store, code, "open", err);
-    /* A misspelt column is an error, not a text; and nobody's SQL writes to SQLite's own tables. */
+    /* A misspelt column is an error, not a text. No SQL may write to SQLite's own tables. */
     (void)sqlite3_db_config(store->db, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
     (void)sqlite3_db_config(store->db, SQLITE_DBCONFIG_DQS_DDL, 0, NULL);
     (void)sqlite3_db_config(store->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-    /* A table that is made anew is for a moment not there, though somebody's own view shows it. */
+    /* A table that is made anew is missing for a moment, and a person's own view may show it. */
     (void)sqlite3_db_config(store->db, SQLITE_DBCONFIG_LEGACY_ALTER_TABLE, 1, NULL);
     (void)sqlite3_busy_timeout(store->db, STORE_BUSY_MS);
     return 0;
@@ -230,7 +232,7 @@ void store_close(struct store *store)
         free(stmt->columns);
     }
     int code = sqlite3_close(store->db);
-    assert(code == SQLITE_OK); /* else a statement is left */
+    assert(code == SQLITE_OK); /* otherwise a statement was not finalised */
     json_decref(store->metric_ids);
     free(store->path);
     free(store->runs);
@@ -252,7 +254,7 @@ int store_begin_as(struct store *store, enum store_writer writer, struct error *
         return result;
     store->in_transaction = true;
     if (writer == STORE_OWNER)
-        result = store_check_lease(store, err); /* nobody else can write until the commit */
+        result = store_check_lease(store, err); /* no other program can write until the commit */
     if (result < 0)
         store_rollback(store);
     return result;
@@ -291,8 +293,8 @@ void store_rollback(struct store *store)
 {
     if (!store->in_transaction)
         return;
-    /* A full disk makes SQLite roll back by itself. A failure here leaves nothing to be done: what
-     * was not committed is gone with the journal at the next start. */
+    /* On a full disk SQLite rolls back by itself. If this fails, nothing can be done: what was not
+     * committed is gone with the journal at the next start. */
     if (!sqlite3_get_autocommit(store->db))
         (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
     json_object_clear(store->metric_ids); /* names that the transaction brought are gone */

@@ -1,14 +1,14 @@
 /* The record: everything that phased knows, in one SQLite file, and the only place that speaks SQL.
  *
- * One writer: the daemon that opened the record last, which the record says itself: for any other
- * one store_begin() fails with -ESTALE. Everything is written between store_begin()
- * and store_commit(). A write that failed spoils its transaction: store_commit() then rolls back
- * and returns that first failure, so a caller may check the commit alone. Nothing is ever half
- * written. After a failed commit the same transaction may be tried again later.
+ * The daemon that opened the record last is its one writer. The record itself says which daemon
+ * that is: for any other daemon store_begin() fails with -ESTALE. Everything is written between
+ * store_begin() and store_commit(). A write that failed spoils its transaction: store_commit() then
+ * rolls back and returns the first failure, so a caller may check the commit alone. Nothing is ever
+ * half written. After a failed commit the same transaction may be tried again later.
  *
- * Failures a caller may act on, besides those named below: -ENOSPC (the disk or the quota is full),
- * -EROFS, -EBUSY (another program holds the file: try again), -EIO,
- * -EUCLEAN (the file is damaged). Times are milliseconds since 1970. Not for more than one thread.
+ * A caller may act on these failures, besides those that a function names: -ENOSPC (the disk or the
+ * quota is full), -EROFS, -EBUSY (another program holds the file: try again), -EIO, -EUCLEAN (the
+ * file is damaged). Times are milliseconds since 1970. Only one thread may use a store.
  *
  * store/answers.h has what the API answers. doc/record.md is the schema for people. */
 #ifndef PHASED_DAEMON_STORE_STORE_H
@@ -33,33 +33,34 @@ struct workflow;
 
 /* --- The file --------------------------------------------------------------------------------- */
 
-/* Opens the record at `path`, making it (mode 0600) or bringing it up to date where needed. `runs`
- * is the folder of runs, for paths in answers. Where the file system is a network's, whose memory
- * maps and locks cannot be trusted, the file is held exclusively and kept without WAL.
+/* Opens the record at `path`. Makes the file (mode 0600) or brings it up to date if needed. `runs`
+ * is the folder of runs, for paths in answers. Memory maps and locks of a network's file system
+ * cannot be trusted: there the file is held exclusively and kept without WAL.
  *
- * -EINVAL: the file is no phased record. -ENOTSUP: it was written by a newer phased. */
+ * -EINVAL: the file is no record of phased. -ENOTSUP: a newer phased has written it. */
 int store_open(const char *path, const char *runs, struct store **ret_store, struct error *err);
 /* Rolls back what was not committed. Accepts NULL. */
 void store_close(struct store *store);
 
-/* Reads every page; -EUCLEAN with SQLite's first complaint. store_open() does it for small files;
- * a large one would delay the start. */
+/* Reads every page; -EUCLEAN with SQLite's first complaint. store_open() does that for small files
+ * only, since a large file would delay the start. */
 int store_check(struct store *store, struct error *err);
 
-/* -ESTALE, in nobody's transaction: another daemon has opened the record since. */
+/* To be called outside of a transaction. -ESTALE: another daemon has opened the record since then.
+ */
 int store_check_lease(struct store *store, struct error *err);
 
 int store_begin(struct store *store, struct error *err);
 int store_commit(struct store *store, struct error *err);
-/* Fine without a transaction. */
+/* Does nothing without a transaction. */
 void store_rollback(struct store *store);
-/* After a write failed with -EINVAL, which its values are to blame for: SQLite has undone that
+/* To be called after a write failed with -EINVAL because of its values: SQLite has undone that
  * write alone, and the transaction goes on without it. False: the transaction is lost. */
 bool store_excuse(struct store *store);
 
 /* --- Workflows -------------------------------------------------------------------------------- */
 
-/* What came with a workflow and the core does not need. All borrowed. */
+/* What came with a workflow, but the core does not need. All pointers are borrowed. */
 struct store_submission {
     const char *file;          /* as the client named it */
     const char *spec;          /* its text */
@@ -70,45 +71,46 @@ struct store_submission {
     unsigned umask;
     const json_t *limits;     /* list of "NOFILE=1024" */
     const char *host;         /* of the client */
-    const char *key;          /* the client's, so that it may ask again; NULL: none */
+    const char *key;          /* the client's, so that it may ask again; NULL: no key */
     const json_t *provenance; /* object of texts (cli/provenance.h), "snapshot" too; NULL: none */
 };
 
-/* Writes a new workflow, to which core_add() has given ids, with its phases and edges. From then
- * on store_apply() keeps them. -EEXIST: the key is there already. */
+/* Writes a new workflow with its phases and edges, after core_add() has given them ids. From then
+ * on store_apply() writes what changes. -EEXIST: the record has the key already. */
 int store_workflow_insert(struct store *store, const struct workflow *workflow,
                           const struct store_submission *submission, struct error *err);
-/* The workflow that was submitted with this key; -ENOENT. */
-/* Its state as of v_workflow; -ENOENT. */
+/* The state of the workflow, as v_workflow has it; -ENOENT. */
 int store_workflow_state(struct store *store, uint64_t workflow, char ret_state[24],
                          struct error *err);
+/* The workflow that was submitted with this key; -ENOENT. */
 int store_find_key(struct store *store, const char *key, uint64_t *ret_workflow, struct error *err);
 /* The workflow of the job with this token, or of this run; -ENOENT. */
 int store_find_token(struct store *store, const char *token, uint64_t *ret_workflow,
                      struct error *err);
 int store_find_run(struct store *store, uint64_t run, uint64_t *ret_workflow, struct error *err);
 
-/* Writes the row that a SAVE_* names, as the model has it now; a line of history; a promotion or
- * the exclusion of a node with its line of history; or puts a kept effect into the outbox, or, when
- * it is done, takes it out.
+/* Writes the row that a SAVE_* names, as the model has it now; a line of history; or a promotion or
+ * the exclusion of a node, with its line of history. Puts a kept effect into the outbox, or deletes
+ * it from there if the effect is done.
  *
- * A row should be written before those that refer to it: a job before its run. Until a reference
- * is mended, SQLite searches whole tables at each insert. */
+ * Write a row before the rows that refer to it: a job before its run. As long as a reference leads
+ * nowhere, SQLite searches whole tables at each insert. */
 int store_apply(struct store *store, const struct core_effect *effect, int64_t now_ms,
                 struct error *err);
 
 /* --- At the start ----------------------------------------------------------------------------- */
 
-/* Fills in the highest ids given out, of `config`. */
+/* Fills in the highest ids of `config` that were given out. */
 int store_last_ids(struct store *store, struct core_config *config, struct error *err);
-/* Gives the core every workflow that is not over, or for which something stands in the outbox. */
+/* Gives the core every workflow that is not over or has an effect in the outbox. */
 int store_load(struct store *store, struct core *core, struct error *err);
-/* One workflow, over or not: the caller's to workflow_free() or to core_add(). -ENOENT. */
+/* One workflow, also if it is over. The caller gives it to workflow_free() or core_add(). -ENOENT.
+ */
 int store_load_workflow(struct store *store, uint64_t id, struct workflow **ret_workflow,
                         struct error *err);
-/* Calls `each` for what stands in the outbox, oldest first, with pointers into the core's model;
- * after store_load(). A callback that does not return 0 ends it, and that is returned. It must not
- * write. */
+/* Calls `each` for every effect in the outbox, oldest first, with pointers into the core's model;
+ * to be called after store_load(). If the callback does not return 0, the calls end and its result
+ * is returned. The callback must not write. */
 int store_outbox(struct store *store, const struct core *core,
                  int (*each)(void *arg, const struct core_effect *effect), void *arg,
                  struct error *err);
@@ -132,48 +134,51 @@ void store_launch_fini(struct store_launch *launch);
 
 /* The resolved phase alone, a new reference. -ENOENT. */
 int store_phase_spec(struct store *store, uint64_t phase, json_t **ret_spec, struct error *err);
-/* The same as a run of it really was, by the GPU that it had; for gates and remedies. */
+/* The same as the run really had it, by its type of GPU; for gates and remedies. */
 int store_run_spec(struct store *store, uint64_t run, json_t **ret_spec, struct error *err);
 
-/* The key of a run's messages: 64 hexadecimal digits. The run's row must be there. -ENOENT
- * also for a run that was given none. */
+/* The key of a run's messages: 64 hexadecimal digits. The record must have the run. -ENOENT, also
+ * if the run has no key. */
 int store_secret_set(struct store *store, uint64_t run, const char *secret, struct error *err);
 int store_secret(struct store *store, uint64_t run, char ret_secret[MAC_SECRET_SIZE],
                  struct error *err);
 
-/* Where the run began: names with commas between. */
+/* The nodes on which the run began: names with commas between. */
 int store_run_nodes_set(struct store *store, uint64_t run, const char *nodes, struct error *err);
-/* Which GPU it found there, and what of `by_gpu` it took; either may be NULL. */
+/* Which type of GPU the run found there, and which part of `by_gpu` it took; both may be NULL. */
 int store_run_hardware_set(struct store *store, uint64_t run, const char *gpu, const char *by_gpu,
                            struct error *err);
 
 /* --- What runs tell --------------------------------------------------------------------------- */
 
-/* The highest sequence number of this node's journal that is in the record; 0: none yet. It is set
- * in the transaction that writes what the entries say, so that a repeated entry is known. */
+/* The highest sequence number of this node's journal that is in the record; 0: no entry is. Set it
+ * in the transaction that writes what the entries say, so that an entry which comes again is known.
+ */
 int store_journal_committed(struct store *store, uint64_t run, const char *node,
                             uint64_t *ret_sequence, struct error *err);
 int store_journal_set(struct store *store, uint64_t run, const char *node, uint64_t sequence,
                       struct error *err);
 
-/* The entries `first` to `last` of this node's journal were lost, and will not come any more. Those
- * before them are in the record. */
+/* The entries `first` to `last` of this node's journal were lost, and will not come any more. The
+ * entries before them are in the record. */
 int store_journal_gap_add(struct store *store, uint64_t run, const char *node, uint64_t first,
                           uint64_t last, struct error *err);
 
-/* One value of a metric, which may be NaN or infinite. A later one of the same step replaces it. */
+/* One value of a metric, which may be NaN or infinite. A later value of the same step replaces it.
+ */
 int store_metric_add(struct store *store, uint64_t run, int64_t step, const char *name,
                      double value, int64_t time_ms, struct error *err);
 
-/* Adds to `metrics` what led to a phase's newest run: its rows, and of the runs it resumed from the
- * rows up to the step of the checkpoint. Times count the seconds of training, without the waits
- * between runs; `ret_elapsed_s` (or NULL) gets how many there were so far. */
+/* Adds to `metrics` the rows of a phase's newest run, and of the runs that it resumed from the rows
+ * up to the step of the checkpoint. Times count the seconds of training, without the waits between
+ * runs. `ret_elapsed_s` (or NULL) gets the seconds so far. */
 int store_metrics_load(struct store *store, uint64_t phase, int64_t now_ms, struct metrics *metrics,
                        double *ret_elapsed_s, struct error *err);
 
 /* Which entries the journals of these runs lack, for people: "the journal of n1 lacks entries 19 to
- * 118 of run #1". NULL: none. The caller's to free(). Those that can only be of steps after the
- * checkpoint from which the next run resumed are not lacking: it has made these steps again. */
+ * 118 of run #1". NULL: they lack nothing. The caller's to free(). Entries that can only be of
+ * steps after the checkpoint from which the next run resumed do not count: that run made the steps
+ * again. */
 int store_metrics_lack(struct store *store, uint64_t phase, char **ret_lack, struct error *err);
 
 struct store_checkpoint {
@@ -183,37 +188,37 @@ struct store_checkpoint {
     int64_t bytes; /* of all its files; -1: not known */
     int64_t time_ms;
     const json_t *paths; /* the list of its files; NULL: `path` is all of it */
-    bool is_suspect;     /* also where the run was said to be at its step */
-    bool is_unseen;      /* found when the run was over */
+    bool is_suspect;     /* by itself, or since the run is suspect from an earlier step on */
+    bool is_unseen;      /* it was found when the run was over */
 };
 
-/* Adds one, or replaces what is known of this path. */
+/* Adds a checkpoint, or replaces what is known of its path. */
 int store_checkpoint_add(struct store *store, const struct store_checkpoint *checkpoint,
                          struct error *err);
 /* What the run has saved at this step or later, and saves from now on, is suspect. */
 int store_run_suspect(struct store *store, uint64_t run, int64_t step, struct error *err);
-/* Calls `each` for those of all runs of a phase, newest step first; the strings are borrowed for
- * the call. It ends as store_outbox() does. */
+/* Calls `each` for the checkpoints of all runs of a phase, newest step first. The strings are
+ * borrowed for the call. The calls end as those of store_outbox() do. */
 int store_checkpoints(struct store *store, uint64_t phase,
                       int (*each)(void *arg, const struct store_checkpoint *checkpoint), void *arg,
                       struct error *err);
 
 /* What a node found out about a run that seemed to hang: the members of its `evidence` entry. A
- * later one of the same node replaces it. */
+ * later entry of the same node replaces it. */
 int store_evidence_put(struct store *store, uint64_t run, const char *node, const json_t *evidence,
                        int64_t time_ms, struct error *err);
 
-/* What was recognised of why a run failed: the `failure` of its outcome, and the cause. -EINVAL: it
- * is none; the transaction is still good. */
+/* Why a run failed, as far as that was recognised: the `failure` of its outcome, and the cause.
+ * -EINVAL: the JSON is no failure; the transaction is still good. */
 int store_failure_put(struct store *store, uint64_t run, const json_t *failure, const char *cause,
                       struct error *err);
 
 /* --- Nodes ------------------------------------------------------------------------------------ */
 
 enum {
-    STORE_EXCLUSION_FIRST_S = 2 * 3600, /* of a node that failed; doubled for each repetition ... */
-    STORE_EXCLUSION_LAST_S = 48 * 3600, /* ... up to this, ... */
-    STORE_EXCLUSION_MEMORY_S = 7 * 86400, /* ... if it comes within this time of the last one */
+    STORE_EXCLUSION_FIRST_S = 2 * 3600,   /* of a node that failed; each time twice as long ... */
+    STORE_EXCLUSION_LAST_S = 48 * 3600,   /* ... up to this ... */
+    STORE_EXCLUSION_MEMORY_S = 7 * 86400, /* ... if it fails within this time of the last failure */
     STORE_NODE_SIZE = 256,
 };
 
@@ -226,19 +231,21 @@ struct store_node_failure {
     const char *message;
 };
 
-/* Keeps new jobs away from the node for a while, and gives the time until which that is; 0: until a
- * person clears it. Of several runs that one failure took down, the first one counts. */
+/* Keeps new jobs away from the node for a while, and gives the end of that time; 0: until a person
+ * clears the node. If one failure ended several runs, only the first run counts. */
 int store_node_failed(struct store *store, const struct store_node_failure *failure, int64_t now_ms,
                       int64_t *ret_until_ms, struct error *err);
-/* Likewise because a person wants it; until_ms 0: until it is cleared. `message` may be NULL. */
+/* The same, because a person wants it; until_ms 0: until the node is cleared. `message` may be
+ * NULL.
+ */
 int store_node_exclude(struct store *store, const char *node, const char *message, int64_t until_ms,
                        int64_t now_ms, struct error *err);
-/* Takes back what is in force on the node; its failures are forgotten. Nothing there is fine. */
+/* Ends the exclusion of the node, if there is one, and forgets the node's failures. */
 int store_node_clear(struct store *store, const char *node, int64_t now_ms, struct error *err);
-/* The nodes that are excluded now, with commas between; the caller's to free(). NULL: none. */
+/* The nodes that are excluded now, with commas between; the caller's to free(). NULL: no nodes. */
 int store_nodes_excluded(struct store *store, int64_t now_ms, char **ret_nodes, struct error *err);
 
-/* What the look at a node before a run has found. All borrowed. */
+/* What a preflight has found on a node. All pointers are borrowed. */
 struct store_preflight {
     uint64_t run;
     const char *node, *level, *outcome, *reason;
@@ -247,10 +254,10 @@ struct store_preflight {
     const json_t *rows; /* a list of {"name", "outcome", "text"} */
 };
 
-enum { STORE_PREFLIGHT_ROWS_MAX = 64 }; /* the rest is left out */
+enum { STORE_PREFLIGHT_ROWS_MAX = 64 }; /* further rows are left out */
 
-/* Adds it, or replaces what was said of this run and node. -EINVAL: it is none; the transaction is
- * still good. */
+/* Adds a preflight, or replaces the one of this run and node. -EINVAL: it is no preflight; the
+ * transaction is still good. */
 int store_preflight_add(struct store *store, const struct store_preflight *preflight,
                         struct error *err);
 
@@ -259,36 +266,36 @@ int store_preflight_add(struct store *store, const struct store_preflight *prefl
 /* Writes the GPUs of a run's node: the journal's `gpus` entry (doc/protocol.md). */
 int store_gpus_put(struct store *store, uint64_t run, const char *node, const json_t *devices,
                    struct error *err);
-/* Writes its `sample` entry, of GPUs that are known. -EINVAL: it is none; the transaction is still
- * good. */
+/* Writes the node's `sample` entry. The record must know the GPUs. -EINVAL: the JSON is no sample;
+ * the transaction is still good. */
 int store_samples_put(struct store *store, uint64_t run, const char *node, const json_t *sample,
                       struct error *err);
-/* How many steps took how long on a node: its `pace` entry. Likewise. */
+/* How many steps took how long on a node: its `pace` entry. */
 struct store_pace {
     int64_t step, steps, time_ms;
     double seconds;
 };
 int store_pace_put(struct store *store, uint64_t run, const char *node,
                    const struct store_pace *pace, struct error *err);
-/* Makes samples coarser that are more than a day old: minutes of tens of seconds, and single
- * seconds are dropped. Some of them, where there are many: call it again later. */
+/* Makes samples coarser that are more than a day old: tens of seconds become minutes, and single
+ * seconds are dropped. If there are many, one call does a part: call it again later. */
 int store_samples_age(struct store *store, int64_t now_ms, struct error *err);
 
 /* --- Decisions -------------------------------------------------------------------------------- */
 
-/* Replaces the verdicts on a run's gate by this list of what verdict_to_json() makes. */
+/* Replaces the verdicts on a run's gate by a list of results of verdict_to_json(). */
 int store_verdicts_set(struct store *store, uint64_t run, const json_t *verdicts, int64_t time_ms,
                        struct error *err);
-/* Adds the verdict of a guard. -EINVAL: it is none; the transaction is still good. */
+/* Adds the verdict of a guard. -EINVAL: the JSON is no verdict; the transaction is still good. */
 int store_guard_add(struct store *store, uint64_t run, const json_t *verdict, int64_t time_ms,
                     struct error *err);
 
-/* What a workflow was made of, and what remedies have changed since. */
+/* What a workflow was made of, and what remedies have changed since then. */
 struct store_source {
     char *file, *spec; /* its name, its text */
-    json_t *variants;  /* array of names; NULL: none */
-    json_t *set;       /* object; NULL: none */
-    json_t *changes;   /* [{"phase", "param", "value"}], in the order in which they add up */
+    json_t *variants;  /* array of names; NULL: no variants */
+    json_t *set;       /* object; NULL: nothing was set */
+    json_t *changes;   /* [{"phase", "param", "value"}], in the order in which they apply */
 };
 
 /* -ENOENT. The result is the caller's to store_source_fini(). */
@@ -296,54 +303,55 @@ int store_source_load(struct store *store, uint64_t workflow, struct store_sourc
                       struct error *err);
 void store_source_fini(struct store_source *source);
 
-/* A remedy that is taken. All borrowed. */
+/* A remedy that is taken. All pointers are borrowed. */
 struct store_remedy {
-    uint64_t run; /* that failed */
+    uint64_t run; /* the run that failed */
     const char *cause, *resume;
-    unsigned number, times; /* of how many for this cause */
+    unsigned number, times; /* the try, and how many tries there are for this cause */
     const json_t *changes;  /* [{"param", "from", "to"}] */
 };
 
 int store_remedy_add(struct store *store, const struct store_remedy *remedy, int64_t time_ms,
                      struct error *err);
-/* Writes anew what the spec says of a phase: `phase` has it already, `resolved` is the document. */
+/* Writes again what the spec says of a phase, from `phase` and from the document `resolved`. */
 int store_phase_replan(struct store *store, const struct phase *phase, const json_t *resolved,
                        struct error *err);
 
 /* What an earlier member has left. The texts are the caller's to free(). */
 struct store_result {
     uint64_t phase;
-    char *address, *checkpoint_path; /* 5/ladder.2; the path is NULL where there is none */
+    char *address, *checkpoint_path; /* 5/ladder.2; the path is NULL without a checkpoint */
     int64_t checkpoint_step;
-    unsigned rung; /* from 0: that it has come to */
-    char *gpu;     /* the model that its runs have got; "": not known */
+    unsigned rung; /* from 0: the rung that the member has reached */
+    char *gpu;     /* the model that its runs had; "": not known */
 };
 
 enum { STORE_RESULTS_MAX = 16 };
 
-/* The newest ones. */
+/* The newest results. */
 struct store_results {
     struct store_result items[STORE_RESULTS_MAX];
     size_t count;
 };
 
-/* Results since then of members with this fingerprint, the newest first, into empty `results`. */
+/* Adds the results of members with this fingerprint since `since_ms` to empty `results`, the newest
+ * first. */
 int store_result_list(struct store *store, const char *fingerprint, int64_t since_ms,
                       struct store_results *results, struct error *err);
 void store_results_fini(struct store_results *results);
-/* The last step of the results that a member has taken; -1: none. */
+/* The last step of the results that a member has taken over; -1: no step. */
 int store_member_step(struct store *store, uint64_t phase, int64_t *ret_step, struct error *err);
 
-/* What a matrix has found of a member. Texts borrowed. */
+/* What a matrix has found of a member. The texts are borrowed. */
 struct store_member {
     uint64_t phase;
     double value;         /* NaN: not known */
     const char *standing; /* best, left, cut, out */
-    const char *reason;   /* NULL: none */
+    const char *reason;   /* NULL: no reason */
 };
 
 int store_member_set(struct store *store, const struct store_member *member, struct error *err);
-/* Params of a phase that a matrix's decision changes: [{"param", "from", "to"}]. */
+/* The params of a phase that the decision of a matrix changes: [{"param", "from", "to"}]. */
 int store_choice_add(struct store *store, uint64_t phase, const json_t *changes, int64_t time_ms,
                      struct error *err);
 
@@ -365,12 +373,12 @@ enum store_event_type {
 struct store_event {
     enum store_event_type type;
     int64_t time_ms;
-    uint64_t workflow, phase, run; /* phase, run: 0: none */
-    const char *from, *to;         /* NULL: none */
+    uint64_t workflow, phase, run; /* 0: no phase, no run */
+    const char *from, *to;         /* may be NULL */
     const char *message;
 };
 
-/* A line of history beyond those that FX_HISTORY makes. */
+/* Adds a line of history. FX_HISTORY makes the others. */
 int store_event_add(struct store *store, const struct store_event *event, struct error *err);
 
 #endif

@@ -11,17 +11,17 @@
 
 enum {
     STORE_APPLICATION_ID = 0x70687364, /* "phsd", in the file's header */
-    STORE_BUSY_MS = 1000,              /* a person's sqlite3 may write for so long */
+    STORE_BUSY_MS = 1000,              /* a person's sqlite3 may write as long */
 };
 
 struct store {
     sqlite3 *db;
     char *path, *runs;
-    char owner[MAC_TOKEN_SIZE]; /* by which the lease is known to be this one's */
+    char owner[MAC_TOKEN_SIZE]; /* the lease of this store has it */
     struct stmt stmts[QUERY_COUNT];
     json_t *metric_ids; /* by name, so that a row costs no look-up in SQL */
     bool in_transaction;
-    struct error spoiled; /* code 0: every write of this transaction was good so far */
+    struct error spoiled; /* the first failure of this transaction; code 0: no write failed */
 };
 
 /* The statement, ready to be bound. It must not be in use. */
@@ -39,22 +39,22 @@ int store_ask(struct store *store, const char *sql, int64_t *ret_number, char *t
 /* The number in the first column of the first row of `sql`. */
 int store_number(struct store *store, const char *sql, int64_t *ret_number, struct error *err);
 
-/* The version of the schema that the file has; refuses one that is someone else's or newer. */
+/* The version of the file's schema. Refuses a file of another program, and a newer one. */
 int store_identify(struct store *store, int64_t *ret_version, struct error *err);
-/* Takes the steps that the file has not taken yet, all in one transaction. */
+/* Takes the steps that the file lacks, all in one transaction. */
 int store_migrate(struct store *store, const struct embedded_sql *steps, int count,
                   struct error *err);
 
 enum store_writer {
-    STORE_OWNER,   /* whose the lease is */
-    STORE_ANYBODY, /* who brings the file up to date, or takes the lease */
+    STORE_OWNER,   /* the daemon that has the lease */
+    STORE_ANYBODY, /* a program that brings the file up to date, or takes the lease */
 };
-/* store_begin() for one that need not have the lease. */
+/* store_begin() for a caller that need not have the lease. */
 int store_begin_as(struct store *store, enum store_writer writer, struct error *err);
-/* Makes this the daemon that may write, and any other one that has the file open not. */
+/* Makes this daemon the only one that may write, also if others have the file open. */
 int lease_take(struct store *store, struct error *err);
 
-/* Whether the folder that `path` lies in belongs to a file system of a network. */
+/* Whether the folder of `path` is in a file system of a network. */
 bool store_is_remote(const char *path);
 
 enum store_sharing {

@@ -1,4 +1,4 @@
-/* A submitted workflow: its texts, its phases and what of their spec stands in columns. */
+/* A submitted workflow: its texts, its phases, and the parts of their spec that have columns. */
 #include "daemon/store/cost.h"
 #include "daemon/store/rows.h"
 #include "daemon/store/store_private.h"
@@ -15,7 +15,7 @@ static double workflow_number(const json_t *json)
     return json_is_number(json) ? json_number_value(json) : NAN;
 }
 
-/* The member of the resolved document's phases that this phase was made of. */
+/* The element of `phases` in the resolved document from which this phase was made. */
 static const json_t *workflow_phase_spec(const json_t *resolved, const struct phase *phase)
 {
     const json_t *spec;
@@ -101,7 +101,7 @@ static int workflow_insert_phase(struct store *store, const struct phase *phase,
     stmt_bind_id(stmt, ":workflow", phase->workflow->id);
     stmt_bind_int(stmt, ":position", phase->index);
     stmt_bind_text(stmt, ":name", phase->name);
-    /* That members are side by side is said by their matrix. */
+    /* The matrix says whether its members are side by side. */
     stmt_bind_id(stmt, ":beside", phase->beside && !phase->matrix ? phase->beside->id : 0);
     return stmt_run(stmt, err);
 }
@@ -122,9 +122,9 @@ static int workflow_insert_edges(struct store *store, const struct phase *phase,
 static int workflow_insert_row(struct store *store, const struct workflow *workflow,
                                const struct store_submission *submission, struct error *err)
 {
-    /* Each phase's part stands with the phase. */
-    json_t *rest = json_copy((json_t *)submission->resolved); /* its members stay shared */
-    (void)json_object_del(rest, "phases"); /* a document without any is refused */
+    /* The part of each phase is stored with the phase. */
+    json_t *rest = json_copy((json_t *)submission->resolved); /* a shallow copy */
+    (void)json_object_del(rest, "phases"); /* a document without phases is refused */
     struct stmt *stmt = store_stmt(store, Q_WORKFLOW_INSERT);
     stmt_bind_id(stmt, ":id", workflow->id);
     stmt_bind_text(stmt, ":name", workflow->name);
@@ -184,7 +184,7 @@ int store_workflow_insert(struct store *store, const struct workflow *workflow,
     return result;
 }
 
-/* Takes the workflow that the bound statement finds: Q_WORKFLOW_FIND_KEY, Q_JOB_FIND_TOKEN or
+/* Reads the workflow that the bound statement finds: Q_WORKFLOW_FIND_KEY, Q_JOB_FIND_TOKEN or
  * Q_RUN_FIND_WORKFLOW. */
 static int find_workflow(struct stmt *stmt, const char *what, uint64_t *ret_workflow,
                          struct error *err)
