@@ -43,7 +43,7 @@ static void refuse_unknown(const struct names *names, const struct dependency_pa
         text_addf(&known, "%s%s", i ? ", " : " (", names->earlier[i].phase);
     text_add(&known, names->count ? ")" : "");
     sbatch_refuse(names->script, option,
-                  "'%.*s' is no number of a job, and no script before this one is called so%s",
+                  "'%.*s' is not the number of a job, and no earlier script has this name%s",
                   (int)part->size, part->word, text_string(&known));
     text_fini(&known);
 }
@@ -76,12 +76,12 @@ static void take_name(const struct names *names, const struct dependency_part *p
         refuse_unknown(names, part);
     else if (!text_equal(part->kind, "afterok"))
         sbatch_refuse(names->script, option,
-                      "'%s:%s': a phase begins when those before it have succeeded, which is "
-                      "afterok; what shall be done after a failure may stand under `notify:`",
+                      "'%s:%s': a phase begins only after success (afterok); use `notify:` for an "
+                      "action after a failure",
                       part->kind, phase);
     else if (has_choice)
         sbatch_refuse(names->script, option,
-                      "'?': a phase begins after all that it names, not one");
+                      "'?': a phase begins after all phases that it names, not after one of them");
     else
         add_phase(after, phase);
 }
@@ -102,8 +102,7 @@ void sbatch_dependency_read(const struct sbatch_script *script,
     while (dependency_next(&part)) {
         bool is_alone = !part.kind[0];
         if (!is_alone && !dependency_has_kind(&part))
-            sbatch_refuse(script, option, "'%s' is nothing to wait for, such as afterok",
-                          part.kind);
+            sbatch_refuse(script, option, "'%s' is not a dependency, such as afterok", part.kind);
         else if (dependency_is_singleton(&part) || dependency_is_job(&part))
             keep(&ret_dependency->kept, &part, has_choice);
         else if (!part.size || is_alone)

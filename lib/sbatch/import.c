@@ -163,12 +163,12 @@ static void take_dependency(struct import *import)
         return;
     if (import->before && !dependency->after.size)
         sbatch_warn(&import->script, "dependency",
-                    "begins when %s has succeeded; '%s' is kept beside that", import->before,
+                    "begins when %s has succeeded; '%s' is kept, too", import->before,
                     text_string(&dependency->kept));
     if (strstr(text_string(&dependency->kept), "singleton"))
         sbatch_warn(
             &import->script, "dependency",
-            "singleton: waits for jobs that are called as this one will be, WORKFLOW.PHASE");
+            "singleton: waits for jobs with the name that this job will have, WORKFLOW.PHASE");
     keep_slurm(import, "dependency", text_string(&dependency->kept));
 }
 
@@ -192,14 +192,15 @@ static void take_export(struct import *import)
     }
     if (!has_all)
         sbatch_warn(&import->script, "export",
-                    "the program gets the whole environment of the shell where it is submitted");
+                    "the program gets the whole environment of the submitting shell");
 }
 
 static void take_exclusive(struct import *import)
 {
     const char *value = value_of(import, "exclusive");
     if (*value)
-        sbatch_refuse(&import->script, "exclusive", "'%s': only whole nodes are known here", value);
+        sbatch_refuse(&import->script, "exclusive",
+                      "'%s': phased knows only the exclusive use of whole nodes", value);
     else
         keep_slurm(import, "exclusive", "true");
 }
@@ -217,15 +218,16 @@ static void take_signal(struct import *import)
     const char *value = value_of(import, "signal");
     if (signal_of(import))
         sbatch_warn(&import->script, "signal",
-                    "'%s' is not sent: before the time limit and at a preemption all that the "
-                    "script has started gets TERM, and 10s; for another signal or more time take "
-                    "the file that `phasectl import` writes and say its `checkpoint:`",
+                    "'%s' is not sent: before the time limit and at a preemption, all processes of "
+                    "the script get TERM, and KILL after 10s; for another signal or more time, set "
+                    "`checkpoint:` in the file that `phasectl import` writes",
                     value);
     else
-        sbatch_warn(&import->script, "signal",
-                    "'%s' is not sent: before the time limit and at a preemption all that the "
-                    "script has started gets TERM, and 10s; TERM, INT, USR1 and USR2 are possible",
-                    value);
+        sbatch_warn(
+            &import->script, "signal",
+            "'%s' is not sent: before the time limit and at a preemption, all processes of the "
+            "script get TERM, and KILL after 10s; TERM, INT, USR1 and USR2 are possible",
+            value);
 }
 
 static void take_output(struct import *import, const char *option)
@@ -324,15 +326,15 @@ static int64_t minutes_of(const struct import *import)
     struct error err;
     if (!value)
         spec_problems_add(import->script.problems, SPEC_WARNING, 1, 1, "time",
-                          "not given: 24h, or less where the partition allows no more");
+                          "not given: 24h, or the limit of the partition if that is less");
     else if (is_endless(value))
         sbatch_refuse(&import->script, "time",
-                      "'%s' is no limit: phased stops a phase in time to save, and says what it "
-                      "can cost, so it needs one, such as --time=7-00:00:00",
+                      "'%s' is not a limit: phased stops a phase in time to save, and says what it "
+                      "can cost, so it needs a limit, such as --time=7-00:00:00",
                       value);
     else if (slurm_option_read(SLURM_OPTION_TIME_MIN, value, 0, &minutes, &err) < 0)
         sbatch_refuse(&import->script, "time",
-                      "'%s' is no time, such as 90 (minutes), 1:30:00 or 2-12:00:00", value);
+                      "'%s' is not a time, such as 90 (minutes), 1:30:00 or 2-12:00:00", value);
     return minutes;
 }
 
@@ -367,7 +369,7 @@ static void add_logs(const struct import *import, struct text *spec)
     const char *output = value_of(import, "output"), *error = value_of(import, "error");
     if (!output && !error)
         return;
-    text_add(spec, "    # What it prints is shown by `phasectl logs`; it went to ");
+    text_add(spec, "    # `phasectl logs` shows its output; sbatch wrote the output to ");
     write_comment(spec, output ? output : error);
     if (output && error) {
         text_add(spec, " and ");
@@ -432,8 +434,8 @@ static void warn_of_body(const struct import *import)
     static const struct {
         const char *command, *message;
     } commands[] = {
-        {"scontrol requeue", "phased runs a phase again by itself: take `scontrol requeue` out"},
-        {"sbatch", "submits jobs that phased knows nothing of: make them phases"},
+        {"scontrol requeue", "phased itself runs a phase again: remove `scontrol requeue`"},
+        {"sbatch", "submits jobs that phased does not know: make them phases"},
     };
     const char *body = text_string(&import->script.body);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
@@ -471,7 +473,7 @@ static void add_variables(const struct import *import, struct text *spec)
             continue;
         text_addf(spec, "# %s was ", given->variable);
         write_comment(spec, *given->value ? given->value : "set");
-        text_add(spec, " where it was imported.\n");
+        text_add(spec, " when this was imported.\n");
     }
 }
 

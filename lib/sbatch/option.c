@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#define NOT_A_WORKFLOWS "it is no matter of a script that phased submits"
+#define NOT_A_WORKFLOWS "it does not apply to a script that phased submits"
 
 const struct sbatch_option sbatch_options[] = {
     {"account", 'A', SBATCH_NEEDED, SBATCH_SLURM, NULL},
@@ -25,7 +25,7 @@ const struct sbatch_option sbatch_options[] = {
     {"contiguous", 0, SBATCH_NONE, SBATCH_SLURM, NULL},
     {"core-spec", 'S', SBATCH_NEEDED, SBATCH_SLURM, NULL},
     {"cores-per-socket", 0, SBATCH_NEEDED, SBATCH_REFUSED,
-     "which nodes have so many is said by a feature: use --constraint"},
+     "use --constraint with a feature of such nodes"},
     {"cpu-freq", 0, SBATCH_NEEDED, SBATCH_STEP, "SLURM_CPU_FREQ_REQ"},
     {"cpus-per-gpu", 0, SBATCH_NEEDED, SBATCH_SHAPE, NULL},
     {"cpus-per-task", 'c', SBATCH_NEEDED, SBATCH_SHAPE, NULL},
@@ -39,15 +39,15 @@ const struct sbatch_option sbatch_options[] = {
     {"export", 0, SBATCH_OPTIONAL, SBATCH_OWN, NULL},
     {"export-file", 0, SBATCH_NEEDED, SBATCH_REFUSED, "name the variables under `env:`"},
     {"extra-node-info", 'B', SBATCH_NEEDED, SBATCH_REFUSED,
-     "which nodes have so many is said by a feature: use --constraint"},
+     "use --constraint with a feature of such nodes"},
     {"get-user-env", 0, SBATCH_OPTIONAL, SBATCH_WARNED,
-     "the environment is that of the shell where it is submitted"},
+     "the environment is that of the submitting shell"},
     {"gid", 0, SBATCH_NEEDED, SBATCH_REFUSED, "jobs run as whoever runs the daemon"},
     {"gpu-bind", 0, SBATCH_NEEDED, SBATCH_STEP, "SLURM_GPU_BIND"},
     {"gpu-freq", 0, SBATCH_NEEDED, SBATCH_SLURM, NULL},
     {"gpus", 'G', SBATCH_NEEDED, SBATCH_SHAPE, NULL},
     {"gpus-per-node", 0, SBATCH_NEEDED, SBATCH_SHAPE, NULL},
-    {"gpus-per-socket", 0, SBATCH_NEEDED, SBATCH_REFUSED, "say --gpus-per-node"},
+    {"gpus-per-socket", 0, SBATCH_NEEDED, SBATCH_REFUSED, "use --gpus-per-node"},
     {"gpus-per-task", 0, SBATCH_NEEDED, SBATCH_SHAPE, NULL},
     {"gres", 0, SBATCH_NEEDED, SBATCH_SHAPE, NULL},
     {"gres-flags", 0, SBATCH_NEEDED, SBATCH_WARNED, "GPUs are bound as the site does it"},
@@ -71,7 +71,7 @@ const struct sbatch_option sbatch_options[] = {
     {"network", 0, SBATCH_NEEDED, SBATCH_SLURM, NULL},
     {"nice", 0, SBATCH_OPTIONAL, SBATCH_OWN, NULL},
     {"no-kill", 'k', SBATCH_OPTIONAL, SBATCH_WARNED,
-     "a run whose node fails ends, and goes on without that node"},
+     "if a node fails, the run ends, and the next run continues without that node"},
     {"no-requeue", 0, SBATCH_NONE, SBATCH_WARNED, "a run that is interrupted runs again"},
     {"nodefile", 'F', SBATCH_NEEDED, SBATCH_REFUSED, "name the nodes by --nodelist"},
     {"nodelist", 'w', SBATCH_NEEDED, SBATCH_SLURM, NULL},
@@ -91,8 +91,7 @@ const struct sbatch_option sbatch_options[] = {
     {"prefer", 0, SBATCH_NEEDED, SBATCH_SLURM, NULL},
     {"priority", 0, SBATCH_NEEDED, SBATCH_SLURM, NULL},
     {"profile", 0, SBATCH_NEEDED, SBATCH_STEP, "SLURM_PROFILE"},
-    {"propagate", 0, SBATCH_OPTIONAL, SBATCH_WARNED,
-     "all limits of the shell where it is submitted are taken over"},
+    {"propagate", 0, SBATCH_OPTIONAL, SBATCH_WARNED, "all limits of the submitting shell apply"},
     {"qos", 'q', SBATCH_NEEDED, SBATCH_SLURM, NULL},
     {"quiet", 'Q', SBATCH_NONE, SBATCH_DROPPED, NULL},
     {"reboot", 0, SBATCH_NONE, SBATCH_REFUSED, "nodes are not booted for it"},
@@ -101,7 +100,7 @@ const struct sbatch_option sbatch_options[] = {
     {"share", 0, SBATCH_NONE, SBATCH_OWN, NULL},
     {"signal", 0, SBATCH_NEEDED, SBATCH_OWN, NULL},
     {"sockets-per-node", 0, SBATCH_NEEDED, SBATCH_REFUSED,
-     "which nodes have so many is said by a feature: use --constraint"},
+     "use --constraint with a feature of such nodes"},
     {"spread-job", 0, SBATCH_NONE, SBATCH_WARNED, "the number of nodes is what is asked for"},
     {"switches", 0, SBATCH_NEEDED, SBATCH_SLURM, NULL},
     {"test-only", 0, SBATCH_NONE, SBATCH_REFUSED, NOT_A_WORKFLOWS},

@@ -211,7 +211,7 @@ static void read_line(struct reader *reader)
     }
     if (is_directive)
         complain(reader, SPEC_WARNING, reader->line, "",
-                 "sbatch reads no options after the first command: this line means nothing");
+                 "sbatch reads no options after the first command: this line has no effect");
     if (!reader->has_command && ((size > 5 && memcmp(reader->line, "#PBS ", 5) == 0) ||
                                  (size > 6 && memcmp(reader->line, "#BSUB ", 6) == 0)))
         complain(reader, SPEC_WARNING, reader->line, "", "left out: only #SBATCH lines are read");
@@ -230,17 +230,16 @@ void sbatch_script_read(struct sbatch_script *script, const char *file, const ch
     assert(sbatch_option_count <= SBATCH_OPTIONS_MAX);
     json_t *text = json_stringn(data, size);
     json_decref(text);
-    const char *reason = !text || memchr(data, '\0', size) ? "it is not UTF-8 text"
-                         : begins_with(data, size, byte_order_mark)
-                             ? "a mark of byte order (BOM) stands before its first line: save it "
-                               "as UTF-8 without one"
-                         : size < 3 || !begins_with(data, size, "#!")
-                             ? "its first line must begin with #! and the path of an interpreter, "
-                               "such as #!/bin/bash"
-                         : memmem(data, size, "\r\n", 2)
-                             ? "its lines end as on Windows (CRLF), which sbatch refuses too: "
-                               "`dos2unix` mends it"
-                             : NULL;
+    const char *reason =
+        !text || memchr(data, '\0', size) ? "it is not UTF-8 text"
+        : begins_with(data, size, byte_order_mark)
+            ? "it begins with a byte order mark (BOM): save it as UTF-8 without one"
+        : size < 3 || !begins_with(data, size, "#!")
+            ? "its first line must begin with #! and the path of an interpreter, "
+              "such as #!/bin/bash"
+        : memmem(data, size, "\r\n", 2)
+            ? "its lines end with CRLF, as on Windows, and sbatch refuses that, too: use `dos2unix`"
+            : NULL;
     if (reason) {
         spec_problems_add(problems, SPEC_ERROR, 1, 1, "", "not a batch script: %s", reason);
         return;

@@ -43,7 +43,7 @@ static uint32_t nodes_of(const struct sbatch_script *script)
     unsigned long least = strtoul(value, &end_of_least, 10);
     unsigned long most = strtoul(dash + 1, &end, 10);
     if (end_of_least != dash || least < 1 || least > most || most > SHAPE_NUMBER_MAX || *end) {
-        sbatch_refuse(script, "nodes", "'%s' is no number of nodes, such as 2", value);
+        sbatch_refuse(script, "nodes", "'%s' is not a number of nodes, such as 2", value);
         return 0;
     }
     if (least != most)
@@ -126,7 +126,7 @@ static void check_total(const struct sbatch_script *script, const char *name, ui
     if (!sbatch_given(script, "nodes")->value && total > SHAPE_GPUS_KNOWN &&
         !sbatch_given(script, "ntasks-per-node")->value &&
         !sbatch_given(script, "gpus-per-node")->value)
-        sbatch_refuse(script, name, "%u GPUs on how many nodes? Say --nodes, such as --nodes=%u",
+        sbatch_refuse(script, name, "%u GPUs on how many nodes? Use --nodes, such as --nodes=%u",
                       total, divided(total, SHAPE_GPUS_KNOWN));
 }
 
@@ -142,12 +142,12 @@ static void read_gpus(struct sbatch_shape *shape, const struct sbatch_script *sc
     check_total(script, "gpus", gpus.count);
     if (gpus.count % shape->nodes)
         sbatch_refuse(script, "gpus",
-                      "%u GPUs on %u nodes are not the same number on each: say --gpus-per-node",
+                      "%u GPUs cannot be the same number on each of %u nodes: use --gpus-per-node",
                       gpus.count, shape->nodes);
     take_gpus(shape, script, "gpus", divided(gpus.count, shape->nodes), gpus.type);
     gpus = gpus_of(script, "gpus-per-task");
     if (gpus.count && !shape->tasks_per_node)
-        sbatch_refuse(script, "gpus-per-task", "say how many tasks: --ntasks-per-node");
+        sbatch_refuse(script, "gpus-per-task", "give the number of tasks: --ntasks-per-node");
     check_total(script, "gpus-per-task", gpus.count * shape->tasks_per_node);
     take_gpus(shape, script, "gpus-per-task", gpus.count * shape->tasks_per_node, gpus.type);
     shape->cpus_per_gpu = shape->gpus ? number_of(script, "cpus-per-gpu") : 0;
@@ -180,7 +180,8 @@ static void read_tasks(struct sbatch_shape *shape, const struct sbatch_script *s
         nodes = nodes_by_parts(script, tasks);
     shape->nodes = nodes ? nodes : 1;
     if (!nodes && tasks > 1)
-        sbatch_warn(script, "ntasks", "all %u tasks on one node: say --nodes for more", tasks);
+        sbatch_warn(script, "ntasks", "all %u tasks run on one node: use --nodes for more nodes",
+                    tasks);
     shape->tasks = tasks ? tasks : per_node * shape->nodes;
     shape->tasks_per_node = per_node ? per_node : divided(tasks, shape->nodes);
     shape->cpus_per_task = number_of(script, "cpus-per-task");

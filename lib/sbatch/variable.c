@@ -111,7 +111,7 @@ static void take(struct sbatch_script *script, const char *name, const char *opt
     if (!is_utf8(value)) {
         complain(script, SPEC_ERROR, name, "it is not UTF-8 text");
     } else if (found->value == SBATCH_NEEDED && !*value) {
-        complain(script, SPEC_WARNING, name, "left out: there is nothing in it");
+        complain(script, SPEC_WARNING, name, "left out: it is empty");
     } else {
         const struct sbatch_given given = {.value = xstrdup(value), .variable = name};
         sbatch_give(script, found, &given);
@@ -127,5 +127,5 @@ void sbatch_variables_read(struct sbatch_script *script, char *const *environmen
     }
     if (find(environment, "SBATCH_WAIT4SWITCH"))
         complain(script, SPEC_WARNING, "SBATCH_WAIT4SWITCH",
-                 "left out: say --switches=COUNT@TIME in the script");
+                 "left out: use --switches=COUNT@TIME in the script");
 }

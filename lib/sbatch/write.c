@@ -230,7 +230,7 @@ static void write_all_gpus(struct text *run, const struct sbatch_script *script,
         return;
     text_add(run, "declare +x");
     write_variable(run, "SLURM_GPUS", gpus);
-    write_remark(run, script, "srun knows how many each node has");
+    write_remark(run, script, "srun knows how many GPUs each node has");
     text_add(run, "\n");
 }
 
