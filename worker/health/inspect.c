@@ -268,8 +268,8 @@ int inspect_main(int argc, char **argv)
     if (argc > 1 && argv[1][0] == '-') {
         bool is_help = text_equal(argv[1], "-h") || text_equal(argv[1], "--help");
         (void)fputs("usage: phase-worker inspect PID...\n"
-                    "Prints what py-spy tells of the Python programs among these processes, and\n"
-                    "what nvidia-smi tells, where they are installed.\n",
+                    "Prints where the Python programs among these processes are (py-spy), and\n"
+                    "the state of the GPUs (nvidia-smi). Uses only installed programs.\n",
                     is_help ? stdout : stderr); /* nobody to tell */
         return is_help ? 0 : 2;
     }
