@@ -35,29 +35,20 @@ static void lead_term_done(uv_signal_t *handle, int number)
     bool is_known = lead->state == LEAD_RUNNING && (lead->run->is_decided || lead->is_asking);
     (void)number;
     if (!is_known)
-        lead_interrupted(lead);
+        lead->handle(lead, LEAD_TERM);
     else if (clock_steady_ms() - lead->interrupted_ms > LEAD_SAME_MS && !lead->is_killing)
         lead_ladder_done(&lead->timer);
 }
 
 /* The job was submitted with --signal=B:USR2, so the signal comes shortly before the time limit.
  * Some sites send the same signal when they preempt. */
-static void lead_limit_done(uv_signal_t *handle, int number)
+static void lead_time_out(struct lead *lead)
 {
-    struct lead *lead = handle->data;
-    (void)number;
-    if (lead->state == LEAD_LINGERING) {
-        lead_leave(lead);
-        return;
-    }
-    if (lead->state == LEAD_LEAVING)
-        return;
     int margin_s = lead->run->assignment->save_time_s + LEAD_LIMIT_MARGIN_S;
     if (lead->end_time > 0 && !lead_is_at_limit(lead, margin_s)) {
-        lead_stop(
-            lead,
-            (unsigned)lead->run->assignment->save_time_s); /* Slurm signals only the batch script */
-        lead_interrupted(lead);
+        /* Slurm signals only the batch script. */
+        lead_stop(lead, (unsigned)lead->run->assignment->save_time_s);
+        lead->handle(lead, LEAD_TERM);
         return;
     }
     if (!lead_run_stop(lead->run, STOP_TIMED_OUT, "the time limit of the job is near"))
@@ -66,7 +57,13 @@ static void lead_limit_done(uv_signal_t *handle, int number)
     lead_stop(lead, lead_run_stop_seconds(lead->run));
 }
 
-/* srun has ended: either it was told to, or its end also ends the run. */
+static void lead_limit_done(uv_signal_t *handle, int number)
+{
+    struct lead *lead = handle->data;
+    (void)number;
+    lead->handle(lead, LEAD_LIMIT);
+}
+
 static void lead_step_ended(void *context, int code, int number)
 {
     struct lead *lead = context;
@@ -79,16 +76,36 @@ static void lead_step_ended(void *context, int code, int number)
                        number ? number : code); /* fits */
     step_close(lead->step);
     lead->step = NULL;
-    if (lead->state == LEAD_LEAVING) {
-        lead_leave_stepless(lead);
-        return;
-    }
-    if (lead->state == LEAD_LINGERING) {
-        lead_leave(lead);
-        return;
-    }
-    lead_ask(lead);
-    lead_conclude(lead);
+    lead->handle(lead, LEAD_STEP_ENDED);
+}
+
+/* --- The table -------------------------------------------------------------------------------- */
+
+static void lead_ignore(struct lead *lead)
+{
+    (void)lead;
+}
+
+static void lead_pass_term(struct lead *lead)
+{
+    requeue_handle(&lead->requeue, REQUEUE_TERM);
+}
+
+/* A row has the actions while launching, running, lingering and leaving. */
+static void lead_handle(struct lead *lead, enum lead_event event)
+{
+    static void (*const actions[LEAD_EVENTS][LEAD_STATES])(struct lead * lead) = {
+        [LEAD_READY] = {lead_begin, lead_ignore, lead_ignore, lead_ignore},
+        [LEAD_TERM] = {lead_interrupt, lead_interrupt, lead_leave, lead_pass_term},
+        [LEAD_LIMIT] = {lead_time_out, lead_time_out, lead_leave, lead_ignore},
+        [LEAD_STEP_ENDED] = {lead_lose_step, lead_lose_step, lead_leave, lead_leave_stepless},
+        [LEAD_NEXT] = {lead_ignore, lead_ignore, lead_next, lead_ignore},
+        [LEAD_STOP] = {lead_cancel, lead_cancel, lead_leave, lead_ignore},
+        [LEAD_DISMISS] = {lead_ignore, lead_ignore, lead_leave, lead_ignore},
+    };
+    if (event == LEAD_TERM)
+        lead->was_interrupted = true;
+    actions[event][lead->state](lead);
 }
 
 /* --- Start ------------------------------------------------------------------------------------ */
@@ -140,6 +157,7 @@ static void lead_init(struct lead *lead, const char *job_dir)
     program[size > 0 ? size : 0] = '\0';
     int64_t count = lead_number("SLURM_JOB_NUM_NODES");
     lead->job_dir = job_dir;
+    lead->handle = lead_handle;
     lead->program = xstrdup(program);
     lead->life = phase_life_own();
     lead->end_time = (double)lead_number("SLURM_JOB_END_TIME");

@@ -64,8 +64,8 @@ static void lead_agent_ready(struct lead *lead, struct lead_agent *agent, const 
     if (agent->node)
         return;
     agent->node = xstrdup(node);
-    if (++lead->ready == lead->count && lead->state == LEAD_LAUNCHING)
-        lead_begin(lead);
+    if (++lead->ready == lead->count)
+        lead->handle(lead, LEAD_READY);
 }
 
 static void lead_agent_gone(struct lead *lead, struct lead_agent *agent)
@@ -154,7 +154,7 @@ static void lead_agent_pace(struct lead *lead, unsigned index, const json_t *rep
 static void lead_terminated(struct lead *lead, const json_t *report)
 {
     lead->is_exposed = lead->is_exposed || json_is_true(json_object_get(report, "all"));
-    lead_interrupted(lead);
+    lead->handle(lead, LEAD_TERM);
 }
 
 /* The daemon has ended the run, and another lead may run the phase by now. So this lead does not

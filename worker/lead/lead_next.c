@@ -44,8 +44,9 @@ static void lead_serve(struct lead *lead, struct lead_run *next)
 }
 
 /* The daemon gives another run for the same allocation. */
-static void lead_next(struct lead *lead, const char *run_dir)
+void lead_next(struct lead *lead)
 {
+    const char *run_dir = lead->next_dir;
     struct lead_run *next = NULL;
     struct error err;
     commands_clear(&lead->commands);
@@ -164,16 +165,22 @@ static void lead_number_done(uv_timer_t *timer)
         step_send(lead->step, "numbered");
 }
 
+void lead_cancel(struct lead *lead)
+{
+    const char *why = lead->stop_why;
+    int told = stop_reason_parse(why);
+    bool is_reason = told >= 0 && stop_reason_outcome((enum stop_reason)told) == OUTCOME_CANCELLED;
+    enum stop_reason reason = is_reason ? (enum stop_reason)told : STOP_CANCELLED;
+    if (lead_run_stop(lead->run, reason, "stopped: %s", why))
+        lead_stop(lead, lead_run_stop_seconds(lead->run));
+}
+
 void lead_command(void *context, const json_t *command)
 {
     struct lead *lead = context;
     const char *verb = json_string_value(json_object_get(command, "verb"));
     const char *why = json_string_value(json_object_get(command, "why"));
     const char *run_dir = json_string_value(json_object_get(command, "run_dir"));
-    int told = stop_reason_parse(why);
-    bool is_reason = told >= 0 && stop_reason_outcome((enum stop_reason)told) == OUTCOME_CANCELLED;
-    enum stop_reason reason = is_reason ? (enum stop_reason)told : STOP_CANCELLED;
-    bool is_lingering = lead->state == LEAD_LINGERING;
     if (!verb || lead->state == LEAD_LEAVING)
         return;
     bool is_next = text_equal(verb, "next") && run_dir;
@@ -182,12 +189,10 @@ void lead_command(void *context, const json_t *command)
     if (is_next && lead_serves(lead, run_dir)) {
         if (lead->run->assignment->is_alone)
             lead_number_done(&lead->later);
-    } else if (is_lingering && is_next) {
-        lead_next(lead, run_dir);
-    } else if (is_lingering) {
-        lead_leave(lead);
-    } else if (is_stop &&
-               lead_run_stop(lead->run, reason, "stopped: %s", why ? why : "cancelled")) {
-        lead_stop(lead, lead_run_stop_seconds(lead->run));
+        return;
     }
+    lead->next_dir = run_dir;
+    lead->stop_why = why ? why : "cancelled";
+    lead->handle(lead, is_next ? LEAD_NEXT : is_stop ? LEAD_STOP : LEAD_DISMISS);
+    lead->next_dir = lead->stop_why = NULL;
 }

@@ -9,8 +9,9 @@
  *   lead_stop.c    how a run is stopped and concluded
  *   lead_leave.c   the end: the last entries, the agents, Slurm's requeue
  *
- * A file calls only files below it in this list. Facts go upwards by callbacks: the timers of the
- * loop, the reports of the step, `again` of the claim. */
+ * A file calls only files below it in this list. Facts go upwards: as events, by the callbacks of
+ * timers and of the step, and by `again` of the claim. The table in lead.c says what each event
+ * does in each state. */
 #ifndef PHASED_WORKER_LEAD_LEAD_STATE_H
 #define PHASED_WORKER_LEAD_LEAD_STATE_H
 
@@ -37,6 +38,18 @@ enum lead_state {
     LEAD_RUNNING,
     LEAD_LINGERING, /* the run has ended; the daemon may give another run */
     LEAD_LEAVING,
+    LEAD_STATES,
+};
+
+enum lead_event {
+    LEAD_READY, /* all agents are ready */
+    LEAD_TERM,  /* Slurm signals the job or its step, for an unknown reason */
+    LEAD_LIMIT, /* SIGUSR2: the time limit is near */
+    LEAD_STEP_ENDED,
+    LEAD_NEXT,    /* the daemon gives another run */
+    LEAD_STOP,    /* the daemon stops the run */
+    LEAD_DISMISS, /* the daemon has no other run */
+    LEAD_EVENTS,
 };
 
 struct lead_agent {
@@ -74,6 +87,9 @@ struct lead {
     char *program;
     struct phase_life life; /* this life of the job */
     enum lead_state state;
+    void (*handle)(struct lead *lead, enum lead_event event);
+    const char *next_dir; /* of LEAD_NEXT: the folder of the run, borrowed while it is handled */
+    const char *stop_why; /* of LEAD_STOP: the reason, borrowed while it is handled */
     struct lead_run *run;
     struct lead_run *known; /* while `run` is alone: the last run with a number, for its channel */
     unsigned turn;          /* counts the runs that the agents were told to start */
@@ -117,8 +133,10 @@ void lead_stop(struct lead *lead, unsigned seconds);
 void lead_ladder_done(uv_timer_t *timer);
 /* Whether the time limit of the job is at most `margin_s` away. */
 bool lead_is_at_limit(const struct lead *lead, int margin_s);
-/* Slurm has signalled the step or the job, for an unknown reason. */
-void lead_interrupted(struct lead *lead);
+/* Slurm stops the run. Stops the ranks, and asks Slurm for the reason. */
+void lead_interrupt(struct lead *lead);
+/* The step has ended, and its end also ends the run. */
+void lead_lose_step(struct lead *lead);
 /* Asks Slurm for the reason of a stop, unless the outcome is decided. */
 void lead_ask(struct lead *lead);
 /* A uv_timer_cb: the run has not begun in time. */
@@ -151,8 +169,12 @@ void lead_hang_gone(struct lead *lead);
 void lead_wait(struct lead *lead);
 /* Opens the channel of the last run with a number, because `run` is alone. */
 void lead_open_known(struct lead *lead);
-/* A command_found. */
+/* A command_found: raises an event. */
 void lead_command(void *context, const json_t *command);
+/* Serves the run in `next_dir`. */
+void lead_next(struct lead *lead);
+/* The daemon cancels the run: `stop_why`. */
+void lead_cancel(struct lead *lead);
 
 /* lead_leave.c: leaves, because no run follows. */
 void lead_leave(struct lead *lead);

@@ -135,18 +135,15 @@ void lead_ask(struct lead *lead)
     inquiry_start(&lead->loop, lead->life.job_id, lead_asked, lead);
 }
 
-/* Stops the ranks at once, because little time may be left. Asks for the reason meanwhile. */
-void lead_interrupted(struct lead *lead)
+void lead_lose_step(struct lead *lead)
 {
-    lead->was_interrupted = true;
-    if (lead->state == LEAD_LINGERING) {
-        lead_leave(lead);
-        return;
-    }
-    if (lead->state == LEAD_LEAVING) {
-        requeue_handle(&lead->requeue, REQUEUE_TERM);
-        return;
-    }
+    lead_ask(lead);
+    lead_conclude(lead);
+}
+
+/* Stops the ranks at once, because little time may be left. Asks for the reason meanwhile. */
+void lead_interrupt(struct lead *lead)
+{
     if (lead->run->is_decided || lead->is_asking)
         return;
     lead->interrupted_ms = clock_steady_ms();
