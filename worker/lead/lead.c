@@ -67,14 +67,14 @@ static void lead_limit_done(uv_signal_t *handle, int number)
 static void lead_step_ended(void *context, int code, int number)
 {
     struct lead *lead = context;
-    const char *complaint = step_complaint(lead->step);
+    const char *complaint = job_step_complaint(lead->step);
     if (complaint[0])
         (void)snprintf(lead->complaint, sizeof lead->complaint, "%s", complaint); /* may be cut */
     else
         (void)snprintf(lead->complaint, sizeof lead->complaint, "srun %s %d",
                        number ? "was killed by signal" : "exited with code",
                        number ? number : code); /* fits */
-    step_close(lead->step);
+    job_step_close(lead->step);
     lead->step = NULL;
     lead->handle(lead, LEAD_STEP_ENDED);
 }
@@ -125,7 +125,7 @@ static int64_t lead_number(const char *name)
 
 static void lead_start_step(struct lead *lead)
 {
-    const struct step_options options = {
+    const struct job_step_options options = {
         .loop = &lead->loop,
         .program = lead->program,
         .job_dir = lead->job_dir,
@@ -137,7 +137,7 @@ static void lead_start_step(struct lead *lead)
     struct error err;
     bool is_over = lead->run->is_ended, is_hopeless = lead->run->is_decided && !is_over;
     /* The agents start while the daemon is asked for the next run. */
-    if (is_hopeless || step_start(&options, &lead->step, &err) < 0) {
+    if (is_hopeless || job_step_start(&options, &lead->step, &err) < 0) {
         (void)lead_run_decide(lead->run, OUTCOME_FAILED, CAUSE_LAUNCH, "%s", err.message);
         lead_conclude(lead);
         if (is_over)

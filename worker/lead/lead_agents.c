@@ -47,7 +47,7 @@ void lead_begin(struct lead *lead)
     lead->is_killing = lead->is_joining = lead->hang.is_asked = false;
     uv_timer_stop(&lead->timer);
     lead->turn++;
-    step_send(lead->step, "start %s", run->assignment->run_dir);
+    job_step_send(lead->step, "start %s", run->assignment->run_dir);
     json_t *limit = lead->end_time > 0 ? json_real(lead->end_time) : json_null();
     lead_run_tell(run, "started",
                   json_pack("{s:I, s:i, s:o, s:o, s:O?, s:s?}", "job_id",
@@ -81,9 +81,9 @@ static void lead_agent_gone(struct lead *lead, struct lead_agent *agent)
     if (lead->run->assignment->join && is_good && !lead->is_joining) {
         lead->is_joining = true;
         lead->agents[0].is_gone = false; /* the first node reports once more after the join */
-        step_send(lead->step, "join");
+        job_step_send(lead->step, "join");
     } else {
-        step_send(lead->step, "finish");
+        job_step_send(lead->step, "finish");
     }
 }
 
@@ -110,7 +110,7 @@ static void lead_agent_guard(struct lead *lead, const json_t *report)
     if (json_is_object(verdict))
         lead->run->outcome.guard = json_incref(verdict);
     if (why != STOP_UNTIL)
-        step_send(lead->step, "suspect");
+        job_step_send(lead->step, "suspect");
     lead_stop(lead, lead_run_stop_seconds(lead->run));
 }
 

@@ -49,7 +49,7 @@ static void lead_checks_decide(struct lead *lead)
     if (note)
         lead_checks_note(lead, note);
     free(note);
-    step_send(lead->step, "go");
+    job_step_send(lead->step, "go");
 }
 
 static void lead_checks_late(uv_timer_t *timer)

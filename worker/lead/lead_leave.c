@@ -19,7 +19,7 @@ enum {
 
 void lead_close(struct lead *lead)
 {
-    step_close(lead->step);
+    job_step_close(lead->step);
     lead->step = NULL;
     commands_close(&lead->commands);
     uv_close((uv_handle_t *)&lead->term, NULL);
@@ -36,7 +36,7 @@ void lead_requeue_over(void *context)
 {
     struct lead *lead = context;
     if (lead->step)
-        step_kill(lead->step);
+        job_step_kill(lead->step);
     else
         lead_close(lead);
 }
@@ -57,7 +57,7 @@ static void lead_agents_done(uv_timer_t *timer)
     if (lead->requeue.state == REQUEUE_WANTED)
         lead_requeue(lead);
     else if (lead->step)
-        step_kill(lead->step);
+        job_step_kill(lead->step);
 }
 
 static void lead_forgotten(void *context, bool is_so)
@@ -91,7 +91,7 @@ static void lead_leave_written(struct lead *lead)
     bool is_hurried = lead->requeue.state != REQUEUE_NONE;
     /* The agents write their last entries while the lead writes its own. */
     if (lead->step) {
-        step_send(lead->step, "end");
+        job_step_send(lead->step, "end");
         uv_timer_start(&lead->timer, lead_agents_done, is_hurried ? LEAD_HURRY_MS : LEAD_AGENTS_MS,
                        0);
     }

@@ -162,7 +162,7 @@ static void lead_number_done(uv_timer_t *timer)
     lead_run_close(lead->known, 0);
     lead->known = NULL;
     if (lead->state == LEAD_RUNNING)
-        step_send(lead->step, "numbered");
+        job_step_send(lead->step, "numbered");
 }
 
 void lead_cancel(struct lead *lead)

@@ -21,7 +21,7 @@
 #include "worker/lead/requeue.h"
 #include "worker/protocol/phase_claim.h"
 #include "worker/health/pace.h"
-#include "worker/lead/step.h"
+#include "worker/lead/job_step.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -93,7 +93,7 @@ struct lead {
     struct lead_run *run;
     struct lead_run *known; /* while `run` is alone: the last run with a number, for its channel */
     unsigned turn;          /* counts the runs that the agents were told to start */
-    struct step *step;      /* NULL after its end */
+    struct job_step *step;  /* NULL after its end */
     struct lead_agent *agents;
     struct pace_node *paces; /* one for each agent, in this run */
     unsigned count, ready;
@@ -155,7 +155,7 @@ void lead_checks_forget(struct lead *lead);
 
 /* lead_agents.c: begins the open run. All agents are ready. */
 void lead_begin(struct lead *lead);
-/* A step_options.reported. */
+/* A job_step_options.reported. */
 void lead_reported(void *context, const json_t *report);
 
 /* lead_hang.c: an agent reports that it was silent for too long. */

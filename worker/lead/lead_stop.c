@@ -59,11 +59,11 @@ void lead_ladder_done(uv_timer_t *timer)
     if (!lead->step)
         return;
     if (lead->is_killing) {
-        step_kill(lead->step); /* the end of srun concludes the run */
+        job_step_kill(lead->step); /* the end of srun concludes the run */
         return;
     }
     lead->is_killing = true;
-    step_send(lead->step, "kill");
+    job_step_send(lead->step, "kill");
     uv_timer_start(timer, lead_ladder_done, LEAD_LADDER_MS, 0);
 }
 
@@ -71,7 +71,7 @@ static void lead_tell_stop(struct lead *lead, const char *verb, unsigned seconds
 {
     if (!lead->step || lead->state != LEAD_RUNNING)
         return;
-    step_send(lead->step, "%s %u", verb, seconds);
+    job_step_send(lead->step, "%s %u", verb, seconds);
     uv_timer_start(&lead->timer, lead_ladder_done, (uint64_t)seconds * 1000 + LEAD_LADDER_MS, 0);
 }
 
@@ -111,7 +111,7 @@ static void lead_asked(void *context, const struct inquiry_answer *answer)
         lead->end_time = answer->end_time;
     const struct lead_run_evidence evidence = {
         .answer = answer,
-        .complaint = lead->step ? step_complaint(lead->step) : lead->complaint,
+        .complaint = lead->step ? job_step_complaint(lead->step) : lead->complaint,
         .is_at_limit = lead_is_at_limit(lead, LEAD_TERM_MARGIN_S),
         .was_launching = lead->state == LEAD_LAUNCHING,
     };
@@ -167,5 +167,5 @@ void lead_launch_done(uv_timer_t *timer)
                           "only %u of %u agents were ready after %d s", lead->ready, lead->count,
                           LEAD_LAUNCH_MS / 1000);
     if (lead->step)
-        step_kill(lead->step); /* the end of srun concludes the run */
+        job_step_kill(lead->step); /* the end of srun concludes the run */
 }

@@ -20,5 +20,5 @@ worker_libworker_a_SOURCES += \
 	worker/lead/lead_stop.c \
 	worker/lead/requeue.c worker/lead/requeue.h \
 	worker/lead/scontrol.c worker/lead/scontrol.h \
-	worker/lead/step.c worker/lead/step.h
+	worker/lead/job_step.c worker/lead/job_step.h
 EXTRA_DIST += worker/lead/README.md

@@ -1,15 +1,15 @@
 /* The one job step of a lead: srun with an agent on each node. Commands go to all agents through
  * the standard input of srun. Reports come back on its standard output, one JSON object a line. */
-#ifndef PHASED_WORKER_LEAD_STEP_H
-#define PHASED_WORKER_LEAD_STEP_H
+#ifndef PHASED_WORKER_LEAD_JOB_STEP_H
+#define PHASED_WORKER_LEAD_JOB_STEP_H
 
 #include <jansson.h>
 #include <uv.h>
 
 struct error;
-struct step;
+struct job_step;
 
-struct step_options {
+struct job_step_options {
     uv_loop_t *loop;
     const char *program; /* path of phase-worker */
     const char *job_dir;
@@ -21,19 +21,21 @@ struct step_options {
     void *context;
 };
 
-int step_start(const struct step_options *options, struct step **ret_step, struct error *err);
+int job_step_start(const struct job_step_options *options, struct job_step **ret_step,
+                   struct error *err);
 
 /* Sends one line to all agents. */
-void step_send(struct step *step, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void job_step_send(struct job_step *step, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* Returns the last error of srun. An error that says that a task or a node was lost is kept. Empty:
  * srun printed no error. Borrowed. */
-const char *step_complaint(const struct step *step);
+const char *job_step_complaint(const struct job_step *step);
 
 /* Kills srun; `ended` follows. */
-void step_kill(struct step *step);
+void job_step_kill(struct job_step *step);
 
 /* Call it after `ended` or within it. Accepts NULL. */
-void step_close(struct step *step);
+void job_step_close(struct job_step *step);
 
 #endif

@@ -1,5 +1,5 @@
 /* Starts srun, and reads its output. */
-#include "worker/lead/step.h"
+#include "worker/lead/job_step.h"
 
 #include "lib/memory.h"
 #include "lib/text.h"
@@ -11,18 +11,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEP_LINE_MAX = 65536, STEP_ARGUMENTS = 24 };
+enum { JOB_STEP_LINE_MAX = 65536, JOB_STEP_ARGUMENTS = 24 };
 
-struct step {
-    struct step_options options;
+struct job_step {
+    struct job_step_options options;
     struct child *child;
     char complaint[256];
 };
 
 /* A line that is not a report goes to the output of the job. */
-static void step_report(void *context, const char *line, size_t size)
+static void job_step_report(void *context, const char *line, size_t size)
 {
-    struct step *step = context;
+    struct job_step *step = context;
     json_t *report = json_loadb(line, size, 0, NULL);
     if (json_string_value(json_object_get(report, "report")))
         step->options.reported(step->options.context, report);
@@ -31,10 +31,10 @@ static void step_report(void *context, const char *line, size_t size)
     json_decref(report);
 }
 
-static void step_complained(void *context, const char *line, size_t size)
+static void job_step_complained(void *context, const char *line, size_t size)
 {
     static const char begin[] = "srun: error: ";
-    struct step *step = context;
+    struct job_step *step = context;
     (void)size;
     fprintf(stderr, "%s\n", line);
     /* If a task is lost, srun ends the other tasks, and prints errors about them, too. */
@@ -44,22 +44,22 @@ static void step_complained(void *context, const char *line, size_t size)
                        line + strlen(begin)); /* may be cut */
 }
 
-static void step_ended(void *context, const struct child_end *end)
+static void job_step_ended(void *context, const struct child_end *end)
 {
-    struct step *step = context;
+    struct job_step *step = context;
     step->options.ended(step->options.context, end->code, end->signal);
 }
 
-static int step_spawn(struct step *step, struct error *err)
+static int job_step_spawn(struct job_step *step, struct error *err)
 {
-    const struct step_options *options = &step->options;
+    const struct job_step_options *options = &step->options;
     char nodes[32], tasks[32];
     (void)snprintf(nodes, sizeof nodes, "--nodes=%u", options->nodes); /* they fit */
     (void)snprintf(tasks, sizeof tasks, "--ntasks=%u", options->nodes);
     /* Without --overlap, a later step would wait. Without --kill-on-bad-exit, a killed agent would
      * not end the step. --input=all sends the input to all agents. --unbuffered is not used: it
      * gives the tasks a terminal, and lines of several nodes would mix. */
-    char *arguments[STEP_ARGUMENTS] = {
+    char *arguments[JOB_STEP_ARGUMENTS] = {
         "srun",
         "--overlap",
         "--kill-on-bad-exit=1",
@@ -82,19 +82,20 @@ static int step_spawn(struct step *step, struct error *err)
         .program = "srun",
         .arguments = arguments,
         .has_input = true,
-        .out = {.output = CHILD_LINES, .size_max = STEP_LINE_MAX, .found = step_report},
-        .err = {.output = CHILD_LINES, .size_max = STEP_LINE_MAX, .found = step_complained},
-        .ended = step_ended,
+        .out = {.output = CHILD_LINES, .size_max = JOB_STEP_LINE_MAX, .found = job_step_report},
+        .err = {.output = CHILD_LINES, .size_max = JOB_STEP_LINE_MAX, .found = job_step_complained},
+        .ended = job_step_ended,
         .context = step,
     };
     return child_start(&child, &step->child, err);
 }
 
-int step_start(const struct step_options *options, struct step **ret_step, struct error *err)
+int job_step_start(const struct job_step_options *options, struct job_step **ret_step,
+                   struct error *err)
 {
-    struct step *step = xcalloc(1, sizeof *step);
+    struct job_step *step = xcalloc(1, sizeof *step);
     step->options = *options;
-    int status = step_spawn(step, err);
+    int status = job_step_spawn(step, err);
     if (status < 0)
         free(step);
     else
@@ -102,7 +103,7 @@ int step_start(const struct step_options *options, struct step **ret_step, struc
     return status;
 }
 
-void step_send(struct step *step, const char *format, ...)
+void job_step_send(struct job_step *step, const char *format, ...)
 {
     struct text text = {0};
     va_list args;
@@ -113,17 +114,17 @@ void step_send(struct step *step, const char *format, ...)
     child_send(step->child, text_steal(&text));
 }
 
-const char *step_complaint(const struct step *step)
+const char *job_step_complaint(const struct job_step *step)
 {
     return step->complaint;
 }
 
-void step_kill(struct step *step)
+void job_step_kill(struct job_step *step)
 {
     child_signal(step->child, SIGKILL);
 }
 
-void step_close(struct step *step)
+void job_step_close(struct job_step *step)
 {
     if (!step)
         return;
