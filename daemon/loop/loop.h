@@ -106,6 +106,9 @@ struct room {
     /* Called every `every_ms` of monotonic time, unless nothing can be recorded at present. */
     unsigned every_ms;
     void (*look)(void *state);
+    /* Somebody has set the machine's clock by so much: the times of day that the room waits for
+     * move as well. */
+    void (*clock_set)(void *state, int64_t by_ms);
     /* A turn has ended. */
     void (*turned)(void *state);
     /* Takes what the cluster answers to a request of this kind. */

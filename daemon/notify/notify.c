@@ -351,6 +351,32 @@ static void notify_look(void *state)
     json_decref(notices);
 }
 
+/* --- A clock that is set ---------------------------------------------------------------------- */
+
+struct move_item {
+    struct loop_item item;
+    int64_t by_ms;
+};
+
+static int move_write(struct loop_item *base, struct store *store, struct error *err)
+{
+    const struct move_item *item = (const struct move_item *)base;
+    return store_notices_move(store, item->by_ms, err);
+}
+
+static void move_free(struct loop_item *item)
+{
+    free(item);
+}
+
+static void notify_clock_set(void *state, int64_t by_ms)
+{
+    struct notify *notify = state;
+    struct move_item *item = xcalloc(1, sizeof *item);
+    *item = (struct move_item){.item = {.write = move_write, .free = move_free}, .by_ms = by_ms};
+    loop_post_item(notify->loop, &item->item, NULL);
+}
+
 /* --- The room --------------------------------------------------------------------------------- */
 
 static void *notify_open(struct loop *loop)
@@ -376,6 +402,7 @@ static void notify_close(void *state)
 
 const struct room notify_room = {
     .open = notify_open,
+    .clock_set = notify_clock_set,
     .every_ms = NOTIFY_EVERY_MS,
     .look = notify_look,
     .close = notify_close,

@@ -28,3 +28,10 @@ int store_notice_retry(struct store *store, uint64_t notice, int64_t due_ms, str
     stmt_bind_int(stmt, ":due", due_ms);
     return stmt_run(stmt, err);
 }
+
+int store_notices_move(struct store *store, int64_t by_ms, struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_NOTICE_MOVE);
+    stmt_bind_int(stmt, ":by", by_ms);
+    return stmt_run(stmt, err);
+}

@@ -16,5 +16,7 @@ int store_notices(struct store *store, int64_t now_ms, unsigned limit, json_t **
 int store_notice_done(struct store *store, uint64_t notice, int64_t now_ms, struct error *err);
 /* The notice was not told, and is to be tried again. */
 int store_notice_retry(struct store *store, uint64_t notice, int64_t due_ms, struct error *err);
+/* The clock was set by so much: what is owed is due as long from now as before. */
+int store_notices_move(struct store *store, int64_t by_ms, struct error *err);
 
 #endif

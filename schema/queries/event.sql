@@ -43,6 +43,10 @@ SELECT notice.id AS notice, notice.kind, notice.way, notice.message, notice.trie
 -- A notice needs no more tries.
 UPDATE notice SET done = :now WHERE id = :notice;
 
+-- name: notice_move
+-- The clock was set: what is not told yet is due by so much later.
+UPDATE notice SET due = due + :by WHERE done IS NULL;
+
 -- name: notice_retry
 -- A notice is to be tried again later.
 UPDATE notice SET tries = tries + 1, due = :due WHERE id = :notice;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static const char one_phase[] = "name: one\n"
                                 "phases:\n"
@@ -74,36 +75,92 @@ static void a_retry_that_is_held_in_its_back_off_is_never_submitted(void **state
     assert_int_equal(world_slurm_lines(world, "jobs"), 1);
 }
 
-/* Starts the daemon again, with a clock that is set by as many milliseconds as the file says. */
-static char *start_with_clock(struct world *world, const char *ahead_ms)
+/* --- A clock that is set ---------------------------------------------------------------------- */
+
+static void start_with_clock(struct world *world)
 {
     char *clock = text_format("%s/clock", world->home);
-    assert_int_equal(file_replace(clock, ahead_ms, strlen(ahead_ms), 0600, NULL), 0);
     world_stop(world);
     (void)setenv("PHASED_CLOCK", clock, 1);
     world_start(world, NULL);
     (void)unsetenv("PHASED_CLOCK");
-    return clock;
+    free(clock);
 }
 
-/* The second run waits ten seconds, not an hour and ten seconds. */
+static void set_clock(struct world *world, const char *ms)
+{
+    char *clock = text_format("%s/clock", world->home);
+    assert_int_equal(file_replace(clock, ms, strlen(ms), 0600, NULL), 0);
+    free(clock);
+}
+
+static double monotonic_s(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* The second run waits ten seconds, not an hour and ten seconds; and polls go on. */
 static void a_clock_that_is_set_back_delays_no_retry(void **state)
 {
     struct world *world = *state;
-    char *clock = start_with_clock(world, "0");
+    start_with_clock(world);
     submit(world, one_phase);
     fail_first_run(world);
-    assert_int_equal(file_replace(clock, "-3600000", 8, 0600, NULL), 0);
+    set_clock(world, "-3600000");
     world_await_lines(world, "jobs", 2);
     assert_true(world_log_has(world, "the clock was set back by 3600 s"));
-    free(clock);
+    world_slurm_write(world, "state.102", "running");
+    world_await(world, "/v1/workflows/1", "phases.0.run.job_state", "running");
+}
+
+/* The run waits ten seconds all the same. */
+static void a_clock_that_is_set_forward_hastens_no_retry(void **state)
+{
+    struct world *world = *state;
+    start_with_clock(world);
+    submit(world, one_phase);
+    double before_s = monotonic_s();
+    fail_first_run(world);
+    set_clock(world, "3600000");
+    world_await_lines(world, "jobs", 2);
+    assert_true(monotonic_s() - before_s > 9.5);
+    assert_true(world_log_has(world, "the clock was set forward by 3600 s"));
+    world_slurm_write(world, "state.102", "running");
+    world_await(world, "/v1/workflows/1", "phases.0.run.job_state", "running");
+}
+
+/* The command fails at first, having set the clock back; it is started again after 15 s. */
+static void a_clock_that_is_set_back_delays_no_notice(void **state)
+{
+    static const char spec[] = "name: told\n"
+                               "notify: {on: held, command: 'test -e once && touch told || "
+                               "{ touch once; printf %s -3600000 >clock; exit 1; }'}\n"
+                               "phases:\n"
+                               "  a:\n"
+                               "    resources: {nodes: 1, gpus: 2, time: 10m}\n"
+                               "    run: echo\n";
+    struct world *world = *state;
+    double until_s = monotonic_s() + 3 * WORLD_DEADLINE_MS / 1000.0;
+    char *told = text_format("%s/told", world->home);
+    start_with_clock(world);
+    submit(world, spec);
+    fail_first_run(world);
+    command(world, "/v1/workflows/1/phases/a/hold");
+    while (access(told, F_OK) < 0 && monotonic_s() < until_s)
+        world_pause();
+    assert_int_equal(access(told, F_OK), 0);
+    assert_true(world_log_has(world, "the clock was set back by 3600 s"));
+    free(told);
 }
 
 /* A clock that was set back while the daemon was away: the look-up was due in five seconds. */
 static void a_look_up_does_not_wait_for_a_clock_that_was_ahead(void **state)
 {
     struct world *world = *state;
-    free(start_with_clock(world, "3600000"));
+    set_clock(world, "3600000");
+    start_with_clock(world);
     world_slurm_write(world, "mode", "down");
     submit(world, one_phase);
     world_await(world, "/v1/workflows/1", "phases.0.run.job_reason",
@@ -194,6 +251,8 @@ int main(void)
         TEST(a_retry_that_is_held_in_its_back_off_is_never_submitted),
         TEST(a_clock_that_is_set_back_delays_no_retry),
         TEST(a_look_up_does_not_wait_for_a_clock_that_was_ahead),
+        TEST(a_clock_that_is_set_forward_hastens_no_retry),
+        TEST(a_clock_that_is_set_back_delays_no_notice),
         TEST(what_waits_at_a_limit_of_the_site_is_cancelled_at_once),
         TEST(so_are_jobs_of_which_one_would_do),
         TEST(a_newcomer_takes_no_turn_from_those_who_wait),
