@@ -343,7 +343,7 @@ static int serve(struct options *options)
     /* Nobody would start it again: a slurm.conf that is half written, a disk that is full. */
     if (status < 0 && status != -EINTR && daemon.lock >= 0 && options->tries > 0) {
         log_line("cannot begin anew yet: trying again in %d s", RENEWAL_AGAIN_S);
-        uv_sleep(1000 * RENEWAL_AGAIN_S); /* signals end the process: none is caught any more */
+        uv_sleep(1000 * RENEWAL_AGAIN_S); /* signals end the process now */
         return BEGINS_ANEW;
     }
     if (status < 0 || daemon.is_fenced)

@@ -15,7 +15,7 @@
 #include <string.h>
 
 /* What is worked out, until it is recorded. */
-struct cure {
+struct remedy_item {
     struct loop_item item;
     struct phase *phase;
     uint64_t run; /* that failed */
@@ -30,37 +30,37 @@ struct cure {
     char message[REASON_MAX];
 };
 
-static void cure_free(struct loop_item *item)
+static void item_free(struct loop_item *base)
 {
-    struct cure *cure = (struct cure *)item;
-    free(cure->cause);
-    json_decref(cure->spec);
-    json_decref(cure->changes);
-    json_decref(cure->resolved);
-    json_decref(cure->previous);
-    workflow_free(cure->plan);
-    free(cure);
+    struct remedy_item *item = (struct remedy_item *)base;
+    free(item->cause);
+    json_decref(item->spec);
+    json_decref(item->changes);
+    json_decref(item->resolved);
+    json_decref(item->previous);
+    workflow_free(item->plan);
+    free(item);
 }
 
 /* Comes after the core's decision, in the same turn. What a person has cancelled in between keeps
  * its params. */
-static int cure_write(struct loop_item *item, struct store *store, struct error *err)
+static int item_write(struct loop_item *base, struct store *store, struct error *err)
 {
-    const struct cure *cure = (struct cure *)item;
-    const struct workflow *workflow = cure->phase->workflow;
-    if (!cure->plan || cure->phase->run->id == cure->run)
+    const struct remedy_item *item = (struct remedy_item *)base;
+    const struct workflow *workflow = item->phase->workflow;
+    if (!item->plan || item->phase->run->id == item->run)
         return 0;
-    struct store_remedy remedy = {.run = cure->run,
-                                  .cause = cure->cause,
-                                  .resume = cure->resume,
-                                  .number = cure->number,
-                                  .times = cure->times,
-                                  .changes = cure->changes};
+    struct store_remedy remedy = {.run = item->run,
+                                  .cause = item->cause,
+                                  .resume = item->resume,
+                                  .number = item->number,
+                                  .times = item->times,
+                                  .changes = item->changes};
     int status = store_remedy_add(store, &remedy, loop_now_ms(), err);
-    for (size_t i = cure->phase->index; status == 0 && i < workflow->phase_count; i++) {
+    for (size_t i = item->phase->index; status == 0 && i < workflow->phase_count; i++) {
         const struct phase *phase = &workflow->phases[i];
-        if (phase == cure->phase || !phase->run) /* as the core does */
-            status = store_phase_replan(store, phase, cure->resolved, err);
+        if (phase == item->phase || !phase->run) /* as the core does */
+            status = store_phase_replan(store, phase, item->resolved, err);
     }
     return status;
 }
@@ -80,12 +80,12 @@ static const json_t *find_set(const json_t *spec, size_t place)
 }
 
 /* "micro_batch 32 → 16, grad_accum 2 → 4" */
-static void describe(struct cure *cure)
+static void describe(struct remedy_item *item)
 {
     struct text text = {0};
     const json_t *change;
     size_t i;
-    json_array_foreach(cure->changes, i, change)
+    json_array_foreach(item->changes, i, change)
     {
         text_addf(&text, "%s%s ", i ? ", " : "",
                   json_string_value(json_object_get(change, "param")));
@@ -93,47 +93,47 @@ static void describe(struct cure *cure)
         text_add(&text, " → ");
         phase_value_text(json_object_get(change, "to"), &text);
     }
-    (void)snprintf(cure->message, sizeof cure->message, "%s",
+    (void)snprintf(item->message, sizeof item->message, "%s",
                    text.size ? text_string(&text) : "the same params");
     text_fini(&text);
 }
 
 /* -EINVAL with what is wrong, for people. */
-static int compute_changes(struct cure *cure, const json_t *set, struct error *err)
+static int compute_changes(struct remedy_item *item, const json_t *set, struct error *err)
 {
-    const json_t *params = json_object_get(cure->spec, "params");
+    const json_t *params = json_object_get(item->spec, "params");
     json_t *values = NULL, *value;
     const char *name;
     int status = remedies_compute(params, set, &values, err);
     if (status < 0)
         return status;
     json_object_foreach(values, name, value)(void)
-        json_array_append_new(cure->changes, json_pack("{s:s, s:O, s:O}", "param", name, "from",
+        json_array_append_new(item->changes, json_pack("{s:s, s:O, s:O}", "param", name, "from",
                                                        json_object_get(params, name), "to", value));
     json_decref(values);
-    describe(cure);
+    describe(item);
     return 0;
 }
 
 /* -EINVAL: it is impossible, as the message says. Others: the record could not be read. */
-static int work_out(struct cure *cure, struct store *store, struct error *err)
+static int work_out(struct remedy_item *item, struct store *store, struct error *err)
 {
-    const struct phase *phase = cure->phase;
+    const struct phase *phase = item->phase;
     struct store_source source = {0};
-    int status = store_run_spec(store, phase->run->id, &cure->spec, err);
+    int status = store_run_spec(store, phase->run->id, &item->spec, err);
     if (status == 0)
         status = store_source_load(store, phase->workflow->id, &source, err);
     if (status == 0 && phase->remedy->resume == REMEDY_PREVIOUS)
-        status = resume_previous(store, phase, &cure->previous, err);
+        status = resume_previous(store, phase, &item->previous, err);
     if (status < 0)
         goto out;
-    const json_t *set = find_set(cure->spec, (size_t)(phase->remedy - phase->remedies));
-    status = compute_changes(cure, set, err);
+    const json_t *set = find_set(item->spec, (size_t)(phase->remedy - phase->remedies));
+    status = compute_changes(item, set, err);
     if (status == 0) {
-        replan_change(&source, phase->name, cure->changes);
-        status = replan(&source, phase->workflow, &cure->resolved, &cure->plan, err);
+        replan_change(&source, phase->name, item->changes);
+        status = replan(&source, phase->workflow, &item->resolved, &item->plan, err);
         if (status < 0)
-            status = error_prefix(err, "with %.100s", cure->message);
+            status = error_prefix(err, "with %.100s", item->message);
     }
     if (status < 0) /* trying again would not help */
         status = -EINVAL;
@@ -144,29 +144,29 @@ out:
 
 int remedy_work_out(struct loop *loop, struct phase *phase, struct error *err)
 {
-    struct cure *cure = xcalloc(1, sizeof *cure);
+    struct remedy_item *item = xcalloc(1, sizeof *item);
     const struct remedy *remedy = phase->remedy;
-    cure->item = (struct loop_item){.write = cure_write, .free = cure_free};
-    cure->phase = phase;
-    cure->run = phase->run->id;
-    cure->cause = xstrdup(remedy->cause);
-    cure->resume = remedy_resume_name(remedy->resume);
-    cure->changes = json_array();
-    phase_count_remedies(phase, remedy->cause, &cure->number, &cure->times);
-    int status = work_out(cure, loop_store(loop), err);
+    item->item = (struct loop_item){.write = item_write, .free = item_free};
+    item->phase = phase;
+    item->run = phase->run->id;
+    item->cause = xstrdup(remedy->cause);
+    item->resume = remedy_resume_name(remedy->resume);
+    item->changes = json_array();
+    phase_count_remedies(phase, remedy->cause, &item->number, &item->times);
+    int status = work_out(item, loop_store(loop), err);
     if (status < 0 && status != -EINVAL) {
-        cure_free(&cure->item);
+        item_free(&item->item);
         return status;
     }
     struct core_event event = {
         .kind = EV_REMEDIED,
         .workflow = phase->workflow,
         .phase = phase,
-        .plan = cure->plan,
-        .message = status < 0 ? err->message : cure->message,
-        .path = json_string_value(json_object_get(cure->previous, "path")),
-        .step = json_integer_value(json_object_get(cure->previous, "step")),
+        .plan = item->plan,
+        .message = status < 0 ? err->message : item->message,
+        .path = json_string_value(json_object_get(item->previous, "path")),
+        .step = json_integer_value(json_object_get(item->previous, "step")),
     };
-    loop_post_item(loop, &cure->item, &event);
+    loop_post_item(loop, &item->item, &event);
     return 0;
 }

@@ -222,9 +222,9 @@ static enum core_effect_kind effect_kind(enum cluster_kind kind)
     }
 }
 
-/* Slurm has refused an order that leaves nodes out. It may be that too few are left, or that one is
- * no node any more: Slurm's reasons differ, and no exclusion is worth a phase that never runs. The
- * same order goes once more, without them. */
+/* Slurm has refused an order that leaves nodes out. Too few nodes may be left, or an excluded node
+ * may not exist any more: Slurm's reasons differ, and no exclusion is worth a phase that never
+ * runs. The same order goes once more, without them. */
 static void submit_anywhere(struct launch *launch, const struct core_effect *effect,
                             const struct cluster_result *result)
 {

@@ -33,8 +33,8 @@ struct launch {
 
 /* --- answers.c -------------------------------------------------------------------------------- */
 
-/* Polls when that is due: every 2 s while something starts or ends, else every 30 s, since workers
- * tell what is new and the poll is the second witness. */
+/* Polls when that is due: every 2 s while something starts or ends. Otherwise every 30 s is enough,
+ * since the workers tell what is new. */
 void poll_look(void *state);
 void poll_answer(void *state, const struct cluster_result *result);
 /* For the other requests. */

@@ -26,16 +26,16 @@ static void log_move(const struct core_effect *effect)
              effect->message[0] ? " (" : "", effect->message, effect->message[0] ? ")" : "");
 }
 
-static void hasten_vain(struct loop *loop, const struct allocation *job)
+static void promote_superseded(struct loop *loop, const struct allocation *job)
 {
-    struct duty *duty = outbox_find(&loop->outbox, FX_SUBMIT, job->id);
-    if (duty && duty->state == DUTY_WAITING && !core_allocation_is_needed(job))
-        outbox_hasten(&loop->outbox, duty);
+    struct pending *pending = outbox_find(&loop->outbox, FX_SUBMIT, job->id);
+    if (pending && pending->state == PENDING_WAITING && !core_allocation_is_needed(job))
+        outbox_promote(&loop->outbox, pending);
 }
 
-/* Somebody wants the run to stop. Whether a submission of its is with Slurm just now only the
- * outbox knows; one that waits, be it for minutes, is given up at once. */
-static void hasten_end(struct loop *loop, const struct run *run)
+/* Somebody wants the run to stop. A submission that waits, maybe for minutes, is due at once, so
+ * that it is given up. */
+static void promote_ended(struct loop *loop, const struct run *run)
 {
     const struct workflow *workflow = run->phase->workflow;
     if (run->wish == WISH_NONE || run->state == RUN_ENDED || run->has_begun)
@@ -43,7 +43,7 @@ static void hasten_end(struct loop *loop, const struct run *run)
     for (size_t i = 0; i < workflow->allocation_count; i++) {
         struct allocation *job = workflow->allocations[i];
         if (run_is_in(run, job))
-            hasten_vain(loop, job);
+            promote_superseded(loop, job);
     }
 }
 
@@ -76,7 +76,7 @@ void effects_committed(struct loop *loop, const struct core_effect *effect)
         break;
     case FX_SAVE_RUN:
         map_put(&loop->runs, effect->run->id, effect->run);
-        hasten_end(loop, effect->run);
+        promote_ended(loop, effect->run);
         break;
     default:
         break;
@@ -87,56 +87,57 @@ void effects_committed(struct loop *loop, const struct core_effect *effect)
 
 /* --- Carrying out ----------------------------------------------------------------------------- */
 
-static void carry(struct loop *loop, struct duty *duty, int64_t now_ms)
+static void carry(struct loop *loop, struct pending *pending, int64_t now_ms)
 {
-    const char *name = core_effect_name(duty->effect.kind);
+    const char *name = core_effect_name(pending->effect.kind);
     crash_point(name, CRASH_BEFORE);
-    int carried = rooms_carry(loop, &duty->effect);
+    int carried = rooms_carry(loop, &pending->effect);
     crash_point(name, CRASH_AFTER);
-    outbox_begin(&loop->outbox, duty, carried == CARRIED_REQUEST ? DUTY_UNDER_WAY : DUTY_STANDING);
+    outbox_begin(&loop->outbox, pending,
+                 carried == CARRIED_REQUEST ? PENDING_UNDER_WAY : PENDING_STANDING);
     if (carried >= CARRIED_LATER_MS)
-        outbox_retry(&loop->outbox, duty, now_ms + carried - CARRIED_LATER_MS);
+        outbox_retry(&loop->outbox, pending, now_ms + carried - CARRIED_LATER_MS);
 }
 
 void effects_run(struct loop *loop)
 {
-    struct duty *duty;
+    struct pending *pending;
     int64_t now_ms = clock_ms();
     bool has_any = outbox_due(&loop->outbox, OUTBOX_OWN, now_ms) ||
                    outbox_due(&loop->outbox, OUTBOX_CLUSTER, now_ms);
     if (has_any && !loop_is_owner(loop))
         return;
-    while ((duty = outbox_due(&loop->outbox, OUTBOX_OWN, now_ms)))
-        carry(loop, duty, now_ms);
+    while ((pending = outbox_due(&loop->outbox, OUTBOX_OWN, now_ms)))
+        carry(loop, pending, now_ms);
     while (cluster_has_room(loop->cluster) &&
-           (duty = outbox_due(&loop->outbox, OUTBOX_CLUSTER, now_ms)))
-        carry(loop, duty, now_ms);
+           (pending = outbox_due(&loop->outbox, OUTBOX_CLUSTER, now_ms)))
+        carry(loop, pending, now_ms);
 }
 
 /* --- For rooms -------------------------------------------------------------------------------- */
 
 enum effect_state loop_effect(const struct loop *loop, enum core_effect_kind kind, uint64_t id)
 {
-    const struct duty *duty = outbox_find(&loop->outbox, kind, id);
-    if (!duty)
+    const struct pending *pending = outbox_find(&loop->outbox, kind, id);
+    if (!pending)
         return EFFECT_NONE;
-    if (duty->state == DUTY_WAITING)
-        return duty->due_ms <= clock_ms() ? EFFECT_DUE : EFFECT_WAITING;
-    return duty->state == DUTY_UNDER_WAY ? EFFECT_UNDER_WAY : EFFECT_STANDING;
+    if (pending->state == PENDING_WAITING)
+        return pending->due_ms <= clock_ms() ? EFFECT_DUE : EFFECT_WAITING;
+    return pending->state == PENDING_UNDER_WAY ? EFFECT_UNDER_WAY : EFFECT_STANDING;
 }
 
 const struct core_effect *loop_effect_under_way(const struct loop *loop, enum core_effect_kind kind,
                                                 uint64_t id)
 {
-    const struct duty *duty = outbox_find(&loop->outbox, kind, id);
-    assert(duty && duty->state == DUTY_UNDER_WAY);
-    return &duty->effect;
+    const struct pending *pending = outbox_find(&loop->outbox, kind, id);
+    assert(pending && pending->state == PENDING_UNDER_WAY);
+    return &pending->effect;
 }
 
 void loop_answered(struct loop *loop, const struct core_effect *effect, int carried)
 {
-    struct duty *duty = outbox_find(&loop->outbox, effect->kind, core_effect_target(effect));
-    if (outbox_end(&loop->outbox, duty) && duty->state == DUTY_STANDING &&
+    struct pending *pending = outbox_find(&loop->outbox, effect->kind, core_effect_target(effect));
+    if (outbox_end(&loop->outbox, pending) && pending->state == PENDING_STANDING &&
         carried >= CARRIED_LATER_MS)
-        outbox_retry(&loop->outbox, duty, clock_ms() + carried - CARRIED_LATER_MS);
+        outbox_retry(&loop->outbox, pending, clock_ms() + carried - CARRIED_LATER_MS);
 }

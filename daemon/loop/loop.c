@@ -116,7 +116,7 @@ static int take_outbox(void *arg, const struct core_effect *effect)
                                .message = "the daemon was restarted"};
     effects_keep(loop, effect);
     outbox_begin(&loop->outbox, outbox_find(&loop->outbox, FX_SUBMIT, effect->allocation->id),
-                 DUTY_STANDING);
+                 PENDING_STANDING);
     loop_post(loop, &event);
     return 0;
 }

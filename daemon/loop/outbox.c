@@ -1,4 +1,4 @@
-/* The waiting duties stand in two lists, sorted by due time. Back-offs are about as long as each
+/* The effects that wait stand in two lists, sorted by due time. Back-offs are about as long as each
  * other, so the place of a new one is found quickly from the end. */
 #include "daemon/loop/outbox.h"
 
@@ -13,90 +13,91 @@ static uint64_t key_of(enum core_effect_kind kind, uint64_t id)
     return (id << 5) + (uint64_t)kind;
 }
 
-static enum outbox_line line_of(const struct duty *duty)
+static enum outbox_line line_of(const struct pending *pending)
 {
-    return core_effect_needs_cluster(duty->effect.kind) ? OUTBOX_CLUSTER : OUTBOX_OWN;
+    return core_effect_needs_cluster(pending->effect.kind) ? OUTBOX_CLUSTER : OUTBOX_OWN;
 }
 
-static void wait_in_line(struct outbox *outbox, struct duty *duty, int64_t due_ms)
+static void wait_in_line(struct outbox *outbox, struct pending *pending, int64_t due_ms)
 {
-    duty->state = DUTY_WAITING;
-    duty->due_ms = due_ms;
-    struct duty **first = &outbox->first[line_of(duty)], **last = &outbox->last[line_of(duty)];
-    struct duty *before = *last;
+    pending->state = PENDING_WAITING;
+    pending->due_ms = due_ms;
+    struct pending **first = &outbox->first[line_of(pending)],
+                   **last = &outbox->last[line_of(pending)];
+    struct pending *before = *last;
     while (before && before->due_ms > due_ms)
         before = before->prev;
-    duty->prev = before;
-    duty->next = before ? before->next : *first;
-    *(before ? &before->next : first) = duty;
-    *(duty->next ? &duty->next->prev : last) = duty;
+    pending->prev = before;
+    pending->next = before ? before->next : *first;
+    *(before ? &before->next : first) = pending;
+    *(pending->next ? &pending->next->prev : last) = pending;
 }
 
-static void leave_line(struct outbox *outbox, struct duty *duty)
+static void leave_line(struct outbox *outbox, struct pending *pending)
 {
-    enum outbox_line line = line_of(duty);
-    *(duty->prev ? &duty->prev->next : &outbox->first[line]) = duty->next;
-    *(duty->next ? &duty->next->prev : &outbox->last[line]) = duty->prev;
-    duty->prev = duty->next = NULL;
+    enum outbox_line line = line_of(pending);
+    *(pending->prev ? &pending->prev->next : &outbox->first[line]) = pending->next;
+    *(pending->next ? &pending->next->prev : &outbox->last[line]) = pending->prev;
+    pending->prev = pending->next = NULL;
 }
 
-static void forget(struct outbox *outbox, struct duty *duty)
+static void forget(struct outbox *outbox, struct pending *pending)
 {
-    if (duty->state == DUTY_WAITING)
-        leave_line(outbox, duty);
-    (void)map_remove(&outbox->duties, key_of(duty->effect.kind, duty_id(duty)));
-    free(duty);
+    if (pending->state == PENDING_WAITING)
+        leave_line(outbox, pending);
+    (void)map_remove(&outbox->pending, key_of(pending->effect.kind, pending_id(pending)));
+    free(pending);
 }
 
 void outbox_fini(struct outbox *outbox)
 {
     uint64_t key;
-    struct duty *duty;
-    while ((duty = map_any(&outbox->duties, &key))) {
-        (void)map_remove(&outbox->duties, key);
-        free(duty);
+    struct pending *pending;
+    while ((pending = map_any(&outbox->pending, &key))) {
+        (void)map_remove(&outbox->pending, key);
+        free(pending);
     }
-    map_fini(&outbox->duties);
+    map_fini(&outbox->pending);
     *outbox = (struct outbox){0};
 }
 
 void outbox_apply(struct outbox *outbox, const struct core_effect *effect)
 {
     assert(core_effect_is_kept(effect->kind));
-    struct duty *duty = outbox_find(outbox, effect->kind, core_effect_target(effect));
+    struct pending *pending = outbox_find(outbox, effect->kind, core_effect_target(effect));
     if (effect->is_done) {
-        if (duty && duty->state == DUTY_UNDER_WAY)
-            duty->is_done = true;
-        else if (duty)
-            forget(outbox, duty);
+        if (pending && pending->state == PENDING_UNDER_WAY)
+            pending->is_done = true;
+        else if (pending)
+            forget(outbox, pending);
         return;
     }
-    if (!duty) {
-        duty = xcalloc(1, sizeof *duty);
-        duty->effect = *effect;
-        map_put(&outbox->duties, key_of(effect->kind, duty_id(duty)), duty);
-        wait_in_line(outbox, duty, effect->due_ms);
+    if (!pending) {
+        pending = xcalloc(1, sizeof *pending);
+        pending->effect = *effect;
+        map_put(&outbox->pending, key_of(effect->kind, pending_id(pending)), pending);
+        wait_in_line(outbox, pending, effect->due_ms);
         return;
     }
-    duty->effect = *effect;
-    if (duty->state == DUTY_UNDER_WAY) {
-        duty->again = true;
-        duty->is_done = false;
+    pending->effect = *effect;
+    if (pending->state == PENDING_UNDER_WAY) {
+        pending->again = true;
+        pending->is_done = false;
         return;
     }
-    if (duty->state == DUTY_WAITING)
-        leave_line(outbox, duty);
-    wait_in_line(outbox, duty, effect->due_ms);
+    if (pending->state == PENDING_WAITING)
+        leave_line(outbox, pending);
+    wait_in_line(outbox, pending, effect->due_ms);
 }
 
-struct duty *outbox_find(const struct outbox *outbox, enum core_effect_kind kind, uint64_t id)
+struct pending *outbox_find(const struct outbox *outbox, enum core_effect_kind kind, uint64_t id)
 {
-    return map_find(&outbox->duties, key_of(kind, id));
+    return map_find(&outbox->pending, key_of(kind, id));
 }
 
-uint64_t duty_id(const struct duty *duty)
+uint64_t pending_id(const struct pending *pending)
 {
-    return core_effect_target(&duty->effect);
+    return core_effect_target(&pending->effect);
 }
 
 static bool is_pending(const struct outbox *outbox, enum core_about about, uint64_t id)
@@ -123,56 +124,56 @@ bool outbox_concerns(const struct outbox *outbox, const struct workflow *workflo
     return false;
 }
 
-struct duty *outbox_due(const struct outbox *outbox, enum outbox_line line, int64_t now_ms)
+struct pending *outbox_due(const struct outbox *outbox, enum outbox_line line, int64_t now_ms)
 {
-    struct duty *duty = outbox->first[line];
-    return duty && duty->due_ms <= now_ms ? duty : NULL;
+    struct pending *pending = outbox->first[line];
+    return pending && pending->due_ms <= now_ms ? pending : NULL;
 }
 
 int64_t outbox_deadline(const struct outbox *outbox, int64_t now_ms)
 {
     int64_t nearest = INT64_MAX;
     for (int line = 0; line < OUTBOX_LINES; line++) {
-        const struct duty *duty = outbox->first[line];
-        while (duty && duty->due_ms <= now_ms)
-            duty = duty->next;
-        if (duty && duty->due_ms < nearest)
-            nearest = duty->due_ms;
+        const struct pending *pending = outbox->first[line];
+        while (pending && pending->due_ms <= now_ms)
+            pending = pending->next;
+        if (pending && pending->due_ms < nearest)
+            nearest = pending->due_ms;
     }
     return nearest;
 }
 
-void outbox_begin(struct outbox *outbox, struct duty *duty, enum duty_state state)
+void outbox_begin(struct outbox *outbox, struct pending *pending, enum pending_state state)
 {
-    assert(duty->state == DUTY_WAITING && state != DUTY_WAITING);
-    leave_line(outbox, duty);
-    duty->state = state;
+    assert(pending->state == PENDING_WAITING && state != PENDING_WAITING);
+    leave_line(outbox, pending);
+    pending->state = state;
 }
 
-bool outbox_end(struct outbox *outbox, struct duty *duty)
+bool outbox_end(struct outbox *outbox, struct pending *pending)
 {
-    assert(duty->state == DUTY_UNDER_WAY);
-    duty->state = DUTY_STANDING;
-    if (duty->is_done) {
-        forget(outbox, duty);
+    assert(pending->state == PENDING_UNDER_WAY);
+    pending->state = PENDING_STANDING;
+    if (pending->is_done) {
+        forget(outbox, pending);
         return false;
     }
-    if (duty->again) {
-        duty->again = false;
-        wait_in_line(outbox, duty, duty->effect.due_ms);
+    if (pending->again) {
+        pending->again = false;
+        wait_in_line(outbox, pending, pending->effect.due_ms);
     }
     return true;
 }
 
-void outbox_retry(struct outbox *outbox, struct duty *duty, int64_t due_ms)
+void outbox_retry(struct outbox *outbox, struct pending *pending, int64_t due_ms)
 {
-    assert(duty->state == DUTY_STANDING);
-    wait_in_line(outbox, duty, due_ms);
+    assert(pending->state == PENDING_STANDING);
+    wait_in_line(outbox, pending, due_ms);
 }
 
-void outbox_hasten(struct outbox *outbox, struct duty *duty)
+void outbox_promote(struct outbox *outbox, struct pending *pending)
 {
-    assert(duty->state == DUTY_WAITING);
-    leave_line(outbox, duty);
-    wait_in_line(outbox, duty, 0);
+    assert(pending->state == PENDING_WAITING);
+    leave_line(outbox, pending);
+    wait_in_line(outbox, pending, 0);
 }

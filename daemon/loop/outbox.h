@@ -1,63 +1,62 @@
-/* The outbox in memory: what was decided and committed, and must be carried out until its result is
- * in the record. The rows of it are the store's; they are loaded at a start.
+/* The pending effects, in memory: the core has decided them, they are committed, and they must be
+ * carried out until their result is in the record. Their rows are the store's, and are loaded at a
+ * start. Times are monotonic (clock.h), also the due times of the effects.
  *
- * Times are monotonic (clock.h), also those of its effects.
- *
- * A duty is known by its kind and the object it is for. It waits (until it is due, or until the
- * cluster has room), is under way (a request is with the cluster), or stands (carried out, and kept
- * until the core says that it is done). */
+ * The kind of an effect and the object that it is about identify a pending effect. It waits (until
+ * it is due, or until the cluster has room), is under way (the cluster has a request), or stands
+ * (it was carried out, and is kept until the core says that it is done). */
 #ifndef PHASED_DAEMON_LOOP_OUTBOX_H
 #define PHASED_DAEMON_LOOP_OUTBOX_H
 
 #include "daemon/core/core.h"
 #include "lib/map.h"
 
-enum duty_state { DUTY_WAITING, DUTY_UNDER_WAY, DUTY_STANDING };
+enum pending_state { PENDING_WAITING, PENDING_UNDER_WAY, PENDING_STANDING };
 
-struct duty {
+struct pending {
     struct core_effect effect;
-    enum duty_state state;
-    bool is_done;             /* while under way: the core does not need it any more */
-    bool again;               /* while under way: the core wants it once more */
-    int64_t due_ms;           /* of a waiting one; 0: at once */
-    struct duty *prev, *next; /* of a waiting one */
+    enum pending_state state;
+    bool is_done;                /* while under way: the core does not need it any more */
+    bool again;                  /* while under way: the core wants it once more */
+    int64_t due_ms;              /* while waiting; 0: at once */
+    struct pending *prev, *next; /* while waiting */
 };
 
-/* Where duties wait: those that need a request to the cluster, which has room for so many, and
- * those that do not and must not stand behind them. */
+/* Where pending effects wait. Those that need a request to the cluster have a line of their own:
+ * the cluster has room for so many, and the others must not wait behind them. */
 enum outbox_line { OUTBOX_CLUSTER, OUTBOX_OWN, OUTBOX_LINES };
 
 struct outbox {
-    struct map duties;
-    struct duty *first[OUTBOX_LINES], *last[OUTBOX_LINES]; /* in order of due_ms */
+    struct map pending;
+    struct pending *first[OUTBOX_LINES], *last[OUTBOX_LINES]; /* in order of due_ms */
 };
 
 void outbox_fini(struct outbox *outbox);
 
-/* Takes in an effect of a kept kind: a new duty waits until its due time; one that stands waits
- * again; one that is done goes away, as soon as it is not under way. */
+/* Takes in an effect of a kept kind. A new one waits until its due time. One that stands waits
+ * again. One that is done goes away, as soon as it is not under way. */
 void outbox_apply(struct outbox *outbox, const struct core_effect *effect);
 
-/* The duty of that kind for the object with this id (a job's for SUBMIT, LOOKUP, CANCEL_JOB and
- * BEGIN_JOB, a phase's for JUDGE, a run's else); NULL: none. */
-struct duty *outbox_find(const struct outbox *outbox, enum core_effect_kind kind, uint64_t id);
-uint64_t duty_id(const struct duty *duty);
+/* The pending effect of that kind for the object with this id: core_effect_target(). NULL: there is
+ * no such effect. */
+struct pending *outbox_find(const struct outbox *outbox, enum core_effect_kind kind, uint64_t id);
+uint64_t pending_id(const struct pending *pending);
 /* Whether anything is left to do for the workflow. */
 bool outbox_concerns(const struct outbox *outbox, const struct workflow *workflow);
 
-/* The next waiting duty of the line, if it is due at `now_ms`, else NULL. */
-struct duty *outbox_due(const struct outbox *outbox, enum outbox_line line, int64_t now_ms);
-/* When the next one that is not due at `now_ms` is; INT64_MAX: none waits. */
+/* The next effect that waits in the line, if it is due at `now_ms`, else NULL. */
+struct pending *outbox_due(const struct outbox *outbox, enum outbox_line line, int64_t now_ms);
+/* When the next effect that is not due at `now_ms` is due; INT64_MAX: no such effect waits. */
 int64_t outbox_deadline(const struct outbox *outbox, int64_t now_ms);
 
-/* Moves a waiting duty on: a request is under way, or it was carried out. */
-void outbox_begin(struct outbox *outbox, struct duty *duty, enum duty_state state);
-/* The result of what was under way is there: the duty stands, waits again, or is freed. True when
- * it is still there. */
-bool outbox_end(struct outbox *outbox, struct duty *duty);
-/* A waiting duty is due at once. */
-void outbox_hasten(struct outbox *outbox, struct duty *duty);
-/* Lets a duty that stands wait until `due_ms`. */
-void outbox_retry(struct outbox *outbox, struct duty *duty, int64_t due_ms);
+/* Moves an effect on that waits: a request is under way, or it was carried out. */
+void outbox_begin(struct outbox *outbox, struct pending *pending, enum pending_state state);
+/* The cluster has answered the request: the effect stands, waits again, or is freed. True: it is
+ * still there. */
+bool outbox_end(struct outbox *outbox, struct pending *pending);
+/* An effect that waits is due at once. */
+void outbox_promote(struct outbox *outbox, struct pending *pending);
+/* Lets an effect that stands wait until `due_ms`. */
+void outbox_retry(struct outbox *outbox, struct pending *pending, int64_t due_ms);
 
 #endif

@@ -32,7 +32,7 @@ static void apply(struct outbox *outbox, enum core_effect_kind kind, struct allo
     outbox_apply(outbox, &effect);
 }
 
-static void duties_come_due_in_order(void **state)
+static void effects_come_due_in_order(void **state)
 {
     (void)state;
     struct outbox outbox = {0};
@@ -42,10 +42,10 @@ static void duties_come_due_in_order(void **state)
     assert_int_equal(outbox_deadline(&outbox, 10), 100);
     static const uint64_t order[] = {2, 3, 1};
     for (size_t i = 0; i < 3; i++) {
-        struct duty *duty = outbox_due(&outbox, OUTBOX_CLUSTER, 1000);
-        assert_non_null(duty);
-        assert_int_equal(duty_id(duty), order[i]);
-        outbox_begin(&outbox, duty, DUTY_STANDING);
+        struct pending *pending = outbox_due(&outbox, OUTBOX_CLUSTER, 1000);
+        assert_non_null(pending);
+        assert_int_equal(pending_id(pending), order[i]);
+        outbox_begin(&outbox, pending, PENDING_STANDING);
     }
     assert_null(outbox_due(&outbox, OUTBOX_CLUSTER, 1000));
     assert_null(outbox_due(&outbox, OUTBOX_OWN, 1000));
@@ -53,16 +53,16 @@ static void duties_come_due_in_order(void **state)
     outbox_fini(&outbox);
 }
 
-static void a_duty_that_is_done_goes_once_it_is_not_under_way(void **state)
+static void an_effect_that_is_done_goes_once_it_is_not_under_way(void **state)
 {
     (void)state;
     struct outbox outbox = {0};
     apply(&outbox, FX_CANCEL_JOB, &jobs[0], 0, false);
-    struct duty *duty = outbox_due(&outbox, OUTBOX_CLUSTER, 0);
-    outbox_begin(&outbox, duty, DUTY_UNDER_WAY);
+    struct pending *pending = outbox_due(&outbox, OUTBOX_CLUSTER, 0);
+    outbox_begin(&outbox, pending, PENDING_UNDER_WAY);
     apply(&outbox, FX_CANCEL_JOB, &jobs[0], 0, true);
-    assert_ptr_equal(outbox_find(&outbox, FX_CANCEL_JOB, 1), duty);
-    assert_false(outbox_end(&outbox, duty));
+    assert_ptr_equal(outbox_find(&outbox, FX_CANCEL_JOB, 1), pending);
+    assert_false(outbox_end(&outbox, pending));
     assert_null(outbox_find(&outbox, FX_CANCEL_JOB, 1));
 
     apply(&outbox, FX_CANCEL_JOB, &jobs[0], 0, false);
@@ -77,13 +77,13 @@ static void what_is_wanted_again_while_under_way_follows(void **state)
     (void)state;
     struct outbox outbox = {0};
     apply(&outbox, FX_LOOKUP, &jobs[0], 0, false);
-    struct duty *duty = outbox_due(&outbox, OUTBOX_CLUSTER, 0);
-    outbox_begin(&outbox, duty, DUTY_UNDER_WAY);
+    struct pending *pending = outbox_due(&outbox, OUTBOX_CLUSTER, 0);
+    outbox_begin(&outbox, pending, PENDING_UNDER_WAY);
     apply(&outbox, FX_LOOKUP, &jobs[0], 70, false);
     assert_null(outbox_due(&outbox, OUTBOX_CLUSTER, 100));
-    assert_true(outbox_end(&outbox, duty));
+    assert_true(outbox_end(&outbox, pending));
     assert_null(outbox_due(&outbox, OUTBOX_CLUSTER, 69));
-    assert_ptr_equal(outbox_due(&outbox, OUTBOX_CLUSTER, 70), duty);
+    assert_ptr_equal(outbox_due(&outbox, OUTBOX_CLUSTER, 70), pending);
     outbox_fini(&outbox);
 }
 
@@ -93,7 +93,7 @@ static void what_is_hastened_is_due_at_once(void **state)
     struct outbox outbox = {0};
     apply(&outbox, FX_SUBMIT, &jobs[0], 500, false);
     apply(&outbox, FX_SUBMIT, &jobs[1], 300000, false);
-    outbox_hasten(&outbox, outbox_find(&outbox, FX_SUBMIT, 2));
+    outbox_promote(&outbox, outbox_find(&outbox, FX_SUBMIT, 2));
     assert_ptr_equal(outbox_due(&outbox, OUTBOX_CLUSTER, 1), outbox_find(&outbox, FX_SUBMIT, 2));
     assert_int_equal(outbox_deadline(&outbox, 1), 500);
     outbox_fini(&outbox);
@@ -103,8 +103,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_map_finds_what_was_put_and_not_removed),
-        cmocka_unit_test(duties_come_due_in_order),
-        cmocka_unit_test(a_duty_that_is_done_goes_once_it_is_not_under_way),
+        cmocka_unit_test(effects_come_due_in_order),
+        cmocka_unit_test(an_effect_that_is_done_goes_once_it_is_not_under_way),
         cmocka_unit_test(what_is_wanted_again_while_under_way_follows),
         cmocka_unit_test(what_is_hastened_is_due_at_once),
     };
