@@ -6,7 +6,6 @@
 #include "lib/error.h"
 #include "lib/text.h"
 
-#include <assert.h>
 #include <stdio.h>
 
 enum {
@@ -151,8 +150,9 @@ static void take_jobs(struct launch *launch, const struct cluster_result *result
     map_fini(&seen);
 }
 
-void poll_answer(void *state, const struct cluster_result *result)
+int poll_answer(void *state, const struct core_effect *effect, const struct cluster_result *result)
 {
+    (void)effect;
     struct launch *launch = state;
     launch->is_polling = false;
     launch->idle_due_ms = uv_now(loop_config(launch->loop)->uv) + POLL_IDLE_MS;
@@ -161,6 +161,7 @@ void poll_answer(void *state, const struct cluster_result *result)
         live_jobs(launch->loop, still_absent, NULL);
     else if (result->outcome == CLUSTER_DONE)
         take_jobs(launch, result);
+    return CARRIED_OUT;
 }
 
 void poll_look(void *state)
@@ -207,42 +208,26 @@ static void post_answer(struct loop *loop, const struct core_effect *effect,
     loop_post(loop, &event);
 }
 
-static enum core_effect_kind effect_kind(enum cluster_kind kind)
-{
-    switch (kind) {
-    case CLUSTER_SUBMIT:
-        return FX_SUBMIT;
-    case CLUSTER_LOOKUP:
-        return FX_LOOKUP;
-    case CLUSTER_BEGIN:
-        return FX_BEGIN_JOB;
-    default:
-        assert(kind == CLUSTER_CANCEL);
-        return FX_CANCEL_JOB;
-    }
-}
-
 /* Slurm has refused an order that leaves nodes out. Too few nodes may be left, or an excluded node
  * may not exist any more: Slurm's reasons differ, and no exclusion is worth a phase that never
  * runs. The same order goes once more, without them. */
-static void submit_anywhere(struct launch *launch, const struct core_effect *effect,
-                            const struct cluster_result *result)
+static int submit_anywhere(struct launch *launch, const struct core_effect *effect,
+                           const struct cluster_result *result)
 {
     loop_warn(launch->loop, effect->run,
               "submitted again without leaving out the excluded nodes: refused by Slurm: %s",
               result->message);
     map_put(&launch->anywhere, effect->allocation->id, effect->allocation);
-    loop_answered(launch->loop, effect, CARRIED_LATER_MS);
+    return CARRIED_LATER_MS;
 }
 
-static void take_submit(struct launch *launch, const struct core_effect *effect,
-                        const struct cluster_result *result)
+int submit_answer(void *state, const struct core_effect *effect,
+                  const struct cluster_result *result)
 {
+    struct launch *launch = state;
     bool is_refused = result->outcome == CLUSTER_REFUSED;
-    if (map_remove(&launch->excluding, effect->allocation->id) && is_refused) {
-        submit_anywhere(launch, effect, result);
-        return;
-    }
+    if (map_remove(&launch->excluding, effect->allocation->id) && is_refused)
+        return submit_anywhere(launch, effect, result);
     if (result->outcome == CLUSTER_DONE)
         (void)map_remove(&launch->anywhere, effect->allocation->id);
     if (is_refused && allocation_is_candidate(effect->allocation))
@@ -251,39 +236,29 @@ static void take_submit(struct launch *launch, const struct core_effect *effect,
     if (result->has_dropped)
         loop_warn(launch->loop, effect->run, "%s", result->message);
     post_answer(launch->loop, effect, result);
-    loop_answered(launch->loop, effect, CARRIED_OUT);
+    return CARRIED_OUT;
 }
 
-static void take_lookup(struct loop *loop, const struct core_effect *effect,
-                        const struct cluster_result *result)
+int lookup_answer(void *state, const struct core_effect *effect,
+                  const struct cluster_result *result)
 {
+    struct loop *loop = ((struct launch *)state)->loop;
     post_answer(loop, effect, result);
     if (result->outcome == CLUSTER_DONE && result->job_count == 1)
         post_seen(loop, effect->workflow, effect->allocation, &result->jobs[0]);
-    loop_answered(loop, effect, CARRIED_OUT);
+    return CARRIED_OUT;
 }
 
 /* That a job to cancel is absent may be a controller's error: polls tell when it is gone. */
-static void take_change(struct loop *loop, const struct core_effect *effect,
-                        const struct cluster_result *result)
+int change_answer(void *state, const struct core_effect *effect,
+                  const struct cluster_result *result)
 {
-    bool is_open = result->outcome == CLUSTER_UNREACHABLE || result->outcome == CLUSTER_REFUSED ||
-                   (result->outcome == CLUSTER_ABSENT && result->kind == CLUSTER_CANCEL);
-    if (result->outcome == CLUSTER_REFUSED)
+    bool is_refused = result->outcome == CLUSTER_REFUSED;
+    (void)state;
+    if (is_refused)
         log_line("Slurm refused to %s job %u: %s", cluster_kind_name(result->kind),
                  effect->allocation->slurm_id, result->message);
-    loop_answered(loop, effect, is_open ? CARRIED_LATER_MS + CHANGE_RETRY_MS : CARRIED_OUT);
-}
-
-void order_answer(void *state, const struct cluster_result *result)
-{
-    struct launch *launch = state;
-    const struct core_effect *effect =
-        loop_effect_under_way(launch->loop, effect_kind(result->kind), result->key);
-    if (result->kind == CLUSTER_SUBMIT)
-        take_submit(launch, effect, result);
-    else if (result->kind == CLUSTER_LOOKUP)
-        take_lookup(launch->loop, effect, result);
-    else
-        take_change(launch->loop, effect, result);
+    bool is_open = is_refused || result->outcome == CLUSTER_UNREACHABLE ||
+                   (result->outcome == CLUSTER_ABSENT && result->kind == CLUSTER_CANCEL);
+    return is_open ? CARRIED_LATER_MS + CHANGE_RETRY_MS : CARRIED_OUT;
 }

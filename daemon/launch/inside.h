@@ -36,9 +36,14 @@ struct launch {
 /* Polls when that is due: every 2 s while something starts or ends. Otherwise every 30 s is enough,
  * since the workers tell what is new. */
 void poll_look(void *state);
-void poll_answer(void *state, const struct cluster_result *result);
-/* For the other requests. */
-void order_answer(void *state, const struct cluster_result *result);
+int poll_answer(void *state, const struct core_effect *effect, const struct cluster_result *result);
+int submit_answer(void *state, const struct core_effect *effect,
+                  const struct cluster_result *result);
+int lookup_answer(void *state, const struct core_effect *effect,
+                  const struct cluster_result *result);
+/* Of FX_CANCEL_JOB and FX_BEGIN_JOB. */
+int change_answer(void *state, const struct core_effect *effect,
+                  const struct cluster_result *result);
 
 /* --- prepare.c -------------------------------------------------------------------------------- */
 

@@ -7,7 +7,6 @@
 #include "lib/error.h"
 #include "lib/text.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,6 +113,55 @@ void effects_run(struct loop *loop)
         carry(loop, pending, now_ms);
 }
 
+/* --- What the cluster answers ----------------------------------------------------------------- */
+
+void loop_note_answer(struct loop *loop, const struct cluster_result *result)
+{
+    struct loop_cluster_status *status = &loop->cluster_status;
+    bool is_answering = result->outcome != CLUSTER_UNREACHABLE;
+    if (result->cluster[0])
+        (void)snprintf(status->name, sizeof status->name, "%s", result->cluster);
+    if (is_answering != status->is_answering)
+        log_line("Slurm %s%s%s", is_answering ? "answers" : "does not answer",
+                 is_answering ? "" : ": ", is_answering ? "" : result->message);
+    status->is_answering = is_answering;
+    (void)snprintf(status->message, sizeof status->message, "%s",
+                   is_answering ? "" : result->message);
+}
+
+/* The effect that the cluster was asked for; NULL: a room has asked for itself. */
+static struct pending *pending_of(const struct loop *loop, const struct cluster_result *result)
+{
+    switch (result->kind) {
+    case CLUSTER_SUBMIT:
+        return outbox_find(&loop->outbox, FX_SUBMIT, result->key);
+    case CLUSTER_LOOKUP:
+        return outbox_find(&loop->outbox, FX_LOOKUP, result->key);
+    case CLUSTER_CANCEL:
+        return outbox_find(&loop->outbox, FX_CANCEL_JOB, result->key);
+    case CLUSTER_BEGIN:
+        return outbox_find(&loop->outbox, FX_BEGIN_JOB, result->key);
+    case CLUSTER_POLL:
+    case CLUSTER_SURVEY:
+        break;
+    }
+    return NULL;
+}
+
+void effects_answer(struct loop *loop)
+{
+    struct cluster_result result;
+    while (cluster_take(loop->cluster, &result)) {
+        struct pending *pending = pending_of(loop, &result);
+        loop_note_answer(loop, &result);
+        int carried = rooms_answer(loop, pending ? &pending->effect : NULL, &result);
+        cluster_result_fini(&result);
+        if (pending && outbox_end(&loop->outbox, pending) && pending->state == PENDING_STANDING &&
+            carried >= CARRIED_LATER_MS)
+            outbox_retry(&loop->outbox, pending, clock_ms() + carried - CARRIED_LATER_MS);
+    }
+}
+
 /* --- For rooms -------------------------------------------------------------------------------- */
 
 enum effect_state loop_effect(const struct loop *loop, enum core_effect_kind kind, uint64_t id)
@@ -124,20 +172,4 @@ enum effect_state loop_effect(const struct loop *loop, enum core_effect_kind kin
     if (pending->state == PENDING_WAITING)
         return pending->due_ms <= clock_ms() ? EFFECT_DUE : EFFECT_WAITING;
     return pending->state == PENDING_UNDER_WAY ? EFFECT_UNDER_WAY : EFFECT_STANDING;
-}
-
-const struct core_effect *loop_effect_under_way(const struct loop *loop, enum core_effect_kind kind,
-                                                uint64_t id)
-{
-    const struct pending *pending = outbox_find(&loop->outbox, kind, id);
-    assert(pending && pending->state == PENDING_UNDER_WAY);
-    return &pending->effect;
-}
-
-void loop_answered(struct loop *loop, const struct core_effect *effect, int carried)
-{
-    struct pending *pending = outbox_find(&loop->outbox, effect->kind, core_effect_target(effect));
-    if (outbox_end(&loop->outbox, pending) && pending->state == PENDING_STANDING &&
-        carried >= CARRIED_LATER_MS)
-        outbox_retry(&loop->outbox, pending, clock_ms() + carried - CARRIED_LATER_MS);
 }

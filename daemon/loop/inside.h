@@ -69,6 +69,8 @@ void turn_clock(struct loop *loop, int64_t by_ms);
 void effects_committed(struct loop *loop, const struct core_effect *effect);
 /* Takes an effect of a kept kind into the outbox. */
 void effects_keep(struct loop *loop, const struct core_effect *effect);
+/* Takes the answers of the cluster that wait. */
+void effects_answer(struct loop *loop);
 /* Carries out what is due, as far as the cluster has room. */
 void effects_run(struct loop *loop);
 
@@ -79,8 +81,8 @@ int rooms_write(struct loop *loop, const struct core_effect *effect, struct erro
 int rooms_carry(struct loop *loop, const struct core_effect *effect);
 void rooms_clock_set(struct loop *loop, int64_t by_ms);
 void rooms_turned(struct loop *loop);
-/* Takes the results that wait. */
-void rooms_answer(struct loop *loop);
+int rooms_answer(struct loop *loop, const struct core_effect *effect,
+                 const struct cluster_result *result);
 void rooms_close(struct loop *loop);
 void rooms_free(struct loop *loop);
 

@@ -111,8 +111,11 @@ struct room {
     void (*clock_set)(void *state, int64_t by_ms);
     /* A turn has ended. */
     void (*turned)(void *state);
-    /* Takes what the cluster answers to a request of this kind. */
-    void (*answer[CLUSTER_KIND_COUNT])(void *state, const struct cluster_result *result);
+    /* Takes what the cluster answers to a request of this kind. `effect` is what it was asked for,
+     * and the return value what came of that, as carry() says it. For polls and surveys `effect` is
+     * NULL, and the value does not matter. */
+    int (*answer[CLUSTER_KIND_COUNT])(void *state, const struct core_effect *effect,
+                                      const struct cluster_result *result);
     /* The loop closes. What the room waits for ends now; free() comes after the last
      * loop_release(). */
     void (*close)(void *state);
@@ -139,12 +142,6 @@ enum effect_state {
 };
 /* `id` is that of what the effect is about: core_effect_target(). */
 enum effect_state loop_effect(const struct loop *loop, enum core_effect_kind kind, uint64_t id);
-/* The effect that the cluster has. */
-const struct core_effect *loop_effect_under_way(const struct loop *loop, enum core_effect_kind kind,
-                                                uint64_t id);
-/* The cluster has answered, and `carried` is what that came to, as carry() says it. The effect may
- * be gone then. */
-void loop_answered(struct loop *loop, const struct core_effect *effect, int carried);
 
 /* --- Being told ------------------------------------------------------------------------------- */
 

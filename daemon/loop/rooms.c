@@ -4,7 +4,6 @@
 #include "lib/memory.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 struct loop_place {
@@ -104,33 +103,13 @@ void rooms_turned(struct loop *loop)
             loop->places[i].room->turned(loop->places[i].state);
 }
 
-/* --- What the cluster answers ----------------------------------------------------------------- */
-
-void loop_note_answer(struct loop *loop, const struct cluster_result *result)
+int rooms_answer(struct loop *loop, const struct core_effect *effect,
+                 const struct cluster_result *result)
 {
-    struct loop_cluster_status *status = &loop->cluster_status;
-    bool is_answering = result->outcome != CLUSTER_UNREACHABLE;
-    if (result->cluster[0])
-        (void)snprintf(status->name, sizeof status->name, "%s", result->cluster);
-    if (is_answering != status->is_answering)
-        log_line("Slurm %s%s%s", is_answering ? "answers" : "does not answer",
-                 is_answering ? "" : ": ", is_answering ? "" : result->message);
-    status->is_answering = is_answering;
-    (void)snprintf(status->message, sizeof status->message, "%s",
-                   is_answering ? "" : result->message);
-}
-
-void rooms_answer(struct loop *loop)
-{
-    struct cluster_result result;
-    while (cluster_take(loop->cluster, &result)) {
-        const struct loop_place *place = loop->places;
-        loop_note_answer(loop, &result);
-        while (!place->room->answer[result.kind])
-            place++;
-        place->room->answer[result.kind](place->state, &result);
-        cluster_result_fini(&result);
-    }
+    const struct loop_place *place = loop->places;
+    while (!place->room->answer[result->kind])
+        place++;
+    return place->room->answer[result->kind](place->state, effect, result);
 }
 
 /* --- The end ---------------------------------------------------------------------------------- */

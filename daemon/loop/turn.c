@@ -196,7 +196,7 @@ void turn(struct loop *loop)
     }
     if (loop->results_ms != INT64_MAX && (loop->queue.first || now_ms >= loop->results_ms)) {
         loop->results_ms = INT64_MAX;
-        rooms_answer(loop);
+        effects_answer(loop);
     }
     if (loop->trouble[0] && now_ms >= loop->retry_ms)
         batch_try(loop);

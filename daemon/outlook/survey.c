@@ -90,9 +90,12 @@ static void *outlook_open(struct loop *loop)
     return outlook;
 }
 
-static void outlook_take(void *state, const struct cluster_result *result)
+static int outlook_take(void *state, const struct core_effect *effect,
+                        const struct cluster_result *result)
 {
+    (void)effect;
     survey_answer(state, result->key, result);
+    return CARRIED_OUT;
 }
 
 /* Tells those who wait that there will be no answer. */
