@@ -29,10 +29,10 @@ extern const struct room admission_room;
 enum { ADMISSION_AGAIN_MS = 2000 };
 
 /* Whether the job, whose submission is due, may be submitted now. False: `ret_reason` says for what
- * it waits; it is to be due again at admission_again_ms(), with the others. */
+ * it waits; it is to be due again in admission_again_in_ms(), with the others. */
 bool admission_asks(struct loop *loop, struct workflow *workflow, const struct allocation *job,
                     char ret_reason[REASON_MAX]);
-int64_t admission_again_ms(void);
+int admission_again_in_ms(void); /* more than 0 */
 
 /* Whether the budgets let something more begin for the workflow. False: `ret_reason` says why not,
  * and the workflow will be held. */

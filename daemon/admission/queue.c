@@ -339,9 +339,9 @@ static void look(struct admission *admission)
     queue->is_stale = true;
 }
 
-int64_t admission_again_ms(void)
+int admission_again_in_ms(void)
 {
-    return (loop_now_ms() / ADMISSION_AGAIN_MS + 1) * ADMISSION_AGAIN_MS;
+    return ADMISSION_AGAIN_MS - (int)(loop_now_ms() % ADMISSION_AGAIN_MS);
 }
 
 static bool has_turn(struct admission *admission, const struct allocation *job,

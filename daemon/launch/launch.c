@@ -46,13 +46,13 @@ static char *excluded_nodes(struct launch *launch, const struct core_effect *eff
 /* The reason is written when it changes; else looking again costs no transaction. */
 static int wait_for_turn(struct loop *loop, const struct core_effect *effect, const char *reason)
 {
-    int64_t again_ms = admission_again_ms();
+    int in_ms = admission_again_in_ms();
     if (text_equal(reason, effect->allocation->reason))
-        return CARRIED_LATER_MS + (int)(again_ms - loop_now_ms());
+        return CARRIED_LATER_MS + in_ms;
     struct core_event event = {.kind = EV_LIMITED,
                                .workflow = effect->workflow,
                                .allocation = effect->allocation,
-                               .retry_ms = again_ms,
+                               .retry_ms = loop_now_ms() + in_ms,
                                .message = reason};
     loop_post(loop, &event);
     return CARRIED_OUT;
