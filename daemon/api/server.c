@@ -34,6 +34,7 @@ struct server {
     uv_poll_t readable;
     uv_timer_t due;
     struct request *suspended; /* a list, so that server_close() can answer them */
+    bool is_closing;           /* nothing is suspended any more */
     unsigned handles_open;
     void (*closed)(void *arg);
     void *closed_arg;
@@ -246,6 +247,11 @@ static void request_admit(struct request *request, const char *version)
         server->config.admit(request, server->config.arg);
 }
 
+static void request_reply_stopping(struct request *request)
+{
+    request_reply_error(request, API_UNAVAILABLE, NULL, "the daemon is stopping");
+}
+
 static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, const char *path,
                                   const char *method, const char *version, const char *upload,
                                   size_t *upload_size, void **context)
@@ -271,7 +277,10 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
     if (!request->is_answered) {
         request->method = method;
         request->path = path;
-        server->config.handle(request, server->config.arg);
+        if (server->is_closing)
+            request_reply_stopping(request);
+        else
+            server->config.handle(request, server->config.arg);
     }
     if (request->is_answered)
         return request_send(request);
@@ -362,8 +371,9 @@ int server_open(const struct server_config *config, struct server **ret_server, 
 
 void server_close(struct server *server, void (*closed)(void *arg), void *arg)
 {
+    server->is_closing = true; /* MHD_run() may find new requests */
     while (server->suspended)
-        request_reply_error(server->suspended, API_UNAVAILABLE, NULL, "the daemon is stopping");
+        request_reply_stopping(server->suspended);
     (void)MHD_run(server->mhd); /* sends what fits into the socket; other clients see the connection
                                  * close */
     (void)uv_poll_stop(&server->readable);

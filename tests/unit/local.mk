@@ -183,6 +183,10 @@ UNIT_TESTS += tests/unit/test_peers
 tests_unit_test_peers_SOURCES = tests/unit/test_peers.c
 tests_unit_test_peers_LDADD = daemon/api/libapi.a $(UNIT_LDADD)
 
+UNIT_TESTS += tests/unit/test_server
+tests_unit_test_server_SOURCES = tests/unit/test_server.c
+tests_unit_test_server_LDADD = daemon/api/libapi.a $(UNIT_LDADD) $(MHD_LIBS) $(UV_LIBS)
+
 UNIT_TESTS += tests/unit/test_answers
 tests_unit_test_answers_SOURCES = tests/unit/test_answers.c $(STORE_TEST_SOURCES)
 tests_unit_test_answers_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
