@@ -349,6 +349,17 @@ terminate_step() {
     [ "$(outcome 1 '[(.finals | keys), .started > 1.0e9]')" = '[["n1","n2"],true]' ]
 }
 
+@test "the loss of an agent ends the run, although srun leaves the other agents alone" {
+    export FAKE_SRUN_LEAVES_TASKS=1 WAIT_S=60
+    new_run 1 "{$two_by_two, \"run\": $(script 'echo step=1 loss=1; echo ready; [ "$NODE_RANK" = 1 ] || sleep 1000')}"
+    start_lead 1 2
+    for rank in 0 1 2 3; do await grep -q ready "$home/phase/1/log/rank-$rank.log"; done
+    kill -KILL "$(pgrep -f "^[^ ]*/phase-worker node $job\$" | head -n 1)"
+    await_lead 1
+    [ "$(outcome 1 '[.outcome, .cause]')" = '["failed","node_fail"]' ]
+    [[ $(outcome 1 .message) == "the job step was lost: n"[12]": task "[01]": Killed" ]]
+}
+
 @test "an agent that is killed leaves no program behind, though it prints nothing and has no environment" {
     new_run 1 "{\"run\": $(script 'env -i "PATH=$PATH" setsid --wait bash -c "echo ready; while :; do sleep 0.05; done" "$PHASED_OUT/mute" >"$PHASED_OUT/log"')}"
     start_lead 1

@@ -42,6 +42,8 @@ static void job_step_complained(void *context, const char *line, size_t size)
         !text_starts(step->complaint, "Node failure on "))
         (void)snprintf(step->complaint, sizeof step->complaint, "%s",
                        line + strlen(begin)); /* may be cut */
+    if (text_starts(line, begin) && strstr(line, ": task "))
+        step->options.lost(step->options.context);
 }
 
 static void job_step_ended(void *context, const struct child_end *end)

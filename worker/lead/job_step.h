@@ -16,6 +16,8 @@ struct job_step_options {
     unsigned nodes;
     /* An agent has sent a report, borrowed during the call. */
     void (*reported)(void *context, const json_t *report);
+    /* srun has told that an agent has ended badly, and should now end the others. */
+    void (*lost)(void *context);
     /* srun has ended, and all of its output was read. This is the last call. */
     void (*ended)(void *context, int code, int signal);
     void *context;

@@ -131,6 +131,7 @@ static void lead_start_step(struct lead *lead)
         .job_dir = lead->job_dir,
         .nodes = lead->count,
         .reported = lead_reported,
+        .lost = lead_lost,
         .ended = lead_step_ended,
         .context = lead,
     };

@@ -131,6 +131,8 @@ void lead_stop(struct lead *lead, unsigned seconds);
 /* A uv_timer_cb: the agents were told to stop or to kill, and have not finished in time. Tells them
  * to kill the ranks; the second time, kills srun. */
 void lead_ladder_done(uv_timer_t *timer);
+/* An agent has ended badly. If srun does not end the other agents in time, it is killed. */
+void lead_lost(void *context);
 /* Whether the time limit of the job is at most `margin_s` away. */
 bool lead_is_at_limit(const struct lead *lead, int margin_s);
 /* Slurm stops the run. Stops the ranks, and asks Slurm for the reason. */

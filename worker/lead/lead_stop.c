@@ -67,6 +67,17 @@ void lead_ladder_done(uv_timer_t *timer)
     uv_timer_start(timer, lead_ladder_done, LEAD_LADDER_MS, 0);
 }
 
+/* srun asks each node once to end its task, and then waits without a limit. The agent that is lost
+ * reports nothing more, so without srun's end the run has none. */
+void lead_lost(void *context)
+{
+    struct lead *lead = context;
+    if (lead->state != LEAD_RUNNING || uv_is_active((uv_handle_t *)&lead->timer))
+        return; /* the timer of a stop ends srun, too */
+    lead->is_killing = true;
+    uv_timer_start(&lead->timer, lead_ladder_done, LEAD_LADDER_MS, 0);
+}
+
 static void lead_tell_stop(struct lead *lead, const char *verb, unsigned seconds)
 {
     if (!lead->step || lead->state != LEAD_RUNNING)
