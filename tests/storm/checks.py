@@ -96,7 +96,8 @@ def agree(found):
                             f"{start}: the record says job {run['job_id']}")
         elif run["ended"] and not clock_moved(found, start):
             longer = start.end - run["ended"] / 1000
-            if longer > 3 and not was_mute(found, start, run["ended"] / 1000):
+            allowed = 20 if lost_its_node(found, start, run["ended"] / 1000) else 3
+            if longer > allowed and not was_mute(found, start, run["ended"] / 1000):
                 yield Violation("ran after its end", run["workflow"],
                                 f"{start} went on for {longer:.0f} s after the record's end of it "
                                 f"({run['outcome']}: {run['message']})")
@@ -115,6 +116,12 @@ def was_mute(found, start, ended):
     """Whether the agent was stopped then. If it is killed later, the record ends the run at its
     last sign of life."""
     return faults_between(found, workflow_of(start.phase), ended - 1, ended + 1, ("agent stop",))
+
+
+def lost_its_node(found, start, ended):
+    """Whether a node was set DOWN just before. Slurm kills srun at once, and the lead hears no more
+    of the ranks. A rank lives until its agent has stopped it; the next run waits for that."""
+    return faults_between(found, workflow_of(start.phase), ended - 2, ended + 1, ("node down",))
 
 
 def clock_moved(found, start):
