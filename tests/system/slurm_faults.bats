@@ -53,7 +53,9 @@ makes_steps() {
 
 @test "a node whose slurmd is killed ends what runs there, while the run goes on elsewhere" {
     phasectl daemon start
-    workflow=$(training | sed 's/iterations: 150/iterations: 5000/; s/--save-every 20/--save-every 100/' | submit)
+    # It trains on until its agent stops it, and keeps the checkpoint that the next run is given.
+    workflow=$(training | sed 's/iterations: 150/iterations: 5000/; s/--save-every 20/--keep 100 --save-every 100/' |
+        submit)
     eventually 60 past "$workflow/train" 105
     node=$(record 'SELECT nodes FROM run')
     kill -KILL "$(cat "$SANDBOX/pid/$node")"
