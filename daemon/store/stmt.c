@@ -222,7 +222,7 @@ static int stmt_column(struct stmt *stmt, const char *name)
         if (text_equal(stmt->columns[stmt->column], name))
             return stmt->column;
     }
-    assert(!"the query has the column");
+    assert(false && "the query has the column");
     return 0;
 }
 
