@@ -155,7 +155,9 @@ int poll_answer(void *state, const struct core_effect *effect, const struct clus
     (void)effect;
     struct launch *launch = state;
     launch->is_polling = false;
-    launch->idle_due_ms = uv_now(loop_config(launch->loop)->uv) + POLL_IDLE_MS;
+    uint64_t now_ms = uv_now(loop_config(launch->loop)->uv);
+    launch->busy_due_ms = now_ms + POLL_BUSY_MS;
+    launch->idle_due_ms = now_ms + POLL_IDLE_MS;
     loop_look(launch->loop, &launch_room, POLL_BUSY_MS);
     if (result->outcome == CLUSTER_UNCHANGED)
         live_jobs(launch->loop, still_absent, NULL);
@@ -172,6 +174,19 @@ void poll_look(void *state)
     if (launch->is_polling || (is_idle && uv_now(loop_config(loop)->uv) < launch->idle_due_ms))
         return;
     launch->is_polling = cluster_poll(loop_cluster(loop), 0, NULL) == 0; /* else there is no room */
+}
+
+void poll_turned(void *state)
+{
+    struct launch *launch = state;
+    struct loop *loop = launch->loop;
+    uint64_t now_ms = uv_now(loop_config(loop)->uv);
+    /* core_is_busy() looks at all runs, so it is not asked in every turn. */
+    if (launch->is_polling || now_ms < launch->busy_due_ms ||
+        !core_is_busy(loop_core(loop), loop_now_ms()))
+        return;
+    launch->busy_due_ms = now_ms + POLL_BUSY_MS; /* the look may come to nothing */
+    loop_look(loop, &launch_room, 0);
 }
 
 /* --- Requests --------------------------------------------------------------------------------- */

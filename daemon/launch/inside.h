@@ -28,6 +28,7 @@ struct launch {
     /* Polls: */
     bool is_polling;
     bool has_put_off;     /* Slurm lets some requeued job wait */
+    uint64_t busy_due_ms; /* of libuv's time: when the next poll is, if something starts or ends */
     uint64_t idle_due_ms; /* of libuv's time: when the next poll is, if nothing is going on */
 };
 
@@ -36,6 +37,8 @@ struct launch {
 /* Polls when that is due: every 2 s while something starts or ends. Otherwise every 30 s is enough,
  * since the workers tell what is new. */
 void poll_look(void *state);
+/* Polls at once if a turn has begun or ended something and no poll was made for 2 s. */
+void poll_turned(void *state);
 int poll_answer(void *state, const struct core_effect *effect, const struct cluster_result *result);
 int submit_answer(void *state, const struct core_effect *effect,
                   const struct cluster_result *result);

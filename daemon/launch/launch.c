@@ -185,5 +185,6 @@ const struct room launch_room = {
                [CLUSTER_BEGIN] = change_answer},
     .every_ms = POLL_BUSY_MS,
     .look = poll_look,
+    .turned = poll_turned,
     .free = launch_free,
 };
