@@ -89,7 +89,7 @@ cp -r "$SRC/daemon/core" "$work/tree/daemon/"
 compile_all() {
     local source
     for source in $(cd "$work/tree" && echo tests/sim/*.c daemon/core/*.c lib/text.c lib/error.c \
-        lib/memory.c); do
+        lib/memory.c lib/protocol/words.c); do
         compile "$source" "$1" || return 1
     done
 }
