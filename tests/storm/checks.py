@@ -44,7 +44,7 @@ def ended_early(found, start):
     then exits with 0 has succeeded, because it cannot be told from a program that is done."""
     return start.last == "stopped" and any(
         f.kind == "rank term" and f.what and f.pid == start.pid
-        and start.begin <= f.time <= start.end for f in found.faults)
+        and start.begin - 1 <= f.time <= start.end for f in found.faults)  # it begins, then tells
 
 
 def steps_due(found, address, expected):
@@ -96,7 +96,7 @@ def agree(found):
                             f"{start}: the record says job {run['job_id']}")
         elif run["ended"] and not clock_moved(found, start):
             longer = start.end - run["ended"] / 1000
-            allowed = 20 if lost_its_node(found, start, run["ended"] / 1000) else 3
+            allowed = 20 if lost_its_lead(found, start, run["ended"] / 1000) else 3
             if longer > allowed and not was_mute(found, start, run["ended"] / 1000):
                 yield Violation("ran after its end", run["workflow"],
                                 f"{start} went on for {longer:.0f} s after the record's end of it "
@@ -118,10 +118,11 @@ def was_mute(found, start, ended):
     return faults_between(found, workflow_of(start.phase), ended - 1, ended + 1, ("agent stop",))
 
 
-def lost_its_node(found, start, ended):
-    """Whether a node was set DOWN just before. Slurm kills srun at once, and the lead hears no more
-    of the ranks. A rank lives until its agent has stopped it; the next run waits for that."""
-    return faults_between(found, workflow_of(start.phase), ended - 2, ended + 1, ("node down",))
+def lost_its_lead(found, start, ended):
+    """Whether the lead was killed just before, or a node set DOWN, which makes Slurm kill srun: the
+    run ends then. A rank lives until its agent has stopped it; the next run waits for that."""
+    return faults_between(found, workflow_of(start.phase), ended - 2, ended + 1,
+                          ("node down", "lead kill"))
 
 
 def clock_moved(found, start):
