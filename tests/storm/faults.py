@@ -160,9 +160,8 @@ class Faults:
     def preempt(self, fault):
         nodes = 1 + int(fault.pick * 3)
         said = self.slurm(
-            fault, "sbatch", "-p", "prod", "-N", str(nodes), "--gres=gpu:h100:8",
-            "--job-name=storm", "--time=5", "-o", "/dev/null",
-            f"--wrap=sleep {fault.length / 4:.0f}")
+            fault, "sbatch", "-p", "prod", "-N", str(nodes), "--gres=gpu:h100:8", "--job-name=storm",
+            "--time=5", "-o", "/dev/null", f"--wrap=sleep {fault.length / 4:.0f}")
         return f"preempted {nodes} nodes for {fault.length / 4:.0f} s: {said}"
 
     def requeue(self, fault):
@@ -426,10 +425,8 @@ KINDS = {
     "state lost": (1, 1, 1, lambda f, x: f.forget(x, False)),
     "state rolled back": (3, 5, 60, lambda f, x: f.forget(x, True)),
 }
-# A controller that is killed may forget a job: phased waits five minutes before it believes that.
-SLOW = {"daemon away", "slurmd kill", "slurmctld kill", "state lost", "state rolled back",
-        "scancel pending", "node down", "outcome remove", "outcome truncate", "outcome garbage",
-        "clock"}
+SLOW = {"daemon away", "slurmd kill", "state lost", "state rolled back", "scancel pending",
+        "node down", "outcome remove", "outcome truncate", "outcome garbage", "clock"}
 
 
 def draw(rng, seconds, every, short, only):
