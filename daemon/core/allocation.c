@@ -528,17 +528,17 @@ static void candidate_settle(struct step *step, struct allocation *candidate)
     }
 }
 
-/* Whether no run will begin in it: all have ended, and none keeps its seat for another run. */
+/* Whether no run will begin in the allocation: all runs have ended, and none keeps its seat for
+ * another run. */
 static bool allocation_is_left(const struct allocation *allocation)
 {
-    const struct workflow *workflow = allocation->workflow;
-    for (size_t i = 0; i < workflow->run_count; i++) {
-        const struct run *run = workflow->runs[i];
-        if (run->seat->allocation == allocation && seat_run(run->seat) == run && run->has_begun &&
-            !run->is_let_go && !workflow_is_final(workflow))
+    const struct run *run;
+    bool may_follow = !workflow_is_final(allocation->workflow);
+    for (size_t at = 0; (run = allocation_next_run(allocation, &at));)
+        if (run->state != RUN_ENDED ||
+            (may_follow && run_keeps_seat(run) && run->has_begun && !run->is_let_go))
             return false;
-    }
-    return allocation_is_idle(allocation);
+    return true;
 }
 
 /* Slurm has requeued the job after its last run. A lead would find nothing to do in it, and a held
