@@ -67,8 +67,8 @@ static void post_absent(struct loop *loop, struct workflow *workflow, struct all
     loop_post(loop, &event);
 }
 
-/* Calls `each` for every job that Slurm should know, or should not; what shares one goes its way.
- */
+/* Calls `each` for every job that has not ended, and for jobs that are still to be cancelled after
+ * their end. */
 static void live_jobs(struct loop *loop,
                       void (*each)(struct loop *loop, struct workflow *workflow,
                                    struct allocation *job, void *arg),
@@ -170,8 +170,10 @@ void poll_look(void *state)
 {
     struct launch *launch = state;
     struct loop *loop = launch->loop;
+    if (launch->is_polling)
+        return;
     bool is_idle = !launch->has_put_off && !core_is_busy(loop_core(loop), loop_now_ms());
-    if (launch->is_polling || (is_idle && uv_now(loop_config(loop)->uv) < launch->idle_due_ms))
+    if (is_idle && uv_now(loop_config(loop)->uv) < launch->idle_due_ms)
         return;
     launch->is_polling = cluster_poll(loop_cluster(loop), 0, NULL) == 0; /* else there is no room */
 }
@@ -212,7 +214,7 @@ static void post_answer(struct loop *loop, const struct core_effect *effect,
                         const struct cluster_result *result)
 {
     char message[sizeof result->message];
-    bool is_away = result->outcome == CLUSTER_UNREACHABLE; /* its words alone tell nobody that */
+    bool is_away = result->outcome == CLUSTER_UNREACHABLE; /* the message alone does not say so */
     (void)snprintf(message, sizeof message, "%s%.220s", is_away ? "Slurm does not answer: " : "",
                    result->message);
     struct core_event event = {.kind = answer_kind(result),
