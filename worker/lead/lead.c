@@ -42,7 +42,7 @@ static void lead_term_done(uv_signal_t *handle, int number)
 
 /* The job was submitted with --signal=B:USR2, so the signal comes shortly before the time limit.
  * Some sites send the same signal when they preempt. */
-static void lead_time_out(struct lead *lead)
+void lead_time_out(struct lead *lead)
 {
     int margin_s = lead->run->assignment->save_time_s + LEAD_LIMIT_MARGIN_S;
     if (lead->end_time > 0 && !lead_is_at_limit(lead, margin_s)) {
@@ -81,31 +81,37 @@ static void lead_step_ended(void *context, int code, int number)
 
 /* --- The table -------------------------------------------------------------------------------- */
 
-static void lead_ignore(struct lead *lead)
+void lead_ignore(struct lead *lead)
 {
     (void)lead;
 }
 
-static void lead_pass_term(struct lead *lead)
+void lead_pass_term(struct lead *lead)
 {
     requeue_handle(&lead->requeue, REQUEUE_TERM);
 }
 
 /* A row has the actions while launching, running, lingering and leaving. */
+static lead_action *const lead_actions[LEAD_EVENTS][LEAD_STATES] = {
+    [LEAD_READY] = {lead_begin, lead_ignore, lead_ignore, lead_ignore},
+    [LEAD_TERM] = {lead_interrupt, lead_interrupt, lead_leave, lead_pass_term},
+    [LEAD_LIMIT] = {lead_time_out, lead_time_out, lead_leave, lead_ignore},
+    [LEAD_STEP_ENDED] = {lead_lose_step, lead_lose_step, lead_leave, lead_leave_stepless},
+    [LEAD_NEXT] = {lead_ignore, lead_ignore, lead_next, lead_ignore},
+    [LEAD_STOP] = {lead_cancel, lead_cancel, lead_leave, lead_ignore},
+    [LEAD_DISMISS] = {lead_ignore, lead_ignore, lead_leave, lead_ignore},
+};
+
+lead_action *lead_answer(enum lead_state state, enum lead_event event)
+{
+    return lead_actions[event][state];
+}
+
 static void lead_handle(struct lead *lead, enum lead_event event)
 {
-    static void (*const actions[LEAD_EVENTS][LEAD_STATES])(struct lead * lead) = {
-        [LEAD_READY] = {lead_begin, lead_ignore, lead_ignore, lead_ignore},
-        [LEAD_TERM] = {lead_interrupt, lead_interrupt, lead_leave, lead_pass_term},
-        [LEAD_LIMIT] = {lead_time_out, lead_time_out, lead_leave, lead_ignore},
-        [LEAD_STEP_ENDED] = {lead_lose_step, lead_lose_step, lead_leave, lead_leave_stepless},
-        [LEAD_NEXT] = {lead_ignore, lead_ignore, lead_next, lead_ignore},
-        [LEAD_STOP] = {lead_cancel, lead_cancel, lead_leave, lead_ignore},
-        [LEAD_DISMISS] = {lead_ignore, lead_ignore, lead_leave, lead_ignore},
-    };
     if (event == LEAD_TERM)
         lead->was_interrupted = true;
-    actions[event][lead->state](lead);
+    lead_answer(lead->state, event)(lead);
 }
 
 /* --- Start ------------------------------------------------------------------------------------ */

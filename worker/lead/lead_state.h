@@ -1,4 +1,5 @@
-/* The state that the parts of the lead share. Only lead*.c includes this file.
+/* The state that the parts of the lead share. Only lead*.c and the test of the table include this
+ * file.
  *
  *   lead.c         the loop, signals, the step
  *   lead_next.c    which run comes next: the daemon's commands, and runs made alone
@@ -121,6 +122,16 @@ struct lead {
     bool is_exposed;      /* Slurm's signals reach all processes of the step, the ranks too */
     int status;           /* to exit with */
 };
+
+typedef void lead_action(struct lead *lead);
+
+/* lead.c: what the event does in the state. lead->handle() uses it. */
+lead_action *lead_answer(enum lead_state state, enum lead_event event);
+void lead_ignore(struct lead *lead);
+/* The time limit of the job is near: stops the run. */
+void lead_time_out(struct lead *lead);
+/* SIGTERM while the lead leaves: only the requeue cares. */
+void lead_pass_term(struct lead *lead);
 
 /* lead_stop.c: concludes the run. While Slurm is asked for the reason of a stop, this waits for the
  * answer. */
