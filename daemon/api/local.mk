@@ -2,6 +2,7 @@
 noinst_LIBRARIES += daemon/api/libapi.a
 daemon_api_libapi_a_SOURCES = \
 	daemon/api/api.c daemon/api/api.h \
+	daemon/api/call.c \
 	daemon/api/control.c \
 	daemon/api/cost.c \
 	daemon/api/events.c \
@@ -13,6 +14,7 @@ daemon_api_libapi_a_SOURCES = \
 	daemon/api/plan.c \
 	daemon/api/read.c \
 	daemon/api/reply.c \
+	daemon/api/request.c daemon/api/request.h \
 	daemon/api/routes.c \
 	daemon/api/server.c daemon/api/server.h \
 	daemon/api/submission.c \

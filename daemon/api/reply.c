@@ -1,4 +1,4 @@
-/* The text of replies: JSON as the API writes it, and errors. server.c sends it. */
+/* The text of replies: JSON as the API writes it, and errors. request.c takes it. */
 #include "daemon/api/server.h"
 
 #include "lib/text.h"

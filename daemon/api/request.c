@@ -1,0 +1,96 @@
+/* What handlers read of a request, and the reply that they give it. */
+#include "daemon/api/request.h"
+
+#include "daemon/api/peers.h"
+#include "lib/memory.h"
+#include "lib/text.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* --- The request ------------------------------------------------------------------------------ */
+
+const char *request_method(const struct request *request)
+{
+    return request->method;
+}
+
+const char *request_path(const struct request *request)
+{
+    return request->path;
+}
+
+const char *request_target(const struct request *request)
+{
+    return request->target;
+}
+
+const char *request_query(const struct request *request, const char *name)
+{
+    return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);
+}
+
+struct query_each {
+    const char *name;
+    void (*each)(const char *value, void *arg);
+    void *arg;
+};
+
+static enum MHD_Result query_visit(void *arg, enum MHD_ValueKind kind, const char *key,
+                                   const char *value)
+{
+    (void)kind;
+    const struct query_each *query = arg;
+    if (strcmp(key, query->name) == 0 && value)
+        query->each(value, query->arg);
+    return MHD_YES;
+}
+
+void request_query_each(const struct request *request, const char *name,
+                        void (*each)(const char *value, void *arg), void *arg)
+{
+    struct query_each query = {.name = name, .each = each, .arg = arg};
+    (void)MHD_get_connection_values(request->connection, MHD_GET_ARGUMENT_KIND, query_visit,
+                                    &query); /* the number of values is not needed */
+}
+
+const char *request_header(const struct request *request, const char *name)
+{
+    return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
+}
+
+const char *request_body(const struct request *request, size_t *ret_size)
+{
+    *ret_size = request->peer->body.size;
+    return text_string(&request->peer->body);
+}
+
+void request_prove(struct request *request)
+{
+    peer_prove(request->peer);
+}
+
+/* --- The reply -------------------------------------------------------------------------------- */
+
+void request_set_header(struct request *request, const char *name, const char *value)
+{
+    assert(!request->header_name);
+    request->header_name = xstrdup(name);
+    request->header_value = xstrdup(value);
+}
+
+void request_set_type(struct request *request, const char *type)
+{
+    request->type = type;
+}
+
+void request_reply_take(struct request *request, unsigned status, char *body, size_t size)
+{
+    assert(!request->is_answered);
+    request->is_answered = true;
+    request->status = status;
+    request->reply = body;
+    request->reply_size = size;
+    if (request->is_suspended)
+        request->resume(request);
+}

@@ -1,0 +1,28 @@
+/* A request as server.c and request.c see it. */
+#ifndef PHASED_DAEMON_API_REQUEST_H
+#define PHASED_DAEMON_API_REQUEST_H
+
+#include "daemon/api/server.h"
+
+#include <microhttpd.h>
+
+struct peer;
+
+struct request {
+    struct server *server;
+    struct MHD_Connection *connection;
+    struct peer *peer;
+    char *target;
+    const char *method, *path;
+    bool has_begun, is_suspended, is_answered;
+    void (*resume)(struct request *request); /* a suspended request has its reply */
+    struct request *previous, *next;         /* in the server's list of suspended requests */
+
+    unsigned status;
+    char *reply;
+    size_t reply_size;
+    const char *type; /* NULL: JSON */
+    char *header_name, *header_value;
+};
+
+#endif
