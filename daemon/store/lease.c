@@ -14,20 +14,16 @@
 
 _Static_assert(sizeof((struct store *)0)->owner == MAC_TOKEN_SIZE, "mac_random() fills it");
 
-int lease_take(struct store *store, struct error *err)
+void lease_take(struct store *store)
 {
     char host[256] = "";
     (void)gethostname(host, sizeof host - 1); /* only people read it */
     mac_random(store->owner, sizeof store->owner);
-    int result = store_begin_as(store, STORE_ANYBODY, err);
-    if (result < 0)
-        return result;
     struct stmt *stmt = store_stmt(store, Q_LEASE_TAKE);
     stmt_bind_text(stmt, ":owner", store->owner);
     stmt_bind_int(stmt, ":pid", getpid());
     stmt_bind_text(stmt, ":host", host);
     (void)stmt_run(stmt, NULL); /* the commit reports a failure */
-    return store_commit(store, err);
 }
 
 int store_check_lease(struct store *store, struct error *err)

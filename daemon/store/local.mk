@@ -3,6 +3,7 @@ noinst_LIBRARIES += daemon/store/libstore.a
 daemon_store_libstore_a_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
 daemon_store_libstore_a_SOURCES = \
 	daemon/store/store.c daemon/store/store.h daemon/store/store_private.h \
+	daemon/store/transaction.c \
 	daemon/store/migrate.c \
 	daemon/store/stmt.c daemon/store/stmt.h \
 	daemon/store/workflow.c \

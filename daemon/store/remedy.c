@@ -47,19 +47,6 @@ bool rows_load_remedies(const json_t *json, struct phase *phase)
     return true;
 }
 
-int store_phase_replan(struct store *store, const struct phase *phase, const json_t *resolved,
-                       struct error *err)
-{
-    struct stmt *stmt = store_stmt(store, Q_PHASE_REPLAN);
-    int result = rows_bind_plan(stmt, phase, resolved, err);
-    if (result < 0) {
-        stmt_reset(stmt);
-        return result;
-    }
-    stmt_bind_id(stmt, ":id", phase->id);
-    return stmt_run(stmt, err);
-}
-
 /* --- Of a workflow ---------------------------------------------------------------------------- */
 
 int store_remedy_add(struct store *store, const struct store_remedy *remedy, int64_t time_ms,

@@ -20,11 +20,6 @@ int rows_insert_matrix(struct store *store, const struct phase *phase, const jso
 int rows_save_matrix(struct store *store, const struct phase *phase, struct error *err);
 int rows_load_matrices(struct store *store, struct workflow *workflow, struct error *err);
 
-/* Binds what the spec says of a phase and params may change, for phase_insert and phase_replan.
- * `resolved` is the document it comes from. -EINVAL: the phase is not in there. */
-int rows_bind_plan(struct stmt *stmt, const struct phase *phase, const json_t *resolved,
-                   struct error *err);
-
 /* {value, stored name} of enum run_wish; WISH_NONE has no name, but NULL. */
 #define RUN_WISHES(X)                                                                              \
     X(WISH_CANCEL, "cancel")                                                                       \

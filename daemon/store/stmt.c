@@ -14,6 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct stmt *store_stmt(struct store *store, enum query query)
+{
+    struct stmt *stmt = &store->stmts[query];
+    assert(!sqlite3_stmt_busy(stmt->sqlite));
+    return stmt;
+}
+
 /* The errno of a failure of the file system, as far as SQLite passes it on. */
 static int stmt_io_errno(sqlite3 *db)
 {

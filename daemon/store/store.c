@@ -1,4 +1,4 @@
-/* Opening the record, and its transactions.
+/* Opening the record.
  *
  * The record uses WAL, so that people's sqlite3 can read while the daemon writes. Every commit is
  * synced: an intent to submit a job must outlive a power cut, or the job could be submitted twice.
@@ -53,36 +53,6 @@ bool store_is_remote(const char *path)
             is_remote |= (unsigned)status.f_type == remote_filesystems[i];
     free(folder);
     return is_remote;
-}
-
-int store_exec(struct store *store, const char *sql, const char *what, struct error *err)
-{
-    int code = sqlite3_exec(store->db, sql, NULL, NULL, NULL);
-    return code == SQLITE_OK ? 0 : store_failed(store, code, what, err);
-}
-
-int store_ask(struct store *store, const char *sql, int64_t *ret_number, char *text, size_t size,
-              struct error *err)
-{
-    sqlite3_stmt *stmt;
-    int code = sqlite3_prepare_v2(store->db, sql, -1, &stmt, NULL);
-    if (code != SQLITE_OK)
-        return store_failed(store, code, "open", err);
-    int result = 0;
-    code = sqlite3_step(stmt);
-    if (code != SQLITE_ROW)
-        result = store_failed(store, code, "open", err);
-    else if (text)
-        (void)snprintf(text, size, "%s", (const char *)sqlite3_column_text(stmt, 0));
-    else
-        *ret_number = sqlite3_column_int64(stmt, 0);
-    (void)sqlite3_finalize(stmt); /* repeats the code of a failed step */
-    return result;
-}
-
-int store_number(struct store *store, const char *sql, int64_t *ret_number, struct error *err)
-{
-    return store_ask(store, sql, ret_number, NULL, 0, err);
 }
 
 int store_check(struct store *store, struct error *err)
@@ -167,6 +137,15 @@ static int store_prepare(struct store *store, struct error *err)
     return 0;
 }
 
+static int store_take_lease(struct store *store, struct error *err)
+{
+    int result = store_begin_as(store, STORE_ANYBODY, err);
+    if (result < 0)
+        return result;
+    lease_take(store);
+    return store_commit(store, err);
+}
+
 static int store_set_up(struct store *store, enum store_sharing sharing, int64_t bytes,
                         struct error *err)
 {
@@ -190,7 +169,7 @@ static int store_set_up(struct store *store, enum store_sharing sharing, int64_t
     if (result == 0)
         result = store_prepare(store, err);
     if (result == 0)
-        result = lease_take(store, err);
+        result = store_take_lease(store, err);
     return result;
 }
 
@@ -237,67 +216,4 @@ void store_close(struct store *store)
     free(store->path);
     free(store->runs);
     free(store);
-}
-
-struct stmt *store_stmt(struct store *store, enum query query)
-{
-    struct stmt *stmt = &store->stmts[query];
-    assert(!sqlite3_stmt_busy(stmt->sqlite));
-    return stmt;
-}
-
-int store_begin_as(struct store *store, enum store_writer writer, struct error *err)
-{
-    assert(!store->in_transaction);
-    int result = store_exec(store, "BEGIN IMMEDIATE", "write to", err);
-    if (result < 0)
-        return result;
-    store->in_transaction = true;
-    if (writer == STORE_OWNER)
-        result = store_check_lease(store, err); /* no other program can write until the commit */
-    if (result < 0)
-        store_rollback(store);
-    return result;
-}
-
-int store_begin(struct store *store, struct error *err)
-{
-    return store_begin_as(store, STORE_OWNER, err);
-}
-
-int store_commit(struct store *store, struct error *err)
-{
-    assert(store->in_transaction);
-    int result = store->spoiled.code;
-    if (result < 0 && err)
-        *err = store->spoiled;
-    if (result == 0)
-        result = store_exec(store, "COMMIT", "commit to", err);
-    if (result == 0)
-        store->in_transaction = false;
-    else
-        store_rollback(store);
-    return result;
-}
-
-bool store_excuse(struct store *store)
-{
-    bool is_lost = sqlite3_get_autocommit(store->db) ||
-                   (store->spoiled.code != -EINVAL && store->spoiled.code != 0);
-    if (!is_lost)
-        store->spoiled = (struct error){0};
-    return !is_lost;
-}
-
-void store_rollback(struct store *store)
-{
-    if (!store->in_transaction)
-        return;
-    /* On a full disk SQLite rolls back by itself. If this fails, nothing can be done: what was not
-     * committed is gone with the journal at the next start. */
-    if (!sqlite3_get_autocommit(store->db))
-        (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
-    json_object_clear(store->metric_ids); /* names that the transaction brought are gone */
-    store->spoiled = (struct error){0};
-    store->in_transaction = false;
 }

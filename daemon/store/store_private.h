@@ -51,8 +51,9 @@ enum store_writer {
 };
 /* store_begin() for a caller that need not have the lease. */
 int store_begin_as(struct store *store, enum store_writer writer, struct error *err);
-/* Makes this daemon the only one that may write, also if others have the file open. */
-int lease_take(struct store *store, struct error *err);
+/* Makes this daemon the only one that may write, also if others have the file open. The caller has
+ * begun a transaction; its commit reports a failure. */
+void lease_take(struct store *store);
 
 /* Whether the folder of `path` is in a file system of a network. */
 bool store_is_remote(const char *path);

@@ -60,9 +60,11 @@ void rows_bind_phase(struct stmt *stmt, const struct phase *phase)
     json_decref(failures);
 }
 
-/* Q_PHASE_INSERT and Q_PHASE_REPLAN. */
-int rows_bind_plan(struct stmt *stmt, const struct phase *phase, const json_t *resolved,
-                   struct error *err)
+/* Q_PHASE_INSERT and Q_PHASE_REPLAN: what the spec says of a phase and params may change.
+ * `resolved` is the document it comes from. -EINVAL: the phase is not in there, and nothing is
+ * bound. */
+static int workflow_bind_plan(struct stmt *stmt, const struct phase *phase, const json_t *resolved,
+                              struct error *err)
 {
     const json_t *spec = workflow_phase_spec(resolved, phase);
     if (!spec)
@@ -88,15 +90,24 @@ int rows_bind_plan(struct stmt *stmt, const struct phase *phase, const json_t *r
     return 0;
 }
 
+int store_phase_replan(struct store *store, const struct phase *phase, const json_t *resolved,
+                       struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_PHASE_REPLAN);
+    int result = workflow_bind_plan(stmt, phase, resolved, err);
+    if (result < 0)
+        return result;
+    stmt_bind_id(stmt, ":id", phase->id);
+    return stmt_run(stmt, err);
+}
+
 static int workflow_insert_phase(struct store *store, const struct phase *phase,
                                  const json_t *resolved, struct error *err)
 {
     struct stmt *stmt = store_stmt(store, Q_PHASE_INSERT);
-    int result = rows_bind_plan(stmt, phase, resolved, err);
-    if (result < 0) {
-        stmt_reset(stmt);
+    int result = workflow_bind_plan(stmt, phase, resolved, err);
+    if (result < 0)
         return result;
-    }
     rows_bind_phase(stmt, phase);
     stmt_bind_id(stmt, ":workflow", phase->workflow->id);
     stmt_bind_int(stmt, ":position", phase->index);
