@@ -11,8 +11,5 @@ EXTRA_DIST += tests/tidy/man.sh
 TESTS += tests/tidy/hardening.sh
 EXTRA_DIST += tests/tidy/hardening.sh
 
-TESTS += tests/tidy/calls.sh
-EXTRA_DIST += tests/tidy/calls.sh
-
 TESTS += tests/tidy/words.sh
 EXTRA_DIST += tests/tidy/words.sh
