@@ -140,9 +140,10 @@ int api_open(const struct api_config *config, struct api **ret_api, struct error
 
 void api_close(struct api *api, void (*closed)(void *arg), void *arg)
 {
+    assert(!api->is_closing);
+    loop_settle(api->config.loop); /* what was posted with a request must not outlive the request */
     loop_listen(api->config.loop, NULL, NULL);
     ingest_listen(api->config.loop, NULL, NULL);
-    assert(!api->is_closing);
     api->is_closing = true;
     plan_forget_all(api);
     nodes_forget_all(api);

@@ -210,6 +210,11 @@ void loop_start(struct loop *loop, struct cluster *cluster)
     loop->cluster = cluster;
 }
 
+void loop_settle(struct loop *loop)
+{
+    turn(loop);
+}
+
 static void on_closed(uv_handle_t *handle)
 {
     loop_release(handle->data);

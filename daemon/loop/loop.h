@@ -59,6 +59,9 @@ void loop_wake(void *arg);
 /* Begins to work with this cluster, which stays the caller's: what the outbox holds is carried out,
  * Slurm is polled. */
 void loop_start(struct loop *loop, struct cluster *cluster);
+/* Does what was posted now, not later: those who wait for the record are answered, unless it cannot
+ * be written. */
+void loop_settle(struct loop *loop);
 /* Takes leave: what was posted is not stepped any more; running jobs are left alone. `closed` is
  * called from the loop, after which the cluster may be freed. */
 void loop_close(struct loop *loop, void (*closed)(void *arg), void *arg);

@@ -37,6 +37,7 @@ struct served {
     struct api *api;
     uv_loop_t uv;
     uv_signal_t term;
+    bool is_closing;
 };
 
 static void served_loop_closed(void *arg)
@@ -51,18 +52,20 @@ static void served_api_closed(void *arg)
     loop_close(served->loop, served_loop_closed, served);
 }
 
-static void served_on_term(uv_signal_t *handle, int number)
-{
-    struct served *served = handle->data;
-    (void)number;
-    (void)uv_signal_stop(handle);
-    api_close(served->api, served_api_closed, served);
-}
-
-static void served_is_fenced(void *arg)
+static void served_close(void *arg)
 {
     struct served *served = arg;
-    api_close(served->api, served_api_closed, served);
+    if (!served->is_closing) {
+        served->is_closing = true;
+        api_close(served->api, served_api_closed, served);
+    }
+}
+
+static void served_on_term(uv_signal_t *handle, int number)
+{
+    (void)number;
+    (void)uv_signal_stop(handle);
+    served_close(handle->data);
 }
 
 static void die(const struct error *err)
@@ -91,7 +94,7 @@ static void serve(const struct world *world)
     struct loop_config loop_config = {.uv = &served.uv,
                                       .home = &served.home,
                                       .store = served.store,
-                                      .fenced = served_is_fenced,
+                                      .fenced = served_close,
                                       .arg = &served,
                                       .rooms = daemon_rooms,
                                       .worker = "/opt/phase d/bin/phase-worker"};

@@ -357,6 +357,10 @@ UNIT_TESTS += tests/unit/test_daemon_back
 tests_unit_test_daemon_back_SOURCES = tests/unit/test_daemon_back.c $(DAEMON_WORLD)
 tests_unit_test_daemon_back_LDADD = $(DAEMON_WORLD_LDADD)
 
+UNIT_TESTS += tests/unit/test_daemon_stop
+tests_unit_test_daemon_stop_SOURCES = tests/unit/test_daemon_stop.c $(DAEMON_WORLD)
+tests_unit_test_daemon_stop_LDADD = $(DAEMON_WORLD_LDADD)
+
 UNIT_TESTS += tests/unit/test_daemon_requeue
 tests_unit_test_daemon_requeue_SOURCES = tests/unit/test_daemon_requeue.c $(DAEMON_WORLD)
 tests_unit_test_daemon_requeue_LDADD = $(DAEMON_WORLD_LDADD)
