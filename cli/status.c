@@ -52,11 +52,9 @@ static void status_write_note(const json_t *workflow, const json_t *phase, doubl
     if (members_is_matrix(phase) && !is_over && !field_text(phase, "hold")[0]) {
         members_note(phase, text);
         members_wait(json_object_get(workflow, "phases"), phase, now, text);
-    } else if (!wait_write_new(phase, now, text)) {
+    } else if (!wait_write_phase(phase, now, text)) {
         text_add(text, field_text(phase, "reason"));
     }
-    if (!text->size)
-        (void)wait_write(json_object_get(phase, "run"), now, text); /* it may add nothing */
     if (!text->size && field_text(phase, "warning")[0])
         text_addf(text, "warning: %s", field_text(phase, "warning"));
 }

@@ -136,15 +136,13 @@ static void view_note(const json_t *phases, const json_t *phase, double now, str
     const json_t *run = json_object_get(phase, "run");
     const json_t *nodes = json_object_get(run, "nodes");
     const char *reason = field_text(phase, "reason");
-    if (wait_write_new(phase, now, text)) {
+    if (wait_write_phase(phase, now, text)) {
         return;
     } else if (members_is_matrix(phase) && strcmp(field_text(phase, "state"), "blocked") == 0) {
         members_note(phase, text); /* its reason is about the rung before */
         members_wait(phases, phase, now, text);
     } else if (reason[0]) {
         text_add(text, reason);
-    } else if (wait_write(run, now, text)) {
-        return;
     } else if (strcmp(field_text(phase, "state"), "active") == 0 && json_array_size(nodes)) {
         text_add(text, "on ");
         view_names(nodes, text);

@@ -72,11 +72,10 @@ bool wait_write(const json_t *run, double now, struct text *text)
     return text->size > size;
 }
 
-bool wait_write_new(const json_t *phase, double now, struct text *text)
+bool wait_write_phase(const json_t *phase, double now, struct text *text)
 {
-    const json_t *run = json_object_get(phase, "run");
     const char *reason = field_text(phase, "reason");
-    if (!text_equal(field_text(run, "state"), "submitting") || !wait_write(run, now, text))
+    if (!wait_write(json_object_get(phase, "run"), now, text))
         return false;
     if (reason[0])
         text_addf(text, "; %s", reason);

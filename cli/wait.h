@@ -11,7 +11,8 @@ struct text;
  * not know it. Returns false if no reason is known. `run` may be null; `now` is seconds since 1970.
  */
 bool wait_write(const json_t *run, double now, struct text *text);
-/* The same for a phase whose run is not submitted yet, with the reason of the phase. */
-bool wait_write_new(const json_t *phase, double now, struct text *text);
+/* The same for a phase, followed by the reason of the phase: that is why its run is not the first
+ * one, and must not hide what the run waits for now. */
+bool wait_write_phase(const json_t *phase, double now, struct text *text);
 
 #endif

@@ -416,18 +416,35 @@ static void a_job_that_does_not_run_says_why(void **state)
         json_t *run = json_loads(text, JSON_DECODE_ANY, NULL);
         assert_non_null(run);
         struct text wait = {0};
-        bool is_new = text_starts(rows[i].text, "not submitted");
-        json_t *phase = json_pack("{s:s, s:O}", "reason", "retried", "run", run);
-        assert_int_equal(wait_write_new(phase, 1000, &wait), is_new);
-        assert_true(!is_new || strstr(text_string(&wait), "03:00; retried"));
+        bool waits = rows[i].text[0] != '\0';
+        json_t *phase = json_pack("{s:s, s:O}", "reason", "preempted", "run", run);
+        assert_int_equal(wait_write_phase(phase, 1000, &wait), waits);
+        assert_true(text_starts(text_string(&wait), rows[i].text));
+        assert_string_equal(text_string(&wait) + strlen(rows[i].text), waits ? "; preempted" : "");
         text_clear(&wait);
         json_decref(phase);
-        assert_int_equal(wait_write(run, 1000, &wait), rows[i].text[0] != '\0');
+        assert_int_equal(wait_write(run, 1000, &wait), waits);
         assert_string_equal(text_string(&wait), rows[i].text);
         text_fini(&wait);
         json_decref(run);
         free(text);
     }
+}
+
+static void the_note_of_a_requeued_run_says_what_it_waits_for(void **state)
+{
+    (void)state;
+    json_t *workflow =
+        json_pack("{s:[{s:s, s:s, s:s, s:{s:s, s:s, s:i, s:s, s:n}}]}", "phases", "phase", "train",
+                  "state", "queued", "reason", "preempted", "run", "state", "pending", "job_state",
+                  "pending", "job_id", 38, "job_reason", "Resources", "job_absent_since");
+    struct text text = {0};
+    assert_non_null(workflow);
+    view_phases(&pipe_output, workflow, 0, &text);
+    assert_non_null(strstr(text_string(&text), "  job 38 waits in Slurm: no nodes that fit are "
+                                               "free (Resources); preempted\n"));
+    text_fini(&text);
+    json_decref(workflow);
 }
 
 static void a_matrix_waits_for_what_its_first_queued_member_waits_for(void **state)
@@ -524,6 +541,7 @@ int main(void)
         cmocka_unit_test(a_name_is_cut_after_all_else_has_given_way),
         cmocka_unit_test(what_can_be_done_stands_in_one_column),
         cmocka_unit_test(a_job_that_does_not_run_says_why),
+        cmocka_unit_test(the_note_of_a_requeued_run_says_what_it_waits_for),
         cmocka_unit_test(a_matrix_waits_for_what_its_first_queued_member_waits_for),
         cmocka_unit_test(a_phase_whose_run_stops_is_stopping),
         cmocka_unit_test(a_gate_explains_what_did_not_pass),
