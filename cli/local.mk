@@ -61,3 +61,4 @@ noinst_DATA += libexec/phased
 CLEANFILES += libexec/phased
 libexec/phased:
 	$(AM_V_at)$(MKDIR_P) libexec && ln -sfn '$(abs_top_srcdir)/etc/sandbox' $@
+EXTRA_DIST += cli/README.md

@@ -22,3 +22,4 @@ DAEMON_LIBS = lib/libphased.a $(UV_LIBS) $(MHD_LIBS) $(SQLITE_LIBS) $(FYAML_LIBS
 bin_PROGRAMS += bin/phased
 bin_phased_SOURCES = daemon/main.c
 bin_phased_LDADD = $(DAEMON_LDADD) daemon/slurm/libcluster.a $(SLURM_LIBS) $(DAEMON_LIBS)
+EXTRA_DIST += daemon/README.md

@@ -11,3 +11,4 @@ EXTRA_DIST += doc/guide/README.md doc/guide/two-phases.md doc/guide/distillation
 	doc/guide/criteria.md
 EXTRA_DIST += doc/api.md doc/glossary.md doc/how-it-works.md doc/metrics.md doc/preflight.md \
 	doc/protocol.md doc/what-happens-when.md
+EXTRA_DIST += doc/README.md

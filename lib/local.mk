@@ -26,3 +26,4 @@ include lib/metrics/local.mk
 include lib/protocol/local.mk
 include lib/sbatch/local.mk
 include lib/spec/local.mk
+EXTRA_DIST += lib/README.md

@@ -17,3 +17,4 @@ include tests/specs/local.mk
 include tests/tidy/local.mk
 include tests/fuzz/local.mk
 EXTRA_DIST += tests/distributions/run tests/distributions/headers tests/distributions/README.md
+EXTRA_DIST += tests/README.md

@@ -21,3 +21,4 @@ WORKER_LIBS = worker/libworker.a lib/libphased.a $(UV_LIBS) \
 bin_PROGRAMS += bin/phase-worker
 bin_phase_worker_SOURCES = worker/main.c
 bin_phase_worker_LDADD = $(WORKER_LIBS)
+EXTRA_DIST += worker/README.md

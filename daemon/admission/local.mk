@@ -7,3 +7,4 @@ daemon_libdaemon_a_SOURCES += \
 	daemon/admission/queue.c \
 	daemon/admission/spending.c \
 	daemon/admission/turns.c daemon/admission/turns.h
+EXTRA_DIST += daemon/admission/README.md

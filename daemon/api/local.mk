@@ -21,3 +21,4 @@ daemon_api_libapi_a_SOURCES = \
 	daemon/api/submit.c \
 	daemon/api/waiters.c daemon/api/waiters.h \
 	daemon/api/worker.c
+EXTRA_DIST += daemon/api/README.md

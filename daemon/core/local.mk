@@ -15,3 +15,4 @@ daemon_core_libcore_a_SOURCES = \
 	daemon/core/run.c \
 	daemon/core/allocation.c \
 	daemon/core/seat.c
+EXTRA_DIST += daemon/core/README.md

@@ -7,3 +7,4 @@ daemon_libdaemon_a_SOURCES += \
 	daemon/ingest/lead.c \
 	daemon/ingest/notes.c \
 	daemon/ingest/posthumous.c
+EXTRA_DIST += daemon/ingest/README.md

@@ -6,3 +6,4 @@ daemon_libdaemon_a_SOURCES += \
 	daemon/judge/remedy.c \
 	daemon/judge/replan.c \
 	daemon/judge/reuse.c
+EXTRA_DIST += daemon/judge/README.md

@@ -7,3 +7,4 @@ daemon_libdaemon_a_SOURCES += \
 	daemon/launch/prepare.c \
 	daemon/launch/resume.c \
 	daemon/launch/search.c
+EXTRA_DIST += daemon/launch/README.md

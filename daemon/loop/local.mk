@@ -13,3 +13,4 @@ daemon_loop_libloop_a_SOURCES = \
 	daemon/loop/posts.c daemon/loop/posts.h \
 	daemon/loop/rooms.c \
 	daemon/loop/turn.c
+EXTRA_DIST += daemon/loop/README.md

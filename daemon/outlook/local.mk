@@ -5,3 +5,4 @@ daemon_libdaemon_a_SOURCES += \
 	daemon/outlook/forecast.c \
 	daemon/outlook/model_of.c \
 	daemon/outlook/survey.c
+EXTRA_DIST += daemon/outlook/README.md

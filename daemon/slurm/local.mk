@@ -11,3 +11,4 @@ daemon_slurm_libcluster_a_SOURCES = \
 	daemon/slurm/survey.c daemon/slurm/survey.h \
 	daemon/slurm/surveyor.c daemon/slurm/surveyor.h \
 	daemon/slurm/versions.h
+EXTRA_DIST += daemon/slurm/README.md

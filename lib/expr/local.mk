@@ -7,3 +7,4 @@ lib_libphased_a_SOURCES += \
 	lib/expr/lookup.c lib/expr/lookup.h \
 	lib/expr/expr.c lib/expr/expr.h \
 	lib/expr/check.c lib/expr/verdict.c lib/expr/check.h
+EXTRA_DIST += lib/expr/README.md

@@ -8,3 +8,4 @@ TESTS += tests/sim/sim.sh
 EXTRA_DIST += tests/sim/sim.sh
 TESTS += tests/sim/mutations.sh
 EXTRA_DIST += tests/sim/mutations.sh
+EXTRA_DIST += tests/sim/README.md

@@ -73,3 +73,4 @@ EXTRA_DIST += tests/system/notify.bats
 
 TESTS += tests/system/worker_claim.bats
 EXTRA_DIST += tests/system/worker_claim.bats
+EXTRA_DIST += tests/system/README.md

@@ -5,6 +5,9 @@ EXTRA_DIST += tests/tidy/tidy.sh
 TESTS += tests/tidy/borders.sh
 EXTRA_DIST += tests/tidy/borders.sh
 
+TESTS += tests/tidy/dist.sh
+EXTRA_DIST += tests/tidy/dist.sh
+
 TESTS += tests/tidy/man.sh
 EXTRA_DIST += tests/tidy/man.sh
 
@@ -13,3 +16,4 @@ EXTRA_DIST += tests/tidy/hardening.sh
 
 TESTS += tests/tidy/words.sh
 EXTRA_DIST += tests/tidy/words.sh
+EXTRA_DIST += tests/tidy/README.md

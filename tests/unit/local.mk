@@ -433,3 +433,4 @@ UNIT_TESTS += tests/unit/test_record_matrix
 tests_unit_test_record_matrix_SOURCES = tests/unit/test_record_matrix.c $(STORE_TEST_SOURCES)
 tests_unit_test_record_matrix_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
 tests_unit_test_record_matrix_LDADD = $(STORE_LDADD)
+EXTRA_DIST += tests/unit/README.md tests/unit/unit.h
