@@ -66,9 +66,15 @@ static void action_hint(const struct cli *cli, const char *address)
         printf("to continue it: phasectl release %s\n", address);
 }
 
-/* `context` is the checkpoint to begin from, or NULL. */
+struct action_options {
+    const char *from; /* the checkpoint to begin from; NULL: phased chooses it */
+    bool as_json;
+};
+
+/* `context` is the options. */
 static int action_on(struct cli *cli, const struct address *address, const void *context)
 {
+    const struct action_options *options = context;
     struct error err;
     json_t *reply;
     char buffer[ADDRESS_PATH_SIZE], text[ADDRESS_TEXT_SIZE];
@@ -76,43 +82,51 @@ static int action_on(struct cli *cli, const struct address *address, const void 
         return cli_usage(cli, "%s acts on a workflow or a phase, not on a run", cli->verb->name);
     char *path = text_format("%s/%s", address_path(address, buffer), cli->verb->name);
     char *who = action_who();
-    json_t *body = json_pack("{s:s, s:s*}", "who", who, "from", (const char *)context);
+    json_t *body = json_pack("{s:s, s:s*}", "who", who, "from", options->from);
     int code = client_post(cli, path, body, &reply, NULL, &err);
     json_decref(body);
     free(who);
     free(path);
     if (code < 0)
         return cli_fail(&err);
-    action_print(cli, reply);
-    action_hint(cli, address_text(address, text));
+    if (options->as_json) {
+        client_print_json(reply);
+    } else {
+        action_print(cli, reply);
+        action_hint(cli, address_text(address, text));
+    }
     json_decref(reply);
     return CLI_OK;
 }
 
 static int action_run(struct cli *cli, char **words, const struct option_rule *rules,
-                      const char *const *from)
+                      const struct action_options *options)
 {
     struct option_arguments arguments = {.min = 1, .max = OPTION_ARGUMENTS_MAX};
     int status;
     if (!options_parse(cli, words, rules, &arguments, &status))
         return status;
-    return options_each_address(cli, &arguments, action_on, *from);
+    return options_each_address(cli, &arguments, action_on, options);
 }
 
 int action_verb(struct cli *cli, char **words)
 {
-    const char *from = NULL;
-    const struct option_rule rules[] = {{0}};
-    return action_run(cli, words, rules, &from);
+    struct action_options options = {0};
+    const struct option_rule rules[] = {
+        {"json", 0, NULL, "print the daemon's answer", .flag = &options.as_json},
+        {0},
+    };
+    return action_run(cli, words, rules, &options);
 }
 
 int retry_verb(struct cli *cli, char **words)
 {
-    const char *from = NULL;
+    struct action_options options = {0};
     const struct option_rule rules[] = {
         {"from", 0, "STEP", "begin from this checkpoint: its step, its path, or `start`",
-         .text = &from},
+         .text = &options.from},
+        {"json", 0, NULL, "print the daemon's answer", .flag = &options.as_json},
         {0},
     };
-    return action_run(cli, words, rules, &from);
+    return action_run(cli, words, rules, &options);
 }

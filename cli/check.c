@@ -42,21 +42,37 @@ static int check_show(struct cli *cli, const char *file, const json_t *json, boo
     return CLI_OK;
 }
 
+/* Prints what is known of a file: `json` is the resolved workflow, or NULL. */
+static int check_print_json(const char *file, const json_t *json,
+                            const struct spec_problems *problems)
+{
+    json_t *list = json_array();
+    spec_problems_json(problems, list);
+    json_t *answer = json_pack("{s:s, s:b, s:o, s:O?}", "file", file, "good", json != NULL,
+                               "problems", list, "workflow", json);
+    client_print_json(answer);
+    json_decref(answer);
+    return json ? CLI_OK : CLI_FAILED;
+}
+
 int check_verb(struct cli *cli, char **words)
 {
     struct option_list list = {0}, variants = {0}, logs = {0};
-    bool print = false;
+    bool print = false, as_json = false;
     const struct option_rule rules[] = {
         options_set_rule(&list),
         options_with_rule(&variants),
         {"log", 0, "PHASE=FILE", "try metrics, guards and gate on an earlier log", .list = &logs},
         {"print", 0, NULL, "print the resolved workflow as JSON", .flag = &print},
+        {"json", 0, NULL, "print the problems and the resolved workflow as JSON", .flag = &as_json},
         {0},
     };
     struct option_arguments arguments = {.min = 1, .max = 1};
     int status;
     if (!options_parse(cli, words, rules, &arguments, &status))
         return status;
+    if (as_json && (print || logs.count))
+        return cli_usage(cli, "--json goes without --print and --log");
     const char *file = arguments.items[0];
     struct spec_overrides overrides = {
         .variants = options_texts(&variants),
@@ -77,8 +93,12 @@ int check_verb(struct cli *cli, char **words)
     int code = spec_parse(source.name, source.text, source.size, &overrides, &json, &problems);
     probe_end(&probe);
     source_place(&source, &problems);
-    check_print_problems(source.name, &problems);
-    status = code < 0 ? CLI_FAILED : check_show(cli, file, json, print, &logs);
+    json = code < 0 ? NULL : json;
+    if (!as_json)
+        check_print_problems(source.name, &problems);
+    status = as_json ? check_print_json(source.name, json, &problems)
+             : json  ? check_show(cli, file, json, print, &logs)
+                     : CLI_FAILED;
     json_decref(json);
     json_decref(overrides.variants);
     source_fini(&source);

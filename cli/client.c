@@ -113,6 +113,15 @@ int client_get_address(struct cli *cli, const struct address *address, json_t **
     return client_get(cli, address_path(address, path), ret_json, err);
 }
 
+int client_check_address(struct cli *cli, const struct address *address, struct error *err)
+{
+    json_t *json;
+    int code = client_get_address(cli, address, &json, err);
+    if (code == 0)
+        json_decref(json);
+    return code;
+}
+
 int client_get_gpus(struct cli *cli, const struct address *run, json_t **ret_json,
                     struct error *err)
 {

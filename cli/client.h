@@ -29,6 +29,9 @@ int client_delete(struct cli *cli, const char *path, json_t **ret_json, struct e
 int client_get_address(struct cli *cli, const struct address *address, json_t **ret_json,
                        struct error *err);
 
+/* Returns 0 if the object exists. */
+int client_check_address(struct cli *cli, const struct address *address, struct error *err);
+
 /* What the GPUs of a run do: {"gpus", "paces"}. */
 int client_get_gpus(struct cli *cli, const struct address *run, json_t **ret_json,
                     struct error *err);

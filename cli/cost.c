@@ -328,121 +328,194 @@ static bool cost_month(const char *text, long long *ret_since, long long *ret_un
     return *ret_since >= 0;
 }
 
-int cost_verb(struct cli *cli, char **words)
+struct cost_options {
+    long long since, until;
+    bool is_part; /* only a month */
+    bool as_json;
+    bool has_title; /* the address is one of several */
+};
+
+static void cost_write(const struct cli *cli, const struct address *address, const json_t *json,
+                       const struct cost_options *options, struct text *text)
 {
-    bool as_json = false;
-    const char *month = NULL;
-    const struct option_rule rules[] = {
-        {"month", 0, "YYYY-MM", "count only runs that began in this month", .text = &month},
-        {"json", 0, NULL, "print the daemon's answer", .flag = &as_json},
-        {0},
-    };
-    struct option_arguments arguments = {.max = 1};
-    struct address address = {0};
+    const json_t *costs = json_object_get(json, "costs");
+    if (options->has_title)
+        text_addf(text, "workflow %" PRIu64 "  %s\n", address->workflow,
+                  field_text(json_array_get(costs, 0), "name"));
+    if (json_array_size(costs) == 0)
+        text_add(text, "nothing has run\n");
+    else if (address->workflow)
+        cost_write_one(cli, costs, address->phase, text);
+    else
+        cost_write_all(cli, costs, options->is_part, text);
+    if (!options->is_part)
+        cost_write_expected(cli, json_object_get(json, "expected"), address->phase, text);
+    if (options->has_title)
+        text_add(text, "\n");
+}
+
+/* Asks for the costs of a workflow, or of all workflows (workflow 0). */
+static int cost_get(struct cli *cli, const struct address *address, long long since,
+                    long long until, json_t **ret_json, struct error *err)
+{
+    int code = address->workflow ? client_check_address(cli, address, err) : 0;
+    if (code < 0)
+        return code;
+    char *path = text_format("/v1/costs?workflow=%" PRIu64 "&since=%lld&until=%lld",
+                             address->workflow, since, until);
+    code = client_get(cli, path, ret_json, err);
+    free(path);
+    return code;
+}
+
+/* `context` is the options. */
+static int cost_one(struct cli *cli, const struct address *address, const void *context)
+{
+    const struct cost_options *options = context;
     struct error err;
     struct text text = {0};
-    long long since = 0, until = INT32_MAX;
     json_t *json;
-    int status;
-    if (!options_parse(cli, words, rules, &arguments, &status))
-        return status;
-    if (arguments.count && address_parse(arguments.items[0], &address, &err) < 0)
-        return cli_usage(cli, "%s", err.message);
-    if (month && !cost_month(month, &since, &until))
-        return cli_usage(cli, "--month wants a month such as 2026-11, not '%s'", month);
-    char *path = text_format("/v1/costs?workflow=%" PRIu64 "&since=%lld&until=%lld",
-                             address.workflow, since, until);
-    int code = client_get(cli, path, &json, &err);
-    free(path);
-    if (code < 0)
+    if (cost_get(cli, address, options->since, options->until, &json, &err) < 0)
         return cli_fail(&err);
-    const json_t *costs = json_object_get(json, "costs");
-    if (as_json)
+    if (options->as_json)
         client_print_json(json);
-    else if (json_array_size(costs) == 0)
-        text_add(&text, "nothing has run\n");
-    else if (address.workflow)
-        cost_write_one(cli, costs, address.phase, &text);
     else
-        cost_write_all(cli, costs, month != NULL, &text);
-    if (!as_json && !month)
-        cost_write_expected(cli, json_object_get(json, "expected"), address.phase, &text);
+        cost_write(cli, address, json, options, &text);
     cli_print(&text);
     json_decref(json);
     return CLI_OK;
+}
+
+int cost_verb(struct cli *cli, char **words)
+{
+    struct cost_options options = {.until = INT32_MAX};
+    const char *month = NULL;
+    const struct option_rule rules[] = {
+        {"month", 0, "YYYY-MM", "count only runs that began in this month", .text = &month},
+        {"json", 0, NULL, "print the daemon's answer", .flag = &options.as_json},
+        {0},
+    };
+    struct option_arguments arguments = {.max = OPTION_ARGUMENTS_MAX};
+    int status;
+    if (!options_parse(cli, words, rules, &arguments, &status))
+        return status;
+    if (month && !cost_month(month, &options.since, &options.until))
+        return cli_usage(cli, "--month wants a month such as 2026-11, not '%s'", month);
+    options.is_part = month != NULL;
+    options.has_title = arguments.count > 1;
+    if (arguments.count == 0)
+        return cost_one(cli, &(struct address){0}, &options);
+    return options_each_address(cli, &arguments, cost_one, &options);
 }
 
 /* --- budget ----------------------------------------------------------------------------------- */
 
-static int budget_show(struct cli *cli, uint64_t workflow)
+static const char *const budget_keys[] = {"usd", "gpu_hours", "hours"};
+
+struct budget_options {
+    json_t *budget; /* the new budget; empty: it is only shown */
+    bool as_json;
+    bool has_title; /* the workflow is one of several */
+};
+
+static void budget_print_json(uint64_t workflow, const json_t *budget, const struct cost_sum *sum)
+{
+    double spent[AMOUNT_COUNT];
+    cost_amounts(sum, spent);
+    json_t *json =
+        json_pack("{s:I, s:O?, s:{}}", "workflow", (json_int_t)workflow, "budget", budget, "spent");
+    for (enum amount i = 0; i < AMOUNT_COUNT; i++)
+        (void)json_object_set_new(json_object_get(json, "spent"), amount_key(i),
+                                  isnan(spent[i]) ? json_null() : json_real(spent[i]));
+    client_print_json(json);
+    json_decref(json);
+}
+
+static int budget_show(struct cli *cli, const struct address *address,
+                       const struct budget_options *options)
 {
     struct cost_sum sum = {0};
     struct text text = {0};
     struct error err;
-    json_t *json;
+    json_t *workflow, *json;
     const json_t *row;
     size_t i;
-    char *path = text_format("/v1/costs?workflow=%" PRIu64, workflow);
-    int code = client_get(cli, path, &json, &err);
-    free(path);
-    if (code < 0)
+    if (client_get_address(cli, address, &workflow, &err) < 0)
         return cli_fail(&err);
+    if (cost_get(cli, address, 0, INT32_MAX, &json, &err) < 0) {
+        json_decref(workflow);
+        return cli_fail(&err);
+    }
     const json_t *costs = json_object_get(json, "costs");
+    const json_t *budget = json_object_get(workflow, "budget");
     json_array_foreach(costs, i, row) cost_add(&sum, row);
-    if (json_array_size(costs))
-        cost_write_budget(json_object_get(json_array_get(costs, 0), "budget"), &sum, &text);
-    else
-        text_add(&text, "nothing is spent yet\n");
+    if (options->as_json)
+        budget_print_json(address->workflow, json_is_object(budget) ? budget : NULL, &sum);
+    if (options->has_title && !options->as_json)
+        text_addf(&text, "workflow %" PRIu64 "  ", address->workflow);
+    if (!options->as_json)
+        cost_write_budget(budget, &sum, &text);
     cli_print(&text);
     json_decref(json);
+    json_decref(workflow);
     return CLI_OK;
+}
+
+/* `context` is the options. */
+static int budget_one(struct cli *cli, const struct address *address, const void *context)
+{
+    const struct budget_options *options = context;
+    struct error err;
+    json_t *reply;
+    if (*address->phase)
+        return cli_usage(cli, "a budget belongs to a workflow, such as 7");
+    if (json_object_size(options->budget)) {
+        char *path = text_format("/v1/workflows/%" PRIu64 "/budget", address->workflow);
+        int code = client_post(cli, path, options->budget, &reply, NULL, &err);
+        free(path);
+        if (code < 0)
+            return cli_fail(&err);
+        json_decref(reply);
+    }
+    return budget_show(cli, address, options);
+}
+
+/* Reads the amounts of the options. Returns false after a message. */
+static bool budget_read(const struct cli *cli, const char *const *values, json_t *budget)
+{
+    for (size_t i = 0; i < sizeof budget_keys / sizeof budget_keys[0]; i++) {
+        char *end;
+        double number = values[i] ? strtod(values[i], &end) : 1;
+        if (!(number > 0) || !isfinite(number) || (values[i] && *end)) {
+            (void)cli_usage(cli, "'%s' is not a number above 0", values[i]);
+            return false;
+        }
+        if (values[i])
+            (void)json_object_set_new(budget, budget_keys[i], json_real(number));
+    }
+    return true;
 }
 
 int budget_verb(struct cli *cli, char **words)
 {
-    const char *values[3] = {NULL};
-    static const char *const keys[] = {"usd", "gpu_hours", "hours"};
+    const char *values[sizeof budget_keys / sizeof budget_keys[0]] = {NULL};
+    struct budget_options options = {0};
     const struct option_rule rules[] = {
         {"usd", 0, "N", "the new budget in US dollars", .text = &values[0]},
         {"gpu-hours", 0, "N", "the new budget in GPU hours", .text = &values[1]},
         {"hours", 0, "N", "the new budget in hours of allocations", .text = &values[2]},
+        {"json", 0, NULL, "print the budget, and what is spent, as JSON", .flag = &options.as_json},
         {0},
     };
-    struct option_arguments arguments = {.min = 1, .max = 1};
-    struct address address;
-    struct error err;
-    json_t *reply, *budget = json_object();
+    struct option_arguments arguments = {.min = 1, .max = OPTION_ARGUMENTS_MAX};
     int status;
     if (!options_parse(cli, words, rules, &arguments, &status))
-        goto out;
-    if (address_parse(arguments.items[0], &address, &err) < 0 || *address.phase) {
-        status = cli_usage(cli, "a budget belongs to a workflow, such as 7");
-        goto out;
-    }
-    for (size_t i = 0; i < 3; i++) {
-        char *end;
-        double number = values[i] ? strtod(values[i], &end) : 1;
-        if (!(number > 0) || !isfinite(number) || (values[i] && *end)) {
-            status = cli_usage(cli, "'%s' is not a number above 0", values[i]);
-            goto out;
-        }
-        if (values[i])
-            (void)json_object_set_new(budget, keys[i], json_real(number));
-    }
-    if (json_object_size(budget) == 0) {
-        status = budget_show(cli, address.workflow);
-        goto out;
-    }
-    char *path = text_format("/v1/workflows/%" PRIu64 "/budget", address.workflow);
-    int code = client_post(cli, path, budget, &reply, NULL, &err);
-    free(path);
-    if (code < 0) {
-        status = cli_fail(&err);
-        goto out;
-    }
-    json_decref(reply);
-    status = budget_show(cli, address.workflow);
-out:
-    json_decref(budget);
+        return status;
+    options.budget = json_object();
+    options.has_title = arguments.count > 1;
+    status = budget_read(cli, values, options.budget)
+                 ? options_each_address(cli, &arguments, budget_one, &options)
+                 : CLI_USAGE;
+    json_decref(options.budget);
     return status;
 }

@@ -205,20 +205,20 @@ static int daemon_find(char **ret_path, struct error *err)
     return 0;
 }
 
-static int daemon_start(struct cli *cli)
+static int daemon_start(struct cli *cli, bool as_json)
 {
     struct error err;
     char *program = NULL;
     json_t *ping = NULL;
     int status = CLI_OK;
-    if (daemon_ping(cli, &ping, NULL) == 0) {
-        daemon_print_ping(cli, ping, "is running already");
-    } else if (daemon_find(&program, &err) < 0 || home_make(&cli->home, &err) < 0 ||
-               daemon_launch(cli, program, &ping, &err) < 0) {
+    bool is_running = daemon_ping(cli, &ping, NULL) == 0;
+    if (!is_running && (daemon_find(&program, &err) < 0 || home_make(&cli->home, &err) < 0 ||
+                        daemon_launch(cli, program, &ping, &err) < 0))
         status = cli_fail(&err);
-    } else {
-        daemon_print_ping(cli, ping, "started");
-    }
+    else if (as_json)
+        client_print_json(ping);
+    else
+        daemon_print_ping(cli, ping, is_running ? "is running already" : "started");
     json_decref(ping);
     free(program);
     return status;
@@ -236,15 +236,23 @@ static bool daemon_holds_lock(const struct cli *cli)
     return is_held;
 }
 
-static int daemon_stop(struct cli *cli)
+/* Says what became of the daemon that should stop. */
+static int daemon_print_stop(bool was_running, bool as_json)
+{
+    if (as_json)
+        printf("{\"stopped\": %s}\n", was_running ? "true" : "false");
+    else
+        printf("%s\n", was_running ? "phased stopped" : "phased is not running");
+    return CLI_OK;
+}
+
+static int daemon_stop(struct cli *cli, bool as_json)
 {
     struct error err;
     json_t *ping;
     int code = daemon_ping(cli, &ping, &err);
-    if (code == -ECONNREFUSED) {
-        printf("phased is not running\n");
-        return CLI_OK;
-    }
+    if (code == -ECONNREFUSED)
+        return daemon_print_stop(false, as_json);
     if (code < 0)
         return cli_fail(&err);
     pid_t pid = (pid_t)field_integer(ping, "pid");
@@ -262,8 +270,7 @@ static int daemon_stop(struct cli *cli)
                         DAEMON_STOP_MAX_S);
         return cli_fail(&err);
     }
-    printf("phased stopped\n");
-    return CLI_OK;
+    return daemon_print_stop(true, as_json);
 }
 
 static int daemon_status(struct cli *cli, bool as_json)
@@ -284,7 +291,8 @@ int daemon_verb(struct cli *cli, char **words)
 {
     bool as_json = false;
     const struct option_rule rules[] = {
-        {"json", 0, NULL, "with status: print the daemon's answer", .flag = &as_json},
+        {"json", 0, NULL, "print the daemon's answer; with stop: whether it was running",
+         .flag = &as_json},
         {0},
     };
     struct option_arguments arguments = {.min = 1, .max = 1};
@@ -292,9 +300,9 @@ int daemon_verb(struct cli *cli, char **words)
     if (!options_parse(cli, words, rules, &arguments, &status))
         return status;
     if (text_equal(arguments.items[0], "start"))
-        return daemon_start(cli);
+        return daemon_start(cli, as_json);
     if (text_equal(arguments.items[0], "stop"))
-        return daemon_stop(cli);
+        return daemon_stop(cli, as_json);
     if (text_equal(arguments.items[0], "status"))
         return daemon_status(cli, as_json);
     return cli_usage(cli, "unknown word '%s'; say start, stop or status", arguments.items[0]);

@@ -94,10 +94,19 @@ static void failures_print(const char *path, const struct finding *finding, stru
         text_addf(text, "  advice: %s\n", field_text(entry, "advice"));
 }
 
-static int failures_try(const json_t *catalogue, const struct option_arguments *logs)
+static json_t *failures_json(const char *path, const struct finding *finding)
+{
+    const json_t *entry = finding->entry;
+    json_t *line = entry ? json_string(finding->line) : json_null();
+    return json_pack("{s:s, s:O?, s:o}", "log", path, "failure", entry, "line",
+                     line ? line : json_string("(not UTF-8)"));
+}
+
+static int failures_try(const json_t *catalogue, const struct option_arguments *logs, bool as_json)
 {
     struct recognizer *recognizer = recognizer_new(catalogue);
     struct text text = {0};
+    json_t *list = json_array();
     int status = CLI_OK;
     for (size_t i = 0; i < logs->count; i++) {
         struct finding finding = {0};
@@ -110,10 +119,16 @@ static int failures_try(const json_t *catalogue, const struct option_arguments *
         }
         (void)recognizer_look(recognizer, data, size,
                               &finding); /* without an entry nothing is found */
-        failures_print(logs->items[i], &finding, &text);
+        if (as_json)
+            (void)json_array_append_new(list, failures_json(logs->items[i], &finding));
+        else
+            failures_print(logs->items[i], &finding, &text);
         free(data);
     }
+    if (as_json)
+        client_print_json(list);
     cli_print(&text);
+    json_decref(list);
     recognizer_free(recognizer);
     return status;
 }
@@ -125,7 +140,7 @@ int failures_verb(struct cli *cli, char **words)
     const struct option_rule rules[] = {
         {"file", 0, "FILE", "entries of your own (default: failures.yaml in the home)",
          .text = &file},
-        {"json", 0, NULL, "print the list as JSON", .flag = &as_json},
+        {"json", 0, NULL, "print the list, or what the logs tell, as JSON", .flag = &as_json},
         {0},
     };
     struct option_arguments arguments = {.max = OPTION_ARGUMENTS_MAX};
@@ -137,7 +152,7 @@ int failures_verb(struct cli *cli, char **words)
     status = failures_print_problems(&problems);
     int tried = CLI_OK;
     if (arguments.count)
-        tried = failures_try(catalogue, &arguments);
+        tried = failures_try(catalogue, &arguments, as_json);
     else if (as_json)
         client_print_json(catalogue);
     else

@@ -1,5 +1,6 @@
 /* phasectl import: sbatch scripts as one workflow. */
 #include "cli/cli.h"
+#include "cli/client.h"
 #include "cli/options.h"
 #include "cli/problems.h"
 #include "cli/verbs.h"
@@ -17,21 +18,32 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Tells the problems now, or adds them to `list` if it is not NULL. */
+static void import_tell(const struct spec_problems *problems, json_t *list)
+{
+    if (list)
+        spec_problems_json(problems, list);
+    else
+        problems_print_all(problems);
+}
+
 /* Checks the result: a workflow that the daemon refuses helps nobody. */
-static int import_check(const struct text *spec)
+static int import_check(const struct text *spec, json_t *list)
 {
     struct spec_problems problems = {0};
     json_t *json = NULL;
     int code = spec_parse("the workflow", text_string(spec), spec->size, NULL, &json, &problems);
-    problems_print_all(&problems);
+    import_tell(&problems, list);
     spec_problems_fini(&problems);
     json_decref(json);
     return code < 0 ? CLI_FAILED : CLI_OK;
 }
 
-/* Never replaces a file: the user may have edited it. */
-static int import_write(const struct text *spec, const char *path, struct error *err)
+/* Never replaces a file: the user may have edited it. `as_json`: only a file gets the text. */
+static int import_write(const struct text *spec, const char *path, bool as_json, struct error *err)
 {
+    if (!path && as_json)
+        return 0;
     if (!path)
         return fputs(text_string(spec), stdout) < 0 || fflush(stdout) != 0
                    ? error_set(err, -errno, "could not print: %s", strerror(errno))
@@ -42,7 +54,7 @@ static int import_write(const struct text *spec, const char *path, struct error 
 }
 
 static int import_sources(const struct option_arguments *files, struct sbatch_source *sources,
-                          struct spec_problems *problems, struct text *spec)
+                          struct spec_problems *problems, struct text *spec, json_t *list)
 {
     int status = CLI_OK;
     for (size_t i = 0; i < files->count; i++) {
@@ -58,15 +70,26 @@ static int import_sources(const struct option_arguments *files, struct sbatch_so
     if (status == CLI_OK && sbatch_import(sources, files->count, environ, spec, problems) < 0)
         status = CLI_FAILED;
     for (size_t i = 0; i < files->count; i++)
-        problems_print_all(&problems[i]);
+        import_tell(&problems[i], list);
     return status;
+}
+
+static void import_print_json(const struct text *spec, const json_t *problems)
+{
+    json_t *json =
+        json_pack("{s:s?, s:O}", "spec", spec ? text_string(spec) : NULL, "problems", problems);
+    client_print_json(json);
+    json_decref(json);
 }
 
 int import_verb(struct cli *cli, char **words)
 {
     const char *output = NULL;
+    bool as_json = false;
     const struct option_rule rules[] = {
         {"output", 'o', "FILE", "write the workflow to this new file", .text = &output},
+        {"json", 0, NULL, "print the text of the workflow and the problems as JSON",
+         .flag = &as_json},
         {0},
     };
     struct option_arguments files = {.min = 1, .max = OPTION_ARGUMENTS_MAX};
@@ -77,11 +100,15 @@ int import_verb(struct cli *cli, char **words)
     int status;
     if (!options_parse(cli, words, rules, &files, &status))
         return status;
-    status = import_sources(&files, sources, problems, &spec);
+    json_t *list = as_json ? json_array() : NULL;
+    status = import_sources(&files, sources, problems, &spec, list);
     if (status == CLI_OK)
-        status = import_check(&spec);
-    if (status == CLI_OK && import_write(&spec, output, &err) < 0)
+        status = import_check(&spec, list);
+    if (as_json)
+        import_print_json(status == CLI_OK ? &spec : NULL, list);
+    if (status == CLI_OK && import_write(&spec, output, as_json, &err) < 0)
         status = cli_fail(&err);
+    json_decref(list);
     for (size_t i = 0; i < files.count; i++) {
         spec_problems_fini(&problems[i]);
         free((void *)(uintptr_t)sources[i].data);

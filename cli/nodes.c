@@ -41,7 +41,8 @@ static bool nodes_is_name(const char *word)
     return *word;
 }
 
-static int nodes_add(struct cli *cli, const char *node, const char *duration, const char *because)
+static int nodes_add(struct cli *cli, const char *node, const char *duration, const char *because,
+                     bool as_json)
 {
     uint32_t seconds = 0;
     struct error err;
@@ -59,7 +60,9 @@ static int nodes_add(struct cli *cli, const char *node, const char *duration, co
     free(path);
     if (code < 0)
         return cli_fail(&err);
-    if (duration)
+    if (as_json)
+        client_print_json(reply);
+    else if (duration)
         printf("%s is left out for %s\n", node, duration);
     else
         printf("%s is left out until 'phasectl nodes clear %s'\n", node, node);
@@ -67,7 +70,7 @@ static int nodes_add(struct cli *cli, const char *node, const char *duration, co
     return CLI_OK;
 }
 
-static int nodes_clear(struct cli *cli, const char *node)
+static int nodes_clear(struct cli *cli, const char *node, bool as_json)
 {
     struct error err;
     json_t *reply;
@@ -76,7 +79,10 @@ static int nodes_clear(struct cli *cli, const char *node)
     free(path);
     if (code < 0)
         return cli_fail(&err);
-    printf("jobs may use %s again\n", node);
+    if (as_json)
+        client_print_json(reply);
+    else
+        printf("jobs may use %s again\n", node);
     json_decref(reply);
     return CLI_OK;
 }
@@ -106,6 +112,6 @@ int nodes_verb(struct cli *cli, char **words)
         return nodes_list(cli, as_json);
     if (arguments.count < 2 || !nodes_is_name(arguments.items[1]))
         return cli_usage(cli, "%s wants the name of a node", action);
-    return adds ? nodes_add(cli, arguments.items[1], duration, because)
-                : nodes_clear(cli, arguments.items[1]);
+    return adds ? nodes_add(cli, arguments.items[1], duration, because, as_json)
+                : nodes_clear(cli, arguments.items[1], as_json);
 }

@@ -41,6 +41,8 @@ static int runs_one(struct cli *cli, const struct address *address, const void *
     struct error err;
     struct text text = {0};
     json_t *json;
+    if (address->workflow && client_check_address(cli, address, &err) < 0)
+        return cli_fail(&err);
     char *path = address->workflow
                      ? text_format("/v1/runs?workflow=%llu", (unsigned long long)address->workflow)
                      : text_format("/v1/runs");

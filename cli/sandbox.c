@@ -2,6 +2,7 @@
 #include "cli/sandbox.h"
 
 #include "cli/cli.h"
+#include "cli/client.h"
 #include "cli/options.h"
 #include "cli/verbs.h"
 #include "lib/error.h"
@@ -17,6 +18,8 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+enum { SANDBOX_STOPPED = 3 }; /* what the script exits with if a part does not run */
 
 /* Finds the script that makes a sandbox; the path is the caller's to free(). */
 static int sandbox_find(char **ret_path, struct error *err)
@@ -80,12 +83,26 @@ static int sandbox_run(struct cli *cli, const char *action, unsigned nodes)
     return cli_fail(&err);
 }
 
+/* Returns what the script's `status` exits with. */
+static int sandbox_print_json(const struct cli *cli)
+{
+    bool is_running = sandbox_is_running(cli);
+    json_t *json =
+        json_pack("{s:b, s:s}", "running", is_running, "slurm_conf", cli->home.slurm_conf);
+    client_print_json(json);
+    json_decref(json);
+    return is_running ? CLI_OK : SANDBOX_STOPPED;
+}
+
 int sandbox_verb(struct cli *cli, char **words)
 {
     unsigned nodes = 0;
+    bool as_json = false;
     const struct option_rule rules[] = {
         {"nodes", 0, "N", "with start: how many nodes (4), of 8 pretend H100 each",
          .number = &nodes},
+        {"json", 0, NULL, "with status: print whether it runs, and its configuration",
+         .flag = &as_json},
         {0},
     };
     struct option_arguments arguments = {.min = 1, .max = 1};
@@ -98,5 +115,9 @@ int sandbox_verb(struct cli *cli, char **words)
         return cli_usage(cli, "unknown word '%s'; say start, stop or status", action);
     if (nodes && !start)
         return cli_usage(cli, "--nodes goes with start only");
+    if (as_json && !text_equal(action, "status"))
+        return cli_usage(cli, "--json goes with status only");
+    if (as_json)
+        return sandbox_print_json(cli);
     return sandbox_run(cli, action, nodes);
 }

@@ -149,6 +149,31 @@ static void show_part(const struct cli *cli, const json_t *source, const struct 
         show_write(cli, source, text);
 }
 
+/* `context` is the parts to show. */
+static int show_one(struct cli *cli, const struct address *address, const void *context)
+{
+    const struct show_parts *parts = context;
+    struct error err;
+    struct text text = {0};
+    json_t *source;
+    char *path = text_format("/v1/workflows/%llu/source", (unsigned long long)address->workflow);
+    int code = client_get(cli, path, &source, &err);
+    free(path);
+    if (code < 0)
+        return cli_fail(&err);
+    const char *note = field_text(source, "diff_note");
+    if (parts->as_json)
+        client_print_json(source);
+    else if (parts->diff && note[0])
+        (void)fprintf(stderr, "phasectl: the changes were not kept: %s\n", note);
+    else
+        show_part(cli, source, parts, &text);
+    cli_print(&text);
+    int status = parts->diff && note[0] ? CLI_FAILED : CLI_OK;
+    json_decref(source);
+    return status;
+}
+
 int show_verb(struct cli *cli, char **words)
 {
     struct show_parts parts = {0};
@@ -159,30 +184,9 @@ int show_verb(struct cli *cli, char **words)
         {"json", 0, NULL, "print the daemon's answer", .flag = &parts.as_json},
         {0},
     };
-    struct option_arguments arguments = {.min = 1, .max = 1};
-    struct address address;
-    struct error err;
-    struct text text = {0};
-    json_t *source;
+    struct option_arguments arguments = {.min = 1, .max = OPTION_ARGUMENTS_MAX};
     int status;
     if (!options_parse(cli, words, rules, &arguments, &status))
         return status;
-    if (address_parse(arguments.items[0], &address, &err) < 0)
-        return cli_usage(cli, "%s", err.message);
-    char *path = text_format("/v1/workflows/%llu/source", (unsigned long long)address.workflow);
-    int code = client_get(cli, path, &source, &err);
-    free(path);
-    if (code < 0)
-        return cli_fail(&err);
-    const char *note = field_text(source, "diff_note");
-    if (parts.as_json)
-        client_print_json(source);
-    else if (parts.diff && note[0])
-        (void)fprintf(stderr, "phasectl: the changes were not kept: %s\n", note);
-    else
-        show_part(cli, source, &parts, &text);
-    (void)fputs(text_string(&text), stdout);
-    text_fini(&text);
-    json_decref(source);
-    return parts.diff && note[0] ? CLI_FAILED : CLI_OK;
+    return options_each_address(cli, &arguments, show_one, &parts);
 }

@@ -37,7 +37,7 @@ struct submit_options {
     json_t *variants; /* array of names */
     json_t *provenance;
     const struct option_list *sets;
-    bool hold;
+    bool hold, as_json;
     unsigned rehearsal_steps; /* 0: not a rehearsal */
     struct sbatch_arguments arguments;
     /* NULL: not given */
@@ -216,16 +216,20 @@ static int submit_add_file(const struct cli *cli, const struct submit_options *o
 }
 
 /* Prints a line for each workflow, after its warnings. */
-static void submit_print(const struct option_arguments *files, const json_t *reply,
+static void submit_print(const struct option_arguments *files, const json_t *reply, bool as_json,
                          struct address *ret_address)
 {
     const json_t *workflow;
     size_t i;
+    if (as_json)
+        client_print_json(reply);
     json_array_foreach(json_object_get(reply, "workflows"), i, workflow)
     {
         char text[ADDRESS_TEXT_SIZE];
-        problems_print(files->items[i], json_object_get(workflow, "warnings"));
         *ret_address = (struct address){.workflow = (uint64_t)field_integer(workflow, "workflow")};
+        if (as_json)
+            continue;
+        problems_print(files->items[i], json_object_get(workflow, "warnings"));
         printf("workflow %s %s\n", address_text(ret_address, text), field_text(workflow, "name"));
     }
 }
@@ -262,7 +266,7 @@ static int submit_files(struct cli *cli, const struct option_arguments *files,
         status = cli_fail(&err);
         goto out;
     }
-    submit_print(files, reply, ret_address);
+    submit_print(files, reply, options->as_json, ret_address);
 out:
     json_decref(problems);
     json_decref(reply);
@@ -312,6 +316,7 @@ int submit_verb(struct cli *cli, char **words)
          .text = &options.window},
         {"priority", 0, "N", "if limits.yaml lets jobs wait, higher numbers go first (0)",
          .text = &options.priority},
+        {"json", 0, NULL, "print the daemon's answer", .flag = &options.as_json},
         {0},
     };
     struct option_arguments arguments = {.min = 1, .max = OPTION_ARGUMENTS_MAX, .has_rest = true};

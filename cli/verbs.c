@@ -29,11 +29,11 @@ const struct verb verbs[] = {
     {"status", status_verb, "[ADDRESS...] [options]",
      "show all workflows, or one workflow, phase or run",
      "Without an address, shows the workflows that are live or ended within a day.\n"},
-    {"why", why_verb, "ADDRESS...",
+    {"why", why_verb, "ADDRESS... [options]",
      "explain what happened to the runs of a phase, and what comes next",
      "Shows the runs with their causes, the verdicts and the last lines of the newest failed run,\n"
      "and what phased does or waits for. Of a workflow, shows the phase that needs you most.\n"},
-    {"show", show_verb, "ADDRESS [options]", "show what a workflow was submitted with",
+    {"show", show_verb, "ADDRESS... [options]", "show what a workflow was submitted with",
      "Shows the file, the options, the folder and the code: the git commit, the changes since "
      "that\n"
      "commit, and the copy that runs use if the file says code: snapshot.\n"},
@@ -49,29 +49,31 @@ const struct verb verbs[] = {
      "Shows the newest means over ten seconds or a minute. Of a phase, shows its newest run. Of a\n"
      "workflow, shows the newest run of all phases.\n"},
     {"gate", gate_verb, "ADDRESS... [options]", "explain each check of a phase's gate", NULL},
-    {"promote", action_verb, "ADDRESS...", "start the next phases, whatever the gate says",
+    {"promote", action_verb, "ADDRESS... [options]",
+     "start the next phases, whatever the gate says",
      "The record keeps your decision and the verdict of the gate.\n"},
-    {"hold", action_verb, "ADDRESS...", "stop after a checkpoint and keep for later",
+    {"hold", action_verb, "ADDRESS... [options]", "stop after a checkpoint and keep for later",
      "A running phase stops with a checkpoint. A queued phase leaves the queue of Slurm. Both "
      "wait\n"
      "until you release them.\n"},
-    {"release", action_verb, "ADDRESS...", "let a held phase or workflow go on", NULL},
-    {"resume", action_verb, "ADDRESS...",
+    {"release", action_verb, "ADDRESS... [options]", "let a held phase or workflow go on", NULL},
+    {"resume", action_verb, "ADDRESS... [options]",
      "continue from the newest checkpoint, whatever stopped the phase",
      "Works on phases that are held, failed or cancelled. `retry` may start from the beginning,\n"
      "but `resume` never does.\n"},
-    {"cancel", action_verb, "ADDRESS...",
+    {"cancel", action_verb, "ADDRESS... [options]",
      "end a phase or workflow for good; runs stop with a checkpoint", NULL},
-    {"retry", retry_verb, "ADDRESS... [--from STEP]", "run a held or failed phase again",
+    {"retry", retry_verb, "ADDRESS... [options]", "run a held or failed phase again",
      "The phase resumes from its last good checkpoint. If its gate has judged it, the phase "
      "starts\n"
      "from the beginning.\n"},
     {"runs", runs_verb, "[ADDRESS...] [options]", "list the runs, newest first", NULL},
-    {"cost", cost_verb, "[ADDRESS] [options]", "show what was spent, and on what",
+    {"cost", cost_verb, "[ADDRESS...] [options]", "show what was spent, and on what",
      "Useful time led to a checkpoint that was kept, or to the end of a run. The rest was lost in\n"
      "runs that were preempted, failed or stopped, or it was waiting time in an allocation.\n"},
-    {"budget", budget_verb, "WORKFLOW [options]", "show or change what a workflow may cost",
-     "Without options, shows the budget. At 80 % phased warns. At 100 % phased holds the workflow\n"
+    {"budget", budget_verb, "WORKFLOW... [options]", "show or change what a workflow may cost",
+     "Without an amount, shows the budget. At 80 % phased warns. At 100 % phased holds the "
+     "workflow\n"
      "after a checkpoint. After you give it a larger budget, `phasectl release` lets it go on.\n"},
     {"nodes", nodes_verb, "[add NODE | clear NODE] [options]",
      "list, add or clear nodes that are left out",
@@ -85,7 +87,7 @@ const struct verb verbs[] = {
      "are\n"
      "in failures.yaml in the home. Use a LOG to try them. Exits 1 if an entry is wrong; the\n"
      "daemon leaves a wrong entry out.\n"},
-    {"daemon", daemon_verb, "start|stop|status", "start or stop phased",
+    {"daemon", daemon_verb, "start|stop|status [options]", "start or stop phased",
      "One daemon serves one home ($PHASED_HOME, or ~/.phased). Training goes on without it.\n"
      "If the home has a sandbox and SLURM_CONF is not set, `start` uses the sandbox.\n"},
     {"sandbox", sandbox_verb, "start|stop|status [options]",

@@ -502,16 +502,27 @@ static void why_write(const struct why *why, struct text *text)
     why_write_next(why, text);
 }
 
+static void why_print_json(const struct why *why)
+{
+    json_t *json =
+        json_pack("{s:O, s:O?, s:O?, s:O?, s:O}", "phase", why->phase, "run", why->run, "newest",
+                  why->newest, "logs", json_object_get(why->logs, "logs"), "gate", why->gate);
+    client_print_json(json);
+    json_decref(json);
+}
+
+/* `context` is a bool: whether to print JSON. */
 static int why_one(struct cli *cli, const struct address *asked, const void *context)
 {
     struct address address = *asked;
     struct why why = {.cli = cli};
     struct error err;
     struct text text = {0};
-    (void)context; /* there are no options */
     int status = CLI_OK;
     if (why_ask(&why, &address, &err) < 0)
         status = cli_fail(&err);
+    else if (*(const bool *)context)
+        why_print_json(&why);
     else
         why_write(&why, &text);
     cli_print(&text);
@@ -525,10 +536,14 @@ static int why_one(struct cli *cli, const struct address *asked, const void *con
 
 int why_verb(struct cli *cli, char **words)
 {
-    const struct option_rule rules[] = {{0}};
+    bool as_json = false;
+    const struct option_rule rules[] = {
+        {"json", 0, NULL, "print the daemon's answers", .flag = &as_json},
+        {0},
+    };
     struct option_arguments arguments = {.min = 1, .max = OPTION_ARGUMENTS_MAX};
     int status;
     if (!options_parse(cli, words, rules, &arguments, &status))
         return status;
-    return options_each_address(cli, &arguments, why_one, NULL);
+    return options_each_address(cli, &arguments, why_one, &as_json);
 }

@@ -114,23 +114,6 @@ void submission_fill(json_t *body)
         (void)json_object_set_new(body, "file", json_string("workflow"));
 }
 
-static json_t *problem_json(const struct spec_problem *problem, const char *file)
-{
-    return json_pack("{s:s?, s:I, s:I, s:s, s:s, s:s}", "file", file, "line",
-                     (json_int_t)problem->line, "column", (json_int_t)problem->column, "path",
-                     problem->path ? problem->path : "", "message", problem->message, "severity",
-                     problem->severity == SPEC_ERROR ? "error" : "warning");
-}
-
-static void add_problems(json_t *list, const struct spec_problems *problems)
-{
-    for (size_t i = 0; i < problems->count; i++) {
-        json_t *problem = problem_json(&problems->items[i], problems->file);
-        /* A message may quote a file that is not UTF-8. */
-        (void)json_array_append_new(list, problem ? problem : json_null());
-    }
-}
-
 json_t *submission_resolve(const json_t *body, json_t *problems, json_t *warnings,
                            size_t *ret_error_count)
 {
@@ -152,10 +135,10 @@ json_t *submission_resolve(const json_t *body, json_t *problems, json_t *warning
     if (spec_parse(file, json_string_value(spec), json_string_length(spec), &overrides, &resolved,
                    &found) < 0) {
         *ret_error_count = found.error_count;
-        add_problems(problems, &found);
+        spec_problems_json(&found, problems);
         resolved = NULL;
     } else {
-        add_problems(warnings, &found);
+        spec_problems_json(&found, warnings);
     }
     spec_problems_fini(&found);
     for (size_t i = 0; i < count; i++)

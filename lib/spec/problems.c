@@ -114,3 +114,16 @@ void spec_problems_text(const struct spec_problems *problems, struct text *text)
         text_addf(text, "%s\n", item->message);
     }
 }
+
+void spec_problems_json(const struct spec_problems *problems, json_t *list)
+{
+    for (size_t i = 0; i < problems->count; i++) {
+        const struct spec_problem *item = &problems->items[i];
+        json_t *json = json_pack("{s:s?, s:I, s:I, s:s, s:s, s:s}", "file", problems->file, "line",
+                                 (json_int_t)item->line, "column", (json_int_t)item->column, "path",
+                                 item->path ? item->path : "", "message", item->message, "severity",
+                                 item->severity == SPEC_ERROR ? "error" : "warning");
+        (void)json_array_append_new(list,
+                                    json ? json : json_null()); /* fails without memory only */
+    }
+}

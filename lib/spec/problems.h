@@ -9,6 +9,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 
+#include <jansson.h>
+
 struct text;
 
 enum spec_severity { SPEC_ERROR, SPEC_WARNING };
@@ -54,5 +56,9 @@ void spec_problems_sort(struct spec_problems *problems);
 /* Adds one line for each: "trm.yaml:12:7: phases.validate.run: missing". A warning says so after
  * the position. */
 void spec_problems_text(const struct spec_problems *problems, struct text *text);
+
+/* Appends an object for each to `list`: {"file", "line", "column", "path", "message", "severity"}.
+ * A problem that quotes a file that is not UTF-8 becomes null. */
+void spec_problems_json(const struct spec_problems *problems, json_t *list);
 
 #endif

@@ -56,6 +56,9 @@ EXTRA_DIST += tests/system/remedies.bats
 TESTS += tests/system/hardware.bats
 EXTRA_DIST += tests/system/hardware.bats
 
+TESTS += tests/system/verbs.bats
+EXTRA_DIST += tests/system/verbs.bats
+
 TESTS += tests/system/import.bats
 EXTRA_DIST += tests/system/import.bats
 
