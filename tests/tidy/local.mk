@@ -5,9 +5,6 @@ EXTRA_DIST += tests/tidy/tidy.sh
 TESTS += tests/tidy/borders.sh
 EXTRA_DIST += tests/tidy/borders.sh
 
-TESTS += tests/tidy/dist.sh
-EXTRA_DIST += tests/tidy/dist.sh
-
 TESTS += tests/tidy/man.sh
 EXTRA_DIST += tests/tidy/man.sh
 
