@@ -4,6 +4,7 @@
 #include "lib/text.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,9 +16,10 @@ enum { COLOUR_SIZE = 5, LETTER_SIZE = 4 }; /* at most, in bytes */
 static const char *const colours[] = {"\033[0m",  "\033[1m",  "\033[2m", "\033[31m",
                                       "\033[32m", "\033[33m", "\033[36m"};
 
-/* A stream to a terminal. */
+/* A stream of the process. */
 struct guard {
     int fd;
+    bool passes;
     struct text held; /* the beginning of a letter or colour that is not complete yet */
 };
 
@@ -81,10 +83,19 @@ int guard_write(int fd, const char *bytes, size_t size)
     return 0;
 }
 
+/* fopencookie() wants 0 for an error. */
+static ssize_t guard_answer(int result, size_t size)
+{
+    errno = result < 0 ? -result : errno;
+    return result < 0 ? 0 : (ssize_t)size;
+}
+
 static ssize_t guard_take(void *cookie, const char *bytes, size_t size)
 {
     struct guard *guard = cookie;
     struct text harmless = {0};
+    if (guard->passes)
+        return guard_answer(guard_write(guard->fd, bytes, size), size);
     text_add_bytes(&guard->held, bytes, size);
     size_t whole = guard_whole(guard->held.data, guard->held.size);
     guard_add(&harmless, guard->held.data, whole);
@@ -95,25 +106,29 @@ static ssize_t guard_take(void *cookie, const char *bytes, size_t size)
     text_add_bytes(&guard->held, rest, rest_size);
     int result = guard_write(guard->fd, text_string(&harmless), harmless.size);
     text_fini(&harmless);
-    errno = result < 0 ? -result : errno;
-    return result < 0 ? 0 : (ssize_t)size; /* fopencookie() wants 0 for an error */
+    return guard_answer(result, size);
 }
 
-static FILE *guard_open(struct guard *guard, int mode)
+static FILE *guard_open(struct guard *guard, FILE *stream, int mode)
 {
     static const cookie_io_functions_t functions = {.write = guard_take};
-    FILE *stream = isatty(guard->fd) ? fopencookie(guard, "w", functions) : NULL;
-    if (stream)
-        (void)setvbuf(stream, NULL, mode, BUFSIZ); /* if it fails, output is slower */
-    return stream;
+    FILE *guarded = fopencookie(guard, "w", functions);
+    if (!guarded)
+        return stream;                          /* there is no memory */
+    (void)setvbuf(guarded, NULL, mode, BUFSIZ); /* if it fails, output is slower */
+    return guarded;
 }
 
-void guard_terminals(void)
+static struct guard guards[] = {{.fd = STDOUT_FILENO}, {.fd = STDERR_FILENO}};
+
+void guard_streams(void)
 {
-    static struct guard guards[] = {{.fd = STDOUT_FILENO}, {.fd = STDERR_FILENO}};
-    FILE *out = guard_open(&guards[0], _IOLBF), *errors = guard_open(&guards[1], _IONBF);
-    if (out)
-        stdout = out;
-    if (errors)
-        stderr = errors;
+    stdout = guard_open(&guards[0], stdout, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF);
+    stderr = guard_open(&guards[1], stderr, _IONBF);
+}
+
+void guard_pass(void)
+{
+    (void)fflush(stdout); /* an error shows again at the end */
+    guards[0].passes = !isatty(STDOUT_FILENO);
 }

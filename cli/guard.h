@@ -1,7 +1,8 @@
-/* A filter between phasectl and a terminal. Names, reasons and logs come from programs and people.
- * A terminal obeys some characters in them: it moves its cursor, changes its title, or types. The
+/* A filter for all that phasectl prints. Names, reasons and logs come from programs and people. A
+ * terminal obeys some characters in them: it moves its cursor, changes its title, or types. The
  * filter lets the colours of phasectl pass and makes all other such characters visible. Files and
- * pipes get the output unchanged. */
+ * pipes are filtered as well, because people look at them later, with `less` or in a mail. What is
+ * not phasectl's own text (logs, JSON, workflow files) reaches them unchanged. */
 #ifndef PHASED_CLI_GUARD_H
 #define PHASED_CLI_GUARD_H
 
@@ -9,8 +10,12 @@
 
 struct text;
 
-/* Puts the filter on standard output and standard error if they are terminals. */
-void guard_terminals(void);
+/* Puts the filter on standard output and standard error. */
+void guard_streams(void);
+
+/* What is printed from now on is not phasectl's own text: if standard output is no terminal, it is
+ * not filtered. */
+void guard_pass(void);
 
 /* Adds `bytes` through the filter. */
 void guard_add(struct text *text, const char *bytes, size_t size);

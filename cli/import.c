@@ -1,6 +1,7 @@
 /* phasectl import: sbatch scripts as one workflow. */
 #include "cli/cli.h"
 #include "cli/client.h"
+#include "cli/guard.h"
 #include "cli/options.h"
 #include "cli/problems.h"
 #include "cli/verbs.h"
@@ -44,6 +45,7 @@ static int import_write(const struct text *spec, const char *path, bool as_json,
 {
     if (!path && as_json)
         return 0;
+    guard_pass();
     if (!path)
         return fputs(text_string(spec), stdout) < 0 || fflush(stdout) != 0
                    ? error_set(err, -errno, "could not print: %s", strerror(errno))

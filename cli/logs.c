@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/field.h"
+#include "cli/guard.h"
 #include "cli/options.h"
 #include "cli/verbs.h"
 #include "cli/view.h"
@@ -256,6 +257,7 @@ int logs_verb(struct cli *cli, char **words)
     if (address_parse(arguments.items[0], &logs.address, &err) < 0)
         return cli_usage(cli, "%s", err.message);
     logs.run = logs.address;
+    guard_pass();
     int code = client_find_run(cli, &logs.run, &err);
     if (code == 0)
         code = follow ? logs_follow(&logs, &err) : logs_once(&logs, &err);

@@ -58,7 +58,7 @@ int main(int argc, char **argv)
     (void)signal(SIGPIPE, SIG_IGN); /* the failed write tells of a closed pipe */
     struct cli cli = {0};
     struct error err;
-    guard_terminals();
+    guard_streams();
     terminal_init(&cli.out, STDOUT_FILENO);
     if (home_init(&cli.home, NULL, &err) < 0)
         return cli_fail(&err);

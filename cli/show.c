@@ -3,6 +3,7 @@
 #include "cli/client.h"
 #include "cli/field.h"
 #include "cli/format.h"
+#include "cli/guard.h"
 #include "cli/options.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
@@ -162,6 +163,8 @@ static int show_one(struct cli *cli, const struct address *address, const void *
     if (code < 0)
         return cli_fail(&err);
     const char *note = field_text(source, "diff_note");
+    if (parts->spec || parts->diff || parts->environment)
+        guard_pass(); /* as they were submitted */
     if (parts->as_json)
         client_print_json(source);
     else if (parts->diff && note[0])

@@ -479,8 +479,8 @@ YAML
     [[ $output != *$'\033['* ]]
 }
 
-@test "what ranks print cannot command a terminal; a pipe gets it as it is" {
-    local id
+@test "what ranks print cannot command a terminal; a pipe gets logs and JSON as they are" {
+    local id words
     cat >loud.yaml <<'SPEC'
 name: loud
 phases:
@@ -488,6 +488,8 @@ phases:
     resources: {time: 10m}
     run: |
       printf 'title \033]0;owned\007 clear \033[2J c1 \302\2332J turned \342\200\256 na\303\257ve\n'
+      printf 'Traceback (most recent call last):\n  File "x", line 2\n'
+      printf 'ValueError: bad \302\2332J turned \342\200\256\n'
       exit 3
 SPEC
     id=$(phasectl submit loud.yaml | sed -n 's/^workflow \([0-9]*\) .*/\1/p')
@@ -497,6 +499,12 @@ SPEC
     [[ $output == *"title ^[]0;owned^G clear ^[[2J c1 <U+009B>2J turned <U+202E> "$'na\303\257ve'* ]]
     TERM=xterm run -0 script -qec "phasectl why $id/only" /dev/null
     [[ $output != *$'\033]'* && $output != *$'\302\233'* && $output != *$'\342\200\256'* ]]
+    for words in "why $id/only" "status $id" "status $id/only" "watch $id" "runs $id"; do
+        run sh -c "phasectl $words"
+        [[ $output == *'ValueError: bad '* ]]
+        [[ $output != *$'\033'* && $output != *$'\302\233'* && $output != *$'\342\200\256'* ]]
+    done
+    [[ $(phasectl status --json "$id/only") == *$'bad \302\2332J turned \342\200\256'* ]]
 }
 
 @test "watching survives a restart of the daemon" {
