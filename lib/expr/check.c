@@ -1,4 +1,4 @@
-/* Checks: read from JSON, tried, judged. */
+/* Reading checks from JSON, trying them, and judging them. */
 #include "lib/expr/check.h"
 
 #include "lib/error.h"
@@ -28,7 +28,8 @@ static int check_read_text(const char *key, const json_t *value, char **ret, str
     return 0;
 }
 
-/* The message says which of the two expressions is meant; line and column lie in its text. */
+/* Reads one expression. The message says which of the two expressions is wrong; line and column
+ * count in its text. */
 static int check_read_expression(const char *key, const json_t *value, char **ret,
                                  struct error *err)
 {
@@ -40,7 +41,7 @@ static int check_read_expression(const char *key, const json_t *value, char **re
     return result;
 }
 
-/* {"steps": N} or {"seconds": N} */
+/* Reads {"steps": N} or {"seconds": N}. */
 static int check_read_stretch(const char *key, const json_t *value, int64_t *ret_steps,
                               double *ret_s, struct error *err)
 {
@@ -56,7 +57,7 @@ static int check_read_stretch(const char *key, const json_t *value, int64_t *ret
     return 0;
 }
 
-/* All keys but the bounds were looked at: what is none of them is unknown. */
+/* The caller has handled all other keys, so a key that is no bound is unknown. */
 static int check_read_bound(struct check *check, const char *key, const json_t *value,
                             struct error *err)
 {
@@ -151,7 +152,7 @@ void check_fini(struct check *check)
     *check = (struct check){0};
 }
 
-/* Evaluates, and refuses a result of the wrong type. */
+/* Evaluates the check, and refuses a result of the wrong type. */
 static int check_run(const struct check *check, const struct expr_scope *scope,
                      struct expr_result *ret_result, struct error *err)
 {
@@ -170,7 +171,7 @@ static int check_run(const struct check *check, const struct expr_scope *scope,
     return result;
 }
 
-/* The windows are left out: made-up rows are few, and would only seem insufficient. */
+/* Leaves out the windows: made-up rows are few, so they would only seem insufficient. */
 int check_try(const struct check *check, const struct expr_scope *scope, struct error *err)
 {
     struct expr_scope tried = *scope;
@@ -186,7 +187,7 @@ int check_try(const struct check *check, const struct expr_scope *scope, struct 
     return result == -ENODATA ? -EINVAL : result;
 }
 
-/* "at least 15 and below 20"; a condition stands for itself. */
+/* Returns "at least 15 and below 20"; for a condition, its own text. */
 static char *check_bounds_text(const struct check *check)
 {
     struct text text = {0};
@@ -226,7 +227,7 @@ static enum check_bound check_broken_bound(const struct check *check, double val
     return CHECK_BOUNDS;
 }
 
-/* " (over the last 50 steps: 951..1000)" */
+/* Adds " (over the last 50 steps: 951..1000)". */
 static void check_add_window(struct text *text, const struct expr_window *window,
                              const struct verdict *verdict)
 {
@@ -242,8 +243,8 @@ static void check_add_window(struct text *text, const struct expr_window *window
     text_addf(text, "%lld..%lld)", (long long)verdict->first_step, (long long)verdict->last_step);
 }
 
-/* A condition may be true because a comparison with NaN was false (`not (loss > 5)`), and nobody
- * wants to promote on that. */
+/* A condition that compared with NaN does not pass. It may be true because the comparison was false
+ * (`not (loss > 5)`), and nobody wants a promotion for that reason. */
 static void check_judge_condition(const struct expr_result *result, struct verdict *verdict,
                                   struct text *reason)
 {
@@ -253,10 +254,11 @@ static void check_judge_condition(const struct expr_result *result, struct verdi
     if (result->comparisons.size)
         text_addf(reason, ": %s", text_string(&result->comparisons));
     if (result->boolean && !holds)
-        text_add(reason, ": nothing holds that compares NaN");
+        text_add(reason, ": a comparison with NaN never passes");
 }
 
-/* No bound holds for NaN, and a number that came out of comparing NaN is no better. */
+/* A value that is NaN does not pass, and neither does a number that came from a comparison with
+ * NaN. */
 static void check_judge_value(const struct check *check, const struct expr_result *result,
                               struct verdict *verdict, struct text *reason)
 {

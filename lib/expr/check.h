@@ -1,17 +1,17 @@
 /* One check of a gate or a guard, and the verdict on it.
  *
- * A check is a condition, or a value with bounds; both are expressions. `over` is the window at the
- * end, `skip` leaves out the beginning:
+ * A check is a condition, or a value with bounds; both are expressions. `over` keeps a window at
+ * the end, and `skip` leaves out the beginning:
  *
- *   over N steps     of each series the steps above its newest - N
- *   over N seconds   of each series the rows later than its newest - N s
- *   skip N steps     without the steps up to N, counted from where a resumed run began (begin_step)
- *   skip N seconds   without the rows of the first N s
+ *   over N steps     keeps the steps of each series above its newest step - N
+ *   over N seconds   keeps the rows of each series that are later than its newest row - N s
+ *   skip N steps     leaves out the steps up to N, counted from where a resumed run began
+ * (begin_step) skip N seconds   leaves out the rows of the first N s
  *
- * A gate judges the rows that are there. A guard judges full windows only, because a run has just
- * begun: the series must reach back over the whole window. Either is *insufficient* when a metric
- * never came or no row lies in the window. What NaN does is said in expr.h; a check in whose value
- * or comparisons a NaN stands never passes. */
+ * A gate judges the rows that exist. A guard judges full windows only, because a run has just
+ * begun: each series must reach back over the whole window. A check is *insufficient* if a metric
+ * never came, or if no row lies in the window. expr.h says what NaN does. A check never passes if
+ * its value or a comparison has a NaN. */
 #ifndef PHASED_LIB_EXPR_CHECK_H
 #define PHASED_LIB_EXPR_CHECK_H
 
@@ -30,12 +30,12 @@ enum check_bound { CHECK_AT_LEAST, CHECK_AT_MOST, CHECK_ABOVE, CHECK_BELOW, CHEC
 
 struct check {
     char *name;
-    char *condition; /* or NULL, and then value is set */
+    char *condition; /* NULL: the check has a value */
     char *value;
     bool has_bound[CHECK_BOUNDS];
     double bound[CHECK_BOUNDS];
     struct expr_window window;
-    bool warn;    /* `else: warn`: a failure is told, not acted upon */
+    bool warn;    /* `else: warn`: a failure is shown, and nothing else happens */
     char *advice; /* or NULL */
 };
 
@@ -45,40 +45,41 @@ struct verdict {
     char *name;
     enum check_outcome outcome;
     bool warn;
-    bool has_value; /* false for conditions, and where there is no number to tell */
+    bool has_value; /* false for a condition, and if there is no number to show */
     double value;   /* may be NaN or infinite */
-    char *bounds;   /* "at least 15", "above 0 and at most 20"; a condition's own text */
+    char *bounds;   /* "at least 15", "above 0 and at most 20"; for a condition, its text */
     bool has_window;
-    int64_t first_step, last_step; /* what was read, see struct expr_result */
+    int64_t first_step, last_step; /* the rows that were read, see struct expr_result */
     size_t rows;
-    char *reason; /* for people, one line: why it is so */
+    char *reason; /* one line for people: why the outcome is what it is */
     char *advice; /* or NULL */
 };
 
 /* Reads one check of the resolved workflow: {"condition": ...} or {"value": ..., "at_least": ...},
  * with "over" and "skip" as {"steps": N} or {"seconds": N}, "else": "fail" | "warn", "advice".
- * -EINVAL names the key that is wrong; the syntax of expressions is checked too. `ret_check` is the
- * caller's to check_fini(). */
+ * Checks the syntax of the expressions too. The message of -EINVAL names the wrong key. `ret_check`
+ * is the caller's to check_fini(). */
 int check_from_json(const char *name, const json_t *json, struct check *ret_check,
                     struct error *err);
 void check_fini(struct check *check);
 
-/* Tries the check before there is any data: params are the scope's, every unknown name is taken
- * for a metric with made-up rows. -EINVAL when it could only be CHECK_ERROR: a condition that is a
- * number, a value that is text, a phase that does not come before. */
+/* Tries the check before there is any data. The params are those of the scope, and every unknown
+ * name is a metric with made-up rows. -EINVAL if the check could only be CHECK_ERROR: a condition
+ * that is a number, a value that is text, a phase that does not come before. */
 int check_try(const struct check *check, const struct expr_scope *scope, struct error *err);
 
-/* Judges. The scope's window and full_windows are the check's and the kind's; what stands there is
- * not read. Never fails: an expression that cannot be evaluated is the verdict CHECK_ERROR.
+/* Judges the check. The window comes from the check and `full_windows` from its kind; those of the
+ * scope are ignored. Never fails: if an expression cannot be evaluated, the verdict is CHECK_ERROR.
  * `ret_verdict` is the caller's to verdict_fini(). */
 void check_evaluate(const struct check *check, enum check_kind kind, const struct expr_scope *scope,
                     struct verdict *ret_verdict);
 void verdict_fini(struct verdict *verdict);
 
-/* Whether the verdict stands in the way: not passed, and not `else: warn`. */
+/* Whether the verdict forbids a promotion or stops a run: it has not passed, and it is not `else:
+ * warn`. */
 bool verdict_is_failure(const struct verdict *verdict);
 
-/* "passed", "failed", "insufficient", "error". */
+/* Returns "passed", "failed", "insufficient" or "error". */
 const char *check_outcome_name(enum check_outcome outcome);
 
 /* {"name", "outcome", "warn", "value": number | "nan" | "inf" | "-inf" | null, "bounds",

@@ -1,4 +1,5 @@
-/* Expressions: parsed into nodes, then evaluated node by node on a stack of values. */
+/* Expressions: the parser makes nodes, and this file evaluates them one by one on a stack of
+ * values. */
 #include "lib/expr/expr.h"
 
 #include "lib/error.h"
@@ -56,7 +57,7 @@ static void expr_keep_comparison(struct expr_result *result, const struct node *
     result->nan_compared = result->nan_compared || isnan(a) || isnan(b);
 }
 
-/* Puts the newest value in the place of a series. */
+/* Returns the newest value of a series; any other value as it is. */
 static struct value expr_newest(const struct value *value)
 {
     if (value->type != VALUE_SERIES)
@@ -64,8 +65,8 @@ static struct value expr_newest(const struct value *value)
     return value_of_number(value->series.rows[value->series.count - 1].value);
 }
 
-/* Lua finds a text and a number unequal. Here it is an error, since whoever compares them has made
- * a mistake. */
+/* Compares two operands. In Lua a text and a number are unequal. Here that is an error, because the
+ * comparison is a mistake. */
 static int expr_compare(struct evaluation *evaluation, const struct node *node,
                         const struct value operands[2], struct value *ret_value)
 {
@@ -81,7 +82,7 @@ static int expr_compare(struct evaluation *evaluation, const struct node *node,
     if (a.type == VALUE_NUMBER)
         expr_keep_comparison(&evaluation->result, node, a.number, b.number);
     else if (a.type == VALUE_BOOLEAN)
-        a.number = a.boolean != b.boolean; /* b's number is 0: 0 == 0 holds, 1 == 0 does not */
+        a.number = a.boolean != b.boolean; /* the number of b is 0: 0 == 0 is true, 1 == 0 is not */
     else
         a.number = a.text.size != b.text.size || memcmp(a.text.data, b.text.data, a.text.size) != 0;
     *ret_value = value_of_boolean(comparison_holds(node->comparison, a.number, b.number));
@@ -93,13 +94,13 @@ static double expr_negative(double value)
     return -value;
 }
 
-/* Whatever is not false counts as true. */
+/* Every value but false counts as true. */
 static bool expr_is_true(const struct value *value)
 {
     return value->type != VALUE_BOOLEAN || value->boolean;
 }
 
-/* Computes the node from its operands, which stay the caller's. */
+/* Computes a node from its operands, which stay the caller's. */
 static int expr_compute_node(struct evaluation *evaluation, const struct tree *tree,
                              const struct node *node, const struct value *operands,
                              struct value *ret_value)
@@ -140,7 +141,7 @@ static void stack_drop(struct stack *stack, struct evaluation *evaluation, size_
         value_release(evaluation, &stack->values[--stack->height]);
 }
 
-/* Leaves the value of the whole on the stack. */
+/* Leaves the value of the whole expression on the stack. */
 static int expr_compute_nodes(struct evaluation *evaluation, const struct tree *tree,
                               struct stack *stack)
 {
@@ -231,7 +232,7 @@ void expr_result_fini(struct expr_result *result)
     *result = (struct expr_result){0};
 }
 
-/* Whole where it is, as far as a double tells whole numbers apart. */
+/* Returns an integer if the number is whole and a double can tell it from its neighbours. */
 static json_t *expr_number_json(double number)
 {
     if (floor(number) == number && fabs(number) <= 9007199254740992.0)

@@ -1,5 +1,6 @@
-/* The functions of expressions, and the statistics behind them. A new function is a row of the
- * table, what computes it, an entry in phased-spec(5), and examples in tests/unit/test_expr.c. */
+/* The functions of expressions, and the statistics behind them. A new function needs a row in the
+ * table, the code that computes it, an entry in phased-spec(5), and examples in
+ * tests/unit/test_expr.c. */
 #include "lib/expr/function.h"
 
 #include "lib/error.h"
@@ -12,8 +13,8 @@
 #include <stdlib.h>
 
 enum {
-    SPIKE_ROWS = 50,     /* the running mean is over so many rows before */
-    SPIKE_ROWS_MIN = 10, /* fewer say nothing about what is usual */
+    SPIKE_ROWS = 50,     /* how many rows before it a value is compared with */
+    SPIKE_ROWS_MIN = 10, /* fewer rows do not show what is usual */
 };
 
 static double rows_first(struct metrics_series series)
@@ -52,7 +53,7 @@ static double rows_count(struct metrics_series series)
     return (double)series.count;
 }
 
-/* In two passes, because the difference of large squares would lose the small deviations. */
+/* Takes two passes, because the difference of large squares would lose the small deviations. */
 static double rows_deviation(struct metrics_series series)
 {
     double mean = rows_mean(series), squares = 0;
@@ -61,7 +62,7 @@ static double rows_deviation(struct metrics_series series)
     return sqrt(squares / (double)series.count);
 }
 
-/* Least squares, steps taken from their mean so that large ones lose no digits. */
+/* Least squares. Subtracts the mean of the steps first, so that large steps lose no digits. */
 static double rows_slope(struct metrics_series series)
 {
     double mean = rows_mean(series), step_mean = 0, products = 0, squares = 0;
@@ -75,9 +76,9 @@ static double rows_slope(struct metrics_series series)
     return products / squares;
 }
 
-/* Compared with the rows before it, not with all: a loss that falls from 10 to 3 has a wide spread
- * over the whole run, in which no spike near the end would show. A lasting change of level counts
- * for some rows and is then what is usual. */
+/* Compares a row with the rows before it, and not with all rows. A loss that falls from 10 to 3 has
+ * a wide spread over the whole run, which would hide a spike near the end. A lasting change of
+ * level counts as spikes for some rows, and then it is usual. */
 static bool row_is_spike(const struct metrics_row *rows, size_t i)
 {
     size_t count = i < SPIKE_ROWS ? i : SPIKE_ROWS;
@@ -85,7 +86,7 @@ static bool row_is_spike(const struct metrics_row *rows, size_t i)
     if (count < SPIKE_ROWS_MIN)
         return false;
     double mean = rows_mean(before), distance = fabs(rows[i].value - mean);
-    /* The second condition: what is constant but for rounding has no spikes. */
+    /* The second condition: a series that is constant except for rounding has no spikes. */
     return distance > 3 * rows_deviation(before) && distance > 1e-9 * fabs(mean);
 }
 
@@ -94,7 +95,7 @@ static double rows_spikes(struct metrics_series series)
     double spikes = 0;
     for (size_t i = 0; i < series.count; i++) {
         if (!isfinite(series.rows[i].value))
-            return NAN; /* nothing is usual beside it */
+            return NAN; /* with such a value nothing is usual */
         spikes += row_is_spike(series.rows, i);
     }
     return spikes;
@@ -166,7 +167,7 @@ const struct function functions[] = {
     {"sqrt", "x", "The square root at each step.", .map = sqrt},
     {"log", "x", "The natural logarithm at each step.", .map = log},
     {"exp", "x", "The exponential function at each step.", .map = exp},
-    /* The last one: p01 to p99. */
+    /* The last row is all of p01 to p99. */
     {"p95", "x",
      "A percentile, from p01 to p99; linear between two values, as numpy's percentile().",
      .percentile = 95, .extra_work = 10},
@@ -198,7 +199,7 @@ const char *function_suggest(const char *name)
     return text_nearest(name, names, function_count - 1);
 }
 
-/* Two at a time from the left. */
+/* Combines the arguments two by two, from the left. */
 static int function_combine(struct evaluation *evaluation, enum operation operation,
                             const struct value *arguments, size_t count, struct value *ret_value)
 {

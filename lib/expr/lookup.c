@@ -1,5 +1,5 @@
-/* Names: whose they are, which rows of a metric lie in the window, and what to say when there are
- * none. */
+/* What a name means: to which phase it belongs, which rows of a metric lie in the window, and what
+ * the message says if there are no rows. */
 #include "lib/expr/lookup.h"
 
 #include "lib/error.h"
@@ -17,7 +17,7 @@ static const struct metrics_row invented_rows[] = {
     {6, 6, 1.5}, {7, 7, 1.4}, {8, 8, 1.3}, {9, 9, 1.2}, {10, 10, 1.1},
 };
 
-/* Steps come from what programs print and may be anything. */
+/* Subtracts steps without overflow: programs print them, so a step can be any number. */
 static int64_t lookup_minus(int64_t a, int64_t b)
 {
     int64_t difference;
@@ -26,8 +26,8 @@ static int64_t lookup_minus(int64_t a, int64_t b)
     return difference;
 }
 
-/* Takes a param or a fact. JSON integers are 64 bits wide, and a double holds 53 of them: a seed
- * beyond that is refused, since rounding it would go unnoticed. */
+/* Takes a param or a fact. JSON integers have 64 bits, and a double has 53. A larger number, such
+ * as a seed, is refused, because nobody would notice that it was rounded. */
 static int lookup_json(struct evaluation *evaluation, const char *name, const json_t *json,
                        struct value *ret_value)
 {
@@ -51,7 +51,8 @@ static size_t lookup_skipped(const struct metrics_series *series, const struct e
 {
     size_t skipped = 0;
     const struct metrics_row *rows = series->rows;
-    /* From the beginning rather than by search: times need not ascend where a run was resumed. */
+    /* Walks from the beginning and does not search, because times may go back where a run
+     * resumed. */
     if (window->skip_steps > 0)
         while (skipped < series->count &&
                lookup_minus(rows[skipped].step, begin_step) <= window->skip_steps)
@@ -62,8 +63,8 @@ static size_t lookup_skipped(const struct metrics_series *series, const struct e
     return skipped;
 }
 
-/* Where `over` begins, not before `first`; and whether the rows from `first` on reach back over all
- * of it. */
+/* Returns where `over` begins, not before `first`. Also says whether the rows from `first` reach
+ * back over all of the window. */
 static size_t lookup_over(const struct metrics_series *series, const struct expr_window *window,
                           size_t first, bool *ret_full)
 {
@@ -84,7 +85,7 @@ static size_t lookup_over(const struct metrics_series *series, const struct expr
     return begin;
 }
 
-/* Keeps for the report what was read. */
+/* Keeps for the report which rows were read. */
 static void lookup_note(struct expr_result *result, const struct metrics_row *rows, size_t count)
 {
     int64_t first = rows[0].step, last = rows[count - 1].step;
@@ -94,7 +95,7 @@ static void lookup_note(struct expr_result *result, const struct metrics_row *ro
     result->rows = is_first || count < result->rows ? count : result->rows;
 }
 
-/* Takes the rows in the window, or says why there are none to judge. */
+/* Takes the rows in the window, or says why there are no rows to judge. */
 static int lookup_rows(struct evaluation *evaluation, const struct expr_name *name,
                        int64_t begin_step, struct metrics_series series, struct value *ret_value)
 {
@@ -102,9 +103,8 @@ static int lookup_rows(struct evaluation *evaluation, const struct expr_name *na
     const char *dot = name->phase[0] ? "." : "";
     size_t first = lookup_skipped(&series, window, begin_step);
     if (first == series.count)
-        return error_set(evaluation->err, -ENODATA,
-                         "%s%s%s has no rows after those that are skipped", name->phase, dot,
-                         name->name);
+        return error_set(evaluation->err, -ENODATA, "%s%s%s has no rows after the skipped rows",
+                         name->phase, dot, name->name);
     bool is_full;
     size_t begin = lookup_over(&series, window, first, &is_full);
     int status = evaluation_charge(evaluation, first + series.count - begin);
@@ -130,8 +130,9 @@ static const char *lookup_suggest(struct metrics *metrics, const char *name)
     return nearest;
 }
 
-/* Takes a metric, the last thing that a name can be. A metric that is not there was misspelt or has
- * not come yet; the message offers a near name for the first case. */
+/* Takes a metric, which is the last thing that a name can be. If there is no such metric, the name
+ * is misspelt or the metric has not come yet. For the first case the message suggests a similar
+ * name. */
 static int lookup_metric(struct evaluation *evaluation, const struct expr_name *name,
                          struct metrics *metrics, int64_t begin_step, struct value *ret_value)
 {
@@ -162,7 +163,7 @@ int lookup_name(struct evaluation *evaluation, const struct expr_name *name,
         while (i < scope->before_count && !text_equal(scope->before[i].phase, name->phase))
             i++;
         if (i == scope->before_count)
-            return error_set(evaluation->err, -ENODATA, "%s is no phase before this one",
+            return error_set(evaluation->err, -ENODATA, "no phase before this one is called %s",
                              name->phase);
         names = &scope->before[i];
     }

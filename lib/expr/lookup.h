@@ -6,8 +6,8 @@ struct evaluation;
 struct expr_name;
 struct value;
 
-/* The param, fact or metric (the rows in the window) of that name, borrowed from the scope.
- * -ENODATA if there is none, -EINVAL for a param that no number can hold. */
+/* Looks up a param, a fact, or the rows in the window of a metric; borrowed from the scope.
+ * -ENODATA: nothing has this name. -EINVAL: no double can hold the param. */
 int lookup_name(struct evaluation *evaluation, const struct expr_name *name,
                 struct value *ret_value);
 

@@ -1,8 +1,8 @@
 /* Series by name: arrays of rows, sorted when somebody reads.
  *
- * Rows come almost always in order and are appended. A row out of order makes its series unsorted;
- * it is sorted at the next reading, or when half of it is unsorted, so that repeated steps cannot
- * make it grow without bound. */
+ * Rows almost always come in order and are appended. A row out of order makes its series unsorted.
+ * The next read sorts the series. It is also sorted when half of it is unsorted, so that repeated
+ * steps cannot make it grow without bound. */
 #include "lib/expr/metrics.h"
 
 #include "lib/memory.h"
@@ -17,17 +17,17 @@ struct series {
     char *name;
     struct metrics_row *rows;
     size_t count, capacity;
-    size_t sorted;   /* so many rows at the front are sorted, each step once */
-    bool is_sampled; /* ... or as often as it came */
+    size_t sorted;   /* so many rows at the front are sorted, with each step once */
+    bool is_sampled; /* ... or, in a series of samples, as often as the step came */
 };
 
 struct metrics {
     struct series *series;
     size_t count, capacity;
-    json_t *numbers; /* of the series, by name */
+    json_t *numbers; /* from the name of a series to its number */
 };
 
-/* The array of series moves when it grows, so the numbers of the series are kept, not pointers. */
+/* Keeps the number of the series and no pointer: the array of series moves when it grows. */
 static struct series *metrics_make_series(struct metrics *metrics, const char *name)
 {
     if (metrics->count == metrics->capacity) {
@@ -41,14 +41,15 @@ static struct series *metrics_make_series(struct metrics *metrics, const char *n
     return series;
 }
 
-/* NULL: there is no series of that name. */
+/* Returns NULL if there is no series with this name. */
 static struct series *metrics_find_series(const struct metrics *metrics, const char *name)
 {
     const json_t *number = json_object_get(metrics->numbers, name);
     return number ? &metrics->series[json_integer_value(number)] : NULL;
 }
 
-/* Stable, since of equal steps the one added last must stay last; qsort promises no such thing. */
+/* Sorts without changing the order of equal steps, because the last row of a step must stay last.
+ * qsort() does not promise that. */
 static void rows_sort(struct metrics_row *rows, struct metrics_row *scratch, size_t count)
 {
     if (count < 2)
@@ -65,7 +66,7 @@ static void rows_sort(struct metrics_row *rows, struct metrics_row *scratch, siz
     }
 }
 
-/* Merges the unsorted tail into the sorted front. Of each step the row added last stays. */
+/* Merges the unsorted tail into the sorted front. Only the last row of each step stays. */
 static void series_sort(struct series *series)
 {
     size_t front_count = series->sorted, tail_count = series->count - series->sorted;
@@ -93,7 +94,7 @@ static void series_sort(struct series *series)
     series->count = series->sorted = count;
 }
 
-/* The row of that step among the sorted ones, or NULL. */
+/* Returns the sorted row with this step, or NULL. */
 static struct metrics_row *series_row(struct series *series, int64_t step)
 {
     size_t low = 0, high = series->sorted;
@@ -109,8 +110,8 @@ static struct metrics_row *series_row(struct series *series, int64_t step)
     return NULL;
 }
 
-/* Puts the row behind the others. When memory would have to grow and most of it is unsorted,
- * sorting comes first: repeated steps fall together then, and the memory may do. */
+/* Appends the row. If that needs more memory and most of the series is unsorted, it is sorted
+ * first: repeated steps become one row, and the memory may then suffice. */
 static void series_append(struct series *series, struct metrics_row row)
 {
     if (series->count == series->capacity && series->count - series->sorted > series->sorted)
@@ -172,7 +173,7 @@ void metrics_add(struct metrics *metrics, const char *name, int64_t step, double
         series->sorted++;
         return;
     }
-    /* A tail that is not sorted yet may hold the step too: then only appending keeps the order. */
+    /* An unsorted tail may have the step too. Then the row can only be appended. */
     struct metrics_row *same = series->sorted == series->count ? series_row(series, step) : NULL;
     if (same)
         *same = row;

@@ -1,11 +1,11 @@
-/* The metrics of one phase in memory: by name a series of rows (step, time, value), which
+/* The metrics of one phase in memory. Each name has a series of rows (step, time, value), which
  * expressions read.
  *
- * A series is sorted by step and holds a step once: a run that resumed repeats steps, and what it
- * says last about a step is what counts. What is sampled by the clock (metrics_add_sample) may hold
- * a step many times, in the order of time. Times are seconds since a beginning that the caller
- * chooses, the same for all series of a store; `skip: 3m` and `over: 2m` are read on them. Values
- * may be NaN or infinite. Names are kept as given. Not for more than one thread. */
+ * A series is sorted by step and has each step once. A run that resumed repeats steps, and the last
+ * value of a step counts. A series of samples (metrics_add_sample) may have a step many times, in
+ * the order of time. Times are seconds since a moment that the caller chooses, the same for all
+ * series; `skip: 3m` and `over: 2m` count in these times. Values may be NaN or infinite. Names are
+ * kept as given. Only one thread may use the metrics. */
 #ifndef PHASED_LIB_EXPR_METRICS_H
 #define PHASED_LIB_EXPR_METRICS_H
 
@@ -20,7 +20,7 @@ struct metrics_row {
     double value;
 };
 
-/* Rows with ascending steps; borrowed until the next call that adds to the store. */
+/* Rows with ascending steps; borrowed until the next call that adds rows. */
 struct metrics_series {
     const struct metrics_row *rows;
     size_t count;
@@ -29,18 +29,19 @@ struct metrics_series {
 struct metrics *metrics_new(void);
 void metrics_free(struct metrics *metrics);
 
-/* Adds a row, or replaces the series' row of that step. Quick in any order of steps. */
+/* Adds a row, or replaces the row of this step. Fast for any order of steps. */
 void metrics_add(struct metrics *metrics, const char *name, int64_t step, double time_s,
                  double value);
 
-/* Adds a row beside those of the same step, to a series that has such rows only. */
+/* Adds a row beside the rows of the same step. The series must have only such rows. */
 void metrics_add_sample(struct metrics *metrics, const char *name, int64_t step, double time_s,
                         double value);
 
-/* The series of that name; one without rows when it never came. */
+/* Returns the series with this name; a series without rows if it never came. */
 struct metrics_series metrics_find(struct metrics *metrics, const char *name);
 
-/* How many names there are, and the i-th of them in order of arrival, borrowed like rows. */
+/* How many names there are, and the name with this number, in the order of arrival; borrowed like
+ * rows. */
 size_t metrics_name_count(const struct metrics *metrics);
 const char *metrics_name(const struct metrics *metrics, size_t i);
 

@@ -1,4 +1,4 @@
-/* The parser: by recursive descent, straight from the characters.
+/* The parser: by recursive descent, directly from the characters.
  *
  *   or      and { "or" and }                        unary   ( "not" | "-" ) unary | power
  *   and     comparison { "and" comparison }         power   operand [ "^" unary ]
@@ -6,8 +6,9 @@
  *   sum     product { "+" product }                         | function "(" or { "," or } ")"
  *   product unary { "*" unary }                             | "(" or ")"
  *
- * Values and operators alternate. So each place knows which of the two it must read, and what is
- * wrong is told where it stands. What follows an operand is always read ahead, into `next`. */
+ * Values and operators alternate. So the parser always knows which of the two must come next, and a
+ * message points at the place of the mistake. The parser always reads the symbol after an operand
+ * ahead, into `next`. */
 #include "lib/expr/parse.h"
 
 #include "lib/error.h"
@@ -23,16 +24,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Both bound the recursion. */
+/* Both limits bound the recursion. */
 enum {
     PARSE_PARENTHESES_MAX = 60,
-    PARSE_NESTED_MAX =
-        200, /* with those operators, too, that wait for what follows: 2^2^2, - - 2 */
+    PARSE_NESTED_MAX = 200, /* counts also operators that wait for an operand: 2^2^2, - - 2 */
 };
 
-/* How closely an operator binds its operands, loosest first. */
+/* How closely an operator binds its operands; the loosest comes first. */
 enum binding {
-    BINDS_NOTHING, /* ends an operand: comma, parenthesis, the end */
+    BINDS_NOTHING, /* ends an operand: a comma, a parenthesis, the end */
     BINDS_OR,
     BINDS_AND,
     BINDS_COMPARISON,
@@ -45,11 +45,11 @@ struct symbol {
     const char *text;
     enum binding binding;
     int meaning;         /* enum operation or enum comparison */
-    const char *refusal; /* what to write instead */
+    const char *refusal; /* what to write instead; NULL: the symbol is part of the language */
 };
 
-/* Every symbol that may be met, longest first where one begins another. Those with a refusal come
- * from other languages: the message tells how the same is written here. */
+/* Every symbol that may occur. If one symbol begins another, the longer comes first. Symbols with a
+ * refusal come from other languages, and the message says how to write the same here. */
 static const struct symbol symbols[] = {
     {"==", BINDS_COMPARISON, COMPARISON_EQUAL, NULL},
     {"~=", BINDS_COMPARISON, COMPARISON_UNEQUAL, NULL},
@@ -59,8 +59,8 @@ static const struct symbol symbols[] = {
     {"&&", BINDS_NOTHING, 0, "write and"},
     {"||", BINDS_NOTHING, 0, "write or"},
     {"**", BINDS_NOTHING, 0, "a power is written ^"},
-    {"<<", BINDS_NOTHING, 0, "there are no bits here"},
-    {">>", BINDS_NOTHING, 0, "there are no bits here"},
+    {"<<", BINDS_NOTHING, 0, "there are no operations on bits"},
+    {">>", BINDS_NOTHING, 0, "there are no operations on bits"},
     {"--", BINDS_NOTHING, 0, "there are no comments here; put a space between two minus signs"},
     {"..", BINDS_NOTHING, 0, "text is put together outside of expressions, with $name"},
     {"//", BINDS_PRODUCT, OPERATION_FLOOR_DIVIDE, NULL},
@@ -77,7 +77,7 @@ static const struct symbol symbols[] = {
     {"/", BINDS_PRODUCT, OPERATION_DIVIDE, NULL},
     {"%", BINDS_PRODUCT, OPERATION_MODULO, NULL},
     {"^", BINDS_POWER, OPERATION_POWER, NULL},
-    {"$", BINDS_NOTHING, 0, "in an expression names stand bare, without $"},
+    {"$", BINDS_NOTHING, 0, "write names without $ in an expression"},
     {"[", BINDS_NOTHING, 0, "there are no tables here"},
     {"{", BINDS_NOTHING, 0, "there are no tables here"},
     {":", BINDS_NOTHING, 0, "there are no methods here"},
@@ -87,7 +87,7 @@ static const struct symbol symbol_and = {"and", BINDS_AND, 0, NULL};
 static const struct symbol symbol_or = {"or", BINDS_OR, 0, NULL};
 static const struct symbol symbol_end = {"", BINDS_NOTHING, 0, NULL};
 
-/* Words of other languages, kept free so that they may mean something one day. */
+/* Words of other languages, which are reserved so that they may get a meaning one day. */
 static const char *const reserved_words[] = {
     "break", "do",    "else", "elseif", "end",    "for",  "function", "goto",  "if",
     "in",    "local", "nil",  "repeat", "return", "then", "until",    "while",
@@ -96,9 +96,9 @@ static const char *const reserved_words[] = {
 struct parser {
     const char *text;
     unsigned at;
-    const struct symbol *next; /* what follows the last operand; `at` is behind it */
+    const struct symbol *next; /* the symbol after the last operand; `at` is behind it */
     unsigned next_start;
-    unsigned parentheses, nested; /* how deep we are */
+    unsigned parentheses, nested; /* how deep the parser is */
     struct tree tree;
     struct error *err;
 };
@@ -116,7 +116,7 @@ __attribute__((format(printf, 3, 4))) static int parse_refuse(const struct parse
     return code;
 }
 
-/* There is room: no node is made of less than one character. */
+/* Adds a node. There is room, because every node needs at least one character. */
 static struct node *parse_add(struct parser *parser, enum node_kind kind, size_t operands)
 {
     struct node *node = &parser->tree.nodes[parser->tree.node_count++];
@@ -125,7 +125,7 @@ static struct node *parse_add(struct parser *parser, enum node_kind kind, size_t
     return node;
 }
 
-/* Goes on to the next character that is no space, and returns it. */
+/* Goes to the next character that is no space, and returns it. */
 static unsigned char parse_skip(struct parser *parser)
 {
     parser->at += (unsigned)strspn(parser->text + parser->at, " \t\r\n");
@@ -150,7 +150,7 @@ static unsigned word_size(const char *text)
     return size;
 }
 
-/* Shows the whole character where it is one, since half of a UTF-8 sequence cannot be shown. */
+/* Shows the whole character if it is one: half of a UTF-8 sequence cannot be shown. */
 static int parse_unknown(const struct parser *parser)
 {
     const char *at = parser->text + parser->at;
@@ -193,7 +193,7 @@ static int parse_word(struct parser *parser, char word[EXPR_NAME_MAX + 1])
     return 0;
 }
 
-/* Reads what follows an operand. */
+/* Reads the symbol after an operand. */
 static int parse_next(struct parser *parser)
 {
     char word[EXPR_NAME_MAX + 1];
@@ -221,7 +221,7 @@ static int parse_next(struct parser *parser)
     return 0;
 }
 
-/* Takes in all that looks like one number, so that `1.2.3` is refused as a whole. */
+/* Reads everything that looks like one number, so that `1.2.3` is refused as a whole. */
 static int parse_number(struct parser *parser)
 {
     unsigned start = parser->at;
@@ -260,7 +260,7 @@ static int parse_string(struct parser *parser)
     return parse_next(parser);
 }
 
-/* The name's index, a new one if it did not come before. */
+/* Returns the index of the name, and adds the name if it is new. */
 static size_t parse_name_index(struct tree *tree, const struct expr_name *name)
 {
     for (size_t i = 0; i < tree->name_count; i++)
@@ -272,17 +272,17 @@ static size_t parse_name_index(struct tree *tree, const struct expr_name *name)
     return tree->name_count++;
 }
 
-/* The rest of a name whose first word, at `start`, was read. */
+/* Reads the rest of a name after its first word, which began at `start`. */
 static int parse_name(struct parser *parser, const char *word, unsigned start)
 {
     const char *behind = parser->text + parser->at;
     struct expr_name name = {.column = start + 1};
-    (void)snprintf(name.name, sizeof name.name, "%s", word); /* was measured */
+    (void)snprintf(name.name, sizeof name.name, "%s", word); /* the size was checked */
     if (behind[0] == '.' && behind[1] != '.') {
         unsigned size = word_size(behind + 1);
         if (size == 0 || size > EXPR_NAME_MAX || isdigit((unsigned char)behind[1]))
-            return parse_refuse(parser, parser->at, "after '%s.' a name must come", word);
-        (void)snprintf(name.phase, sizeof name.phase, "%s", word); /* was measured */
+            return parse_refuse(parser, parser->at, "a name must follow '%s.'", word);
+        (void)snprintf(name.phase, sizeof name.phase, "%s", word); /* the size was checked */
         (void)snprintf(name.name, sizeof name.name, "%.*s", (int)size, behind + 1);
         parser->at += 1 + size;
         if (parser->text[parser->at] == '.' || parser->text[parser->at] == '(')
@@ -294,8 +294,8 @@ static int parse_name(struct parser *parser, const char *word, unsigned start)
 
 static int parse_binary(struct parser *parser, enum binding loosest);
 
-/* What stands between a parenthesis, which was read, and its end. `arguments` counts the arguments
- * of a call; it is NULL if the parenthesis just groups, and then a comma is wrong. */
+/* Reads from behind an opening parenthesis to its end. `arguments` counts the arguments of a call.
+ * NULL: the parenthesis only groups, so a comma is wrong. */
 static int parse_parenthesis(struct parser *parser, unsigned start, size_t *arguments)
 {
     if (parser->parentheses == PARSE_PARENTHESES_MAX)
@@ -317,7 +317,7 @@ static int parse_parenthesis(struct parser *parser, unsigned start, size_t *argu
     return 0;
 }
 
-/* A call of the function `name`, which stands at `start`. Its parenthesis was read. */
+/* Reads a call of the function `name`, which began at `start`, from behind its parenthesis. */
 static int parse_call(struct parser *parser, const char *name, unsigned start)
 {
     double percentile;
@@ -342,7 +342,7 @@ static int parse_call(struct parser *parser, const char *name, unsigned start)
     return parse_next(parser);
 }
 
-/* A name, a call, or one of the words that are values. */
+/* Reads a name, a call, or one of the words that are values. */
 static int parse_operand_word(struct parser *parser)
 {
     unsigned start = parser->at;
@@ -390,13 +390,13 @@ static int parse_operand(struct parser *parser)
     return status < 0 ? status : parse_next(parser);
 }
 
-/* Whether `not` stands there, as a word of its own. */
+/* Whether the word `not` begins here. */
 static bool begins_not(const char *at)
 {
     return word_size(at) == 3 && text_starts(at, "not");
 }
 
-/* An operand with what binds closer than any other operator: the signs before it and a power. */
+/* Reads an operand with the operators that bind closest: the signs before it and a power. */
 static int parse_unary(struct parser *parser)
 {
     int status;
@@ -423,7 +423,7 @@ static int parse_unary(struct parser *parser)
     return status;
 }
 
-/* The operator `symbol` and its right side; the left one is parsed. */
+/* Reads the right side of the operator `symbol`; the left side has been read. */
 static int parse_right(struct parser *parser, const struct symbol *symbol)
 {
     size_t between = parser->tree.node_count;
@@ -444,7 +444,7 @@ static int parse_right(struct parser *parser, const struct symbol *symbol)
     return 0;
 }
 
-/* Operands and the operators between them, as far as these bind as closely as `loosest`. */
+/* Reads operands with the operators between them that bind at least as closely as `loosest`. */
 static int parse_binary(struct parser *parser, enum binding loosest)
 {
     (void)parse_skip(parser);
@@ -468,7 +468,7 @@ static int parse_binary(struct parser *parser, enum binding loosest)
     return status;
 }
 
-/* The whole text. */
+/* Reads the whole text. */
 static int parse_all(struct parser *parser)
 {
     if (strnlen(parser->text, EXPR_SIZE_MAX + 1) > EXPR_SIZE_MAX)

@@ -1,8 +1,8 @@
-/* An expression's text as a tree. Internal to lib/expr.
+/* The text of an expression as a tree. Internal to lib/expr.
  *
- * The nodes stand in the order in which they are evaluated: the operands of a node come right
- * before it. So whoever evaluates needs a loop and a stack of values, and no recursion. `and` and
- * `or` stand between their operands, because the second may have to be left out. */
+ * The nodes stand in the order of their evaluation: the operands of a node come right before it. So
+ * the evaluation needs only a loop and a stack of values, and no recursion. `and` and `or` stand
+ * between their operands, because the second operand may have to be left out. */
 #ifndef PHASED_LIB_EXPR_PARSE_H
 #define PHASED_LIB_EXPR_PARSE_H
 
@@ -22,8 +22,8 @@ enum node_kind {
     NODE_NEGATE,     /* -a */
     NODE_ARITHMETIC, /* a + b */
     NODE_COMPARISON, /* a < b */
-    NODE_AND,        /* if a is false, it is the result and b is left out; else drops a */
-    NODE_OR,         /* the same, if a is true */
+    NODE_AND,        /* if a is false, it is the result and b is skipped; else drops a */
+    NODE_OR,         /* as NODE_AND, if a is true */
 };
 
 enum comparison {
@@ -37,26 +37,26 @@ enum comparison {
 
 struct node {
     enum node_kind kind;
-    size_t operands;                 /* how many values it takes from the stack */
-    struct value value;              /* NODE_VALUE; a text points into the expression */
-    size_t name;                     /* NODE_NAME: which of the tree's */
-    const struct function *function; /* NODE_CALL */
+    size_t operands;                 /* how many values the node takes from the stack */
+    struct value value;              /* of NODE_VALUE; a text points into the expression */
+    size_t name;                     /* of NODE_NAME: the index in `names` of the tree */
+    const struct function *function; /* of NODE_CALL */
     double percentile;
-    enum operation operation;   /* NODE_ARITHMETIC */
-    enum comparison comparison; /* NODE_COMPARISON */
+    enum operation operation;   /* of NODE_ARITHMETIC */
+    enum comparison comparison; /* of NODE_COMPARISON */
     const char *symbol;         /* "<=" */
-    size_t last;                /* NODE_AND, NODE_OR: the second operand's last node */
+    size_t last;                /* of NODE_AND and NODE_OR: the last node of the second operand */
 };
 
 struct tree {
     struct node *nodes;
     size_t node_count;
-    struct expr_name *names; /* each once */
+    struct expr_name *names; /* each name once */
     size_t name_count;
 };
 
-/* -EINVAL with the column if `text` is no expression; `ret_tree` is to be tree_fini()ed only on
- * success, and borrows from `text`. */
+/* Returns -EINVAL with the column if `text` is no expression. On success `ret_tree` is the caller's
+ * to tree_fini(), and borrows from `text`. */
 int tree_parse(const char *text, struct tree *ret_tree, struct error *err);
 void tree_fini(struct tree *tree);
 

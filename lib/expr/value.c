@@ -1,4 +1,4 @@
-/* Values: their types, series step by step, and the limits on memory and rows. */
+/* Values: their types, arithmetic step by step, and the limits on memory and rows. */
 #include "lib/expr/value.h"
 
 #include "lib/error.h"
@@ -9,13 +9,13 @@
 #include <stdlib.h>
 
 enum {
-    VALUE_MEMORY_MAX = 128 << 20, /* five series of a million rows at once */
-    VALUE_WORK_MAX = 100000000,   /* rows; about half a second */
+    VALUE_MEMORY_MAX = 128 << 20, /* enough for five series of a million rows */
+    VALUE_WORK_MAX = 100000000,   /* rows; they take about half a second */
 };
 
-/* A number or a series, walked alike. */
+/* A number or a series, read in the same way. */
 struct operand {
-    struct metrics_series series; /* no rows: a number */
+    struct metrics_series series; /* without rows: the operand is a number */
     double number;
     size_t at;
 };
@@ -42,7 +42,7 @@ double operation_compute(double a, double b, enum operation operation)
     case OPERATION_POWER:
         return pow(a, b);
     case OPERATION_LESSER:
-        return isnan(a) || a < b ? a : b; /* b where b is NaN */
+        return isnan(a) || a < b ? a : b; /* b if b is NaN */
     case OPERATION_GREATER:
         return isnan(a) || a > b ? a : b;
     }
@@ -54,7 +54,7 @@ int evaluation_charge(struct evaluation *evaluation, size_t rows)
     evaluation->work += rows;
     if (evaluation->work <= VALUE_WORK_MAX)
         return 0;
-    return error_set(evaluation->err, -E2BIG, "takes too long: more than %d rows to go through",
+    return error_set(evaluation->err, -E2BIG, "takes too long: more than %d rows to read",
                      VALUE_WORK_MAX);
 }
 
@@ -90,7 +90,7 @@ const char *value_type_name(const struct value *value)
 int value_number(struct evaluation *evaluation, const struct value *value, double *ret_number)
 {
     if (value->type != VALUE_SERIES && value->type != VALUE_NUMBER)
-        return error_set(evaluation->err, -EINVAL, "%s stands where a number is needed",
+        return error_set(evaluation->err, -EINVAL, "%s is used where a number is needed",
                          value_type_name(value));
     *ret_number = value->number;
     if (value->type == VALUE_SERIES)
@@ -108,7 +108,7 @@ int value_rows(struct evaluation *evaluation, const struct value *value, struct 
     return value_number(evaluation, value, &one->value);
 }
 
-/* A series with `count` rows of its own, which the caller fills. */
+/* Makes a series with `count` rows of its own, which the caller fills. */
 static int value_new_series(struct evaluation *evaluation, size_t count, struct value *ret_value)
 {
     size_t size = count * sizeof(struct metrics_row);
@@ -130,7 +130,7 @@ static int operand_of(struct evaluation *evaluation, const struct value *value,
     return value_number(evaluation, value, &ret_operand->number);
 }
 
-/* Moves both on to the next step that both have; false if there is none. */
+/* Moves both operands to the next step that both have. Returns false if there is no other. */
 static bool operands_meet(struct operand *a, struct operand *b)
 {
     const struct metrics_row *a_rows = a->series.rows, *b_rows = b->series.rows;
@@ -151,7 +151,7 @@ static double operand_value(const struct operand *operand)
     return operand->series.count ? operand->series.rows[operand->at].value : operand->number;
 }
 
-/* How many rows a combination has. */
+/* Returns how many rows a combination has. */
 static size_t operands_count_met(struct operand a, struct operand b)
 {
     size_t count = 0;
@@ -177,12 +177,12 @@ int value_combine(struct evaluation *evaluation, const struct value *a_value,
     }
     size_t count = operands_count_met(a, b);
     if (!count)
-        return error_set(evaluation->err, -ENODATA, "metrics are combined that share no step");
+        return error_set(evaluation->err, -ENODATA, "the metrics have no step in common");
     status = value_new_series(evaluation, count, ret_value);
     if (status < 0)
         return status;
     struct metrics_row *rows = ret_value->owned_rows;
-    /* A number meets every step; its `at` moves along without meaning. */
+    /* A number has every step; its `at` has no meaning. */
     for (size_t i = 0; operands_meet(&a, &b); a.at++, b.at++, i++) {
         rows[i] = a.series.count ? a.series.rows[a.at] : b.series.rows[b.at];
         rows[i].value = operation_compute(operand_value(&a), operand_value(&b), operation);

@@ -1,9 +1,10 @@
-/* The values of an evaluation, the arithmetic on them, and the account of what the evaluation has
- * used. Internal to lib/expr.
+/* The values of an evaluation, the arithmetic on them, and what the evaluation has used. Internal
+ * to lib/expr.
  *
- * A value borrows texts and the rows of metrics from the scope, which outlives the evaluation. A
- * series that was computed owns its rows, and value_release() frees them. Functions that can fail
- * return -EINVAL for a wrong type, -ENODATA for insufficient data and -E2BIG beyond a limit. */
+ * A value borrows texts and the rows of metrics from the scope, which lives longer than the
+ * evaluation. A series that was computed owns its rows, and value_release() frees them. Functions
+ * that can fail return -EINVAL for a wrong type, -ENODATA for insufficient data and -E2BIG beyond a
+ * limit. */
 #ifndef PHASED_LIB_EXPR_VALUE_H
 #define PHASED_LIB_EXPR_VALUE_H
 
@@ -18,10 +19,10 @@ struct error;
 
 struct evaluation {
     const struct expr_scope *scope;
-    struct expr_result result; /* what was read and compared so far */
+    struct expr_result result; /* the rows and comparisons so far */
     struct error *err;
     size_t memory; /* bytes of the rows that values own */
-    uint64_t work; /* rows walked */
+    uint64_t work; /* rows that were read */
 };
 
 enum value_type { VALUE_NUMBER, VALUE_BOOLEAN, VALUE_TEXT, VALUE_SERIES };
@@ -34,8 +35,8 @@ struct value {
         const char *data; /* not terminated */
         size_t size;
     } text;
-    struct metrics_series series;   /* has one row at least */
-    struct metrics_row *owned_rows; /* the series' rows if they are the value's own, or NULL */
+    struct metrics_series series;   /* has at least one row */
+    struct metrics_row *owned_rows; /* the rows of `series` if the value owns them, or NULL */
 };
 
 enum operation {
@@ -51,32 +52,33 @@ enum operation {
     OPERATION_GREATER,
 };
 
-/* NaN if either is. */
+/* Returns NaN if either is NaN. */
 double operation_compute(double a, double b, enum operation operation);
 
-/* Counts `rows` rows as walked; -E2BIG if they are too many. */
+/* Counts `rows` rows as read. -E2BIG if these are too many. */
 int evaluation_charge(struct evaluation *evaluation, size_t rows);
 
 struct value value_of_number(double number);
 struct value value_of_boolean(bool boolean);
 void value_release(struct evaluation *evaluation, struct value *value);
 
-/* "a number", "text", "true or false". */
+/* Returns "a number", "text" or "true or false". */
 const char *value_type_name(const struct value *value);
 
-/* The number, or the newest value of the series; -EINVAL for another type. */
+/* Returns the number, or the newest value of the series. -EINVAL for another type. */
 int value_number(struct evaluation *evaluation, const struct value *value, double *ret_number);
 
-/* The rows of the series, or `one`, which is filled with the number; -EINVAL for another type. */
+/* Returns the rows of the series. For a number, fills `one` and returns it. -EINVAL for another
+ * type. */
 int value_rows(struct evaluation *evaluation, const struct value *value, struct metrics_row *one,
                struct metrics_series *ret_rows);
 
-/* `a operation b`, over the steps that both have; a number if both are numbers. -ENODATA if they
- * share no step. */
+/* Computes `a operation b` over the steps that both have; a number if both are numbers. -ENODATA if
+ * they share no step. */
 int value_combine(struct evaluation *evaluation, const struct value *a, const struct value *b,
                   enum operation operation, struct value *ret_value);
 
-/* f of the number, or of each value of the series. */
+/* Computes f of the number, or of each value of the series. */
 int value_map(struct evaluation *evaluation, const struct value *value, double (*f)(double),
               struct value *ret_value);
 

@@ -1,4 +1,4 @@
-/* Verdicts: what they mean, and their JSON, in which the daemon keeps and shows them. */
+/* Verdicts: what they mean, and their JSON, which the daemon stores and shows. */
 #include "lib/error.h"
 #include "lib/expr/check.h"
 #include "lib/memory.h"
@@ -49,7 +49,7 @@ static json_t *verdict_value_json(const struct verdict *verdict)
     return json_real(verdict->value);
 }
 
-/* A reason may name a metric, and a metric's name is what a program printed. */
+/* A reason may name a metric, and a program may print any name. */
 static json_t *verdict_text_json(const char *string)
 {
     json_t *json = json_string(string);
@@ -75,7 +75,7 @@ json_t *verdict_to_json(const struct verdict *verdict)
                   verdict_value_json(verdict), "bounds", verdict->bounds, "window", window,
                   "reason", verdict_text_json(verdict->reason), "advice", verdict->advice);
     if (!json)
-        abort(); /* out of memory: the other texts are valid UTF-8 since they came from JSON */
+        abort(); /* out of memory: the other texts came from JSON, so they are valid UTF-8 */
     return json;
 }
 
@@ -111,7 +111,7 @@ static int verdict_read_window(json_t *json, struct verdict *verdict, struct err
     return 0;
 }
 
-/* Unknown members are passed over: a newer daemon may have written them. */
+/* Ignores unknown members: a newer daemon may have written them. */
 int verdict_from_json(const json_t *json, struct verdict *ret_verdict, struct error *err)
 {
     struct verdict verdict = {0};

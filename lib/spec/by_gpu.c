@@ -16,8 +16,8 @@
 
 enum { BY_GPU_NAME_MAX = 64 };
 
-/* Whether the member of a resolved phase can differ. The file is split on the node, so the input of
- * `shard` can differ by a param. */
+/* Whether this member of a resolved phase can differ between GPUs. A param may decide about the
+ * input of `shard`, but the node splits the file, so the input can differ. */
 static bool by_gpu_can_differ(const char *member)
 {
     for (const struct key *key = keys_next(KEYS_PHASE, NULL); key;
@@ -54,7 +54,7 @@ static bool by_gpu_check(struct spec_problems *problems, const struct node *memb
         node_key_warning(problems, member,
                          "is %.64s a model of GPUs? Nearly all of them have a number", member->key);
     if (member->kind != NODE_MAP) {
-        node_problem(problems, member, "not a map of what differs, such as {params: {batch: 64}}");
+        node_problem(problems, member, "not a map of differences, such as {params: {batch: 64}}");
         return false;
     }
     for (size_t i = 0; i < member->count; i++) {
@@ -62,14 +62,14 @@ static bool by_gpu_check(struct spec_problems *problems, const struct node *memb
         const struct key *key = keys_find(KEYS_PHASE, node->key);
         if (key && key->merge != KEY_BY_GPU)
             node_key_problem(problems, node,
-                             "cannot differ by GPU: it is settled before there is one");
+                             "cannot differ by GPU: phased needs it before the job has a GPU");
     }
     if (problems->error_count == error_count)
         keys_check(problems, member, KEYS_PHASE);
     return problems->error_count == error_count;
 }
 
-/* The members of `phase` that differ from those of `json`; NULL after a problem. */
+/* Returns the members of `phase` that differ from those of `json`; NULL after a problem. */
 static json_t *by_gpu_difference(const struct trial *trial, const struct node *member,
                                  const json_t *json, const json_t *phase)
 {
@@ -84,7 +84,7 @@ static json_t *by_gpu_difference(const struct trial *trial, const struct node *m
             continue;
         }
         node_key_problem(trial->problems, member,
-                         "its params change %s, which is settled before there is a GPU", name);
+                         "its params change %s, which phased needs before the job has a GPU", name);
         json_decref(difference);
         return NULL;
     }

@@ -51,7 +51,7 @@ static void checks_read_expression(struct scope *scope, const struct node *node,
         (void)json_object_set_new(check, key, json_string(node->text));
 }
 
-/* Bounds keep the kind of number that was written: 15 stays 15. */
+/* A bound keeps the kind of number that was written: 15 stays 15. */
 static json_t *checks_number(struct scope *scope, const struct node *node, double *ret_number)
 {
     if (!scalar_number(scope, node, ret_number))
@@ -70,7 +70,8 @@ static void checks_read_bounds(struct scope *scope, const struct node *map, json
         if (!node)
             continue;
         if (given[side])
-            node_key_problem(scope->problems, node, "%s bounds the same side: one of the two",
+            node_key_problem(scope->problems, node,
+                             "%s is a bound on the same side: give one of the two",
                              given[side]->key);
         json_t *number = checks_number(scope, node, &numbers[side]);
         are_good = are_good && number && !given[side];
@@ -86,7 +87,7 @@ static void checks_read_bounds(struct scope *scope, const struct node *map, json
                      numbers[0], given[1]->key, numbers[1]);
 }
 
-/* `50 steps`, `2m`. */
+/* Reads a window: `50 steps`, `2m`. */
 static void checks_read_window(struct scope *scope, const struct node *node, const char *key,
                                json_t *check)
 {
@@ -178,18 +179,18 @@ static void checks_refuse_phases(struct scope *scope, const struct node *node, c
         size_t offset = names[i].column ? names[i].column - 1 : 0;
         if (phase[0] && scope_has_before(scope, phase, name))
             node_problem_at(scope->problems, node, offset,
-                            "%s knows no other phase: make %s.%s a param (%s: =%s.%s)", who, phase,
-                            name, name, phase, name);
+                            "%s cannot use other phases: make %s.%s a param (%s: =%s.%s)", who,
+                            phase, name, name, phase, name);
         else if (phase[0])
             node_problem_at(scope->problems, node, offset,
-                            "%s knows no other phase: %s.%s can only stand in the gate", who, phase,
-                            name);
+                            "%s cannot use other phases: %s.%s can only stand in the gate", who,
+                            phase, name);
     }
     free(names);
 }
 
-/* Whether all of the check was read. A value that refers to a param with a problem fails without a
- * message. */
+/* Whether the reader has read all of the check. A value that refers to a param with a problem fails
+ * without a message. */
 static bool checks_is_whole(const struct node *node, const json_t *json)
 {
     size_t given = node->kind == NODE_MAP ? 0 : 1;
@@ -198,8 +199,8 @@ static bool checks_is_whole(const struct node *node, const json_t *json)
     return json_object_size(json) == given;
 }
 
-/* Tries a well-formed check on made-up rows. A condition that is a number is then found now, and
- * not when the phase ends. */
+/* Tries a well-formed check on made-up rows. So a condition that is a number is found now, and not
+ * when the phase ends. */
 static void checks_try(struct scope *scope, const struct node *node, const json_t *json)
 {
     struct check check;
@@ -219,7 +220,8 @@ static void checks_try(struct scope *scope, const struct node *node, const json_
     check_fini(&check);
 }
 
-/* Reads one check, the caller's. `who` is judged on the nodes; NULL: the check is one of a gate. */
+/* Reads one check, the caller's. `who` names a check that the nodes judge; NULL: the check is one
+ * of a gate. */
 static json_t *checks_read_one(struct scope *scope, const struct node *node, const char *who)
 {
     json_t *check = NULL;
@@ -273,7 +275,7 @@ void checks_read_until(const struct sections *sections, const struct key *key, j
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         if (node_get(node, others[i]))
             node_key_problem(problems, node_get(node, others[i]),
-                             "until is no check that can fail: it has no %s", others[i]);
+                             "until cannot fail, so it has no %s", others[i]);
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (node_get(sections->phase, parts[i]))
             node_key_problem(problems, node, "does not go with %s: parts would be missing",

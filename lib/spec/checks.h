@@ -10,8 +10,8 @@ struct node;
 struct scope;
 struct sections;
 
-/* Readers of the keys of their names (lib/spec/keys.def), in this order. A guard cannot have the
- * name of a check of the gate. Guards and `until` cannot name other phases. */
+/* The readers of three keys of lib/spec/keys.def, in the order of the table. A guard cannot have
+ * the name of a check of the gate. Guards and `until` cannot name other phases. */
 void checks_read_gate(const struct sections *sections, const struct key *key, json_t *phase);
 void checks_read_guards(const struct sections *sections, const struct key *key, json_t *phase);
 void checks_read_until(const struct sections *sections, const struct key *key, json_t *phase);

@@ -1,4 +1,4 @@
-/* What a phase has from the phase beside it, and whether the two can share an allocation. */
+/* What a phase takes over from the phase beside it, and whether the two can share an allocation. */
 #include "lib/spec/colocate.h"
 
 #include "lib/spec/node.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The keys in the file of those members of a resolved phase that have another name there. */
+/* Members of a resolved phase whose keys in the file have another name. */
 static const struct {
     const char *name, *key, *unit;
 } colocate_keys[] = {
@@ -53,8 +53,8 @@ static void colocate_compare(const struct phases_entry *entry, const char *secti
                  node  ? node
                  : map ? map
                        : node_get(entry->node, "colocate"),
-                 "%s is %s here and %s in %.64s: phases in one job ask for the same (without "
-                 "%s of its own it has that one's)",
+                 "%s is %s here and %s in %.64s: phases in one job must ask for the same (without "
+                 "%s, this phase takes it from the other)",
                  key, here, there, entry->beside->name, section);
     free(here);
     free(there);
@@ -83,7 +83,8 @@ static void colocate_drop_preflight(const struct phases_entry *entry, json_t *js
     const char *level = json_string_value(json_object_get(json, "preflight"));
     if (node && level && !text_equal(level, "off"))
         node_problem(problems, node,
-                     "%s: phases that share GPUs find each other's programs there: only off",
+                     "%s: phases that share GPUs would report each other's programs, so preflight "
+                     "must be off",
                      level);
     (void)json_object_set_new(json, "preflight", json_string("off"));
 }

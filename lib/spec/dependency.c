@@ -28,7 +28,7 @@ bool dependency_next(struct dependency_part *part)
         size_t size = strcspn(word, ends);
         bool has_jobs = word[size] == ':';
         set_kind(part, word,
-                 has_jobs ? size + !size : 0); /* in ":7" the kind is ':', which is unknown */
+                 has_jobs ? size + !size : 0); /* the kind of ":7" is ':', an unknown kind */
         part->at = word + size;
         part->word = word;
         part->size = size;
@@ -68,13 +68,13 @@ bool dependency_is_job(const struct dependency_part *part)
     if (!count_digits(at))
         return false;
     at += count_digits(at);
-    if (*at == '_') { /* of an array: one, or all */
+    if (*at == '_') { /* one element of an array, or all elements */
         size_t size = at[1] == '*' ? 1 : count_digits(at + 1);
         if (!size)
             return false;
         at += 1 + size;
     }
-    if (*at == '+') { /* a number of minutes later */
+    if (*at == '+') { /* begins so many minutes later */
         if (!count_digits(at + 1))
             return false;
         at += 1 + count_digits(at + 1);
@@ -86,7 +86,7 @@ bool dependency_is_slurms(const char *text)
 {
     struct dependency_part part = {.at = text};
     while (dependency_next(&part)) {
-        bool is_old = !part.kind[0]; /* a number alone: afterany */
+        bool is_old = !part.kind[0]; /* a number alone means afterany */
         if (!dependency_is_singleton(&part) &&
             !(dependency_is_job(&part) && (is_old || dependency_has_kind(&part))))
             return false;

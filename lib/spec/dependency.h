@@ -12,7 +12,7 @@ enum { DEPENDENCY_KIND_SIZE = 24 };
 struct dependency_part {
     char kind[DEPENDENCY_KIND_SIZE]; /* `afterok`, in small letters; empty: no kind */
     const char *word;                /* the job, or what stands alone: `singleton`, `7` */
-    size_t size;                     /* of the word */
+    size_t size;                     /* bytes of the word */
     const char *at;
 };
 

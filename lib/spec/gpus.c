@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GPUS_ALTERNATIVES_MAX = 4 }; /* each is a waiting job */
+enum { GPUS_ALTERNATIVES_MAX = 4 }; /* each alternative is a waiting job */
 
 struct gpus {
     char type[UNITS_GPU_TYPE_SIZE];

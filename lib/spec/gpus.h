@@ -7,8 +7,9 @@
 struct node;
 struct scope;
 
-/* Sets `gpus` and `gpu_type` of `resources` (of the first alternative), and `alternatives`: a list
- * of {"gpus", "gpu_type"}, empty without a choice. `node` is NULL when there are no GPUs. */
+/* Sets `gpus` and `gpu_type` of `resources` from the first alternative. Sets `alternatives` too: a
+ * list of {"gpus", "gpu_type"}, empty without a choice. `node` is NULL if the file asks for no
+ * GPUs. */
 void gpus_read(struct scope *scope, const struct node *node, json_t *resources);
 
 /* Changes the alternatives after the layout has changed the GPUs of a node. */

@@ -1,4 +1,4 @@
-/* The table of keys, and what is not in it. */
+/* The table of keys: looking keys up, and reporting keys that it does not have. */
 #include "lib/spec/keys.h"
 
 #include "lib/spec/node.h"
@@ -88,7 +88,7 @@ bool keys_is_misspelt(const struct node *node, enum keys_map map, const char *na
 {
     const char *names[KEYS_MAX];
     size_t count = keys_list(map, names);
-    /* In a map with more keys than there are, this key is not the mistake. */
+    /* A map with more keys than the table has other mistakes than this key. */
     bool is_small = node->kind == NODE_MAP && node->count <= KEYS_MAX;
     for (size_t i = 0; is_small && i < node->count; i++) {
         const char *key = node->items[i]->key;

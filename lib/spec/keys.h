@@ -17,20 +17,20 @@ enum keys_map {
     KEYS_VARIANT = KEYS_MAPS, /* the keys of the workflow that a variant may have */
 };
 
-/* How a value meets another value of the same key. */
+/* What happens when two values of the same key meet. */
 enum key_merge {
-    KEY_INNER, /* a key of an inner map: as the map */
-    /* Of the workflow, when a variant is put over the file. */
+    KEY_INNER, /* a key of an inner map: follows the rule of the map */
+    /* Keys of the workflow, when a variant is put over the file. */
     KEY_OF_FILE,  /* a variant cannot have it */
     KEY_REPLACED, /* replaces the value of the file, maps too */
     KEY_MERGED,
     KEY_COMMON, /* merges, and lies below `defaults` */
-    /* Of a phase. */
+    /* Keys of a phase. */
     KEY_OWN,       /* neither defaults nor extends give it */
-    KEY_OF_MATRIX, /* the same, and the members of the matrix do not have it */
+    KEY_OF_MATRIX, /* as KEY_OWN, and the members of the matrix do not have the key */
     KEY_DEFAULTED, /* defaults give it; extends and the matrix do not */
     KEY_INHERITED, /* defaults, extends and the matrix give it */
-    KEY_BY_GPU,    /* the same, and by_gpu can change it */
+    KEY_BY_GPU,    /* as KEY_INHERITED, and by_gpu can change it */
 };
 
 enum { KEY_WORDS_MAX = 4 };
@@ -50,7 +50,8 @@ struct key {
     const char *help;
 };
 
-/* The next key of `map` in the order of the table, NULL at its end; the first after NULL. */
+/* Returns the key after `previous` in the order of the table, NULL at the end. If `previous` is
+ * NULL, returns the first key of `map`. */
 const struct key *keys_next(enum keys_map map, const struct key *previous);
 /* The key of `map` with this name; NULL: there is none. */
 const struct key *keys_find(enum keys_map map, const char *name);

@@ -26,7 +26,7 @@ struct layout {
 };
 
 struct layout_nodes {
-    int64_t nodes, gpus; /* gpus of each */
+    int64_t nodes, gpus; /* GPUs of each node */
 };
 
 static int64_t layout_group(const struct layout *layout)
@@ -61,9 +61,9 @@ static bool layout_fits(struct layout *layout, const struct layout_nodes *nodes)
     return layout->data && group * layout->data == total;
 }
 
-/* Changes `nodes`, which fit `written`, so that they fit `layout`, which a change of params has
- * made of it. A group that was on one node stays on one node, so a node gets at least as many GPUs
- * as a group has. */
+/* Changes `nodes`, which fit `written`, so that they fit `layout`: a change of params has turned
+ * `written` into `layout`. A group that was on one node stays on one node, so a node gets at least
+ * as many GPUs as a group has. */
 static bool layout_follow(const struct layout *written, struct layout *layout,
                           struct layout_nodes *nodes)
 {
@@ -215,7 +215,7 @@ static json_t *layout_resolve(const struct sections *sections, const struct node
 
 /* --- torchrun --------------------------------------------------------------------------------- */
 
-/* What a process of `run` has. */
+/* What one process of `run` has. */
 struct layout_process {
     bool is_rank; /* one of several processes, each for one GPU */
     int64_t nodes, gpus;
@@ -250,7 +250,8 @@ static const char *layout_find_torchrun(const char *script, const char *at)
     return NULL;
 }
 
-/* The place after an option within a command; in its name - and _ are the same. */
+/* Returns the place after an option of a command. In the name of the option, - and _ are the
+ * same. */
 static const char *layout_torchrun_option(const char *at, const char *end, const char *name)
 {
     size_t size = strlen(name);
@@ -281,10 +282,11 @@ static bool layout_judge_torchrun(struct spec_problems *problems, const struct n
     const char *count = layout_torchrun_option(at, end, "--nproc_per_node");
     int64_t processes = count ? layout_option_number(count) : -1;
     if (place->is_rank)
-        node_key_warning(problems, run,
-                         "torchrun starts a process for each GPU, and launch: rank starts it for "
-                         "each of %" PRId64 " on a node: launch: node starts it once",
-                         place->gpus);
+        node_key_warning(
+            problems, run,
+            "torchrun starts a process for each GPU, and launch: rank starts torchrun %" PRId64
+            " times on a node: use launch: node",
+            place->gpus);
     else if (place->nodes > 1 && layout_torchrun_option(at, end, "--standalone"))
         node_key_warning(problems, run,
                          "with --standalone each of the %" PRId64
@@ -292,7 +294,7 @@ static bool layout_judge_torchrun(struct spec_problems *problems, const struct n
                          place->nodes);
     else if (processes >= 0 && processes != place->gpus)
         node_key_warning(problems, run,
-                         "torchrun starts %" PRId64 " processes where there are %" PRId64 " GPUs",
+                         "torchrun starts %" PRId64 " processes, but there are %" PRId64 " GPUs",
                          processes, place->gpus);
     else
         return false;
@@ -310,7 +312,7 @@ static void layout_check_torchrun(struct spec_problems *problems, const struct n
         has_warned = layout_judge_torchrun(problems, run, at, place);
 }
 
-/* Compares launchers in the script with what a process of it has. */
+/* Compares the launchers in the script with what one process of the script has. */
 static void layout_check_launchers(const struct sections *sections, const json_t *phase,
                                    const struct layout_nodes *nodes)
 {
@@ -413,7 +415,7 @@ static void layout_add_output(const struct sections *sections, const struct node
                      "not a path below $PHASED_OUT (such as data.jsonl)");
     else if (name && strpbrk(name, "*?["))
         node_problem(sections->scope->problems, node,
-                     "a file is looked for by its name: *, ? and [ stand for nothing here");
+                     "*, ? and [ have no special meaning here: name the file");
     else if (name)
         (void)json_array_append_new(outputs, json_string(name));
     free(name);

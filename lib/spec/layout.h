@@ -11,8 +11,8 @@
 struct key;
 struct sections;
 
-/* Readers of the keys of their names (lib/spec/keys.def), in this order. `resources` of `phase`
- * have been read, and layout_read_parallel() may change their nodes and GPUs. */
+/* The readers of keys of lib/spec/keys.def, in the order of the table. They need `resources` of
+ * `phase`, and layout_read_parallel() may change its nodes and GPUs. */
 void layout_read_launch(const struct sections *sections, const struct key *key, json_t *phase);
 void layout_read_parallel(const struct sections *sections, const struct key *key, json_t *phase);
 void layout_read_shard(const struct sections *sections, const struct key *key, json_t *phase);

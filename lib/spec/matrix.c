@@ -24,8 +24,8 @@ struct matrix_cases {
 
 /* --- The cases -------------------------------------------------------------------------------- */
 
-/* A param as if it had been written in `params`; a problem with it points at its place in the
- * matrix. */
+/* Makes a param as if it had been written in `params`. A problem with the param points at its place
+ * in the matrix. */
 static struct node *matrix_param(struct node_arena *arena, const struct node *value,
                                  const struct node *key)
 {
@@ -63,7 +63,7 @@ static size_t matrix_count_axes(struct spec_problems *problems, const struct nod
         if (!matrix_check_name(problems, axis)) {
             is_good = false;
         } else if (axis->kind != NODE_LIST || axis->count == 0) {
-            node_problem(problems, axis, "not a list of values to go through");
+            node_problem(problems, axis, "not a list of values");
             is_good = false;
         }
         for (size_t j = 0; axis->kind == NODE_LIST && j < axis->count; j++)
@@ -74,7 +74,7 @@ static size_t matrix_count_axes(struct spec_problems *problems, const struct nod
     return is_good ? count : 0;
 }
 
-/* The last axis turns fastest, as in nested loops. */
+/* The last axis changes fastest, as in nested loops. */
 static void matrix_multiply(struct node_arena *arena, const struct node *map,
                             struct matrix_cases *cases)
 {
@@ -322,12 +322,12 @@ static void matrix_check_parallel(struct scope *scope, const struct node *phase)
     const struct node *memory = node_get(node_get(phase, "slurm"), "mem");
     if (preflight && !(preflight->kind == NODE_SCALAR && text_equal(preflight->text, "off")))
         node_problem(scope->problems, preflight,
-                     "not where members run side by side (pack): they would take each other's "
-                     "programs for strangers");
+                     "not where members run side by side (pack): each would report the programs of "
+                     "the others");
     if (memory)
-        node_problem(
-            scope->problems, memory,
-            "not where members run side by side (pack): resources.mem says what one needs");
+        node_problem(scope->problems, memory,
+                     "not where members run side by side (pack): use resources.mem, the memory of "
+                     "one member");
 }
 
 static json_t *matrix_pack(const char *kind, int64_t lanes)
@@ -376,7 +376,7 @@ static json_t *matrix_expression(struct scope *scope, const struct node *node, c
     return expression ? expression : json_null();
 }
 
-/* The part that does not go on to the next rung, such as 1/2 or 0.5. */
+/* Reads the share of members that do not go on to the next rung, such as 1/2 or 0.5. */
 static json_t *matrix_read_cut(struct scope *scope, const struct node *best)
 {
     const struct node *node = node_get(best, "cut");
@@ -390,7 +390,7 @@ static json_t *matrix_read_cut(struct scope *scope, const struct node *best)
             cut = end != divisor && parts > 0 ? cut / parts : -1;
         }
         if (end == text || *end || !(cut > 0 && cut < 1)) {
-            node_problem(scope->problems, node, "not a part between 0 and 1, such as 2/3");
+            node_problem(scope->problems, node, "not a share between 0 and 1, such as 2/3");
             cut = 0.5;
         }
     }
@@ -432,8 +432,9 @@ static json_t *matrix_read_rungs(struct scope *scope, const struct node *best)
                      matrix_read_cut(scope, best));
 }
 
-/* Returns JSON null if results of earlier workflows are not wanted. Such results do not know what
- * the phases before the member have left in this workflow, so the matrix cannot have `after`. */
+/* Returns JSON null if the file wants no results of earlier workflows. Such results know nothing of
+ * what the phases before the member have written in this workflow, so the matrix cannot have
+ * `after`. */
 static json_t *matrix_read_reuse(struct scope *scope, const struct node *phase)
 {
     const struct node *best = node_get(phase, "best"), *node = node_get(best, "reuse");
@@ -442,7 +443,7 @@ static json_t *matrix_read_reuse(struct scope *scope, const struct node *phase)
         return json_null();
     if (node_get(phase, "after"))
         node_key_problem(scope->problems, node,
-                         "not after other phases: what they leave may be another thing each time");
+                         "not with after: the files of other phases may differ each time");
     if (scalar_duration(scope, node, &seconds) && seconds == 0)
         node_problem(scope->problems, node, "not above 0");
     return json_integer(seconds);
@@ -462,7 +463,7 @@ static json_t *matrix_read_best(struct scope *scope, const struct node *phase, j
     }
     keys_check(scope->problems, node, KEYS_BEST);
     if (!max == !min) {
-        node_problem(scope->problems, node, "wants one of max and min: an expression");
+        node_problem(scope->problems, node, "give either max or min, an expression");
         return json_null();
     }
     json_decref(*ret_rungs);
@@ -501,17 +502,17 @@ static void matrix_check_remedies(struct scope *scope, const struct phases_entry
             json_object_foreach(json_object_get(remedy, "set"), param, value)
             {
                 if (matrix_sets(entry, param))
-                    node_key_problem(scope->problems, node_get(node, cause),
-                                     "sets %s, which the matrix goes through: a member that "
-                                     "cannot run is out",
-                                     param);
+                    node_key_problem(
+                        scope->problems, node_get(node, cause),
+                        "sets %s, a param of the matrix: a member that fails is left out instead",
+                        param);
             }
         }
     }
 }
 
-/* The expressions by which the matrix compares its members. With them, a run of the first member
- * warns of a metric that does not come. */
+/* Returns the expressions by which the matrix compares its members. With these, a run of the first
+ * member warns of a metric that does not come. */
 static json_t *matrix_wants(const struct phases *phases, const struct phases_entry *member)
 {
     static const char *const keys[] = {"max", "min", "where"};

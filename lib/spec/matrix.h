@@ -18,7 +18,7 @@ struct scope;
 struct spec_problems;
 
 enum {
-    MATRIX_MEMBERS_MAX = 500, /* of one matrix */
+    MATRIX_MEMBERS_MAX = 500, /* members of one matrix */
     MATRIX_RUNGS_MAX = 16,
 };
 

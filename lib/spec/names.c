@@ -13,7 +13,7 @@
 
 #include <pcre2.h>
 
-/* Metrics that a run has without printing them: those of worker/telemetry, and the facts. */
+/* Metrics that a run has without printing them: the metrics of worker/telemetry, and the facts. */
 static const char *const names_measured[] = {
     "gpu_util",     "gpu_util_min",  "gpu_mem_gb", "gpu_power_w", "mfu",
     "tokens_per_s", "samples_per_s", "elapsed",    "step",
@@ -96,7 +96,7 @@ static void names_judge(const struct names *names, const struct node *node, size
         return;
     if (!names->has_gpus && names_is_measured(name, NAMES_OF_GPUS)) {
         node_warning_at(names->problems, node, offset,
-                        "there are no gpus: %s comes only if the program tells it", name);
+                        "there are no gpus, so the program must send %s itself", name);
         return;
     }
     if (names_is_measured(name, NAMES_MEASURED))
@@ -113,10 +113,9 @@ static void names_judge(const struct names *names, const struct node *node, size
         node_problem_at(names->problems, node, offset,
                         "the pattern of metrics has no group %s (did you mean %s?)", name, nearest);
     else
-        node_warning_at(names->problems, node, offset,
-                        "the pattern of metrics has no group %s: it comes only if the program "
-                        "sends it",
-                        name);
+        node_warning_at(
+            names->problems, node, offset,
+            "the pattern of metrics has no group %s, so the program must send it itself", name);
 }
 
 static void names_look_into(const struct names *names, const struct node *node)

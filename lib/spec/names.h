@@ -12,7 +12,7 @@
 struct node;
 struct spec_problems;
 
-/* `phase` is merged, `json` resolved. */
+/* `phase` is the merged phase, and `json` is the resolved phase. */
 void names_check(struct spec_problems *problems, const struct node *phase, const json_t *json);
 
 #endif

@@ -279,8 +279,8 @@ void node_remove(struct node *map, const char *key)
     for (size_t i = 0; i < map->count; i++) {
         if (!text_equal(map->items[i]->key, key))
             continue;
-        /* The lower count may be a power of two. Then node_append() makes a new array, which is
-         * correct and wastes a little of the arena. */
+        /* The lower count may be a power of two. Then node_append() makes a new array. That is
+         * correct, and it wastes a little of the arena. */
         memmove(&map->items[i], &map->items[i + 1], (map->count - i - 1) * sizeof(struct node *));
         map->count--;
         return;
@@ -292,9 +292,9 @@ static void node_refuse_nulls(const struct node *map, struct spec_problems *prob
     for (size_t i = 0; i < map->count; i++) {
         const struct node *item = map->items[i];
         if (item->kind == NODE_NULL && !item->takes_away)
-            node_problem(problems, item,
-                         "no value (null takes away what extends or defaults give, and they give "
-                         "none)");
+            node_problem(
+                problems, item,
+                "no value: null removes what extends or defaults give, and they give nothing");
         else if (item->kind == NODE_MAP)
             node_refuse_nulls(item, problems);
     }
@@ -324,9 +324,9 @@ struct node *node_merge(struct node_arena *arena, struct node *base, struct node
         struct node *old = node_get(base, item->key);
         const struct node *any = node_get_any(base, item->key); /* a variant may have removed it */
         if (item->kind == NODE_NULL && !old && !item->takes_away && !(any && any->takes_away))
-            node_problem(problems, item,
-                         "no value (null takes away what extends or defaults give, and they give "
-                         "none)");
+            node_problem(
+                problems, item,
+                "no value: null removes what extends or defaults give, and they give nothing");
         node_replace(arena, merged, node_merge(arena, old, item, problems));
     }
     return merged;

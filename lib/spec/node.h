@@ -37,10 +37,10 @@ struct node {
     bool is_used;    /* a param that something refers to; set by lib/spec/scope.c */
     unsigned indent;
     unsigned line, column;
-    unsigned key_line, key_column; /* of its key; 0: it has none */
-    const char *key;               /* in `parent`; NULL for the root and in lists */
+    unsigned key_line, key_column; /* of the key; 0: no key */
+    const char *key;               /* the key in `parent`; NULL for the root and in lists */
     const struct node *parent;
-    size_t index; /* in a list */
+    size_t index; /* the place in a list */
     const char *text;
     size_t count;
     struct node **items; /* of a list or map */
@@ -62,10 +62,10 @@ const char *node_text(struct node_arena *arena, const char *bytes, size_t size);
 /* Puts `item` at the end of the list or map `node`. */
 void node_append(struct node_arena *arena, struct node *node, struct node *item);
 
-/* The entry of `map` named `key`; NULL when there is none or it is null, or when `map` is NULL or
- * no map. */
+/* Returns the entry of `map` named `key`. Returns NULL if there is no such entry, if it is null, or
+ * if `map` is NULL or no map. */
 struct node *node_get(const struct node *map, const char *key);
-/* The same, but nulls are returned too. */
+/* As node_get(), but returns nulls too. */
 struct node *node_get_any(const struct node *map, const char *key);
 
 /* The value of a text without quotes, the caller's: a number, true, false, or else a string. Texts
@@ -79,12 +79,12 @@ json_t *node_value(const struct node *node);
  * their key. */
 void node_problem(struct spec_problems *problems, const struct node *node, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* The same, with the position of byte `offset` of the text, if it is known. */
+/* As node_problem(), but with the position of byte `offset` of the text, if it is known. */
 void node_problem_at(struct spec_problems *problems, const struct node *node, size_t offset,
                      const char *format, ...) __attribute__((format(printf, 4, 5)));
 void node_warning_at(struct spec_problems *problems, const struct node *node, size_t offset,
                      const char *format, ...) __attribute__((format(printf, 4, 5)));
-/* The same, with the position of the key. */
+/* As node_problem(), but with the position of the key. */
 void node_key_problem(struct spec_problems *problems, const struct node *node, const char *format,
                       ...) __attribute__((format(printf, 3, 4)));
 void node_key_warning(struct spec_problems *problems, const struct node *node, const char *format,

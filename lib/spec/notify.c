@@ -7,7 +7,7 @@
 #include "lib/spec/scope.h"
 #include "lib/text.h"
 
-/* A phase has all but the last. */
+/* A phase has all kinds but the last. */
 static const char *const notify_kinds[] = {"held", "failed", "succeeded", "budget", NULL};
 
 enum { NOTIFY_KINDS = sizeof notify_kinds / sizeof notify_kinds[0] - 1 };
@@ -17,12 +17,13 @@ static void notify_add_kind(struct scope *scope, const struct node *node, bool i
 {
     const char *kind = scalar_choice(scope, node, notify_kinds);
     if (kind && is_phase && text_equal(kind, "budget"))
-        node_problem(scope->problems, node, "the workflow has the budget: its own notify tells");
+        node_problem(scope->problems, node,
+                     "the budget is that of the workflow: use the notify of the workflow");
     else if (kind)
         (void)json_array_append_new(kinds, json_string(kind));
 }
 
-/* One word or a list; without the key, all. */
+/* Reads one kind or a list. Without the key, returns all kinds. */
 static json_t *notify_read_kinds(struct scope *scope, const struct node *node, bool is_phase)
 {
     json_t *kinds = json_array();

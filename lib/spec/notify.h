@@ -9,13 +9,13 @@
 struct node;
 struct scope;
 
-/* {"on": ["held", ...], "command": text, "webhook": address}, with at least one of the last two;
- * the caller's. NULL without the key or after a problem. */
+/* Returns {"on": ["held", ...], "command": text, "webhook": address}, the caller's. At least one of
+ * the last two is there. NULL: the key is missing, or there was a problem. */
 json_t *notify_read(struct scope *scope, const struct node *node, bool is_phase);
 
 /* Whether curl may post to such an address: http or https, and no control character. */
 bool notify_is_webhook(const char *text);
-/* Whether the shell may run it: no control characters except tabs and ends of lines. */
+/* Whether the shell may run the text: no control characters except tabs and ends of lines. */
 bool notify_is_command(const char *text);
 
 #endif

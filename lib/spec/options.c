@@ -23,32 +23,32 @@
 static const struct {
     const char *name, *instead;
 } options_elsewhere[] = {
-    {"time", "resources.time says it"},
-    {"nodes", "resources.nodes says it"},
-    {"gpus", "resources.gpus says it"},
-    {"gpus_per_node", "resources.gpus says it"},
-    {"gpus_per_task", "resources.gpus says it; all ranks of a node see all of its GPUs"},
-    {"cpus_per_gpu", "resources.cpus_per_gpu says it"},
-    {"cpus_per_task", "resources.cpus says it"},
-    {"ntasks", "launch says how many processes a node has"},
-    {"ntasks_per_node", "launch says how many processes a node has"},
+    {"time", "use resources.time"},
+    {"nodes", "use resources.nodes"},
+    {"gpus", "use resources.gpus"},
+    {"gpus_per_node", "use resources.gpus"},
+    {"gpus_per_task", "use resources.gpus; all ranks of a node see all of its GPUs"},
+    {"cpus_per_gpu", "use resources.cpus_per_gpu"},
+    {"cpus_per_task", "use resources.cpus"},
+    {"ntasks", "use launch"},
+    {"ntasks_per_node", "use launch"},
     {"job_name", "jobs are named after workflow and phase"},
     {"output", "every rank has a log of its own (phasectl logs)"},
     {"error", "every rank has a log of its own (phasectl logs)"},
     {"open_mode", "every rank has a log of its own (phasectl logs)"},
-    {"chdir", "workdir says it"},
-    {"export", "env says it"},
-    {"signal", "checkpoint.stop_signal and checkpoint.save_time say it"},
+    {"chdir", "use workdir"},
+    {"export", "use env"},
+    {"signal", "use checkpoint.stop_signal and checkpoint.save_time"},
     {"requeue", "phased requeues by itself"},
     {"no_requeue", "phased requeues by itself"},
-    {"array", "phases are what a workflow runs several of"},
+    {"array", "use a matrix or several phases"},
 };
 
 enum { OPTIONS_ELSEWHERE = sizeof options_elsewhere / sizeof options_elsewhere[0] };
 
 enum { OPTIONS_NAME_SIZE = 64 };
 
-/* sbatch's `-` and our `_` are the same. */
+/* Writes `_` where sbatch has `-`. */
 static void options_spell(const char *key, char spelled[OPTIONS_NAME_SIZE])
 {
     (void)snprintf(spelled, OPTIONS_NAME_SIZE, "%s", key); /* a longer name is unknown anyway */
@@ -56,7 +56,7 @@ static void options_spell(const char *key, char spelled[OPTIONS_NAME_SIZE])
         *at = *at == '-' ? '_' : *at;
 }
 
-/* The option that `node` is, or -1 after a problem. */
+/* Returns the option that `node` names, or -1 after a problem. */
 static int options_find(struct spec_problems *problems, const struct node *node)
 {
     char name[OPTIONS_NAME_SIZE];
@@ -74,8 +74,8 @@ static int options_find(struct spec_problems *problems, const struct node *node)
     return option < 0 ? -1 : option;
 }
 
-/* The option's value, or NULL after a problem. Only the form of a relative time can be checked
- * before the submission, so it starts from any moment here. */
+/* Returns the value of the option, or NULL after a problem. Before the submission only the form of
+ * a relative time can be checked, so here the time starts from any moment. */
 static json_t *options_value(struct scope *scope, const struct node *node, enum slurm_option option)
 {
     struct error err;
@@ -90,7 +90,7 @@ static json_t *options_value(struct scope *scope, const struct node *node, enum 
     phase_value_text(value, &text);
     int result = slurm_option_read(option, text_string(&text), 0, NULL, &err);
     if (result == 0 && option == SLURM_OPTION_GRES && strstr(text_string(&text), "gpu"))
-        result = error_set(&err, -1, "not for slurm: resources.gpus says it");
+        result = error_set(&err, -1, "not for slurm: use resources.gpus");
     if (result == 0 && option == SLURM_OPTION_DEPENDENCY &&
         !dependency_is_slurms(text_string(&text)))
         result = error_set(&err, -1,
@@ -121,7 +121,8 @@ static json_t *options_read(struct scope *scope, const struct node *node, const 
         if (json_object_get(options, name))
             node_key_problem(scope->problems, item, "given twice, once with - and once with _");
         if (option == SLURM_OPTION_MEM && json_is_integer(json_object_get(resources, "mem_mb")))
-            node_key_problem(scope->problems, item, "resources.mem is given too: one of the two");
+            node_key_problem(scope->problems, item,
+                             "resources.mem is given too: give one of the two");
         json_t *value = options_value(scope, item, (enum slurm_option)option);
         if (value)
             (void)json_object_set_new(options, name, value);
@@ -152,7 +153,7 @@ static json_t *options_amount(struct scope *scope, const struct node *node)
     return scope_value(scope, node);
 }
 
-/* {h100: 2.5, h200: 4.5} */
+/* Reads prices such as {h100: 2.5, h200: 4.5}. */
 static json_t *options_price_by_gpu(struct scope *scope, const struct node *map)
 {
     static const char *const words[] = {"per_node_hour", "per_gpu_hour"};
@@ -219,7 +220,7 @@ json_t *options_read_budget(struct scope *scope, const struct node *node, const 
     json_t *budget = options_read_amounts(scope, node);
     if (json_object_get(budget, "usd") && !price)
         node_key_problem(scope->problems, node_get(node, "usd"),
-                         "there is no price to count by, such as price: {per_gpu_hour: 2.5}");
+                         "dollars need a price, such as price: {per_gpu_hour: 2.5}");
     return budget;
 }
 
@@ -237,7 +238,7 @@ static bool options_expected_number(struct scope *scope, const struct node *node
     return true;
 }
 
-/* `490`, or `[245, 490]`. */
+/* Reads an amount or a range: `490` or `[245, 490]`. */
 static json_t *options_expected_range(struct scope *scope, const struct node *node)
 {
     double from, to;
@@ -273,7 +274,7 @@ json_t *options_read_expect(struct scope *scope, const struct node *node, const 
         json_t *range = item ? options_expected_range(scope, item) : NULL;
         if (item && i == AMOUNT_USD && !price)
             node_key_problem(scope->problems, item,
-                             "there is no price to count by, such as price: {per_gpu_hour: 2.5}");
+                             "dollars need a price, such as price: {per_gpu_hour: 2.5}");
         if (range)
             (void)json_object_set_new(expect, amount_key(i), range);
     }
@@ -299,7 +300,7 @@ static void options_check_type(struct spec_problems *problems, const struct node
     const char *nearest = type ? text_nearest(type, words, count) : NULL;
     char *hint = nearest ? text_format(" (`price` has %s)", nearest) : xstrdup("");
     char *what = type ? text_format("there is no price for %s%s", type, hint)
-                      : text_format("of any type, but the price is by type");
+                      : text_format("the GPUs have no type, but the price is by type");
     (counts_dollars ? node_key_problem : node_key_warning)(
         problems, node, "%s: %s", what,
         counts_dollars ? "the budget could not be counted" : "its cost is not known");

@@ -11,22 +11,22 @@ struct scope;
 struct sections;
 struct spec_problems;
 
-/* Reads the key `slurm`, after `resources`: the options under the names of
+/* Reads the key `slurm`, after `resources`. The options get the names of
  * lib/spec/slurm_options.h. */
 void options_read_slurm(const struct sections *sections, const struct key *key, json_t *phase);
 
-/* The price of the workflow, the caller's. NULL without the key or after a problem. */
+/* Returns the price of the workflow, the caller's. NULL without the key or after a problem. */
 json_t *options_read_price(struct scope *scope, const struct node *node);
 
-/* The amounts of a budget: {"usd", "gpu_hours", "hours"}, without those that are left out. NULL as
- * above. */
+/* Returns the amounts of a budget: those of "usd", "gpu_hours" and "hours" that the file has. NULL
+ * as above. */
 json_t *options_read_amounts(struct scope *scope, const struct node *node);
-/* The same; dollars need a price. */
+/* As options_read_amounts(), but dollars need a price. */
 json_t *options_read_budget(struct scope *scope, const struct node *node, const json_t *price);
 
-/* What a phase or the workflow is expected to take: {hours: [3, 5], usd: 490} becomes {"hours": [3,
- * 5], "usd": [490, 490]}; the caller's. NULL when `node` is NULL or empty, or after a problem.
- * Dollars need the price of the workflow. */
+/* Returns what a phase or the workflow is expected to take, the caller's: {hours: [3, 5], usd: 490}
+ * becomes {"hours": [3, 5], "usd": [490, 490]}. NULL if `node` is NULL or empty, or after a
+ * problem. Dollars need the price of the workflow. */
 json_t *options_read_expect(struct scope *scope, const struct node *node, const json_t *price);
 
 /* Checks that the GPUs in `resources`, which were read from `node`, have a price. A missing price

@@ -10,8 +10,8 @@
 
 enum { OVERLAY_MEMORY_MAX = 100000 };
 
-/* A card that is sold as 80 GB reports 79.6 GiB. ECC in the same memory takes a sixteenth: 22.5 of
- * 24 GiB are left. */
+/* A card that is sold as 80 GB reports 79.6 GiB. ECC takes a sixteenth of the memory of some cards:
+ * of 24 GiB, 22.5 are left. */
 static const double overlay_least = 0.93, overlay_most = 1.02;
 
 unsigned overlay_memory(const char *name)
@@ -27,7 +27,7 @@ unsigned overlay_memory(const char *name)
     return 0;
 }
 
-/* The next word of letters and digits; false: there is none. */
+/* Finds the next word of letters and digits. Returns false if there is no other word. */
 static bool overlay_word(const char **at, const char **ret_word, size_t *ret_size)
 {
     const char *begin = *at;
@@ -42,7 +42,8 @@ static bool overlay_word(const char **at, const char **ret_word, size_t *ret_siz
     return end > begin;
 }
 
-/* Whether the words of `name` follow each other in `model`, from its word at `at` on. */
+/* Whether the words of `name` follow each other in `model`, beginning at the word `at` of
+ * `model`. */
 static bool overlay_begins_with(const char *at, const char *name)
 {
     const char *wanted, *word;
@@ -101,7 +102,7 @@ json_t *overlay_apply(const json_t *phase, const char *name)
         const char *match = json_string_value(json_object_get(member, "match"));
         if (!name || !match || !text_equal(match, name))
             continue;
-        json_t *whole = json_copy((json_t *)phase); /* its members stay shared */
+        json_t *whole = json_copy((json_t *)phase); /* the members stay shared */
         if (!whole || json_object_update(whole, json_object_get(member, "phase")) < 0)
             abort();
         return whole;

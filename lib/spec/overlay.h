@@ -10,7 +10,7 @@
 
 #include <jansson.h>
 
-/* A GPU as the driver describes it, or as Slurm does, which knows only its type. */
+/* A GPU as the driver describes it, or as Slurm describes it: Slurm knows only the type. */
 struct overlay_gpu {
     const char *model; /* "NVIDIA H100 80GB HBM3", or a type such as "h100"; NULL: not known */
     double memory_gib; /* 0: not known */
@@ -24,11 +24,11 @@ bool overlay_is_for(const char *name, const struct overlay_gpu *gpu);
 bool overlay_is_needed(const json_t *phase);
 /* The key of the first entry that fits this GPU, borrowed from `phase`; NULL: no entry fits. */
 const char *overlay_choose(const json_t *phase, const struct overlay_gpu *gpu);
-/* The phase with the entry `name` over it; a new reference. When `name` is NULL or no entry has it,
- * the phase as it is. */
+/* Returns the phase with the entry `name` over it, a new reference. Returns the phase as it is if
+ * `name` is NULL or no entry has the name. */
 json_t *overlay_apply(const json_t *phase, const char *name);
 
-/* The amount in a key such as 80GB or 141GB, in GB; 0: the key is no amount. */
+/* Returns the amount in a key such as 80GB or 141GB, in GB; 0: the key is no amount. */
 unsigned overlay_memory(const char *name);
 
 #endif

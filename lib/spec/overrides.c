@@ -13,7 +13,7 @@
 #include <string.h>
 
 struct overrides_item {
-    const char *phase; /* NULL: all */
+    const char *phase; /* NULL: all phases */
     struct node *param;
     bool is_exact; /* not for the members of the matrix `phase` */
 };
@@ -97,8 +97,8 @@ struct node *overrides_param(struct node_arena *arena, const char *name, const j
     return param;
 }
 
-/* Whether the param is one of a matrix, all of whose members would then be alike. If so, reports
- * it. */
+/* Reports a param that is one of a matrix, because all members would then be alike. Returns whether
+ * it is one. */
 static bool overrides_is_axis(const struct overrides_item *item, const struct phases *phases,
                               struct spec_problems *problems)
 {
@@ -106,14 +106,14 @@ static bool overrides_is_axis(const struct overrides_item *item, const struct ph
         const struct phases_entry *phase = &phases->entries[i];
         if (!overrides_concerns(item, phase) || !matrix_sets(phase, item->param->key))
             continue;
-        node_problem(problems, item->param, "the matrix of %s goes through it%s", phase->name,
-                     item->phase ? "" : ": name the phase that is meant");
+        node_problem(problems, item->param, "the matrix of %s sets this param%s", phase->name,
+                     item->phase ? "" : ": say for which phase, as in PHASE.PARAM=VALUE");
         return true;
     }
     return false;
 }
 
-/* Adds the param, if a phase has it. `origin_name` says where it was given. */
+/* Adds the param if a phase has it. `origin_name` says where the param was given. */
 static void overrides_add(struct overrides *overrides, struct node_arena *arena,
                           const char *origin_name, const char *phase, bool is_exact,
                           struct node *param, const struct phases *phases,

@@ -20,8 +20,8 @@ struct overrides {
     size_t count;
 };
 
-/* Reads `given` (NULL: none), which is borrowed. Reports what is not `param=value`, and phases and
- * params that do not exist. */
+/* Reads `given` (NULL: nothing was given), which is borrowed. Reports texts that are not
+ * `param=value`, and phases and params that do not exist. */
 void overrides_init(struct overrides *overrides, struct node_arena *arena,
                     const struct spec_overrides *given, const struct phases *phases,
                     struct spec_problems *problems);

@@ -40,7 +40,7 @@ static const char *phase_optional_string(struct phase_loader *loader, const json
     return json_is_null(json_object_get(json, key)) ? NULL : phase_string(loader, json, key);
 }
 
-/* 0 for null. */
+/* Returns 0 for null. */
 static uint64_t phase_whole(struct phase_loader *loader, const json_t *json, const char *key,
                             uint64_t min, uint64_t max)
 {
@@ -59,7 +59,7 @@ static uint32_t phase_whole_32(struct phase_loader *loader, const json_t *json, 
     return (uint32_t)phase_whole(loader, json, key, min, INT32_MAX);
 }
 
-/* The place of the string at `key` among `words`. */
+/* Returns the place of the string at `key` among `words`. */
 static int phase_word(struct phase_loader *loader, const json_t *json, const char *key,
                       const char *const *words, int count)
 {
@@ -101,7 +101,7 @@ static void phase_load_resources(struct phase_loader *loader, struct phase_spec 
     };
 }
 
-/* Workflows that were submitted to an earlier version lack these members. */
+/* Members that workflows of an earlier version lack. */
 static void phase_load_layout(struct phase_loader *loader, struct phase_spec *phase)
 {
     const json_t *parallel = json_object_get(phase->json, "parallel");
@@ -174,7 +174,7 @@ int phase_spec_init(struct phase_spec *phase, json_t *json, struct error *err)
     phase_load_layout(&loader, phase);
     phase->params = phase_member(&loader, json, "params", JSON_OBJECT);
     phase->run = phase_string(&loader, json, "run");
-    if (json_object_get(json, "colocate")) /* a workflow of an earlier version has none */
+    if (json_object_get(json, "colocate")) /* a workflow of an earlier version lacks the member */
         phase->colocate = phase_optional_string(&loader, json, "colocate");
     phase->workdir = phase_optional_string(&loader, json, "workdir");
     phase->env = phase_member(&loader, json, "env", JSON_OBJECT);
@@ -184,7 +184,7 @@ int phase_spec_init(struct phase_spec *phase, json_t *json, struct error *err)
     phase->gate = phase_member(&loader, json, "gate", JSON_OBJECT);
     phase->guards = phase_member(&loader, json, "guards", JSON_OBJECT);
     phase->remedies =
-        json_object_get(json, "remedies"); /* workflows of an earlier version have none */
+        json_object_get(json, "remedies"); /* a workflow of an earlier version lacks them */
     phase->promote = (enum phase_promote)phase_word(&loader, json, "promote", promote, 2);
     phase->on_fail = (enum phase_on_fail)phase_word(&loader, json, "on_fail", on_fail, 2);
     phase->linger_s = phase_whole_32(&loader, json, "linger_s", 0);
@@ -208,7 +208,7 @@ void phase_spec_fini(struct phase_spec *phase)
     *phase = (struct phase_spec){0};
 }
 
-/* The fewest digits that read back to the same number. */
+/* Writes the fewest digits that read back to the same number. */
 static void phase_real_text(double number, struct text *text)
 {
     char digits[32];

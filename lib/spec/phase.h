@@ -23,8 +23,8 @@ enum phase_metrics_kind { PHASE_METRICS_AUTO, PHASE_METRICS_PATTERN, PHASE_METRI
 
 struct phase_resources {
     uint32_t nodes;             /* at least 1 */
-    uint32_t gpus;              /* per node; 0: none */
-    const char *gpu_type;       /* NULL: any */
+    uint32_t gpus;              /* per node; 0: no GPUs */
+    const char *gpu_type;       /* NULL: any type */
     const json_t *alternatives; /* array of {"gpus", "gpu_type"}, gpu_type among them; or NULL */
     uint32_t cpus;              /* per node; 0: not asked for */
     uint32_t cpus_per_gpu;      /* 0: not asked for */
@@ -34,7 +34,7 @@ struct phase_resources {
 
 /* Groups of tensor x pipeline GPUs, `data` of them. */
 struct phase_parallel {
-    uint32_t tensor, pipeline, data; /* their product is nodes x gpus; all 0: not said */
+    uint32_t tensor, pipeline, data; /* their product is nodes x gpus; all 0: not given */
 };
 
 struct phase_metrics {
@@ -44,7 +44,7 @@ struct phase_metrics {
 };
 
 struct phase_progress {
-    const char *step; /* the metric that counts; NULL: the phase tells no progress */
+    const char *step; /* the metric that counts; NULL: the phase does not report progress */
     double total;
 };
 
@@ -60,38 +60,39 @@ struct phase_spec {
     const char *name;
     const char **after; /* the phases before it */
     size_t after_count;
-    const char *colocate; /* the phase that it shares its allocations with; NULL: none */
+    const char *colocate; /* the phase that it shares its allocations with; NULL: no phase */
     struct phase_resources resources;
     const json_t *slurm; /* object: names of lib/spec/slurm_options.h to strings, numbers, bools */
     enum phase_launch launch;
-    struct phase_parallel parallel; /* of launch GROUP always said, and a group is on one node */
-    const char *shard_input;        /* split by lines among groups; NULL: nothing is */
-    const char *join;               /* a bash script for when all groups succeeded; or NULL */
-    const json_t *outputs;          /* array of paths below $PHASED_OUT; NULL in older records */
-    const json_t *params;           /* object: numbers, strings, bools */
-    const char *run;                /* a bash script */
-    const char *workdir;            /* NULL: where `submit` was called */
-    const json_t *env;              /* object: names to strings, which may hold $PHASED_... */
+    struct phase_parallel parallel; /* launch GROUP always has it; a group is on one node */
+    const char *shard_input;        /* split by lines among groups; NULL: no input is split */
+    const char *join;      /* a bash script that runs when all groups have succeeded; or NULL */
+    const json_t *outputs; /* array of paths below $PHASED_OUT; NULL in older records */
+    const json_t *params;  /* object: numbers, strings, bools */
+    const char *run;       /* a bash script */
+    const char *workdir;   /* NULL: the folder in which `submit` was called */
+    const json_t *env;     /* object: names to strings, which may hold $PHASED_... */
     struct phase_metrics metrics;
     struct phase_progress progress;
     struct phase_checkpoint checkpoint;
     const json_t *gate, *guards; /* objects: names of checks to checks, in the file's order */
-    const json_t *remedies;      /* object: causes and checks to lists; NULL: none */
+    const json_t *remedies; /* object: causes and checks to lists; NULL: there are no remedies */
     bool nan_ok;
     enum phase_promote promote;
     enum phase_on_fail on_fail;
     uint32_t linger_s;
 };
 
-/* Loads `json`, one member of the resolved document's `phases`. Takes a reference of its own.
- * Returns -EINVAL when it is none (a damaged run.json), naming the member. */
+/* Loads `json`, one member of `phases` of the resolved document, and takes a reference to it.
+ * Returns -EINVAL if it is no phase (a damaged run.json); the message names the member. */
 int phase_spec_init(struct phase_spec *phase, json_t *json, struct error *err);
 
-/* Accepts a zeroed one. */
+/* Also takes a zeroed phase. */
 void phase_spec_fini(struct phase_spec *phase);
 
-/* Adds a param's value as it reads in the environment of `run` and in strings: numbers in their
- * shortest exact form, reals with a point or exponent (5.0), true, false. */
+/* Adds the value of a param as `run` finds it in the environment and as strings show it. Numbers
+ * have their shortest exact form, reals a point or an exponent (5.0); the others are true and
+ * false. */
 void phase_value_text(const json_t *value, struct text *text);
 
 #endif

@@ -20,7 +20,7 @@ struct phases_merge {
     struct phases *phases;
     struct node_arena *arena;
     struct spec_problems *problems;
-    struct node *common; /* the file's slurm and env, under its defaults */
+    struct node *common; /* slurm and env of the file, which lie below its defaults */
     size_t nodes, bytes; /* of all merged phases */
     bool is_too_large;
 };
@@ -109,7 +109,7 @@ static struct node *phases_common(struct node_arena *arena, const struct node *r
         if (node)
             node_append(arena, common, node);
     }
-    /* The slurm and env of the file have nothing below them. */
+    /* Nothing lies below slurm and env of the file. */
     common = node_merge(arena, node_new(arena, NODE_MAP), common, problems);
     if (!defaults)
         return common;
@@ -122,7 +122,7 @@ static struct node *phases_common(struct node_arena *arena, const struct node *r
         bool is_own = key->merge == KEY_OWN || key->merge == KEY_OF_MATRIX;
         const struct node *node = is_own ? node_get_any(defaults, key->name) : NULL;
         if (node)
-            node_key_problem(problems, node, "not for all phases: it belongs into a phase");
+            node_key_problem(problems, node, "not for all phases: it belongs in a phase");
         if (is_own)
             node_remove(defaults, key->name);
     }
@@ -248,12 +248,12 @@ static void phases_read_after(struct phases *phases, struct phases_entry *entry,
     if (after && !is_list)
         phases_add_after(phases, entry, after, problems);
     for (size_t i = 0; i < entry->member_count;
-         i++) /* beyond after_count: they give an order, but are no edges */
+         i++) /* entries from after_count on give an order, but are no edges */
         entry->after[entry->after_count + i] = entry->member_first + i;
 }
 
-/* --- Side by side ------------------------------------------------------------------------------
- */
+/* --- Side by side
+ * ------------------------------------------------------------------------------ */
 
 static bool phases_waits_for(const struct phases_entry *entry, size_t index)
 {
@@ -270,7 +270,7 @@ static bool phases_is_same_after(const struct phases_entry *a, const struct phas
         if (!phases_waits_for(b, a->after[i]))
             return false;
     }
-    return a->after_count == b->after_count; /* no phase is there twice */
+    return a->after_count == b->after_count; /* each phase is there only once */
 }
 
 static void phases_copy_after(struct phases_entry *entry, const struct phases_entry *other)
@@ -292,12 +292,12 @@ static void phases_find_beside_for(const struct phases *phases, struct phases_en
     size_t own = (size_t)(entry - phases->entries), index = (size_t)(other - phases->entries);
     const struct node *chain = node_get(other->node, "colocate");
     if (other == entry)
-        node_problem(problems, node, "a phase cannot stand beside itself");
+        node_problem(problems, node, "a phase cannot run beside itself");
     else if (node_get(entry->node, "matrix") || entry->matrix || other->member_count > 0)
         node_problem(problems, node, "a matrix shares its allocations with no other phase");
     else if (chain && chain->kind == NODE_SCALAR)
-        node_problem(problems, node, "%.64s itself stands beside %.64s: name that one", other->name,
-                     chain->text);
+        node_problem(problems, node, "%.64s itself runs beside %.64s: name %.64s", other->name,
+                     chain->text, chain->text);
     else if (phases_waits_for(entry, index))
         node_problem(problems, node, "%.64s is before this phase: they cannot run side by side",
                      other->name);
@@ -306,9 +306,9 @@ static void phases_find_beside_for(const struct phases *phases, struct phases_en
                      other->name);
     else if (node_get(entry->node, "after") && !phases_is_same_after(entry, other))
         node_problem(problems, node_get(entry->node, "after"),
-                     "not the phases that %.64s waits for, beside which this one runs: they begin "
-                     "together (left out, it is the same)",
-                     other->name);
+                     "not the same as in %.64s: phases side by side begin together (without after, "
+                     "this phase takes it from %.64s)",
+                     other->name, other->name);
     else
         entry->beside = other;
 }
@@ -330,8 +330,8 @@ static void phases_find_beside(struct phases *phases, struct spec_problems *prob
 
 /* --- Order ------------------------------------------------------------------------------------ */
 
-/* How many phases come before it in the order: the phases that it waits for, and the members of a
- * matrix. */
+/* Returns how many phases come before the phase in the order: the phases that it waits for, and the
+ * members of a matrix. */
 static size_t phases_before_count(const struct phases_entry *entry)
 {
     return entry->after_count + entry->member_count;

@@ -15,26 +15,26 @@ struct phases_entry {
     const char *name;
     struct node *written; /* as in the file */
     struct node *node;    /* with defaults and extends; NULL while it is not known */
-    int state;            /* of merging, see phases.c */
+    int state;            /* how far merging is, see phases.c */
     bool lacks_base;      /* its `extends` failed */
-    bool lacks_before;    /* its `after` names a phase that is not there */
+    bool lacks_before;    /* its `after` names a phase that does not exist */
     size_t *after;        /* the phases that it waits for, by index */
     size_t after_count;
-    const struct phases_entry *beside; /* whose allocation it shares; NULL: its own */
-    /* lib/spec/matrix.h. Of a matrix: where its members stand; of a member: whose it is. */
+    const struct phases_entry *beside; /* it shares the allocation of this phase, or NULL */
+    /* For lib/spec/matrix.h. A matrix: where its members stand; a member: the matrix. */
     size_t member_first, member_count;
     const char *matrix;
     unsigned number;   /* from 1 */
-    struct node *rung; /* the param that rungs raise, as it is at first; NULL: none */
-    struct node *axes; /* the params that it has of the matrix; of a matrix: its first member's */
+    struct node *rung; /* the param that rungs raise, with its first value; NULL: no rungs */
+    struct node *axes; /* the params that the matrix sets; in a matrix, those of its first member */
     bool *is_before;   /* for each phase, whether it ends before this one starts */
 };
 
 struct phases {
     struct phases_entry *entries; /* in the order of the file */
     size_t count;
-    size_t written_count; /* those of the file come first, then members */
-    size_t *order;        /* indices, each after those it waits for and the one it stands beside */
+    size_t written_count; /* the phases of the file come first, then members */
+    size_t *order; /* indices; each phase comes after those it waits for and the one beside it */
 };
 
 /* Reads the defaults and phases of `root`. Returns -EINVAL when parsing cannot continue;

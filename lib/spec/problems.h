@@ -23,14 +23,14 @@ struct spec_problem {
 };
 
 struct spec_problems {
-    char *file; /* as named in messages; NULL: the messages name it themselves */
+    char *file; /* the name for messages; NULL: the messages name the file themselves */
     struct spec_problem *items;
     size_t count, error_count;
     size_t compared; /* names, for suggestions */
 };
 
 enum {
-    /* The most problems that are kept of one file. */
+    /* How many problems of one file are kept at most. */
     SPEC_PROBLEMS_MAX = 1000,
     /* How many names are compared for suggestions in one file. */
     SPEC_PROBLEMS_COMPARED_MAX = 50000,
@@ -38,7 +38,7 @@ enum {
 
 void spec_problems_fini(struct spec_problems *problems);
 
-/* Adds a problem, unless the place has a problem already. An empty `path` is the file. */
+/* Adds a problem, unless the place has a problem already. An empty `path` means the file. */
 void spec_problems_add(struct spec_problems *problems, enum spec_severity severity, unsigned line,
                        unsigned column, const char *path, const char *format, ...)
     __attribute__((format(printf, 6, 7)));
@@ -50,11 +50,11 @@ void spec_problems_addv(struct spec_problems *problems, enum spec_severity sever
 const char *spec_problems_nearest(struct spec_problems *problems, const char *name,
                                   const char *const *names, size_t count);
 
-/* Brings them into the order of the file; those without a position come first. */
+/* Sorts the problems in the order of the file. Problems without a position come first. */
 void spec_problems_sort(struct spec_problems *problems);
 
-/* Adds one line for each: "trm.yaml:12:7: phases.validate.run: missing". A warning says so after
- * the position. */
+/* Adds one line for each problem: "trm.yaml:12:7: phases.validate.run: missing". The line of a
+ * warning says so after the position. */
 void spec_problems_text(const struct spec_problems *problems, struct text *text);
 
 /* Appends an object for each to `list`: {"file", "line", "column", "path", "message", "severity"}.

@@ -158,8 +158,8 @@ void rehearsal_apply(json_t *workflow, unsigned steps, struct spec_problems *pro
         }
         char *path = text_format("phases.%s", json_string_value(json_object_get(phase, "name")));
         spec_problems_add(problems, SPEC_WARNING, 0, 0, path,
-                          "it is rehearsed whole: others may need all of its results (--set makes "
-                          "it smaller)");
+                          "runs whole in the rehearsal, because other phases may need all of its "
+                          "results (--set makes it smaller)");
         free(path);
     }
     char *name = text_format("%s-rehearsal", json_string_value(json_object_get(workflow, "name")));

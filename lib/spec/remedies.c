@@ -63,14 +63,15 @@ static void remedies_check_key(struct scope *scope, const struct node *node, con
     if (remedies_is_cause(node->key))
         return;
     if (text_equal(node->key, "guard"))
-        node_key_problem(scope->problems, node, "goes by the name of the guard");
+        node_key_problem(scope->problems, node, "use the name of the guard");
     else if (text_equal(node->key, "lost") || text_equal(node->key, "launch"))
         node_key_problem(scope->problems, node,
-                         "params have no part in that: phased tries it again by itself");
+                         "params do not cause this: phased runs the phase again by itself");
     else if (!check)
         remedies_unknown(scope, node, gate, guards);
     else if (otherwise && text_equal(otherwise, "warn"))
-        node_key_problem(scope->problems, node, "this check only warns (else: warn)");
+        node_key_problem(scope->problems, node,
+                         "this check only warns (else: warn), so it needs no remedy");
 }
 
 /* --- One remedy ------------------------------------------------------------------------------- */
@@ -192,7 +193,7 @@ void remedies_read(const struct sections *sections, const struct key *key, json_
 
 /* --- Computing -------------------------------------------------------------------------------- */
 
-/* Whole results of whole params are whole, as in derived params. */
+/* A whole result of whole params is whole, as for derived params. */
 static bool remedies_uses_real(const json_t *params, const char *expression)
 {
     struct expr_name *names = NULL;
@@ -227,7 +228,7 @@ static int remedies_compute_one(const json_t *params, const char *name, const js
     }
     if (json_is_string(value) && json_string_value(value)[0] == '=') {
         json_decref(value);
-        return error_set(err, -EINVAL, "%s: a text that begins with = cannot be a param", name);
+        return error_set(err, -EINVAL, "%s: the value of a param cannot begin with =", name);
     }
     *ret_value = value;
     return 0;

@@ -1,8 +1,8 @@
-/* Reading `remedies`: which params become what after which failure.
+/* Reading `remedies`: which failure changes which params to what.
  *
- * A remedy goes by the cause of a run's failure or by the name of a guard or of a gate's check. Its
- * `set` gives params literal numbers, true or false, or else expressions (lib/expr) over the
- * phase's own params as they are then; all are computed before any is set. */
+ * A remedy is for a cause of a failed run, for a guard, or for a check of the gate. Its `set` gives
+ * params numbers, true or false, or expressions (lib/expr) over the params that the phase has at
+ * that time. All values are computed before any param is set. */
 #ifndef PHASED_LIB_SPEC_REMEDIES_H
 #define PHASED_LIB_SPEC_REMEDIES_H
 
@@ -19,8 +19,8 @@ struct sections;
  * "checkpoint"}]}. */
 void remedies_read(const struct sections *sections, const struct key *key, json_t *phase);
 
-/* What `set` makes of `params`: an object of those that it sets, the caller's. -EINVAL where an
- * expression has no usable value. */
+/* Computes what `set` makes of `params`: an object of the params that it sets, the caller's.
+ * -EINVAL if an expression has no usable value. */
 int remedies_compute(const json_t *params, const json_t *set, json_t **ret_values,
                      struct error *err);
 

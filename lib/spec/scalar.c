@@ -11,8 +11,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* The value of `node`. NULL when it is no scalar (`what` says what it should be) or after a
- * problem. */
+/* Returns the value of `node`. Returns NULL if the node is no scalar (`what` says what it should
+ * be) or after a problem. */
 static json_t *scalar_value(struct scope *scope, const struct node *node, const char *what)
 {
     if (node->kind == NODE_SCALAR && !node->is_cut)

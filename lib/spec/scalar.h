@@ -23,11 +23,11 @@ bool scalar_duration(struct scope *scope, const struct node *node, uint32_t *ret
 /* A text that is not empty, the caller's to free(). */
 char *scalar_string(struct scope *scope, const struct node *node);
 
-/* The word of `words` that the scalar is; `words` ends with NULL. NULL after a problem. */
+/* Returns the word of `words`, which ends with NULL, that the scalar is. NULL after a problem. */
 const char *scalar_choice(struct scope *scope, const struct node *node, const char *const *words);
 
-/* The value of the key `name` of `map`, with the bounds or words of the table of keys. False (or
- * NULL) without a problem when `map` is NULL or lacks the key. */
+/* Reads the value of the key `name` of `map`, with the bounds or words of the table of keys. If
+ * `map` is NULL or lacks the key, returns false (or NULL) without a problem. */
 bool scalar_key_whole(struct scope *scope, const struct node *map, enum keys_map keys,
                       const char *name, int64_t *ret_number);
 const char *scalar_key_choice(struct scope *scope, const struct node *map, enum keys_map keys,

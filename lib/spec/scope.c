@@ -31,7 +31,7 @@ struct scope_param {
     json_t *value;
 };
 
-/* Set for `run` by the worker, or by Slurm, or needed by bash to find any program. */
+/* The worker or Slurm sets these variables for `run`, or bash needs them to find any program. */
 static const char *const scope_taken_names[] = {
     "RANK",    "LOCAL_RANK",  "WORLD_SIZE",  "LOCAL_WORLD_SIZE", "NODE_RANK",
     "NNODES",  "MASTER_ADDR", "MASTER_PORT", "TP_RANK",          "PP_RANK",
@@ -85,7 +85,7 @@ void scope_init(struct scope *scope, struct spec_problems *problems, size_t *exp
         if (!scope_is_name(node->key))
             node_key_problem(problems, node, "not a name: letters, digits and _ make one");
         else if (scope_is_taken(node->key))
-            node_key_problem(problems, node, "a variable that is set for every run");
+            node_key_problem(problems, node, "phased or Slurm sets this variable for every run");
         scope->params[scope->param_count++].node = node;
     }
 }
@@ -145,7 +145,7 @@ static void scope_unknown(struct scope *scope, const struct node *node, const ch
     free(names);
 }
 
-/* The phase before this one to which `node` refers; NULL after a problem. */
+/* Returns the phase before this one to which `node` refers; NULL after a problem. */
 static const struct scope_before *scope_ask_before(struct scope *scope, const struct node *node,
                                                    const char *phase)
 {
@@ -154,8 +154,8 @@ static const struct scope_before *scope_ask_before(struct scope *scope, const st
         node_problem(scope->problems, node, "no phase before this one is called %s", phase);
     if (!before || !before->lacks_best)
         return before;
-    node_problem(scope->problems, node, "%s is a matrix without `best`: none of its members counts",
-                 phase);
+    node_problem(scope->problems, node,
+                 "%s is a matrix without `best`, so there is no best member to use", phase);
     return NULL;
 }
 
@@ -204,7 +204,7 @@ static size_t scope_reference_size(const char *text, char ret_name[SCOPE_NAME_MA
 static bool scope_compute(struct scope *scope, struct scope_param *param,
                           struct scope_param *asked_by);
 
-/* The value of the param `name`, borrowed; NULL after a problem. */
+/* Returns the value of the param `name`, borrowed; NULL after a problem. */
 static const json_t *scope_refer(struct scope *scope, const struct node *node, const char *sign,
                                  const char *name, struct scope_param *asked_by)
 {
@@ -225,7 +225,7 @@ static bool scope_count(struct scope *scope, const struct node *node, size_t siz
     if (size <= SCOPE_TEXT_MAX && *scope->expanded <= SPEC_RESOLVED_SIZE_MAX)
         return true;
     node_problem(scope->problems, node,
-                 "too long with what it refers to: more than %d KiB, or %d "
+                 "too long after its references are replaced: more than %d KiB, or %d "
                  "MiB in the whole file",
                  SCOPE_TEXT_MAX >> 10, SPEC_RESOLVED_SIZE_MAX >> 20);
     return false;
@@ -270,7 +270,7 @@ static bool scope_expand(struct scope *scope, const struct node *node, struct sc
     return is_good;
 }
 
-/* The value of a scalar that is no derived param. */
+/* Returns the value of a scalar that is no derived param. */
 static json_t *scope_scalar(struct scope *scope, const struct node *node,
                             struct scope_param *asked_by)
 {
@@ -318,7 +318,7 @@ static void scope_report_cycle(struct scope *scope, const struct scope_param *pa
     text_fini(&chain);
 }
 
-/* The value of `name` of an expression for a derived param; NULL when there is none. */
+/* Returns the value of `name` in the expression of a derived param; NULL: no param has the name. */
 static const json_t *scope_name_value(struct scope *scope, struct scope_param *param,
                                       const struct expr_name *name)
 {
@@ -331,7 +331,7 @@ static const json_t *scope_name_value(struct scope *scope, struct scope_param *p
     struct node *node = node_get(before->params_node, name->name);
     if (json_object_get(before->varying, name->name)) {
         node_problem(scope->problems, param->node,
-                     "%s.%s depends on the GPU that %s will have had (by_gpu): not known yet",
+                     "%s.%s depends on the GPU that %s gets (by_gpu), which is not known yet",
                      name->phase, name->name, name->phase);
         value = NULL;
     }
@@ -390,7 +390,7 @@ static json_t *scope_derive(struct scope *scope, struct scope_param *param)
     return is_good ? scope_evaluate(scope, param->node, expression, has_real) : NULL;
 }
 
-/* Whether the param has a value, computing it if that was not tried yet. */
+/* Computes the param if that was not tried yet. Returns whether the param has a value. */
 static bool scope_compute(struct scope *scope, struct scope_param *param,
                           struct scope_param *asked_by)
 {
@@ -522,7 +522,7 @@ static void scope_check_run_variable(struct scope *scope, const struct node *run
         node_problem_at(scope->problems, run, offset, "nothing defines $%s (did you mean $%s?)",
                         name, nearest);
     else
-        node_warning_at(scope->problems, run, offset, "phased gives no $%s to programs", name);
+        node_warning_at(scope->problems, run, offset, "phased sets no variable $%s", name);
 }
 
 /* Warns of `$names` that are nearly the name of a param. Names of one or two letters are near to

@@ -23,9 +23,9 @@ enum { SCOPE_TEXT_MAX = 64 << 10 }; /* bytes of one text whose references are re
 /* A phase before this one. */
 struct scope_before {
     const char *phase;
-    const struct node *params_node; /* or NULL; entries are marked when they are used */
+    const struct node *params_node; /* or NULL; a node is marked when its param is used */
     const json_t *params;           /* computed */
-    const json_t *varying;          /* names of the params that depend on the GPU */
+    const json_t *varying;          /* the names of the params that depend on the GPU */
     bool lacks_checkpoint;          /* the phase has no checkpoints */
     bool lacks_best;                /* the phase is a matrix without `best` */
 };
@@ -34,13 +34,13 @@ struct scope_param;
 
 struct scope {
     struct spec_problems *problems;
-    size_t *expanded; /* bytes that references made, of all phases; borrowed */
+    size_t *expanded; /* bytes that references have added in all phases; borrowed */
     struct scope_param *params;
     size_t param_count;
     const struct scope_before *before; /* borrowed */
     size_t before_count;
-    struct expr_names *expr_before; /* the same for lib/expr */
-    json_t *values;                 /* of the params that are computed by now */
+    struct expr_names *expr_before; /* `before`, in the form that lib/expr wants */
+    json_t *values;                 /* the values of the params that are computed by now */
     bool lacks_before; /* `after` had problems: names of other phases are not checked */
 };
 
@@ -53,23 +53,24 @@ void scope_init(struct scope *scope, struct spec_problems *problems, size_t *exp
                 size_t before_count);
 void scope_fini(struct scope *scope);
 
-/* All params with their values, in the order of the file; the caller's. Params with a problem are
- * left out. */
+/* Returns all params with their values, in the order of the file; the caller's. Params with a
+ * problem are left out. */
 json_t *scope_params(struct scope *scope);
 
 /* Appends the text of a scalar to `ret_text`, with references replaced. Returns false after a
  * problem. */
 bool scope_text(struct scope *scope, const struct node *node, struct text *ret_text);
 
-/* The value of a scalar, the caller's: a number, true or false when it is written so without quotes
- * or refers to such a param (`$iterations`), otherwise a string. NULL after a problem. */
+/* Returns the value of a scalar, the caller's. It is a number, true or false if the file has it so
+ * without quotes, or if the scalar refers to such a param (`$iterations`). Otherwise it is a
+ * string. NULL after a problem. */
 json_t *scope_value(struct scope *scope, const struct node *node);
 
 /* Checks the expression in the scalar `node`, and marks the params that it uses. Unknown names are
  * metrics. Names of other phases must be those of phases before this one. */
 bool scope_check_expression(struct scope *scope, const struct node *node);
 
-/* The same for an expression that may use only params of the phase. */
+/* As scope_check_expression(), for an expression that may use only params of the phase. */
 bool scope_check_params(struct scope *scope, const struct node *node);
 
 /* Whether the phase has a param of this name. */
@@ -77,14 +78,14 @@ bool scope_has_param(const struct scope *scope, const char *name);
 /* Reports that there is no param with the name of the key of `node`. */
 void scope_report_param(struct scope *scope, const struct node *node);
 
-/* Whether `name` is a param of `phase`, which comes before. */
+/* Whether `name` is a param of `phase`, which comes before this phase. */
 bool scope_has_before(const struct scope *scope, const char *phase, const char *name);
 
-/* What names mean to lib/expr, with all params that are computed by now; borrowed. */
+/* Returns what names mean to lib/expr, with all params that are computed by now; borrowed. */
 struct expr_scope scope_expr(const struct scope *scope);
 
-/* Whether `name` is letters, digits and `_`, not beginning with a digit or `__`, and not longer
- * than 64. */
+/* Whether `name` has only letters, digits and `_`, does not begin with a digit or `__`, and is not
+ * longer than 64. */
 bool scope_is_name(const char *name);
 
 /* The names of the params, for suggestions. The array is the caller's to free(). */

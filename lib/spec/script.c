@@ -16,7 +16,7 @@ static bool script_is_word(char character)
     return isalnum((unsigned char)character) || character == '_';
 }
 
-/* The next place of `name` as a whole word, at or after `at`; NULL when there is none. */
+/* Returns the next place of `name` as a whole word, at or after `at`; NULL: there is no other. */
 static const char *script_find_word(const char *script, const char *at, const char *name)
 {
     size_t size = strlen(name);
@@ -40,7 +40,8 @@ static bool script_has_word(const char *begin, const char *end, const char *word
     return false;
 }
 
-/* Whether `at` lies in `$((...))` or `((...))`: the nearest of "((" and "))" before it opens. */
+/* Whether `at` lies in `$((...))` or `((...))`: whether the nearest "((" or "))" before it
+ * opens. */
 static bool script_is_arithmetic(const char *script, const char *at)
 {
     for (int i = 0; i < SCRIPT_LOOK_BACK && at - script >= 2; i++) {
@@ -107,7 +108,7 @@ bool script_assigns(const char *script, const char *name)
         char after = at[size];
         if (after == '=' || (after == '+' && at[size + 1] == '='))
             return true;
-        /* A word that sets variables, before it in the same command: `while read a name`. */
+        /* In the same command, a word before the name sets variables: `while read a name`. */
         const char *begin = at;
         while (begin > script && at - begin < SCRIPT_LOOK_BACK && !strchr("\n;&|(", begin[-1]))
             begin--;

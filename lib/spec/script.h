@@ -8,9 +8,9 @@
 
 enum { SCRIPT_NAME_MAX = 64 };
 
-/* Whether `script` uses the variable: as `$name` or `${name...}`, bare in `$((...))`, or in quotes
- * as other languages name environment variables. `--depth=12` does not use `depth`: such a number
- * in place of a param is the mistake to be found. */
+/* Whether `script` uses the variable as `$name` or `${name...}`, without a $ in `$((...))`, or in
+ * quotes, as other languages name environment variables. `--depth=12` does not use `depth`: the
+ * check is there to find such a number in place of a param. */
 bool script_uses(const char *script, const char *name);
 
 /* Finds the next `$name` or `${name` at or after `*at`, puts the name into `ret_name` and moves

@@ -48,13 +48,14 @@ static void sections_missing(const struct sections *sections, const struct node 
         node_missing(sections_problems(sections), map, key, "%s", message);
 }
 
-/* The value of a key of the phase; NULL: there is none. */
+/* Returns the value of a key of the phase; NULL: the phase does not have the key. */
 static const struct node *sections_node(const struct sections *sections, const struct key *key)
 {
     return node_get(sections->phase, key->name);
 }
 
-/* The map that is the value of `key`, with its keys checked; NULL when there is none, or no map. */
+/* Returns the map that is the value of `key`, with its keys checked. NULL: there is no value, or it
+ * is no map. */
 static const struct node *sections_map(const struct sections *sections, const struct key *key,
                                        enum keys_map keys, const char *what)
 {
@@ -69,7 +70,7 @@ static const struct node *sections_map(const struct sections *sections, const st
     return map;
 }
 
-/* The whole number at the key `name` of `map`, or JSON null. */
+/* Returns the whole number at the key `name` of `map`, or JSON null. */
 static json_t *sections_whole(const struct sections *sections, const struct node *map,
                               enum keys_map keys, const char *name)
 {
@@ -105,7 +106,7 @@ static void sections_read_time(const struct sections *sections, const struct nod
     uint32_t seconds = 0;
     if (!node && map)
         sections_missing(sections, map, KEYS_RESOURCES, "time",
-                         "missing: the longest that it may run, such as 4h");
+                         "missing: the time limit, such as 4h");
     else if (!node && !node_get(sections->phase, "resources"))
         sections_missing(sections, sections->phase, KEYS_PHASE, "resources",
                          "missing: at least the time, such as {time: 4h}");
@@ -135,7 +136,7 @@ static void sections_read_resources(const struct sections *sections, const struc
     sections_read_time(sections, map, json);
     if (cpus_per_gpu && node_get(map, "cpus"))
         node_key_problem(sections_problems(sections), cpus_per_gpu,
-                         "cpus is given too: one of the two");
+                         "cpus is given too: give one of the two");
     else if (cpus_per_gpu && !node_get(map, "gpus"))
         node_key_problem(sections_problems(sections), cpus_per_gpu, "there are no gpus");
     sections_set(phase, "resources", json);
@@ -148,7 +149,7 @@ static void sections_read_run(const struct sections *sections, const struct key 
     const struct node *node = sections_node(sections, key);
     if (!node)
         sections_missing(sections, sections->phase, KEYS_PHASE, "run",
-                         "missing: what is to be started");
+                         "missing: the script to run");
     else if (node->kind != NODE_SCALAR)
         node_problem(sections_problems(sections), node, "not a text: a bash script (run: |)");
     else if (!node->text[strspn(node->text, " \t\r\n")])
@@ -182,7 +183,7 @@ static void sections_read_env(const struct sections *sections, const struct key 
             node_key_problem(sections_problems(sections), node, "not the name of a variable");
         else if (text_starts(node->key, "PHASED_"))
             node_key_problem(sections_problems(sections), node,
-                             "a variable that is set for every run");
+                             "phased or Slurm sets this variable for every run");
         else if (node->kind != NODE_SCALAR && node->kind != NODE_NULL)
             node_problem(sections_problems(sections), node, "not a text");
         else if (node->kind == NODE_SCALAR && !node->is_cut &&
@@ -229,7 +230,8 @@ static json_t *sections_metrics_map(const struct sections *sections, const struc
     const struct node *pattern = node_get(map, "pattern"), *file = node_get(map, "file");
     keys_check(sections_problems(sections), map, KEYS_METRICS);
     if (pattern && file) {
-        node_key_problem(sections_problems(sections), file, "pattern is given too: one of the two");
+        node_key_problem(sections_problems(sections), file,
+                         "pattern is given too: give one of the two");
     } else if (pattern && pattern->kind != NODE_SCALAR) {
         node_problem(sections_problems(sections), pattern, "not a text");
     } else if (pattern && !pattern->is_cut && sections_check_pattern(sections, pattern)) {
@@ -258,7 +260,7 @@ static void sections_read_metrics(const struct sections *sections, const struct 
     sections_set(phase, "metrics", json ? json : json_pack("{ss}", "kind", "auto"));
 }
 
-/* A number of `progress`; NULL when it is not there, or not above 0. */
+/* Returns a number of `progress`; NULL if it is missing or not above 0. */
 static json_t *sections_progress_number(const struct sections *sections, const struct node *map,
                                         const char *key)
 {
@@ -275,8 +277,7 @@ static json_t *sections_progress_number(const struct sections *sections, const s
 static void sections_read_progress(const struct sections *sections, const struct key *key,
                                    json_t *phase)
 {
-    static const char *const sizes[] = {"samples",
-                                        "tokens"}; /* of a step; absent unless the file has them */
+    static const char *const sizes[] = {"samples", "tokens"}; /* optional, per step */
     const struct node *map =
         sections_map(sections, key, KEYS_PROGRESS, "a map (such as {step: step, total: 1000})");
     const struct node *step = node_get(map, "step");
@@ -305,7 +306,7 @@ static char *sections_checkpoint_path(const struct sections *sections, const str
     const struct node *node = node_get(map, "path");
     if (!node) {
         sections_missing(sections, map, KEYS_CHECKPOINT, "path",
-                         "missing: what the files are called, such as "
+                         "missing: the path of the checkpoints, such as "
                          "\"$PHASED_OUT/model_{step}.pt\"");
         return NULL;
     }
@@ -328,8 +329,9 @@ static int64_t sections_save_time(const struct sections *sections, const struct 
     if (!scalar_duration(sections->scope, node, &seconds))
         return 0;
     if (time_s && seconds >= time_s)
-        node_problem(sections_problems(sections), node,
-                     "not less than the phase's time, so that nothing else could be done");
+        node_problem(
+            sections_problems(sections), node,
+            "not less than the time of the phase, which would leave no time for anything else");
     return seconds;
 }
 
@@ -356,7 +358,7 @@ static void sections_read_checkpoint(const struct sections *sections, const stru
 
 /* --- hang, idle ------------------------------------------------------------------------------- */
 
-/* The seconds, 0 for off; JSON null without a value or after a problem. */
+/* Returns the seconds, 0 for off; JSON null without a value or after a problem. */
 static json_t *sections_watch_time(struct scope *scope, const struct node *node)
 {
     char *text = node ? scalar_string(scope, node) : NULL;
@@ -471,7 +473,7 @@ static void sections_read_notify(const struct sections *sections, const struct k
         sections_set(phase, key->name, notify);
 }
 
-/* true or false; false without the key. A problem is reported, and the phase is dropped. */
+/* Reads true or false; false without the key. A problem is reported, and the phase is dropped. */
 static void sections_read_truth(const struct sections *sections, const struct key *key,
                                 json_t *phase)
 {
@@ -482,7 +484,7 @@ static void sections_read_truth(const struct sections *sections, const struct ke
     sections_set(phase, key->name, json_boolean(is_true));
 }
 
-/* A word of the key's type; its first word without the key. */
+/* Reads a word of the type of the key. Without the key, takes the first word. */
 static void sections_read_choice(const struct sections *sections, const struct key *key,
                                  json_t *phase)
 {

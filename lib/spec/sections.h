@@ -9,12 +9,12 @@
 struct node;
 struct scope;
 
-/* What a phase is read from. */
+/* What the readers of a phase need. */
 struct sections {
     struct scope *scope;
-    struct scope *written;    /* without --set; NULL where that changes no param of the phase */
-    const struct node *phase; /* merged */
-    bool lacks_base;          /* keys that are missing are not reported */
+    struct scope *written;    /* without --set; NULL if --set changes no param of the phase */
+    const struct node *phase; /* the phase, merged */
+    bool lacks_base;          /* do not report keys that are missing */
     /* Resolved members of the phase beside this one; NULL: this phase has its own. */
     const json_t *resources, *slurm;
 };

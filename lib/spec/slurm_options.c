@@ -47,8 +47,8 @@ static int integer_read(const char *text, int64_t *ret_number, struct error *err
     return 0;
 }
 
-/* A bare number is MiB, as in sbatch. Units may be in small letters (16g, 512mb). 0 asks for all
- * memory of a node. */
+/* A number without a unit is MiB, as in sbatch. Units may be in small letters (16g, 512mb). 0 asks
+ * for all memory of a node. */
 static int memory_read(const char *text, int64_t *ret_mb, struct error *err)
 {
     uint64_t mb;
@@ -112,12 +112,12 @@ static int duration_read(const char *text, int64_t *ret_minutes, struct error *e
     if (result < 0)
         return result;
     if (seconds == 0)
-        return error_set(err, -EINVAL, "'%s' is no time at all", text);
+        return error_set(err, -EINVAL, "'%s' is no time: it must be above 0", text);
     *ret_minutes = (int64_t)seconds / 60 + (seconds % 60 > 0);
     return 0;
 }
 
-/* now, now+90, now+90minutes: in seconds without a unit, as in sbatch. */
+/* Reads now, now+90 or now+90minutes; a number without a unit is seconds, as in sbatch. */
 static bool relative_time_read(const char *text, int64_t now, int64_t *ret_time)
 {
     static const struct {

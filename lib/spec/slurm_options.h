@@ -2,8 +2,8 @@
  * daemon/slurm puts each into the description of a job.
  *
  * Names are written with '_'; sbatch's spelling with '-' is accepted too. Options that have a key
- * of their own in the spec (nodes, gpus, time, output, requeue, signal ...) are not in this list.
- */
+ * of their own in the spec (nodes, gpus, time, output, requeue, signal ...) are not in this
+ * list. */
 #ifndef PHASED_LIB_SPEC_SLURM_OPTIONS_H
 #define PHASED_LIB_SPEC_SLURM_OPTIONS_H
 
@@ -59,7 +59,7 @@ enum slurm_option {
 
 enum slurm_option_type {
     SLURM_VALUE_STRING,   /* not empty */
-    SLURM_VALUE_INTEGER,  /* 64; nice may be negative */
+    SLURM_VALUE_INTEGER,  /* 64 bits; nice may be negative */
     SLURM_VALUE_MEMORY,   /* in MiB: 256G, 4000; K, M, G, T are powers of 1024, as in sbatch */
     SLURM_VALUE_FLAG,     /* 0 or 1: true or false */
     SLURM_VALUE_DURATION, /* in minutes: 1h30m, or as in sbatch 90, 1:30:00, 2-12:00 */
@@ -68,10 +68,11 @@ enum slurm_option_type {
 
 const char *slurm_option_name(enum slurm_option option);
 enum slurm_option_type slurm_option_type(enum slurm_option option);
-/* The option called `name`, or -ENOENT with the nearest name in `err`. */
+/* Returns the option called `name`. -ENOENT: there is no such option; `err` has the nearest
+ * name. */
 int slurm_option_find(const char *name, struct error *err);
 /* Reads `value` by the type of the option. Relative times start from `now`. `ret_number`, which may
- * be NULL, gets the number in the unit named above; 0 for strings. Returns -EINVAL when the value
+ * be NULL, gets the number in the unit named above, or 0 for a string. Returns -EINVAL if the value
  * is wrong. */
 int slurm_option_read(enum slurm_option option, const char *value, int64_t now, int64_t *ret_number,
                       struct error *err);

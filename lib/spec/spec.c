@@ -29,7 +29,7 @@
 
 enum {
     SPEC_NAME_MAX = 64,
-    SPEC_MEMBERS_TRIED_MAX = 8, /* of a matrix, with their remedies, because members are alike */
+    SPEC_MEMBERS_TRIED_MAX = 8, /* remedies of so many members of a matrix are tried */
 };
 
 /* The state of one parse. */
@@ -37,11 +37,11 @@ struct spec_reader {
     struct spec_problems *problems;
     struct node_arena arena;
     size_t expanded;             /* see scope_init() */
-    struct node *root;           /* with the variants that are wanted */
+    struct node *root;           /* the root, with the variants that are wanted */
     const struct node *variants; /* or NULL */
-    size_t variants_errors;      /* in the variants themselves; they do not hide other errors */
+    size_t variants_errors; /* errors in the variants themselves, which do not hide other errors */
     struct phases phases;
-    struct scope outside;               /* of the file as a whole, where there are no params */
+    struct scope outside; /* the scope of the file as a whole, where there are no params */
     const struct spec_overrides *given; /* or NULL */
     const json_t *price;                /* or NULL */
     bool counts_dollars;                /* there is a budget in dollars */
@@ -65,8 +65,8 @@ static bool spec_is_workflow_name(const char *name)
     return true;
 }
 
-/* --- Keys of the workflow ----------------------------------------------------------------------
- */
+/* --- Keys of the workflow
+ * ---------------------------------------------------------------------- */
 
 static void spec_set(json_t *workflow, const char *key, json_t *value)
 {
@@ -77,8 +77,7 @@ static void spec_set(json_t *workflow, const char *key, json_t *value)
 static void spec_read_name(struct spec_reader *reader, const struct node *node, json_t *workflow)
 {
     if (!node && !keys_is_misspelt(reader->root, KEYS_WORKFLOW, "name"))
-        node_missing(reader->problems, reader->root, "name",
-                     "missing: what the workflow is called");
+        node_missing(reader->problems, reader->root, "name", "missing: the name of the workflow");
     else if (node && (node->kind != NODE_SCALAR || !spec_is_workflow_name(node->text)))
         node_problem(reader->problems, node,
                      "not a name: letters, digits, _, - and . make one, of at most %d",
@@ -138,9 +137,9 @@ static const struct {
 #include "lib/spec/keys.def"
 };
 
-/* --- What the machine tells ------------------------------------------------------------------- */
+/* --- What the machine knows ------------------------------------------------------------------- */
 
-/* The offset of the first character of line `number` that is no space. */
+/* Returns the offset of the first character of line `number` that is no space. */
 static size_t spec_line_offset(const char *text, unsigned number)
 {
     const char *at = text;
@@ -193,7 +192,7 @@ static void spec_probe_phase(const struct spec_probe *probe, struct spec_problem
 
 /* --- Phases ----------------------------------------------------------------------------------- */
 
-/* The phases before the given one; the array is the caller's to free(). */
+/* Lists the phases before the phase `index`; the array is the caller's to free(). */
 static struct scope_before *spec_list_before(const struct spec_reader *reader, size_t index,
                                              size_t *ret_count)
 {

@@ -1,10 +1,10 @@
-/* The workflow file: one YAML (or JSON) text in, one resolved JSON document out, or every problem
- * there is.
+/* The workflow file: from one YAML (or JSON) text to one resolved JSON document, or to all of the
+ * problems that the text has.
  *
  * In the resolved document nothing is left to look up: `extends`, `defaults`, `--set`, derived
- * params and `$param` references are applied, amounts are plain numbers, phases stand in an order
- * in which each comes after those it waits for. It is what the daemon stores and what the worker
- * gets; lib/spec/phase.h reads one phase of it. lib/spec/README.md specifies it. */
+ * params and `$param` references are applied, and amounts are plain numbers. Each phase stands
+ * after the phases that it waits for. The daemon stores the document, and the worker gets it;
+ * lib/spec/phase.h reads one phase of it. lib/spec/README.md specifies it. */
 #ifndef PHASED_LIB_SPEC_SPEC_H
 #define PHASED_LIB_SPEC_SPEC_H
 
@@ -18,16 +18,17 @@
 enum {
     SPEC_SIZE_MAX = 1 << 20,           /* bytes of the file */
     SPEC_PHASES_MAX = 1000,            /* phases of a workflow */
-    SPEC_RESOLVED_SIZE_MAX = 16 << 20, /* bytes of text that `extends` may make of it */
+    SPEC_RESOLVED_SIZE_MAX = 16 << 20, /* bytes of text that `extends` may make of the file */
 };
 
-/* What only the machine on which a file is checked can tell: whether bash accepts the scripts, and
- * whether the paths exist. The parser asks nobody by itself; phasectl asks, the daemon does not. */
+/* What only the machine on which a file is checked knows: whether bash accepts the scripts, and
+ * whether the paths exist. The parser does not look at the machine itself. phasectl gives it a
+ * probe, the daemon does not. */
 struct spec_probe {
-    /* What bash says of the script's grammar, the caller's, and the line, from 1. NULL: nothing is
-     * wrong, or there is no bash. */
+    /* Returns what bash says about the grammar of the script, the caller's, and the line, from 1.
+     * NULL: nothing is wrong, or there is no bash. */
     char *(*script)(void *context, const char *script, unsigned *ret_line);
-    /* Why the path cannot be used on this machine, borrowed; NULL: it can. */
+    /* Returns why the path cannot be used on this machine, borrowed; NULL: it can be used. */
     const char *(*path)(void *context, const char *path, bool is_folder);
     void *context;
 };
@@ -43,18 +44,19 @@ struct spec_overrides {
      * this param. */
     const char *const *texts;
     size_t count;
-    /* Above them, what remedies have changed: a list of {"phase", "param", "value"}; or NULL. */
+    /* What remedies have changed; it lies above `texts`. A list of {"phase", "param", "value"}, or
+     * NULL. */
     const json_t *changes;
-    /* Not 0: a rehearsal with so many steps of each phase is made of it (lib/spec/rehearsal.h). It
-     * has no remedies and no matrices, so it is never resolved with `changes`. */
+    /* Not 0: the result is a rehearsal with so many steps of each phase (lib/spec/rehearsal.h). A
+     * rehearsal has no remedies and no matrices, so it is never resolved with `changes`. */
     unsigned rehearsal_steps;
-    /* NULL: the machine is not asked. */
+    /* NULL: do not ask the machine. */
     const struct spec_probe *probe;
 };
 
-/* Checks and resolves the `size` bytes of `data`; `file` names them in messages. `overrides` may
- * be NULL. Returns 0 and a new document, the caller's to json_decref(), when there are no errors,
- * else -EINVAL. `problems` must be empty or zeroed; it is filled either way (warnings) and is the
+/* Checks and resolves the `size` bytes of `data`; `file` names them in messages. `overrides` may be
+ * NULL. Without errors, returns 0 and a new document, the caller's to json_decref(). Otherwise
+ * returns -EINVAL. `problems` must be empty or zeroed. It gets warnings also on success, and is the
  * caller's to end. */
 int spec_parse(const char *file, const char *data, size_t size,
                const struct spec_overrides *overrides, json_t **ret_json,

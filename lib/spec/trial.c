@@ -47,7 +47,8 @@ bool trial_run(const struct trial *trial, const json_t *changes, json_t **ret_ph
     node_measure(trial->entry->node, &nodes, &bytes);
     *trial->nodes += nodes;
     if (*trial->nodes > TRIAL_NODES_MAX) {
-        *ret_problem = text_format("too much to try out in one file");
+        *ret_problem =
+            text_format("not tried: the file has too many remedies and entries of by_gpu");
         return false;
     }
     struct spec_problems problems = {0}, ignored = {0}; /* problems of params that are replaced */
@@ -80,9 +81,9 @@ bool trial_run(const struct trial *trial, const json_t *changes, json_t **ret_ph
 /* One remedy, and the params as the remedies before it have left them. */
 struct trial_step {
     const struct trial *trial;
-    const struct node *node; /* of the remedy */
-    json_t *changes;         /* of all remedies so far */
-    json_t *params;          /* with them */
+    const struct node *node; /* the node of the remedy */
+    json_t *changes;         /* the changes of all remedies so far */
+    json_t *params;          /* the params with these changes */
     int64_t time, times;     /* the first of two times */
 };
 
@@ -111,7 +112,7 @@ static bool trial_take_once(struct trial_step *step, const json_t *set)
     char *problem = NULL;
     struct error err;
     if (remedies_compute(step->params, set, &values, &err) < 0) {
-        node_problem(problems, step->node, "cannot be taken (%" PRId64 " of %" PRId64 "): %s",
+        node_problem(problems, step->node, "cannot be applied (%" PRId64 " of %" PRId64 "): %s",
                      step->time, step->times, err.message);
         return false;
     }
@@ -119,8 +120,8 @@ static bool trial_take_once(struct trial_step *step, const json_t *set)
     json_decref(values);
     if (!trial_run(step->trial, step->changes, &phase, &problem)) {
         node_problem(problems, step->node,
-                     "impossible when it is taken (%" PRId64 " of %" PRId64 "): %.300s", step->time,
-                     step->times, problem);
+                     "impossible when it is applied (%" PRId64 " of %" PRId64 "): %.300s",
+                     step->time, step->times, problem);
         free(problem);
         return false;
     }

@@ -15,25 +15,25 @@ struct phases_entry;
 struct scope_before;
 struct spec_problems;
 
-enum { TRIAL_NODES_MAX = 200000 }; /* nodes of the phases that are tried, each time anew */
+enum { TRIAL_NODES_MAX = 200000 }; /* nodes of the phases that are tried, counted each time */
 
 /* What a phase is resolved from; all borrowed. */
 struct trial {
     struct node_arena *arena;
     struct spec_problems *problems; /* the caller of trial_run() reports here */
-    size_t *expanded;               /* as of scope_init() */
-    size_t *nodes;                  /* tried so far in this file */
+    size_t *expanded;               /* see scope_init() */
+    size_t *nodes;                  /* nodes that were tried so far in this file */
     const struct phases_entry *entry;
     json_t *beside;             /* the phase that this one stands beside, resolved, or NULL */
-    const struct node *params;  /* with --set */
-    const struct node *written; /* without */
+    const struct node *params;  /* the params with --set */
+    const struct node *written; /* the params without --set */
     const struct scope_before *before;
     size_t before_count;
 };
 
-/* Resolves the phase with `changes` (param to value) over its params. Returns false when that has
- * problems, and the first one as text, the caller's to free(); true with *ret_problem NULL. With
- * the work of the file used up nothing is tried, and that is the problem. */
+/* Resolves the phase with `changes` (param to value) over its params. Returns false if that has
+ * problems, with the first as text, the caller's to free(). Returns true with *ret_problem NULL. If
+ * the work of the file is used up, that is the problem, and nothing is tried. */
 bool trial_run(const struct trial *trial, const json_t *changes, json_t **ret_phase,
                char **ret_problem);
 

@@ -9,8 +9,8 @@ struct spec_problems;
 
 enum variables_place { VARIABLES_OF_TEXTS, VARIABLES_OF_SCRIPTS };
 
-/* Whether every phase has the variable there. PHASED_IN_ and PHASED_CHECKPOINT_ depend on the
- * phase. */
+/* Whether every phase has the variable at this place. PHASED_IN_ and PHASED_CHECKPOINT_ depend on
+ * the phase. */
 bool variables_has(enum variables_place place, const char *name);
 /* The nearest variable of texts, and the variable of scripts that is one letter away, because a
  * script may have variables from elsewhere. NULL when there is none. */
@@ -19,7 +19,7 @@ const char *variables_next_to(const char *name);
 
 /* The phase in the name of a variable such as PHASED_IN_generate; NULL for other variables. */
 const char *variables_phase(const char *name);
-/* Whether it is the variable of the phase's checkpoint. */
+/* Whether the variable is that of the phase's checkpoint. */
 bool variables_is_checkpoint(const char *name);
 
 #endif

@@ -57,8 +57,8 @@ static void variants_report_phase(const struct node *phases, const struct node *
     for (size_t i = 0; i < phases->count; i++)
         names[i] = phases->items[i]->key;
     const char *nearest = spec_problems_nearest(problems, item->key, names, phases->count);
-    node_key_problem(problems, item, "no phase is called so%s%s%s",
-                     nearest ? " (did you mean " : ", and to be one it lacks run",
+    node_key_problem(problems, item, "there is no such phase%s%s%s",
+                     nearest ? " (did you mean " : ", and a new phase needs run",
                      nearest ? nearest : "", nearest ? "?)" : "");
     free(names);
 }
@@ -72,7 +72,7 @@ static struct node *variants_merge(struct node_arena *arena, struct node *base,
         struct node *item = overlay->items[i], *old = node_get(base, item->key);
         if (item->kind == NODE_NULL && map == VARIANTS_PHASES) {
             if (!old)
-                node_key_problem(problems, item, "no phase is called so: nothing to take away");
+                node_key_problem(problems, item, "there is no such phase to remove");
             node_remove(merged, item->key);
             continue;
         }

@@ -1,7 +1,7 @@
 /* Variants: parts of a file that are put over it when they are asked for by name (`--with`).
  *
- * They come before `defaults` and `extends` are applied: a phase that extends another one takes
- * over what a variant makes of that. */
+ * Variants come before `defaults` and `extends`: if a variant changes a phase that another phase
+ * extends, the other phase takes over the change. */
 #ifndef PHASED_LIB_SPEC_VARIANTS_H
 #define PHASED_LIB_SPEC_VARIANTS_H
 
@@ -11,14 +11,15 @@ struct node;
 struct node_arena;
 struct spec_problems;
 
-/* The file's root with the variants of these names (an array; NULL: none) over it, later ones over
- * earlier ones; it has no `variants` any more and shares nodes with `root`. Reports what is wrong
- * with any variant's form, and names that are none. Maps but `price` merge by key, all else
- * replaces; a null takes away, a whole phase too. */
+/* Puts the variants with these names (an array; NULL: no names) over the root of the file, later
+ * variants over earlier ones. Returns the new root, which has no `variants` and shares nodes with
+ * `root`. Reports names that are no variant, and what is wrong with the form of any variant. Maps
+ * but `price` merge by key, and everything else replaces. A null removes a value, also a whole
+ * phase. */
 struct node *variants_apply(struct node_arena *arena, struct node *root, const json_t *names,
                             struct spec_problems *problems);
 
-/* The variant that this was written in, or NULL. */
+/* Returns the variant in which the node was written, or NULL. */
 const char *variants_name(const struct node *node);
 
 #endif

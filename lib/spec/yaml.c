@@ -1,4 +1,4 @@
-/* libfyaml's events into nodes. */
+/* Turns the events of libfyaml into nodes. */
 #include "lib/spec/yaml.h"
 
 #include "lib/text.h"
@@ -19,16 +19,17 @@ struct yaml_reader {
     const char *data;
     size_t size;
     struct node *root;
-    struct node *open[NODE_DEPTH_MAX]; /* the maps and lists that are not closed yet */
+    struct node *open[NODE_DEPTH_MAX]; /* the maps and lists that are still open */
     size_t depth;
     const char *key; /* a key whose value comes next */
     unsigned key_line, key_column;
     unsigned document_count;
-    unsigned line, column; /* of the newest event with a position */
+    unsigned line, column; /* the position of the newest event that has one */
 };
 
-/* The length of the UTF-8 character at `bytes`; 0 when it is not one, or cannot stand in a text. A
- * carriage return alone is refused, because only YAML takes it for an end of line. */
+/* Returns the length of the UTF-8 character at `bytes`; 0 if there is no such character, or if a
+ * text cannot contain it. A carriage return alone is refused, because only YAML takes it for an end
+ * of line. */
 static size_t yaml_character_size(const unsigned char *bytes, size_t size)
 {
     static const unsigned char leads[] = {0x00, 0x00, 0xc0, 0xe0, 0xf0};
@@ -51,8 +52,8 @@ static size_t yaml_character_size(const unsigned char *bytes, size_t size)
     return is_short || is_outside ? 0 : length;
 }
 
-/* This check comes before the parser, because "not text" is a better message than a syntax error.
- */
+/* This check comes before the parser, because "not text" is a better message than a syntax
+ * error. */
 static int yaml_check_text(const char *data, size_t size, struct spec_problems *problems)
 {
     unsigned line = 1, column = 1, blank_lines = 0;
@@ -66,7 +67,7 @@ static int yaml_check_text(const char *data, size_t size, struct spec_problems *
         }
         if (bytes[0] == '\n' && ++blank_lines > YAML_BLANK_LINES_MAX) {
             spec_problems_add(problems, SPEC_ERROR, line, column, "",
-                              "more than %d empty lines on end", YAML_BLANK_LINES_MAX);
+                              "more than %d empty lines in a row", YAML_BLANK_LINES_MAX);
             return -EINVAL;
         }
         if (!isspace(bytes[0]))
@@ -137,8 +138,8 @@ static bool yaml_is_null(const char *text)
            text_equal(text, "Null") || text_equal(text, "NULL");
 }
 
-/* The text of a scalar, NULL when it holds a NUL. By parts, since fy_token_get_text() of libfyaml
- * 0.7.12 leaks memory for a text with many quotes in it. */
+/* Returns the text of a scalar, NULL if it has a NUL. Reads it in parts, because
+ * fy_token_get_text() of libfyaml 0.7.12 leaks memory for a text with many quotes. */
 static const char *yaml_text(struct yaml_reader *reader, struct fy_token *token)
 {
     struct text text = {0};
@@ -184,7 +185,7 @@ static int yaml_scalar(struct yaml_reader *reader, struct fy_event *event)
     }
     const char *text = yaml_text(reader, token);
     if (!text) {
-        yaml_problem(reader, "a text that holds a NUL character");
+        yaml_problem(reader, "a text with a NUL character");
         return -EINVAL;
     }
     bool is_plain = !token || fy_token_scalar_style(token) == FYSS_PLAIN;
@@ -217,7 +218,7 @@ static int yaml_open(struct yaml_reader *reader, struct fy_event *event)
         return -EINVAL;
     }
     if (yaml_wants_key(reader)) {
-        yaml_problem(reader, "a key that is no word; text with { or [ needs quotes");
+        yaml_problem(reader, "a key must be a word; text with { or [ needs quotes");
         return -EINVAL;
     }
     if (reader->depth == NODE_DEPTH_MAX) {

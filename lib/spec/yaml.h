@@ -1,15 +1,18 @@
-/* From the bytes of a YAML 1.2 (or JSON) file to a tree of nodes; the only user of libfyaml.
+/* From the bytes of a YAML 1.2 (or JSON) file to a tree of nodes. This is the only user of
+ * libfyaml.
  *
- * The tree is built from parsing events rather than from a libfyaml document, so that its size is
- * bounded while it grows. What could make a small file large or mean something else elsewhere is
- * refused: aliases, tags, several documents, keys that are no words, keys given twice. */
+ * The tree is built from parsing events and not from a document of libfyaml, so that its size is
+ * bounded while it grows. The reader refuses what could make a small file large, or mean something
+ * else elsewhere: aliases, tags, several documents, keys that are no words, and keys that come
+ * twice. */
 #ifndef PHASED_LIB_SPEC_YAML_H
 #define PHASED_LIB_SPEC_YAML_H
 
 #include "lib/spec/node.h"
 
-/* Reads `data` into `arena`. Problems with single values (a key given twice) are reported and the
- * rest is read on. Returns -EINVAL, and no root, when what is there cannot be read as a whole. */
+/* Reads `data` into `arena`. A problem with a single value (a key that comes twice) is reported,
+ * and the reader goes on. Returns -EINVAL, without a root, if the data cannot be read as a
+ * whole. */
 int yaml_read(struct node_arena *arena, const char *data, size_t size,
               struct spec_problems *problems, struct node **ret_root);
 

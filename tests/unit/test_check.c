@@ -128,7 +128,7 @@ static void missing_data_is_insufficient_and_neither_passes_nor_fails(void **sta
          "insufficient: c cannot be judged: step_9 never came (did you mean step_0?)"},
         {"{\"condition\": \"last(lss) > 1\"}", "insufficient: c cannot be judged: lss never came"},
         {"{\"value\": \"mean(step_0)\", \"at_least\": 1, \"skip\": {\"steps\": 1000}}",
-         "insufficient: c cannot be judged: step_0 has no rows after those that are skipped"},
+         "insufficient: c cannot be judged: step_0 has no rows after the skipped rows"},
         {"{\"value\": \"slope(val_loss)\", \"below\": 0, \"over\": {\"steps\": 100}}",
          "insufficient: c cannot be judged: slope needs at least 2 rows"},
     };
@@ -149,8 +149,8 @@ static void a_check_on_nan_never_passes(void **state)
          "failed: c NaN is not at most 5 (steps 1..2)"},
         {"{\"value\": \"mean(sick)\", \"above\": 5}", "failed: c NaN is not above 5 (steps 1..2)"},
         {"{\"condition\": \"sick < 5\"}", "failed: c does not hold: NaN < 5 (false) (steps 1..2)"},
-        {"{\"condition\": \"not (sick > 5)\"}",
-         "failed: c does not hold: NaN > 5 (false): nothing holds that compares NaN (steps 1..2)"},
+        {"{\"condition\": \"not (sick > 5)\"}", "failed: c does not hold: NaN > 5 (false): a "
+                                                "comparison with NaN never passes (steps 1..2)"},
         {"{\"value\": \"sick > 5 and 1 or 0\", \"at_most\": 0}",
          "failed: c 0 comes from a comparison with NaN: NaN > 5 (false) (steps 1..2)"},
         {"{\"value\": \"nan(sick)\", \"at_most\": 1}", "passed: c 1 is at most 1 (steps 1..2)"},
@@ -256,7 +256,7 @@ static void what_cannot_be_judged_is_an_error_of_the_check(void **state)
         {"{\"value\": \"1 > 2\", \"above\": 1}",
          "error: c cannot be judged: the value is no number but true or false"},
         {"{\"value\": \"preset * 2\", \"above\": 1}",
-         "error: c cannot be judged: text stands where a number is needed"},
+         "error: c cannot be judged: text is used where a number is needed"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_judged(cases[i].check, CHECK_GATE, &scope, cases[i].expected);
@@ -275,7 +275,7 @@ static void a_try_finds_before_the_run_what_would_be_an_error(void **state)
         {"{\"value\": \"slope(validate.a)\", \"below\": 0, \"over\": {\"steps\": 5}}", NULL},
         {"{\"condition\": \"last(a)\"}", "the condition is neither true nor false but a number"},
         {"{\"value\": \"finite(a)\", \"below\": 0}", "the value is no number but true or false"},
-        {"{\"condition\": \"later.a > 1\"}", "later is no phase before this one"},
+        {"{\"condition\": \"later.a > 1\"}", "no phase before this one is called later"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct check check = check_of(cases[i].check);

@@ -166,7 +166,7 @@ static void arithmetic_on_series_goes_step_by_step(void **state)
         {"last(log(exp(loss)))", "2"},
         {"sum(max(loss, 5))", "31"},
         {"sum(min(loss, 5, 3 + late))", "6"},
-        {"loss + one", "insufficient: metrics are combined that share no step"},
+        {"loss + one", "insufficient: the metrics have no step in common"},
     };
     ASSERT_CASES(&((struct world *)*state)->scope, cases);
 }
@@ -243,14 +243,14 @@ static void names_reach_params_facts_and_phases_before(void **state)
         {"depth", "16"},
         {"validate.depth", "12"},
         {"last(validate.loss)", "2.5"},
-        {"validate.loss - loss > 0", "insufficient: metrics are combined that share no step"},
+        {"validate.loss - loss > 0", "insufficient: the metrics have no step in common"},
         {"elapsed <= 3600", "true"},
         {"step", "5"},
         {"lss", "insufficient: lss never came (did you mean loss?)"},
         {"gpu_util", "insufficient: gpu_util never came"},
         {"nothing", "insufficient: nothing never came"},
         {"validate.lss", "insufficient: validate.lss never came (did you mean loss?)"},
-        {"validat.loss", "insufficient: validat is no phase before this one"},
+        {"validat.loss", "insufficient: no phase before this one is called validat"},
         {"true or lss", "true"},
         {"seed", "error: seed is too large to compute with: 1152921504606846976"},
     };
@@ -260,16 +260,16 @@ static void names_reach_params_facts_and_phases_before(void **state)
 static void wrong_types_are_told(void **state)
 {
     static const struct expr_case cases[] = {
-        {"preset + 1", "error: text stands where a number is needed"},
-        {"loss + preset", "error: text stands where a number is needed"},
-        {"compile * loss", "error: true or false stands where a number is needed"},
-        {"mean(preset)", "error: text stands where a number is needed"},
-        {"max(1, preset)", "error: text stands where a number is needed"},
+        {"preset + 1", "error: text is used where a number is needed"},
+        {"loss + preset", "error: text is used where a number is needed"},
+        {"compile * loss", "error: true or false is used where a number is needed"},
+        {"mean(preset)", "error: text is used where a number is needed"},
+        {"max(1, preset)", "error: text is used where a number is needed"},
         {"preset == 5", "error: compares text with a number"},
         {"loss == preset", "error: compares a number with text"},
         {"compile == 1", "error: compares true or false with a number"},
         {"preset < 'z'", "error: text cannot be less or greater"},
-        {"-preset", "error: text stands where a number is needed"},
+        {"-preset", "error: text is used where a number is needed"},
     };
     ASSERT_CASES(&((struct world *)*state)->scope, cases);
 }
@@ -356,9 +356,9 @@ static void made_up_rows_find_wrong_types_before_there_is_data(void **state)
     scope.invent_metrics = true;
     static const struct expr_case cases[] = {
         {"last(anything) > 1 and slope(other) < 0", "true"},
-        {"anything + preset", "error: text stands where a number is needed"},
+        {"anything + preset", "error: text is used where a number is needed"},
         {"validate.anything > 0", "true"},
-        {"production.loss", "insufficient: production is no phase before this one"},
+        {"production.loss", "insufficient: no phase before this one is called production"},
     };
     ASSERT_CASES(&scope, cases);
 }

@@ -42,7 +42,7 @@ static void wrong_syntax_is_told_with_its_column(void **state)
         {"a || b", "column 3: unexpected '||': write or"},
         {"a = 3", "column 3: unexpected '=': equality is written =="},
         {"2 ** 3", "column 3: unexpected '**': a power is written ^"},
-        {"$depth", "column 1: unexpected '$': in an expression names stand bare, without $"},
+        {"$depth", "column 1: unexpected '$': write names without $ in an expression"},
         {"a ? b : c", "column 3: unexpected '?'"},
         {"1 \xe2\x89\xa4 2", "column 3: unexpected '\xe2\x89\xa4'"},
         {"1 \xff 2", "column 3: unexpected byte 0xff"},
@@ -52,9 +52,9 @@ static void wrong_syntax_is_told_with_its_column(void **state)
         {"3x", "column 1: '3x' is no number"},
         {"'abc", "column 1: the text is not closed by '"},
         {"'a\\'b'", "column 3: text cannot hold escapes or control bytes"},
-        {"validate.", "column 9: after 'validate.' a name must come"},
+        {"validate.", "column 9: a name must follow 'validate.'"},
         {"validate.loss.x", "column 14: only phase.name can be written"},
-        {"a.5", "column 2: after 'a.' a name must come"},
+        {"a.5", "column 2: a name must follow 'a.'"},
     };
     ASSERT_CASES(&scope, cases);
 }
@@ -81,14 +81,14 @@ static void hostile_text_gets_nowhere(void **state)
         {"[[x]]", "column 1: unexpected '[': there are no tables here"},
         {"#loss", "column 1: unexpected '#'"},
         {"~1", "column 1: unexpected '~'"},
-        {"1 << 62", "column 3: unexpected '<<': there are no bits here"},
+        {"1 << 62", "column 3: unexpected '<<': there are no operations on bits"},
         {"1 -- 2",
          "column 3: unexpected '--': there are no comments here; put a space between two minus "
          "signs"},
         {"nil", "column 1: 'nil' is a reserved word"},
         {"_G", "insufficient: _G never came"},
         {"_ENV", "insufficient: _ENV never came"},
-        {"_G.os", "insufficient: _G is no phase before this one"},
+        {"_G.os", "insufficient: no phase before this one is called _G"},
         {"os.exit(1)", "column 8: only phase.name can be written"},
         {"__name(1)", "column 1: names cannot begin with two underscores"},
         {"__call_0(1)", "column 1: names cannot begin with two underscores"},
@@ -161,7 +161,7 @@ static void work_and_memory_are_bounded(void **state)
     char *much_memory_in_a_call = repeated("max(-m", ", -m", 15, ")");
     char *little_at_once = repeated("m", " + (m", 20, "))))))))))))))))))))");
     const struct expr_case cases[] = {
-        {much_work, "limit: takes too long: more than 100000000 rows to go through"},
+        {much_work, "limit: takes too long: more than 100000000 rows to read"},
         {much_memory, "limit: needs too much memory"},
         {much_memory_in_a_call, "limit: needs too much memory"},
         {little_at_once, "20999979"},

@@ -107,8 +107,9 @@ static void each_phase_ends_early_and_passes(void **state)
     char *problems;
     json_t *json = rehearsal_of(file, 5, &problems), *phase;
     size_t index;
-    assert_string_equal(problems, "F: warning: phases.pack: it is rehearsed whole: others may need "
-                                  "all of its results (--set makes it smaller)\n");
+    assert_string_equal(problems,
+                        "F: warning: phases.pack: runs whole in the rehearsal, because other "
+                        "phases may need all of its results (--set makes it smaller)\n");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const json_t *found = follow(json, rows[i].path);
         char *text = found ? json_dumps(found, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;

@@ -254,7 +254,7 @@ static const struct {
     {{"a=true"},
      NULL,
      NULL,
-     "F:4:60: phases.one.params.double: true or false stands where a number is needed\n"},
+     "F:4:60: phases.one.params.double: true or false is used where a number is needed\n"},
     {{"a"}, NULL, NULL, "F: --set: not param=value or phase.param=value: a\n"},
     {{"=1"}, NULL, NULL, "F: --set: not param=value or phase.param=value: =1\n"},
     {{"three.a=1"}, NULL, NULL, "F: --set three.a: no phase is called three\n"},
@@ -388,7 +388,7 @@ static void what_references_make_of_a_text_is_bounded(void **state)
     text_add(&text, "    params:\n      a0: x\n");
     for (int i = 1; i < 60; i++)
         text_addf(&text, "      a%d: $a%d$a%d\n", i, i - 1, i - 1);
-    assert_bound(&text, "a17: too long with what it refers to: more than 64 KiB");
+    assert_bound(&text, "a17: too long after its references are replaced: more than 64 KiB");
     text_add(&text, "name: t\nphases:\n  train:\n    run: x\n    resources: {time: 1h}\n");
     text_add(&text, "    params:\n      long: ");
     for (int i = 0; i < 6000; i++)
@@ -416,7 +416,7 @@ static void sizes_and_depths_are_bounded(void **state)
     text_add(&text, MINIMAL);
     for (int i = 0; i < 1001; i++)
         text_add(&text, " \n");
-    assert_bound(&text, "more than 1000 empty lines on end");
+    assert_bound(&text, "more than 1000 empty lines in a row");
     text_add(&text, "name: t\r\nphases:\r");
     assert_bound(&text, "F:2:8: not a text file: byte 0x0d");
     while (text.size <= SPEC_SIZE_MAX)
@@ -463,7 +463,7 @@ static void problems_come_in_the_order_of_the_file(void **state)
                     "  a: {extends: b, gate: {x: 1 +}}\n"
                     "  b: {run: x, resources: {time: 1}}\n"
                     "price: 3\n",
-                    "F:1:1: name: missing: what the workflow is called\n"
+                    "F:1:1: name: missing: the name of the workflow\n"
                     "F:2:32: phases.a.gate.x: a value is missing at the end\n"
                     "F:3:33: phases.b.resources.time: not a duration: it needs a unit (1s, 1m, "
                     "1h)\n"

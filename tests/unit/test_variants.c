@@ -104,12 +104,12 @@ static const struct {
     {"[\"bgi\"]", "  big: {}\n", "F: --with: no variant is called bgi (did you mean big?)\n"},
     {"[\"big\", \"big\"]", "  big: {}\n", "F: --with: big is given twice\n"},
     {"[\"big\"]", "  big: {phases: {c: null}}\n",
-     "F:6:18: variants.big.phases.c: no phase is called so: nothing to take away\n"},
+     "F:6:18: variants.big.phases.c: there is no such phase to remove\n"},
     {"[\"big\"]", "  big: {phases: {a: null}}\n",
      "F:4:22: phases.b.after: no phase is called a (did you mean b?)\n"},
     {"[\"big\"]", "  big: {phases: {a: {params: {m: null}}}}\n",
-     "F:6:31: variants.big.phases.a.params.m: no value (null takes away what extends or defaults "
-     "give, and they give none)\n"},
+     "F:6:31: variants.big.phases.a.params.m: no value: null removes what extends or defaults "
+     "give, and they give nothing\n"},
     {"[\"big\"]", "  big: {phases: {a: {params: {m: 2}}}}\n",
      "F:6:31: warning: variants.big.phases.a.params.m: nothing uses it: run has no $m\n"},
     {"[\"big\"]", "  big: {phases: {a: {run: y}}}\n", ""},
@@ -165,9 +165,9 @@ static void a_mistake_in_one_variant_hides_none_of_another(void **state)
     assert_string_equal(
         problems,
         "F:6:9: variants.key.phase: unknown key (did you mean phases?)\n"
-        "F:7:19: variants.name.phases.aa: no phase is called so (did you mean a?) (with variant "
+        "F:7:19: variants.name.phases.aa: there is no such phase (did you mean a?) (with variant "
         "name)\n"
-        "F:8:35: variants.new.phases.d: no phase is called so (did you mean a?) (with variant "
+        "F:8:35: variants.new.phases.d: there is no such phase (did you mean a?) (with variant "
         "new)\n"
         "F:9:31: variants.rank.phases.a.launch: rank starts one process per GPU, and resources has "
         "no gpus (with variant rank)\n");
