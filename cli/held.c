@@ -6,11 +6,13 @@
 #include "cli/suspect.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
+#include "cli/view.h"
 #include "lib/amount.h"
 #include "lib/text.h"
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,7 +41,25 @@ static void held_budget_first(const json_t *phase, struct table *table)
     }
 }
 
-/* The core allows these commands only (daemon/core/command.c). */
+/* What a retry does. If a gate has judged the phase, the retry begins at its start. */
+static const char *held_retry_help(const json_t *phase, bool is_judged, char buffer[static 80])
+{
+    double step = field_number(phase, "checkpoint_step");
+    if (members_is_matrix(phase))
+        return members_in_state(phase, "succeeded") > 0 ? "judge the members again"
+                                                        : "run the members again";
+    if (is_judged || (isnan(step) && !suspect_has(phase)))
+        return "run the phase again";
+    if (isnan(step))
+        return "run again from the start: no checkpoint is good";
+    if (suspect_has(phase))
+        return "run again from the last good checkpoint";
+    (void)snprintf(buffer, 80, "run again from the checkpoint of step %.0f", step); /* fits */
+    return buffer;
+}
+
+/* The core allows these commands only (daemon/core/command.c). A phase that has failed or was
+ * cancelled is not held, and may be run again all the same. */
 void held_ways_out(const struct terminal *terminal, const json_t *phase, struct text *text)
 {
     const char *address = field_text(phase, "address"), *hold = field_text(phase, "hold");
@@ -48,14 +68,15 @@ void held_ways_out(const struct terminal *terminal, const json_t *phase, struct 
     bool has_checkpoint = field_text(phase, "checkpoint")[0] != '\0';
     bool by_user = strcmp(hold, "user") == 0, by_manual = strcmp(hold, "manual") == 0;
     bool by_gate = strcmp(hold, "gate") == 0, by_failure = !by_user && !by_manual && !by_gate;
-    bool is_matrix = members_is_matrix(phase);
+    bool is_matrix = members_is_matrix(phase), is_over = view_is_final(field_text(phase, "state"));
     bool is_refused = by_failure && strstr(reason, "refused by Slurm");
-    bool has_suspects = by_failure && suspect_has(phase);
-    char from[40] = " ";
-    if (has_suspects)
-        (void)suspect_option(phase, from + 1, sizeof from - 1);
-    bool has_good = from[1] != '\0';
+    bool is_judged =
+        by_gate || text_equal(field_text(json_object_get(phase, "run"), "outcome"), "succeeded");
+    bool takes_retry = (by_gate || by_failure) && !is_refused;
     bool has_results = is_matrix && members_in_state(phase, "succeeded") > 0;
+    char from[40] = " ", help[80];
+    if (by_failure && suspect_has(phase))
+        (void)suspect_option(phase, from + 1, sizeof from - 1);
     const struct {
         bool is_shown;
         const char *verb, *suffix, *help;
@@ -69,16 +90,14 @@ void held_ways_out(const struct terminal *terminal, const json_t *phase, struct 
                      : "start the next phases anyway"},
         {has_results && !by_user, "promote", ".N", "go on with this member"},
         {is_refused, "cancel", "", "end the phase, then submit what Slurm takes"},
-        {(by_gate || by_failure) && !is_refused, "retry", has_good ? from : "",
-         has_good       ? "run again from the last good checkpoint"
-         : has_suspects ? "run again from the start: no checkpoint is good"
-         : has_results  ? "judge the members again"
-         : is_matrix    ? "run the members again"
-                        : "run the phase again"},
-        {!is_matrix && by_gate && has_checkpoint, "resume", "", "resume from the last checkpoint"},
+        {takes_retry, "retry", from[1] ? from : "", held_retry_help(phase, is_judged, help)},
+        {takes_retry && !is_matrix && (has_checkpoint || suspect_has(phase)), "retry",
+         " --from STEP", "run again from another checkpoint, or from `start`"},
+        {takes_retry && !is_matrix && has_checkpoint && is_judged, "resume", "",
+         "resume from the last checkpoint"},
         {by_user, "release", "", has_run ? "let the phase go on" : "let the phase start"},
         {is_refused, "retry", "", "ask Slurm again, when it would take the job"},
-        {!is_refused, "cancel", "", "end it"},
+        {!is_refused && !is_over, "cancel", "", "end it"},
     };
     struct table table;
     table_init(&table, held_columns, 2);

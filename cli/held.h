@@ -7,7 +7,7 @@
 struct terminal;
 struct text;
 
-/* The commands that a person can give about a held phase. */
+/* The commands that a person can give about a phase that is held, has failed or was cancelled. */
 void held_ways_out(const struct terminal *terminal, const json_t *phase, struct text *text);
 
 /* Which phases of a workflow are held and why, with their commands. Adds nothing when no phase is

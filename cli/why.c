@@ -439,6 +439,14 @@ static void why_write_before(const json_t *phase, struct text *text)
     text_addf(text, " %s succeeded\n", count == 1 ? "has" : "have");
 }
 
+/* Whether the phase is over, and can be run again. For members their matrix decides. */
+static bool why_may_run_again(const json_t *phase)
+{
+    const char *state = field_text(phase, "state");
+    bool is_over = text_equal(state, "failed") || text_equal(state, "cancelled");
+    return is_over && !members_is_matrix(phase) && !members_has(phase);
+}
+
 /* Adds what phased has done, or waits for. */
 static void why_write_next(const struct why *why, struct text *ret_text)
 {
@@ -452,8 +460,8 @@ static void why_write_next(const struct why *why, struct text *ret_text)
         json_t *held = json_pack("{s:O}", "phases", json_object_get(why->phase, "members"));
         held_write(&why->cli->out, held, text);
         json_decref(held);
-    } else if (strcmp(phase_state, "held") == 0) {
-        text_add(text, "what can be done:\n"); /* the first line says why it is held */
+    } else if (strcmp(phase_state, "held") == 0 || why_may_run_again(why->phase)) {
+        text_add(text, "what can be done:\n"); /* the first line says why it is held, or over */
         held_ways_out(&why->cli->out, why->phase, text);
     } else if (strcmp(phase_state, "blocked") == 0) {
         why_write_before(why->phase, text);

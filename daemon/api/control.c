@@ -195,9 +195,11 @@ void control_post(struct call *call)
     else if (call->address.phase[0] || workflow->phase_count == 1)
         request_reply_error(call->request, API_CONFLICT, call->text, "%s", err.message);
     else
-        request_reply_error(call->request, API_CONFLICT, call->text,
-                            "cannot %s any phase of workflow %s, which is %s",
-                            core_command_name(call->command), call->text, workflow_state(workflow));
+        request_reply_error(
+            call->request, API_CONFLICT, call->text,
+            "cannot %s any phase of workflow %s, which is %s; phasectl why %s says what "
+            "can be done",
+            core_command_name(call->command), call->text, workflow_state(workflow), call->text);
 out:
     json_decref(from);
     free(chosen);

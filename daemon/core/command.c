@@ -130,17 +130,25 @@ static bool member_is_too_late(const struct phase *member, enum core_command com
             (matrix->state == PHASE_HELD && matrix->hold == HOLD_MANUAL));
 }
 
+static bool phase_takes_retry(const struct phase *phase)
+{
+    return command_row_has(&phase_rows[COMMAND_RETRY], phase) &&
+           !member_is_too_late(phase, COMMAND_RETRY);
+}
+
 /* What a person can do instead, if the phase does not take the command in its state. */
 static const char *command_advice(const struct phase *phase, enum core_command command)
 {
     bool is_held = phase->state == PHASE_HELD;
     if (command == COMMAND_PROMOTE)
-        return "; only a phase held by its gate can be promoted";
+        return phase_takes_retry(phase)
+                   ? "; only a phase held by its gate can be promoted: retry it"
+                   : "; only a phase held by its gate can be promoted";
     if (command == COMMAND_RELEASE)
-        return !is_held                     ? "; there is nothing to release"
-               : phase->hold == HOLD_GATE   ? "; promote it or retry it"
-               : phase->hold == HOLD_MANUAL ? "; promote it"
-                                            : "; retry it";
+        return is_held && phase->hold == HOLD_GATE     ? "; promote it or retry it"
+               : is_held && phase->hold == HOLD_MANUAL ? "; promote it"
+               : phase_takes_retry(phase)              ? "; retry it"
+                                                       : "; there is nothing to release";
     if (command == COMMAND_RETRY && is_held)
         return phase->hold == HOLD_USER ? "; release it" : "; promote it or cancel it";
     return command == COMMAND_RESUME && is_held ? "; promote it" : "";
@@ -157,7 +165,8 @@ static const char *command_objection(const struct phase *phase, enum core_comman
     if (member_is_too_late(phase, command))
         return "; its matrix has chosen without it";
     if (command == COMMAND_RESUME && !phase->checkpoint_path && has_come_to_rest)
-        return ", without a checkpoint to go on from";
+        return phase_takes_retry(phase) ? ", without a checkpoint to go on from: retry it"
+                                        : ", without a checkpoint to go on from";
     if (!command_row_has(&phase_rows[command], phase) &&
         !(command == COMMAND_PROMOTE && member_is_eligible(phase)))
         return command_advice(phase, command);

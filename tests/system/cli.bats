@@ -323,7 +323,9 @@ YAML
     run -1 phasectl watch "$id"
     [[ $output == *"workflow $id (small) cancelled"* ]]
     run -1 --separate-stderr phasectl promote "$id/first"
-    [[ $stderr == "phasectl: "* ]]
+    [[ $stderr == "phasectl: "*": retry it" ]]
+    run -0 phasectl why "$id/first"
+    [[ $output == *"what can be done:"*"phasectl retry $id/first "* ]]
 }
 
 @test "--set reaches the program" {

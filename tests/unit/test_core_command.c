@@ -195,6 +195,31 @@ static void release_and_retry_send_nobody_back_and_forth(void **state)
     }
 }
 
+static void what_is_refused_after_a_failure_advises_to_retry(void **state)
+{
+    struct world *world = *state;
+    static const struct {
+        enum phase_state state;
+        enum phase_hold hold;
+    } rows[] = {{PHASE_HELD, HOLD_FAILURE},
+                {PHASE_HELD, HOLD_PROGRESS},
+                {PHASE_FAILED, HOLD_NONE},
+                {PHASE_CANCELLED, HOLD_NONE}};
+    static const enum core_command commands[] = {COMMAND_PROMOTE, COMMAND_RELEASE, COMMAND_RESUME};
+    world_begin(world, false);
+    struct phase *phase = world_phase(world, "validate");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        phase->state = rows[i].state;
+        phase->hold = rows[i].hold;
+        assert_int_equal(core_command_check(phase, COMMAND_RETRY, NULL), 0);
+        for (size_t at = 0; at < sizeof commands / sizeof commands[0]; at++) {
+            struct error err;
+            assert_true(core_command_check(phase, commands[at], &err) < 0);
+            assert_true(text_ends(err.message, "retry it"));
+        }
+    }
+}
+
 /* In each state a phase can be in, and with each command, the check answers as the table says. */
 static void each_command_is_taken_where_it_makes_sense(void **state)
 {
@@ -259,6 +284,7 @@ int main(void)
         WORLD_TEST(a_denied_command_says_why),
         cmocka_unit_test(where_a_run_begins_is_the_persons_choice),
         WORLD_TEST(release_and_retry_send_nobody_back_and_forth),
+        WORLD_TEST(what_is_refused_after_a_failure_advises_to_retry),
         WORLD_TEST(each_command_is_taken_where_it_makes_sense),
     };
     return cmocka_run_group_tests_name("commands", tests, NULL, NULL);

@@ -1,0 +1,79 @@
+/* What a person can do about a phase that is held, has failed or was cancelled. */
+#include "tests/unit/unit.h"
+
+#include "cli/held.h"
+#include "cli/terminal.h"
+#include "lib/text.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+
+static const struct terminal pipe_output = {.fd = -1};
+
+#define LOGS "  phasectl logs 7/a               what the run printed\n"
+#define FROM                                                                                       \
+    "  phasectl retry 7/a --from STEP  run again from another checkpoint, or from `start`\n"
+#define CANCEL "  phasectl cancel 7/a             end it\n"
+
+/* From where the next run begins is said, and how to begin elsewhere. */
+static void a_retry_says_from_where(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *phase, *text;
+    } rows[] = {
+        {"{'state': 'held', 'hold': 'failure', 'run': {'started': 1, 'outcome': 'failed'}}",
+         "  phasectl logs 7/a    what the run printed\n"
+         "  phasectl retry 7/a   run the phase again\n"
+         "  phasectl cancel 7/a  end it\n"},
+        {"{'state': 'held', 'hold': 'failure', 'checkpoint': '/80', 'checkpoint_step': 80,"
+         " 'run': {'started': 1, 'outcome': 'failed'}}",
+         LOGS "  phasectl retry 7/a              run again from the checkpoint of step 80\n" FROM
+             CANCEL},
+        {"{'state': 'held', 'hold': 'failure', 'checkpoint': '/20', 'checkpoint_step': 20,"
+         " 'suspects': ['30', '40'], 'run': {'started': 1, 'outcome': 'failed'}}",
+         LOGS
+         "  phasectl retry 7/a --from 20    run again from the last good checkpoint\n" FROM CANCEL},
+        {"{'state': 'held', 'hold': 'failure', 'suspects': ['30'], 'run': {'started': 1,"
+         " 'outcome': 'failed'}}",
+         LOGS
+         "  phasectl retry 7/a              run again from the start: no checkpoint is good\n" FROM
+             CANCEL},
+        {"{'state': 'held', 'hold': 'gate', 'checkpoint': '/80', 'checkpoint_step': 80,"
+         " 'run': {'started': 1, 'outcome': 'succeeded'}}",
+         "  phasectl gate 7/a               what the gate found\n"
+         "  phasectl promote 7/a            start the next phases anyway\n"
+         "  phasectl retry 7/a              run the phase again\n" FROM
+         "  phasectl resume 7/a             resume from the last checkpoint\n" CANCEL},
+        {"{'state': 'failed', 'checkpoint': '/80', 'checkpoint_step': 80,"
+         " 'run': {'started': 1, 'outcome': 'failed'}}",
+         LOGS "  phasectl retry 7/a              run again from the checkpoint of step 80\n" FROM},
+        {"{'state': 'failed', 'checkpoint': '/80', 'checkpoint_step': 80,"
+         " 'run': {'started': 1, 'outcome': 'succeeded'}}",
+         LOGS "  phasectl retry 7/a              run the phase again\n" FROM
+              "  phasectl resume 7/a             resume from the last checkpoint\n"},
+        {"{'state': 'cancelled'}", "  phasectl retry 7/a  run the phase again\n"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char *quoted = text_format("%s", rows[i].phase);
+        for (char *c = quoted; *c; c++)
+            *c = *c == '\'' ? '"' : *c;
+        json_t *phase = json_loads(quoted, 0, NULL);
+        struct text text = {0};
+        assert_non_null(phase);
+        (void)json_object_set_new(phase, "address", json_string("7/a"));
+        held_ways_out(&pipe_output, phase, &text);
+        assert_string_equal(text_string(&text), rows[i].text);
+        text_fini(&text);
+        json_decref(phase);
+        free(quoted);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_retry_says_from_where),
+    };
+    return cmocka_run_group_tests_name("held", tests, NULL, NULL);
+}
