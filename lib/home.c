@@ -150,7 +150,7 @@ static int home_check_link(const char *path, const struct stat *link, unsigned l
     char target[PATH_MAX], user[HOME_USER_SIZE];
     if (!home_is_trusted(link->st_uid))
         return error_set(err, -EPERM,
-                         "%s is a link of %s, who could lead it elsewhere: remove it, or set "
+                         "%s is a link of %s, who could change it: remove it, or set "
                          "PHASED_HOME",
                          path, home_user(link->st_uid, user));
     ssize_t size = readlink(path, target, sizeof target - 1);
@@ -229,7 +229,8 @@ static int home_check_entry(const char *path, const struct stat *status, struct 
     int result = home_check_owner(path, status, err);
     if (result == 0 && home_others_may_write(status))
         result = error_set(
-            err, -EPERM, "others may write to %s: see that all in it is yours, then 'chmod 700' it",
+            err, -EPERM,
+            "others may write to %s: check that everything in it is yours, then 'chmod 700' it",
             path);
     return result;
 }
@@ -283,7 +284,7 @@ static int home_close(const char *path, enum home_kind kind, struct error *err)
     struct stat status;
     if (kind == HOME_FOLDER && stat(path, &status) == 0 && (status.st_mode & 077) &&
         chmod(path, 0700) < 0)
-        return error_set(err, -errno, "cannot make %s its owner's alone: %s", path,
+        return error_set(err, -errno, "cannot take the permissions of others from %s: %s", path,
                          strerror(errno));
     return 0;
 }

@@ -1,5 +1,5 @@
-/* Open addressing with linear steps; a removal closes the gap behind it, so there are no marks of
- * removed entries. */
+/* Open addressing with linear probing. A removal moves the entries behind it forward, so the table
+ * needs no marks for removed entries. */
 #include "lib/map.h"
 
 #include "lib/memory.h"
@@ -14,7 +14,7 @@ static size_t home_of(const struct map *map, uint64_t key)
     return (size_t)((key * 0x9e3779b97f4a7c15u) >> 20) & (map->capacity - 1);
 }
 
-/* The key's entry, or the empty one where it belongs. */
+/* Returns the entry of the key, or the empty entry where the key belongs. */
 static struct map_entry *entry_of(const struct map *map, uint64_t key)
 {
     size_t i = home_of(map, key);
@@ -68,7 +68,7 @@ void *map_remove(struct map *map, uint64_t key)
     for (size_t i = (hole + 1) & mask; map->entries[i].key; i = (i + 1) & mask) {
         size_t distance = (i - home_of(map, map->entries[i].key)) & mask;
         if (distance < ((i - hole) & mask))
-            continue; /* it would stand before its home */
+            continue; /* there it would stand before the place of its key */
         map->entries[hole] = map->entries[i];
         hole = i;
     }

@@ -17,12 +17,13 @@ struct map {
 void map_fini(struct map *map);
 void *map_find(const struct map *map, uint64_t key); /* NULL: absent */
 void map_put(struct map *map, uint64_t key, void *value);
-/* Returns what was there, or NULL. */
+/* Returns the removed value, or NULL. */
 void *map_remove(struct map *map, uint64_t key);
-/* The next value from place `*at` on, where 0 is the first; NULL: it was the last. Of those that
- * are left when one is removed meanwhile, some may be passed over. */
+/* Returns the value at the place `*at` or the next place that has one, and moves `*at` behind it. 0
+ * is the first place; NULL: there is no other value. If an entry is removed between two calls, the
+ * walk may skip other entries. */
 void *map_next(const struct map *map, size_t *at);
-/* Any value; NULL when the map is empty. For emptying it at the end. */
+/* Returns any value; NULL: the map is empty. Serves to empty the map at the end. */
 void *map_any(const struct map *map, uint64_t *ret_key);
 
 #endif

@@ -137,7 +137,7 @@ int option_read(char **words, const struct option_rule *rules, struct option_arg
         } else if (!only_arguments && (*at)[0] == '-' && (*at)[1]) {
             code = option_take(&at, rules, arguments->last_wins, &given, err);
         } else if (arguments->count == arguments->max) {
-            code = error_set(err, -EINVAL, "one word too many: '%s'", *at);
+            code = error_set(err, -EINVAL, "one argument too many: '%s'", *at);
         } else {
             arguments->items[arguments->count++] = *at;
         }
@@ -145,7 +145,7 @@ int option_read(char **words, const struct option_rule *rules, struct option_arg
             return code;
     }
     if (arguments->count < arguments->min)
-        return error_set(err, -ENODATA, "words are missing");
+        return error_set(err, -ENODATA, "arguments are missing");
     return 0;
 }
 

@@ -142,7 +142,7 @@ int units_parse_window(const char *text, unsigned *ret_from, unsigned *ret_to, s
     if (!is_good)
         return error_set(err, -EINVAL, "'%s' is no window of the day, such as 20:00-08:00", text);
     if (hour[0] == hour[1] && minute[0] == minute[1])
-        return error_set(err, -EINVAL, "'%s' ends as it begins: no time of the day is in it", text);
+        return error_set(err, -EINVAL, "'%s' ends when it begins, so it has no time in it", text);
     *ret_from = hour[0] * 60 + minute[0];
     *ret_to = hour[1] * 60 + minute[1];
     return 0;

@@ -5,8 +5,8 @@
  *
  *   over N steps     keeps the steps of each series above its newest step - N
  *   over N seconds   keeps the rows of each series that are later than its newest row - N s
- *   skip N steps     leaves out the steps up to N, counted from where a resumed run began
- * (begin_step) skip N seconds   leaves out the rows of the first N s
+ *   skip N steps     leaves out the steps up to N, counted from begin_step in a resumed run
+ *   skip N seconds   leaves out the rows of the first N s
  *
  * A gate judges the rows that exist. A guard judges full windows only, because a run has just
  * begun: each series must reach back over the whole window. A check is *insufficient* if a metric

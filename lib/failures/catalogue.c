@@ -93,7 +93,7 @@ static void catalogue_check_pattern(const struct node *node, struct spec_problem
     pcre2_match_data *match = pcre2_match_data_create_from_pattern(compiled, NULL);
     bool fits_all = pcre2_match(compiled, (PCRE2_SPTR) "", 0, 0, 0, match, NULL) >= 0;
     if (fits_all)
-        node_problem(problems, node, "the pattern fits an empty line, and so any");
+        node_problem(problems, node, "the pattern matches an empty line, and so every line");
     pcre2_match_data_free(match);
     pcre2_code_free(compiled);
 }
@@ -106,7 +106,8 @@ static json_t *catalogue_pattern(const struct node *entry, struct spec_problems 
     size_t error_count = problems->error_count;
     struct text text = {0};
     if (!node)
-        node_missing(problems, entry, "pattern", "missing: by what it is recognised");
+        node_missing(problems, entry, "pattern",
+                     "missing: the pattern that recognises the failure");
     for (size_t i = 0; node && node->kind == NODE_LIST && i < node->count; i++) {
         catalogue_check_pattern(node->items[i], problems);
         text_addf(&text, "%s(?:%s)", i ? "|" : "",
@@ -147,7 +148,7 @@ static void catalogue_check_blame(const struct node *entry, const char *cause, c
     bool is_by_node = text_equal(cause, "node_fail") || text_equal(cause, "launch");
     if (text_equal(blame, "node") && !is_by_node)
         node_problem(problems, node_get(entry, "blame"),
-                     "a node is to blame for the causes node_fail and launch only");
+                     "blame: node is only for the causes node_fail and launch");
 }
 
 static json_t *catalogue_entry(const struct node *node, struct spec_problems *problems)

@@ -1,4 +1,4 @@
-/* Reads how far a program is in an epoch, as examples of PyTorch print it. */
+/* Reads how far a program is in an epoch, in the forms that the examples of PyTorch print. */
 #include "lib/metrics/epoch.h"
 
 #include "lib/metrics/number.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { EPOCH_NUMBER_MAX = 1000000000 }; /* so that the step is far from any limit */
+enum { EPOCH_NUMBER_MAX = 1000000000 }; /* keeps the step far from any limit */
 
 static const char *epoch_pass(const char *at, const char *end, const char *signs)
 {
@@ -20,7 +20,7 @@ static const char *epoch_pass(const char *at, const char *end, const char *signs
     return at;
 }
 
-/* A whole number; NULL where there is none. */
+/* Reads a whole number. NULL: there is no number. */
 static const char *epoch_number(const char *at, const char *end, double *ret_value)
 {
     size_t size = number_read(at, end, NUMBER_PLAIN, ret_value);
@@ -29,7 +29,7 @@ static const char *epoch_number(const char *at, const char *end, double *ret_val
     return is_whole ? at + size : NULL;
 }
 
-/* "/600" or " / 600", the space behind it too; NULL where there is none. */
+/* Reads "/600" or " / 600" with the spaces behind it. NULL: there is no total. */
 static const char *epoch_total(const char *at, const char *end, double *ret_total)
 {
     at = epoch_pass(at, end, " ");
@@ -44,7 +44,8 @@ static bool epoch_is_word(struct span word, const char *name)
     return word.size == strlen(name) && strncasecmp(word.at, name, word.size) == 0;
 }
 
-/* A run has steps as well as an epoch; batches are counted in epochs alone. */
+/* Whether the word means a batch. "Step" beside an epoch may count the whole run; batches are
+ * always counted within an epoch. */
 static bool epoch_is_batch(struct span word)
 {
     return epoch_is_word(word, "batch") || epoch_is_word(word, "batches");
@@ -64,7 +65,7 @@ const char *epoch_read(struct values *values, const char *at, const char *end)
     struct span name = epoch_word(at, end);
     const char *behind = name.at + name.size;
     if (!epoch_is_word(name, "epoch") || values->step_name[0])
-        return NULL; /* or the spec says what the step is */
+        return NULL; /* it is no epoch, or the spec names the step */
     at = epoch_pass(behind, end, " :=#[");
     at = at > behind ? epoch_number(at, end, &epoch) : NULL;
     if (!at)

@@ -4,13 +4,13 @@
 
 struct values;
 
-/* Where an epoch stands at `at` with how far the program is in it: adds the epoch, counts the step
- * that both make, and returns where they end; else NULL.
+/* If `at` has an epoch and how far the program is in the epoch: adds the epoch, counts the step
+ * that follows from both, and returns the end. Otherwise returns NULL.
  *
  *   Epoch [1/10], Step [100/600]     | epoch 1 | 200/2983 batches |
  *   Epoch: [0][10/100]               Train Epoch: 1 [640/60000 (1%)]
  *
- * Not `Epoch 2 step 50/1000`: there the step may be of the whole run. */
+ * Does not read `Epoch 2 step 50/1000`: the step there may be that of the whole run. */
 const char *epoch_read(struct values *values, const char *at, const char *end);
 
 #endif

@@ -1,8 +1,8 @@
-/* Lines out of a stream of bytes, and rows out of lines.
+/* Makes lines of a stream of bytes, and rows of lines.
  *
- * A line is read where it lies in the bytes fed, and copied only when it came in pieces or has
- * escape sequences. A carriage return ends a line as a line feed does, but its row waits: the next
- * state of the same bar may replace it. */
+ * A line is read in place. It is copied only if it came in pieces or has escape sequences. A
+ * carriage return ends a line as a line feed does, but the row of that line waits, because the next
+ * state of the same progress bar may replace it. */
 #include "lib/metrics/extract.h"
 
 #include "lib/error.h"
@@ -20,31 +20,31 @@
 #include <string.h>
 
 enum {
-    PENDING_VALUES_MAX = 32, /* of one state of a progress bar */
-    UNREAD_MAX = 96,         /* bytes of a line that a person is shown */
+    PENDING_VALUES_MAX = 32, /* values of one state of a progress bar */
+    UNREAD_MAX = 96,         /* bytes of a line that is shown to a person */
 };
 
 struct extract {
     enum extract_kind kind;
     extract_row_found *found;
     void *context;
-    struct pattern *pattern; /* EXTRACT_PATTERN only */
+    struct pattern *pattern; /* only with EXTRACT_PATTERN */
     struct line_memory memory;
     struct values values;
     bool has_step;
-    bool has_real_step; /* not only whole epochs */
+    bool has_real_step; /* the step is not a count of whole epochs */
     int64_t step;
-    bool has_told; /* a row */
+    bool has_told; /* there was a row */
     char unread[UNREAD_MAX + 1];
     int unread_rank; /* how much `unread` looks like metrics */
 
-    /* The newest state of a progress bar, told when the next is of another step. */
+    /* The newest state of a progress bar. It is told when the next state has another step. */
     bool has_pending;
     struct extract_row pending;
     struct extract_value pending_items[PENDING_VALUES_MAX];
     struct text pending_names;
 
-    char line[EXTRACT_LINE_MAX]; /* what came since the last line end */
+    char line[EXTRACT_LINE_MAX]; /* the bytes since the last line end */
     size_t line_size;
     char plain[EXTRACT_LINE_MAX]; /* a line without terminal sequences */
 };
@@ -56,7 +56,7 @@ static void extract_tell_pending(struct extract *extract)
     extract->has_pending = false;
 }
 
-/* Keeps a copy of the row until it is known that no newer state of the same step comes. */
+/* Keeps a copy of the row until a row with another step shows that no newer state comes. */
 static void extract_keep_pending(struct extract *extract, const struct extract_row *row)
 {
     size_t count = row->count < PENDING_VALUES_MAX ? row->count : PENDING_VALUES_MAX;
@@ -76,7 +76,7 @@ static void extract_keep_pending(struct extract *extract, const struct extract_r
     extract->has_pending = true;
 }
 
-/* The step that holds for the line read, and from now on. */
+/* Sets the step for this line, and for later lines without a step. */
 static void extract_update_step(struct extract *extract)
 {
     const struct values *values = &extract->values;
@@ -94,7 +94,7 @@ static void extract_update_step(struct extract *extract)
 
 enum line_end { LINE_FEED, CARRIAGE_RETURN };
 
-/* Whether the row says all that the pending one says, of the same step. */
+/* Whether the row has the step and all values of the pending row. */
 static bool extract_is_newer_state(const struct extract *extract, const struct extract_row *row)
 {
     const struct extract_row *pending = &extract->pending;
@@ -141,14 +141,14 @@ static size_t extract_make_plain(struct extract *extract, const char *line, size
         if (kind == '[')
             while (i + 1 < size && (line[++i] < '@' || line[i] > '~'))
                 ;
-        else if (kind == ']') /* until BEL or ESC \ */
+        else if (kind == ']') /* up to BEL or ESC \ */
             while (i + 1 < size && line[++i] != '\a' && !(line[i] == '\\' && line[i - 1] == '\x1b'))
                 ;
     }
     return plain;
 }
 
-/* How much a line looks as if it told metrics; 0: it is empty. */
+/* Returns how much a line looks like metrics; 0: the line is empty. */
 static int extract_rank_unread(const char *line, size_t size)
 {
     static const char *const words[] = {"loss", "step", "epoch", "iter"};
@@ -161,7 +161,7 @@ static int extract_rank_unread(const char *line, size_t size)
     return rank;
 }
 
-/* Only what is plain ASCII is kept, so that the line may stand in any message. */
+/* Keeps plain ASCII only, so that any message can contain the line. */
 static void extract_keep_unread(struct extract *extract, const char *line, size_t size)
 {
     int rank = extract_rank_unread(line, size);
@@ -174,7 +174,7 @@ static void extract_keep_unread(struct extract *extract, const char *line, size_
     extract->unread_rank = rank;
 }
 
-/* One line of any kind. An empty one still matters: it may be the end of a progress bar. */
+/* Reads one line of any kind, also an empty line: it may be the end of a progress bar. */
 static void extract_read_line(struct extract *extract, const char *line, size_t size,
                               enum line_end line_end)
 {
@@ -193,7 +193,7 @@ static void extract_read_line(struct extract *extract, const char *line, size_t 
     if (extract->kind == EXTRACT_PATTERN)
         pattern_read(extract->pattern, &extract->values, line, size);
     else if (extract->kind == EXTRACT_FILE)
-        (void)literal_read(&extract->values, line, line + size); /* other lines are passed over */
+        (void)literal_read(&extract->values, line, line + size); /* other lines are skipped */
     else
         line_read(&extract->memory, &extract->values, line, size);
     extract_tell(extract, line_end);
@@ -201,7 +201,7 @@ static void extract_read_line(struct extract *extract, const char *line, size_t 
         extract_keep_unread(extract, line, size);
 }
 
-/* Keeps the beginning of a line for the next call; what is beyond the bound is lost. */
+/* Keeps the beginning of a line for the next call. Bytes beyond the bound are lost. */
 static void extract_collect(struct extract *extract, const char *bytes, size_t size)
 {
     size_t left = EXTRACT_LINE_MAX - extract->line_size;
@@ -210,7 +210,7 @@ static void extract_collect(struct extract *extract, const char *bytes, size_t s
     extract->line_size += size;
 }
 
-/* A line ends: its last bytes are these, and what was collected stands before them. */
+/* Ends a line with these bytes, after the bytes that were collected. */
 static void extract_end_line(struct extract *extract, const char *bytes, size_t size,
                              enum line_end line_end)
 {
@@ -255,7 +255,7 @@ void extract_feed(struct extract *extract, const void *bytes, size_t size)
 {
     const char *at = bytes, *end = at + size;
     while (at < end) {
-        /* The line feed is looked for once a line, not once a state of a progress bar. */
+        /* Looks for the line feed once per line, and not once per state of a progress bar. */
         const char *feed = memchr(at, '\n', (size_t)(end - at));
         const char *line_end = feed ? feed : end, *back;
         while ((back = memchr(at, '\r', (size_t)(line_end - at)))) {
@@ -301,7 +301,7 @@ int extract_options_from_json(const json_t *json, struct extract_options *ret_op
 
 /* --- Rows as JSON ---------------------------------------------------------------------------- */
 
-/* As few digits as give the same number again. */
+/* Writes the fewest digits that give the same number again. */
 static void extract_add_number(struct text *text, double value)
 {
     char digits[40];
@@ -321,7 +321,7 @@ static void extract_add_number(struct text *text, double value)
     text_add(text, digits);
 }
 
-/* Names are plain: nothing in them needs quoting. */
+/* Names are plain, so they need no quotes. */
 void extract_row_write(const struct extract_row *row, struct text *text)
 {
     text_add(text, "{");

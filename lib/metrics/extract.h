@@ -1,17 +1,17 @@
-/* Reads metrics out of what a training program prints.
+/* Reads metrics from the output of a training program.
  *
- * Bytes go in as they come, rows come out: a step and the named values that one line told. Three
- * kinds:
+ * The caller feeds bytes as they come, and gets rows: a step and the named values of one line.
+ * There are three kinds:
  *
  *   EXTRACT_AUTO     understands what trainers print (doc/metrics.md has the list), and JSON lines
- *   EXTRACT_PATTERN  a PCRE2 pattern; each named group that matched a number is a value
+ *   EXTRACT_PATTERN  a PCRE2 pattern; each named group that matches a number is a value
  *   EXTRACT_FILE     JSON lines of a metrics file
  *
- * Names are lower case letters, digits and `_`, beginning with a letter. A line without a step has
- * the last step seen. Of a progress bar (carriage returns) the last state of each step counts.
- * Memory is bounded whatever comes in: of a line longer than EXTRACT_LINE_MAX the rest is left
- * out, and names beyond the first EXTRACT_NAMES_MAX are. Where no step is told whole epochs stand
- * for it. No I/O; the callback runs inside the call that was fed. */
+ * Names have lower case letters, digits and `_`, and begin with a letter. A line without a step has
+ * the step of the line before. Of the states of a progress bar (carriage returns), the last state
+ * of each step counts. Memory is bounded: the end of a line longer than EXTRACT_LINE_MAX is left
+ * out, and so are names after the first EXTRACT_NAMES_MAX. If a program prints no steps, whole
+ * epochs count as steps. There is no I/O. The callback runs within the call that gets the bytes. */
 #ifndef PHASED_LIB_METRICS_EXTRACT_H
 #define PHASED_LIB_METRICS_EXTRACT_H
 
@@ -25,16 +25,17 @@ struct extract;
 struct text;
 
 enum {
-    EXTRACT_LINE_MAX = 16384, /* bytes; trainers' lines have some hundreds */
-    EXTRACT_NAMES_MAX = 1000, /* different names of one stream */
+    EXTRACT_LINE_MAX = 16384, /* bytes; lines of trainers have some hundreds */
+    EXTRACT_NAMES_MAX = 1000, /* different names in one stream */
     EXTRACT_NAME_MAX = 128,   /* bytes of a name */
     EXTRACT_VALUES_MAX = 256, /* values of one line */
 };
 
-/* 2^53 - 1: whole numbers are exact up to it in JSON too, and their differences never overflow. */
+/* 2^53 - 1: up to it whole numbers are exact in JSON too, and differences of steps never
+ * overflow. */
 #define EXTRACT_STEP_MAX 9007199254740991
 
-/* What a person does about a log in which nothing is recognised. */
+/* What a person can do if nothing is recognised in a log. */
 #define EXTRACT_ADVICE                                                                             \
     "print pairs such as step=10 loss=2.5, or give `metrics: {pattern: ...}` (phased-spec(5))"
 
@@ -47,9 +48,9 @@ struct extract_value {
 
 /* Borrowed during the callback. */
 struct extract_row {
-    bool has_step; /* false until the stream told one */
-    int64_t step;  /* until then the round: 1, and one more whenever a name comes again */
-    const struct extract_value *values; /* never empty; the step is not among them */
+    bool has_step; /* false until the stream has a step */
+    int64_t step;  /* without a step, the round: 1, and one more when a name comes again */
+    const struct extract_value *values; /* at least one value; the step is not among them */
     size_t count;
 };
 
@@ -57,29 +58,29 @@ typedef void extract_row_found(void *context, const struct extract_row *row);
 
 struct extract_options {
     enum extract_kind kind;
-    const char *pattern;   /* EXTRACT_PATTERN only */
-    const char *step_name; /* the value that is the step; NULL: the usual names (step, iteration) */
+    const char *pattern;   /* only with EXTRACT_PATTERN */
+    const char *step_name; /* the name of the step; NULL: the usual names (step, iteration) */
 };
 
-/* -EINVAL for a pattern that cannot be compiled or has no named group, with its column. */
+/* Returns -EINVAL, with the column, if a pattern cannot be compiled or has no named group. */
 int extract_new(const struct extract_options *options, extract_row_found *found, void *context,
                 struct extract **ret_extract, struct error *err);
 void extract_free(struct extract *extract);
 
 void extract_feed(struct extract *extract, const void *bytes, size_t size);
-/* Reads what was fed since the last line end as a line of its own: at the end of the output. */
+/* Ends the output: the bytes since the last line end are a line of their own. */
 void extract_end(struct extract *extract);
 
-/* While no row was told: the beginning of the line that looks most as if it told one, in printable
- * ASCII; empty where no line came. Borrowed until the next call. */
+/* If there was no row: returns the beginning of the line that looks most like metrics, in printable
+ * ASCII. Empty: there was no line. Borrowed until the next call. */
 const char *extract_unread(const struct extract *extract);
 
-/* Adds the row as a JSON object: {"step": 200, "loss": 5.147944}; NaN and infinities as text,
- * "nan", "inf" and "-inf", since JSON has no numbers for them. */
+/* Adds the row as a JSON object: {"step": 200, "loss": 5.147944}. JSON has no NaN and no infinity,
+ * so these are the texts "nan", "inf" and "-inf". */
 void extract_row_write(const struct extract_row *row, struct text *text);
 
-/* Fills options from a phase's "metrics" in the resolved workflow ({"kind": "auto"}, {"kind":
- * "pattern", "pattern": ...}, {"kind": "file", ...}); the strings are borrowed from it. */
+/* Fills the options from "metrics" of a phase of the resolved workflow ({"kind": "auto"}, {"kind":
+ * "pattern", "pattern": ...}, {"kind": "file", ...}). The strings are borrowed from `json`. */
 int extract_options_from_json(const json_t *json, struct extract_options *ret_options,
                               struct error *err);
 

@@ -1,4 +1,4 @@
-/* Watching metrics. */
+/* Watches the metrics of a run. */
 #include "lib/metrics/guards.h"
 
 #include "lib/error.h"
@@ -15,26 +15,26 @@
 
 struct guard {
     struct check check;
-    bool has_failed;   /* at the last look */
-    int64_t fine_step; /* the newest at which it did not fail */
+    bool has_failed;   /* at the last judgement */
+    int64_t fine_step; /* the newest step at which the guard did not fail */
 };
 
 /* A metric that must be finite. */
 struct loss {
     char *name;
-    int64_t fine_step; /* the newest at which it was */
+    int64_t fine_step; /* the newest step at which the metric was finite */
 };
 
-/* A metric that is asked for. */
+/* A metric that a check uses. */
 struct wanted {
     char *name;
-    bool is_kept; /* a guard uses it; otherwise only the gate does */
+    bool is_kept; /* a guard or `until` uses it; otherwise only the gate or the matrix does */
     bool has_come;
 };
 
 enum {
-    GUARDS_SEEN_MAX = 16,  /* names that are told to who has misspelled one */
-    GUARDS_TRIES_MAX = 64, /* of the steps that come between two judgements */
+    GUARDS_SEEN_MAX = 16,  /* names that a message can list */
+    GUARDS_TRIES_MAX = 64, /* judgements between two calls of guards_judge() */
 };
 
 struct guards {
@@ -42,19 +42,19 @@ struct guards {
     size_t count;
     struct guard until;
     bool has_until;
-    bool has_clock; /* until asks how long it has run: that changes without rows */
+    bool has_clock; /* until uses the time, which changes without rows */
     struct loss *losses;
     size_t loss_count;
     struct wanted *wanted;
     size_t wanted_count;
-    char *seen[GUARDS_SEEN_MAX]; /* of the program's metrics the first ones */
-    size_t seen_count;           /* also of those that are not kept */
+    char *seen[GUARDS_SEEN_MAX]; /* the first names that the program has printed */
+    size_t seen_count;           /* counts one more if there are other names */
     struct metrics *metrics;
     const json_t *params;
     int64_t begin_step, step;
-    unsigned tries; /* since the last judgement */
+    unsigned tries; /* since the last call of guards_judge() */
     bool nan_ok, has_news;
-    char *nan; /* what was not finite, once it came */
+    char *nan; /* a message about a metric that is not finite, or NULL */
     int64_t nan_since;
 };
 
@@ -127,7 +127,8 @@ static bool guards_names_clock(const char *expression)
     return is_named;
 }
 
-/* In a rehearsal a run that goes on from a checkpoint has its own, a new object. */
+/* Returns a new object. In a rehearsal, a run that resumes from a checkpoint has an `until` of its
+ * own. */
 static json_t *guards_until(const json_t *spec, int64_t begin_step)
 {
     const json_t *resumed = json_object_get(spec, "until_resumed");
@@ -161,7 +162,8 @@ static int guards_read_until(struct guards *guards, const json_t *json, struct e
     return result;
 }
 
-/* The gate is the daemon's to judge; here it only tells which metrics to wait for. */
+/* Takes the names of metrics from the gate. The daemon judges the gate; here only the names matter,
+ * because the run should have these metrics. */
 static int guards_read_gate(struct guards *guards, const json_t *gate, struct error *err)
 {
     const char *name;
@@ -179,7 +181,7 @@ static int guards_read_gate(struct guards *guards, const json_t *gate, struct er
     return 0;
 }
 
-/* What a matrix compares its members by, which the daemon does when all of them have ended. */
+/* Takes the names of metrics by which a matrix compares its members when all of them have ended. */
 static int guards_read_wants(struct guards *guards, const json_t *member, struct error *err)
 {
     size_t i;
@@ -241,7 +243,7 @@ void guards_free(struct guards *guards)
     free(guards);
 }
 
-/* When there are more than can be kept, that is all that is known of the others. */
+/* Remembers a name. If there are too many names, remembers only that there are others. */
 static void guards_see(struct guards *guards, const char *name)
 {
     if (guards->seen_count > GUARDS_SEEN_MAX)
@@ -268,14 +270,14 @@ static json_t *guards_facts(const struct guards *guards, double elapsed_s)
     return json_pack("{s:f, s:I}", "elapsed", elapsed_s, "step", (json_int_t)guards->step);
 }
 
-/* Too little data is no failure of a guard: the run has just begun. */
+/* Insufficient data is no failure of a guard, because the run has just begun. */
 static bool guard_fails(const struct verdict *verdict)
 {
     return verdict->outcome == CHECK_FAILED || verdict->outcome == CHECK_ERROR;
 }
 
-/* All rows of a step are there. Of several that come between two judgements this finds the one that
- * broke a guard. */
+/* Judges a step that has all of its rows. If several steps come between two calls of
+ * guards_judge(), this finds the step that broke a guard. */
 static void guards_try(struct guards *guards, double elapsed_s)
 {
     if (guards->count == 0 || !guards->has_news || guards->tries >= GUARDS_TRIES_MAX)
@@ -305,7 +307,7 @@ static struct loss *guards_loss(struct guards *guards, const char *name)
     return loss;
 }
 
-/* What broke at `step` may have been broken since the step after it was last seen to be fine. */
+/* A check that fails at `step` may have failed since the step after the last fine step. */
 static int64_t guards_since(int64_t fine_step, int64_t step)
 {
     return fine_step < step ? fine_step + 1 : step;
@@ -355,7 +357,7 @@ void guards_sample(struct guards *guards, double time_s, const struct extract_va
     metrics_add_sample(guards->metrics, value->name, guards->step, time_s, value->value);
 }
 
-/* Evaluates one guard. Returns true when it stops the run. */
+/* Evaluates one guard. Returns true if the guard stops the run. */
 static bool guard_judge(struct guard *guard, const struct expr_scope *scope, int64_t step,
                         guards_verdict *told, void *context, struct guards_reason *ret_reason)
 {
@@ -382,7 +384,8 @@ static bool guard_judge(struct guard *guard, const struct expr_scope *scope, int
     return stops && is_new;
 }
 
-/* Returns true when `until` is reached. One that cannot be evaluated is told of like a guard. */
+/* Returns true if `until` is reached. If `until` cannot be evaluated, its verdict is told like that
+ * of a guard. */
 static bool until_judge(struct guard *until, const struct expr_scope *scope, guards_verdict *told,
                         void *context, char **ret_message)
 {
@@ -413,7 +416,7 @@ enum guards_judgement guards_judge(struct guards *guards, double elapsed_s, guar
     if (guards->nan) {
         *ret_reason = (struct guards_reason){.message = guards->nan, .since = guards->nan_since};
         guards->nan = NULL;
-        guards->nan_ok = true; /* it was told */
+        guards->nan_ok = true; /* it has been told */
         return GUARDS_NAN;
     }
     json_t *facts = guards_facts(guards, elapsed_s);
@@ -434,7 +437,7 @@ int64_t guards_vouched(const struct guards *guards)
     for (size_t i = 0; i < guards->count; i++)
         if (!guards->list[i].check.warn && guards->list[i].fine_step < vouched)
             vouched = guards->list[i].fine_step;
-    /* A guard may still break at the step at which it was last fine, as more rows of that come. */
+    /* A guard may still fail at its last fine step, because more rows of that step may come. */
     for (size_t i = 0; i < guards->loss_count; i++)
         if (guards->losses[i].fine_step + 1 < vouched)
             vouched = guards->losses[i].fine_step + 1;

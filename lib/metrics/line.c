@@ -1,19 +1,19 @@
-/* Reads a line as people read it: names and numbers, and what stands between them.
+/* Reads a line as a person reads it: names, numbers, and the signs between them.
  *
- * The line is a row of segments, parted by | , ; tabs, brackets and " - ". In a segment words
- * gather until something gives them a value:
+ * The line consists of segments, which | , ; tabs, brackets and " - " separate. In a segment words
+ * are collected until a value follows or precedes them:
  *
- *   words: 4.2   word=4.2     a pair; of the words before `=` only the last is the name
- *   words 4.2 words 4.2       a row of pairs when the segment is nothing else, and the line tells a
- *                             step or the word is one that only metrics have (loss, lr): nanoGPT
- *   4.2 words                 the same way round: "121344 tok/s"
+ *   words: 4.2   word=4.2     a pair; only the last word before `=` is the name
+ *   words 4.2 words 4.2       a row of pairs, if the segment has nothing else, and the line has a
+ *                             step or the word is a known metric (loss, lr): nanoGPT
+ *   4.2 words                 a pair in the other order: "121344 tok/s"
  *   step 200/1000             the step; also [200/1000]
- *   {...}                     JSON or a Python dict
- *   Epoch [1/9], Step [5/60]  an epoch with a count, which make the step together: epoch.h
- *   45%|...| 120/266          a progress bar, whose count is the step unless the line names a step
+ *   {...}                     JSON or a dict of Python
+ *   Epoch [1/9], Step [5/60]  an epoch and a count, which make the step together: epoch.h
+ *   45%|...| 120/266          a progress bar; its count is the step unless the line names a step
  *
- * What looks like a number but goes on as something else (a version, a date, an address, a path)
- * spoils the words before it. When in doubt a thing is no metric. */
+ * If something begins like a number and is something else (a version, a date, an address, a path),
+ * the words before it have no value. In case of doubt, a number is no metric. */
 #include "lib/metrics/line.h"
 
 #include "lib/metrics/epoch.h"
@@ -28,13 +28,13 @@
 #include <strings.h>
 
 enum {
-    LINE_WORDS_MAX = 6,    /* of a name: "number of skipped iterations" has four */
+    LINE_WORDS_MAX = 6,    /* words of a name: "number of skipped iterations" has four */
     LINE_LOOSE_MAX = 16,   /* pairs without a separator in one line */
-    LINE_LITERALS_MAX = 8, /* attempts at an object in one line, as each may look at all of it */
+    LINE_LITERALS_MAX = 8, /* tries to read an object in one line; each may look at all of it */
     LINE_LIST_MAX = 16,    /* longer lists are data */
 };
 
-/* Words and their value, not yet known to be a metric. */
+/* Words and their value, which may be a metric. */
 struct line_pair {
     struct span words[LINE_WORDS_MAX];
     size_t word_count;
@@ -45,18 +45,18 @@ struct line {
     const char *at, *begin, *end;
     struct line_memory *memory;
     struct values *values;
-    struct line_pair pair;                /* the words that gather now */
-    bool has_too_many;                    /* words for a name */
-    bool begins_segment;                  /* the words are the segment's first */
-    char separator;                       /* ':' or '=' has come after the words, else 0 */
-    bool is_tight;                        /* without a space before or after it */
-    bool has_number_first;                /* pair.value came before the words */
-    bool is_row;                          /* the segment holds nothing but pairs so far */
-    struct line_pair row[LINE_LOOSE_MAX]; /* its pairs without a separator */
+    struct line_pair pair;                /* the words that are collected now */
+    bool has_too_many;                    /* too many words for a name */
+    bool begins_segment;                  /* the words are the first of the segment */
+    char separator;                       /* ':' or '=' if one has followed the words, else 0 */
+    bool is_tight;                        /* no space before or after the separator */
+    bool has_number_first;                /* the value of `pair` came before the words */
+    bool is_row;                          /* so far, the segment has only pairs */
+    struct line_pair row[LINE_LOOSE_MAX]; /* the pairs of the segment without a separator */
     size_t row_count;
-    bool has_doubtful; /* `doubtful` is one unless more words follow it than make a name */
+    bool has_doubtful; /* `doubtful` is a pair, unless too many words for a name follow */
     struct line_pair doubtful;
-    struct line_pair kept[LINE_LOOSE_MAX]; /* loose pairs that await a step in the line */
+    struct line_pair kept[LINE_LOOSE_MAX]; /* pairs that count if the line has a step */
     size_t kept_count;
     int literals;
 };
@@ -75,7 +75,7 @@ static void line_forget_words(struct line *line)
     line->begins_segment = false;
 }
 
-/* A doubtful pair is settled by what follows: a pair of its own, or the end of the segment. */
+/* Decides about the doubtful pair, when what follows it is known. */
 static void line_settle_doubtful(struct line *line, bool is_metric)
 {
     if (line->has_doubtful && is_metric)
@@ -97,7 +97,8 @@ static bool span_is_any(struct span span, const char *const *words, size_t count
     return false;
 }
 
-/* Names that programs give to metrics only, and that a pair may have without a separator. */
+/* Whether the pair has a name that programs give to metrics only. Such a pair needs no
+ * separator. */
 static bool line_is_known_metric(const struct line_pair *pair)
 {
     static const char *const known[] = {
@@ -108,8 +109,9 @@ static bool line_is_known_metric(const struct line_pair *pair)
            span_is_any(pair->words[pair->word_count - 1], known, sizeof known / sizeof *known);
 }
 
-/* Whether the segment that ends now was a row of pairs. A sentence may look like one, so a row of
- * several tells a step, here or before, or consists of known metrics. */
+/* Whether the segment that ends now was a row of pairs. A sentence can look like one. So a row of
+ * several pairs must have a step, or the line must have one already, or all of the names are known
+ * metrics. */
 static bool line_is_row(const struct line *line)
 {
     bool tells_step = line->values->step_rank || values_find(line->values, "epoch");
@@ -123,9 +125,9 @@ static bool line_is_row(const struct line *line)
            (tells_step || line->row_count < 2 || known == line->row_count);
 }
 
-/* At the end of a segment it is known whether it was a row of pairs, and whether more words follow
- * a doubtful pair. Of what is no row only the known metrics of a line that tells a step count:
- * "step 10 loss 2.5 saving". */
+/* At the end of a segment it is known whether the segment was a row of pairs, and whether more
+ * words follow a doubtful pair. If it was no row, only known metrics count, and only if the line
+ * has a step: "step 10 loss 2.5 saving". */
 static void line_end_segment(struct line *line)
 {
     bool is_row = line_is_row(line);
@@ -145,7 +147,7 @@ static void line_end_segment(struct line *line)
     line->row_count = 0;
 }
 
-/* Passes what is neither a name nor a number, up to the next space or bracket. */
+/* Skips what is neither a name nor a number, up to the next space or bracket. */
 static void line_skip_junk(struct line *line)
 {
     while (line->at < line->end && !strchr(" \t|,;()[]{}", *line->at))
@@ -155,7 +157,7 @@ static void line_skip_junk(struct line *line)
     line_forget_words(line);
 }
 
-/* A word that names a place, with no space behind its colon: host:29500, train.py:55. */
+/* Whether the pair is a place, without a space behind its colon: host:29500, train.py:55. */
 static bool line_is_place(const struct line *line, const struct line_pair *pair)
 {
     if (line->separator != ':' || !line->is_tight || pair->value != floor(pair->value))
@@ -168,8 +170,8 @@ static bool line_is_place(const struct line *line, const struct line_pair *pair)
            isdigit((unsigned char)word.at[word.size - 1]);
 }
 
-/* The words have got a value behind a separator. A whole number behind a colon is doubtful ("Found:
- * 5 files in 3 folders"), unless the name says more. */
+/* Takes a value behind a separator. A whole number behind a colon is doubtful ("Found: 5 files in 3
+ * folders"), unless the name is that of a step or a known metric. */
 static void line_take_pair(struct line *line, double value)
 {
     struct line_pair pair = line->pair;
@@ -195,7 +197,8 @@ static void line_take_pair(struct line *line, double value)
     line->has_doubtful = true;
 }
 
-/* `at` is behind a number: "/1000" of "200/1000", spaces allowed, or " of 1000" is passed. */
+/* Skips "/1000" of "200/1000", with or without spaces, or " of 1000". `at` is behind the first
+ * number. */
 static const char *line_skip_total(const char *at, const char *end)
 {
     const char *slash = at;
@@ -215,7 +218,7 @@ static const char *line_skip_total(const char *at, const char *end)
     return slash;
 }
 
-/* A number that has words before it but no separator: a step, or loose. */
+/* Takes a number with words before it and without a separator: it is a step, or part of a row. */
 static void line_take_loose(struct line *line, double value)
 {
     struct line_pair *pair = &line->pair;
@@ -238,7 +241,7 @@ static void line_take_loose(struct line *line, double value)
     line_forget_words(line);
 }
 
-/* Passes "(20.00%)" or "(+nanz)" behind a value. */
+/* Skips "(20.00%)" or "(+nanz)" behind a value. */
 static void line_skip_remark(struct line *line)
 {
     if (line->at == line->end || *line->at != '(')
@@ -250,7 +253,7 @@ static void line_skip_remark(struct line *line)
         line->at = close + 1;
 }
 
-/* A value at the beginning of a segment: its name, if it has one, comes behind. */
+/* Takes a value at the beginning of a segment. If it has a name, the name follows. */
 static void line_take_number_first(struct line *line, double value, const char *unit,
                                    size_t unit_size)
 {
@@ -260,7 +263,7 @@ static void line_take_number_first(struct line *line, double value, const char *
         line->pair.words[line->pair.word_count++] = (struct span){.at = unit, .size = unit_size};
 }
 
-/* Reads a number; false where there is none. */
+/* Reads a number. Returns false if there is no number. */
 static bool line_read_number(struct line *line)
 {
     double value;
@@ -296,7 +299,7 @@ static bool line_read_number(struct line *line)
     return true;
 }
 
-/* tensor(2.3, device='cuda:0'), np.float64(2.3): passes it, and takes the number as the value. */
+/* Reads the number in tensor(2.3, device='cuda:0') or np.float64(2.3) as the value. */
 static bool line_read_named(struct line *line, struct span word)
 {
     double value;
@@ -312,7 +315,7 @@ static bool line_read_named(struct line *line, struct span word)
     return true;
 }
 
-/* A name as programs write them: actor/loss, tok/sec, mean@1, val-acc, model.layer.0. */
+/* Returns a name as programs write it: actor/loss, tok/sec, mean@1, val-acc, model.layer.0. */
 static struct span line_word(const struct line *line)
 {
     const char *at = line->at;
@@ -327,8 +330,8 @@ static struct span line_word(const struct line *line)
     return (struct span){.at = line->at, .size = (size_t)(at - line->at)};
 }
 
-/* `loss nan`: the word is a number that stands behind a name, as digits would. Of several words
- * only a known metric is believed to be one: "the gradient is nan". */
+/* Reads a word that is a number behind a name, as in `loss nan`. With several words before it, only
+ * a known metric can have such a value: "the gradient is nan" is a sentence. */
 static bool line_read_nan(struct line *line, struct span word)
 {
     double value;
@@ -346,7 +349,7 @@ static bool line_read_nan(struct line *line, struct span word)
     return true;
 }
 
-/* A word is a value (nan), part of a name, or says that the pair before it has ended. */
+/* Reads a word. It is a value (nan), a part of a name, or the end of the pair before it. */
 static void line_read_word(struct line *line)
 {
     static const char *const levels[] = {"INFO", "DEBUG", "WARNING", "WARN", "ERROR", "TRACE"};
@@ -357,7 +360,7 @@ static void line_read_word(struct line *line)
         return;
     line->at += word.size;
     if (line->separator) {
-        /* The word is the value of `=`; behind a colon it may as well begin the next name. */
+        /* The word is the value of `=`. Behind a colon it can also begin the next name. */
         bool is_value = line->separator == '=';
         line_settle_doubtful(line, true);
         line_forget_words(line);
@@ -374,7 +377,7 @@ static void line_read_word(struct line *line)
     line->pair.words[line->pair.word_count++] = word;
 }
 
-/* "(ms)" between the words and their separator is a word too. */
+/* Takes "(ms)" between the words and their separator as one more word. */
 static bool line_read_unit_word(struct line *line)
 {
     size_t left = (size_t)(line->end - line->at);
@@ -396,7 +399,7 @@ static bool line_read_unit_word(struct line *line)
     return true;
 }
 
-/* [4.5, 4.2] as the value of the words. */
+/* Reads a list such as [4.5, 4.2] as the value of the words. */
 static bool line_read_list(struct line *line)
 {
     double values[LINE_LIST_MAX];
@@ -420,7 +423,8 @@ static bool line_read_list(struct line *line)
     return true;
 }
 
-/* A bracket: an object, a unit, a list, a count of steps, or nothing but the end of a segment. */
+/* Reads an opening bracket: of an object, a unit, a list, or a count of steps. Any other bracket
+ * only ends the segment. */
 static void line_read_open(struct line *line)
 {
     static const char *const epoch[] = {"epoch"};
@@ -438,7 +442,7 @@ static void line_read_open(struct line *line)
     if (c == '[' && line->separator && line_read_list(line))
         return;
     line->at++;
-    /* "Step [100/938]" is "Step 100/938". */
+    /* "Step [100/938]" means "Step 100/938". */
     if (c == '[' && !line->separator && pair->word_count && line->begins_segment &&
         (values_is_step_name(line->values, &pair->words[pair->word_count - 1], 1) ||
          span_is_any(pair->words[pair->word_count - 1], epoch, 1)))
@@ -446,7 +450,7 @@ static void line_read_open(struct line *line)
     line_end_segment(line);
 }
 
-/* ':' or '=', unless it is part of an operator, of a path or of a URL. */
+/* Reads ':' or '='. As a part of an operator, a path or a URL it is no separator. */
 static void line_read_separator(struct line *line)
 {
     char c = *line->at, next = line->at + 1 < line->end ? line->at[1] : ' ';
@@ -467,7 +471,7 @@ static void line_read_separator(struct line *line)
     line->separator = c;
 }
 
-/* A sign, or something that parts segments. */
+/* Reads '-' or '+': the sign of a number, or " - " between two segments. */
 static void line_read_sign(struct line *line)
 {
     char c = *line->at, next = line->at + 1 < line->end ? line->at[1] : ' ';
@@ -486,7 +490,7 @@ static void line_read_sign(struct line *line)
     }
 }
 
-/* Each branch passes one byte at least: this is what ends line_read(). */
+/* Every branch reads at least one byte, so line_read() ends. */
 static void line_read_next(struct line *line)
 {
     unsigned char c = (unsigned char)*line->at;
@@ -498,7 +502,7 @@ static void line_read_next(struct line *line)
     } else if (isalpha(c) || c == '_')
         line_read_word(line);
     else if (isdigit(c) || (c == '.' && isdigit((unsigned char)next)))
-        (void)line_read_number(line); /* begins with a digit: it is one, or junk that is passed */
+        (void)line_read_number(line); /* a number, or else junk that is skipped */
     else if (c == ':' || c == '=')
         line_read_separator(line);
     else if (c == '-' || c == '+')
@@ -515,7 +519,7 @@ static void line_read_next(struct line *line)
     }
 }
 
-/* Whether a bar is labelled with a step: "step 4000: 45%|####". */
+/* Whether the label of a bar is a step: "step 4000: 45%|####". */
 static bool line_has_step_label(const struct line *line, struct span label)
 {
     struct span word = {.at = label.at};
@@ -525,10 +529,10 @@ static bool line_has_step_label(const struct line *line, struct span label)
     return word.size && values_is_step_name(line->values, &word, 1);
 }
 
-/* A progress bar, "45%|####    | 120/266 [": sets the step and passes it. A bar without a label, or
- * of training, counts steps, but not those of evaluations between: they have another total. One
- * that is labelled with an epoch counts steps of that epoch. A bar counts no steps once a line has
- * named a step beside its bar: "step 4000: 45%|####    | 120/266". */
+/* Reads a progress bar, "45%|####    | 120/266 [", and sets the step. A bar counts steps if it has
+ * no label, or one for training. Bars of evaluations in between do not count: they have another
+ * total. A bar with an epoch as its label counts the steps of that epoch. As soon as a line has a
+ * step beside its bar, bars count no steps: "step 4000: 45%|####    | 120/266". */
 static void line_read_bar(struct line *line)
 {
     const char *percent = memmem(line->at, (size_t)(line->end - line->at), "%|", 2);

@@ -1,4 +1,4 @@
-/* What one line of a log tells, for `metrics: auto`. Internal to lib/metrics. */
+/* What one line of a log says, for `metrics: auto`. Internal to lib/metrics. */
 #ifndef PHASED_LIB_METRICS_LINE_H
 #define PHASED_LIB_METRICS_LINE_H
 
@@ -8,13 +8,13 @@
 
 struct values;
 
-/* What must be remembered from line to line. Zero-initialised. */
+/* What is remembered from line to line. Zero-initialised. */
 struct line_memory {
-    int64_t bar_total; /* of the first progress bar without a label: the one that counts steps */
-    bool has_bar_with_step; /* a line had a bar and named its step: bars count something else */
+    int64_t bar_total;      /* the total of the first bar without a label, which counts steps */
+    bool has_bar_with_step; /* a line named a step beside its bar: bars count other things */
 };
 
-/* Adds what the line tells to `values`. The line has no line end and no terminal sequences. */
+/* Adds what the line says to `values`. The line has no line end and no terminal sequences. */
 void line_read(struct line_memory *memory, struct values *values, const char *text, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
-/* One reader for JSON and for what Python prints for a dict, since logs have both and mixtures: NaN
- * in JSON, single quotes, None, np.float64(2.3), tensor(2.3, device='cuda:0'). */
+/* One reader for JSON and for a dict of Python, because logs have both and mixtures: NaN in JSON,
+ * single quotes, None, np.float64(2.3), tensor(2.3, device='cuda:0'). */
 #include "lib/metrics/literal.h"
 
 #include "lib/metrics/number.h"
@@ -9,8 +9,8 @@
 #include <string.h>
 
 enum {
-    LITERAL_DEPTH_MAX = 8, /* of objects and lists */
-    LITERAL_LIST_MAX = 16, /* longer lists are data, not metrics */
+    LITERAL_DEPTH_MAX = 8, /* objects and lists inside each other */
+    LITERAL_LIST_MAX = 16, /* longer lists are data, and not metrics */
 };
 
 struct literal {
@@ -18,7 +18,7 @@ struct literal {
     struct values *values;
     struct span path[LITERAL_DEPTH_MAX];
     size_t path_size;
-    int silent; /* within what is no metric: read, but nothing is added */
+    int silent; /* not 0: reads and adds nothing */
     int depth;
 };
 
@@ -29,7 +29,7 @@ static bool literal_skip_spaces(struct literal *literal)
     return literal->at < literal->end;
 }
 
-/* Whether `c` comes next, and then passes it. */
+/* Skips `c` if it comes next. Returns whether it did. */
 static bool literal_take(struct literal *literal, char c)
 {
     if (!literal_skip_spaces(literal) || *literal->at != c)
@@ -38,7 +38,7 @@ static bool literal_take(struct literal *literal, char c)
     return true;
 }
 
-/* `silent` counts the reasons for adding nothing, as they nest. */
+/* `silent` counts the reasons for adding nothing, because they nest. */
 static void literal_add(struct literal *literal, int index, double value)
 {
     if (literal->silent == 0)
@@ -74,7 +74,7 @@ static bool literal_is_delimited(const struct literal *literal)
     return literal->at == literal->end || strchr(",]}) \t", *literal->at);
 }
 
-/* None, True, np.float64(2.3): a word, and what is in its parentheses. */
+/* Reads a word and what is in its parentheses: None, True, np.float64(2.3). */
 static bool literal_read_named(struct literal *literal, int index)
 {
     double value;
@@ -92,7 +92,7 @@ static bool literal_read_named(struct literal *literal, int index)
     return close != NULL;
 }
 
-/* What stands at one place and is neither a list nor an object. */
+/* Reads a value that is neither a list nor an object. */
 static bool literal_read_scalar(struct literal *literal, int index)
 {
     struct span string;
@@ -109,7 +109,7 @@ static bool literal_read_scalar(struct literal *literal, int index)
         return literal_read_named(literal, index);
     if (!literal_read_string(literal, &string))
         return false;
-    /* Numbers are quoted where JSON has none for them (NaN), and by trainers that round. */
+    /* Numbers are quoted if JSON has no number for them (NaN), and by trainers that round. */
     if (string.size &&
         number_read(string.at, string.at + string.size, NUMBER_PLAIN, &value) == string.size)
         literal_add(literal, index, value);
@@ -118,7 +118,7 @@ static bool literal_read_scalar(struct literal *literal, int index)
 
 static bool literal_read_value(struct literal *literal, int index);
 
-/* The numbers of a list, named by their place; none of them when it turns out to be long. */
+/* Adds the numbers of a list, named by their places; adds nothing if the list is long. */
 static bool literal_read_list(struct literal *literal, char close)
 {
     struct values_mark mark = values_mark(literal->values);
@@ -127,7 +127,7 @@ static bool literal_read_list(struct literal *literal, char close)
     while (!literal_take(literal, close)) {
         if (count && !literal_take(literal, ','))
             return false;
-        if (literal_take(literal, close)) /* after a trailing comma, as Python has it */
+        if (literal_take(literal, close)) /* after a trailing comma, as in Python */
             break;
         if (count == LITERAL_LIST_MAX && literal->silent == 0)
             values_undo(literal->values, mark);
@@ -169,8 +169,8 @@ static bool literal_read_object(struct literal *literal)
     return true;
 }
 
-/* `index` is the place in a list, or -1. Of lists in lists and objects in lists nothing is added:
- * they are records. */
+/* `index` is the place in a list, or -1. Lists in lists and objects in lists are records, and
+ * nothing of them is added. */
 static bool literal_read_value(struct literal *literal, int index)
 {
     if (!literal_skip_spaces(literal))

@@ -1,5 +1,5 @@
-/* Numbers: a quick exact path for what loss and learning rates look like, strtod for the rest; and
- * the units that may stand behind them. */
+/* Numbers: a fast exact way for numbers such as losses and learning rates, strtod() for others, and
+ * the units that may follow. */
 #include "lib/metrics/number.h"
 
 #include <ctype.h>
@@ -10,7 +10,7 @@
 #include <strings.h>
 
 enum {
-    NUMBER_SIZE_MAX = 64, /* bytes; longer runs of digits are no measurement */
+    NUMBER_SIZE_MAX = 64, /* bytes; longer runs of digits measure nothing */
     NUMBER_UNIT_MAX = 16,
 };
 
@@ -19,7 +19,7 @@ static bool number_is_digit(const char *at, const char *end)
     return at < end && *at >= '0' && *at <= '9';
 }
 
-/* The size of the word at `at` when it is nan, inf or infinity. */
+/* Returns the size of the word at `at` if it is nan, inf or infinity. */
 static size_t number_read_word(const char *at, const char *end, double *ret_value)
 {
     static const struct {
@@ -38,15 +38,15 @@ static size_t number_read_word(const char *at, const char *end, double *ret_valu
     return 0;
 }
 
-/* Whether exactly three digits stand behind the comma. */
+/* Whether exactly three digits follow the comma. */
 static bool number_is_group(const char *comma, const char *end)
 {
     return number_is_digit(comma + 1, end) && number_is_digit(comma + 2, end) &&
            number_is_digit(comma + 3, end) && !number_is_digit(comma + 4, end);
 }
 
-/* The exact value of up to 19 digits times a power of ten, or NaN when it takes more care. Doubles
- * hold both factors exactly, so the one rounding is right. */
+/* Returns the exact value of up to 19 digits times a power of ten. Doubles hold both factors
+ * exactly, so the one rounding is right. NaN: the number is not of that kind. */
 static double number_quick(uint64_t digits, int exponent)
 {
     static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
@@ -57,7 +57,7 @@ static double number_quick(uint64_t digits, int exponent)
     return exponent < 0 ? (double)digits / powers[-exponent] : (double)digits * powers[exponent];
 }
 
-/* The careful way, on a copy without commas. */
+/* Reads any number, from a copy without commas. */
 static double number_careful(const char *at, size_t size)
 {
     char copy[NUMBER_SIZE_MAX + 1];
@@ -69,7 +69,7 @@ static double number_careful(const char *at, size_t size)
     return strtod(copy, NULL);
 }
 
-/* The exponent at `at`, or 0 bytes of it. */
+/* Reads the exponent at `at`. Returns its size, 0 if there is no exponent. */
 static size_t number_read_exponent(const char *at, const char *end, int *ret_exponent)
 {
     const char *digit = at;
@@ -88,7 +88,7 @@ static size_t number_read_exponent(const char *at, const char *end, int *ret_exp
     return (size_t)(digit - at);
 }
 
-/* Takes the digits at `*at` in; `*ret_digits` is UINT64_MAX when they are too many for it. */
+/* Reads the digits at `*at`. `*digits` becomes UINT64_MAX if there are too many. */
 static size_t number_take_digits(const char **at, const char *end, uint64_t *digits)
 {
     const char *begin = *at;
@@ -118,7 +118,7 @@ size_t number_read(const char *begin, const char *end, enum number_commas commas
     if (commas == NUMBER_THOUSANDS && whole >= 1 && whole <= 3 && *first != '0')
         while (at < end && *at == ',' && number_is_group(at, end)) {
             at++;
-            (void)number_take_digits(&at, end, &digits); /* three */
+            (void)number_take_digits(&at, end, &digits); /* three digits */
         }
     if (at < end && *at == '.' && (whole || number_is_digit(at + 1, end))) {
         at++;
@@ -133,7 +133,7 @@ size_t number_read(const char *begin, const char *end, enum number_commas commas
     return size;
 }
 
-/* What a unit multiplies by; 0 when it is no unit. */
+/* Returns the factor of a unit; 0: the word is no unit. */
 static double number_unit(const char *at, size_t size)
 {
     static const char *const units[] = {
@@ -158,7 +158,7 @@ static double number_unit(const char *at, size_t size)
     return slash && slash > at && slash + 1 < at + size && isalpha((unsigned char)slash[1]) ? 1 : 0;
 }
 
-/* The size of what could be a unit. */
+/* Returns the size of the word, which may be a unit. */
 static size_t number_unit_size(const char *at, const char *end)
 {
     size_t size = 0;
@@ -168,12 +168,12 @@ static size_t number_unit_size(const char *at, const char *end)
     return size;
 }
 
-/* Whether what is at `at`, behind a number or its unit, leaves them a measurement. */
+/* Whether a number or its unit can end at `at`. */
 static bool number_ends(const char *at, const char *end)
 {
     if (at == end || strchr(" \t|,;)]}>'\"(", *at))
         return *at != '\0' || at == end;
-    /* a full stop, a dash or a slash may follow, as long as no more of the same word does */
+    /* a full stop, a colon or a slash may follow if the word ends there */
     if (*at == '.' || *at == ':' || *at == '/')
         return at + 1 == end || at[1] == ' ';
     return (unsigned char)*at >= 0x80;
@@ -189,7 +189,7 @@ size_t number_read_unit_apart(const char *at, const char *end)
         return 0;
     while (behind < end && *behind == ' ')
         behind++;
-    /* It is the next name, which looks like a unit: "5 s: 3", "lr 0.01 tok/s 1234". */
+    /* The word is the next name, and only looks like a unit: "5 s: 3", "lr 0.01 tok/s 1234". */
     if (behind < end && (strchr(":=", *behind) || isdigit((unsigned char)*behind)))
         return 0;
     return 1 + size;

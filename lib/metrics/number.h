@@ -10,18 +10,18 @@ enum number_commas {
     NUMBER_THOUSANDS, /* 58,679 is one number */
 };
 
-/* Reads the number at `begin`: decimal, with exponent, nan, inf, infinity in any case, with a sign.
- * Returns its size in bytes, or 0 where there is none. What follows it is not looked at. */
+/* Reads the number at `begin`: decimal, with an exponent, or nan, inf, infinity in any case, each
+ * with a sign. Returns its size in bytes; 0: there is no number. Does not look at what follows. */
 size_t number_read(const char *begin, const char *end, enum number_commas commas,
                    double *ret_value);
 
-/* As number_read(), with a unit directly behind it (34ms, 1.25%, 11.5it/s), which is passed over;
- * k, K, M and B multiply. `ret_unit_size` may be NULL. Returns 0 also where the number goes on as
- * something else: a version, a date, a path, an address, a word. */
+/* As number_read(), and also reads a unit directly behind the number (34ms, 1.25%, 11.5it/s). The
+ * units k, K, M and B multiply. `ret_unit_size` may be NULL. Returns 0 also if the number is only a
+ * part of something else: a version, a date, a path, an address, a word. */
 size_t number_read_measure(const char *at, const char *end, enum number_commas commas,
                            double *ret_value, size_t *ret_unit_size);
 
-/* The size of one space and a unit after it, as in "1.2 GB", or 0. */
+/* Returns the size of one space and a unit after it, as in "1.2 GB", or 0. */
 size_t number_read_unit_apart(const char *at, const char *end);
 
 #endif

@@ -1,5 +1,5 @@
-/* Patterns: compiled once, matched with bounded effort, since a pattern may backtrack without end
- * on a line that its author never saw. */
+/* Patterns: compiled once, and matched with bounded effort, because a pattern may backtrack without
+ * end on a line that its author never saw. */
 #include "lib/metrics/pattern.h"
 
 #include "lib/error.h"
@@ -15,9 +15,9 @@
 #include <pcre2.h>
 
 enum {
-    PATTERN_MATCHES_MAX = 32,      /* in one line */
-    PATTERN_STEPS_MAX = 100000,    /* of the matcher; some milliseconds */
-    PATTERN_MEMORY_MAX_KIB = 4096, /* of the matcher */
+    PATTERN_MATCHES_MAX = 32,      /* matches in one line */
+    PATTERN_STEPS_MAX = 100000,    /* steps of the matcher; some milliseconds */
+    PATTERN_MEMORY_MAX_KIB = 4096, /* memory of the matcher */
 };
 
 struct pattern {
@@ -38,7 +38,7 @@ int pattern_new(const char *text, struct pattern **ret_pattern, struct error *er
                       PCRE2_MATCH_INVALID_UTF | PCRE2_NEVER_BACKSLASH_C, &code, &at, NULL);
     if (!pattern->code) {
         PCRE2_UCHAR message[160];
-        (void)pcre2_get_error_message(code, message, sizeof message); /* cut is fine */
+        (void)pcre2_get_error_message(code, message, sizeof message); /* a cut message is fine */
         result = error_set_at(err, -EINVAL, "", 1, (unsigned)at + 1, "the pattern is wrong: %s",
                               (const char *)message);
         goto out;
@@ -51,8 +51,9 @@ int pattern_new(const char *text, struct pattern **ret_pattern, struct error *er
                               "the pattern has no named group, such as (?<loss>[0-9.]+)");
         goto out;
     }
-    /* The matcher without JIT counts its steps; the JIT's count differs, but is bounded as well. */
-    (void)pcre2_jit_compile(pattern->code, PCRE2_JIT_COMPLETE); /* only quicker */
+    /* Without JIT the matcher counts its steps. The JIT counts differently, but its steps are
+     * bounded too. */
+    (void)pcre2_jit_compile(pattern->code, PCRE2_JIT_COMPLETE); /* only makes matching faster */
     pattern->match = pcre2_match_data_create_from_pattern(pattern->code, NULL);
     pattern->limits = pcre2_match_context_create(NULL);
     if (!pattern->match || !pattern->limits)
@@ -76,7 +77,7 @@ void pattern_free(struct pattern *pattern)
     free(pattern);
 }
 
-/* Groups that did not take part in the match, or are no number, are no values. */
+/* A group is a value if it took part in the match and is a number. */
 static void pattern_add_groups(struct pattern *pattern, struct values *values, const char *line,
                                uint32_t group_count)
 {
@@ -104,8 +105,9 @@ static bool pattern_is_ascii(const char *line, size_t size)
     return true;
 }
 
-/* Up to 10.42 the JIT of PCRE2 takes no character above ASCII for \S, \D or \W where invalid UTF-8
- * is allowed; a table of rich, whose lines are such characters, would not be read. */
+/* Up to PCRE2 10.42, the JIT does not match \S, \D and \W with characters above ASCII if invalid
+ * UTF-8 is allowed. Then the tables of rich, whose borders are such characters, could not be
+ * read. */
 void pattern_read(struct pattern *pattern, struct values *values, const char *line, size_t size)
 {
     uint32_t options = pattern_is_ascii(line, size) ? 0 : PCRE2_NO_JIT;
@@ -117,6 +119,6 @@ void pattern_read(struct pattern *pattern, struct values *values, const char *li
             return;
         pattern_add_groups(pattern, values, line, (uint32_t)groups);
         PCRE2_SIZE end = pcre2_get_ovector_pointer(pattern->match)[1];
-        at = end > at ? end : at + 1; /* an empty match must not be found again */
+        at = end > at ? end : at + 1; /* do not find an empty match again */
     }
 }

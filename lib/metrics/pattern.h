@@ -9,7 +9,7 @@ struct error;
 struct pattern;
 struct values;
 
-/* -EINVAL with the column for a pattern that cannot be compiled, or has no named group. */
+/* Returns -EINVAL, with the column, if the pattern cannot be compiled or has no named group. */
 int pattern_new(const char *text, struct pattern **ret_pattern, struct error *err);
 void pattern_free(struct pattern *pattern);
 

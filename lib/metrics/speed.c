@@ -1,4 +1,4 @@
-/* Speed of a run, out of what its program prints. */
+/* Computes the speed of a run from what its program prints. */
 #include "lib/metrics/speed.h"
 
 #include "lib/memory.h"
@@ -15,11 +15,13 @@
 
 enum { SPEED_PEAK_WORDS_MAX = 2 };
 
-/* Dense bf16 rates of NVIDIA's datasheets. The datasheets give twice as much, "with sparsity": for
- * a matrix of which half is zero. torchtitan and Megatron-LM measure by the same figures. No
- * program reaches them: the best product of matrices seen on an H100 SXM makes 794 of its 989.
+/* Dense bf16 rates from NVIDIA's datasheets. The datasheets give twice as much, "with sparsity":
+ * for a matrix with half of its values zero. torchtitan and Megatron-LM use the same figures. No
+ * program reaches them: the fastest known product of matrices reaches 794 of the 989 of an H100
+ * SXM.
  *
- * A row holds words of NVML's name. The first row counts of which all words are in the name. */
+ * A row has words of the name that NVML gives. The first row counts whose words are all in the
+ * name. */
 static const struct {
     const char *words[SPEED_PEAK_WORDS_MAX];
     double tflops;
@@ -45,7 +47,7 @@ static bool speed_has_word(const char *model, const char *word)
 
 double speed_peak_tflops(const char *model)
 {
-    if (speed_has_word(model, "MIG")) /* its name does not say how large a part of the GPU it is */
+    if (speed_has_word(model, "MIG")) /* the name does not say how large a part of the GPU it is */
         return 0;
     for (size_t i = 0; i < sizeof speed_peaks / sizeof *speed_peaks; i++) {
         const char *const *words = speed_peaks[i].words;
@@ -57,7 +59,7 @@ double speed_peak_tflops(const char *model)
 
 /* --- Names ------------------------------------------------------------------------------------ */
 
-/* As lib/metrics spells what programs print: "tok/sec" is tok_sec. */
+/* The names as lib/metrics writes them: "tok/sec" becomes tok_sec. */
 static const char *const speed_of_all[] = {
     "tokens_per_s", "tok_sec",       "tok_s",          "tokens_s",
     "tokens_sec",   "tokens_second", "tokens_per_sec", "tokens_per_second",
@@ -80,7 +82,7 @@ static const char *const speed_of_samples[] = {
     "samples_second", "samples_per_sec", "samples_per_second",
 };
 
-enum { SPEED_PACE_MS = 1000 }; /* the least that the pace of steps is measured over */
+enum { SPEED_PACE_MS = 1000 }; /* the pace of steps is measured over at least this time */
 
 static double speed_round(double value)
 {
@@ -123,7 +125,7 @@ void speed_model(struct speed *speed, const char *model)
         speed->tflops = speed_peak_tflops(model);
 }
 
-/* NaN when the row does not have it. */
+/* Returns NaN if the row does not have the value. */
 static double speed_value(const struct extract_row *row, const char *name)
 {
     for (size_t i = 0; i < row->count; i++)
@@ -142,13 +144,14 @@ static double speed_any(const struct extract_row *row, const char *const *names,
     return NAN;
 }
 
-/* torchtitan's tps is that of a GPU; it stands beside its tflops. Elsewhere it is anything. */
+/* In torchtitan `tps` is that of one GPU, and `tflops` is in the same row. In other programs `tps`
+ * can be anything. */
 static double speed_of_torchtitan(const struct extract_row *row)
 {
     return isnan(speed_value(row, "tflops")) ? NAN : speed_value(row, "tps");
 }
 
-/* Megatron-LM tells samples of a step and its milliseconds. */
+/* Megatron-LM prints the samples of a step and its milliseconds. */
 static double speed_of_megatron(const struct speed *speed, const struct extract_row *row)
 {
     double ms = speed_value(row, "elapsed_time_per_iteration_ms");
@@ -156,14 +159,15 @@ static double speed_of_megatron(const struct speed *speed, const struct extract_
                                : NAN;
 }
 
-/* verl's perf/throughput is that of a GPU; what it is made of stands beside it. */
+/* verl's perf/throughput is that of one GPU, so this uses the two values from which verl computes
+ * it. */
 static double speed_of_verl(const struct extract_row *row)
 {
     return speed_value(row, "perf_total_num_tokens") / speed_value(row, "perf_time_per_step");
 }
 
-/* How many steps were made in a second, NaN until that can be told. After a step back, as of a
- * program that counts the steps of an epoch, it is measured anew. */
+/* Returns how many steps were made in a second; NaN if it is too early to know. If the step goes
+ * back, because a program counts the steps of an epoch, the measurement begins again. */
 static double speed_steps_per_s(struct speed *speed, const struct extract_row *row, int64_t now_ms)
 {
     if (!row->has_step)
@@ -216,7 +220,7 @@ static double speed_mfu(struct speed *speed, double tokens_per_s)
     return NAN;
 }
 
-/* Unless it is not known, or the row has it. */
+/* Adds the value if it is known and the row does not have it. */
 static void speed_put(struct speed *speed, const struct extract_row *row, const char *name,
                       double value)
 {
@@ -256,14 +260,15 @@ char *speed_trouble(const struct speed *speed)
     if (speed->operations == 0 || speed->has_mfu)
         return NULL;
     if (!speed->has_tokens)
-        return text_format("mfu is not told: the program prints no tokens per second");
+        return text_format("mfu cannot be computed: the program prints no tokens per second");
     if (speed->too_much > 0)
-        return text_format("mfu is not told: %.0f percent would be more than there is; are the "
-                           "sizes in mfu right, and is tokens_per_s?",
+        return text_format("mfu cannot be computed: %.0f percent is impossible; are the sizes in "
+                           "mfu right, and is tokens_per_s?",
                            speed->too_much);
     if (speed->model)
-        return text_format("mfu is not told: what %s can do is not known; mfu.peak_tflops says it",
-                           speed->model);
-    return text_format("mfu is not told: no driver says which GPUs these are; mfu.peak_tflops "
-                       "says what one can do");
+        return text_format(
+            "mfu cannot be computed: the speed of %s is not known; set mfu.peak_tflops",
+            speed->model);
+    return text_format("mfu cannot be computed: no driver names the GPUs; set mfu.peak_tflops to "
+                       "what one of them can do");
 }

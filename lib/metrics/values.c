@@ -1,8 +1,8 @@
-/* Names of metrics: lower case, plain, bounded in number; and the names that mean a step.
+/* Names of metrics: lower case, plain, and bounded in number; and the names that mean a step.
  *
- * A program prints the same few names some hundred times a second, so all that can be known from a
- * name alone is found out once and remembered by the name's hash. Two names with the same hash of
- * 64 bits are taken for one; that is not going to happen. */
+ * A program prints the same few names some hundred times a second. So everything that a name alone
+ * decides is computed once and found again by the hash of the name. Two names with the same hash of
+ * 64 bits would be taken for one name; that does not happen in practice. */
 #include "lib/metrics/values.h"
 
 #include "lib/text.h"
@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Later ones win over earlier ones in the same line. */
+/* If a line has several of these, the last in this list is the step. */
 static const char *const step_names[] = {
     "num_updates", "update", "it",         "iter",        "iteration",
     "train_iter",  "step",   "train_step", "global_step", "global_steps",
@@ -26,7 +26,7 @@ static const char *const not_metrics[] = {
     "year",      "uuid",    "hash",   "commit",     "sha",       "python",    "torch",     "cuda",
     "localhost", "asctime", "thread", "process",    "errno",     "exitcode",  "exit_code",
 };
-/* file_py is what becomes of "file.py:12". */
+/* "file.py:12" becomes file_py. */
 static const char *const not_metric_ends[] = {"_id",      "_pid", "_port",
                                               "_version", "_py",  "_timestamp"};
 
@@ -36,13 +36,13 @@ enum {
     NOT_METRIC_ENDS = sizeof not_metric_ends / sizeof *not_metric_ends,
 };
 
-/* Writes the plain name into `name`, of which `size` bytes are left. Returns its size, or 0 when
- * there is none: it would be too long, or begin with a digit. */
+/* Writes the plain name into `name`, which has room for `size` bytes. Returns its size. 0: the name
+ * would be too long, or begin with a digit. */
 static size_t values_plain_name(const struct span *words, size_t word_count, int index, char *name,
                                 size_t size)
 {
     size_t used = 0;
-    bool gap = false; /* something else than a letter or digit came since the last one */
+    bool gap = false; /* another character has come since the last letter or digit */
     for (size_t i = 0; i < word_count; i++, gap = true) {
         for (size_t j = 0; j < words[i].size; j++) {
             unsigned char c = (unsigned char)words[i].at[j];
@@ -81,8 +81,9 @@ static bool values_is_metric_name(const char *name)
     return true;
 }
 
-/* Above VALUES_STEP_COUNTED; 0 when the name means no step. The name that was asked for wins, and
- * is the only one unless it is the common `step`, which people write without having looked. */
+/* Returns a rank above VALUES_STEP_COUNTED; 0: the name does not mean a step. The `step` of the
+ * spec has the highest rank. It is the only name of a step, unless it is the common `step`, which
+ * people write without looking at the log. */
 static int values_step_rank(const struct values *values, const char *name)
 {
     if (values->step_name[0] && text_equal(values->step_name, name))
@@ -103,7 +104,7 @@ static uint64_t values_hash(const char *name)
     return hash ? hash : 1;
 }
 
-/* Where the name of that hash is, or would be. */
+/* Returns the slot of the name with this hash, or the free slot for it. */
 static struct values_name *values_slot(struct values *values, uint64_t hash)
 {
     size_t slot = (size_t)(hash ^ hash >> 32) % VALUES_SEEN_SLOTS;
@@ -112,7 +113,7 @@ static struct values_name *values_slot(struct values *values, uint64_t hash)
     return &values->seen[slot];
 }
 
-/* What is known of the name, or NULL for a new one when enough different ones have come. */
+/* Returns what is known about the name. NULL: the name is new, and there are too many names. */
 static const struct values_name *values_name(struct values *values, const char *name, uint64_t hash)
 {
     struct values_name *known = values_slot(values, hash);
@@ -146,7 +147,7 @@ void values_clear(struct values *values)
     values->step_index = SIZE_MAX;
 }
 
-/* The item of that name, a new one where there is none yet; NULL when there are too many. */
+/* Returns the item of the name, which may be a new one. NULL: the line has too many values. */
 static struct extract_value *values_item(struct values *values, const char *name, uint64_t hash)
 {
     for (size_t i = 0; i < values->count; i++)
@@ -176,7 +177,7 @@ void values_add(struct values *values, const struct span *words, size_t word_cou
     struct extract_value *item = values_item(values, name, hash);
     if (!item)
         return;
-    item->value = value; /* of two in a line the last counts, as in a series */
+    item->value = value; /* of two values in a line the last counts, as in a series */
     if (known->step_rank > values->step_rank && value == floor(value) &&
         fabs(value) <= EXTRACT_STEP_MAX) {
         values->step_rank = known->step_rank;
@@ -224,7 +225,7 @@ void values_settle(struct values *values)
     if (values->step_index != SIZE_MAX)
         values_remove(values, values->step_index);
     values->step_index = SIZE_MAX;
-    /* Where another name is the step, one that is named so would only be taken for it. */
+    /* If another name is the step, a value called `step` would look like the step. */
     for (size_t i = 0; i < values->count; i++)
         if (text_equal(values->items[i].name, "step"))
             values_remove(values, i);

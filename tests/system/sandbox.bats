@@ -183,7 +183,7 @@ need_other() {
     mkdir -m 777 "$folder/a"
     run "$sandbox" start "$folder/a"
     [ "$status" = 1 ]
-    [ "$output" = "sandbox: others may write to $folder/a: see that all in it is yours, then 'chmod 700' it" ]
+    [ "$output" = "sandbox: others may write to $folder/a: check that everything in it is yours, then 'chmod 700' it" ]
     mkdir "$folder/open"
     chmod 777 "$folder/open"
     run "$sandbox" start "$folder/open/a"

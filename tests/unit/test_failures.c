@@ -477,16 +477,18 @@ static void what_is_wrong_is_told_with_its_place_and_left_out(void **state)
         {"a: {pattern: [ok, 'y[']}",
          "mine.yaml:1:20: a.pattern[1]: the pattern is wrong: missing terminating ] for character "
          "class\n"},
-        {"a:\n  cause: oom\n", "mine.yaml:1:1: a.pattern: missing: by what it is recognised\n"},
+        {"a:\n  cause: oom\n",
+         "mine.yaml:1:1: a.pattern: missing: the pattern that recognises the failure\n"},
         {"a: {pattern: x, cause: guard}",
          "mine.yaml:1:24: a.cause: not exit, oom, nan, hang, node_fail or launch\n"},
         {"a: {pattern: x, blame: me}", "mine.yaml:1:24: a.blame: not none, node or code\n"},
         {"a: {pattern: x, blame: node}",
-         "mine.yaml:1:24: a.blame: a node is to blame for the causes node_fail and launch only\n"},
-        {"a: {patern: x}", "mine.yaml:1:1: a.pattern: missing: by what it is recognised\n"
-                           "mine.yaml:1:5: a.patern: unknown key; did you mean pattern?\n"},
+         "mine.yaml:1:24: a.blame: blame: node is only for the causes node_fail and launch\n"},
+        {"a: {patern: x}",
+         "mine.yaml:1:1: a.pattern: missing: the pattern that recognises the failure\n"
+         "mine.yaml:1:5: a.patern: unknown key; did you mean pattern?\n"},
         {"a: {pattern: 'x*'}",
-         "mine.yaml:1:15: a.pattern: the pattern fits an empty line, and so any\n"},
+         "mine.yaml:1:15: a.pattern: the pattern matches an empty line, and so every line\n"},
         {"a b: {pattern: x}", "mine.yaml:1:1: a b: not a name: letters, digits and _ make one\n"},
         {"a: x", "mine.yaml:1:4: a: not a map with pattern, cause, blame and advice\n"},
         {"- x", "mine.yaml:1:1: not a map of failures by name\n"},

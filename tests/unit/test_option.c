@@ -112,8 +112,8 @@ static void a_wrong_word_is_named(void **state)
         {"7 --count -1", "--count wants a whole number from 1, not '-1'", -EINVAL},
         {"7 --count 4294967296", "--count wants a whole number from 1, not '4294967296'", -EINVAL},
         {"7 --node 8", "--node wants a whole number from 0 to 7, not '8'", -EINVAL},
-        {"7 8", "one word too many: '8'", -EINVAL},
-        {"--follow", "words are missing", -ENODATA},
+        {"7 8", "one argument too many: '8'", -EINVAL},
+        {"--follow", "arguments are missing", -ENODATA},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct values values = {.arguments = {.min = 1, .max = 1}};

@@ -224,5 +224,5 @@ refused() {
     refused '--gpus wants a whole number from 1 to ' --row hbm --size 1 --gpus 99
     refused 'groups 0-9: not like 0-3' --row hbm --size 1 --gpus 2 --groups 0-9
     refused '--node: not less than --nodes' --row hbm --size 1 --gpus 2 --node 3
-    refused "one word too many: 'extra'" --row hbm --size 1 --gpus 2 extra
+    refused "one argument too many: 'extra'" --row hbm --size 1 --gpus 2 extra
 }

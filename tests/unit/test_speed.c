@@ -141,14 +141,14 @@ static void why_mfu_is_not_told_is_said(void **state)
         {"null", NULL, "step=1 loss=2", NULL},
         {"{" SIZES "}", "NVIDIA H200", "step=1 tok_s=400000", NULL},
         {"{" SIZES "}", "NVIDIA H200", "step=1 loss=2",
-         "mfu is not told: the program prints no tokens per second"},
+         "mfu cannot be computed: the program prints no tokens per second"},
         {"{" SIZES "}", NULL, "step=1 tok_s=400000",
-         "mfu is not told: no driver says which GPUs these are; mfu.peak_tflops says what one can "
-         "do"},
+         "mfu cannot be computed: no driver names the GPUs; set mfu.peak_tflops to what one of "
+         "them can do"},
         {"{" SIZES "}", "NVIDIA Titan", "step=1 tok_s=400000",
-         "mfu is not told: what NVIDIA Titan can do is not known; mfu.peak_tflops says it"},
+         "mfu cannot be computed: the speed of NVIDIA Titan is not known; set mfu.peak_tflops"},
         {"{" SIZES "}", "NVIDIA H200", "step=1 tok_s=4000000",
-         "mfu is not told: 503 percent would be more than there is; are the sizes in mfu right, "
+         "mfu cannot be computed: 503 percent is impossible; are the sizes in mfu right, "
          "and is tokens_per_s?"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
