@@ -29,6 +29,7 @@ struct cli {
     struct home home;
     struct terminal out;        /* standard output */
     struct http_client *client; /* NULL until the daemon is first asked */
+    bool reads_files; /* no daemon runs: the files of runs were read, and a line said so */
 };
 
 /* Prints "phasectl: MESSAGE" to standard error and returns CLI_FAILED. */

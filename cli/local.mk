@@ -1,4 +1,4 @@
-# cli: phasectl. Links neither libuv, SQLite, Slurm nor libmicrohttpd.
+# cli: phasectl. Links neither libuv, Slurm nor libmicrohttpd; only cli/reader uses SQLite.
 bin_PROGRAMS += bin/phasectl
 bin_phasectl_SOURCES = \
 	cli/action.c \
@@ -10,13 +10,15 @@ bin_phasectl_SOURCES = \
 	cli/gate.c \
 	cli/gpus.c \
 	cli/import.c \
-	cli/logs.c \
+	cli/logs/logs.c \
 	cli/metrics.c \
 	cli/nodes.c \
 	cli/oldlog.c cli/oldlog.h \
 	cli/plan.c \
 	cli/probe.c cli/probe.h \
 	cli/provenance.c cli/provenance.h \
+	cli/reader/reader.c cli/reader/reader.h \
+	cli/reader/record.c cli/reader/record.h \
 	cli/rehearse.c \
 	cli/runs.c \
 	cli/show.c \
@@ -28,9 +30,10 @@ bin_phasectl_SOURCES = \
 	cli/watch.c cli/watch.h \
 	cli/tail.c cli/tail.h \
 	cli/why.c
-bin_phasectl_CPPFLAGS = $(AM_CPPFLAGS) -DPHASED_PKGLIBEXECDIR='"$(pkglibexecdir)"'
+bin_phasectl_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS) \
+	-DPHASED_PKGLIBEXECDIR='"$(pkglibexecdir)"'
 bin_phasectl_LDADD = cli/libcli.a lib/libphased.a $(FYAML_LIBS) $(JANSSON_LIBS) \
-	$(PCRE2_LIBS) $(SODIUM_LIBS) $(CURL_LIBS) -lm
+	$(PCRE2_LIBS) $(SODIUM_LIBS) $(CURL_LIBS) $(SQLITE_LIBS) -lm
 
 # What unit tests link too.
 noinst_LIBRARIES += cli/libcli.a
@@ -48,8 +51,12 @@ cli_libcli_a_SOURCES = \
 	cli/guard.c cli/guard.h \
 	cli/held.c cli/held.h \
 	cli/live.c cli/live.h \
+	cli/logs/lines.c cli/logs/lines.h \
+	cli/logs/stream.c cli/logs/stream.h \
 	cli/options.c cli/options.h \
 	cli/problems.c cli/problems.h \
+	cli/reader/columns.c cli/reader/columns.h \
+	cli/reader/folder.c cli/reader/folder.h \
 	cli/summary.c cli/summary.h \
 	cli/table.c cli/table.h \
 	cli/terminal.c cli/terminal.h \
@@ -61,4 +68,4 @@ noinst_DATA += libexec/phased
 CLEANFILES += libexec/phased
 libexec/phased:
 	$(AM_V_at)$(MKDIR_P) libexec && ln -sfn '$(abs_top_srcdir)/etc/sandbox' $@
-EXTRA_DIST += cli/README.md
+EXTRA_DIST += cli/README.md cli/logs/README.md cli/reader/README.md

@@ -4,6 +4,7 @@
 #include "cli/field.h"
 #include "cli/format.h"
 #include "cli/options.h"
+#include "cli/reader/reader.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
 #include "lib/address.h"
@@ -14,17 +15,6 @@
 #include <string.h>
 
 enum { METRICS_LAST_DEFAULT = 20, METRICS_COLUMNS_MAX = TABLE_COLUMNS_MAX - 1 };
-
-static char *metrics_path(const struct address *address, const struct option_list *names,
-                          unsigned last)
-{
-    char buffer[ADDRESS_PATH_SIZE];
-    struct text text = {0};
-    text_addf(&text, "%s/metrics?last=%u", address_path(address, buffer), last);
-    for (size_t i = 0; i < names->count; i++)
-        text_addf(&text, "&name=%s", names->items[i]);
-    return text_steal(&text);
-}
 
 /* Whether the worker could have given a metric this name. Other letters would break the path. */
 static bool metrics_is_name(const char *name)
@@ -65,19 +55,35 @@ static void metrics_write(const struct cli *cli, const json_t *reply, struct tex
         text_addf(text, "%zu more metrics; choose with --name\n", all - count);
 }
 
-static int metrics_print(struct cli *cli, const char *path, bool as_json)
+struct metrics_options {
+    struct option_list names;
+    unsigned last;
+    bool as_json;
+    bool has_title; /* the run is one of several */
+};
+
+/* `context` is the options. */
+static int metrics_one(struct cli *cli, const struct address *address, const void *context)
 {
+    const struct metrics_options *options = context;
+    struct address run = *address;
     struct error err;
     struct text text = {0};
     json_t *reply;
-    if (client_get(cli, path, &reply, &err) < 0)
+    char buffer[ADDRESS_TEXT_SIZE];
+    if (reader_find_run(cli, &run, &err) < 0 ||
+        reader_get_metrics(cli, &run, &options->names, options->last, &reply, &err) < 0)
         return cli_fail(&err);
-    if (as_json)
+    if (options->has_title && !options->as_json)
+        text_addf(&text, "%s\n", address_text(&run, buffer));
+    if (options->as_json)
         client_print_json(reply);
     else if (json_array_size(json_object_get(reply, "steps")) == 0)
         text_add(&text, "no metrics yet\n");
     else
         metrics_write(cli, reply, &text);
+    if (options->has_title && !options->as_json)
+        text_add(&text, "\n");
     cli_print(&text);
     json_decref(reply);
     return CLI_OK;
@@ -85,32 +91,22 @@ static int metrics_print(struct cli *cli, const char *path, bool as_json)
 
 int metrics_verb(struct cli *cli, char **words)
 {
-    struct option_list names = {0};
-    unsigned last = METRICS_LAST_DEFAULT;
-    bool as_json = false;
+    struct metrics_options options = {.last = METRICS_LAST_DEFAULT};
     const struct option_rule rules[] = {
-        {"name", 'n', "NAME", "print only this metric; may be repeated", .list = &names},
-        {"last", 0, "N", "print the newest N steps (20)", .number = &last},
-        {"json", 0, NULL, "print the daemon's answer", .flag = &as_json},
+        {"name", 'n', "NAME", "print only this metric; may be repeated", .list = &options.names},
+        {"last", 0, "N", "print the newest N steps (20)", .number = &options.last},
+        {"json", 0, NULL, "print the daemon's answer", .flag = &options.as_json},
         {0},
     };
-    struct option_arguments arguments = {.min = 1, .max = 1};
-    struct address address;
-    struct error err;
+    struct option_arguments arguments = {.min = 1, .max = OPTION_ARGUMENTS_MAX};
     int status;
     if (!options_parse(cli, words, rules, &arguments, &status))
         return status;
-    for (size_t i = 0; i < names.count; i++) {
-        if (!metrics_is_name(names.items[i]))
+    for (size_t i = 0; i < options.names.count; i++) {
+        if (!metrics_is_name(options.names.items[i]))
             return cli_usage(cli, "'%s' is not the name of a metric; names have a-z, 0-9 and _",
-                             names.items[i]);
+                             options.names.items[i]);
     }
-    if (address_parse(arguments.items[0], &address, &err) < 0)
-        return cli_usage(cli, "%s", err.message);
-    if (client_find_run(cli, &address, &err) < 0)
-        return cli_fail(&err);
-    char *path = metrics_path(&address, &names, last);
-    status = metrics_print(cli, path, as_json);
-    free(path);
-    return status;
+    options.has_title = arguments.count > 1;
+    return options_each_address(cli, &arguments, metrics_one, &options);
 }

@@ -41,10 +41,14 @@ const struct verb verbs[] = {
      "Exits 0 if the workflow succeeded, and 1 if it failed, was cancelled or is held. Ctrl-C "
      "only\n"
      "stops the watching.\n"},
-    {"logs", logs_verb, "ADDRESS [options]", "print what the ranks of a run printed",
-     "Of a phase, prints its newest run. Of a workflow, prints the newest run of all phases.\n"},
-    {"metrics", metrics_verb, "ADDRESS [options]", "print the metrics of a run",
-     "Of a phase, prints its newest run. Of a workflow, prints the newest run of all phases.\n"},
+    {"logs", logs_verb, "ADDRESS... [options]", "print what the ranks of a run printed",
+     "Of a phase, prints its newest run. Of a workflow, prints the newest run of all phases. Needs "
+     "no\n"
+     "daemon.\n"},
+    {"metrics", metrics_verb, "ADDRESS... [options]", "print the metrics of a run",
+     "Of a phase, prints its newest run. Of a workflow, prints the newest run of all phases. Needs "
+     "no\n"
+     "daemon.\n"},
     {"gpus", gpus_verb, "ADDRESS... [options]", "show what the GPUs of a run do",
      "Shows the newest means over ten seconds or a minute. Of a phase, shows its newest run. Of a\n"
      "workflow, shows the newest run of all phases.\n"},

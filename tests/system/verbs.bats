@@ -5,7 +5,7 @@
 bats_require_minimum_version 1.5.0
 
 # Two workflows of one phase that prints steps. The first has ended. The second goes on until the
-# test removes the file `stay`.
+# last test removes the file `stay`, and prints another step when it finds the file `more`.
 setup_file() {
     export BIN=${BIN:-$BATS_TEST_DIRNAME/../../build/bin}
     export SRC=${SRC:-$BATS_TEST_DIRNAME/../..}
@@ -50,7 +50,10 @@ phases:
       for step in \$(seq \$steps); do
         echo "step \$step | loss \$((100 / step))"
       done
-      while [ \$steps = 20 ] && [ -e $FOLDER/stay ]; do sleep 0.2; done
+      while [ \$steps = 20 ] && [ -e $FOLDER/stay ]; do
+        [ ! -e $FOLDER/more ] || { rm $FOLDER/more; echo "step 21 | loss 4"; }
+        sleep 0.2
+      done
     progress: {step: step, total: \$steps}
     gate:
       low: {value: last(loss), at_most: 20}
@@ -103,7 +106,7 @@ fail() {
     for verb in $(phasectl --help | awk '/^  [a-z]+ / { print $1 }'); do
         phasectl "$verb" --help | grep -q -- '^ *--json' || without+=" $verb"
     done
-    [ "$without" = ' rehearse watch logs' ] || fail "without --json:$without"
+    [ "$without" = ' rehearse watch' ] || fail "without --json:$without"
 }
 
 @test "--json prints JSON, of wrong files too" {
@@ -113,7 +116,8 @@ fail() {
     [ "$(phasectl check steps.yaml --json | jq -c '[.good, .problems, .workflow.name]')" = '[true,[],"steps"]' ]
     run -1 --separate-stderr phasectl check wrong.yaml --json
     [ -z "$stderr" ]
-    [ "$(jq -c '[.good, .workflow, .problems[0].line, .problems[0].severity]' <<<"$output")" = '[false,null,16,"error"]' ]
+    [ "$(jq -c '[.good, .workflow, .problems[0].severity]' <<<"$output")" = '[false,null,"error"]' ]
+    [ "$(jq '.problems[0].line' <<<"$output")" = "$(grep -n at_mots wrong.yaml | cut -d: -f1)" ]
     run -2 phasectl check steps.yaml --json --print
     [ "$(phasectl import old.sbatch --json | jq -r .spec | head -n 1)" = "$(phasectl import old.sbatch 2>/dev/null | head -n 1)" ]
     phasectl plan steps.yaml --json | jq -e .fits
@@ -129,4 +133,84 @@ fail() {
     local id
     id=$(phasectl submit --hold steps.yaml --json | jq '.workflows[0].workflow')
     [ "$(phasectl cancel "$id" --json | jq -c .phases)" = "[\"$id/train\"]" ]
+}
+
+# --- Logs ----------------------------------------------------------------------------------------
+
+# The times before the lines, replaced by a word.
+timeless() {
+    sed -E 's/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{12}Z /TIME /'
+}
+
+@test "logs prints the lines that are asked for" {
+    [ "$(phasectl logs 1 | timeless | head -n 2)" = $'TIME step 1 | loss 100\nTIME step 2 | loss 50' ]
+    [ "$(phasectl logs 1 --no-time --tail 2)" = $'step 9 | loss 11\nstep 10 | loss 10' ]
+    [ "$(phasectl logs 1 --no-time --grep 'loss (100|5)' -n 2)" = $'step 1 | loss 100\nstep 2 | loss 50' ]
+    [ "$(phasectl logs 1 --grep '^step 3 ' --since 1h | timeless)" = 'TIME step 3 | loss 33' ]
+    [ -z "$(phasectl logs 1 --since 2999-01-01)" ]
+    [ "$(phasectl logs 1 --no-time --rank all --tail 1)" = '[0] step 10 | loss 10' ]
+    [ "$(phasectl logs 1 --json --tail 1 | jq -c '[.run, .rank, .line, .time > 1e9]')" = '["1/train#1",0,"step 10 | loss 10",true]' ]
+    run -2 phasectl logs 1 --since yesterday
+    [[ $output = *"--since wants a duration"* ]]
+    run -2 phasectl logs 1 --grep '['
+    [[ $output = *"'[' is no regular expression"* ]]
+}
+
+@test "logs of several runs name the runs" {
+    run -1 --separate-stderr phasectl logs 1 99 2 --no-time --tail 1
+    [ "$output" = $'==> 1/train#1 <==\nstep 10 | loss 10\n==> 2/train#1 <==\nstep 20 | loss 5' ]
+    [ "$stderr" = 'phasectl: no workflow 99' ]
+}
+
+@test "logs reads what was set aside when the log was full" {
+    local log=$PHASED_HOME/runs/1/train/1/log
+    cp "$log/rank-0.log" kept.log
+    echo '2020-01-01T00:00:00.000Z the beginning' >"$log/rank-0.first.log"
+    echo '2020-01-02T00:00:00.000Z the middle' >"$log/rank-0.previous.log"
+    run -0 --separate-stderr phasectl logs 1 --no-time --tail 12
+    [[ $output = $'the beginning\nthe middle\nstep 1 '*'loss 10' ]]
+    run -0 --separate-stderr phasectl logs 1
+    [[ $stderr = *"the log of rank 0 is long: only its beginning and its newest part were kept" ]]
+    [ "$(phasectl logs 1 --since 2020-01-02 --no-time | head -n 1)" = 'the middle' ]
+    rm "$log/rank-0.first.log" "$log/rank-0.previous.log"
+    cmp "$log/rank-0.log" kept.log
+}
+
+# --- Without the daemon, and the end of the second workflow --------------------------------------
+
+# prints PATTERN COMMAND...: whether the command prints a line that matches.
+prints() {
+    local pattern=$1
+    shift
+    "$@" | grep -qE "$pattern"
+}
+
+@test "logs and metrics are read without a daemon, and while a run goes on" {
+    local runs=$PHASED_HOME/runs before
+    before=$(phasectl metrics 1)
+    phasectl daemon stop
+    run -0 --separate-stderr phasectl logs 1 --no-time --tail 1
+    [ "$output" = 'step 10 | loss 10' ]
+    [ "$stderr" = "phasectl: no daemon is running for $PHASED_HOME; reading the files of runs" ]
+    [ "$(phasectl metrics 1/train 2>/dev/null)" = "$before" ]
+    mv "$runs/1" "$runs/gone" # the record has the metrics
+    [ "$(phasectl metrics 1 2>/dev/null)" = "$before" ]
+    run -1 --separate-stderr phasectl logs 1
+    [[ $stderr = *"1/train#1 has no logs yet" ]]
+    mv "$runs/gone" "$runs/1"
+    run -1 --separate-stderr phasectl metrics 99
+    [[ $stderr = *"no run of 99 is known" ]]
+
+    touch more # the daemon has not read this step
+    eventually 20 prints '^ +21 +4$' phasectl metrics 2 --last 1 --name loss
+    rm stay
+    phasectl logs 2/train#1 --follow --no-time --tail 1 2>/dev/null >followed.out
+    [ "$(tail -n 1 followed.out)" = 'step 21 | loss 4' ]
+    phasectl daemon start
+    phasectl watch 2
+}
+
+@test "logs follows several runs until they end" {
+    run -1 --separate-stderr timeout 60 phasectl logs 1 99 2 --follow --no-time --tail 1
+    [ "$(sort <<<"$output")" = $'[1/train#1] step 10 | loss 10\n[2/train#1] step 21 | loss 4' ]
 }

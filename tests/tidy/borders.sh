@@ -20,6 +20,10 @@ lib/failures            lib lib/spec
 lib/sbatch              lib lib/spec
 lib/metrics             lib lib/expr
 cli                     lib/*
+cli/reader              lib/* cli
+cli/logs                lib/* cli cli/reader
+cli/verbs.c             lib/* cli cli/logs
+cli/metrics.c           lib/* cli cli/reader
 worker                  lib/*
 worker/protocol         lib/* worker
 worker/process          lib/* worker worker/protocol

@@ -47,7 +47,7 @@ border() {
     done
 }
 
-report 'sqlite3.h is included in daemon/store only' "$(border sqlite3 daemon/store tests)"
+report 'sqlite3.h is included in daemon/store and cli/reader only' "$(border sqlite3 daemon/store cli/reader tests)"
 report 'slurm headers are included in daemon/slurm only' "$(border slurm/ daemon/slurm tests)"
 report 'microhttpd.h is included in daemon/api only' "$(border microhttpd daemon/api)"
 report 'libfyaml.h is included in lib/spec only' "$(border libfyaml lib/spec)"

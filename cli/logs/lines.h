@@ -1,0 +1,40 @@
+/* Which lines of a log are wanted. Each line begins with the time at which it was printed, such as
+ * `2026-11-01T12:00:00.123Z `; what a program printed follows. */
+#ifndef PHASED_CLI_LOGS_LINES_H
+#define PHASED_CLI_LOGS_LINES_H
+
+#include <regex.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <time.h>
+
+struct error;
+
+enum { LINES_TIME_SIZE = 25 }; /* bytes of a time, with the space after it */
+
+struct lines_filter {
+    char since[LINES_TIME_SIZE]; /* lines from this time on, without the space; empty: all */
+    bool has_pattern;
+    regex_t pattern; /* what a line must match after its time */
+};
+
+/* Reads `--since`: a duration until `now` (10m), or a time by the local clock (14:05, 2026-11-01,
+ * 2026-11-01 14:05:30), or as logs write it (2026-11-01T12:00:00Z). A time of day is the last one
+ * before `now`. */
+int lines_since(struct lines_filter *filter, const char *text, time_t now, struct error *err);
+
+/* Reads `--grep`: an extended regular expression, as `grep -E` takes it. */
+int lines_grep(struct lines_filter *filter, const char *text, struct error *err);
+
+void lines_fini(struct lines_filter *filter);
+
+/* The size of the time at the beginning of a line; 0: the line has no time. */
+size_t lines_time_size(const char *line, size_t size);
+
+/* Seconds since 1970; NaN if the line has no time. */
+double lines_time(const char *line, size_t size);
+
+/* Whether the line, given without its end, is wanted. Without a time it is never too old. */
+bool lines_pass(const struct lines_filter *filter, const char *line, size_t size);
+
+#endif

@@ -1,0 +1,203 @@
+/* Parts of a log as one stream. */
+#include "cli/logs/stream.h"
+
+#include "cli/logs/lines.h"
+#include "lib/error.h"
+#include "lib/memory.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    STREAM_LAST_BYTES = 65536, /* the last lines are looked for in so many bytes first */
+    STREAM_LAST_GROWTH = 8,    /* then in so many times as many */
+};
+
+void stream_init(struct stream *stream, const char *folder, long long rank)
+{
+    static const char *const names[STREAM_PARTS] = {".first", ".previous", ""};
+    *stream = (struct stream){.rank = rank, .fd = -1};
+    for (size_t i = 0; i < STREAM_PARTS; i++)
+        stream->paths[i] = text_format("%s/rank-%lld%s.log", folder, rank, names[i]);
+}
+
+void stream_fini(struct stream *stream)
+{
+    for (size_t i = 0; i < STREAM_PARTS; i++)
+        free(stream->paths[i]);
+    if (stream->fd >= 0)
+        (void)close(stream->fd); /* it was only read */
+    text_fini(&stream->rest);
+    *stream = (struct stream){.fd = -1};
+}
+
+static int stream_error(const char *path, const char *what, struct error *err)
+{
+    int code = -errno;
+    return error_set(err, code, "could not %s %s: %s", what, path, strerror(-code));
+}
+
+/* Which part is open; STREAM_PARTS if it is gone, because a later part has taken its name. */
+static size_t stream_part(const struct stream *stream)
+{
+    struct stat open_part, part;
+    if (fstat(stream->fd, &open_part) < 0)
+        return STREAM_PARTS;
+    for (size_t i = 0; i < STREAM_PARTS; i++)
+        if (stat(stream->paths[i], &part) == 0 && part.st_ino == open_part.st_ino &&
+            part.st_dev == open_part.st_dev)
+            return i;
+    return STREAM_PARTS;
+}
+
+/* Opens the first part that exists, from `part` on. Returns 1 if there is one, and 0 if not. */
+static int stream_open(struct stream *stream, size_t part, struct error *err)
+{
+    for (; part < STREAM_PARTS; part++) {
+        int fd = open(stream->paths[part], O_RDONLY | O_CLOEXEC);
+        if (fd < 0 && errno == ENOENT)
+            continue;
+        if (fd < 0)
+            return stream_error(stream->paths[part], "open", err);
+        if (stream->fd >= 0)
+            (void)close(stream->fd); /* it was only read */
+        stream->fd = fd;
+        stream->has_gap |= part == 1;
+        return 1;
+    }
+    return 0;
+}
+
+ssize_t stream_read(struct stream *stream, char *buffer, size_t size, struct error *err)
+{
+    int opened = stream->fd < 0 ? stream_open(stream, 0, err) : 1;
+    while (opened > 0) {
+        size_t part = stream_part(stream);
+        /* The part is looked for before the read, so the end of an older part is its real end. */
+        ssize_t got = read(stream->fd, buffer, size);
+        if (got < 0)
+            return stream_error(stream->paths[part < STREAM_PARTS ? part : STREAM_PARTS - 1],
+                                "read", err);
+        if (got > 0 || part == STREAM_PARTS - 1)
+            return got;
+        /* A part that is gone was the previous one, or the newest. */
+        opened = stream_open(stream, part < STREAM_PARTS ? part + 1 : 1, err);
+    }
+    return opened;
+}
+
+/* --- The last lines --------------------------------------------------------------------------- */
+
+/* The places where the newest lines begin: a ring. */
+struct stream_last {
+    off_t *begins;
+    size_t capacity, count;
+};
+
+/* Looks through the lines of the open part from `begin` on. The line at `begin` may be cut, unless
+ * that is the beginning of the part. */
+static int stream_scan(const struct stream *stream, const struct lines_filter *filter, off_t begin,
+                       struct stream_last *last, struct error *err)
+{
+    int fd = dup(stream->fd);
+    FILE *lines = fd < 0 ? NULL : fdopen(fd, "r");
+    char *line = NULL;
+    size_t capacity = 0;
+    ssize_t size;
+    int code = 0;
+    if (!lines || fseeko(lines, begin, SEEK_SET) < 0)
+        code = stream_error("the log", "read", err);
+    last->count = 0;
+    for (off_t at = begin; code == 0 && (size = getline(&line, &capacity, lines)) > 0; at += size) {
+        bool is_cut = at == begin && begin > 0;
+        size_t length = (size_t)size - (line[size - 1] == '\n');
+        if (!is_cut && lines_pass(filter, line, length))
+            last->begins[last->count++ % last->capacity] = at;
+    }
+    free(line);
+    if (lines)
+        (void)fclose(lines); /* it was only read */
+    else if (fd >= 0)
+        (void)close(fd);
+    return code;
+}
+
+/* Finds the last `count` lines of the open part. Sets `ret_begin` to the first of them, and
+ * `ret_found` to how many there are. */
+static int stream_seek_part(const struct stream *stream, const struct lines_filter *filter,
+                            size_t count, off_t *ret_begin, size_t *ret_found, struct error *err)
+{
+    struct stream_last last = {.begins = xcalloc(count + 1, sizeof(off_t)), .capacity = count};
+    off_t end = lseek(stream->fd, 0, SEEK_END), window = STREAM_LAST_BYTES;
+    int code = 0;
+    for (; count; window *= STREAM_LAST_GROWTH) {
+        off_t begin = end > window ? end - window : 0;
+        code = stream_scan(stream, filter, begin, &last, err);
+        if (code < 0 || begin == 0 || last.count >= count)
+            break;
+    }
+    *ret_found = last.count < count ? last.count : count;
+    *ret_begin = !count ? end : last.count >= count ? last.begins[last.count % count] : 0;
+    free(last.begins);
+    return code;
+}
+
+int stream_seek_last(struct stream *stream, const struct lines_filter *filter, unsigned count,
+                     struct error *err)
+{
+    size_t wanted = count;
+    for (size_t part = STREAM_PARTS; part-- > 0;) {
+        off_t begin = 0;
+        size_t found = 0;
+        if (access(stream->paths[part], F_OK) < 0)
+            continue;
+        int code = stream_open(stream, part, err);
+        if (code > 0)
+            code = stream_seek_part(stream, filter, wanted, &begin, &found, err);
+        if (code < 0)
+            return code;
+        if (stream->fd >= 0 && lseek(stream->fd, begin, SEEK_SET) < 0)
+            return stream_error(stream->paths[part], "read", err);
+        wanted -= found;
+        if (wanted == 0)
+            break;
+    }
+    stream->has_gap = false;
+    return 0;
+}
+
+/* --- The folder ------------------------------------------------------------------------------- */
+
+static int stream_compare_ranks(const void *a, const void *b)
+{
+    long long left = *(const long long *)a, right = *(const long long *)b;
+    return (left > right) - (left < right);
+}
+
+size_t stream_list_ranks(const char *folder, long long **ret_ranks)
+{
+    DIR *logs = opendir(folder);
+    struct dirent *entry;
+    size_t count = 0;
+    *ret_ranks = NULL;
+    while (logs && (entry = readdir(logs))) {
+        unsigned rank;
+        int end = 0;
+        if (sscanf(entry->d_name, "rank-%9u.log%n", &rank, &end) != 1 || !end || entry->d_name[end])
+            continue;
+        *ret_ranks = xreallocarray(*ret_ranks, count + 1, sizeof **ret_ranks);
+        (*ret_ranks)[count++] = rank;
+    }
+    if (logs)
+        (void)closedir(logs); /* it was only read */
+    if (count)
+        qsort(*ret_ranks, count, sizeof **ret_ranks, stream_compare_ranks);
+    return count;
+}

@@ -1,0 +1,41 @@
+/* The log of one rank, which may be several files: rank-N.first.log, rank-N.previous.log and
+ * rank-N.log (doc/protocol.md). A full file is renamed, also while somebody reads it. Here they are
+ * one stream. */
+#ifndef PHASED_CLI_LOGS_STREAM_H
+#define PHASED_CLI_LOGS_STREAM_H
+
+#include "lib/text.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct error;
+struct lines_filter;
+
+enum { STREAM_PARTS = 3 };
+
+struct stream {
+    long long rank;
+    char *paths[STREAM_PARTS]; /* the oldest first */
+    int fd;                    /* -1: no part is open yet */
+    struct text rest;          /* a line whose end has not come yet */
+    bool has_gap;              /* the parts between the first and the previous one may be gone */
+};
+
+/* The files of the folder belong to the workers. Nothing is opened yet. */
+void stream_init(struct stream *stream, const char *folder, long long rank);
+void stream_fini(struct stream *stream);
+
+/* Reads the next bytes. Returns 0 if there are no more now: the log may still grow. */
+ssize_t stream_read(struct stream *stream, char *buffer, size_t size, struct error *err);
+
+/* Goes to the last `count` lines that pass the filter, before anything is read. */
+int stream_seek_last(struct stream *stream, const struct lines_filter *filter, unsigned count,
+                     struct error *err);
+
+/* The ranks that have a log in the folder, in ascending order. The list is the caller's to free().
+ * Returns how many there are; 0 if the folder does not exist. */
+size_t stream_list_ranks(const char *folder, long long **ret_ranks);
+
+#endif

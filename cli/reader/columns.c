@@ -1,0 +1,83 @@
+/* Series side by side over their steps. */
+#include "cli/reader/columns.h"
+
+#include "lib/expr/metrics.h"
+#include "lib/memory.h"
+#include "lib/option.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+struct columns_series {
+    const char *name;
+    struct metrics_series series;
+    size_t at; /* the row to take next */
+    json_t *column;
+};
+
+/* Moves back to where the newest `last` steps begin. */
+static void columns_begin(struct columns_series *series, size_t count, unsigned last)
+{
+    for (size_t i = 0; i < count; i++)
+        series[i].at = last ? series[i].series.count : 0;
+    for (unsigned steps = 0; steps < last; steps++) {
+        int64_t newest = -1;
+        for (size_t i = 0; i < count; i++)
+            if (series[i].at && series[i].series.rows[series[i].at - 1].step > newest)
+                newest = series[i].series.rows[series[i].at - 1].step;
+        for (size_t i = 0; i < count; i++)
+            if (series[i].at && series[i].series.rows[series[i].at - 1].step == newest)
+                series[i].at--;
+        if (newest < 0)
+            return;
+    }
+}
+
+static json_t *columns_value(double value)
+{
+    if (isnan(value))
+        return json_string("nan");
+    if (isinf(value))
+        return json_string(value > 0 ? "inf" : "-inf");
+    return json_real(value);
+}
+
+/* Adds the next step and its values. Returns false after the last step. */
+static bool columns_add_step(struct columns_series *series, size_t count, json_t *steps)
+{
+    int64_t step = INT64_MAX;
+    for (size_t i = 0; i < count; i++)
+        if (series[i].at < series[i].series.count &&
+            series[i].series.rows[series[i].at].step < step)
+            step = series[i].series.rows[series[i].at].step;
+    if (step == INT64_MAX)
+        return false;
+    (void)json_array_append_new(steps, json_integer(step)); /* these fail only without memory */
+    for (size_t i = 0; i < count; i++) {
+        const struct metrics_row *row = &series[i].series.rows[series[i].at];
+        bool has = series[i].at < series[i].series.count && row->step == step;
+        (void)json_array_append_new(series[i].column,
+                                    has ? columns_value(row->value) : json_null());
+        series[i].at += has;
+    }
+    return true;
+}
+
+json_t *columns_json(struct metrics *metrics, const struct option_list *names, unsigned last)
+{
+    size_t count = names->count ? names->count : metrics_name_count(metrics);
+    struct columns_series *series = xcalloc(count + 1, sizeof *series);
+    json_t *steps = json_array(), *columns = json_object();
+    for (size_t i = 0; i < count; i++) {
+        series[i].name = names->count ? names->items[i] : metrics_name(metrics, i);
+        series[i].series = metrics_find(metrics, series[i].name);
+        series[i].column = json_array();
+        (void)json_object_set_new(columns, series[i].name, series[i].column);
+    }
+    columns_begin(series, count, last);
+    while (columns_add_step(series, count, steps))
+        continue;
+    free(series);
+    return json_pack("{s:o, s:o}", "steps", steps, "series", columns);
+}

@@ -1,0 +1,186 @@
+/* Runs by their folders, and metrics by the journals of the nodes. */
+#include "cli/reader/folder.h"
+
+#include "cli/field.h"
+#include "lib/address.h"
+#include "lib/error.h"
+#include "lib/expr/metrics.h"
+#include "lib/file.h"
+#include "lib/journal_line.h"
+#include "lib/text.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <jansson.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FOLDER_RUN_JSON_MAX = 64 << 20 };
+
+/* How new a run is. A run that a lead began while no daemon ran has no number yet: it comes after
+ * the newest run that has one. */
+struct folder_age {
+    long long number;
+    uint32_t attempt;
+};
+
+char *folder_path(const char *runs, const struct address *run, const char *name)
+{
+    return text_format("%s/%llu/%s/%u/%s", runs, (unsigned long long)run->workflow, run->phase,
+                       run->attempt, name);
+}
+
+/* The attempt that a folder of this name belongs to; 0: it is no run's. */
+static uint32_t folder_attempt(const char *name)
+{
+    unsigned long attempt;
+    char *end;
+    if (name[0] < '1' || name[0] > '9')
+        return 0;
+    errno = 0;
+    attempt = strtoul(name, &end, 10);
+    return errno || *end || attempt > UINT32_MAX ? 0 : (uint32_t)attempt;
+}
+
+/* The highest attempt of a phase; 0: it has no run. */
+static uint32_t folder_newest(const char *phase_path)
+{
+    DIR *folder = opendir(phase_path);
+    struct dirent *entry;
+    uint32_t newest = 0;
+    while (folder && (entry = readdir(folder))) {
+        uint32_t attempt = folder_attempt(entry->d_name);
+        newest = attempt > newest ? attempt : newest;
+    }
+    if (folder)
+        (void)closedir(folder); /* it was only read */
+    return newest;
+}
+
+static struct folder_age folder_age(const char *runs, const struct address *run)
+{
+    struct folder_age age = {.attempt = run->attempt};
+    char *path = folder_path(runs, run, "run.json"), *text = NULL;
+    if (file_read(path, FOLDER_RUN_JSON_MAX, &text, NULL, NULL) == 0) {
+        json_t *json = json_loads(text, 0, NULL);
+        long long number = field_integer(json, "run"), known = field_integer(json, "known_run");
+        age.number = number > known ? number : known;
+        json_decref(json);
+    }
+    free(text);
+    free(path);
+    return age;
+}
+
+/* Sets `address`, a workflow, to the newest run of all its phases. */
+static void folder_find_newest(const char *runs, struct address *address)
+{
+    struct folder_age newest = {0};
+    char *path = text_format("%s/%llu", runs, (unsigned long long)address->workflow);
+    DIR *folder = opendir(path);
+    struct dirent *entry;
+    while (folder && (entry = readdir(folder))) {
+        struct address run = {.workflow = address->workflow};
+        if (entry->d_name[0] == '.' || strlen(entry->d_name) >= sizeof run.phase)
+            continue;
+        memcpy(run.phase, entry->d_name, strlen(entry->d_name) + 1);
+        char *phase_path = text_format("%s/%s", path, run.phase);
+        run.attempt = folder_newest(phase_path);
+        free(phase_path);
+        if (!run.attempt)
+            continue;
+        struct folder_age age = folder_age(runs, &run);
+        if (!address->attempt || age.number > newest.number ||
+            (age.number == newest.number && age.attempt > newest.attempt)) {
+            newest = age;
+            *address = run;
+        }
+    }
+    if (folder)
+        (void)closedir(folder); /* it was only read */
+    free(path);
+}
+
+int folder_find_run(const char *runs, struct address *address, struct error *err)
+{
+    struct address found = *address;
+    char text[ADDRESS_TEXT_SIZE];
+    if (address_kind(address) == ADDRESS_WORKFLOW) {
+        folder_find_newest(runs, &found);
+    } else if (address_kind(address) == ADDRESS_PHASE) {
+        char *path =
+            text_format("%s/%llu/%s", runs, (unsigned long long)found.workflow, found.phase);
+        found.attempt = folder_newest(path);
+        free(path);
+    }
+    char *path = folder_path(runs, &found, "");
+    bool exists = found.attempt && access(path, F_OK) == 0;
+    free(path);
+    if (!exists)
+        return error_set(err, -ENOENT, "no folder of a run of %s exists",
+                         address_text(address, text));
+    *address = found;
+    return 0;
+}
+
+bool folder_has_ended(const char *runs, const struct address *run)
+{
+    char *outcome = folder_path(runs, run, "outcome.json");
+    char *tombstone = folder_path(runs, run, "tombstone.json");
+    bool has_ended = access(outcome, F_OK) == 0 || access(tombstone, F_OK) == 0;
+    free(outcome);
+    free(tombstone);
+    return has_ended;
+}
+
+/* --- Metrics ---------------------------------------------------------------------------------- */
+
+static void folder_take_entry(const json_t *entry, struct metrics *metrics)
+{
+    const json_t *step = json_object_get(entry, "step");
+    const char *name;
+    json_t *value;
+    if (!text_equal(field_text(entry, "type"), "metric") || !json_is_integer(step))
+        return;
+    json_object_foreach(json_object_get(entry, "values"), name, value)
+        metrics_add(metrics, name, json_integer_value(step), field_number(entry, "time"),
+                    field_as_number(value));
+}
+
+static void folder_take_journal(const char *path, struct metrics *metrics)
+{
+    FILE *file = fopen(path, "re");
+    char *line = NULL;
+    size_t capacity = 0;
+    ssize_t size;
+    while (file && (size = getline(&line, &capacity, file)) > 0) {
+        /* A crash may have cut the last line, or left a hole without line ends. */
+        if (size > JOURNAL_LINE_MAX || !strstr(line, "\"metric\""))
+            continue;
+        json_t *entry = json_loadb(line, (size_t)size, 0, NULL);
+        folder_take_entry(entry, metrics);
+        json_decref(entry);
+    }
+    free(line);
+    if (file)
+        (void)fclose(file); /* it was only read */
+}
+
+void folder_add_metrics(const char *runs, const struct address *run, struct metrics *metrics)
+{
+    char *path = folder_path(runs, run, "journal");
+    DIR *folder = opendir(path);
+    struct dirent *entry;
+    while (folder && (entry = readdir(folder))) {
+        char *journal = text_format("%s/%s", path, entry->d_name);
+        if (text_ends(entry->d_name, ".jsonl"))
+            folder_take_journal(journal, metrics);
+        free(journal);
+    }
+    if (folder)
+        (void)closedir(folder); /* it was only read */
+    free(path);
+}

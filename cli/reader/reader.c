@@ -1,0 +1,94 @@
+/* The daemon's answers, or the files. */
+#include "cli/reader/reader.h"
+
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/field.h"
+#include "cli/reader/columns.h"
+#include "cli/reader/folder.h"
+#include "cli/reader/record.h"
+#include "lib/address.h"
+#include "lib/error.h"
+#include "lib/expr/metrics.h"
+#include "lib/option.h"
+#include "lib/text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Whether to answer from files: `code` says that no daemon runs, and the home has a record. */
+static bool reader_is_alone(struct cli *cli, int code)
+{
+    if (code != -ECONNREFUSED || access(cli->home.database, F_OK) < 0)
+        return false;
+    if (!cli->reads_files)
+        (void)fprintf(stderr, "phasectl: no daemon is running for %s; reading the files of runs\n",
+                      cli->home.path);
+    cli->reads_files = true;
+    return true;
+}
+
+/* Folders come first: they also have the runs that began while no daemon ran. */
+static int reader_find_alone(const struct cli *cli, struct address *address, struct error *err)
+{
+    char text[ADDRESS_TEXT_SIZE];
+    if (folder_find_run(cli->home.runs, address, NULL) == 0)
+        return 0;
+    int code = record_find_run(cli->home.database, address, err);
+    if (code == -ENOENT)
+        return error_set(err, -ENOENT, "no run of %s is known", address_text(address, text));
+    return code;
+}
+
+int reader_find_run(struct cli *cli, struct address *address, struct error *err)
+{
+    bool is_run = address_kind(address) == ADDRESS_RUN;
+    int code =
+        is_run ? client_check_address(cli, address, err) : client_find_run(cli, address, err);
+    return reader_is_alone(cli, code) ? reader_find_alone(cli, address, err) : code;
+}
+
+int reader_has_ended(struct cli *cli, const struct address *run, struct error *err)
+{
+    json_t *json;
+    int code = client_get_address(cli, run, &json, err);
+    if (reader_is_alone(cli, code))
+        return folder_has_ended(cli->home.runs, run);
+    if (code < 0)
+        return code;
+    bool has_ended = text_equal(field_text(json, "state"), "ended");
+    json_decref(json);
+    return has_ended;
+}
+
+static int reader_ask_metrics(struct cli *cli, const struct address *run,
+                              const struct option_list *names, unsigned last, json_t **ret_json,
+                              struct error *err)
+{
+    char buffer[ADDRESS_PATH_SIZE];
+    struct text path = {0};
+    text_addf(&path, "%s/metrics?last=%u", address_path(run, buffer), last);
+    for (size_t i = 0; i < names->count; i++)
+        text_addf(&path, "&name=%s", names->items[i]);
+    int code = client_get(cli, text_string(&path), ret_json, err);
+    text_fini(&path);
+    return code;
+}
+
+int reader_get_metrics(struct cli *cli, const struct address *run, const struct option_list *names,
+                       unsigned last, json_t **ret_json, struct error *err)
+{
+    int code = reader_ask_metrics(cli, run, names, last, ret_json, err);
+    if (!reader_is_alone(cli, code))
+        return code;
+    struct metrics *metrics = metrics_new();
+    code = record_add_metrics(cli->home.database, run, metrics, err);
+    if (code == 0) {
+        folder_add_metrics(cli->home.runs, run, metrics);
+        *ret_json = columns_json(metrics, names, last);
+    }
+    metrics_free(metrics);
+    return code;
+}

@@ -1,0 +1,91 @@
+/* Two queries. The daemon may start in the meantime, so they take no lock for long. */
+#include "cli/reader/record.h"
+
+#include "lib/address.h"
+#include "lib/error.h"
+#include "lib/expr/metrics.h"
+
+#include <errno.h>
+#include <math.h>
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
+
+enum { RECORD_WAIT_MS = 5000 }; /* for a daemon that starts or stops in this moment */
+
+static const char record_run[] =
+    "SELECT phase.name, run.attempt FROM phase JOIN run ON run.phase = phase.id"
+    " WHERE phase.workflow = ?1 AND (?2 = '' OR phase.name = ?2) AND (?3 = 0 OR run.attempt = ?3)"
+    " ORDER BY run.id DESC LIMIT 1";
+
+static const char record_metrics[] =
+    "SELECT metric_name.name, metric.step, metric.value, metric.time FROM phase"
+    " JOIN run ON run.phase = phase.id JOIN metric ON metric.run = run.id"
+    " JOIN metric_name ON metric_name.id = metric.name"
+    " WHERE phase.workflow = ?1 AND phase.name = ?2 AND run.attempt = ?3";
+
+/* Calls `take` with each row of the query about `address`. */
+static int record_ask(const char *path, const char *query, const struct address *address,
+                      void (*take)(sqlite3_stmt *row, void *context), void *context,
+                      struct error *err)
+{
+    sqlite3 *record = NULL;
+    sqlite3_stmt *stmt = NULL;
+    if (access(path, F_OK) < 0)
+        return error_set(err, -ENOENT, "there is no record %s", path);
+    int code = sqlite3_open_v2(path, &record, SQLITE_OPEN_READONLY, NULL), status = 0;
+    if (code == SQLITE_OK) {
+        (void)sqlite3_busy_timeout(record, RECORD_WAIT_MS); /* cannot fail */
+        code = sqlite3_prepare_v2(record, query, -1, &stmt, NULL);
+    }
+    if (code == SQLITE_OK) {
+        /* These fail only without memory, and then the query finds nothing. */
+        (void)sqlite3_bind_int64(stmt, 1, (sqlite3_int64)address->workflow);
+        (void)sqlite3_bind_text(stmt, 2, address->phase, -1, SQLITE_STATIC);
+        (void)sqlite3_bind_int64(stmt, 3, address->attempt);
+        while ((code = sqlite3_step(stmt)) == SQLITE_ROW)
+            take(stmt, context);
+    }
+    if (code != SQLITE_DONE)
+        status = error_set(err, -EIO, "cannot read the record %s: %s", path,
+                           record ? sqlite3_errmsg(record) : sqlite3_errstr(code));
+    (void)sqlite3_finalize(stmt); /* gives the error of the last step again */
+    (void)sqlite3_close(record);  /* nothing was written */
+    return status;
+}
+
+static void record_take_run(sqlite3_stmt *row, void *context)
+{
+    struct address *found = context;
+    (void)snprintf(found->phase, sizeof found->phase, "%s", (char *)sqlite3_column_text(row, 0));
+    found->attempt = (uint32_t)sqlite3_column_int64(row, 1);
+}
+
+int record_find_run(const char *path, struct address *address, struct error *err)
+{
+    struct address found = {.workflow = address->workflow};
+    char text[ADDRESS_TEXT_SIZE];
+    int code = record_ask(path, record_run, address, record_take_run, &found, err);
+    if (code == 0 && !found.attempt)
+        code = error_set(err, -ENOENT, "the record has no run of %s", address_text(address, text));
+    if (code == 0)
+        *address = found;
+    return code;
+}
+
+static void record_take_metric(sqlite3_stmt *row, void *context)
+{
+    bool is_nan = sqlite3_column_type(row, 2) == SQLITE_NULL;
+    metrics_add(context, (const char *)sqlite3_column_text(row, 0), sqlite3_column_int64(row, 1),
+                (double)sqlite3_column_int64(row, 3) / 1000,
+                is_nan ? NAN : sqlite3_column_double(row, 2));
+}
+
+int record_add_metrics(const char *path, const struct address *run, struct metrics *metrics,
+                       struct error *err)
+{
+    int code = record_ask(path, record_metrics, run, record_take_metric, metrics, err);
+    return code == -ENOENT ? 0 : code;
+}

@@ -1,0 +1,145 @@
+/* Runs and metrics, read while no daemon runs. */
+#include "tests/unit/folder.h"
+#include "tests/unit/unit.h"
+
+#include "cli/reader/columns.h"
+#include "cli/reader/folder.h"
+#include "lib/address.h"
+#include "lib/error.h"
+#include "lib/expr/metrics.h"
+#include "lib/file.h"
+#include "lib/option.h"
+#include "lib/text.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Makes a file, with its folders. */
+static void put(const char *name, const char *text)
+{
+    char *path = text_format("%s/%s", folder, name), *parent = file_parent(path);
+    assert_int_equal(file_make_folders(parent, 0700, NULL), 0);
+    assert_int_equal(file_replace(path, text, strlen(text), 0600, NULL), 0);
+    free(parent);
+    free(path);
+}
+
+static void assert_newest(const char *asked, const char *expected)
+{
+    struct address address;
+    char text[ADDRESS_TEXT_SIZE];
+    assert_int_equal(address_parse(asked, &address, NULL), 0);
+    assert_int_equal(folder_find_run(folder, &address, NULL), expected ? 0 : -ENOENT);
+    assert_string_equal(address_text(&address, text), expected ? expected : asked);
+}
+
+static void the_newest_run_is_found_by_its_folder(void **state)
+{
+    (void)state;
+    assert_newest("7", NULL);
+    put("7/phased-01234567890123456789012345678901/claim", "{}");
+    put("7/a/out/1", "");
+    put("7/a/shards/12", "");
+    assert_newest("7", NULL);
+    assert_newest("7/a", NULL);
+    put("7/a/2/run.json", "{\"run\": 12}");
+    put("7/a/10/run.json", "{\"run\": 30}");
+    put("7/b.3/1/run.json", "{\"run\": 31}");
+    assert_newest("7", "7/b.3#1");
+    assert_newest("7/a", "7/a#10");
+    assert_newest("7/a#2", "7/a#2");
+    assert_newest("7/a#3", NULL);
+    assert_newest("7/c", NULL);
+    /* A lead went on alone after run 31. Nobody can read the file of another run. */
+    put("7/b.3/2/run.json", "{\"run\": 0, \"known_run\": 31}");
+    put("7/a/11/run.json", "{\"run\"");
+    assert_newest("7", "7/b.3#2");
+    assert_newest("7/a", "7/a#11");
+}
+
+static void a_run_has_ended_when_its_folder_says_so(void **state)
+{
+    (void)state;
+    const struct address run = {.workflow = 7, .phase = "a", .attempt = 2};
+    put("7/a/2/run.json", "{}");
+    assert_false(folder_has_ended(folder, &run));
+    put("7/a/2/outcome.json", "{}");
+    assert_true(folder_has_ended(folder, &run));
+    const struct address other = {.workflow = 7, .phase = "b", .attempt = 1};
+    put("7/b/1/tombstone.json", "{}");
+    assert_true(folder_has_ended(folder, &other));
+}
+
+static void assert_columns(struct metrics *metrics, const struct option_list *names, unsigned last,
+                           const char *expected)
+{
+    json_t *json = columns_json(metrics, names, last);
+    char *text = json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(6));
+    assert_string_equal(text, expected);
+    free(text);
+    json_decref(json);
+}
+
+static void series_stand_side_by_side(void **state)
+{
+    (void)state;
+    static const struct option_list all = {.count = 0};
+    static const struct option_list two = {.items = {"lr", "other"}, .count = 2};
+    struct metrics *metrics = metrics_new();
+    assert_columns(metrics, &all, 0, "{\"steps\":[],\"series\":{}}");
+    metrics_add(metrics, "loss", 2, 0, 4.5);
+    metrics_add(metrics, "loss", 1, 0, NAN);
+    metrics_add(metrics, "lr", 2, 0, INFINITY);
+    metrics_add(metrics, "lr", 4, 0, -INFINITY);
+    metrics_add(metrics, "loss", 2, 0, 3.5); /* the newer value counts */
+    assert_columns(metrics, &all, 0,
+                   "{\"steps\":[1,2,4],\"series\":{\"loss\":[\"nan\",3.5,null],"
+                   "\"lr\":[null,\"inf\",\"-inf\"]}}");
+    assert_columns(metrics, &all, 2,
+                   "{\"steps\":[2,4],\"series\":{\"loss\":[3.5,null],\"lr\":[\"inf\",\"-inf\"]}}");
+    assert_columns(metrics, &two, 1,
+                   "{\"steps\":[4],\"series\":{\"lr\":[\"-inf\"],\"other\":[null]}}");
+    assert_columns(
+        metrics, &two, 9,
+        "{\"steps\":[2,4],\"series\":{\"lr\":[\"inf\",\"-inf\"],\"other\":[null,null]}}");
+    metrics_free(metrics);
+}
+
+static void journals_are_read_whatever_a_crash_has_left(void **state)
+{
+    (void)state;
+    static const struct option_list all = {.count = 0};
+    const struct address run = {.workflow = 7, .phase = "a", .attempt = 2};
+    struct metrics *metrics = metrics_new();
+    folder_add_metrics(folder, &run, metrics); /* there is no folder */
+    put("7/a/2/journal/lead.jsonl", "{\"seq\": 1, \"type\": \"started\"}\n");
+    put("7/a/2/journal/n1.jsonl",
+        "{\"seq\":1,\"time\":1.5,\"type\":\"metric\",\"step\":1,\"values\":{\"loss\":5}}\n"
+        "{\"seq\":2,\"time\":1.5,\"type\":\"metric\",\"step\":2,\"val\n"
+        "{\"seq\":2,\"type\":\"warning\",\"message\":\"a \\\"metric\\\" is missing\"}\n"
+        "[\"metric\"]\n"
+        "{\"seq\":3,\"time\":2,\"type\":\"metric\",\"step\":2,\"values\":{\"loss\":\"nan\"}}\n"
+        "{\"seq\":4,\"time\":2,\"type\":\"metric\",\"step\":3,\"values\":{\"loss\":2}}\n"
+        "{\"seq\":5,\"time\":2,\"type\":\"metric\",\"st");
+    put("7/a/2/journal/notes.txt", "{\"type\":\"metric\",\"step\":9,\"values\":{\"loss\":2}}\n");
+    folder_add_metrics(folder, &run, metrics);
+    assert_columns(metrics, &all, 0, "{\"steps\":[1,2,3],\"series\":{\"loss\":[5.0,\"nan\",2.0]}}");
+    metrics_free(metrics);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(the_newest_run_is_found_by_its_folder, folder_make,
+                                        folder_remove),
+        cmocka_unit_test_setup_teardown(a_run_has_ended_when_its_folder_says_so, folder_make,
+                                        folder_remove),
+        cmocka_unit_test(series_stand_side_by_side),
+        cmocka_unit_test_setup_teardown(journals_are_read_whatever_a_crash_has_left, folder_make,
+                                        folder_remove),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
