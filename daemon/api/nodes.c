@@ -126,13 +126,16 @@ static void node_surveyed(void *arg, const struct cluster_result *result)
     while (*at != naming)
         at = &(*at)->next;
     *at = naming->next;
+    struct call call = {.api = naming->api, .request = item->request};
     bool is_known = result && result->outcome == CLUSTER_DONE && result->survey;
     if (is_known && !may_be_node(result->survey, item->node)) {
         request_reply_error(item->request, API_BAD_REQUEST, item->node, "Slurm knows no node %s",
                             item->node);
         node_free(&item->item);
-    } else {
+    } else if (call_can_record(&call)) {
         loop_post_item(naming->api->config.loop, &item->item, NULL);
+    } else {
+        node_free(&item->item);
     }
     free(naming);
 }

@@ -79,6 +79,12 @@ void core_drop(struct core *core, struct workflow *workflow)
     workflow_free(workflow);
 }
 
+void core_give_again(struct core *core, uint64_t workflow)
+{
+    if (core_find(core, workflow) == core->count)
+        core->config.last_workflow = workflow - 1;
+}
+
 struct workflow *core_workflow(const struct core *core, uint64_t id)
 {
     size_t at = core_find(core, id);

@@ -232,6 +232,9 @@ void core_free(struct core *core);
 void core_add(struct core *core, struct workflow *workflow);
 /* Frees a final workflow that is no longer needed in memory. */
 void core_drop(struct core *core, struct workflow *workflow);
+/* Nobody has been told of workflows with this number or greater ones, and they were dropped: their
+ * numbers are given again. Does nothing if one of them is still there. */
+void core_give_again(struct core *core, uint64_t workflow);
 
 /* Decides. Appends to `effects`. The same core and the same events give the same effects. */
 void core_step(struct core *core, const struct core_event *event, struct core_effects *effects);

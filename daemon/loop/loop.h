@@ -9,7 +9,8 @@
  * its effects and the rows are kept and tried again, with growing delays, and until they are
  * committed nothing else is stepped; so what is in memory differs from the record by exactly one
  * transaction, and a restart meanwhile forgets only what nobody was promised. New workflows in it
- * are the exception: they are taken back, because their submitters are told that it failed.
+ * are the exception: they are taken back, because their submitters are told that it failed. Their
+ * numbers are given again. If nothing is left to write, an empty change is tried instead.
  *
  * That is for failures that may pass: a full disk, a lock. A transaction that the record refuses
  * for what is in it would fail for ever, and nothing would happen any more, in silence; then the

@@ -48,8 +48,8 @@ static int batch_commit(struct loop *loop, struct error *err)
     bool has_rows = loop->effects.count > 0;
     for (struct post *post = loop->batch.first; post && !has_rows; post = post->next)
         has_rows = post->item && post->item->write;
-    if (!has_rows)
-        return 0;
+    if (!has_rows) /* what could not be written may have been taken back since */
+        return loop->trouble[0] ? store_try_commit(loop->config.store, err) : 0;
     crash_point("commit", CRASH_BEFORE);
     int status = store_begin(loop->config.store, err);
     if (status < 0)
@@ -93,6 +93,35 @@ static bool may_pass(const struct error *failure)
     }
 }
 
+/* Tells the askers that it has failed, and takes new workflows back. They are the last that got
+ * numbers, and nobody was told these. False: none was new. */
+static bool batch_take_back(struct loop *loop, const struct error *failure)
+{
+    struct posts kept;
+    struct post *post;
+    uint64_t first = 0;
+    posts_init(&kept);
+    while ((post = posts_take(&loop->batch))) {
+        struct loop_item *item = post->item;
+        if (item && item->done) {
+            item->done(item, failure);
+            item->done = NULL;
+        }
+        if (item && item->added) {
+            first = first ? first : item->added->id;
+            batch_remove(loop, item->added);
+            post_free(post);
+        } else {
+            posts_add(&kept, post);
+        }
+    }
+    while ((post = posts_take(&kept)))
+        posts_add(&loop->batch, post);
+    if (first)
+        core_give_again(loop->core, first);
+    return first;
+}
+
 static void batch_fail(struct loop *loop, const struct error *failure)
 {
     bool may_help = may_pass(failure);
@@ -106,25 +135,7 @@ static void batch_fail(struct loop *loop, const struct error *failure)
     loop->retry_ms = clock_ms() + loop->retry_delay_ms;
     (void)error_text(failure, loop->trouble, sizeof loop->trouble);
 
-    struct posts kept;
-    struct post *post;
-    posts_init(&kept);
-    while ((post = posts_take(&loop->batch))) {
-        struct loop_item *item = post->item;
-        if (item && item->done) {
-            item->done(item, failure);
-            item->done = NULL;
-        }
-        if (item && item->added) {
-            batch_remove(loop, item->added);
-            post_free(post);
-            may_help = true; /* it may have been this one's */
-        } else {
-            posts_add(&kept, post);
-        }
-    }
-    while ((post = posts_take(&kept)))
-        posts_add(&loop->batch, post);
+    may_help |= batch_take_back(loop, failure); /* it may have been a new workflow's */
     if (failure->code == -ESTALE) {
         loop_fence(loop, failure);
     } else if (!may_help) {

@@ -50,6 +50,9 @@ int store_check(struct store *store, struct error *err);
  */
 int store_check_lease(struct store *store, struct error *err);
 
+/* Whether a transaction can be committed now. Changes nothing. Negative if not. */
+int store_try_commit(struct store *store, struct error *err);
+
 int store_begin(struct store *store, struct error *err);
 int store_commit(struct store *store, struct error *err);
 /* Does nothing without a transaction. */

@@ -69,6 +69,16 @@ int store_commit(struct store *store, struct error *err)
     return result;
 }
 
+int store_try_commit(struct store *store, struct error *err)
+{
+    int result = store_begin(store, err);
+    if (result < 0)
+        return result;
+    for (int i = 0; i < 2; i++)
+        (void)stmt_run(store_stmt(store, Q_LEASE_TOUCH), NULL); /* the commit reports a failure */
+    return store_commit(store, err);
+}
+
 bool store_excuse(struct store *store)
 {
     bool is_lost = sqlite3_get_autocommit(store->db) ||

@@ -23,6 +23,10 @@ SELECT kind, workflow, phase, run, job, due FROM outbox ORDER BY id;
 INSERT OR REPLACE INTO lease (id, owner, pid, host, since)
 VALUES (1, :owner, :pid, :host, CAST(strftime('%s') AS INTEGER) * 1000);
 
+-- name: lease_touch
+-- Run twice in a transaction, it changes nothing, but SQLite has something to write.
+UPDATE lease SET since = -since;
+
 -- name: lease_get
 -- The daemon that may write.
 SELECT owner, pid, host FROM lease;

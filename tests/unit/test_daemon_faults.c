@@ -284,17 +284,26 @@ static void nothing_happens_while_the_record_cannot_be_written(void **state)
         world_expect(world, 503, "POST", "/v1/workflows", world_submission(two_phases, NULL)));
     json_decref(world_expect(world, 200, "GET", "/v1/ping", NULL));
     assert_int_equal(world_slurm_lines(world, "jobs"), 0);
+    for (int i = 0; i < 300; i++) { /* the first try comes after a second */
+        json = world_expect(world, 200, "GET", "/v1/ping", NULL);
+        assert_true(json_is_string(json_object_get(json, "trouble")));
+        json_decref(json);
+        world_pause();
+    }
 
     limit_files(world, RLIM_INFINITY);
     for (int i = 0; i < 4000; i++) {
         json =
             world_call(world, "POST", "/v1/workflows", world_submission(two_phases, key), &status);
-        json_decref(json);
         if (status == 201)
             break;
+        json_decref(json);
         world_pause();
     }
     assert_int_equal(status, 201);
+    assert_string_equal(world_member(json, "workflow"), "1"); /* no number was used up */
+    json_decref(json);
+    assert_true(world_log_has(world, "the record can be written again"));
     world_await_lines(world, "jobs", 1); /* those that were refused left nothing */
     json = world_expect(world, 200, "GET", "/v1/workflows", NULL);
     assert_int_equal(json_array_size(json_object_get(json, "workflows")), 1);

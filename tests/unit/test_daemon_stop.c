@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -120,12 +121,29 @@ static void requests_that_come_with_the_end_are_recorded_and_answered(void **sta
     world_await_lines(world, "jobs", 2);
 }
 
+/* It would be posted when Slurm has answered, and lie there after the end of its request. */
+static void a_request_is_refused_if_the_disk_is_full_when_slurm_answers(void **state)
+{
+    struct world *world = *state;
+    const struct rlimit full = {.rlim_cur = 1, .rlim_max = RLIM_INFINITY};
+    int node = open_connection(world), submission = open_connection(world);
+    halt(world);
+    ask(node, "POST", "/v1/nodes/n1", NULL);
+    ask(submission, "POST", "/v1/workflows", world_submission(one_phase, NULL));
+    assert_int_equal(prlimit(world->pid, RLIMIT_FSIZE, &full, NULL), 0);
+    assert_int_equal(kill(world->pid, SIGCONT), 0);
+    expect_reply(submission, "}}", "HTTP/1.1 503 ");
+    expect_reply(node, "}}", "HTTP/1.1 503 ");
+    world_stop(world);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(requests_that_come_with_the_end_are_recorded_and_answered),
+        TEST(a_request_is_refused_if_the_disk_is_full_when_slurm_answers),
     };
     return cmocka_run_group_tests_name("daemon stops", tests, NULL, NULL);
 }
