@@ -7,7 +7,6 @@ lib_libphased_a_SOURCES = \
 	lib/error.c lib/error.h \
 	lib/gpu_columns.h \
 	lib/home.c lib/home.h \
-	lib/journal_line.h \
 	lib/limits.c lib/limits.h \
 	lib/map.c lib/map.h \
 	lib/memory.c lib/memory.h \

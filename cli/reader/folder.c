@@ -6,7 +6,7 @@
 #include "lib/error.h"
 #include "lib/expr/metrics.h"
 #include "lib/file.h"
-#include "lib/journal_line.h"
+#include "lib/protocol/journal_file.h"
 #include "lib/text.h"
 
 #include <dirent.h>
@@ -138,35 +138,17 @@ bool folder_has_ended(const char *runs, const struct address *run)
 
 /* --- Metrics ---------------------------------------------------------------------------------- */
 
-static void folder_take_entry(const json_t *entry, struct metrics *metrics)
+static void folder_take_metric(void *context, const json_t *entry)
 {
+    struct metrics *metrics = context;
     const json_t *step = json_object_get(entry, "step");
     const char *name;
     json_t *value;
-    if (!text_equal(field_text(entry, "type"), "metric") || !json_is_integer(step))
+    if (!json_is_integer(step))
         return;
     json_object_foreach(json_object_get(entry, "values"), name, value)
         metrics_add(metrics, name, json_integer_value(step), field_number(entry, "time"),
                     field_as_number(value));
-}
-
-static void folder_take_journal(const char *path, struct metrics *metrics)
-{
-    FILE *file = fopen(path, "re");
-    char *line = NULL;
-    size_t capacity = 0;
-    ssize_t size;
-    while (file && (size = getline(&line, &capacity, file)) > 0) {
-        /* A crash may have cut the last line, or left a hole without line ends. */
-        if (size > JOURNAL_LINE_MAX || !strstr(line, "\"metric\""))
-            continue;
-        json_t *entry = json_loadb(line, (size_t)size, 0, NULL);
-        folder_take_entry(entry, metrics);
-        json_decref(entry);
-    }
-    free(line);
-    if (file)
-        (void)fclose(file); /* it was only read */
 }
 
 void folder_add_metrics(const char *runs, const struct address *run, struct metrics *metrics)
@@ -176,8 +158,8 @@ void folder_add_metrics(const char *runs, const struct address *run, struct metr
     struct dirent *entry;
     while (folder && (entry = readdir(folder))) {
         char *journal = text_format("%s/%s", path, entry->d_name);
-        if (text_ends(entry->d_name, ".jsonl"))
-            folder_take_journal(journal, metrics);
+        if (text_ends(entry->d_name, JOURNAL_ENDING))
+            journal_visit(journal, "metric", folder_take_metric, metrics);
         free(journal);
     }
     if (folder)

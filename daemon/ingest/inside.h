@@ -1,5 +1,5 @@
 /* Inside daemon/ingest. Calls go down: ingest.c, lead.c, journal.c, then entry.c, notes.c and
- * posthumous.c, then journal_file.c. */
+ * posthumous.c. */
 #ifndef PHASED_DAEMON_INGEST_INSIDE_H
 #define PHASED_DAEMON_INGEST_INSIDE_H
 
@@ -8,7 +8,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 
 struct core_effect;
 struct folder;
@@ -89,27 +88,5 @@ int notes_node(struct ingest *ingest, struct notes *notes, const char *name,
  * and name nothing as suspect; the lead had not begun to stop the run; and the phase's `outputs`
  * are there. */
 bool posthumous_is_success(const struct folder *folder);
-
-/* --- journal_file.c --------------------------------------------------------------------------- */
-
-enum {
-    JOURNAL_PASSED_MAX = 64 << 20, /* bytes of longer lines of a file: what follows is not read */
-};
-
-/* Reading a journal's file line by line, in bounded memory. Longer lines than lib/journal_line.h
- * allows are passed over. */
-struct journal_file {
-    FILE *stream;
-    char *line;  /* the current one, NUL-terminated, with its end */
-    size_t size; /* of it */
-    size_t passed;
-    bool is_inside; /* of a longer line */
-    int failed;     /* errno of opening and reading; EFBIG: a longer line was passed over */
-};
-
-void journal_file_open(struct journal_file *file, const char *path);
-/* False: there is no further whole line, or none can be read. */
-bool journal_file_next(struct journal_file *file);
-void journal_file_close(struct journal_file *file);
 
 #endif

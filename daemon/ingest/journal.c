@@ -7,8 +7,8 @@
 #include "daemon/store/store.h"
 #include "lib/error.h"
 #include "lib/file.h"
-#include "lib/journal_line.h"
 #include "lib/memory.h"
+#include "lib/protocol/journal_file.h"
 #include "lib/text.h"
 
 #include <dirent.h>
@@ -21,13 +21,12 @@
 enum {
     OUTCOME_SIZE_MAX = 1 << 20,
     READ_ENTRIES_MAX = 4096, /* of a file, held at once */
+    PASSED_MAX = 64 << 20,   /* bytes of lines that are too long; what follows is not read */
     NODE_NAME_MAX = 255,
     /* From a job's end until a file server shows all that its nodes have written, to who opens the
      * folder once more. Less than the core waits for an outcome. */
     SHOWN_MS = 4000,
 };
-
-#define JOURNAL_ENDING ".jsonl"
 
 struct journal_item {
     struct loop_item item;
@@ -375,11 +374,11 @@ static void read_node(struct ingest *ingest, struct notes *notes, const char *fo
     if (notes_node(ingest, notes, name, &node, NULL) < 0)
         return;
     struct file_reading reading = {.entries = json_array(), .last = node->taken};
-    char *path = text_format("%s/journal/%s" JOURNAL_ENDING, folder, name);
+    char *path = journal_path(folder, name);
     struct journal_file file;
     journal_file_open(&file, path);
     free(path);
-    while (journal_file_next(&file)) {
+    while (file.passed < PASSED_MAX && journal_file_next(&file)) {
         uint64_t sequence = line_sequence(file.line);
         if (sequence <= reading.last)
             continue;

@@ -3,7 +3,6 @@ daemon_libdaemon_a_SOURCES += \
 	daemon/ingest/ingest.c daemon/ingest/ingest.h daemon/ingest/inside.h \
 	daemon/ingest/entry.c daemon/ingest/entry.h \
 	daemon/ingest/journal.c \
-	daemon/ingest/journal_file.c \
 	daemon/ingest/lead.c \
 	daemon/ingest/notes.c \
 	daemon/ingest/posthumous.c

@@ -3,6 +3,7 @@
 #include "daemon/ingest/inside.h"
 #include "daemon/launch/launch.h"
 #include "lib/file.h"
+#include "lib/protocol/journal_file.h"
 #include "lib/text.h"
 
 #include <jansson.h>
@@ -12,28 +13,21 @@
 
 enum { RUN_JSON_MAX = 16 << 20 };
 
+static void keep_last(void *context, const json_t *entry)
+{
+    json_t **last = context;
+    json_decref(*last);
+    *last = json_incref((json_t *)entry);
+}
+
 /* The last whole entry of this type; NULL: there is none. A new reference. */
 static json_t *last_entry(const char *run_dir, const char *writer, const char *type)
 {
-    char *path = text_format("%s/journal/%s.jsonl", run_dir, writer);
-    char *word = text_format("\"%s\"", type);
-    json_t *found = NULL;
-    struct journal_file file;
-    journal_file_open(&file, path);
-    while (journal_file_next(&file)) {
-        /* Most lines are metrics: what cannot be of the type is not parsed. */
-        json_t *entry = strstr(file.line, word) ? json_loadb(file.line, file.size, 0, NULL) : NULL;
-        const char *name = json_string_value(json_object_get(entry, "type"));
-        if (name && text_equal(name, type)) {
-            json_decref(found);
-            found = json_incref(entry);
-        }
-        json_decref(entry);
-    }
-    journal_file_close(&file);
-    free(word);
+    char *path = journal_path(run_dir, writer);
+    json_t *last = NULL;
+    journal_visit(path, type, keep_last, &last);
     free(path);
-    return found;
+    return last;
 }
 
 /* Of a phase that splits its input nobody but the lead, or the next run, takes away the parts. */

@@ -6,6 +6,7 @@
 #include "lib/file.h"
 #include "lib/home.h"
 #include "lib/memory.h"
+#include "lib/protocol/journal_file.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -204,7 +205,7 @@ static json_t *read_run_json(const struct folder *folder)
 
 static bool has_lead_journal(const struct folder *folder)
 {
-    char *path = text_format("%s/journal/lead.jsonl", folder->run);
+    char *path = journal_path(folder->run, "lead");
     bool has = access(path, F_OK) == 0;
     free(path);
     return has;

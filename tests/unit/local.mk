@@ -286,6 +286,10 @@ UNIT_TESTS += tests/unit/test_outcome
 tests_unit_test_outcome_SOURCES = tests/unit/test_outcome.c $(FOLDER)
 tests_unit_test_outcome_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
 
+UNIT_TESTS += tests/unit/test_protocol
+tests_unit_test_protocol_SOURCES = tests/unit/test_protocol.c $(FOLDER)
+tests_unit_test_protocol_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
+EXTRA_DIST += tests/unit/protocol_files.txt
 UNIT_TESTS += tests/unit/test_phase_claim
 tests_unit_test_phase_claim_SOURCES = tests/unit/test_phase_claim.c $(FOLDER)
 tests_unit_test_phase_claim_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)

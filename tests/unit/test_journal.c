@@ -2,7 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "lib/file.h"
-#include "lib/journal_line.h"
+#include "lib/protocol/journal_file.h"
 #include "lib/text.h"
 #include "worker/protocol/journal.h"
 
@@ -36,10 +36,9 @@ static int remove_folder(void **state)
     return 0;
 }
 
-static bool last_found(void *context, const json_t *entry)
+static void last_found(void *context, const json_t *entry)
 {
     *(uint64_t *)context = (uint64_t)json_integer_value(json_object_get(entry, "seq"));
-    return true;
 }
 
 /* The number of the last whole entry in the file. */

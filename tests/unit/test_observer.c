@@ -2,6 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "lib/error.h"
+#include "lib/protocol/journal_file.h"
 #include "lib/text.h"
 #include "worker/protocol/assignment.h"
 #include "worker/clock.h"
@@ -98,10 +99,9 @@ static void world_pass(struct world *world, int seconds)
     observer_look(world->observer);
 }
 
-static bool world_entry(void *context, const json_t *entry)
+static void world_entry(void *context, const json_t *entry)
 {
     text_addf(context, "%s; ", json_string_value(json_object_get(entry, "message")));
-    return true;
 }
 
 static void expect_warnings(struct world *world, const char *expected)
@@ -181,10 +181,9 @@ static void what_joins_may_tell_all_that_the_groups_do_not(void **state)
     world_fini(&world);
 }
 
-static bool world_step(void *context, const json_t *entry)
+static void world_step(void *context, const json_t *entry)
 {
     text_addf(context, "%lld ", json_integer_value(json_object_get(entry, "step")));
-    return true;
 }
 
 /* Else a run that goes on would look as if it had begun anew. */

@@ -2,6 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "lib/error.h"
+#include "lib/protocol/journal_file.h"
 #include "lib/text.h"
 #include "worker/clock.h"
 #include "lib/metrics/guards.h"
@@ -197,12 +198,11 @@ static void world_step(struct world *world, int64_t step)
     rows_add(&world->rows, &row);
 }
 
-static bool world_entry(void *context, const json_t *entry)
+static void world_entry(void *context, const json_t *entry)
 {
     char *values = json_dumps(json_object_get(entry, "values"), JSON_REAL_PRECISION(6));
     text_addf(context, "%d %s; ", (int)json_integer_value(json_object_get(entry, "step")), values);
     free(values);
-    return true;
 }
 
 static void expect_metrics(struct world *world, const char *expected)

@@ -4,6 +4,7 @@
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/memory.h"
+#include "lib/protocol/journal_file.h"
 #include "lib/text.h"
 #include "worker/protocol/assignment.h"
 #include "worker/clock.h"
@@ -187,7 +188,7 @@ int lead_run_open(const char *run_dir, struct commands *commands, struct lead_ru
     enum posthumous_end past = lead_run_look_back(run);
     struct error problem;
     bool is_ready = run->is_ended || lead_run_prepare(run, &problem) == 0;
-    char *path = text_format("%s/journal/lead.jsonl", run_dir);
+    char *path = journal_path(run_dir, "lead");
     run->journal = journal_open(path);
     free(path);
     if (!assignment->is_alone)

@@ -2,6 +2,7 @@
 #include "worker/node/node_run_state.h"
 
 #include "lib/memory.h"
+#include "lib/protocol/journal_file.h"
 #include "lib/text.h"
 #include "worker/protocol/assignment.h"
 #include "worker/clock.h"
@@ -99,7 +100,7 @@ static void node_run_open_link(struct node_run *run, const struct assignment *as
 
 void node_run_open_journal(struct node_run *run)
 {
-    char *path = text_format("%s/journal/%s.jsonl", run->run_dir, run->options.node);
+    char *path = journal_path(run->run_dir, run->options.node);
     run->journal = journal_open(path);
     if (!run->assignment->is_alone)
         node_run_open_link(run, run->assignment);

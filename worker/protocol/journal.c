@@ -1,8 +1,8 @@
 /* Writing and reading the journal of one run. */
 #include "worker/protocol/journal.h"
 
-#include "lib/journal_line.h"
 #include "lib/memory.h"
+#include "lib/protocol/journal_file.h"
 #include "worker/clock.h"
 
 #include <assert.h>
@@ -18,7 +18,6 @@
 enum {
     JOURNAL_FACTS_MAX = 1024 * 1024,      /* bytes that may wait before facts are lost */
     JOURNAL_STATES_MAX = 2 * 1024 * 1024, /* and before anything is */
-    JOURNAL_CHUNK = 65536,
 };
 
 struct journal {
@@ -47,85 +46,21 @@ static uint64_t journal_number(const char *line, size_t size)
     return seq > 0 ? (uint64_t)seq : 0;
 }
 
-/* Reads the file from `offset` until its end or `found` returns false for a line. A line that is
- * longer than any entry is told as an empty one, and is not held in memory. */
-typedef bool journal_line(void *context, const char *line, size_t size, off_t offset_after);
-
-static void journal_scan(int fd, off_t offset, journal_line *found, void *context)
+/* Finds the newest entry, and the end of the last whole line. */
+static void journal_find_end(int fd, uint64_t *ret_last, off_t *ret_size)
 {
-    struct text text = {0};
-    char chunk[JOURNAL_CHUNK];
-    ssize_t size;
-    bool goes_on = true, is_too_long = false;
-    off_t at = offset;
-    while (goes_on && (size = pread(fd, chunk, sizeof(chunk), at)) > 0) {
-        const char *part = chunk;
-        at += size;
-        while (goes_on && part < chunk + size) {
-            const char *end = memchr(part, '\n', (size_t)(chunk + size - part));
-            size_t length = (size_t)((end ? end + 1 : chunk + size) - part);
-            is_too_long |= text.size + length > JOURNAL_LINE_MAX;
-            if (is_too_long)
-                text_clear(&text);
-            else
-                text_add_bytes(&text, part, length - (end ? 1 : 0));
-            offset += (off_t)length;
-            part += length;
-            if (!end)
-                continue;
-            goes_on = found(context, text_string(&text), text.size, offset);
-            text_clear(&text);
-            is_too_long = false;
-        }
+    struct journal_file file;
+    *ret_last = 0;
+    *ret_size = 0;
+    journal_file_borrow(&file, fd, 0);
+    while (journal_file_next(&file)) {
+        uint64_t seq = journal_number(file.line, file.size);
+        if (seq > *ret_last)
+            *ret_last = seq;
+        if (!file.is_inside)
+            *ret_size = file.offset;
     }
-    text_fini(&text);
-}
-
-struct journal_end {
-    uint64_t last;
-    off_t size;
-};
-
-static bool journal_find_end(void *context, const char *line, size_t size, off_t offset_after)
-{
-    struct journal_end *end = context;
-    uint64_t seq = journal_number(line, size);
-    if (seq > end->last)
-        end->last = seq;
-    end->size = offset_after;
-    return true;
-}
-
-struct journal_visit {
-    const char *type;
-    journal_entry_found *found;
-    void *context;
-};
-
-static bool journal_visit_line(void *context, const char *line, size_t size, off_t offset_after)
-{
-    struct journal_visit *visit = context;
-    bool goes_on = true;
-    (void)offset_after;
-    /* Most lines are metrics: what cannot be of the type is not parsed. */
-    if (visit->type && !memmem(line, size, visit->type, strlen(visit->type)))
-        return true;
-    json_t *entry = json_loadb(line, size, 0, NULL);
-    const char *type = json_string_value(json_object_get(entry, "type"));
-    if (type && (!visit->type || strcmp(type, visit->type) == 0))
-        goes_on = visit->found(visit->context, entry);
-    json_decref(entry);
-    return goes_on;
-}
-
-void journal_visit(const char *path, const char *type, journal_entry_found *found, void *context)
-{
-    struct journal_visit visit = {type, found, context};
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return;
-    journal_scan(fd, 0, journal_visit_line, &visit);
-    close(fd);
+    journal_file_close(&file);
 }
 
 /* Opens the file if it is not, and finds its end. Journals that have content are opened once in a
@@ -142,14 +77,11 @@ static bool journal_is_open(struct journal *journal)
             close(fd);
         return false;
     }
-    struct journal_end end = {0};
-    journal_scan(fd, 0, journal_find_end, &end);
+    journal_find_end(fd, &journal->written, &journal->size);
     journal->fd = fd;
-    journal->size = end.size;
-    journal->is_cut = status.st_size > end.size;
-    journal->written = end.last;
-    if (journal->added < end.last)
-        journal->added = end.last;
+    journal->is_cut = status.st_size > journal->size;
+    if (journal->added < journal->written)
+        journal->added = journal->written;
     return true;
 }
 
@@ -340,9 +272,7 @@ uint64_t journal_last(struct journal *journal)
 
 struct journal_reader {
     struct text *entries;
-    size_t size_max;
     uint64_t last; /* what the reader has */
-    off_t offset;
 };
 
 static void journal_add_read(struct journal_reader *reader, const char *line, size_t size)
@@ -363,39 +293,36 @@ static void journal_add_lost(struct journal_reader *reader, uint64_t last)
     free(line);
 }
 
-static bool journal_take(void *context, const char *line, size_t size, off_t offset_after)
+static void journal_take(struct journal_reader *reader, const char *line, size_t size)
 {
-    struct journal_reader *reader = context;
     static const char begin[] = "{\"seq\": ";
-    if (reader->entries->size >= reader->size_max)
-        return false;
-    reader->offset = offset_after;
     /* The number stands in front, so entries that the reader has are passed over quickly. */
     uint64_t seq = text_starts(line, begin) ? strtoull(line + strlen(begin), NULL, 10) : 0;
     if (seq <= reader->last || journal_number(line, size) != seq)
-        return true;
+        return;
     if (seq > reader->last + 1)
         journal_add_lost(reader, seq - 1);
     journal_add_read(reader, line, size);
     reader->last = seq;
-    return true;
 }
 
 uint64_t journal_read(struct journal *journal, uint64_t after, size_t size_max,
                       struct text *entries)
 {
+    struct journal_reader reader = {entries, after};
+    struct journal_file file;
     pthread_mutex_lock(&journal->mutex);
-    bool goes_on = after == journal->read_seq;
-    struct journal_reader reader = {entries, size_max, after, goes_on ? journal->read_offset : 0};
-    if (journal->fd >= 0)
-        journal_scan(journal->fd, reader.offset, journal_take, &reader);
+    journal_file_borrow(&file, journal->fd, after == journal->read_seq ? journal->read_offset : 0);
+    while (entries->size < size_max && journal_file_next(&file))
+        journal_take(&reader, file.line, file.size);
     journal->read_seq = reader.last;
-    journal->read_offset = reader.offset;
+    journal->read_offset = file.offset;
+    journal_file_close(&file);
     const char *line = text_string(&journal->waiting), *end;
     /* Behind a file that cannot be opened, what stands in it would seem to be lost. */
     bool has_file = journal->fd >= 0 || reader.last >= journal->written;
-    while (has_file && journal->failed && (end = strchr(line, '\n'))) {
-        journal_take(&reader, line, (size_t)(end - line), 0);
+    while (has_file && journal->failed && entries->size < size_max && (end = strchr(line, '\n'))) {
+        journal_take(&reader, line, (size_t)(end - line));
         line = end + 1;
     }
     pthread_mutex_unlock(&journal->mutex);

@@ -56,11 +56,4 @@ uint64_t journal_last(struct journal *journal);
 uint64_t journal_read(struct journal *journal, uint64_t after, size_t size_max,
                       struct text *entries);
 
-/* Reads an entry, borrowed during the call. Returns false to end the visit. */
-typedef bool journal_entry_found(void *context, const json_t *entry);
-
-/* Visits the whole entries in the journal file at `path`, in order; those of one type, or all for
- * NULL. A file that is not there has none. */
-void journal_visit(const char *path, const char *type, journal_entry_found *found, void *context);
-
 #endif

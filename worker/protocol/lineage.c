@@ -4,8 +4,8 @@
 #include "lib/checkpoint.h"
 #include "lib/file.h"
 #include "lib/saved.h"
+#include "lib/protocol/journal_file.h"
 #include "lib/text.h"
-#include "worker/protocol/journal.h"
 #include "worker/protocol/outcome.h"
 
 #include <glob.h>
@@ -38,16 +38,15 @@ struct lineage_entries {
     json_int_t suspect_step;
 };
 
-static bool lineage_has_suspect(void *context, const json_t *entry)
+static void lineage_has_suspect(void *context, const json_t *entry)
 {
     struct lineage_entries *entries = context;
     const json_t *step = json_object_get(entry, "step");
     if (json_is_integer(step) && json_integer_value(step) < entries->suspect_step)
         entries->suspect_step = json_integer_value(step);
-    return true;
 }
 
-static bool lineage_has(void *context, const json_t *entry)
+static void lineage_has(void *context, const json_t *entry)
 {
     json_t *list = ((struct lineage_entries *)context)->list;
     const json_t *path = json_object_get(entry, "path");
@@ -55,7 +54,6 @@ static bool lineage_has(void *context, const json_t *entry)
     const json_t *bytes = json_object_get(entry, "bytes");
     if (json_is_string(path) && json_is_integer(step) && json_is_integer(bytes))
         json_array_append(list, (json_t *)entry);
-    return true;
 }
 
 /* Marks what no run goes on from by itself, but for what the next one went on from: a person has
@@ -78,7 +76,7 @@ static void lineage_mark_suspects(const struct lineage_entries *entries, const j
 static struct lineage_entries lineage_told(const char *phase_dir, unsigned attempt)
 {
     struct lineage_entries entries = {.list = json_array(), .suspect_step = INT64_MAX};
-    char *pattern = text_format("%s/%u/journal/*.jsonl", phase_dir, attempt);
+    char *pattern = text_format("%s/%u/journal/*" JOURNAL_ENDING, phase_dir, attempt);
     glob_t paths = {0};
     if (glob(pattern, 0, NULL, &paths) != 0)
         paths.gl_pathc = 0; /* a run that never began */

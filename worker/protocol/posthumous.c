@@ -1,9 +1,9 @@
 /* Reading the journals of a run that is over. */
 #include "worker/protocol/posthumous.h"
 
+#include "lib/protocol/journal_file.h"
 #include "lib/text.h"
 #include "worker/clock.h"
-#include "worker/protocol/journal.h"
 #include "worker/protocol/outcome.h"
 
 #include <jansson.h>
@@ -18,7 +18,7 @@ struct posthumous_node {
     bool has_exited;
 };
 
-static bool posthumous_node_entry(void *context, const json_t *entry)
+static void posthumous_node_entry(void *context, const json_t *entry)
 {
     struct posthumous_node *node = context;
     struct outcome *outcome = node->outcome;
@@ -43,14 +43,13 @@ static bool posthumous_node_entry(void *context, const json_t *entry)
         outcome->has_step = true;
         outcome->last_step = step;
     }
-    return true;
 }
 
 int64_t posthumous_add_node(const char *run_dir, const char *node, struct outcome *outcome,
                             bool *ret_is_done)
 {
     struct posthumous_node found = {.outcome = outcome, .checkpoint_step = -1};
-    char *path = text_format("%s/journal/%s.jsonl", run_dir, node);
+    char *path = journal_path(run_dir, node);
     journal_visit(path, NULL, posthumous_node_entry, &found);
     if (found.last)
         json_object_set_new(outcome->finals, node, json_integer(found.last));
@@ -66,7 +65,7 @@ struct posthumous_lead {
     bool was_stopping;
 };
 
-static bool posthumous_lead_entry(void *context, const json_t *entry)
+static void posthumous_lead_entry(void *context, const json_t *entry)
 {
     struct posthumous_lead *lead = context;
     struct outcome *outcome = lead->outcome;
@@ -91,7 +90,6 @@ static bool posthumous_lead_entry(void *context, const json_t *entry)
         outcome_set_message(outcome, "%s", message ? message : why);
         lead->was_stopping = true;
     }
-    return true;
 }
 
 /* Of all nodes. The lead had said nothing of a stop: then the run has succeeded where all of them
@@ -123,7 +121,7 @@ enum posthumous_end posthumous_read(const char *run_dir, struct outcome *outcome
 {
     struct posthumous_lead lead = {.outcome = outcome};
     enum posthumous_end end = POSTHUMOUS_NOT_BEGUN;
-    char *path = text_format("%s/journal/lead.jsonl", run_dir);
+    char *path = journal_path(run_dir, "lead");
     struct outcome told;
     outcome->kind = OUTCOME_PREEMPTED;
     outcome_set_message(outcome, "killed with its job");
@@ -146,7 +144,7 @@ bool posthumous_has_ended(const char *run_dir)
 {
     struct outcome outcome;
     struct posthumous_lead lead = {.outcome = &outcome};
-    char *path = text_format("%s/journal/lead.jsonl", run_dir);
+    char *path = journal_path(run_dir, "lead");
     size_t i;
     json_t *name;
     outcome_init(&outcome, 0);
@@ -157,7 +155,7 @@ bool posthumous_has_ended(const char *run_dir)
     {
         struct posthumous_node node = {.outcome = &outcome};
         const char *of = json_string_value(name);
-        path = text_format("%s/journal/%s.jsonl", run_dir, of ? of : "");
+        path = journal_path(run_dir, of ? of : "");
         journal_visit(path, NULL, posthumous_node_entry, &node);
         free(path);
         have_ended &= node.has_exited;

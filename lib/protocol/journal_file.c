@@ -1,0 +1,92 @@
+/* Reads journals. */
+#include "lib/protocol/journal_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+char *journal_path(const char *run_dir, const char *writer)
+{
+    return text_format("%s/journal/%s" JOURNAL_ENDING, run_dir, writer);
+}
+
+void journal_file_open(struct journal_file *file, const char *path)
+{
+    journal_file_borrow(file, open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), 0);
+    file->failed = file->fd < 0 ? errno : 0;
+    file->is_own = true;
+}
+
+void journal_file_borrow(struct journal_file *file, int fd, off_t offset)
+{
+    *file = (struct journal_file){.fd = fd, .offset = offset};
+}
+
+void journal_file_close(struct journal_file *file)
+{
+    if (file->is_own && file->fd >= 0)
+        (void)close(file->fd); /* it was only read */
+    text_fini(&file->text);
+}
+
+/* Reads on behind what was read of the current line. */
+static bool journal_file_fill(struct journal_file *file)
+{
+    off_t at = file->offset + (off_t)file->text.size;
+    ssize_t size = pread(file->fd, file->chunk, sizeof file->chunk, at);
+    if (size < 0)
+        file->failed = errno;
+    file->begin = 0;
+    file->end = size > 0 ? (size_t)size : 0;
+    return size > 0;
+}
+
+bool journal_file_next(struct journal_file *file)
+{
+    struct text *text = &file->text;
+    bool is_end = false, was_inside = file->is_inside;
+    text_clear(text);
+    while (!is_end && text->size < JOURNAL_LINE_MAX) {
+        if (file->fd < 0 || (file->begin == file->end && !journal_file_fill(file)))
+            return false;
+        const char *rest = file->chunk + file->begin;
+        size_t size = file->end - file->begin, room = JOURNAL_LINE_MAX - text->size;
+        size = size < room ? size : room;
+        const char *end = memchr(rest, '\n', size);
+        is_end = end != NULL;
+        size = end ? (size_t)(end + 1 - rest) : size;
+        text_add_bytes(text, rest, size);
+        file->begin += size;
+    }
+    file->offset += (off_t)text->size;
+    file->is_inside = !is_end;
+    if (was_inside || !is_end) {
+        file->failed = EFBIG;
+        file->passed += text->size;
+        text_clear(text);
+    } else {
+        text->data[--text->size] = '\0';
+    }
+    file->line = text->data;
+    file->size = text->size;
+    return true;
+}
+
+void journal_visit(const char *path, const char *type, journal_entry_found *found, void *context)
+{
+    struct journal_file file;
+    journal_file_open(&file, path);
+    while (journal_file_next(&file)) {
+        /* Most lines are metrics: a line that cannot be of the type is not parsed. */
+        if (type && !memmem(file.line, file.size, type, strlen(type)))
+            continue;
+        json_t *entry = json_loadb(file.line, file.size, 0, NULL);
+        const char *name = json_string_value(json_object_get(entry, "type"));
+        if (name && (!type || text_equal(name, type)))
+            found(context, entry);
+        json_decref(entry);
+    }
+    journal_file_close(&file);
+}

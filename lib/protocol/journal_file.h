@@ -1,0 +1,54 @@
+/* Reading the journal of one writer, line by line in bounded memory.
+ *
+ * A file system that was full or has crashed may leave holes in a file, which have no line ends.
+ * So a line has a limit, and a part of a longer line is passed over as an empty line. */
+#ifndef PHASED_LIB_PROTOCOL_JOURNAL_FILE_H
+#define PHASED_LIB_PROTOCOL_JOURNAL_FILE_H
+
+#include "lib/text.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+enum {
+    JOURNAL_LINE_MAX = 8 << 20, /* bytes, with the line end; one push of a worker has as many */
+    JOURNAL_CHUNK = 65536,
+};
+
+#define JOURNAL_ENDING ".jsonl"
+
+/* The path of a writer's journal: of a node, or of "lead". The caller frees it. */
+char *journal_path(const char *run_dir, const char *writer);
+
+/* Its user reads `line` to `failed`; the other members are private. */
+struct journal_file {
+    const char *line; /* the current line, without its end */
+    size_t size;
+    off_t offset;   /* behind the current line */
+    size_t passed;  /* bytes of lines that were too long */
+    bool is_inside; /* of a line that is too long, and goes on */
+    int failed;     /* errno of opening or reading; EFBIG: a line was too long */
+    bool is_own;
+    int fd;
+    struct text text;
+    char chunk[JOURNAL_CHUNK];
+    size_t begin, end; /* of the rest of the chunk */
+};
+
+void journal_file_open(struct journal_file *file, const char *path);
+/* Reads from `offset` on, and does not close `fd`. */
+void journal_file_borrow(struct journal_file *file, int fd, off_t offset);
+/* False: there is no further whole line, or none can be read. */
+bool journal_file_next(struct journal_file *file);
+void journal_file_close(struct journal_file *file);
+
+/* An entry, borrowed during the call. */
+typedef void journal_entry_found(void *context, const json_t *entry);
+
+/* Visits the whole entries in the file at `path`, in order; those of one type, or all for NULL. A
+ * file that does not exist has no entries. */
+void journal_visit(const char *path, const char *type, journal_entry_found *found, void *context);
+
+#endif

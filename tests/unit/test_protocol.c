@@ -1,0 +1,182 @@
+/* Files of a run that an earlier phased wrote: protocol_files.txt. Whoever updates phased while
+ * jobs run has such files, and jobs whose other half wrote them. */
+#include "tests/unit/folder.h"
+#include "tests/unit/unit.h"
+
+#include "lib/error.h"
+#include "lib/file.h"
+#include "lib/protocol/journal_file.h"
+#include "lib/text.h"
+#include "worker/lead/job_folder.h"
+#include "worker/protocol/assignment.h"
+#include "worker/protocol/outcome.h"
+#include "worker/protocol/phase_claim.h"
+#include "worker/protocol/posthumous.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_JOB "phased-28fc8ed2832a2c5b3c343a1326907d6f"
+#define TOKEN     "28fc8ed2832a2c5b3c343a1326907d6f"
+
+static char *path_of(const char *name)
+{
+    static char path[256];
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name); /* the names are short */
+    return path;
+}
+
+static void put(const char *name, const char *text, size_t size)
+{
+    char *parent = file_parent(path_of(name));
+    assert_int_equal(file_make_folders(parent, 0700, NULL), 0);
+    assert_int_equal(file_replace(path_of(name), text, size, 0600, NULL), 0);
+    free(parent);
+}
+
+/* A line "==> NAME <==" is before the bytes of each file. */
+static int unpack(void **state)
+{
+    static const char begin[] = "==> ", end[] = " <==\n";
+    const char *source = getenv("SRC");
+    char *path = text_format("%s/tests/unit/protocol_files.txt", source ? source : "."), *text;
+    assert_int_equal(folder_make(state), 0);
+    assert_int_equal(file_read(path, 1 << 20, &text, NULL, NULL), 0);
+    for (char *name = text, *next; name; name = next) {
+        char *bytes = strstr(name, end);
+        next = strstr(name + 1, "\n==> ");
+        assert_non_null(bytes);
+        *bytes = '\0';
+        bytes += strlen(end);
+        next = next ? next + 1 : NULL;
+        put(name + strlen(begin), bytes, next ? (size_t)(next - bytes) : strlen(bytes));
+    }
+    free(text);
+    free(path);
+    return 0;
+}
+
+static void the_worker_knows_what_to_run(void **state)
+{
+    struct assignment *assignment;
+    struct error err;
+    (void)state;
+    if (assignment_read(path_of("second/1"), &assignment, &err) < 0)
+        fail_msg("%s", err.message);
+    assert_int_equal(assignment->run, 2);
+    assert_int_equal(assignment->attempt, 1);
+    assert_string_equal(assignment->address, "1/second#1");
+    assert_string_equal(assignment->job_dir,
+                        "/home/ada/.phased/runs/1/phased-119097697829cd128e7d39705fa278f9");
+    assert_int_equal(assignment->nodes, 2);
+    assert_int_equal(assignment->gpus, 1);
+    assert_true(text_starts(assignment->script, "echo \"step=1 loss=2\"\n"));
+    assert_non_null(json_object_get(assignment->inputs, "first"));
+    assignment_free(assignment);
+}
+
+static void the_job_knows_its_folder(void **state)
+{
+    struct phase_life life = {.job_id = 1, .token = TOKEN}, other = {.job_id = 2, .token = TOKEN};
+    char *run_dir;
+    struct error err;
+    (void)state;
+    assert_int_equal(job_folder_claim(path_of(FIRST_JOB), &life, &err), 0);
+    assert_int_equal(job_folder_claim(path_of(FIRST_JOB), &other, &err), -EBUSY);
+    assert_int_equal(job_folder_read_current(path_of(FIRST_JOB), &run_dir, &err), 0);
+    assert_string_equal(run_dir, "/home/ada/.phased/runs/1/first/1");
+    free(run_dir);
+    assert_int_equal(phase_claim_newest(path_of("first/1")), 1);
+    assert_false(phase_claim_is_lost(path_of("first/1"), &life, 0));
+    assert_true(phase_claim_is_lost(path_of("first/1"), &other, 0));
+    assert_int_equal(job_folder_check_run("/elsewhere/phased-119097697829cd128e7d39705fa278f9",
+                                          path_of("second/1"), &err),
+                     0);
+    assert_int_equal(job_folder_check_run("/elsewhere/" FIRST_JOB, path_of("second/1"), &err),
+                     -EBUSY);
+}
+
+static void an_outcome_means_what_it_meant(void **state)
+{
+    struct outcome outcome;
+    struct error err;
+    char *text;
+    (void)state;
+    assert_int_equal(outcome_read(path_of("second/1"), TOKEN, &outcome, &err), -ESTALE);
+    assert_int_equal(outcome_read(path_of("second/1"), NULL, &outcome, &err), 0);
+    assert_int_equal(outcome.kind, OUTCOME_FAILED);
+    assert_int_equal(outcome.cause, CAUSE_OOM);
+    assert_int_equal(outcome.exit_code, 3);
+    assert_int_equal(outcome.last_step, 1);
+    assert_int_equal(json_integer_value(json_object_get(outcome.finals, "n1")), 3);
+    assert_string_equal(json_string_value(json_object_get(outcome.failure, "name")), "cuda_oom");
+    json_t *again = outcome_to_json(&outcome);
+    assert_int_equal(file_read(path_of("second/1/outcome.json"), 65536, &text, NULL, NULL), 0);
+    json_t *before = json_loads(text, 0, NULL);
+    assert_true(json_equal(again, before));
+    json_decref(before);
+    json_decref(again);
+    free(text);
+    outcome_fini(&outcome);
+    assert_false(outcome_is_sealed(path_of("first/1"), &err));
+    assert_true(outcome_is_sealed(path_of("second/1"), &err));
+    assert_string_equal(err.message,
+                        "the daemon has declared this run over: lost, node n2 has failed");
+}
+
+static void add_type(void *context, const json_t *entry)
+{
+    text_addf(context, "%s ", json_string_value(json_object_get(entry, "type")));
+}
+
+static void journals_tell_what_they_told(void **state)
+{
+    struct text types = {0};
+    struct outcome outcome;
+    (void)state;
+    char *path = journal_path(path_of("first/1"), "n1");
+    journal_visit(path, NULL, add_type, &types);
+    assert_string_equal(text_string(&types), "ranks metric metric checkpoint exited ");
+    text_clear(&types);
+    journal_visit(path, "metric", add_type, &types);
+    assert_string_equal(text_string(&types), "metric metric ");
+    free(path);
+    text_fini(&types);
+    outcome_init(&outcome, 1);
+    assert_int_equal(posthumous_read(path_of("first/1"), &outcome), POSTHUMOUS_TOLD);
+    assert_int_equal(outcome.kind, OUTCOME_SUCCEEDED);
+    assert_int_equal(outcome.last_step, 2);
+    outcome_fini(&outcome);
+    assert_true(posthumous_has_ended(path_of("first/1")));
+}
+
+/* The lead was killed before it told the end. */
+static void journals_of_a_dead_lead_tell_the_end(void **state)
+{
+    struct outcome outcome;
+    char *text, *path = journal_path(path_of("first/1"), "lead");
+    (void)state;
+    assert_int_equal(file_read(path, 65536, &text, NULL, NULL), 0);
+    put("first/1/journal/lead.jsonl", text, strcspn(text, "\n") + 1);
+    outcome_init(&outcome, 1);
+    assert_int_equal(posthumous_read(path_of("first/1"), &outcome), POSTHUMOUS_KILLED);
+    assert_int_equal(outcome.kind, OUTCOME_SUCCEEDED);
+    assert_int_equal(outcome.job_id, 1);
+    assert_int_equal(outcome.last_step, 2);
+    assert_int_equal(json_integer_value(json_object_get(outcome.finals, "n1")), 5);
+    outcome_fini(&outcome);
+    free(text);
+    free(path);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, unpack, folder_remove)
+    const struct CMUnitTest tests[] = {
+        TEST(the_worker_knows_what_to_run),         TEST(the_job_knows_its_folder),
+        TEST(an_outcome_means_what_it_meant),       TEST(journals_tell_what_they_told),
+        TEST(journals_of_a_dead_lead_tell_the_end),
+    };
+    return cmocka_run_group_tests_name("protocol", tests, NULL, NULL);
+}
