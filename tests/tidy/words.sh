@@ -10,8 +10,7 @@ FOLDERS=(daemon/api daemon/core daemon/slurm daemon/store daemon/loop daemon/adm
     daemon/launch daemon/ingest daemon/outlook daemon/judge daemon/notify daemon/main.c
     lib worker schema/queries python etc tests/bench tests/fake tests/sim tests/storm tests/system/worker)
 # Parts of FOLDERS that are not rewritten yet.
-NOT_YET=(':!worker/model/*.[ch]'
-    ':!worker/preflight/**.[ch]' ':!worker/preflight/gpu/*.cu'
+NOT_YET=(
     ':!daemon/admission/queue.c' ':!daemon/launch/launch.c' ':!daemon/loop/effects.c')
 
 # WORD -> REPLACEMENT. A word is an extended regular expression. Case does not count, and _ ends a

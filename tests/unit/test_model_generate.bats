@@ -117,10 +117,10 @@ refused() {
     refused "cannot resume from $DIR/cut" "$DIR/out" --model "$DIR/cut"
     [ ! -e "$DIR/out" ]
     echo 'something else' >"$DIR/out"
-    refused "its last line is not one that was made of" "$DIR/out"
+    refused "its last line was not made from" "$DIR/out"
     [ "$(cat "$DIR/out")" = 'something else' ]
     tail -n 3 "$SHARED/reference.jsonl" >"$DIR/out"
-    refused "its last line is not one that was made of" "$DIR/out"
+    refused "its last line was not made from" "$DIR/out"
 }
 
 @test "--help names every option with its default" {

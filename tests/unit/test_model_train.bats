@@ -262,7 +262,7 @@ near() {
     bad_value --data / --out "$DIR/out"
     bad_value --data /dev/null --out "$DIR/out"
     usage train --widht 32
-    [[ ${lines[0]} == 'phase-model: --widht: no such option; is --width meant?' ]]
+    [[ ${lines[0]} == 'phase-model: --widht: no such option; did you mean --width?' ]]
     usage train --width
     usage train 32
     usage

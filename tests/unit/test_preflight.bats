@@ -54,7 +54,7 @@ fault() {
     fault ecc=5 ecc "GPU 5: 5 uncorrected errors"
     fault pending=1 remap "GPU 1: a row remapping waits for a reset"
     fault remap=1 remap "GPU 1: a row could not be remapped"
-    fault action=6 recovery "GPU 6 asks: reset the GPU"
+    fault action=6 recovery "GPU 6 requests: reset the GPU"
     fault links=0 nvlinks "GPU 0: 17 links active, at least 18"
     fault name=3 model "GPU 3 is a NVIDIA L4, others NVIDIA H200"
 }
@@ -79,7 +79,7 @@ fault() {
 
 @test "where it cannot be told which GPUs are meant, none is judged" {
     FAKE_NVML=process=4 run -3 preflight --gpus 2 --json
-    row gpus "could not tell" "8 GPUs are seen, 2 are allocated"
+    row gpus "could not tell" "8 GPUs are visible, 2 are allocated"
     row processes "could not tell" "no GPU"
     FAKE_NVML=process=4 SLURM_JOB_GPUS=3,4 run -1 preflight --gpus 2 --json
     row processes failed "GPU 4"
@@ -100,14 +100,14 @@ fault() {
 
 @test "what is not supported could not be told, and does not keep the node from passing" {
     FAKE_NVML=plain run -0 preflight --gpus 8 --json
-    row ecc "could not tell" "GPU 0 does not tell"
-    row nvlinks "could not tell" "GPU 0 does not tell"
+    row ecc "could not tell" "GPU 0 does not report it"
+    row nvlinks "could not tell" "GPU 0 does not report it"
 }
 
 @test "a driver that lacks symbols passes nothing" {
     PHASED_NVML=$FAKES/libnvidia-ml-old.so run -3 preflight --gpus 8 --json
     row gpus passed "8 work"
-    row memory "could not tell" "GPU 0 does not tell"
+    row memory "could not tell" "GPU 0 does not report it"
 }
 
 @test "without a driver nothing passes; one that fails, dies or hangs has failed" {
@@ -137,7 +137,7 @@ xid() {
     row xids failed "XID 79 of PCI:0000:12:00"
     xid 31 12 # a program's own fault
     run -0 preflight --json
-    row xids passed "none"
+    row xids passed "no recent XIDs of the hardware"
     echo "4,1,0,-;NVRM: Xid (PCI:0000:12:00): 79, pid=1, ..." >"$DIR/kernel.log"
     sed -i 's/^xid_hours:.*/xid_hours: 0/' "$DIR/thresholds.yaml"
     run -0 preflight --json
@@ -151,9 +151,9 @@ xid() {
     run -1 preflight --devices 0,2 --json
     row xids failed "XID 79 of PCI:0000:12:00"
     run -0 preflight --devices 0,3 --json
-    row xids passed "1 lately, of GPUs that are not allocated"
+    row xids passed "recent XIDs only of GPUs that are not allocated: 1"
     FAKE_NVML=plain run -0 preflight --devices 0,3 --json
-    row xids "could not tell" "which may be another's GPU"
+    row xids "could not tell" "which may be a GPU of another job"
 }
 
 @test "scratch that is not there, or too small, fails" {

@@ -240,12 +240,12 @@ static void a_row_is_judged_by_all_that_was_told(void **state)
         {{"hbm_copy_gbps 0 0 1100", "hbm_triad_gbps 0 0 950", "hbm_triad_gbps 1 0 940", "end"},
          FIGURE_ROW_HBM,
          ROW_UNKNOWN,
-         "1 of 4 figures were not taken"},
+         "1 of 4 figures were not measured"},
         {{"hbm_copy_gbps 0 0 1100", "hbm_copy_gbps 1 0 1200", "hbm_triad_gbps 0 0 950",
           "hbm_triad_gbps 1 0 940"},
          FIGURE_ROW_HBM,
          ROW_UNKNOWN,
-         "the measuring process has not told its end"},
+         "the measuring process ended without its last line"},
         {{"hbm_copy_gbps 0 0 1100", "hbm_copy_gbps 1 0 1200", "wrong 1 0 3 words",
           "hbm_triad_gbps 0 0 950", "hbm_triad_gbps 1 0 940", "end"},
          FIGURE_ROW_HBM,
@@ -273,8 +273,8 @@ static void a_row_is_judged_by_all_that_was_told(void **state)
          FIGURE_ROW_MATRIX,
          ROW_UNKNOWN,
          "bf16 500 TFLOP/s, no threshold and no baseline"},
-        {{"end"}, FIGURE_ROW_COPIES, ROW_UNKNOWN, "4 of 4 figures were not taken"},
-        {{NULL}, FIGURE_ROW_COPIES, ROW_UNKNOWN, "4 of 4 figures were not taken"},
+        {{"end"}, FIGURE_ROW_COPIES, ROW_UNKNOWN, "4 of 4 figures were not measured"},
+        {{NULL}, FIGURE_ROW_COPIES, ROW_UNKNOWN, "4 of 4 figures were not measured"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct speed speed = new_speed(cases[i].row);

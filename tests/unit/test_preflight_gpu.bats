@@ -108,7 +108,7 @@ figures() {
 @test "wrong results fail their row, and say whose they are" {
     only hbm matrix copies peers
     fault skip=3 hbm failed "GPU 3: copy: 131072 values are wrong"
-    fault lazy=3 hbm failed "GPU 3: kernel copy: not what it must compute"
+    fault lazy=3 hbm failed "GPU 3: kernel copy computes a wrong result"
     fault wrong=5 matrix failed "GPU 5: 128 of 128 entries of a product are wrong"
     fault drift=2 matrix failed "GPU 2: the same product came out differently"
     fault flip=6 copies failed "GPU 6: "
@@ -204,7 +204,7 @@ figures() {
     mkdir "$DIR/meeting"
     sed -i 's/seconds: 20/seconds: 1/' "$DIR/thresholds.yaml"
     run -3 full --devices 2,3 --nodes 2 --node 1 --rendezvous "$DIR/meeting"
-    row allreduce "could not tell" "no other node has put it there in time"
+    row allreduce "could not tell" "no other node has written it in time"
     run -3 full --devices 2,3 --nodes 2 --node 0 --rendezvous "$DIR/meeting"
     row allreduce "could not tell" "all 0-3: joining a group: not done in time, here or on another" ||
         row allreduce "could not tell" "no answer in 1.0 s, from this node or another" # a slow start

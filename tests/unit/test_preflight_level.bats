@@ -116,12 +116,12 @@ row() {
     row matrix failed "ended early by signal 11"
     echo 'exit 127' >"$DIR/matrix"
     run -3 full
-    row matrix "could not tell" "lacks CUDA's libraries"
+    row matrix "could not tell" "is missing (built without CUDA), or CUDA's libraries are"
     echo 'exit 2' >"$DIR/matrix"
     run -3 full
     row matrix "could not tell" "ended early with status 2"
     PHASED_PREFLIGHT_GPU=/nonexistent run -3 full
-    row hbm "could not tell" "/nonexistent is not there (built without CUDA)"
+    row hbm "could not tell" "/nonexistent is missing (built without CUDA)"
     [ "$(jq -r .outcome <<<"$output")" = "could not tell" ]
 }
 
@@ -135,7 +135,7 @@ row() {
 @test "figures that are missing could not be told, and a model without thresholds neither" {
     echo 'echo "matrix_tflops 0 0 700"; echo end; exit' >"$DIR/matrix"
     run -3 full
-    row matrix "could not tell" "7 of 8 figures were not taken"
+    row matrix "could not tell" "7 of 8 figures were not measured"
     rm "$DIR/matrix"
     sed -i '/matrix_tflops/d' "$DIR/thresholds.yaml"
     run -3 full
@@ -158,8 +158,8 @@ row() {
 
 @test "one GPU has no other to copy to" {
     run -0 full --devices 0 --parallel tensor=1
-    row peers passed "none has another"
-    row allreduce passed "none has another"
+    row peers passed "no GPU has a partner"
+    row allreduce passed "no GPU has a partner"
     [ ! -e "$DIR/asked-peers" ]
 }
 
@@ -201,11 +201,11 @@ row() {
 
 @test "wrong use is refused with the reason" {
     run -2 "$BIN/phase-preflight" --baseline x
-    [[ $output == *"--level full: not asked for"* ]]
+    [[ $output == *"--level full: missing"* ]]
     run -2 full --parallel tensor=3
     [[ $output == *"tensor 3 x pipeline 1 x data 2 are not the 8 GPUs"* ]]
     run -2 full --groups 0-3
-    [[ $output == *"--parallel: says the same as --groups"* ]]
+    [[ $output == *"--parallel: cannot be used with --groups"* ]]
     run -2 full --nodes 2
     [[ $output == *"--rendezvous: missing"* ]]
     run -2 full --nodes 2 --node 2 --rendezvous /tmp

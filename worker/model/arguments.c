@@ -1,4 +1,4 @@
-/* Reading and printing options by a table. */
+/* Reads and prints options by a table. */
 #include "worker/model/arguments.h"
 
 #include "lib/error.h"
@@ -36,7 +36,7 @@ static int read_value(const struct argument *argument, const char *value, void *
     return 0;
 }
 
-/* `name` is not NUL-terminated: what follows may be "=value". */
+/* `name` is not NUL-terminated: "=value" may follow. */
 static const struct argument *find(const struct argument *table, const char *name, size_t size)
 {
     for (; table->name; table++) {
@@ -57,7 +57,7 @@ static int fail_unknown(const struct argument *table, const char *word, struct e
         return error_set(err, -EINVAL, "%s: options begin with --", word);
     const char *nearest = text_nearest(word + 2, names, count);
     if (nearest)
-        return error_set(err, -EINVAL, "%s: no such option; is --%s meant?", word, nearest);
+        return error_set(err, -EINVAL, "%s: no such option; did you mean --%s?", word, nearest);
     return error_set(err, -EINVAL, "%s: no such option", word);
 }
 
@@ -66,7 +66,7 @@ int arguments_read(const struct argument *table, void *values, int count, char *
 {
     for (const struct argument *argument = table; argument->name; argument++) {
         if (argument->initial && read_value(argument, argument->initial, values, NULL) < 0)
-            abort(); /* the table's own value is wrong */
+            abort(); /* a default in the table is wrong */
     }
     for (int i = 0; i < count; i++) {
         const char *word = words[i];

@@ -1,5 +1,5 @@
-/* Options of a command by a table, which holds every option's name, bounds, default and help, so
- * that what is read and what --help prints cannot differ. */
+/* Options of a command by a table. A row has the name, bounds, default and help of an option. The
+ * reader and --help use the same table, so they cannot differ. */
 #ifndef PHASED_WORKER_MODEL_ARGUMENTS_H
 #define PHASED_WORKER_MODEL_ARGUMENTS_H
 
@@ -16,25 +16,25 @@ enum argument_kind {
     ARGUMENT_NUMBER, /* double */
 };
 
-/* One row; the last one's name is NULL. The bounds are those of numbers. */
+/* One option. The last row has no name. The bounds are those of numbers. */
 struct argument {
     const char *name, *value_name;
     enum argument_kind kind;
-    size_t offset; /* of the value in the command's struct */
+    size_t offset; /* where the value goes in the struct of the command */
     double lowest, highest;
-    const char *initial; /* or NULL: the struct is left alone */
+    const char *initial; /* the default; NULL: the struct is not changed */
     const char *help;
 };
 
 enum arguments_wish { ARGUMENTS_HELP = 1 };
 
-/* Sets the values that the table begins with, then those of the words. Returns ARGUMENTS_HELP where
- * help is wanted; -EINVAL where the form is wrong (an unknown option, a missing value), -ERANGE
- * where a value is. */
+/* Sets the defaults of the table, and then the values of the words. Returns ARGUMENTS_HELP if the
+ * words ask for help, -EINVAL if the form is wrong (an unknown option, a missing value), -ERANGE if
+ * a value is wrong. */
 int arguments_read(const struct argument *table, void *values, int count, char **words,
                    struct error *err);
 
-/* One line an option. */
+/* Prints one line for each option. */
 void arguments_print(const struct argument *table, FILE *stream);
 
 #endif

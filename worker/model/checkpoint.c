@@ -1,4 +1,4 @@
-/* Saving, loading and pruning checkpoints. */
+/* Saves, loads and prunes checkpoints. */
 #include "worker/model/checkpoint.h"
 
 #include "lib/error.h"
@@ -49,7 +49,7 @@ static size_t file_size(const struct model *model)
 static void take_checksum(uint8_t checksum[CHECKPOINT_CHECKSUM], const char *data, size_t size)
 {
     (void)crypto_generichash(checksum, CHECKPOINT_CHECKSUM, (const unsigned char *)data, size, NULL,
-                             0); /* fails on wrong sizes alone */
+                             0); /* fails only for wrong sizes */
 }
 
 int checkpoint_save(const char *folder, const struct model *model,
@@ -117,7 +117,7 @@ int checkpoint_shape(const char *path, struct model_shape *ret_shape, struct err
     if (!file)
         return error_set(err, -errno, "cannot read %s: %s", path, strerror(errno));
     if (fread(&header, sizeof header, 1, file) != 1)
-        header = (struct checkpoint_header){0}; /* too short a file has no header */
+        header = (struct checkpoint_header){0}; /* the file is too short for a header */
     (void)fclose(file);                         /* nothing was written */
     int result = check_header(path, &header, err);
     struct model_shape shape = {header.width, header.depth, header.heads, header.loops};
@@ -131,7 +131,7 @@ int checkpoint_shape(const char *path, struct model_shape *ret_shape, struct err
     return 0;
 }
 
-/* A shape that differs is told before a size that differs: it is the reason of it. */
+/* Checks the shape before the size, because another shape is the reason for another size. */
 static int check_file(const char *path, const char *data, size_t size, const struct model *model,
                       struct error *err)
 {
@@ -159,7 +159,8 @@ int checkpoint_load(const char *path, struct model *model, struct checkpoint_pos
 {
     char *data;
     size_t size;
-    /* The bound leaves room for a larger model's file, whose shape is then the better message. */
+    /* The bound leaves room for the file of a larger model, whose shape makes the better
+     * message. */
     int result = file_read(path, 16 * file_size(model) + ((size_t)1 << 30), &data, &size, err);
     if (result < 0)
         return result;
@@ -183,7 +184,7 @@ out:
     return result;
 }
 
-/* The step in a name that checkpoint_save() could have given. */
+/* Reads the step from a name such as checkpoint_save() gives. */
 static bool step_of_name(const char *name, uint64_t *ret_step)
 {
     uint64_t step;
@@ -229,6 +230,6 @@ int checkpoint_prune(const char *folder, uint64_t step, size_t keep, struct erro
         free(path);
     }
     text_fini(&steps);
-    (void)closedir(listing); /* was only read */
+    (void)closedir(listing); /* it was only read */
     return result;
 }

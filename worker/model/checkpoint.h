@@ -1,11 +1,11 @@
-/* One file holds all that training needs to go on as if it had never stopped.
+/* A checkpoint: one file with all that training needs to continue as if it had never stopped.
  *
- * Format, little-endian, nothing between the parts:
+ * Format, little-endian, without gaps between the parts:
  *   struct checkpoint_header
  *   float weights[parameters], moment1[parameters], moment2[parameters]
- *   uint8_t checksum[32]: BLAKE2b (libsodium's generichash) of all before it
+ *   uint8_t checksum[32]: BLAKE2b (libsodium's generichash) of all bytes before it
  *
- * A file is whole or it is not there under its name; `step_000150.ckpt` is the state after 150
+ * A file with the name of a checkpoint is always whole. `step_000150.ckpt` is the state after 150
  * steps. */
 #ifndef PHASED_WORKER_MODEL_CHECKPOINT_H
 #define PHASED_WORKER_MODEL_CHECKPOINT_H
@@ -25,32 +25,32 @@ struct checkpoint_header {
     uint32_t width, depth, heads, loops, vocabulary;
     uint64_t parameters;
     uint64_t step;           /* steps done */
-    uint64_t rows;           /* rows of text drawn: where the reading goes on */
-    uint64_t seed;           /* of first weights and rows */
+    uint64_t rows;           /* rows of text that were used: reading continues there */
+    uint64_t seed;           /* for the first weights and for the rows */
     uint8_t fingerprint[32]; /* of the text */
 };
 
-/* What of a run is neither weights nor shape. */
+/* The state of a run apart from weights and shape. */
 struct checkpoint_position {
     uint64_t step, rows, seed;
     uint8_t fingerprint[32];
 };
 
-/* Writes FOLDER/step_<step>.ckpt by a temporary file, fsync and rename. The path is the caller's to
- * free(). */
+/* Writes FOLDER/step_<step>.ckpt through a temporary file, fsync and rename. The path is the
+ * caller's to free(). */
 int checkpoint_save(const char *folder, const struct model *model,
                     const struct checkpoint_position *position, char **ret_path, struct error *err);
 
-/* The shape of the model in a file, of which it reads the header alone. */
+/* Reads the shape of the model from the header of a file. */
 int checkpoint_shape(const char *path, struct model_shape *ret_shape, struct error *err);
 
-/* Fills the weights and moments of a model of the same shape. Refuses, with the model untouched, a
- * file that is cut short, altered or of another shape. ret_checksum may be NULL. */
+/* Fills the weights and moments of a model of the same shape. Refuses a file that is cut short,
+ * altered or of another shape, and does not change the model then. ret_checksum may be NULL. */
 int checkpoint_load(const char *path, struct model *model, struct checkpoint_position *ret_position,
                     uint8_t ret_checksum[CHECKPOINT_CHECKSUM], struct error *err);
 
-/* Removes checkpoints of steps before `step`, but the newest `keep` - 1 of them. Later steps are
- * not touched: they were left by another run and are not this one's to remove. */
+/* Removes checkpoints of steps before `step`, except the newest `keep` - 1. Does not touch later
+ * steps: another run has left them. */
 int checkpoint_prune(const char *folder, uint64_t step, size_t keep, struct error *err);
 
 #endif

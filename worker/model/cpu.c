@@ -1,9 +1,10 @@
-/* The reference kernels on a CPU: matrix products in register tiles, and everything that goes row
+/* The reference kernels on a CPU: matrix products in register tiles, and everything that works row
  * by row. Attention is in cpu_attention.c.
  *
- * Vectors are the compiler's own, always along the output, never along a sum: the processor's width
- * changes the speed and not one bit of the result. That also forbids fused multiply-add, which
- * not every CPU has: the makefile compiles these files with -ffp-contract=off. */
+ * The code uses the compiler's own vectors. They always lie along the output, and never along a
+ * sum. So the width of the processor's vectors changes the speed, and not a bit of the result. For
+ * the same reason there is no fused multiply-add, which not every CPU has: the makefile compiles
+ * these files with -ffp-contract=off. */
 #include "worker/model/cpu.h"
 #include "worker/model/kernels.h"
 
@@ -22,8 +23,8 @@ enum lanes { LANES_4, LANES_8 };
 typedef float lanes8 __attribute__((vector_size(32), aligned(4), may_alias));
 
 /* One tile for processors with vectors of eight: c[rows x 16] = or += a b, where b is a packed
- * panel of `inner` rows of 16. Written out by rows, so that any optimising compiler keeps the eight
- * sums in registers; a tile of fewer rows computes its first row again instead. */
+ * panel of `inner` rows of 16. The rows are written out, so that any optimising compiler keeps the
+ * eight sums in registers. A tile with fewer rows computes its first row again instead. */
 static inline __attribute__((always_inline)) void tile_of_8(float *c, size_t c_stride,
                                                             struct kernel_view a,
                                                             const float *panel, size_t inner,
@@ -58,8 +59,9 @@ static inline __attribute__((always_inline)) void tile_of_8(float *c, size_t c_s
     }
 }
 
-/* The same for vectors of four, of which fewer fit: one row at a time. Vectors of eight would be
- * right here too, but taken apart they never leave memory. */
+/* The same for vectors of four. Fewer of them fit into registers, so this takes one row at a time.
+ * Vectors of eight would be correct here too, but a compiler that splits them keeps them in
+ * memory. */
 static inline __attribute__((always_inline)) void tile_of_4(float *c, size_t c_stride,
                                                             struct kernel_view a,
                                                             const float *panel, size_t inner,
@@ -87,7 +89,7 @@ static inline __attribute__((always_inline)) void tile_of_4(float *c, size_t c_s
     }
 }
 
-/* `lanes` is a constant wherever this ends up. */
+/* `lanes` is a constant at each place into which this is inlined. */
 static inline __attribute__((always_inline)) void
 product_tile(float *c, size_t c_stride, struct kernel_view a, const float *panel, size_t inner,
              size_t rows, bool add, enum lanes lanes)
@@ -98,8 +100,8 @@ product_tile(float *c, size_t c_stride, struct kernel_view a, const float *panel
         tile_of_4(c, c_stride, a, panel, inner, rows, add);
 }
 
-/* All rows against one panel of up to 16 columns. A narrower panel is computed in a full tile
- * beside the output and copied, so that edges need no loop of their own. */
+/* Multiplies all rows with one panel of up to 16 columns. A narrower panel is computed in a full
+ * tile beside the output and then copied, so that edges need no loop of their own. */
 static inline __attribute__((always_inline)) void
 product_panel(float *c, size_t c_stride, struct kernel_view a, const float *panel, size_t rows,
               size_t inner, size_t columns, bool add, enum lanes lanes)
@@ -145,7 +147,7 @@ product_blocks(float *c, size_t c_stride, struct kernel_view a, const float *b, 
 }
 
 #if defined(__x86_64__)
-/* For processors with wide vectors: most have them, a Debian build assumes none. */
+/* For processors with wide vectors. Most have them, but a build of Debian may not assume so. */
 __attribute__((target("avx2"))) static void product_avx2(float *c, size_t c_stride,
                                                          struct kernel_view a, const float *b,
                                                          size_t b_stride, size_t rows, size_t inner,

@@ -1,5 +1,5 @@
 /* What the two files of CPU kernels share: an exponential of four lanes, a softmax, a dot product.
- * Private to them and their tests. */
+ * Private to these files and their tests. */
 #ifndef PHASED_WORKER_MODEL_CPU_H
 #define PHASED_WORKER_MODEL_CPU_H
 
@@ -8,12 +8,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Four lanes are what every x86-64 and every arm64 has, so these pass by value in registers. */
+/* Every x86-64 and every arm64 has vectors of four lanes, so these are passed in registers. */
 typedef float cpu_lanes4 __attribute__((vector_size(16), aligned(4), may_alias));
 typedef int32_t cpu_integers4 __attribute__((vector_size(16)));
 
-/* e^x for x <= 0, to 2 units in the last place (Cephes' polynomial); -87 and below give e^-87. The
- * C library's is not used: its result depends on the processor, and it takes one lane at a time. */
+/* e^x for x <= 0, exact to 2 units in the last place (the polynomial of Cephes). -87 and below give
+ * e^-87. The function of the C library is not used, because its result depends on the processor,
+ * and because it takes one number at a time. */
 static inline cpu_lanes4 cpu_exp(cpu_lanes4 x)
 {
     const float lowest = -87.0f, rounder = 12582912.0f; /* 1.5 * 2^23: adding it rounds */
@@ -28,7 +29,8 @@ static inline cpu_lanes4 cpu_exp(cpu_lanes4 x)
     p = p * r + 1.6666665459e-1f;
     p = p * r + 5.0000001201e-1f;
     p = p * r * r + r + 1.0f;
-    /* 2^23 moves it to its place; the analyzer takes the shift of a vector for an error. */
+    /* 2^23 moves the exponent to its place. The analyzer reports the shift of a vector as an
+     * error. */
     cpu_integers4 exponent = __builtin_convertvector(power, cpu_integers4) + 127;
     return p * (cpu_lanes4)(exponent * 8388608);
 }
@@ -39,7 +41,7 @@ float cpu_softmax(float *x, size_t count);
 /* The sum of a[i] * b[i], in four interleaved sums. */
 float cpu_dot(const float *a, const float *b, size_t count);
 
-/* kernel_product() where there are no vectors of eight; for tests on processors that have them. */
+/* kernel_product() as it is without vectors of eight. Tests use it on processors that have them. */
 void cpu_product_of_4(float *c, size_t c_stride, struct kernel_view a, const float *b,
                       size_t b_stride, size_t rows, size_t inner, size_t columns,
                       enum kernel_mode mode);

@@ -1,12 +1,12 @@
-/* Causal attention on a CPU, one head of one sequence at a time: whole sequence x sequence matrices
- * by kernel_product(), of which the half after the diagonal is thrown away. */
+/* Causal attention on a CPU, one head of one sequence at a time. It computes whole matrices of
+ * sequence x sequence by kernel_product(), and discards the half after the diagonal. */
 #include "worker/model/cpu.h"
 #include "worker/model/kernels.h"
 
 #include <math.h>
 #include <string.h>
 
-/* What a score loses with each place of distance. */
+/* Returns what a score loses with each place of distance. */
 static float slope_of(size_t head)
 {
     return ldexpf(4.0f, -(int)head);
@@ -14,10 +14,10 @@ static float slope_of(size_t head)
 
 /* One head of one sequence within the packed arrays. */
 struct head {
-    size_t qkv;   /* offset of its first query in qkv; keys and values are 1 and 2 widths on */
-    size_t y;     /* offset of its first output */
-    size_t p;     /* offset of its probabilities */
-    size_t width; /* of this head alone */
+    size_t qkv; /* offset of its first query in qkv; keys and values follow after 1 and 2 widths */
+    size_t y;   /* offset of its first output */
+    size_t p;   /* offset of its probabilities */
+    size_t width; /* width of this head */
     float slope;  /* what a score loses with each place of distance */
 };
 
@@ -34,7 +34,7 @@ static struct head head_at(const struct kernel_attention_shape *shape, size_t se
     };
 }
 
-/* to[columns x rows] = from[rows x columns], whose rows are `stride` apart. */
+/* to[columns x rows] = from[rows x columns]. The rows of `from` are `stride` apart. */
 static void transpose(float *to, const float *from, size_t stride, size_t rows, size_t columns)
 {
     for (size_t r = 0; r < rows; r++) {
@@ -56,7 +56,7 @@ static void attend(float *y, float *p, const float *qkv, float *keys,
         float *row = p + t * length;
         for (size_t s = 0; s <= t; s++)
             row[s] = row[s] * scale - head->slope * (float)(t - s);
-        (void)cpu_softmax(row, t + 1); /* its return is for losses */
+        (void)cpu_softmax(row, t + 1); /* only losses need the result */
         memset(row + t + 1, 0, (length - t - 1) * sizeof *row);
     }
     kernel_product(y + head->y, shape->width, (struct kernel_view){p, length, 1}, v, stride, length,
@@ -114,7 +114,7 @@ void kernel_attention_newest(float *y, const float *query, const float *keys, co
     for (size_t s = 0; s < count; s++)
         scratch[s] = cpu_dot(query, keys + s * width, width) * scale -
                      slope_of(head) * (float)(count - 1 - s);
-    (void)cpu_softmax(scratch, count); /* its return is for losses */
+    (void)cpu_softmax(scratch, count); /* only losses need the result */
     kernel_product(y, width, (struct kernel_view){scratch, count, 1}, values, width, 1, count,
                    width, KERNEL_SET);
 }

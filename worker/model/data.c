@@ -1,4 +1,4 @@
-/* Reading the text and cutting rows out of it. */
+/* Reads the text and takes rows from it. */
 #include "worker/model/data.h"
 
 #include "lib/error.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const size_t data_size_max = (size_t)4 << 30; /* it is held in memory */
+static const size_t data_size_max = (size_t)4 << 30; /* the text is held in memory */
 
 int data_init(struct data *data, const char *path, size_t sequence, uint64_t seed,
               struct error *err)
@@ -32,7 +32,7 @@ int data_init(struct data *data, const char *path, size_t sequence, uint64_t see
     }
     data->trained = data->size - held_out;
     (void)crypto_generichash(data->fingerprint, sizeof data->fingerprint, data->bytes, data->size,
-                             NULL, 0); /* fails on wrong sizes alone */
+                             NULL, 0); /* fails only for wrong sizes */
     return 0;
 }
 

@@ -1,4 +1,4 @@
-/* One token for a batch of sequences, on one rank of a group. */
+/* Computes one token for a batch of sequences, on one rank of a group. */
 #include "worker/model/decode.h"
 
 #include "worker/model/group.h"
@@ -13,12 +13,12 @@ struct decode {
     const struct model *model;
     struct group *group;
     size_t batch_max, length_max, batch, length;
-    size_t heads, first_head;      /* of this rank */
-    size_t head_width, width;      /* width: of this rank's heads together */
+    size_t heads, first_head;      /* heads of this rank */
+    size_t head_width, width;      /* width: of all heads of this rank */
     float *keys, *values;          /* [loops x depth][batch_max][heads][length_max][head_width] */
-    float *state, *normed, *scale; /* whole rows: batch_max x the model's width */
-    float *qkv, *attended;         /* this rank's part; qkv is three arrays of batch_max x width */
-    float *wide, *parts;           /* wide: the MLP's inside; parts: one product for each head */
+    float *state, *normed, *scale; /* whole rows: batch_max x the width of the model */
+    float *qkv, *attended; /* the part of this rank; qkv is three arrays of batch_max x width */
+    float *wide, *parts;   /* wide: inside the MLP; parts: one product for each head */
     float *logits, *scratch;
 };
 
@@ -87,7 +87,7 @@ void decode_begin(struct decode *decode, size_t batch)
     decode->length = 0;
 }
 
-/* Where a sequence's head keeps its rows, in `keys` and `values`. */
+/* Returns where the head of a sequence keeps its rows, in `keys` and `values`. */
 static size_t place(const struct decode *decode, size_t layer, size_t sequence, size_t head)
 {
     size_t rows = (layer * decode->batch_max + sequence) * decode->heads + head;
@@ -110,8 +110,8 @@ static void attend(struct decode *decode, size_t layer)
     }
 }
 
-/* Adds to the state `input`[batch x heads * slice] times this rank's rows of `matrix`[... x width],
- * summed over the group. */
+/* Adds to the state: `input`[batch x heads * slice] times the rows of this rank of `matrix`[... x
+ * width], summed over the group. */
 static int add_product(struct decode *decode, const float *input, const float *matrix, size_t slice,
                        struct error *err)
 {
@@ -132,7 +132,7 @@ static int add_product(struct decode *decode, const float *input, const float *m
     return result;
 }
 
-/* output[batch x `columns`] = the normed state times so many columns of a matrix. */
+/* output[batch x `columns`] = the normed state times these columns of a matrix. */
 static void take_columns(struct decode *decode, float *output, const float *matrix, size_t stride,
                          size_t columns)
 {

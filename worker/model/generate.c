@@ -1,5 +1,5 @@
-/* The loop of generating: lines in, a batch at a time, JSON lines out. All ranks of the group read
- * the same lines and come to the same bytes; the first writes them. */
+/* The loop of generation: lines in, a batch at a time, JSON lines out. All ranks of the group read
+ * the same lines and compute the same bytes. The first rank writes them. */
 #include "worker/model/generate.h"
 
 #include "lib/error.h"
@@ -28,22 +28,22 @@ enum { INPUT_MAX = 1 << 30, BATCH_MAX = 256, TEXT_MAX = 8192 };
 #define AT(member) offsetof(struct generate_options, member)
 
 static const struct argument table[] = {
-    {"model", "FILE", ARGUMENT_TEXT, AT(model), 0, 0, "", "checkpoint of train; needed"},
-    {"input", "FILE", ARGUMENT_TEXT, AT(input), 0, 0, "", "a line a prompt; needed"},
+    {"model", "FILE", ARGUMENT_TEXT, AT(model), 0, 0, "", "checkpoint of train; required"},
+    {"input", "FILE", ARGUMENT_TEXT, AT(input), 0, 0, "", "one prompt on each line; required"},
     {"output", "FILE", ARGUMENT_TEXT, AT(output), 0, 0, "",
-     "JSON lines, gone on with if they are there; needed"},
+     "JSON lines, continued if the file exists; required"},
     {"tp", "N", ARGUMENT_WHOLE, AT(tensor), 1, GROUP_SIZE_MAX, "1",
      "processes that share each matrix; a power of two that divides the heads"},
     {"batch-size", "N", ARGUMENT_WHOLE, AT(batch), 1, BATCH_MAX, "8", "lines at once"},
     {"context", "N", ARGUMENT_WHOLE, AT(context), 1, TEXT_MAX, "256",
-     "bytes of a prompt that are read: its last"},
+     "how many of the last bytes of a prompt are read"},
     {"bytes", "N", ARGUMENT_WHOLE, AT(bytes), 1, TEXT_MAX, "64",
-     "bytes to write at most; a line's end ends it"},
+     "most bytes to write; the end of a line ends the text"},
     {0},
 };
 
 struct prompt {
-    const uint8_t *bytes; /* into the input */
+    const uint8_t *bytes; /* points into the input */
     size_t size;
 };
 
@@ -55,11 +55,11 @@ struct generate {
     char *input;
     struct prompt *prompts;
     size_t count, done;
-    int output;       /* of the first rank */
-    size_t generated; /* bytes, since the start */
+    int output;       /* only on the first rank */
+    size_t generated; /* bytes since the start */
 };
 
-/* One sequence while it is written. */
+/* One sequence that is being generated. */
 struct sequence {
     const uint8_t *prompt;
     size_t prompt_size;
@@ -87,13 +87,14 @@ void generate_print_help(FILE *stream)
 {
     fputs("usage: phase-model generate --model FILE --input FILE --output FILE [OPTION VALUE]...\n"
           "\n"
-          "Goes on writing where each line ends, on CPUs. Options, with their defaults in\n"
+          "Continues each line of a file, on CPUs. Options, with their defaults in\n"
           "brackets:\n\n",
           stream);
     arguments_print(table, stream);
     fputs("\n"
-          "SIGTERM, SIGUSR1 and SIGUSR2 stop it after the lines at work; the same command goes on\n"
-          "with the next ones. Each batch prints a line with step (lines done) and tok/sec.\n",
+          "SIGTERM, SIGUSR1 and SIGUSR2 stop it after the current batch; the same command\n"
+          "continues with the next lines. Each batch prints a line with step (lines done) and\n"
+          "tok/sec.\n",
           stream);
 }
 
@@ -111,7 +112,7 @@ static int load(struct generate *generate, struct error *err)
                          "--tp %u: the model has %u heads; their number must be a power of two "
                          "that --tp divides",
                          tensor, shape.heads);
-    model_init(&generate->model, &shape, 1, 1); /* it is only decoded */
+    model_init(&generate->model, &shape, 1, 1); /* the model is only for decoding */
     return checkpoint_load(path, &generate->model, &position, NULL, err);
 }
 
@@ -146,13 +147,12 @@ static int check_last(const struct generate *generate, const char *line, size_t 
     bool is_ours = json_is_integer(json_object_get(last, "line"));
     json_decref(last);
     if (!is_ours || number + 1 != (json_int_t)generate->done || generate->done > generate->count)
-        return error_set(err, -EINVAL,
-                         "cannot go on with %s: its last line is not one that was made of %s",
+        return error_set(err, -EINVAL, "cannot continue %s: its last line was not made from %s",
                          generate->options->output, generate->options->input);
     return 0;
 }
 
-/* Counts the lines that are there, and removes half a one. */
+/* Counts the lines that the output has, and removes an incomplete line. */
 static int open_output(struct generate *generate, struct error *err)
 {
     const char *path = generate->options->output;
@@ -178,7 +178,7 @@ static int open_output(struct generate *generate, struct error *err)
     return 0;
 }
 
-/* Bytes as a string of JSON; what is no UTF-8 becomes U+FFFD. */
+/* Makes a JSON string of the bytes. Bytes that are no UTF-8 become U+FFFD. */
 static json_t *make_string(const uint8_t *bytes, size_t size)
 {
     json_t *whole = json_stringn((const char *)bytes, size);
@@ -247,7 +247,7 @@ static uint8_t most_likely(const float *logits)
     return (uint8_t)best;
 }
 
-/* Takes the byte after what was fed, where the prompt is over. */
+/* Takes a byte that the model has generated after the prompt. */
 static void take_byte(const struct generate *generate, struct sequence *sequence, uint8_t byte)
 {
     sequence->has_ended |= byte == '\n' || sequence->size == generate->options->bytes;
@@ -256,7 +256,7 @@ static void take_byte(const struct generate *generate, struct sequence *sequence
     sequence->has_ended |= sequence->size == generate->options->bytes;
 }
 
-/* An empty line goes on from a line's end. */
+/* An empty line is replaced by the end of a line. */
 static void begin_sequence(const struct generate *generate, struct sequence *sequence,
                            const struct prompt *prompt)
 {
@@ -281,7 +281,7 @@ static int write_sequences(struct generate *generate, struct sequence *sequences
             size_t written = position - sequence->prompt_size;
             ids[i] = position < sequence->prompt_size ? sequence->prompt[position]
                      : written < sequence->size       ? sequence->text[written]
-                                                      : 0; /* it has ended */
+                                                      : 0; /* the sequence has ended */
         }
         int result = decode_step(generate->decode, ids, &logits, err);
         if (result < 0)
@@ -306,7 +306,7 @@ static void print_line(struct generate *generate, const struct sequence *sequenc
            (double)generate->generated / (seconds > 0 ? seconds : 1e-3));
 }
 
-/* The wish to stop of any rank reaches all before the same batch. */
+/* Before each batch all ranks learn whether any rank was asked to stop. */
 static int agree_to_go_on(struct generate *generate, bool *ret_goes_on, struct error *err)
 {
     float wish = stop_is_wanted();
@@ -355,7 +355,7 @@ static int generate_all(struct generate *generate, struct error *err)
         result = run_group(generate, err);
         decode_free(generate->decode);
     }
-    result = group_end(&generate->group, result, err); /* here the other ranks end */
+    result = group_end(&generate->group, result, err); /* the other ranks end here */
     if (result == 0 && fsync(generate->output) < 0 && errno != EINVAL && errno != EROFS)
         result = error_set(err, -errno, "cannot write %s: %s", options->output, strerror(errno));
     if (result == 0)

@@ -1,10 +1,10 @@
-/* `phase-model generate`: goes on writing where each line of a file ends, with the model that
- * `train` made, on one or more processes of this machine.
+/* `phase-model generate`: continues each line of a file, with the model that `train` made, on one
+ * or more processes of this machine.
  *
  * The output is JSON lines in the order of the input, {"line": 0, "prompt": ..., "text": ...}.
- * Lines that are there already are not made again: a run that was stopped goes on at the next line.
- * The text is the most likely one byte by byte, and the same whatever the size of group and batch.
- */
+ * Lines that the output has already are not generated again, so a run that was stopped continues at
+ * the next line. Each byte of the text is the most likely one. Group size and batch size do not
+ * change the text. */
 #ifndef PHASED_WORKER_MODEL_GENERATE_H
 #define PHASED_WORKER_MODEL_GENERATE_H
 
@@ -18,12 +18,12 @@ struct generate_options {
     uint64_t tensor, batch, context, bytes;
 };
 
-/* Reads the arguments after "generate"; as arguments_read(). */
+/* Reads the arguments after "generate". Returns what arguments_read() returns. */
 int generate_parse(struct generate_options *options, int count, char **arguments,
                    struct error *err);
 void generate_print_help(FILE *stream);
 
-/* Returns 0 also where a signal stopped it between two batches. */
+/* Returns 0 also if a signal stopped it between two batches. */
 int generate_run(const struct generate_options *options, struct error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* Forking a group, and sums by recursive doubling. */
+/* Forks a group, and adds numbers by recursive doubling. */
 #include "worker/model/group.h"
 
 #include "lib/error.h"
@@ -15,11 +15,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Both ends of a pair send a chunk before they receive one: it has to fit into a socket. */
+/* Both ends of a pair send a chunk before they receive one, so a chunk must fit into a socket. */
 enum { CHUNK_FLOATS = 4096 };
 
 struct pair {
-    unsigned low, level; /* joins ranks `low` and `low` ^ 1 << level */
+    unsigned low, level; /* connects ranks `low` and `low` ^ 1 << level */
     int ends[2];
 };
 
@@ -70,10 +70,10 @@ int group_fork(struct group *group, unsigned size, struct error *err)
     int result = make_pairs(pairs, &count, size, err);
     pid_t parent = getpid();
     for (unsigned rank = 1; rank < size && result == 0 && group->rank == 0; rank++) {
-        (void)fflush(NULL); /* what is buffered is the first's to write */
+        (void)fflush(NULL); /* the first rank writes what is buffered */
         pid_t pid = fork();
         if (pid < 0)
-            result = error_set(err, -errno, "cannot start rank %u of a group: %s", rank,
+            result = error_set(err, -errno, "cannot start rank %u of the group: %s", rank,
                                strerror(errno));
         else if (pid == 0)
             group->rank = rank;
@@ -83,7 +83,7 @@ int group_fork(struct group *group, unsigned size, struct error *err)
     if (group->rank != 0) {
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* cannot fail */
         if (getppid() != parent)
-            _exit(EXIT_FAILURE); /* it ended meanwhile */
+            _exit(EXIT_FAILURE); /* the parent ended meanwhile */
     }
     take_ends(group, pairs, count);
     close_pairs(pairs, count, result == 0 ? group : NULL);

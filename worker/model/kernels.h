@@ -1,32 +1,32 @@
 /* The arithmetic of the model: each function is one kernel with its backward pass.
  *
- * cpu.c and cpu_attention.c are the plain reference; a GPU backend implements the same header and
- * is chosen at link time. All arrays are float32, row-major and belong to the caller; inputs and
- * outputs never overlap unless said. A row is one token of one sequence.
+ * cpu.c and cpu_attention.c are the plain reference. A GPU backend would implement the same header
+ * and be chosen at link time. All arrays are float32, row-major, and belong to the caller. Inputs
+ * and outputs never overlap, unless the comment allows it. A row is one token of one sequence.
  *
- * Every sum has one fixed order that depends neither on the vector width of the processor nor on
- * how a matrix is cut into tiles, so that results are the same bits on every run and every CPU.
- * "Adds" says that a function adds to its output; all others overwrite it. */
+ * Every sum has one fixed order, which does not depend on the vector width of the processor or on
+ * how a matrix is cut into tiles. So the results have the same bits on every run and every CPU. If
+ * a comment says "adds", the function adds to its output. All other functions overwrite it. */
 #ifndef PHASED_WORKER_MODEL_KERNELS_H
 #define PHASED_WORKER_MODEL_KERNELS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* A matrix read with strides: element (row, column) is data[row * row_stride + column *
- * column_stride]. A transposed view swaps the strides. */
+/* A matrix with strides: element (row, column) is data[row * row_stride + column * column_stride].
+ * A transposed view swaps the strides. */
 struct kernel_view {
     const float *data;
     size_t row_stride, column_stride;
 };
 
 enum kernel_mode {
-    KERNEL_SET, /* the output is overwritten */
-    KERNEL_ADD, /* the output is added to, as the first terms of each sum */
+    KERNEL_SET, /* overwrites the output */
+    KERNEL_ADD, /* adds to the output, which has the first terms of each sum */
 };
 
-/* c[rows x columns] (rows `c_stride` apart) = a[rows x inner] b[inner x columns]. Each element is
- * summed in the order of `inner`. */
+/* c[rows x columns] = a[rows x inner] b[inner x columns]; the rows of c are `c_stride` apart. Each
+ * element is summed in the order of `inner`. */
 void kernel_product(float *c, size_t c_stride, struct kernel_view a, const float *b,
                     size_t b_stride, size_t rows, size_t inner, size_t columns,
                     enum kernel_mode mode);
@@ -45,21 +45,21 @@ void kernel_rmsnorm_backward(float *dx, float *dgain, const float *dy, const flo
                              const float *gain, const float *scale, size_t rows, size_t width);
 
 struct kernel_attention_shape {
-    size_t batch, sequence, heads, width; /* width is that of all heads together */
+    size_t batch, sequence, heads, width; /* width of all heads together */
 };
-/* Floats of scratch that the two functions below need. */
+/* Returns how many floats of scratch the two functions below need. */
 size_t kernel_attention_scratch(const struct kernel_attention_shape *shape);
-/* Causal attention with linear biases: the score of a token `d` places back loses d * 4 / 2^head,
- * which is all that the model knows of positions. qkv[rows x 3 width] holds queries, keys and
- * values side by side; y[rows x width]; keeps the probabilities in ret_p[batch x heads x sequence x
+/* Causal attention with linear biases: the score of a token `d` places back loses d * 4 / 2^head.
+ * The model knows nothing else of positions. qkv[rows x 3 width] has queries, keys and values side
+ * by side; y[rows x width]. Keeps the probabilities in ret_p[batch x heads x sequence x
  * sequence]. */
 void kernel_attention(float *y, float *ret_p, const float *qkv, float *scratch,
                       const struct kernel_attention_shape *shape);
 void kernel_attention_backward(float *dqkv, const float *dy, const float *p, const float *qkv,
                                float *scratch, const struct kernel_attention_shape *shape);
 
-/* The same for the newest of `count` tokens alone and one head, whose keys and values are kept:
- * y[width] from query[width], keys and values[count x width]; `scratch` holds `count` floats. */
+/* The same for only the newest of `count` tokens and one head, whose keys and values are kept:
+ * y[width] from query[width], keys and values[count x width]. `scratch` has `count` floats. */
 void kernel_attention_newest(float *y, const float *query, const float *keys, const float *values,
                              float *scratch, size_t count, size_t head, size_t width);
 
@@ -77,18 +77,18 @@ void kernel_embed(float *y, const uint8_t *ids, const float *table, size_t rows,
 void kernel_embed_backward(float *dtable, const float *dy, const uint8_t *ids, size_t rows,
                            size_t width);
 
-/* The sum over rows of -log softmax(logits)[target]. The logits become their own gradient times
- * `gradient_scale`. */
+/* Returns the sum over rows of -log softmax(logits)[target]. The logits become their own gradient
+ * times `gradient_scale`. */
 double kernel_cross_entropy(float *logits, const uint8_t *targets, float gradient_scale,
                             size_t rows, size_t classes);
 
-/* The sum of squares. */
+/* Returns the sum of squares. */
 double kernel_square_sum(const float *x, size_t count);
 
 struct kernel_adamw_step {
     float rate, beta1, beta2, epsilon, decay;
     float correction1, correction2; /* 1 - beta^t of each moment */
-    float gradient_scale;           /* below 1 when the gradient is clipped */
+    float gradient_scale;           /* below 1 if the gradient is clipped */
 };
 /* One step of AdamW with bias correction; the decay is decoupled from the gradient. */
 void kernel_adamw(float *weights, float *moment1, float *moment2, const float *gradient,

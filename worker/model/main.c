@@ -1,4 +1,4 @@
-/* phase-model: the model that phased trains by itself, in demos and tests. */
+/* phase-model: the model that phased itself trains, in demos and tests. */
 #include "config.h"
 #include "lib/error.h"
 #include "lib/text.h"
@@ -41,7 +41,7 @@ static int command_train(int count, char **arguments)
         return EXIT_OK;
     }
     stop_install();
-    /* Log readers want whole lines as they come, through a pipe as well. */
+    /* Readers of logs want whole lines as soon as they are printed, also through a pipe. */
     (void)setvbuf(stdout, NULL, _IOLBF, 0);
     if (ranks_place_from_environment(&place, &err) < 0 || train_run(&options, &place, &err) < 0)
         return fail(&err, EXIT_FAILED);

@@ -1,4 +1,4 @@
-/* Layout of the weights, and the passes forward and backward through loops and blocks. */
+/* The layout of the weights, and the forward and backward passes through loops and blocks. */
 #include "worker/model/model.h"
 
 #include "worker/model/kernels.h"
@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Tensors in the order of `model->tensors`: those of the whole model, then those of each block. */
+/* Tensors in the order of `model->tensors`: first those of the whole model, then those of each
+ * block. */
 enum {
     TENSOR_TOKENS,
     TENSOR_HEAD,
@@ -33,11 +34,11 @@ struct block_kept {
 };
 
 struct model_activations {
-    float *memory;             /* all arrays below */
+    float *memory;             /* contains all arrays below */
     struct block_kept *blocks; /* loops * depth */
-    float **states;            /* loops + 1: the embedding, then each loop's result */
+    float **states;            /* loops + 1: the embedding, then the result of each loop */
     float *logits;
-    float **dstates; /* loops: what each loop's own loss sends back into its state */
+    float **dstates; /* loops: the gradient that the loss of each loop gives to its state */
     float *dstate, *dmiddle, *dnormed, *dqkv, *dwide;
     float *scratch, *transposed;
 };
@@ -58,9 +59,9 @@ static void add_tensor(struct model *model, const char *name, size_t size, enum 
     model->parameters += size;
 }
 
-/* Matrices start uniform with a deviation of 1 / sqrt(inputs); those that write into the state are
- * smaller by the root of the depth. They are not made smaller by the number of loops as well: large
- * first steps are what makes loops differ. A small head starts every loop near a plain guess. */
+/* Matrices start uniform with a deviation of 1 / sqrt(inputs). Matrices that write into the state
+ * are smaller by the root of the depth, but not by the number of loops: loops only become different
+ * if the first steps are large. A small head lets every loop start near a plain guess. */
 static void lay_out(struct model *model)
 {
     const struct model_shape *shape = &model->shape;
@@ -89,7 +90,7 @@ static struct kernel_attention_shape attention_shape(const struct model *model, 
                                            model->shape.width};
 }
 
-/* Hands out consecutive arrays; with `memory` NULL it only counts. */
+/* Hands out consecutive arrays. If `memory` is NULL, it only counts. */
 struct arena {
     float *memory;
     size_t used;
@@ -216,7 +217,7 @@ void model_clear_gradient(struct model *model)
     memset(model->gradient, 0, model->parameters * sizeof *model->gradient);
 }
 
-/* One block's tensors within an array laid out as the weights are. */
+/* Returns the tensors of one block, within an array with the layout of the weights. */
 static float *block_part(const struct model *model, float *array, size_t layer, size_t part)
 {
     return array + model->tensors[TENSOR_BLOCKS + layer * BLOCK_TENSORS + part].offset;
@@ -273,7 +274,7 @@ static void block_forward(struct model *model, struct block_kept *kept, size_t l
     kernel_sum(output, output, kept->middle, area);
 }
 
-/* On entry `dstate` is the gradient of the block's output, on return that of its input. */
+/* `dstate` is the gradient of the output of the block, and becomes the gradient of its input. */
 static void block_backward(struct model *model, const struct block_kept *kept, size_t layer,
                            float *dstate, size_t batch)
 {
@@ -306,7 +307,7 @@ static void block_backward(struct model *model, const struct block_kept *kept, s
                             weights[BLOCK_NORM1], kept->scale1, rows, width);
 }
 
-/* Runs all loops' blocks; states[loop + 1] is the result of each. */
+/* Runs the blocks of all loops. states[loop + 1] is the result of each loop. */
 static void run_loops(struct model *model, const uint8_t *ids, size_t batch)
 {
     struct model_activations *kept = model->activations;
@@ -323,7 +324,8 @@ static void run_loops(struct model *model, const uint8_t *ids, size_t batch)
     }
 }
 
-/* The head on one loop's state: the sum of its losses; leaves the logits' gradient in `logits`. */
+/* Applies the head to the state of one loop. Returns the sum of its losses, and leaves the gradient
+ * of the logits in `logits`. */
 static double read_state(struct model *model, size_t loop, const uint8_t *targets, size_t batch,
                          float scale)
 {

@@ -1,4 +1,4 @@
-/* The options of `phase-model train`: one table, parsed and printed. */
+/* The options of `phase-model train`, in one table. */
 #include "worker/model/options.h"
 
 #include "lib/error.h"
@@ -18,7 +18,7 @@ static const struct argument table[] = {
      "text to train on; its last tenth is held out"},
     {"out", "DIR", ARGUMENT_TEXT, AT(out), 0, 0, ".", "folder of checkpoints, made if missing"},
     {"resume", "PATH", ARGUMENT_TEXT, AT(resume), 0, 0, "",
-     "checkpoint to go on from; empty: from the start"},
+     "checkpoint to resume from; empty: from the start"},
     {"iterations", "N", ARGUMENT_WHOLE, AT(iterations), 1, 1e12, "300",
      "train until step N, counted from the very start"},
     {"device-batch-size", "N", ARGUMENT_WHOLE, AT(device_batch_size), 1, 4096, "16",
@@ -35,7 +35,7 @@ static const struct argument table[] = {
     {"preset", "NAME", ARGUMENT_TEXT, AT(preset), 0, 0, "aggressive",
      "aggressive: --weight-base 5; extreme: 10"},
     {"weight-base", "X", ARGUMENT_NUMBER, AT(weight_base), 0.01, 1000, NULL,
-     "loop i's loss weighs X^i, all together 1"},
+     "the loss of loop i has the weight X^i; the weights sum to 1"},
     {"matrix-lr", "X", ARGUMENT_NUMBER, AT(matrix_lr), 0, 10, "0.01",
      "learning rate of blocks and head"},
     {"embedding-lr", "X", ARGUMENT_NUMBER, AT(embedding_lr), 0, 10, "0.1",
@@ -45,19 +45,19 @@ static const struct argument table[] = {
     {"weight-decay", "X", ARGUMENT_NUMBER, AT(weight_decay), 0, 1, "0.01",
      "decay of matrices, times the learning rate"},
     {"grad-clip", "X", ARGUMENT_NUMBER, AT(grad_clip), 0, 1e6, "1",
-     "the gradient's norm is held below X; 0: not"},
+     "largest norm of the gradient; 0: no limit"},
     {"seed", "N", ARGUMENT_WHOLE, AT(seed), 0, 1e15, "1",
-     "of the first weights and the rows' order"},
+     "seed of the first weights and the order of rows"},
     {"save-every", "N", ARGUMENT_WHOLE, AT(save_every), 0, 1e12, "50",
      "steps between checkpoints; 0: only at the end"},
     {"keep", "N", ARGUMENT_WHOLE, AT(keep), 1, 1e6, "2", "checkpoints kept"},
     {"eval-every", "N", ARGUMENT_WHOLE, AT(eval_every), 0, 1e12, "25",
-     "steps between looks at the held-out text; 0: never"},
+     "steps between evaluations on the held-out text; 0: never"},
     {"log-every", "N", ARGUMENT_WHOLE, AT(log_every), 1, 1e12, "1", "steps between lines"},
     {"rendezvous-timeout", "SECONDS", ARGUMENT_WHOLE, AT(rendezvous_timeout_s), 1, 86400, "60",
-     "for all ranks to come"},
+     "how long to wait for all ranks"},
     {"collective-timeout", "SECONDS", ARGUMENT_WHOLE, AT(collective_timeout_s), 1, 86400, "300",
-     "for the slowest rank in a step"},
+     "how long to wait for the slowest rank in a step"},
     {0},
 };
 
@@ -72,8 +72,7 @@ static int check_together(struct options *options, struct error *err)
         if (text_equal(presets[i].name, options->preset))
             base = presets[i].weight_base;
     if (base == 0)
-        return error_set(err, -ERANGE, "--preset %s: there are aggressive and extreme",
-                         options->preset);
+        return error_set(err, -ERANGE, "--preset %s: use aggressive or extreme", options->preset);
     if (options->weight_base == 0)
         options->weight_base = base;
     if (options->width % options->heads != 0)
@@ -106,9 +105,9 @@ void options_print_help(FILE *stream)
     fputs(
         "\n"
         "Each step prints one line: loss (the weighted sum), step_0 to step_3 (the loss of each\n"
-        "loop), grad_norm (before clipping), lr, dt (ms) and tok/sec of all ranks; val_loss where\n"
-        "the held-out text was looked at. SIGTERM, SIGUSR1 and SIGUSR2 stop all ranks at the next\n"
-        "step with a checkpoint. Several ranks: RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, as\n"
+        "loop), grad_norm (before clipping), lr, dt (ms) and tok/sec of all ranks, and val_loss\n"
+        "after an evaluation. SIGTERM, SIGUSR1 and SIGUSR2 stop all ranks at the next step, with\n"
+        "a checkpoint. Several ranks need RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, as\n"
         "torchrun sets them.\n",
         stream);
 }

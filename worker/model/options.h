@@ -1,4 +1,4 @@
-/* What `phase-model train` is asked to do. */
+/* The options of `phase-model train`. */
 #ifndef PHASED_WORKER_MODEL_OPTIONS_H
 #define PHASED_WORKER_MODEL_OPTIONS_H
 
@@ -19,8 +19,8 @@ struct options {
 
 enum options_wish { OPTIONS_TRAIN, OPTIONS_HELP };
 
-/* Reads the arguments after "train". Returns an options_wish; -EINVAL where the form is wrong (an
- * unknown option, a missing value), -ERANGE where a value is. */
+/* Reads the arguments after "train". Returns an options_wish. -EINVAL: the form is wrong (an
+ * unknown option, a missing value). -ERANGE: a value is wrong. */
 int options_parse(struct options *options, int count, char **arguments, struct error *err);
 
 void options_print_help(FILE *stream);

@@ -1,11 +1,12 @@
-/* Random numbers without a state: the n-th number of a stream is a function of (stream, n). So
- * nothing need be saved to go on, and a rank can draw its share without drawing the others'. */
+/* Random numbers without a state: the n-th number of a stream is a function of (stream, n). So a
+ * checkpoint needs no state of a generator, and a rank can draw its share without the shares of
+ * others. */
 #ifndef PHASED_WORKER_MODEL_RANDOM_H
 #define PHASED_WORKER_MODEL_RANDOM_H
 
 #include <stdint.h>
 
-/* SplitMix64's finishing mix. */
+/* The finishing mix of SplitMix64. */
 static inline uint64_t random_mix(uint64_t x)
 {
     x += 0x9e3779b97f4a7c15u;
@@ -19,7 +20,7 @@ static inline uint64_t random_at(uint64_t stream, uint64_t index)
     return random_mix(random_mix(stream) ^ index);
 }
 
-/* Uniform in [-1, 1). */
+/* Returns a number that is uniform in [-1, 1). */
 static inline float random_signed_at(uint64_t stream, uint64_t index)
 {
     return (float)(random_at(stream, index) >> 40) / 8388608.0f - 1.0f;

@@ -1,4 +1,4 @@
-/* Meeting at rank 0, and sums through it. */
+/* The ranks meet at rank 0, and rank 0 adds their numbers. */
 #include "worker/model/ranks.h"
 
 #include "lib/error.h"
@@ -12,20 +12,21 @@
 #include <unistd.h>
 
 enum {
-    HELLO_MS = 5000,      /* a stranger who connects and says nothing costs no more */
-    CHUNK_FLOATS = 16384, /* what rank 0 holds of another rank's values at a time */
+    HELLO_MS = 5000,      /* a stranger who connects and sends nothing costs no more time */
+    CHUNK_FLOATS = 16384, /* so many values of another rank are in the memory of rank 0 */
 };
 
 static const char hello_magic[8] = {'p', 'h', 'r', 'a', 'n', 'k', 's', '1'};
 
-/* What a rank says first, and what rank 0 answers: the same with its own rank, or a refusal. */
+/* The first message of a rank. Rank 0 answers with the same message and its own rank, or with a
+ * refusal. */
 struct hello {
     char magic[8];
     uint32_t rank, size;
     uint8_t fingerprint[RANKS_FINGERPRINT];
 };
 
-/* Goes before the values of each sum. */
+/* Comes before the values of each sum. */
 struct sum_head {
     uint64_t number, count;
 };
@@ -69,8 +70,8 @@ int ranks_place_from_environment(struct ranks_place *ret_place, struct error *er
     return result;
 }
 
-/* Reads a new connection's hello and seats its rank. Strangers are shown out and not counted;
- * returns 1 when a rank was seated. */
+/* Reads the hello of a new connection, and takes the socket of its rank. Strangers are disconnected
+ * and do not count. Returns 1 if a rank has joined. */
 static int seat(struct ranks *ranks, int fd, const struct hello *own, int64_t deadline_ms,
                 struct error *err)
 {
@@ -79,11 +80,11 @@ static int seat(struct ranks *ranks, int fd, const struct hello *own, int64_t de
     int result = wire_receive(fd, &hello, sizeof hello,
                               soon_ms < deadline_ms ? soon_ms : deadline_ms, "a caller", NULL);
     if (result < 0 || memcmp(hello.magic, hello_magic, sizeof hello_magic) != 0) {
-        (void)close(fd); /* not one of ours */
+        (void)close(fd); /* a stranger */
         return 0;
     }
     if (hello.size != ranks->size || hello.rank == 0 || hello.rank >= ranks->size)
-        result = error_set(err, -EINVAL, "rank %u of %u called, this is a run of %u ranks",
+        result = error_set(err, -EINVAL, "rank %u of %u connected, but this run has %u ranks",
                            hello.rank, hello.size, ranks->size);
     else if (ranks->sockets[hello.rank] >= 0)
         result = error_set(err, -EINVAL, "two processes say that they are rank %u", hello.rank);
@@ -92,7 +93,7 @@ static int seat(struct ranks *ranks, int fd, const struct hello *own, int64_t de
             error_set(err, -EINVAL, "rank %u has other options, another text or another checkpoint",
                       hello.rank);
     if (result < 0) {
-        (void)close(fd); /* it notices and fails as well */
+        (void)close(fd); /* the other rank notices, and fails too */
         return result;
     }
     ranks->sockets[hello.rank] = fd;
@@ -115,7 +116,7 @@ static int gather(struct ranks *ranks, const struct ranks_place *place, const st
         if (result < 0)
             break;
     }
-    (void)close(listener); /* nothing is pending on it that counts */
+    (void)close(listener); /* nothing that matters is pending */
     for (unsigned i = 1; i < ranks->size && result >= 0; i++)
         result = wire_send(ranks->sockets[i], own, sizeof *own, deadline_ms, "a rank", err);
     return result < 0 ? result : 0;
@@ -134,7 +135,7 @@ static int report(struct ranks *ranks, const struct ranks_place *place, const st
         result = wire_receive(fd, &answer, sizeof answer, deadline_ms, "rank 0", err);
     bool known = result == 0 && memcmp(answer.magic, hello_magic, sizeof hello_magic) == 0;
     if (result == 0 && (!known || answer.rank != 0))
-        result = error_set(err, -EPROTO, "what listens at %s port %s is not rank 0", place->address,
+        result = error_set(err, -EPROTO, "the program at %s port %s is not rank 0", place->address,
                            place->port);
     return result;
 }
@@ -168,13 +169,13 @@ void ranks_fini(struct ranks *ranks)
         return;
     for (unsigned i = 0; ranks->sockets && i < ranks->size; i++) {
         if (ranks->sockets[i] >= 0)
-            (void)close(ranks->sockets[i]); /* all that mattered was acknowledged by sums */
+            (void)close(ranks->sockets[i]); /* sums have acknowledged everything that matters */
     }
     free(ranks->sockets);
     *ranks = (struct ranks){0};
 }
 
-/* Adds one rank's values to those of rank 0. */
+/* Adds the values of one rank to those of rank 0. */
 static int add_from(struct ranks *ranks, unsigned from, float *values, size_t count,
                     int64_t deadline_ms, struct error *err)
 {

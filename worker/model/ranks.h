@@ -1,13 +1,15 @@
-/* The processes that train one model together: who they are, how they meet, how they add numbers.
+/* The processes that train one model together: how they meet, and how they add numbers.
  *
- * They are told by the environment as torchrun's are: RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT.
- * Rank 0 listens there, every other connects to it and stays connected. A sum goes to rank 0 and
- * comes back; it adds in the order of the ranks, so that the result is the same bits every time and
- * on every rank. One star of TCP serves ranks of one node and of several.
+ * As for torchrun, the environment has RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT. Rank 0
+ * listens at the address. Every other rank connects to it and stays connected. The numbers for a
+ * sum go to rank 0, which adds them in the order of the ranks and sends the sum back. So the result
+ * has the same bits every time and on every rank. One star of TCP serves the ranks of one node or
+ * of several.
  *
- * Nothing waits for ever. A rank that ends is noticed at once by its closed connection, a machine
- * that is gone within half a minute, a rank that hangs by the timeout of the sum. There is no
- * secrecy and no proof of identity: the network between the nodes is trusted, as NCCL's is. */
+ * No wait is endless. If a rank ends, its closed connection shows that at once. If a machine is
+ * gone, the others notice within half a minute. If a rank hangs, the timeout of the sum ends the
+ * wait. There is no encryption and no authentication: the network between the nodes is trusted, as
+ * for NCCL. */
 #ifndef PHASED_WORKER_MODEL_RANKS_H
 #define PHASED_WORKER_MODEL_RANKS_H
 
@@ -18,8 +20,8 @@ struct error;
 
 enum { RANKS_MAX = 1024, RANKS_FINGERPRINT = 32 };
 
-/* Where this process stands. `address` and `port` are borrowed from the environment and NULL for a
- * single rank. */
+/* The rank of this process, and where rank 0 listens. `address` and `port` are borrowed from the
+ * environment, and NULL for a single rank. */
 struct ranks_place {
     unsigned rank, size;
     const char *address, *port;
@@ -27,24 +29,24 @@ struct ranks_place {
 
 struct ranks {
     unsigned rank, size;
-    int *sockets; /* of rank 0: one for each rank, its own -1; of the others: one, to rank 0 */
+    int *sockets; /* in rank 0: one for each rank, its own is -1; in others: one, to rank 0 */
     int timeout_ms;
-    uint64_t sums; /* done so far: ranks out of step are told apart */
+    uint64_t sums; /* sums so far; the numbers show ranks that are out of step */
 };
 
 /* Without WORLD_SIZE there is one rank. */
 int ranks_place_from_environment(struct ranks_place *ret_place, struct error *err);
 
-/* Meets the other ranks within `join_timeout_ms`. All must bring the same `fingerprint`, which says
- * what they are about to do; a rank that brings another is named and all fail. Returns -EINTR when
- * a stop was asked for meanwhile. Later sums take at most `timeout_ms` each. */
+/* Meets the other ranks within `join_timeout_ms`. All must have the same `fingerprint` of what they
+ * are going to do. If a rank has another one, the message names the rank, and all ranks fail.
+ * Returns -EINTR if a stop was requested meanwhile. Later sums take at most `timeout_ms` each. */
 int ranks_init(struct ranks *ranks, const struct ranks_place *place,
                const uint8_t fingerprint[RANKS_FINGERPRINT], int join_timeout_ms, int timeout_ms,
                struct error *err);
 void ranks_fini(struct ranks *ranks);
 
-/* Replaces `values` on every rank by their sum over the ranks. After a failure the ranks are of no
- * more use. */
+/* Replaces `values` on every rank by their sum over the ranks. After a failure the ranks cannot be
+ * used. */
 int ranks_sum(struct ranks *ranks, float *values, size_t count, struct error *err);
 
 #endif

@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <stddef.h>
 
-static volatile sig_atomic_t wanted; /* a handler has nowhere else to write */
+static volatile sig_atomic_t wanted; /* a handler can write nothing else */
 
 static void note(int number)
 {
@@ -20,9 +20,9 @@ void stop_install(void)
         if (signals[i] == SIGINT)
             action.sa_flags = (int)SA_RESETHAND;
         (void)sigemptyset(&action.sa_mask);
-        (void)sigaction(signals[i], &action, NULL); /* fails on wrong numbers alone */
+        (void)sigaction(signals[i], &action, NULL); /* fails only for wrong numbers */
     }
-    /* A reader of the log that goes away must not end the training. */
+    /* The training must not end because a reader of the log has gone away. */
     (void)signal(SIGPIPE, SIG_IGN);
 }
 

@@ -1,5 +1,5 @@
-/* The wish to stop, set by a signal: SIGTERM, SIGUSR1, SIGUSR2 or a first SIGINT. It is only noted;
- * training looks at each step. A second SIGINT ends the program as usual. */
+/* The request to stop, by a signal: SIGTERM, SIGUSR1, SIGUSR2 or a first SIGINT. The handler only
+ * sets a flag, and training checks it at each step. A second SIGINT ends the program as usual. */
 #ifndef PHASED_WORKER_MODEL_STOP_H
 #define PHASED_WORKER_MODEL_STOP_H
 

@@ -29,23 +29,23 @@ struct train {
     struct data data;
     struct ranks ranks;
     struct checkpoint_position position;
-    uint8_t checksum[CHECKPOINT_CHECKSUM]; /* of the checkpoint resumed from; zeros: none */
+    uint8_t checksum[CHECKPOINT_CHECKSUM]; /* of the resumed checkpoint, or zeros */
     float loop_weights[MODEL_LOOPS_MAX];
     uint8_t *ids, *targets;
-    char *saved_path; /* the newest checkpoint of this run; NULL: none */
+    char *saved_path; /* the newest checkpoint of this run; NULL: there is no checkpoint */
 };
 
-/* What one step tells. */
+/* The results of one step. */
 struct train_figures {
     double loss, losses[MODEL_LOOPS_MAX];
     double gradient_norm, rate, seconds;
-    bool stop; /* some rank was asked to */
+    bool stop; /* some rank was asked to stop */
 };
 
 static double now_seconds(void)
 {
     struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now); /* always there on Linux */
+    (void)clock_gettime(CLOCK_MONOTONIC, &now); /* Linux always has this clock */
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
@@ -73,14 +73,14 @@ static int load(struct train *train, struct error *err)
     return 0;
 }
 
-/* What all ranks must have in common: every number of the options, the text and the checkpoint.
- * Paths may differ from node to node. */
+/* Makes the fingerprint of what all ranks must have in common: every number of the options, the
+ * text and the checkpoint. Paths may differ from node to node. */
 static void take_fingerprint(const struct train *train, uint8_t fingerprint[RANKS_FINGERPRINT])
 {
     struct options numbers = *train->options;
     numbers.data = numbers.out = numbers.resume = numbers.preset = NULL;
     crypto_generichash_state state;
-    /* None of these can fail on fixed sizes. */
+    /* These calls cannot fail for fixed sizes. */
     (void)crypto_generichash_init(&state, NULL, 0, RANKS_FINGERPRINT);
     (void)crypto_generichash_update(&state, (const uint8_t *)&numbers, sizeof numbers);
     (void)crypto_generichash_update(&state, train->data.fingerprint,
@@ -89,7 +89,7 @@ static void take_fingerprint(const struct train *train, uint8_t fingerprint[RANK
     (void)crypto_generichash_final(&state, fingerprint, RANKS_FINGERPRINT);
 }
 
-/* All that can fail fails here, before the ranks meet. */
+/* Does everything that can fail before the ranks meet. */
 static int prepare(struct train *train, struct error *err)
 {
     const struct options *options = train->options;
@@ -130,8 +130,8 @@ static int meet(struct train *train, const struct ranks_place *place, struct err
                       (int)options->collective_timeout_s * 1000, err);
 }
 
-/* This rank's share of the rows, forward and backward. The rows of a step are dealt in rounds, so
- * that which rows it has does not depend on the number of ranks. */
+/* Runs this rank's share of the rows forward and backward. The rows of a step are dealt in rounds,
+ * so that the number of ranks does not change which rows a step has. */
 static void learn(struct train *train, struct train_figures *figures)
 {
     const struct options *options = train->options;
@@ -151,7 +151,8 @@ static void learn(struct train *train, struct train_figures *figures)
         figures->losses[i] /= tokens;
 }
 
-/* Sums gradient and losses over the ranks; the wish of any to stop reaches all in the same step. */
+/* Sums gradient and losses over the ranks. If any rank was asked to stop, all ranks learn it in the
+ * same step. */
 static int agree(struct train *train, struct train_figures *figures, struct error *err)
 {
     size_t loops = train->options->loops;
@@ -200,7 +201,7 @@ static int take_step(struct train *train, struct train_figures *ret_figures, str
     return 0;
 }
 
-/* The last loop's loss on the held-out text. */
+/* Returns the loss of the last loop on the held-out text. */
 static double evaluate(struct train *train)
 {
     const struct options *options = train->options;
@@ -256,8 +257,8 @@ static int save(struct train *train, struct error *err)
     return 0;
 }
 
-/* A full disk must not end a training that may outlive it: only the last checkpoint has to succeed,
- * one on the way is missed with a warning. */
+/* Saves a checkpoint during the training. A full disk must not end a training that may last longer
+ * than the problem, so a failure is only a warning. Only the last checkpoint must succeed. */
 static void save_on_the_way(struct train *train)
 {
     struct error err;
@@ -298,7 +299,8 @@ static void print_begin(const struct train *train)
     for (size_t i = 0; i < options->loops; i++)
         printf(" %.4f", (double)train->loop_weights[i]);
     putchar('\n');
-    /* What a remedy may set, by the names that params have: it is seen to have been taken up. */
+    /* The values that a remedy may change, by the names of their params: the log shows that the
+     * change has arrived. */
     printf("device_batch_size: %" PRIu64 " iterations: %" PRIu64
            " matrix_lr: %.6g weight_base: %.6g\n",
            options->device_batch_size, options->iterations, options->matrix_lr,

@@ -1,4 +1,4 @@
-/* Training from options to the last checkpoint, as one rank of one or more. */
+/* Training, from options to the last checkpoint, as one of one or more ranks. */
 #ifndef PHASED_WORKER_MODEL_TRAIN_H
 #define PHASED_WORKER_MODEL_TRAIN_H
 
@@ -6,7 +6,7 @@ struct error;
 struct options;
 struct ranks_place;
 
-/* Trains until options->iterations, or until a stop is asked for; either is success. Rank 0 prints
+/* Trains until options->iterations, or until a stop is requested. Both are a success. Rank 0 prints
  * the log to standard output. */
 int train_run(const struct options *options, const struct ranks_place *place, struct error *err);
 

@@ -16,21 +16,21 @@
 #include <unistd.h>
 
 enum {
-    RETRY_MS = 100,        /* between two tries to connect */
+    RETRY_MS = 100,        /* between two attempts to connect */
     GONE_MS = 20000,       /* a peer that acknowledges nothing for so long is gone */
-    KEEPALIVE_IDLE_S = 10, /* the same for a connection where nothing is sent: */
-    KEEPALIVE_EVERY_S = 5, /* 10 s of silence, then 4 questions */
+    KEEPALIVE_IDLE_S = 10, /* the same for a silent connection: */
+    KEEPALIVE_EVERY_S = 5, /* 10 s of silence, then 4 probes */
     KEEPALIVE_COUNT = 4,
 };
 
 int64_t wire_now_ms(void)
 {
     struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now); /* always there on Linux */
+    (void)clock_gettime(CLOCK_MONOTONIC, &now); /* Linux always has this clock */
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Waits for the socket; 0 when it is ready, -ETIMEDOUT, or -EINTR if a signal came. */
+/* Waits for the socket. Returns 0 if it is ready, -ETIMEDOUT, or -EINTR if a signal came. */
 static int wait_for(int fd, short events, int64_t deadline_ms)
 {
     int64_t left = deadline_ms - wire_now_ms();
@@ -54,7 +54,7 @@ static int resolve(const char *address, const char *port, int flags, struct addr
     return 0;
 }
 
-/* Small messages at once, and a dead machine is noticed although it closes nothing. */
+/* Sends small messages at once, and notices a dead machine, which closes nothing. */
 static void tune(int fd)
 {
     const struct {
@@ -67,12 +67,12 @@ static void tune(int fd)
         {IPPROTO_TCP, TCP_KEEPINTVL, KEEPALIVE_EVERY_S},
         {IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_COUNT},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) /* a refusal costs speed alone */
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) /* a refusal only costs speed */
         (void)setsockopt(fd, rows[i].level, rows[i].name, &rows[i].value, sizeof rows[i].value);
 }
 
-/* A numeric address is bound as it is; a name may mean the loopback on this very machine (Debian's
- * 127.0.1.1) and something else on the others, so it means every interface. */
+/* Binds a numeric address as it is. A name may mean the loopback address on this machine (Debian's
+ * 127.0.1.1) and another address on the others, so for a name all interfaces are used. */
 int wire_listen(const char *address, const char *port, struct error *err)
 {
     struct addrinfo *list, hints = {.ai_flags = AI_NUMERICHOST};
@@ -113,8 +113,8 @@ int wire_accept(int listener, int64_t deadline_ms, struct error *err)
     }
 }
 
-/* Connecting to a port of this very machine where nobody listens may pick that port as its own end
- * and so succeed, with nobody but itself. */
+/* Whether the socket is connected to itself. That can happen if nobody listens at a port of this
+ * machine: the kernel may pick the same port for the socket, so that connect() succeeds. */
 static bool is_own_echo(int fd)
 {
     struct sockaddr_storage own = {0}, peer = {0};
@@ -168,7 +168,7 @@ int wire_connect(const char *address, const char *port, int64_t deadline_ms, str
                                address, port, strerror(-result));
             goto out;
         }
-        (void)poll(NULL, 0, RETRY_MS); /* a signal ends the pause early, which is welcome */
+        (void)poll(NULL, 0, RETRY_MS); /* a signal may end the pause early */
     }
 out:
     freeaddrinfo(list);

@@ -1,4 +1,4 @@
-/* Writes a model with its figures, for thresholds_read(). */
+/* Writes a model with its figures, as thresholds_read() reads them. */
 #include "worker/preflight/baseline.h"
 
 #include "lib/text.h"
@@ -21,8 +21,9 @@ static bool baseline_is_alike(const struct speed *speed, const struct measure *o
                                                    groups_nodes(speed->groups, other->a, other->b));
 }
 
-/* Adds the lowest of all figures that are like the one at `place`, unless an earlier one is: then
- * it was added with that. Returns whether it was. */
+/* Adds the lowest of all figures that are of the same kind as the figure at `place`. Does nothing
+ * if an earlier figure is of that kind, because the kind was added with the earlier figure. Returns
+ * whether it added a figure. */
 static bool baseline_add(const struct speed *speed, size_t place, struct text *text)
 {
     const struct measure *items = speed->measures->items, *measure = &items[place];

@@ -1,4 +1,5 @@
-/* A child reads NVML and writes the facts into a pipe; the parent waits for them, and no longer. */
+/* A child reads NVML and writes the facts into a pipe. The parent waits for them until the
+ * deadline. */
 #include "worker/preflight/driver.h"
 
 #include "worker/clock.h"
@@ -15,15 +16,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A child that hangs in the kernel outlives this program: it must not hold the pipe open that
- * somebody reads the report from, and what the driver's library prints must not get into it. */
+/* A child that hangs in the kernel lives longer than this program. It must not keep the pipe open
+ * from which somebody reads the report, and what the driver's library prints must not get into the
+ * report. */
 static void driver_leave_outputs(void)
 {
     int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
     for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++)
         if (nowhere < 0 || dup2(nowhere, i) < 0)
             close(i);
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* best effort: the deadline is the parent's */
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* best effort: the parent has the deadline */
 }
 
 static void driver_write(int output, const struct facts *facts)
@@ -37,7 +39,7 @@ static void driver_write(int output, const struct facts *facts)
     }
 }
 
-/* Returns whether all of `facts` came before `deadline_ms` on the steady clock. */
+/* Reads the facts. Returns whether all of them came before `deadline_ms` of the steady clock. */
 static bool driver_receive(int input, int64_t deadline_ms, struct facts *facts)
 {
     char *bytes = (char *)facts;
@@ -70,14 +72,14 @@ void driver_read(const char *nvml_path, int deadline_ms, struct facts *facts)
     int pipe_ends[2];
     struct facts answer = *facts;
     if (pipe2(pipe_ends, O_CLOEXEC) < 0) {
-        driver_trouble(facts, FACTS_DRIVER_ABSENT, "no pipe for the child that asks the driver");
+        driver_trouble(facts, FACTS_DRIVER_ABSENT, "cannot make a pipe to ask the driver");
         return;
     }
     pid_t child = fork();
     if (child < 0) {
         close(pipe_ends[0]);
         close(pipe_ends[1]);
-        driver_trouble(facts, FACTS_DRIVER_ABSENT, "no process for asking the driver");
+        driver_trouble(facts, FACTS_DRIVER_ABSENT, "cannot start a process to ask the driver");
         return;
     }
     if (child == 0) {
@@ -92,14 +94,14 @@ void driver_read(const char *nvml_path, int deadline_ms, struct facts *facts)
     close(pipe_ends[0]);
     if (is_whole) {
         *facts = answer;
-        (void)waitpid(child, NULL, 0); /* it has nothing left to do but end */
+        (void)waitpid(child, NULL, 0); /* the child only has to end */
         return;
     }
     if (clock_steady_ms() - start_ms < deadline_ms) {
-        driver_trouble(facts, FACTS_DRIVER_FAILS, "the process asking the driver ended early");
+        driver_trouble(facts, FACTS_DRIVER_FAILS, "the process that asks the driver ended early");
     } else {
-        (void)kill(child, SIGKILL); /* in vain where it hangs in the kernel, which is why ... */
+        (void)kill(child, SIGKILL); /* has no effect if the child hangs in the kernel, so ... */
         driver_trouble(facts, FACTS_DRIVER_SILENT, "no answer in time");
     }
-    (void)waitpid(child, NULL, WNOHANG); /* ... it is not waited for */
+    (void)waitpid(child, NULL, WNOHANG); /* ... this does not wait for it */
 }

@@ -1,5 +1,5 @@
-/* Asks the driver with a deadline. A wedged GPU holds whoever asks in a call that no signal ends,
- * so a child asks, and is left behind when it does not answer. */
+/* Asks the driver with a deadline. If a GPU is wedged, a call of the driver may block for ever, and
+ * no signal ends it. So a child makes the call. If it does not answer, it is left behind. */
 #ifndef PHASED_WORKER_PREFLIGHT_DRIVER_H
 #define PHASED_WORKER_PREFLIGHT_DRIVER_H
 

@@ -1,4 +1,4 @@
-/* The table of figures, and what is enough. */
+/* The table of figures, and when a figure is enough. */
 #include "worker/preflight/figures.h"
 
 #include "lib/text.h"

@@ -1,7 +1,7 @@
 /* What the full level measures, and when a figure is enough. Pure.
  *
- * A row of the full level is one program of its own on the GPUs, with a deadline, and gives one or
- * two kinds of figures. */
+ * For each row of the full level, a separate program runs on the GPUs with a deadline. It gives one
+ * or two kinds of figures. */
 #ifndef PHASED_WORKER_PREFLIGHT_FIGURES_H
 #define PHASED_WORKER_PREFLIGHT_FIGURES_H
 
@@ -30,7 +30,7 @@ enum figure_row {
 };
 
 struct figure_kind {
-    const char *name;  /* with its unit: in files and in JSON */
+    const char *name;  /* with the unit: in files and in JSON */
     const char *label; /* for people */
     const char *unit;
     enum figure_row row;
@@ -39,16 +39,17 @@ struct figure_kind {
 extern const struct figure_kind figure_kinds[FIGURE_COUNT];
 extern const char *const figure_rows[FIGURE_ROW_COUNT];
 
-/* The figure or the row of this name; their _COUNT for none. */
+/* Return the figure or the row with this name; their _COUNT if there is none. */
 enum figure figure_of_name(const char *name);
 enum figure_row figure_row_of_name(const char *name);
 
-/* What a figure must reach: the site's threshold, and its baseline less so many percent, whichever
- * is more. Unknown where neither is given; a baseline without a tolerance is none. */
+/* The least value of a figure: the threshold of the site, or its baseline reduced by some percent,
+ * whichever is larger. Unknown if neither is given. A baseline without a tolerance does not
+ * count. */
 struct figure_least {
     bool is_known;
     double value;
-    struct fact baseline; /* known where it is what decides */
+    struct fact baseline; /* known if the baseline decides */
 };
 
 struct figure_least figure_least(struct fact threshold, struct fact baseline, struct fact percent);

@@ -1,4 +1,4 @@
-/* Reads the GPUs' state from NVML. */
+/* Reads the state of the GPUs from NVML. */
 #include "worker/preflight/gpus.h"
 
 #include "lib/error.h"
@@ -12,7 +12,7 @@ static struct fact fact_of(uint64_t value)
     return (struct fact){.is_known = true, .value = value};
 }
 
-/* Any call may be the first to find that the GPU is gone; that outweighs all it said before. */
+/* Any call may be the first to find that the GPU is gone. That outweighs all it said before. */
 static bool gpus_ok(const struct nvml *nvml, struct fact_gpu *gpu, int status)
 {
     if (status == NVML_GPU_IS_LOST || status == NVML_RESET_REQUIRED) {
@@ -51,7 +51,7 @@ static void gpus_read_processes(const struct nvml *nvml, void *device, struct fa
     if (!nvml->processes)
         return;
     int status = nvml->processes(device, &count, processes);
-    /* Too many for the array are still counted, and none of them is told. */
+    /* If there are too many for the array, they are counted, and no pid is known. */
     if (status == NVML_INSUFFICIENT_SIZE)
         gpu->process_count = fact_of(count);
     if (!gpus_ok(nvml, gpu, status))
@@ -91,7 +91,7 @@ static void gpus_read_links(const struct nvml *nvml, void *device, struct fact_g
         active += is_active != 0;
         inactive += is_active == 0;
     }
-    /* A GPU without NVLink refuses every number: that is no count of 0. */
+    /* A GPU without NVLink refuses every link number. That is not a count of 0. */
     if (active + inactive) {
         gpu->links_active = fact_of(active);
         gpu->links_inactive = fact_of(inactive);
@@ -155,5 +155,5 @@ void gpus_read(const char *path, struct facts *facts)
         }
     }
     if (nvml.shutdown)
-        (void)nvml.shutdown(); /* nothing of it is used any more */
+        (void)nvml.shutdown(); /* nothing of the library is used any more */
 }

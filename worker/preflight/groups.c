@@ -1,4 +1,4 @@
-/* Layouts and lists of ranks, and the questions about them. */
+/* Layouts and lists of ranks, and questions about them. */
 #include "worker/preflight/groups.h"
 
 #include "lib/error.h"
@@ -47,7 +47,8 @@ static bool groups_number(const char **at, unsigned long most, unsigned *ret_num
     return true;
 }
 
-/* The ranks that differ in one dimension alone, of `size` steps of `stride`, are a group. */
+/* Adds the groups of one dimension, which has `size` steps of `stride`. The ranks that differ only
+ * in this dimension are a group. */
 static void groups_add_dimension(struct groups *groups, const char *name, unsigned size,
                                  unsigned stride)
 {
@@ -95,7 +96,8 @@ int groups_of_layout(const char *layout, unsigned nodes, unsigned gpus, struct g
     return 0;
 }
 
-/* Adds "0,2" or "0-3" at `*at` to group `group` of `round`; moves to what ends it. */
+/* Adds the ranks of "0,2" or "0-3" at `*at` to group `group` of `round`. Moves `*at` to the
+ * character behind. */
 static bool groups_read_one(const char **at, const struct groups *groups,
                             struct groups_round *round, uint16_t group)
 {

@@ -26,7 +26,7 @@ void host_add_kernel_record(const char *record, unsigned long long now_us, struc
     unsigned number;
     if (sscanf(xid, "NVRM: Xid (%31[^)]): %u", device, &number) != 2)
         return;
-    /* Of too many the last are kept: they are what a run would meet. */
+    /* If there are too many, the last are kept, because a run would meet these. */
     if (facts->xid_count == FACTS_XIDS_MAX) {
         memmove(facts->xids, facts->xids + 1, sizeof facts->xids - sizeof *facts->xids);
         facts->xid_count--;
@@ -50,7 +50,7 @@ static unsigned long long host_now_us(void)
     return (unsigned long long)now.tv_sec * 1000000 + (unsigned long long)now.tv_nsec / 1000;
 }
 
-/* Each read of the device gives one record; a file gives as much as fits, in lines. */
+/* Each read of the device gives one record. Each read of a file gives as many lines as fit. */
 static void host_read_records(int log, struct facts *facts)
 {
     char buffer[HOST_RECORD_MAX + 1];
@@ -58,7 +58,8 @@ static void host_read_records(int log, struct facts *facts)
     unsigned long long now_us = host_now_us();
     for (int i = 0; i < HOST_RECORDS_MAX; i++) {
         ssize_t size = read(log, buffer + kept, HOST_RECORD_MAX - kept);
-        if (size < 0 && errno == EPIPE) /* records were overwritten meanwhile; the next are there */
+        if (size < 0 &&
+            errno == EPIPE) /* records were overwritten; the next read gives later ones */
             continue;
         if (size < 0 && errno != EAGAIN)
             facts->is_kernel_log_read = false;

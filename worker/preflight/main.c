@@ -1,4 +1,5 @@
-/* phase-preflight: is this node fit for a run? Reads, judges, reports; the exit status tells. */
+/* phase-preflight: is this node fit for a run? Reads, judges, reports. The exit status is the
+ * result. */
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/place.h"
@@ -24,7 +25,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* All of the full level; a row has its own, lesser deadline. */
+/* For all of the full level. Each row has its own, shorter deadline. */
 enum { FULL_MS = 58000 };
 
 struct preflight {
@@ -34,7 +35,7 @@ struct preflight {
     struct groups groups;
     struct measures measures;
     struct row_result results[ROWS_COUNT_MAX];
-    size_t count; /* of `results` */
+    size_t count; /* entries of `results` */
 };
 
 static int complain(const struct error *err)
@@ -43,7 +44,7 @@ static int complain(const struct error *err)
     return OPTIONS_EXIT_USAGE;
 }
 
-/* Reads a file of thresholds, and says what is wrong with it. */
+/* Reads a file of thresholds, and prints its problems. */
 static int read_thresholds(const char *path, struct thresholds *thresholds)
 {
     struct spec_problems problems = {0};
@@ -58,7 +59,8 @@ static int read_thresholds(const char *path, struct thresholds *thresholds)
     return rc;
 }
 
-/* The GPUs by UUID where they tell one: an index means another GPU where others are hidden. */
+/* Names the GPUs by UUID if they have one. If some GPUs are hidden, an index may mean another
+ * GPU. */
 static void name_devices(const struct fact_gpu *const *gpus, unsigned count, struct text *text)
 {
     for (unsigned i = 0; i < count; i++) {
@@ -70,7 +72,7 @@ static void name_devices(const struct fact_gpu *const *gpus, unsigned count, str
     }
 }
 
-/* The groups are those of what is allocated: fewer GPUs than that have failed already. */
+/* Finds the groups of the allocated GPUs. If there were fewer GPUs, a row has failed already. */
 static int find_groups(struct preflight *preflight, unsigned count, struct error *err)
 {
     const struct options *options = &preflight->options;
@@ -80,11 +82,12 @@ static int find_groups(struct preflight *preflight, unsigned count, struct error
     return groups_of_layout(options->parallel, options->nodes, gpus, &preflight->groups, err);
 }
 
-/* Where a look has told enough nothing is measured: the GPUs may be another's, or wedged. */
+/* Measures nothing, because a row of the quick level has already decided: the GPUs may belong to
+ * another job, or be wedged. */
 static void leave_out(struct preflight *preflight)
 {
     struct error err;
-    int rc = groups_of_layout(NULL, 1, 1, &preflight->groups, &err); /* there must be some */
+    int rc = groups_of_layout(NULL, 1, 1, &preflight->groups, &err); /* there must be some groups */
     assert(rc == 0);
     for (enum figure_row row = 0; row < FIGURE_ROW_COUNT; row++) {
         preflight->measures.is_taken[row] = preflight->thresholds.rows[row].seconds.is_known;
@@ -120,7 +123,8 @@ static void measure(struct preflight *preflight, const struct fact_gpu *const *g
     free(program);
 }
 
-/* Writes what was measured, unless something failed: that would be a bad measure for others. */
+/* Writes what was measured. If something failed, it writes nothing, because the figures would be a
+ * bad measure for other nodes. */
 static int record(struct preflight *preflight, const struct speed *speed, const char *node,
                   struct error *err)
 {
@@ -162,7 +166,7 @@ static int run(struct preflight *preflight)
     struct error err;
     char node[256] = "this node";
     int64_t end_ms = clock_steady_ms() + FULL_MS;
-    (void)gethostname(node, sizeof node - 1); /* the default stays */
+    (void)gethostname(node, sizeof node - 1); /* otherwise the default stays */
     driver_read(getenv("PHASED_NVML"), (int)options->deadline_ms, &preflight->facts);
     host_read_kernel_log(options->kernel_log, &preflight->facts);
     host_read_scratch(options->scratch, &preflight->facts);
@@ -188,7 +192,8 @@ static int run(struct preflight *preflight)
         preflight->count += speed_judge(&speed, preflight->results + preflight->count);
     }
     enum row_outcome outcome = rows_outcome(preflight->results, preflight->count);
-    /* A full disk must not look like a pass, nor an absent file like a recorded one. */
+    /* A full disk must not look like a pass, and a missing file must not look like a written
+     * one. */
     if (print(preflight, &speed, node) < 0 && outcome == ROW_PASSED)
         outcome = ROW_UNKNOWN;
     if (options->record && record(preflight, &speed, node, &err) < 0) {

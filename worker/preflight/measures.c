@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What does not fit is dropped: there is room for every pair of 32 GPUs. */
+/* Drops what does not fit. There is room for every pair of 32 GPUs. */
 static struct measure *measures_add(struct measures *measures, enum measure_kind kind,
                                     enum figure_row row)
 {
@@ -25,14 +25,14 @@ static void measures_put_text(struct measure *measure, const char *text)
     (void)snprintf(measure->text, sizeof measure->text, "%s", text);
 }
 
-/* Takes "KIND A TEXT" or "KIND - TEXT", of which the kind is known. */
+/* Takes "KIND A TEXT" or "KIND - TEXT". The kind is known. */
 static int measures_take_trouble(struct measures *measures, enum figure_row row, const char *line)
 {
     unsigned a = 0;
     int size = 0;
     bool is_of_one = sscanf(line, "%*s %u %n", &a, &size) == 1 && size;
     if (!is_of_one)
-        (void)sscanf(line, "%*s - %n", &size); /* the size tells */
+        (void)sscanf(line, "%*s - %n", &size); /* `size` says whether it matched */
     if (!size || !line[size])
         return -EINVAL;
     struct measure *measure =

@@ -1,12 +1,12 @@
-/* What the full level measured: figures, wrong values and troubles, as the program on the GPUs
- * tells them, a line each. Reading a line is pure.
+/* What the full level measured: figures, wrong values and troubles, which the program on the GPUs
+ * prints line by line. Reading a line is pure.
  *
- *     NAME A B VALUE     a figure (worker/preflight/figures.h): of GPU A, from GPU A to GPU B, of
- *                        group B of round A
- *     wrong A B TEXT     values that are not what they must be
- *     failed A TEXT      an error of the hardware, or an answer did not come in time; A may be `-`
- *     unknown A TEXT     it could not be measured, for no fault of this node that is known
- *     end                all was told
+ *     NAME A B VALUE     a figure (worker/preflight/figures.h): of GPU A, from GPU A to GPU B, or
+ *                        of group B of round A
+ *     wrong A B TEXT     values that are wrong
+ *     failed A TEXT      an error of the hardware, or no answer in time; A may be `-`
+ *     unknown A TEXT     it could not be measured, and no fault of this node is known
+ *     end                the last line
  *
  * A and B count the allocated GPUs from 0. */
 #ifndef PHASED_WORKER_PREFLIGHT_MEASURES_H
@@ -30,23 +30,24 @@ struct measure {
     enum measure_kind kind;
     enum figure_row row;
     enum figure figure; /* of MEASURE_FIGURE */
-    bool is_of_one;     /* `a` and `b` tell whose it is: always so of figures and wrong values */
+    bool is_of_one;     /* `a` and `b` say which GPUs; figures and wrong values always have them */
     unsigned a, b;
     double value;
     char text[MEASURE_TEXT_SIZE];
 };
 
 struct measures {
-    bool is_taken[FIGURE_ROW_COUNT]; /* the row was begun; else nothing is said of it */
-    bool is_whole[FIGURE_ROW_COUNT]; /* it came to its end */
+    bool is_taken[FIGURE_ROW_COUNT]; /* the row was begun; no other row is judged */
+    bool is_whole[FIGURE_ROW_COUNT]; /* the row came to its end */
     size_t count;
     struct measure items[MEASURES_MAX];
 };
 
-/* Takes one line of what the program of `row` says. Returns -EINVAL for a line of no known form. */
+/* Takes one line that the program printed for `row`. Returns -EINVAL if the line has no known
+ * form. */
 int measures_take_line(struct measures *measures, enum figure_row row, const char *line);
 
-/* Adds a trouble that was seen from outside. */
+/* Adds a trouble that this program noticed itself. */
 void measures_add_trouble(struct measures *measures, enum measure_kind kind, enum figure_row row,
                           const char *format, ...) __attribute__((format(printf, 4, 5)));
 

@@ -77,7 +77,7 @@ static int read_words(struct options *options, char **words)
     return is_version ? 0 : -1;
 }
 
-/* A file that a variable names, as workflows can: they give no options. NULL where none does. */
+/* Returns the file that a variable names, or NULL. Workflows can set variables, but no options. */
 static const char *named_file(const char *variable)
 {
     const char *path = getenv(variable);
@@ -96,15 +96,15 @@ static void take_environment(struct options *options)
     options->thresholds = named_file("PHASED_PREFLIGHT_THRESHOLDS");
 }
 
-/* What does not go together. Returns -1, or an exit status. */
+/* Refuses options that contradict each other. Returns -1, or an exit status. */
 static int check_together(const struct options *options)
 {
     bool has_full = options->parallel || options->groups || options->rendezvous ||
                     options->baseline || options->record || options->nodes > 1 || options->node;
     if (has_full && !options->is_full)
-        return complain("not asked for, and an option of it is given", "--level full");
+        return complain("missing: another option needs it", "--level full");
     if (options->parallel && options->groups)
-        return complain("says the same as --groups", "--parallel");
+        return complain("cannot be used with --groups", "--parallel");
     if (options->node >= options->nodes)
         return complain("not less than --nodes", "--node");
     if (options->nodes > 1 && !options->rendezvous)

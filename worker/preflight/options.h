@@ -1,4 +1,4 @@
-/* What phase-preflight is told by its options and its environment. */
+/* The options of phase-preflight, and what it takes from the environment. */
 #ifndef PHASED_WORKER_PREFLIGHT_OPTIONS_H
 #define PHASED_WORKER_PREFLIGHT_OPTIONS_H
 
@@ -15,14 +15,14 @@ struct options {
     unsigned deadline_ms;
     bool is_json, is_observed;
     bool is_full;
-    /* Of the full level alone. */
+    /* Only for the full level. */
     const char *parallel, *groups; /* at most one; NULL: all GPUs are one group */
     unsigned nodes, node;
     const char *rendezvous, *record, *baseline; /* NULL: not given */
 };
 
-/* Fills `options`. Returns -1 when the program can go on. Otherwise it has printed the help, the
- * version or a complaint; returns the status to exit with. */
+/* Fills `options`. Returns -1 if the program can go on. Otherwise it has printed the help, the
+ * version or an error; returns the exit status. */
 int options_read(struct options *options, char **words);
 
 #endif

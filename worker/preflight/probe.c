@@ -20,12 +20,12 @@
 #include <unistd.h>
 
 enum {
-    PROBE_CANNOT_START = 127, /* the status of a shell, and of the loader that lacks a library */
+    PROBE_CANNOT_START = 127, /* the status of a shell, and of the loader if a library is missing */
     PROBE_LINE_SIZE = 512,
-    PROBE_GRACE_MS = 1000, /* for ending after all was told, at least */
+    PROBE_GRACE_MS = 1000, /* at least this time to end after the last line */
 };
 
-/* Only in the child. */
+/* Runs only in the child. */
 static void probe_become(const struct probe *probe, enum figure_row row,
                          const struct thresholds_row *how, int64_t deadline_ms, int output)
 {
@@ -42,7 +42,7 @@ static void probe_become(const struct probe *probe, enum figure_row row,
     if (nowhere < 0 || dup2(nowhere, STDIN_FILENO) < 0 || dup2(nowhere, STDERR_FILENO) < 0 ||
         dup2(output, STDOUT_FILENO) < 0)
         _exit(PROBE_CANNOT_START);
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* best effort: the deadline is the parent's */
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* best effort: the parent has the deadline */
     if (setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 1) < 0 ||
         setenv("CUDA_VISIBLE_DEVICES", probe->visible, 1) < 0)
         _exit(PROBE_CANNOT_START);
@@ -53,7 +53,8 @@ static void probe_become(const struct probe *probe, enum figure_row row,
     _exit(PROBE_CANNOT_START);
 }
 
-/* Takes the lines in `buffer` and leaves what is not ended yet. Returns whether all was told. */
+/* Takes the lines in `buffer`, and leaves a line that has not ended. Returns whether the last line
+ * came. */
 static bool probe_take_lines(enum figure_row row, char *buffer, size_t *size,
                              struct measures *measures)
 {
@@ -61,7 +62,7 @@ static bool probe_take_lines(enum figure_row row, char *buffer, size_t *size,
     buffer[*size] = '\0';
     for (char *end; (end = strchr(line, '\n')); line = end + 1) {
         *end = '\0';
-        /* What a library printed into it is no figure, and one that is missing is noticed. */
+        /* A line that a library printed is no figure, and a missing figure is noticed. */
         (void)measures_take_line(measures, row, line);
     }
     *size = strlen(line);
@@ -69,7 +70,8 @@ static bool probe_take_lines(enum figure_row row, char *buffer, size_t *size,
     return measures->is_whole[row];
 }
 
-/* Reads until all was told, the program ends, or the deadline. Returns whether it was not late. */
+/* Reads until the last line, the end of the program, or the deadline. Returns whether it was in
+ * time. */
 static bool probe_receive(int input, enum figure_row row, int64_t end_ms, struct measures *measures)
 {
     char buffer[PROBE_LINE_SIZE + 1];
@@ -79,9 +81,9 @@ static bool probe_receive(int input, enum figure_row row, int64_t end_ms, struct
         if (left_ms <= 0)
             return false;
         if (poll(&wait, 1, (int)left_ms) <= 0)
-            continue; /* an interruption, or the deadline, which is looked at next */
+            continue; /* an interruption, or the deadline, which the loop checks next */
         if (size == PROBE_LINE_SIZE)
-            size = 0; /* no line of ours is that long */
+            size = 0; /* the program prints no such long line */
         ssize_t got = read(input, buffer + size, PROBE_LINE_SIZE - size);
         if (got <= 0)
             return true;
@@ -91,8 +93,8 @@ static bool probe_receive(int input, enum figure_row row, int64_t end_ms, struct
     }
 }
 
-/* Waits for the child to end, until the row's deadline or a moment longer: it may be leaving other
- * GPUs, whose links a kill can disturb. Returns whether it has ended. */
+/* Waits for the child to end, until the deadline of the row or a moment longer: it may be closing
+ * its links to other GPUs, which a kill can disturb. Returns whether it has ended. */
 static bool probe_wait(pid_t child, int64_t end_ms, int *ret_status)
 {
     int64_t least_ms = clock_steady_ms() + PROBE_GRACE_MS;
@@ -100,7 +102,7 @@ static bool probe_wait(pid_t child, int64_t end_ms, int *ret_status)
         struct timespec moment = {.tv_nsec = 5000000};
         if (waitpid(child, ret_status, WNOHANG) == child)
             return true;
-        (void)nanosleep(&moment, NULL); /* cut short by a signal it is as good */
+        (void)nanosleep(&moment, NULL); /* a shorter sleep after a signal is fine */
     }
     return false;
 }
@@ -114,14 +116,15 @@ static bool probe_crosses_nodes(const struct groups *groups)
     return false;
 }
 
-/* Says what is wrong with a program that has not told all. */
+/* Says what is wrong with a program that did not print its last line. */
 static void probe_blame(const struct probe *probe, enum figure_row row, bool is_late, pid_t child,
                         double seconds, struct measures *measures)
 {
     int status = 0;
     bool is_shared = row == FIGURE_ROW_ALLREDUCE && probe_crosses_nodes(probe->groups);
     if (is_late) {
-        /* With other nodes in it nobody knows whose fault it is: each would blame itself. */
+        /* If other nodes take part, nobody knows which node is at fault, and each would blame
+         * itself. */
         measures_add_trouble(measures, is_shared ? MEASURE_UNKNOWN : MEASURE_FAILED, row,
                              "no answer in %.1f s%s", seconds,
                              is_shared ? ", from this node or another" : "");
@@ -134,7 +137,7 @@ static void probe_blame(const struct probe *probe, enum figure_row row, bool is_
                              "the measuring process ended early by signal %d", WTERMSIG(status));
     else if (WEXITSTATUS(status) == PROBE_CANNOT_START)
         measures_add_trouble(measures, MEASURE_UNKNOWN, row,
-                             "%s is not there (built without CUDA), or lacks CUDA's libraries",
+                             "%s is missing (built without CUDA), or CUDA's libraries are",
                              probe->program);
     else
         measures_add_trouble(measures, MEASURE_UNKNOWN, row,
@@ -156,15 +159,16 @@ void probe_take(const struct probe *probe, enum figure_row row, const struct thr
     }
     pid_t child = pipe2(pipe_ends, O_CLOEXEC) < 0 ? -2 : fork();
     if (child < 0) {
-        measures_add_trouble(measures, MEASURE_UNKNOWN, row, "no process to measure with: %s",
-                             strerror(errno));
+        measures_add_trouble(measures, MEASURE_UNKNOWN, row,
+                             "cannot start the measuring process: %s", strerror(errno));
         if (child == -1) {
             close(pipe_ends[0]);
             close(pipe_ends[1]);
         }
         return;
     }
-    /* It gives up by itself a little earlier, and can then tell what it was waiting for. */
+    /* The child has a slightly shorter deadline, so that it can still say what it was waiting
+     * for. */
     if (child == 0)
         probe_become(probe, row, how, (end_ms - start_ms) * 9 / 10, pipe_ends[1]);
     close(pipe_ends[1]);
@@ -174,6 +178,6 @@ void probe_take(const struct probe *probe, enum figure_row row, const struct thr
         probe_blame(probe, row, !is_in_time, child, (double)(end_ms - start_ms) / 1000, measures);
     else if (probe_wait(child, end_ms, &status))
         return;
-    (void)kill(child, SIGKILL); /* in vain where it hangs in the kernel, which is why ... */
-    (void)waitpid(child, &status, WNOHANG); /* ... it is not waited for */
+    (void)kill(child, SIGKILL);             /* has no effect if it hangs in the kernel, so ... */
+    (void)waitpid(child, &status, WNOHANG); /* ... this does not wait for it */
 }

@@ -1,10 +1,10 @@
-/* The generator and the sums, written for being read rather than for speed. */
+/* The generator and the sums, written to be read and not to be fast. */
 #include "worker/preflight/reference.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Vigna's splitmix64: a counter, and a mixing of its bits. */
+/* Vigna's splitmix64: a counter whose bits are mixed. */
 uint64_t reference_word(uint64_t seed, uint64_t index)
 {
     uint64_t word =
@@ -33,7 +33,7 @@ uint16_t reference_bfloat(int element)
     float value = (float)element / 128;
     uint32_t wide;
     memcpy(&wide, &value, sizeof wide);
-    return (uint16_t)(wide >> 16); /* the lower half of a byte's float is zero */
+    return (uint16_t)(wide >> 16); /* the lower half of the float of a byte is zero */
 }
 
 uint64_t reference_checksum(const uint64_t *words, size_t count)
@@ -56,8 +56,9 @@ int64_t reference_product(uint64_t row_seed, uint64_t row, uint64_t column_seed,
 
 bool reference_product_matches(uint16_t bits, int64_t product)
 {
-    /* bfloat16 has 8 bits: rounding is off by 2^-9 of the value at most. The rest is for units that
-     * drop low bits when they add; one flipped bit of weight in one factor is more than that. */
+    /* bfloat16 has 8 bits, so rounding is off by at most 2^-9 of the value. The rest is for units
+     * that drop low bits when they add. One flipped bit that matters in one factor changes more
+     * than that. */
     double want = (double)product / 16384, got = (double)reference_from_bfloat(bits);
     return fabs(got - want) <= fabs(want) / 256 + 1.0 / 64;
 }

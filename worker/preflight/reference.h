@@ -1,8 +1,8 @@
-/* What the full level's kernels compute, in C: the oracle that their results are held against.
+/* What the kernels of the full level compute, in C. Their results are compared with this.
  *
- * All data comes from one generator, a function of a seed and an index, so that any element of any
- * buffer can be made again anywhere. Its elements are bytes, and all sums of them stay within the
- * 24 bits that a float holds: a healthy GPU has no rounding to be forgiven. Pure. */
+ * All data comes from one generator, a function of a seed and an index, so any element of any
+ * buffer can be computed again anywhere. Its elements are bytes, and all sums of them stay within
+ * the 24 bits of a float: on a healthy GPU there is no rounding. Pure. */
 #ifndef PHASED_WORKER_PREFLIGHT_REFERENCE_H
 #define PHASED_WORKER_PREFLIGHT_REFERENCE_H
 
@@ -10,33 +10,34 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The word `index` of the stream `seed`: all 64 bits look random. */
+/* Returns the word `index` of the stream `seed`: all 64 bits look random. */
 uint64_t reference_word(uint64_t seed, uint64_t index);
 
-/* The element `index` of the stream: one byte of a word, from -128 to 127; eight elements a word,
- * the lowest byte first. */
+/* Returns the element `index` of the stream: one byte of a word, from -128 to 127. A word has eight
+ * elements, the lowest byte first. */
 int reference_element(uint64_t seed, uint64_t index);
 
-/* The bits of `element` / 128 as bfloat16, which holds it exactly. */
+/* Returns the bits of `element` / 128 as bfloat16, which is exact. */
 uint16_t reference_bfloat(int element);
 float reference_from_bfloat(uint16_t bits);
 
-/* The same for the same words at the same places, in whatever order they are visited. */
+/* Returns the same for the same words at the same places, in any order of reading. */
 uint64_t reference_checksum(const uint64_t *words, size_t count);
 
-/* The product of row `row` of one matrix and column `column` of another, both with `depth` elements
- * in a line and made of the elements / 128: exact, in units of 2^-14. */
+/* Returns the product of row `row` of one matrix and column `column` of another. Each has `depth`
+ * elements, which are divided by 128. Exact, in units of 2^-14. */
 int64_t reference_product(uint64_t row_seed, uint64_t row, uint64_t column_seed, uint64_t column,
                           uint64_t depth);
 
-/* Whether `bits` is `product` within the rounding to bfloat16 and what a matrix unit may drop. */
+/* Whether `bits` is `product`, except for the rounding to bfloat16 and what a matrix unit may
+ * drop. */
 bool reference_product_matches(uint16_t bits, int64_t product);
 
-/* The sum of the element `index` of the streams `seed` to `seed` + `ranks` - 1. */
+/* Returns the sum of the element `index` of the streams `seed` to `seed` + `ranks` - 1. */
 int64_t reference_sum(uint64_t seed, unsigned ranks, uint64_t index);
 
-/* The bus bandwidth of an all-reduce, in 10^9 bytes a second, as nccl-tests counts it: what a ring
- * would move over each link, 2 (n - 1) / n of the bytes. */
+/* Returns the bus bandwidth of an all-reduce, in 10^9 bytes a second, as nccl-tests counts it: what
+ * a ring would move over each link, 2 (n - 1) / n of the bytes. */
 double reference_bus_gbps(double bytes, double seconds, unsigned ranks);
 
 #endif

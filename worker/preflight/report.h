@@ -1,4 +1,4 @@
-/* What a preflight found, for people and for programs. */
+/* The results of a preflight, for people and for programs. */
 #ifndef PHASED_WORKER_PREFLIGHT_REPORT_H
 #define PHASED_WORKER_PREFLIGHT_REPORT_H
 
@@ -8,13 +8,14 @@
 
 struct text;
 
-/* Adds a line for the whole and an aligned one for each row. */
+/* Adds a line for the node and an aligned line for each row. */
 void report_text(const char *node, const struct row_result *results, size_t count,
                  struct text *text);
 
-/* {"node", "level", "outcome", "observe", "rows": [{"name", "outcome", "text"}], "figures"}, the
- * caller's. `outcome` is "passed", "failed" or "could not tell"; `observe` says that nobody is to
- * act on it. `figures` is taken over, and makes it the full level; NULL: the quick one. */
+/* Returns {"node", "level", "outcome", "observe", "rows": [{"name", "outcome", "text"}],
+ * "figures"}, the caller's. `outcome` is "passed", "failed" or "could not tell"; `observe` says
+ * that nobody should act on it. Takes over `figures`, which belong to the full level; NULL: it is
+ * the quick level. */
 json_t *report_json(const char *node, bool is_observed, const struct row_result *results,
                     size_t count, json_t *figures);
 

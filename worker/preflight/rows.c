@@ -1,4 +1,4 @@
-/* The table of rows, and the function of each. */
+/* The table of rows, and the function of each row. */
 #include "worker/preflight/rows.h"
 
 #include "lib/text.h"
@@ -12,17 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a row judges by. `gpus` are the allocated ones alone: others may be a neighbour's. */
+/* What a row uses. `gpus` has only the allocated GPUs, because others may belong to a neighbour. */
 struct rows_view {
     const struct facts *facts;
     const struct thresholds *thresholds;
     const struct row_wish *wish;
     const struct fact_gpu *gpus[FACTS_GPUS_MAX];
     unsigned gpu_count;
-    const char *list;      /* which devices were chosen by; NULL: all that are seen */
-    unsigned absent_count; /* named in it, and not there */
-    unsigned part_count;   /* named in it: parts of a GPU, which are not judged */
-    bool is_ambiguous;     /* more are seen than are allocated, and nobody says which are */
+    const char *list;      /* the list that chose the devices; NULL: all visible GPUs */
+    unsigned absent_count; /* devices of the list that do not exist */
+    unsigned part_count;   /* devices of the list that are parts of a GPU, which are not judged */
+    bool is_ambiguous;     /* more GPUs are visible than allocated, and nothing says which are */
 };
 
 static int row_badness(enum row_outcome outcome)
@@ -66,8 +66,8 @@ static void row_gpus(const struct rows_view *view, struct row_result *result)
         return;
     }
     if (view->is_ambiguous) {
-        row_add(result, ROW_UNKNOWN, "%u GPUs are seen, %u are allocated: which?", facts->gpu_count,
-                view->wish->gpus);
+        row_add(result, ROW_UNKNOWN, "%u GPUs are visible, %u are allocated: nothing says which",
+                facts->gpu_count, view->wish->gpus);
         return;
     }
     if (view->part_count) {
@@ -96,7 +96,7 @@ static void row_model(const struct rows_view *view, struct row_result *result)
     for (unsigned i = 0; i < view->gpu_count; i++) {
         const struct fact_gpu *gpu = view->gpus[i];
         if (!gpu->name[0]) {
-            row_add(result, ROW_UNKNOWN, "GPU %u tells no name", gpu->index);
+            row_add(result, ROW_UNKNOWN, "GPU %u has no name", gpu->index);
             continue;
         }
         first = first ? first : gpu->name;
@@ -116,7 +116,7 @@ static void row_model(const struct rows_view *view, struct row_result *result)
                 thresholds_model(view->thresholds, first) ? "" : ", no thresholds for this model");
 }
 
-/* Judges one figure of each GPU: at most `most`. Its text tells the largest. */
+/* Judges one value of each GPU: at most `most`. The text has the largest value. */
 static void row_at_most(const struct rows_view *view, size_t offset, struct fact most,
                         const char *unit, struct row_result *result)
 {
@@ -125,7 +125,7 @@ static void row_at_most(const struct rows_view *view, size_t offset, struct fact
         struct fact fact;
         memcpy(&fact, (const char *)view->gpus[i] + offset, sizeof fact);
         if (!fact.is_known)
-            row_add(result, ROW_UNKNOWN, "GPU %u does not tell", view->gpus[i]->index);
+            row_add(result, ROW_UNKNOWN, "GPU %u does not report it", view->gpus[i]->index);
         else if (most.is_known && fact.value > most.value)
             row_add(result, ROW_FAILED, "GPU %u: %" PRIu64 "%s, at most %" PRIu64,
                     view->gpus[i]->index, fact.value, unit, most.value);
@@ -147,12 +147,12 @@ static void row_processes(const struct rows_view *view, struct row_result *resul
     for (unsigned i = 0; i < view->gpu_count; i++) {
         const struct fact_gpu *gpu = view->gpus[i];
         if (!gpu->process_count.is_known)
-            row_add(result, ROW_UNKNOWN, "GPU %u does not tell", gpu->index);
+            row_add(result, ROW_UNKNOWN, "GPU %u does not report it", gpu->index);
         else if (gpu->process_count.value && gpu->processes[0])
             row_add(result, ROW_FAILED, "GPU %u: %" PRIu64 " other process%s, pid %u", gpu->index,
                     gpu->process_count.value, gpu->process_count.value == 1 ? "" : "es",
                     gpu->processes[0]);
-        else if (gpu->process_count.value) /* too many for the driver to name them */
+        else if (gpu->process_count.value) /* too many for the driver to list them */
             row_add(result, ROW_FAILED, "GPU %u: more than %d other processes", gpu->index,
                     FACTS_PROCESSES_MAX);
     }
@@ -170,7 +170,7 @@ static void row_remap(const struct rows_view *view, struct row_result *result)
     for (unsigned i = 0; i < view->gpu_count; i++) {
         const struct fact_gpu *gpu = view->gpus[i];
         if (!gpu->remap_pending.is_known)
-            row_add(result, ROW_UNKNOWN, "GPU %u does not tell", gpu->index);
+            row_add(result, ROW_UNKNOWN, "GPU %u does not report it", gpu->index);
         if (gpu->remap_pending.value)
             row_add(result, ROW_FAILED, "GPU %u: a row remapping waits for a reset", gpu->index);
         if (gpu->remap_failed.value)
@@ -186,13 +186,13 @@ static void row_recovery(const struct rows_view *view, struct row_result *result
     for (unsigned i = 0; i < view->gpu_count; i++) {
         struct fact action = view->gpus[i]->recovery_action;
         if (!action.is_known)
-            row_add(result, ROW_UNKNOWN, "GPU %u does not tell", view->gpus[i]->index);
+            row_add(result, ROW_UNKNOWN, "GPU %u does not report it", view->gpus[i]->index);
         else if (action.value)
-            row_add(result, ROW_FAILED, "GPU %u asks: %s", view->gpus[i]->index,
+            row_add(result, ROW_FAILED, "GPU %u requests: %s", view->gpus[i]->index,
                     action.value < sizeof actions / sizeof *actions ? actions[action.value]
                                                                     : "an unknown action");
     }
-    row_add(result, ROW_PASSED, "no action asked for");
+    row_add(result, ROW_PASSED, "no action requested");
 }
 
 static bool rows_is_hardware_xid(const struct thresholds *thresholds, unsigned number)
@@ -203,8 +203,8 @@ static bool rows_is_hardware_xid(const struct thresholds *thresholds, unsigned n
     return false;
 }
 
-/* Whose it is: passed for a neighbour's, failed for one of the allocated GPUs', could not tell
- * where a GPU does not say where it is. */
+/* Judges an XID by its place: passed if the GPU is a neighbour's, failed if it is allocated, could
+ * not tell if a GPU does not report its place. */
 static enum row_outcome rows_place_of_xid(const struct rows_view *view, struct fact place)
 {
     bool is_known = place.is_known && view->gpu_count > 0;
@@ -235,12 +235,12 @@ static void row_xids(const struct rows_view *view, struct row_result *result)
         if (outcome != ROW_PASSED)
             row_add(result, outcome, "XID %u of %s %.0f min ago%s", facts->xids[i].number,
                     facts->xids[i].device, facts->xids[i].age_s / 60,
-                    outcome == ROW_UNKNOWN ? ", which may be another's GPU" : "");
+                    outcome == ROW_UNKNOWN ? ", which may be a GPU of another job" : "");
     }
     if (others)
-        row_add(result, ROW_PASSED, "%u lately, of GPUs that are not allocated", others);
+        row_add(result, ROW_PASSED, "recent XIDs only of GPUs that are not allocated: %u", others);
     else
-        row_add(result, ROW_PASSED, "none of the hardware's lately");
+        row_add(result, ROW_PASSED, "no recent XIDs of the hardware");
 }
 
 static void row_nvlinks(const struct rows_view *view, struct row_result *result)
@@ -251,7 +251,7 @@ static void row_nvlinks(const struct rows_view *view, struct row_result *result)
         struct fact least = model ? model->nvlinks : (struct fact){0};
         uint64_t active = gpu->links_active.value;
         if (!gpu->links_active.is_known)
-            row_add(result, ROW_UNKNOWN, "GPU %u does not tell", gpu->index);
+            row_add(result, ROW_UNKNOWN, "GPU %u does not report it", gpu->index);
         else if (least.is_known && active < least.value)
             row_add(result, ROW_FAILED, "GPU %u: %" PRIu64 " links active, at least %" PRIu64,
                     gpu->index, active, least.value);
@@ -293,15 +293,16 @@ static void row_clock(const struct rows_view *view, struct row_result *result)
 
 static const struct {
     const char *name;
-    bool is_essential; /* a node of which this cannot be told has not passed */
-    bool is_of_gpus;   /* means nothing where no GPU is seen */
+    bool is_essential; /* if this row could not tell, the node has not passed */
+    bool is_of_gpus;   /* has no meaning if no GPU is visible */
     void (*judge)(const struct rows_view *view, struct row_result *result);
 } rows[] = {
     {"gpus", true, false, row_gpus},
     {"model", true, true, row_model},
     {"memory", true, true, row_memory},
     {"processes", true, true, row_processes},
-    /* Not every model counts errors or remaps rows; not every user may read the kernel's log. */
+    /* Not every model counts errors or remaps rows, and not every user may read the kernel's
+     * log. */
     {"ecc", false, true, row_ecc},
     {"remap", false, true, row_remap},
     {"recovery", false, true, row_recovery},
@@ -312,7 +313,7 @@ static const struct {
 };
 static_assert(sizeof rows / sizeof *rows <= ROWS_COUNT_MAX, "results have room for all rows");
 
-/* The GPU that an entry of CUDA_VISIBLE_DEVICES means: an index or the start of a UUID. */
+/* Returns the GPU of an entry of CUDA_VISIBLE_DEVICES: an index or the start of a UUID. */
 static const struct fact_gpu *rows_find_gpu(const struct facts *facts, const char *name)
 {
     char *end;
@@ -329,11 +330,11 @@ static void rows_choose_gpus(struct rows_view *view)
 {
     const char *start = view->wish->devices;
     if (!start) {
-        /* Where Slurm does not confine jobs to their devices, the others are a neighbour's. */
+        /* If Slurm does not confine jobs to their devices, the other GPUs are a neighbour's. */
         bool has_more = view->wish->gpus && view->facts->gpu_count > view->wish->gpus;
         start = has_more ? view->wish->unconfined : NULL;
         if (start && start[strspn(start, "0123456789,")])
-            start = NULL; /* written in a way that is not known */
+            start = NULL; /* the form of the list is unknown */
         view->is_ambiguous = has_more && !start;
         if (view->is_ambiguous)
             return;
@@ -343,7 +344,7 @@ static void rows_choose_gpus(struct rows_view *view)
     view->list = start;
     if (!start)
         return;
-    /* As for CUDA a negative number ends the list. */
+    /* As in CUDA, a negative number ends the list. */
     while (*start && *start != '-' && view->gpu_count < FACTS_GPUS_MAX) {
         size_t size = strcspn(start, ",");
         char name[FACTS_TEXT_SIZE];

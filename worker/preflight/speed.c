@@ -1,4 +1,4 @@
-/* One row at a time: troubles first, then wrong values, then each figure. */
+/* Judges one row at a time: first troubles, then wrong values, then each figure. */
 #include "worker/preflight/speed.h"
 
 #include "lib/text.h"
@@ -22,7 +22,7 @@ static bool speed_is_group(const struct speed *speed, const struct measure *meas
            measure->b < speed->groups->rounds[measure->a].group_count;
 }
 
-/* Whose it is: "GPU 3", "GPU 0 to GPU 1", "tensor 0-3". */
+/* Adds what a measure is about: "GPU 3", "GPU 0 to GPU 1", "tensor 0-3". */
 static void speed_whose(const struct speed *speed, const struct measure *measure, struct text *text)
 {
     if (speed_is_group(speed, measure)) {
@@ -59,7 +59,7 @@ struct figure_least speed_least(const struct speed *speed, const struct measure 
                         speed->thresholds->baseline_percent);
 }
 
-/* How many figures of `row` there must be. */
+/* Returns how many figures `row` should have. */
 static size_t speed_expected(const struct speed *speed, enum figure_row row)
 {
     size_t expected = 0;
@@ -79,8 +79,8 @@ static size_t speed_expected(const struct speed *speed, enum figure_row row)
     }
 }
 
-/* Adds that a figure is too low. A group is as slow as the slowest of its nodes: where there are
- * several, each would blame itself, and one bad node take all others with it. */
+/* Adds that a figure is too low. A group is as slow as its slowest node. If a group has several
+ * nodes, each would blame itself, and one bad node would take all others with it. */
 static void speed_add_low(const struct speed *speed, const struct measure *measure,
                           const struct figure_least *least, const char *whose,
                           struct row_result *result)
@@ -94,7 +94,7 @@ static void speed_add_low(const struct speed *speed, const struct measure *measu
             is_shared ? ": this node or another" : "");
 }
 
-/* Adds what `measure` alone says of its row. */
+/* Adds what `measure` alone says about its row. */
 static void speed_judge_one(const struct speed *speed, const struct measure *measure,
                             struct row_result *result)
 {
@@ -104,7 +104,7 @@ static void speed_judge_one(const struct speed *speed, const struct measure *mea
     case MEASURE_FAILED:
     case MEASURE_UNKNOWN:
         text_clear(&whose);
-        if (measure->is_of_one) /* of one GPU, whatever the row's figures are of */
+        if (measure->is_of_one) /* of one GPU, even if the figures of the row are of more */
             text_addf(&whose, "GPU %u: ", speed_index(speed, measure->a));
         row_add(result, measure->kind == MEASURE_FAILED ? ROW_FAILED : ROW_UNKNOWN, "%s%s",
                 text_string(&whose), measure->text);
@@ -122,8 +122,8 @@ static void speed_judge_one(const struct speed *speed, const struct measure *mea
     text_fini(&whose);
 }
 
-/* Adds the lowest figure of a kind, of one round where it is of groups: it stands for all. One that
- * nothing judges stands before all others. */
+/* Adds the lowest figure of a kind; for groups, the lowest of one round. It stands for all. A
+ * figure that nothing judges comes before all others. */
 static void speed_sum_up(const struct speed *speed, enum figure figure, unsigned round,
                          struct row_result *result)
 {
@@ -171,13 +171,13 @@ static void speed_judge_row(const struct speed *speed, enum figure_row row,
     }
     if (!expected) {
         row_add(result, speed->gpu_count ? ROW_PASSED : ROW_UNKNOWN,
-                speed->gpu_count ? "none has another to work with" : "no GPU");
+                speed->gpu_count ? "no GPU has a partner" : "no GPU");
         return;
     }
     if (!troubles && taken >= expected && !measures->is_whole[row])
-        row_add(result, ROW_UNKNOWN, "the measuring process has not told its end");
+        row_add(result, ROW_UNKNOWN, "the measuring process ended without its last line");
     if (!troubles && taken < expected)
-        row_add(result, ROW_UNKNOWN, "%zu of %zu figures were not taken", expected - taken,
+        row_add(result, ROW_UNKNOWN, "%zu of %zu figures were not measured", expected - taken,
                 expected);
     for (enum figure i = 0; i < FIGURE_COUNT; i++)
         for (unsigned round = 0; figure_kinds[i].row == row && round < GROUPS_ROUNDS_MAX; round++)

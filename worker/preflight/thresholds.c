@@ -43,7 +43,8 @@ static struct fact thresholds_fact(struct scope *scope, const struct node *node)
     return (struct fact){.is_known = true, .value = (uint64_t)value};
 }
 
-/* Reads `node` into the field that `keys` has for its key. Returns whether there is one. */
+/* Reads `node` into the field that `keys` has for its key. Returns whether there is such a
+ * field. */
 static bool thresholds_figure(struct scope *scope, const struct node *node,
                               const struct thresholds_key *keys, size_t count, void *target)
 {
@@ -207,7 +208,7 @@ int thresholds_read(const char *path, struct thresholds *ret_thresholds,
     problems->file = text_format("%s", path);
     if (file_read(path, THRESHOLDS_SIZE_MAX, &data, &size, &err) < 0) {
         free(problems->file);
-        problems->file = NULL; /* the message names it */
+        problems->file = NULL; /* the message names the file */
         spec_problems_add(problems, SPEC_ERROR, 0, 0, "", "%s", err.message);
         return -EINVAL;
     }

@@ -1,5 +1,5 @@
-/* What a node must reach: etc/preflight.yaml, keyed by the GPU's model. A figure that the file does
- * not give is not judged. Zero-initialised is a valid set that judges no figure. */
+/* The least values of a node: etc/preflight.yaml, by the model of the GPU. A figure that is not in
+ * the file is not judged. Zero-initialised is a valid set that judges nothing. */
 #ifndef PHASED_WORKER_PREFLIGHT_THRESHOLDS_H
 #define PHASED_WORKER_PREFLIGHT_THRESHOLDS_H
 
@@ -19,17 +19,17 @@ struct thresholds_group {
 };
 
 struct thresholds_model {
-    char match[FACTS_TEXT_SIZE]; /* part of NVML's name of the GPU */
+    char match[FACTS_TEXT_SIZE]; /* part of the name that NVML gives the GPU */
     struct fact memory_total_mib, nvlinks;
-    struct fact figures[FIGURE_COUNT]; /* but that of all-reduces, which are in `groups` */
+    struct fact figures[FIGURE_COUNT]; /* except those of all-reduces, which are in `groups` */
     unsigned group_count;
     struct thresholds_group groups[THRESHOLDS_GROUPS_MAX];
 };
 
-/* How a row of the full level measures. */
+/* How a row of the full level is measured. */
 struct thresholds_row {
-    struct fact seconds; /* its deadline; unknown: the row is left out */
-    struct fact size;    /* of its buffers in MiB, or of its matrices in elements */
+    struct fact seconds; /* the deadline; unknown: the row is left out */
+    struct fact size;    /* of the buffers in MiB, or of the matrices in elements */
 };
 
 struct thresholds {
@@ -42,16 +42,17 @@ struct thresholds {
     struct thresholds_model models[THRESHOLDS_MODELS_MAX];
 };
 
-/* Reads the file. What is wrong is added to `problems`, each with its line and column; then
- * -EINVAL is returned and `ret_thresholds` left as it was. */
+/* Reads the file. Problems go to `problems`, each with its line and column. Then returns -EINVAL,
+ * and does not change `ret_thresholds`. */
 int thresholds_read(const char *path, struct thresholds *ret_thresholds,
                     struct spec_problems *problems);
 
-/* The first model whose `match` is part of `name`; NULL when none is. */
+/* Returns the first model whose `match` is part of `name`, or NULL. */
 const struct thresholds_model *thresholds_model(const struct thresholds *thresholds,
                                                 const char *name);
 
-/* What groups of this size must reach; unknown where the file does not say. `model` may be NULL. */
+/* Returns what groups of this size must reach; unknown if the file does not say. `model` may be
+ * NULL. */
 struct fact thresholds_of_group(const struct thresholds_model *model, unsigned gpus,
                                 unsigned nodes);
 

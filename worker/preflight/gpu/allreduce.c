@@ -1,10 +1,10 @@
-/* NCCL's all-reduce in the groups of a run, a round of groups after the other.
+/* NCCL's all-reduce in the groups of a run, one round of groups after the other.
  *
- * Communicators do not block: each call may say that it is in progress, and is then asked again
- * until it is done or the deadline has passed. To abort them is the last thing that is done, for it
- * may hang as well; all has been told by then, and who started this process kills it.
+ * Communicators do not block: a call may say that it is in progress, and is then polled until it is
+ * done or the deadline has passed. Aborting the communicators may hang, too. So this is the last
+ * action: all output has been written, and the parent process kills this process.
  *
- * Each rank gives the stream of its place in the group, so that each knows what must come out. */
+ * Each rank sends the stream of its place in the group, so each rank knows the correct result. */
 #include "worker/preflight/gpu/bench.h"
 
 #include "lib/error.h"
@@ -18,11 +18,11 @@
 
 enum { ROUNDS = 20, WARM_ROUNDS = 5, SEED = 900 };
 
-/* What a GPU of this node does in a round. */
+/* The part of a GPU of this node in a round. */
 struct member {
     void *given, *reduced;
-    unsigned group;       /* GROUPS_NONE: it takes no part */
-    unsigned size, place; /* of the group; of this rank in it */
+    unsigned group;       /* GROUPS_NONE: the GPU takes no part */
+    unsigned size, place; /* size of the group; place of this rank in the group */
     ncclUniqueId id;
     ncclComm_t communicator;
     double seconds;
@@ -40,8 +40,8 @@ static bool takes_part(const struct member *member)
     return member->group != GROUPS_NONE;
 }
 
-/* Of a group it cannot be told who keeps the others waiting; and among several nodes not even whose
- * fault it is. */
+/* Reports that a group is late. Nobody knows which of its members the others wait for. If the group
+ * has several nodes, nobody even knows which node is at fault. */
 static int tell_late(struct reduction *reduction, unsigned device, const char *doing)
 {
     struct bench *bench = reduction->bench;
@@ -60,7 +60,7 @@ static int tell_late(struct reduction *reduction, unsigned device, const char *d
     return -1;
 }
 
-/* Whether another node takes part in the group of `device`; of BENCH_NO_DEVICE, in any. */
+/* Whether another node takes part in the group of `device`; BENCH_NO_DEVICE: in any group. */
 static bool has_other_node(const struct reduction *reduction, int device)
 {
     const struct groups *groups = &reduction->bench->groups;
@@ -71,21 +71,22 @@ static bool has_other_node(const struct reduction *reduction, int device)
     return false;
 }
 
-/* Whether an error is the fault of a GPU of this node, or of what lies between them. */
+/* Whether a GPU of this node, or a link between its GPUs, is at fault for an error. */
 static bool is_own_fault(const struct reduction *reduction, int device, ncclResult_t result)
 {
     switch (result) {
     case ncclUnhandledCudaError:
         return true;
-    case ncclSystemError: /* among nodes: one that has gone looks like this as well */
+    case ncclSystemError: /* among nodes, a node that has gone away looks the same */
     case ncclInternalError:
         return !has_other_node(reduction, device);
-    default: /* another node's, or a mistake in how NCCL is used or set up */
+    default: /* another node is at fault, or NCCL is used or set up wrongly */
         return false;
     }
 }
 
-/* Tells NCCL's error of what was tried on `device`, or on all. Returns 0 where there is none. */
+/* Reports an error of NCCL in an action on `device`, or on all devices. Returns 0 if there is no
+ * error. */
 static int check_nccl(struct reduction *reduction, int device, ncclResult_t result,
                       const char *doing)
 {
@@ -100,7 +101,7 @@ static int check_nccl(struct reduction *reduction, int device, ncclResult_t resu
                               ncclGetErrorString(result), ncclGetLastError(NULL));
 }
 
-/* Asks the communicator of a member. Returns -1, 0, or 1 while it is in progress. */
+/* Polls the communicator of a member. Returns -1, 0, or 1 if it is in progress. */
 static int ask_nccl(struct reduction *reduction, unsigned device, const char *doing)
 {
     ncclResult_t state = ncclSuccess;
@@ -111,7 +112,7 @@ static int ask_nccl(struct reduction *reduction, unsigned device, const char *do
     return state == ncclInProgress;
 }
 
-/* Waits until no communicator is in progress any more. */
+/* Waits until no communicator is in progress. */
 static int wait_for_nccl(struct reduction *reduction, const char *doing)
 {
     for (unsigned i = 0; i < reduction->bench->device_count; i++) {
@@ -125,8 +126,8 @@ static int wait_for_nccl(struct reduction *reduction, const char *doing)
     return 0;
 }
 
-/* Waits until all that was queued is done, and asks the communicators meanwhile: one that has an
- * error leaves its kernel running. */
+/* Waits until all queued work is done. Polls the communicators meanwhile, because the kernel of a
+ * communicator with an error goes on. */
 static int wait_for_streams(struct reduction *reduction, const char *doing)
 {
     struct bench *bench = reduction->bench;
@@ -148,7 +149,7 @@ static int wait_for_streams(struct reduction *reduction, const char *doing)
     return 0;
 }
 
-/* The member of this node that another one of the same group follows; itself where none does. */
+/* Returns the first member of this node in the same group, which may be the member itself. */
 static unsigned first_of_group(const struct reduction *reduction, unsigned device)
 {
     unsigned first = 0;
@@ -157,7 +158,8 @@ static unsigned first_of_group(const struct reduction *reduction, unsigned devic
     return first;
 }
 
-/* Gives all members of a group the same id: made here where its first rank is, else waited for. */
+/* Gives all members of a group the same id. The node with the first rank makes it; the other nodes
+ * wait for it. */
 static int find_id(struct reduction *reduction, unsigned device)
 {
     struct bench *bench = reduction->bench;
@@ -183,8 +185,8 @@ static int find_id(struct reduction *reduction, unsigned device)
     return 0;
 }
 
-/* Founds the groups of a round, all at once: a thread that waited for one would keep the others
- * from coming. */
+/* Makes the communicators of a round, all at once: a thread that waited for one group would hold up
+ * the others. */
 static int open_groups(struct reduction *reduction)
 {
     struct bench *bench = reduction->bench;
@@ -196,7 +198,7 @@ static int open_groups(struct reduction *reduction)
         member->size =
             takes_part(member) ? groups_size(groups, reduction->round, member->group) : 0;
         if (member->size < 2)
-            member->group = GROUPS_NONE; /* alone it has nothing to reduce */
+            member->group = GROUPS_NONE; /* a single rank has nothing to reduce */
         if (!takes_part(member))
             continue;
         member->place = groups_place(groups, reduction->round, rank);
@@ -270,7 +272,7 @@ static int mark_begin(struct reduction *reduction, unsigned device)
     return bench_mark_begin(reduction->bench, device);
 }
 
-/* Clears what was reduced before the last all-reduce, which is the one that is compared. */
+/* Clears the result before the last all-reduce, because the result of the last one is compared. */
 static int mark_end(struct reduction *reduction, unsigned device)
 {
     struct bench *bench = reduction->bench;
@@ -309,7 +311,7 @@ static int take_time(struct reduction *reduction, unsigned device)
     return bench_seconds(bench, device, &member->seconds);
 }
 
-/* A group is as fast as the slowest of its members. */
+/* A group is as fast as its slowest member. */
 static void tell_figures(struct reduction *reduction)
 {
     struct bench *bench = reduction->bench;
@@ -335,10 +337,11 @@ static int measure(struct reduction *reduction)
     for (int i = 0; i < WARM_ROUNDS; i++)
         if (reduce(reduction) < 0)
             return -1;
-    /* Counts for nothing yet, but its code is on the GPU then: to load that may wait until the GPU
-     * is idle, which it must not while an all-reduce waits for others.
+    /* Runs once without measuring, so that the code is on the GPU. Loading code may wait until the
+     * GPU is idle, which must not happen while an all-reduce waits for others.
      *
-     * All begin when all have done this: who came late would else be in the others' time. */
+     * All begin when all have done this. Otherwise the time of a rank that starts late would count
+     * for the others. */
     if (for_members(reduction, count) < 0 ||
         wait_for_streams(reduction, "reducing for the first time") < 0 ||
         for_members(reduction, mark_begin) < 0)
@@ -367,14 +370,14 @@ static int destroy(struct reduction *reduction, unsigned device)
     return check_nccl(reduction, (int)device, ncclCommDestroy(communicator), "leaving a group");
 }
 
-/* The one reduction of this process: its last step takes no argument. */
+/* The one reduction of this process. It is global because its last step takes no argument. */
 static struct reduction the_reduction;
 
 static void abort_groups(void)
 {
     for (unsigned i = 0; i < FACTS_GPUS_MAX; i++)
         if (the_reduction.members[i].communicator)
-            (void)ncclCommAbort(the_reduction.members[i].communicator); /* what failed was told */
+            (void)ncclCommAbort(the_reduction.members[i].communicator); /* failures were reported */
 }
 
 static int allocate(struct reduction *reduction)

@@ -1,4 +1,4 @@
-/* Devices, waiting and telling. */
+/* Devices, waiting and output. */
 #include "worker/preflight/gpu/bench.h"
 
 #include "worker/clock.h"
@@ -10,7 +10,8 @@
 
 enum { PAUSE_NS = 20000, TEXT_SIZE = 320 };
 
-/* Ends a line with a text, in which libraries may have a say: it is cut, and stays one line. */
+/* Ends a line with a text. Texts may come from libraries, so the text is cut and kept in one
+ * line. */
 __attribute__((format(printf, 2, 0))) static void tell(struct bench *bench, const char *format,
                                                        va_list args)
 {
@@ -19,7 +20,7 @@ __attribute__((format(printf, 2, 0))) static void tell(struct bench *bench, cons
     for (char *at = text; *at; at++)
         if ((unsigned char)*at < ' ')
             *at = ' ';
-    (void)fprintf(bench->output, "%s\n", text); /* one that nobody reads helps nobody */
+    (void)fprintf(bench->output, "%s\n", text); /* nothing can be done if nobody reads it */
     (void)fflush(bench->output);                /* the next call may be the last */
 }
 
@@ -67,7 +68,7 @@ int bench_tell_unknown(struct bench *bench, int device, const char *format, ...)
     return -1;
 }
 
-/* Errors that say nothing of the hardware: what is missing, or is another's. */
+/* Errors that are not about the hardware: something is missing, or belongs to somebody else. */
 static bool is_no_fault(unsigned code)
 {
     switch (code) {
@@ -119,15 +120,15 @@ int bench_pause(const struct bench *bench)
     struct timespec moment = {.tv_nsec = PAUSE_NS};
     if (clock_steady_ms() >= bench->end_ms)
         return -1;
-    (void)nanosleep(&moment, NULL); /* cut short by a signal it is as good */
+    (void)nanosleep(&moment, NULL); /* a shorter sleep after a signal is fine */
     return 0;
 }
 
 unsigned bench_look(const struct bench *bench, unsigned device)
 {
     cudaError_t code = cudaStreamQuery(bench->devices[device].stream);
-    /* This answer stays behind as the thread's last error, and a library that asks for that takes
-     * it for its own. */
+    /* The thread keeps this answer as its last error. A library that asks for the last error would
+     * take it for its own. */
     if (code == cudaErrorNotReady)
         (void)cudaGetLastError();
     return code;

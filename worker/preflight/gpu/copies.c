@@ -1,5 +1,5 @@
-/* Copies between the host's pinned memory and each GPU, one after the other: they share what leads
- * to the processors. What comes back after both ways must be what was sent. */
+/* Copies between the host's pinned memory and each GPU. The GPUs take turns, because they share the
+ * way to the processors. After both directions the data must be unchanged. */
 #include "worker/preflight/gpu/bench.h"
 #include "worker/preflight/gpu/kernels.h"
 #include "worker/preflight/gpu/nearby.h"
@@ -8,7 +8,7 @@
 
 enum { ROUNDS = 10, SEED = 300 };
 
-/* Copies once without and ROUNDS times with the clock running. */
+/* Copies once without measuring, and then ROUNDS times with it. */
 static int copy(struct bench *bench, unsigned device, enum figure figure, void *to,
                 const void *from, size_t bytes)
 {
@@ -39,7 +39,7 @@ static int measure_one(struct bench *bench, unsigned device)
         bench_check(bench, device, cudaDeviceGetPCIBusId(address, sizeof address, (int)device),
                     "finding it on the bus") < 0)
         return -1;
-    (void)nearby_go(address); /* where it may not, the figure tells */
+    (void)nearby_go(address); /* if that is not allowed, the figure shows it */
     if (bench_allocate(bench, device, bytes, &memory) < 0 ||
         bench_check(bench, device, cudaHostAlloc(&host, bytes, cudaHostAllocDefault),
                     "pinning memory of the node") < 0 ||
@@ -58,7 +58,7 @@ static int measure_one(struct bench *bench, unsigned device)
     if (*own->counter_here)
         bench_tell_wrong(bench, device, 0, "%llu of %zu words came back wrong", *own->counter_here,
                          words);
-    /* The next GPU's processors may be others, and so its memory: this is done with. */
+    /* The next GPU may be near other processors, and so near other memory. */
     return bench_check(bench, device, cudaFreeHost(host), "giving memory back");
 }
 

@@ -1,13 +1,13 @@
-/* The memory's rate: a copy and a triad, on all GPUs at once, and whether they were right. It is
- * the first row, so the kernels are proved here. */
+/* The rate of the GPU's memory: a copy and a triad on all GPUs at once, and whether the results are
+ * right. This is the first row, so it also proves the kernels. */
 #include "worker/preflight/gpu/bench.h"
 #include "worker/preflight/gpu/kernels.h"
 
-enum { ROUNDS = 40, SEED = 100 }; /* 100 is any; each GPU has its own streams from there */
+enum { ROUNDS = 40, SEED = 100 }; /* any number; each GPU has streams of its own from there */
 
 struct hbm {
-    void *a, *b, *c; /* buffers of `words` words of 8 floats, or as many bytes of words */
-    size_t floats;   /* in words of 8 */
+    void *a, *b, *c; /* buffers of `words` words of 8 floats each, or of as many bytes */
+    size_t floats;   /* in words of 8 floats */
     size_t words;
 };
 
@@ -16,7 +16,7 @@ static uint64_t seed_of(unsigned device)
     return SEED + 2 * (uint64_t)device;
 }
 
-/* Queues the fills, one run that does not count, those that do, and the comparison. */
+/* Queues the fills, one run that does not count, the runs that count, and the comparison. */
 static int begin_copy(struct bench *bench, unsigned device, const struct hbm *hbm)
 {
     struct bench_device *own = &bench->devices[device];
@@ -62,7 +62,7 @@ static int begin_triad(struct bench *bench, unsigned device, const struct hbm *h
     return bench_fetch_counter(bench, device);
 }
 
-/* `buffers` are read or written once a round. */
+/* `buffers` says how many buffers each round reads or writes. */
 static int end(struct bench *bench, unsigned device, enum figure figure, unsigned buffers,
                const struct hbm *hbm)
 {

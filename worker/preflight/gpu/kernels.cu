@@ -1,16 +1,17 @@
-/* The kernels. Each thread strides over the whole, so that any grid does; they share nothing but
- * the counters, which are added to atomically, once a thread. */
+/* The kernels. Each thread strides over all of the data, so any grid works. Threads share only the
+ * counters, and each thread adds to them once, atomically. */
 #include "worker/preflight/gpu/kernels.h"
 
 #include <cuda_runtime_api.h>
 
-/* A grid that fills the 132 multiprocessors of a Hopper GPU, which is as good on any other. */
+/* A grid that fills the 132 multiprocessors of a Hopper GPU. It also works well on any other
+ * GPU. */
 enum { BLOCKS = 132 * 16, THREADS = 256 };
 
-/* The tests compile this file for a processor, where a launch is a loop of their own. */
+/* The tests compile this file for a processor, where a launch is a loop of the tests. */
 #ifdef __CUDACC__
-/* Returns the error of this launch. What follows `<<<>>>` has none but the thread's last one, which
- * may be that of an earlier call, as the answer that a stream is not ready. */
+/* Returns the error of this launch. After `<<<>>>` only the last error of the thread is known,
+ * which may be that of an earlier call, such as the answer that a stream is not ready. */
 template <typename... Wanted, typename... Given>
 static unsigned launch(struct CUstream_st *stream, void (*kernel)(Wanted...), Given... given)
 {
@@ -33,7 +34,7 @@ static __device__ size_t stride(void)
     return (size_t)gridDim.x * blockDim.x;
 }
 
-/* As reference_word(). */
+/* The same as reference_word(). */
 static __device__ uint64_t make_word(uint64_t seed, uint64_t index)
 {
     uint64_t word = seed * 0xd1342543de82ef95ULL + (index + 1) * 0x9e3779b97f4a7c15ULL;
@@ -47,7 +48,8 @@ static __device__ int element_of(uint64_t word, int place)
     return (int)(signed char)(word >> (place * 8));
 }
 
-/* The upper half of a small whole number's float is its bfloat16; the scale is a power of two. */
+/* The bfloat16 of a small whole number is the upper half of its float. The scale is a power of
+ * two. */
 static __device__ unsigned bfloat_of(uint64_t word, int place)
 {
     union {
@@ -119,7 +121,7 @@ static __global__ void count_sums(const float4 *floats, size_t count, uint64_t s
                 sums[place] += element_of(word, place);
         }
         float4 low = floats[i * 2], high = floats[i * 2 + 1];
-        /* Not equal, rather than different: what is no number is wrong too. */
+        /* Written as "not equal", so that NaN is wrong too. */
         found += !(low.x == (float)sums[0]) + !(low.y == (float)sums[1]);
         found += !(low.z == (float)sums[2]) + !(low.w == (float)sums[3]);
         found += !(high.x == (float)sums[4]) + !(high.y == (float)sums[5]);
@@ -191,8 +193,8 @@ unsigned kernels_checksum(const uint64_t *words, size_t count, unsigned long lon
     return KERNELS_LAUNCH(add_checksum, stream, words, count, sum);
 }
 
-/* Two words at a time, 16 bytes: the widest access there is. An odd last word would be left out, so
- * callers give an even count. */
+/* Copies two words at a time, 16 bytes, which is the widest access. It would leave out an odd last
+ * word, so callers give an even count. */
 unsigned kernels_copy(uint64_t *to, const uint64_t *from, size_t count, struct CUstream_st *stream)
 {
     return KERNELS_LAUNCH(copy, stream, (ulonglong2 *)to, (const ulonglong2 *)from, count / 2);

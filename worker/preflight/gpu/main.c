@@ -1,4 +1,4 @@
-/* phase-preflight-gpu: measures one row of phase-preflight's full level, and tells its lines. */
+/* phase-preflight-gpu: measures one row of phase-preflight's full level, and prints its lines. */
 #include "lib/error.h"
 #include "lib/option.h"
 #include "worker/clock.h"
@@ -35,7 +35,7 @@ static int complain(const char *what, const char *value)
     return EXIT_USAGE;
 }
 
-/* Returns -1 when the program can go on, otherwise the status to exit with. */
+/* Returns -1 if the program can go on, otherwise the exit status. */
 static int read_words(struct request *request, struct bench *bench, char **words)
 {
     const char *row = "";
@@ -65,7 +65,8 @@ static int read_words(struct request *request, struct bench *bench, char **words
     return -1;
 }
 
-/* What libraries print must not come between the lines, so these have a file of their own. */
+/* Opens the output for the lines as a file of its own, so that nothing that libraries print comes
+ * between them. */
 static FILE *keep_output(void)
 {
     int copy = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3), nowhere = open("/dev/null", O_WRONLY);
@@ -75,13 +76,13 @@ static FILE *keep_output(void)
     return fdopen(copy, "w");
 }
 
-/* Settings of the user's programs that would make calls wait by themselves, or all groups one. */
+/* Removes settings of the user's programs that would make calls block, or make one group of all. */
 static void forget_settings(void)
 {
     static const char *const names[] = {"CUDA_LAUNCH_BLOCKING", "NCCL_COMM_BLOCKING",
                                         "NCCL_COMM_ID"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        (void)unsetenv(names[i]); /* fails for names with `=` only */
+        (void)unsetenv(names[i]); /* fails only for names with `=` */
 }
 
 int main(int count, char **arguments)
@@ -107,11 +108,11 @@ int main(int count, char **arguments)
     if (!bench.output)
         return complain("cannot be kept apart", "output");
     if (bench_open(&bench) == 0)
-        (void)measures[request.row](&bench); /* what kept it from its end was told */
+        (void)measures[request.row](&bench); /* failures were reported */
     (void)fputs("end\n", bench.output);
-    (void)fflush(bench.output); /* a reader that is gone misses it */
+    (void)fflush(bench.output); /* the reader may be gone */
     if (bench.last_step)
         bench.last_step();
-    /* Not exit(): what CUDA does at the end may wait for a GPU that does not answer. */
+    /* Not exit(): at the end CUDA may wait for a GPU that does not answer. */
     _exit(0);
 }

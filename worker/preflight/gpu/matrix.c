@@ -1,8 +1,10 @@
-/* Products of two square matrices of random bf16, by cuBLASLt, on all GPUs at once, as in training:
- * they share power and cooling. Random, because matrices of zeros draw less power and run faster.
+/* Products of two square matrices of random bf16, by cuBLASLt, on all GPUs at once as in training,
+ * because the GPUs share power and cooling. The matrices are random, because matrices of zeros need
+ * less power and run faster.
  *
- * The product is row i of one with row j of the other, both stored in lines; a sample of it is
- * computed again here, and the last product's bits must be the first's. */
+ * An element of the product is row i of one matrix times row j of the other: both are stored by
+ * rows. A sample of the product is computed again here, and the bits of the last product must be
+ * those of the first. */
 #include "worker/preflight/gpu/bench.h"
 #include "worker/preflight/gpu/kernels.h"
 #include "worker/preflight/reference.h"
@@ -14,7 +16,7 @@ enum {
     ROUNDS = 200, /* a third of a second on a Hopper GPU, so that clocks settle */
     WARM_ROUNDS = 20,
     SAMPLES = 128,
-    WORKSPACE = 32 << 20, /* what cuBLAS asks for on Hopper */
+    WORKSPACE = 32 << 20, /* the size that cuBLAS wants on Hopper */
     SEED = 700,
 };
 
@@ -23,7 +25,7 @@ struct matrix {
     uint16_t *samples; /* on the host */
     cublasLtHandle_t library;
     cublasLtMatmulDesc_t operation;
-    cublasLtMatrixLayout_t layout; /* of all three: square, and without gaps */
+    cublasLtMatrixLayout_t layout; /* of all three matrices: square, and without gaps */
     cublasLtMatmulHeuristicResult_t way;
     unsigned long long first_sum;
 };
@@ -49,7 +51,7 @@ static int open_library(struct bench *bench, unsigned device, struct matrix *mat
     cublasStatus_t status = cublasLtCreate(&matrix->library);
     if (!status)
         status = cublasLtMatmulDescCreate(&matrix->operation, CUBLAS_COMPUTE_32F, CUDA_R_32F);
-    if (!status) /* the left one's lines are its rows, which cuBLAS takes for columns */
+    if (!status) /* the left matrix is stored by rows, which cuBLAS takes for columns */
         status = cublasLtMatmulDescSetAttribute(matrix->operation, CUBLASLT_MATMUL_DESC_TRANSA,
                                                 &turned, sizeof turned);
     if (!status)
@@ -103,7 +105,7 @@ static int multiply(struct bench *bench, unsigned device, struct matrix *matrix)
                          "multiplying matrices");
 }
 
-/* Queues `rounds` products, and the checksum of the last. */
+/* Queues `rounds` products, and the checksum of the last one. */
 static int queue(struct bench *bench, unsigned device, struct matrix *matrix, int rounds)
 {
     struct bench_device *own = &bench->devices[device];
@@ -122,7 +124,7 @@ static int queue(struct bench *bench, unsigned device, struct matrix *matrix, in
     return bench_fetch_counter(bench, device);
 }
 
-/* Where the sample `i` is taken from: columns of the product are stored one behind the other. */
+/* Returns the place of the sample `i`. The product is stored column by column. */
 static uint64_t sample_place(const struct bench *bench, unsigned i)
 {
     return reference_word(SEED, i) % (bench->size * bench->size);

@@ -25,7 +25,7 @@ int meeting_publish(const char *folder, unsigned round, unsigned group, const vo
 {
     char *path = meeting_path(folder, round, group);
     int rc = access(path, F_OK) == 0
-                 ? error_set(err, -EEXIST, "%s is there already: the folder must be new", path)
+                 ? error_set(err, -EEXIST, "%s exists already: the folder must be new", path)
                  : file_replace(path, id, size, 0600, err);
     free(path);
     return rc;
@@ -39,17 +39,17 @@ int meeting_await(const char *folder, unsigned round, unsigned group, void *ret_
     size_t got = 0;
     int rc;
     for (;;) {
-        /* NFS believes for long that a file is not there, unless its folder is opened anew. */
+        /* NFS remembers for long that a file does not exist, unless its folder is opened again. */
         DIR *opened = opendir(folder);
         if (opened)
             (void)closedir(opened); /* nothing was read */
         rc = file_read(path, size, &data, &got, err);
         if (rc != -ENOENT || clock_steady_ms() >= end_ms)
             break;
-        (void)nanosleep(&moment, NULL); /* cut short by a signal it is as good */
+        (void)nanosleep(&moment, NULL); /* a shorter sleep after a signal is fine */
     }
     if (rc == -ENOENT)
-        rc = error_set(err, -ETIMEDOUT, "%s: no other node has put it there in time", path);
+        rc = error_set(err, -ETIMEDOUT, "%s: no other node has written it in time", path);
     else if (rc == 0 && got != size)
         rc = error_set(err, -EINVAL, "%s has %zu bytes instead of %zu", path, got, size);
     if (rc == 0)

@@ -1,5 +1,6 @@
-/* Copies from each GPU to each other, one pair at a time, read by the receiver, as nvbandwidth's
- * device_to_device_memcpy_read_ce does. What arrives must be the sender's stream. */
+/* Copies from each GPU to each other GPU, one pair at a time. The receiver reads, as in
+ * nvbandwidth's device_to_device_memcpy_read_ce. The data that arrives must be the sender's
+ * stream. */
 #include "worker/preflight/gpu/bench.h"
 #include "worker/preflight/gpu/kernels.h"
 
@@ -11,7 +12,7 @@ struct peer {
     void *own, *received;
 };
 
-/* Without a direct way the copies go through the host; that is slow, which the figure tells. */
+/* Without a direct way the copies go through the host. That is slow, and the figure shows it. */
 static int open_way(struct bench *bench, unsigned from, unsigned to)
 {
     int is_direct = 0;

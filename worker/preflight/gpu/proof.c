@@ -1,6 +1,6 @@
-/* Each kernel on each GPU, once on little data, against the reference in C. Where one computes
- * something else no figure means anything: kernels that fill and kernels that compare would agree
- * with each other, and with nothing else. */
+/* Runs each kernel on each GPU, once with little data, and compares it with the reference in C. If
+ * a kernel computes something else, no figure means anything: the kernels that fill and the kernels
+ * that compare would only agree with each other. */
 #include "worker/preflight/gpu/bench.h"
 #include "worker/preflight/gpu/kernels.h"
 #include "worker/preflight/reference.h"
@@ -13,10 +13,10 @@ struct proof {
     struct bench *bench;
     unsigned device;
     void *a, *b, *c; /* of ELEMENTS floats each, on the device */
-    void *here;      /* as much on the host */
+    void *here;      /* the same size, on the host */
 };
 
-/* Reads `bytes` of the device's memory, after all that was queued. */
+/* Reads `bytes` of the device's memory, after all queued work. */
 static int fetch(const struct proof *proof, const void *from, size_t bytes)
 {
     struct bench *bench = proof->bench;
@@ -72,7 +72,7 @@ static int try_checksum(const struct proof *proof, struct bench_device *own)
     return *own->counter_here != reference_checksum(proof->here, WORDS);
 }
 
-/* Of its own stream no word is wrong, of another one all are. */
+/* With its own stream no word is wrong; with another stream all are. */
 static int try_count_words(const struct proof *proof, struct bench_device *own)
 {
     struct bench *bench = proof->bench;
@@ -99,7 +99,7 @@ static int try_fill_floats(const struct proof *proof, struct bench_device *own)
     return wrong;
 }
 
-/* With a scale that is not 1, for which a product would not be needed. */
+/* The scale is not 1, because that would not test the product. */
 static int try_triad(const struct proof *proof, struct bench_device *own)
 {
     const float *got = proof->here;
@@ -113,7 +113,8 @@ static int try_triad(const struct proof *proof, struct bench_device *own)
     return wrong;
 }
 
-/* Sums of two streams: none is wrong as that, as sums of three all are but where the third is 0. */
+/* As sums of two streams, no float is wrong. As sums of three, all are, except where the third is
+ * 0. */
 static int try_count_sums(const struct proof *proof, struct bench_device *own)
 {
     struct bench *bench = proof->bench;
@@ -146,7 +147,7 @@ static int try_fill_bfloats(const struct proof *proof, struct bench_device *own)
 
 static int prove_device(struct proof *proof)
 {
-    /* In this order: each takes what those before it have left, and have proved. */
+    /* The order matters: each test uses the data that earlier tests have left and proved. */
     static const struct {
         const char *name;
         int (*act)(const struct proof *proof, struct bench_device *own);
@@ -160,7 +161,7 @@ static int prove_device(struct proof *proof)
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
         int wrong = kernels[i].act(proof, &bench->devices[proof->device]);
         if (wrong > 0)
-            bench_tell_wrong(bench, proof->device, 0, "kernel %s: not what it must compute",
+            bench_tell_wrong(bench, proof->device, 0, "kernel %s computes a wrong result",
                              kernels[i].name);
         if (wrong != 0)
             return -1;
