@@ -3,6 +3,7 @@
 #include "lib/sbatch/commands.h"
 
 #include "lib/sbatch/option.h"
+#include "lib/sbatch/word.h"
 #include "lib/text.h"
 
 #include <ctype.h>
@@ -11,7 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COMMANDS_DEPTH_MAX = 64, COMMANDS_HERE_MAX = 8 };
+enum {
+    COMMANDS_DEPTH_MAX = 64,
+    COMMANDS_HERE_MAX = 8,
+    COMMANDS_LEVEL_MAX = 4, /* of scripts in arguments of commands of scripts */
+};
 
 struct commands {
     const char *script, *at, *command;
@@ -26,6 +31,7 @@ struct commands {
         size_t size;
     } here[COMMANDS_HERE_MAX]; /* documents that begin on the next line */
     size_t here_count;
+    unsigned level;    /* of this script; 0: it is no argument */
     const char *found; /* where the command begins; NULL: not found yet */
 };
 
@@ -145,11 +151,95 @@ static bool commands_only_prints(const char *at)
     }
 }
 
+/* --- Scripts in arguments --------------------------------------------------------------------- */
+
+/* Commands that run one of their arguments, or all that follow, as a script. */
+static const struct runner {
+    const char *name;
+    const char *valued; /* letters of options whose value may be the next word */
+    bool is_shell;      /* the script is the word after the options, if `c` is among them */
+    bool has_host;      /* the word after the options is a host */
+} runners[] = {
+    {"bash", "oO", true, false}, {"sh", "o", true, false},
+    {"dash", "o", true, false},  {"ksh", "o", true, false},
+    {"zsh", "o", true, false},   {"ssh", "BbcDEeFIiJLlmOopQRSWw", false, true},
+    {"eval", "", false, false},
+};
+
+static const struct runner *runner_find(const char *word, size_t size)
+{
+    for (size_t i = 0; i < sizeof runners / sizeof *runners; i++) {
+        size_t length = strlen(runners[i].name);
+        if (size >= length && strncmp(word + size - length, runners[i].name, length) == 0 &&
+            (size == length || word[size - length - 1] == '/'))
+            return &runners[i];
+    }
+    return NULL;
+}
+
+/* Skips the options of a runner. `ret_has_script`: the option -c is among them. */
+static const char *runner_skip_options(const struct runner *runner, const char *at,
+                                       bool *ret_has_script)
+{
+    for (;;) {
+        struct word_text option = {0}, value = {0};
+        at += commands_blanks(at);
+        if (*at != '-' && *at != '+')
+            return at;
+        at = word_read(at, &option);
+        const char *letters = text_string(&option.text) + 1;
+        const char *valued = *letters == '-' ? NULL : strpbrk(letters, runner->valued);
+        *ret_has_script |= *letters != '-' && strchr(letters, 'c');
+        if (valued && !valued[1])
+            at = word_read(at + commands_blanks(at), &value);
+        word_text_fini(&option);
+        word_text_fini(&value);
+    }
+}
+
+/* Adds the script that the runner gets, by the arguments at `at`. */
+static void runner_read(const struct runner *runner, const char *at, struct word_text *script)
+{
+    bool has_script = false;
+    struct word_text host = {0};
+    at = runner_skip_options(runner, at, &has_script);
+    if (runner->has_host)
+        at = word_read(at, &host);
+    word_text_fini(&host);
+    if (runner->is_shell && has_script)
+        (void)word_read(at, script);
+    if (runner->is_shell)
+        return;
+    while (at += commands_blanks(at), *at && !strchr("\n;&|()<>#", *at)) {
+        if (script->text.size)
+            word_text_add(script, ' ', at);
+        at = word_read(at, script);
+    }
+}
+
+static const char *commands_search(const char *script, const char *command, unsigned level);
+
+static void commands_look_inside(struct commands *commands, const char *word, size_t size)
+{
+    const struct runner *runner = runner_find(word, size);
+    struct word_text script = {0};
+    if (!runner || commands->level == COMMANDS_LEVEL_MAX)
+        return;
+    runner_read(runner, word + size, &script);
+    const char *text = text_string(&script.text);
+    const char *found = commands_search(text, commands->command, commands->level + 1);
+    if (found)
+        commands->found = script.places[found - text];
+    word_text_fini(&script);
+}
+
+/* --- Reading ---------------------------------------------------------------------------------- */
+
 static void commands_read_word(struct commands *commands)
 {
-    static const char *const before[] = {"if",    "then", "else", "elif", "do",   "while",
-                                         "until", "!",    "{",    "time", "exec", "command",
-                                         "eval",  "env",  "sudo", "nohup"};
+    static const char *const before[] = {"if",    "then",    "else", "elif", "do",
+                                         "while", "until",   "!",    "{",    "time",
+                                         "exec",  "command", "env",  "sudo", "nohup"};
     const char *word = commands->at;
     size_t size = strcspn(word, " \t\n;&|()<>\"'`$\\");
     commands->at += size ? size : 1;
@@ -166,6 +256,8 @@ static void commands_read_word(struct commands *commands)
     if (!commands->is_assignment && commands_is_it(commands, word, size) &&
         !(text_equal(commands->command, "sbatch") && commands_only_prints(word + size)))
         commands->found = word;
+    else if (!commands->is_assignment)
+        commands_look_inside(commands, word, size);
 }
 
 static void commands_read_quoted(struct commands *commands)
@@ -284,9 +376,10 @@ static void commands_read_next(struct commands *commands)
     }
 }
 
-const char *commands_find(const char *script, const char *command)
+static const char *commands_search(const char *script, const char *command, unsigned level)
 {
-    struct commands commands = {.script = script, .at = script, .command = command, .begins = true};
+    struct commands commands = {
+        .script = script, .at = script, .command = command, .begins = true, .level = level};
     while (*commands.at && !commands.found) {
         bool is_apart = commands.at == script || strchr(" \t\n;&|()", commands.at[-1]);
         if (*commands.at == '#' && is_apart && commands_top(&commands) != '"')
@@ -295,4 +388,9 @@ const char *commands_find(const char *script, const char *command)
             commands_read_next(&commands);
     }
     return commands.found;
+}
+
+const char *commands_find(const char *script, const char *command)
+{
+    return commands_search(script, command, 0);
 }

@@ -7,5 +7,6 @@ lib_libphased_a_SOURCES += \
 	lib/sbatch/script.c lib/sbatch/script.h \
 	lib/sbatch/shape.c lib/sbatch/shape.h \
 	lib/sbatch/variable.c lib/sbatch/variable.h \
+	lib/sbatch/word.c lib/sbatch/word.h \
 	lib/sbatch/write.c lib/sbatch/write.h
 EXTRA_DIST += lib/sbatch/README.md

@@ -99,6 +99,53 @@ static void arrays_arithmetic_and_questions_to_sbatch_start_no_job(void **state)
     find_in(cases, sizeof cases / sizeof *cases);
 }
 
+static void scripts_in_arguments_are_searched(void **state)
+{
+    (void)state;
+    static const struct command_case cases[] = {
+        {"bash -c \"sbatch next.sh\"", true},
+        {"bash -c 'sbatch next.sh'", true},
+        {"sh -c sbatch\\ next.sh", true},
+        {"/bin/bash -euo pipefail -lc 'cd x && sbatch next.sh'", true},
+        {"nohup bash -c 'sleep 5; sbatch next.sh' &", true},
+        {"id=$(bash -c 'sbatch next.sh')", true},
+        {"bash \\\n  -c 'sbatch next.sh'", true},
+        {"bash -c 'bash -c \"sbatch next.sh\"'", true},
+        {"bash -c \"cd \\\"$x\\\"; sbatch next.sh\"", true},
+        {"eval \"sbatch next.sh\"", true},
+        {"eval sbatch next.sh", true},
+        {"ssh login sbatch next.sh", true},
+        {"ssh -p 22 -tt -o BatchMode=yes \"$USER@login\" sbatch next.sh", true},
+        {"ssh $SLURM_SUBMIT_HOST \"cd $PWD && sbatch next.sh\"", true},
+        {"ssh \"$(hostname -s)\" 'sbatch next.sh' >log", true},
+        {"ssh login \"bash -lc 'sbatch next.sh'\"", true},
+        {"if ! ssh -l me login -- true; then ssh login /opt/slurm/bin/sbatch next.sh; fi", true},
+        {"bash -c 'echo sbatch next.sh'", false},
+        {"bash -c '# sbatch next.sh'", false},
+        {"bash -c 'sbatch --version'", false},
+        {"bash run.sh -c 'sbatch next.sh'", false},
+        {"bash sbatch", false},
+        {"bash -n 'sbatch next.sh'", false},
+        {"echo bash -c 'sbatch next.sh'", false},
+        {"echo \"bash -c 'sbatch next.sh'\"", false},
+        {"# ssh login sbatch next.sh", false},
+        {"echo ssh login sbatch next.sh", false},
+        {"ssh sbatch true", false},
+        {"ssh login # sbatch next.sh", false},
+        {"ssh login echo sbatch next.sh", false},
+        {"ssh -J sbatch login; true", false},
+        {"eval \"echo sbatch\"", false},
+        {"bash -c", false},
+        {"bash -c '", false},
+        {"ssh", false},
+        {"ssh -p", false},
+        {"ssh \"$(", false},
+        {"bash -c \"\\", false},
+    };
+    find_in(cases, sizeof cases / sizeof *cases);
+    assert_non_null(commands_find("ssh login 'scontrol requeue 7'", "scontrol requeue"));
+}
+
 static void a_command_may_have_an_argument(void **state)
 {
     (void)state;
@@ -114,6 +161,8 @@ static void the_place_is_that_of_the_first(void **state)
     (void)state;
     const char *script = "echo sbatch\nid=$(/usr/bin/sbatch one.sh)\nsbatch two.sh\n";
     assert_ptr_equal(commands_find(script, "sbatch"), strstr(script, "/usr"));
+    script = "x=1\nbash -c \"\n  cd \\\"$x\\\"\n  sbatch one.sh\"\n";
+    assert_ptr_equal(commands_find(script, "sbatch"), strstr(script, "sbatch"));
 }
 
 int main(void)
@@ -121,6 +170,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(commands_are_found_where_bash_starts_them),
         cmocka_unit_test(arrays_arithmetic_and_questions_to_sbatch_start_no_job),
+        cmocka_unit_test(scripts_in_arguments_are_searched),
         cmocka_unit_test(a_command_may_have_an_argument),
         cmocka_unit_test(the_place_is_that_of_the_first),
     };
