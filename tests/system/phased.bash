@@ -62,6 +62,14 @@ eventually() {
     done
 }
 
+# nodes_resume NODES: nothing keeps jobs from them. For `eventually`: a controller that has read its
+# configuration anew refuses to resume a node until the node has registered.
+nodes_resume() {
+    local states
+    scontrol update NodeName="$1" State=RESUME || true
+    states=$(sinfo -h -N -n "$1" -o %T) && [ -n "$states" ] && ! grep -qE 'drain|down|unk|inval' <<<"$states"
+}
+
 # state ADDRESS WORD: whether a workflow or a phase is in this state.
 state() {
     [ "$(phasectl status "$1" --json 2>/dev/null | jq -r .state)" = "$2" ]

@@ -159,5 +159,5 @@ PROLOG
     scancel -n n1-8
     mv "$SANDBOX/slurm.conf.kept" "$SLURM_CONF"
     scontrol reconfigure
-    scontrol update nodename=n1 state=resume
+    eventually 60 nodes_resume n1
 }

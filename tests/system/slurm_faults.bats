@@ -165,7 +165,7 @@ is_warned() {
     phasectl daemon stop
     roll_back
     eventually 60 is_held_pending "$job"
-    scontrol update NodeName=n1,n2 State=RESUME
+    eventually 60 nodes_resume n1,n2
     eventually 60 no_job_is_left
     grep -qF "declared this run over" "$PHASED_HOME"/runs/*/phased-*/job.log
     [ ! -e "$PHASED_HOME/runs/$workflow/train/out/executed" ]
