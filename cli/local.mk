@@ -11,7 +11,7 @@ bin_phasectl_SOURCES = \
 	cli/gpus.c \
 	cli/import.c \
 	cli/logs/logs.c \
-	cli/metrics.c \
+	cli/metrics/metrics.c \
 	cli/nodes.c \
 	cli/oldlog.c cli/oldlog.h \
 	cli/plan.c \
@@ -41,6 +41,7 @@ cli_libcli_a_SOURCES = \
 	cli/cli.c cli/cli.h \
 	cli/members.c cli/members.h \
 	cli/client.c cli/client.h \
+	cli/command.c cli/command.h \
 	cli/event.c cli/event.h \
 	cli/evidence.c cli/evidence.h \
 	cli/field.c cli/field.h \
@@ -53,6 +54,8 @@ cli_libcli_a_SOURCES = \
 	cli/live.c cli/live.h \
 	cli/logs/lines.c cli/logs/lines.h \
 	cli/logs/stream.c cli/logs/stream.h \
+	cli/metrics/curves.c cli/metrics/curves.h \
+	cli/metrics/plot.c cli/metrics/plot.h \
 	cli/options.c cli/options.h \
 	cli/problems.c cli/problems.h \
 	cli/reader/columns.c cli/reader/columns.h \
@@ -68,4 +71,4 @@ noinst_DATA += libexec/phased
 CLEANFILES += libexec/phased
 libexec/phased:
 	$(AM_V_at)$(MKDIR_P) libexec && ln -sfn '$(abs_top_srcdir)/etc/sandbox' $@
-EXTRA_DIST += cli/README.md cli/logs/README.md cli/reader/README.md
+EXTRA_DIST += cli/README.md cli/logs/README.md cli/metrics/README.md cli/reader/README.md

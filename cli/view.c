@@ -74,12 +74,12 @@ void view_progress(const json_t *phase, struct text *text)
         text_addf(text, "%.0f", step);
 }
 
-void view_metric(const json_t *phase, struct text *text)
+const char *view_best_metric(const json_t *metrics)
 {
-    json_t *metrics = json_object_get(phase, "metrics"), *value;
     const char *name, *best = NULL;
+    json_t *value;
     int best_rank = 0;
-    json_object_foreach(metrics, name, value)
+    json_object_foreach((json_t *)metrics, name, value)
     {
         int rank = text_equal(name, "loss")         ? 4
                    : text_equal(name, "train_loss") ? 3
@@ -88,6 +88,13 @@ void view_metric(const json_t *phase, struct text *text)
         best = rank > best_rank ? name : best;
         best_rank = rank > best_rank ? rank : best_rank;
     }
+    return best;
+}
+
+void view_metric(const json_t *phase, struct text *text)
+{
+    const json_t *metrics = json_object_get(phase, "metrics");
+    const char *best = view_best_metric(metrics);
     char number[FORMAT_SIZE];
     if (best)
         text_addf(text, "%s %s", best, format_number(field_number(metrics, best), number));

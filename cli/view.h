@@ -22,7 +22,11 @@ const char *view_state(const json_t *phase);
 /* Adds `320/600`, `320` or nothing; for a matrix `3 of 10` members. */
 void view_progress(const json_t *phase, struct text *text);
 
-/* Adds the metric that tells most: a loss such as `loss 4.21`, otherwise the first metric. */
+/* The name of the metric that tells most: a loss, otherwise the first. `metrics` is an object by
+ * name. NULL if it is empty. */
+const char *view_best_metric(const json_t *metrics);
+
+/* Adds that metric of a phase, such as `loss 4.21`. */
 void view_metric(const json_t *phase, struct text *text);
 
 /* Adds which entry of `by_gpu` a run uses, and its GPU: `h100 (NVIDIA H100 80GB HBM3)`. Returns

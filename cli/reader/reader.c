@@ -81,7 +81,7 @@ int reader_get_metrics(struct cli *cli, const struct address *run, const struct 
                        unsigned last, json_t **ret_json, struct error *err)
 {
     int code = reader_ask_metrics(cli, run, names, last, ret_json, err);
-    if (!reader_is_alone(cli, code))
+    if (code != -EFBIG && !reader_is_alone(cli, code)) /* -EFBIG: more than an answer can hold */
         return code;
     struct metrics *metrics = metrics_new();
     code = record_add_metrics(cli->home.database, run, metrics, err);

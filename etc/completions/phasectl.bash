@@ -21,6 +21,8 @@ _phasectl() {
             "$(phasectl "$verb" --help 2>/dev/null | grep -oE -- '--[a-z-]+')" -- "$word")
     elif [[ $before == --after ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$(_phasectl_addresses | grep -v /)" -- "$word")
+    elif [[ $before == --png ]]; then
+        mapfile -t COMPREPLY < <(compgen -f -- "$word")
     elif [[ $before =~ ^--(set|with|priority|window|rank|tail|since|grep|last|name|steps|nodes|for|because|from|month|usd|gpu-hours|hours)$ ]]; then
         compopt +o default 2>/dev/null # what only the user knows; no file
     else

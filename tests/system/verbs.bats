@@ -176,6 +176,38 @@ timeless() {
     cmp "$log/rank-0.log" kept.log
 }
 
+# --- Metrics -------------------------------------------------------------------------------------
+
+@test "metrics draws the curves of several runs, and prints them as CSV" {
+    run -1 --separate-stderr phasectl metrics 1 99 2 --plot
+    [ "$stderr" = 'phasectl: no workflow 99' ]
+    [ "${lines[0]}" = loss ]
+    [[ $output =~ \ +a\ 1/train#1\ \ 10.*\ +b\ 2/train#1\ \ 5$ ]]
+    [ "$(phasectl metrics 1 2 --csv --name loss | sed -n '1p; 2p; 12p')" = $'run,step,loss\n1/train#1,1,100\n2/train#1,1,100' ]
+    [ "$(phasectl metrics 1 2 --csv --last 1 --name loss | tail -n +2)" = $'1/train#1,10,10\n2/train#1,20,5' ]
+    run -2 phasectl metrics 1 --csv --json
+    [[ $output = *"exclude each other"* ]]
+}
+
+@test "metrics lets gnuplot draw, and says so where it is missing" {
+    run -1 --separate-stderr env PATH="$BIN" "$BIN/phasectl" metrics 1 --png picture.png
+    [[ $stderr = "phasectl: --png needs gnuplot, which is not installed"* ]]
+    mkdir fake
+    printf '#!/bin/sh\necho picture; cat >"$FOLDER/script"\n' >fake/gnuplot
+    chmod +x fake/gnuplot
+    PATH=$FOLDER/fake:$PATH phasectl metrics 1 2 --png picture.png
+    [ "$(cat picture.png)" = picture ]
+    [ "$(sed -n '/^plot/p' script)" = "plot \$run_0 using 1:2 with lines title '1/train#1', \$run_1 using 1:2 with lines title '2/train#1'" ]
+    printf '#!/bin/sh\necho "line 3: no" >&2; exit 1\n' >fake/gnuplot
+    PATH=$FOLDER/fake:$PATH run -1 --separate-stderr phasectl metrics 1 --png other.png
+    [ "$stderr" = 'phasectl: gnuplot made no picture: line 3: no' ]
+    [ ! -e other.png ]
+    if command -v gnuplot; then
+        phasectl metrics 1 2 --png real.png
+        [ "$(head -c 4 real.png | tail -c 3)" = PNG ]
+    fi
+}
+
 # --- Without the daemon, and the end of the second workflow --------------------------------------
 
 # prints PATTERN COMMAND...: whether the command prints a line that matches.

@@ -22,8 +22,8 @@ lib/metrics             lib lib/expr
 cli                     lib/*
 cli/reader              lib/* cli
 cli/logs                lib/* cli cli/reader
-cli/verbs.c             lib/* cli cli/logs
-cli/metrics.c           lib/* cli cli/reader
+cli/metrics             lib/* cli cli/reader
+cli/verbs.c             lib/* cli cli/logs cli/metrics
 worker                  lib/*
 worker/protocol         lib/* worker
 worker/process          lib/* worker worker/protocol

@@ -1,0 +1,130 @@
+/* Standard input, output and error are anonymous files, so the program never waits for its reader.
+ */
+#include "cli/command.h"
+
+#include "cli/cli.h"
+#include "lib/error.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { COMMAND_FILES = 3, COMMAND_POLL_MS = 10, COMMAND_READ = 65536 };
+
+/* Makes the three files. The first has the input. */
+static int command_files(const char *input, int files[COMMAND_FILES], struct error *err)
+{
+    size_t size = input ? strlen(input) : 0;
+    for (size_t i = 0; i < COMMAND_FILES; i++)
+        files[i] = memfd_create("command", MFD_CLOEXEC);
+    bool is_good = files[0] >= 0 && files[1] >= 0 && files[2] >= 0;
+    for (size_t done = 0; is_good && done < size;) {
+        ssize_t written = write(files[0], input + done, size - done);
+        is_good = written > 0 || errno == EINTR;
+        done += written > 0 ? (size_t)written : 0;
+    }
+    if (is_good && lseek(files[0], 0, SEEK_SET) == 0)
+        return 0;
+    return error_set(err, -errno, "could not make a file in memory: %s", strerror(errno));
+}
+
+/* Starts the program in a process group of its own, so that it can be killed with its children. */
+static int command_start(const char *const *words, const int files[COMMAND_FILES], pid_t *ret_pid,
+                         struct error *err)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t defaults;
+    (void)sigemptyset(&defaults); /* these fail only without memory, and then the start fails */
+    (void)sigaddset(&defaults, SIGPIPE);
+    (void)posix_spawn_file_actions_init(&actions);
+    (void)posix_spawnattr_init(&attributes);
+    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
+    (void)posix_spawnattr_setsigdefault(&attributes, &defaults);
+    for (int i = 0; i < COMMAND_FILES; i++)
+        (void)posix_spawn_file_actions_adddup2(&actions, files[i], i);
+    int failure =
+        posix_spawnp(ret_pid, words[0], &actions, &attributes, (char *const *)words, environ);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    (void)posix_spawnattr_destroy(&attributes);
+    if (failure)
+        return error_set(err, -failure, "cannot run %s: %s", words[0], strerror(failure));
+    return 0;
+}
+
+static time_t command_now(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail */
+    return now.tv_sec;
+}
+
+/* Waits for the end of the program. Kills it at the deadline. */
+static int command_wait(const char *name, pid_t pid, unsigned seconds, int *ret_status,
+                        struct error *err)
+{
+    time_t deadline = command_now() + (time_t)seconds;
+    int status = 0;
+    pid_t ended;
+    while ((ended = waitpid(pid, &status, WNOHANG)) == 0 && command_now() <= deadline)
+        cli_wait(COMMAND_POLL_MS);
+    if (ended == 0) {
+        (void)kill(-pid, SIGKILL); /* it has not been waited for, so the number is still its own */
+        while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+            continue;
+        return error_set(err, -ETIMEDOUT, "%s did not end within %u s", name, seconds);
+    }
+    *ret_status = ended == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return 0;
+}
+
+static void command_take(int file, struct text *text)
+{
+    char buffer[COMMAND_READ];
+    ssize_t size;
+    off_t at = 0;
+    while ((size = pread(file, buffer, sizeof buffer, at)) > 0) {
+        text_add_bytes(text, buffer, (size_t)size);
+        at += size;
+    }
+}
+
+int command_run(const char *const *words, const char *input, unsigned seconds,
+                struct command_result *ret_result, struct error *err)
+{
+    int files[COMMAND_FILES];
+    pid_t pid;
+    *ret_result = (struct command_result){0};
+    int code = command_files(input, files, err);
+    if (code == 0)
+        code = command_start(words, files, &pid, err);
+    if (code == 0)
+        code = command_wait(words[0], pid, seconds, &ret_result->status, err);
+    if (code == 0) {
+        command_take(files[1], &ret_result->out);
+        command_take(files[2], &ret_result->err);
+    }
+    for (size_t i = 0; i < COMMAND_FILES; i++)
+        if (files[i] >= 0)
+            (void)close(files[i]);
+    return code;
+}
+
+void command_fini(struct command_result *result)
+{
+    text_fini(&result->out);
+    text_fini(&result->err);
+}
+
+char *command_complaint(const struct command_result *result)
+{
+    const char *said = text_string(&result->err);
+    said += strspn(said, " \n");
+    return text_format("%.*s", (int)strcspn(said, "\n"), said);
+}

@@ -1,0 +1,287 @@
+/* phasectl metrics: the rows of runs as a table, and their curves as CSV or as pictures. */
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/command.h"
+#include "cli/field.h"
+#include "cli/format.h"
+#include "cli/guard.h"
+#include "cli/metrics/curves.h"
+#include "cli/metrics/plot.h"
+#include "cli/options.h"
+#include "cli/reader/reader.h"
+#include "cli/table.h"
+#include "cli/verbs.h"
+#include "cli/view.h"
+#include "lib/address.h"
+#include "lib/error.h"
+#include "lib/file.h"
+#include "lib/memory.h"
+#include "lib/text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    METRICS_LAST_DEFAULT = 20, /* of a table and of JSON; curves have all steps */
+    METRICS_COLUMNS_MAX = TABLE_COLUMNS_MAX - 1,
+    METRICS_GNUPLOT_MAX_S = 60,
+};
+
+struct metrics_options {
+    struct option_list names;
+    unsigned last; /* 0: not given */
+    bool as_json, as_plot, as_csv;
+    const char *png;       /* the file to write; NULL: no picture is wanted */
+    bool has_title;        /* the run is one of several */
+    struct curves *curves; /* of the runs so far, if curves are wanted */
+};
+
+static bool metrics_wants_curves(const struct metrics_options *options)
+{
+    return options->as_plot || options->as_csv || options->png;
+}
+
+/* --- The table -------------------------------------------------------------------------------- */
+
+/* Whether the worker could have given a metric this name. Other letters would break the path. */
+static bool metrics_is_name(const char *name)
+{
+    return name[0] && strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(name);
+}
+
+static void metrics_write(const struct cli *cli, const json_t *reply, struct text *text)
+{
+    struct table_column columns[TABLE_COLUMNS_MAX] = {{"STEP", TABLE_RIGHT, TABLE_WHOLE}};
+    const json_t *series[METRICS_COLUMNS_MAX];
+    const json_t *steps = json_object_get(reply, "steps");
+    size_t count = 0, all = json_object_size(json_object_get(reply, "series"));
+    const char *name;
+    json_t *values;
+    struct table table;
+    json_object_foreach(json_object_get(reply, "series"), name, values)
+    {
+        if (count == METRICS_COLUMNS_MAX)
+            break;
+        series[count++] = values;
+        columns[count] = (struct table_column){name, TABLE_RIGHT, TABLE_WHOLE};
+    }
+    table_init(&table, columns, count + 1);
+    for (size_t row = 0; row < json_array_size(steps); row++) {
+        table_addf(&table, COLOUR_PLAIN, "%.0f", json_number_value(json_array_get(steps, row)));
+        for (size_t i = 0; i < count; i++) {
+            const json_t *value = json_array_get(series[i], row);
+            char number[FORMAT_SIZE] = "";
+            if (value && !json_is_null(value))
+                format_number(field_as_number(value), number);
+            table_add(&table, COLOUR_PLAIN, number);
+        }
+    }
+    table_write(&table, &cli->out, 0, text);
+    table_fini(&table);
+    if (count < all)
+        text_addf(text, "%zu more metrics; choose with --name\n", all - count);
+}
+
+/* --- Curves ----------------------------------------------------------------------------------- */
+
+/* Sets `ret_name` to the metric that tells most. The caller frees it. Returns 0, and NULL if there
+ * are no metrics yet. */
+static int metrics_find_best(struct cli *cli, const struct address *run, char **ret_name,
+                             struct error *err)
+{
+    static const struct option_list all = {.count = 0};
+    json_t *newest;
+    int code = reader_get_metrics(cli, run, &all, 1, &newest, err);
+    if (code < 0)
+        return code;
+    *ret_name = xstrdup_or_null(view_best_metric(json_object_get(newest, "series")));
+    json_decref(newest);
+    return 0;
+}
+
+/* Adds the curves of a run. Pictures show the metric that tells most if no name was given. */
+static int metrics_add_curves(struct cli *cli, const struct address *run,
+                              const struct metrics_options *options, struct error *err)
+{
+    struct option_list names = options->names;
+    char *best = NULL;
+    json_t *metrics;
+    if (options->curves->count == CURVES_RUNS_MAX)
+        return error_set(err, -E2BIG, "at most %d runs can be drawn together", CURVES_RUNS_MAX);
+    if (!names.count && !options->as_csv) {
+        int code = metrics_find_best(cli, run, &best, err);
+        if (code < 0)
+            return code;
+    }
+    if (best)
+        names.items[names.count++] = best;
+    int code = reader_get_metrics(cli, run, &names, options->last, &metrics, err);
+    if (code == 0)
+        curves_add(options->curves, run, metrics);
+    free(best);
+    return code;
+}
+
+/* Draws a metric of all runs. */
+static void metrics_plot(const struct cli *cli, const struct curves *curves, const char *name,
+                         struct text *text)
+{
+    struct plot_curve lines[CURVES_RUNS_MAX] = {0};
+    double *places[CURVES_RUNS_MAX];
+    for (size_t i = 0; i < curves->count; i++) {
+        const json_t *steps = json_object_get(curves->runs[i].metrics, "steps");
+        const json_t *values =
+            json_object_get(json_object_get(curves->runs[i].metrics, "series"), name);
+        size_t count = json_array_size(steps), kept = 0;
+        double *x = places[i] = xcalloc(2 * count + 1, sizeof *x), *y = x + count;
+        for (size_t row = 0; row < count; row++) {
+            const json_t *value = json_array_get(values, row);
+            if (!value || json_is_null(value))
+                continue; /* another metric has this step */
+            x[kept] = json_number_value(json_array_get(steps, row));
+            y[kept++] = field_as_number(value);
+        }
+        lines[i] = (struct plot_curve){curves->runs[i].name, x, y, kept};
+    }
+    plot_write(&cli->out, name, lines, curves->count, text);
+    for (size_t i = 0; i < curves->count; i++)
+        free(places[i]);
+}
+
+static int metrics_write_png(const struct curves *curves, const json_t *names, const char *file,
+                             struct error *err)
+{
+    static const char *const words[] = {"gnuplot", "-", NULL};
+    struct text script = {0};
+    struct command_result result;
+    int code = curves_gnuplot(curves, names, &script)
+                   ? command_run(words, text_string(&script), METRICS_GNUPLOT_MAX_S, &result, err)
+                   : error_set(err, -ENODATA, "there are no values to draw");
+    text_fini(&script);
+    if (code == -ENOENT)
+        return error_set(err, code,
+                         "--png needs gnuplot, which is not installed (in Debian: gnuplot-nox); "
+                         "--csv prints the figures for other programs");
+    if (code < 0)
+        return code;
+    char *complaint = command_complaint(&result);
+    if (result.status != 0 || !result.out.size)
+        code = error_set(err, -EIO, "gnuplot made no picture: %s", complaint);
+    else
+        code = file_replace(file, result.out.data, result.out.size, 0666, err);
+    free(complaint);
+    command_fini(&result);
+    return code;
+}
+
+static int metrics_show_curves(const struct cli *cli, const struct metrics_options *options)
+{
+    struct text text = {0};
+    struct error err;
+    const char *name;
+    json_t *value, *names = curves_names(options->curves, &options->names);
+    int code = 0;
+    if (options->as_csv) {
+        guard_pass(); /* the names are those of the programs */
+        curves_csv(options->curves, names, &text);
+    } else if (json_object_size(names) == 0) {
+        text_add(&text, "no metrics yet\n");
+    } else if (options->png) {
+        code = metrics_write_png(options->curves, names, options->png, &err);
+    } else {
+        json_object_foreach(names, name, value) metrics_plot(cli, options->curves, name, &text);
+    }
+    cli_print(&text);
+    json_decref(names);
+    return code < 0 ? cli_fail(&err) : CLI_OK;
+}
+
+/* --- The verb --------------------------------------------------------------------------------- */
+
+static int metrics_show(struct cli *cli, const struct address *run,
+                        const struct metrics_options *options, struct error *err)
+{
+    struct text text = {0};
+    json_t *reply;
+    char buffer[ADDRESS_TEXT_SIZE];
+    unsigned last = options->last ? options->last : METRICS_LAST_DEFAULT;
+    int code = reader_get_metrics(cli, run, &options->names, last, &reply, err);
+    if (code < 0)
+        return code;
+    if (options->as_json) {
+        client_print_json(reply);
+    } else {
+        if (options->has_title)
+            text_addf(&text, "%s\n", address_text(run, buffer));
+        if (json_array_size(json_object_get(reply, "steps")) == 0)
+            text_add(&text, "no metrics yet\n");
+        else
+            metrics_write(cli, reply, &text);
+        if (options->has_title)
+            text_add(&text, "\n");
+    }
+    cli_print(&text);
+    json_decref(reply);
+    return 0;
+}
+
+/* `context` is the options. */
+static int metrics_one(struct cli *cli, const struct address *address, const void *context)
+{
+    const struct metrics_options *options = context;
+    struct address run = *address;
+    struct error err;
+    int code = reader_find_run(cli, &run, &err);
+    if (code == 0)
+        code = metrics_wants_curves(options) ? metrics_add_curves(cli, &run, options, &err)
+                                             : metrics_show(cli, &run, options, &err);
+    return code < 0 ? cli_fail(&err) : CLI_OK;
+}
+
+/* Prints what is wrong with the options, and returns false. */
+static bool metrics_check(const struct cli *cli, const struct metrics_options *options)
+{
+    unsigned forms =
+        (unsigned)options->as_json + options->as_plot + options->as_csv + (options->png != NULL);
+    for (size_t i = 0; i < options->names.count; i++) {
+        if (!metrics_is_name(options->names.items[i])) {
+            (void)cli_usage(cli, "'%s' is not the name of a metric; names have a-z, 0-9 and _",
+                            options->names.items[i]);
+            return false;
+        }
+    }
+    if (forms > 1)
+        (void)cli_usage(cli, "--json, --plot, --csv and --png exclude each other");
+    return forms <= 1;
+}
+
+int metrics_verb(struct cli *cli, char **words)
+{
+    struct curves curves = {.count = 0};
+    struct metrics_options options = {.curves = &curves};
+    const struct option_rule rules[] = {
+        {"name", 'n', "NAME", "print only this metric; may be repeated", .list = &options.names},
+        {"last", 0, "N", "print the newest N steps (20; of curves all)", .number = &options.last},
+        {"plot", 'p', NULL, "draw the curves of all runs: of the loss, or of each --name",
+         .flag = &options.as_plot},
+        {"csv", 0, NULL, "print all steps of all runs as CSV", .flag = &options.as_csv},
+        {"png", 0, "FILE", "draw the curves into this file, by gnuplot", .text = &options.png},
+        {"json", 0, NULL, "print the daemon's answer", .flag = &options.as_json},
+        {0},
+    };
+    struct option_arguments arguments = {.min = 1, .max = OPTION_ARGUMENTS_MAX};
+    int status;
+    if (!options_parse(cli, words, rules, &arguments, &status))
+        return status;
+    if (!metrics_check(cli, &options))
+        return CLI_USAGE;
+    options.has_title = arguments.count > 1;
+    status = options_each_address(cli, &arguments, metrics_one, &options);
+    if (curves.count) {
+        int shown = metrics_show_curves(cli, &options);
+        status = status == CLI_OK ? shown : status;
+    }
+    curves_fini(&curves);
+    return status;
+}
