@@ -153,18 +153,21 @@ static void post_end(struct ingest *ingest, struct notes *notes, struct run *run
 
 /* --- Taking ----------------------------------------------------------------------------------- */
 
-/* The run has begun: from what, its run.json says, which a lead that was alone has written, or the
- * daemon when it looked at the files. */
+/* The run has begun: from what, its run.json says. The daemon has written that when it looked at
+ * the files, or a lead that was alone, or a lead that has found a newer checkpoint since. */
 static void post_started(struct ingest *ingest, struct core_event *event)
 {
     struct folder folder;
-    folder_init(&folder, loop_config(ingest->loop)->home, event->run);
+    const struct run *run = event->run;
+    folder_init(&folder, loop_config(ingest->loop)->home, run);
     json_t *resume = folder_resume(&folder);
     const char *path = json_string_value(json_object_get(resume, "path"));
     if (resume)
         event->path = path ? path : "";
     if (path)
         event->step = entry_step(resume);
+    if (path && (!run->resume_path || !text_equal(path, run->resume_path)))
+        (void)search_again(ingest->loop, run); /* the record has it before the run begins */
     loop_post(ingest->loop, event);
     json_decref(resume);
     folder_fini(&folder);

@@ -156,7 +156,7 @@ static json_t *inputs_json(const struct folder *folder, const struct phase *phas
 
 static char *run_json(const struct folder *folder, const struct home *home, const struct run *run,
                       const struct store_launch *launch, const json_t *failures,
-                      const json_t *resume)
+                      const struct resume *resume, json_t *begun)
 {
     const struct phase *phase = run->phase;
     json_t *json = json_object();
@@ -173,7 +173,9 @@ static char *run_json(const struct folder *folder, const struct home *home, cons
     add(json, "environment", json_incref(launch->environment));
     add(json, "spec", json_incref(launch->spec));
     add(json, "inputs", inputs_json(folder, phase));
-    add(json, "resume", json_incref((json_t *)resume));
+    add(json, "resume", json_incref(begun ? begun : resume->from));
+    if (resume->is_open)
+        add(json, "known_step", json_integer((json_int_t)resume->known_step));
     if (phase->is_anew)
         add(json, "anew", json_true());
     if (json_array_size(launch->changed))
@@ -281,7 +283,7 @@ static int make_whole(const struct folder *folder, const struct run *run, const 
 
 int folder_make_run(const struct folder *folder, const struct home *home, const struct run *run,
                     const struct store_launch *launch, const json_t *failures, const char *secret,
-                    const json_t *resume, bool *ret_is_begun, struct error *err)
+                    const struct resume *resume, bool *ret_is_begun, struct error *err)
 {
     json_t *begun = NULL;
     int status = make(folder->workflow, err);
@@ -291,7 +293,7 @@ int folder_make_run(const struct folder *folder, const struct home *home, const 
         status = take_over(folder, run, &begun, err);
     if (status < 0)
         return status;
-    char *json = run_json(folder, home, run, launch, failures, begun ? begun : resume);
+    char *json = run_json(folder, home, run, launch, failures, resume, begun);
     if (access(folder->run, F_OK) == 0)
         status = write_run(folder->run, false, secret, json, err);
     else

@@ -56,19 +56,20 @@ int secret_write(void *state, const struct core_effect *effect, struct error *er
 int prepare(struct launch *launch, const struct run *run, const struct folder *folder,
             struct store_launch *ret_launch, bool *ret_is_begun, struct error *err);
 
-/* --- search.c --------------------------------------------------------------------------------- */
-
-/* search_left() for the run before this one, which is about to be prepared: a program that outlives
- * its agents may save after the end of its run. True: there is something, and the record has it a
- * moment later. */
-bool search_again(struct loop *loop, const struct run *run);
-
 /* --- resume.c --------------------------------------------------------------------------------- */
 
-/* Where the phase has checkpoints and none of them will do, `ret_why` says so, the caller's to
- * free(); else it is NULL. Fails as the record does. */
-int resume_choose(struct store *store, const struct run *run, json_t **ret_resume, char **ret_why,
+/* What a run begins from. */
+struct resume {
+    json_t *from; /* a reference, or JSON's null: the start */
+    char *why;    /* the phase has checkpoints, and none of them will do; NULL: not so */
+    bool is_open; /* the lead may take a newer checkpoint: the run before may still save one */
+    int64_t known_step; /* the highest step of a checkpoint that the record has; -1: it has none */
+};
+
+/* Fails as the record does. `ret_resume` is the caller's to resume_fini() on success. */
+int resume_choose(struct store *store, const struct run *run, struct resume *ret_resume,
                   struct error *err);
+void resume_fini(struct resume *resume);
 /* What the run, which is over, has left of a greater step than all that it has told, as the record
  * has it or in `more`: saved_left() in lib/saved.h. `phase_dir` holds the runs of its phase. */
 int resume_left(struct store *store, const char *phase_dir, const struct run *run,
@@ -79,13 +80,13 @@ int resume_left(struct store *store, const char *phase_dir, const struct run *ru
 /* As folder_init(), for one of several jobs of the run. */
 void folder_init_job(struct folder *folder, const struct home *home, const struct run *run,
                      const struct allocation *job);
-/* Makes the run's folder: run.json, which resumes from `resume` (JSON's null: from the start) and
- * holds the catalogue of `failures`, and the secret. Where the lead of its job has begun the run
+/* Makes the run's folder: run.json, which has `resume` and the catalogue of `failures`, and the
+ * secret. Where the lead of its job has begun the run
  * already, `ret_is_begun`, the folder is taken over, and what the run resumes from stays as it is.
  * What the lead of some other job has begun in this place is set aside. */
 int folder_make_run(const struct folder *folder, const struct home *home, const struct run *run,
                     const struct store_launch *launch, const json_t *failures, const char *secret,
-                    const json_t *resume, bool *ret_is_begun, struct error *err);
+                    const struct resume *resume, bool *ret_is_begun, struct error *err);
 /* Makes the folder of a job that is to begin with this run. `script` is the batch script. */
 int folder_make_job(const struct folder *folder, const char *script, struct error *err);
 /* Makes the folder of a job that is to begin with this run in the allocation of its host, and tells

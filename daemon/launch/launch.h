@@ -93,6 +93,10 @@ int resume_find(struct store *store, const struct phase *phase, const char *from
  * them. What agents that ended by themselves did not believe is not among them. `more` are entries
  * of its journals that the record may not have yet. False: there is nothing. */
 bool search_left(struct loop *loop, struct run *run, const json_t *more);
+/* search_left() for the run before this one, which is about to be prepared or begins from something
+ * that nobody has told: a program that outlives its agents may save after the end of its run. True:
+ * there is something, and the record has it a moment later. */
+bool search_again(struct loop *loop, const struct run *run);
 
 /* --- job_order.c ------------------------------------------------------------------------------ */
 

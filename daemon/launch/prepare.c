@@ -82,24 +82,22 @@ int prepare(struct launch *launch, const struct run *run, const struct folder *f
     struct loop *loop = launch->loop;
     struct store *store = loop_store(loop);
     char secret[MAC_SECRET_SIZE];
-    json_t *resume = NULL;
-    char *why = NULL;
+    struct resume resume = {0};
     int status = store_secret(store, run->id, secret, err);
     if (status == 0)
-        status = resume_choose(store, run, &resume, &why, err);
+        status = resume_choose(store, run, &resume, err);
     if (status == 0)
         status = store_launch_load(store, run->phase->id, ret_launch, err);
     if (status < 0)
         goto out;
     status = folder_make_run(folder, loop_config(loop)->home, run, ret_launch,
-                             failures_get(launch, run), secret, resume, ret_is_begun, err);
+                             failures_get(launch, run), secret, &resume, ret_is_begun, err);
     if (status < 0)
         store_launch_fini(ret_launch);
-    else if (why && !*ret_is_begun)
-        loop_warn(loop, run, "%s", why);
+    else if (resume.why && !*ret_is_begun)
+        loop_warn(loop, run, "%s", resume.why);
 out:
-    free(why);
-    json_decref(resume);
+    resume_fini(&resume);
     return status;
 }
 

@@ -185,14 +185,26 @@ static char *begins_anew(const struct rows *rows, const struct run *run)
     return NULL;
 }
 
-int resume_choose(struct store *store, const struct run *run, json_t **ret_resume, char **ret_why,
+/* The highest step that the record has of the run before, or of what leads to where the phase is.
+ * What was left behind may have greater steps, and does not count. */
+static int64_t known_step(const struct rows *rows, const struct run *before)
+{
+    int64_t step = -1;
+    for (size_t i = 0; i < rows->count; i++)
+        if ((rows->items[i].is_ahead || rows->items[i].run == before->id) &&
+            rows->items[i].step > step)
+            step = rows->items[i].step;
+    return step;
+}
+
+int resume_choose(struct store *store, const struct run *run, struct resume *ret_resume,
                   struct error *err)
 {
     struct rows rows = {0};
     const struct row *chosen = NULL, *second = NULL;
+    const struct run *before = core_run_before(run);
     bool may_resume = run->resume_path || !run->phase->is_anew;
     int status = may_resume ? rows_load(store, run->phase->id, &rows, err) : 0;
-    *ret_why = NULL;
     rows_mark(&rows, run->phase, run_index(run), run->resume_path, run->resume_step);
     for (size_t i = 0; i < rows.count && !chosen; i++) {
         const struct row *row = &rows.items[i];
@@ -207,11 +219,21 @@ int resume_choose(struct store *store, const struct run *run, json_t **ret_resum
     if (!chosen)
         chosen = second;
     if (status == 0)
-        *ret_resume = chosen ? reference(chosen->path, chosen->step) : json_null();
-    if (status == 0 && !chosen && may_resume)
-        *ret_why = begins_anew(&rows, run);
+        *ret_resume = (struct resume){
+            .from = chosen ? reference(chosen->path, chosen->step) : json_null(),
+            .why = !chosen && may_resume ? begins_anew(&rows, run) : NULL,
+            .is_open = before && run->phase->has_checkpoint,
+            .known_step = before ? known_step(&rows, before) : -1,
+        };
     rows_fini(&rows);
     return status;
+}
+
+void resume_fini(struct resume *resume)
+{
+    json_decref(resume->from);
+    free(resume->why);
+    *resume = (struct resume){0};
 }
 
 /* Of a run that a person had begin with a suspect one: the newest good one before that; else NULL.

@@ -13,7 +13,7 @@ setup_file() {
 teardown_file() { sandbox_down; }
 setup() { home_up; }
 teardown() {
-    scontrol update PartitionName=preempt GraceTime=5 2>/dev/null || true
+    scontrol update PartitionName=preempt GraceTime=5 State=UP 2>/dev/null || true
     home_down
 }
 
@@ -343,6 +343,27 @@ ran() {
 
 has_saved_twice() {
     [ "$(record "SELECT count(*) FROM checkpoint WHERE run = $1")" -ge 2 ]
+}
+
+# The next run waits for nodes while something of the run before, which nobody sees, saves once more.
+@test "what is saved after the next run was prepared is gone on from, and the record knows it" {
+    phasectl daemon start
+    saving | submit
+    eventually 60 has_saved_twice 1
+    phasectl hold 1/train
+    eventually 30 state 1/train held
+    scontrol update PartitionName=preempt State=DOWN
+    phasectl release 1/train
+    eventually 30 test -s "$PHASED_HOME/runs/1/train/2/run.json"
+    late=$(($(jq .resume.step "$PHASED_HOME/runs/1/train/2/run.json") + 7))
+    echo weights >"$PHASED_HOME/runs/1/train/out/step_$late"
+    scontrol update PartitionName=preempt State=UP
+    eventually 60 ran 2
+    [ "$(tail -n 1 "$PHASED_HOME/runs/1/train/out/executed")" = $late ]
+    eventually 30 past 1/train $late
+    [ "$(record 'SELECT resume_step FROM run WHERE attempt = 2')" = $late ]
+    [ "$(record "SELECT unseen FROM checkpoint WHERE run = 1 AND step = $late")" = 1 ]
+    phasectl cancel 1
 }
 
 @test "keep counts over all runs of a phase" {

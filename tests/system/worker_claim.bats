@@ -66,6 +66,61 @@ has_asked() {
     [ -e "$home/phase/lead.3" ] # its number is never free again
 }
 
+# saved STEP: a checkpoint. waiting MORE: run 2 waits for the end of run 1, and begins from what the
+# daemon knew (MORE, of its run.json).
+saved() {
+    echo weights >"$home/out/step_$1"
+}
+
+waiting() {
+    new_run 1 '{"run": "true"}'
+    echo '{"run_dir": "'"$home"'/phase/1", "resume": null}' >"$home/phase/1/run.json"
+    jq -n --arg pattern "$home/out/step_{step}" '{pattern: $pattern, there: []}' >"$home/phase/1/checkpoints.json"
+    claimed 1 17 1
+    ended 1
+    saved 10
+    echo '{"seq": 2, "type": "checkpoint", "path": "'"$home"'/out/step_10", "step": 10, "bytes": 8}' \
+        >>"$home/phase/1/journal/n1.jsonl"
+    new_run 2 "{\"run\": $(script 'echo "$PHASED_RESUME" "${PHASED_RESUME_STEP:-}" >"$PHASED_OUT/began"')}" "$1"
+    echo "JobState=RUNNING" >"$home/slurm/show"
+    echo "JobId=17 JobName=test JobState=COMPLETING StdOut=/alias/phased-t17/job.log" >"$home/slurm/job.17"
+    start_lead 2
+    await holds 1 17
+}
+
+begins() {
+    echo '{}' >"$home/phase/1/outcome.json"
+    await_lead
+    [ "$(cat "$home/out/began")" = "$home/out/step_$1 $1" ]
+    [ "$(jq -c .resume "$home/phase/2/run.json")" = "{\"path\":\"$home/out/step_$1\",\"step\":$1}" ]
+}
+
+@test "a run begins from what the run before has saved since the daemon prepared it" {
+    waiting '{"resume": {"path": "'"$home"'/out/step_10", "step": 10}, "known_step": 10}'
+    saved 20
+    begins 20
+}
+
+@test "a run begins from the newest checkpoint if the training has removed the one that it was given" {
+    saved 5
+    waiting '{"resume": {"path": "'"$home"'/out/step_5", "step": 5}, "known_step": 10}'
+    rm "$home/out/step_5"
+    begins 10
+}
+
+@test "a run does not begin from what was saved since if a guard has failed" {
+    waiting '{"resume": {"path": "'"$home"'/out/step_10", "step": 10}, "known_step": 10}'
+    echo '{"seq": 3, "type": "suspect", "step": 15}' >>"$home/phase/1/journal/n1.jsonl"
+    saved 20
+    begins 10
+}
+
+@test "a run begins from the checkpoint that a person has chosen, whatever was saved since" {
+    waiting '{"resume": {"path": "'"$home"'/out/step_10", "step": 10}}'
+    saved 20
+    begins 10
+}
+
 @test "a claim of a job that Slurm says is over, or does not know, or knows as another's, is void" {
     echo "JobState=RUNNING" >"$home/slurm/show"
     for said in "JobState=NODE_FAIL StdOut=$home/phased-t17/job.log" "" "JobState=RUNNING StdOut=/elsewhere/log"; do

@@ -5,6 +5,7 @@
 #include "lib/file.h"
 #include "lib/text.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -175,6 +176,101 @@ static void what_was_saved_after_the_end_of_its_run_is_gone_on_from(void **state
     free(ten);
 }
 
+/* The member of a run's run.json, as text; valid until the next call. */
+static const char *prepared(struct world *world, unsigned attempt, const char *member)
+{
+    static char value[128];
+    char *name = text_format("runs/1/a/%u/run.json", attempt), *text = world_read(world, name);
+    json_t *json = json_loads(text, 0, NULL);
+    (void)snprintf(value, sizeof value, "%s", world_member(json, member));
+    json_decref(json);
+    free(text);
+    free(name);
+    return value;
+}
+
+/* As a lead that has found a newer one after the run was prepared. */
+static void resume_from(struct world *world, unsigned attempt, const char *path, int step)
+{
+    char *name = text_format("runs/1/a/%u/run.json", attempt), *text = world_read(world, name);
+    char *whole = text_format("%s/%s", world->home, name);
+    json_t *json = json_loads(text, 0, NULL);
+    (void)json_object_set_new(json, "resume", json_pack("{s:s, s:i}", "path", path, "step", step));
+    char *changed = json_dumps(json, 0);
+    assert_int_equal(file_replace(whole, changed, strlen(changed), 0600, NULL), 0);
+    json_decref(json);
+    free(changed);
+    free(whole);
+    free(text);
+    free(name);
+}
+
+static void end(struct world *world, const char *run, unsigned job)
+{
+    char *entry =
+        text_format("{\"seq\":2,\"time\":%lld,\"type\":\"ended\",\"run\":0,\"job_id\":%u,"
+                    "\"restarts\":0,\"outcome\":\"failed\",\"cause\":\"exit\",\"exit_code\":1,"
+                    "\"signal\":0,\"message\":\"\",\"guard\":null,\"started\":1,\"ended\":2,"
+                    "\"finals\":{},\"last_step\":13,\"requeues\":false}",
+                    (long long)time(NULL), job);
+    const char *const entries[] = {entry, NULL};
+    assert_int_equal(world_push(world, run, "lead", entries), 2);
+    free(entry);
+}
+
+static void start(struct world *world, const char *run, unsigned job)
+{
+    char *entry = text_format("{\"seq\":1,\"time\":%lld,\"type\":\"started\",\"job_id\":%u,"
+                              "\"restarts\":0,\"nodes\":[\"n1\"],\"end_time\":null}",
+                              (long long)time(NULL), job);
+    const char *const entries[] = {entry, NULL};
+    assert_int_equal(world_push(world, run, "lead", entries), 1);
+    free(entry);
+}
+
+/* The lead of the second run has found it. */
+static void what_was_saved_after_the_next_run_was_prepared_is_in_the_record(void **state)
+{
+    struct world *world = *state;
+    char *ten = text_format("%s/step_10", world->home);
+    char *twelve = text_format("%s/step_12", world->home);
+    char *there = text_format("%s/runs/1/a/1/checkpoints.json", world->home);
+    char *noted = text_format("{\"pattern\":\"%s/step_{step}\",\"there\":[]}", world->home);
+    char *spec = text_format("%s    checkpoint: {path: \"$PHASED_OUT/step_{step}\"}\n", one_phase);
+    json_decref(world_expect(world, 201, "POST", "/v1/workflows", world_submission(spec, NULL)));
+    world_await_lines(world, "jobs", 1);
+    assert_string_equal(prepared(world, 1, "known_step"), "(absent)"); /* nothing was before */
+    start(world, "runs/1/a/1", 101);
+    assert_int_equal(file_replace(there, noted, strlen(noted), 0600, NULL), 0);
+    put(ten, "model", "1234");
+    push(world, "n1", 1, "checkpoint", text_format("\"path\":\"%s\",\"step\":10,\"bytes\":4", ten));
+    end(world, "runs/1/a/1", 101);
+    world_await(world, "/v1/workflows/1", "phases.0.state", "held");
+    world_slurm_write(world, "state.101", "failed");
+    json_decref(world_expect(world, 200, "POST", "/v1/workflows/1/phases/a/retry", NULL));
+    world_await_lines(world, "jobs", 2);
+    assert_string_equal(prepared(world, 2, "resume.step"), "10");
+    assert_string_equal(prepared(world, 2, "known_step"), "10");
+    put(twelve, "model", "1234");
+    resume_from(world, 2, twelve, 12);
+    start(world, "runs/1/a/2", 102);
+    world_await(world, "/v1/workflows/1/phases/a/runs/2", "resume", twelve);
+    world_await(world, "/v1/workflows/1", "phases.0.checkpoint", twelve);
+    end(world, "runs/1/a/2", 102);
+    world_await(world, "/v1/workflows/1", "phases.0.state", "held");
+    world_slurm_write(world, "state.102", "failed");
+    json_decref(world_expect(world, 200, "POST", "/v1/workflows/1/phases/a/retry",
+                             json_pack("{s:s}", "from", "10")));
+    world_await_lines(world, "jobs", 3);
+    assert_string_equal(prepared(world, 3, "resume.step"), "10");
+    assert_string_equal(prepared(world, 3, "known_step"), "(absent)"); /* a person has chosen */
+    free(spec);
+    free(noted);
+    free(there);
+    free(twelve);
+    free(ten);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
 
 /* The run is lost all the same, and the warning says why. */
@@ -200,6 +296,7 @@ int main(void)
         TEST(a_job_of_a_workflow_that_is_over_is_cancelled),
         TEST(what_a_worker_tells_after_its_run_was_lost_is_a_warning),
         TEST(what_was_saved_after_the_end_of_its_run_is_gone_on_from),
+        TEST(what_was_saved_after_the_next_run_was_prepared_is_in_the_record),
         TEST(an_outcome_that_another_job_has_left_is_passed_over),
     };
     return cmocka_run_group_tests_name("daemon back", tests, NULL, NULL);

@@ -25,7 +25,8 @@ static json_t *alone_run_json(const struct assignment *last, const char *run_dir
     json_object_set_new(json, "run_dir", json_string(run_dir));
     json_object_set_new(json, "alone", json_true());
     json_object_set_new(json, "known_run", json_integer((json_int_t)last->known_run));
-    (void)json_object_del(json, "anew"); /* the next run continues the work of the last run */
+    (void)json_object_del(json, "anew");       /* the next run continues the work of the last run */
+    (void)json_object_del(json, "known_step"); /* nobody has prepared the run before its time */
     json_object_set_new(json, "resume", lineage_checkpoint(phase_dir, last->attempt));
     return json;
 }

@@ -35,6 +35,7 @@ void lead_begin(struct lead *lead)
     }
     if (!lead_claim(lead, lead_begin))
         return;
+    lead_run_choose_newest(run);
     json_t *nodes = json_array();
     for (unsigned i = 0; i < lead->count; i++) {
         lead->agents[i].is_gone = lead->agents[i].is_ended = false;

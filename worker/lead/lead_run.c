@@ -1,6 +1,7 @@
 /* Prepares, decides and ends one run. */
 #include "worker/lead/lead_run.h"
 
+#include "lib/checkpoint.h"
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/memory.h"
@@ -14,6 +15,7 @@
 #include "worker/lead/inquiry.h"
 #include "worker/lead/job_folder.h"
 #include "worker/protocol/journal.h"
+#include "worker/protocol/lineage.h"
 #include "worker/protocol/link.h"
 #include "worker/protocol/phase_claim.h"
 #include "worker/protocol/posthumous.h"
@@ -54,6 +56,35 @@ static int lead_run_prepare(const struct lead_run *run, struct error *err)
     if (result == 0 && run->assignment->join)
         result = lead_run_write_script(run, "join.sh", run->assignment->join, err);
     return result;
+}
+
+static bool lead_run_is_removed(const char *checkpoint)
+{
+    struct checkpoint_extent extent = {0};
+    return checkpoint_measure(checkpoint, &extent) < 0 || extent.files == 0;
+}
+
+void lead_run_choose_newest(struct lead_run *run)
+{
+    struct assignment *assignment = run->assignment;
+    struct error err;
+    if (!assignment->may_choose || assignment->attempt < 2)
+        return;
+    char *phase_dir = file_parent(assignment->run_dir);
+    json_t *newest = lineage_checkpoint(phase_dir, assignment->attempt - 1);
+    long long step = json_integer_value(json_object_get(newest, "step"));
+    bool is_removed = assignment->resume && lead_run_is_removed(assignment->resume);
+    if (json_is_object(newest) && (step > assignment->known_step || is_removed)) {
+        if (assignment_set_resume(assignment, newest, &err) < 0)
+            fprintf(stderr, "phase-worker lead: the run does not begin from step %lld: %s\n", step,
+                    err.message);
+        else
+            printf("phase-worker lead: the run begins from step %lld: %s\n", step,
+                   is_removed ? "the chosen checkpoint was removed"
+                              : "this checkpoint was saved after the run was prepared");
+    }
+    json_decref(newest);
+    free(phase_dir);
 }
 
 void lead_run_tell(struct lead_run *run, const char *type, json_t *members)

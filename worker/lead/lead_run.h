@@ -49,6 +49,11 @@ void lead_run_close(struct lead_run *run, int drain_ms);
  * run. -EAGAIN: the number is not visible here yet. */
 int lead_run_number(struct lead_run *run, struct commands *commands, struct error *err);
 
+/* Call it when nothing of an earlier run of the phase can write any more. The run before may have
+ * saved a checkpoint after the daemon had prepared this run, or have removed the one that the
+ * daemon chose. If so, this run begins from the newest one that is there. */
+void lead_run_choose_newest(struct lead_run *run);
+
 /* Adds an entry to the journal and wakes the link. Takes over the reference. */
 void lead_run_tell(struct lead_run *run, const char *type, json_t *members);
 

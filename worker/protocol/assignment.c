@@ -179,6 +179,14 @@ static void assignment_lay(struct assignment *assignment, const json_t *spec)
     assignment->spec = assignment->laid;
 }
 
+static void assignment_read_resume(struct assignment *assignment)
+{
+    const json_t *resume = json_object_get(assignment->json, "resume");
+    assignment->resume = assignment_string(resume, "path");
+    assignment->resume_step =
+        assignment->resume ? json_integer_value(json_object_get(resume, "step")) : 0;
+}
+
 static int assignment_read_json(struct assignment *assignment, struct error *err)
 {
     json_t *json = assignment->json;
@@ -209,10 +217,9 @@ static int assignment_read_json(struct assignment *assignment, struct error *err
     assignment->has_part = json_is_integer(json_object_get(json, "gpu_first"));
     assignment->gpu_first = (unsigned)assignment_number(json, "gpu_first", 0);
     assignment->umask = assignment_number(json, "umask", -1);
-    const json_t *resume = json_object_get(json, "resume");
-    assignment->resume = assignment_string(resume, "path");
-    if (assignment->resume)
-        assignment->resume_step = json_integer_value(json_object_get(resume, "step"));
+    assignment_read_resume(assignment);
+    assignment->may_choose = json_is_integer(json_object_get(json, "known_step"));
+    assignment->known_step = json_integer_value(json_object_get(json, "known_step"));
     int result = assignment_read_spec(assignment, err);
     /* The workdir of the spec overrides the folder in which submit was called. */
     if (!assignment->workdir)
@@ -262,6 +269,25 @@ void assignment_free(struct assignment *assignment)
     json_decref(assignment->hardware);
     free(assignment->address);
     free(assignment);
+}
+
+int assignment_set_resume(struct assignment *assignment, json_t *resume, struct error *err)
+{
+    json_t *json = json_copy(assignment->json);
+    char *path = text_format("%s/run.json", assignment->run_dir);
+    if (!json || json_object_set(json, "resume", resume) < 0)
+        abort(); /* no memory */
+    char *text = json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(15));
+    int result = text ? file_replace(path, text, strlen(text), 0600, err)
+                      : error_set(err, -EILSEQ, "%s cannot be written again", path);
+    if (result == 0) {
+        (void)json_object_set(assignment->json, "resume", resume); /* as above */
+        assignment_read_resume(assignment);
+    }
+    json_decref(json);
+    free(text);
+    free(path);
+    return result;
 }
 
 unsigned assignment_ranks_per_node(const struct assignment *assignment)

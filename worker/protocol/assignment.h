@@ -40,6 +40,8 @@ struct assignment {
     const json_t *changed;     /* params that remedies have changed; may be NULL */
     const char *resume;        /* the path of the checkpoint to resume from, or NULL */
     int64_t resume_step;       /* 0 without a checkpoint */
+    bool may_choose;           /* the lead may begin from a newer checkpoint than this step: */
+    int64_t known_step;        /* the highest step that the daemon knew; -1: it knew none */
     unsigned nodes, gpus;      /* GPUs per node; 0: none */
     const char *gpu_type;      /* Slurm's name for them; NULL: any type, or several */
     bool has_part;             /* other phases have the job's other GPUs: its own begin at ... */
@@ -68,6 +70,10 @@ struct assignment {
  * file may not be visible here yet. */
 int assignment_read(const char *run_dir, struct assignment **ret_assignment, struct error *err);
 void assignment_free(struct assignment *assignment);
+
+/* Resumes from this checkpoint instead, {"path", "step"}: here and in run.json, which the agents
+ * and the daemon read. On failure nothing has changed. */
+int assignment_set_resume(struct assignment *assignment, json_t *resume, struct error *err);
 
 /* Reads the member `parallel` of a resolved phase, which may be absent. -EINVAL: the member is
  * damaged. */
