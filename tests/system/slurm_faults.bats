@@ -68,6 +68,42 @@ makes_steps() {
     eventually 60 state "$workflow" cancelled
 }
 
+# stepd_of NODE: the slurmstepd that has started the agent of this node. The heir of an agent has the
+# same command line, but init as its parent. Only a slurmstepd may be signalled.
+stepd_of() {
+    local task parent
+    for task in $(pgrep -f "phase-worker task $PHASED_HOME/"); do
+        parent=$(ps -o ppid= -p "$task" | tr -d ' ')
+        if [ "$(cat "/proc/$parent/comm")" = slurmstepd ] &&
+            grep -qzx "SLURMD_NODENAME=$1" "/proc/$task/environ"; then
+            echo "$parent"
+        fi
+    done
+}
+
+has_lost_agent() {
+    [ "$(record "SELECT outcome, cause, message FROM run WHERE attempt = $1")" = \
+        "failed|node_fail|the job step was lost: the agent on $2 has lost srun" ]
+}
+
+@test "a run whose slurmstepd is killed on one node ends soon, and goes on in a next one" {
+    phasectl daemon start
+    # Only the first node trains. The other one would notice nothing.
+    workflow=$(training | sed 's/nodes: 1/nodes: 2/; s/launch: rank/launch: node/; s/iterations: 150/iterations: 5000/
+        s/^      exec /      [ "$NODE_RANK" = 0 ] || exec sleep 1000; exec /' | submit)
+    for run in 1 2; do
+        eventually 60 makes_steps $run
+        stepd=$(stepd_of n$run)
+        [ "$(wc -w <<<"$stepd")" = 1 ]
+        kill -KILL "$stepd"
+        eventually 60 has_lost_agent $run n$run
+    done
+    [ "$(record 'SELECT resume_step > 0 FROM run WHERE attempt = 2')" = 1 ]
+    phasectl cancel "$workflow"
+    eventually 60 state "$workflow" cancelled
+    eventually 60 no_job_is_left
+}
+
 limit_of() {
     [ "$(squeue -h -o %l)" = "$1" ]
 }

@@ -6,6 +6,7 @@
 #include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/protocol/assignment.h"
+#include "worker/protocol/orphan.h"
 #include "worker/clock.h"
 #include "worker/lead/inquiry.h"
 #include "worker/lead/job_folder.h"
@@ -70,7 +71,7 @@ static void lead_step_ended(void *context, int code, int number)
     const char *complaint = job_step_complaint(lead->step);
     if (complaint[0])
         (void)snprintf(lead->complaint, sizeof lead->complaint, "%s", complaint); /* may be cut */
-    else
+    else if (!lead->complaint[0])
         (void)snprintf(lead->complaint, sizeof lead->complaint, "srun %s %d",
                        number ? "was killed by signal" : "exited with code",
                        number ? number : code); /* fits */
@@ -166,6 +167,7 @@ static void lead_init(struct lead *lead, const char *job_dir)
     lead->job_dir = job_dir;
     lead->handle = lead_handle;
     lead->program = xstrdup(program);
+    lead->orphan = orphan_name_file(job_dir);
     lead->life = phase_life_own();
     lead->end_time = (double)lead_number("SLURM_JOB_END_TIME");
     lead->count = count > 0 ? (unsigned)count : 1;
@@ -178,15 +180,17 @@ static void lead_init(struct lead *lead, const char *job_dir)
     uv_signal_init(&lead->loop, &lead->limit);
     uv_timer_init(&lead->loop, &lead->timer);
     uv_timer_init(&lead->loop, &lead->later);
+    uv_timer_init(&lead->loop, &lead->look);
     uv_timer_init(&lead->loop, &lead->hang.timer);
     uv_timer_init(&lead->loop, &lead->claim.timer);
     lead->term.data = lead->interrupt.data = lead->limit.data = lead;
-    lead->timer.data = lead->later.data = lead->hang.timer.data = lead;
-    lead->claim.timer.data = lead;
+    lead->timer.data = lead->later.data = lead->look.data = lead;
+    lead->hang.timer.data = lead->claim.timer.data = lead;
     requeue_init(&lead->requeue, &lead->loop, "lead", lead->life.job_id, lead_requeue_over, lead);
     uv_signal_start(&lead->term, lead_term_done, SIGTERM);
     uv_signal_start(&lead->interrupt, lead_term_done, SIGINT);
     uv_signal_start(&lead->limit, lead_limit_done, SIGUSR2);
+    uv_timer_start(&lead->look, lead_look, LEAD_LOOK_MS, LEAD_LOOK_MS);
     commands_init(&lead->commands, &lead->loop, lead_command, lead);
 }
 
@@ -204,6 +208,7 @@ static void lead_fini(struct lead *lead)
     free(lead->paces);
     lead_checks_forget(lead);
     free(lead->program);
+    free(lead->orphan);
 }
 
 /* Opens the run that the job serves first. The run may be over, if an earlier lead of this job has

@@ -27,6 +27,7 @@ void lead_close(struct lead *lead)
     uv_close((uv_handle_t *)&lead->limit, NULL);
     uv_close((uv_handle_t *)&lead->timer, NULL);
     uv_close((uv_handle_t *)&lead->later, NULL);
+    uv_close((uv_handle_t *)&lead->look, NULL);
     uv_close((uv_handle_t *)&lead->hang.timer, NULL);
     uv_close((uv_handle_t *)&lead->claim.timer, NULL);
     requeue_close(&lead->requeue);

@@ -32,6 +32,7 @@ struct lead;
 
 enum {
     LEAD_LAUNCH_MS = 120000, /* until all agents must be ready; srun itself gives up earlier */
+    LEAD_LOOK_MS = 5000,     /* between two looks whether an agent has lost srun */
 };
 
 enum lead_state {
@@ -105,6 +106,8 @@ struct lead {
     uv_signal_t term, interrupt, limit;
     uv_timer_t timer; /* of the state: launching, stopping, lingering, leaving */
     uv_timer_t later; /* to look again for the number of a run */
+    uv_timer_t look;  /* whether an agent has lost srun */
+    char *orphan;     /* the file that says so (worker/protocol/orphan.h) */
     struct lead_hang hang;
     struct lead_claim claim;
     int64_t interrupted_ms;       /* when a stop from outside began */
@@ -144,6 +147,8 @@ void lead_stop(struct lead *lead, unsigned seconds);
 void lead_ladder_done(uv_timer_t *timer);
 /* An agent has ended badly. If srun does not end the other agents in time, it is killed. */
 void lead_lost(void *context);
+/* A uv_timer_cb: looks whether an agent has lost srun. Then kills srun, which may not notice. */
+void lead_look(uv_timer_t *timer);
 /* Whether the time limit of the job is at most `margin_s` away. */
 bool lead_is_at_limit(const struct lead *lead, int margin_s);
 /* Slurm stops the run. Stops the ranks, and asks Slurm for the reason. */

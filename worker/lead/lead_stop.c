@@ -6,6 +6,10 @@
 #include "worker/clock.h"
 #include "worker/lead/inquiry.h"
 #include "worker/protocol/assignment.h"
+#include "worker/protocol/orphan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
 
 enum {
     LEAD_LADDER_MS = 15000,  /* for the agents to finish a stop or a kill */
@@ -76,6 +80,22 @@ void lead_lost(void *context)
         return; /* the timer of a stop ends srun, too */
     lead->is_killing = true;
     uv_timer_start(&lead->timer, lead_ladder_done, LEAD_LADDER_MS, 0);
+}
+
+void lead_look(uv_timer_t *timer)
+{
+    struct lead *lead = timer->data;
+    bool is_stopping = lead->state == LEAD_RUNNING && uv_is_active((uv_handle_t *)&lead->timer);
+    if (!lead->step || lead->state == LEAD_LEAVING || is_stopping)
+        return; /* the timers of these states end srun, too */
+    char *node = orphan_read(lead->orphan);
+    if (!node)
+        return;
+    (void)snprintf(lead->complaint, sizeof lead->complaint, "the agent on %s has lost srun",
+                   node); /* may be cut */
+    free(node);
+    uv_timer_stop(timer);
+    job_step_kill(lead->step); /* the end of srun concludes the run */
 }
 
 static void lead_tell_stop(struct lead *lead, const char *verb, unsigned seconds)

@@ -5,6 +5,7 @@
 #include "lib/error.h"
 #include "lib/memory.h"
 #include "lib/text.h"
+#include "worker/protocol/orphan.h"
 #include "worker/protocol/outcome.h"
 #include "worker/protocol/phase_claim.h"
 #include "worker/lines.h"
@@ -202,6 +203,7 @@ static void agent_read_done(uv_stream_t *stream, ssize_t size, const uv_buf_t *b
     if (size >= 0 || agent->is_leaving)
         return;
     uv_read_stop(stream);
+    orphan_tell(); /* srun may not know it */
     agent_orphaned(agent);
 }
 
@@ -223,10 +225,11 @@ static void agent_term_done(uv_signal_t *handle, int number)
 }
 
 /* The task was killed. Slurm has given up the step, and may not know the processes of this agent.
- */
+ * If slurmstepd was killed, too, srun does not know it. */
 static void agent_die(void)
 {
     processes_end_all();
+    orphan_tell();
     _exit(1);
 }
 

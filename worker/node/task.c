@@ -3,6 +3,7 @@
 
 #include "lib/error.h"
 #include "worker/process/processes.h"
+#include "worker/protocol/orphan.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -53,7 +54,8 @@ static void task_be_heir(const char *job_dir, int socket)
     int told = WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
     if (told < 0)
         processes_end_all();
-    (void)send(socket, &told, sizeof told, MSG_NOSIGNAL); /* the task may be gone */
+    if (send(socket, &told, sizeof told, MSG_NOSIGNAL) < 0 && told < 0) /* the task is gone, too */
+        orphan_tell();
 }
 
 /* Starts the heir through a process that ends at once, so that init becomes its parent. Returns the

@@ -4,6 +4,7 @@ worker_libworker_a_SOURCES += \
 	worker/protocol/journal.c worker/protocol/journal.h \
 	worker/protocol/lineage.c worker/protocol/lineage.h \
 	worker/protocol/link.c worker/protocol/link.h \
+	worker/protocol/orphan.c worker/protocol/orphan.h \
 	worker/protocol/outcome.c worker/protocol/outcome.h \
 	worker/protocol/phase_claim.c worker/protocol/phase_claim.h \
 	worker/protocol/posthumous.c worker/protocol/posthumous.h \
