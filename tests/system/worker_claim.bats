@@ -148,6 +148,21 @@ begins() {
     [ "$(cat "$home/out/began")" -ge $((seen + 15)) ]
 }
 
+@test "a run waits as long as Slurm is ending the job of a run that is over, and then begins" {
+    new_run 2 "{\"run\": $(script 'echo ran >>"$PHASED_OUT/ran"')}"
+    claimed 1 17 1
+    echo '{}' >"$home/phase/1/outcome.json"
+    echo "JobState=RUNNING" >"$home/slurm/show" # the controller answers
+    echo "JobId=17 JobName=test JobState=COMPLETING StdOut=/alias/phased-t17/job.log" >"$home/slurm/job.17"
+    start_lead 2
+    WAIT_S=60 await has_asked 2
+    [ ! -e "$home/out/ran" ]
+    echo "JobId=17 JobName=test JobState=FAILED StdOut=/alias/phased-t17/job.log" >"$home/slurm/job.17"
+    await_lead
+    [ "$(outcome 2 .outcome)" = succeeded ]
+    has_claimed 2
+}
+
 @test "a claim that stays unreadable is passed over, and the history says so" {
     new_run 2 '{"run": "true"}'
     : >"$home/phase/lead.3"

@@ -1,7 +1,8 @@
 /* Decides whether a run may begin. The folder of the run must have no tombstone, and no lead of
  * another job may run the phase. The lead that holds the phase may be dead; then Slurm says so. As
  * long as neither that lead nor Slurm says that the lead has ended, the run does not begin. If a
- * node may still run processes of a run that was given up, the run waits for their end. */
+ * node may still run processes of a run that was given up, the run waits for their end, and for as
+ * long as Slurm is ending the job of that run. */
 #include "worker/lead/lead_state.h"
 
 #include "lib/error.h"
@@ -29,12 +30,26 @@ static void lead_claim_asked(void *context, const struct inquiry_answer *answer)
     lead->claim.is_asking = false;
     if (lead->state != LEAD_LAUNCHING)
         return;
+    unsigned number = lead->claim.holder.number;
+    bool is_given_up = lead->claim.ending == number;
+    int64_t since_ms = is_given_up ? lead->claim.ending_ms : lead->claim.since_ms;
     bool is_over = inquiry_says_over(answer, &lead->claim.holder.life);
+    bool is_ending = !is_over && inquiry_says_ending(answer, clock_steady_ms() - since_ms);
+    bool is_gone = is_given_up && !is_ending;
     if (is_over)
-        lead->claim.passed.over = lead->claim.holder.number;
-    else if (inquiry_says_ending(answer, clock_steady_ms() - lead->claim.since_ms))
+        lead->claim.passed.over = number;
+    if (is_gone)
+        lead->claim.gone = number;
+    if (is_ending)
         uv_timer_start(&lead->timer, lead_launch_done, LEAD_LAUNCH_MS, 0);
-    uv_timer_start(&lead->claim.timer, lead_claim_again, is_over ? 0 : LEAD_CLAIM_AGAIN_MS, 0);
+    uv_timer_start(&lead->claim.timer, lead_claim_again,
+                   is_over || is_gone ? 0 : LEAD_CLAIM_AGAIN_MS, 0);
+}
+
+static void lead_claim_ask(struct lead *lead)
+{
+    lead->claim.is_asking = true;
+    inquiry_start_other(&lead->loop, lead->claim.holder.life.job_id, lead_claim_asked, lead);
 }
 
 static void lead_claim_warn(struct lead *lead, const char *what, const char *why)
@@ -45,9 +60,12 @@ static void lead_claim_warn(struct lead *lead, const char *what, const char *why
 }
 
 /* Waits for a node that was given up: until the node reports its end, or for the time that its
- * agent needs to notice and to stop its processes. Also waits for a claim that cannot be read,
- * because Slurm cannot be asked about it. No clock of this node says when all that happened, so the
- * time counts from the moment when this lead has seen it. */
+ * agent needs to notice and to stop its processes. The agent may be dead, and only Slurm may know a
+ * process there, such as that of an srun in the phase. Slurm gives it KillWait between TERM and
+ * KILL. So this also waits while Slurm says that it is ending the job. If Slurm does not answer,
+ * the run begins. Also waits for a claim that cannot be read, because Slurm cannot be asked about
+ * it. No clock of this node says when all that happened, so the time counts from the moment when
+ * this lead has seen it. */
 static void lead_claim_await_end(struct lead *lead, const char *why)
 {
     unsigned number = lead->claim.holder.number;
@@ -58,6 +76,10 @@ static void lead_claim_await_end(struct lead *lead, const char *why)
         uv_timer_start(&lead->timer, lead_launch_done, LEAD_LAUNCH_MS, 0);
     }
     bool is_left = clock_steady_ms() - lead->claim.ending_ms >= AGENT_UNTOLD_MS;
+    if (is_left && lead->claim.holder.life.job_id > 0 && lead->claim.gone != number) {
+        lead_claim_ask(lead);
+        return;
+    }
     if (is_left) {
         lead->claim.passed.left = number;
         lead_claim_warn(lead, "the run begins all the same", why);
@@ -94,10 +116,8 @@ bool lead_claim(struct lead *lead, void (*again)(struct lead *lead))
             lead->claim.since_ms = clock_steady_ms();
             printf("phase-worker lead: waiting: %s\n", err.message);
         }
-        int64_t job_id = lead->claim.holder.life.job_id;
-        lead->claim.is_asking = job_id > 0;
-        if (job_id > 0)
-            inquiry_start_other(&lead->loop, job_id, lead_claim_asked, lead);
+        if (lead->claim.holder.life.job_id > 0)
+            lead_claim_ask(lead);
         else /* another lead has claimed the phase meanwhile */
             uv_timer_start(&lead->claim.timer, lead_claim_again, LEAD_CLAIM_AGAIN_MS, 0);
         return false;

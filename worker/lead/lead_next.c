@@ -32,7 +32,7 @@ static void lead_serve(struct lead *lead, struct lead_run *next)
      * is about none of them. */
     lead->claim.holder = (struct phase_holder){0};
     lead->claim.passed = (struct phase_passed){0};
-    lead->claim.ending = 0;
+    lead->claim.ending = lead->claim.gone = 0;
     if (job_folder_replace_current(lead->job_dir, next->assignment->run_dir, &err) < 0)
         fprintf(stderr, "phase-worker lead: %s\n", err.message); /* the run can go on */
     lead->state = LEAD_LAUNCHING;

@@ -79,6 +79,7 @@ struct lead_claim {
     int64_t since_ms;           /* when this lead first saw the holder */
     unsigned ending;            /* a claim that has ended, but whose processes may still run */
     int64_t ending_ms;          /* when this lead first saw that claim */
+    unsigned gone;              /* such a claim, whose job Slurm is not ending any more */
     void (*again)(struct lead *lead);
     uv_timer_t timer; /* until the next try */
 };
