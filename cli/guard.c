@@ -11,10 +11,11 @@
 
 enum { COLOUR_SIZE = 5, LETTER_SIZE = 4 }; /* at most, in bytes */
 
-/* The colours that terminal_colour() writes. Black or hidden letters and other backgrounds could
- * deceive a reader, so they are not allowed. */
-static const char *const colours[] = {"\033[0m",  "\033[1m",  "\033[2m", "\033[31m",
-                                      "\033[32m", "\033[33m", "\033[36m"};
+const char *const guard_colours[COLOUR_COUNT] = {
+    [COLOUR_PLAIN] = "\033[0m", [COLOUR_BOLD] = "\033[1m",     [COLOUR_DIM] = "\033[2m",
+    [COLOUR_RED] = "\033[31m",  [COLOUR_GREEN] = "\033[32m",   [COLOUR_YELLOW] = "\033[33m",
+    [COLOUR_BLUE] = "\033[34m", [COLOUR_MAGENTA] = "\033[35m", [COLOUR_CYAN] = "\033[36m",
+};
 
 /* A stream of the process. */
 struct guard {
@@ -26,9 +27,9 @@ struct guard {
 /* The size of the colour at the beginning of `at`; 0: no colour is there. */
 static size_t guard_colour(const char *at, size_t size)
 {
-    for (size_t i = 0; i < sizeof colours / sizeof colours[0]; i++) {
-        size_t length = strlen(colours[i]);
-        if (size >= length && memcmp(at, colours[i], length) == 0)
+    for (size_t i = 0; i < COLOUR_COUNT; i++) {
+        size_t length = strlen(guard_colours[i]);
+        if (size >= length && memcmp(at, guard_colours[i], length) == 0)
             return length;
     }
     return 0;
@@ -54,8 +55,9 @@ void guard_add(struct text *text, const char *bytes, size_t size)
 static size_t guard_whole(const char *bytes, size_t size)
 {
     for (size_t back = 1; back <= size && back < COLOUR_SIZE; back++) {
-        for (size_t i = 0; i < sizeof colours / sizeof colours[0]; i++)
-            if (back < strlen(colours[i]) && memcmp(bytes + size - back, colours[i], back) == 0)
+        for (size_t i = 0; i < COLOUR_COUNT; i++)
+            if (back < strlen(guard_colours[i]) &&
+                memcmp(bytes + size - back, guard_colours[i], back) == 0)
                 return size - back;
     }
     for (size_t back = 1; back <= size && back < LETTER_SIZE; back++) {

@@ -6,9 +6,15 @@
 #ifndef PHASED_CLI_GUARD_H
 #define PHASED_CLI_GUARD_H
 
+#include "cli/terminal.h"
+
 #include <stddef.h>
 
 struct text;
+
+/* The control sequence of each colour. Only these pass: black or hidden letters and other
+ * backgrounds could deceive a reader. */
+extern const char *const guard_colours[COLOUR_COUNT];
 
 /* Puts the filter on standard output and standard error. */
 void guard_streams(void);

@@ -140,7 +140,7 @@ static void held_write_members(const struct terminal *terminal, const json_t *ph
     struct text line = {0};
     text_addf(&line, "%zu members of %s are held, such as %s: %s\n", count, matrix, address,
               field_text(phase, "reason"));
-    terminal_colour(terminal, text, COLOUR_YELLOW, text_string(&line));
+    terminal_colour(terminal, text, COLOUR_MAGENTA, text_string(&line));
     text_fini(&line);
     const struct {
         const char *verb, *address, *help;
@@ -179,7 +179,7 @@ void held_write(const struct terminal *terminal, const json_t *workflow, struct 
         }
         struct text line = {0};
         text_addf(&line, "%s is held%s%s\n", address, reason[0] ? ": " : "", reason);
-        terminal_colour(terminal, text, COLOUR_YELLOW, text_string(&line));
+        terminal_colour(terminal, text, COLOUR_MAGENTA, text_string(&line));
         text_fini(&line);
         held_ways_out(terminal, phase, text);
     }

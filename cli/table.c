@@ -123,14 +123,25 @@ static void layout_give(struct layout *layout, enum table_fit fit)
     }
 }
 
+/* Leaves columns of this kind out, the last first, until the line fits. */
+static void layout_leave_out(struct layout *layout, enum table_fit fit)
+{
+    for (size_t column = layout->table->column_count; column-- > 0 && layout_excess(layout);) {
+        if (layout->table->columns[column].fit == fit)
+            layout->widths[column] = 0;
+    }
+}
+
 /* Puts the rest beside the other columns. Returns whether the line fits then. */
 static bool layout_put_beside(struct layout *layout)
 {
     size_t *rest = &layout->widths[layout->rest], whole = *rest;
-    size_t least = layout->folds ? TABLE_FOLD_MIN : TABLE_CUT_MIN;
+    bool is_sentence = layout->folds || layout->table->one_line;
+    size_t least = is_sentence ? TABLE_FOLD_MIN : TABLE_CUT_MIN;
     *rest = whole < least ? whole : least;
     layout_give(layout, TABLE_GIVES);
-    if (!layout->folds)
+    layout_leave_out(layout, TABLE_SPARE);
+    if (!is_sentence)
         layout_give(layout, TABLE_NAME);
     if (layout_excess(layout))
         return false;
@@ -148,6 +159,17 @@ static void layout_put_below(struct layout *layout)
     if (layout_excess(layout))
         layout->gap = 1;
     layout_give(layout, TABLE_GIVES);
+    layout_give(layout, TABLE_NAME);
+}
+
+/* Leaves the rest out, which makes room for the other columns. */
+static void layout_put_nowhere(struct layout *layout)
+{
+    static const enum table_fit order[] = {TABLE_SPARE, TABLE_USEFUL};
+    layout->widths[layout->rest] = 0;
+    layout_give(layout, TABLE_GIVES);
+    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++)
+        layout_leave_out(layout, order[i]);
     layout_give(layout, TABLE_NAME);
 }
 
@@ -173,12 +195,12 @@ static void layout_init(struct layout *layout, const struct table *table,
         else if (table->columns[column].fit == TABLE_REST)
             layout->rest = column;
     }
-    layout->folds = layout->rest + 1 == count;
+    layout->folds = layout->rest + 1 == count && !table->one_line;
     const struct layout whole = *layout;
-    if (!layout_put_beside(layout) && layout->folds) {
-        *layout = whole;
-        layout_put_below(layout);
-    }
+    if (layout_put_beside(layout) || (!layout->folds && !table->one_line))
+        return;
+    *layout = whole;
+    (table->one_line ? layout_put_nowhere : layout_put_below)(layout);
 }
 
 static void layout_write_cell(const struct layout *layout, size_t column,

@@ -8,12 +8,17 @@
  *   Elsewhere it is cut;
  * - names (TABLE_NAME) are cut in their middle when no other column can give any more.
  *
+ * A table of a screen (`one_line`) has one line for each row, however long the rest is. Where the
+ * rest would be too narrow, columns are left out, the last first: first TABLE_SPARE, then the rest,
+ * then TABLE_USEFUL. Names are cut only after that.
+ *
  * libsmartcols 2.38 cuts names first, marks no cut and breaks lines within words. */
 #ifndef PHASED_CLI_TABLE_H
 #define PHASED_CLI_TABLE_H
 
 #include "cli/terminal.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct text;
@@ -23,7 +28,7 @@ enum { TABLE_COLUMNS_MAX = 16 };
 enum table_align { TABLE_LEFT, TABLE_RIGHT };
 
 /* What becomes of a column where the line is too long. At most one column has the rest. */
-enum table_fit { TABLE_WHOLE, TABLE_NAME, TABLE_GIVES, TABLE_REST };
+enum table_fit { TABLE_WHOLE, TABLE_NAME, TABLE_GIVES, TABLE_REST, TABLE_SPARE, TABLE_USEFUL };
 
 struct table_column {
     const char *title; /* borrowed; NULL in all columns: a table without titles */
@@ -38,6 +43,7 @@ struct table {
     size_t column_count;
     struct table_cell *cells; /* row by row */
     size_t cell_count, cell_capacity;
+    bool one_line;
 };
 
 void table_init(struct table *table, const struct table_column *columns, size_t column_count);

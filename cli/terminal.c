@@ -45,14 +45,10 @@ int terminal_width(const struct terminal *terminal)
 void terminal_colour(const struct terminal *terminal, struct text *text, enum colour colour,
                      const char *string)
 {
-    static const char *const codes[] = {
-        [COLOUR_BOLD] = "1",   [COLOUR_DIM] = "2",     [COLOUR_RED] = "31",
-        [COLOUR_GREEN] = "32", [COLOUR_YELLOW] = "33", [COLOUR_CYAN] = "36",
-    };
     if (!terminal->colours || colour == COLOUR_PLAIN || !string[0])
         text_add(text, string);
     else
-        text_addf(text, "\033[%sm%s\033[0m", codes[colour], string);
+        text_addf(text, "%s%s%s", guard_colours[colour], string, guard_colours[COLOUR_PLAIN]);
 }
 
 static int terminal_count_lines(const char *string)

@@ -15,7 +15,10 @@ enum colour {
     COLOUR_RED,
     COLOUR_GREEN,
     COLOUR_YELLOW,
+    COLOUR_BLUE,
+    COLOUR_MAGENTA,
     COLOUR_CYAN,
+    COLOUR_COUNT,
 };
 
 struct terminal {

@@ -24,9 +24,11 @@ enum colour view_colour(const char *state)
     } rows[] = {
         {"succeeded", COLOUR_GREEN},  {"passed", COLOUR_GREEN},     {"failed", COLOUR_RED},
         {"lost", COLOUR_RED},         {"error", COLOUR_RED},        {"insufficient", COLOUR_RED},
-        {"held", COLOUR_YELLOW},      {"cancelled", COLOUR_YELLOW}, {"preempted", COLOUR_YELLOW},
-        {"timed_out", COLOUR_YELLOW}, {"stopping", COLOUR_YELLOW},  {"warned", COLOUR_YELLOW},
-        {"active", COLOUR_CYAN},      {"running", COLOUR_CYAN},     {"deciding", COLOUR_CYAN},
+        {"active", COLOUR_YELLOW},    {"running", COLOUR_YELLOW},   {"deciding", COLOUR_YELLOW},
+        {"stopping", COLOUR_YELLOW},  {"starting", COLOUR_YELLOW},  {"warned", COLOUR_YELLOW},
+        {"preempted", COLOUR_YELLOW}, {"timed_out", COLOUR_YELLOW}, {"held", COLOUR_MAGENTA},
+        {"queued", COLOUR_BLUE},      {"pending", COLOUR_BLUE},     {"submitting", COLOUR_BLUE},
+        {"blocked", COLOUR_DIM},      {"cancelled", COLOUR_DIM},    {"skipped", COLOUR_DIM},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (strcmp(rows[i].state, state) == 0)

@@ -1,11 +1,10 @@
-/* What phasectl prints: durations, numbers, money, times, bars and tables. */
+/* What phasectl prints: durations, numbers, money, times, bars, colours and reasons. */
 #include "tests/unit/unit.h"
 
 #include "cli/format.h"
 #include "cli/guard.h"
 #include "cli/held.h"
 #include "cli/members.h"
-#include "cli/table.h"
 #include "cli/terminal.h"
 #include "cli/view.h"
 #include "cli/wait.h"
@@ -161,142 +160,6 @@ static void a_wide_letter_takes_two_columns(void **state)
     assert_int_equal(terminal_fold("損失が増えた", 5), strlen("損失"));
     assert_int_equal(terminal_fold("損失", 1), strlen("損"));
     assert_non_null(setlocale(LC_CTYPE, "C"));
-}
-
-static void a_table_lines_up(void **state)
-{
-    (void)state;
-    static const struct table_column columns[] = {{"NAME", TABLE_LEFT, TABLE_WHOLE},
-                                                  {"N", TABLE_RIGHT, TABLE_WHOLE},
-                                                  {"NOTE", TABLE_LEFT, TABLE_REST}};
-    struct table table;
-    struct text text = {0};
-    table_init(&table, columns, 3);
-    table_add(&table, COLOUR_PLAIN, "äb");
-    table_addf(&table, COLOUR_PLAIN, "%d", 1200);
-    table_add(&table, COLOUR_PLAIN, "");
-    table_add(&table, COLOUR_RED, "longer");
-    table_addf(&table, COLOUR_PLAIN, "%d", 7);
-    table_add(&table, COLOUR_PLAIN, "two\nlines");
-    table_write(&table, &pipe_output, 2, &text);
-    assert_string_equal(text_string(&text), "  NAME       N  NOTE\n"
-                                            "  äb      1200\n"
-                                            "  longer     7  two?lines\n");
-    text_fini(&text);
-    table_fini(&table);
-}
-
-static void a_table_fits_the_terminal(void **state)
-{
-    (void)state;
-    static const struct table_column columns[] = {{"A", TABLE_LEFT, TABLE_WHOLE},
-                                                  {"BOUNDS", TABLE_LEFT, TABLE_REST},
-                                                  {"C", TABLE_LEFT, TABLE_WHOLE}};
-    const struct terminal output = {.fd = -1, .live = true}; /* 80 columns when nobody knows */
-    char wide[200];
-    struct table table;
-    struct text text = {0};
-    memset(wide, 'x', sizeof wide - 1);
-    wide[sizeof wide - 1] = '\0';
-    table_init(&table, columns, 3);
-    table_add(&table, COLOUR_PLAIN, "a");
-    table_add(&table, COLOUR_PLAIN, wide);
-    table_add(&table, COLOUR_PLAIN, "passed");
-    table_write(&table, &output, 0, &text);
-    const char *row = strchr(text_string(&text), '\n') + 1;
-    assert_int_equal(strcspn(row, "\n"), 80);
-    assert_true(text_ends(row, "xx.  passed\n"));
-    text_fini(&text);
-    table_fini(&table);
-}
-
-static void what_a_narrow_terminal_cannot_hold_gives_way(void **state)
-{
-    (void)state;
-    static const struct table_column columns[] = {
-        {"ID", TABLE_RIGHT, TABLE_WHOLE},   {"NAME", TABLE_LEFT, TABLE_GIVES},
-        {"ETA", TABLE_RIGHT, TABLE_WHOLE},  {"PHASE", TABLE_LEFT, TABLE_GIVES},
-        {"STEP", TABLE_RIGHT, TABLE_WHOLE}, {"NOTE", TABLE_LEFT, TABLE_REST},
-    };
-    static const struct {
-        int columns;
-        const char *text;
-    } rows[] = {
-        {0, "ID  NAME                  ETA  PHASE        STEP  NOTE\n"
-            " 7  distil-large-student       pretraining   120  limits.yaml allows one job at a "
-            "time\n"
-            " 8  a                          b               3\n"},
-        {64, "ID  NAME             PHASE        STEP  NOTE\n" /* nothing stands in ETA */
-             " 7  distil-..tudent  pretraining   120  limits.yaml allows one\n"
-             "                                        job at a time\n"
-             " 8  a                b               3\n"},
-        {40, "ID NAME                 PHASE       STEP\n"
-             " 7 distil-large-student pretraining  120\n"
-             "    limits.yaml allows one job at a time\n"
-             " 8 a                    b              3\n"},
-        {25, "ID NAME     PHASE    STEP\n"
-             " 7 dis..ent pre..ing  120\n"
-             "    limits.yaml allows\n"
-             "    one job at a time\n"
-             " 8 a        b           3\n"},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        const struct terminal output = {.fd = -1, .columns = rows[i].columns};
-        struct table table;
-        struct text text = {0};
-        table_init(&table, columns, sizeof columns / sizeof columns[0]);
-        static const char *const cells[] = {
-            "7",   "distil-large-student",
-            "",    "pretraining",
-            "120", "limits.yaml allows one job at a time",
-            "8",   "a",
-            "",    "b",
-            "3",   "",
-        };
-        for (size_t cell = 0; cell < sizeof cells / sizeof cells[0]; cell++)
-            table_add(&table, COLOUR_PLAIN, cells[cell]);
-        table_write(&table, &output, 0, &text);
-        assert_string_equal(text_string(&text), rows[i].text);
-        text_fini(&text);
-        table_fini(&table);
-    }
-}
-
-static void a_name_is_cut_after_all_else_has_given_way(void **state)
-{
-    (void)state;
-    static const struct table_column columns[] = {{"NAME", TABLE_LEFT, TABLE_NAME},
-                                                  {"NODES", TABLE_LEFT, TABLE_GIVES},
-                                                  {"NOTE", TABLE_LEFT, TABLE_REST}};
-    static const struct {
-        int columns;
-        const char *text;
-    } rows[] = {
-        {40, "NAME        NODES\n"
-             "production  gpu-node-17,gpu-node-18\n"
-             "    where two nodes have it\n"},
-        {24, "NAME       NODES\n"
-             "production gpu-no..de-18\n"
-             "    where two nodes have\n"
-             "    it\n"},
-        {17, "NAME     NODES\n"
-             "pro..ion gpu..-18\n"
-             "    where two\n"
-             "    nodes have it\n"},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        const struct terminal output = {.fd = -1, .columns = rows[i].columns};
-        struct table table;
-        struct text text = {0};
-        table_init(&table, columns, sizeof columns / sizeof columns[0]);
-        table_add(&table, COLOUR_PLAIN, "production");
-        table_add(&table, COLOUR_PLAIN, "gpu-node-17,gpu-node-18");
-        table_add(&table, COLOUR_PLAIN, "where two nodes have it");
-        table_write(&table, &output, 0, &text);
-        assert_string_equal(text_string(&text), rows[i].text);
-        text_fini(&text);
-        table_fini(&table);
-    }
 }
 
 static void a_gate_explains_what_did_not_pass(void **state)
@@ -507,6 +370,28 @@ static void only_phasectls_own_colours_reach_a_terminal(void **state)
     }
 }
 
+static void every_state_has_its_colour_and_every_colour_passes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *state;
+        enum colour colour;
+    } rows[] = {{"succeeded", COLOUR_GREEN}, {"active", COLOUR_YELLOW}, {"running", COLOUR_YELLOW},
+                {"failed", COLOUR_RED},      {"held", COLOUR_MAGENTA},  {"queued", COLOUR_BLUE},
+                {"blocked", COLOUR_DIM},     {"cancelled", COLOUR_DIM}, {"deciding", COLOUR_YELLOW},
+                {"skipped", COLOUR_DIM},     {"anything", COLOUR_PLAIN}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        assert_int_equal(view_colour(rows[i].state), rows[i].colour);
+    for (enum colour colour = COLOUR_PLAIN; colour < COLOUR_COUNT; colour++) {
+        struct text text = {0}, passed = {0};
+        terminal_colour(&colour_output, &text, colour, "word");
+        guard_add(&passed, text.data, text.size);
+        assert_string_equal(text_string(&passed), text_string(&text));
+        text_fini(&text);
+        text_fini(&passed);
+    }
+}
+
 static void a_table_holds_letters_that_are_seen_only(void **state)
 {
     (void)state;
@@ -535,10 +420,6 @@ int main(void)
         cmocka_unit_test(columns_count_letters_not_bytes_or_colours),
         cmocka_unit_test(a_cut_text_shows_that_it_was_cut),
         cmocka_unit_test(a_wide_letter_takes_two_columns),
-        cmocka_unit_test(a_table_lines_up),
-        cmocka_unit_test(a_table_fits_the_terminal),
-        cmocka_unit_test(what_a_narrow_terminal_cannot_hold_gives_way),
-        cmocka_unit_test(a_name_is_cut_after_all_else_has_given_way),
         cmocka_unit_test(what_can_be_done_stands_in_one_column),
         cmocka_unit_test(a_job_that_does_not_run_says_why),
         cmocka_unit_test(the_note_of_a_requeued_run_says_what_it_waits_for),
@@ -547,6 +428,7 @@ int main(void)
         cmocka_unit_test(a_gate_explains_what_did_not_pass),
         cmocka_unit_test(what_slurm_refuses_is_not_asked_again_at_once),
         cmocka_unit_test(only_phasectls_own_colours_reach_a_terminal),
+        cmocka_unit_test(every_state_has_its_colour_and_every_colour_passes),
         cmocka_unit_test(a_table_holds_letters_that_are_seen_only),
     };
     return cmocka_run_group_tests_name("cli", tests, NULL, NULL);

@@ -1,0 +1,214 @@
+/* Tables: what gives way where a line is too long. */
+#include "tests/unit/unit.h"
+
+#include "cli/table.h"
+#include "cli/terminal.h"
+#include "lib/text.h"
+
+#include <string.h>
+
+static const struct terminal pipe_output = {.fd = -1};
+
+static void a_table_lines_up(void **state)
+{
+    (void)state;
+    static const struct table_column columns[] = {{"NAME", TABLE_LEFT, TABLE_WHOLE},
+                                                  {"N", TABLE_RIGHT, TABLE_WHOLE},
+                                                  {"NOTE", TABLE_LEFT, TABLE_REST}};
+    struct table table;
+    struct text text = {0};
+    table_init(&table, columns, 3);
+    table_add(&table, COLOUR_PLAIN, "äb");
+    table_addf(&table, COLOUR_PLAIN, "%d", 1200);
+    table_add(&table, COLOUR_PLAIN, "");
+    table_add(&table, COLOUR_RED, "longer");
+    table_addf(&table, COLOUR_PLAIN, "%d", 7);
+    table_add(&table, COLOUR_PLAIN, "two\nlines");
+    table_write(&table, &pipe_output, 2, &text);
+    assert_string_equal(text_string(&text), "  NAME       N  NOTE\n"
+                                            "  äb      1200\n"
+                                            "  longer     7  two?lines\n");
+    text_fini(&text);
+    table_fini(&table);
+}
+
+static void a_table_fits_the_terminal(void **state)
+{
+    (void)state;
+    static const struct table_column columns[] = {{"A", TABLE_LEFT, TABLE_WHOLE},
+                                                  {"BOUNDS", TABLE_LEFT, TABLE_REST},
+                                                  {"C", TABLE_LEFT, TABLE_WHOLE}};
+    const struct terminal output = {.fd = -1, .live = true}; /* 80 columns when nobody knows */
+    char wide[200];
+    struct table table;
+    struct text text = {0};
+    memset(wide, 'x', sizeof wide - 1);
+    wide[sizeof wide - 1] = '\0';
+    table_init(&table, columns, 3);
+    table_add(&table, COLOUR_PLAIN, "a");
+    table_add(&table, COLOUR_PLAIN, wide);
+    table_add(&table, COLOUR_PLAIN, "passed");
+    table_write(&table, &output, 0, &text);
+    const char *row = strchr(text_string(&text), '\n') + 1;
+    assert_int_equal(strcspn(row, "\n"), 80);
+    assert_true(text_ends(row, "xx.  passed\n"));
+    text_fini(&text);
+    table_fini(&table);
+}
+
+static void what_a_narrow_terminal_cannot_hold_gives_way(void **state)
+{
+    (void)state;
+    static const struct table_column columns[] = {
+        {"ID", TABLE_RIGHT, TABLE_WHOLE},   {"NAME", TABLE_LEFT, TABLE_GIVES},
+        {"ETA", TABLE_RIGHT, TABLE_WHOLE},  {"PHASE", TABLE_LEFT, TABLE_GIVES},
+        {"STEP", TABLE_RIGHT, TABLE_WHOLE}, {"NOTE", TABLE_LEFT, TABLE_REST},
+    };
+    static const struct {
+        int columns;
+        const char *text;
+    } rows[] = {
+        {0, "ID  NAME                  ETA  PHASE        STEP  NOTE\n"
+            " 7  distil-large-student       pretraining   120  limits.yaml allows one job at a "
+            "time\n"
+            " 8  a                          b               3\n"},
+        {64, "ID  NAME             PHASE        STEP  NOTE\n" /* nothing stands in ETA */
+             " 7  distil-..tudent  pretraining   120  limits.yaml allows one\n"
+             "                                        job at a time\n"
+             " 8  a                b               3\n"},
+        {40, "ID NAME                 PHASE       STEP\n"
+             " 7 distil-large-student pretraining  120\n"
+             "    limits.yaml allows one job at a time\n"
+             " 8 a                    b              3\n"},
+        {25, "ID NAME     PHASE    STEP\n"
+             " 7 dis..ent pre..ing  120\n"
+             "    limits.yaml allows\n"
+             "    one job at a time\n"
+             " 8 a        b           3\n"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const struct terminal output = {.fd = -1, .columns = rows[i].columns};
+        struct table table;
+        struct text text = {0};
+        table_init(&table, columns, sizeof columns / sizeof columns[0]);
+        static const char *const cells[] = {
+            "7",   "distil-large-student",
+            "",    "pretraining",
+            "120", "limits.yaml allows one job at a time",
+            "8",   "a",
+            "",    "b",
+            "3",   "",
+        };
+        for (size_t cell = 0; cell < sizeof cells / sizeof cells[0]; cell++)
+            table_add(&table, COLOUR_PLAIN, cells[cell]);
+        table_write(&table, &output, 0, &text);
+        assert_string_equal(text_string(&text), rows[i].text);
+        text_fini(&text);
+        table_fini(&table);
+    }
+}
+
+static void a_name_is_cut_after_all_else_has_given_way(void **state)
+{
+    (void)state;
+    static const struct table_column columns[] = {{"NAME", TABLE_LEFT, TABLE_NAME},
+                                                  {"NODES", TABLE_LEFT, TABLE_GIVES},
+                                                  {"NOTE", TABLE_LEFT, TABLE_REST}};
+    static const struct {
+        int columns;
+        const char *text;
+    } rows[] = {
+        {40, "NAME        NODES\n"
+             "production  gpu-node-17,gpu-node-18\n"
+             "    where two nodes have it\n"},
+        {24, "NAME       NODES\n"
+             "production gpu-no..de-18\n"
+             "    where two nodes have\n"
+             "    it\n"},
+        {17, "NAME     NODES\n"
+             "pro..ion gpu..-18\n"
+             "    where two\n"
+             "    nodes have it\n"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const struct terminal output = {.fd = -1, .columns = rows[i].columns};
+        struct table table;
+        struct text text = {0};
+        table_init(&table, columns, sizeof columns / sizeof columns[0]);
+        table_add(&table, COLOUR_PLAIN, "production");
+        table_add(&table, COLOUR_PLAIN, "gpu-node-17,gpu-node-18");
+        table_add(&table, COLOUR_PLAIN, "where two nodes have it");
+        table_write(&table, &output, 0, &text);
+        assert_string_equal(text_string(&text), rows[i].text);
+        text_fini(&text);
+        table_fini(&table);
+    }
+}
+
+static void a_row_of_a_screen_is_one_line(void **state)
+{
+    (void)state;
+    static const struct table_column columns[] = {
+        {"ID", TABLE_RIGHT, TABLE_WHOLE},    {"NAME", TABLE_LEFT, TABLE_NAME},
+        {"STEP", TABLE_RIGHT, TABLE_USEFUL}, {"ETA", TABLE_RIGHT, TABLE_USEFUL},
+        {"BAR", TABLE_LEFT, TABLE_SPARE},    {"COST", TABLE_RIGHT, TABLE_SPARE},
+        {"NOTE", TABLE_LEFT, TABLE_REST},
+    };
+    static const struct {
+        int columns;
+        const char *text;
+    } rows[] = {
+        {90,
+         "ID  NAME                  STEP    ETA  BAR      COST  NOTE\n"
+         " 7  distil-large-student   120  1m04s  ###...  $3.20  limits.yaml allows one job at a "
+         "time\n"},
+        {71, "ID  NAME                  STEP    ETA  BAR     NOTE\n" /* the rest has 24 columns */
+             " 7  distil-large-student   120  1m04s  ###...  limits.yaml allows one .\n"},
+        {70, "ID  NAME                  STEP    ETA  NOTE\n"
+             " 7  distil-large-student   120  1m04s  limits.yaml allows one job at .\n"},
+        {60, "ID  NAME                  STEP    ETA  BAR      COST\n" /* the rest is left out */
+             " 7  distil-large-student   120  1m04s  ###...  $3.20\n"},
+        {37, "ID  NAME                  STEP    ETA\n"
+             " 7  distil-large-student   120  1m04s\n"},
+        {36, "ID  NAME                  STEP\n"
+             " 7  distil-large-student   120\n"},
+        {24, "ID  NAME\n"
+             " 7  distil-large-student\n"},
+        {20, "ID  NAME\n"
+             " 7  distil-..student\n"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const struct terminal output = {.fd = -1, .columns = rows[i].columns};
+        static const char *const cells[] = {
+            "7",
+            "distil-large-student",
+            "120",
+            "1m04s",
+            "###...",
+            "$3.20",
+            "limits.yaml allows one job at a time",
+        };
+        struct table table;
+        struct text text = {0};
+        table_init(&table, columns, sizeof columns / sizeof columns[0]);
+        table.one_line = true;
+        for (size_t cell = 0; cell < sizeof cells / sizeof cells[0]; cell++)
+            table_add(&table, COLOUR_PLAIN, cells[cell]);
+        table_write(&table, &output, 0, &text);
+        assert_string_equal(text_string(&text), rows[i].text);
+        text_fini(&text);
+        table_fini(&table);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_table_lines_up),
+        cmocka_unit_test(a_table_fits_the_terminal),
+        cmocka_unit_test(what_a_narrow_terminal_cannot_hold_gives_way),
+        cmocka_unit_test(a_name_is_cut_after_all_else_has_given_way),
+        cmocka_unit_test(a_row_of_a_screen_is_one_line),
+    };
+    return cmocka_run_group_tests_name("table", tests, NULL, NULL);
+}
