@@ -1,6 +1,7 @@
 /* Durations, numbers, money, times and bars. */
 #include "cli/format.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -64,12 +65,14 @@ const char *format_time(double seconds, time_t now, char buffer[FORMAT_SIZE])
     return buffer;
 }
 
-const char *format_bar(double part, double whole, bool unicode, char buffer[FORMAT_BAR_SIZE])
+const char *format_bar(double part, double whole, int columns, bool unicode,
+                       char buffer[FORMAT_BAR_SIZE])
 {
+    assert(columns <= FORMAT_BAR_COLUMNS);
     double share = whole > 0 && part > 0 ? part / whole : 0;
-    int full = share >= 1 ? FORMAT_BAR_COLUMNS : (int)(share * FORMAT_BAR_COLUMNS);
+    int full = share >= 1 ? columns : (int)(share * columns);
     char *at = buffer;
-    for (int i = 0; i < FORMAT_BAR_COLUMNS; i++) {
+    for (int i = 0; i < columns; i++) {
         const char *sign = i < full ? (unicode ? "█" : "#") : (unicode ? "░" : ".");
         size_t size = strlen(sign);
         memcpy(at, sign, size);

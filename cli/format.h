@@ -22,7 +22,8 @@ const char *format_time(double seconds, time_t now, char buffer[FORMAT_SIZE]);
 
 enum { FORMAT_BAR_COLUMNS = 20, FORMAT_BAR_SIZE = FORMAT_BAR_COLUMNS * 3 + 1 };
 
-/* A bar of FORMAT_BAR_COLUMNS for `part` of `whole`. */
-const char *format_bar(double part, double whole, bool unicode, char buffer[FORMAT_BAR_SIZE]);
+/* A bar of at most FORMAT_BAR_COLUMNS for `part` of `whole`. */
+const char *format_bar(double part, double whole, int columns, bool unicode,
+                       char buffer[FORMAT_BAR_SIZE]);
 
 #endif

@@ -2,7 +2,6 @@
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/field.h"
-#include "cli/format.h"
 #include "cli/options.h"
 #include "cli/verbs.h"
 #include "cli/view.h"
@@ -11,49 +10,8 @@
 #include "lib/text.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
-
-/* The guards of the newest run. They often explain why the gate has nothing to judge. */
-static void gate_write_guards(const struct cli *cli, const json_t *gate, struct text *text)
-{
-    json_t *guards = json_object_get(gate, "guards");
-    if (json_array_size(guards) == 0)
-        return;
-    text_add(text, "guards of its newest run:\n");
-    json_t *shown = json_pack("{s:O}", "checks", guards);
-    view_gate(&cli->out, shown, 2, text);
-    json_decref(shown);
-}
-
-static void gate_write(const struct cli *cli, const json_t *gate, struct text *text)
-{
-    const char *decided = field_text(gate, "decided");
-    char buffer[FORMAT_SIZE];
-    double time_s = field_number(gate, "time");
-    text_addf(text, "gate of %s: ", field_text(gate, "phase"));
-    if (!decided[0]) {
-        text_add(text, "not decided yet; the gate judges a run that succeeds\n");
-        gate_write_guards(cli, gate, text);
-        return;
-    }
-    if (json_array_size(json_object_get(gate, "checks")) == 0 && isnan(time_s)) {
-        text_add(text, "the gate has no checks: a run that succeeds passes\n");
-        gate_write_guards(cli, gate, text);
-        return;
-    }
-    if (strcmp(field_text(gate, "decided_by"), "user") == 0)
-        decided = "overruled by a person";
-    terminal_colour(&cli->out, text, view_colour(decided), decided);
-    text_addf(text, ", %s\n", format_time(time_s, time(NULL), buffer));
-    if (json_array_size(json_object_get(gate, "checks")))
-        view_gate(&cli->out, gate, 2, text);
-    else
-        text_add(text, "  without checks\n");
-    gate_write_guards(cli, gate, text);
-}
 
 /* Replaces the address of a workflow by the address of its only phase. */
 static int gate_find_phase(struct cli *cli, struct address *address, struct error *err)
@@ -91,7 +49,7 @@ static int gate_one(struct cli *cli, const struct address *asked, const void *co
     if (*(const bool *)context)
         client_print_json(json);
     else
-        gate_write(cli, json, &text);
+        view_judgement(&cli->out, json, (double)time(NULL), &text);
     cli_print(&text);
     json_decref(json);
     return CLI_OK;

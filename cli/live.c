@@ -29,7 +29,8 @@ static void live_phase(const struct terminal *terminal, const json_t *phase, dou
     text_addf(text, "%-*s  %-*s", LIVE_NAME_COLUMNS, field_text(phase, "phase"), LIVE_STATE_COLUMNS,
               view_state(phase));
     if (!isnan(step) && !isnan(total))
-        text_addf(text, "  %s", format_bar(step, total, terminal->unicode, bar));
+        text_addf(text, "  %s",
+                  format_bar(step, total, FORMAT_BAR_COLUMNS, terminal->unicode, bar));
     if (!isnan(step)) {
         text_add(text, "  ");
         view_progress(phase, text);

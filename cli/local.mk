@@ -42,6 +42,8 @@ cli_libcli_a_SOURCES = \
 	cli/members.c cli/members.h \
 	cli/client.c cli/client.h \
 	cli/command.c cli/command.h \
+	cli/current.c cli/current.h \
+	cli/decide.c cli/decide.h \
 	cli/event.c cli/event.h \
 	cli/evidence.c cli/evidence.h \
 	cli/field.c cli/field.h \

@@ -1,6 +1,7 @@
 /* phasectl status: all workflows, one of them, a phase, or a run. */
 #include "cli/cli.h"
 #include "cli/client.h"
+#include "cli/current.h"
 #include "cli/field.h"
 #include "cli/format.h"
 #include "cli/held.h"
@@ -25,44 +26,10 @@
 
 enum { STATUS_WORKFLOWS_MAX = 50 }; /* more workflows are counted; --all lists them */
 
-/* The current phase of a workflow: the first that has begun and not ended, else the first that has
- * not ended, else the last. */
-static const json_t *status_current_phase(const json_t *workflow)
-{
-    const json_t *phases = json_object_get(workflow, "phases"), *phase, *open = NULL;
-    size_t i;
-    json_array_foreach(phases, i, phase)
-    {
-        const char *state = field_text(phase, "state");
-        if (view_is_final(state) || members_has(phase))
-            continue;
-        if (strcmp(view_state(phase), "blocked") != 0)
-            return phase;
-        if (!open)
-            open = phase;
-    }
-    return open ? open : json_array_get(phases, json_array_size(phases) - 1);
-}
-
-/* Why the current phase is in its state. */
-static void status_write_note(const json_t *workflow, const json_t *phase, double now,
-                              struct text *text)
-{
-    bool is_over = view_is_final(field_text(phase, "state"));
-    if (members_is_matrix(phase) && !is_over && !field_text(phase, "hold")[0]) {
-        members_note(phase, text);
-        members_wait(json_object_get(workflow, "phases"), phase, now, text);
-    } else if (!wait_write_phase(phase, now, text)) {
-        text_add(text, field_text(phase, "reason"));
-    }
-    if (!text->size && field_text(phase, "warning")[0])
-        text_addf(text, "warning: %s", field_text(phase, "warning"));
-}
-
 static void status_add_workflow(struct table *table, const json_t *workflow, double now)
 {
     const char *state = field_text(workflow, "state");
-    const json_t *phase = status_current_phase(workflow);
+    const json_t *phase = current_phase(workflow);
     struct text progress = {0}, note = {0};
     char buffer[FORMAT_SIZE];
     double submitted = field_number(workflow, "submitted"), ended = field_number(workflow, "ended");
@@ -78,7 +45,7 @@ static void status_add_workflow(struct table *table, const json_t *workflow, dou
               format_duration((isnan(ended) ? now : ended) - submitted, buffer));
     table_add(table, COLOUR_PLAIN, format_duration(field_number(workflow, "gpu_seconds"), buffer));
     table_add(table, COLOUR_PLAIN, format_cost(field_number(workflow, "cost_usd"), buffer));
-    status_write_note(workflow, phase, now, &note);
+    current_note(workflow, phase, now, &note);
     table_add(table, COLOUR_PLAIN, text_string(&note));
     text_fini(&note);
     text_fini(&progress);
@@ -360,21 +327,7 @@ static void status_write_slurm(struct cli *cli, struct text *text)
     json_t *ping;
     if (client_get(cli, "/v1/ping", &ping, NULL) < 0)
         return;
-    const json_t *cluster = json_object_get(ping, "cluster");
-    const char *message = field_text(cluster, "message"), *trouble = field_text(ping, "trouble");
-    if (trouble[0]) {
-        char *line =
-            text_format("the record cannot be written, so nothing new begins: %s", trouble);
-        terminal_colour(&cli->out, text, COLOUR_RED, line);
-        text_add(text, "\n");
-        free(line);
-    }
-    if (!field_is_true(cluster, "answering") && message[0]) {
-        char *line = text_format("Slurm does not answer, so nothing new begins: %s", message);
-        terminal_colour(&cli->out, text, COLOUR_YELLOW, line);
-        text_add(text, "\n");
-        free(line);
-    }
+    view_trouble(&cli->out, ping, text);
     json_decref(ping);
 }
 

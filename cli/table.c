@@ -136,7 +136,7 @@ static void layout_leave_out(struct layout *layout, enum table_fit fit)
 static bool layout_put_beside(struct layout *layout)
 {
     size_t *rest = &layout->widths[layout->rest], whole = *rest;
-    bool is_sentence = layout->folds || layout->table->one_line;
+    bool is_sentence = layout->folds || layout->terminal->one_line;
     size_t least = is_sentence ? TABLE_FOLD_MIN : TABLE_CUT_MIN;
     *rest = whole < least ? whole : least;
     layout_give(layout, TABLE_GIVES);
@@ -195,12 +195,12 @@ static void layout_init(struct layout *layout, const struct table *table,
         else if (table->columns[column].fit == TABLE_REST)
             layout->rest = column;
     }
-    layout->folds = layout->rest + 1 == count && !table->one_line;
+    layout->folds = layout->rest + 1 == count && !terminal->one_line;
     const struct layout whole = *layout;
-    if (layout_put_beside(layout) || (!layout->folds && !table->one_line))
+    if (layout_put_beside(layout) || (!layout->folds && !terminal->one_line))
         return;
     *layout = whole;
-    (table->one_line ? layout_put_nowhere : layout_put_below)(layout);
+    (terminal->one_line ? layout_put_nowhere : layout_put_below)(layout);
 }
 
 static void layout_write_cell(const struct layout *layout, size_t column,

@@ -8,9 +8,9 @@
  *   Elsewhere it is cut;
  * - names (TABLE_NAME) are cut in their middle when no other column can give any more.
  *
- * A table of a screen (`one_line`) has one line for each row, however long the rest is. Where the
- * rest would be too narrow, columns are left out, the last first: first TABLE_SPARE, then the rest,
- * then TABLE_USEFUL. Names are cut only after that.
+ * If the terminal wants one line for each row, the rest is cut. Where it would be too narrow,
+ * columns are left out, the last first: first TABLE_SPARE, then the rest, then TABLE_USEFUL. Names
+ * are cut only after that.
  *
  * libsmartcols 2.38 cuts names first, marks no cut and breaks lines within words. */
 #ifndef PHASED_CLI_TABLE_H
@@ -18,7 +18,6 @@
 
 #include "cli/terminal.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 
 struct text;
@@ -43,7 +42,6 @@ struct table {
     size_t column_count;
     struct table_cell *cells; /* row by row */
     size_t cell_count, cell_capacity;
-    bool one_line;
 };
 
 void table_init(struct table *table, const struct table_column *columns, size_t column_count);

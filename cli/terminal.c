@@ -82,9 +82,7 @@ static size_t terminal_escape(const char *at)
     return at[size] >= '@' && at[size] <= '~' ? size + 1 : size;
 }
 
-/* The size of the letter at `at` in bytes. It takes two columns if it is wide, and none if it joins
- * the letter before it. */
-static size_t terminal_letter(const char *at, size_t *ret_columns)
+size_t terminal_letter(const char *at, size_t *ret_columns)
 {
     uint32_t letter;
     size_t size = text_letter(at, strnlen(at, TERMINAL_LETTER_MAX), &letter);

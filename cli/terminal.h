@@ -27,6 +27,7 @@ struct terminal {
     bool colours;   /* live, and $NO_COLOR does not refuse them */
     bool unicode;   /* the locale is UTF-8 */
     int columns;    /* the width if it is not a terminal; 0: no limit */
+    bool one_line;  /* each row of a table has one line */
     int live_lines; /* how many lines of the live area are drawn now */
 };
 
@@ -43,6 +44,10 @@ void terminal_colour(const struct terminal *terminal, struct text *text, enum co
 /* Replaces the live area by the lines `above`, which stay, and the new live area `live`. Lines of
  * `live` must fit the width. Only for a live terminal. */
 void terminal_draw(struct terminal *terminal, const char *above, const char *live);
+
+/* The size of the letter at `at` in bytes. It takes two columns if it is wide, and none if it joins
+ * the letter before it. */
+size_t terminal_letter(const char *at, size_t *ret_columns);
 
 /* How many columns a UTF-8 text takes. Colours take none, wide letters two. */
 size_t terminal_columns(const char *string);

@@ -139,8 +139,7 @@ static void view_beside(const json_t *run, struct text *text)
     text_addf(text, " in job %lld", field_integer(run, "job_id"));
 }
 
-/* Adds why a phase is in its state, or where it runs. */
-static void view_note(const json_t *phases, const json_t *phase, double now, struct text *text)
+void view_note(const json_t *phases, const json_t *phase, double now, struct text *text)
 {
     const json_t *run = json_object_get(phase, "run");
     const json_t *nodes = json_object_get(run, "nodes");
@@ -493,4 +492,63 @@ void view_gate(const struct terminal *terminal, const json_t *gate, unsigned ind
     table_write(&table, terminal, indent, text);
     table_fini(&table);
     view_gate_reasons(terminal, checks, indent, text);
+}
+
+void view_trouble(const struct terminal *terminal, const json_t *ping, struct text *text)
+{
+    const json_t *cluster = json_object_get(ping, "cluster");
+    const char *message = field_text(cluster, "message"), *trouble = field_text(ping, "trouble");
+    if (trouble[0]) {
+        char *line =
+            text_format("the record cannot be written, so nothing new begins: %s", trouble);
+        terminal_colour(terminal, text, COLOUR_RED, line);
+        text_add(text, "\n");
+        free(line);
+    }
+    if (!field_is_true(cluster, "answering") && message[0]) {
+        char *line = text_format("Slurm does not answer, so nothing new begins: %s", message);
+        terminal_colour(terminal, text, COLOUR_YELLOW, line);
+        text_add(text, "\n");
+        free(line);
+    }
+}
+
+/* The guards of the newest run. They often explain why the gate has nothing to judge. */
+static void view_guards(const struct terminal *terminal, const json_t *gate, struct text *text)
+{
+    json_t *guards = json_object_get(gate, "guards");
+    if (json_array_size(guards) == 0)
+        return;
+    text_add(text, "guards of its newest run:\n");
+    json_t *shown = json_pack("{s:O}", "checks", guards);
+    view_gate(terminal, shown, 2, text);
+    json_decref(shown);
+}
+
+void view_judgement(const struct terminal *terminal, const json_t *gate, double now,
+                    struct text *text)
+{
+    const char *decided = field_text(gate, "decided");
+    char buffer[FORMAT_SIZE];
+    double time_s = field_number(gate, "time");
+    text_addf(text, "gate of %s: ", field_text(gate, "phase"));
+    if (!decided[0]) {
+        text_add(text, "not decided yet; the gate judges a run that succeeds\n");
+        view_guards(terminal, gate, text);
+        return;
+    }
+    if (json_array_size(json_object_get(gate, "checks")) == 0 && isnan(time_s)) {
+        text_add(text, "the gate has no checks: a run that succeeds passes\n");
+        view_guards(terminal, gate, text);
+        return;
+    }
+    if (strcmp(field_text(gate, "decided_by"), "user") == 0)
+        decided = "overruled by a person";
+    terminal_colour(terminal, text, view_colour(decided), decided);
+    text_addf(text, ", %s\n", format_time(time_s, (time_t)now, buffer));
+    if (json_array_size(json_object_get(gate, "checks")))
+        view_gate(terminal, gate, 2, text);
+    else
+        text_add(text, "  without checks\n");
+    view_guards(terminal, gate, text);
 }

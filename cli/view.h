@@ -36,6 +36,10 @@ bool view_hardware(const json_t *run, struct text *text);
 /* How long a run took, or has run until `now`; NaN before its start. */
 double view_run_duration(const json_t *run, double now);
 
+/* Adds why a phase is in its state, or where it runs. `phases` are all phases of the workflow.
+ * `now` is seconds since 1970. */
+void view_note(const json_t *phases, const json_t *phase, double now, struct text *text);
+
 /* A table of the workflow's phases. `now` is seconds since 1970. */
 void view_phases(const struct terminal *terminal, const json_t *workflow, double now,
                  struct text *text);
@@ -51,8 +55,16 @@ void view_members(const struct terminal *terminal, const json_t *matrix, double 
 void view_nodes(const struct terminal *terminal, const json_t *nodes, double now,
                 struct text *text);
 
+/* What stops all work: lines from the answer about the daemon, or nothing. */
+void view_trouble(const struct terminal *terminal, const json_t *ping, struct text *text);
+
 /* The table of the checks of a gate, then the reasons of the checks that did not pass. */
 void view_gate(const struct terminal *terminal, const json_t *gate, unsigned indent,
                struct text *text);
+
+/* What a gate has decided, its checks, and the guards of the newest run. `now` is seconds since
+ * 1970. */
+void view_judgement(const struct terminal *terminal, const json_t *gate, double now,
+                    struct text *text);
 
 #endif

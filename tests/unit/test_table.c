@@ -178,7 +178,7 @@ static void a_row_of_a_screen_is_one_line(void **state)
              " 7  distil-..student\n"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        const struct terminal output = {.fd = -1, .columns = rows[i].columns};
+        const struct terminal output = {.fd = -1, .columns = rows[i].columns, .one_line = true};
         static const char *const cells[] = {
             "7",
             "distil-large-student",
@@ -191,7 +191,6 @@ static void a_row_of_a_screen_is_one_line(void **state)
         struct table table;
         struct text text = {0};
         table_init(&table, columns, sizeof columns / sizeof columns[0]);
-        table.one_line = true;
         for (size_t cell = 0; cell < sizeof cells / sizeof cells[0]; cell++)
             table_add(&table, COLOUR_PLAIN, cells[cell]);
         table_write(&table, &output, 0, &text);

@@ -1,0 +1,21 @@
+/* Decisions of people: promote, hold, release, resume, cancel, retry. The daemon acts and names the
+ * phases. */
+#ifndef PHASED_CLI_DECIDE_H
+#define PHASED_CLI_DECIDE_H
+
+#include <jansson.h>
+
+struct address;
+struct cli;
+struct error;
+struct text;
+
+/* Asks the daemon to carry out `verb` on a workflow or a phase. `from` is the checkpoint that a
+ * retry begins from, or NULL. */
+int decide_post(struct cli *cli, const struct address *address, const char *verb, const char *from,
+                json_t **ret_reply, struct error *err);
+
+/* Adds a line for each phase of the answer: "7/train is being held: its run stops". */
+void decide_write(const char *verb, const json_t *reply, struct text *text);
+
+#endif
