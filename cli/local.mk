@@ -30,10 +30,12 @@ bin_phasectl_SOURCES = \
 	cli/watch.c cli/watch.h \
 	cli/tail.c cli/tail.h \
 	cli/why.c
-bin_phasectl_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS) \
+bin_phasectl_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS) $(NCURSES_CFLAGS) \
 	-DPHASED_PKGLIBEXECDIR='"$(pkglibexecdir)"'
-bin_phasectl_LDADD = cli/libcli.a lib/libphased.a $(FYAML_LIBS) $(JANSSON_LIBS) \
-	$(PCRE2_LIBS) $(SODIUM_LIBS) $(CURL_LIBS) $(SQLITE_LIBS) -lm
+bin_phasectl_LDADD = cli/top/libtop.a cli/libcli.a lib/libphased.a $(NCURSES_LIBS) \
+	$(FYAML_LIBS) $(JANSSON_LIBS) $(PCRE2_LIBS) $(SODIUM_LIBS) $(CURL_LIBS) $(SQLITE_LIBS) -lm
+
+include cli/top/local.mk
 
 # What unit tests link too.
 noinst_LIBRARIES += cli/libcli.a
@@ -73,4 +75,5 @@ noinst_DATA += libexec/phased
 CLEANFILES += libexec/phased
 libexec/phased:
 	$(AM_V_at)$(MKDIR_P) libexec && ln -sfn '$(abs_top_srcdir)/etc/sandbox' $@
-EXTRA_DIST += cli/README.md cli/logs/README.md cli/metrics/README.md cli/reader/README.md
+EXTRA_DIST += cli/README.md cli/logs/README.md cli/metrics/README.md cli/reader/README.md \
+	cli/top/README.md

@@ -37,10 +37,15 @@ const struct verb verbs[] = {
      "Shows the file, the options, the folder and the code: the git commit, the changes since "
      "that\n"
      "commit, and the copy that runs use if the file says code: snapshot.\n"},
-    {"watch", watch_verb, "ADDRESS", "follow a workflow until it ends",
+    {"watch", watch_verb, "[ADDRESS]", "follow a workflow until it ends",
+     "Without an address, does what `top` does, on a terminal only.\n"
      "Exits 0 if the workflow succeeded, and 1 if it failed, was cancelled or is held. Ctrl-C "
      "only\n"
      "stops the watching.\n"},
+    {"top", top_verb, "", "show all workflows live, open them, and decide",
+     "Shows workflows, their phases with gates and GPUs, and the metrics and logs of runs, on the "
+     "whole\n"
+     "terminal. Press ? for the keys. Quitting stops only the view.\n"},
     {"logs", logs_verb, "ADDRESS... [options]", "print what the ranks of a run printed",
      "Of a phase, prints its newest run. Of a workflow, prints the newest run of all phases. Needs "
      "no\n"

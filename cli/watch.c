@@ -272,6 +272,8 @@ int watch_verb(struct cli *cli, char **words)
     struct address address;
     struct error err;
     int status;
+    if (!words[0] && cli->out.live)
+        return top_verb(cli, words);
     if (!options_parse(cli, words, rules, &arguments, &status))
         return status;
     if (address_parse(arguments.items[0], &address, &err) < 0)

@@ -74,6 +74,9 @@ EXTRA_DIST += tests/system/queue.bats
 TESTS += tests/system/notify.bats
 EXTRA_DIST += tests/system/notify.bats
 
+TESTS += tests/system/top.bats
+EXTRA_DIST += tests/system/top.bats
+
 TESTS += tests/system/worker_claim.bats
 EXTRA_DIST += tests/system/worker_claim.bats
 EXTRA_DIST += tests/system/README.md

@@ -55,6 +55,8 @@ report 'libcurl is included in lib and worker only' "$(border curl lib worker)"
 report 'libuv is included in daemon/loop, daemon/api, the main file and worker only' \
     "$(border uv daemon/loop daemon/api worker daemon/main.c tests | grep -v '^daemon/main.c ')"
 
+report 'ncurses is included in cli/top only' "$(border 'n?curses' cli/top)"
+
 report 'core includes lib and itself only' \
     "$(grep -nE '^#include "' $(git ls-files 'daemon/core/*.[ch]') |
         grep -vE '"(lib|daemon/core)/' || true)"

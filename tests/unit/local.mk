@@ -100,6 +100,15 @@ tests_unit_test_reader_LDADD = cli/libcli.a $(UNIT_LDADD)
 UNIT_TESTS += tests/unit/test_plot
 tests_unit_test_plot_SOURCES = tests/unit/test_plot.c
 tests_unit_test_plot_LDADD = cli/libcli.a $(UNIT_LDADD)
+TOP_WORLD = tests/unit/top_world.c tests/unit/top_world.h
+TOP_LDADD = cli/top/libtop.a cli/libcli.a $(UNIT_LDADD)
+UNIT_TESTS += tests/unit/test_top
+tests_unit_test_top_SOURCES = tests/unit/test_top.c cli/top/absent.c $(TOP_WORLD)
+tests_unit_test_top_LDADD = $(TOP_LDADD)
+UNIT_TESTS += tests/unit/test_top_keys
+tests_unit_test_top_keys_SOURCES = tests/unit/test_top_keys.c $(TOP_WORLD)
+tests_unit_test_top_keys_LDADD = $(TOP_LDADD)
+
 UNIT_TESTS += tests/unit/test_table
 tests_unit_test_table_SOURCES = tests/unit/test_table.c
 tests_unit_test_table_LDADD = cli/libcli.a $(UNIT_LDADD)

@@ -1,0 +1,36 @@
+/* What a pane shows. Rows can be selected if they have keys. Other lines are read: they fold, and
+ * the pane scrolls. */
+#ifndef PHASED_CLI_TOP_CONTENT_H
+#define PHASED_CLI_TOP_CONTENT_H
+
+#include "lib/address.h"
+#include "lib/text.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct area;
+struct grid;
+struct scroll;
+
+struct content {
+    struct text title;               /* of the pane, without colours */
+    struct text text;                /* lines with colours, each with its newline */
+    size_t headings;                 /* the first lines, which stay in their place */
+    char (*keys)[ADDRESS_TEXT_SIZE]; /* of the lines after the headings; NULL: lines to read */
+    size_t key_count;
+    bool can_select;
+};
+
+void content_fini(struct content *content);
+/* The row that comes next has this address. */
+void content_add_key(struct content *content, const char *key);
+/* How many rows the content needs in `columns`. */
+int content_rows(const struct content *content, int columns);
+
+/* Makes the moves and writes the pane. `search` is what is sought, or empty; `is_marked` says
+ * whether the selected row is marked. */
+void content_draw(const struct content *content, struct grid *grid, const struct area *area,
+                  const char *search, bool is_marked, struct scroll *scroll);
+
+#endif

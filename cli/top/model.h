@@ -1,0 +1,103 @@
+/* What the live view knows, and where a person is in it. Knows no terminal, no clock and no daemon:
+ * keys change it (keys.h), replies change it, and draw.h makes a picture of it. */
+#ifndef PHASED_CLI_TOP_MODEL_H
+#define PHASED_CLI_TOP_MODEL_H
+
+#include "cli/terminal.h"
+#include "cli/top/log.h"
+#include "cli/top/request.h"
+#include "cli/top/scroll.h"
+#include "lib/address.h"
+#include "lib/text.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+
+enum place { PLACE_WORKFLOWS, PLACE_WORKFLOW, PLACE_RUN, PLACE_COUNT };
+
+enum pane {
+    PANE_WORKFLOWS,
+    PANE_PHASES,
+    PANE_PHASE,
+    PANE_GATE,
+    PANE_GPUS,
+    PANE_RUNS,
+    PANE_METRICS,
+    PANE_LOG,
+    PANE_HELP,
+    PANE_COUNT,
+};
+
+/* What the last line asks for. */
+enum prompt { PROMPT_NONE, PROMPT_SEARCH, PROMPT_CANCEL };
+
+enum { MODEL_ANSWERS_MAX = 64, MODEL_TYPED_SIZE = 80 };
+
+/* The newest answer to a path of the API. */
+struct answer {
+    char *path;
+    json_t *json;   /* NULL: there was none yet */
+    char *message;  /* why the newest request failed, or NULL */
+    double asked_s; /* when it was asked for; of a clock that only goes on */
+    double took_s;
+};
+
+struct model {
+    struct terminal terminal; /* how text is made; its width is set for each pane */
+    double now;               /* seconds since 1970 */
+
+    enum place place;
+    enum pane focus[PLACE_COUNT];
+    struct address workflow, run;     /* those that are shown */
+    char unfolded[ADDRESS_TEXT_SIZE]; /* the matrix whose members are shown */
+    struct scroll scrolls[PANE_COUNT];
+    bool has_help, is_over;
+
+    enum prompt prompt;
+    char typed[MODEL_TYPED_SIZE], search[MODEL_TYPED_SIZE];
+    struct address target; /* what is to be cancelled, if the answer is yes */
+    struct text notice;    /* what came of the last decision; the next key takes it away */
+    bool is_bad_notice;
+
+    struct answer answers[MODEL_ANSWERS_MAX];
+    size_t answer_count;
+    struct log log;
+    bool has_decision; /* `decision` waits for being sent */
+    struct request decision;
+    bool is_asking, is_away; /* a request is under way; the last one found no daemon */
+    double asked_s;          /* when the last request was sent */
+};
+
+void model_init(struct model *model, const struct terminal *terminal);
+void model_fini(struct model *model);
+
+/* The answer to a path, or NULL. The JSON is borrowed until the next reply. */
+const json_t *model_json(const struct model *model, const char *path);
+/* Why a path has no answer; NULL if it has one, or none was asked for yet. */
+const char *model_trouble(const struct model *model, const char *path);
+const struct answer *model_answer(const struct model *model, const char *path);
+
+/* The request is sent now. */
+void model_ask(struct model *model, const struct request *request, double clock_s);
+/* Its reply has come. Takes what is in it. */
+void model_take(struct model *model, struct reply *reply, double clock_s);
+
+/* Whether the daemon does not answer. */
+bool model_is_away(const struct model *model, double clock_s);
+
+/* The workflow, phase or run that is selected, as panes show it; false: there is none. */
+bool model_selected(const struct model *model, enum pane pane, struct address *ret_address);
+/* What decisions are about. */
+bool model_target(const struct model *model, struct address *ret_address);
+
+/* A workflow as the list has it; NULL: not known. */
+const json_t *model_listed(const struct model *model, uint64_t workflow);
+/* The workflow that is shown, until it is known as the list has it, and a phase of it; NULL: not
+ * known. */
+const json_t *model_workflow(const struct model *model);
+const json_t *model_phase(const struct model *model, const char *name);
+
+void model_notice(struct model *model, bool is_bad, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

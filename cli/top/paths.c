@@ -1,0 +1,34 @@
+/* Writing paths. */
+#include "cli/top/paths.h"
+
+#include "cli/field.h"
+#include "cli/view.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char *paths_of(const struct address *address, const char *rest, char buffer[PATHS_SIZE])
+{
+    char path[ADDRESS_PATH_SIZE];
+    (void)snprintf(buffer, PATHS_SIZE, "%s%s", address_path(address, path), rest);
+    return buffer;
+}
+
+/* Whether the worker could have given a metric this name. Other letters would break the path. */
+static bool paths_is_name(const char *name)
+{
+    size_t size = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
+    return !name[size] && size <= 128;
+}
+
+bool paths_curve(const json_t *phase, char buffer[PATHS_SIZE])
+{
+    const char *name = view_best_metric(json_object_get(phase, "metrics"));
+    struct address run;
+    if (!name || !paths_is_name(name) ||
+        address_parse(field_text(json_object_get(phase, "run"), "address"), &run, NULL) < 0)
+        return false;
+    size_t used = strlen(paths_of(&run, PATHS_METRICS, buffer));
+    (void)snprintf(buffer + used, PATHS_SIZE - used, "&name=%s", name);
+    return true;
+}

@@ -1,0 +1,149 @@
+/* What is known about the selected phase: why it is in its state and what can be done, its gate,
+ * its GPUs and its runs. */
+#include "cli/top/panes.h"
+
+#include "cli/field.h"
+#include "cli/format.h"
+#include "cli/gpu_view.h"
+#include "cli/held.h"
+#include "cli/members.h"
+#include "cli/suspect.h"
+#include "cli/table.h"
+#include "cli/top/content.h"
+#include "cli/top/model.h"
+#include "cli/top/paths.h"
+#include "cli/view.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The selected phase as its workflow has it; NULL: no phase is selected. */
+static const json_t *phase_selected(const struct model *model, struct address *ret_address)
+{
+    return model_selected(model, PANE_PHASES, ret_address) ? model_phase(model, ret_address->phase)
+                                                           : NULL;
+}
+
+static void phase_add_no_run(const struct model *model, struct content *content)
+{
+    struct address address;
+    bool is_matrix = members_is_matrix(phase_selected(model, &address));
+    text_add(&content->text, is_matrix
+                                 ? "a matrix has no runs of its own; Enter shows its members\n"
+                                 : "no run yet\n");
+}
+
+/* Adds a row `name  value` unless the value is empty. */
+static void phase_add_row(struct table *table, const char *name, const char *value)
+{
+    if (!value[0])
+        return;
+    table_add(table, COLOUR_DIM, name);
+    table_add(table, COLOUR_PLAIN, value);
+}
+
+static void phase_add_amounts(struct table *table, const json_t *phase)
+{
+    const json_t *total = members_total(phase);
+    double usd = field_number(total, "cost_usd"),
+           end_usd = field_number(phase, "projected_cost_usd");
+    char gpu_time[FORMAT_SIZE], cost[FORMAT_SIZE], end[FORMAT_SIZE];
+    struct text text = {0};
+    text_addf(&text, "%s of GPU time",
+              format_duration(field_number(total, "gpu_seconds"), gpu_time));
+    if (!isnan(usd))
+        text_addf(&text, ", %s", format_cost(usd, cost));
+    if (!isnan(end_usd))
+        text_addf(&text, "; at this pace %s at its end", format_cost(end_usd, end));
+    phase_add_row(table, "spent", text_string(&text));
+    text_fini(&text);
+}
+
+void phase_content(const struct model *model, const struct terminal *terminal,
+                   struct content *content)
+{
+    static const struct table_column columns[] = {{NULL, TABLE_LEFT, TABLE_WHOLE},
+                                                  {NULL, TABLE_LEFT, TABLE_REST}};
+    const struct terminal folding = {
+        .fd = -1, .colours = true, .unicode = terminal->unicode, .columns = terminal->columns};
+    struct address address;
+    const json_t *phase = phase_selected(model, &address);
+    struct text note = {0}, suspect = {0};
+    struct table table;
+    text_addf(&content->title, "%s", phase ? field_text(phase, "address") : "phase");
+    if (!phase)
+        return;
+    table_init(&table, columns, 2);
+    view_note(json_object_get(model_workflow(model), "phases"), phase, model->now, &note);
+    phase_add_row(&table, view_state(phase), text_string(&note));
+    if (!strstr(text_string(&note), field_text(phase, "warning")))
+        phase_add_row(&table, "warning", field_text(phase, "warning"));
+    suspect_note(phase, &suspect);
+    phase_add_row(&table, "suspect", text_string(&suspect));
+    phase_add_row(&table, "best", field_text(phase, "best"));
+    phase_add_row(&table, "checkpoint", field_text(phase, "checkpoint"));
+    phase_add_amounts(&table, phase);
+    table_write(&table, &folding, 0, &content->text);
+    table_fini(&table);
+    if (text_equal(field_text(phase, "state"), "held"))
+        held_ways_out(&folding, phase, &content->text);
+    text_fini(&note);
+    text_fini(&suspect);
+}
+
+void phase_gate_content(const struct model *model, const struct terminal *terminal,
+                        struct content *content)
+{
+    struct address address;
+    char path[PATHS_SIZE];
+    text_add(&content->title, "gate");
+    if (!phase_selected(model, &address))
+        return;
+    const json_t *gate = model_json(model, paths_of(&address, PATHS_GATE, path));
+    if (gate)
+        view_judgement(terminal, gate, model->now, &content->text);
+    else
+        text_add(&content->text, "asking ...\n");
+}
+
+void phase_gpus_content(const struct model *model, const struct terminal *terminal,
+                        struct content *content)
+{
+    struct address address, run;
+    char path[PATHS_SIZE];
+    const json_t *newest = json_object_get(phase_selected(model, &address), "run"), *gpus;
+    text_add(&content->title, "GPUs");
+    if (address_parse(field_text(newest, "address"), &run, NULL) < 0) {
+        phase_add_no_run(model, content);
+        return;
+    }
+    gpus = model_json(model, paths_of(&run, PATHS_GPUS, path));
+    if (!gpus)
+        text_add(&content->text, "asking ...\n");
+    else if (json_array_size(json_object_get(gpus, "gpus")) +
+                 json_array_size(json_object_get(gpus, "paces")) ==
+             0)
+        text_add(&content->text, "nothing is known about the GPUs of this run\n");
+    else
+        gpu_view_nodes(terminal, gpus, &content->text);
+}
+
+void phase_runs_content(const struct model *model, const struct terminal *terminal,
+                        struct content *content)
+{
+    struct address address;
+    char path[PATHS_SIZE];
+    const json_t *run;
+    size_t i;
+    text_add(&content->title, "runs");
+    if (!phase_selected(model, &address))
+        return;
+    const json_t *runs = json_object_get(model_json(model, paths_of(&address, "", path)), "runs");
+    if (json_array_size(runs) == 0) {
+        phase_add_no_run(model, content);
+        return;
+    }
+    view_runs(terminal, runs, model->now, &content->text);
+    json_array_foreach(runs, i, run) content_add_key(content, field_text(run, "address"));
+    content->headings = 1;
+}

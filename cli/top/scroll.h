@@ -1,0 +1,55 @@
+/* Where a person is in a pane: the selected row of a table, or the first line of what is read.
+ *
+ * Keys only ask for a move. The move is made when the pane is drawn, because only then are its rows
+ * and its size known. */
+#ifndef PHASED_CLI_TOP_SCROLL_H
+#define PHASED_CLI_TOP_SCROLL_H
+
+#include "cli/top/grid.h"
+#include "lib/address.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct text;
+
+enum scroll_seek { SCROLL_STAY, SCROLL_SEEK_HERE, SCROLL_SEEK_NEXT, SCROLL_SEEK_BEFORE };
+
+struct scroll {
+    size_t at;                   /* the selected row, or the first line shown */
+    int sub;                     /* of that line, how many rows are above the pane */
+    size_t first;                /* of a table: the first row shown */
+    char key[ADDRESS_TEXT_SIZE]; /* the address of the selected row; it stays selected if rows
+                                    change places */
+    bool follows;                /* shows the last lines, also when lines are added */
+    size_t found;                /* the line that was found last */
+    bool has_lost;               /* the last search has found nothing */
+
+    struct area area; /* where the rows were drawn last */
+    size_t count;     /* how many rows could be selected then */
+
+    long lines, pages; /* moves that were asked for */
+    bool to_begin, to_end;
+    enum scroll_seek seek;
+};
+
+/* Lines that are made when they are needed. */
+struct scroll_lines {
+    size_t count;
+    void (*get)(const void *context, size_t line, struct text *text);
+    const void *context;
+};
+
+/* The line nearest to `from` that has the text, round the end. Returns `lines->count`: no line has
+ * it. */
+size_t scroll_find(const struct scroll_lines *lines, size_t from, enum scroll_seek seek,
+                   const char *search);
+
+/* Makes the moves and writes the pane. `search` is what is sought, or empty. */
+void scroll_draw(const struct scroll_lines *lines, struct grid *grid, const struct area *area,
+                 const char *search, struct scroll *scroll);
+
+/* Forgets the moves: they are made. */
+void scroll_clear(struct scroll *scroll);
+
+#endif

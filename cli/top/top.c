@@ -1,0 +1,109 @@
+/* The loop: keys, replies and seconds change the model, and the model is drawn. */
+#include "cli/top/top.h"
+
+#include "cli/cli.h"
+#include "cli/top/draw.h"
+#include "cli/top/fetch.h"
+#include "cli/top/grid.h"
+#include "cli/top/model.h"
+#include "cli/top/screen.h"
+#include "cli/top/wants.h"
+#include "lib/error.h"
+
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TOP_REDRAW_S 1.0 /* ages and the clock go on */
+
+/* Set by SIGINT, SIGTERM and SIGHUP: the one thing that a signal handler may do. */
+static volatile sig_atomic_t top_interrupted;
+
+static void top_interrupt(int signal_number)
+{
+    (void)signal_number;
+    top_interrupted = 1;
+}
+
+static void top_catch_signals(void)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = top_interrupt}; /* no SA_RESTART: it ends poll() */
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
+        (void)sigaction(signals[i], &action, NULL); /* cannot fail for these */
+}
+
+static double top_clock_s(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail for this clock */
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* `is_shown`: otherwise only the moves are made. */
+static void top_draw(struct model *model, double clock_s, bool is_shown)
+{
+    struct grid grid;
+    int rows, columns;
+    screen_size(&rows, &columns);
+    grid_init(&grid, rows, columns);
+    model->now = (double)time(NULL);
+    draw(model, clock_s, &grid);
+    if (is_shown)
+        screen_show(&grid);
+    grid_fini(&grid);
+}
+
+/* Takes a reply and sends the next request. Returns after how many seconds there is something to
+ * ask for. */
+static double top_ask(struct model *model, struct fetch *fetch, double clock_s)
+{
+    struct reply reply;
+    struct request request;
+    double wait_s = TOP_REDRAW_S;
+    if (fetch_take(fetch, &reply))
+        model_take(model, &reply, clock_s);
+    if (!model->is_asking && wants_next(model, clock_s, &request, &wait_s)) {
+        model_ask(model, &request, clock_s);
+        fetch_ask(fetch, &request);
+    }
+    return fmin(wait_s, TOP_REDRAW_S);
+}
+
+static void top_loop(struct model *model, struct fetch *fetch)
+{
+    struct pollfd fds[] = {{.fd = STDIN_FILENO, .events = POLLIN},
+                           {.fd = fetch_fd(fetch), .events = POLLIN}};
+    while (!model->is_over && !top_interrupted) {
+        double clock_s = top_clock_s(), wait_s = top_ask(model, fetch, clock_s);
+        enum screen_input input;
+        top_draw(model, clock_s, true);
+        (void)poll(fds, 2, (int)(wait_s * 1000) + 1); /* a signal may end it */
+        while ((input = screen_read(model)) == SCREEN_INPUT)
+            top_draw(model, clock_s, false);
+        if (input == SCREEN_GONE)
+            break;
+    }
+}
+
+int top_run(const struct cli *cli, struct error *err)
+{
+    struct fetch *fetch;
+    struct model model;
+    int code = fetch_open(&fetch, err);
+    if (code < 0)
+        return code;
+    code = screen_open(cli->out.colours, err);
+    if (code == 0) {
+        model_init(&model, &cli->out);
+        top_catch_signals();
+        top_loop(&model, fetch);
+        model_fini(&model);
+        screen_close();
+    }
+    fetch_close(fetch);
+    return code;
+}

@@ -1,0 +1,30 @@
+/* phasectl top: the words, and what the view needs. */
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/options.h"
+#include "cli/top/top.h"
+#include "cli/verbs.h"
+#include "lib/error.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+int top_verb(struct cli *cli, char **words)
+{
+    const struct option_rule rules[] = {{0}};
+    struct option_arguments arguments = {.max = 0};
+    struct error err;
+    json_t *ping;
+    int status;
+    if (!options_parse(cli, words, rules, &arguments, &status))
+        return status;
+    if (!cli->out.live || !isatty(STDIN_FILENO)) {
+        (void)error_set(&err, -ENOTTY, "%s needs a terminal; 'phasectl status' does not",
+                        cli->verb->name);
+        return cli_fail(&err);
+    }
+    if (client_get(cli, "/v1/ping", &ping, &err) < 0)
+        return cli_fail(&err);
+    json_decref(ping);
+    return top_run(cli, &err) < 0 ? cli_fail(&err) : CLI_OK;
+}

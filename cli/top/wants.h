@@ -1,0 +1,30 @@
+/* What the live view asks for next: decisions first, then what the panes show, each answer again
+ * after its time. A daemon that needs long for an answer is asked less often. */
+#ifndef PHASED_CLI_TOP_WANTS_H
+#define PHASED_CLI_TOP_WANTS_H
+
+#include "cli/top/paths.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct model;
+struct request;
+
+enum { WANTS_MAX = 32 };
+
+/* An answer that the panes need, not older than `period_s`. */
+struct want {
+    char path[PATHS_SIZE];
+    double period_s;
+};
+
+/* Fills in what the panes need, the most important first. Returns how many there are. */
+size_t wants_list(const struct model *model, struct want wants[WANTS_MAX]);
+
+/* Says what to ask for now. If there is nothing, returns false and after how many seconds there
+ * will be something. `clock_s` is of a clock that only goes on. */
+bool wants_next(const struct model *model, double clock_s, struct request *ret_request,
+                double *ret_wait_s);
+
+#endif

@@ -1,0 +1,518 @@
+/* Keys, clicks, replies, logs and requests of the live view. */
+#include "tests/unit/unit.h"
+
+#include "tests/unit/top_world.h"
+
+#include "cli/top/keys.h"
+#include "cli/top/log.h"
+#include "cli/top/paths.h"
+#include "cli/top/wants.h"
+#include "lib/error.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *selected(const struct top_world *world, enum pane pane)
+{
+    return world->model.scrolls[pane].key;
+}
+
+static const char *last_row(const struct top_world *world)
+{
+    return top_world_row(world, world->grid.rows - 1);
+}
+
+/* --- Keys ------------------------------------------------------------------------------------- */
+
+static void keys_lead_in_and_out(void **state)
+{
+    (void)state;
+    struct top_world world;
+    top_world_init(&world);
+    top_world_workflow(&world);
+    (void)top_world_picture(&world, 24, 80);
+    top_world_press(&world, TOP_KEY_ENTER);
+    assert_int_equal(world.model.place, PLACE_WORKFLOW);
+    assert_string_equal(selected(&world, PANE_PHASES), "7/train"); /* the current phase */
+    static const enum pane order[] = {PANE_PHASE, PANE_GATE, PANE_GPUS, PANE_RUNS, PANE_PHASES};
+    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
+        top_world_press(&world, TOP_KEY_TAB);
+        assert_int_equal(world.model.focus[PLACE_WORKFLOW], order[i]);
+    }
+    top_world_press(&world, TOP_KEY_BACK_TAB);
+    top_world_press(&world, 'j');
+    assert_string_equal(selected(&world, PANE_RUNS), "7/train#1");
+    assert_string_equal(selected(&world, PANE_PHASES), "7/train");
+    top_world_press(&world, TOP_KEY_ENTER);
+    assert_int_equal(world.model.place, PLACE_RUN);
+    assert_int_equal(world.model.run.attempt, 1);
+    top_world_press(&world, TOP_KEY_ESCAPE);
+    top_world_press(&world, TOP_KEY_BACKSPACE);
+    assert_int_equal(world.model.place, PLACE_WORKFLOWS);
+    top_world_press(&world, TOP_KEY_ESCAPE);
+    assert_int_equal(world.model.place, PLACE_WORKFLOWS);
+    assert_false(world.model.is_over);
+    top_world_press(&world, 'q');
+    assert_true(world.model.is_over);
+    top_world_fini(&world);
+}
+
+static void a_phase_without_a_run_says_so(void **state)
+{
+    (void)state;
+    struct top_world world;
+    top_world_init(&world);
+    top_world_workflow(&world);
+    (void)top_world_picture(&world, 24, 80);
+    top_world_press(&world, TOP_KEY_ENTER);
+    top_world_press(&world, 'G');
+    top_world_press(&world, TOP_KEY_ENTER);
+    assert_string_equal(top_world_row(&world, 22), "7/export has no run yet");
+    top_world_press(&world, 'k');
+    assert_string_equal(top_world_row(&world, 22), "");
+    top_world_fini(&world);
+}
+
+static void help_names_all_keys_and_closes(void **state)
+{
+    (void)state;
+    struct top_world world;
+    top_world_init(&world);
+    top_world_workflow(&world);
+    (void)top_world_picture(&world, 24, 80);
+    top_world_press(&world, '?');
+    assert_non_null(strstr(top_world_picture(&world, 24, 80), "promote: start the next phases"));
+    for (const struct keys_help *row = keys_help; row->keys; row++)
+        assert_non_null(strstr(top_world_picture(&world, 40, 80), row->keys));
+    top_world_press(&world, 'c');
+    assert_false(world.model.has_help);
+    assert_int_equal(world.model.prompt, PROMPT_NONE); /* the key has only closed the help */
+    top_world_fini(&world);
+}
+
+static void the_selection_follows_its_workflow(void **state)
+{
+    (void)state;
+    struct top_world world;
+    top_world_init(&world);
+    top_world_many(&world, 5);
+    (void)top_world_picture(&world, 24, 80);
+    top_world_type(&world, "jj");
+    assert_string_equal(selected(&world, PANE_WORKFLOWS), "3");
+    top_world_many(&world, 8); /* three newer ones come first */
+    (void)top_world_picture(&world, 24, 80);
+    assert_string_equal(selected(&world, PANE_WORKFLOWS), "3");
+    assert_int_equal(grid_cell(&world.grid, 2 + 5, 0)->mark, GRID_SELECTED);
+    top_world_many(&world, 2); /* it is gone: the last one is nearest */
+    (void)top_world_picture(&world, 24, 80);
+    assert_string_equal(selected(&world, PANE_WORKFLOWS), "1");
+    top_world_fini(&world);
+}
+
+/* --- Decisions -------------------------------------------------------------------------------- */
+
+/* The decision that is to be sent: "cancel 7/train"; empty: none. */
+static const char *decision(struct top_world *world)
+{
+    static char text[200];
+    char name[ADDRESS_TEXT_SIZE];
+    struct request request;
+    double wait_s;
+    bool is_one = wants_next(&world->model, world->clock_s, &request, &wait_s) &&
+                  request.kind == REQUEST_DECIDE;
+    (void)snprintf(text, sizeof text, "%s %s", is_one ? request.verb : "",
+                   is_one ? address_text(&request.address, name) : "");
+    if (is_one)
+        model_ask(&world->model, &request, world->clock_s);
+    return is_one ? text : "";
+}
+
+static void decisions_are_about_what_is_selected(void **state)
+{
+    (void)state;
+    struct top_world world;
+    top_world_init(&world);
+    top_world_workflow(&world);
+    (void)top_world_picture(&world, 24, 80);
+    top_world_press(&world, 'p');
+    assert_string_equal(decision(&world), "promote 7");
+    assert_string_equal(decision(&world), ""); /* it is sent once */
+    top_world_press(&world, 'r');
+    assert_string_equal(decision(&world), "retry 7");
+    top_world_press(&world, TOP_KEY_ENTER);
+    top_world_press(&world, 'h');
+    assert_string_equal(decision(&world), "hold 7/train");
+    top_world_press(&world, TOP_KEY_ENTER);
+    top_world_press(&world, 'p');
+    assert_string_equal(decision(&world), "promote 7/train"); /* its run is shown */
+    top_world_fini(&world);
+}
+
+static void a_cancel_wants_a_yes(void **state)
+{
+    (void)state;
+    struct top_world world;
+    top_world_init(&world);
+    top_world_workflow(&world);
+    (void)top_world_picture(&world, 24, 80);
+    top_world_press(&world, 'c');
+    assert_string_equal(last_row(&world),
+                        "cancel 7 for good? Its runs stop with a checkpoint. y/n");
+    top_world_press(&world, 'n');
+    assert_string_equal(decision(&world), "");
+    top_world_type(&world, "cq"); /* anything but y is a no, and does nothing else */
+    assert_string_equal(decision(&world), "");
+    assert_false(world.model.is_over);
+    top_world_type(&world, "cy");
+    assert_string_equal(decision(&world), "cancel 7");
+    top_world_fini(&world);
+}
+
+static void what_a_person_holds_is_released(void **state)
+{
+    (void)state;
+    struct top_world world;
+    top_world_init(&world);
+    top_world_many(&world, 11);
+    (void)top_world_picture(&world, 24, 80);
+    top_world_press(&world, 'h');
+    assert_string_equal(decision(&world), "hold 11");
+    top_world_type(&world, "jh");
+    assert_string_equal(decision(&world), "release 10");
+    top_world_fini(&world);
+}
+
+static void what_came_of_a_decision_is_told_until_the_next_key(void **state)
+{
+    (void)state;
+    struct top_world world;
+    top_world_init(&world);
+    top_world_workflow(&world);
+    (void)top_world_picture(&world, 24, 80);
+    top_world_type(&world, "h");
+    assert_string_equal(top_world_row(&world, 22), "hold 7 ...");
+    struct reply reply = {.request = world.model.decision};
+    reply.json =
+        json_pack("{s:[s,s], s:[s]}", "phases", "7/train", "7/export", "stopping", "7/train");
+    model_take(&world.model, &reply, world.clock_s);
+    (void)top_world_picture(&world, 24, 80);
+    assert_string_equal(top_world_row(&world, 22),
+                        "7/train is being held: its run stops, and 1 more");
+    top_world_press(&world, 'j');
+    assert_string_equal(top_world_row(&world, 22), "");
+
+    top_world_type(&world, "h");
+    reply = (struct reply){.request = world.model.decision};
+    (void)error_set(&reply.error, -EBUSY, "7 has ended");
+    model_take(&world.model, &reply, world.clock_s);
+    (void)top_world_picture(&world, 24, 80);
+    assert_string_equal(top_world_row(&world, 22), "7 has ended");
+    assert_int_equal(top_world_colour(&world, "7 has ended"), COLOUR_RED);
+    top_world_fini(&world);
+}
+
+/* --- Searches --------------------------------------------------------------------------------- */
+
+static void a_search_selects_the_next_row_with_the_text(void **state)
+{
+    (void)state;
+    struct top_world world;
+    top_world_init(&world);
+    top_world_many(&world, 500);
+    (void)top_world_picture(&world, 24, 80);
+    top_world_type(&world, "/JOB-1");
+    assert_string_equal(last_row(&world), "/JOB-1_");
+    top_world_press(&world, TOP_KEY_ENTER);
+    assert_string_equal(selected(&world, PANE_WORKFLOWS), "199");
+    top_world_press(&world, 'n');
+    assert_string_equal(selected(&world, PANE_WORKFLOWS), "198");
+    top_world_type(&world, "NN"); /* round the beginning */
+    assert_string_equal(selected(&world, PANE_WORKFLOWS), "1");
+    top_world_type(&world, "/nobody");
+    top_world_press(&world, TOP_KEY_BACKSPACE);
+    top_world_press(&world, TOP_KEY_ENTER);
+    assert_string_equal(last_row(&world), "'nobod' is not in this pane");
+    assert_string_equal(selected(&world, PANE_WORKFLOWS), "1");
+    top_world_press(&world, TOP_KEY_ESCAPE);
+    assert_true(text_starts(last_row(&world), "Enter open"));
+    top_world_type(&world, "/x");
+    top_world_press(&world, TOP_KEY_ESCAPE);
+    assert_true(text_starts(last_row(&world), "Enter open"));
+    top_world_fini(&world);
+}
+
+/* The first row of the log. */
+static const char *log_row(const struct top_world *world)
+{
+    return top_world_row(world, world->model.scrolls[PANE_LOG].area.row);
+}
+
+static void a_log_is_searched_and_followed(void **state)
+{
+    (void)state;
+    struct top_world world;
+    struct text log = {0};
+    for (int line = 1; line <= 1000; line++)
+        text_addf(&log, "line %d%s\n", line, line % 100 ? "" : " Error");
+    top_world_init(&world);
+    top_world_run(&world, text_string(&log));
+    (void)top_world_picture(&world, 20, 80);
+    assert_string_equal(top_world_row(&world, 18), "line 1000 Error");
+    top_world_type(&world, "/error");
+    top_world_press(&world, TOP_KEY_ENTER);
+    top_world_type(&world, "n");
+    assert_string_equal(log_row(&world), "line 100 Error"); /* 1000 was found first */
+    assert_int_equal(grid_cell(&world.grid, world.model.scrolls[PANE_LOG].area.row, 9)->mark,
+                     GRID_FOUND);
+    assert_false(world.model.scrolls[PANE_LOG].follows);
+    top_world_type(&world, "nn");
+    assert_string_equal(log_row(&world), "line 300 Error");
+    top_world_type(&world, "N");
+    assert_string_equal(log_row(&world), "line 200 Error");
+    top_world_type(&world, "g");
+    assert_string_equal(log_row(&world), "line 1");
+    top_world_press(&world, TOP_KEY_PAGE_DOWN);
+    assert_string_equal(log_row(&world), "line 13");
+    top_world_type(&world, "G");
+    assert_string_equal(top_world_row(&world, 18), "line 1000 Error");
+
+    struct reply more = {.request = {.kind = REQUEST_READ, .path = "/log/rank-0.log"},
+                         .offset = log_offset(&world.model.log)};
+    text_add(&more.bytes, "line 1001\n");
+    model_take(&world.model, &more, world.clock_s);
+    (void)top_world_picture(&world, 20, 80);
+    assert_string_equal(top_world_row(&world, 18), "line 1000 Error"); /* it does not follow */
+    top_world_type(&world, "f");
+    assert_string_equal(top_world_row(&world, 18), "line 1001");
+    text_fini(&log);
+    top_world_fini(&world);
+}
+
+static void left_and_right_change_the_rank(void **state)
+{
+    (void)state;
+    struct top_world world;
+    top_world_init(&world);
+    top_world_run(&world, "zero\n");
+    (void)top_world_picture(&world, 20, 80);
+    top_world_press(&world, TOP_KEY_RIGHT);
+    assert_string_equal(world.model.log.path, "/log/rank-1.log");
+    assert_non_null(strstr(top_world_picture(&world, 20, 80), "log of rank 1, one of 2"));
+    struct reply late = {.request = {.kind = REQUEST_READ, .path = "/log/rank-0.log"}};
+    text_add(&late.bytes, "of the other rank\n");
+    model_take(&world.model, &late, world.clock_s);
+    assert_int_equal(world.model.log.count, 0);
+    top_world_press(&world, TOP_KEY_RIGHT);
+    assert_string_equal(world.model.log.path, "/log/rank-0.log");
+    top_world_press(&world, TOP_KEY_LEFT);
+    assert_string_equal(world.model.log.path, "/log/rank-1.log");
+    top_world_fini(&world);
+}
+
+/* --- The mouse -------------------------------------------------------------------------------- */
+
+static void a_click_selects_and_a_click_on_the_selected_row_opens(void **state)
+{
+    (void)state;
+    struct top_world world;
+    top_world_init(&world);
+    top_world_many(&world, 500);
+    (void)top_world_picture(&world, 24, 80);
+    keys_click(&world.model, KEYS_CLICK, 5, 10);
+    (void)top_world_picture(&world, 24, 80);
+    assert_string_equal(selected(&world, PANE_WORKFLOWS), "497");
+    keys_click(&world.model, KEYS_CLICK, 23, 10); /* the last line is no row */
+    keys_click(&world.model, KEYS_CLICK, 0, 10);
+    keys_click(&world.model, KEYS_WHEEL_DOWN, 5, 10);
+    (void)top_world_picture(&world, 24, 80);
+    assert_string_equal(selected(&world, PANE_WORKFLOWS), "494");
+    assert_int_equal(world.model.place, PLACE_WORKFLOWS);
+    keys_click(&world.model, KEYS_CLICK, 8, 10);
+    assert_int_equal(world.model.place, PLACE_WORKFLOW);
+    assert_int_equal(world.model.workflow.workflow, 494);
+    top_world_fini(&world);
+
+    top_world_init(&world);
+    top_world_workflow(&world);
+    (void)top_world_picture(&world, 24, 80);
+    top_world_press(&world, TOP_KEY_ENTER);
+    keys_click(&world.model, KEYS_CLICK, 19, 3);
+    (void)top_world_picture(&world, 24, 80);
+    assert_int_equal(world.model.focus[PLACE_WORKFLOW], PANE_RUNS);
+    assert_string_equal(selected(&world, PANE_RUNS), "7/train#1");
+    keys_click(&world.model, KEYS_CLICK, 21, 3); /* below the last run */
+    (void)top_world_picture(&world, 24, 80);
+    assert_string_equal(selected(&world, PANE_RUNS), "7/train#1");
+    top_world_fini(&world);
+}
+
+/* --- Requests --------------------------------------------------------------------------------- */
+
+/* What is asked for now; empty: nothing. It counts as asked. */
+static const char *next_path(struct top_world *world)
+{
+    static struct request request;
+    double wait_s;
+    if (!wants_next(&world->model, world->clock_s, &request, &wait_s))
+        return "";
+    model_ask(&world->model, &request, world->clock_s);
+    return request.path;
+}
+
+static void answers_are_asked_for_again_when_they_are_old(void **state)
+{
+    (void)state;
+    struct top_world world;
+    top_world_init(&world);
+    assert_string_equal(next_path(&world), PATHS_WORKFLOWS);
+    top_world_answer(&world, PATHS_WORKFLOWS, "{'workflows': []}");
+    assert_string_equal(next_path(&world), PATHS_PING);
+    top_world_answer(&world, PATHS_PING, "{}");
+    assert_string_equal(next_path(&world), "");
+    world.clock_s += 0.9;
+    assert_string_equal(next_path(&world), "");
+    world.clock_s += 0.2;
+    assert_string_equal(next_path(&world), PATHS_WORKFLOWS);
+
+    struct reply slow = {.request = {.kind = REQUEST_GET, .path = PATHS_WORKFLOWS}, .took_s = 0.3};
+    slow.json = json_pack("{s:[]}", "workflows");
+    model_take(&world.model, &slow, world.clock_s);
+    world.clock_s += 2.8; /* a daemon that needs 0.3 s is not asked for 3 s */
+    assert_string_equal(next_path(&world), "");
+    world.clock_s += 0.3;
+    assert_string_equal(next_path(&world), PATHS_WORKFLOWS);
+    top_world_fini(&world);
+}
+
+static void a_daemon_that_is_away_is_tried_each_second(void **state)
+{
+    (void)state;
+    struct top_world world;
+    top_world_init(&world);
+    top_world_fail(&world, PATHS_WORKFLOWS, -ECONNREFUSED, "away");
+    assert_string_equal(next_path(&world), "");
+    world.clock_s += 1.1;
+    assert_string_not_equal(next_path(&world), "");
+    top_world_fini(&world);
+}
+
+static void a_run_asks_for_what_its_panes_show(void **state)
+{
+    (void)state;
+    struct top_world world;
+    struct want wants[WANTS_MAX];
+    top_world_init(&world);
+    top_world_run(&world, "one\n");
+    size_t count = wants_list(&world.model, wants), found = 0;
+    static const char *const paths[] = {"/v1/workflows/7", "/v1/workflows/7/phases/train/runs/2",
+                                        "/v1/workflows/7/phases/train/runs/2/logs",
+                                        "/v1/workflows/7/phases/train/runs/2/metrics?last=1000",
+                                        PATHS_PING};
+    for (size_t i = 0; i < count; i++)
+        for (size_t path = 0; path < sizeof paths / sizeof paths[0]; path++)
+            found += text_equal(wants[i].path, paths[path]);
+    assert_int_equal(found, sizeof paths / sizeof paths[0]);
+    assert_int_equal(count, found);
+    top_world_answer(&world, PATHS_PING, "{}");
+    world.clock_s += 0.6;
+    assert_string_equal(next_path(&world), "/log/rank-0.log");
+    top_world_fini(&world);
+}
+
+static void a_failure_is_shown_where_its_answer_would_be(void **state)
+{
+    (void)state;
+    struct top_world world;
+    top_world_init(&world);
+    top_world_workflow(&world);
+    (void)top_world_picture(&world, 24, 80);
+    top_world_press(&world, TOP_KEY_ENTER);
+    top_world_fail(&world, "/v1/workflows/7", -ENOENT, "no workflow 7");
+    assert_non_null(strstr(top_world_picture(&world, 24, 80), "no workflow 7\n"));
+    top_world_fini(&world);
+}
+
+static void more_answers_than_fit_replace_the_oldest(void **state)
+{
+    (void)state;
+    struct top_world world;
+    top_world_init(&world);
+    for (int i = 0; i < 3 * MODEL_ANSWERS_MAX; i++) {
+        char path[40];
+        (void)snprintf(path, sizeof path, "/v1/workflows/%d", i + 1);
+        world.clock_s++;
+        top_world_answer(&world, path, "{}");
+    }
+    assert_int_equal(world.model.answer_count, MODEL_ANSWERS_MAX);
+    assert_non_null(model_json(&world.model, "/v1/workflows/192"));
+    assert_null(model_json(&world.model, "/v1/workflows/1"));
+    top_world_fini(&world);
+}
+
+/* --- Logs ------------------------------------------------------------------------------------- */
+
+static void a_log_grows_and_begins_anew(void **state)
+{
+    (void)state;
+    struct log log = {0};
+    struct text line = {0};
+    log_open(&log, "/log", 0);
+    assert_int_equal(log_offset(&log), -1);
+    (void)log_add(&log, 500, "two\nthr", 7);
+    assert_int_equal(log_offset(&log), 507);
+    (void)log_add(&log, 507, "ee\n", 3);
+    assert_int_equal(log.count, 2);
+    log_line(&log, 1, &line);
+    assert_string_equal(text_string(&line), "three");
+    (void)log_add(&log, 0, "anew\n", 5); /* the file has become shorter */
+    assert_int_equal(log.count, 1);
+    assert_int_equal(log_offset(&log), 5);
+    text_fini(&line);
+    log_close(&log);
+}
+
+static void a_very_long_log_gives_up_its_beginning(void **state)
+{
+    (void)state;
+    struct log log = {0};
+    struct text block = {0};
+    size_t gone = 0;
+    for (int i = 0; i < 1024; i++)
+        text_addf(&block, "%1023d\n", i);
+    log_open(&log, "/log", 0);
+    for (long long i = 0; i < 40; i++)
+        gone += log_add(&log, i ? log_offset(&log) : 0, text_string(&block), block.size);
+    assert_int_equal(log_offset(&log), 40LL * 1024 * 1024);
+    assert_true(log.bytes.size <= 32 * 1024 * 1024);
+    assert_int_equal(gone + log.count, 40 * 1024);
+    assert_int_equal(log.begin, (long long)gone * 1024);
+    text_fini(&block);
+    log_close(&log);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(keys_lead_in_and_out),
+        cmocka_unit_test(a_phase_without_a_run_says_so),
+        cmocka_unit_test(help_names_all_keys_and_closes),
+        cmocka_unit_test(the_selection_follows_its_workflow),
+        cmocka_unit_test(decisions_are_about_what_is_selected),
+        cmocka_unit_test(a_cancel_wants_a_yes),
+        cmocka_unit_test(what_a_person_holds_is_released),
+        cmocka_unit_test(what_came_of_a_decision_is_told_until_the_next_key),
+        cmocka_unit_test(a_search_selects_the_next_row_with_the_text),
+        cmocka_unit_test(a_log_is_searched_and_followed),
+        cmocka_unit_test(left_and_right_change_the_rank),
+        cmocka_unit_test(a_click_selects_and_a_click_on_the_selected_row_opens),
+        cmocka_unit_test(answers_are_asked_for_again_when_they_are_old),
+        cmocka_unit_test(a_daemon_that_is_away_is_tried_each_second),
+        cmocka_unit_test(a_run_asks_for_what_its_panes_show),
+        cmocka_unit_test(a_failure_is_shown_where_its_answer_would_be),
+        cmocka_unit_test(more_answers_than_fit_replace_the_oldest),
+        cmocka_unit_test(a_log_grows_and_begins_anew),
+        cmocka_unit_test(a_very_long_log_gives_up_its_beginning),
+    };
+    return cmocka_run_group_tests_name("top_keys", tests, NULL, NULL);
+}
