@@ -5,8 +5,8 @@
 #include "lib/address.h"
 #include "lib/error.h"
 #include "lib/expr/metrics.h"
-#include "lib/file.h"
 #include "lib/protocol/journal_file.h"
+#include "lib/protocol/message.h"
 #include "lib/text.h"
 
 #include <dirent.h>
@@ -17,8 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-enum { FOLDER_RUN_JSON_MAX = 64 << 20 };
 
 /* How new a run is. A run that a lead began while no daemon ran has no number yet: it comes after
  * the newest run that has one. */
@@ -63,14 +61,13 @@ static uint32_t folder_newest(const char *phase_path)
 static struct folder_age folder_age(const char *runs, const struct address *run)
 {
     struct folder_age age = {.attempt = run->attempt};
-    char *path = folder_path(runs, run, "run.json"), *text = NULL;
-    if (file_read(path, FOLDER_RUN_JSON_MAX, &text, NULL, NULL) == 0) {
-        json_t *json = json_loads(text, 0, NULL);
+    char *path = folder_path(runs, run, "run.json");
+    json_t *json;
+    if (message_read(&json, NULL, "%s", path) == 0) {
         long long number = field_integer(json, "run"), known = field_integer(json, "known_run");
         age.number = number > known ? number : known;
         json_decref(json);
     }
-    free(text);
     free(path);
     return age;
 }

@@ -5,13 +5,12 @@
 #include "daemon/ingest/ingest.h"
 #include "daemon/loop/loop.h"
 #include "lib/error.h"
-#include "lib/file.h"
 #include "lib/home.h"
 #include "lib/memory.h"
+#include "lib/protocol/message.h"
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -54,11 +53,7 @@ static int write_daemon_file(const struct api_config *config, unsigned port, str
     char *host = listen_host(config->host);
     json_t *json =
         json_pack("{s:s, s:i, s:i}", "host", host, "port", (int)port, "pid", (int)getpid());
-    char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
-    if (!text)
-        abort();
-    int status = file_replace(config->home->daemon_file, text, strlen(text), 0600, err);
-    free(text);
+    int status = message_replace(json, err, "%s", config->home->daemon_file);
     json_decref(json);
     free(host);
     return status;

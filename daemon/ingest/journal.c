@@ -9,6 +9,7 @@
 #include "lib/file.h"
 #include "lib/memory.h"
 #include "lib/protocol/journal_file.h"
+#include "lib/protocol/message.h"
 #include "lib/text.h"
 
 #include <dirent.h>
@@ -19,7 +20,6 @@
 #include <string.h>
 
 enum {
-    OUTCOME_SIZE_MAX = 1 << 20,
     READ_ENTRIES_MAX = 4096, /* of a file, held at once */
     PASSED_MAX = 64 << 20,   /* bytes of lines that are too long; what follows is not read */
     NODE_NAME_MAX = 255,
@@ -445,22 +445,17 @@ static void read_nodes(struct ingest *ingest, struct notes *notes, const char *f
 static json_t *read_outcome_file(struct ingest *ingest, struct notes *notes, const struct run *run,
                                  const char *folder)
 {
-    char *path = text_format("%s/outcome.json", folder), *data = NULL;
-    size_t size = 0;
-    json_t *outcome = NULL;
-    if (file_read(path, OUTCOME_SIZE_MAX, &data, &size, NULL) == 0)
-        outcome = json_loadb(data, size, 0, NULL);
+    json_t *outcome;
+    (void)message_read(&outcome, NULL, "%s/outcome.json", folder);
     const char *token = json_string_value(json_object_get(outcome, "token"));
     if (token && !run_is_served_by(run, token)) {
         if (!notes->has_foreign)
-            loop_warn(ingest->loop, run, "%s is passed over: a lead of another job has left it",
-                      path);
+            loop_warn(ingest->loop, run,
+                      "%s/outcome.json is passed over: a lead of another job has left it", folder);
         notes->has_foreign = true;
         json_decref(outcome);
         outcome = NULL;
     }
-    free(data);
-    free(path);
     return outcome;
 }
 

@@ -3,7 +3,7 @@
 #include "daemon/launch/launch.h"
 #include "daemon/loop/loop.h"
 #include "lib/error.h"
-#include "lib/file.h"
+#include "lib/protocol/message.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -149,22 +149,16 @@ static void write_command(const struct loop *loop, struct notes *notes, const st
     if (command.number <= notes->written)
         return;
     char *control = text_format("%s/control", folder->run);
-    char *path = text_format("%s/command.json", control);
     json_t *json = lead_command_json(loop, &command);
-    char *text = json_dumps(json, JSON_COMPACT);
     struct error err = {0};
-    if (!text)
-        abort();
     int status = mkdir(control, 0700) < 0 && errno != EEXIST
                      ? error_set(&err, -errno, "could not make %s: %s", control, strerror(errno))
-                     : file_replace(path, text, strlen(text), 0600, &err);
+                     : message_replace(json, &err, "%s/command.json", control);
     if (status == 0)
         notes->written = command.number;
     else
         log_line("%s", err.message); /* the next look tries again */
-    free(text);
     json_decref(json);
-    free(path);
     free(control);
 }
 

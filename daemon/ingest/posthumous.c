@@ -2,16 +2,14 @@
  * its job is started again (worker/protocol/posthumous.c). */
 #include "daemon/ingest/inside.h"
 #include "daemon/launch/launch.h"
-#include "lib/file.h"
 #include "lib/protocol/journal_file.h"
+#include "lib/protocol/message.h"
 #include "lib/text.h"
 
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-enum { RUN_JSON_MAX = 16 << 20 };
 
 static void keep_last(void *context, const json_t *entry)
 {
@@ -33,9 +31,8 @@ static json_t *last_entry(const char *run_dir, const char *writer, const char *t
 /* Of a phase that splits its input nobody but the lead, or the next run, takes away the parts. */
 static bool is_complete(const struct folder *folder)
 {
-    char *path = text_format("%s/run.json", folder->run), *text = NULL;
-    json_t *run =
-        file_read(path, RUN_JSON_MAX, &text, NULL, NULL) == 0 ? json_loads(text, 0, NULL) : NULL;
+    json_t *run;
+    (void)message_read(&run, NULL, "%s/run.json", folder->run); /* else it is not complete */
     const json_t *spec = json_object_get(run, "spec"), *output;
     bool is_whole = spec && !json_is_object(json_object_get(spec, "shard"));
     size_t i;
@@ -47,8 +44,6 @@ static bool is_complete(const struct folder *folder)
         free(file);
     }
     json_decref(run);
-    free(text);
-    free(path);
     return is_whole;
 }
 

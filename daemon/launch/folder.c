@@ -3,10 +3,10 @@
 #include "daemon/launch/inside.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
-#include "lib/file.h"
 #include "lib/home.h"
 #include "lib/memory.h"
 #include "lib/protocol/journal_file.h"
+#include "lib/protocol/message.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -20,8 +20,6 @@
 #include <unistd.h>
 
 #define TOMBSTONE "tombstone.json"
-
-enum { RUN_JSON_SIZE_MAX = 16 << 20 }; /* an environment may be large */
 
 void folder_init_job(struct folder *folder, const struct home *home, const struct run *run,
                      const struct allocation *job)
@@ -195,13 +193,8 @@ static char *run_json(const struct folder *folder, const struct home *home, cons
 /* The run.json that stands there; NULL: none that can be read. */
 static json_t *read_run_json(const struct folder *folder)
 {
-    char *path = text_format("%s/run.json", folder->run), *data = NULL;
-    size_t size;
-    json_t *json = NULL;
-    if (file_read(path, RUN_JSON_SIZE_MAX, &data, &size, NULL) == 0)
-        json = json_loadb(data, size, 0, NULL);
-    free(data);
-    free(path);
+    json_t *json;
+    (void)message_read(&json, NULL, "%s/run.json", folder->run);
     return json;
 }
 
@@ -314,13 +307,7 @@ int folder_seal(const struct folder *folder, const struct run *run, struct error
     add(json, "run", json_integer((json_int_t)run->id));
     add(json, "outcome", json_string(run_outcome_name(run->outcome)));
     add(json, "message", json_string(run->message));
-    char *text = json_dumps(json, JSON_COMPACT);
-    char *path = text_format("%s/" TOMBSTONE, folder->run);
-    if (!text)
-        abort();
-    int status = is_ours ? file_replace(path, text, strlen(text), 0600, err) : 0;
-    free(path);
-    free(text);
+    int status = is_ours ? message_replace(json, err, "%s/" TOMBSTONE, folder->run) : 0;
     json_decref(json);
     return status;
 }

@@ -1,5 +1,6 @@
 # lib/protocol: what daemon, workers and command line tell each other.
 lib_libphased_a_SOURCES += \
 	lib/protocol/journal_file.c lib/protocol/journal_file.h \
+	lib/protocol/message.c lib/protocol/message.h \
 	lib/protocol/words.c lib/protocol/words.h
 EXTRA_DIST += lib/protocol/README.md

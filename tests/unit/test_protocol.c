@@ -5,7 +5,9 @@
 
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/memory.h"
 #include "lib/protocol/journal_file.h"
+#include "lib/protocol/message.h"
 #include "lib/text.h"
 #include "worker/lead/job_folder.h"
 #include "worker/protocol/assignment.h"
@@ -76,6 +78,46 @@ static void the_worker_knows_what_to_run(void **state)
     assignment_free(assignment);
 }
 
+/* The daemon takes submissions of up to 16 MiB. */
+static void the_worker_reads_a_large_environment(void **state)
+{
+    struct assignment *assignment;
+    struct error err;
+    json_t *json;
+    char *value = xcalloc(9 << 20, 1);
+    (void)state;
+    memset(value, 'x', (9 << 20) - 1);
+    assert_int_equal(message_read(&json, &err, "%s", path_of("second/1/run.json")), 0);
+    json_object_set_new(json_object_get(json, "environment"), "LARGE", json_string(value));
+    assert_int_equal(message_replace(json, &err, "%s", path_of("second/1/run.json")), 0);
+    if (assignment_read(path_of("second/1"), &assignment, &err) < 0)
+        fail_msg("%s", err.message);
+    assignment_free(assignment);
+    json_decref(json);
+    free(value);
+}
+
+static void a_file_that_is_not_json_is_named(void **state)
+{
+    struct error err;
+    json_t *json;
+    (void)state;
+    assert_int_equal(message_read(&json, &err, "%s/none.json", folder), -ENOENT);
+    assert_null(json);
+    put("broken.json", "{\n\"a\": 1", 8);
+    assert_int_equal(message_read(&json, &err, "%s/broken.json", folder), -EINVAL);
+    assert_null(json);
+    assert_non_null(strstr(err.message, "broken.json:2:"));
+    json = json_pack("{s:f}", "time", 1795404851.706468);
+    assert_int_equal(message_create_once(json, &err, "%s/once.json", folder), 0);
+    assert_int_equal(message_create_once(json, &err, "%s/once.json", folder), -EEXIST);
+    json_decref(json);
+    assert_int_equal(message_read(&json, &err, "%s/once.json", folder), 0);
+    assert_true(json_number_value(json_object_get(json, "time")) == 1795404851.706468);
+    json_decref(json);
+    assert_int_equal(message_replace(NULL, &err, "%s/once.json", folder), -EILSEQ);
+}
+
 static void the_job_knows_its_folder(void **state)
 {
     struct phase_life life = {.job_id = 1, .token = TOKEN}, other = {.job_id = 2, .token = TOKEN};
@@ -101,7 +143,6 @@ static void an_outcome_means_what_it_meant(void **state)
 {
     struct outcome outcome;
     struct error err;
-    char *text;
     (void)state;
     assert_int_equal(outcome_read(path_of("second/1"), TOKEN, &outcome, &err), -ESTALE);
     assert_int_equal(outcome_read(path_of("second/1"), NULL, &outcome, &err), 0);
@@ -111,13 +152,11 @@ static void an_outcome_means_what_it_meant(void **state)
     assert_int_equal(outcome.last_step, 1);
     assert_int_equal(json_integer_value(json_object_get(outcome.finals, "n1")), 3);
     assert_string_equal(json_string_value(json_object_get(outcome.failure, "name")), "cuda_oom");
-    json_t *again = outcome_to_json(&outcome);
-    assert_int_equal(file_read(path_of("second/1/outcome.json"), 65536, &text, NULL, NULL), 0);
-    json_t *before = json_loads(text, 0, NULL);
+    json_t *again = outcome_to_json(&outcome), *before;
+    assert_int_equal(message_read(&before, &err, "%s", path_of("second/1/outcome.json")), 0);
     assert_true(json_equal(again, before));
     json_decref(before);
     json_decref(again);
-    free(text);
     outcome_fini(&outcome);
     assert_false(outcome_is_sealed(path_of("first/1"), &err));
     assert_true(outcome_is_sealed(path_of("second/1"), &err));
@@ -174,7 +213,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, unpack, folder_remove)
     const struct CMUnitTest tests[] = {
-        TEST(the_worker_knows_what_to_run),         TEST(the_job_knows_its_folder),
+        TEST(the_worker_knows_what_to_run),         TEST(the_worker_reads_a_large_environment),
+        TEST(a_file_that_is_not_json_is_named),     TEST(the_job_knows_its_folder),
         TEST(an_outcome_means_what_it_meant),       TEST(journals_tell_what_they_told),
         TEST(journals_of_a_dead_lead_tell_the_end),
     };

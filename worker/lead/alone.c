@@ -3,6 +3,7 @@
 
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/protocol/message.h"
 #include "lib/text.h"
 #include "worker/protocol/assignment.h"
 #include "worker/protocol/lineage.h"
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALONE_FILE_MAX = 8 * 1024 * 1024, ALONE_STUCK_MAX = 3 };
+enum { ALONE_STUCK_MAX = 3 };
 
 static json_t *alone_run_json(const struct assignment *last, const char *run_dir,
                               const char *phase_dir)
@@ -31,28 +32,15 @@ static json_t *alone_run_json(const struct assignment *last, const char *run_dir
     return json;
 }
 
-/* Writes `path`. -EEXIST: the file is there already. */
-static int alone_write_new(const char *path, const json_t *json, struct error *err)
-{
-    char *text = json_dumps(json, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
-    if (!text)
-        abort();
-    int status = file_create_once(path, text, strlen(text), 0600, err);
-    free(text);
-    return status;
-}
-
 /* Checks that an existing run belongs to this job. */
-static int alone_check(const struct assignment *last, const char *path, struct error *err)
+static int alone_check(const struct assignment *last, const char *run_dir, struct error *err)
 {
-    char *text = NULL;
-    int status = file_read(path, ALONE_FILE_MAX, &text, NULL, err);
-    json_t *json = status == 0 ? json_loads(text, 0, NULL) : NULL;
+    json_t *json;
+    int status = message_read(&json, err, "%s/run.json", run_dir);
     const char *job_dir = json_string_value(json_object_get(json, "job_dir"));
     if (status == 0 && (!job_dir || !text_equal(job_dir, last->job_dir)))
-        status = error_set(err, -EBUSY, "%s belongs to another job", path);
+        status = error_set(err, -EBUSY, "%s belongs to another job", run_dir);
     json_decref(json);
-    free(text);
     return status;
 }
 
@@ -60,7 +48,6 @@ int alone_make_run(const struct assignment *last, char **ret_run_dir, struct err
 {
     char *phase_dir = file_parent(last->run_dir);
     char *run_dir = text_format("%s/%u", phase_dir, last->attempt + 1);
-    char *path = text_format("%s/run.json", run_dir);
     int status = 0;
     if (lineage_stuck(phase_dir, last->attempt) >= ALONE_STUCK_MAX)
         status = error_set(err, -ECANCELED, "three runs in a row made no new step");
@@ -68,16 +55,15 @@ int alone_make_run(const struct assignment *last, char **ret_run_dir, struct err
         status = file_make_folders(run_dir, 0700, err);
     if (status == 0) {
         json_t *json = alone_run_json(last, run_dir, phase_dir);
-        status = alone_write_new(path, json, err);
+        status = message_create_once(json, err, "%s/run.json", run_dir);
         json_decref(json);
     }
     if (status == -EEXIST)
-        status = alone_check(last, path, err);
+        status = alone_check(last, run_dir, err);
     if (status == 0) {
         *ret_run_dir = run_dir;
         run_dir = NULL;
     }
-    free(path);
     free(run_dir);
     free(phase_dir);
     return status;

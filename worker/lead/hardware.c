@@ -3,7 +3,7 @@
 #include "worker/lead/hardware.h"
 
 #include "lib/error.h"
-#include "lib/file.h"
+#include "lib/protocol/message.h"
 #include "lib/spec/overlay.h"
 #include "lib/text.h"
 #include "worker/process/child.h"
@@ -135,13 +135,7 @@ int hardware_settle(const char *run_dir, const json_t *spec, int64_t job_id, str
     };
     const char *name = overlay_choose(spec, &gpu);
     (void)json_object_set_new(found, "by_gpu", name ? json_string(name) : json_null());
-    char *path = text_format("%s/hardware.json", run_dir);
-    char *text = json_dumps(found, JSON_REAL_PRECISION(6));
-    if (!text)
-        abort();
-    int status = file_replace(path, text, strlen(text), 0600, err);
-    free(text);
-    free(path);
+    int status = message_replace(found, err, "%s/hardware.json", run_dir);
     json_decref(found);
     return status;
 }

@@ -3,8 +3,8 @@
 #include "worker/lead/host.h"
 
 #include "lib/error.h"
-#include "lib/file.h"
 #include "lib/memory.h"
+#include "lib/protocol/message.h"
 #include "lib/text.h"
 #include "worker/lead/grace.h"
 #include "worker/lead/job_folder.h"
@@ -35,7 +35,6 @@ enum {
     HOST_AGAIN_MS = 2000,    /* before a lead is started again; doubled for each death in a row */
     HOST_AGAINS_MAX = 5,     /* of these doublings */
     HOST_ORPHANS_MS = 60000, /* for the processes of a dead lead; agents stop within 10 s */
-    HOST_FILE_MAX = 1 << 20,
 };
 
 struct host_lead {
@@ -191,12 +190,9 @@ static bool host_can_start(const char *job_dir)
 
 static void host_add_guests(struct host *host)
 {
-    char *path = text_format("%s/guests.json", host->job_dir), *text = NULL;
     size_t i;
-    json_t *guest;
-    json_t *guests = file_read(path, HOST_FILE_MAX, &text, NULL, NULL) == 0
-                         ? json_loads(text, 0, NULL)
-                         : NULL; /* there are no guests yet */
+    json_t *guest, *guests;
+    (void)message_read(&guests, NULL, "%s/guests.json", host->job_dir); /* none: no guests yet */
     json_array_foreach(json_object_get(guests, "job_dirs"), i, guest)
     {
         const char *job_dir = json_string_value(guest);
@@ -204,8 +200,6 @@ static void host_add_guests(struct host *host)
             host_add(host, job_dir);
     }
     json_decref(guests);
-    free(text);
-    free(path);
 }
 
 /* --- Leads that died -------------------------------------------------------------------------- */

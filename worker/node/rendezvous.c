@@ -2,9 +2,8 @@
 #include "worker/node/rendezvous.h"
 
 #include "lib/error.h"
-#include "lib/file.h"
 #include "lib/memory.h"
-#include "lib/text.h"
+#include "lib/protocol/message.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -19,6 +18,8 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#define RENDEZVOUS_FILE "%s/rendezvous-%u.json" /* the folder of the run, and its restarts */
 
 static bool rendezvous_is_loopback(const struct in_addr *address)
 {
@@ -129,43 +130,32 @@ int rendezvous_pick(const char *node, unsigned nodes, struct rendezvous *ret_ren
     return 0;
 }
 
-static char *rendezvous_path(const char *run_dir, unsigned restarts)
-{
-    return text_format("%s/rendezvous-%u.json", run_dir, restarts);
-}
-
 int rendezvous_publish(const struct rendezvous *rendezvous, const char *run_dir, unsigned restarts,
                        struct error *err)
 {
-    char *path = rendezvous_path(run_dir, restarts);
-    char *text =
-        text_format("{\"address\": \"%s\", \"port\": %u}\n", rendezvous->address, rendezvous->port);
-    int status = file_replace(path, text, strlen(text), 0600, err);
-    free(text);
-    free(path);
+    json_t *json =
+        json_pack("{s:s, s:i}", "address", rendezvous->address, "port", (int)rendezvous->port);
+    int status = message_replace(json, err, RENDEZVOUS_FILE, run_dir, restarts);
+    json_decref(json);
     return status;
 }
 
 int rendezvous_read(const char *run_dir, unsigned restarts, struct rendezvous *ret_rendezvous,
                     struct error *err)
 {
-    char *path = rendezvous_path(run_dir, restarts), *text = NULL;
     const char *address;
     int port;
-    int status = file_read(path, 4096, &text, NULL, err);
-    if (status < 0) {
-        free(path);
+    json_t *json;
+    int status = message_read(&json, err, RENDEZVOUS_FILE, run_dir, restarts);
+    if (status < 0)
         return status;
-    }
-    json_t *json = json_loads(text, 0, NULL);
     if (json_unpack(json, "{s:s, s:i}", "address", &address, "port", &port) < 0) {
-        status = error_set(err, -EINVAL, "%s names no address and port", path);
+        status = error_set(err, -EINVAL, RENDEZVOUS_FILE " names no address and port", run_dir,
+                           restarts);
     } else {
         ret_rendezvous->port = (unsigned)port;
         (void)snprintf(ret_rendezvous->address, sizeof ret_rendezvous->address, "%s", address);
     }
     json_decref(json);
-    free(text);
-    free(path);
     return status;
 }

@@ -2,8 +2,8 @@
 #include "worker/protocol/assignment.h"
 
 #include "lib/error.h"
-#include "lib/file.h"
 #include "lib/memory.h"
+#include "lib/protocol/message.h"
 #include "lib/spec/overlay.h"
 #include "lib/text.h"
 
@@ -13,11 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    ASSIGNMENT_SIZE_MAX = 8 * 1024 * 1024,
-    ASSIGNMENT_HARDWARE_MAX = 65536,
-    ASSIGNMENT_SAVE_TIME_S = 10,
-};
+enum { ASSIGNMENT_SAVE_TIME_S = 10 };
 
 static const struct {
     const char *name;
@@ -158,12 +154,8 @@ static bool assignment_wants_model(const json_t *spec)
 /* Returns the answer of the lead. NULL: the lead has written nothing, or nothing yet. */
 static json_t *assignment_read_hardware(const char *run_dir)
 {
-    char *path = text_format("%s/hardware.json", run_dir), *text = NULL;
-    json_t *json = NULL;
-    if (file_read(path, ASSIGNMENT_HARDWARE_MAX, &text, NULL, NULL) == 0)
-        json = json_loads(text, 0, NULL);
-    free(text);
-    free(path);
+    json_t *json;
+    (void)message_read(&json, NULL, "%s/hardware.json", run_dir);
     return json;
 }
 
@@ -229,23 +221,14 @@ static int assignment_read_json(struct assignment *assignment, struct error *err
 
 int assignment_read(const char *run_dir, struct assignment **ret_assignment, struct error *err)
 {
-    char *text = NULL;
-    json_error_t where;
     struct assignment *assignment = xcalloc(1, sizeof(*assignment));
-    char *path = text_format("%s/run.json", run_dir);
     char *secret = text_format("%s/secret", run_dir);
-    int result = file_read(path, ASSIGNMENT_SIZE_MAX, &text, NULL, err);
+    int result = message_read(&assignment->json, err, "%s/run.json", run_dir);
     if (result < 0)
         goto out;
-    assignment->json = json_loads(text, 0, &where);
-    if (!assignment->json) {
-        result = error_set_at(err, -EINVAL, path, (unsigned)where.line, (unsigned)where.column,
-                              "%s", where.text);
-        goto out;
-    }
     result = assignment_read_json(assignment, err);
     if (result < 0)
-        error_prefix(err, "cannot use %s", path);
+        error_prefix(err, "cannot use %s/run.json", run_dir);
     if (result == 0 && !assignment->is_alone)
         result = mac_secret_read(secret, &assignment->secret, err);
     if (result == 0) {
@@ -254,9 +237,7 @@ int assignment_read(const char *run_dir, struct assignment **ret_assignment, str
     }
 out:
     assignment_free(assignment);
-    free(path);
     free(secret);
-    free(text);
     return result;
 }
 
@@ -274,19 +255,14 @@ void assignment_free(struct assignment *assignment)
 int assignment_set_resume(struct assignment *assignment, json_t *resume, struct error *err)
 {
     json_t *json = json_copy(assignment->json);
-    char *path = text_format("%s/run.json", assignment->run_dir);
     if (!json || json_object_set(json, "resume", resume) < 0)
         abort(); /* no memory */
-    char *text = json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(15));
-    int result = text ? file_replace(path, text, strlen(text), 0600, err)
-                      : error_set(err, -EILSEQ, "%s cannot be written again", path);
+    int result = message_replace(json, err, "%s/run.json", assignment->run_dir);
     if (result == 0) {
         (void)json_object_set(assignment->json, "resume", resume); /* as above */
         assignment_read_resume(assignment);
     }
     json_decref(json);
-    free(text);
-    free(path);
     return result;
 }
 

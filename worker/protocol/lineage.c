@@ -2,9 +2,9 @@
 #include "worker/protocol/lineage.h"
 
 #include "lib/checkpoint.h"
-#include "lib/file.h"
 #include "lib/saved.h"
 #include "lib/protocol/journal_file.h"
+#include "lib/protocol/message.h"
 #include "lib/text.h"
 #include "worker/protocol/outcome.h"
 
@@ -13,20 +13,13 @@
 #include <string.h>
 #include <time.h>
 
-enum {
-    LINEAGE_FILE_MAX = 8 * 1024 * 1024,
-    LINEAGE_LOOKS_NS = 200 * 1000 * 1000, /* between two looks at what nobody has seen whole */
-};
+enum { LINEAGE_LOOKS_NS = 200 * 1000 * 1000 }; /* between two looks at what nobody has seen whole */
 
 /* NULL when it cannot be read. */
 static json_t *lineage_run_json(const char *phase_dir, unsigned attempt)
 {
-    char *path = text_format("%s/%u/run.json", phase_dir, attempt), *text = NULL;
-    json_t *json = NULL;
-    if (file_read(path, LINEAGE_FILE_MAX, &text, NULL, NULL) == 0)
-        json = json_loads(text, 0, NULL);
-    free(text);
-    free(path);
+    json_t *json;
+    (void)message_read(&json, NULL, "%s/%u/run.json", phase_dir, attempt);
     return json;
 }
 

@@ -2,8 +2,8 @@
 #include "worker/protocol/link.h"
 
 #include "lib/error.h"
-#include "lib/file.h"
 #include "lib/memory.h"
+#include "lib/protocol/message.h"
 #include "lib/text.h"
 #include "worker/clock.h"
 #include "worker/protocol/journal.h"
@@ -26,7 +26,6 @@ enum {
     LINK_RETRY_MAX_MS = 10000,
     LINK_PUSH_TIMEOUT_MS = 30000,
     LINK_POLL_TIMEOUT_MS = 40000, /* the daemon answers after 25 s at the latest */
-    LINK_FILE_MAX = 65536,
     LINK_LOOK_MS = 2000,
 };
 
@@ -62,20 +61,19 @@ struct link {
 /* Reads where the daemon listens. */
 static int link_find_daemon(struct link *link, struct error *err)
 {
-    char *text, *host;
-    int port, result;
+    char *host;
+    int port;
+    json_t *json;
     if (link->base)
         return 0;
-    result = file_read(link->options.daemon_file, LINK_FILE_MAX, &text, NULL, err);
+    int result = message_read(&json, err, "%s", link->options.daemon_file);
     if (result < 0)
         return result;
-    json_t *json = json_loads(text, 0, NULL);
     if (json_unpack(json, "{s:s, s:i}", "host", &host, "port", &port) == 0)
         link->base = text_format(strchr(host, ':') ? "http://[%s]:%d" : "http://%s:%d", host, port);
     else
         result = error_set(err, -EINVAL, "%s names no host and port", link->options.daemon_file);
     json_decref(json);
-    free(text);
     return result;
 }
 
@@ -228,12 +226,11 @@ static void link_polled(struct link *link, CURLcode code)
 /* Looks for a command in the file if it is time; otherwise shortens the wait. */
 static void link_turn_file(struct link *link, int64_t now_ms, int64_t *wait_ms)
 {
-    char *text = NULL;
+    json_t *command;
     if (now_ms >= link->look_ms) {
         link->look_ms = now_ms + LINK_LOOK_MS;
-        if (file_read(link->options.command_file, LINK_FILE_MAX, &text, NULL, NULL) == 0)
-            link_obey(link, json_loads(text, 0, NULL));
-        free(text);
+        if (message_read(&command, NULL, "%s", link->options.command_file) == 0)
+            link_obey(link, command);
     }
     if (link->look_ms - now_ms < *wait_ms)
         *wait_ms = link->look_ms - now_ms;

@@ -3,6 +3,7 @@
 
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/protocol/message.h"
 #include "lib/text.h"
 
 #include <assert.h>
@@ -12,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-enum { OUTCOME_FILE_MAX = 1024 * 1024, OUTCOME_TOMBSTONE_MAX = 65536 };
 
 void outcome_init(struct outcome *outcome, int64_t run)
 {
@@ -130,19 +129,15 @@ bool outcome_is_of(const json_t *outcome, const char *token)
 int outcome_read(const char *run_dir, const char *token, struct outcome *ret_outcome,
                  struct error *err)
 {
-    char *path = text_format("%s/outcome.json", run_dir), *text = NULL;
-    int result = file_read(path, OUTCOME_FILE_MAX, &text, NULL, err);
-    json_t *json = result == 0 ? json_loads(text, 0, NULL) : NULL;
+    json_t *json;
+    int result = message_read(&json, err, "%s/outcome.json", run_dir);
     if (result == 0 && !outcome_is_of(json, token))
         result =
-            error_set(err, -ESTALE, "%s is passed over: a lead of another job has left it", path);
-    if (result == 0)
-        result = outcome_from_json(json, ret_outcome, err);
-    if (result == -EINVAL)
-        error_prefix(err, "cannot use %s", path);
+            error_set(err, -ESTALE,
+                      "%s/outcome.json is passed over: a lead of another job has left it", run_dir);
+    else if (result == 0 && (result = outcome_from_json(json, ret_outcome, err)) < 0)
+        error_prefix(err, "cannot use %s/outcome.json", run_dir);
     json_decref(json);
-    free(text);
-    free(path);
     return result;
 }
 
@@ -166,7 +161,7 @@ static int outcome_gives_way(const struct outcome *outcome, const char *path, co
                              const char *text, struct error *err)
 {
     char *there = NULL;
-    int result = file_read(path, OUTCOME_FILE_MAX, &there, NULL, err);
+    int result = file_read(path, MESSAGE_SIZE_MAX, &there, NULL, err);
     bool is_same = result == 0 && text_equal(there, text);
     free(there);
     if (is_same || result == -ENOENT)
@@ -207,11 +202,10 @@ int outcome_write(const struct outcome *outcome, const char *run_dir, struct err
 
 bool outcome_is_sealed(const char *run_dir, struct error *err)
 {
-    char *path = text_format("%s/tombstone.json", run_dir), *text = NULL;
+    char *path = text_format("%s/tombstone.json", run_dir);
     bool is_sealed = access(path, F_OK) == 0;
-    json_t *json = is_sealed && file_read(path, OUTCOME_TOMBSTONE_MAX, &text, NULL, NULL) == 0
-                       ? json_loads(text, 0, NULL)
-                       : NULL;
+    json_t *json;
+    (void)message_read(&json, NULL, "%s", path); /* it counts even if it cannot be read */
     const char *outcome = json_string_value(json_object_get(json, "outcome"));
     const char *message = json_string_value(json_object_get(json, "message"));
     if (is_sealed)
@@ -219,7 +213,6 @@ bool outcome_is_sealed(const char *run_dir, struct error *err)
                         outcome ? outcome : "ended", message && *message ? ", " : "",
                         message ? message : "");
     json_decref(json);
-    free(text);
     free(path);
     return is_sealed;
 }

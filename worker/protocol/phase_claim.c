@@ -3,6 +3,7 @@
 
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/protocol/message.h"
 #include "lib/text.h"
 #include "worker/protocol/assignment.h"
 #include "worker/protocol/outcome.h"
@@ -18,10 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum {
-    PHASE_CLAIM_FILE_MAX = 65536,
-    PHASE_CLAIM_TRIES = 10,
-};
+enum { PHASE_CLAIM_TRIES = 10 };
 
 /* Returns the highest number; 0: there is no claim. */
 static unsigned claim_newest(const char *phase_dir)
@@ -44,12 +42,8 @@ static unsigned claim_newest(const char *phase_dir)
 /* NULL: the claim cannot be read. */
 static json_t *claim_read(const char *phase_dir, unsigned number)
 {
-    char *path = text_format("%s/lead.%u", phase_dir, number), *text = NULL;
-    json_t *json = NULL;
-    if (file_read(path, PHASE_CLAIM_FILE_MAX, &text, NULL, NULL) == 0)
-        json = json_loads(text, 0, NULL);
-    free(text);
-    free(path);
+    json_t *json;
+    (void)message_read(&json, NULL, "%s/lead.%u", phase_dir, number);
     return json;
 }
 
@@ -203,7 +197,7 @@ bool phase_claim_is_lost(const char *run_dir, const struct phase_life *life, uns
     unsigned newest = claim_newest(phase_dir);
     json_t *claim = newest > number ? claim_read(phase_dir, newest) : NULL;
     const struct phase_life other = claim_life(claim);
-    bool is_lost = claim && !life_is_same(&other, life);
+    bool is_lost = json_is_object(claim) && !life_is_same(&other, life);
     json_decref(claim);
     free(phase_dir);
     return is_lost;
