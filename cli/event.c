@@ -7,19 +7,17 @@
 #include "cli/view.h"
 #include "lib/text.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 enum { EVENT_PHASE_COLUMNS = 12 };
 
 /* Whether the line would only repeat another one. A run without a message moves its phase too, and
- * the phase has an event. On a live terminal the bars show checkpoints. */
-static bool event_is_dull(const struct terminal *terminal, const json_t *event)
+ * the phase has an event. */
+static bool event_is_dull(const json_t *event)
 {
-    const char *type = field_text(event, "type");
-    if (strcmp(type, "checkpoint") == 0)
-        return terminal->live;
-    return strcmp(type, "run") == 0 && !field_text(event, "message")[0];
+    return strcmp(field_text(event, "type"), "run") == 0 && !field_text(event, "message")[0];
 }
 
 /* A gate has no state. Its message begins with the decision. */
@@ -64,14 +62,25 @@ static void event_write_change(const struct terminal *terminal, const json_t *ev
     text_fini(&safe);
 }
 
-void event_write(const struct terminal *terminal, const json_t *event, struct text *text)
+/* Adds the phase, or the workflow, in a column of its own. */
+static void event_write_phase(const json_t *event, bool names_workflow, struct text *text)
+{
+    const char *phase = field_text(event, "phase");
+    char *name = names_workflow ? text_format("%lld%s%s", field_integer(event, "workflow"),
+                                              phase[0] ? "/" : "", phase)
+                                : text_format("%s", phase[0] ? phase : "workflow");
+    text_addf(text, "%-*s  ", EVENT_PHASE_COLUMNS, name);
+    free(name);
+}
+
+void event_write(const struct terminal *terminal, const json_t *event, bool names_workflow,
+                 const char *note, struct text *text)
 {
     char time_text[FORMAT_SIZE];
-    const char *phase = field_text(event, "phase");
-    if (event_is_dull(terminal, event))
+    if (event_is_dull(event) && !note[0])
         return;
-    text_addf(text, "%s  %-*s  ", format_time(field_number(event, "time"), time(NULL), time_text),
-              EVENT_PHASE_COLUMNS, phase[0] ? phase : "workflow");
+    text_addf(text, "%s  ", format_time(field_number(event, "time"), time(NULL), time_text));
+    event_write_phase(event, names_workflow, text);
     event_write_change(terminal, event, text);
-    text_add(text, "\n");
+    text_addf(text, "%s%s\n", note[0] ? "; " : "", note);
 }

@@ -41,6 +41,23 @@ const char *format_number(double number, char buffer[FORMAT_SIZE])
     return buffer;
 }
 
+const char *format_count(double number, char buffer[FORMAT_SIZE])
+{
+    char digits[FORMAT_SIZE];
+    if (!(fabs(number) < 1e15))
+        return format_number(number, buffer);
+    int size = snprintf(digits, sizeof digits, "%.0f", number); /* fits */
+    char *to = buffer;
+    for (int i = 0; i < size; i++) {
+        bool is_digit = i > 0 && digits[i - 1] != '-';
+        if (is_digit && (size - i) % 3 == 0)
+            *to++ = ',';
+        *to++ = digits[i];
+    }
+    *to = '\0';
+    return buffer;
+}
+
 const char *format_cost(double dollars, char buffer[FORMAT_SIZE])
 {
     if (isnan(dollars))

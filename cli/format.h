@@ -14,6 +14,9 @@ const char *format_duration(double seconds, char buffer[FORMAT_SIZE]);
 /* Four significant digits: `5.148`, `58679`, `0.0012`, `1.2e-07`, `nan`. */
 const char *format_number(double number, char buffer[FORMAT_SIZE]);
 
+/* A whole number with commas: `8,400`. */
+const char *format_count(double number, char buffer[FORMAT_SIZE]);
+
 /* US dollars: `$3.20`, `<$0.01`; NaN: `-`. */
 const char *format_cost(double dollars, char buffer[FORMAT_SIZE]);
 

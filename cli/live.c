@@ -15,8 +15,8 @@
 enum { LIVE_PHASES_MAX = 10, LIVE_NAME_COLUMNS = 12, LIVE_STATE_COLUMNS = 9 };
 
 /* Adds the line without colours. The caller cuts it to the width of the terminal. */
-static void live_phase(const struct terminal *terminal, const json_t *phase, double now,
-                       struct text *text)
+static void live_phase(const struct terminal *terminal, const json_t *phase, bool names_workflow,
+                       double now, struct text *text)
 {
     const json_t *run = json_object_get(phase, "run");
     double step = field_number(phase, "step"), total = field_number(phase, "total");
@@ -26,7 +26,8 @@ static void live_phase(const struct terminal *terminal, const json_t *phase, dou
         total = field_number(phase, "members");
     }
     char bar[FORMAT_BAR_SIZE], eta[FORMAT_SIZE];
-    text_addf(text, "%-*s  %-*s", LIVE_NAME_COLUMNS, field_text(phase, "phase"), LIVE_STATE_COLUMNS,
+    text_addf(text, "%-*s  %-*s", LIVE_NAME_COLUMNS,
+              field_text(phase, names_workflow ? "address" : "phase"), LIVE_STATE_COLUMNS,
               view_state(phase));
     if (!isnan(step) && !isnan(total))
         text_addf(text, "  %s",
@@ -45,28 +46,32 @@ static void live_phase(const struct terminal *terminal, const json_t *phase, dou
     text_fini(&wait);
 }
 
-void live_write(const struct terminal *terminal, const json_t *workflow, double now,
+void live_write(const struct terminal *terminal, const json_t *workflows, double now,
                 struct text *text)
 {
-    size_t shown = 0, hidden = 0, i;
-    const json_t *phase;
-    json_array_foreach(json_object_get(workflow, "phases"), i, phase)
+    bool names_workflow = json_array_size(workflows) > 1;
+    size_t shown = 0, hidden = 0, i, j;
+    const json_t *workflow, *phase;
+    json_array_foreach(workflows, i, workflow)
     {
-        const char *state = field_text(phase, "state");
-        if (view_is_final(state) || members_has(phase))
-            continue;
-        if (shown == LIVE_PHASES_MAX) {
-            hidden++;
-            continue;
+        json_array_foreach(json_object_get(workflow, "phases"), j, phase)
+        {
+            const char *state = field_text(phase, "state");
+            if (view_is_final(state) || members_has(phase))
+                continue;
+            if (shown == LIVE_PHASES_MAX) {
+                hidden++;
+                continue;
+            }
+            struct text plain = {0}, cut = {0};
+            live_phase(terminal, phase, names_workflow, now, &plain);
+            terminal_add_cut(&cut, text_string(&plain), (size_t)terminal_width(terminal) - 1);
+            terminal_colour(terminal, text, view_colour(view_state(phase)), text_string(&cut));
+            text_add(text, "\n");
+            text_fini(&cut);
+            text_fini(&plain);
+            shown++;
         }
-        struct text plain = {0}, cut = {0};
-        live_phase(terminal, phase, now, &plain);
-        terminal_add_cut(&cut, text_string(&plain), (size_t)terminal_width(terminal) - 1);
-        terminal_colour(terminal, text, view_colour(view_state(phase)), text_string(&cut));
-        text_add(text, "\n");
-        text_fini(&cut);
-        text_fini(&plain);
-        shown++;
     }
     if (hidden)
         text_addf(text, "%zu more phases\n", hidden);

@@ -7,8 +7,9 @@
 struct terminal;
 struct text;
 
-/* Adds lines that fit the width of the terminal. `now` is seconds since 1970. */
-void live_write(const struct terminal *terminal, const json_t *workflow, double now,
+/* Adds lines that fit the width of the terminal, for an array of workflows. If there are several,
+ * the lines name them. `now` is seconds since 1970. */
+void live_write(const struct terminal *terminal, const json_t *workflows, double now,
                 struct text *text);
 
 #endif

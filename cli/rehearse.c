@@ -27,10 +27,11 @@
 #include <sys/stat.h>
 #include <time.h>
 
-/* The report, as it grows. */
+/* The report, as it grows: as text, and as JSON. */
 struct rehearse {
     struct cli *cli;
     struct text text;
+    json_t *phases, *phase; /* the last of them, borrowed */
     unsigned problems;
     double run_s, cost_usd;            /* of the real run, as far as they are known */
     bool lacks_seconds, lacks_dollars; /* for some phase they are not known */
@@ -46,6 +47,9 @@ struct rehearse_phase {
 static void rehearse_line(struct rehearse *report, const char *what, bool is_bad, const char *said)
 {
     text_addf(&report->text, "  %-11s", what);
+    json_t *line = json_pack("{s:s, s:b, s:s}", "what", what, "bad", is_bad, "said", said);
+    /* A line that is not UTF-8 is left out. */
+    (void)json_array_append_new(json_object_get(report->phase, "lines"), line);
     struct text safe = {0};
     terminal_add_plain(&safe, said);
     terminal_colour(&report->cli->out, &report->text, is_bad ? COLOUR_RED : COLOUR_PLAIN,
@@ -244,6 +248,7 @@ static int rehearse_gate(struct rehearse *report, const struct rehearse_phase *p
     if (json_array_size(json_object_get(reply, "checks"))) {
         text_add(&report->text, "  gate       too few steps for a decision; so far:\n");
         view_gate(&report->cli->out, reply, 4, &report->text);
+        (void)json_object_set(report->phase, "gate", reply); /* fails only without memory */
     }
     json_decref(reply);
     return 0;
@@ -348,6 +353,10 @@ static int rehearse_phase(struct rehearse *report, const json_t *spec, const jso
     double now = (double)time(NULL), step = field_number(shown, "step");
     const char *state = field_text(shown, "state");
     rehearse_choose(&phase, now);
+    report->phase = json_pack(
+        "{s:s, s:s, s:o, s:[], s:n}", "phase", field_text(shown, "phase"), "state", state, "step",
+        isnan(step) ? json_null() : json_integer((json_int_t)step), "lines", "gate");
+    (void)json_array_append_new(report->phases, report->phase); /* fails only without memory */
     text_addf(&report->text, "\n%s ", field_text(shown, "phase"));
     terminal_colour(&report->cli->out, &report->text, view_colour(state), state);
     if (!isnan(step))
@@ -383,6 +392,18 @@ static void rehearse_conclude(struct rehearse *report)
                   report->problems == 1 ? "" : "s");
     else
         text_add(&report->text, "all metrics and checkpoints came\n");
+}
+
+/* The sums are those of the real run. They leave out phases for which they are not known. */
+static void rehearse_print_json(const struct rehearse *report, const struct address *workflow)
+{
+    json_t *json =
+        json_pack("{s:I, s:O, s:i, s:f, s:b, s:f, s:b}", "workflow", (json_int_t)workflow->workflow,
+                  "phases", report->phases, "problems", (int)report->problems, "seconds",
+                  report->run_s, "seconds_known", !report->lacks_seconds, "cost_usd",
+                  report->cost_usd, "cost_usd_known", !report->lacks_dollars);
+    client_print_json(json);
+    json_decref(json);
 }
 
 /* `real` is the resolved file. A matrix is rehearsed as one phase with the name of the matrix. */
@@ -430,18 +451,42 @@ static json_t *rehearse_resolve(const char *file, const struct option_list *sets
     return json;
 }
 
+/* Follows the rehearsal, and compares it with the file. */
+static int rehearse_run(struct cli *cli, const struct address *workflow, const json_t *real,
+                        bool as_json)
+{
+    struct rehearse report = {.cli = cli, .phases = json_array()};
+    struct error err;
+    int status = watch_workflows(cli, workflow, 1, as_json ? WATCH_SILENTLY : WATCH_LINES);
+    if (status == CLI_OK || status == CLI_FAILED) {
+        bool is_told = rehearse_report(&report, workflow, real, &err) == 0;
+        if (as_json && is_told)
+            rehearse_print_json(&report, workflow);
+        else if (!as_json)
+            (void)fputs(text_string(&report.text), stdout);
+        if (!is_told)
+            status = cli_fail(&err);
+        else if (report.problems)
+            status = CLI_FAILED;
+    }
+    text_fini(&report.text);
+    json_decref(report.phases);
+    return status;
+}
+
 int rehearse_verb(struct cli *cli, char **words)
 {
     struct option_list sets = {0}, variants = {0};
     unsigned steps = REHEARSAL_STEPS;
+    bool as_json = false;
     const struct option_rule rules[] = {
         {"steps", 0, "N", "run this many steps of each phase (20)", .number = &steps},
         options_set_rule(&sets),
         options_with_rule(&variants),
+        {"json", 0, NULL, "print only the report, as JSON", .flag = &as_json},
         {0},
     };
     struct option_arguments arguments = {.min = 1, .max = 1};
-    struct rehearse report = {.cli = cli};
     struct address address;
     struct error err;
     int status;
@@ -449,22 +494,13 @@ int rehearse_verb(struct cli *cli, char **words)
         return status;
     if (steps > REHEARSAL_STEPS_MAX)
         return cli_usage(cli, "--steps is at most %d", REHEARSAL_STEPS_MAX);
-    status = submit_rehearsal(cli, &arguments, &sets, &variants, steps, &address);
+    status = submit_rehearsal(cli, &arguments, &sets, &variants, steps, as_json, &address);
     if (status != CLI_OK)
         return status;
     json_t *real = rehearse_resolve(arguments.items[0], &sets, &variants, &err);
     if (!real)
         return cli_fail(&err);
-    status = watch_workflow(cli, &address);
-    if (status == CLI_OK || status == CLI_FAILED) {
-        bool is_told = rehearse_report(&report, &address, real, &err) == 0;
-        (void)fputs(text_string(&report.text), stdout);
-        if (!is_told)
-            status = cli_fail(&err);
-        else if (report.problems)
-            status = CLI_FAILED;
-    }
-    text_fini(&report.text);
+    status = rehearse_run(cli, &address, real, as_json);
     json_decref(real);
     return status;
 }

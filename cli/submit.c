@@ -38,6 +38,7 @@ struct submit_options {
     json_t *provenance;
     const struct option_list *sets;
     bool hold, as_json;
+    bool is_silent;           /* only problems are printed */
     unsigned rehearsal_steps; /* 0: not a rehearsal */
     struct sbatch_arguments arguments;
     /* NULL: not given */
@@ -215,22 +216,27 @@ static int submit_add_file(const struct cli *cli, const struct submit_options *o
     return 0;
 }
 
-/* Prints a line for each workflow, after its warnings. */
-static void submit_print(const struct option_arguments *files, const json_t *reply, bool as_json,
-                         struct address *ret_address)
+/* Prints a line for each workflow, after its warnings. `ret_addresses` has room for all. */
+static void submit_print(const struct option_arguments *files, const json_t *reply,
+                         const struct submit_options *options, struct address *ret_addresses)
 {
     const json_t *workflow;
     size_t i;
-    if (as_json)
+    if (options->as_json)
         client_print_json(reply);
     json_array_foreach(json_object_get(reply, "workflows"), i, workflow)
     {
         char text[ADDRESS_TEXT_SIZE];
-        *ret_address = (struct address){.workflow = (uint64_t)field_integer(workflow, "workflow")};
-        if (as_json)
+        if (i == files->count)
+            break;
+        ret_addresses[i] =
+            (struct address){.workflow = (uint64_t)field_integer(workflow, "workflow")};
+        if (options->as_json)
             continue;
         problems_print(files->items[i], json_object_get(workflow, "warnings"));
-        printf("workflow %s %s\n", address_text(ret_address, text), field_text(workflow, "name"));
+        if (!options->is_silent)
+            printf("workflow %s %s\n", address_text(&ret_addresses[i], text),
+                   field_text(workflow, "name"));
     }
 }
 
@@ -246,9 +252,9 @@ static void submit_discard(const struct cli *cli, const json_t *body)
     }
 }
 
-/* Queues all workflows or none. `ret_address` is the last one. */
+/* Queues all workflows or none. `ret_addresses` has room for all. */
 static int submit_files(struct cli *cli, const struct option_arguments *files,
-                        const struct submit_options *options, struct address *ret_address)
+                        const struct submit_options *options, struct address *ret_addresses)
 {
     struct error err;
     json_t *body = submit_body(options), *reply = NULL, *problems = NULL;
@@ -266,7 +272,7 @@ static int submit_files(struct cli *cli, const struct option_arguments *files,
         status = cli_fail(&err);
         goto out;
     }
-    submit_print(files, reply, options->as_json, ret_address);
+    submit_print(files, reply, options, ret_addresses);
 out:
     json_decref(problems);
     json_decref(reply);
@@ -277,7 +283,7 @@ out:
 /* Reads the params and variants, and queues the files. */
 static int submit_all(struct cli *cli, const struct option_arguments *files,
                       struct submit_options *options, const struct option_list *sets,
-                      const struct option_list *variants, struct address *ret_address)
+                      const struct option_list *variants, struct address *ret_addresses)
 {
     const char *wrong = NULL;
     options->set = options_overrides(sets, &wrong);
@@ -286,7 +292,7 @@ static int submit_all(struct cli *cli, const struct option_arguments *files,
     options->variants = options_texts(variants);
     options->provenance = provenance_capture();
     options->sets = sets;
-    int status = submit_files(cli, files, options, ret_address);
+    int status = submit_files(cli, files, options, ret_addresses);
     json_decref(options->provenance);
     json_decref(options->variants);
     json_decref(options->set);
@@ -295,9 +301,9 @@ static int submit_all(struct cli *cli, const struct option_arguments *files,
 
 int submit_rehearsal(struct cli *cli, const struct option_arguments *file,
                      const struct option_list *sets, const struct option_list *variants,
-                     unsigned steps, struct address *ret_address)
+                     unsigned steps, bool is_silent, struct address *ret_address)
 {
-    struct submit_options options = {.rehearsal_steps = steps};
+    struct submit_options options = {.rehearsal_steps = steps, .is_silent = is_silent};
     return submit_all(cli, file, &options, sets, variants, ret_address);
 }
 
@@ -309,7 +315,7 @@ int submit_verb(struct cli *cli, char **words)
     const struct option_rule rules[] = {
         options_set_rule(&list),
         options_with_rule(&variants),
-        {"watch", 'w', NULL, "then follow the workflow until it ends", .flag = &watch},
+        {"watch", 'w', NULL, "then follow the workflows until they end", .flag = &watch},
         {"hold", 0, NULL, "hold the workflow until `phasectl release`", .flag = &options.hold},
         {"after", 0, "WORKFLOW", "wait until this workflow has succeeded", .text = &options.after},
         {"window", 0, "HH:MM-HH:MM", "submit jobs only at this time of day",
@@ -320,7 +326,7 @@ int submit_verb(struct cli *cli, char **words)
         {0},
     };
     struct option_arguments arguments = {.min = 1, .max = OPTION_ARGUMENTS_MAX, .has_rest = true};
-    struct address address;
+    struct address addresses[OPTION_ARGUMENTS_MAX] = {0};
     int status;
     if (!options_parse(cli, words, rules, &arguments, &status))
         return status;
@@ -330,10 +336,9 @@ int submit_verb(struct cli *cli, char **words)
     if (options.arguments.count && arguments.count > 1)
         return cli_usage(cli, "the words after `--` are arguments for one script, not for %zu",
                          arguments.count);
-    if (watch && arguments.count > 1)
-        return cli_usage(cli, "--watch follows one workflow, not %zu", arguments.count);
-    status = submit_all(cli, &arguments, &options, &list, &variants, &address);
+    status = submit_all(cli, &arguments, &options, &list, &variants, addresses);
     if (status == CLI_OK && watch)
-        status = watch_workflow(cli, &address);
+        status = watch_workflows(cli, addresses, arguments.count,
+                                 options.as_json ? WATCH_JSON : WATCH_LINES);
     return status;
 }

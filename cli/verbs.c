@@ -37,9 +37,9 @@ const struct verb verbs[] = {
      "Shows the file, the options, the folder and the code: the git commit, the changes since "
      "that\n"
      "commit, and the copy that runs use if the file says code: snapshot.\n"},
-    {"watch", watch_verb, "[ADDRESS]", "follow a workflow until it ends",
+    {"watch", watch_verb, "[ADDRESS...] [options]", "follow workflows until they end",
      "Without an address, does what `top` does, on a terminal only.\n"
-     "Exits 0 if the workflow succeeded, and 1 if it failed, was cancelled or is held. Ctrl-C "
+     "Exits 0 if all workflows succeeded, and 1 if one failed, was cancelled or is held. Ctrl-C "
      "only\n"
      "stops the watching.\n"},
     {"top", top_verb, "", "show all workflows live, open them, and decide",

@@ -1,5 +1,5 @@
-/* phasectl watch: prints the history as lines. On a terminal, the lines below them show the live
- * phases and are drawn again as the phases move.
+/* phasectl watch: prints the history of workflows as lines. On a terminal, the lines below them
+ * show the live phases and are drawn again as the phases move.
  *
  * Events tell what happened, so nothing is missed between two looks; the workflow's state tells
  * where things stand. The state is read first: events read after a final state are all there are.
@@ -10,6 +10,8 @@
 #include "cli/client.h"
 #include "cli/event.h"
 #include "cli/field.h"
+#include "cli/format.h"
+#include "cli/guard.h"
 #include "cli/live.h"
 #include "cli/options.h"
 #include "cli/summary.h"
@@ -17,6 +19,7 @@
 #include "cli/view.h"
 #include "lib/address.h"
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <signal.h>
@@ -33,13 +36,20 @@ enum {
     WATCH_EVENTS_MAX = 20, /* the newest events of the history that are shown */
 };
 
-struct watch {
-    struct cli *cli;
+struct watch_one {
     struct address address;
     json_t *workflow;     /* the newest answer */
     long long last_event; /* the newest that was read */
-    time_t away_since;    /* 0: the daemon answers */
-    struct text above;    /* lines to print */
+};
+
+struct watch {
+    struct cli *cli;
+    enum watch_form form;
+    struct watch_one ones[OPTION_ARGUMENTS_MAX];
+    size_t count;
+    bool has_history;  /* it was read and printed */
+    time_t away_since; /* 0: the daemon answers */
+    struct text above; /* lines to print */
 };
 
 /* Set by SIGINT: the one thing that a signal handler may do. */
@@ -51,17 +61,23 @@ static void watch_interrupt(int signal_number)
     watch_interrupted = 1;
 }
 
+/* --- Printing --------------------------------------------------------------------------------- */
+
 static void watch_draw(struct watch *watch)
 {
     struct terminal *out = &watch->cli->out;
-    if (!out->live) {
+    if (!out->live || watch->form != WATCH_LINES) {
         cli_print(&watch->above);
         (void)fflush(stdout);
     } else {
         struct text live = {0};
-        if (watch->workflow)
-            live_write(out, watch->workflow, (double)time(NULL), &live);
+        json_t *workflows = json_array();
+        for (size_t i = 0; i < watch->count; i++)
+            (void)json_array_append(workflows,
+                                    watch->ones[i].workflow); /* not yet read: left out */
+        live_write(out, workflows, (double)time(NULL), &live);
         terminal_draw(out, text_string(&watch->above), text_string(&live));
+        json_decref(workflows);
         text_fini(&live);
     }
     text_clear(&watch->above);
@@ -71,29 +87,20 @@ static void watch_draw(struct watch *watch)
 static void watch_draw_last(struct watch *watch)
 {
     struct terminal *out = &watch->cli->out;
-    if (out->live)
+    if (out->live && watch->form == WATCH_LINES)
         terminal_draw(out, text_string(&watch->above), "");
     else
         cli_print(&watch->above);
     text_clear(&watch->above);
 }
 
-static int watch_get_events(struct watch *watch, int wait_s, json_t **ret_reply, struct error *err)
-{
-    char *path = text_format("/v1/events?after=%lld&workflow=%llu&wait=%d", watch->last_event,
-                             (unsigned long long)watch->address.workflow, wait_s);
-    int code = client_get(watch->cli, path, ret_reply, err);
-    free(path);
-    return code;
-}
-
-static void watch_print_gate(struct watch *watch, const char *phase)
+static void watch_print_gate(struct watch *watch, const json_t *event)
 {
     struct error err;
-    struct address address = watch->address;
+    struct address address = {.workflow = (uint64_t)field_integer(event, "workflow")};
     char buffer[ADDRESS_PATH_SIZE];
     json_t *gate;
-    (void)snprintf(address.phase, sizeof address.phase, "%s", phase);
+    (void)snprintf(address.phase, sizeof address.phase, "%s", field_text(event, "phase"));
     char *path = text_format("%s/gate", address_path(&address, buffer));
     if (client_get(watch->cli, path, &gate, &err) == 0) {
         if (json_array_size(json_object_get(gate, "checks")))
@@ -112,79 +119,151 @@ static bool watch_is_small(const json_t *event)
     return is_member && !(is_phase && (view_is_final(to) || strcmp(to, "held") == 0));
 }
 
-static void watch_print_event(struct watch *watch, const json_t *event)
+/* From which step a run goes on that has just begun; empty if it begins at the start. */
+static void watch_note_resume(struct watch *watch, const json_t *event, struct text *note)
 {
-    if (watch_is_small(event))
+    struct address address = {.workflow = (uint64_t)field_integer(event, "workflow")};
+    json_t *phase;
+    const json_t *run;
+    size_t i;
+    char step[FORMAT_SIZE];
+    if (!text_equal(field_text(event, "type"), "run") ||
+        !text_equal(field_text(event, "to"), "running"))
         return;
-    event_write(&watch->cli->out, event, &watch->above);
-    if (strcmp(field_text(event, "type"), "gate") == 0)
-        watch_print_gate(watch, field_text(event, "phase"));
+    (void)snprintf(address.phase, sizeof address.phase, "%s", field_text(event, "phase"));
+    if (client_get_address(watch->cli, &address, &phase, NULL) < 0)
+        return;
+    json_array_foreach(json_object_get(phase, "runs"), i, run)
+    {
+        bool is_it = field_integer(run, "run") == field_integer(event, "run");
+        if (is_it && field_text(run, "resume")[0])
+            text_addf(note, "goes on from step %s",
+                      format_count(field_number(run, "first_step"), step));
+    }
+    json_decref(phase);
 }
 
-/* Reads the next events and prints them. Returns how many there were. */
-static int watch_read_events(struct watch *watch, int wait_s, struct error *err)
+static void watch_print_event(struct watch *watch, const json_t *event)
 {
-    json_t *reply;
-    const json_t *event;
+    if (watch->form == WATCH_JSON) {
+        char *line = json_dumps(event, JSON_COMPACT | JSON_REAL_PRECISION(15));
+        text_addf(&watch->above, "%s\n", line ? line : "");
+        free(line);
+    }
+    if (watch->form != WATCH_LINES || watch_is_small(event))
+        return;
+    struct text note = {0};
+    watch_note_resume(watch, event, &note);
+    event_write(&watch->cli->out, event, watch->count > 1, text_string(&note), &watch->above);
+    text_fini(&note);
+    if (strcmp(field_text(event, "type"), "gate") == 0)
+        watch_print_gate(watch, event);
+}
+
+/* --- Reading ---------------------------------------------------------------------------------- */
+
+/* Appends the next events of a workflow. Returns how many there are. */
+static int watch_read_one(struct watch *watch, struct watch_one *one, int wait_s, json_t *events,
+                          struct error *err)
+{
+    char *path = text_format("/v1/events?after=%lld&workflow=%llu&wait=%d", one->last_event,
+                             (unsigned long long)one->address.workflow, wait_s);
+    json_t *reply, *event;
     size_t i;
-    int code = watch_get_events(watch, wait_s, &reply, err);
+    int code = client_get(watch->cli, path, &reply, err);
+    free(path);
     if (code < 0)
         return code;
     json_array_foreach(json_object_get(reply, "events"), i, event)
     {
-        watch->last_event = field_integer(event, "event");
-        watch_print_event(watch, event);
+        one->last_event = field_integer(event, "event");
+        (void)json_array_append(events, event); /* fails only without memory */
     }
     json_decref(reply);
     return (int)i;
 }
 
-/* Prints the history so far; only the end of a long history. */
+static int watch_compare_events(const void *a, const void *b)
+{
+    long long left = field_integer(*(json_t *const *)a, "event");
+    long long right = field_integer(*(json_t *const *)b, "event");
+    return (left > right) - (left < right);
+}
+
+/* Prints the events from `skipped` on, in the order in which they happened. */
+static void watch_print_events(struct watch *watch, const json_t *events, size_t skipped)
+{
+    size_t count = json_array_size(events);
+    const json_t **sorted = xcalloc(count + 1, sizeof(const json_t *));
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = json_array_get(events, i);
+    qsort(sorted, count, sizeof *sorted, watch_compare_events);
+    for (size_t i = skipped; i < count; i++)
+        watch_print_event(watch, sorted[i]);
+    free(sorted);
+}
+
+/* Reads the next events of all workflows and prints them. If there are none, waits for at most
+ * `wait_s`. Returns how many there were. */
+static int watch_read_events(struct watch *watch, int wait_s, struct error *err)
+{
+    json_t *events = json_array();
+    int code = 0;
+    for (size_t i = 0; i < watch->count && code >= 0; i++)
+        code = watch_read_one(watch, &watch->ones[i], watch->count > 1 ? 0 : wait_s, events, err);
+    int count = (int)json_array_size(events);
+    watch_print_events(watch, events, 0);
+    json_decref(events);
+    if (code >= 0 && count == 0 && watch->count > 1)
+        cli_wait((unsigned)wait_s * 1000);
+    return code < 0 ? code : count;
+}
+
+/* Prints the history so far; for people, only the end of a long history. */
 static int watch_read_history(struct watch *watch, struct error *err)
 {
-    json_t *all = json_array(), *reply, *event;
-    size_t i, count;
-    int code;
-    while ((code = watch_get_events(watch, 0, &reply, err)) == 0) {
-        json_t *events = json_object_get(reply, "events");
-        count = json_array_size(events);
-        json_array_foreach(events, i, event)
-        {
-            watch->last_event = field_integer(event, "event");
-            (void)json_array_append(all, event); /* fails only without memory */
-        }
-        json_decref(reply);
-        if (count == 0)
-            break;
+    json_t *all = json_array();
+    int code = 0;
+    for (size_t i = 0; i < watch->count && code >= 0; i++) {
+        watch->ones[i].last_event = 0;
+        while ((code = watch_read_one(watch, &watch->ones[i], 0, all, err)) > 0)
+            continue;
     }
-    count = json_array_size(all);
-    size_t skipped = count > WATCH_EVENTS_MAX ? count - WATCH_EVENTS_MAX : 0;
-    if (skipped)
+    size_t count = json_array_size(all), skipped = 0;
+    if (watch->form == WATCH_LINES && count > WATCH_EVENTS_MAX)
+        skipped = count - WATCH_EVENTS_MAX;
+    if (code == 0 && skipped)
         text_addf(&watch->above, "%*s%zu earlier events\n", EVENT_INDENT, "", skipped);
-    for (i = skipped; code == 0 && i < count; i++)
-        watch_print_event(watch, json_array_get(all, i));
+    if (code == 0)
+        watch_print_events(watch, all, skipped);
+    watch->has_history = watch->has_history || code == 0;
     json_decref(all);
     return code;
 }
 
-/* Reads the state of the workflow. Returns 1 when it has ended or is held. */
-static int watch_read_state(struct watch *watch, struct error *err)
+/* Reads the states of the workflows. Returns 1 when all have ended or are held. */
+static int watch_read_states(struct watch *watch, struct error *err)
 {
-    json_t *workflow;
-    int code = client_get_address(watch->cli, &watch->address, &workflow, err);
-    if (code < 0)
-        return code;
-    json_decref(watch->workflow);
-    watch->workflow = workflow;
-    const char *state = field_text(workflow, "state");
-    return view_is_final(state) || strcmp(state, "held") == 0;
+    bool are_over = true;
+    for (size_t i = 0; i < watch->count; i++) {
+        struct watch_one *one = &watch->ones[i];
+        json_t *workflow;
+        int code = client_get_address(watch->cli, &one->address, &workflow, err);
+        if (code < 0)
+            return code;
+        json_decref(one->workflow);
+        one->workflow = workflow;
+        const char *state = field_text(workflow, "state");
+        are_over = are_over && (view_is_final(state) || strcmp(state, "held") == 0);
+    }
+    return are_over;
 }
 
 /* One turn: draws the state, and waits for the next events. Returns 1 at the end, when all events
  * are read. */
 static int watch_turn(struct watch *watch, struct error *err)
 {
-    int over = watch_read_state(watch, err), count;
+    int over = watch_read_states(watch, err), count;
     if (over < 0)
         return over;
     if (!over) {
@@ -202,15 +281,15 @@ static int watch_turn(struct watch *watch, struct error *err)
  * try again. */
 static int watch_away(struct watch *watch, int code, struct error *err)
 {
+    static const char said[] = "the daemon does not answer; waiting for it (training goes on)";
     time_t now = time(NULL);
-    if (!client_may_retry(code) || watch->last_event == 0)
+    if (!client_may_retry(code) || !watch->has_history)
         return code;
-    if (!watch->away_since) {
-        watch->away_since = now;
-        text_addf(&watch->above,
-                  "%*sthe daemon does not answer; waiting for it (training goes on)\n",
-                  EVENT_INDENT, "");
-    }
+    if (!watch->away_since && watch->form == WATCH_LINES)
+        text_addf(&watch->above, "%*s%s\n", EVENT_INDENT, "", said);
+    else if (!watch->away_since)
+        (void)fprintf(stderr, "phasectl: %s\n", said);
+    watch->away_since = watch->away_since ? watch->away_since : now;
     if (now - watch->away_since > WATCH_AWAY_MAX_S)
         return error_prefix(err, "stopped watching");
     watch_draw(watch);
@@ -231,52 +310,97 @@ static int watch_loop(struct watch *watch, struct error *err)
     return code;
 }
 
+/* --- The verb --------------------------------------------------------------------------------- */
+
 static int watch_finish(struct watch *watch)
 {
-    summary_write(watch->cli, watch->workflow, &watch->above);
+    int status = CLI_OK;
+    for (size_t i = 0; i < watch->count; i++) {
+        const json_t *workflow = watch->ones[i].workflow;
+        if (watch->form == WATCH_LINES)
+            summary_write(watch->cli, workflow, &watch->above);
+        if (!text_equal(field_text(workflow, "state"), "succeeded"))
+            status = CLI_FAILED;
+    }
     watch_draw_last(watch);
-    bool good = strcmp(field_text(watch->workflow, "state"), "succeeded") == 0;
-    return good ? CLI_OK : CLI_FAILED;
+    return status;
 }
 
-int watch_workflow(struct cli *cli, const struct address *address)
+/* Adds the workflow of an address. Returns CLI_FAILED, after a message, if it does not exist. */
+static int watch_add(struct watch *watch, const struct address *address)
 {
-    struct watch watch = {.cli = cli, .address = {.workflow = address->workflow}};
+    struct address workflow = {.workflow = address->workflow};
     struct error err;
+    for (size_t i = 0; i < watch->count; i++) {
+        if (watch->ones[i].address.workflow == address->workflow)
+            return CLI_OK; /* 7/validate and 7/train are one workflow */
+    }
+    if (client_check_address(watch->cli, &workflow, &err) < 0)
+        return cli_fail(&err);
+    watch->ones[watch->count++] = (struct watch_one){.address = workflow};
+    return CLI_OK;
+}
+
+static int watch_run(struct watch *watch)
+{
+    struct error err;
+    int code = watch_loop(watch, &err);
+    if (code == 1)
+        return watch_finish(watch);
+    watch_draw(watch);
+    if (code < 0)
+        return cli_fail(&err);
+    if (watch->count > 1)
+        (void)fprintf(stderr, "\nphasectl: stopped watching; the workflows go on\n");
+    else
+        (void)fprintf(stderr, "\nphasectl: stopped watching; workflow %llu goes on\n",
+                      (unsigned long long)watch->ones[0].address.workflow);
+    return 128 + SIGINT;
+}
+
+int watch_workflows(struct cli *cli, const struct address *addresses, size_t count,
+                    enum watch_form form)
+{
+    struct watch watch = {.cli = cli, .form = form};
     struct sigaction action = {.sa_handler =
                                    watch_interrupt}; /* no SA_RESTART: Ctrl-C ends a wait */
-    (void)sigaction(SIGINT, &action, NULL);          /* cannot fail for SIGINT */
+    int status = CLI_OK;
+    (void)sigaction(SIGINT, &action, NULL); /* cannot fail for SIGINT */
     cli->out.columns = WATCH_COLUMNS;
-    int code = watch_loop(&watch, &err), status;
-    if (code == 1) {
-        status = watch_finish(&watch);
-    } else if (code == 0) {
-        char text[ADDRESS_TEXT_SIZE];
-        watch_draw(&watch);
-        (void)fprintf(stderr, "\nphasectl: stopped watching; workflow %s goes on\n",
-                      address_text(&watch.address, text));
-        status = 128 + SIGINT;
-    } else {
-        watch_draw(&watch);
-        status = cli_fail(&err);
+    if (form == WATCH_JSON)
+        guard_pass();
+    for (size_t i = 0; i < count; i++) {
+        int added = watch_add(&watch, &addresses[i]);
+        status = status == CLI_OK ? added : status;
     }
-    json_decref(watch.workflow);
+    if (watch.count) {
+        int watched = watch_run(&watch);
+        status = status == CLI_OK || watched > CLI_FAILED ? watched : status;
+    }
+    for (size_t i = 0; i < watch.count; i++)
+        json_decref(watch.ones[i].workflow);
     text_fini(&watch.above);
     return status;
 }
 
 int watch_verb(struct cli *cli, char **words)
 {
-    const struct option_rule rules[] = {{0}};
-    struct option_arguments arguments = {.min = 1, .max = 1};
-    struct address address;
+    bool as_json = false;
+    const struct option_rule rules[] = {
+        {"json", 0, NULL, "print each event as JSON in a line", .flag = &as_json},
+        {0},
+    };
+    struct option_arguments arguments = {.min = 1, .max = OPTION_ARGUMENTS_MAX};
+    struct address addresses[OPTION_ARGUMENTS_MAX];
     struct error err;
     int status;
     if (!words[0] && cli->out.live)
         return top_verb(cli, words);
     if (!options_parse(cli, words, rules, &arguments, &status))
         return status;
-    if (address_parse(arguments.items[0], &address, &err) < 0)
-        return cli_usage(cli, "%s", err.message);
-    return watch_workflow(cli, &address);
+    for (size_t i = 0; i < arguments.count; i++) {
+        if (address_parse(arguments.items[i], &addresses[i], &err) < 0)
+            return cli_usage(cli, "%s", err.message);
+    }
+    return watch_workflows(cli, addresses, arguments.count, as_json ? WATCH_JSON : WATCH_LINES);
 }

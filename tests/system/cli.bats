@@ -82,7 +82,6 @@ submitted() {
     done <<'WORDS'
 sumbit demo.yaml
 submit
-submit a.yaml b.yaml --watch
 submit a.yaml --wacth
 submit a.yaml --set iterations
 submit a.yaml --watch=yes

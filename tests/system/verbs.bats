@@ -5,7 +5,8 @@
 bats_require_minimum_version 1.5.0
 
 # Two workflows of one phase that prints steps. The first has ended. The second goes on until the
-# last test removes the file `stay`, and prints another step when it finds the file `more`.
+# last test removes the file `stay`, and prints another step when it finds the file `more`. The third
+# waits at step 8,400 until it is told to stop, and goes on from its checkpoint.
 setup_file() {
     export BIN=${BIN:-$BATS_TEST_DIRNAME/../../build/bin}
     export SRC=${SRC:-$BATS_TEST_DIRNAME/../..}
@@ -20,8 +21,9 @@ setup_file() {
     phasectl daemon start >daemon.out
     program >steps.yaml
     program | sed 's/steps: 10/steps: 20/' >stay.yaml
+    resuming >resuming.yaml
     touch stay
-    phasectl submit steps.yaml stay.yaml >submitted.out
+    phasectl submit steps.yaml stay.yaml resuming.yaml >submitted.out
     phasectl watch 1 >watched.out
     eventually 20 step 2 20
 }
@@ -57,6 +59,33 @@ phases:
     progress: {step: step, total: \$steps}
     gate:
       low: {value: last(loss), at_most: 20}
+YAML
+}
+
+resuming() {
+    cat <<'YAML'
+name: resuming
+phases:
+  train:
+    resources: {gpus: h100:1, time: 5m}
+    launch: rank
+    preflight: off
+    checkpoint: {path: "$PHASED_OUT/step-{step}"}
+    run: |
+      first=8399
+      [ -z "$PHASED_RESUME" ] || first=$((${PHASED_RESUME##*-} + 1))
+      trap 'echo saved >"$PHASED_OUT/step-$step"; exit 0' TERM
+      for step in $(seq $first 8402); do
+        echo "step $step | loss 2"
+        while [ -z "$PHASED_RESUME" ] && [ $step = 8400 ]; do sleep 0.1; done
+      done
+    progress: {step: step, total: 8402}
+  evaluate:
+    after: train
+    resources: {gpus: h100:1, time: 5m}
+    launch: rank
+    preflight: off
+    run: echo 'step 1 | score 5'
 YAML
 }
 
@@ -104,9 +133,9 @@ fail() {
 @test "every verb that prints has --json" {
     local verb without=
     for verb in $(phasectl --help | awk '/^  [a-z]+ / { print $1 }'); do
-        phasectl "$verb" --help | grep -q -- '^ *--json' || without+=" $verb"
+        [ "$verb" = top ] || phasectl "$verb" --help | grep -q -- '^ *--json' || without+=" $verb"
     done
-    [ "$without" = ' rehearse watch' ] || fail "without --json:$without"
+    [ -z "$without" ] || fail "without --json:$without"
 }
 
 @test "--json prints JSON, of wrong files too" {
@@ -133,6 +162,42 @@ fail() {
     local id
     id=$(phasectl submit --hold steps.yaml --json | jq '.workflows[0].workflow')
     [ "$(phasectl cancel "$id" --json | jq -c .phases)" = "[\"$id/train\"]" ]
+}
+
+@test "rehearse --json prints only the report" {
+    [ "$(phasectl rehearse steps.yaml --steps 3 --json | jq -c '[.problems, .phases[0].phase, .phases[0].lines[0].what, .seconds_known]')" = '[0,"train","metrics",true]' ]
+}
+
+# --- Watching ------------------------------------------------------------------------------------
+
+state() {
+    [ "$(phasectl status "$1" --json | jq -r .state)" = "$2" ]
+}
+
+@test "watch tells of checkpoints, resumes and promotions, on a terminal too" {
+    eventually 20 step 3 8400
+    phasectl hold 3/train
+    eventually 20 state 3/train held
+    phasectl release 3
+    run -0 phasectl watch 3
+    [[ $output = *'  train         checkpoint: step 8400'$'\n'* ]]
+    [[ $output = *'  train         run running: on n1 (job '*'); goes on from step 8,400'$'\n'* ]]
+    [[ $output = *'  train         promoted without a gate: evaluate '* ]]
+    TERM=xterm run -0 script -qec 'phasectl watch 3' /dev/null
+    [[ $output = *'checkpoint: step 8400'* ]]
+    [[ $output = *'goes on from step 8,400'* ]]
+    [[ $output = *'promoted without a gate: evaluate '* ]]
+}
+
+@test "watch follows several workflows, and prints events as JSON" {
+    run -1 --separate-stderr phasectl watch 1 3/train 99 3/evaluate
+    [ "$stderr" = 'phasectl: no workflow 99' ]
+    [[ $output = *'  1/train       '* ]]
+    [[ $output = *'  3/evaluate    '* ]]
+    [ "$(grep -c '^workflow [13] (.*) succeeded' <<<"$output")" = 2 ]
+    phasectl watch 1 3 --json >events.json
+    [ "$(jq -s 'map(.event) == (map(.event) | sort) and (map(.workflow) | unique == [1, 3])' events.json)" = true ]
+    [ "$(jq -c 'select(.workflow == 1 and .type == "phase") | .to' events.json)" = $'"queued"\n"active"\n"deciding"\n"succeeded"' ]
 }
 
 # --- Logs ----------------------------------------------------------------------------------------

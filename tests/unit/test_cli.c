@@ -64,6 +64,23 @@ static void a_number_keeps_four_digits(void **state)
     }
 }
 
+static void a_count_has_commas(void **state)
+{
+    (void)state;
+    static const struct {
+        double number;
+        const char *text;
+    } rows[] = {
+        {0, "0"},          {999, "999"},   {8400, "8,400"},
+        {-8400, "-8,400"}, {-100, "-100"}, {1234567, "1,234,567"},
+        {1e15, "1e+15"},   {NAN, "nan"},   {999999999999999, "999,999,999,999,999"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char buffer[FORMAT_SIZE];
+        assert_string_equal(format_count(rows[i].number, buffer), rows[i].text);
+    }
+}
+
 static void money_reads_as_people_write_it(void **state)
 {
     (void)state;
@@ -415,6 +432,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_duration_is_told_in_its_two_largest_units),
         cmocka_unit_test(a_number_keeps_four_digits),
+        cmocka_unit_test(a_count_has_commas),
         cmocka_unit_test(money_reads_as_people_write_it),
         cmocka_unit_test(a_time_has_its_date_only_on_another_day),
         cmocka_unit_test(a_bar_fills_with_the_share_and_never_overflows),
