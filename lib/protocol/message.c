@@ -45,7 +45,7 @@ static int message_write(message_writer *write, const json_t *json, struct error
                          const char *format, va_list args)
 {
     char *path = message_path(format, args);
-    char *text = json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(16));
+    char *text = json_dumps(json, JSON_COMPACT);
     int result = text ? write(path, text, strlen(text), 0600, err)
                       : error_set(err, -EILSEQ, "cannot write %s: it is not UTF-8", path);
     free(text);
