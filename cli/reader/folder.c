@@ -135,12 +135,13 @@ bool folder_has_ended(const char *runs, const struct address *run)
 
 /* --- Metrics ---------------------------------------------------------------------------------- */
 
-static void folder_take_metric(void *context, const json_t *entry)
+static void folder_take_metric(void *context, int type, const json_t *entry)
 {
     struct metrics *metrics = context;
     const json_t *step = json_object_get(entry, "step");
     const char *name;
     json_t *value;
+    (void)type;
     if (!json_is_integer(step))
         return;
     json_object_foreach(json_object_get(entry, "values"), name, value)
@@ -156,7 +157,7 @@ void folder_add_metrics(const char *runs, const struct address *run, struct metr
     while (folder && (entry = readdir(folder))) {
         char *journal = text_format("%s/%s", path, entry->d_name);
         if (text_ends(entry->d_name, JOURNAL_ENDING))
-            journal_visit(journal, "metric", folder_take_metric, metrics);
+            journal_visit(journal, ENTRY_METRIC, folder_take_metric, metrics);
         free(journal);
     }
     if (folder)

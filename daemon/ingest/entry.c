@@ -104,7 +104,7 @@ static int write_strange(const json_t *entry, const struct entry_origin *origin,
                          struct store *store, struct error *err)
 {
     uint64_t sequence = entry_sequence(entry);
-    enum entry_type type = entry_type(entry);
+    unsigned type = entry_type(entry);
     char *message = text_format("entry %" PRIu64 " of the journal of %s was not understood: %s",
                                 sequence, origin->node, err->message);
     int status = write_history(entry, origin, STORE_EVENT_WARNING, message, store, err);
@@ -439,37 +439,31 @@ bool entry_outcome(const json_t *json, struct core_event *ret_event)
 /* --- The table -------------------------------------------------------------------------------- */
 
 static const struct {
-    const char *name;
     int (*write)(const json_t *entry, const struct entry_origin *origin, struct store *store,
                  struct error *err);
     bool (*tell)(const json_t *entry, char buffer[REASON_MAX], struct core_event *event);
-} types[] = {
-    [ENTRY_STARTED] = {"started", write_started, tell_started},
-    [ENTRY_PREFLIGHT] = {"preflight", write_preflight, NULL},
-    [ENTRY_RANKS] = {"ranks", NULL, NULL},
-    [ENTRY_METRIC] = {"metric", write_metric, NULL},
-    [ENTRY_CHECKPOINT] = {"checkpoint", write_checkpoint, tell_checkpoint},
-    [ENTRY_GUARD] = {"guard", write_guard, NULL},
-    [ENTRY_SUSPECT] = {"suspect", write_suspect, tell_suspect},
-    [ENTRY_WARNING] = {"warning", write_warning, NULL},
-    [ENTRY_STOPPING] = {"stopping", NULL, tell_stopping},
-    [ENTRY_EXITED] = {"exited", NULL, NULL},
-    [ENTRY_ENDED] = {"ended", NULL, tell_ended},
-    [ENTRY_EVIDENCE] = {"evidence", write_evidence, NULL},
-    [ENTRY_GPUS] = {"gpus", write_gpus, NULL},
-    [ENTRY_SAMPLE] = {"sample", write_sample, NULL},
-    [ENTRY_PACE] = {"pace", write_pace, NULL},
-    [ENTRY_LOST] = {"lost", write_lost, NULL},
-    [ENTRY_UNKNOWN] = {"", write_unknown, NULL},
+} types[ENTRY_UNKNOWN + 1] = {
+    [ENTRY_STARTED] = {write_started, tell_started},
+    [ENTRY_PREFLIGHT] = {write_preflight, NULL},
+    [ENTRY_METRIC] = {write_metric, NULL},
+    [ENTRY_CHECKPOINT] = {write_checkpoint, tell_checkpoint},
+    [ENTRY_GUARD] = {write_guard, NULL},
+    [ENTRY_SUSPECT] = {write_suspect, tell_suspect},
+    [ENTRY_WARNING] = {write_warning, NULL},
+    [ENTRY_STOPPING] = {NULL, tell_stopping},
+    [ENTRY_ENDED] = {NULL, tell_ended},
+    [ENTRY_EVIDENCE] = {write_evidence, NULL},
+    [ENTRY_GPUS] = {write_gpus, NULL},
+    [ENTRY_SAMPLE] = {write_sample, NULL},
+    [ENTRY_PACE] = {write_pace, NULL},
+    [ENTRY_LOST] = {write_lost, NULL},
+    [ENTRY_UNKNOWN] = {write_unknown, NULL},
 };
 
-enum entry_type entry_type(const json_t *entry)
+unsigned entry_type(const json_t *entry)
 {
-    const char *name = text_of(entry, "type");
-    for (int type = 0; name && type < ENTRY_UNKNOWN; type++)
-        if (text_equal(types[type].name, name))
-            return (enum entry_type)type;
-    return ENTRY_UNKNOWN;
+    int type = entry_type_parse(text_of(entry, "type"));
+    return type < 0 ? ENTRY_UNKNOWN : (unsigned)type;
 }
 
 uint64_t entry_first(const json_t *entry)
@@ -482,8 +476,9 @@ uint64_t entry_first(const json_t *entry)
 
 json_t *entry_lost(uint64_t first, uint64_t last, int64_t time_ms)
 {
-    json_t *entry = json_pack("{s:I, s:f, s:s, s:I}", "seq", (json_int_t)last, "time",
-                              (double)time_ms / 1000, "type", "lost", "from", (json_int_t)first);
+    json_t *entry =
+        json_pack("{s:I, s:f, s:s, s:I}", "seq", (json_int_t)last, "time", (double)time_ms / 1000,
+                  "type", entry_type_name(ENTRY_LOST), "from", (json_int_t)first);
     if (!entry)
         abort();
     return entry;
@@ -492,7 +487,7 @@ json_t *entry_lost(uint64_t first, uint64_t last, int64_t time_ms)
 int entry_write(const json_t *entry, const struct entry_origin *origin, struct store *store,
                 struct error *err)
 {
-    enum entry_type type = entry_type(entry);
+    unsigned type = entry_type(entry);
     int status = types[type].write ? types[type].write(entry, origin, store, err) : 0;
     if (status == -EINVAL && store_excuse(store))
         status = write_strange(entry, origin, store, err);
@@ -501,7 +496,7 @@ int entry_write(const json_t *entry, const struct entry_origin *origin, struct s
 
 bool entry_event(const json_t *entry, char buffer[REASON_MAX], struct core_event *ret_event)
 {
-    enum entry_type type = entry_type(entry);
+    unsigned type = entry_type(entry);
     *ret_event = (struct core_event){.step = -1};
     return types[type].tell && types[type].tell(entry, buffer, ret_event);
 }

@@ -3,6 +3,7 @@
 #define PHASED_DAEMON_INGEST_ENTRY_H
 
 #include "daemon/core/core.h"
+#include "lib/protocol/words.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -18,25 +19,7 @@ struct entry_origin {
     const char *node;
 };
 
-enum entry_type {
-    ENTRY_STARTED,
-    ENTRY_PREFLIGHT,
-    ENTRY_RANKS,
-    ENTRY_METRIC,
-    ENTRY_CHECKPOINT,
-    ENTRY_GUARD,
-    ENTRY_SUSPECT,
-    ENTRY_WARNING,
-    ENTRY_STOPPING,
-    ENTRY_EXITED,
-    ENTRY_ENDED,
-    ENTRY_EVIDENCE,
-    ENTRY_GPUS,
-    ENTRY_SAMPLE,
-    ENTRY_PACE,
-    ENTRY_LOST,
-    ENTRY_UNKNOWN,
-};
+enum { ENTRY_UNKNOWN = ENTRY_TYPE_COUNT };
 
 /* The sequence number; 0 for what is no entry. */
 uint64_t entry_sequence(const json_t *entry);
@@ -44,7 +27,8 @@ uint64_t entry_sequence(const json_t *entry);
 int64_t entry_step(const json_t *json);
 /* The first number that the entry stands for: `lost` stands for several, others for one. */
 uint64_t entry_first(const json_t *entry);
-enum entry_type entry_type(const json_t *entry);
+/* An enum entry_type, or ENTRY_UNKNOWN. */
+unsigned entry_type(const json_t *entry);
 
 /* A new entry that says that these entries were lost. */
 json_t *entry_lost(uint64_t first, uint64_t last, int64_t time_ms);

@@ -10,6 +10,8 @@
 #ifndef PHASED_DAEMON_INGEST_INGEST_H
 #define PHASED_DAEMON_INGEST_INGEST_H
 
+#include "lib/protocol/words.h"
+
 #include <stdint.h>
 
 #include <jansson.h>
@@ -44,7 +46,7 @@ int ingest_take(struct loop *loop, uint64_t run, const char *node, json_t *entri
 /* What the lead that speaks for this run is to do, having obeyed command `after`. */
 struct lead_command {
     unsigned number; /* 0: nothing yet */
-    enum { LEAD_STOP, LEAD_NEXT, LEAD_END } verb;
+    enum lead_verb verb;
     const char *why;      /* of STOP: cancelled, held, over; static */
     const struct run *to; /* of NEXT; borrowed until the next turn */
 };

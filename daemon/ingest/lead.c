@@ -37,20 +37,20 @@ struct lead_command lead_command(const struct loop *loop, uint64_t run_id, unsig
     if (!run ||
         (run->state == RUN_ENDED && run->seat->allocation->ended)) { /* nobody should be there */
         if (after < 1)
-            return (struct lead_command){.number = 1, .verb = LEAD_STOP, .why = "over"};
-        return (struct lead_command){.number = after < 2 ? 2 : 0, .verb = LEAD_END};
+            return (struct lead_command){.number = 1, .verb = VERB_STOP, .why = "over"};
+        return (struct lead_command){.number = after < 2 ? 2 : 0, .verb = VERB_END};
     }
     const struct workflow *workflow = run->phase->workflow;
     for (size_t i = workflow->run_count; after < 2 && i-- > 0;) {
         const struct run *next = workflow->runs[i];
         if (next->id > run->id && next->seat == run->seat && is_next(loop, next))
-            return (struct lead_command){.number = 2, .verb = LEAD_NEXT, .to = next};
+            return (struct lead_command){.number = 2, .verb = VERB_NEXT, .to = next};
     }
     if (after < 2 && is_told(loop, FX_TELL_END, run))
-        return (struct lead_command){.number = 2, .verb = LEAD_END};
+        return (struct lead_command){.number = 2, .verb = VERB_END};
     if (after < 1 && is_told(loop, FX_TELL_STOP, run))
         return (struct lead_command){
-            .number = 1, .verb = LEAD_STOP, .why = run->wish == WISH_HOLD ? "held" : "cancelled"};
+            .number = 1, .verb = VERB_STOP, .why = run->wish == WISH_HOLD ? "held" : "cancelled"};
     return (struct lead_command){0};
 }
 
@@ -58,18 +58,15 @@ json_t *lead_command_json(const struct loop *loop, const struct lead_command *co
 {
     if (command->number == 0)
         return json_object();
-    json_t *json = json_pack("{s:i}", "number", (int)command->number);
-    if (command->verb == LEAD_STOP) {
-        (void)json_object_set_new(json, "verb", json_string("stop"));
+    json_t *json = json_pack("{s:i, s:s}", "number", (int)command->number, "verb",
+                             lead_verb_name(command->verb));
+    if (command->verb == VERB_STOP)
         (void)json_object_set_new(json, "why", json_string(command->why));
-    } else if (command->verb == LEAD_NEXT) {
+    if (command->verb == VERB_NEXT) {
         struct folder folder;
         folder_init(&folder, loop_config(loop)->home, command->to);
-        (void)json_object_set_new(json, "verb", json_string("next"));
         (void)json_object_set_new(json, "run_dir", json_string(folder.run));
         folder_fini(&folder);
-    } else {
-        (void)json_object_set_new(json, "verb", json_string("end"));
     }
     return json;
 }

@@ -11,19 +11,20 @@
 #include <string.h>
 #include <unistd.h>
 
-static void keep_last(void *context, const json_t *entry)
+static void keep_last(void *context, int type, const json_t *entry)
 {
+    (void)type;
     json_t **last = context;
     json_decref(*last);
     *last = json_incref((json_t *)entry);
 }
 
 /* The last whole entry of this type; NULL: there is none. A new reference. */
-static json_t *last_entry(const char *run_dir, const char *writer, const char *type)
+static json_t *last_entry(const char *run_dir, const char *writer, enum entry_type type)
 {
     char *path = journal_path(run_dir, writer);
     json_t *last = NULL;
-    journal_visit(path, type, keep_last, &last);
+    journal_visit(path, (int)type, keep_last, &last);
     free(path);
     return last;
 }
@@ -49,8 +50,8 @@ static bool is_complete(const struct folder *folder)
 
 bool posthumous_is_success(const struct folder *folder)
 {
-    json_t *started = last_entry(folder->run, "lead", "started");
-    json_t *stopping = last_entry(folder->run, "lead", "stopping");
+    json_t *started = last_entry(folder->run, "lead", ENTRY_STARTED);
+    json_t *stopping = last_entry(folder->run, "lead", ENTRY_STOPPING);
     const json_t *nodes = json_object_get(started, "nodes"), *node;
     bool is_success = json_array_size(nodes) > 0 && !stopping && is_complete(folder);
     size_t i;
@@ -58,8 +59,8 @@ bool posthumous_is_success(const struct folder *folder)
     {
         const char *name = json_string_value(node);
         bool is_name = name && *name && *name != '.' && !strchr(name, '/');
-        json_t *exited = is_success && is_name ? last_entry(folder->run, name, "exited") : NULL;
-        json_t *suspect = exited ? last_entry(folder->run, name, "suspect") : NULL;
+        json_t *exited = is_success && is_name ? last_entry(folder->run, name, ENTRY_EXITED) : NULL;
+        json_t *suspect = exited ? last_entry(folder->run, name, ENTRY_SUSPECT) : NULL;
         is_success = json_is_true(json_object_get(exited, "done")) && !suspect;
         json_decref(suspect);
         json_decref(exited);

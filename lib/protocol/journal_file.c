@@ -74,18 +74,20 @@ bool journal_file_next(struct journal_file *file)
     return true;
 }
 
-void journal_visit(const char *path, const char *type, journal_entry_found *found, void *context)
+void journal_visit(const char *path, int type, journal_entry_found *found, void *context)
 {
+    const char *word = type < 0 ? "type" : entry_type_name((enum entry_type)type);
     struct journal_file file;
     journal_file_open(&file, path);
     while (journal_file_next(&file)) {
         /* Most lines are metrics: a line that cannot be of the type is not parsed. */
-        if (type && !memmem(file.line, file.size, type, strlen(type)))
+        if (!memmem(file.line, file.size, word, strlen(word)))
             continue;
         json_t *entry = json_loadb(file.line, file.size, 0, NULL);
-        const char *name = json_string_value(json_object_get(entry, "type"));
-        if (name && (!type || text_equal(name, type)))
-            found(context, entry);
+        const json_t *name = json_object_get(entry, "type");
+        int its_type = entry_type_parse(json_string_value(name));
+        if (json_is_string(name) && (type < 0 || its_type == type))
+            found(context, its_type, entry);
         json_decref(entry);
     }
     journal_file_close(&file);

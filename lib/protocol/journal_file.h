@@ -5,6 +5,7 @@
 #ifndef PHASED_LIB_PROTOCOL_JOURNAL_FILE_H
 #define PHASED_LIB_PROTOCOL_JOURNAL_FILE_H
 
+#include "lib/protocol/words.h"
 #include "lib/text.h"
 
 #include <jansson.h>
@@ -44,11 +45,11 @@ void journal_file_borrow(struct journal_file *file, int fd, off_t offset);
 bool journal_file_next(struct journal_file *file);
 void journal_file_close(struct journal_file *file);
 
-/* An entry, borrowed during the call. */
-typedef void journal_entry_found(void *context, const json_t *entry);
+/* `type` is an enum entry_type; -1: the type is unknown. The entry is borrowed during the call. */
+typedef void journal_entry_found(void *context, int type, const json_t *entry);
 
-/* Visits the whole entries in the file at `path`, in order; those of one type, or all for NULL. A
+/* Visits the whole entries in the file at `path`, in order; those of one type, or all for -1. A
  * file that does not exist has no entries. */
-void journal_visit(const char *path, const char *type, journal_entry_found *found, void *context);
+void journal_visit(const char *path, int type, journal_entry_found *found, void *context);
 
 #endif

@@ -1,4 +1,4 @@
-/* The names of states, outcomes and causes. */
+/* The names of all words. */
 #include "lib/protocol/words.h"
 
 #include "lib/text.h"
@@ -20,7 +20,7 @@
     }
 
 #define NAME(symbol, name, ...)               name,
-#define FINAL(symbol, name, final)            final,
+#define FLAG(symbol, name, flag)              flag,
 #define OUTCOME(symbol, name, outcome, cause) outcome,
 #define CAUSE(symbol, name, outcome, cause)   cause,
 
@@ -39,12 +39,21 @@ WORDS(RUN_OUTCOMES, run_outcome, OUTCOME_COUNT)
 WORDS(RUN_CAUSES, run_cause, CAUSE_COUNT)
 WORDS(REMEDY_RESUMES, remedy_resume, REMEDY_RESUME_COUNT)
 WORDS(STOP_REASONS, stop_reason, STOP_REASON_COUNT)
+WORDS(ENTRY_TYPES, entry_type, ENTRY_TYPE_COUNT)
+WORDS(LEAD_VERBS, lead_verb, LEAD_VERB_COUNT)
 
 bool phase_state_is_final(enum phase_state state)
 {
-    static const bool finals[] = {PHASE_STATES(FINAL)};
+    static const bool finals[] = {PHASE_STATES(FLAG)};
     assert(state < PHASE_STATE_COUNT);
     return finals[state];
+}
+
+bool entry_type_may_be_lost(enum entry_type type)
+{
+    static const bool flags[] = {ENTRY_TYPES(FLAG)};
+    assert(type < ENTRY_TYPE_COUNT);
+    return flags[type];
 }
 
 enum run_outcome stop_reason_outcome(enum stop_reason reason)

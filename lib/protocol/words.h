@@ -1,5 +1,5 @@
 /* The words that daemon, workers, command line and record share: the states of phases and runs, how
- * runs end, and why.
+ * runs end, and why, the entries of journals, and what leads are told.
  *
  * Everything that names a state is generated from these rows, or tested against them: the enums,
  * the stored names, the CHECKs in schema/, the diagram in daemon/core/README.md. */
@@ -129,6 +129,46 @@ enum stop_reason {
         STOP_REASON_COUNT
 };
 
+/* The entries of a journal (doc/protocol.md): {symbol, name, whether entries of this type may be
+ * lost when too many wait for a full disk} */
+#define ENTRY_TYPES(X)                                                                             \
+    X(STARTED, "started", false)                                                                   \
+    X(PREFLIGHT, "preflight", false)                                                               \
+    X(RANKS, "ranks", false)                                                                       \
+    X(METRIC, "metric", true)                                                                      \
+    X(CHECKPOINT, "checkpoint", false)                                                             \
+    X(GUARD, "guard", false)                                                                       \
+    X(SUSPECT, "suspect", false)                                                                   \
+    X(WARNING, "warning", false)                                                                   \
+    X(STOPPING, "stopping", false)                                                                 \
+    X(EXITED, "exited", false)                                                                     \
+    X(ENDED, "ended", false)                                                                       \
+    X(EVIDENCE, "evidence", false)                                                                 \
+    X(GPUS, "gpus", false)                                                                         \
+    X(SAMPLE, "sample", true)                                                                      \
+    X(PACE, "pace", true)                                                                          \
+    X(LOST, "lost", false)
+
+enum entry_type {
+#define X(symbol, name, may_be_lost) ENTRY_##symbol,
+    ENTRY_TYPES(X)
+#undef X
+        ENTRY_TYPE_COUNT
+};
+
+/* What the daemon tells a lead. */
+#define LEAD_VERBS(X)                                                                              \
+    X(STOP, "stop") /* the run */                                                                  \
+    X(NEXT, "next") /* another run, in the same allocation */                                      \
+    X(END, "end")   /* no other run follows */
+
+enum lead_verb {
+#define X(symbol, name) VERB_##symbol,
+    LEAD_VERBS(X)
+#undef X
+        LEAD_VERB_COUNT
+};
+
 const char *phase_state_name(enum phase_state value);
 bool phase_state_is_final(enum phase_state state);
 const char *phase_hold_name(enum phase_hold value);
@@ -139,6 +179,9 @@ const char *remedy_resume_name(enum remedy_resume value);
 const char *stop_reason_name(enum stop_reason value);
 enum run_outcome stop_reason_outcome(enum stop_reason reason);
 enum run_cause stop_reason_cause(enum stop_reason reason);
+const char *entry_type_name(enum entry_type value);
+bool entry_type_may_be_lost(enum entry_type type);
+const char *lead_verb_name(enum lead_verb value);
 
 /* The value of a name, or -1. The name may be NULL. */
 int phase_state_parse(const char *name);
@@ -148,5 +191,7 @@ int run_outcome_parse(const char *name);
 int run_cause_parse(const char *name);
 int remedy_resume_parse(const char *name);
 int stop_reason_parse(const char *name);
+int entry_type_parse(const char *name);
+int lead_verb_parse(const char *name);
 
 #endif

@@ -36,8 +36,9 @@ static int remove_folder(void **state)
     return 0;
 }
 
-static void last_found(void *context, const json_t *entry)
+static void last_found(void *context, int type, const json_t *entry)
 {
+    (void)type;
     *(uint64_t *)context = (uint64_t)json_integer_value(json_object_get(entry, "seq"));
 }
 
@@ -45,13 +46,13 @@ static void last_found(void *context, const json_t *entry)
 static uint64_t last_in(const char *file)
 {
     uint64_t last = 0;
-    journal_visit(file, NULL, last_found, &last);
+    journal_visit(file, -1, last_found, &last);
     return last;
 }
 
 static void add(struct journal *journal, int step)
 {
-    journal_add(journal, JOURNAL_FACT, "metric", json_pack("{s:i}", "step", step));
+    journal_add(journal, ENTRY_METRIC, json_pack("{s:i}", "step", step));
 }
 
 /* The steps of what is read after a number: "1 2 3"; w for a warning. */
@@ -211,7 +212,7 @@ static void what_a_full_disk_costs_is_counted_and_leaves_no_gap(void **state)
         add(journal, i);
         journal_flush(journal);
     }
-    journal_add(journal, JOURNAL_STATE, "exited", json_pack("{s:i}", "step", 0));
+    journal_add(journal, ENTRY_EXITED, json_pack("{s:i}", "step", 0));
     limit_file_size(RLIM_INFINITY);
     journal_flush(journal);
     uint64_t last = journal_last(journal), kept = last - 2;

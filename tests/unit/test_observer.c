@@ -99,8 +99,9 @@ static void world_pass(struct world *world, int seconds)
     observer_look(world->observer);
 }
 
-static void world_entry(void *context, const json_t *entry)
+static void world_entry(void *context, int type, const json_t *entry)
 {
+    (void)type;
     text_addf(context, "%s; ", json_string_value(json_object_get(entry, "message")));
 }
 
@@ -108,7 +109,7 @@ static void expect_warnings(struct world *world, const char *expected)
 {
     journal_flush(world->journal);
     text_clear(&world->told);
-    journal_visit(world->path, "warning", world_entry, &world->told);
+    journal_visit(world->path, ENTRY_WARNING, world_entry, &world->told);
     assert_string_equal(text_string(&world->told), expected);
 }
 
@@ -181,8 +182,9 @@ static void what_joins_may_tell_all_that_the_groups_do_not(void **state)
     world_fini(&world);
 }
 
-static void world_step(void *context, const json_t *entry)
+static void world_step(void *context, int type, const json_t *entry)
 {
+    (void)type;
     text_addf(context, "%lld ", json_integer_value(json_object_get(entry, "step")));
 }
 
@@ -198,7 +200,7 @@ static void what_comes_before_the_first_step_counts_from_the_checkpoint(void **s
     world_print(&world, "lr: 0.1\nstep 14 | loss: 2.5\nlr: 0.2\n");
     observer_look_last(world.observer, OBSERVER_ENDED_WELL);
     journal_flush(world.journal);
-    journal_visit(world.path, "metric", world_step, &world.told);
+    journal_visit(world.path, ENTRY_METRIC, world_step, &world.told);
     assert_string_equal(text_string(&world.told), "13 14 ");
     world_fini(&world);
 }

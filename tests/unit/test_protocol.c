@@ -164,9 +164,11 @@ static void an_outcome_means_what_it_meant(void **state)
                         "the daemon has declared this run over: lost, node n2 has failed");
 }
 
-static void add_type(void *context, const json_t *entry)
+static void add_type(void *context, int type, const json_t *entry)
 {
-    text_addf(context, "%s ", json_string_value(json_object_get(entry, "type")));
+    assert_string_equal(entry_type_name((enum entry_type)type),
+                        json_string_value(json_object_get(entry, "type")));
+    text_addf(context, "%s ", entry_type_name((enum entry_type)type));
 }
 
 static void journals_tell_what_they_told(void **state)
@@ -175,10 +177,10 @@ static void journals_tell_what_they_told(void **state)
     struct outcome outcome;
     (void)state;
     char *path = journal_path(path_of("first/1"), "n1");
-    journal_visit(path, NULL, add_type, &types);
+    journal_visit(path, -1, add_type, &types);
     assert_string_equal(text_string(&types), "ranks metric metric checkpoint exited ");
     text_clear(&types);
-    journal_visit(path, "metric", add_type, &types);
+    journal_visit(path, ENTRY_METRIC, add_type, &types);
     assert_string_equal(text_string(&types), "metric metric ");
     free(path);
     text_fini(&types);
@@ -209,6 +211,26 @@ static void journals_of_a_dead_lead_tell_the_end(void **state)
     free(path);
 }
 
+/* The verbs and the types of entries are in doc/protocol.md. */
+static void every_word_is_documented(void **state)
+{
+    const char *source = getenv("SRC");
+    char *path = text_format("%s/doc/protocol.md", source ? source : "."), *text;
+    (void)state;
+    assert_int_equal(file_read(path, 1 << 20, &text, NULL, NULL), 0);
+    for (unsigned i = 0; i < ENTRY_TYPE_COUNT + LEAD_VERB_COUNT; i++) {
+        unsigned verb = i - ENTRY_TYPE_COUNT;
+        char *word = i < ENTRY_TYPE_COUNT
+                         ? text_format("\n| `%s` | ", entry_type_name((enum entry_type)i))
+                         : text_format("\"verb\": \"%s\"", lead_verb_name((enum lead_verb)verb));
+        if (!strstr(text, word))
+            fail_msg("doc/protocol.md lacks %s", word);
+        free(word);
+    }
+    free(text);
+    free(path);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, unpack, folder_remove)
@@ -216,7 +238,7 @@ int main(void)
         TEST(the_worker_knows_what_to_run),         TEST(the_worker_reads_a_large_environment),
         TEST(a_file_that_is_not_json_is_named),     TEST(the_job_knows_its_folder),
         TEST(an_outcome_means_what_it_meant),       TEST(journals_tell_what_they_told),
-        TEST(journals_of_a_dead_lead_tell_the_end),
+        TEST(journals_of_a_dead_lead_tell_the_end), cmocka_unit_test(every_word_is_documented),
     };
     return cmocka_run_group_tests_name("protocol", tests, NULL, NULL);
 }

@@ -122,7 +122,7 @@ static void a_gpu_and_day_of_minutes_is_small_in_the_journal(void **state)
         json_t *members = second_to_json(&second, SECOND_SHORT);
         json_object_set_new(members, "from", json_integer(1790000040 + 60 * minute));
         json_object_set_new(members, "seconds", json_integer(60));
-        journal_add(journal, JOURNAL_FACT, "sample", members);
+        journal_add(journal, ENTRY_SAMPLE, members);
     }
     journal_close(journal);
     assert_int_equal(stat(path, &info), 0);
@@ -198,8 +198,9 @@ static void world_step(struct world *world, int64_t step)
     rows_add(&world->rows, &row);
 }
 
-static void world_entry(void *context, const json_t *entry)
+static void world_entry(void *context, int type, const json_t *entry)
 {
+    (void)type;
     char *values = json_dumps(json_object_get(entry, "values"), JSON_REAL_PRECISION(6));
     text_addf(context, "%d %s; ", (int)json_integer_value(json_object_get(entry, "step")), values);
     free(values);
@@ -209,7 +210,7 @@ static void expect_metrics(struct world *world, const char *expected)
 {
     struct text text = {0};
     rows_flush(&world->rows);
-    journal_visit(world->path, "metric", world_entry, &text);
+    journal_visit(world->path, ENTRY_METRIC, world_entry, &text);
     assert_string_equal(text_string(&text), expected);
     text_fini(&text);
 }

@@ -22,7 +22,7 @@ static void lead_warn_of_hardware(struct lead_run *run)
     char *message = text_format("by_gpu: %s%s: the phase runs as it stands",
                                 model ? "no part matches " : "the type of the GPU is unknown",
                                 model ? model : "");
-    lead_run_tell(run, "warning", json_pack("{s:s}", "message", message));
+    lead_run_tell(run, ENTRY_WARNING, json_pack("{s:s}", "message", message));
     free(message);
 }
 
@@ -50,7 +50,7 @@ void lead_begin(struct lead *lead)
     lead->turn++;
     job_step_send(lead->step, "start %s", run->assignment->run_dir);
     json_t *limit = lead->end_time > 0 ? json_real(lead->end_time) : json_null();
-    lead_run_tell(run, "started",
+    lead_run_tell(run, ENTRY_STARTED,
                   json_pack("{s:I, s:i, s:o, s:o, s:O?, s:s?}", "job_id",
                             (json_int_t)run->outcome.job_id, "restarts", (int)run->outcome.restarts,
                             "nodes", nodes, "end_time", limit, "hardware",
@@ -148,7 +148,7 @@ static void lead_agent_pace(struct lead *lead, unsigned index, const json_t *rep
     char *message = text_format("%s is a straggler: %.3g steps/s, %.2f of what %s makes (%.3g)",
                                 lead->agents[index].node, steps_per_s, steps_per_s / best,
                                 lead->agents[fastest].node, best);
-    lead_run_tell(lead->run, "warning", json_pack("{s:s}", "message", message));
+    lead_run_tell(lead->run, ENTRY_WARNING, json_pack("{s:s}", "message", message));
     free(message);
 }
 

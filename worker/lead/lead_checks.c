@@ -22,7 +22,7 @@ void lead_checks_forget(struct lead *lead)
 static void lead_checks_note(struct lead *lead, const char *message)
 {
     json_t *text = json_string(message);
-    lead_run_tell(lead->run, "warning",
+    lead_run_tell(lead->run, ENTRY_WARNING,
                   json_pack("{s:o}", "message", text ? text : json_string("preflight")));
 }
 

@@ -136,7 +136,7 @@ static void lead_hang_warn(struct lead *lead, struct lead_agent *agent, const js
     char *silence = lead_hang_time(silent_s);
     char *message =
         text_format("%s has shown nothing for %s, while others go on", agent->node, silence);
-    lead_run_tell(lead->run, "warning", json_pack("{s:s}", "message", message));
+    lead_run_tell(lead->run, ENTRY_WARNING, json_pack("{s:s}", "message", message));
     free(message);
     free(silence);
 }

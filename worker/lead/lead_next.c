@@ -178,14 +178,14 @@ void lead_cancel(struct lead *lead)
 void lead_command(void *context, const json_t *command)
 {
     struct lead *lead = context;
-    const char *verb = json_string_value(json_object_get(command, "verb"));
+    int verb = lead_verb_parse(json_string_value(json_object_get(command, "verb")));
     const char *why = json_string_value(json_object_get(command, "why"));
     const char *run_dir = json_string_value(json_object_get(command, "run_dir"));
-    if (!verb || lead->state == LEAD_LEAVING)
+    if (verb < 0 || lead->state == LEAD_LEAVING)
         return;
-    bool is_next = text_equal(verb, "next") && run_dir;
+    bool is_next = verb == VERB_NEXT && run_dir;
     /* `end` for the last run that the daemon knows also means: no next run. */
-    bool is_stop = text_equal(verb, "stop") || (text_equal(verb, "end") && lead->known);
+    bool is_stop = verb == VERB_STOP || (verb == VERB_END && lead->known);
     if (is_next && lead_serves(lead, run_dir)) {
         if (lead->run->assignment->is_alone)
             lead_number_done(&lead->later);

@@ -87,9 +87,9 @@ void lead_run_choose_newest(struct lead_run *run)
     free(phase_dir);
 }
 
-void lead_run_tell(struct lead_run *run, const char *type, json_t *members)
+void lead_run_tell(struct lead_run *run, enum entry_type type, json_t *members)
 {
-    journal_add(run->journal, JOURNAL_STATE, type, members);
+    journal_add(run->journal, type, members);
     journal_flush(run->journal);
     if (run->link)
         link_wake(run->link, LINK_NOW);
@@ -227,7 +227,7 @@ int lead_run_open(const char *run_dir, struct commands *commands, struct lead_ru
     if (!is_ready)
         (void)lead_run_decide(run, OUTCOME_FAILED, CAUSE_LAUNCH, "%s", problem.message);
     if (past == POSTHUMOUS_KILLED)
-        lead_run_tell(run, "ended", outcome_to_json(&run->outcome));
+        lead_run_tell(run, ENTRY_ENDED, outcome_to_json(&run->outcome));
     (void)lead_run_write(run, NULL); /* the lead tries again when it leaves the run */
     *ret_run = run;
     return 0;
@@ -298,7 +298,7 @@ bool lead_run_decide_failed(struct lead_run *run, const json_t *failed, const ch
 void lead_run_tell_stop(struct lead_run *run, enum stop_reason why)
 {
     lead_run_tell(
-        run, "stopping",
+        run, ENTRY_STOPPING,
         json_pack("{s:s, s:s}", "why", stop_reason_name(why), "message", run->outcome.message));
 }
 
@@ -474,7 +474,7 @@ static void lead_run_check_checkpoint(struct lead_run *run)
                                 json_sprintf("the run has succeeded and left no checkpoint: no "
                                              "file is called %s",
                                              assignment->checkpoint_path));
-    lead_run_tell(run, "warning", members);
+    lead_run_tell(run, ENTRY_WARNING, members);
 }
 
 /* If the daemon has declared the run over, the run ends as cancelled. Another run may have taken
@@ -522,6 +522,6 @@ void lead_run_end(struct lead_run *run)
         outcome->ended = clock_calendar_s();
     outcome->requeues = lead_run_goes_on(run);
     run->is_ended = run->needs_writing = true;
-    lead_run_tell(run, "ended", outcome_to_json(outcome));
+    lead_run_tell(run, ENTRY_ENDED, outcome_to_json(outcome));
     (void)lead_run_write(run, NULL); /* the lead tries again when it leaves the run */
 }

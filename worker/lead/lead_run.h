@@ -55,7 +55,7 @@ int lead_run_number(struct lead_run *run, struct commands *commands, struct erro
 void lead_run_choose_newest(struct lead_run *run);
 
 /* Adds an entry to the journal and wakes the link. Takes over the reference. */
-void lead_run_tell(struct lead_run *run, const char *type, json_t *members);
+void lead_run_tell(struct lead_run *run, enum entry_type type, json_t *members);
 
 /* Decides the outcome of the run, unless it is decided already. Returns false if it was. */
 bool lead_run_decide(struct lead_run *run, enum run_outcome kind, enum run_cause cause,

@@ -28,7 +28,7 @@ static void rows_end_entry(struct rows *rows)
     json_t *members =
         json_pack("{s:I, s:o}", "step", (json_int_t)rows->step, "values", rows->values);
     rows->values = NULL;
-    journal_add(rows->journal, JOURNAL_FACT, "metric", members);
+    journal_add(rows->journal, ENTRY_METRIC, members);
     rows->unflushed++;
 }
 

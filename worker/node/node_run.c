@@ -77,9 +77,9 @@ void node_run_urgent(void *context)
         link_wake(run->link, LINK_NOW);
 }
 
-void node_run_add(struct node_run *run, const char *type, json_t *members)
+void node_run_add(struct node_run *run, enum entry_type type, json_t *members)
 {
-    journal_add(run->journal, JOURNAL_STATE, type, members);
+    journal_add(run->journal, type, members);
     journal_flush(run->journal);
     node_run_urgent(run);
 }
@@ -155,7 +155,7 @@ static void node_run_end(struct node_run *run)
             checkpoint = json_integer(saved_step);
     }
     if (run->journal) {
-        node_run_add(run, "exited", json_pack("{s:O, s:b}", "ranks", ranks, "done", is_done));
+        node_run_add(run, ENTRY_EXITED, json_pack("{s:O, s:b}", "ranks", ranks, "done", is_done));
         journal_sync(run->journal); /* whoever learns of the end may read the journal at once */
         final = journal_last(run->journal);
     }
@@ -183,7 +183,7 @@ static void node_run_warn_of_lost_lines(struct node_run *run)
             continue;
         char *message = text_format("%u lines of the log of rank %u were lost: %s", lost,
                                     crew_rank(run->crew, i)->rank, strerror(reason));
-        node_run_add(run, "warning", json_pack("{s:s}", "message", message));
+        node_run_add(run, ENTRY_WARNING, json_pack("{s:s}", "message", message));
         free(message);
     }
 }

@@ -103,7 +103,7 @@ static void node_run_tell_start(struct node_run *run)
                               json_pack("{s:i, s:i, s:i}", "rank", (int)rank->rank, "local_rank",
                                         (int)rank->local_rank, "pid", (int)rank->pid));
     }
-    node_run_add(run, "ranks", json_pack("{s:o}", "ranks", ranks));
+    node_run_add(run, ENTRY_RANKS, json_pack("{s:o}", "ranks", ranks));
     node_run_report(run, json_pack("{s:s, s:f}", "report", "started", "time", run->started_s));
 }
 
@@ -115,7 +115,7 @@ static void node_run_shard_done(void *context, const struct crew_rank *rank)
         return;
     json_t *message = json_string(err.message);
     if (message)
-        node_run_add(run, "warning", json_pack("{s:o}", "message", message));
+        node_run_add(run, ENTRY_WARNING, json_pack("{s:o}", "message", message));
 }
 
 static bool node_run_is_shard_over(void *context, unsigned local_rank)
@@ -214,7 +214,7 @@ static void node_run_cannot_start(struct node_run *run, const struct error *err)
     if (!message)
         message = json_string("cannot start, for a reason that is not UTF-8");
     if (run->journal)
-        node_run_add(run, "warning", json_pack("{s:O}", "message", message));
+        node_run_add(run, ENTRY_WARNING, json_pack("{s:O}", "message", message));
     node_run_report(run, json_pack("{s:s, s:s, s:o}", "report", "cannot_start", "cause", cause,
                                    "message", message));
     /* If only one rank could not be started, the ranks before it are being killed. */
@@ -234,7 +234,7 @@ static void node_run_checked(void *context, json_t *report)
     json_t *told =
         json_pack("{s:s, s:O, s:O}", "report", "preflight", "outcome", outcome, "reason", reason);
     json_object_set_new(report, "observe", json_boolean(run->assignment->preflight_observes));
-    node_run_add(run, "preflight", report);
+    node_run_add(run, ENTRY_PREFLIGHT, report);
     node_run_report(run, told);
 }
 

@@ -7,6 +7,7 @@
 #ifndef PHASED_WORKER_NODE_NODE_RUN_STATE_H
 #define PHASED_WORKER_NODE_NODE_RUN_STATE_H
 
+#include "lib/protocol/words.h"
 #include "worker/node/rank_environment.h"
 #include "worker/process/environment.h"
 #include "worker/health/gpu_fault.h"
@@ -64,7 +65,7 @@ void node_run_open_journal(struct node_run *run);
 /* Reports to the owner. Takes over the reference. */
 void node_run_report(struct node_run *run, json_t *report);
 /* Adds an entry to the journal and wakes the link. Takes over the reference. */
-void node_run_add(struct node_run *run, const char *type, json_t *members);
+void node_run_add(struct node_run *run, enum entry_type type, json_t *members);
 /* Wakes the link, because the journal has something that the daemon should know at once. */
 void node_run_urgent(void *context);
 /* Describes the failure of a rank for a report. NULL becomes JSON's null. */

@@ -63,8 +63,7 @@ struct observer {
 
 static void observer_warn(struct observer *observer, const char *message)
 {
-    journal_add(observer->options.journal, JOURNAL_STATE, "warning",
-                json_pack("{s:s}", "message", message));
+    journal_add(observer->options.journal, ENTRY_WARNING, json_pack("{s:s}", "message", message));
 }
 
 static void observer_row(void *context, const struct extract_row *row)
@@ -117,8 +116,7 @@ static void observer_checkpoint(void *context, const struct checkpoint *checkpoi
         observer->has_saved = true;
         observer->saved_step = checkpoint->step;
     }
-    journal_add(observer->options.journal, JOURNAL_STATE, is_found ? "checkpoint" : "warning",
-                members);
+    journal_add(observer->options.journal, is_found ? ENTRY_CHECKPOINT : ENTRY_WARNING, members);
     journal_flush(observer->options.journal);
     observer->options.urgent(observer->options.context);
 }
@@ -156,8 +154,7 @@ static void observer_file_data(void *context, const char *data, size_t size)
 static void observer_verdict(void *context, json_t *verdict)
 {
     struct observer *observer = context;
-    journal_add(observer->options.journal, JOURNAL_STATE, "guard",
-                json_pack("{s:O}", "verdict", verdict));
+    journal_add(observer->options.journal, ENTRY_GUARD, json_pack("{s:O}", "verdict", verdict));
     journal_flush(observer->options.journal);
     observer->options.urgent(observer->options.context);
 }
@@ -168,7 +165,7 @@ static void observer_tell_suspect(struct observer *observer, const struct guards
 {
     observer_suspect(observer, reason->since);
     journal_add(
-        observer->options.journal, JOURNAL_STATE, "suspect",
+        observer->options.journal, ENTRY_SUSPECT,
         json_pack("{s:I, s:s}", "step", (json_int_t)reason->since, "message", reason->message));
     journal_flush(observer->options.journal);
     observer->options.urgent(observer->options.context);

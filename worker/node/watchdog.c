@@ -98,7 +98,7 @@ static bool watchdog_is_stopped(struct watchdog *watchdog)
     evidence_free(evidence);
     if (is_stopped && !watchdog->has_warned) {
         watchdog->has_warned = true;
-        journal_add(watchdog->options.journal, JOURNAL_STATE, "warning",
+        journal_add(watchdog->options.journal, ENTRY_WARNING,
                     json_pack("{s:s}", "message",
                               "processes are stopped by a signal or a debugger: this is not taken "
                               "for a hang"));
@@ -133,7 +133,7 @@ static void watchdog_record_pace(struct watchdog *watchdog, int64_t now_ms)
                    watchdog->has_recorded ? WATCHDOG_RECORD_MS : PACE_WINDOW_MS, &span))
         return;
     watchdog->has_recorded = true;
-    journal_add(watchdog->options.journal, JOURNAL_FACT, "pace",
+    journal_add(watchdog->options.journal, ENTRY_PACE,
                 json_pack("{s:I, s:I, s:f}", "step", (json_int_t)watchdog->step, "steps",
                           (json_int_t)span.steps, "seconds", span.seconds));
 }
@@ -153,7 +153,7 @@ static void watchdog_look_at_groups(struct watchdog *watchdog, int64_t now_ms)
 {
     char *message = watchdog->quiet ? quiet_look(watchdog->quiet, now_ms) : NULL;
     if (message)
-        journal_add(watchdog->options.journal, JOURNAL_STATE, "warning",
+        journal_add(watchdog->options.journal, ENTRY_WARNING,
                     json_pack("{s:s}", "message", message));
     free(message);
 }
@@ -273,7 +273,7 @@ void watchdog_save_evidence(struct watchdog *watchdog)
     json_object_set_new(watchdog->found, "silent",
                         json_real((double)watchdog->hang.silence_ms / 1000));
     json_object_set_new(watchdog->found, "summary", json_string(watchdog->summary));
-    journal_add(watchdog->options.journal, JOURNAL_STATE, "evidence", watchdog->found);
+    journal_add(watchdog->options.journal, ENTRY_EVIDENCE, watchdog->found);
     journal_flush(watchdog->options.journal);
     watchdog->found = NULL;
 }

@@ -110,10 +110,10 @@ void journal_close(struct journal *journal)
     free(journal);
 }
 
-static void journal_append(struct journal *journal, const char *type, json_t *members)
+static void journal_append(struct journal *journal, enum entry_type type, json_t *members)
 {
     text_addf(&journal->waiting, "{\"seq\": %llu, \"time\": %.6f, \"type\": \"%s\"",
-              (unsigned long long)++journal->added, clock_calendar_s(), type);
+              (unsigned long long)++journal->added, clock_calendar_s(), entry_type_name(type));
     if (json_object_size(members)) {
         char *dump = json_dumps(members, JSON_REAL_PRECISION(15) | JSON_EMBED);
         if (!dump)
@@ -124,10 +124,9 @@ static void journal_append(struct journal *journal, const char *type, json_t *me
     text_add(&journal->waiting, "}\n");
 }
 
-void journal_add(struct journal *journal, enum journal_class class, const char *type,
-                 json_t *members)
+void journal_add(struct journal *journal, enum entry_type type, json_t *members)
 {
-    size_t size_max = class == JOURNAL_FACT ? JOURNAL_FACTS_MAX : JOURNAL_STATES_MAX;
+    size_t size_max = entry_type_may_be_lost(type) ? JOURNAL_FACTS_MAX : JOURNAL_STATES_MAX;
     pthread_mutex_lock(&journal->mutex);
     if (journal->failed && journal->waiting.size > size_max) {
         journal->lost++;
@@ -205,7 +204,7 @@ static void journal_repair(struct journal *journal)
                                 "had read are lost",
                                 what);
     json_t *members = json_pack("{s:s}", "message", message);
-    journal_append(journal, "warning", members);
+    journal_append(journal, ENTRY_WARNING, members);
     json_decref(members);
     free(message);
     free(what);
@@ -231,7 +230,7 @@ static void journal_tell_loss(struct journal *journal)
                                 strerror(journal->lost_for));
     json_t *members = json_pack("{s:s}", "message", message);
     journal->lost = 0;
-    journal_append(journal, "lost", members);
+    journal_append(journal, ENTRY_LOST, members);
     json_decref(members);
     free(message);
 }

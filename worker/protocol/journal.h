@@ -19,6 +19,7 @@
 #ifndef PHASED_WORKER_PROTOCOL_JOURNAL_H
 #define PHASED_WORKER_PROTOCOL_JOURNAL_H
 
+#include "lib/protocol/words.h"
 #include "lib/text.h"
 
 #include <jansson.h>
@@ -27,11 +28,6 @@
 
 struct journal;
 
-enum journal_class {
-    JOURNAL_FACT, /* may be lost when too much waits: metrics */
-    JOURNAL_STATE /* is kept as long as possible: starts, ends, verdicts */
-};
-
 /* Opens `path`, whose folder is there. When that cannot be done the journal exists in memory, and
  * opening is tried again at each flush. */
 struct journal *journal_open(const char *path);
@@ -39,8 +35,7 @@ struct journal *journal_open(const char *path);
 void journal_close(struct journal *journal);
 
 /* Adds an entry with these members, an object whose reference is taken over; NULL for none. */
-void journal_add(struct journal *journal, enum journal_class class, const char *type,
-                 json_t *members);
+void journal_add(struct journal *journal, enum entry_type type, json_t *members);
 
 /* Writes what waits. */
 void journal_flush(struct journal *journal);

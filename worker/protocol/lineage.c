@@ -31,20 +31,22 @@ struct lineage_entries {
     json_int_t suspect_step;
 };
 
-static void lineage_has_suspect(void *context, const json_t *entry)
+static void lineage_has_suspect(void *context, int type, const json_t *entry)
 {
     struct lineage_entries *entries = context;
     const json_t *step = json_object_get(entry, "step");
+    (void)type;
     if (json_is_integer(step) && json_integer_value(step) < entries->suspect_step)
         entries->suspect_step = json_integer_value(step);
 }
 
-static void lineage_has(void *context, const json_t *entry)
+static void lineage_has(void *context, int type, const json_t *entry)
 {
     json_t *list = ((struct lineage_entries *)context)->list;
     const json_t *path = json_object_get(entry, "path");
     const json_t *step = json_object_get(entry, "step");
     const json_t *bytes = json_object_get(entry, "bytes");
+    (void)type;
     if (json_is_string(path) && json_is_integer(step) && json_is_integer(bytes))
         json_array_append(list, (json_t *)entry);
 }
@@ -74,8 +76,8 @@ static struct lineage_entries lineage_told(const char *phase_dir, unsigned attem
     if (glob(pattern, 0, NULL, &paths) != 0)
         paths.gl_pathc = 0; /* a run that never began */
     for (size_t i = 0; i < paths.gl_pathc; i++) {
-        journal_visit(paths.gl_pathv[i], "checkpoint", lineage_has, &entries);
-        journal_visit(paths.gl_pathv[i], "suspect", lineage_has_suspect, &entries);
+        journal_visit(paths.gl_pathv[i], ENTRY_CHECKPOINT, lineage_has, &entries);
+        journal_visit(paths.gl_pathv[i], ENTRY_SUSPECT, lineage_has_suspect, &entries);
     }
     globfree(&paths);
     free(pattern);

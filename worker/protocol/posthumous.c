@@ -18,28 +18,27 @@ struct posthumous_node {
     bool has_exited;
 };
 
-static void posthumous_node_entry(void *context, const json_t *entry)
+static void posthumous_node_entry(void *context, int type, const json_t *entry)
 {
     struct posthumous_node *node = context;
     struct outcome *outcome = node->outcome;
-    const char *type = json_string_value(json_object_get(entry, "type"));
     json_int_t seq = json_integer_value(json_object_get(entry, "seq"));
     json_int_t step = json_integer_value(json_object_get(entry, "step"));
     double time = json_number_value(json_object_get(entry, "time"));
     node->last = seq > node->last ? seq : node->last;
     outcome->ended = time > outcome->ended ? time : outcome->ended;
-    if (text_equal(type, "ranks") || text_equal(type, "exited"))
-        node->has_exited = text_equal(type, "exited");
-    bool is_start = text_equal(type, "ranks") && (outcome->started == 0 || time < outcome->started);
+    if (type == ENTRY_RANKS || type == ENTRY_EXITED)
+        node->has_exited = type == ENTRY_EXITED;
+    bool is_start = type == ENTRY_RANKS && (outcome->started == 0 || time < outcome->started);
     if (is_start)
         outcome->started = time;
-    else if (text_equal(type, "exited"))
+    else if (type == ENTRY_EXITED)
         node->is_done = json_is_true(json_object_get(entry, "done"));
-    else if (text_equal(type, "suspect"))
+    else if (type == ENTRY_SUSPECT)
         node->is_suspect = true;
-    else if (text_equal(type, "checkpoint") && step > node->checkpoint_step)
+    else if (type == ENTRY_CHECKPOINT && step > node->checkpoint_step)
         node->checkpoint_step = step;
-    else if (text_equal(type, "metric") && step > outcome->last_step) {
+    else if (type == ENTRY_METRIC && step > outcome->last_step) {
         outcome->has_step = true;
         outcome->last_step = step;
     }
@@ -50,7 +49,7 @@ int64_t posthumous_add_node(const char *run_dir, const char *node, struct outcom
 {
     struct posthumous_node found = {.outcome = outcome, .checkpoint_step = -1};
     char *path = journal_path(run_dir, node);
-    journal_visit(path, NULL, posthumous_node_entry, &found);
+    journal_visit(path, -1, posthumous_node_entry, &found);
     if (found.last)
         json_object_set_new(outcome->finals, node, json_integer(found.last));
     free(path);
@@ -65,25 +64,24 @@ struct posthumous_lead {
     bool was_stopping;
 };
 
-static void posthumous_lead_entry(void *context, const json_t *entry)
+static void posthumous_lead_entry(void *context, int type, const json_t *entry)
 {
     struct posthumous_lead *lead = context;
     struct outcome *outcome = lead->outcome;
-    const char *type = json_string_value(json_object_get(entry, "type"));
     const char *why = json_string_value(json_object_get(entry, "why"));
     const char *message = json_string_value(json_object_get(entry, "message"));
-    if (text_equal(type, "started")) {
+    if (type == ENTRY_STARTED) {
         json_decref(lead->nodes);
         lead->nodes = json_incref(json_object_get(entry, "nodes"));
         outcome->job_id = json_integer_value(json_object_get(entry, "job_id"));
         outcome->restarts = (unsigned)json_integer_value(json_object_get(entry, "restarts"));
-    } else if (text_equal(type, "ended") && !outcome_is_of(entry, outcome->token)) {
+    } else if (type == ENTRY_ENDED && !outcome_is_of(entry, outcome->token)) {
         fprintf(stderr, "phase-worker lead: an end that another job tells is passed over\n");
-    } else if (text_equal(type, "ended")) {
+    } else if (type == ENTRY_ENDED) {
         json_decref(lead->ended);
         lead->ended = json_incref((json_t *)entry);
     }
-    int reason = text_equal(type, "stopping") ? stop_reason_parse(why) : -1;
+    int reason = type == ENTRY_STOPPING ? stop_reason_parse(why) : -1;
     if (reason >= 0) {
         outcome->kind = stop_reason_outcome((enum stop_reason)reason);
         outcome->cause = stop_reason_cause((enum stop_reason)reason);
@@ -125,7 +123,7 @@ enum posthumous_end posthumous_read(const char *run_dir, struct outcome *outcome
     struct outcome told;
     outcome->kind = OUTCOME_PREEMPTED;
     outcome_set_message(outcome, "killed with its job");
-    journal_visit(path, NULL, posthumous_lead_entry, &lead);
+    journal_visit(path, -1, posthumous_lead_entry, &lead);
     if (lead.ended && outcome_from_json(lead.ended, &told, NULL) == 0) {
         outcome_fini(outcome);
         *outcome = told;
@@ -148,7 +146,7 @@ bool posthumous_has_ended(const char *run_dir)
     size_t i;
     json_t *name;
     outcome_init(&outcome, 0);
-    journal_visit(path, "started", posthumous_lead_entry, &lead);
+    journal_visit(path, ENTRY_STARTED, posthumous_lead_entry, &lead);
     free(path);
     bool have_ended = json_array_size(lead.nodes) > 0;
     json_array_foreach(lead.nodes, i, name)
@@ -156,7 +154,7 @@ bool posthumous_has_ended(const char *run_dir)
         struct posthumous_node node = {.outcome = &outcome};
         const char *of = json_string_value(name);
         path = journal_path(run_dir, of ? of : "");
-        journal_visit(path, NULL, posthumous_node_entry, &node);
+        journal_visit(path, -1, posthumous_node_entry, &node);
         free(path);
         have_ended &= node.has_exited;
     }
