@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char *message_path(const char *format, va_list args)
+__attribute__((format(printf, 1, 0))) static char *message_path(const char *format, va_list args)
 {
     struct text path = {0};
     text_addv(&path, format, args);
