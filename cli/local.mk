@@ -2,6 +2,7 @@
 bin_PROGRAMS += bin/phasectl
 bin_phasectl_SOURCES = \
 	cli/action.c \
+	cli/attach.c \
 	cli/check.c \
 	cli/cost.c \
 	cli/main.c \

@@ -54,6 +54,12 @@ const struct verb verbs[] = {
      "Of a phase, prints its newest run. Of a workflow, prints the newest run of all phases. Needs "
      "no\n"
      "daemon.\n"},
+    {"attach", attach_verb, "ADDRESS [options] [-- PROGRAM [ARGUMENT...]]",
+     "open a shell beside the ranks of a run",
+     "The shell, or the PROGRAM, is a step of the Slurm job, on a node of the run. It has the GPUs "
+     "of\n"
+     "the job, and PHASED_OUT and PHASED_RUN_DIR of the run. It ends with the job at the "
+     "latest.\n"},
     {"gpus", gpus_verb, "ADDRESS... [options]", "show what the GPUs of a run do",
      "Shows the newest means over ten seconds or a minute. Of a phase, shows its newest run. Of a\n"
      "workflow, shows the newest run of all phases.\n"},

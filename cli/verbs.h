@@ -25,6 +25,7 @@ int show_verb(struct cli *cli, char **words);
 int status_verb(struct cli *cli, char **words);
 int why_verb(struct cli *cli, char **words);
 int watch_verb(struct cli *cli, char **words);
+int attach_verb(struct cli *cli, char **words);
 int top_verb(struct cli *cli, char **words);
 int logs_verb(struct cli *cli, char **words);
 int metrics_verb(struct cli *cli, char **words);

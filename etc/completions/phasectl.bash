@@ -23,7 +23,7 @@ _phasectl() {
         mapfile -t COMPREPLY < <(compgen -W "$(_phasectl_addresses | grep -v /)" -- "$word")
     elif [[ $before == --png ]]; then
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
-    elif [[ $before =~ ^--(set|with|priority|window|rank|tail|since|grep|last|name|steps|nodes|for|because|from|month|usd|gpu-hours|hours)$ ]]; then
+    elif [[ $before =~ ^--(set|with|priority|window|rank|tail|since|grep|last|name|steps|nodes|node|for|because|from|month|usd|gpu-hours|hours)$ ]]; then
         compopt +o default 2>/dev/null # what only the user knows; no file
     else
         case $verb in

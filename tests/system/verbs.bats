@@ -25,7 +25,7 @@ setup_file() {
     touch stay
     phasectl submit steps.yaml stay.yaml resuming.yaml >submitted.out
     phasectl watch 1 >watched.out
-    eventually 20 step 2 20
+    eventually 60 step 2 20
 }
 
 teardown_file() {
@@ -133,7 +133,7 @@ fail() {
 @test "every verb that prints has --json" {
     local verb without=
     for verb in $(phasectl --help | awk '/^  [a-z]+ / { print $1 }'); do
-        [ "$verb" = top ] || phasectl "$verb" --help | grep -q -- '^ *--json' || without+=" $verb"
+        [[ $verb = top || $verb = attach ]] || phasectl "$verb" --help | grep -q -- '^ *--json' || without+=" $verb"
     done
     [ -z "$without" ] || fail "without --json:$without"
 }
@@ -175,9 +175,9 @@ state() {
 }
 
 @test "watch tells of checkpoints, resumes and promotions, on a terminal too" {
-    eventually 20 step 3 8400
+    eventually 60 step 3 8400
     phasectl hold 3/train
-    eventually 20 state 3/train held
+    eventually 60 state 3/train held
     phasectl release 3
     run -0 phasectl watch 3
     [[ $output = *'  train         checkpoint: step 8400'$'\n'* ]]
@@ -192,7 +192,7 @@ state() {
 @test "watch follows several workflows, and prints events as JSON" {
     run -1 --separate-stderr phasectl watch 1 3/train 99 3/evaluate
     [ "$stderr" = 'phasectl: no workflow 99' ]
-    [[ $output = *'  1/train       '* ]]
+    [[ $output = *' earlier events'* ]]
     [[ $output = *'  3/evaluate    '* ]]
     [ "$(grep -c '^workflow [13] (.*) succeeded' <<<"$output")" = 2 ]
     phasectl watch 1 3 --json >events.json
@@ -273,6 +273,43 @@ timeless() {
     fi
 }
 
+# --- Attaching -----------------------------------------------------------------------------------
+
+@test "attach runs a program or a shell beside the ranks" {
+    local job
+    job=$(phasectl status 2/train --json | jq .run.job_id)
+    # shellcheck disable=SC2016
+    run -0 --separate-stderr phasectl attach 2 -- sh -c 'echo "$SLURM_JOB_ID $SLURMD_NODENAME $PWD $PHASED_OUT"'
+    [ "$output" = "$job n1 $FOLDER $PHASED_HOME/runs/2/train/out" ]
+    run -7 phasectl attach 2/train#1 --node n1 -- sh -c 'exit 7'
+    # shellcheck disable=SC2016
+    echo 'echo a shell in $SLURM_JOB_ID; exit' | TERM=xterm SHELL=/bin/sh script -qec 'phasectl attach 2/train' /dev/null >shell.out
+    grep -q "^a shell in $job" shell.out
+}
+
+@test "attach says why it cannot" {
+    local waiting held job
+    refused() {
+        run -1 --separate-stderr phasectl attach "${@:2}"
+        [[ $stderr = "phasectl: $1" ]] || fail "$stderr"
+    }
+    sed 's/h100:1/h100:8/' steps.yaml >large.yaml
+    waiting=$(phasectl submit large.yaml --json | jq '.workflows[0].workflow')
+    held=$(phasectl submit --hold steps.yaml --json | jq '.workflows[0].workflow')
+    refused '1/train#1 has ended (succeeded): attach to a run that is running' 1
+    refused '2/train#1 does not run on n9; its nodes are n1' 2 --node n9
+    refused 'no workflow 99' 99
+    refused "$held/train has no run yet" "$held/train"
+    in_queue() { [ "$(phasectl status "$1/train" --json | jq -r .run.job_reason)" = Resources ]; }
+    eventually 60 in_queue "$waiting"
+    job=$(phasectl status "$waiting/train" --json | jq .run.job_id)
+    refused "$waiting/train#1 waits in the queue of Slurm as job $job (Resources): attach when it runs" "$waiting"
+    phasectl cancel "$waiting" "$held"
+    run -1 --separate-stderr env PATH="$BIN" SLURM_CONF="$PHASED_HOME/sandbox/slurm.conf" "$BIN/phasectl" attach 2
+    [[ $stderr = 'phasectl: cannot run srun: '* ]]
+    run -2 phasectl attach 2 9
+}
+
 # --- Without the daemon, and the end of the second workflow --------------------------------------
 
 # prints PATTERN COMMAND...: whether the command prints a line that matches.
@@ -299,7 +336,7 @@ prints() {
     [[ $stderr = *"no run of 99 is known" ]]
 
     touch more # the daemon has not read this step
-    eventually 20 prints '^ +21 +4$' phasectl metrics 2 --last 1 --name loss
+    eventually 60 prints '^ +21 +4$' phasectl metrics 2 --last 1 --name loss
     rm stay
     phasectl logs 2/train#1 --follow --no-time --tail 1 2>/dev/null >followed.out
     [ "$(tail -n 1 followed.out)" = 'step 21 | loss 4' ]
