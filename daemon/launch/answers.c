@@ -144,6 +144,8 @@ static void take_jobs(struct launch *launch, const struct cluster_result *result
         map_put(&seen, job->id, job);
         if (is_put_off(&result->jobs[i]))
             launch->has_put_off = true;
+        if (map_find(&launch->begun, job->id))
+            continue; /* Slurm answered before it was asked to begin the job: it is no news */
         take_seen(loop, workflow, job, &result->jobs[i]);
     }
     live_jobs(loop, absent_unless_seen, &seen);
@@ -163,6 +165,7 @@ int poll_answer(void *state, const struct core_effect *effect, const struct clus
         live_jobs(launch->loop, still_absent, NULL);
     else if (result->outcome == CLUSTER_DONE)
         take_jobs(launch, result);
+    map_fini(&launch->begun);
     return CARRIED_OUT;
 }
 

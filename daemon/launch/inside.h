@@ -27,6 +27,7 @@ struct launch {
     struct map anywhere;  /* jobs of which Slurm has refused such an order */
     /* Polls: */
     bool is_polling;
+    struct map begun;     /* jobs that Slurm was asked to begin after the poll under way, by id */
     bool has_put_off;     /* Slurm lets some requeued job wait */
     uint64_t busy_due_ms; /* of libuv's time: when the next poll is, if something starts or ends */
     uint64_t idle_due_ms; /* of libuv's time: when the next poll is, if nothing is going on */

@@ -141,13 +141,17 @@ static int carry_cancel(void *state, const struct core_effect *effect)
 
 static int carry_begin(void *state, const struct core_effect *effect)
 {
-    struct loop *loop = ((struct launch *)state)->loop;
+    struct launch *launch = state;
+    struct loop *loop = launch->loop;
     struct error err;
     const struct allocation *job = effect->allocation;
     int64_t begin = loop_now_ms() / 1000 + BEGIN_DELAY_S;
     if (cluster_begin(loop_cluster(loop), core_effect_target(effect), job->slurm_id, job->token,
-                      begin, &err) == 0)
+                      begin, &err) == 0) {
+        if (launch->is_polling)
+            map_put(&launch->begun, job->id, effect->allocation);
         return CARRIED_REQUEST;
+    }
     log_line("could not begin job %u: %s", job->slurm_id, err.message);
     return CARRIED_LATER_MS + CHANGE_RETRY_MS;
 }
@@ -168,6 +172,7 @@ static void launch_free(void *state)
     json_decref(launch->failures);
     map_fini(&launch->excluding);
     map_fini(&launch->anywhere);
+    map_fini(&launch->begun);
     free(launch);
 }
 

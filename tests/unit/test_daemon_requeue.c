@@ -19,8 +19,7 @@ static const char one_phase[] = "name: one\n"
                                 "    run: echo\n"
                                 "    checkpoint: {path: \"$PHASED_OUT/step_{step}\"}\n";
 
-/* --- What workers leave and tell
- * ----------------------------------------------------------------*/
+/* --- What workers leave and tell -------------------------------------------------------------- */
 
 static char *started(unsigned restarts)
 {
@@ -169,8 +168,7 @@ static void expect_next(struct world *world, const char *of, const char *run)
     json_decref(json);
 }
 
-/* --- Claims
- * -------------------------------------------------------------------------------------*/
+/* --- Claims ----------------------------------------------------------------------------------- */
 
 static void a_preempted_run_goes_on_in_its_job(void **state)
 {
@@ -347,6 +345,9 @@ static void a_kill_around_begin_job_begins_it_once_restarted(void **state)
         size_t begun = world_slurm_lines(world, "begun");
         world_start(world, NULL);
         world_await_lines(world, "begun", begun + 1);
+        world_slurm_write(world, "reason.101", "Priority");
+        expect_run(world, 2, "job_reason", "Priority"); /* a later poll has seen the job */
+        assert_int_equal(world_slurm_lines(world, "begun"), begun + 1);
         assert_int_equal(world_slurm_lines(world, "jobs"), 1);
         assert_int_equal(world_teardown(&made), 0);
     }
