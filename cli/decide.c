@@ -59,6 +59,7 @@ void decide_write(const char *verb, const json_t *reply, struct text *text)
     };
     const json_t *phase, *stopping = json_object_get(reply, "stopping");
     const json_t *judging = json_object_get(reply, "judging");
+    const json_t *skipped = json_object_get(reply, "skipped");
     size_t i, word = 0;
     while (!text_equal(words[word].verb, verb)) {
         word++;
@@ -66,7 +67,8 @@ void decide_write(const char *verb, const json_t *reply, struct text *text)
     }
     json_array_foreach(json_object_get(reply, "phases"), i, phase)
         text_addf(text, "%s %s\n", json_string_value(phase),
-                  decide_is_in(judging, phase)    ? "chooses again among its results"
+                  decide_is_in(skipped, phase)    ? "skipped: a phase before it was cancelled"
+                  : decide_is_in(judging, phase)  ? "chooses again among its results"
                   : decide_is_in(stopping, phase) ? words[word].stopping
                                                   : words[word].past);
 }

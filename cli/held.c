@@ -92,7 +92,7 @@ void held_ways_out(const struct terminal *terminal, const json_t *phase, struct 
         {is_refused, "cancel", "", "end the phase, then submit what Slurm takes"},
         {takes_retry, "retry", from[1] ? from : "", held_retry_help(phase, is_judged, help)},
         {takes_retry && !is_matrix && (has_checkpoint || suspect_has(phase)), "retry",
-         " --from STEP", "run again from another checkpoint, or from `start`"},
+         " --from STEP", "from another checkpoint, or `start`"},
         {takes_retry && !is_matrix && has_checkpoint && is_judged, "resume", "",
          "resume from the last checkpoint"},
         {by_user, "release", "", has_run ? "let the phase go on" : "let the phase start"},

@@ -17,10 +17,30 @@
 struct control_item {
     struct loop_item item;
     struct request *request;
+    const struct workflow *workflow;
+    bool *chosen; /* by the index of the phase: the command is for it */
     /* Names of phases: those that the command changes, those whose run must stop first, and those
      * that are judged again. */
     json_t *phases, *stopping, *judging;
 };
+
+static void add_phase(json_t *phases, const struct phase *phase)
+{
+    char *address = text_format("%llu/%s", (unsigned long long)phase->workflow->id, phase->name);
+    (void)json_array_append_new(phases, json_string(address));
+    free(address);
+}
+
+/* The chosen phases that were skipped before the command came to them, because it has ended a phase
+ * before them. */
+static json_t *skipped_phases(const struct control_item *item)
+{
+    json_t *skipped = json_array();
+    for (size_t i = 0; i < item->workflow->phase_count; i++)
+        if (item->chosen[i] && item->workflow->phases[i].state == PHASE_SKIPPED)
+            add_phase(skipped, &item->workflow->phases[i]);
+    return skipped;
+}
 
 static void control_done(struct loop_item *base, const struct error *failure)
 {
@@ -31,8 +51,9 @@ static void control_done(struct loop_item *base, const struct error *failure)
                             failure->message);
     else
         request_reply_json(item->request, 200,
-                           json_pack("{s:O, s:O, s:O}", "phases", item->phases, "stopping",
-                                     item->stopping, "judging", item->judging));
+                           json_pack("{s:O, s:O, s:O, s:o}", "phases", item->phases, "stopping",
+                                     item->stopping, "judging", item->judging, "skipped",
+                                     skipped_phases(item)));
 }
 
 static void control_free(struct loop_item *base)
@@ -41,14 +62,8 @@ static void control_free(struct loop_item *base)
     json_decref(item->phases);
     json_decref(item->stopping);
     json_decref(item->judging);
+    free(item->chosen);
     free(item);
-}
-
-static void add_phase(json_t *phases, const struct phase *phase)
-{
-    char *address = text_format("%llu/%s", (unsigned long long)phase->workflow->id, phase->name);
-    (void)json_array_append_new(phases, json_string(address));
-    free(address);
 }
 
 static struct phase *find_phase(struct workflow *workflow, const char *name)
@@ -91,12 +106,15 @@ static void carry_out(struct call *call, struct workflow *workflow, const bool *
     *item = (struct control_item){
         .item = {.done = control_done, .free = control_free},
         .request = call->request,
+        .workflow = workflow,
+        .chosen = xcalloc(workflow->phase_count, sizeof *chosen),
         .phases = json_array(),
         .stopping = json_array(),
         .judging = json_array(),
     };
     for (size_t i = 0; i < workflow->phase_count; i++) {
         const struct phase *phase = &workflow->phases[i];
+        item->chosen[i] = chosen[i];
         if (chosen[i])
             add_phase(item->phases, phase);
         if (chosen[i] && core_command_stops(phase, call->command))

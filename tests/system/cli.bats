@@ -318,7 +318,8 @@ YAML
 @test "a cancelled workflow is told from a failed one" {
     local id
     id=$(submitted 20 --hold)
-    phasectl cancel "$id"
+    [ "$(phasectl cancel "$id")" = "$id/first cancelled
+$id/second skipped: a phase before it was cancelled" ]
     run -1 phasectl watch "$id"
     [[ $output == *"workflow $id (small) cancelled"* ]]
     run -1 --separate-stderr phasectl promote "$id/first"

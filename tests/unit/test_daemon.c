@@ -340,6 +340,23 @@ static void a_failed_gate_holds_until_a_person_promotes(void **state)
     json_decref(json);
 }
 
+/* The command comes to b when it has ended a, and b with it. */
+static void a_cancellation_tells_what_was_skipped(void **state)
+{
+    struct world *world = *state;
+    json_t *body = world_submission(two_phases, NULL);
+    (void)json_object_set_new(body, "hold", json_true());
+    json_decref(world_expect(world, 201, "POST", "/v1/workflows", body));
+    json_t *json = world_expect(world, 200, "POST", "/v1/workflows/1/cancel", NULL);
+    assert_string_equal(world_member(json, "phases"), "[\"1/a\",\"1/b\"]");
+    assert_string_equal(world_member(json, "skipped"), "[\"1/b\"]");
+    json_decref(json);
+    json = world_expect(world, 200, "GET", "/v1/workflows/1", NULL);
+    assert_string_equal(world_member(json, "phases.0.state"), "cancelled");
+    assert_string_equal(world_member(json, "phases.1.state"), "skipped");
+    json_decref(json);
+}
+
 static void entries_are_taken_once_and_without_gaps(void **state)
 {
     struct world *world = *state;
@@ -546,6 +563,7 @@ int main(void)
         TEST(a_passed_gate_promotes_in_place),
         TEST(a_gate_tells_errors_from_missing_data),
         TEST(a_failed_gate_holds_until_a_person_promotes),
+        TEST(a_cancellation_tells_what_was_skipped),
         TEST(entries_are_taken_once_and_without_gaps),
         TEST(strange_entries_are_taken_and_harm_nothing),
         TEST(a_worker_without_the_secret_is_refused),

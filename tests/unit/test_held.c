@@ -10,9 +10,8 @@
 
 static const struct terminal pipe_output = {.fd = -1};
 
-#define LOGS "  phasectl logs 7/a               what the run printed\n"
-#define FROM                                                                                       \
-    "  phasectl retry 7/a --from STEP  run again from another checkpoint, or from `start`\n"
+#define LOGS   "  phasectl logs 7/a               what the run printed\n"
+#define FROM   "  phasectl retry 7/a --from STEP  from another checkpoint, or `start`\n"
 #define CANCEL "  phasectl cancel 7/a             end it\n"
 
 /* From where the next run begins is said, and how to begin elsewhere. */
