@@ -285,8 +285,9 @@ static void why_write_guards(const struct why *why, struct text *text)
         if (is_told && !advice[0])
             continue;
         text_addf(&line, "guard %s%s: %s%s%s", field_text(guard, "name"),
-                  field_is_true(guard, "warn") ? " (a warning)" : "", field_text(guard, "reason"),
-                  advice[0] ? "; " : "", advice);
+                  field_is_true(guard, "warn") ? " (a warning)" : "",
+                  is_told ? "" : field_text(guard, "reason"), !is_told && advice[0] ? "; " : "",
+                  advice);
         terminal_add_line(text, "  ", &line);
     }
 }
@@ -488,10 +489,16 @@ static void why_write_next(const struct why *why, struct text *ret_text)
 /* Adds what happened to the members of a matrix. */
 static void why_write_members(const struct why *why, struct text *text)
 {
-    text_add(text, "  ");
-    members_note(why->phase, text);
-    text_add(text, "\n");
-    members_reasons(why->phase, text);
+    struct text note = {0}, reasons = {0};
+    members_note(why->phase, &note);
+    text_add(&note, ",");
+    members_reasons(why->phase, &reasons);
+    const char *first = text_string(&reasons) + (reasons.size > 0); /* its line begins with \n */
+    if (!text_starts(first, text_string(&note))) /* "3 out, such as 7/ladder.1: ..." says it all */
+        text_addf(text, "  %.*s\n", (int)note.size - 1, text_string(&note));
+    text_add(text, text_string(&reasons));
+    text_fini(&note);
+    text_fini(&reasons);
 }
 
 static void why_write(const struct why *why, struct text *text)

@@ -88,6 +88,9 @@ echo; echo step=2 loss=4' '    gate: {falling: last(loss) < first(loss)}' | subm
     [[ $output == *"not decided yet; the gate judges a run that succeeds"*"guards of its newest run:"*"cap 30 is "*"lower the rate"* ]]
     run phasectl status "$workflow"
     [[ $output == *"guard failed: cap 30 is "* && $output != *"guard: guard"* ]]
+    run phasectl why "$workflow"
+    [ "$(grep -c "cap 30 is " <<<"$output")" = 2 ] # the reason, and the run's line
+    [[ $output == *"  guard cap: lower the rate"* ]]
 }
 
 @test "a failed gate holds and is explained; promote overrides it and is recorded" {

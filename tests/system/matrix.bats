@@ -281,6 +281,15 @@ judged() {
                   WHERE phase.name = 'ladder' AND from_state = 'deciding' AND phase.workflow = $1")" = "$2" ]
 }
 
+@test "why says once of all members that they are out" {
+    phasectl daemon start
+    ladder '{BATCH_SIZE: [192, 256]}' 'best: {max: mean(speed)}' | submit
+    eventually 90 state 1 held
+    run phasectl why 1
+    [ "$(grep -c '2 out' <<<"$output")" = 1 ]
+    [[ $output == *"2 out, such as 1/ladder.1: oom: "* ]]
+}
+
 @test "where no member is left, results are judged again, or a person chooses; nothing runs again" {
     local best='best: {max: mean(speed), where: max(memry) < 60, reuse: 1d}'
     phasectl daemon start
