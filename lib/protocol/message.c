@@ -41,10 +41,9 @@ int message_read(json_t **ret_json, struct error *err, const char *format, ...)
 typedef int message_writer(const char *path, const void *data, size_t size, mode_t mode,
                            struct error *err);
 
-static int message_write(message_writer *write, const json_t *json, struct error *err,
-                         const char *format, va_list args)
+/* Frees the path. */
+static int message_write(message_writer *write, char *path, const json_t *json, struct error *err)
 {
-    char *path = message_path(format, args);
     char *text = json_dumps(json, JSON_COMPACT);
     int result = text ? write(path, text, strlen(text), 0600, err)
                       : error_set(err, -EILSEQ, "cannot write %s: it is not UTF-8", path);
@@ -57,7 +56,7 @@ int message_replace(const json_t *json, struct error *err, const char *format, .
 {
     va_list args;
     va_start(args, format);
-    int result = message_write(file_replace, json, err, format, args);
+    int result = message_write(file_replace, message_path(format, args), json, err);
     va_end(args);
     return result;
 }
@@ -66,7 +65,7 @@ int message_create_once(const json_t *json, struct error *err, const char *forma
 {
     va_list args;
     va_start(args, format);
-    int result = message_write(file_create_once, json, err, format, args);
+    int result = message_write(file_create_once, message_path(format, args), json, err);
     va_end(args);
     return result;
 }
