@@ -47,7 +47,7 @@ int ingest_take(struct loop *loop, uint64_t run, const char *node, json_t *entri
 struct lead_command {
     unsigned number; /* 0: nothing yet */
     enum lead_verb verb;
-    const char *why;      /* of STOP: cancelled, held, over; static */
+    enum stop_reason why; /* of STOP */
     const struct run *to; /* of NEXT; borrowed until the next turn */
 };
 struct lead_command lead_command(const struct loop *loop, uint64_t run_id, unsigned after);

@@ -10,6 +10,7 @@
 #include "lib/memory.h"
 #include "lib/protocol/journal_file.h"
 #include "lib/protocol/message.h"
+#include "lib/protocol/outcome.h"
 #include "lib/text.h"
 
 #include <dirent.h>
@@ -269,7 +270,7 @@ static bool is_late(struct ingest *ingest, struct notes *notes, const struct run
     if (!notes->is_late && run && run->state == RUN_ENDED && item->end > item->begin) {
         struct folder folder;
         folder_init(&folder, loop_config(ingest->loop)->home, run);
-        notes->is_late = folder_is_sealed(&folder);
+        notes->is_late = outcome_is_sealed(folder.run, NULL);
         if (notes->is_late)
             loop_warn(ingest->loop, run,
                       "was over, and a worker (%s) still tells of it: that is not recorded, and "
@@ -309,14 +310,6 @@ static int take(struct ingest *ingest, struct notes *notes, const char *name, js
 }
 
 /* --- Files ------------------------------------------------------------------------------------ */
-
-/* The number in front of a line, without parsing the rest: every writer begins its lines so. 0: the
- * line is no entry. */
-static uint64_t line_sequence(const char *line)
-{
-    static const char head[] = "{\"seq\":";
-    return text_starts(line, head) ? strtoull(line + sizeof head - 1, NULL, 10) : 0;
-}
 
 /* How a file is read. */
 enum reading {
@@ -382,7 +375,7 @@ static void read_node(struct ingest *ingest, struct notes *notes, const char *fo
     journal_file_open(&file, path);
     free(path);
     while (file.passed < PASSED_MAX && journal_file_next(&file)) {
-        uint64_t sequence = line_sequence(file.line);
+        uint64_t sequence = journal_line_sequence(file.line);
         if (sequence <= reading.last)
             continue;
         json_t *entry = json_loadb(file.line, file.size, 0, NULL);

@@ -37,7 +37,7 @@ struct lead_command lead_command(const struct loop *loop, uint64_t run_id, unsig
     if (!run ||
         (run->state == RUN_ENDED && run->seat->allocation->ended)) { /* nobody should be there */
         if (after < 1)
-            return (struct lead_command){.number = 1, .verb = VERB_STOP, .why = "over"};
+            return (struct lead_command){.number = 1, .verb = VERB_STOP, .why = STOP_OVER};
         return (struct lead_command){.number = after < 2 ? 2 : 0, .verb = VERB_END};
     }
     const struct workflow *workflow = run->phase->workflow;
@@ -49,8 +49,9 @@ struct lead_command lead_command(const struct loop *loop, uint64_t run_id, unsig
     if (after < 2 && is_told(loop, FX_TELL_END, run))
         return (struct lead_command){.number = 2, .verb = VERB_END};
     if (after < 1 && is_told(loop, FX_TELL_STOP, run))
-        return (struct lead_command){
-            .number = 1, .verb = VERB_STOP, .why = run->wish == WISH_HOLD ? "held" : "cancelled"};
+        return (struct lead_command){.number = 1,
+                                     .verb = VERB_STOP,
+                                     .why = run->wish == WISH_HOLD ? STOP_HELD : STOP_CANCELLED};
     return (struct lead_command){0};
 }
 
@@ -61,7 +62,7 @@ json_t *lead_command_json(const struct loop *loop, const struct lead_command *co
     json_t *json = json_pack("{s:i, s:s}", "number", (int)command->number, "verb",
                              lead_verb_name(command->verb));
     if (command->verb == VERB_STOP)
-        (void)json_object_set_new(json, "why", json_string(command->why));
+        (void)json_object_set_new(json, "why", json_string(stop_reason_name(command->why)));
     if (command->verb == VERB_NEXT) {
         struct folder folder;
         folder_init(&folder, loop_config(loop)->home, command->to);

@@ -7,6 +7,7 @@
 #include "lib/memory.h"
 #include "lib/protocol/journal_file.h"
 #include "lib/protocol/message.h"
+#include "lib/protocol/outcome.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -18,8 +19,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#define TOMBSTONE "tombstone.json"
 
 void folder_init_job(struct folder *folder, const struct home *home, const struct run *run,
                      const struct allocation *job)
@@ -300,24 +299,12 @@ int folder_make_run(const struct folder *folder, const struct home *home, const 
 
 int folder_seal(const struct folder *folder, const struct run *run, struct error *err)
 {
-    json_t *made = read_run_json(folder), *json = json_object();
+    json_t *made = read_run_json(folder);
     const char *job = json_string_value(json_object_get(made, "job_dir"));
     bool is_ours = access(folder->run, F_OK) == 0 && (!job || text_equal(job, folder->job));
     json_decref(made);
-    add(json, "run", json_integer((json_int_t)run->id));
-    add(json, "outcome", json_string(run_outcome_name(run->outcome)));
-    add(json, "message", json_string(run->message));
-    int status = is_ours ? message_replace(json, err, "%s/" TOMBSTONE, folder->run) : 0;
-    json_decref(json);
-    return status;
-}
-
-bool folder_is_sealed(const struct folder *folder)
-{
-    char *path = text_format("%s/" TOMBSTONE, folder->run);
-    bool is_sealed = access(path, F_OK) == 0;
-    free(path);
-    return is_sealed;
+    return is_ours ? outcome_seal(folder->run, (int64_t)run->id, run->outcome, run->message, err)
+                   : 0;
 }
 
 static int write_json(const char *parent, bool is_new, const char *name, json_t *json,

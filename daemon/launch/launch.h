@@ -56,8 +56,6 @@ json_t *folder_resume(const struct folder *folder);
 /* Puts a tombstone into the run's folder, synced: no lead begins the run any more. Where there is
  * no such folder, or it is of another job, there is nothing to do. */
 int folder_seal(const struct folder *folder, const struct run *run, struct error *err);
-/* Whether there is one. */
-bool folder_is_sealed(const struct folder *folder);
 
 /* --- resume.c --------------------------------------------------------------------------------- */
 

@@ -74,6 +74,12 @@ bool journal_file_next(struct journal_file *file)
     return true;
 }
 
+uint64_t journal_line_sequence(const char *line)
+{
+    static const char head[] = "{\"seq\":";
+    return text_starts(line, head) ? strtoull(line + sizeof head - 1, NULL, 10) : 0;
+}
+
 void journal_visit(const char *path, int type, journal_entry_found *found, void *context)
 {
     const char *word = type < 0 ? "type" : entry_type_name((enum entry_type)type);

@@ -11,6 +11,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 enum {
@@ -44,6 +45,10 @@ void journal_file_borrow(struct journal_file *file, int fd, off_t offset);
 /* False: there is no further whole line, or none can be read. */
 bool journal_file_next(struct journal_file *file);
 void journal_file_close(struct journal_file *file);
+
+/* The number in front of a line, without parsing the rest: each writer begins its lines with it. 0:
+ * the line is no entry. */
+uint64_t journal_line_sequence(const char *line);
 
 /* `type` is an enum entry_type; -1: the type is unknown. The entry is borrowed during the call. */
 typedef void journal_entry_found(void *context, int type, const json_t *entry);

@@ -2,5 +2,6 @@
 lib_libphased_a_SOURCES += \
 	lib/protocol/journal_file.c lib/protocol/journal_file.h \
 	lib/protocol/message.c lib/protocol/message.h \
+	lib/protocol/outcome.c lib/protocol/outcome.h \
 	lib/protocol/words.c lib/protocol/words.h
 EXTRA_DIST += lib/protocol/README.md

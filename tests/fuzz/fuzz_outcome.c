@@ -2,7 +2,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "lib/error.h"
-#include "worker/protocol/outcome.h"
+#include "lib/protocol/outcome.h"
 
 #include <assert.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #include "worker/health/failure.h"
 #include "worker/health/gpu_fault.h"
 #include "worker/health/memory_kills.h"
-#include "worker/protocol/outcome.h"
+#include "lib/protocol/outcome.h"
 #include "worker/node/ranklog.h"
 #include "worker/health/recent.h"
 

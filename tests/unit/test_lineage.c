@@ -11,7 +11,7 @@
 #include "worker/protocol/assignment.h"
 #include "worker/lead/job_folder.h"
 #include "worker/protocol/lineage.h"
-#include "worker/protocol/outcome.h"
+#include "lib/protocol/outcome.h"
 #include "worker/protocol/phase_claim.h"
 #include "worker/protocol/posthumous.h"
 

@@ -6,7 +6,7 @@
 #include "lib/file.h"
 #include "lib/memory.h"
 #include "lib/text.h"
-#include "worker/protocol/outcome.h"
+#include "lib/protocol/outcome.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -11,7 +11,7 @@
 #include "lib/text.h"
 #include "worker/lead/job_folder.h"
 #include "worker/protocol/assignment.h"
-#include "worker/protocol/outcome.h"
+#include "lib/protocol/outcome.h"
 #include "worker/protocol/phase_claim.h"
 #include "worker/protocol/posthumous.h"
 

@@ -6,7 +6,7 @@
 #include "lib/text.h"
 #include "worker/process/environment.h"
 #include "worker/lines.h"
-#include "worker/protocol/outcome.h"
+#include "lib/protocol/outcome.h"
 #include "worker/node/ranklog.h"
 #include "worker/protocol/report.h"
 #include "worker/node/tail.h"

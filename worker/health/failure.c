@@ -4,7 +4,7 @@
 #include "lib/failures/recognizer.h"
 #include "lib/text.h"
 #include "worker/protocol/assignment.h"
-#include "worker/protocol/outcome.h"
+#include "lib/protocol/outcome.h"
 
 #include <stdio.h>
 #include <string.h>

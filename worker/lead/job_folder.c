@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <jansson.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
 /* Reads who has the claim. The job id is 0 if the claim cannot be read. */
@@ -18,14 +17,9 @@ static struct phase_life job_folder_claimant(const char *job_dir)
 {
     json_t *json;
     (void)message_read(&json, NULL, "%s/claim", job_dir);
-    const char *token = json_string_value(json_object_get(json, "token"));
-    /* An older worker wrote only the id. */
-    const json_t *id = json_is_integer(json) ? json : json_object_get(json, "job_id");
-    struct phase_life life = {
-        .job_id = json_integer_value(id),
-        .restarts = (unsigned)json_integer_value(json_object_get(json, "restarts")),
-    };
-    (void)snprintf(life.token, sizeof life.token, "%s", token ? token : "");
+    struct phase_life life = phase_life_read(json);
+    if (json_is_integer(json)) /* an older worker wrote only the id */
+        life.job_id = json_integer_value(json);
     json_decref(json);
     return life;
 }

@@ -5,7 +5,7 @@
 #ifndef PHASED_WORKER_LEAD_LEAD_RUN_H
 #define PHASED_WORKER_LEAD_LEAD_RUN_H
 
-#include "worker/protocol/outcome.h"
+#include "lib/protocol/outcome.h"
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -6,7 +6,7 @@
 #include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/protocol/orphan.h"
-#include "worker/protocol/outcome.h"
+#include "lib/protocol/outcome.h"
 #include "worker/protocol/phase_claim.h"
 #include "worker/lines.h"
 #include "worker/node/node_run.h"

@@ -294,9 +294,7 @@ static void journal_add_lost(struct journal_reader *reader, uint64_t last)
 
 static void journal_take(struct journal_reader *reader, const char *line, size_t size)
 {
-    static const char begin[] = "{\"seq\": ";
-    /* The number stands in front, so entries that the reader has are passed over quickly. */
-    uint64_t seq = text_starts(line, begin) ? strtoull(line + strlen(begin), NULL, 10) : 0;
+    uint64_t seq = journal_line_sequence(line);
     if (seq <= reader->last || journal_number(line, size) != seq)
         return;
     if (seq > reader->last + 1)

@@ -6,7 +6,7 @@
 #include "lib/protocol/journal_file.h"
 #include "lib/protocol/message.h"
 #include "lib/text.h"
-#include "worker/protocol/outcome.h"
+#include "lib/protocol/outcome.h"
 
 #include <glob.h>
 #include <stdlib.h>

@@ -5,7 +5,6 @@ worker_libworker_a_SOURCES += \
 	worker/protocol/lineage.c worker/protocol/lineage.h \
 	worker/protocol/link.c worker/protocol/link.h \
 	worker/protocol/orphan.c worker/protocol/orphan.h \
-	worker/protocol/outcome.c worker/protocol/outcome.h \
 	worker/protocol/phase_claim.c worker/protocol/phase_claim.h \
 	worker/protocol/posthumous.c worker/protocol/posthumous.h \
 	worker/protocol/report.c worker/protocol/report.h \

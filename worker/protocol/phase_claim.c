@@ -6,13 +6,12 @@
 #include "lib/protocol/message.h"
 #include "lib/text.h"
 #include "worker/protocol/assignment.h"
-#include "worker/protocol/outcome.h"
+#include "lib/protocol/outcome.h"
 #include "worker/protocol/posthumous.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,6 +103,17 @@ struct phase_life phase_life_own(void)
     return life;
 }
 
+struct phase_life phase_life_read(const json_t *claim)
+{
+    const char *token = json_string_value(json_object_get(claim, "token"));
+    struct phase_life life = {
+        .job_id = json_integer_value(json_object_get(claim, "job_id")),
+        .restarts = (unsigned)json_integer_value(json_object_get(claim, "restarts")),
+    };
+    (void)snprintf(life.token, sizeof(life.token), "%s", token ? token : "");
+    return life;
+}
+
 static bool life_is_same(const struct phase_life *a, const struct phase_life *b)
 {
     return a->job_id == b->job_id && a->restarts == b->restarts && text_equal(a->token, b->token);
@@ -119,17 +129,6 @@ static bool claim_is_later(const json_t *claim, const struct assignment *assignm
            (run == assignment->known_run && attempt > (json_int_t)assignment->attempt);
 }
 
-static struct phase_life claim_life(const json_t *claim)
-{
-    const char *token = json_string_value(json_object_get(claim, "token"));
-    struct phase_life life = {
-        .job_id = json_integer_value(json_object_get(claim, "job_id")),
-        .restarts = (unsigned)json_integer_value(json_object_get(claim, "restarts")),
-    };
-    (void)snprintf(life.token, sizeof(life.token), "%s", token ? token : "");
-    return life;
-}
-
 /* Whether the claim `number` prevents another claim. */
 static int claim_check(const struct assignment *assignment, const char *phase_dir, unsigned number,
                        const struct phase_life *life, struct phase_passed passed,
@@ -138,7 +137,7 @@ static int claim_check(const struct assignment *assignment, const char *phase_di
     json_t *claim = claim_read(phase_dir, number);
     const char *run_dir = json_string_value(json_object_get(claim, "run_dir"));
     json_int_t attempt = json_integer_value(json_object_get(claim, "attempt"));
-    struct phase_holder holder = {.number = number, .life = claim_life(claim)};
+    struct phase_holder holder = {.number = number, .life = phase_life_read(claim)};
     int result = 0;
     *ret_holder = holder;
     bool is_unreadable = holder.life.job_id <= 0;
@@ -196,7 +195,7 @@ bool phase_claim_is_lost(const char *run_dir, const struct phase_life *life, uns
     char *phase_dir = file_parent(run_dir);
     unsigned newest = claim_newest(phase_dir);
     json_t *claim = newest > number ? claim_read(phase_dir, newest) : NULL;
-    const struct phase_life other = claim_life(claim);
+    const struct phase_life other = phase_life_read(claim);
     bool is_lost = json_is_object(claim) && !life_is_same(&other, life);
     json_decref(claim);
     free(phase_dir);

@@ -9,6 +9,7 @@
 #ifndef PHASED_WORKER_PROTOCOL_PHASE_CLAIM_H
 #define PHASED_WORKER_PROTOCOL_PHASE_CLAIM_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -27,6 +28,9 @@ struct phase_life {
 
 /* The life of the job of this process, from Slurm and the batch script. */
 struct phase_life phase_life_own(void);
+
+/* Reads {"job_id", "token", "restarts"}. The job id is 0 if `claim` is something else. */
+struct phase_life phase_life_read(const json_t *claim);
 
 /* The claim that prevents another claim. */
 struct phase_holder {

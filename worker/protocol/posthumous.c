@@ -4,7 +4,7 @@
 #include "lib/protocol/journal_file.h"
 #include "lib/text.h"
 #include "worker/clock.h"
-#include "worker/protocol/outcome.h"
+#include "lib/protocol/outcome.h"
 
 #include <jansson.h>
 #include <stdio.h>

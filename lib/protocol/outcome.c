@@ -1,5 +1,5 @@
 /* Writing and reading the outcome of a run. */
-#include "worker/protocol/outcome.h"
+#include "lib/protocol/outcome.h"
 
 #include "lib/error.h"
 #include "lib/file.h"
@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define TOMBSTONE "%s/tombstone.json"
 
 void outcome_init(struct outcome *outcome, int64_t run)
 {
@@ -200,9 +202,19 @@ int outcome_write(const struct outcome *outcome, const char *run_dir, struct err
     return result;
 }
 
+int outcome_seal(const char *run_dir, int64_t run, enum run_outcome outcome, const char *message,
+                 struct error *err)
+{
+    json_t *json = json_pack("{s:I, s:s, s:s}", "run", (json_int_t)run, "outcome",
+                             run_outcome_name(outcome), "message", message);
+    int result = message_replace(json, err, TOMBSTONE, run_dir);
+    json_decref(json);
+    return result;
+}
+
 bool outcome_is_sealed(const char *run_dir, struct error *err)
 {
-    char *path = text_format("%s/tombstone.json", run_dir);
+    char *path = text_format(TOMBSTONE, run_dir);
     bool is_sealed = access(path, F_OK) == 0;
     json_t *json;
     (void)message_read(&json, NULL, "%s", path); /* it counts even if it cannot be read */

@@ -1,6 +1,7 @@
-/* How a run ended, as outcome.json and the lead's last journal entry tell it. */
-#ifndef PHASED_WORKER_PROTOCOL_OUTCOME_H
-#define PHASED_WORKER_PROTOCOL_OUTCOME_H
+/* How a run ended, as outcome.json and the lead's last journal entry tell it; and the tombstone of
+ * a run that was declared over. */
+#ifndef PHASED_LIB_PROTOCOL_OUTCOME_H
+#define PHASED_LIB_PROTOCOL_OUTCOME_H
 
 #include "lib/protocol/words.h"
 
@@ -68,8 +69,11 @@ bool outcome_is_there(const char *run_dir, const char *token);
  * has left is replaced, and what nobody can read. */
 int outcome_write(const struct outcome *outcome, const char *run_dir, struct error *err);
 
-/* Whether the daemon has declared the run in `run_dir` over without a word of its worker: then its
- * folder holds a tombstone, `err` tells why, and the run must not begin. */
+/* The daemon declares the run in `run_dir` over, because its worker has told nothing: the folder
+ * gets a tombstone. */
+int outcome_seal(const char *run_dir, int64_t run, enum run_outcome outcome, const char *message,
+                 struct error *err);
+/* Whether the folder has a tombstone. Then the run must not begin, and `err` tells why. */
 bool outcome_is_sealed(const char *run_dir, struct error *err);
 
 #endif
