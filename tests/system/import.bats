@@ -177,6 +177,8 @@ BODY
     workflow=$(cd "$PHASED_HOME/work" && phasectl submit train.sh | grep -oE '[0-9]+' | head -n 1)
     eventually 120 state "$workflow/train" held
     [ "$(outcomes)" = timed_out ]
+    # It was told ten seconds before the end, and not when Slurm said that the end was near.
+    [ "$(record 'SELECT run.ended - job.started >= 48000 FROM run JOIN job')" = 1 ]
     run phasectl why "$workflow"
     [[ $output == *"timed out at step "*", with no checkpoint to go on from"* ]]
     [[ $output == *"phasectl retry $workflow/train"* ]]

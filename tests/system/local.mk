@@ -8,8 +8,9 @@ EXTRA_DIST += tests/system/sandbox.bats tests/system/cli.bats \
 	tests/system/quickstart.bats
 
 TESTS += tests/system/worker.bats tests/system/worker_host.bats tests/system/worker_slurm.bats tests/system/worker_preflight.bats
+TESTS += tests/system/worker_limit.bats
 EXTRA_DIST += tests/system/worker.bats tests/system/worker_host.bats tests/system/worker_slurm.bats \
-	tests/system/worker_preflight.bats tests/system/worker
+	tests/system/worker_preflight.bats tests/system/worker_limit.bats tests/system/worker
 TESTS += tests/system/telemetry.bats tests/system/telemetry_slurm.bats
 EXTRA_DIST += tests/system/telemetry.bats tests/system/telemetry_slurm.bats
 

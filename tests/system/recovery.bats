@@ -57,7 +57,7 @@ phases:
     run: |
       step=${PHASED_RESUME_STEP:-0}
       trap 'echo $step >"$PHASED_OUT/step_$step"; exit 0' TERM
-      while [ $step -lt 240 ]; do
+      while [ $step -lt 300 ]; do
         sleep 0.33 & wait $! || true
         step=$((step + 1)); echo "$step" >>"$PHASED_OUT/steps"; echo "step=$step loss=$((1000 - step))"
       done
@@ -68,7 +68,7 @@ SPEC
     eventually 280 state "$workflow" succeeded
     [ "$(record "SELECT count(*) > 1 FROM run WHERE outcome = 'timed_out'")" = 1 ]
     # Each step once: nothing but the one in flight is lost at a walltime.
-    [ "$(paste -sd' ' "$PHASED_HOME/runs/$workflow/train/out/steps")" = "$(seq 240 | paste -sd' ')" ]
+    [ "$(paste -sd' ' "$PHASED_HOME/runs/$workflow/train/out/steps")" = "$(seq 300 | paste -sd' ')" ]
 }
 
 @test "the daemon may be away from the start of a training to its end" {

@@ -101,12 +101,12 @@ requeues() {
         host_run $run "{\"checkpoint\": {\"path\": \"\$PHASED_OUT/step_{step}\", \"stop_signal\": \"TERM\", \"save_time_s\": 5, \"keep\": 0},
             \"run\": $(trains $run)}"
     done
-    echo "JobState=RUNNING EndTime=$(date -d '+1 minute' +%Y-%m-%dT%H:%M:%S) Restarts=0 PreemptTime=None" >"$home/slurm/show"
     requeue_once
     guests 2
     start_host
     await trains_now 1
     await trains_now 2
+    echo "JobState=RUNNING EndTime=$(date -d '+16 seconds' +%Y-%m-%dT%H:%M:%S) Restarts=0 PreemptTime=None" >"$home/slurm/show"
     kill -USR2 "$lead"
     await test -e "$home/restarted"
     [ "$(outcome 1 '[.outcome, .requeues]')" = '["timed_out",true]' ]

@@ -13,7 +13,7 @@
 /* What Slurm is asked, and answers. */
 struct slurm {
     const char *version, *type, *mode; /* of the configuration */
-    const char *preempted;             /* of the job */
+    const char *preempted, *state;     /* of the job */
     const char *partition, *qos;       /* their modes */
     const char *pause;                 /* before each answer */
 };
@@ -35,7 +35,7 @@ static char *script_make(const struct slurm *slurm)
         "    echo 'PreemptType             = %s'\n"
         "    echo 'SLURM_VERSION           = %s' ;;\n"
         "'--oneliner show job 4711')\n"
-        "    echo 'JobId=4711 Account=a QOS=low JobState=RUNNING PreemptTime=%s Partition=gpu' ;;\n"
+        "    echo 'JobId=4711 Account=a QOS=low JobState=%s PreemptTime=%s Partition=gpu' ;;\n"
         "'--oneliner show partition gpu')\n"
         "    echo 'PartitionName=gpu OverTimeLimit=NONE PreemptMode=%s State=UP' ;;\n"
         "'--oneliner show assoc_mgr qos=low flags=qos')\n"
@@ -44,7 +44,7 @@ static char *script_make(const struct slurm *slurm)
         "*) exit 1 ;;\n"
         "esac\n",
         folder, slurm->pause ? slurm->pause : "", slurm->mode, slurm->type,
-        slurm->version ? slurm->version : "24.11.5",
+        slurm->version ? slurm->version : "24.11.5", slurm->state ? slurm->state : "RUNNING",
         slurm->preempted ? slurm->preempted : "2026-01-01T00:00:00", slurm->partition, slurm->qos);
 }
 
@@ -97,6 +97,8 @@ static void a_job_exits_in_the_grace_where_slurm_requeues_it_then(void **state)
         {{.type = "preempt/qos", .qos = "OFF", .mode = "CANCEL", .partition = "REQUEUE"}, false},
         {{.type = "preempt/none", .mode = "REQUEUE", .partition = "REQUEUE"}, false},
         {{.type = "preempt/partition_prio", .partition = "REQUEUE", .preempted = "None"}, false},
+        {{.type = "preempt/partition_prio", .partition = "REQUEUE", .state = "SIGNALING"}, true},
+        {{.type = "preempt/partition_prio", .partition = "REQUEUE", .state = "COMPLETING"}, false},
         {{.type = "preempt/partition_prio", .partition = "REQUEUE", .version = "22.05.8"}, false},
         {{.type = "preempt/partition_prio", .partition = "REQUEUE", .version = "24.05.0"}, true},
         {{.type = "preempt/partition_prio", .partition = "REQUEUE", .version = "26.05.5"}, false},

@@ -89,8 +89,9 @@ static void grace_job_told(void *context, int code, const char *output)
     char *preempted = grace_word(output, " PreemptTime=");
     char *name = grace_word(output, grace->is_by_qos ? " QOS=" : " Partition=");
     char *qos = text_format("qos=%s", name);
-    bool is_in_it = code == 0 && *name && *preempted && !text_equal(preempted, "None") &&
-                    strstr(output, " JobState=RUNNING");
+    bool is_running = strstr(output, " JobState=RUNNING") || strstr(output, " JobState=SIGNALING");
+    bool is_in_it =
+        code == 0 && *name && *preempted && !text_equal(preempted, "None") && is_running;
     if (!is_in_it)
         grace_end(grace, false);
     else if (grace->is_by_qos)

@@ -72,6 +72,8 @@ static void inquiry_called(void *context, int code, const char *output)
     struct inquiry *inquiry = context;
     struct inquiry_answer answer = {.text = output};
     inquiry_field(output, " JobState=", answer.state, sizeof answer.state);
+    if (text_equal(answer.state, "SIGNALING")) /* it runs, and Slurm just delivers a signal */
+        (void)snprintf(answer.state, sizeof answer.state, "RUNNING"); /* fits */
     answer.end_time = inquiry_time(output, " EndTime=");
     char restarts[16];
     inquiry_field(output, " Restarts=", restarts, sizeof restarts);

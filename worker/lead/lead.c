@@ -24,7 +24,9 @@
 
 enum {
     LEAD_LIMIT_MARGIN_S = 120, /* SIGUSR2 this close to the limit comes from the limit */
-    LEAD_SAME_MS = 1500,       /* signals this close together have one cause */
+    LEAD_LIMIT_END_S = 10,     /* from the end of a save to the limit, for what follows it */
+    LEAD_LIMIT_ASK_MAX = 5,
+    LEAD_SAME_MS = 1500, /* signals this close together have one cause */
 };
 
 /* The batch script gets SIGTERM when Slurm kills the job: at once for a cancelled job, at the end
@@ -41,21 +43,70 @@ static void lead_term_done(uv_signal_t *handle, int number)
         lead_ladder_done(&lead->timer);
 }
 
-/* The job was submitted with --signal=B:USR2, so the signal comes shortly before the time limit.
- * Some sites send the same signal when they preempt. */
-void lead_time_out(struct lead *lead)
+/* False: Slurm's signal does not come from the time limit. Some sites send the same signal when
+ * they preempt. */
+static bool lead_may_be_at_limit(const struct lead *lead)
 {
     int margin_s = lead->run->assignment->save_time_s + LEAD_LIMIT_MARGIN_S;
-    if (lead->end_time > 0 && !lead_is_at_limit(lead, margin_s)) {
+    return lead->end_time <= 0 || lead_is_at_limit(lead, margin_s);
+}
+
+static void lead_limit_due(uv_timer_t *timer)
+{
+    struct lead *lead = timer->data;
+    lead->limit = LEAD_LIMIT_DUE;
+    lead->handle(lead, LEAD_LIMIT);
+}
+
+/* The seconds until the ranks must stop. A checkpoint needs the time to save. The job needs some
+ * more, to be requeued. */
+static double lead_left_s(const struct lead *lead)
+{
+    const struct assignment *assignment = lead->run->assignment;
+    int saving_s = assignment->checkpoint_path ? assignment->save_time_s : 0;
+    return lead->end_time - clock_calendar_s() - LEAD_LIMIT_END_S - saving_s;
+}
+
+/* Somebody may have changed the limit since the job began. Unless Slurm says it, nobody knows how
+ * much time is left, and the run stops at once. */
+static void lead_limit_told(void *context, const struct inquiry_answer *answer)
+{
+    struct lead *lead = context;
+    bool is_told = answer->end_time > 0 && text_equal(answer->state, "RUNNING");
+    if (!lead->run || lead->run->is_ended)
+        return;
+    if (is_told)
+        lead->end_time = answer->end_time;
+    double left_s = lead_left_s(lead);
+    if (!answer->state[0] && ++lead->limit_asked < LEAD_LIMIT_ASK_MAX &&
+        left_s > LEAD_LIMIT_END_S) {
+        inquiry_start(&lead->loop, lead->life.job_id, lead_limit_told, lead);
+        return;
+    }
+    if (!is_told)
+        fprintf(stderr, "phase-worker lead: Slurm does not say when the time limit is\n");
+    bool waits = is_told && left_s > 0 && lead_may_be_at_limit(lead);
+    uv_timer_start(&lead->limit_timer, lead_limit_due, waits ? (uint64_t)(left_s * 1000) : 0, 0);
+}
+
+/* The job was submitted with --signal=B:USR2. Slurm sends the signal up to a minute earlier than it
+ * was asked to, and the run need not stop yet. */
+void lead_time_out(struct lead *lead)
+{
+    if (lead->run->is_decided || lead->is_asking)
+        return;
+    if (!lead_may_be_at_limit(lead)) {
         /* Slurm signals only the batch script. */
         lead_stop(lead, (unsigned)lead->run->assignment->save_time_s);
         lead->handle(lead, LEAD_TERM);
-        return;
+    } else if (lead->limit == LEAD_LIMIT_FAR) {
+        lead->limit = LEAD_LIMIT_NEAR;
+        inquiry_start(&lead->loop, lead->life.job_id, lead_limit_told, lead);
+    } else if (lead->limit == LEAD_LIMIT_DUE) {
+        (void)lead_run_stop(lead->run, STOP_TIMED_OUT, "the time limit of the job is near");
+        lead->interrupted_ms = clock_steady_ms();
+        lead_stop(lead, lead_run_stop_seconds(lead->run));
     }
-    if (!lead_run_stop(lead->run, STOP_TIMED_OUT, "the time limit of the job is near"))
-        return;
-    lead->interrupted_ms = clock_steady_ms();
-    lead_stop(lead, lead_run_stop_seconds(lead->run));
 }
 
 static void lead_limit_done(uv_signal_t *handle, int number)
@@ -177,19 +228,20 @@ static void lead_init(struct lead *lead, const char *job_dir)
     uv_loop_init(&lead->loop);
     uv_signal_init(&lead->loop, &lead->term);
     uv_signal_init(&lead->loop, &lead->interrupt);
-    uv_signal_init(&lead->loop, &lead->limit);
+    uv_signal_init(&lead->loop, &lead->limit_signal);
     uv_timer_init(&lead->loop, &lead->timer);
     uv_timer_init(&lead->loop, &lead->later);
     uv_timer_init(&lead->loop, &lead->look);
+    uv_timer_init(&lead->loop, &lead->limit_timer);
     uv_timer_init(&lead->loop, &lead->hang.timer);
     uv_timer_init(&lead->loop, &lead->claim.timer);
-    lead->term.data = lead->interrupt.data = lead->limit.data = lead;
+    lead->term.data = lead->interrupt.data = lead->limit_signal.data = lead;
     lead->timer.data = lead->later.data = lead->look.data = lead;
-    lead->hang.timer.data = lead->claim.timer.data = lead;
+    lead->limit_timer.data = lead->hang.timer.data = lead->claim.timer.data = lead;
     requeue_init(&lead->requeue, &lead->loop, "lead", lead->life.job_id, lead_requeue_over, lead);
     uv_signal_start(&lead->term, lead_term_done, SIGTERM);
     uv_signal_start(&lead->interrupt, lead_term_done, SIGINT);
-    uv_signal_start(&lead->limit, lead_limit_done, SIGUSR2);
+    uv_signal_start(&lead->limit_signal, lead_limit_done, SIGUSR2);
     uv_timer_start(&lead->look, lead_look, LEAD_LOOK_MS, LEAD_LOOK_MS);
     commands_init(&lead->commands, &lead->loop, lead_command, lead);
 }

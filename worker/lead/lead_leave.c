@@ -24,7 +24,8 @@ void lead_close(struct lead *lead)
     commands_close(&lead->commands);
     uv_close((uv_handle_t *)&lead->term, NULL);
     uv_close((uv_handle_t *)&lead->interrupt, NULL);
-    uv_close((uv_handle_t *)&lead->limit, NULL);
+    uv_close((uv_handle_t *)&lead->limit_signal, NULL);
+    uv_close((uv_handle_t *)&lead->limit_timer, NULL);
     uv_close((uv_handle_t *)&lead->timer, NULL);
     uv_close((uv_handle_t *)&lead->later, NULL);
     uv_close((uv_handle_t *)&lead->look, NULL);

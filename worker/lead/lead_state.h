@@ -104,11 +104,14 @@ struct lead {
     struct fitness fitness;
     double end_time; /* the time limit of the job; 0: unknown */
     struct commands commands;
-    uv_signal_t term, interrupt, limit;
-    uv_timer_t timer; /* of the state: launching, stopping, lingering, leaving */
-    uv_timer_t later; /* to look again for the number of a run */
-    uv_timer_t look;  /* whether an agent has lost srun */
-    char *orphan;     /* the file that says so (worker/protocol/orphan.h) */
+    /* NEAR: SIGUSR2 has come, and no other run begins in this life. DUE: the ranks must stop. */
+    enum { LEAD_LIMIT_FAR, LEAD_LIMIT_NEAR, LEAD_LIMIT_DUE } limit;
+    uv_signal_t term, interrupt, limit_signal;
+    uv_timer_t timer;       /* of the state: launching, stopping, lingering, leaving */
+    uv_timer_t later;       /* to look again for the number of a run */
+    uv_timer_t limit_timer; /* until the limit is due */
+    uv_timer_t look;        /* whether an agent has lost srun */
+    char *orphan;           /* the file that says so (worker/protocol/orphan.h) */
     struct lead_hang hang;
     struct lead_claim claim;
     int64_t interrupted_ms;       /* when a stop from outside began */
@@ -120,6 +123,7 @@ struct lead {
     char complaint[256];  /* the last message of srun */
     bool is_asking;       /* Slurm for the reason of a stop */
     unsigned unanswered;  /* questions to Slurm without an answer */
+    unsigned limit_asked; /* questions about the time limit without an answer */
     bool is_guest;        /* the job is shared with other leads */
     bool was_interrupted; /* by Slurm, in this allocation */
     bool is_final;        /* the job need not run again */
@@ -132,7 +136,7 @@ typedef void lead_action(struct lead *lead);
 /* lead.c: what the event does in the state. lead->handle() uses it. */
 lead_action *lead_answer(enum lead_state state, enum lead_event event);
 void lead_ignore(struct lead *lead);
-/* The time limit of the job is near: stops the run. */
+/* The time limit of the job is near: stops the run, as late as possible. */
 void lead_time_out(struct lead *lead);
 /* SIGTERM while the lead leaves: only the requeue cares. */
 void lead_pass_term(struct lead *lead);

@@ -38,10 +38,10 @@ void lead_conclude(struct lead *lead)
     bool wants_requeue = run->outcome.requeues && !run->is_requeued && !run->is_overtaken;
     if (wants_requeue)
         requeue_handle(&lead->requeue, REQUEUE_WANT);
-    /* After a stop from outside, no other run follows in this allocation. */
+    /* After a stop from outside, or near the limit, no other run follows in this allocation. */
     enum run_outcome kind = run->outcome.kind;
-    bool goes_on =
-        lead->step && !run->is_overtaken && (kind == OUTCOME_SUCCEEDED || kind == OUTCOME_FAILED);
+    bool goes_on = lead->step && !run->is_overtaken && lead->limit == LEAD_LIMIT_FAR &&
+                   (kind == OUTCOME_SUCCEEDED || kind == OUTCOME_FAILED);
     if (goes_on && run->assignment->linger_s > 0)
         uv_timer_start(&lead->timer, lead_linger_done, (uint64_t)run->assignment->linger_s * 1000,
                        0);

@@ -1,0 +1,118 @@
+#!/usr/bin/env bats
+# How long a run goes on once Slurm has said that the time limit is near. Without Slurm.
+
+load worker/helpers
+
+setup() {
+    worker_setup
+}
+
+teardown() {
+    worker_teardown
+}
+
+# limit SECONDS [STATE]: Slurm's word on when the job ends.
+limit() {
+    end=$(date -d "+$1 seconds" +%s)
+    echo "JobState=${2:-RUNNING} EndTime=$(date -d "@$end" +%Y-%m-%dT%H:%M:%S) Restarts=0 PreemptTime=None" >"$home/slurm/show"
+}
+
+# A program that leaves the time at which it was told to stop, and saves at that time.
+stopping=$(cat <<'PROGRAM'
+trap 'date +%s >"$PHASED_OUT/told"; echo weights >"$PHASED_OUT/step_7"; exit 0' TERM
+echo step=7 loss=1
+touch "$PHASED_OUT/ready"
+until [ -e "$PHASED_OUT/go" ]; do sleep 0.05 || true; done
+PROGRAM
+)
+
+checkpoint() {
+    printf '"checkpoint": {"path": "$PHASED_OUT/step_{step}", "save_time_s": %s}' "$1"
+}
+
+# run_to_limit SPEC: begins the run, and sends Slurm's signal.
+run_to_limit() {
+    new_run 1 "{${1:+$1, }\"run\": $(script "$stopping")}" "${2:-{\}}"
+    start_lead 1
+    await test -e "$home/out/ready"
+    kill -USR2 "$lead"
+}
+
+# told_between FROM TO: the program was told to stop in these seconds before the end of the job.
+told_between() {
+    local left=$((end - $(cat "$home/out/told")))
+    echo "# told $left s before the limit"
+    [ "$left" -le "$1" ] && [ "$left" -ge "$2" ]
+}
+
+@test "a run without a checkpoint goes on until ten seconds before the limit" {
+    limit 20
+    run_to_limit
+    await_lead 1
+    told_between 12 -20
+    [ "$(outcome 1 '[.outcome, .message, .requeues]')" = '["timed_out","the time limit of the job is near",false]' ]
+}
+
+@test "a run with a checkpoint has its time to save, and ten seconds more" {
+    limit 40
+    run_to_limit "$(checkpoint 15)"
+    WAIT_S=40 await_lead
+    told_between 27 11
+    [ "$(outcome 1 '[.outcome, .requeues]')" = '["timed_out",true]' ]
+}
+
+@test "a run whose time to save is longer than the time that is left stops at once" {
+    limit 60
+    run_to_limit "$(checkpoint 55)"
+    await_lead
+    told_between 60 30
+}
+
+@test "a limit that was changed since the job began is asked for" {
+    limit 20
+    export SLURM_JOB_END_TIME=$((end + 60))
+    run_to_limit
+    await_lead 1
+    told_between 12 -20
+}
+
+@test "a job that Slurm calls SIGNALING still has its time" {
+    limit 20 SIGNALING # as long as Slurm delivers a signal
+    run_to_limit
+    await_lead 1
+    told_between 12 -20
+}
+
+@test "a run stops at once if Slurm does not say the time limit" {
+    end=$(($(date +%s) + 100))
+    export SLURM_JOB_END_TIME=$end
+    run_to_limit
+    await_lead 1
+    told_between 100 60
+    [ "$(outcome 1 .outcome)" = timed_out ]
+}
+
+@test "a run that is cancelled near the limit stops at once" {
+    start_daemon
+    limit 100
+    run_to_limit
+    command_lead 1 1 '{"verb": "stop", "why": "cancelled"}'
+    await_lead 1
+    told_between 100 60
+    [ "$(outcome 1 .outcome)" = cancelled ]
+}
+
+@test "a run that ends near the limit has succeeded, and no other run begins in its job" {
+    start_daemon
+    limit 100
+    run_to_limit '' '{"linger_s": 60}'
+    new_run 2 '{"run": "true"}'
+    command_lead 1 1 "{\"verb\": \"next\", \"run_dir\": \"$home/phase/2\", \"when\": \"ended\"}"
+    asked() { [ "$(grep -cs 'show job' "$home/slurm/calls")" = 2 ]; } # at its start, and near the limit
+    await asked
+    touch "$home/out/go"
+    await_lead
+    [ "$(outcome 1 .outcome)" = succeeded ]
+    [ ! -e "$home/out/told" ]
+    [ ! -e "$home/phase/2/journal/lead.jsonl" ]
+}
