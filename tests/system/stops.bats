@@ -193,7 +193,7 @@ BODY
     eventually 30 test -e "$(out deaf)/0"
     eventually 30 test -e "$(out deaf)/1"
     phasectl cancel "${workflows[deaf]}"
-    eventually 30 state "${workflows[deaf]}" cancelled
+    eventually 60 state "${workflows[deaf]}" cancelled
     ! grep -qzsF "PHASED_OUT=$(out deaf)" /proc/[0-9]*/environ
 }
 

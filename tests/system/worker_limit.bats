@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# How long a run goes on once Slurm has said that the time limit is near. Without Slurm.
+# How long a run goes on when the time limit is near, and how long its program has to stop. Without
+# Slurm.
 
 load worker/helpers
 
@@ -115,4 +116,47 @@ told_between() {
     [ "$(outcome 1 .outcome)" = succeeded ]
     [ ! -e "$home/out/told" ]
     [ ! -e "$home/phase/2/journal/lead.jsonl" ]
+}
+
+# terminate: Slurm's SIGTERM to the step of the agents.
+terminate() {
+    pkill -TERM -f "^[^ ]*/phase-worker node $job\$"
+}
+
+deaf='trap "" TERM; touch "$PHASED_OUT/ready"; while :; do sleep 0.05; done'
+
+@test "a program without a checkpoint has as long to stop as under Slurm" {
+    start_daemon
+    new_run 1 "{\"run\": $(script 'trap "sleep 13; touch $PHASED_OUT/stopped; exit 0" TERM
+        touch "$PHASED_OUT/ready"; while :; do sleep 0.05; done')}"
+    start_lead 1
+    await test -e "$home/out/ready"
+    command_lead 1 1 '{"verb": "stop", "why": "held"}'
+    WAIT_S=60 await_lead 1
+    [ -e "$home/out/stopped" ]
+    [ "$(outcome 1 .outcome)" = cancelled ]
+}
+
+@test "a program without a checkpoint that does not stop is killed before Slurm kills the job" {
+    echo 'JobState=COMPLETING EndTime=Unknown Restarts=0 PreemptTime=None' >"$home/slurm/show"
+    echo 'KillWait                = 8 sec' >"$home/slurm/config"
+    new_run 1 "{\"run\": $(script "$deaf")}"
+    start_lead 1
+    await test -e "$home/out/ready"
+    terminate
+    await_lead 1 # in less than the 30 s of Slurm's default
+    [ "$(outcome 1 '[.outcome, .message]')" = '["cancelled","the job was cancelled in Slurm"]' ]
+}
+
+@test "a program without a checkpoint that does not stop is killed when the grace is over" {
+    echo "JobState=RUNNING EndTime=2099-01-01T00:00:00 PreemptTime=2026-11-21T00:00:00" >"$home/slurm/show"
+    new_run 1 "{\"run\": $(script "$deaf")}"
+    start_lead 1
+    await test -e "$home/out/ready"
+    terminate
+    await grep -q stopping "$home/phase/1/journal/lead.jsonl"
+    sleep 2 # the grace, longer than two signals of one cause are apart
+    kill -TERM "$lead"
+    await_lead 1
+    [ "$(outcome 1 .outcome)" = preempted ]
 }

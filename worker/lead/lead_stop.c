@@ -5,16 +5,21 @@
 #include "lib/text.h"
 #include "worker/clock.h"
 #include "worker/lead/inquiry.h"
+#include "worker/lead/scontrol.h"
 #include "worker/protocol/assignment.h"
 #include "worker/protocol/orphan.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 enum {
     LEAD_LADDER_MS = 15000,  /* for the agents to finish a stop or a kill */
     LEAD_TERM_MARGIN_S = 30, /* a stop this close to the time limit comes from the limit */
     LEAD_ASK_MAX = 2,
+    LEAD_ASK_MS = 3000,    /* for Slurm to tell KillWait */
+    LEAD_KILL_WAIT_S = 30, /* by default */
 };
 
 /* --- The end of a run ------------------------------------------------------------------------- */
@@ -112,10 +117,9 @@ void lead_stop(struct lead *lead, unsigned seconds)
 }
 
 /* Stops the ranks while Slurm sends SIGTERM to all steps of the job. */
-static void lead_relay_stop(struct lead *lead)
+static void lead_relay_stop(struct lead *lead, unsigned seconds)
 {
-    lead_tell_stop(lead, lead->is_exposed ? "expect" : "relay",
-                   (unsigned)lead->run->assignment->save_time_s);
+    lead_tell_stop(lead, lead->is_exposed ? "expect" : "relay", seconds);
 }
 
 /* --- A stop from outside ---------------------------------------------------------------------- */
@@ -123,6 +127,30 @@ static void lead_relay_stop(struct lead *lead)
 bool lead_is_at_limit(const struct lead *lead, int margin_s)
 {
     return lead->end_time > 0 && lead->end_time - clock_calendar_s() <= margin_s;
+}
+
+/* A tenth of KillWait is for the outcome, because Slurm kills the lead, too. */
+static void lead_kill_wait_told(void *context, int code, const char *output)
+{
+    struct lead *lead = context;
+    const char *line = code == 0 ? strstr(output, "KillWait ") : NULL;
+    unsigned wait_s = LEAD_KILL_WAIT_S;
+    if (!lead->run || lead->run->is_ended)
+        return;
+    if (line)
+        (void)sscanf(line, "KillWait = %u", &wait_s); /* otherwise the default counts */
+    int64_t left_s = wait_s - (wait_s + 9) / 10 - (clock_steady_ms() - lead->interrupted_ms) / 1000;
+    lead_relay_stop(lead, left_s > 0 ? (unsigned)left_s : 0);
+}
+
+/* Slurm kills the job KillWait seconds after its SIGTERM. A program that saves may use all of this
+ * time; other programs end before, so that the lead can say how the run ended. */
+static void lead_end_before_kill(struct lead *lead)
+{
+    const struct scontrol_call call = {
+        .arguments = {"show", "config"}, .captured_fd = STDOUT_FILENO, .timeout_ms = LEAD_ASK_MS};
+    if (!lead->run->assignment->checkpoint_path)
+        scontrol_start(&lead->loop, &call, lead_kill_wait_told, lead);
 }
 
 static void lead_asked(void *context, const struct inquiry_answer *answer)
@@ -150,11 +178,13 @@ static void lead_asked(void *context, const struct inquiry_answer *answer)
     /* Tells the agents again, because the run may have begun meanwhile. If Slurm does not end the
      * job, it has signalled only the step of the agents. */
     if (is_slurms)
-        lead_relay_stop(lead);
+        lead_relay_stop(lead, (unsigned)lead->run->assignment->save_time_s);
     else
         lead_stop(lead, (unsigned)lead->run->assignment->save_time_s);
     if (!lead->step || lead_all_ended(lead))
         lead_conclude(lead);
+    else if (is_slurms && !text_equal(answer->state, "RUNNING")) /* not in a grace */
+        lead_end_before_kill(lead);
 }
 
 void lead_ask(struct lead *lead)
@@ -178,7 +208,7 @@ void lead_interrupt(struct lead *lead)
     if (lead->run->is_decided || lead->is_asking)
         return;
     lead->interrupted_ms = clock_steady_ms();
-    lead_relay_stop(lead);
+    lead_relay_stop(lead, (unsigned)lead->run->assignment->save_time_s);
     lead_ask(lead);
 }
 

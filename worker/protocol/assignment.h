@@ -59,7 +59,7 @@ struct assignment {
     const char *checkpoint_path; /* a pattern, or NULL */
     int stop_signal;             /* SIGTERM by default */
     const char *stop_signal_name;
-    int save_time_s; /* how long a stop with a checkpoint may take */
+    int save_time_s; /* how long a stop may take */
     unsigned keep;   /* checkpoints to keep; 0: all */
     int idle_s;      /* how long GPUs may be idle; 0: without a limit */
     int hang_s;      /* the allowed silence, or ASSIGNMENT_HANG_... */
