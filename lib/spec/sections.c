@@ -348,6 +348,9 @@ static void sections_read_checkpoint(const struct sections *sections, const stru
     const char *word = scalar_key_choice(sections->scope, map, KEYS_CHECKPOINT, "stop_signal");
     int64_t save_time_s = sections_save_time(sections, map, json_integer_value(time));
     json_t *keep = sections_whole(sections, map, KEYS_CHECKPOINT, "keep");
+    if (json_integer_value(keep) == 1)
+        node_warning_at(sections_problems(sections), node_get(map, "keep"), 0,
+                        "two are kept: the newest, and the last good one before it");
     if (json_is_null(keep))
         keep = json_integer(0);
     sections_set(phase, "checkpoint",
