@@ -5,6 +5,7 @@
 #include "cli/top/scroll.h"
 #include "lib/memory.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -129,6 +130,7 @@ void content_draw(const struct content *content, struct grid *grid, const struct
                                 .context = lines.starts ? lines.starts + headings : NULL};
     struct area below = *area;
     for (size_t i = 0; i < headings && below.rows > 0; i++) {
+        assert(lines.starts); /* there are lines */
         grid_put(grid, &below, lines.starts[i]);
         below.row++;
         below.rows--;
