@@ -283,8 +283,10 @@ timeless() {
     [ "$output" = "$job n1 $FOLDER $PHASED_HOME/runs/2/train/out" ]
     run -7 phasectl attach 2/train#1 --node n1 -- sh -c 'exit 7'
     # shellcheck disable=SC2016
-    echo 'echo a shell in $SLURM_JOB_ID; exit' | TERM=xterm SHELL=/bin/sh script -qec 'phasectl attach 2/train' /dev/null >shell.out
-    grep -q "^a shell in $job" shell.out
+    printf '#!/bin/sh\necho "a shell in $SLURM_JOB_ID on $(tty)"\n' >shell
+    chmod +x shell
+    TERM=xterm script -qec "SHELL=$FOLDER/shell phasectl attach 2/train" /dev/null </dev/null >shell.out
+    grep -q "a shell in $job on /dev/" shell.out # the terminal may echo the end of the input before
 }
 
 @test "attach says why it cannot" {
