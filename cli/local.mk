@@ -4,6 +4,7 @@ bin_phasectl_SOURCES = \
 	cli/action.c \
 	cli/attach.c \
 	cli/check.c \
+	cli/compare/diff.c \
 	cli/cost.c \
 	cli/main.c \
 	cli/daemon.c \
@@ -45,6 +46,7 @@ cli_libcli_a_SOURCES = \
 	cli/members.c cli/members.h \
 	cli/client.c cli/client.h \
 	cli/command.c cli/command.h \
+	cli/compare/difference.c cli/compare/difference.h \
 	cli/current.c cli/current.h \
 	cli/decide.c cli/decide.h \
 	cli/event.c cli/event.h \
@@ -76,5 +78,5 @@ noinst_DATA += libexec/phased
 CLEANFILES += libexec/phased
 libexec/phased:
 	$(AM_V_at)$(MKDIR_P) libexec && ln -sfn '$(abs_top_srcdir)/etc/sandbox' $@
-EXTRA_DIST += cli/README.md cli/logs/README.md cli/metrics/README.md cli/reader/README.md \
+EXTRA_DIST += cli/README.md cli/compare/README.md cli/logs/README.md cli/metrics/README.md cli/reader/README.md \
 	cli/top/README.md

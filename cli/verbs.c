@@ -37,6 +37,9 @@ const struct verb verbs[] = {
      "Shows the file, the options, the folder and the code: the git commit, the changes since "
      "that\n"
      "commit, and the copy that runs use if the file says code: snapshot.\n"},
+    {"diff", diff_verb, "ADDRESS ADDRESS [options]", "compare two workflows, phases or runs",
+     "Shows what differs in code, params and file, and the states, metrics and costs side by "
+     "side.\n"},
     {"watch", watch_verb, "[ADDRESS...] [options]", "follow workflows until they end",
      "Without an address, does what `top` does, on a terminal only.\n"
      "Exits 0 if all workflows succeeded, and 1 if one failed, was cancelled or is held. Ctrl-C "

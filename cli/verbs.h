@@ -24,6 +24,7 @@ int import_verb(struct cli *cli, char **words);
 int show_verb(struct cli *cli, char **words);
 int status_verb(struct cli *cli, char **words);
 int why_verb(struct cli *cli, char **words);
+int diff_verb(struct cli *cli, char **words);
 int watch_verb(struct cli *cli, char **words);
 int attach_verb(struct cli *cli, char **words);
 int top_verb(struct cli *cli, char **words);

@@ -273,6 +273,28 @@ timeless() {
     fi
 }
 
+# --- Comparing -----------------------------------------------------------------------------------
+
+@test "diff shows what was submitted differently, and what came of it" {
+    run -0 phasectl diff 1 2
+    [[ $output =~ PARAM\ +1\ +2$'\n'train\.steps\ +10\ +20$'\n' ]]
+    [[ $output =~ phases\.train\.progress\.total\ +10\ +20$'\n' ]]
+    [[ $output =~ $'\n'train\ +state\ +succeeded\ +active ]]
+    [[ $output =~ $'\n'\ +loss\ +10\ +5\ +-50\.0\ %$'\n' ]]
+    [[ $output =~ $'\n'\ +cost\ +[\$\<] ]]
+    phasectl diff 1/train 3/train >phases.out
+    grep -qxE '  - for step in \$\(seq \$steps\); do' phases.out
+    grep -qxE 'steps +10 +-' phases.out
+    run -0 phasectl diff 3/train#1 3/train#2
+    [[ $output = 'the same was submitted'* ]]
+    [[ $output =~ outcome\ +held\ +succeeded ]]
+    [ "$(phasectl diff 1 2 --json | jq -c '[.params, .figures.right.train.loss + 0]')" = '[[{"path":"train.steps","left":10,"right":20}],5]' ]
+    run -2 phasectl diff 1 2/train
+    [[ $output = *"compare two workflows, two phases or two runs, not 1 and 2/train"* ]]
+    run -1 --separate-stderr phasectl diff 1 99
+    [ "$stderr" = 'phasectl: no workflow 99' ]
+}
+
 # --- Attaching -----------------------------------------------------------------------------------
 
 @test "attach runs a program or a shell beside the ranks" {

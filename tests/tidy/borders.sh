@@ -24,7 +24,8 @@ cli/reader              lib/* cli
 cli/logs                lib/* cli cli/reader
 cli/metrics             lib/* cli cli/reader
 cli/top                 lib/* cli cli/logs
-cli/verbs.c             lib/* cli cli/logs cli/metrics cli/top
+cli/compare             lib/* cli cli/reader
+cli/verbs.c             lib/* cli cli/compare cli/logs cli/metrics cli/top
 cli/watch.c             lib/* cli cli/top
 worker                  lib/*
 worker/protocol         lib/* worker

@@ -1,0 +1,448 @@
+/* phasectl diff: two workflows, phases or runs side by side: what was submitted, and what came of
+ * it. */
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/compare/difference.h"
+#include "cli/field.h"
+#include "cli/format.h"
+#include "cli/members.h"
+#include "cli/options.h"
+#include "cli/reader/reader.h"
+#include "cli/table.h"
+#include "cli/verbs.h"
+#include "cli/view.h"
+#include "lib/address.h"
+#include "lib/error.h"
+#include "lib/memory.h"
+#include "lib/spec/spec.h"
+#include "lib/text.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define DIFF_CHANGES "changes" /* what git diff printed at the submission */
+
+#define DIFF_TOTAL "total" /* the figures of all phases together */
+
+/* One of the two. All JSON is owned. */
+struct diff_side {
+    struct address address;
+    char name[ADDRESS_TEXT_SIZE];
+    json_t *code;    /* file, folder, machine, commit and options, by name */
+    json_t *params;  /* by phase, by name */
+    json_t *spec;    /* the resolved file, or phase, without params */
+    json_t *figures; /* by phase: state, steps, metrics, cost */
+};
+
+struct diff {
+    struct diff_side left, right;
+    json_t *code, *params, *spec; /* what differs, as difference_find() tells it */
+};
+
+static void diff_fini(struct diff *diff)
+{
+    struct diff_side *sides[] = {&diff->left, &diff->right};
+    for (size_t i = 0; i < 2; i++) {
+        json_decref(sides[i]->code);
+        json_decref(sides[i]->params);
+        json_decref(sides[i]->spec);
+        json_decref(sides[i]->figures);
+    }
+    json_decref(diff->code);
+    json_decref(diff->params);
+    json_decref(diff->spec);
+}
+
+/* --- What was submitted ----------------------------------------------------------------------- */
+
+static void diff_read_code(struct diff_side *side, const json_t *source)
+{
+    static const struct {
+        const char *name, *shown;
+    } facts[] = {
+        {"file", "file"},     {"workdir", "folder"}, {"host", "machine"},
+        {"commit", "commit"}, {"branch", "branch"},  {"diff", DIFF_CHANGES},
+        {"variants", "with"}, {"set", "set"},        {"packages", "packages"},
+        {"after", "after"},   {"window", "window"},  {"priority", "priority"},
+        {"snapshot", "copy"},
+    };
+    side->code = json_object();
+    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++)
+        (void)json_object_set(side->code, facts[i].shown, json_object_get(source, facts[i].name));
+}
+
+/* Resolves the file as it was submitted. Returns NULL if today's phasectl cannot read it. */
+static json_t *diff_resolve(const json_t *source)
+{
+    const json_t *set = json_object_get(source, "set"), *spec = json_object_get(source, "spec");
+    const char **texts = xcalloc(json_object_size(set) + 1, sizeof *texts), *name;
+    struct spec_overrides overrides = {.variants = json_object_get(source, "variants")};
+    struct spec_problems problems = {0};
+    json_t *json = NULL, *value;
+    json_object_foreach((json_t *)set, name, value) texts[overrides.count++] =
+        text_format("%s=%s", name, json_string_value(value));
+    overrides.texts = texts;
+    if (spec_parse("workflow", field_text(source, "spec"), json_string_length(spec), &overrides,
+                   &json, &problems) < 0)
+        json = NULL;
+    spec_problems_fini(&problems);
+    for (size_t i = 0; i < overrides.count; i++)
+        free((char *)texts[i]);
+    free(texts);
+    return json;
+}
+
+/* Takes one phase: its params, and the rest of it. */
+static void diff_take_phase(struct diff_side *side, json_t *phase)
+{
+    json_t *params = json_object_get(phase, "params");
+    const char *name = field_text(phase, "name");
+    if (side->address.phase[0]) {
+        (void)json_object_update(side->params, params); /* these fail only without memory */
+        (void)json_object_update(side->spec, phase);
+        (void)json_object_del(side->spec, "params");
+        (void)json_object_del(side->spec, "name");
+        return;
+    }
+    if (json_object_size(params))
+        (void)json_object_set(side->params, name, params);
+    json_t *rest = json_copy(phase);
+    (void)json_object_del(rest, "params");
+    (void)json_object_del(rest, "name");
+    (void)json_object_set_new(json_object_get(side->spec, "phases"), name, rest);
+}
+
+/* Takes the params and the rest of the resolved file, by phase. A matrix stands for its members. */
+static void diff_read_spec(struct diff_side *side, const json_t *source)
+{
+    json_t *resolved = diff_resolve(source), *phase;
+    bool is_whole = !side->address.phase[0];
+    size_t i;
+    side->params = json_object();
+    side->spec = !resolved  ? json_pack("{s:O}", "text", json_object_get(source, "spec"))
+                 : is_whole ? json_copy(resolved)
+                            : json_object();
+    if (is_whole && resolved)
+        (void)json_object_set_new(side->spec, "phases", json_object());
+    json_array_foreach(json_object_get(resolved, "phases"), i, phase)
+    {
+        bool is_wanted = is_whole ? !json_object_get(phase, "member")
+                                  : text_equal(side->address.phase, field_text(phase, "name"));
+        if (is_wanted)
+            diff_take_phase(side, phase);
+    }
+    json_decref(resolved);
+}
+
+/* --- What came of it -------------------------------------------------------------------------- */
+
+static void diff_add_figure(json_t *figures, const char *name, const json_t *value)
+{
+    if (value && !json_is_null(value) && !(json_is_string(value) && !json_string_length(value)))
+        (void)json_object_set(figures, name, (json_t *)value); /* fails only without memory */
+}
+
+static json_t *diff_phase_figures(const json_t *phase)
+{
+    const json_t *total = members_total(phase);
+    json_t *figures = json_object(), *value;
+    const char *name;
+    diff_add_figure(figures, "state", json_object_get(phase, "state"));
+    diff_add_figure(figures, "runs", json_object_get(total, "attempts"));
+    diff_add_figure(figures, "step", json_object_get(phase, "step"));
+    diff_add_figure(figures, "best", json_object_get(phase, "best"));
+    json_object_foreach(json_object_get(phase, "metrics"), name, value)
+        diff_add_figure(figures, name, value);
+    diff_add_figure(figures, "gpu_seconds", json_object_get(total, "gpu_seconds"));
+    diff_add_figure(figures, "cost_usd", json_object_get(total, "cost_usd"));
+    return figures;
+}
+
+/* The last value of each metric of a run. */
+static int diff_add_metrics(struct cli *cli, const struct address *run, json_t *figures,
+                            struct error *err)
+{
+    static const struct option_list all = {.count = 0};
+    json_t *metrics, *values;
+    const char *name;
+    int code = reader_get_metrics(cli, run, &all, 0, &metrics, err);
+    if (code < 0)
+        return code;
+    json_object_foreach(json_object_get(metrics, "series"), name, values)
+    {
+        size_t last = json_array_size(values);
+        while (last && json_is_null(json_array_get(values, last - 1)))
+            last--;
+        diff_add_figure(figures, name, last ? json_array_get(values, last - 1) : NULL);
+    }
+    json_decref(metrics);
+    return 0;
+}
+
+static int diff_read_run(struct cli *cli, struct diff_side *side, struct error *err)
+{
+    json_t *run, *figures;
+    int code = client_get_address(cli, &side->address, &run, err);
+    if (code < 0)
+        return code;
+    double took = view_run_duration(run, (double)time(NULL));
+    figures = json_object();
+    diff_add_figure(figures, "state", json_object_get(run, "state"));
+    diff_add_figure(figures, "outcome", json_object_get(run, "outcome"));
+    diff_add_figure(figures, "cause", json_object_get(run, "cause"));
+    diff_add_figure(figures, "first_step", json_object_get(run, "first_step"));
+    diff_add_figure(figures, "step", json_object_get(run, "last_step"));
+    code = diff_add_metrics(cli, &side->address, figures, err);
+    if (!isnan(took))
+        (void)json_object_set_new(figures, "seconds", json_real(took));
+    side->figures = json_pack("{s:o}", "run", figures);
+    json_decref(run);
+    return code;
+}
+
+static int diff_read_figures(struct cli *cli, struct diff_side *side, struct error *err)
+{
+    json_t *json;
+    const json_t *phase;
+    size_t i;
+    if (address_kind(&side->address) == ADDRESS_RUN)
+        return diff_read_run(cli, side, err);
+    int code = client_get_address(cli, &side->address, &json, err);
+    if (code < 0)
+        return code;
+    side->figures = json_object();
+    if (address_kind(&side->address) == ADDRESS_PHASE)
+        (void)json_object_set_new(side->figures, "phase", diff_phase_figures(json));
+    json_array_foreach(json_object_get(json, "phases"), i, phase)
+    {
+        if (!members_has(phase))
+            (void)json_object_set_new(side->figures, field_text(phase, "phase"),
+                                      diff_phase_figures(phase));
+    }
+    if (address_kind(&side->address) == ADDRESS_WORKFLOW)
+        (void)json_object_set_new(side->figures, DIFF_TOTAL, diff_phase_figures(json));
+    json_decref(json);
+    return 0;
+}
+
+static int diff_read(struct cli *cli, struct diff_side *side, struct error *err)
+{
+    json_t *source;
+    char *path =
+        text_format("/v1/workflows/%llu/source", (unsigned long long)side->address.workflow);
+    int code = client_get(cli, path, &source, err);
+    free(path);
+    if (code < 0)
+        return code;
+    (void)address_text(&side->address, side->name);
+    diff_read_code(side, source);
+    diff_read_spec(side, source);
+    json_decref(source);
+    return diff_read_figures(cli, side, err);
+}
+
+/* --- Showing ---------------------------------------------------------------------------------- */
+
+static void diff_add_value(struct table *table, const json_t *value)
+{
+    struct text text = {0};
+    difference_value(value, &text);
+    table_add(table, COLOUR_PLAIN, text_string(&text));
+    text_fini(&text);
+}
+
+/* Adds a table of what differs, and the lines of long texts below it. */
+static void diff_write_part(const struct cli *cli, const struct diff *diff, const char *title,
+                            const json_t *rows, struct text *text)
+{
+    const struct table_column columns[] = {
+        {title, TABLE_LEFT, TABLE_WHOLE},
+        {diff->left.name, TABLE_LEFT, TABLE_GIVES},
+        {diff->right.name, TABLE_LEFT, TABLE_GIVES},
+    };
+    struct table table;
+    const json_t *row;
+    size_t i;
+    if (json_array_size(rows) == 0)
+        return;
+    table_init(&table, columns, sizeof columns / sizeof columns[0]);
+    json_array_foreach(rows, i, row)
+    {
+        table_add(&table, COLOUR_PLAIN, field_text(row, "path"));
+        diff_add_value(&table, json_object_get(row, "left"));
+        diff_add_value(&table, json_object_get(row, "right"));
+    }
+    table_write(&table, &cli->out, 0, text);
+    table_fini(&table);
+    json_array_foreach(rows, i, row)
+    {
+        const json_t *left = json_object_get(row, "left"), *right = json_object_get(row, "right");
+        const char *path = field_text(row, "path");
+        if (!difference_is_long(left) && !difference_is_long(right))
+            continue;
+        text_addf(text, "%s:\n", path);
+        if (text_equal(path, DIFF_CHANGES))
+            text_addf(text, "  phasectl show %s --diff, phasectl show %s --diff\n", diff->left.name,
+                      diff->right.name);
+        else
+            difference_lines(field_text(row, "left"), field_text(row, "right"), 2, text);
+    }
+    text_add(text, "\n");
+}
+
+/* Adds the cell of a figure, in the unit that its name says. */
+static void diff_add_figure_cell(struct table *table, const char *name, const json_t *value)
+{
+    char buffer[FORMAT_SIZE];
+    double number = field_as_number(value);
+    bool is_text = !value || (json_is_string(value) && isnan(number) &&
+                              !text_equal(json_string_value(value), "nan"));
+    if (is_text)
+        table_add(table, value ? view_colour(json_string_value(value)) : COLOUR_PLAIN,
+                  value ? json_string_value(value) : "-");
+    else if (text_equal(name, "gpu_seconds") || text_equal(name, "seconds"))
+        table_add(table, COLOUR_PLAIN, format_duration(number, buffer));
+    else if (text_equal(name, "cost_usd"))
+        table_add(table, COLOUR_PLAIN, format_cost(number, buffer));
+    else
+        table_add(table, COLOUR_PLAIN, format_number(number, buffer));
+}
+
+static void diff_add_change(struct table *table, const json_t *left, const json_t *right)
+{
+    double from = field_as_number(left), to = field_as_number(right);
+    double percent = 100 * (to - from) / fabs(from);
+    if (isfinite(percent) && from != to)
+        table_addf(table, COLOUR_PLAIN, "%+.1f %%", percent);
+    else
+        table_add(table, COLOUR_PLAIN, "");
+}
+
+/* Adds a row for each figure; the name of the phase only before the first. */
+static void diff_add_rows(struct table *table, bool names_phase, const char *phase,
+                          const json_t *left, const json_t *right)
+{
+    static const struct {
+        const char *name, *shown;
+    } words[] = {{"gpu_seconds", "GPU time"},
+                 {"cost_usd", "cost"},
+                 {"seconds", "time"},
+                 {"first_step", "first step"}};
+    json_t *names = json_object(), *value;
+    const char *name;
+    /* Time and cost stay at the end when the right side has more metrics. */
+    json_object_foreach((json_t *)left, name, value)
+    {
+        if (text_equal(name, "gpu_seconds") || text_equal(name, "seconds"))
+            (void)json_object_update_missing(names, (json_t *)right);
+        (void)json_object_del(names, name);
+        (void)json_object_set(names, name, value);
+    }
+    (void)json_object_update_missing(names, (json_t *)right);
+    json_object_foreach(names, name, value)
+    {
+        const json_t *a = json_object_get(left, name), *b = json_object_get(right, name);
+        const char *shown = name;
+        for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+            shown = text_equal(name, words[i].name) ? words[i].shown : shown;
+        if (names_phase)
+            table_add(table, COLOUR_PLAIN, phase);
+        table_add(table, COLOUR_PLAIN, shown);
+        diff_add_figure_cell(table, name, a);
+        diff_add_figure_cell(table, name, b);
+        diff_add_change(table, a, b);
+        phase = "";
+    }
+    json_decref(names);
+}
+
+static void diff_write_figures(const struct cli *cli, const struct diff *diff, struct text *text)
+{
+    const struct table_column columns[] = {
+        {"PHASE", TABLE_LEFT, TABLE_NAME},           {"", TABLE_LEFT, TABLE_WHOLE},
+        {diff->left.name, TABLE_RIGHT, TABLE_WHOLE}, {diff->right.name, TABLE_RIGHT, TABLE_WHOLE},
+        {"CHANGE", TABLE_RIGHT, TABLE_WHOLE},
+    };
+    const json_t *left = diff->left.figures, *right = diff->right.figures;
+    bool names_phase = address_kind(&diff->left.address) == ADDRESS_WORKFLOW;
+    size_t skipped = names_phase ? 0 : 1;
+    json_t *phases = json_copy((json_t *)left), *value;
+    const char *name;
+    struct table table;
+    (void)json_object_update_missing(phases, (json_t *)right);
+    json_t *total = json_incref(json_object_get(phases, DIFF_TOTAL));
+    (void)json_object_del(phases, DIFF_TOTAL);
+    if (json_object_size(phases) > 1)
+        (void)json_object_set(phases, DIFF_TOTAL, total); /* behind all phases */
+    json_decref(total);
+    table_init(&table, columns + skipped, sizeof columns / sizeof columns[0] - skipped);
+    json_object_foreach(phases, name, value) diff_add_rows(
+        &table, names_phase, name, json_object_get(left, name), json_object_get(right, name));
+    table_write(&table, &cli->out, 0, text);
+    table_fini(&table);
+    json_decref(phases);
+}
+
+static void diff_print_json(const struct diff *diff)
+{
+    json_t *json =
+        json_pack("{s:s, s:s, s:O, s:O, s:O, s:{s:O, s:O}}", "left", diff->left.name, "right",
+                  diff->right.name, "code", diff->code, "params", diff->params, "spec", diff->spec,
+                  "figures", "left", diff->left.figures, "right", diff->right.figures);
+    client_print_json(json);
+    json_decref(json);
+}
+
+/* --- The verb --------------------------------------------------------------------------------- */
+
+static void diff_show(const struct cli *cli, struct diff *diff, bool as_json)
+{
+    struct text text = {0};
+    diff->code = json_array();
+    diff->params = json_array();
+    diff->spec = json_array();
+    difference_find("", diff->left.code, diff->right.code, diff->code);
+    difference_find("", diff->left.params, diff->right.params, diff->params);
+    difference_find("", diff->left.spec, diff->right.spec, diff->spec);
+    if (as_json) {
+        diff_print_json(diff);
+        return;
+    }
+    diff_write_part(cli, diff, "CODE", diff->code, &text);
+    diff_write_part(cli, diff, "PARAM", diff->params, &text);
+    diff_write_part(cli, diff, "SPEC", diff->spec, &text);
+    if (!text.size)
+        text_add(&text, "the same was submitted\n\n");
+    diff_write_figures(cli, diff, &text);
+    cli_print(&text);
+}
+
+int diff_verb(struct cli *cli, char **words)
+{
+    bool as_json = false;
+    const struct option_rule rules[] = {
+        {"json", 0, NULL, "print what differs, and all figures, as JSON", .flag = &as_json},
+        {0},
+    };
+    struct option_arguments arguments = {.min = 2, .max = 2};
+    struct diff diff = {0};
+    struct error err;
+    int status;
+    if (!options_parse(cli, words, rules, &arguments, &status))
+        return status;
+    if (address_parse(arguments.items[0], &diff.left.address, &err) < 0 ||
+        address_parse(arguments.items[1], &diff.right.address, &err) < 0)
+        return cli_usage(cli, "%s", err.message);
+    if (address_kind(&diff.left.address) != address_kind(&diff.right.address))
+        return cli_usage(cli, "compare two workflows, two phases or two runs, not %s and %s",
+                         arguments.items[0], arguments.items[1]);
+    if (diff_read(cli, &diff.left, &err) < 0 || diff_read(cli, &diff.right, &err) < 0)
+        status = cli_fail(&err);
+    else
+        diff_show(cli, &diff, as_json);
+    diff_fini(&diff);
+    return status;
+}
