@@ -72,7 +72,7 @@ int check_verb(struct cli *cli, char **words)
     if (!options_parse(cli, words, rules, &arguments, &status))
         return status;
     if (as_json && (print || logs.count))
-        return cli_usage(cli, "--json goes without --print and --log");
+        return cli_usage(cli, "--json cannot be used with --print or --log");
     const char *file = arguments.items[0];
     struct spec_overrides overrides = {
         .variants = options_texts(&variants),

@@ -133,7 +133,8 @@ int client_get_gpus(struct cli *cli, const struct address *run, json_t **ret_jso
     return code;
 }
 
-/* The newest run of a workflow's phases, or of a phase. `json` is either of them. */
+/* Returns the newest run of a phase, or of all phases of a workflow. `json` is the phase or the
+ * workflow. */
 static const json_t *client_newest_run(const json_t *json)
 {
     const json_t *phases = json_object_get(json, "phases"), *phase, *newest = NULL;

@@ -1,4 +1,4 @@
-/* What the members of a matrix come to. */
+/* Sums over the members of a matrix, and why members are out. */
 #include "cli/members.h"
 
 #include "cli/field.h"

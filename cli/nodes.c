@@ -107,7 +107,7 @@ int nodes_verb(struct cli *cli, char **words)
     if (action && !adds && !text_equal(action, "clear"))
         return cli_usage(cli, "unknown word '%s'; say add or clear", action);
     if ((duration || because) && !adds)
-        return cli_usage(cli, "--for and --because go with add only");
+        return cli_usage(cli, "--for and --because are only for add");
     if (!action)
         return nodes_list(cli, as_json);
     if (arguments.count < 2 || !nodes_is_name(arguments.items[1]))

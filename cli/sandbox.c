@@ -114,9 +114,9 @@ int sandbox_verb(struct cli *cli, char **words)
     if (!start && !text_equal(action, "stop") && !text_equal(action, "status"))
         return cli_usage(cli, "unknown word '%s'; say start, stop or status", action);
     if (nodes && !start)
-        return cli_usage(cli, "--nodes goes with start only");
+        return cli_usage(cli, "--nodes is only for start");
     if (as_json && !text_equal(action, "status"))
-        return cli_usage(cli, "--json goes with status only");
+        return cli_usage(cli, "--json is only for status");
     if (as_json)
         return sandbox_print_json(cli);
     return sandbox_run(cli, action, nodes);

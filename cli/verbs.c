@@ -32,7 +32,7 @@ const struct verb verbs[] = {
     {"why", why_verb, "ADDRESS... [options]",
      "explain what happened to the runs of a phase, and what comes next",
      "Shows the runs with their causes, the verdicts and the last lines of the newest failed run,\n"
-     "and what phased does or waits for. Of a workflow, shows the phase that needs you most.\n"},
+     "and what phased does or waits for. For a workflow, shows the phase that needs you most.\n"},
     {"show", show_verb, "ADDRESS... [options]", "show what a workflow was submitted with",
      "Shows the file, the options, the folder and the code: the git commit, the changes since "
      "that\n"
@@ -50,13 +50,11 @@ const struct verb verbs[] = {
      "whole\n"
      "terminal. Press ? for the keys. Quitting stops only the view.\n"},
     {"logs", logs_verb, "ADDRESS... [options]", "print what the ranks of a run printed",
-     "Of a phase, prints its newest run. Of a workflow, prints the newest run of all phases. Needs "
-     "no\n"
-     "daemon.\n"},
+     "For a phase, prints its newest run. For a workflow, prints the newest run of all phases.\n"
+     "Needs no daemon.\n"},
     {"metrics", metrics_verb, "ADDRESS... [options]", "print the metrics of a run",
-     "Of a phase, prints its newest run. Of a workflow, prints the newest run of all phases. Needs "
-     "no\n"
-     "daemon.\n"},
+     "For a phase, prints its newest run. For a workflow, prints the newest run of all phases.\n"
+     "Needs no daemon.\n"},
     {"attach", attach_verb, "ADDRESS [options] [-- PROGRAM [ARGUMENT...]]",
      "open a shell beside the ranks of a run",
      "The shell, or the PROGRAM, is a step of the Slurm job, on a node of the run. It has the GPUs "
@@ -64,8 +62,8 @@ const struct verb verbs[] = {
      "the job, and PHASED_OUT and PHASED_RUN_DIR of the run. It ends with the job at the "
      "latest.\n"},
     {"gpus", gpus_verb, "ADDRESS... [options]", "show what the GPUs of a run do",
-     "Shows the newest means over ten seconds or a minute. Of a phase, shows its newest run. Of a\n"
-     "workflow, shows the newest run of all phases.\n"},
+     "Shows the newest means over ten seconds or a minute. For a phase, shows its newest run.\n"
+     "For a workflow, shows the newest run of all phases.\n"},
     {"gate", gate_verb, "ADDRESS... [options]", "explain each check of a phase's gate", NULL},
     {"promote", action_verb, "ADDRESS... [options]",
      "start the next phases, whatever the gate says",
