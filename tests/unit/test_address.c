@@ -1,4 +1,4 @@
-/* Addresses: what is one, what is not, and the API's path of each. */
+/* Addresses: which texts are addresses, and the path of each in the API. */
 #include "tests/unit/unit.h"
 
 #include "lib/address.h"

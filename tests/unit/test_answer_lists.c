@@ -1,4 +1,4 @@
-/* Lists of workflows: which are in them, in what order, and how much of each. */
+/* Lists of workflows: which workflows are in them, in what order, and with how many members. */
 #include "tests/unit/record.h"
 
 #include "daemon/store/answers.h"
@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-static void what_ended_a_day_ago_is_shown_only_when_all_is_asked_for(void **state)
+static void a_full_list_has_workflows_that_ended_a_day_ago(void **state)
 {
     (void)state;
     static const int64_t day_ms = 24 * 3600 * 1000;
@@ -35,7 +35,7 @@ static void what_ended_a_day_ago_is_shown_only_when_all_is_asked_for(void **stat
     record_close(&record);
 }
 
-static void a_brief_list_leaves_out_metrics_and_what_is_null(void **state)
+static void a_brief_list_leaves_out_metrics_and_null_members(void **state)
 {
     (void)state;
     struct record record;
@@ -61,7 +61,7 @@ static void a_brief_list_leaves_out_metrics_and_what_is_null(void **state)
     json_t *value;
     json_object_foreach((json_t *)part, name, value)
     {
-        if (!json_is_object(value)) /* the run is brief as well */
+        if (!json_is_object(value)) /* the run is brief, too */
             assert_true(json_equal(value, json_object_get(whole, name)));
     }
     assert_true(json_is_object(json_object_get(part, "run")));
@@ -71,8 +71,8 @@ static void a_brief_list_leaves_out_metrics_and_what_is_null(void **state)
     record_close(&record);
 }
 
-/* However many there were, an answer stays small, and what lives is always in it. */
-static void of_what_is_over_only_the_last_are_shown(void **state)
+/* An answer stays small however many workflows ended, and it always has the live ones. */
+static void a_list_shows_only_the_last_workflows_that_are_over(void **state)
 {
     (void)state;
     enum { COUNT = 1100, LIVE = 3 };
@@ -101,8 +101,8 @@ static void of_what_is_over_only_the_last_are_shown(void **state)
     record_close(&record);
 }
 
-/* However many there are, the first ones are those that a person must see. */
-static void what_waits_for_a_person_is_listed_first(void **state)
+/* However many workflows there are, those that a person must see come first. */
+static void workflows_with_a_held_phase_come_first(void **state)
 {
     (void)state;
     enum { COUNT = 12 };
@@ -124,7 +124,7 @@ static void what_waits_for_a_person_is_listed_first(void **state)
         struct workflow *workflow = record_workflow(i);
         workflow->ended_ms = i < 3 ? record_now_ms() + i : 0;
         for (size_t phase = 0; i % 3 == 0 && i < COUNT && phase < workflow->phase_count; phase++)
-            workflow->phases[phase].state = PHASE_HELD; /* several: it is listed once */
+            workflow->phases[phase].state = PHASE_HELD; /* both are: it is listed once */
         assert_int_equal(store_workflow_insert(record.store, workflow, &submission, NULL), 0);
         workflow_free(workflow);
     }
@@ -147,10 +147,10 @@ int main(void)
 {
     record_stop_the_clock();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_ended_a_day_ago_is_shown_only_when_all_is_asked_for),
-        cmocka_unit_test(a_brief_list_leaves_out_metrics_and_what_is_null),
-        cmocka_unit_test(of_what_is_over_only_the_last_are_shown),
-        cmocka_unit_test(what_waits_for_a_person_is_listed_first),
+        cmocka_unit_test(a_full_list_has_workflows_that_ended_a_day_ago),
+        cmocka_unit_test(a_brief_list_leaves_out_metrics_and_null_members),
+        cmocka_unit_test(a_list_shows_only_the_last_workflows_that_are_over),
+        cmocka_unit_test(workflows_with_a_held_phase_come_first),
     };
     return cmocka_run_group_tests_name("answer_lists", tests, NULL, NULL);
 }

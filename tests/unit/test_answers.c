@@ -30,7 +30,7 @@ static void assert_json(json_t *json, const char *expected_text)
     free(text);
 }
 
-/* Workflow 7: validate has failed once and runs again, 36 s long by record_now_ms(). */
+/* Workflow 7: validate has failed once and runs again, for 36 s until record_now_ms(). */
 static struct workflow *seven(struct record *record)
 {
     struct workflow *workflow = record_workflow(7);
@@ -118,7 +118,7 @@ static struct workflow *seven(struct record *record)
     " 'gpu_seconds': 1152.0, 'cost_usd': 0.8, 'promoted': null,"                                   \
     " 'out': '/home/runs/7/validate/out', 'checkpoint': '/out/step_100.ckpt', 'checkpoint_step': " \
     "100" NO_MATRIX
-/* Its price is by GPU, and it asks for none in particular. */
+/* The price is by GPU, and the phase asks for no special type. */
 #define PHASE_TRAIN                                                                                \
     "{'phase': 'train', 'address': '7/train', 'state': 'blocked', 'hold': null, 'reason': '',"     \
     " 'after': ['validate'], 'promote': 'manual', 'run': null, 'attempts': 0, 'step': null,"       \
@@ -161,7 +161,7 @@ static void workflows_phases_and_runs_have_the_documented_shapes(void **state)
     record_close(&record);
 }
 
-static void a_run_tells_what_was_recognised_of_its_failure(void **state)
+static void an_answer_about_a_run_has_its_recognised_failure(void **state)
 {
     (void)state;
     struct record record;
@@ -173,7 +173,7 @@ static void a_run_tells_what_was_recognised_of_its_failure(void **state)
                         0, "node", "n2", "advice", "less", "blame", "code");
     assert_int_equal(store_begin(record.store, &err), 0);
     assert_int_equal(store_failure_put(record.store, 11, failure, "oom", &err), 0);
-    json_object_set_new(failure, "rank", json_null()); /* told again */
+    json_object_set_new(failure, "rank", json_null()); /* the failure is reported again */
     assert_int_equal(store_failure_put(record.store, 11, failure, "oom", &err), 0);
     json_object_set_new(failure, "blame", json_string("weather"));
     assert_int_equal(store_failure_put(record.store, 11, failure, "oom", &err), -EINVAL);
@@ -188,8 +188,8 @@ static void a_run_tells_what_was_recognised_of_its_failure(void **state)
     record_close(&record);
 }
 
-/* Of the 36 s that the run has lasted, Slurm knew its job for 6. */
-static void what_slurm_does_not_know_is_neither_foretold_nor_counted(void **state)
+/* The run has lasted 36 s, and Slurm has known its job for 6 s of them. */
+static void an_absent_job_has_no_forecast_and_stops_counting(void **state)
 {
     (void)state;
     struct record record;
@@ -207,7 +207,7 @@ static void what_slurm_does_not_know_is_neither_foretold_nor_counted(void **stat
                        0);
     json_decref(json);
 
-    /* It is lost: that took a while, which was not Slurm's. */
+    /* The run becomes lost. That took a while, in which Slurm did not know the job. */
     run->state = RUN_ENDED;
     run->outcome = OUTCOME_LOST;
     run->ended_ms = run->started_ms + 20000;
@@ -221,7 +221,7 @@ static void what_slurm_does_not_know_is_neither_foretold_nor_counted(void **stat
     record_close(&record);
 }
 
-static void what_is_not_there_is_named(void **state)
+static void the_message_names_what_does_not_exist(void **state)
 {
     (void)state;
     struct record record;
@@ -245,8 +245,8 @@ static void what_is_not_there_is_named(void **state)
     record_close(&record);
 }
 
-/* The view's SQL and the core's C say the same, for every pair of states of two phases. */
-static void the_state_of_a_workflow_is_the_cores(void **state)
+/* The SQL of the view and the C code of the core agree for every pair of states of two phases. */
+static void the_record_and_the_core_agree_on_the_state_of_a_workflow(void **state)
 {
     (void)state;
     struct record record;
@@ -271,7 +271,7 @@ static void the_state_of_a_workflow_is_the_cores(void **state)
     record_close(&record);
 }
 
-static void series_stand_side_by_side_over_their_steps(void **state)
+static void series_share_one_list_of_steps(void **state)
 {
     (void)state;
     static const char *const loss[] = {"loss"}, *const both[] = {"dt", "loss"},
@@ -349,7 +349,7 @@ static void assert_gate(struct record *record, const char *expected)
     " 'checks': [{'name': 'falling', 'outcome': '" outcome "', 'warn': " warn ", 'value': 'nan',"  \
     " 'bounds': 'below 0', 'window': null, 'reason': 'it is NaN', 'advice': null}], 'guards': []}"
 
-static void a_gate_tells_who_decided_and_by_what(void **state)
+static void a_gate_says_who_decided_and_why(void **state)
 {
     (void)state;
     struct record record;
@@ -383,7 +383,7 @@ static void a_gate_tells_who_decided_and_by_what(void **state)
     record_close(&record);
 }
 
-static void a_gate_tells_what_guard_stopped_the_newest_run(void **state)
+static void a_gate_names_the_guard_that_stopped_the_newest_run(void **state)
 {
     (void)state;
     struct record record;
@@ -402,7 +402,7 @@ static void a_gate_tells_what_guard_stopped_the_newest_run(void **state)
     record_close(&record);
 }
 
-static void events_go_on_from_where_one_left_off(void **state)
+static void a_request_for_events_continues_after_the_last_one(void **state)
 {
     (void)state;
     struct record record;
@@ -444,7 +444,7 @@ static void events_go_on_from_where_one_left_off(void **state)
     record_close(&record);
 }
 
-static void a_text_that_is_no_text_is_still_answered(void **state)
+static void a_text_that_is_not_utf8_is_still_answered(void **state)
 {
     (void)state;
     struct record record;
@@ -468,15 +468,15 @@ int main(void)
     record_stop_the_clock();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(workflows_phases_and_runs_have_the_documented_shapes),
-        cmocka_unit_test(a_run_tells_what_was_recognised_of_its_failure),
-        cmocka_unit_test(what_slurm_does_not_know_is_neither_foretold_nor_counted),
-        cmocka_unit_test(what_is_not_there_is_named),
-        cmocka_unit_test(the_state_of_a_workflow_is_the_cores),
-        cmocka_unit_test(series_stand_side_by_side_over_their_steps),
-        cmocka_unit_test(a_gate_tells_who_decided_and_by_what),
-        cmocka_unit_test(a_gate_tells_what_guard_stopped_the_newest_run),
-        cmocka_unit_test(events_go_on_from_where_one_left_off),
-        cmocka_unit_test(a_text_that_is_no_text_is_still_answered),
+        cmocka_unit_test(an_answer_about_a_run_has_its_recognised_failure),
+        cmocka_unit_test(an_absent_job_has_no_forecast_and_stops_counting),
+        cmocka_unit_test(the_message_names_what_does_not_exist),
+        cmocka_unit_test(the_record_and_the_core_agree_on_the_state_of_a_workflow),
+        cmocka_unit_test(series_share_one_list_of_steps),
+        cmocka_unit_test(a_gate_says_who_decided_and_why),
+        cmocka_unit_test(a_gate_names_the_guard_that_stopped_the_newest_run),
+        cmocka_unit_test(a_request_for_events_continues_after_the_last_one),
+        cmocka_unit_test(a_text_that_is_not_utf8_is_still_answered),
     };
     return cmocka_run_group_tests_name("answers", tests, NULL, NULL);
 }

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Reads a check named c; fails the test when it cannot be read. */
+/* Reads a check named c. Fails the test if the check cannot be read. */
 static struct check check_of(const char *json)
 {
     struct check check;
@@ -26,7 +26,7 @@ static struct check check_of(const char *json)
     return check;
 }
 
-/* "passed: reason" of the check on the scope. */
+/* Judges the check on the scope. Returns "passed: reason". */
 static char *judged(const char *json, enum check_kind kind, const struct expr_scope *scope)
 {
     struct check check = check_of(json);
@@ -47,8 +47,8 @@ static void assert_judged(const char *json, enum check_kind kind, const struct e
     free(told);
 }
 
-/* Four refinement losses over 1000 steps: 10, 8, 7, 6 at the end; the gradient norm spikes at the
- * beginning; validation every 100 steps; the first GPU samples are idle. */
+/* Four refinement losses over 1000 steps, which end at 10, 8, 7 and 6. The gradient norm spikes at
+ * the beginning. There is a validation every 100 steps. The first samples of the GPUs are idle. */
 static struct metrics *training_new(void)
 {
     struct metrics *metrics = metrics_new();
@@ -70,7 +70,7 @@ static struct metrics *training_new(void)
     return metrics;
 }
 
-static void a_gate_tells_value_bounds_and_window(void **state)
+static void a_verdict_has_value_bounds_and_window(void **state)
 {
     (void)state;
     struct metrics *metrics = training_new();
@@ -161,8 +161,8 @@ static void a_check_on_nan_never_passes(void **state)
     metrics_free(metrics);
 }
 
-/* The first step at which the guard judges, and the verdict then; rows come at every `every`-th
- * step from `begin` on, two seconds a step. */
+/* Returns the first step at which the guard judges. Rows come at every `every`-th step from `begin`
+ * on, two seconds a step. */
 static int64_t first_judged_step(const char *json, int64_t begin, int64_t every)
 {
     struct metrics *metrics = metrics_new();
@@ -200,7 +200,7 @@ static void a_guard_waits_until_its_window_is_full(void **state)
         {", \"over\": {\"steps\": 25}", 0, 10, 30},
         {", \"over\": {\"steps\": 10}, \"skip\": {\"steps\": 20}", 1, 1, 30},
         {", \"skip\": {\"steps\": 20}", 1, 1, 21},
-        {", \"skip\": {\"steps\": 20}", 900, 1, 921}, /* counted from where the run resumed */
+        {", \"skip\": {\"steps\": 20}", 900, 1, 921}, /* counts from where the run resumed */
         {", \"over\": {\"seconds\": 60}", 1, 1, 31},
         {", \"over\": {\"seconds\": 60}, \"skip\": {\"seconds\": 100}", 1, 1, 81},
     };
@@ -225,8 +225,8 @@ static void a_gate_judges_the_rows_that_are_there(void **state)
     metrics_free(metrics);
 }
 
-/* What a program prints as its step may be any number. */
-static void the_most_distant_steps_do_no_harm(void **state)
+/* A program may print any number as its step. */
+static void the_largest_distance_of_steps_does_not_overflow(void **state)
 {
     (void)state;
     struct metrics *metrics = metrics_new();
@@ -241,7 +241,7 @@ static void the_most_distant_steps_do_no_harm(void **state)
     metrics_free(metrics);
 }
 
-static void what_cannot_be_judged_is_an_error_of_the_check(void **state)
+static void a_check_that_cannot_be_evaluated_is_an_error(void **state)
 {
     (void)state;
     json_t *params = json_pack("{s:s}", "preset", "extreme");
@@ -263,7 +263,7 @@ static void what_cannot_be_judged_is_an_error_of_the_check(void **state)
     json_decref(params);
 }
 
-static void a_try_finds_before_the_run_what_would_be_an_error(void **state)
+static void a_try_finds_errors_before_the_run(void **state)
 {
     (void)state;
     struct expr_names before = {.phase = "validate"};
@@ -287,7 +287,7 @@ static void a_try_finds_before_the_run_what_would_be_an_error(void **state)
     }
 }
 
-static void only_a_warning_does_not_stand_in_the_way(void **state)
+static void a_check_that_only_warns_does_not_fail_the_gate(void **state)
 {
     (void)state;
     static const struct {
@@ -312,7 +312,7 @@ static void only_a_warning_does_not_stand_in_the_way(void **state)
     }
 }
 
-static void a_wrong_check_names_the_key(void **state)
+static void the_message_about_a_wrong_check_names_the_key(void **state)
 {
     (void)state;
     static const struct {
@@ -387,8 +387,8 @@ static void a_verdict_survives_json(void **state)
     }
 }
 
-/* The names of metrics are what a program printed. */
-static void a_reason_that_is_no_utf8_is_still_told(void **state)
+/* Programs choose the names of metrics. */
+static void a_reason_that_is_not_utf8_is_kept(void **state)
 {
     (void)state;
     char reason[] = "lo\xffs never came";
@@ -398,7 +398,7 @@ static void a_reason_that_is_no_utf8_is_still_told(void **state)
     json_decref(json);
 }
 
-static void what_is_no_verdict_is_refused(void **state)
+static void only_a_verdict_is_read_as_a_verdict(void **state)
 {
     (void)state;
     static const char *const cases[] = {
@@ -422,19 +422,19 @@ static void what_is_no_verdict_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_gate_tells_value_bounds_and_window),
+        cmocka_unit_test(a_verdict_has_value_bounds_and_window),
         cmocka_unit_test(missing_data_is_insufficient_and_neither_passes_nor_fails),
         cmocka_unit_test(a_check_on_nan_never_passes),
         cmocka_unit_test(a_guard_waits_until_its_window_is_full),
         cmocka_unit_test(a_gate_judges_the_rows_that_are_there),
-        cmocka_unit_test(the_most_distant_steps_do_no_harm),
-        cmocka_unit_test(what_cannot_be_judged_is_an_error_of_the_check),
-        cmocka_unit_test(a_try_finds_before_the_run_what_would_be_an_error),
-        cmocka_unit_test(only_a_warning_does_not_stand_in_the_way),
-        cmocka_unit_test(a_wrong_check_names_the_key),
+        cmocka_unit_test(the_largest_distance_of_steps_does_not_overflow),
+        cmocka_unit_test(a_check_that_cannot_be_evaluated_is_an_error),
+        cmocka_unit_test(a_try_finds_errors_before_the_run),
+        cmocka_unit_test(a_check_that_only_warns_does_not_fail_the_gate),
+        cmocka_unit_test(the_message_about_a_wrong_check_names_the_key),
         cmocka_unit_test(a_verdict_survives_json),
-        cmocka_unit_test(a_reason_that_is_no_utf8_is_still_told),
-        cmocka_unit_test(what_is_no_verdict_is_refused),
+        cmocka_unit_test(a_reason_that_is_not_utf8_is_kept),
+        cmocka_unit_test(only_a_verdict_is_read_as_a_verdict),
     };
     return cmocka_run_group_tests_name("check", tests, NULL, NULL);
 }

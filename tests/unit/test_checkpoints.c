@@ -1,4 +1,5 @@
-/* Which files are a checkpoint, when it is whole, and which may be removed. */
+/* Which files are a checkpoint, when a checkpoint is whole, and which checkpoints may be
+ * removed. */
 #include "tests/unit/folder.h"
 #include "tests/unit/unit.h"
 
@@ -17,13 +18,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Writes `size` bytes to a file below the folder, whose own folder is made. */
+/* Writes `size` bytes to a file below the folder, and makes the folder of the file. */
 static void put(const char *name, size_t size)
 {
     static const char bytes[256];
     char *path = text_format("%s/%s", folder, name), *slash = strrchr(path, '/');
     *slash = '\0';
-    (void)mkdir(path, 0700); /* it may be there */
+    (void)mkdir(path, 0700); /* it may exist */
     *slash = '/';
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     assert_true(fd >= 0);
@@ -40,7 +41,7 @@ static bool is_there(const char *name)
     return is;
 }
 
-/* "500 12 model_500.pt; ": step, bytes and name of what was found. */
+/* Adds "500 12 model_500.pt; ": step, bytes and name of the checkpoint. */
 static void note(void *context, const struct checkpoint *checkpoint)
 {
     text_addf(context, "%lld %llu %s%s; ", (long long)checkpoint->step,
@@ -58,7 +59,7 @@ static struct checkpoints *begin(const char *pattern, unsigned keep, struct text
     return checkpoints;
 }
 
-static void names_give_steps(void **state)
+static void the_step_is_read_from_the_name(void **state)
 {
     static const struct {
         const char *pattern, *name;
@@ -109,7 +110,7 @@ static void a_pattern_needs_a_step(void **state)
     assert_string_equal(err.message, "checkpoint.path has no {step}: /out/model.pt");
 }
 
-static void two_looks_that_agree_make_it_whole(void **state)
+static void a_checkpoint_is_whole_when_two_looks_agree(void **state)
 {
     (void)state;
     struct text found = {0};
@@ -128,7 +129,7 @@ static void two_looks_that_agree_make_it_whole(void **state)
     text_fini(&found);
 }
 
-static void a_folder_is_measured_with_all_in_it(void **state)
+static void a_folder_is_measured_with_all_its_files(void **state)
 {
     (void)state;
     struct text found = {0};
@@ -143,8 +144,8 @@ static void a_folder_is_measured_with_all_in_it(void **state)
     text_fini(&found);
 }
 
-/* Daemon and worker ask the same function, so that they cannot disagree. */
-static void what_lies_deep_counts_also_when_it_is_looked_for_again(void **state)
+/* Daemon and worker call the same function, so they cannot disagree. */
+static void files_deep_in_a_folder_count_in_every_look(void **state)
 {
     (void)state;
     struct text found = {0}, name = {0};
@@ -168,7 +169,7 @@ static void what_lies_deep_counts_also_when_it_is_looked_for_again(void **state)
     text_fini(&found);
 }
 
-static void a_look_at_what_is_near_sees_who_writes_but_not_deep_diaries(void **state)
+static void a_near_look_sees_new_files_but_none_deep_below(void **state)
 {
     struct checkpoint_extent before = {0}, after = {0};
     (void)state;
@@ -186,7 +187,7 @@ static void a_look_at_what_is_near_sees_who_writes_but_not_deep_diaries(void **s
     assert_int_equal(after.bytes, 20);
 }
 
-static void what_was_there_before_is_told_only_when_it_changes(void **state)
+static void an_existing_checkpoint_is_reported_only_when_it_changes(void **state)
 {
     (void)state;
     struct text found = {0};
@@ -202,11 +203,11 @@ static void what_was_there_before_is_told_only_when_it_changes(void **state)
     text_fini(&found);
 }
 
-static void of_a_killed_writer_only_what_looks_whole_is_believed(void **state)
+static void a_checkpoint_of_a_killed_writer_must_look_whole(void **state)
 {
     static const struct {
-        size_t first, last; /* bytes of a checkpoint known to be whole, and of the last one */
-        bool was_seen;      /* the last one, in an earlier look */
+        size_t first, last; /* bytes of a checkpoint that is whole, and of the last checkpoint */
+        bool was_seen;      /* an earlier look saw the last checkpoint */
         bool is_believed;
     } rows[] = {
         {100, 100, false, true}, {100, 50, false, false}, {0, 100, false, false},
@@ -232,7 +233,7 @@ static void of_a_killed_writer_only_what_looks_whole_is_believed(void **state)
     }
 }
 
-/* How many of the first run, after step 1, are found when it is over. */
+/* Returns how many checkpoints of the first run, after step 1, are found when the run is over. */
 static size_t found_later(json_t *take_told)
 {
     json_t *left = saved_left(folder, 1, 1, take_told);
@@ -255,12 +256,12 @@ static json_t *told(const char *name, int bytes)
 static void note_first_run(const struct checkpoints *checkpoints)
 {
     char *run_dir = text_format("%s/1", folder);
-    (void)mkdir(run_dir, 0700); /* it may be there */
+    (void)mkdir(run_dir, 0700); /* it may exist */
     assert_int_equal(checkpoints_note(checkpoints, run_dir, NULL), 0);
     free(run_dir);
 }
 
-static void what_the_agent_did_not_believe_nobody_takes_later(void **state)
+static void a_checkpoint_that_the_agent_rejects_is_never_used(void **state)
 {
     struct text found = {0};
     struct checkpoints *checkpoints = begin("c_{step}", 0, &found);
@@ -278,16 +279,17 @@ static void what_the_agent_did_not_believe_nobody_takes_later(void **state)
     assert_int_equal(checkpoints_note_left_out(checkpoints, run_dir, NULL), 0);
     assert_int_equal(found_later(told("c_1", 198)), 1);
     assert_int_equal(found_later(json_array()),
-                     1); /* also where there is nothing to compare with */
-    put("c_3", 200);     /* by a program that has outlived the agent */
+                     1); /* also if there is nothing to compare it with */
+    put("c_3", 200);     /* by a program that lived longer than the agent */
     assert_int_equal(found_later(told("c_1", 198)), 2);
     checkpoints_free(checkpoints);
     text_fini(&found);
     free(run_dir);
 }
 
-/* Some are as good as whole by their bytes, and what says that they are is a small file. */
-static void one_with_fewer_files_than_one_that_is_whole_is_torn(void **state)
+/* Some checkpoints are nearly complete by their bytes. Only a small file that comes last shows that
+ * they are whole. */
+static void a_checkpoint_with_fewer_files_than_a_whole_one_is_torn(void **state)
 {
     struct text found = {0};
     struct checkpoints *checkpoints = begin("c_{step}", 0, &found);
@@ -297,14 +299,14 @@ static void one_with_fewer_files_than_one_that_is_whole_is_torn(void **state)
     put("c_1/state", 1);
     put("c_2/model", 200);
     assert_int_equal(found_later(told("c_1", 201)), 0);
-    assert_int_equal(found_later(told("c_1", 200)), 1); /* c_1 is not what was told any more */
+    assert_int_equal(found_later(told("c_1", 200)), 1); /* c_1 is not as it was reported */
     put("c_2/state", 1);
     assert_int_equal(found_later(told("c_1", 201)), 1);
     checkpoints_free(checkpoints);
     text_fini(&found);
 }
 
-static void only_checkpoints_of_this_run_are_removed_and_two_are_kept(void **state)
+static void pruning_removes_only_checkpoints_of_this_run_and_keeps_two(void **state)
 {
     (void)state;
     struct text found = {0};
@@ -327,7 +329,7 @@ static void only_checkpoints_of_this_run_are_removed_and_two_are_kept(void **sta
     text_fini(&found);
 }
 
-/* Steps 1, 2, ... as below. */
+/* Makes the checkpoints of steps 1, 2, ... that the row describes. */
 static void inherit(struct checkpoints *checkpoints, const char *before)
 {
     json_t *saved = json_object();
@@ -341,9 +343,9 @@ static void inherit(struct checkpoints *checkpoints, const char *before)
     json_decref(saved);
 }
 
-enum { STEP_LAST = 60 }; /* of those that the tests on `keep` save */
+enum { STEP_LAST = 60 }; /* the last step in the tests of `keep` */
 
-/* Which of the checkpoints c_1, c_2, ... are left. */
+/* Checks which of the checkpoints c_1, c_2, ... are left. */
 static void assert_kept(const char *claim, const char *expected)
 {
     struct text kept = {0};
@@ -358,12 +360,12 @@ static void assert_kept(const char *claim, const char *expected)
     text_fini(&kept);
 }
 
-/* What is there before a run: d: of an earlier run, and good; s: of one, and not to be relied on;
- * .: nobody knows it. `kept` is what is left when the run has saved `count` more. */
-static void keep_counts_over_all_runs(void **state)
+/* What exists before a run: d: a good checkpoint of an earlier run; s: one that is not reliable; .:
+ * one that nobody knows. `kept` is what is left after the run has saved `count` more. */
+static void keep_counts_the_checkpoints_of_all_runs(void **state)
 {
     static const struct {
-        const char *claim, *before;  /* steps 1, 2, ... */
+        const char *claim, *before;  /* describes steps 1, 2, ... */
         unsigned keep, first, count; /* this run saves steps first, first + 1, ... */
         const char *kept;
     } rows[] = {
@@ -402,13 +404,13 @@ static void keep_counts_over_all_runs(void **state)
     }
 }
 
-/* Saves steps 10, 20, ... of which guards have vouched for those below `vouched`. Where the next
- * metric comes and breaks a guard, the others are suspect. */
-static void the_last_one_that_guards_vouch_for_is_kept(void **state)
+/* Saves steps 10, 20, ... Guards have vouched for the steps below `vouched`. If the next metric
+ * fails a guard, the other checkpoints are suspect. */
+static void pruning_keeps_the_last_checkpoint_that_no_guard_can_make_suspect(void **state)
 {
     static const struct {
-        const char *claim, *before; /* steps 1, 2, ... as above */
-        int vouched[6];             /* when step 10, 20, ... is saved */
+        const char *claim, *before; /* describes steps 1, 2, ... as above */
+        int vouched[6];             /* the value when step 10, 20, ... is saved */
         const char *kept;
     } rows[] = {
         {"two, where metrics are frequent", "", {11, 21, 31, 41, 51, 61}, "50 60"},
@@ -444,7 +446,7 @@ static void the_last_one_that_guards_vouch_for_is_kept(void **state)
     }
 }
 
-static void what_is_saved_after_a_guard_broke_removes_nothing(void **state)
+static void a_checkpoint_after_a_failed_guard_removes_no_other(void **state)
 {
     (void)state;
     struct text found = {0};
@@ -463,7 +465,7 @@ static void what_is_saved_after_a_guard_broke_removes_nothing(void **state)
     text_fini(&found);
 }
 
-static void nothing_outside_the_folder_of_the_phase_is_removed(void **state)
+static void pruning_removes_nothing_outside_the_folder_of_the_phase(void **state)
 {
     (void)state;
     struct text found = {0};
@@ -483,7 +485,7 @@ static void nothing_outside_the_folder_of_the_phase_is_removed(void **state)
     free(out);
 }
 
-static void what_is_begun_after_a_guard_broke_is_suspect_whatever_its_step(void **state)
+static void a_checkpoint_begun_after_a_failed_guard_is_suspect_at_any_step(void **state)
 {
     (void)state;
     struct text found = {0};
@@ -491,8 +493,8 @@ static void what_is_begun_after_a_guard_broke_is_suspect_whatever_its_step(void 
     put("c_20", 5);
     put("c_30", 5);
     checkpoints_suspect(checkpoints, 25);
-    put("c_20", 9); /* it was being written */
-    put("c_3", 5);  /* of an epoch, maybe */
+    put("c_20", 9); /* it is still being written */
+    put("c_3", 5);  /* possibly of an epoch */
     put("c_40", 5);
     checkpoints_look(checkpoints);
     checkpoints_look_last(checkpoints, CHECKPOINTS_ENDED_WELL);
@@ -508,22 +510,22 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, folder_make, folder_remove)
     const struct CMUnitTest tests[] = {
-        TEST(names_give_steps),
+        TEST(the_step_is_read_from_the_name),
         TEST(a_pattern_needs_a_step),
-        TEST(two_looks_that_agree_make_it_whole),
-        TEST(a_folder_is_measured_with_all_in_it),
-        TEST(what_lies_deep_counts_also_when_it_is_looked_for_again),
-        TEST(a_look_at_what_is_near_sees_who_writes_but_not_deep_diaries),
-        TEST(what_was_there_before_is_told_only_when_it_changes),
-        TEST(of_a_killed_writer_only_what_looks_whole_is_believed),
-        TEST(what_the_agent_did_not_believe_nobody_takes_later),
-        TEST(one_with_fewer_files_than_one_that_is_whole_is_torn),
-        TEST(only_checkpoints_of_this_run_are_removed_and_two_are_kept),
-        TEST(what_is_begun_after_a_guard_broke_is_suspect_whatever_its_step),
-        TEST(keep_counts_over_all_runs),
-        TEST(the_last_one_that_guards_vouch_for_is_kept),
-        TEST(what_is_saved_after_a_guard_broke_removes_nothing),
-        TEST(nothing_outside_the_folder_of_the_phase_is_removed),
+        TEST(a_checkpoint_is_whole_when_two_looks_agree),
+        TEST(a_folder_is_measured_with_all_its_files),
+        TEST(files_deep_in_a_folder_count_in_every_look),
+        TEST(a_near_look_sees_new_files_but_none_deep_below),
+        TEST(an_existing_checkpoint_is_reported_only_when_it_changes),
+        TEST(a_checkpoint_of_a_killed_writer_must_look_whole),
+        TEST(a_checkpoint_that_the_agent_rejects_is_never_used),
+        TEST(a_checkpoint_with_fewer_files_than_a_whole_one_is_torn),
+        TEST(pruning_removes_only_checkpoints_of_this_run_and_keeps_two),
+        TEST(a_checkpoint_begun_after_a_failed_guard_is_suspect_at_any_step),
+        TEST(keep_counts_the_checkpoints_of_all_runs),
+        TEST(pruning_keeps_the_last_checkpoint_that_no_guard_can_make_suspect),
+        TEST(a_checkpoint_after_a_failed_guard_removes_no_other),
+        TEST(pruning_removes_nothing_outside_the_folder_of_the_phase),
     };
     return cmocka_run_group_tests_name("checkpoints", tests, NULL, NULL);
 }

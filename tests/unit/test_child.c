@@ -16,10 +16,10 @@
 
 enum { PATIENCE_MS = 20000 };
 
-/* What was heard of one child. */
+/* What the test has heard of one child. */
 struct heard {
     struct child *child;
-    struct text lines, text; /* each line with '|' behind it */
+    struct text lines, text; /* each line with a '|' behind it */
     struct child_end end;
     unsigned ends;
     bool closes_at_line;
@@ -49,8 +49,7 @@ static void heard_fini(struct heard *heard)
     text_fini(&heard->text);
 }
 
-/* Takes the ends of all children, as an agent does, until those are known that the test waits for.
- */
+/* Takes the ends of all children, as an agent does, until it has those that the test waits for. */
 static void reap_done(uv_timer_t *timer)
 {
     struct heard *heard = timer->data;
@@ -85,7 +84,7 @@ static void run_script(struct child_options options, const char *script, struct 
     assert_int_equal(uv_loop_close(&loop), 0);
 }
 
-static void the_end_is_told_once_when_all_is_read(void **state)
+static void the_end_is_reported_once_after_all_output_is_read(void **state)
 {
     static const struct {
         enum child_kind kind;
@@ -116,7 +115,7 @@ static void the_end_is_told_once_when_all_is_read(void **state)
     }
 }
 
-static void what_is_too_long_is_dropped(void **state)
+static void a_line_that_is_too_long_is_dropped(void **state)
 {
     struct heard heard = {0};
     const struct child_options lines = {
@@ -132,7 +131,7 @@ static void what_is_too_long_is_dropped(void **state)
     heard_fini(&heard);
 }
 
-static void both_outputs_may_be_one(void **state)
+static void both_outputs_may_share_a_pipe(void **state)
 {
     struct heard heard = {0};
     const struct child_options options = {.out = {.output = CHILD_TEXT, .size_max = 100},
@@ -144,7 +143,7 @@ static void both_outputs_may_be_one(void **state)
     heard_fini(&heard);
 }
 
-static void a_child_is_told_what_is_sent(void **state)
+static void a_child_reads_what_is_sent(void **state)
 {
     char *const arguments[] = {"cat", NULL};
     struct heard heard = {.closes_at_line = true};
@@ -165,13 +164,13 @@ static void a_child_is_told_what_is_sent(void **state)
     uv_run(&loop, UV_RUN_DEFAULT);
     assert_int_equal(uv_loop_close(&loop), 0);
     assert_true(waitpid(-1, NULL, 0) > 0); /* its input has ended, and nobody else waits for it */
-    /* It was closed from within the first line. */
+    /* The callback of the first line has closed the child. */
     assert_string_equal(text_string(&heard.lines), "hello|");
     assert_int_equal(heard.ends, 0);
     heard_fini(&heard);
 }
 
-static void at_the_deadline_a_child_of_the_loop_is_killed(void **state)
+static void a_child_of_the_loop_is_killed_at_its_deadline(void **state)
 {
     struct heard heard = {0};
     const struct child_options options = {.out = {.output = CHILD_TEXT, .size_max = 100},
@@ -182,14 +181,14 @@ static void at_the_deadline_a_child_of_the_loop_is_killed(void **state)
     assert_int_equal(heard.end.code, -1);
     pid_t pid = (pid_t)strtol(text_string(&heard.text), NULL, 10);
     int status;
-    if (pid > 0) { /* it had come so far */
+    if (pid > 0) { /* the child came so far */
         assert_int_equal(waitpid(pid, &status, 0), pid);
         assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
     }
     heard_fini(&heard);
 }
 
-static void what_cannot_be_started_is_told(void **state)
+static void a_child_that_cannot_be_started_is_reported(void **state)
 {
     static const struct {
         enum child_kind kind;
@@ -227,7 +226,7 @@ static void what_cannot_be_started_is_told(void **state)
         uv_run(&loop, UV_RUN_DEFAULT);
         assert_int_equal(heard.ends, 0);
         assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* no process is left */
-        /* Or it counts as one that has ended, later. */
+        /* Otherwise it counts as a child that has ended, later. */
         heard.child = child_try(&options);
         assert_int_equal(heard.ends, 0);
         uv_run(&loop, UV_RUN_DEFAULT);
@@ -238,7 +237,7 @@ static void what_cannot_be_started_is_told(void **state)
     assert_int_equal(uv_loop_close(&loop), 0);
 }
 
-static void who_takes_the_end_decides_whose_child_it_is(void **state)
+static void the_kind_of_a_child_decides_its_parent_and_session(void **state)
 {
     static const struct {
         enum child_kind kind;
@@ -270,13 +269,13 @@ static void who_takes_the_end_decides_whose_child_it_is(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_end_is_told_once_when_all_is_read),
-        cmocka_unit_test(what_is_too_long_is_dropped),
-        cmocka_unit_test(both_outputs_may_be_one),
-        cmocka_unit_test(a_child_is_told_what_is_sent),
-        cmocka_unit_test(at_the_deadline_a_child_of_the_loop_is_killed),
-        cmocka_unit_test(what_cannot_be_started_is_told),
-        cmocka_unit_test(who_takes_the_end_decides_whose_child_it_is),
+        cmocka_unit_test(the_end_is_reported_once_after_all_output_is_read),
+        cmocka_unit_test(a_line_that_is_too_long_is_dropped),
+        cmocka_unit_test(both_outputs_may_share_a_pipe),
+        cmocka_unit_test(a_child_reads_what_is_sent),
+        cmocka_unit_test(a_child_of_the_loop_is_killed_at_its_deadline),
+        cmocka_unit_test(a_child_that_cannot_be_started_is_reported),
+        cmocka_unit_test(the_kind_of_a_child_decides_its_parent_and_session),
     };
     return cmocka_run_group_tests_name("child", tests, NULL, NULL);
 }

@@ -16,11 +16,11 @@
 #include <string.h>
 #include <time.h>
 
-/* An output that is no terminal, and one that is. */
+/* An output that is no terminal, and a terminal. */
 static const struct terminal pipe_output = {.fd = -1};
 static const struct terminal colour_output = {.fd = -1, .live = true, .colours = true};
 
-static void a_duration_is_told_in_its_two_largest_units(void **state)
+static void a_duration_shows_its_two_largest_units(void **state)
 {
     (void)state;
     static const struct {
@@ -122,7 +122,7 @@ static void a_bar_fills_with_the_share_and_never_overflows(void **state)
     assert_int_equal(terminal_columns(format_bar(1, 3, 10, true, buffer)), 10);
 }
 
-static void columns_count_letters_not_bytes_or_colours(void **state)
+static void columns_count_letters_and_not_bytes_or_colours(void **state)
 {
     (void)state;
     struct text text = {0};
@@ -168,7 +168,7 @@ static void a_wide_letter_takes_two_columns(void **state)
         skip();
     struct text text = {0};
     assert_int_equal(terminal_columns("損失 1"), 6);
-    assert_int_equal(terminal_columns("e\xcc\x81"), 1); /* an accent of its own */
+    assert_int_equal(terminal_columns("e\xcc\x81"), 1); /* a letter with a separate accent */
     terminal_add_cut(&text, "損失曲線", 6);
     assert_string_equal(text_string(&text), "損失.");
     text_clear(&text);
@@ -180,7 +180,7 @@ static void a_wide_letter_takes_two_columns(void **state)
     assert_non_null(setlocale(LC_CTYPE, "C"));
 }
 
-static void a_gate_explains_what_did_not_pass(void **state)
+static void a_gate_explains_the_checks_that_did_not_pass(void **state)
 {
     (void)state;
     json_t *gate = json_loads(
@@ -209,7 +209,7 @@ static void a_gate_explains_what_did_not_pass(void **state)
     json_decref(gate);
 }
 
-static void what_slurm_refuses_is_not_asked_again_at_once(void **state)
+static void a_job_that_slurm_refuses_is_not_submitted_again_at_once(void **state)
 {
     (void)state;
     json_t *workflow =
@@ -225,7 +225,7 @@ static void what_slurm_refuses_is_not_asked_again_at_once(void **state)
     json_decref(workflow);
 }
 
-static void what_can_be_done_stands_in_one_column(void **state)
+static void the_ways_out_stand_in_one_column(void **state)
 {
     (void)state;
     static const struct terminal narrow_output = {.fd = -1, .columns = 60};
@@ -343,7 +343,7 @@ static void a_matrix_waits_for_what_its_first_queued_member_waits_for(void **sta
     json_decref(phases);
 }
 
-static void a_phase_whose_run_stops_is_stopping(void **state)
+static void a_phase_is_stopping_while_its_run_stops(void **state)
 {
     (void)state;
     static const struct {
@@ -365,7 +365,7 @@ static void a_phase_whose_run_stops_is_stopping(void **state)
     }
 }
 
-static void only_phasectls_own_colours_reach_a_terminal(void **state)
+static void only_the_colours_of_phasectl_reach_a_terminal(void **state)
 {
     (void)state;
     static const struct {
@@ -410,7 +410,7 @@ static void every_state_has_its_colour_and_every_colour_passes(void **state)
     }
 }
 
-static void a_table_holds_letters_that_are_seen_only(void **state)
+static void a_table_has_only_visible_letters(void **state)
 {
     (void)state;
     struct text text = {0};
@@ -430,25 +430,25 @@ static void a_table_holds_letters_that_are_seen_only(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_duration_is_told_in_its_two_largest_units),
+        cmocka_unit_test(a_duration_shows_its_two_largest_units),
         cmocka_unit_test(a_number_keeps_four_digits),
         cmocka_unit_test(a_count_has_commas),
         cmocka_unit_test(money_reads_as_people_write_it),
         cmocka_unit_test(a_time_has_its_date_only_on_another_day),
         cmocka_unit_test(a_bar_fills_with_the_share_and_never_overflows),
-        cmocka_unit_test(columns_count_letters_not_bytes_or_colours),
+        cmocka_unit_test(columns_count_letters_and_not_bytes_or_colours),
         cmocka_unit_test(a_cut_text_shows_that_it_was_cut),
         cmocka_unit_test(a_wide_letter_takes_two_columns),
-        cmocka_unit_test(what_can_be_done_stands_in_one_column),
+        cmocka_unit_test(the_ways_out_stand_in_one_column),
         cmocka_unit_test(a_job_that_does_not_run_says_why),
         cmocka_unit_test(the_note_of_a_requeued_run_says_what_it_waits_for),
         cmocka_unit_test(a_matrix_waits_for_what_its_first_queued_member_waits_for),
-        cmocka_unit_test(a_phase_whose_run_stops_is_stopping),
-        cmocka_unit_test(a_gate_explains_what_did_not_pass),
-        cmocka_unit_test(what_slurm_refuses_is_not_asked_again_at_once),
-        cmocka_unit_test(only_phasectls_own_colours_reach_a_terminal),
+        cmocka_unit_test(a_phase_is_stopping_while_its_run_stops),
+        cmocka_unit_test(a_gate_explains_the_checks_that_did_not_pass),
+        cmocka_unit_test(a_job_that_slurm_refuses_is_not_submitted_again_at_once),
+        cmocka_unit_test(only_the_colours_of_phasectl_reach_a_terminal),
         cmocka_unit_test(every_state_has_its_colour_and_every_colour_passes),
-        cmocka_unit_test(a_table_holds_letters_that_are_seen_only),
+        cmocka_unit_test(a_table_has_only_visible_letters),
     };
     return cmocka_run_group_tests_name("cli", tests, NULL, NULL);
 }

@@ -61,7 +61,7 @@ static void commands_are_found_where_bash_starts_them(void **state)
     find_in(cases, sizeof cases / sizeof *cases);
 }
 
-static void arrays_arithmetic_and_questions_to_sbatch_start_no_job(void **state)
+static void arrays_arithmetic_and_sbatch_without_a_submission_start_no_job(void **state)
 {
     (void)state;
     static const struct command_case cases[] = {
@@ -156,7 +156,7 @@ static void a_command_may_have_an_argument(void **state)
     assert_null(commands_find("scontrol show job requeue", "scontrol requeue"));
 }
 
-static void the_place_is_that_of_the_first(void **state)
+static void the_place_is_that_of_the_first_command(void **state)
 {
     (void)state;
     const char *script = "echo sbatch\nid=$(/usr/bin/sbatch one.sh)\nsbatch two.sh\n";
@@ -169,10 +169,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(commands_are_found_where_bash_starts_them),
-        cmocka_unit_test(arrays_arithmetic_and_questions_to_sbatch_start_no_job),
+        cmocka_unit_test(arrays_arithmetic_and_sbatch_without_a_submission_start_no_job),
         cmocka_unit_test(scripts_in_arguments_are_searched),
         cmocka_unit_test(a_command_may_have_an_argument),
-        cmocka_unit_test(the_place_is_that_of_the_first),
+        cmocka_unit_test(the_place_is_that_of_the_first_command),
     };
     return cmocka_run_group_tests_name("commands", tests, NULL, NULL);
 }

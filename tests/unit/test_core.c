@@ -1,4 +1,4 @@
-/* The core's decisions, as traces: what happened, and what the core wants done about it. */
+/* The decisions of the core as traces: what happened, and what the core wants done. */
 #include "tests/unit/unit.h"
 
 #include "tests/unit/core_world.h"
@@ -61,19 +61,19 @@ static void a_phase_of_another_shape_is_submitted(void **state)
                                             "tell-end validate#1\n");
 }
 
-static void a_late_verdict_finds_the_allocation_gone(void **state)
+static void a_late_verdict_needs_a_new_submission(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
     world_runs(world, "validate");
     world_ended(world, "validate", OUTCOME_SUCCEEDED, CAUSE_NONE, 1000);
-    world->now_ms += 19 * 1000; /* of 20 s, too late to reach the lead */
+    world->now_ms += 19 * 1000; /* the lead lingers for 20 s, so this does not reach it */
     (void)world_trace(world);
     world_judged(world, "validate", GATE_PASSED);
     assert_non_null(strstr(world_trace(world), "submit production#1\n"));
 }
 
-static void too_little_time_left_means_a_new_submission(void **state)
+static void a_phase_that_has_too_little_time_left_is_submitted(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
@@ -106,7 +106,7 @@ static void a_failed_gate_holds_and_a_person_may_promote(void **state)
     assert_true(world_phase(world, "validate")->is_overridden);
 }
 
-static void an_allocation_that_was_let_go_is_not_gone_on_in(void **state)
+static void no_phase_joins_an_allocation_that_is_being_released(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
@@ -114,11 +114,11 @@ static void an_allocation_that_was_let_go_is_not_gone_on_in(void **state)
     world_ended(world, "validate", OUTCOME_SUCCEEDED, CAUSE_NONE, 1000);
     world_judged(world, "validate", GATE_FAILED);
     (void)world_trace(world);
-    world_command(world, "validate", COMMAND_PROMOTE); /* while the lead is still leaving */
+    world_command(world, "validate", COMMAND_PROMOTE); /* the lead is still ending */
     assert_non_null(strstr(world_trace(world), "submit production#1\n"));
 }
 
-static void a_requeued_job_is_gone_on_in_and_begun_soon(void **state)
+static void a_run_continues_in_a_requeued_job_which_begins_soon(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
@@ -139,14 +139,14 @@ static void a_requeued_job_is_gone_on_in_and_begun_soon(void **state)
     world_step(world, waiting);
     assert_string_equal(world_trace(world), "begin-job validate#2\n"
                                             "read-outcome validate#2\n");
-    world_event(world, EV_RUN_SILENT, "validate"); /* nothing was begun alone */
+    world_event(world, EV_RUN_SILENT, "validate"); /* the lead made no run of its own */
     world_seen(world, "validate", "running", false);
     assert_string_equal(world_trace(world), "validate#2: pending -> starting\n"
                                             "validate: queued -> active\n");
     assert_int_equal(world->workflow->allocation_count, 1);
 }
 
-static void what_looked_cancelled_goes_on_when_slurm_has_requeued_it(void **state)
+static void a_job_that_looked_cancelled_goes_on_after_a_requeue(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
@@ -163,7 +163,7 @@ static void what_looked_cancelled_goes_on_when_slurm_has_requeued_it(void **stat
                                             "tell-next validate#2\n");
 }
 
-static void a_requeued_job_that_ends_is_followed_by_another(void **state)
+static void a_requeued_job_that_ends_is_replaced_by_a_new_job(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
@@ -173,7 +173,7 @@ static void a_requeued_job_that_ends_is_followed_by_another(void **state)
                                           .outcome = OUTCOME_TIMED_OUT,
                                           .requeues = true,
                                           .step = 100});
-    world_seen(world, "validate", "completed", true); /* the requeue was refused */
+    world_seen(world, "validate", "completed", true); /* Slurm refused the requeue */
     world_wait(world, 5000);
     (void)world_trace(world);
     world_event(world, EV_RUN_SILENT, "validate");
@@ -183,7 +183,7 @@ static void a_requeued_job_that_ends_is_followed_by_another(void **state)
     assert_int_equal(world_phase(world, "validate")->failures[CAUSE_LAUNCH], 0);
 }
 
-static void a_job_that_slurm_holds_is_submitted_anew(void **state)
+static void a_job_that_slurm_holds_is_replaced(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
@@ -200,7 +200,7 @@ static void a_job_that_slurm_holds_is_submitted_anew(void **state)
                                             "submit validate#2\n");
 }
 
-static void a_failed_node_is_followed_after_a_growing_while(void **state)
+static void each_failed_node_delays_the_next_run_longer(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
@@ -218,7 +218,7 @@ static void a_failed_node_is_followed_after_a_growing_while(void **state)
     assert_int_equal(world_phase(world, "validate")->hold, HOLD_FAILURE);
 }
 
-static void on_fail_fail_skips_what_comes_after(void **state)
+static void on_fail_fail_skips_the_phases_after(void **state)
 {
     struct world *world = *state;
     world->workflow->phases[0].fail_finally = true;
@@ -237,7 +237,7 @@ static void on_fail_fail_skips_what_comes_after(void **state)
     assert_int_equal(world->workflow->ended_ms, 0);
 }
 
-static void a_preempted_run_is_followed_from_its_checkpoint(void **state)
+static void the_run_after_a_preempted_run_resumes_from_its_checkpoint(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
@@ -263,7 +263,8 @@ static void saves(struct world *world, int64_t step, const char *path)
                                           .step = step});
 }
 
-/* From step `since`; `path` of `step` is the newest before it. */
+/* Checks that checkpoints from step `since` on are suspect, and that `path` of `step` is the newest
+ * good one. */
 static void is_suspect(struct world *world, int64_t since, const char *path, int64_t step)
 {
     world_step(world, (struct core_event){.kind = EV_SUSPECT,
@@ -273,7 +274,7 @@ static void is_suspect(struct world *world, int64_t since, const char *path, int
                                           .step = step});
 }
 
-static void what_was_saved_since_a_guard_broke_is_not_gone_on_from(void **state)
+static void no_run_resumes_from_a_checkpoint_after_a_failed_guard(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
@@ -287,14 +288,15 @@ static void what_was_saved_since_a_guard_broke_is_not_gone_on_from(void **state)
     world_command(world, "validate", COMMAND_RETRY);
     assert_string_equal(world_phase(world, "validate")->run->resume_path, "/20");
     world_runs(world, "validate");
-    /* The next one saves nothing good at all: back to where it began. */
+    /* The next run saves no good checkpoint at all, so the phase goes back to where that run
+     * began. */
     saves(world, 30, "/30");
     is_suspect(world, 26, NULL, -1);
     assert_string_equal(world_phase(world, "validate")->checkpoint_path, "/20");
     assert_int_equal(world_phase(world, "validate")->checkpoint_step, 20);
 }
 
-static void where_no_checkpoint_is_good_a_phase_begins_anew(void **state)
+static void a_phase_without_a_good_checkpoint_begins_from_the_start(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
@@ -307,8 +309,8 @@ static void where_no_checkpoint_is_good_a_phase_begins_anew(void **state)
     assert_null(world_phase(world, "validate")->run->resume_path);
 }
 
-/* Not all that a phase has saved leads to where it is. */
-static void a_run_that_went_back_saves_anew(void **state)
+/* Not every checkpoint of a phase leads to its present step. */
+static void a_run_that_went_back_saves_its_steps_again(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
@@ -347,7 +349,7 @@ static void rehearse_end(struct world *world, const char *message, int64_t step)
                                           .message = message});
 }
 
-static void what_until_ended_in_a_rehearsal_goes_on_once(void **state)
+static void a_rehearsal_that_until_has_ended_resumes_once(void **state)
 {
     struct world *world = *state;
     rehearse_first_run(world);
@@ -364,7 +366,7 @@ static void what_until_ended_in_a_rehearsal_goes_on_once(void **state)
                                             "judge validate\n");
 }
 
-static void what_ended_by_itself_in_a_rehearsal_is_not_run_again(void **state)
+static void a_rehearsal_that_ended_by_itself_does_not_resume(void **state)
 {
     struct world *world = *state;
     rehearse_first_run(world);
@@ -372,7 +374,7 @@ static void what_ended_by_itself_in_a_rehearsal_is_not_run_again(void **state)
     assert_int_equal(world_phase(world, "validate")->state, PHASE_DECIDING);
 }
 
-static void a_rehearsal_tries_no_older_checkpoint(void **state)
+static void a_rehearsal_does_not_try_an_older_checkpoint(void **state)
 {
     struct world *world = *state;
     rehearse_first_run(world);
@@ -382,7 +384,7 @@ static void a_rehearsal_tries_no_older_checkpoint(void **state)
     assert_int_equal(world_phase(world, "validate")->state, PHASE_FAILED);
 }
 
-static void a_submission_without_an_answer_is_looked_up_first(void **state)
+static void a_submission_without_an_answer_is_looked_up_before_another(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
@@ -391,18 +393,18 @@ static void a_submission_without_an_answer_is_looked_up_first(void **state)
     assert_string_equal(world_trace(world), "lookup validate#1\n");
     world_event(world, EV_UNSURE, "validate");
     assert_string_equal(world_trace(world), "lookup validate#1\n");
-    world_event(world, EV_UNKNOWN, "validate"); /* it may have been, and be forgotten */
+    world_event(world, EV_UNKNOWN, "validate"); /* the job may have existed, and Slurm forgot it */
     assert_string_equal(world_trace(world), "read-outcome validate#1\n");
     world_event(world, EV_RUN_SILENT, "validate");
     assert_string_equal(world_trace(world), "submit validate#1\n");
     world_event(world, EV_UNSURE, "validate");
-    world_event(world, EV_SUBMITTED, "validate"); /* found: adopted */
+    world_event(world, EV_SUBMITTED, "validate"); /* Slurm knows the job: it is adopted */
     assert_string_equal(world_trace(world), "lookup validate#1\n"
                                             "validate#1: submitting -> pending\n");
     assert_int_equal(world->workflow->allocation_count, 1);
 }
 
-static void a_refused_job_asks_a_person_at_once(void **state)
+static void a_refused_job_holds_its_phase_at_once(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
@@ -414,7 +416,7 @@ static void a_refused_job_asks_a_person_at_once(void **state)
     assert_memory_equal(world->workflow->phases[0].reason, "launch: refused by Slurm", 24);
 }
 
-static void a_limit_is_waited_for_and_doubted_after_a_while(void **state)
+static void after_ten_tries_at_a_limit_the_reason_says_so(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
@@ -425,11 +427,11 @@ static void a_limit_is_waited_for_and_doubted_after_a_while(void **state)
     }
     (void)world_trace(world);
     world_event(world, EV_LIMITED, "validate");
-    assert_string_equal(world_trace(world), "submit validate#1\n"); /* it goes on all the same */
+    assert_string_equal(world_trace(world), "submit validate#1\n"); /* it submits all the same */
     assert_non_null(strstr(job->reason, "still so after 10 tries"));
 }
 
-/* Looks every ten seconds for so long. */
+/* Looks every ten seconds for so many seconds. */
 static void absent_for(struct world *world, int64_t seconds)
 {
     for (int64_t end_ms = world->now_ms + seconds * 1000; world->now_ms < end_ms;) {
@@ -438,7 +440,7 @@ static void absent_for(struct world *world, int64_t seconds)
     }
 }
 
-static void a_run_is_lost_after_five_minutes_of_absence_only(void **state)
+static void a_run_is_lost_only_after_five_minutes_of_absence(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
@@ -447,9 +449,9 @@ static void a_run_is_lost_after_five_minutes_of_absence_only(void **state)
     assert_string_equal(world_trace(world), "read-outcome validate#1\n");
     absent_for(world, 299);
     assert_string_equal(world_trace(world), "");
-    world_seen(world, "validate", "running", false); /* continuous absence counts */
+    world_seen(world, "validate", "running", false); /* only continuous absence counts */
     absent_for(world, 250);
-    world->now_ms += 200 * 1000; /* nobody looked: the controller did not answer */
+    world->now_ms += 200 * 1000; /* nobody could look: the controller did not answer */
     absent_for(world, 299);
     assert_false(world_phase(world, "validate")->run->seat->allocation->ended);
     absent_for(world, 12);
@@ -477,7 +479,7 @@ static void an_ended_job_waits_for_the_outcome_file(void **state)
     assert_non_null(strstr(world_trace(world), "judge validate\n"));
 }
 
-static void a_batch_script_that_ends_well_without_an_outcome_is_no_success(void **state)
+static void a_batch_script_with_status_0_and_no_outcome_is_no_success(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
@@ -488,8 +490,8 @@ static void a_batch_script_that_ends_well_without_an_outcome_is_no_success(void 
     assert_int_equal(world->workflow->runs[0]->outcome, OUTCOME_LOST);
 }
 
-/* The same words whether something had to stop first or not, through whatever came in between. */
-static void a_reason_says_who_asked_and_nothing_twice(void **state)
+/* The words are the same whether or not something had to stop first. */
+static void a_reason_names_the_person_and_repeats_nothing(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
@@ -511,7 +513,7 @@ static void a_reason_says_who_asked_and_nothing_twice(void **state)
     assert_string_equal(world_phase(world, "validate")->reason, "cancelled by anna");
 }
 
-static void a_failure_is_named_once(void **state)
+static void a_reason_names_a_failure_once(void **state)
 {
     static const struct {
         enum run_outcome outcome;
@@ -543,7 +545,7 @@ static void a_failure_is_named_once(void **state)
     }
 }
 
-static void duplicates_of_an_end_change_nothing(void **state)
+static void a_repeated_end_changes_nothing(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
@@ -561,32 +563,32 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WORLD_TEST(two_phases_run_to_their_end_in_one_allocation),
         WORLD_TEST(a_phase_of_another_shape_is_submitted),
-        WORLD_TEST(a_reason_says_who_asked_and_nothing_twice),
-        cmocka_unit_test(a_failure_is_named_once),
-        WORLD_TEST(a_late_verdict_finds_the_allocation_gone),
-        WORLD_TEST(too_little_time_left_means_a_new_submission),
+        WORLD_TEST(a_reason_names_the_person_and_repeats_nothing),
+        cmocka_unit_test(a_reason_names_a_failure_once),
+        WORLD_TEST(a_late_verdict_needs_a_new_submission),
+        WORLD_TEST(a_phase_that_has_too_little_time_left_is_submitted),
         WORLD_TEST(a_failed_gate_holds_and_a_person_may_promote),
-        WORLD_TEST(an_allocation_that_was_let_go_is_not_gone_on_in),
-        WORLD_TEST(a_requeued_job_is_gone_on_in_and_begun_soon),
-        WORLD_TEST(what_looked_cancelled_goes_on_when_slurm_has_requeued_it),
-        WORLD_TEST(a_requeued_job_that_ends_is_followed_by_another),
-        WORLD_TEST(a_job_that_slurm_holds_is_submitted_anew),
-        WORLD_TEST(a_failed_node_is_followed_after_a_growing_while),
-        WORLD_TEST(on_fail_fail_skips_what_comes_after),
-        WORLD_TEST(a_preempted_run_is_followed_from_its_checkpoint),
-        WORLD_TEST(what_was_saved_since_a_guard_broke_is_not_gone_on_from),
-        WORLD_TEST(where_no_checkpoint_is_good_a_phase_begins_anew),
-        WORLD_TEST(a_run_that_went_back_saves_anew),
-        WORLD_TEST(what_until_ended_in_a_rehearsal_goes_on_once),
-        WORLD_TEST(what_ended_by_itself_in_a_rehearsal_is_not_run_again),
-        WORLD_TEST(a_rehearsal_tries_no_older_checkpoint),
-        WORLD_TEST(a_submission_without_an_answer_is_looked_up_first),
-        WORLD_TEST(a_refused_job_asks_a_person_at_once),
-        WORLD_TEST(a_limit_is_waited_for_and_doubted_after_a_while),
-        WORLD_TEST(a_run_is_lost_after_five_minutes_of_absence_only),
+        WORLD_TEST(no_phase_joins_an_allocation_that_is_being_released),
+        WORLD_TEST(a_run_continues_in_a_requeued_job_which_begins_soon),
+        WORLD_TEST(a_job_that_looked_cancelled_goes_on_after_a_requeue),
+        WORLD_TEST(a_requeued_job_that_ends_is_replaced_by_a_new_job),
+        WORLD_TEST(a_job_that_slurm_holds_is_replaced),
+        WORLD_TEST(each_failed_node_delays_the_next_run_longer),
+        WORLD_TEST(on_fail_fail_skips_the_phases_after),
+        WORLD_TEST(the_run_after_a_preempted_run_resumes_from_its_checkpoint),
+        WORLD_TEST(no_run_resumes_from_a_checkpoint_after_a_failed_guard),
+        WORLD_TEST(a_phase_without_a_good_checkpoint_begins_from_the_start),
+        WORLD_TEST(a_run_that_went_back_saves_its_steps_again),
+        WORLD_TEST(a_rehearsal_that_until_has_ended_resumes_once),
+        WORLD_TEST(a_rehearsal_that_ended_by_itself_does_not_resume),
+        WORLD_TEST(a_rehearsal_does_not_try_an_older_checkpoint),
+        WORLD_TEST(a_submission_without_an_answer_is_looked_up_before_another),
+        WORLD_TEST(a_refused_job_holds_its_phase_at_once),
+        WORLD_TEST(after_ten_tries_at_a_limit_the_reason_says_so),
+        WORLD_TEST(a_run_is_lost_only_after_five_minutes_of_absence),
         WORLD_TEST(an_ended_job_waits_for_the_outcome_file),
-        WORLD_TEST(a_batch_script_that_ends_well_without_an_outcome_is_no_success),
-        WORLD_TEST(duplicates_of_an_end_change_nothing),
+        WORLD_TEST(a_batch_script_with_status_0_and_no_outcome_is_no_success),
+        WORLD_TEST(a_repeated_end_changes_nothing),
     };
     return cmocka_run_group_tests_name("core", tests, NULL, NULL);
 }

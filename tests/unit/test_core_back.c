@@ -1,12 +1,12 @@
-/* Jobs that Slurm has again after they were over, and runs that end without a word of their worker.
- */
+/* Jobs that Slurm has again after they were over, and runs that end without a report of their
+ * worker. */
 #include "tests/unit/core_world.h"
 #include "tests/unit/unit.h"
 
 #include <string.h>
 
-/* A controller that is restored from an older state starts jobs again that it had ended. */
-static void a_job_that_comes_back_is_cancelled_as_often_as_it_comes(void **state)
+/* A controller that is restored from an older state starts jobs again that had ended. */
+static void a_job_that_comes_back_is_cancelled_each_time(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
@@ -24,7 +24,7 @@ static void a_job_that_comes_back_is_cancelled_as_often_as_it_comes(void **state
         assert_string_equal(world_trace(world), "warning validate#1\n"
                                                 "cancel-job validate#1\n");
         assert_int_equal(job->slurm_id, 77);
-        assert_true(core_is_busy(world->core, world->now_ms)); /* until it is seen to go */
+        assert_true(core_is_busy(world->core, world->now_ms)); /* until the job is gone */
         world_step(world, back);
         assert_string_equal(world_trace(world), "cancel-job validate#1\n");
         if (i == 0)
@@ -55,8 +55,8 @@ static void a_job_that_comes_back_before_its_run_has_ended_goes_on(void **state)
     assert_int_equal(world_phase(world, "validate")->state, PHASE_DECIDING);
 }
 
-/* Slurm has cancelled it, has forgotten that, and the person who wanted it has not. */
-static void a_job_that_comes_back_to_a_run_that_shall_stop_is_cancelled_again(void **state)
+/* Slurm cancelled the job and forgot it. The decision of the person still counts. */
+static void a_job_that_comes_back_to_a_stopping_run_is_cancelled_again(void **state)
 {
     static const enum core_command commands[] = {COMMAND_CANCEL, COMMAND_HOLD};
     static const enum phase_state ends[] = {PHASE_CANCELLED, PHASE_HELD};
@@ -75,7 +75,7 @@ static void a_job_that_comes_back_to_a_run_that_shall_stop_is_cancelled_again(vo
         (void)world_trace(world);
         world_seen(world, "validate", "pending", false);
         assert_string_equal(world_trace(world), "warning validate#1\ncancel-job validate#1\n");
-        world_event(world, EV_RUN_SILENT, "validate"); /* of before */
+        world_event(world, EV_RUN_SILENT, "validate"); /* the answer to the earlier question */
         world_seen(world, "validate", "cancelled", true);
         world_event(world, EV_RUN_SILENT, "validate");
         assert_int_equal(world_phase(world, "validate")->run->outcome, OUTCOME_CANCELLED);
@@ -83,7 +83,7 @@ static void a_job_that_comes_back_to_a_run_that_shall_stop_is_cancelled_again(vo
     }
 }
 
-static void a_job_that_comes_back_to_a_run_that_was_told_to_stop_is_cancelled_in_time(void **state)
+static void a_job_that_comes_back_to_a_run_that_must_stop_is_cancelled_in_time(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
@@ -96,7 +96,7 @@ static void a_job_that_comes_back_to_a_run_that_was_told_to_stop_is_cancelled_in
     assert_string_equal(world_trace(world), "cancel-job validate#1\n");
 }
 
-static void a_run_whose_worker_told_its_end_needs_no_tombstone(void **state)
+static void a_run_whose_worker_reported_its_end_needs_no_tombstone(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
@@ -105,9 +105,9 @@ static void a_run_whose_worker_told_its_end_needs_no_tombstone(void **state)
     assert_null(strstr(world_trace(world), "seal"));
 }
 
-/* A batch step that was killed tells nobody of its end: Slurm shows its job as running until the
- * node registers again, or until its time is over. */
-static void a_job_that_runs_on_after_its_runs_is_cancelled(void **state)
+/* If a batch step is killed, nobody reports its end: Slurm shows the job as running until the node
+ * registers again, or until its time is over. */
+static void a_job_that_goes_on_after_its_last_run_is_cancelled(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
@@ -122,20 +122,20 @@ static void a_job_that_runs_on_after_its_runs_is_cancelled(void **state)
     world_judged(world, "production", GATE_PASSED);
     (void)world_trace(world);
     assert_true(core_deadline(world->core) <= world->now_ms);
-    world_wait(world, 0); /* its patience begins */
+    world_wait(world, 0); /* the time until the cancellation begins */
     int64_t due_ms = core_deadline(world->core);
-    assert_int_equal(due_ms, world->now_ms + (20 + 120) * 1000); /* beyond the time to linger */
+    assert_int_equal(due_ms, world->now_ms + (20 + 120) * 1000); /* more than the linger time */
     world_wait(world, due_ms - world->now_ms - 1);
     assert_string_equal(world_trace(world), "");
     world_wait(world, 1);
     assert_string_equal(world_trace(world), "warning production#1\ncancel-job production#1\n");
-    world_wait(world, core_deadline(world->core) - world->now_ms); /* it has not helped */
+    world_wait(world, core_deadline(world->core) - world->now_ms); /* it had no effect */
     assert_string_equal(world_trace(world), "cancel-job production#1\n");
     world_seen(world, "production", "cancelled", true);
     assert_true(core_deadline(world->core) == INT64_MAX);
 }
 
-static void a_job_that_another_phase_has_joined_is_not_cancelled_for_its_own_run(void **state)
+static void a_job_with_a_second_phase_is_not_cancelled_for_its_first(void **state)
 {
     struct world *world = *state;
     world->workflow->phases[1].after_count = 0;
@@ -163,7 +163,7 @@ static void world_requeued(struct world *world, const char *phase)
     world_step(world, pending);
 }
 
-/* Slurm may hold such a job, and would otherwise start it for nothing. */
+/* Slurm may hold such a job, and would otherwise start it without a use. */
 static void a_job_that_is_requeued_after_its_last_run_is_cancelled(void **state)
 {
     struct world *world = *state;
@@ -175,7 +175,7 @@ static void a_job_that_is_requeued_after_its_last_run_is_cancelled(void **state)
     world_requeued(world, "validate");
     assert_string_equal(world_trace(world), "cancel-job validate#1\n");
     world_requeued(world, "validate");
-    assert_string_equal(world_trace(world), ""); /* the first cancel-job stays until it is gone */
+    assert_string_equal(world_trace(world), ""); /* the first cancel-job stays */
 }
 
 static void a_requeued_job_waits_for_the_verdict_on_its_run(void **state)
@@ -211,7 +211,7 @@ static void a_requeued_job_waits_for_the_verdict_on_its_run(void **state)
     }
 }
 
-static void a_requeued_job_that_has_started_again_leaves_by_itself(void **state)
+static void a_requeued_job_that_has_started_again_ends_by_itself(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
@@ -228,16 +228,16 @@ static void a_requeued_job_that_has_started_again_leaves_by_itself(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(a_job_that_comes_back_is_cancelled_as_often_as_it_comes),
+        WORLD_TEST(a_job_that_comes_back_is_cancelled_each_time),
         WORLD_TEST(a_job_that_comes_back_before_its_run_has_ended_goes_on),
-        WORLD_TEST(a_job_that_comes_back_to_a_run_that_shall_stop_is_cancelled_again),
-        WORLD_TEST(a_job_that_comes_back_to_a_run_that_was_told_to_stop_is_cancelled_in_time),
-        WORLD_TEST(a_run_whose_worker_told_its_end_needs_no_tombstone),
-        WORLD_TEST(a_job_that_runs_on_after_its_runs_is_cancelled),
-        WORLD_TEST(a_job_that_another_phase_has_joined_is_not_cancelled_for_its_own_run),
+        WORLD_TEST(a_job_that_comes_back_to_a_stopping_run_is_cancelled_again),
+        WORLD_TEST(a_job_that_comes_back_to_a_run_that_must_stop_is_cancelled_in_time),
+        WORLD_TEST(a_run_whose_worker_reported_its_end_needs_no_tombstone),
+        WORLD_TEST(a_job_that_goes_on_after_its_last_run_is_cancelled),
+        WORLD_TEST(a_job_with_a_second_phase_is_not_cancelled_for_its_first),
         WORLD_TEST(a_job_that_is_requeued_after_its_last_run_is_cancelled),
         WORLD_TEST(a_requeued_job_waits_for_the_verdict_on_its_run),
-        WORLD_TEST(a_requeued_job_that_has_started_again_leaves_by_itself),
+        WORLD_TEST(a_requeued_job_that_has_started_again_ends_by_itself),
     };
     return cmocka_run_group_tests_name("core back", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Two phases that share an allocation: who is submitted, what becomes of whom. */
+/* Two phases that share an allocation: which is submitted, and what happens to each. */
 #include "tests/unit/unit.h"
 
 #include "tests/unit/core_world.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* `production` stands beside `validate`, and waits for what that waits for: nothing. */
+/* `production` runs beside `validate`. Both wait for no other phase. */
 static void beside_init(struct world *world)
 {
     world_init(world);
@@ -17,7 +17,7 @@ static void beside_init(struct world *world)
     world_begin(world, false);
 }
 
-/* Both train, in job 41. */
+/* Both phases train, in job 41. */
 static void beside_run(struct world *world)
 {
     beside_init(world);
@@ -31,7 +31,7 @@ static void expect(struct world *world, const char *trace)
     assert_string_equal(world_trace(world), trace);
 }
 
-static void one_job_is_submitted_for_both(void **state)
+static void two_phases_side_by_side_share_one_submission(void **state)
 {
     (void)state;
     struct world world;
@@ -57,7 +57,7 @@ static void one_job_is_submitted_for_both(void **state)
     world_fini(&world);
 }
 
-static void what_is_refused_is_refused_for_both(void **state)
+static void a_refusal_holds_both_phases(void **state)
 {
     (void)state;
     struct world world;
@@ -73,7 +73,7 @@ static void what_is_refused_is_refused_for_both(void **state)
     world_fini(&world);
 }
 
-static void a_limit_makes_both_wait_for_one_submission(void **state)
+static void at_a_limit_both_phases_wait_for_one_submission(void **state)
 {
     (void)state;
     struct world world;
@@ -83,7 +83,7 @@ static void a_limit_makes_both_wait_for_one_submission(void **state)
     expect(&world, "submit validate#1\n");
     world_event(&world, EV_UNSURE, "validate");
     expect(&world, "lookup validate#1\n");
-    /* Also for a phase that nobody wants any more, as long as the other one is wanted. */
+    /* Also for a phase that nobody needs any more, as long as the other one is needed. */
     world_command(&world, "validate", COMMAND_CANCEL);
     world_event(&world, EV_UNKNOWN, "validate");
     expect(&world, "read-outcome validate#1\nread-outcome production#1\n");
@@ -100,7 +100,7 @@ static void a_limit_makes_both_wait_for_one_submission(void **state)
     world_fini(&world);
 }
 
-static void a_job_that_waits_is_cancelled_when_nobody_wants_it(void **state)
+static void a_queued_job_is_cancelled_when_no_phase_needs_it(void **state)
 {
     (void)state;
     struct world world;
@@ -124,7 +124,7 @@ static void a_job_that_waits_is_cancelled_when_nobody_wants_it(void **state)
     world_fini(&world);
 }
 
-static void a_run_that_does_not_stop_costs_the_other_nothing(void **state)
+static void a_run_that_does_not_stop_does_not_harm_the_other(void **state)
 {
     (void)state;
     struct world world;
@@ -133,7 +133,7 @@ static void a_run_that_does_not_stop_costs_the_other_nothing(void **state)
     expect(&world, "production#1: running -> stopping\ntell-stop production#1\n");
     world_wait(&world, 24L * 3600 * 1000);
     expect(&world, "");
-    /* The other one has as much time as it takes, from when it was told. */
+    /* The other phase has the usual time to stop, counted from its own command. */
     world_command(&world, "validate", COMMAND_CANCEL);
     expect(&world, "validate#1: running -> stopping\ntell-stop validate#1\n");
     world_wait(&world, 1000);
@@ -143,7 +143,7 @@ static void a_run_that_does_not_stop_costs_the_other_nothing(void **state)
     world_fini(&world);
 }
 
-static void one_that_ends_leaves_the_allocation_to_the_other(void **state)
+static void a_phase_that_ends_leaves_the_allocation_to_the_other(void **state)
 {
     (void)state;
     struct world world;
@@ -155,7 +155,7 @@ static void one_that_ends_leaves_the_allocation_to_the_other(void **state)
                    "judge validate\n"
                    "validate: deciding -> succeeded\n"
                    "tell-end validate#1\n");
-    /* Slurm may not know a job for a moment, and that is not the end of it. */
+    /* Slurm may not know a job for a moment. That is not the end of the job. */
     world_event(&world, EV_JOB_ABSENT, "validate");
     expect(&world, "read-outcome production#1\n");
     assert_false(world_phase(&world, "production")->run->seat->allocation->ended);
@@ -166,8 +166,9 @@ static void one_that_ends_leaves_the_allocation_to_the_other(void **state)
     world_fini(&world);
 }
 
-/* Rows of what the other phase's run is like when a phase begins anew, and whether it is joined. */
-static void a_phase_that_begins_anew_joins_a_run_that_goes_on(void **state)
+/* The state of the run beside it when a phase begins again, and whether the phase joins that
+ * run. */
+static void a_phase_that_begins_again_joins_the_run_beside_it(void **state)
 {
     static const struct {
         const char *what;
@@ -208,7 +209,7 @@ static void a_phase_that_begins_anew_joins_a_run_that_goes_on(void **state)
     }
 }
 
-static void both_go_on_in_a_job_that_is_requeued(void **state)
+static void both_phases_continue_in_a_requeued_job(void **state)
 {
     (void)state;
     struct world world;
@@ -243,7 +244,7 @@ static void both_go_on_in_a_job_that_is_requeued(void **state)
     world_fini(&world);
 }
 
-static void both_go_on_in_one_new_job_where_theirs_is_gone(void **state)
+static void both_phases_continue_in_one_new_job_if_theirs_is_gone(void **state)
 {
     (void)state;
     struct world world;
@@ -251,7 +252,7 @@ static void both_go_on_in_one_new_job_where_theirs_is_gone(void **state)
     world_ended(&world, "production", OUTCOME_PREEMPTED, CAUSE_NONE, 70);
     world_seen(&world, "validate", "preempted", true);
     world_ended(&world, "validate", OUTCOME_PREEMPTED, CAUSE_NONE, 70);
-    /* The first one joined what was still there, which came to nothing. */
+    /* The first phase joined what was still left, which has failed. */
     world_event(&world, EV_RUN_SILENT, "production");
     world_wait(&world, 6000);
     world_event(&world, EV_RUN_SILENT, "production");
@@ -264,7 +265,7 @@ static void both_go_on_in_one_new_job_where_theirs_is_gone(void **state)
     world_fini(&world);
 }
 
-static void a_shared_allocation_is_not_promoted_in(void **state)
+static void no_phase_is_promoted_in_a_shared_allocation(void **state)
 {
     (void)state;
     struct world world;
@@ -305,16 +306,16 @@ static void a_shared_allocation_is_not_promoted_in(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_job_is_submitted_for_both),
-        cmocka_unit_test(what_is_refused_is_refused_for_both),
-        cmocka_unit_test(a_limit_makes_both_wait_for_one_submission),
-        cmocka_unit_test(a_job_that_waits_is_cancelled_when_nobody_wants_it),
-        cmocka_unit_test(a_run_that_does_not_stop_costs_the_other_nothing),
-        cmocka_unit_test(one_that_ends_leaves_the_allocation_to_the_other),
-        cmocka_unit_test(a_phase_that_begins_anew_joins_a_run_that_goes_on),
-        cmocka_unit_test(both_go_on_in_a_job_that_is_requeued),
-        cmocka_unit_test(both_go_on_in_one_new_job_where_theirs_is_gone),
-        cmocka_unit_test(a_shared_allocation_is_not_promoted_in),
+        cmocka_unit_test(two_phases_side_by_side_share_one_submission),
+        cmocka_unit_test(a_refusal_holds_both_phases),
+        cmocka_unit_test(at_a_limit_both_phases_wait_for_one_submission),
+        cmocka_unit_test(a_queued_job_is_cancelled_when_no_phase_needs_it),
+        cmocka_unit_test(a_run_that_does_not_stop_does_not_harm_the_other),
+        cmocka_unit_test(a_phase_that_ends_leaves_the_allocation_to_the_other),
+        cmocka_unit_test(a_phase_that_begins_again_joins_the_run_beside_it),
+        cmocka_unit_test(both_phases_continue_in_a_requeued_job),
+        cmocka_unit_test(both_phases_continue_in_one_new_job_if_theirs_is_gone),
+        cmocka_unit_test(no_phase_is_promoted_in_a_shared_allocation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

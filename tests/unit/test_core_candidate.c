@@ -1,5 +1,5 @@
-/* What the core does about phases that leave Slurm the choice between GPUs: a job for each, of
- * which one serves the run. */
+/* What the core does for phases that let Slurm choose between GPUs: each type has a job, and one of
+ * the jobs serves the run. */
 #include "tests/unit/unit.h"
 
 #include "tests/unit/core_world.h"
@@ -28,7 +28,7 @@ static struct allocation *job_of(struct world *world, const char *type)
     return NULL;
 }
 
-/* An event about the newest job for this type. */
+/* An event about the newest job for this type of GPU. */
 static void happens(struct world *world, enum core_event_kind kind, const char *type)
 {
     uint32_t id = text_equal(type, "h200") ? 42 : 41;
@@ -46,7 +46,7 @@ static void is_seen(struct world *world, const char *type, const char *word, boo
     world_step(world, event);
 }
 
-/* The lead in the job for this type reports. */
+/* The lead in the job for this type of GPU reports. */
 static void reports(struct world *world, const char *type)
 {
     world_step(world, (struct core_event){.kind = EV_RUN_STARTED,
@@ -65,7 +65,7 @@ static void waits(struct world *world)
 
 /* --- The tests -------------------------------------------------------------------------------- */
 
-static void each_alternative_is_a_job_of_its_own_in_one_folder(void **state)
+static void all_alternatives_are_jobs_with_one_folder(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
@@ -78,7 +78,7 @@ static void each_alternative_is_a_job_of_its_own_in_one_folder(void **state)
     assert_string_equal(first->seat->token, first->token);
 }
 
-static void the_one_whose_lead_reports_serves_the_run_and_the_other_goes(void **state)
+static void the_first_job_whose_lead_reports_serves_the_run(void **state)
 {
     struct world *world = *state;
     waits(world);
@@ -93,8 +93,8 @@ static void the_one_whose_lead_reports_serves_the_run_and_the_other_goes(void **
     assert_string_equal(world_trace(world), ""); /* the run goes on */
 }
 
-/* The claim has decided by then; which job Slurm told of first means nothing. */
-static void that_both_run_cancels_neither_until_one_reports(void **state)
+/* The claim decides. It does not matter which job Slurm reported first. */
+static void two_running_jobs_stay_until_one_reports(void **state)
 {
     struct world *world = *state;
     waits(world);
@@ -110,7 +110,7 @@ static void that_both_run_cancels_neither_until_one_reports(void **state)
     assert_string_equal(world_trace(world), "validate#1: starting -> running\n");
 }
 
-static void a_type_that_slurm_refuses_leaves_the_others(void **state)
+static void the_other_types_stay_if_slurm_refuses_one(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
@@ -121,7 +121,7 @@ static void a_type_that_slurm_refuses_leaves_the_others(void **state)
     assert_int_equal(world_phase(world, "validate")->state, PHASE_QUEUED);
 }
 
-static void when_all_are_refused_a_person_is_asked(void **state)
+static void a_phase_is_held_if_slurm_refuses_all_types(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
@@ -131,7 +131,7 @@ static void when_all_are_refused_a_person_is_asked(void **state)
     assert_int_equal(world_phase(world, "validate")->run->cause, CAUSE_LAUNCH);
 }
 
-static void an_answer_that_comes_late_is_followed_by_a_cancellation(void **state)
+static void a_job_whose_answer_comes_too_late_is_cancelled(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
@@ -139,11 +139,11 @@ static void an_answer_that_comes_late_is_followed_by_a_cancellation(void **state
     happens(world, EV_UNSURE, "h200");
     reports(world, "h100");
     (void)world_trace(world);
-    happens(world, EV_SUBMITTED, "h200"); /* the look-up has found it */
+    happens(world, EV_SUBMITTED, "h200"); /* the look-up has found the job */
     assert_string_equal(world_trace(world), "cancel-job validate#1 as h200\n");
 }
 
-static void one_that_never_came_is_not_submitted_again(void **state)
+static void an_alternative_that_is_gone_is_not_submitted_again(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
@@ -156,7 +156,7 @@ static void one_that_never_came_is_not_submitted_again(void **state)
     assert_true(job_of(world, "h200")->ended);
 }
 
-static void who_cancels_the_phase_cancels_all(void **state)
+static void a_cancelled_phase_cancels_all_its_jobs(void **state)
 {
     struct world *world = *state;
     waits(world);
@@ -171,8 +171,8 @@ static void who_cancels_the_phase_cancels_all(void **state)
     assert_int_equal(world_phase(world, "validate")->state, PHASE_CANCELLED);
 }
 
-/* Slurm has forgotten that it had cancelled it. */
-static void one_that_comes_back_is_cancelled_again(void **state)
+/* Slurm has forgotten that it cancelled the job. */
+static void a_superseded_job_that_comes_back_is_cancelled_again(void **state)
 {
     struct world *world = *state;
     waits(world);
@@ -184,7 +184,7 @@ static void one_that_comes_back_is_cancelled_again(void **state)
                                             "cancel-job validate#1 as h200\n");
 }
 
-static void the_next_run_has_the_choice_anew(void **state)
+static void the_next_run_chooses_its_type_again(void **state)
 {
     struct world *world = *state;
     waits(world);
@@ -195,7 +195,7 @@ static void the_next_run_has_the_choice_anew(void **state)
     assert_string_equal(world_phase(world, "validate")->run->seat->allocation->gpu_type, "h200");
 }
 
-static void what_follows_in_place_has_the_type_that_was_got(void **state)
+static void a_phase_promoted_in_place_has_the_type_of_the_job(void **state)
 {
     struct world *world = *state;
     waits(world); /* production wants h100 */
@@ -206,10 +206,10 @@ static void what_follows_in_place_has_the_type_that_was_got(void **state)
     assert_true(world_phase(world, "production")->run->in_place);
     (void)world_trace(world);
     world_wait(world, 1000);
-    assert_string_equal(world_trace(world), ""); /* its job is in nobody's way */
+    assert_string_equal(world_trace(world), ""); /* the job of the other type disturbs nobody */
 }
 
-static void with_another_type_it_is_submitted(void **state)
+static void a_phase_with_another_type_is_submitted(void **state)
 {
     struct world *world = *state;
     waits(world);
@@ -224,18 +224,18 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, world_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(each_alternative_is_a_job_of_its_own_in_one_folder),
-        TEST(the_one_whose_lead_reports_serves_the_run_and_the_other_goes),
-        TEST(that_both_run_cancels_neither_until_one_reports),
-        TEST(a_type_that_slurm_refuses_leaves_the_others),
-        TEST(when_all_are_refused_a_person_is_asked),
-        TEST(an_answer_that_comes_late_is_followed_by_a_cancellation),
-        TEST(one_that_never_came_is_not_submitted_again),
-        TEST(who_cancels_the_phase_cancels_all),
-        TEST(one_that_comes_back_is_cancelled_again),
-        TEST(the_next_run_has_the_choice_anew),
-        TEST(what_follows_in_place_has_the_type_that_was_got),
-        TEST(with_another_type_it_is_submitted),
+        TEST(all_alternatives_are_jobs_with_one_folder),
+        TEST(the_first_job_whose_lead_reports_serves_the_run),
+        TEST(two_running_jobs_stay_until_one_reports),
+        TEST(the_other_types_stay_if_slurm_refuses_one),
+        TEST(a_phase_is_held_if_slurm_refuses_all_types),
+        TEST(a_job_whose_answer_comes_too_late_is_cancelled),
+        TEST(an_alternative_that_is_gone_is_not_submitted_again),
+        TEST(a_cancelled_phase_cancels_all_its_jobs),
+        TEST(a_superseded_job_that_comes_back_is_cancelled_again),
+        TEST(the_next_run_chooses_its_type_again),
+        TEST(a_phase_promoted_in_place_has_the_type_of_the_job),
+        TEST(a_phase_with_another_type_is_submitted),
     };
     return cmocka_run_group_tests_name("core_candidate", tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
-/* What time has to do with it: clocks that are set, and how long a lost run has lasted. */
+/* Times: clocks that are set, and how long a lost run has lasted. */
 #include "tests/unit/core_world.h"
 #include "tests/unit/unit.h"
 
-/* The time in which nobody saw it is not paid for. */
+/* Nobody pays for the time in which nobody saw the run. */
 static void a_lost_run_has_lasted_until_its_job_was_first_absent(void **state)
 {
     struct world *world = *state;
@@ -31,9 +31,9 @@ static void is_over(struct world *world, int64_t ended_ms)
     world_step(world, over);
 }
 
-/* Nor is the time in which the daemon was away, where Slurm knows when the job ended. Whether an
- * outcome is there is still looked for a while after that was learnt. */
-static void a_job_that_ended_unseen_has_lasted_as_slurm_says(void **state)
+/* The same holds for the time in which the daemon was away, if Slurm knows when the job ended. The
+ * daemon looks for an outcome for a while after it has learnt of the end. */
+static void slurm_says_how_long_an_unseen_job_has_lasted(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
@@ -59,8 +59,8 @@ static bool has_effect(const struct world *world, enum core_effect_kind kind)
     return false;
 }
 
-/* A daemon that dies before the run has ended must know from the record that it is silent. */
-static void since_when_a_run_is_silent_is_saved_with_the_end_of_its_job(void **state)
+/* If the daemon dies before the run has ended, the record must say that the run is silent. */
+static void the_time_of_silence_is_saved_with_the_end_of_the_job(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
@@ -71,7 +71,7 @@ static void since_when_a_run_is_silent_is_saved_with_the_end_of_its_job(void **s
     assert_true(has_effect(world, FX_SAVE_RUN));
 }
 
-/* The controller's clock may be set otherwise than the daemon's. */
+/* The clock of the controller may differ from that of the daemon. */
 static void a_job_never_ends_before_it_has_started_or_later_than_now(void **state)
 {
     static const int64_t hours[] = {-1, 1};
@@ -89,8 +89,8 @@ static void a_job_never_ends_before_it_has_started_or_later_than_now(void **stat
     (void)state;
 }
 
-/* A stop that takes too long is ended two minutes after it was told, whatever the calendar says. */
-static void a_clock_that_is_set_moves_deadlines_and_what_was_told(void **state)
+/* A stop that takes too long is ended two minutes after the command, whatever the clock says. */
+static void setting_the_clock_moves_deadlines_and_reported_times(void **state)
 {
     struct world *world = *state;
     static const int64_t hours[] = {-1, 1, -96, 96};
@@ -112,14 +112,15 @@ static void a_clock_that_is_set_moves_deadlines_and_what_was_told(void **state)
     assert_string_equal(world_trace(world), "");
     world_wait(world, 1);
     assert_string_equal(world_trace(world), "cancel-job validate#1\n");
-    /* A daemon that was away has not seen it set: what was told is not later than now. */
+    /* A daemon that was away does not know that the clock was set: no reported time is later than
+     * now. */
     world->now_ms -= 3600 * (int64_t)1000;
     world_step(world, (struct core_event){.kind = EV_CLOCK});
     assert_int_equal(core_deadline(world->core), world->now_ms + (90 + 30) * 1000);
 }
 
-/* The record of what is over is history: its checkpoints and samples keep their times too. */
-static void a_clock_that_is_set_leaves_alone_what_has_ended(void **state)
+/* The record of ended runs is history: their checkpoints and samples keep their times, too. */
+static void setting_the_clock_does_not_change_ended_runs(void **state)
 {
     struct world *world = *state;
     world->now_ms = 1790000000000;
@@ -149,8 +150,8 @@ static void a_clock_that_is_set_leaves_alone_what_has_ended(void **state)
     assert_int_equal(ended->seat->allocation->ended_ms, job_before.ended_ms);
 }
 
-/* One that keeps its allocation waits: how long it may is not the calendar's matter. */
-static void a_clock_that_is_set_moves_a_run_that_keeps_its_allocation(void **state)
+/* A run that keeps its allocation waits. How long it may wait does not depend on the clock. */
+static void setting_the_clock_moves_a_run_that_keeps_its_allocation(void **state)
 {
     struct world *world = *state;
     world->now_ms = 1790000000000;
@@ -165,7 +166,7 @@ static void a_clock_that_is_set_moves_a_run_that_keeps_its_allocation(void **sta
     const struct run *production = world_phase(world, "production")->run;
     assert_ptr_equal(production->seat, validate->seat);
     int64_t ended_ms = validate->ended_ms, told_ms = production->told_ms;
-    world->now_ms += set.step; /* now it keeps it no longer */
+    world->now_ms += set.step; /* it does not keep the allocation any longer */
     world_step(world, set);
     assert_int_equal(validate->ended_ms, ended_ms);
     assert_int_equal(production->told_ms, told_ms + set.step);
@@ -175,12 +176,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(a_lost_run_has_lasted_until_its_job_was_first_absent),
-        WORLD_TEST(a_job_that_ended_unseen_has_lasted_as_slurm_says),
-        WORLD_TEST(since_when_a_run_is_silent_is_saved_with_the_end_of_its_job),
+        WORLD_TEST(slurm_says_how_long_an_unseen_job_has_lasted),
+        WORLD_TEST(the_time_of_silence_is_saved_with_the_end_of_the_job),
         cmocka_unit_test(a_job_never_ends_before_it_has_started_or_later_than_now),
-        WORLD_TEST(a_clock_that_is_set_moves_deadlines_and_what_was_told),
-        WORLD_TEST(a_clock_that_is_set_leaves_alone_what_has_ended),
-        WORLD_TEST(a_clock_that_is_set_moves_a_run_that_keeps_its_allocation),
+        WORLD_TEST(setting_the_clock_moves_deadlines_and_reported_times),
+        WORLD_TEST(setting_the_clock_does_not_change_ended_runs),
+        WORLD_TEST(setting_the_clock_moves_a_run_that_keeps_its_allocation),
     };
     return cmocka_run_group_tests_name("core clock", tests, NULL, NULL);
 }

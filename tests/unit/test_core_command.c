@@ -1,4 +1,4 @@
-/* What people want of phases: what each command does, and where it is taken. */
+/* Commands of people about phases: what each command does, and where it is accepted. */
 #include "tests/unit/unit.h"
 
 #include "tests/unit/core_world.h"
@@ -30,7 +30,7 @@ static void cancelling_climbs_the_ladder(void **state)
     assert_string_equal(workflow_state(world->workflow), "cancelled");
 }
 
-static void a_cancel_before_the_submissions_answer_is_not_forgotten(void **state)
+static void a_cancel_before_the_answer_to_a_submission_counts(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
@@ -41,7 +41,7 @@ static void a_cancel_before_the_submissions_answer_is_not_forgotten(void **state
                                             "cancel-job validate#1\n");
 }
 
-static void holding_a_run_stops_it_and_release_resumes(void **state)
+static void hold_stops_a_run_and_release_resumes_it(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
@@ -57,9 +57,9 @@ static void holding_a_run_stops_it_and_release_resumes(void **state)
                                             "submit validate#2\n");
 }
 
-/* Slurm may be asked to cancel it long after the run has succeeded: the request waits for a
- * controller that is away. */
-static void what_follows_does_not_begin_in_a_job_that_is_being_cancelled(void **state)
+/* The request to cancel the job may reach Slurm long after the run has succeeded, because it waits
+ * for a controller that is away. */
+static void the_next_run_does_not_begin_in_a_job_that_is_being_cancelled(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
@@ -72,8 +72,8 @@ static void what_follows_does_not_begin_in_a_job_that_is_being_cancelled(void **
     assert_non_null(strstr(world_trace(world), "submit production#1\n"));
 }
 
-/* Its allocation is paid for, and counts at limits, until Slurm has said that it is over. */
-static void the_end_of_a_job_is_looked_for_when_the_next_run_is_at_work(void **state)
+/* The allocation costs money and counts at limits until Slurm says that it is over. */
+static void the_end_of_a_job_is_looked_up_while_the_next_run_works(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
@@ -128,7 +128,7 @@ static struct phase *phase_judged(struct world *world)
     return phase;
 }
 
-static void where_a_run_begins_is_the_persons_choice(void **state)
+static void a_person_chooses_where_a_run_begins(void **state)
 {
     static const struct {
         enum core_command command;
@@ -136,7 +136,7 @@ static void where_a_run_begins_is_the_persons_choice(void **state)
         int64_t step;
         const char *begins;
     } rows[] = {
-        {COMMAND_RETRY, NULL, 0, NULL},       /* the same steps would be judged the same */
+        {COMMAND_RETRY, NULL, 0, NULL},       /* the same steps would get the same verdict */
         {COMMAND_RETRY, "", 0, NULL},         /* --from start */
         {COMMAND_RETRY, "/200", 200, "/200"}, /* --from 200 */
         {COMMAND_RESUME, NULL, 0, "/500"},
@@ -167,8 +167,8 @@ static void where_a_run_begins_is_the_persons_choice(void **state)
     }
 }
 
-/* What one command advises, the other takes. */
-static void release_and_retry_send_nobody_back_and_forth(void **state)
+/* If one command advises another, the other command is accepted. */
+static void release_and_retry_do_not_point_at_each_other(void **state)
 {
     struct world *world = *state;
     static const struct {
@@ -195,7 +195,7 @@ static void release_and_retry_send_nobody_back_and_forth(void **state)
     }
 }
 
-static void what_is_refused_after_a_failure_advises_to_retry(void **state)
+static void a_command_that_is_refused_after_a_failure_advises_to_retry(void **state)
 {
     struct world *world = *state;
     static const struct {
@@ -220,8 +220,8 @@ static void what_is_refused_after_a_failure_advises_to_retry(void **state)
     }
 }
 
-/* In each state a phase can be in, and with each command, the check answers as the table says. */
-static void each_command_is_taken_where_it_makes_sense(void **state)
+/* In each state of a phase, and with each command, the check answers as the table says. */
+static void each_command_is_accepted_where_it_makes_sense(void **state)
 {
     struct world *world = *state;
     static const struct {
@@ -276,16 +276,16 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WORLD_TEST(a_phase_without_a_gate_waits_because_its_run_succeeded),
         WORLD_TEST(cancelling_climbs_the_ladder),
-        WORLD_TEST(a_cancel_before_the_submissions_answer_is_not_forgotten),
-        WORLD_TEST(holding_a_run_stops_it_and_release_resumes),
-        WORLD_TEST(what_follows_does_not_begin_in_a_job_that_is_being_cancelled),
-        WORLD_TEST(the_end_of_a_job_is_looked_for_when_the_next_run_is_at_work),
+        WORLD_TEST(a_cancel_before_the_answer_to_a_submission_counts),
+        WORLD_TEST(hold_stops_a_run_and_release_resumes_it),
+        WORLD_TEST(the_next_run_does_not_begin_in_a_job_that_is_being_cancelled),
+        WORLD_TEST(the_end_of_a_job_is_looked_up_while_the_next_run_works),
         WORLD_TEST(a_workflow_submitted_held_waits_for_release),
         WORLD_TEST(a_denied_command_says_why),
-        cmocka_unit_test(where_a_run_begins_is_the_persons_choice),
-        WORLD_TEST(release_and_retry_send_nobody_back_and_forth),
-        WORLD_TEST(what_is_refused_after_a_failure_advises_to_retry),
-        WORLD_TEST(each_command_is_taken_where_it_makes_sense),
+        cmocka_unit_test(a_person_chooses_where_a_run_begins),
+        WORLD_TEST(release_and_retry_do_not_point_at_each_other),
+        WORLD_TEST(a_command_that_is_refused_after_a_failure_advises_to_retry),
+        WORLD_TEST(each_command_is_accepted_where_it_makes_sense),
     };
     return cmocka_run_group_tests_name("commands", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* What the core does about matrices: members begin, come to an end, and one is chosen. */
+/* What the core does for matrices: members begin, members end, and one member is chosen. */
 #include "tests/unit/unit.h"
 
 #include "tests/unit/matrix_world.h"
@@ -35,7 +35,7 @@ static void members_run_and_the_best_starts_what_follows(void **state)
     assert_int_equal(world_phase(world, "train")->run->seat->allocation->gpus_per_node, 4);
 }
 
-static void whose_params_are_to_blame_is_out_and_nobody_is_asked(void **state)
+static void a_member_whose_params_fail_is_out_without_a_person(void **state)
 {
     static const enum run_cause causes[] = {CAUSE_OOM, CAUSE_NAN, CAUSE_GUARD};
     static const char *const names[] = {"ladder.1", "ladder.2", "ladder.3"};
@@ -74,7 +74,7 @@ static void a_member_that_cannot_be_judged_is_not_out(void **state)
     assert_int_equal(world_phase(world, "ladder.1")->state, PHASE_SUCCEEDED);
 }
 
-static void for_other_failures_a_person_is_asked_and_the_matrix_waits(void **state)
+static void the_matrix_waits_for_a_person_after_other_failures(void **state)
 {
     struct world *world = *state;
     matrix_begins(world, 0, 1);
@@ -104,7 +104,7 @@ static void known_results_count_at_once(void **state)
     assert_int_equal(world_phase(world, "ladder")->state, PHASE_DECIDING);
 }
 
-static void known_results_of_a_rung_are_not_run_again(void **state)
+static void members_with_known_results_of_a_rung_are_not_run_again(void **state)
 {
     struct world *world = *state;
     for (size_t i = 0; i < 3; i++) {
@@ -127,7 +127,7 @@ static void known_results_of_a_rung_are_not_run_again(void **state)
                                             "ladder.3: blocked -> queued\ntell-next ladder.3#1\n");
 }
 
-static void packed_members_follow_each_other_in_one_job(void **state)
+static void packed_members_run_one_after_another_in_one_job(void **state)
 {
     struct world *world = *state;
     matrix_begins(world, 1, 1);
@@ -165,14 +165,14 @@ static void members_side_by_side_share_a_job_and_have_a_slot_each(void **state)
     matrix_runs(world, "ladder.1");
     world_event(world, EV_RUN_STARTED, "ladder.2");
     (void)world_trace(world);
-    /* The next one takes over the GPUs of the one that has ended. */
+    /* The next member takes over the GPUs of the member that has ended. */
     world_ended(world, "ladder.2", OUTCOME_FAILED, CAUSE_OOM, 10);
     assert_string_equal(world_trace(world), "ladder.2#1: running -> ended\n"
                                             "ladder.2: active -> failed\n"
                                             "ladder.3: blocked -> queued\ntell-next ladder.3#1\n");
     assert_ptr_equal(world_phase(world, "ladder.3")->run->seat->allocation, second->allocation);
     assert_int_equal(phase_parts(world_phase(world, "ladder.3")), 2);
-    /* The host is done: nobody follows it, and its job goes on for the other. */
+    /* The host has ended: no member follows it, and its job goes on for the other member. */
     world_ended(world, "ladder.1", OUTCOME_SUCCEEDED, CAUSE_NONE, 10);
     (void)world_trace(world);
     world_judged(world, "ladder.1", GATE_PASSED);
@@ -180,7 +180,7 @@ static void members_side_by_side_share_a_job_and_have_a_slot_each(void **state)
                         "ladder.1: deciding -> succeeded\ntell-end ladder.1#1\n");
 }
 
-/* Else each that stops would let the next one begin. */
+/* Otherwise each member that stops would let the next one begin. */
 static void a_matrix_holds_its_members_in_one_step(void **state)
 {
     struct world *world = *state;
@@ -202,7 +202,8 @@ static void a_matrix_holds_its_members_in_one_step(void **state)
                                             "ladder.3: held -> blocked\n");
 }
 
-/* Whose program failed by itself is retried: in the part that is free, not in the first one. */
+/* A program that failed by itself is retried: in the free part of the job, and not in the first
+ * part. */
 static void a_member_that_comes_back_gets_the_free_slot(void **state)
 {
     struct world *world = *state;
@@ -221,7 +222,7 @@ static void a_member_that_comes_back_gets_the_free_slot(void **state)
                      world_phase(world, "ladder.1")->run->seat->allocation);
 }
 
-static void a_preempted_member_goes_on_in_its_job_and_the_next_ones_wait(void **state)
+static void a_preempted_member_continues_in_its_job_before_the_next(void **state)
 {
     struct world *world = *state;
     matrix_begins(world, 1, 1);
@@ -237,8 +238,8 @@ static void a_preempted_member_goes_on_in_its_job_and_the_next_ones_wait(void **
     assert_int_equal(world_phase(world, "ladder.2")->state, PHASE_BLOCKED);
 }
 
-/* What the longest of them took, and a quarter more, has to be left. */
-static void a_member_for_which_no_time_is_left_is_submitted(void **state)
+/* The job must have the time that the longest member took, and a quarter more. */
+static void a_member_without_enough_time_left_is_submitted(void **state)
 {
     struct world *world = *state;
     matrix_begins(world, 1, 1);
@@ -252,7 +253,7 @@ static void a_member_for_which_no_time_is_left_is_submitted(void **state)
                                             "ladder.2: blocked -> queued\nsubmit ladder.2#1\n");
 }
 
-/* The last one's allocation is kept while the matrix decides. */
+/* The allocation of the last member is kept while the matrix decides. */
 static void the_next_rung_of_packed_members_begins_in_their_job(void **state)
 {
     struct world *world = *state;
@@ -294,7 +295,7 @@ static void a_matrix_that_waits_for_a_person_keeps_no_allocation(void **state)
     assert_string_equal(world_trace(world), "tell-end ladder.3#1\nladder: deciding -> held\n");
 }
 
-/* The last one by the order of the runs: their times may be told by different clocks. */
+/* The last member by the order of the runs: different clocks may have given their times. */
 static void the_last_member_keeps_the_allocation_though_the_clock_was_set_back(void **state)
 {
     struct world *world = *state;
@@ -310,7 +311,7 @@ static void the_last_member_keeps_the_allocation_though_the_clock_was_set_back(v
     assert_string_equal(world_trace(world), "tell-end ladder.3#1\nladder: deciding -> held\n");
 }
 
-static void the_better_ones_go_on_to_the_next_rung(void **state)
+static void the_better_members_go_on_to_the_next_rung(void **state)
 {
     struct world *world = *state;
     matrix_begins(world, 0, 2);
@@ -326,7 +327,7 @@ static void the_better_ones_go_on_to_the_next_rung(void **state)
                                             "ladder.3: blocked -> queued\nsubmit ladder.3#2\n");
     assert_int_equal(world_phase(world, "ladder.1")->time_s, 7200);
     assert_int_equal(world_phase(world, "ladder.2")->time_s, 3600);
-    /* The one that was cut cannot come back. */
+    /* The member that was cut cannot come back. */
     assert_int_equal(core_command_check(world_phase(world, "ladder.2"), COMMAND_RETRY, NULL),
                      -EPERM);
     matrix_succeeds(world, "ladder.1");
@@ -334,20 +335,20 @@ static void the_better_ones_go_on_to_the_next_rung(void **state)
     assert_int_equal(world_phase(world, "ladder")->state, PHASE_DECIDING);
 }
 
-static void the_best_come_first_and_a_part_is_cut(void **state)
+static void members_are_ordered_by_value_and_the_last_are_cut(void **state)
 {
     (void)state;
     static const struct {
         bool is_min;
-        double cut, values[4]; /* NaN: not left */
+        double cut, values[4]; /* NaN: the member has failed */
         size_t kept;
         char order[5];
     } rows[] = {
         {false, 0, {1, 3, 2, 4}, 4, "3120"},
         {true, 0, {1, 3, 2, 4}, 4, "0213"},
         {false, 0.5, {1, 3, 2, 4}, 2, "3120"},
-        {false, 2.0 / 3, {1, 3, NAN, 2}, 1, "1302"}, /* of three two are cut */
-        {false, 0.99, {1, 1, 1, 1}, 1, "0123"},      /* the earlier of equal ones */
+        {false, 2.0 / 3, {1, 3, NAN, 2}, 1, "1302"}, /* two of three members are cut */
+        {false, 0.99, {1, 1, 1, 1}, 1, "0123"},      /* of equal members, the earlier wins */
         {false, 0.5, {NAN, NAN, NAN, NAN}, 0, "0123"},
         {false, 0.34, {INFINITY, 3, -INFINITY, 4}, 3, "0312"},
     };
@@ -393,7 +394,7 @@ static void walks_a_run(struct world *world, uint64_t *seed, struct run *run)
     world_step(world, event);
 }
 
-/* All that are at the rung, or the first of them. */
+/* Chooses all members of the rung, or the first of them. */
 static void walks_a_decision(struct world *world, uint64_t *seed)
 {
     const struct phase *matrix = world_phase(world, "ladder");
@@ -425,7 +426,7 @@ static void check_walk(const struct world *world)
         assert_true(member->rung <= matrix->rung);
         if (matrix->state == PHASE_DECIDING || matrix->state == PHASE_SUCCEEDED)
             assert_true(phase_state_is_final(member->state));
-        /* Nothing waits for nobody. */
+        /* Nothing waits without a reason. */
         if (member->state == PHASE_BLOCKED && matrix->state == PHASE_BLOCKED)
             assert_true(matrix->members->lanes > 0);
     }
@@ -438,7 +439,7 @@ static void check_walk(const struct world *world)
                 assert_int_not_equal(other->seat->slot, run->seat->slot);
         }
     }
-    if (matrix->state == PHASE_BLOCKED) { /* some member keeps it waiting */
+    if (matrix->state == PHASE_BLOCKED) { /* the matrix waits for some member */
         bool waits = false;
         for (size_t i = 0; i < MEMBERS; i++)
             waits = waits || !phase_state_is_final(workflow->phases[i].state);
@@ -488,23 +489,23 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define CLAIM(name) cmocka_unit_test_setup_teardown(name, matrix_setup, matrix_teardown)
         CLAIM(members_run_and_the_best_starts_what_follows),
-        CLAIM(whose_params_are_to_blame_is_out_and_nobody_is_asked),
+        CLAIM(a_member_whose_params_fail_is_out_without_a_person),
         CLAIM(a_member_that_fails_its_gate_is_out),
         CLAIM(a_member_that_cannot_be_judged_is_not_out),
-        CLAIM(for_other_failures_a_person_is_asked_and_the_matrix_waits),
+        CLAIM(the_matrix_waits_for_a_person_after_other_failures),
         CLAIM(known_results_count_at_once),
-        CLAIM(known_results_of_a_rung_are_not_run_again),
-        CLAIM(packed_members_follow_each_other_in_one_job),
+        CLAIM(members_with_known_results_of_a_rung_are_not_run_again),
+        CLAIM(packed_members_run_one_after_another_in_one_job),
         CLAIM(members_side_by_side_share_a_job_and_have_a_slot_each),
         CLAIM(a_matrix_holds_its_members_in_one_step),
         CLAIM(a_member_that_comes_back_gets_the_free_slot),
-        CLAIM(a_preempted_member_goes_on_in_its_job_and_the_next_ones_wait),
-        CLAIM(a_member_for_which_no_time_is_left_is_submitted),
+        CLAIM(a_preempted_member_continues_in_its_job_before_the_next),
+        CLAIM(a_member_without_enough_time_left_is_submitted),
         CLAIM(the_next_rung_of_packed_members_begins_in_their_job),
         CLAIM(a_matrix_that_waits_for_a_person_keeps_no_allocation),
         CLAIM(the_last_member_keeps_the_allocation_though_the_clock_was_set_back),
-        CLAIM(the_better_ones_go_on_to_the_next_rung),
-        cmocka_unit_test(the_best_come_first_and_a_part_is_cut),
+        CLAIM(the_better_members_go_on_to_the_next_rung),
+        cmocka_unit_test(members_are_ordered_by_value_and_the_last_are_cut),
         cmocka_unit_test(any_event_in_any_order_keeps_the_invariants),
     };
     return cmocka_run_group_tests_name("core_matrix", tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* What a person can do about a matrix: cancel it, judge it again, run again what failed, choose. */
+/* What a person can do about a matrix: cancel it, judge it again, run failed members again,
+ * choose. */
 #include "tests/unit/unit.h"
 
 #include "tests/unit/matrix_world.h"
@@ -39,7 +40,7 @@ static void a_retried_matrix_runs_what_failed_and_waits_again(void **state)
                                             "ladder.3: failed -> queued\nsubmit ladder.3#2\n");
 }
 
-/* Two have results, and one ran out of memory. */
+/* Two members have results, and one ran out of memory. */
 static void waits_for_a_person(struct world *world, enum gate_result gate, enum phase_hold hold)
 {
     matrix_begins(world, 0, 1);
@@ -52,7 +53,7 @@ static void waits_for_a_person(struct world *world, enum gate_result gate, enum 
     (void)world_trace(world);
 }
 
-static void where_results_exist_a_retry_judges_them_again(void **state)
+static void a_retry_judges_existing_results_again(void **state)
 {
     struct world *world = *state;
     waits_for_a_person(world, GATE_INSUFFICIENT, HOLD_FAILURE);
@@ -81,7 +82,7 @@ static void a_failed_matrix_with_results_is_judged_again(void **state)
                                             "ladder: blocked -> deciding\njudge ladder\n");
 }
 
-static void promoted_against_where_it_decides_without_it(void **state)
+static void a_promotion_against_where_decides_without_where(void **state)
 {
     struct world *world = *state;
     waits_for_a_person(world, GATE_FAILED, HOLD_GATE);
@@ -94,7 +95,7 @@ static void promoted_against_where_it_decides_without_it(void **state)
     assert_false(world_phase(world, "ladder")->is_overridden);
 }
 
-static void a_person_may_say_which_member_is_the_best(void **state)
+static void a_person_may_choose_the_best_member(void **state)
 {
     struct world *world = *state;
     waits_for_a_person(world, GATE_INSUFFICIENT, HOLD_FAILURE);
@@ -111,7 +112,7 @@ static void a_person_may_say_which_member_is_the_best(void **state)
 }
 
 /* A member that ran out of memory would do so again. */
-static void a_retry_spares_what_failed_where_others_were_stopped(void **state)
+static void a_retry_runs_the_stopped_members_and_not_the_failed(void **state)
 {
     struct world *world = *state;
     matrix_begins(world, 0, 1);
@@ -123,7 +124,7 @@ static void a_retry_spares_what_failed_where_others_were_stopped(void **state)
     assert_string_equal(world_trace(world), "ladder.2: held -> queued\nsubmit ladder.2#2\n");
 }
 
-static void a_cancelled_matrix_goes_on_with_what_was_cancelled(void **state)
+static void a_resumed_matrix_runs_its_cancelled_members(void **state)
 {
     struct world *world = *state;
     matrix_begins(world, 1, 1);
@@ -178,12 +179,12 @@ int main(void)
 #define CLAIM(name) cmocka_unit_test_setup_teardown(name, matrix_setup, matrix_teardown)
         CLAIM(a_matrix_is_cancelled_with_its_members),
         CLAIM(a_retried_matrix_runs_what_failed_and_waits_again),
-        CLAIM(where_results_exist_a_retry_judges_them_again),
+        CLAIM(a_retry_judges_existing_results_again),
         CLAIM(a_failed_matrix_with_results_is_judged_again),
-        CLAIM(promoted_against_where_it_decides_without_it),
-        CLAIM(a_person_may_say_which_member_is_the_best),
-        CLAIM(a_retry_spares_what_failed_where_others_were_stopped),
-        CLAIM(a_cancelled_matrix_goes_on_with_what_was_cancelled),
+        CLAIM(a_promotion_against_where_decides_without_where),
+        CLAIM(a_person_may_choose_the_best_member),
+        CLAIM(a_retry_runs_the_stopped_members_and_not_the_failed),
+        CLAIM(a_resumed_matrix_runs_its_cancelled_members),
         CLAIM(a_held_matrix_whose_results_are_all_known_does_not_decide),
         CLAIM(the_best_of_a_manual_matrix_waits_for_promote),
     };

@@ -7,14 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* As far as a rank that trains. */
+/* Runs the phase until a rank trains. */
 static void phase_runs(struct world *world)
 {
     world_event(world, EV_SUBMITTED, "validate");
     world_event(world, EV_RUN_STARTED, "validate");
 }
 
-/* As `world_ended()`, by a lead that names this node. */
+/* Like world_ended(), reported by a lead that names this node. */
 static void ended_by_node(struct world *world, enum run_cause cause, const char *node)
 {
     world_step(world, (struct core_event){.kind = EV_RUN_ENDED,
@@ -89,7 +89,7 @@ static void failed_preflights_count_in_a_row(void **state)
     world_fini(&world);
 }
 
-static void the_only_node_of_a_job_that_left_no_word_is_blamed(void **state)
+static void the_only_node_of_a_silent_job_is_blamed(void **state)
 {
     static const struct {
         const char *job_state, *nodes;
@@ -110,7 +110,7 @@ static void the_only_node_of_a_job_that_left_no_word_is_blamed(void **state)
         event.seen.nodes = rows[i].nodes;
         event.seen.is_stuck = text_equal(rows[i].job_state, "pending");
         event.seen.is_final = !event.seen.is_stuck;
-        if (event.seen.is_stuck) /* held after a launch that failed: where it was last seen */
+        if (event.seen.is_stuck) /* held after a failed launch: where it was last seen */
             (void)snprintf(job->nodes, NODES_MAX, "n2");
         world_step(&world, event);
         world.now_ms += 5000;
@@ -122,7 +122,7 @@ static void the_only_node_of_a_job_that_left_no_word_is_blamed(void **state)
     }
 }
 
-/* The lead died after its nodes had done their part: not once more. */
+/* The lead died after its nodes had finished, so the training does not run once more. */
 static void a_run_whose_journals_prove_its_success_is_not_lost(void **state)
 {
     static const char *const words[] = {"failed", "completed", "node_fail", "timeout", "cancelled"};
@@ -148,7 +148,7 @@ int main(void)
         cmocka_unit_test(a_node_that_takes_a_run_down_is_blamed),
         cmocka_unit_test(all_nodes_that_failed_their_preflight_are_blamed),
         cmocka_unit_test(failed_preflights_count_in_a_row),
-        cmocka_unit_test(the_only_node_of_a_job_that_left_no_word_is_blamed),
+        cmocka_unit_test(the_only_node_of_a_silent_job_is_blamed),
         cmocka_unit_test(a_run_whose_journals_prove_its_success_is_not_lost),
     };
     return cmocka_run_group_tests_name("core nodes", tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* What the core does about failures that a remedy is for. */
+/* What the core does about failures that have a remedy. */
 #include "tests/unit/unit.h"
 
 #include "tests/unit/core_world.h"
@@ -48,7 +48,7 @@ static void checkpoint(struct world *world, const char *path, int64_t at)
                                           .step = at});
 }
 
-/* The remedy is worked out; `gpus` are what the phase asks for from now on. */
+/* The judge has computed the remedy. The phase asks for `gpus` from now on. */
 static void remedied(struct world *world, unsigned gpus, const char *path, int64_t at)
 {
     struct world plan;
@@ -85,11 +85,11 @@ static void a_remedied_phase_runs_again_in_its_allocation(void **state)
     assert_string_equal(phase->reason, "remedy oom 1 of 2: batch 32 → 16");
     assert_string_equal(phase->run->resume_path, "/out/100");
     assert_true(world->workflow->runs[0]->is_remedied);
-    /* A phase that has not run yet takes over what follows for it. */
+    /* A phase that has not run yet takes over the changes that concern it. */
     assert_int_equal(world_phase(world, "production")->time_s, 7200);
 }
 
-static void gpus_of_any_type_are_the_same_allocation(void **state)
+static void gpus_without_a_type_keep_the_allocation(void **state)
 {
     struct world *world = *state, plan;
     struct phase *phase = world_phase(world, "validate");
@@ -108,7 +108,7 @@ static void gpus_of_any_type_are_the_same_allocation(void **state)
     world_fini(&plan);
 }
 
-static void more_gpus_are_submitted_anew(void **state)
+static void more_gpus_need_a_new_submission(void **state)
 {
     struct world *world = *state;
     add_remedy(world, "oom", 1, REMEDY_CHECKPOINT);
@@ -122,7 +122,7 @@ static void more_gpus_are_submitted_anew(void **state)
     assert_int_equal(world_phase(world, "validate")->run->seat->allocation->gpus_per_node, 16);
 }
 
-static void where_the_node_may_be_to_blame_the_run_goes_elsewhere(void **state)
+static void a_run_goes_elsewhere_if_the_node_may_be_to_blame(void **state)
 {
     struct world *world = *state;
     add_remedy(world, "hang", 1, REMEDY_CHECKPOINT);
@@ -164,7 +164,7 @@ static void remedies_are_taken_in_order_and_then_a_person_is_asked(void **state)
     assert_int_equal(phase->state, PHASE_HELD);
     assert_int_equal(phase->hold, HOLD_FAILURE);
     assert_non_null(strstr(phase->reason, "its remedies are used up"));
-    /* A person's retry gives none of them back. */
+    /* A retry by a person gives none of the remedies back. */
     world_command(world, "validate", COMMAND_RETRY);
     world_runs(world, "validate");
     fails(world, CAUSE_OOM, NULL);
@@ -185,7 +185,7 @@ static void retries_of_the_cause_come_after_its_remedies(void **state)
     assert_int_equal(phase->failures[CAUSE_NODE_FAIL], 1);
 }
 
-static void where_it_goes_on_is_the_remedys_choice(void **state)
+static void the_remedy_chooses_where_the_next_run_begins(void **state)
 {
     static const struct {
         enum remedy_resume resume;
@@ -211,7 +211,7 @@ static void where_it_goes_on_is_the_remedys_choice(void **state)
             assert_string_equal(phase->run->resume_path, rows[i].expected);
         else
             assert_null(phase->run->resume_path);
-        /* Later runs do not go back beyond it either. */
+        /* Later runs do not go back beyond it, either. */
         world_event(&world, EV_RUN_STARTED, "validate");
         world_ended(&world, "validate", OUTCOME_PREEMPTED, CAUSE_NONE, 210);
         assert_int_equal(phase->attempts, 3);
@@ -223,7 +223,7 @@ static void where_it_goes_on_is_the_remedys_choice(void **state)
     }
 }
 
-static void a_guards_name_comes_before_anything_else(void **state)
+static void the_remedy_of_a_guard_comes_first(void **state)
 {
     struct world *world = *state;
     add_remedy(world, "exit", 1, REMEDY_CHECKPOINT);
@@ -234,7 +234,7 @@ static void a_guards_name_comes_before_anything_else(void **state)
                      &world_phase(world, "validate")->remedies[1]);
     remedied(world, 8, NULL, 0);
     world_event(world, EV_RUN_STARTED, "validate");
-    fails(world, CAUSE_GUARD, "pace"); /* another guard: no remedy is for it */
+    fails(world, CAUSE_GUARD, "pace"); /* another guard, which has no remedy */
     assert_int_equal(world_phase(world, "validate")->state, PHASE_HELD);
 }
 
@@ -251,7 +251,7 @@ static void a_failed_check_of_the_gate_is_a_cause(void **state)
     world_step(world, judged);
     assert_string_equal(world_trace(world), "remedy validate#1\n");
     assert_int_equal(phase->state, PHASE_DECIDING);
-    world_step(world, judged); /* told twice */
+    world_step(world, judged); /* reported twice */
     assert_string_equal(world_trace(world), "");
     remedied(world, 8, NULL, 0);
     assert_string_equal(world_trace(world), "validate: deciding -> queued\n"
@@ -272,7 +272,7 @@ static void a_gate_without_data_has_no_remedy(void **state)
     assert_int_equal(world_phase(world, "validate")->state, PHASE_HELD);
 }
 
-static void an_impossible_remedy_asks_a_person(void **state)
+static void an_impossible_remedy_holds_the_phase(void **state)
 {
     struct world *world = *state;
     struct phase *phase = world_phase(world, "validate");
@@ -286,7 +286,7 @@ static void an_impossible_remedy_asks_a_person(void **state)
     assert_string_equal(phase->reason, "remedy oom 1 of 2 is impossible: tp 8: too many GPUs");
 }
 
-static void what_is_cancelled_meanwhile_stays_so(void **state)
+static void a_phase_that_is_cancelled_meanwhile_stays_cancelled(void **state)
 {
     struct world *world = *state;
     struct phase *phase = world_phase(world, "validate");
@@ -302,7 +302,7 @@ static void what_is_cancelled_meanwhile_stays_so(void **state)
     assert_int_equal(phase->attempts, 1);
 }
 
-static void a_person_who_holds_the_phase_comes_first(void **state)
+static void a_hold_comes_before_a_remedy(void **state)
 {
     struct world *world = *state;
     struct phase *phase = world_phase(world, "validate");
@@ -319,18 +319,18 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
         TEST(a_remedied_phase_runs_again_in_its_allocation),
-        TEST(gpus_of_any_type_are_the_same_allocation),
-        TEST(more_gpus_are_submitted_anew),
-        TEST(where_the_node_may_be_to_blame_the_run_goes_elsewhere),
+        TEST(gpus_without_a_type_keep_the_allocation),
+        TEST(more_gpus_need_a_new_submission),
+        TEST(a_run_goes_elsewhere_if_the_node_may_be_to_blame),
         TEST(remedies_are_taken_in_order_and_then_a_person_is_asked),
         TEST(retries_of_the_cause_come_after_its_remedies),
-        cmocka_unit_test(where_it_goes_on_is_the_remedys_choice),
-        TEST(a_guards_name_comes_before_anything_else),
+        cmocka_unit_test(the_remedy_chooses_where_the_next_run_begins),
+        TEST(the_remedy_of_a_guard_comes_first),
         TEST(a_failed_check_of_the_gate_is_a_cause),
         TEST(a_gate_without_data_has_no_remedy),
-        TEST(an_impossible_remedy_asks_a_person),
-        TEST(what_is_cancelled_meanwhile_stays_so),
-        TEST(a_person_who_holds_the_phase_comes_first),
+        TEST(an_impossible_remedy_holds_the_phase),
+        TEST(a_phase_that_is_cancelled_meanwhile_stays_cancelled),
+        TEST(a_hold_comes_before_a_remedy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* When a run that follows another makes no headway. */
+/* What happens when runs follow each other without a new step. */
 #include "tests/unit/unit.h"
 
 #include "tests/unit/core_world.h"
@@ -35,14 +35,14 @@ static void a_program_that_dies_on_resuming_is_tried_again_and_then_held(void **
     assert_int_equal(world_phase(world, "validate")->hold, HOLD_PROGRESS);
 }
 
-static void what_times_out_is_run_again_while_that_helps(void **state)
+static void a_phase_that_times_out_runs_again_while_it_makes_steps(void **state)
 {
     (void)state;
     static const struct {
         struct {
-            int64_t step, checkpoint; /* how far a run came; 0: it left none */
+            int64_t step, checkpoint; /* how far a run came; 0: no steps, or no checkpoint */
         } runs[5];
-        unsigned count; /* that are let run */
+        unsigned count; /* how many runs the core allows */
         const char *reason;
     } rows[] = {
         {{{184, 0}, {183, 0}}, 2, "timed out again at step 183, with no checkpoint"},
@@ -79,8 +79,8 @@ static void what_times_out_is_run_again_while_that_helps(void **state)
     }
 }
 
-/* As an sbatch script is: nobody has said that it saves anything. */
-static void without_checkpoint_a_phase_ends_at_its_limit_unless_it_is_seen_to_resume(void **state)
+/* An sbatch script is like this: nobody knows whether it saves anything. */
+static void a_phase_without_checkpoint_ends_at_its_limit_unless_it_resumes(void **state)
 {
     (void)state;
     static const struct {
@@ -88,19 +88,19 @@ static void without_checkpoint_a_phase_ends_at_its_limit_unless_it_is_seen_to_re
             enum run_outcome outcome;
             int64_t begin, last;
         } runs[5];
-        unsigned count; /* that are let run */
+        unsigned count; /* how many runs the core allows */
         const char *reason;
     } rows[] = {
         {{{OUTCOME_TIMED_OUT, 1, 184}}, 1, "timed out at step 184, with no checkpoint"},
         {{{OUTCOME_TIMED_OUT, -1, -1}}, 1, "timed out without any step, with no checkpoint"},
-        /* It came farther by chance. */
+        /* The second run came a little farther by chance. */
         {{{OUTCOME_PREEMPTED, 1, 100}, {OUTCOME_TIMED_OUT, 1, 184}},
          2,
          "timed out again at step 184, with no checkpoint"},
         {{{OUTCOME_PREEMPTED, 1, 184}, {OUTCOME_PREEMPTED, 10, 185}, {OUTCOME_TIMED_OUT, 10, 186}},
          3,
          "timed out again at step 186, with no checkpoint"},
-        /* It tells few steps, or counts on from those of another program. */
+        /* The program prints few steps, or continues the count of another program. */
         {{{OUTCOME_PREEMPTED, 50, 100}, {OUTCOME_TIMED_OUT, 50, 650}},
          2,
          "timed out again at step 650, with no checkpoint"},
@@ -116,7 +116,7 @@ static void without_checkpoint_a_phase_ends_at_its_limit_unless_it_is_seen_to_re
          NULL},
         {{{OUTCOME_PREEMPTED, 50, 100}, {OUTCOME_TIMED_OUT, 100, 650}}, 2, NULL},
         {{{OUTCOME_PREEMPTED, 1, 199}, {OUTCOME_TIMED_OUT, 101, 650}}, 2, NULL},
-        /* And then no more. */
+        /* Then it stops resuming. */
         {{{OUTCOME_PREEMPTED, 1, 100}, {OUTCOME_TIMED_OUT, 51, 240}, {OUTCOME_TIMED_OUT, 1, 241}},
          3,
          "timed out again at step 241, with no checkpoint"},
@@ -152,8 +152,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WORLD_TEST(three_resumptions_without_a_step_hold_the_phase),
         WORLD_TEST(a_program_that_dies_on_resuming_is_tried_again_and_then_held),
-        cmocka_unit_test(what_times_out_is_run_again_while_that_helps),
-        cmocka_unit_test(without_checkpoint_a_phase_ends_at_its_limit_unless_it_is_seen_to_resume),
+        cmocka_unit_test(a_phase_that_times_out_runs_again_while_it_makes_steps),
+        cmocka_unit_test(a_phase_without_checkpoint_ends_at_its_limit_unless_it_resumes),
     };
     return cmocka_run_group_tests_name("core stalls", tests, NULL, NULL);
 }

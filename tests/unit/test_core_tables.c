@@ -1,5 +1,5 @@
-/* The tables of the core's layers, cell by cell: what each event and each fact does in each state.
- * A cell of a table is empty, or it is what the table here says. */
+/* The tables of the layers of the core, cell by cell: what each event and each fact does in each
+ * state. A cell of the core is either empty, or does what the table here says. */
 #include "tests/unit/unit.h"
 
 #include "daemon/core/step.h"
@@ -14,7 +14,7 @@ struct column {
     const char *name;
 };
 
-/* A world in which one run is there, and a step in it. */
+/* A world with one run, to step in it. */
 struct stage {
     struct world world;
     struct phase *phase;
@@ -81,7 +81,7 @@ static const struct fact *stage_fact(struct stage *stage, unsigned kind)
     return &stage->fact;
 }
 
-/* A cell: the state that it moves to; "does" where it does something else; nothing where it is
+/* Adds a cell: the state to which it moves; "does" if it does something else; nothing if it is
  * empty. */
 static void add_cell(struct text *grid, const struct stage *stage, const char *column,
                      const char *moved_to)
@@ -120,7 +120,7 @@ static void add_run_cell(struct text *grid, enum run_state state, const struct c
     stage_end(&stage);
 }
 
-/* What an allocation does to any run in it that has not ended. */
+/* What an allocation does to any of its runs that has not ended. */
 static const char live_cells[] = " missed: does; restarted: does; refused: ended; given up: ended;"
                                  " stuck: ended; back: does; job ended: does;";
 
@@ -262,7 +262,7 @@ static const struct column graph_columns[] = {
     {FACT_PHASE_REVIVED, "revived"},
 };
 
-/* `validate` has come to its end; `production` waits for it. */
+/* `validate` has ended, and `production` waits for it. */
 static void add_graph_cell(struct text *grid, enum phase_state state, const struct column *column)
 {
     struct stage stage;
@@ -365,7 +365,7 @@ static void what_happens_to_a_matrix(void **state)
 
 /* --- Commands --------------------------------------------------------------------------------- */
 
-/* A phase that has a checkpoint and no run; or a matrix whose member is that. */
+/* A phase with a checkpoint and without a run; or a matrix whose member is such a phase. */
 static void add_command_cell(struct text *grid, const struct phase *row, const struct phase *member,
                              enum core_command command)
 {
@@ -437,7 +437,7 @@ static void what_a_command_does_to_a_phase(void **state)
               "skipped:\n");
 }
 
-/* A command is passed on to the members that take it, or is about the matrix itself. */
+/* A command goes to the members that accept it, or it is about the matrix itself. */
 static void what_a_command_does_to_a_matrix(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
-/* Random walks: any event may come in any state, in any order, also twice; the core's tables hold
- * (every assigned state is asserted), and what must never happen does not. The seed of a failing
- * walk is printed: `test_core_walk SEED` walks it alone. */
+/* Random walks: any event comes in any state, in any order, and also twice. The core asserts every
+ * move by its tables, and the test asserts what must never happen. The seed of a failing walk is
+ * printed, and `test_core_walk SEED` repeats only this walk. */
 #include "tests/unit/unit.h"
 
 #include "tests/unit/core_world.h"
@@ -76,7 +76,7 @@ static void check_world(const struct world *world)
         const struct run *run = workflow->runs[i];
         bool is_live = run->state != RUN_ENDED;
         assert_true(is_live == (run->outcome == OUTCOME_NONE));
-        if (is_live) { /* one run of a phase at most, and the phase knows of it */
+        if (is_live) { /* a phase has at most one live run, and knows it */
             assert_ptr_equal(run->phase->run, run);
             assert_true(run->phase->state == PHASE_QUEUED || run->phase->state == PHASE_ACTIVE);
         }
@@ -84,7 +84,7 @@ static void check_world(const struct world *world)
     for (size_t i = 0; i < workflow->phase_count; i++) {
         const struct phase *phase = &workflow->phases[i];
         bool moves = phase->state == PHASE_QUEUED || phase->state == PHASE_ACTIVE;
-        if (moves) /* nothing waits for nobody */
+        if (moves) /* nothing waits without a reason */
             assert_true(phase->run && phase->run->state != RUN_ENDED);
         assert_true((phase->state == PHASE_HELD) == (phase->hold != HOLD_NONE));
     }
@@ -115,7 +115,7 @@ static void any_event_in_any_state_keeps_the_invariants(void **state)
     for (uint64_t seed = 1; seed <= WALKS; seed++) {
         char name[32];
         (void)snprintf(name, sizeof name, "%llu", (unsigned long long)seed);
-        (void)setenv("PHASED_WALK", name, 1); /* cmocka's failure does not say which */
+        (void)setenv("PHASED_WALK", name, 1); /* cmocka does not say which walk failed */
         walk(seed);
     }
 }

@@ -44,7 +44,7 @@ static long push_started(struct world *world, const char *run_folder)
     return committed;
 }
 
-/* The lead's last word, `now` so that the allocation is still kept. */
+/* The last entry of the lead, with the time of now, so that the allocation is still kept. */
 static char *ended(unsigned sequence, const char *outcome, const char *cause, unsigned final)
 {
     double now = (double)time(NULL);
@@ -81,7 +81,7 @@ static void run_first_phase(struct world *world, double first, double last)
     free(end);
 }
 
-static void ping_tells_version_and_cluster(void **state)
+static void ping_answers_with_version_and_cluster(void **state)
 {
     struct world *world = *state;
     world_await(world, "/v1/ping", "cluster.name", "fake");
@@ -93,7 +93,7 @@ static void ping_tells_version_and_cluster(void **state)
     world_stop(world);
 }
 
-static void what_is_wrong_with_a_request_is_said(void **state)
+static void the_answer_says_what_is_wrong_with_a_request(void **state)
 {
     struct world *world = *state;
     static const struct {
@@ -142,7 +142,7 @@ static void a_body_that_is_too_large_is_refused(void **state)
     int status = 0;
     json_t *json =
         world_call(world, "POST", "/v1/workflows", world_submission(spec, NULL), &status);
-    /* The reply may get lost, since the rest of the body is not read. */
+    /* The reply may get lost, because the rest of the body is not read. */
     assert_true(!json || status == 413);
     json_decref(json);
     free(spec);
@@ -215,7 +215,7 @@ static void several_submissions_are_answered_together(void **state)
     struct world *world = *state;
     static const char *const rows[][2] = {
         {"a.yaml", two_phases}, {"b.yaml", two_phases}, {"a.yaml", two_phases}};
-    for (int i = 0; i < 2; i++) { /* again: the keys are known */
+    for (int i = 0; i < 2; i++) { /* the second time, the keys are known */
         json_t *json = world_expect(world, 201, "POST", "/v1/workflows",
                                     submissions(rows, 3, "0123456789abcdef0123456789abcd"));
         assert_int_equal(json_array_size(json_object_get(json, "workflows")), 3);
@@ -228,11 +228,11 @@ static void several_submissions_are_answered_together(void **state)
     assert_int_equal(workflow_count(world), 3);
     json_t *json = world_expect(world, 200, "GET", "/v1/workflows/2", NULL);
     assert_string_equal(world_member(json, "file"), "b.yaml");
-    assert_string_equal(world_member(json, "workdir"), "/tmp"); /* what all share */
+    assert_string_equal(world_member(json, "workdir"), "/tmp"); /* all submissions share it */
     json_decref(json);
 }
 
-static void of_several_submissions_with_a_wrong_one_none_is_queued(void **state)
+static void one_wrong_submission_keeps_all_from_the_queue(void **state)
 {
     struct world *world = *state;
     static const char *const rows[][2] = {
@@ -251,7 +251,7 @@ static void of_several_submissions_with_a_wrong_one_none_is_queued(void **state)
     assert_string_equal(world_member(json, "error.message"),
                         "b.yaml has 2 problems; none of these workflows is queued");
     json_decref(json);
-    /* A key stands for one. */
+    /* A key stands for one workflow. */
     json_t *body = submissions(rows, 1, NULL), *list = json_object_get(body, "workflows");
     json_t *first = json_array_get(list, 0);
     (void)json_object_set_new(first, "key", json_string("0123456789abcdef0123456789abcdef"));
@@ -300,8 +300,8 @@ static void a_passed_gate_promotes_in_place(void **state)
     world_await(world, "/v1/workflows/1", "state", "succeeded");
 }
 
-/* Both are the spec's doing: only with these values is there no number, and `dt` never came. */
-static void a_gate_tells_errors_from_missing_data(void **state)
+/* The spec causes both: only these values make the result no number, and `dt` never came. */
+static void a_gate_distinguishes_errors_from_missing_data(void **state)
 {
     static const char spec[] =
         "name: two\n"
@@ -357,7 +357,7 @@ static void a_cancellation_tells_what_was_skipped(void **state)
     json_decref(json);
 }
 
-static void entries_are_taken_once_and_without_gaps(void **state)
+static void entries_are_recorded_once_and_without_gaps(void **state)
 {
     struct world *world = *state;
     static const char two[] = "{\"seq\":2,\"time\":1.0,\"type\":\"warning\",\"message\":\"hm\"}";
@@ -377,8 +377,9 @@ static void entries_are_taken_once_and_without_gaps(void **state)
     assert_int_equal(world_push(world, run, "../x", (const char *const[]){old_start, NULL}), -400);
 }
 
-/* A row that the record refuses would be tried again for ever: none may come of an entry. */
-static void strange_entries_are_taken_and_harm_nothing(void **state)
+/* If the record refused a row, the daemon would try it again for ever. So no entry may lead to such
+ * a row. */
+static void strange_entries_are_accepted_and_do_no_harm(void **state)
 {
     struct world *world = *state;
     static const char *const bodies[] = {
@@ -412,7 +413,7 @@ static void strange_entries_are_taken_and_harm_nothing(void **state)
         "\"type\":\"preflight\",\"level\":7,\"outcome\":\"passed\"",
         "\"type\":\"preflight\",\"level\":\"quick\",\"outcome\":\"passed\",\"reason\":[],"
         "\"seconds\":\"x\",\"rows\":[7,{\"name\":\"a\",\"outcome\":\"passed\",\"text\":7}]",
-        /* Lists of nodes: without end, and with a name of which a letter was cut in two. */
+        /* Lists of nodes: an endless list, and a name that was cut within a letter. */
         "\"type\":\"started\",\"nodes\":[\"n[0-18446744073709551610]\"]",
         "\"type\":\"started\",\"nodes\":[\"n[0-18446744073709551610]"
         "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\u00e9\"]",
@@ -453,7 +454,7 @@ static void a_worker_without_the_secret_is_refused(void **state)
         fputc('0', file);
     fclose(file);
     json_t *json = world_worker(world, "runs/1/a/1", "GET", "command", NULL, &status);
-    /* The refusal carries no code, so the client does not believe it. */
+    /* The refusal has no code, so the client does not believe it. */
     assert_true(status == 0 || status == 403);
     json_decref(json);
     assert_int_equal(strlen(old), 64);
@@ -477,8 +478,8 @@ static void a_cancelled_run_cancels_its_job(void **state)
     world_await(world, "/v1/workflows/1", "phases.1.state", "cancelled");
 }
 
-/* As after a controller's crash: the id is another job's, until the controller recovers ours. */
-static void a_job_of_another_with_the_same_id_is_not_cancelled(void **state)
+/* The controller has crashed: another job has the id until the controller recovers our job. */
+static void a_job_of_another_user_with_the_same_id_is_not_cancelled(void **state)
 {
     struct world *world = *state;
     submit(world, two_phases);
@@ -495,7 +496,7 @@ static void a_job_of_another_with_the_same_id_is_not_cancelled(void **state)
     free(jobs);
 }
 
-static void a_run_that_said_nothing_is_read_from_its_folder(void **state)
+static void a_silent_run_is_read_from_its_folder(void **state)
 {
     struct world *world = *state;
     submit(world, two_phases);
@@ -553,23 +554,23 @@ static void news_end_a_long_poll(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(ping_tells_version_and_cluster),
-        TEST(what_is_wrong_with_a_request_is_said),
+        TEST(ping_answers_with_version_and_cluster),
+        TEST(the_answer_says_what_is_wrong_with_a_request),
         TEST(a_body_that_is_too_large_is_refused),
         TEST(a_submission_makes_a_job_and_its_folder),
         TEST(the_same_key_is_the_same_workflow),
         TEST(several_submissions_are_answered_together),
-        TEST(of_several_submissions_with_a_wrong_one_none_is_queued),
+        TEST(one_wrong_submission_keeps_all_from_the_queue),
         TEST(a_passed_gate_promotes_in_place),
-        TEST(a_gate_tells_errors_from_missing_data),
+        TEST(a_gate_distinguishes_errors_from_missing_data),
         TEST(a_failed_gate_holds_until_a_person_promotes),
         TEST(a_cancellation_tells_what_was_skipped),
-        TEST(entries_are_taken_once_and_without_gaps),
-        TEST(strange_entries_are_taken_and_harm_nothing),
+        TEST(entries_are_recorded_once_and_without_gaps),
+        TEST(strange_entries_are_accepted_and_do_no_harm),
         TEST(a_worker_without_the_secret_is_refused),
         TEST(a_cancelled_run_cancels_its_job),
-        TEST(a_job_of_another_with_the_same_id_is_not_cancelled),
-        TEST(a_run_that_said_nothing_is_read_from_its_folder),
+        TEST(a_job_of_another_user_with_the_same_id_is_not_cancelled),
+        TEST(a_silent_run_is_read_from_its_folder),
         TEST(news_end_a_long_poll),
     };
     return cmocka_run_group_tests_name("daemon", tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* Jobs and workers that come back after their run was over: nothing is run twice, and nothing that
- * they tell is taken for what the run did. */
+/* Jobs and workers that come back after their run was over. Nothing runs twice, and nothing that
+ * they report counts as part of the run. */
 #include "tests/unit/daemon_world.h"
 
 #include "lib/file.h"
@@ -24,7 +24,7 @@ static void submit(struct world *world)
         world_expect(world, 201, "POST", "/v1/workflows", world_submission(one_phase, NULL)));
 }
 
-/* Waits until the history of workflow 1 has a warning with this text in it; returns how many. */
+/* Waits until the history of workflow 1 has a warning with this text. Returns how many it has. */
 static unsigned await_warnings(struct world *world, const char *text)
 {
     unsigned found = 0;
@@ -53,12 +53,12 @@ static void a_job_of_a_workflow_that_is_over_is_cancelled(void **state)
     assert_int_equal(world_slurm_lines(world, "cancelled"), 1);
     world_stop(world);
     world_slurm_write(world, "state.101", "running");
-    world_start(world, NULL); /* it has nothing of the workflow in memory */
+    world_start(world, NULL); /* it has nothing about the workflow in memory */
     world_await_lines(world, "cancelled", 2);
     assert_int_equal(await_warnings(world, "job 101 was over, and Slurm has it again"), 1);
 }
 
-/* Its job was seen to end, and it has left no outcome. */
+/* Slurm showed the end of the job, and there is no outcome. */
 static void lose_the_run(struct world *world)
 {
     world_await_lines(world, "jobs", 1);
@@ -74,7 +74,7 @@ static void lose_the_run(struct world *world)
     world_await(world, "/v1/workflows/1/phases/a/runs/1", "outcome", "lost");
 }
 
-static void what_a_worker_tells_after_its_run_was_lost_is_a_warning(void **state)
+static void a_report_after_the_run_was_lost_is_a_warning(void **state)
 {
     struct world *world = *state;
     static const char *const late[] = {
@@ -89,7 +89,7 @@ static void what_a_worker_tells_after_its_run_was_lost_is_a_warning(void **state
         world_pause();
     assert_int_equal(access(tombstone, F_OK), 0);
     assert_int_equal(world_push(world, "runs/1/a/1", "n1", late),
-                     1); /* it need not send it again */
+                     1); /* the worker need not send it again */
     assert_int_equal(world_push(world, "runs/1/a/1", "n1", later), 2);
     assert_int_equal(await_warnings(world, "a worker (n1) still tells of it"), 1);
     json_t *json = world_expect(world, 200, "GET", "/v1/workflows/1/phases/a/runs/1/metrics", NULL);
@@ -102,7 +102,7 @@ static void what_a_worker_tells_after_its_run_was_lost_is_a_warning(void **state
     free(tombstone);
 }
 
-/* Pushes one entry, of which `take_rest` is what follows the type. */
+/* Pushes one entry. `take_rest` is what follows the type. */
 static void push(struct world *world, const char *node, long sequence, const char *type,
                  char *take_rest)
 {
@@ -124,8 +124,9 @@ static void put(const char *folder, const char *name, const char *data)
     free(path);
 }
 
-/* A program under the user's own srun outlives its agents, and saves when Slurm ends the job. */
-static void what_was_saved_after_the_end_of_its_run_is_gone_on_from(void **state)
+/* A program under the user's own srun lives longer than its agents, and saves when Slurm ends the
+ * job. */
+static void the_next_run_resumes_from_a_checkpoint_saved_after_the_end(void **state)
 {
     struct world *world = *state;
     char *ten = text_format("%s/step_10", world->home);
@@ -144,7 +145,7 @@ static void what_was_saved_after_the_end_of_its_run_is_gone_on_from(void **state
     put(ten, "model", "1234");
     put(ten, "state", "5");
     push(world, "n1", 1, "checkpoint", text_format("\"path\":\"%s\",\"step\":10,\"bytes\":5", ten));
-    /* Nobody has seen this one become whole: its size says nothing of the next one. */
+    /* Nobody has seen this checkpoint become whole, so its size says nothing about the next one. */
     put(eleven, "model", "12341234");
     put(eleven, "state", "5");
     push(world, "lead", 2, "ended",
@@ -157,7 +158,7 @@ static void what_was_saved_after_the_end_of_its_run_is_gone_on_from(void **state
     world_slurm_write(world, "state.101", "failed");
     put(twelve, "model", "1234");
     put(twelve, "state", "5");
-    put(torn, "model", "12345"); /* the other file was to follow */
+    put(torn, "model", "12345"); /* the other file is missing */
     json_decref(world_expect(world, 200, "POST", "/v1/workflows/1/phases/a/retry", NULL));
     world_await_lines(world, "jobs", 2);
     char *text = world_read(world, "runs/1/a/2/run.json");
@@ -273,8 +274,8 @@ static void what_was_saved_after_the_next_run_was_prepared_is_in_the_record(void
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
 
-/* The run is lost all the same, and the warning says why. */
-static void an_outcome_that_another_job_has_left_is_passed_over(void **state)
+/* The run is lost anyway, and the warning says why. */
+static void the_outcome_of_another_job_is_ignored(void **state)
 {
     struct world *world = *state;
     static const char left[] =
@@ -294,10 +295,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_job_of_a_workflow_that_is_over_is_cancelled),
-        TEST(what_a_worker_tells_after_its_run_was_lost_is_a_warning),
-        TEST(what_was_saved_after_the_end_of_its_run_is_gone_on_from),
+        TEST(a_report_after_the_run_was_lost_is_a_warning),
+        TEST(the_next_run_resumes_from_a_checkpoint_saved_after_the_end),
         TEST(what_was_saved_after_the_next_run_was_prepared_is_in_the_record),
-        TEST(an_outcome_that_another_job_has_left_is_passed_over),
+        TEST(the_outcome_of_another_job_is_ignored),
     };
     return cmocka_run_group_tests_name("daemon back", tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* What the daemon does when budgets are spent: a workflow's, and the month's of limits.yaml. */
+/* What the daemon does when a budget is spent: that of a workflow, or that of the month in
+ * limits.yaml. */
 #include "tests/unit/daemon_world.h"
 
 #include "lib/text.h"
@@ -29,7 +30,7 @@ static void submit(struct world *world, const char *spec)
     world_await_lines(world, "jobs", 1);
 }
 
-/* The first run began an hour ago: it has cost 2 GPU hours, and a bit. */
+/* The first run began an hour ago, so it has cost a little more than 2 GPU hours. */
 static void run_for_an_hour(struct world *world, const char *run_folder)
 {
     char *entry = text_format("{\"seq\":1,\"time\":%lld,\"type\":\"started\",\"job_id\":101,"
@@ -78,7 +79,7 @@ static void await_reason(struct world *world, const char *member, const char *be
         fail_msg("%s is \"%s\", not \"%s...\"", member, last, begin);
 }
 
-/* How many warnings of the first workflow hold this. */
+/* Returns how many warnings of the first workflow have this text. */
 static size_t warnings(struct world *world, const char *part)
 {
     size_t count = 0;
@@ -107,7 +108,7 @@ static bool has_run_folder(struct world *world, const char *run_folder)
     return has_one;
 }
 
-static void members_that_wait_are_held_with_the_one_that_runs(void **state)
+static void waiting_members_are_held_with_the_running_member(void **state)
 {
     struct world *world = *state;
     submit(world, sweep);
@@ -115,7 +116,7 @@ static void members_that_wait_are_held_with_the_one_that_runs(void **state)
     await_reason(world, "phases.0.reason", "held by its budget, of which 2.0");
     world_await(world, "/v1/workflows/1", "phases.1.state", "held");
     world_await(world, "/v1/workflows/1", "phases.2.state", "held");
-    world_await(world, "/v1/workflows/1", "phases.0.state", "active"); /* until it has stopped */
+    world_await(world, "/v1/workflows/1", "phases.0.state", "active"); /* until its run stops */
     assert_int_equal(world_slurm_lines(world, "jobs"), 1);
 }
 
@@ -131,7 +132,7 @@ static void stop(struct world *world, const char *run_folder)
     free(entry);
 }
 
-static void what_is_spent_is_not_released(void **state)
+static void a_phase_without_budget_is_not_released(void **state)
 {
     struct world *world = *state;
     limit(world, "month: {gpu_hours: 100}\n");
@@ -154,7 +155,7 @@ static void what_is_spent_is_not_released(void **state)
     world_await_lines(world, "jobs", 2);
 }
 
-static void a_hold_under_way_is_judged_by_the_newest_budget(void **state)
+static void a_hold_in_progress_uses_the_newest_budget(void **state)
 {
     struct world *world = *state;
     submit(world, two_phases);
@@ -168,7 +169,7 @@ static void a_hold_under_way_is_judged_by_the_newest_budget(void **state)
     world_await_lines(world, "jobs", 2);
 }
 
-static void nothing_goes_on_in_place_when_the_month_is_spent(void **state)
+static void no_phase_goes_on_in_place_when_the_month_is_spent(void **state)
 {
     struct world *world = *state;
     limit(world, "month: {gpu_hours: 100}\n");
@@ -181,7 +182,7 @@ static void nothing_goes_on_in_place_when_the_month_is_spent(void **state)
     assert_int_equal(world_slurm_lines(world, "jobs"), 1);
 }
 
-static void the_month_is_warned_of_once_even_over_a_restart(void **state)
+static void a_warning_about_the_month_comes_once_across_restarts(void **state)
 {
     struct world *world = *state;
     limit(world, "month: {gpu_hours: 100}\n");
@@ -191,7 +192,8 @@ static void the_month_is_warned_of_once_even_over_a_restart(void **state)
     await_warnings(world, "of the month's budget is spent", 1);
     world_kill(world);
     world_start(world, NULL);
-    /* Each look at the budgets ends with the month: the second own warning is one after a look. */
+    /* Each look at the budgets ends with that of the month. So the second warning of the workflow
+     * comes after a whole look. */
     for (size_t i = 1; i <= 2; i++) {
         json_decref(world_expect(world, 200, "POST", "/v1/workflows/1/budget",
                                  json_pack("{s:f}", "gpu_hours", 2.4 + 0.01 * (double)i)));
@@ -200,7 +202,7 @@ static void the_month_is_warned_of_once_even_over_a_restart(void **state)
     assert_int_equal(warnings(world, "of the month's budget is spent"), 1);
 }
 
-static void a_wrong_file_does_not_lift_the_month_s_budget(void **state)
+static void a_wrong_limits_file_does_not_lift_the_budget_of_the_month(void **state)
 {
     struct world *world = *state;
     limit(world, "month: {gpu_hours: 1}\n");
@@ -216,12 +218,12 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(members_that_wait_are_held_with_the_one_that_runs),
-        TEST(what_is_spent_is_not_released),
-        TEST(a_hold_under_way_is_judged_by_the_newest_budget),
-        TEST(nothing_goes_on_in_place_when_the_month_is_spent),
-        TEST(the_month_is_warned_of_once_even_over_a_restart),
-        TEST(a_wrong_file_does_not_lift_the_month_s_budget),
+        TEST(waiting_members_are_held_with_the_running_member),
+        TEST(a_phase_without_budget_is_not_released),
+        TEST(a_hold_in_progress_uses_the_newest_budget),
+        TEST(no_phase_goes_on_in_place_when_the_month_is_spent),
+        TEST(a_warning_about_the_month_comes_once_across_restarts),
+        TEST(a_wrong_limits_file_does_not_lift_the_budget_of_the_month),
     };
     return cmocka_run_group_tests_name("daemon budget", tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Faults: the daemon is killed around every effect of a two-phase run, Slurm is away or loses
- * answers, the disk is full. Nothing is lost, and nothing is done twice. */
+/* Faults: the daemon is killed around every effect of a workflow with two phases, Slurm is away or
+ * loses answers, the disk is full. Nothing is lost, and nothing is done twice. */
 #include "tests/unit/daemon_world.h"
 
 #include "lib/text.h"
@@ -25,7 +25,7 @@ static const char two_phases[] = "name: two\n"
 
 static const char key[] = "00000000000000000000000000000001";
 
-/* The daemon died, or will at once: it is started again, without the fault. */
+/* The daemon has died, or dies at once. Starts it again, without the fault. */
 static void survive(struct world *world)
 {
     world_await_crash(world);
@@ -40,7 +40,7 @@ static bool has_died(struct world *world)
            info.si_pid == world->pid;
 }
 
-/* As phasectl does: again, with the same key, until there is an answer. */
+/* Submits as phasectl does: again and again with the same key, until an answer comes. */
 static void submit(struct world *world)
 {
     int status = 0;
@@ -53,7 +53,7 @@ static void submit(struct world *world)
     json_decref(json);
 }
 
-/* As a worker does: again until it is committed. */
+/* Pushes as a worker does: again and again until the entry is committed. */
 static void push(struct world *world, const char *run, const char *node, const char *entry,
                  long sequence)
 {
@@ -81,7 +81,7 @@ static char *ended(unsigned final)
                        now, now - 60, now, final);
 }
 
-/* Waits for the text at a member of the workflow, whatever the daemon does meanwhile. */
+/* Waits for the text at a member of the workflow, even if the daemon dies meanwhile. */
 static void await(struct world *world, const char *member, const char *text)
 {
     for (int i = 0; i < 4000; i++) {
@@ -116,7 +116,7 @@ static void await_command(struct world *world, const char *run, const char *verb
     fail_msg("never told: %s", verb);
 }
 
-/* A whole workflow: the first phase in a job, the second in place. */
+/* Runs a whole workflow: the first phase in a job, the second phase in place. */
 static void live(struct world *world)
 {
     static const char metric[] =
@@ -237,7 +237,7 @@ static void a_job_whose_answer_was_lost_is_adopted(void **state)
     assert_int_equal(world_slurm_lines(world, "jobs"), 1);
 }
 
-static void what_slurm_refuses_is_held_with_its_words(void **state)
+static void a_phase_that_slurm_refuses_is_held_with_the_message_of_slurm(void **state)
 {
     struct world *world = *state;
     world_slurm_write(world, "mode", "refuse");
@@ -248,8 +248,8 @@ static void what_slurm_refuses_is_held_with_its_words(void **state)
     json_decref(json);
 }
 
-/* It waits, says so, and goes on when the limit is lifted. */
-static void a_limit_of_the_site_is_waited_for_and_said(void **state)
+/* The job waits, says so, and is submitted when the limit is gone. */
+static void a_job_at_a_limit_of_the_site_waits_and_says_so(void **state)
 {
     struct world *world = *state;
     world_slurm_write(world, "mode", "limited");
@@ -267,7 +267,7 @@ static void limit_files(struct world *world, rlim_t size)
 }
 
 /* A limit on the size of files fails writes as a full disk does. */
-static void nothing_happens_while_the_record_cannot_be_written(void **state)
+static void no_effect_happens_while_the_record_cannot_be_written(void **state)
 {
     struct world *world = *state;
     int status;
@@ -279,7 +279,7 @@ static void nothing_happens_while_the_record_cannot_be_written(void **state)
     json_t *json = world_expect(world, 503, "POST", "/v1/workflows", list);
     assert_string_equal(world_member(json, "error.code"), "unavailable");
     json_decref(json);
-    /* From now on it is known beforehand. */
+    /* From now on the daemon knows it before it asks. */
     json_decref(
         world_expect(world, 503, "POST", "/v1/workflows", world_submission(two_phases, NULL)));
     json_decref(world_expect(world, 200, "GET", "/v1/ping", NULL));
@@ -304,13 +304,13 @@ static void nothing_happens_while_the_record_cannot_be_written(void **state)
     assert_string_equal(world_member(json, "workflow"), "1"); /* no number was used up */
     json_decref(json);
     assert_true(world_log_has(world, "the record can be written again"));
-    world_await_lines(world, "jobs", 1); /* those that were refused left nothing */
+    world_await_lines(world, "jobs", 1); /* the refused submissions left nothing */
     json = world_expect(world, 200, "GET", "/v1/workflows", NULL);
     assert_int_equal(json_array_size(json_object_get(json, "workflows")), 1);
     json_decref(json);
 }
 
-/* What a worker told while the disk was full is not acknowledged, and taken once afterwards. */
+/* Entries that came while the disk was full are not acknowledged, and are recorded once later. */
 static void a_journal_waits_for_the_disk(void **state)
 {
     struct world *world = *state;
@@ -338,9 +338,9 @@ int main(void)
         cmocka_unit_test(a_kill_around_a_cancellation_cancels_once_restarted),
         TEST(a_submission_waits_for_slurm),
         TEST(a_job_whose_answer_was_lost_is_adopted),
-        TEST(what_slurm_refuses_is_held_with_its_words),
-        TEST(a_limit_of_the_site_is_waited_for_and_said),
-        TEST(nothing_happens_while_the_record_cannot_be_written),
+        TEST(a_phase_that_slurm_refuses_is_held_with_the_message_of_slurm),
+        TEST(a_job_at_a_limit_of_the_site_waits_and_says_so),
+        TEST(no_effect_happens_while_the_record_cannot_be_written),
         TEST(a_journal_waits_for_the_disk),
     };
     return cmocka_run_group_tests_name("daemon faults", tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* Peers that the daemon knows nothing of: idle, slow, many, greedy, malformed. Its owner and its
- * workers are answered all the while, and it stays small. */
+/* Peers that the daemon does not know: idle, slow, many, greedy, malformed. The daemon still
+ * answers its owner and its workers, and stays small. */
 #include "tests/unit/daemon_world.h"
 
 #include "lib/text.h"
@@ -47,7 +47,7 @@ static struct sockaddr_in worker_address(struct world *world)
     return address;
 }
 
-/* -1: not now. Never waits. */
+/* -1: the connection is not possible now. Never waits. */
 static int connect_worker(const struct sockaddr_in *address)
 {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -59,7 +59,7 @@ static int connect_worker(const struct sockaddr_in *address)
     return -1;
 }
 
-/* What is answered until the other side closes or `until` has come; the caller's to free(). */
+/* Returns the answer until the other side closes or `until` has come; the caller's to free(). */
 static char *ask(int fd, const void *request, size_t size, const char *until)
 {
     struct text reply = {0};
@@ -81,7 +81,7 @@ static void assert_answers(struct world *world)
     json_decref(world_expect(world, 200, "GET", "/v1/ping", NULL));
 }
 
-static void idle_connections_that_end_together_leave_it_listening(void **state)
+static void the_server_listens_after_many_idle_connections_end(void **state)
 {
     struct world *world = *state;
     enum { MANY = 300 };
@@ -97,12 +97,12 @@ static void idle_connections_that_end_together_leave_it_listening(void **state)
     world_stop(world);
 }
 
-/* Also those of the owner that were answered, and stay. */
-static void answered_connections_that_end_together_leave_it_listening(void **state)
+/* Also connections of the owner that were answered and stay open. */
+static void the_server_listens_after_many_answered_connections_end(void **state)
 {
     struct world *world = *state;
     static const char ping[] = "GET /v1/ping HTTP/1.1\r\nHost: x\r\n\r\n";
-    enum { ALL = 256 }; /* all that there may be */
+    enum { ALL = 256 }; /* as many as the daemon allows */
     int fds[ALL];
     for (int i = 0; i < ALL; i++) {
         int kept = fds[i] = connect_owner(world);
@@ -117,7 +117,7 @@ static void answered_connections_that_end_together_leave_it_listening(void **sta
     world_stop(world);
 }
 
-static void a_few_descriptors_are_enough(void **state)
+static void the_server_works_with_few_descriptors(void **state)
 {
     struct world *world = *state;
     enum { FEW = 40, MANY = 60 };
@@ -150,13 +150,13 @@ enum { FLOOD_MANY = 10000, FLOOD_OPEN_MAX = 4000, KINDS = 4 };
 
 struct flood {
     struct sockaddr_in address;
-    int fds[FLOOD_OPEN_MAX]; /* the oldest is closed for the next */
+    int fds[FLOOD_OPEN_MAX]; /* the oldest connection is closed for the next */
     unsigned sent[FLOOD_OPEN_MAX];
     unsigned open_max, count;
 };
 
-/* The next few bytes of each kind: nothing, a header that never ends, a large body of somebody who
- * knows how a request looks, a stream of no sense. */
+/* Sends the next few bytes of this kind: nothing; a header that never ends; a large body by
+ * somebody who knows what a request looks like; nonsense. */
 static void flood_send(struct flood *flood, unsigned slot, unsigned kind)
 {
     static const char body[65536];
@@ -175,10 +175,10 @@ static void flood_send(struct flood *flood, unsigned slot, unsigned kind)
         ignored = send(fd, body, sizeof body, MSG_NOSIGNAL);
     else if (kind == 3)
         ignored = send(fd, body, 512, MSG_NOSIGNAL);
-    (void)ignored; /* the daemon may have closed it, or take no more now */
+    (void)ignored; /* the daemon may have closed it, or accept no more now */
 }
 
-/* Opens some more, and lets those that are open go on. */
+/* Opens some more connections, and sends more on the open ones. */
 static void flood_go_on(struct flood *flood)
 {
     for (unsigned i = 0; i < 100 && flood->count < FLOOD_MANY; i++) {
@@ -209,7 +209,7 @@ static double slower(double one_ms, double other_ms)
     return one_ms > other_ms ? one_ms : other_ms;
 }
 
-/* How long the owner waits for what phasectl status asks. */
+/* Returns how long the owner waits for the answer that phasectl status needs. */
 static double status_ms(struct world *world)
 {
     double before_ms = clock_ms();
@@ -230,9 +230,9 @@ static long memory_peak_kib(struct world *world)
     return peak;
 }
 
-/* Prints how long the owner waits, and asserts nothing of it: a busy machine delays everybody.
- * `strangers` of tests/bench/run reads the line and holds the time against its limit. */
-static void ten_thousand_strangers_delay_nobody_and_take_little(void **state)
+/* Prints how long the owner waits, and asserts nothing about it, because a busy machine delays
+ * everybody. `strangers` of tests/bench/run reads the line and compares the time with its limit. */
+static void ten_thousand_strangers_delay_nobody_and_take_little_memory(void **state)
 {
     struct world *world = *state;
     static struct flood flood;
@@ -252,7 +252,7 @@ static void ten_thousand_strangers_delay_nobody_and_take_little(void **state)
          flood.count < FLOOD_MANY && clock_ms() < deadline_ms;) {
         flood_go_on(&flood);
         worst_ms = slower(worst_ms, status_ms(world));
-        /* A worker may be dropped with the strangers, and tries again. */
+        /* A worker may be dropped together with strangers, and then tries again. */
         if (flood.count < (unsigned long)(pushed + 1) * FLOOD_MANY / 10)
             continue;
         char *entry = text_format("{\"seq\":%ld,\"time\":1,\"type\":\"warning\",\"message\":\"m\"}",
@@ -278,8 +278,8 @@ static void ten_thousand_strangers_delay_nobody_and_take_little(void **state)
     world_stop(world);
 }
 
-/* A byte now and then keeps nobody. */
-static void a_header_has_a_deadline_that_bytes_do_not_move(void **state)
+/* A byte now and then does not keep a connection open. */
+static void more_bytes_do_not_move_the_deadline_of_a_header(void **state)
 {
     struct world *world = *state;
     struct sockaddr_in address = worker_address(world);
@@ -298,9 +298,9 @@ static void a_header_has_a_deadline_that_bytes_do_not_move(void **state)
     world_stop(world);
 }
 
-/* --- What can be understood in two ways ------------------------------------------------------- */
+/* --- Ambiguous requests ----------------------------------------------------------------------- */
 
-static void a_request_of_two_meanings_is_refused(void **state)
+static void an_ambiguous_request_is_refused(void **state)
 {
     struct world *world = *state;
     struct text many = {0};
@@ -322,7 +322,7 @@ static void a_request_of_two_meanings_is_refused(void **state)
     };
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
         char *reply = ask(connect_owner(world), requests[i], strlen(requests[i]), "}}");
-        /* libmicrohttpd 1.0 answers a coding that it does not know by itself, with 501. */
+        /* libmicrohttpd 1.0 itself answers an unknown coding, with 501. */
         bool is_coding = strstr(requests[i], "gzip") && text_starts(reply, "HTTP/1.1 501");
         if (!text_starts(reply, "HTTP/1.1 400") && !is_coding)
             fail_msg("%.80s was answered %s", requests[i], reply);
@@ -338,13 +338,13 @@ struct raw_request {
     size_t size;
 };
 
-/* With the NULs within. */
+/* With the NULs inside. */
 #define RAW(string)                                                                                \
     {                                                                                              \
         string "\r\n\r\n", sizeof string + 3                                                       \
     }
 
-/* What comes before the body; the caller's to free(). */
+/* Returns the answer before the body; the caller's to free(). */
 static char *ask_raw(struct world *world, bool as_owner, const struct raw_request *request)
 {
     const struct sockaddr_in address = worker_address(world);
@@ -354,7 +354,7 @@ static char *ask_raw(struct world *world, bool as_owner, const struct raw_reques
     return ask(fd, request->bytes, request->size, "\r\n\r\n");
 }
 
-/* libmicrohttpd 1.0 refuses a NUL by itself, and may do so without a word. */
+/* libmicrohttpd 1.0 itself refuses a NUL, and may do so without an answer. */
 static bool is_refused(const char *reply)
 {
     return reply[0] == '\0' || text_starts(reply, "HTTP/1.1 400");
@@ -385,8 +385,8 @@ static void a_nul_in_the_request_line_is_refused(void **state)
     world_stop(world);
 }
 
-/* libmicrohttpd 0.9 cuts such a value, for itself as for the daemon: nobody reads it in two ways.
- */
+/* libmicrohttpd 0.9 cuts such a value, for itself and for the daemon. So nobody reads it in two
+ * ways. */
 static void a_nul_in_the_value_of_a_header_gives_no_right(void **state)
 {
     struct world *world = *state;
@@ -418,7 +418,7 @@ static void a_nul_in_the_value_of_a_header_gives_no_right(void **state)
     world_stop(world);
 }
 
-/* Neither a body nor time is spent on who can not be a worker. */
+/* The daemon spends neither memory nor time on a peer that cannot be a worker. */
 static void a_stranger_is_refused_before_its_body(void **state)
 {
     struct world *world = *state;
@@ -429,7 +429,7 @@ static void a_stranger_is_refused_before_its_body(void **state)
         {"/v1/worker/1/journal", "", "HTTP/1.1 403"},
         {"/v1/worker/1/journal", "Phased-Nonce: " HEX32 "\r\n", "HTTP/1.1 403"},
         {"/v1/worker/1/journal", "Phased-MAC: " HEX32 HEX32 "\r\n", "HTTP/1.1 403"},
-        {"/v1/worker/2/journal", signature, "HTTP/1.1 403"}, /* no such run */
+        {"/v1/worker/2/journal", signature, "HTTP/1.1 403"}, /* there is no such run */
         {"/v1/worker/1/elephant", signature, "HTTP/1.1 404"},
         {"/v1/worker/1/command", signature, "HTTP/1.1 405"},
     };
@@ -443,7 +443,7 @@ static void a_stranger_is_refused_before_its_body(void **state)
         int fd = connect_worker(&address);
         struct pollfd writable = {.fd = fd, .events = POLLOUT};
         assert_int_equal(poll(&writable, 1, WORLD_DEADLINE_MS), 1);
-        char *reply = ask(fd, head, strlen(head), NULL); /* until it closes */
+        char *reply = ask(fd, head, strlen(head), NULL); /* until the daemon closes */
         if (!text_starts(reply, cases[i].answer))
             fail_msg("%s was answered %s", head, reply);
         free(reply);
@@ -456,12 +456,12 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(idle_connections_that_end_together_leave_it_listening),
-        TEST(answered_connections_that_end_together_leave_it_listening),
-        TEST(a_few_descriptors_are_enough),
-        TEST(ten_thousand_strangers_delay_nobody_and_take_little),
-        TEST(a_header_has_a_deadline_that_bytes_do_not_move),
-        TEST(a_request_of_two_meanings_is_refused),
+        TEST(the_server_listens_after_many_idle_connections_end),
+        TEST(the_server_listens_after_many_answered_connections_end),
+        TEST(the_server_works_with_few_descriptors),
+        TEST(ten_thousand_strangers_delay_nobody_and_take_little_memory),
+        TEST(more_bytes_do_not_move_the_deadline_of_a_header),
+        TEST(an_ambiguous_request_is_refused),
         TEST(a_nul_in_the_request_line_is_refused),
         TEST(a_nul_in_the_value_of_a_header_gives_no_right),
         TEST(a_stranger_is_refused_before_its_body),

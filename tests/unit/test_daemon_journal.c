@@ -1,5 +1,5 @@
-/* Journals that are not whole: what is missing is told, and no gate is judged as if it were there.
- */
+/* Incomplete journals: the daemon reports what is missing, and no gate passes as if it had
+ * everything. */
 #include "tests/unit/daemon_world.h"
 
 #include "lib/file.h"
@@ -64,7 +64,8 @@ static void leave(struct world *world, const char *folder, const char *name, cha
     free(take_text);
 }
 
-/* The journal of n1 with its first `count` entries; in place of one (0: none) is this line. */
+/* Writes the journal of n1 with its first `count` entries. `line` replaces the entry `damaged` (0:
+ * none). */
 static void leave_journal(struct world *world, const char *folder, unsigned count, unsigned damaged,
                           const char *line)
 {
@@ -77,7 +78,7 @@ static void leave_journal(struct world *world, const char *folder, unsigned coun
     leave(world, folder, "journal/n1.jsonl", text_steal(&lines));
 }
 
-/* The outcome of a run that counts ENTRIES entries of n1. */
+/* Writes the outcome of a run that counts ENTRIES entries of n1. */
 static void leave_outcome(struct world *world, const char *folder)
 {
     long long now = (long long)time(NULL);
@@ -94,8 +95,7 @@ static void submit(struct world *world, const char *spec)
     json_decref(world_expect(world, 201, "POST", "/v1/workflows", world_submission(spec, NULL)));
 }
 
-/* The run in this folder and job begins, tells `told` entries, and then nobody hears it any more.
- */
+/* The run in this folder and job begins, reports `told` entries, and then is silent. */
 static void run_begins(struct world *world, const char *folder, unsigned job, unsigned told)
 {
     char *state = text_format("state.%u", job);
@@ -111,7 +111,7 @@ static void run_begins(struct world *world, const char *folder, unsigned job, un
     free(state);
 }
 
-/* The daemon finds the run's outcome when it is back. */
+/* The daemon starts again and finds the outcome of the run. */
 static void run_ends(struct world *world, const char *folder, unsigned job)
 {
     char *state = text_format("state.%u", job);
@@ -122,8 +122,8 @@ static void run_ends(struct world *world, const char *folder, unsigned job)
     free(state);
 }
 
-/* The first phase ran while the daemon was away, and left this much of its journal; `sixth` is its
- * sixth line, NULL: as it was written. */
+/* The first phase ran while the daemon was away, and left this part of its journal. `sixth` is its
+ * sixth line; NULL: the line is correct. */
 static void first_phase_leaves(struct world *world, unsigned told, unsigned count,
                                const char *sixth)
 {
@@ -169,7 +169,7 @@ static void a_journal_that_was_cut_does_not_pass_the_gate(void **state)
     world_await(world, "/v1/workflows/1/phases/a/gate", "checks.0.reason",
                 "the journal of n1 lacks entries 6 to 8 of run #1");
     await_history(world, "the journal of n1 has lost entries 6 to 8");
-    /* What is there is known. */
+    /* The record has the entries that exist. */
     world_await(world, "/v1/workflows/1/phases/a/runs/1/metrics", "series.loss.4", "4.0");
     assert_int_equal(world_slurm_lines(world, "jobs"), 1);
 }
@@ -181,12 +181,12 @@ static void a_line_of_garbage_does_not_pass_the_gate(void **state)
     world_await(world, "/v1/workflows/1", "phases.0.state", "held");
     world_await(world, "/v1/workflows/1", "phases.0.reason",
                 "insufficient data: the journal of n1 lacks entry 6 of run #1");
-    /* What comes after it is known. */
+    /* The record has the entries after it. */
     world_await(world, "/v1/workflows/1/phases/a/runs/1/metrics", "series.loss.6", "1.0");
 }
 
-/* It is JSON still, and as good as garbage where it may have been a metric. */
-static void an_entry_that_is_not_understood_does_not_pass_the_gate(void **state)
+/* The line is still JSON. It may have been a metric, so it is as bad as garbage. */
+static void an_unknown_entry_does_not_pass_the_gate(void **state)
 {
     static const char *const entries[] = {
         "{\"seq\":6,\"time\":1.5,\"type\":\"metrjc\",\"step\":6,\"values\":{\"loss\":3}}",
@@ -205,7 +205,7 @@ static void an_entry_that_is_not_understood_does_not_pass_the_gate(void **state)
     }
 }
 
-static void a_journal_that_is_gone_does_not_pass_the_gate(void **state)
+static void a_missing_journal_does_not_pass_the_gate(void **state)
 {
     struct world *world = *state;
     first_phase_leaves(world, 0, 0, NULL);
@@ -213,14 +213,14 @@ static void a_journal_that_is_gone_does_not_pass_the_gate(void **state)
                 "insufficient data: the journal of n1 lacks entries 1 to 8 of run #1");
 }
 
-static void what_the_record_has_may_be_gone_from_the_journal(void **state)
+static void recorded_entries_may_be_missing_from_the_journal(void **state)
 {
     struct world *world = *state;
     first_phase_leaves(world, ENTRIES, 2, NULL);
     world_await(world, "/v1/workflows/1", "phases.0.state", "succeeded");
 }
 
-static void a_person_promotes_or_begins_anew(void **state)
+static void a_person_may_promote_or_retry_anyway(void **state)
 {
     struct world *world = *state;
     first_phase_leaves(world, 3, 5, NULL);
@@ -247,7 +247,7 @@ static void a_later_gate_that_names_the_phase_is_not_passed_either(void **state)
     world_await(world, "/v1/workflows/1", "state", "succeeded");
 }
 
-static void a_matrix_does_not_choose_on_a_part_of_the_data(void **state)
+static void a_matrix_does_not_choose_with_incomplete_data(void **state)
 {
     struct world *world = *state;
     submit(world, sweep);
@@ -266,7 +266,7 @@ static void a_matrix_does_not_choose_on_a_part_of_the_data(void **state)
     world_await(world, "/v1/workflows/1", "phases.2.state", "succeeded");
 }
 
-static void a_journal_that_cannot_be_read_while_the_run_goes_on_is_told_at_once(void **state)
+static void an_unreadable_journal_of_a_running_run_is_reported_at_once(void **state)
 {
     struct world *world = *state;
     submit(world, two_phases);
@@ -280,7 +280,7 @@ static void a_journal_that_cannot_be_read_while_the_run_goes_on_is_told_at_once(
     free(path);
 }
 
-static void a_line_of_garbage_while_the_run_goes_on_is_told_at_once(void **state)
+static void garbage_in_the_journal_of_a_running_run_is_reported_at_once(void **state)
 {
     struct world *world = *state;
     submit(world, two_phases);
@@ -305,8 +305,9 @@ static long memory_peak_kib(struct world *world)
     return peak;
 }
 
-/* Holes, as a file system makes them. What follows the first is read; the second is too much. */
-static void a_journal_with_a_line_without_end_takes_little_memory_and_is_told(void **state)
+/* Holes, as a file system makes them. The daemon reads what follows the first hole; the second is
+ * too large. */
+static void an_endless_line_takes_little_memory_and_is_reported(void **state)
 {
     struct world *world = *state;
     submit(world, two_phases);
@@ -325,7 +326,7 @@ static void a_journal_with_a_line_without_end_takes_little_memory_and_is_told(vo
     world_start(world, NULL);
     await_history(world, "the journal of n1 has a line of more than 8 MiB: it is passed over");
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
-    const long most_kib = LONG_MAX; /* they need their own */
+    const long most_kib = LONG_MAX; /* sanitizers need memory of their own */
 #else
     const long most_kib = 128 << 10;
 #endif
@@ -342,7 +343,7 @@ static void a_journal_with_a_line_without_end_takes_little_memory_and_is_told(vo
     free(path);
 }
 
-static void what_a_worker_says_is_lost_is_passed_over(void **state)
+static void entries_that_a_worker_reports_as_lost_are_skipped(void **state)
 {
     struct world *world = *state;
     submit(world, two_phases);
@@ -365,7 +366,7 @@ static void what_a_worker_says_is_lost_is_passed_over(void **state)
                 "insufficient data: the journal of n1 lacks entries 3 to 7 of run #1");
 }
 
-/* Until the daemon has missed the job of the first run, or ended that. */
+/* Waits until the daemon has missed the job of the first run, or has ended the run. */
 static void await_absence(struct world *world)
 {
     bool is_missed = false;
@@ -381,7 +382,7 @@ static void await_absence(struct world *world)
 
 /* A controller that has just come back may not know a job yet, and a file server may show a journal
  * later than an outcome. */
-static void what_a_job_that_is_only_absent_has_told_may_come_yet(void **state)
+static void entries_of_an_absent_job_may_still_come(void **state)
 {
     struct world *world = *state;
     submit(world, two_phases);
@@ -397,7 +398,7 @@ static void what_a_job_that_is_only_absent_has_told_may_come_yet(void **state)
 }
 
 /* The daemon has looked once since the end of the job. */
-static void what_a_job_that_has_just_ended_has_told_may_come_yet(void **state)
+static void entries_of_a_job_that_has_just_ended_may_still_come(void **state)
 {
     struct world *world = *state;
     submit(world, two_phases);
@@ -411,10 +412,9 @@ static void what_a_job_that_has_just_ended_has_told_may_come_yet(void **state)
     world_await(world, "/v1/workflows/1", "phases.0.state", "succeeded");
 }
 
-/* Slurm tells of an end when the job's last processes are gone, and the time that it tells is
- * older.
- */
-static void what_a_job_that_was_just_seen_to_end_has_told_may_come_yet(void **state)
+/* Slurm reports an end when the last processes of the job are gone. The time that it reports is
+ * older. */
+static void entries_of_a_job_that_was_just_seen_to_end_may_still_come(void **state)
 {
     struct world *world = *state;
     long long now = (long long)time(NULL);
@@ -436,7 +436,7 @@ static void what_a_job_that_was_just_seen_to_end_has_told_may_come_yet(void **st
     free(start);
 }
 
-/* The lead has died with the job, and `stopping` (or NULL) may be its last word. */
+/* The lead has died with the job, and `stopping` (or NULL) may be its last entry. */
 static const char *outcome_after(struct world *world, const char *exited, const char *stopping)
 {
     static char outcome[64];
@@ -468,28 +468,28 @@ static const char *outcome_after(struct world *world, const char *exited, const 
     "{\"seq\": 3, \"time\": 2, \"type\": \"exited\", \"ranks\": [], \"done\": true}"
 #define STOPPING "{\"seq\": 2, \"time\": 2, \"type\": \"stopping\", \"why\": \"guard\"}\n"
 
-static void a_run_that_had_reached_its_end_when_its_lead_died_has_succeeded(void **state)
+static void a_run_whose_lead_died_after_its_end_has_succeeded(void **state)
 {
     assert_string_equal(outcome_after(*state, DONE, NULL), "succeeded");
     world_await(*state, "/v1/workflows/1", "phases.0.state", "succeeded");
 }
 
-static void a_run_that_was_cut_off_when_its_lead_died_is_lost(void **state)
+static void a_run_whose_lead_died_before_its_end_is_lost(void **state)
 {
     assert_string_equal(outcome_after(*state, CUT_OFF, NULL), "lost");
 }
 
-static void a_run_whose_last_rows_were_bad_when_its_lead_died_is_lost(void **state)
+static void a_run_whose_lead_died_after_bad_rows_is_lost(void **state)
 {
     assert_string_equal(outcome_after(*state, SUSPECT, NULL), "lost");
 }
 
-static void a_run_that_was_being_stopped_when_its_lead_died_is_lost(void **state)
+static void a_run_whose_lead_died_while_stopping_is_lost(void **state)
 {
     assert_string_equal(outcome_after(*state, DONE, STOPPING), "lost");
 }
 
-static void a_run_that_ended_while_the_daemon_was_away_has_lasted_as_slurm_says(void **state)
+static void slurm_says_how_long_a_run_lasted_while_the_daemon_was_away(void **state)
 {
     struct world *world = *state;
     submit(world, two_phases);
@@ -510,8 +510,8 @@ static void a_run_that_ended_while_the_daemon_was_away_has_lasted_as_slurm_says(
     json_decref(run);
 }
 
-/* What a worker says is shown to people, in lines and columns. */
-static void what_a_worker_says_has_limits(void **state)
+/* People see what a worker reports, in lines and columns. */
+static void reports_of_workers_have_limits(void **state)
 {
     struct world *world = *state;
     submit(world, two_phases);
@@ -525,7 +525,7 @@ static void what_a_worker_says_has_limits(void **state)
     world_await(world, "/v1/workflows/1/phases/a/runs/1", "nodes.1", "?");
     char letters[1100];
     memset(letters, 'x', sizeof letters);
-    /* A letter of two bytes stands across the limit: none of it is left. */
+    /* A letter of two bytes lies across the limit, so it is left out. */
     char *warning = text_format("{\"seq\": 1, \"time\": 2, \"type\": \"warning\", \"message\": "
                                 "\"%.1019s\u00e9%.1000s\"}",
                                 letters, letters);
@@ -552,25 +552,25 @@ int main(void)
         TEST(a_whole_journal_passes_the_gate),
         TEST(a_journal_that_was_cut_does_not_pass_the_gate),
         TEST(a_line_of_garbage_does_not_pass_the_gate),
-        cmocka_unit_test(an_entry_that_is_not_understood_does_not_pass_the_gate),
-        TEST(a_journal_that_is_gone_does_not_pass_the_gate),
-        TEST(what_the_record_has_may_be_gone_from_the_journal),
-        TEST(a_person_promotes_or_begins_anew),
+        cmocka_unit_test(an_unknown_entry_does_not_pass_the_gate),
+        TEST(a_missing_journal_does_not_pass_the_gate),
+        TEST(recorded_entries_may_be_missing_from_the_journal),
+        TEST(a_person_may_promote_or_retry_anyway),
         TEST(a_later_gate_that_names_the_phase_is_not_passed_either),
-        TEST(a_matrix_does_not_choose_on_a_part_of_the_data),
-        TEST(a_journal_that_cannot_be_read_while_the_run_goes_on_is_told_at_once),
-        TEST(a_line_of_garbage_while_the_run_goes_on_is_told_at_once),
-        TEST(a_journal_with_a_line_without_end_takes_little_memory_and_is_told),
-        TEST(what_a_worker_says_is_lost_is_passed_over),
-        TEST(what_a_job_that_is_only_absent_has_told_may_come_yet),
-        TEST(what_a_job_that_has_just_ended_has_told_may_come_yet),
-        TEST(what_a_job_that_was_just_seen_to_end_has_told_may_come_yet),
-        TEST(a_run_that_had_reached_its_end_when_its_lead_died_has_succeeded),
-        TEST(a_run_that_was_cut_off_when_its_lead_died_is_lost),
-        TEST(a_run_whose_last_rows_were_bad_when_its_lead_died_is_lost),
-        TEST(a_run_that_was_being_stopped_when_its_lead_died_is_lost),
-        TEST(a_run_that_ended_while_the_daemon_was_away_has_lasted_as_slurm_says),
-        TEST(what_a_worker_says_has_limits),
+        TEST(a_matrix_does_not_choose_with_incomplete_data),
+        TEST(an_unreadable_journal_of_a_running_run_is_reported_at_once),
+        TEST(garbage_in_the_journal_of_a_running_run_is_reported_at_once),
+        TEST(an_endless_line_takes_little_memory_and_is_reported),
+        TEST(entries_that_a_worker_reports_as_lost_are_skipped),
+        TEST(entries_of_an_absent_job_may_still_come),
+        TEST(entries_of_a_job_that_has_just_ended_may_still_come),
+        TEST(entries_of_a_job_that_was_just_seen_to_end_may_still_come),
+        TEST(a_run_whose_lead_died_after_its_end_has_succeeded),
+        TEST(a_run_whose_lead_died_before_its_end_is_lost),
+        TEST(a_run_whose_lead_died_after_bad_rows_is_lost),
+        TEST(a_run_whose_lead_died_while_stopping_is_lost),
+        TEST(slurm_says_how_long_a_run_lasted_while_the_daemon_was_away),
+        TEST(reports_of_workers_have_limits),
     };
     return cmocka_run_group_tests_name("daemon: journals", tests, NULL, NULL);
 }

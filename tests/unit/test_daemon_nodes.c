@@ -1,4 +1,4 @@
-/* Jobs are kept away from nodes that took runs down, or that a person does not want. */
+/* Nodes that new jobs do not use: they took runs down, or a person does not want them. */
 #include "tests/unit/daemon_world.h"
 
 #include "lib/text.h"
@@ -54,7 +54,7 @@ static json_t *exclusion(const char *message, int seconds)
                      seconds ? json_integer(seconds) : json_null());
 }
 
-static void a_node_that_failed_is_left_out_of_what_follows(void **state)
+static void a_node_that_failed_is_left_out_of_later_jobs(void **state)
 {
     struct world *world = *state;
     submit(world, 1);
@@ -62,7 +62,7 @@ static void a_node_that_failed_is_left_out_of_what_follows(void **state)
     world_await(world, "/v1/nodes", "nodes.0.node", "n2");
     world_await(world, "/v1/nodes", "nodes.0.run", "1/a#1");
     world_await(world, "/v1/nodes", "nodes.0.cause", "node_fail");
-    world_kill(world); /* it is in the record with the run's end */
+    world_kill(world); /* the record has it together with the end of the run */
     world_start(world, NULL);
     submit(world, 2);
     assert_excluded(world, "101 n7\n102 n7,n2\n");
@@ -91,11 +91,11 @@ static void a_person_excludes_and_clears_nodes(void **state)
     json_decref(world_expect(world, 405, "PUT", "/v1/nodes/n1", NULL));
 }
 
-static void a_job_that_too_few_nodes_are_left_for_takes_any(void **state)
+static void a_job_uses_excluded_nodes_if_too_few_others_are_left(void **state)
 {
     struct world *world = *state;
     json_decref(world_expect(world, 200, "POST", "/v1/nodes/n1", exclusion("fan", 3600)));
-    world_slurm_write(world, "mode", "few"); /* the spec leaves none out here */
+    world_slurm_write(world, "mode", "few"); /* the spec excludes no node */
     json_decref(world_expect(world, 201, "POST", "/v1/workflows",
                              world_submission("name: any\n"
                                               "phases:\n"
@@ -114,7 +114,7 @@ static void a_job_that_too_few_nodes_are_left_for_takes_any(void **state)
     json_decref(json);
 }
 
-static void what_is_refused_anywhere_is_refused_once(void **state)
+static void a_job_that_slurm_refuses_on_all_nodes_is_refused_once(void **state)
 {
     struct world *world = *state;
     json_decref(world_expect(world, 200, "POST", "/v1/nodes/n1", exclusion("fan", 3600)));
@@ -124,7 +124,7 @@ static void what_is_refused_anywhere_is_refused_once(void **state)
     world_await(world, "/v1/workflows/1", "phases.0.state", "held");
     assert_int_equal(world_slurm_lines(world, "jobs"), 0);
     json_t *json = world_expect(world, 200, "GET", "/v1/nodes", NULL);
-    assert_int_equal(json_array_size(json_object_get(json, "nodes")), 1); /* nobody is blamed */
+    assert_int_equal(json_array_size(json_object_get(json, "nodes")), 1); /* no node is blamed */
     json_decref(json);
 }
 
@@ -132,10 +132,10 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(a_node_that_failed_is_left_out_of_what_follows),
+        TEST(a_node_that_failed_is_left_out_of_later_jobs),
         TEST(a_person_excludes_and_clears_nodes),
-        TEST(a_job_that_too_few_nodes_are_left_for_takes_any),
-        TEST(what_is_refused_anywhere_is_refused_once),
+        TEST(a_job_uses_excluded_nodes_if_too_few_others_are_left),
+        TEST(a_job_that_slurm_refuses_on_all_nodes_is_refused_once),
     };
     return cmocka_run_group_tests_name("daemon nodes", tests, NULL, NULL);
 }

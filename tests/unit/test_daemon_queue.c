@@ -1,4 +1,4 @@
-/* What waits before Slurm has it: in turns, and given up at once when nobody wants it any more. */
+/* Jobs that wait before Slurm has them: in turns, and given up at once when nobody needs them. */
 #include "tests/unit/daemon_world.h"
 
 #include "lib/file.h"
@@ -32,7 +32,7 @@ static void command(struct world *world, const char *path)
     json_decref(world_expect(world, 200, "POST", path, json_object()));
 }
 
-/* The first run fails by its node, and the second is to be submitted after a while. */
+/* The first run fails because of its node, and the second is due after a while. */
 static void fail_first_run(struct world *world)
 {
     long long now = (long long)time(NULL);
@@ -101,7 +101,7 @@ static double monotonic_s(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* The second run waits ten seconds, not an hour and ten seconds; and polls go on. */
+/* The second run waits ten seconds, and not an hour and ten seconds. Polls go on. */
 static void a_clock_that_is_set_back_delays_no_retry(void **state)
 {
     struct world *world = *state;
@@ -116,7 +116,7 @@ static void a_clock_that_is_set_back_delays_no_retry(void **state)
 }
 
 /* The run waits ten seconds all the same. */
-static void a_clock_that_is_set_forward_hastens_no_retry(void **state)
+static void a_clock_that_is_set_forward_brings_no_retry_forward(void **state)
 {
     struct world *world = *state;
     start_with_clock(world);
@@ -131,7 +131,7 @@ static void a_clock_that_is_set_forward_hastens_no_retry(void **state)
     world_await(world, "/v1/workflows/1", "phases.0.run.job_state", "running");
 }
 
-/* The command fails at first, having set the clock back; it is started again after 15 s. */
+/* The command sets the clock back and fails. It is started again after 15 s. */
 static void a_clock_that_is_set_back_delays_no_notice(void **state)
 {
     static const char spec[] = "name: told\n"
@@ -155,7 +155,7 @@ static void a_clock_that_is_set_back_delays_no_notice(void **state)
     free(told);
 }
 
-/* A clock that was set back while the daemon was away: the look-up was due in five seconds. */
+/* The clock was set back while the daemon was away. The look-up is due in five seconds. */
 static void a_look_up_does_not_wait_for_a_clock_that_was_ahead(void **state)
 {
     struct world *world = *state;
@@ -171,7 +171,8 @@ static void a_look_up_does_not_wait_for_a_clock_that_was_ahead(void **state)
     world_await_lines(world, "jobs", 1);
 }
 
-/* Slurm takes no job: cancelling must not wait for the next try, which would be turned away too. */
+/* Slurm accepts no job. A cancellation must not wait for the next attempt, which would be refused,
+ * too. */
 static void cancel_at_a_limit(struct world *world, const char *spec, size_t tries)
 {
     world_slurm_write(world, "mode", "limited");
@@ -183,12 +184,12 @@ static void cancel_at_a_limit(struct world *world, const char *spec, size_t trie
     assert_int_equal(world_slurm_lines(world, "turned-away"), tries);
 }
 
-static void what_waits_at_a_limit_of_the_site_is_cancelled_at_once(void **state)
+static void a_job_at_a_limit_of_the_site_is_cancelled_at_once(void **state)
 {
     cancel_at_a_limit(*state, one_phase, 1);
 }
 
-static void so_are_jobs_of_which_one_would_do(void **state)
+static void candidates_at_a_limit_of_the_site_are_cancelled_at_once(void **state)
 {
     cancel_at_a_limit(*state, candidates, 2);
 }
@@ -205,8 +206,8 @@ static void limit(struct world *world, const char *text)
     free(path);
 }
 
-/* They look for room every two seconds, and whoever comes in between must not find it first. */
-static void a_newcomer_takes_no_turn_from_those_who_wait(void **state)
+/* Waiting workflows look for room every two seconds. A new one must not find it first. */
+static void a_new_workflow_does_not_overtake_waiting_ones(void **state)
 {
     struct world *world = *state;
     limit(world, "jobs: 1\n");
@@ -223,7 +224,7 @@ static void a_newcomer_takes_no_turn_from_those_who_wait(void **state)
     assert_int_equal(world_slurm_lines(world, "jobs"), 2);
 }
 
-static void candidates_may_all_be_in_slurm_where_one_may_run(void **state)
+static void all_candidates_may_wait_in_slurm_if_one_may_run(void **state)
 {
     struct world *world = *state;
     limit(world, "running_jobs: 1\ngpus: 2\n");
@@ -251,12 +252,12 @@ int main(void)
         TEST(a_retry_that_is_held_in_its_back_off_is_never_submitted),
         TEST(a_clock_that_is_set_back_delays_no_retry),
         TEST(a_look_up_does_not_wait_for_a_clock_that_was_ahead),
-        TEST(a_clock_that_is_set_forward_hastens_no_retry),
+        TEST(a_clock_that_is_set_forward_brings_no_retry_forward),
         TEST(a_clock_that_is_set_back_delays_no_notice),
-        TEST(what_waits_at_a_limit_of_the_site_is_cancelled_at_once),
-        TEST(so_are_jobs_of_which_one_would_do),
-        TEST(a_newcomer_takes_no_turn_from_those_who_wait),
-        TEST(candidates_may_all_be_in_slurm_where_one_may_run),
+        TEST(a_job_at_a_limit_of_the_site_is_cancelled_at_once),
+        TEST(candidates_at_a_limit_of_the_site_are_cancelled_at_once),
+        TEST(a_new_workflow_does_not_overtake_waiting_ones),
+        TEST(all_candidates_may_wait_in_slurm_if_one_may_run),
     };
     return cmocka_run_group_tests_name("daemon queue", tests, NULL, NULL);
 }

@@ -19,7 +19,7 @@ static const char one_phase[] = "name: one\n"
                                 "    run: echo\n"
                                 "    checkpoint: {path: \"$PHASED_OUT/step_{step}\"}\n";
 
-/* --- What workers leave and tell -------------------------------------------------------------- */
+/* --- What workers leave and report ------------------------------------------------------------ */
 
 static char *started(unsigned restarts)
 {
@@ -28,7 +28,7 @@ static char *started(unsigned restarts)
                        (long long)time(NULL), restarts);
 }
 
-/* Where the checkpoint of a step lies; valid until the next call. */
+/* Returns the path of the checkpoint of a step; valid until the next call. */
 static const char *checkpoint_path(const struct world *world, unsigned step)
 {
     static char path[128];
@@ -36,7 +36,7 @@ static const char *checkpoint_path(const struct world *world, unsigned step)
     return path;
 }
 
-/* A checkpoint of four bytes, and what its node says of it. */
+/* Makes a checkpoint of four bytes. Returns the entry in which its node reports it. */
 static char *checkpoint(const struct world *world, unsigned sequence, unsigned step)
 {
     const char *path = checkpoint_path(world, step);
@@ -46,7 +46,8 @@ static char *checkpoint(const struct world *world, unsigned sequence, unsigned s
                        sequence, (long long)time(NULL) - 1, path, step);
 }
 
-/* An outcome, a failure by an exit code; as the lead's `ended` when `sequence` is not 0. */
+/* Returns an outcome, a failure by an exit code; the lead's entry `ended` if `sequence` is not 0.
+ */
 static char *ended(unsigned sequence, const char *outcome, unsigned step, bool requeues)
 {
     long long now = (long long)time(NULL);
@@ -101,7 +102,7 @@ static void leave_journal(struct world *world, const char *folder, const char *n
     free(take_second);
 }
 
-/* What a lead that goes on alone makes of the first attempt's folder. `job`: NULL: the same. */
+/* What a lead that goes on alone makes of the first attempt's folder. `job` NULL: the same job. */
 static void make_alone(struct world *world, unsigned attempt, const char *resume, unsigned step,
                        const char *job)
 {
@@ -170,7 +171,7 @@ static void expect_next(struct world *world, const char *of, const char *run)
 
 /* --- Claims ----------------------------------------------------------------------------------- */
 
-static void a_preempted_run_goes_on_in_its_job(void **state)
+static void a_preempted_run_continues_in_its_job(void **state)
 {
     struct world *world = *state;
     run_first_attempt(world);
@@ -197,14 +198,14 @@ static void a_preempted_run_goes_on_in_its_job(void **state)
     expect_run(world, 2, "first_step", "10");
 }
 
-static void a_job_that_still_waits_is_begun_again(void **state)
+static void a_job_that_still_waits_gets_its_begin_time_again(void **state)
 {
     struct world *world = *state;
     run_first_attempt(world);
     push(world, "runs/1/a/1", "lead", ended(2, "timed_out", 12, true), 2);
     requeue(world, 1);
     world_await_lines(world, "begun", 1);
-    requeue(world, 1); /* Slurm set its time after ours */
+    requeue(world, 1); /* Slurm set its time after phased */
     world_await_lines(world, "begun", 2);
 }
 
@@ -237,7 +238,7 @@ static void a_job_that_a_person_holds_waits_and_says_so(void **state)
     assert_int_equal(world_slurm_lines(world, "jobs"), 1);
 }
 
-static void a_run_whose_job_slurm_requeued_ends_by_what_its_lead_left(void **state)
+static void a_run_in_a_requeued_job_ends_by_the_files_of_its_lead(void **state)
 {
     struct world *world = *state;
     run_first_attempt(world);
@@ -251,7 +252,7 @@ static void a_run_whose_job_slurm_requeued_ends_by_what_its_lead_left(void **sta
     assert_int_equal(world_slurm_lines(world, "jobs"), 1);
 }
 
-/* Two attempts made alone: one that is over, one that goes on. */
+/* Two attempts that the lead made alone: one is over, and one goes on. */
 static void leave_two_alone(struct world *world)
 {
     leave(world, "runs/1/a/1", "outcome.json", ended(0, "preempted", 12, true));
@@ -270,7 +271,7 @@ static void expect_two_adopted(struct world *world)
     expect_run(world, 1, "outcome", "preempted");
     expect_run(world, 2, "outcome", "timed_out");
     expect_run(world, 2, "first_step", "12");
-    expect_run(world, 3, "first_step", "19"); /* what it resumed from, not the newest */
+    expect_run(world, 3, "first_step", "19"); /* where it resumed, not the newest */
     expect_run(world, 3, "resume", "/out/step_19");
     expect_run(world, 3, "job_id", "101");
     world_await(world, "/v1/workflows/1", "phases.0.checkpoint", checkpoint_path(world, 25));
@@ -285,14 +286,14 @@ static void expect_two_adopted(struct world *world)
     json_decref(json);
     free(text);
     expect_next(world, "runs/1/a/1", "/runs/1/a/3");
-    push(world, "runs/1/a/3", "lead", started(2), 1); /* all of it is in the record */
+    push(world, "runs/1/a/3", "lead", started(2), 1); /* the record has all of it */
     push(world, "runs/1/a/3", "lead", ended(2, "succeeded", 30, false), 2);
     expect_run(world, 3, "outcome", "succeeded");
     world_slurm_write(world, "state.101", "completed");
     world_await(world, "/v1/workflows/1", "state", "succeeded");
 }
 
-static void runs_that_were_made_alone_are_adopted_in_order(void **state)
+static void runs_that_a_lead_made_alone_are_adopted_in_order(void **state)
 {
     struct world *world = *state;
     run_first_attempt(world);
@@ -303,7 +304,7 @@ static void runs_that_were_made_alone_are_adopted_in_order(void **state)
     expect_two_adopted(world);
 }
 
-static void a_kill_while_adopting_adopts_once(void **state)
+static void a_kill_during_an_adoption_adopts_once(void **state)
 {
     static const char *const faults[] = {
         "read-outcome:1:before", "read-outcome:1:after", "tell-next:1:before", "tell-next:1:after",
@@ -327,7 +328,7 @@ static void a_kill_while_adopting_adopts_once(void **state)
     }
 }
 
-static void a_kill_around_begin_job_begins_it_once_restarted(void **state)
+static void a_kill_around_begin_job_begins_the_job_after_the_restart(void **state)
 {
     static const char *const faults[] = {"begin-job:1:before", "begin-job:1:after"};
     (void)state;
@@ -353,7 +354,7 @@ static void a_kill_around_begin_job_begins_it_once_restarted(void **state)
     }
 }
 
-static void a_training_that_ended_alone_is_promoted(void **state)
+static void a_training_that_ended_without_the_daemon_is_promoted(void **state)
 {
     struct world *world = *state;
     run_first_attempt(world);
@@ -368,11 +369,11 @@ static void a_training_that_ended_alone_is_promoted(void **state)
     world_start(world, NULL);
     world_await(world, "/v1/workflows/1", "state", "succeeded");
     expect_run(world, 2, "outcome", "succeeded");
-    expect_run(world, 2, "resume", "null"); /* from the start, whatever the record knew */
+    expect_run(world, 2, "resume", "null"); /* from the start, whatever the record has */
     assert_int_equal(world_slurm_lines(world, "jobs"), 1);
 }
 
-static void a_job_that_was_not_requeued_after_all_is_replaced(void **state)
+static void a_job_that_slurm_did_not_requeue_is_replaced(void **state)
 {
     struct world *world = *state;
     run_first_attempt(world);
@@ -383,7 +384,7 @@ static void a_job_that_was_not_requeued_after_all_is_replaced(void **state)
     world_await(world, "/v1/workflows/1", "phases.0.run.resume", checkpoint_path(world, 10));
 }
 
-/* The member of that name in a run's run.json, as text. */
+/* Returns the member with this name of a run's run.json, as text. */
 static char *told(struct world *world, const char *folder, const char *member)
 {
     char *path = text_format("%s/run.json", folder), *text = world_read(world, path);
@@ -395,7 +396,7 @@ static char *told(struct world *world, const char *folder, const char *member)
     return value;
 }
 
-static void what_another_jobs_lead_began_alone_is_set_aside(void **state)
+static void runs_that_the_lead_of_another_job_made_alone_are_set_aside(void **state)
 {
     struct world *world = *state;
     run_first_attempt(world);
@@ -412,8 +413,8 @@ static void what_another_jobs_lead_began_alone_is_set_aside(void **state)
     assert_int_equal(world_slurm_lines(world, "jobs"), 1);
 }
 
-/* The first attempt has written 10, 20 and 30 and was preempted; then something happened to the
- * files; from what does the second begin? */
+/* The first attempt wrote 10, 20 and 30 and was preempted. Then something happened to the files.
+ * Checks where the second attempt begins. */
 static void spoil(struct world *world, const char *spoilt, unsigned expected)
 {
     run_first_attempt(world);
@@ -433,7 +434,7 @@ static void spoil(struct world *world, const char *spoilt, unsigned expected)
     expect_run(world, 2, "resume", expected ? checkpoint_path(world, expected) : "null");
 }
 
-static void a_checkpoint_that_is_not_whole_any_more_is_passed_over(void **state)
+static void a_deleted_or_truncated_checkpoint_is_skipped(void **state)
 {
     static const struct {
         const char *spoilt; /* of 10, 20, 30: deleted, truncated */
@@ -448,7 +449,7 @@ static void a_checkpoint_that_is_not_whole_any_more_is_passed_over(void **state)
     }
 }
 
-static void a_run_without_a_whole_checkpoint_begins_anew_and_says_so(void **state)
+static void a_run_without_a_whole_checkpoint_begins_from_the_start_and_says_so(void **state)
 {
     struct world *world = *state;
     spoil(world, "dtd", 0);
@@ -460,7 +461,7 @@ static void a_run_without_a_whole_checkpoint_begins_anew_and_says_so(void **stat
     json_decref(json);
 }
 
-static void a_program_that_dies_on_resuming_gets_the_checkpoint_before(void **state)
+static void a_program_that_fails_to_resume_gets_the_checkpoint_before(void **state)
 {
     struct world *world = *state;
     spoil(world, "...", 30);
@@ -474,8 +475,8 @@ static void a_program_that_dies_on_resuming_gets_the_checkpoint_before(void **st
     free(text);
 }
 
-/* The first attempt told 10 and something else; 36 lies there untold. Its agents are gone, and its
- * lead has said how it ended. From what does the second begin? */
+/* The first attempt reported 10 and something else; 36 exists and was not reported. Its agents are
+ * gone, and its lead has said how it ended. Checks where the second attempt begins. */
 static void leave_untold(struct world *world, char *take_second, const char *data,
                          unsigned expected)
 {
@@ -493,26 +494,26 @@ static void leave_untold(struct world *world, char *take_second, const char *dat
     expect_run(world, 2, "resume", checkpoint_path(world, expected));
 }
 
-static void a_checkpoint_that_no_agent_has_told_is_found(void **state)
+static void a_checkpoint_that_no_agent_reported_is_found(void **state)
 {
     struct world *world = *state;
     leave_untold(world, checkpoint(world, 2, 20), "1234", 36);
     world_await(world, "/v1/workflows/1", "phases.0.checkpoint", checkpoint_path(world, 36));
 }
 
-/* By its number it is from before the guard broke, but not every program counts steps. */
-static void what_lies_untold_when_a_guard_broke_is_left(void **state)
+/* By its number it is from before the guard failed, but not every program counts steps. */
+static void an_unreported_checkpoint_after_a_failed_guard_is_not_used(void **state)
 {
     leave_untold(*state, text_format("{\"seq\":2,\"time\":1.5,\"type\":\"suspect\",\"step\":50}"),
                  "1234", 10);
 }
 
-static void a_torn_one_is_left(void **state)
+static void a_torn_checkpoint_is_not_used(void **state)
 {
     leave_untold(*state, checkpoint(*state, 2, 20), "12", 20);
 }
 
-static void one_that_was_torn_unseen_is_tried_once(void **state)
+static void a_checkpoint_that_may_be_torn_is_tried_once(void **state)
 {
     struct world *world = *state;
     leave_untold(world, checkpoint(world, 2, 20), "12??", 36);
@@ -526,7 +527,7 @@ static void one_that_was_torn_unseen_is_tried_once(void **state)
     free(text);
 }
 
-/* A script of sbatch: its phase has no `checkpoint`. */
+/* An sbatch script: its phase has no `checkpoint`. */
 static const char script[] = "name: one\n"
                              "phases:\n"
                              "  a:\n"
@@ -543,7 +544,7 @@ static void tells_steps(struct world *world, const char *run, unsigned begin, un
              i + 1);
 }
 
-static void a_script_goes_on_over_its_limit_once_it_was_seen_to_resume(void **state)
+static void a_script_that_resumes_goes_on_after_its_limit(void **state)
 {
     struct world *world = *state;
     json_decref(world_expect(world, 201, "POST", "/v1/workflows", world_submission(script, NULL)));
@@ -575,25 +576,25 @@ static void a_script_goes_on_over_its_limit_once_it_was_seen_to_resume(void **st
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_script_goes_on_over_its_limit_once_it_was_seen_to_resume),
-        TEST(a_preempted_run_goes_on_in_its_job),
-        TEST(a_job_that_still_waits_is_begun_again),
+        TEST(a_script_that_resumes_goes_on_after_its_limit),
+        TEST(a_preempted_run_continues_in_its_job),
+        TEST(a_job_that_still_waits_gets_its_begin_time_again),
         TEST(a_job_held_after_a_failed_launch_is_replaced),
         TEST(a_job_that_a_person_holds_waits_and_says_so),
-        TEST(a_run_whose_job_slurm_requeued_ends_by_what_its_lead_left),
-        TEST(runs_that_were_made_alone_are_adopted_in_order),
-        cmocka_unit_test(a_kill_while_adopting_adopts_once),
-        cmocka_unit_test(a_kill_around_begin_job_begins_it_once_restarted),
-        TEST(a_training_that_ended_alone_is_promoted),
-        TEST(a_job_that_was_not_requeued_after_all_is_replaced),
-        cmocka_unit_test(a_checkpoint_that_is_not_whole_any_more_is_passed_over),
-        TEST(a_run_without_a_whole_checkpoint_begins_anew_and_says_so),
-        TEST(a_program_that_dies_on_resuming_gets_the_checkpoint_before),
-        TEST(a_checkpoint_that_no_agent_has_told_is_found),
-        TEST(what_lies_untold_when_a_guard_broke_is_left),
-        TEST(a_torn_one_is_left),
-        TEST(one_that_was_torn_unseen_is_tried_once),
-        TEST(what_another_jobs_lead_began_alone_is_set_aside),
+        TEST(a_run_in_a_requeued_job_ends_by_the_files_of_its_lead),
+        TEST(runs_that_a_lead_made_alone_are_adopted_in_order),
+        cmocka_unit_test(a_kill_during_an_adoption_adopts_once),
+        cmocka_unit_test(a_kill_around_begin_job_begins_the_job_after_the_restart),
+        TEST(a_training_that_ended_without_the_daemon_is_promoted),
+        TEST(a_job_that_slurm_did_not_requeue_is_replaced),
+        cmocka_unit_test(a_deleted_or_truncated_checkpoint_is_skipped),
+        TEST(a_run_without_a_whole_checkpoint_begins_from_the_start_and_says_so),
+        TEST(a_program_that_fails_to_resume_gets_the_checkpoint_before),
+        TEST(a_checkpoint_that_no_agent_reported_is_found),
+        TEST(an_unreported_checkpoint_after_a_failed_guard_is_not_used),
+        TEST(a_torn_checkpoint_is_not_used),
+        TEST(a_checkpoint_that_may_be_torn_is_tried_once),
+        TEST(runs_that_the_lead_of_another_job_made_alone_are_set_aside),
     };
     return cmocka_run_group_tests_name("daemon requeues", tests, NULL, NULL);
 }

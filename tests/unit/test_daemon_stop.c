@@ -1,4 +1,4 @@
-/* The end of a daemon: what is asked in the very round of its loop that stops is recorded, and
+/* The end of a daemon: requests of the round of its loop in which it stops are recorded and
  * answered. */
 #include "tests/unit/daemon_world.h"
 
@@ -38,7 +38,7 @@ static void ask(int fd, const char *method, const char *path, json_t *body)
     free(text);
 }
 
-/* What comes until it ends with `end`, or until the daemon closes; the caller frees it. */
+/* Returns what comes until `end`, or until the daemon closes; the caller frees it. */
 static char *hear(int fd, const char *end)
 {
     struct text reply = {0};
@@ -53,7 +53,7 @@ static char *hear(int fd, const char *end)
     return text_steal(&reply);
 }
 
-/* A connection that the daemon has accepted. */
+/* Opens a connection, and waits until the daemon has accepted it. */
 static int open_connection(struct world *world)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -67,8 +67,8 @@ static int open_connection(struct world *world)
     return fd;
 }
 
-/* The daemon stands still, so that one round of its loop finds all that comes meanwhile. libuv
- * handles signals last. */
+/* Stops the process of the daemon, so that one round of its loop finds all that comes meanwhile.
+ * libuv handles signals last. */
 static void halt(struct world *world)
 {
     int code;
@@ -86,7 +86,7 @@ static void expect_reply(int fd, const char *end, const char *status)
     close(fd);
 }
 
-static void requests_that_come_with_the_end_are_recorded_and_answered(void **state)
+static void requests_at_the_stop_are_recorded_and_answered(void **state)
 {
     struct world *world = *state;
     static const struct {
@@ -121,7 +121,8 @@ static void requests_that_come_with_the_end_are_recorded_and_answered(void **sta
     world_await_lines(world, "jobs", 2);
 }
 
-/* It would be posted when Slurm has answered, and lie there after the end of its request. */
+/* The event would be posted when Slurm has answered, and would wait there after the end of its
+ * request. */
 static void a_request_is_refused_if_the_disk_is_full_when_slurm_answers(void **state)
 {
     struct world *world = *state;
@@ -142,7 +143,7 @@ static void a_request_is_refused_if_the_disk_is_full_when_slurm_answers(void **s
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(requests_that_come_with_the_end_are_recorded_and_answered),
+        TEST(requests_at_the_stop_are_recorded_and_answered),
         TEST(a_request_is_refused_if_the_disk_is_full_when_slurm_answers),
     };
     return cmocka_run_group_tests_name("daemon stops", tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* What Prometheus reads of runs. */
+/* What Prometheus reads about runs. */
 #include "tests/unit/unit.h"
 
 #include "daemon/api/exposition.h"
@@ -7,7 +7,7 @@
 #include <jansson.h>
 #include <string.h>
 
-/* Written at 1,000 s after 1970. The GPU of n2 was told of last 181 s before. */
+/* Written at 1,000 s after 1970. The GPU of n2 was last reported 181 s before. */
 static const char two_runs[] =
     "{\"runs\": [{\"address\": \"7/train#1\", \"gpus\": ["
     "  {\"node\": \"n1\", \"gpu\": 0, \"model\": \"NVIDIA H200\", \"uuid\": \"GPU-1\","
@@ -64,7 +64,7 @@ static void families_have_the_names_labels_and_units_of_dcgm_exporter(void **sta
     text_fini(&text);
 }
 
-static void what_is_absent_or_old_is_left_out(void **state)
+static void absent_and_old_values_are_left_out(void **state)
 {
     (void)state;
     struct text text = {0};
@@ -75,7 +75,7 @@ static void what_is_absent_or_old_is_left_out(void **state)
     text_fini(&text);
 }
 
-static void steps_and_metrics_of_runs_are_told(void **state)
+static void the_exposition_has_steps_and_metrics_of_runs(void **state)
 {
     (void)state;
     struct text text = {0};
@@ -107,8 +107,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(families_have_the_names_labels_and_units_of_dcgm_exporter),
-        cmocka_unit_test(what_is_absent_or_old_is_left_out),
-        cmocka_unit_test(steps_and_metrics_of_runs_are_told),
+        cmocka_unit_test(absent_and_old_values_are_left_out),
+        cmocka_unit_test(the_exposition_has_steps_and_metrics_of_runs),
         cmocka_unit_test(labels_are_escaped),
     };
     return cmocka_run_group_tests_name("exposition", tests, NULL, NULL);

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A phase `validate` before, and an own phase with every kind of metric. */
+/* A phase `validate` that comes before, and a phase with every kind of metric. */
 struct world {
     struct metrics *own, *validate;
     json_t *params, *validate_params, *facts;
@@ -201,13 +201,13 @@ static void functions_reduce_a_series_to_a_number(void **state)
         {"nan(loss)", "0"},
         {"mean(4)", "4"},
         {"count(4)", "1"},
-        {"mean(mean)", "5"}, /* a metric may be named like a function */
+        {"mean(mean)", "5"}, /* a metric may have the name of a function */
         {"mean (loss)", "5.4"},
     };
     ASSERT_CASES(&((struct world *)*state)->scope, cases);
 }
 
-static void nan_is_never_lost_on_the_way(void **state)
+static void nan_is_never_lost(void **state)
 {
     static const struct expr_case cases[] = {
         {"mean(holed)", "NaN"},
@@ -237,7 +237,7 @@ static void nan_is_never_lost_on_the_way(void **state)
     ASSERT_CASES(&((struct world *)*state)->scope, cases);
 }
 
-static void names_reach_params_facts_and_phases_before(void **state)
+static void names_can_be_params_facts_and_those_of_earlier_phases(void **state)
 {
     static const struct expr_case cases[] = {
         {"depth", "16"},
@@ -257,7 +257,7 @@ static void names_reach_params_facts_and_phases_before(void **state)
     ASSERT_CASES(&((struct world *)*state)->scope, cases);
 }
 
-static void wrong_types_are_told(void **state)
+static void wrong_types_are_reported(void **state)
 {
     static const struct expr_case cases[] = {
         {"preset + 1", "error: text is used where a number is needed"},
@@ -285,7 +285,7 @@ static void whole_results_of_params_stay_whole(void **state)
         {"10 * lr", "0.01"},
         {"8 * 32 * 2", "512"},
         {"0.1 + 0.2", "0.30000000000000004"},
-        {"3e-4 * sqrt(512 / 128) == 6e-4", "true"}, /* which jansson prints in two ways */
+        {"3e-4 * sqrt(512 / 128) == 6e-4", "true"}, /* jansson prints it in two ways */
         {"2 ^ 53", "9007199254740992"},
         {"2 ^ 60", "1.152921504606847e18"},
         {"-0 * 1", "0"},
@@ -312,7 +312,7 @@ static void whole_results_of_params_stay_whole(void **state)
     assert_null(value);
 }
 
-static void the_free_names_are_listed_once_with_their_columns(void **state)
+static void names_are_listed_once_with_their_columns(void **state)
 {
     (void)state;
     struct expr_name *names;
@@ -329,7 +329,7 @@ static void the_free_names_are_listed_once_with_their_columns(void **state)
     assert_int_equal(expr_list_names("1 +", &names, &err), -EINVAL);
 }
 
-static void comparisons_made_are_kept_for_the_report(void **state)
+static void comparisons_are_kept_for_the_report(void **state)
 {
     const struct expr_scope *scope = &((struct world *)*state)->scope;
     static const struct expr_case cases[] = {
@@ -364,7 +364,7 @@ static void made_up_rows_find_wrong_types_before_there_is_data(void **state)
 }
 
 /* Made-up rows are 2.0, 1.9 ... 1.1 at the steps 1 to 10. */
-static void what_training_guides_ask_for_can_be_said(void **state)
+static void the_checks_of_training_guides_can_be_written(void **state)
 {
     (void)state;
     json_t *params = json_pack("{s:i, s:i, s:i, s:f, s:i}", "BATCH_SIZE", 256, "GRAD_ACCUM", 2,
@@ -428,13 +428,13 @@ int main(void)
         cmocka_unit_test(a_series_means_its_newest_value_where_a_number_is_needed),
         cmocka_unit_test(arithmetic_on_series_goes_step_by_step),
         cmocka_unit_test(functions_reduce_a_series_to_a_number),
-        cmocka_unit_test(nan_is_never_lost_on_the_way),
-        cmocka_unit_test(names_reach_params_facts_and_phases_before),
-        cmocka_unit_test(wrong_types_are_told),
+        cmocka_unit_test(nan_is_never_lost),
+        cmocka_unit_test(names_can_be_params_facts_and_those_of_earlier_phases),
+        cmocka_unit_test(wrong_types_are_reported),
         cmocka_unit_test(whole_results_of_params_stay_whole),
-        cmocka_unit_test(the_free_names_are_listed_once_with_their_columns),
-        cmocka_unit_test(comparisons_made_are_kept_for_the_report),
-        cmocka_unit_test(what_training_guides_ask_for_can_be_said),
+        cmocka_unit_test(names_are_listed_once_with_their_columns),
+        cmocka_unit_test(comparisons_are_kept_for_the_report),
+        cmocka_unit_test(the_checks_of_training_guides_can_be_written),
         cmocka_unit_test(made_up_rows_find_wrong_types_before_there_is_data),
         cmocka_unit_test(the_manual_has_every_function),
     };

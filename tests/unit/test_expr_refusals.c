@@ -1,4 +1,4 @@
-/* Expressions: what is refused and where, and what hostile ones cannot do. */
+/* Expressions: what is refused and where, and what hostile expressions cannot do. */
 #include "tests/unit/unit.h"
 
 #include "lib/expr/expr.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void wrong_syntax_is_told_with_its_column(void **state)
+static void wrong_syntax_is_reported_with_its_column(void **state)
 {
     (void)state;
     const struct expr_scope scope = {.before_count = 0};
@@ -59,7 +59,7 @@ static void wrong_syntax_is_told_with_its_column(void **state)
     ASSERT_CASES(&scope, cases);
 }
 
-static void hostile_text_gets_nowhere(void **state)
+static void hostile_text_does_no_harm(void **state)
 {
     (void)state;
     const struct expr_scope scope = {.before_count = 0};
@@ -105,7 +105,7 @@ static void hostile_text_gets_nowhere(void **state)
     ASSERT_CASES(&scope, cases);
 }
 
-/* `piece` repeated `count` times between a beginning and an end. */
+/* Returns `piece` repeated `count` times between a beginning and an end. */
 static char *repeated(const char *begin, const char *piece, size_t count, const char *end)
 {
     struct text text = {0};
@@ -178,8 +178,8 @@ static void work_and_memory_are_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wrong_syntax_is_told_with_its_column),
-        cmocka_unit_test(hostile_text_gets_nowhere),
+        cmocka_unit_test(wrong_syntax_is_reported_with_its_column),
+        cmocka_unit_test(hostile_text_does_no_harm),
         cmocka_unit_test(depth_and_size_are_bounded),
         cmocka_unit_test(work_and_memory_are_bounded),
     };

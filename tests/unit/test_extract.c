@@ -1,4 +1,4 @@
-/* Metrics out of logs: the logs of tests/logs, single lines, streams in pieces, hostile output. */
+/* Metrics from logs: the logs of tests/logs, single lines, streams in pieces, hostile output. */
 #include "tests/unit/unit.h"
 
 #include "lib/error.h"
@@ -23,7 +23,7 @@ static void collect(void *context, const struct extract_row *row)
     text_add(text, "\n");
 }
 
-/* All rows of a stream that comes in pieces of that size. */
+/* Returns all rows of a stream that comes in pieces of this size. */
 static char *rows_of(const struct extract_options *options, const char *bytes, size_t size,
                      size_t piece)
 {
@@ -75,7 +75,7 @@ static void assert_log(const char *name, size_t name_size)
     free(expected_name);
 }
 
-static void every_log_gives_the_rows_expected_of_it(void **state)
+static void every_log_gives_the_expected_rows(void **state)
 {
     (void)state;
     char *folder = log_path("", 0, "");
@@ -103,8 +103,8 @@ static void assert_lines(const struct line_case *cases, size_t count)
         assert_rows(&options, cases[i].line, cases[i].rows);
 }
 
-/* In its blocks of examples, a line with an arrow is the row of the line before. */
-static void the_page_of_what_is_read_is_true(void **state)
+/* In the blocks of examples of the page, a line with an arrow is the row of the line before. */
+static void the_examples_in_doc_metrics_are_true(void **state)
 {
     (void)state;
     struct extract_options options = {.kind = EXTRACT_AUTO};
@@ -130,7 +130,7 @@ static void the_page_of_what_is_read_is_true(void **state)
     free(name);
 }
 
-static void pairs_without_a_separator_may_be_any_number(void **state)
+static void any_number_of_pairs_may_have_no_separator(void **state)
 {
     (void)state;
     static const struct line_case cases[] = {
@@ -153,7 +153,7 @@ static void pairs_without_a_separator_may_be_any_number(void **state)
     assert_lines(cases, sizeof cases / sizeof *cases);
 }
 
-static void a_named_step_counts_more_than_a_bar(void **state)
+static void a_step_with_a_name_wins_over_a_bar(void **state)
 {
     (void)state;
     static const struct line_case cases[] = {
@@ -192,7 +192,7 @@ static void numbers_have_commas_units_and_exponents(void **state)
     assert_lines(cases, sizeof cases / sizeof *cases);
 }
 
-static void nan_stands_for_a_number_without_a_separator_too(void **state)
+static void nan_is_also_a_number_without_a_separator(void **state)
 {
     (void)state;
     static const struct line_case cases[] = {
@@ -226,7 +226,7 @@ static void names_become_plain(void **state)
     assert_lines(cases, sizeof cases / sizeof *cases);
 }
 
-static void a_line_without_a_step_has_the_last_one(void **state)
+static void a_line_without_a_step_has_the_last_step(void **state)
 {
     (void)state;
     static const struct line_case cases[] = {
@@ -244,7 +244,7 @@ static void a_line_without_a_step_has_the_last_one(void **state)
     assert_lines(cases, sizeof cases / sizeof *cases);
 }
 
-static void a_count_that_begins_anew_in_each_epoch_goes_on(void **state)
+static void a_count_that_restarts_in_each_epoch_becomes_one_count(void **state)
 {
     (void)state;
     static const struct line_case cases[] = {
@@ -262,7 +262,7 @@ static void a_count_that_begins_anew_in_each_epoch_goes_on(void **state)
          "{\"step\": 157, \"epoch\": 3, \"loss\": 2.5}\n"},
         {"Epoch [1/10], Step [100/600], global_step: 7, loss: 2.5",
          "{\"step\": 7, \"epoch\": 1, \"loss\": 2.5}\n"},
-        /* the step may be of the whole run, and a part of an epoch is no count */
+        /* the step may be that of the whole run, and a part of an epoch is no count */
         {"[Epoch 2] step 50/1000 loss 2.0", "{\"step\": 50, \"epoch\": 2, \"loss\": 2}\n"},
         {"Epoch [1/10], Loss: 2.5", "{\"step\": 1, \"epoch\": 1, \"loss\": 2.5}\n"},
         {"Epoch [1/10], Time [3/4], Loss: 2.5", "{\"step\": 1, \"epoch\": 1, \"loss\": 2.5}\n"},
@@ -282,7 +282,7 @@ static void the_name_of_the_step_can_be_given(void **state)
     assert_rows(&options, "iter=3 loss=2", "{\"step\": 3, \"loss\": 2}\n");
 }
 
-static void progress_bars_tell_each_step_once(void **state)
+static void a_progress_bar_gives_each_step_once(void **state)
 {
     (void)state;
     static const struct line_case cases[] = {
@@ -328,7 +328,7 @@ static void a_pattern_reads_its_named_groups(void **state)
                 "{\"step\": 12, \"loss\": \"nan\"}\n{\"step\": 12, \"tok\": 58679}\n");
 }
 
-static void a_pattern_takes_what_is_not_ascii_for_what_it_is(void **state)
+static void a_pattern_matches_characters_beyond_ascii(void **state)
 {
     (void)state;
     struct extract_options options = {
@@ -337,7 +337,7 @@ static void a_pattern_takes_what_is_not_ascii_for_what_it_is(void **state)
                 "{\"nll\": 3.25}\n{\"acc\": 97}\n");
 }
 
-static void a_wrong_pattern_is_told(void **state)
+static void a_wrong_pattern_is_reported(void **state)
 {
     (void)state;
     static const struct {
@@ -357,8 +357,8 @@ static void a_wrong_pattern_is_told(void **state)
     }
 }
 
-/* Would backtrack for longer than the universe has. */
-static void a_pattern_that_explodes_is_cut_short(void **state)
+/* It would backtrack for longer than the universe has existed. */
+static void a_pattern_that_needs_too_long_is_stopped(void **state)
 {
     (void)state;
     struct extract_options options = {.kind = EXTRACT_PATTERN,
@@ -382,7 +382,7 @@ static void a_file_of_json_lines_is_read_strictly(void **state)
                 "{\"step\": 5, \"x\": 1}\n");
 }
 
-/* So many bytes of `piece`, again and again. */
+/* Returns so many bytes of `piece`, again and again. */
 static char *flood(const char *piece, size_t size)
 {
     char *bytes = malloc(size + 1);
@@ -424,7 +424,7 @@ static void the_end_of_a_long_line_is_left_out(void **state)
     text_fini(&text);
 }
 
-static void binary_lines_tell_nothing(void **state)
+static void binary_lines_have_no_metrics(void **state)
 {
     (void)state;
     struct extract_options options = {.kind = EXTRACT_AUTO};
@@ -484,7 +484,7 @@ static void options_come_from_the_resolved_workflow(void **state)
     json_decref(json);
 }
 
-/* Runs `phase-worker extract` with that input; returns its status and what it printed. */
+/* Runs `phase-worker extract` with this input. Returns its status, and what it printed. */
 static int run_main(char **words, const char *input, char *output, size_t size)
 {
     int in[2], out[2], status;
@@ -493,9 +493,9 @@ static int run_main(char **words, const char *input, char *output, size_t size)
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        (void)dup2(in[0], STDIN_FILENO); /* the test fails if it does not */
+        (void)dup2(in[0], STDIN_FILENO); /* the test fails if it does not work */
         (void)dup2(out[1], STDOUT_FILENO);
-        (void)close(in[1]); /* or the end would never be seen */
+        (void)close(in[1]); /* otherwise the end would never be seen */
         (void)dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);
         _exit(extract_main(words));
     }
@@ -542,26 +542,26 @@ static void the_program_prints_one_object_a_line(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_log_gives_the_rows_expected_of_it),
+        cmocka_unit_test(every_log_gives_the_expected_rows),
         cmocka_unit_test(numbers_have_commas_units_and_exponents),
-        cmocka_unit_test(nan_stands_for_a_number_without_a_separator_too),
-        cmocka_unit_test(the_page_of_what_is_read_is_true),
-        cmocka_unit_test(pairs_without_a_separator_may_be_any_number),
-        cmocka_unit_test(a_named_step_counts_more_than_a_bar),
+        cmocka_unit_test(nan_is_also_a_number_without_a_separator),
+        cmocka_unit_test(the_examples_in_doc_metrics_are_true),
+        cmocka_unit_test(any_number_of_pairs_may_have_no_separator),
+        cmocka_unit_test(a_step_with_a_name_wins_over_a_bar),
         cmocka_unit_test(names_become_plain),
-        cmocka_unit_test(a_line_without_a_step_has_the_last_one),
-        cmocka_unit_test(a_count_that_begins_anew_in_each_epoch_goes_on),
+        cmocka_unit_test(a_line_without_a_step_has_the_last_step),
+        cmocka_unit_test(a_count_that_restarts_in_each_epoch_becomes_one_count),
         cmocka_unit_test(the_name_of_the_step_can_be_given),
-        cmocka_unit_test(progress_bars_tell_each_step_once),
+        cmocka_unit_test(a_progress_bar_gives_each_step_once),
         cmocka_unit_test(many_states_of_a_bar_are_one_row),
         cmocka_unit_test(a_pattern_reads_its_named_groups),
-        cmocka_unit_test(a_pattern_takes_what_is_not_ascii_for_what_it_is),
-        cmocka_unit_test(a_wrong_pattern_is_told),
-        cmocka_unit_test(a_pattern_that_explodes_is_cut_short),
+        cmocka_unit_test(a_pattern_matches_characters_beyond_ascii),
+        cmocka_unit_test(a_wrong_pattern_is_reported),
+        cmocka_unit_test(a_pattern_that_needs_too_long_is_stopped),
         cmocka_unit_test(a_file_of_json_lines_is_read_strictly),
         cmocka_unit_test(hostile_output_costs_neither_memory_nor_time),
         cmocka_unit_test(the_end_of_a_long_line_is_left_out),
-        cmocka_unit_test(binary_lines_tell_nothing),
+        cmocka_unit_test(binary_lines_have_no_metrics),
         cmocka_unit_test(the_names_of_a_stream_are_bounded),
         cmocka_unit_test(rows_without_any_step_count_rounds),
         cmocka_unit_test(options_come_from_the_resolved_workflow),

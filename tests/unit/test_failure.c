@@ -1,5 +1,5 @@
-/* From what the ranks of a run printed to its outcome: the newest lines, the kernel's counts of OOM
- * kills, and which node's finding counts. */
+/* From the output of the ranks to the outcome: the newest lines, the kernel's counts of OOM kills,
+ * and which node's finding counts. */
 #include "tests/unit/folder.h"
 #include "tests/unit/unit.h"
 
@@ -21,7 +21,7 @@
 
 /* --- The newest lines ------------------------------------------------------------------------- */
 
-static void the_newest_lines_are_kept_whole(void **state)
+static void the_newest_lines_stay_whole(void **state)
 {
     (void)state;
     struct recent recent = {0};
@@ -40,7 +40,7 @@ static void the_newest_lines_are_kept_whole(void **state)
     }
     assert_true(recent.capacity <= 2 * RECENT_SIZE_MAX);
     recent_fini(&recent);
-    /* More at once than is kept. */
+    /* More at once than fits. */
     char *much = malloc(2 * RECENT_SIZE_MAX);
     assert_non_null(much);
     memset(much, 'a', 2 * RECENT_SIZE_MAX);
@@ -54,7 +54,7 @@ static void the_newest_lines_are_kept_whole(void **state)
     free(much);
 }
 
-static void a_log_gives_its_newest_lines_also_where_it_cannot_be_written(void **state)
+static void a_log_that_cannot_be_written_still_gives_its_newest_lines(void **state)
 {
     (void)state;
     struct ranklog *ranklog = ranklog_open("/nonexistent", 0, 0);
@@ -83,7 +83,7 @@ static void write_below(const char *path, const char *content)
     free(whole);
 }
 
-static void the_kernels_counts_are_read_where_they_are(void **state)
+static void memory_kills_are_read_from_cgroup_v1_and_v2(void **state)
 {
     static const struct {
         const char *groups, *path, *content;
@@ -121,8 +121,8 @@ static void a_rank_was_killed_for_memory_when_its_own_count_says_so(void **state
         struct memory_kills before, after;
         bool was_killed, tells;
     } rows[] = {
-        {{0, 0}, {1, 1}, true, true},      {{0, 0}, {1, 1}, false, true}, /* a child of it */
-        {{0, 0}, {0, 1}, true, false}, /* some other job's process */
+        {{0, 0}, {1, 1}, true, true},      {{0, 0}, {1, 1}, false, true}, /* a child of the rank */
+        {{0, 0}, {0, 1}, true, false}, /* a process of another job */
         {{-1, 4}, {-1, 5}, true, true},    {{-1, 4}, {-1, 5}, false, false},
         {{-1, -1}, {-1, -1}, true, false}, {{3, 3}, {3, 3}, true, false},
     };
@@ -160,7 +160,7 @@ static struct assignment an_assignment(void)
                       " \"advice\": \"\"}]}")};
 }
 
-static void the_finding_that_tells_most_counts_and_then_the_earliest(void **state)
+static void the_strongest_finding_counts_and_then_the_earliest(void **state)
 {
     (void)state;
     struct assignment assignment = an_assignment();
@@ -185,7 +185,7 @@ static void the_finding_that_tells_most_counts_and_then_the_earliest(void **stat
     json_decref(assignment.json);
 }
 
-static void a_finding_makes_the_outcome(void **state)
+static void a_finding_decides_the_outcome(void **state)
 {
     (void)state;
     static const struct {
@@ -231,21 +231,22 @@ static void a_finding_makes_the_outcome(void **state)
     json_decref(assignment.json);
 }
 
-static void a_fault_of_a_gpu_counts_until_the_ranks_go_on(void **state)
+static void a_gpu_fault_counts_until_the_ranks_go_on(void **state)
 {
     (void)state;
     struct assignment assignment = an_assignment();
     struct gpu_fault fault = {0};
     json_t *full = parse("{\"name\": \"full\", \"time\": \"2026\"}");
     assert_ptr_equal(gpu_fault_or(&fault, &assignment, full), full);
-    gpu_fault_hear(&fault, &assignment, "an Error", 1000); /* a mere sign */
+    gpu_fault_hear(&fault, &assignment, "an Error", 1000); /* a sign, and no cause */
     assert_null(gpu_fault_or(&fault, &assignment, NULL));
     gpu_fault_hear(&fault, &assignment, "GPU 3: LOST", 1000);
     gpu_fault_hear(&fault, &assignment, "GPU 4: LOST", 2000);
     assert_string_equal(json_string_value(json_object_get(fault.failure, "line")), "GPU 3: LOST");
-    /* However early the program's own line is. */
+    /* The program's own line counts, however early it is. */
     assert_ptr_equal(gpu_fault_or(&fault, &assignment, full), fault.failure);
-    /* Silence, and what is printed within a minute or in few seconds, is no going on. */
+    /* Silence does not show that a rank goes on, and neither does output within a minute or in few
+     * seconds. */
     uint64_t printed = 1;
     for (int64_t now_ms = 1000; now_ms < 61000; now_ms += 200)
         gpu_fault_look(&fault, printed++, now_ms);
@@ -262,7 +263,7 @@ static void a_fault_of_a_gpu_counts_until_the_ranks_go_on(void **state)
     json_decref(assignment.json);
 }
 
-static void of_a_complaint_only_a_cause_counts(void **state)
+static void a_complaint_counts_only_if_it_is_a_cause(void **state)
 {
     (void)state;
     struct assignment assignment = an_assignment();
@@ -278,15 +279,15 @@ static void of_a_complaint_only_a_cause_counts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_newest_lines_are_kept_whole),
-        cmocka_unit_test(a_log_gives_its_newest_lines_also_where_it_cannot_be_written),
-        cmocka_unit_test_setup_teardown(the_kernels_counts_are_read_where_they_are, folder_make,
+        cmocka_unit_test(the_newest_lines_stay_whole),
+        cmocka_unit_test(a_log_that_cannot_be_written_still_gives_its_newest_lines),
+        cmocka_unit_test_setup_teardown(memory_kills_are_read_from_cgroup_v1_and_v2, folder_make,
                                         folder_remove),
         cmocka_unit_test(a_rank_was_killed_for_memory_when_its_own_count_says_so),
-        cmocka_unit_test(the_finding_that_tells_most_counts_and_then_the_earliest),
-        cmocka_unit_test(a_finding_makes_the_outcome),
-        cmocka_unit_test(a_fault_of_a_gpu_counts_until_the_ranks_go_on),
-        cmocka_unit_test(of_a_complaint_only_a_cause_counts),
+        cmocka_unit_test(the_strongest_finding_counts_and_then_the_earliest),
+        cmocka_unit_test(a_finding_decides_the_outcome),
+        cmocka_unit_test(a_gpu_fault_counts_until_the_ranks_go_on),
+        cmocka_unit_test(a_complaint_counts_only_if_it_is_a_cause),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Recognising failures: what programs print when they fail, and which entry of the catalogue it is.
- * The excerpts have the form of what these programs print; names and numbers are made up. */
+/* Recognising failures: what programs print when they fail, and which entry of the catalogue
+ * matches. The excerpts have the form that these programs print; names and numbers are made up. */
 #include "tests/unit/unit.h"
 
 #include "lib/failures/catalogue.h"
@@ -23,12 +23,12 @@ static const char *text_at(const json_t *object, const char *key)
     return json_string_value(json_object_get(object, key));
 }
 
-/* --- What is built in ------------------------------------------------------------------------- */
+/* --- The built-in catalogue ------------------------------------------------------------------- */
 
-static void what_is_built_in_is_without_a_problem(void **state)
+static void the_built_in_catalogue_has_no_problems(void **state)
 {
     (void)state;
-    /* As a file of one's own, so that its problems are told. */
+    /* As a file of the user, so that its problems are reported. */
     struct spec_problems problems = {0};
     struct text lines = {0};
     json_t *catalogue =
@@ -48,7 +48,7 @@ static void what_is_built_in_is_without_a_problem(void **state)
     spec_problems_fini(&problems);
 }
 
-/* The names of causes, and that of the line by which the excerpt is known. NULL: by none. */
+/* The names of causes, and the name of the line that shows the failure; NULL: no line does. */
 static const struct {
     const char *excerpt, *name, *cause, *line;
 } excerpts[] = {
@@ -276,7 +276,7 @@ static const struct {
     {"torch._dynamo.exc.Unsupported: call_function BuiltinVariable\n", "python", "exit", NULL},
     {"  | ValueError: one of a group\n", "python", "exit", NULL},
     {"StopIteration\n", "python", "exit", NULL},
-    /* What is no failure. */
+    /* Lines that show no failure. */
     {"step 12 loss 4.5 lr 0.001\nsaved /out/step_12\n", NULL, NULL, NULL},
     {"/opt/x.py:3: UserWarning: the out of memory handler is deprecated\n", NULL, NULL, NULL},
     {"n1:1:1 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [RO]; OOB ib0:10.0.0.1<0>\n", NULL, NULL,
@@ -287,7 +287,7 @@ static const struct {
     {"error rate 0.25, nan_to_num applied, loss 3.1 is finite\n", NULL, NULL, NULL},
 };
 
-static void excerpts_are_known_by_their_lines(void **state)
+static void excerpts_of_logs_are_recognised(void **state)
 {
     (void)state;
     json_t *catalogue = builtin();
@@ -322,13 +322,13 @@ static const char small_text[] = "trouble: {pattern: TROUBLE, cause: oom, advice
                                  "sign: {pattern: SIGN, tells: sign}\n"
                                  "echo: {pattern: ECHO, tells: consequence}\n";
 
-/* A line of a rank's log, so many seconds after its begin. */
+/* Adds a line of a rank's log, so many seconds after its beginning. */
 static void add_line(struct text *text, unsigned second, const char *line)
 {
     text_addf(text, "2026-11-20T12:%02u:%02u.250Z %s\n", second / 60, second % 60, line);
 }
 
-static void the_strongest_line_counts_and_of_these_the_right_one(void **state)
+static void the_strongest_line_counts_and_then_the_first_or_last(void **state)
 {
     (void)state;
     static const struct {
@@ -365,17 +365,17 @@ static void the_strongest_line_counts_and_of_these_the_right_one(void **state)
     json_decref(catalogue);
 }
 
-static void a_rank_that_went_on_did_not_fail_of_that(void **state)
+static void a_line_after_which_the_rank_went_on_does_not_count(void **state)
 {
     (void)state;
     static const struct {
-        unsigned first, every, count; /* of the lines after the trouble, in seconds */
+        unsigned first, every, count; /* lines after the trouble, in seconds */
         bool counts;
     } rows[] = {
         {11, 1, 40, true},    /* all within a minute: a long traceback */
-        {10, 5, 60, false},   /* trained on */
-        {100, 30, 12, false}, /* slowly */
-        {600, 1, 3, true},    /* hung, then others complained */
+        {10, 5, 60, false},   /* the rank trained on */
+        {100, 30, 12, false}, /* the same, slowly */
+        {600, 1, 3, true},    /* the rank hung, then others complained */
         {65, 1, 8, true},
     };
     struct spec_problems problems = {0};
@@ -396,7 +396,7 @@ static void a_rank_that_went_on_did_not_fail_of_that(void **state)
     json_decref(catalogue);
 }
 
-static void a_finding_is_fit_to_be_shown(void **state)
+static void a_finding_can_be_shown_to_people(void **state)
 {
     (void)state;
     json_t *catalogue = builtin();
@@ -405,7 +405,7 @@ static void a_finding_is_fit_to_be_shown(void **state)
     struct text text = {0};
     text_add(&text, "[rank12]: ValueError: ");
     for (int i = 0; i < 500; i++)
-        text_add(&text, "\xc3\xa4"); /* must not be cut inside a letter */
+        text_add(&text, "\xc3\xa4"); /* the letter must not be cut */
     assert_true(recognizer_look(recognizer, text_string(&text), text.size, &finding));
     assert_int_equal(finding.rank, 12);
     json_t *line = json_string(finding.line);
@@ -422,7 +422,7 @@ static void a_finding_is_fit_to_be_shown(void **state)
     json_decref(catalogue);
 }
 
-/* --- A file of one's own ---------------------------------------------------------------------- */
+/* --- A file of the user ----------------------------------------------------------------------- */
 
 static const json_t *entry_named(const json_t *catalogue, const char *name)
 {
@@ -436,7 +436,7 @@ static const json_t *entry_named(const json_t *catalogue, const char *name)
     return NULL;
 }
 
-static void ones_own_entries_come_first_and_replace_what_is_built_in(void **state)
+static void entries_of_the_user_come_first_and_replace_built_in_ones(void **state)
 {
     (void)state;
     static const char own[] =
@@ -448,7 +448,7 @@ static void ones_own_entries_come_first_and_replace_what_is_built_in(void **stat
     struct spec_problems problems = {0};
     json_t *all = builtin(), *catalogue = catalogue_read(own, strlen(own), &problems);
     assert_int_equal(problems.count, 0);
-    assert_int_equal(json_array_size(catalogue), json_array_size(all)); /* one more, one less */
+    assert_int_equal(json_array_size(catalogue), json_array_size(all)); /* one more, and one less */
     const json_t *loader = json_array_get(catalogue, 0);
     assert_string_equal(text_at(loader, "name"), "loader");
     assert_string_equal(text_at(loader, "pattern"), "(?:stuck in q\\d)|(?:^bad shard)");
@@ -458,7 +458,7 @@ static void ones_own_entries_come_first_and_replace_what_is_built_in(void **stat
                         "CUDA out of memory");
     assert_null(entry_named(catalogue, "python"));
     json_decref(catalogue);
-    /* With nothing in it but a comment it is as if it were not there. */
+    /* A file with only a comment counts as no file. */
     catalogue = catalogue_read("# none yet\n\n", strlen("# none yet\n\n"), &problems);
     assert_int_equal(problems.count, 0);
     assert_true(json_equal(catalogue, all));
@@ -466,7 +466,7 @@ static void ones_own_entries_come_first_and_replace_what_is_built_in(void **stat
     json_decref(all);
 }
 
-static void what_is_wrong_is_told_with_its_place_and_left_out(void **state)
+static void a_wrong_entry_is_reported_with_its_place_and_left_out(void **state)
 {
     (void)state;
     static const struct {
@@ -517,13 +517,13 @@ static void what_is_wrong_is_told_with_its_place_and_left_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_built_in_is_without_a_problem),
-        cmocka_unit_test(excerpts_are_known_by_their_lines),
-        cmocka_unit_test(the_strongest_line_counts_and_of_these_the_right_one),
-        cmocka_unit_test(a_rank_that_went_on_did_not_fail_of_that),
-        cmocka_unit_test(a_finding_is_fit_to_be_shown),
-        cmocka_unit_test(ones_own_entries_come_first_and_replace_what_is_built_in),
-        cmocka_unit_test(what_is_wrong_is_told_with_its_place_and_left_out),
+        cmocka_unit_test(the_built_in_catalogue_has_no_problems),
+        cmocka_unit_test(excerpts_of_logs_are_recognised),
+        cmocka_unit_test(the_strongest_line_counts_and_then_the_first_or_last),
+        cmocka_unit_test(a_line_after_which_the_rank_went_on_does_not_count),
+        cmocka_unit_test(a_finding_can_be_shown_to_people),
+        cmocka_unit_test(entries_of_the_user_come_first_and_replace_built_in_ones),
+        cmocka_unit_test(a_wrong_entry_is_reported_with_its_place_and_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

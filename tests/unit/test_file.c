@@ -1,4 +1,4 @@
-/* Making a file once, with hard links and without. */
+/* Making a file once, with hard links and without them. */
 #include "tests/unit/folder.h"
 #include "tests/unit/unit.h"
 
@@ -17,11 +17,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* What the file system answers instead of doing it; 0: it does it. */
+/* The error that the file system returns; 0: it does the work. */
 static int link_errno, rename_errno;
-static bool is_answer_lost; /* link() does it, and says EEXIST */
+static bool is_answer_lost; /* link() works, and says EEXIST */
 
-/* In place of libc's, which lib/file.c would call. */
+/* Replaces the function of libc that lib/file.c calls. */
 int link(const char *from, const char *to)
 {
     int result = link_errno ? -1 : (int)syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0);
@@ -95,7 +95,7 @@ static void a_file_is_made_once_with_links_and_without(void **state)
     }
 }
 
-static void an_answer_that_was_lost_counts_as_made(void **state)
+static void a_link_whose_answer_was_lost_counts_as_made(void **state)
 {
     (void)state;
     is_answer_lost = true;
@@ -105,7 +105,7 @@ static void an_answer_that_was_lost_counts_as_made(void **state)
     assert_int_equal(count_files(), 1);
 }
 
-static void a_file_system_without_either_is_told_in_words(void **state)
+static void the_message_names_a_file_system_without_hard_links(void **state)
 {
     struct error err;
     (void)state;
@@ -114,7 +114,7 @@ static void a_file_system_without_either_is_told_in_words(void **state)
     assert_int_equal(file_create_once(path, "a", 1, 0600, &err), -EOPNOTSUPP);
     assert_non_null(strstr(err.message, "its file system has no hard links"));
     assert_int_equal(count_files(), 0);
-    rename_errno = EPERM; /* not for want of it: nobody may make files there */
+    rename_errno = EPERM; /* not because the function is missing: nobody may make files there */
     assert_int_equal(file_create_once(path, "a", 1, 0600, &err), -EPERM);
     link_errno = EIO;
     rename_errno = 0;
@@ -128,8 +128,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_file_is_made_once_with_links_and_without),
-        TEST(an_answer_that_was_lost_counts_as_made),
-        TEST(a_file_system_without_either_is_told_in_words),
+        TEST(a_link_whose_answer_was_lost_counts_as_made),
+        TEST(the_message_names_a_file_system_without_hard_links),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-/* n1 is idle, n2 is at work, n3 is down; `short` has all of them and an hour, `prod` has n4. */
+/* n1 is idle, n2 has work, n3 is down. `short` has all three and an hour, `prod` has n4. */
 static struct survey_node nodes[] = {
     {"n1", "gpu:h100:8(S:0-1),nvme:1", true, true, 64, 512000},
     {"n2", "gpu:h100:8(S:0,1)", true, false, 64, 512000},
@@ -55,7 +55,7 @@ static void the_gpus_of_a_gres_are_counted_by_type(void **state)
                      survey_gpus(rows[i].gres, rows[i].type));
 }
 
-static void what_is_missing_is_said_or_where_it_fits(void **state)
+static void a_fit_says_what_is_missing_or_where_the_job_fits(void **state)
 {
     (void)state;
     static const struct {
@@ -64,7 +64,7 @@ static void what_is_missing_is_said_or_where_it_fits(void **state)
         unsigned time_s;
         bool has_checkpoint;
         const char *excluded, *missing; /* NULL: it fits */
-        unsigned count, idle;           /* of `short` */
+        unsigned count, idle;           /* nodes of `short` */
     } rows[] = {
         {1, 8, "h100", NULL, "{}", 3600, false, NULL, NULL, 2, 1},
         {2, 8, NULL, NULL, "{}", 3600, false, NULL, NULL, 2, 1},
@@ -114,7 +114,7 @@ static void what_is_missing_is_said_or_where_it_fits(void **state)
     }
 }
 
-static void dangers_are_those_of_the_partitions_it_goes_to(void **state)
+static void warnings_are_about_the_partitions_of_the_job(void **state)
 {
     (void)state;
     static const struct {
@@ -122,7 +122,7 @@ static void dangers_are_those_of_the_partitions_it_goes_to(void **state)
         uint32_t grace_s;
         bool has_checkpoint;
         unsigned time_s;
-        const char *options, *expected[2]; /* the beginnings; NULL: no more */
+        const char *options, *expected[2]; /* the beginnings of the warnings; NULL: no more */
     } rows[] = {
         {SURVEY_PREEMPT_NEVER, 0, false, 60, "{}", {NULL}},
         {SURVEY_PREEMPT_REQUEUE, 300, true, 60, "{}", {NULL}},
@@ -185,12 +185,12 @@ static void dangers_are_those_of_the_partitions_it_goes_to(void **state)
 
 #define WAITS "partition short: the phase has to wait: it needs 1 node, and 0 would do"
 
-static void nodes_that_are_not_there_now_are_a_danger(void **state)
+static void a_warning_names_nodes_that_are_not_available_now(void **state)
 {
     (void)state;
     static const struct {
         const char *type, *excluded, *danger;
-        bool waits; /* for nodes that Slurm does not have now */
+        bool waits; /* the job waits for nodes that Slurm does not have now */
     } rows[] = {
         {"h100", NULL, NULL, false},
         {"h100", "n1", "partition short: nodes that would do: 1; left out: 1 (phasectl nodes)",
@@ -217,7 +217,7 @@ static void nodes_that_are_not_there_now_are_a_danger(void **state)
     }
 }
 
-static void what_no_node_would_do_for_does_not_wait(void **state)
+static void a_job_that_fits_no_node_does_not_wait(void **state)
 {
     (void)state;
     struct survey_partition partitions[2];
@@ -232,20 +232,20 @@ static void what_no_node_would_do_for_does_not_wait(void **state)
     assert_true(fit_waits(&survey, &phase, "h200"));
 }
 
-static void estimates_are_held_against_budget_and_expectation(void **state)
+static void estimates_are_compared_with_budget_and_expectation(void **state)
 {
     (void)state;
     static const struct {
         double usd, gpu_hours, hours;
         bool is_measured;
-        const char *said; /* NULL: nothing */
+        const char *said; /* NULL: no message */
     } rows[] = {
         {70, 6, 0.7, true, NULL},
         {137.2, 11.2, 1.4, true,
          "similar runs took $137.20, more than the $49 to $98 that are expected; similar runs took "
          "1.40 hours, more than the 0.5 to 1 hours that are expected"},
         {98, 8, 1, false, NULL},
-        {392, 32, 4, false, NULL}, /* at most, which is no prediction */
+        {392, 32, 4, false, NULL}, /* an upper bound, which is no prediction */
         {39.2, 3.2, 0.4, false,
          "its `time` allows 0.40 hours, less than the 0.5 to 1 hours that are expected"},
         {39.2, 3.2, 0.4, true, NULL}, /* better than expected */
@@ -279,11 +279,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_gpus_of_a_gres_are_counted_by_type),
-        cmocka_unit_test(what_is_missing_is_said_or_where_it_fits),
-        cmocka_unit_test(dangers_are_those_of_the_partitions_it_goes_to),
-        cmocka_unit_test(nodes_that_are_not_there_now_are_a_danger),
-        cmocka_unit_test(what_no_node_would_do_for_does_not_wait),
-        cmocka_unit_test(estimates_are_held_against_budget_and_expectation),
+        cmocka_unit_test(a_fit_says_what_is_missing_or_where_the_job_fits),
+        cmocka_unit_test(warnings_are_about_the_partitions_of_the_job),
+        cmocka_unit_test(a_warning_names_nodes_that_are_not_available_now),
+        cmocka_unit_test(a_job_that_fits_no_node_does_not_wait),
+        cmocka_unit_test(estimates_are_compared_with_budget_and_expectation),
     };
     return cmocka_run_group_tests_name("fit", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* What people see of a run's GPUs. */
+/* How people see the GPUs of a run. */
 #include "tests/unit/unit.h"
 
 #include "cli/gpu_view.h"
@@ -53,7 +53,7 @@ static void expect_line(const char *reply, void (*write)(const json_t *, struct 
     json_decref(json);
 }
 
-static void a_line_a_node_tells_who_is_slow_and_what_is_wrong(void **state)
+static void the_line_of_a_node_shows_slow_nodes_and_faults(void **state)
 {
     (void)state;
     expect(two_nodes, gpu_view_nodes,
@@ -67,7 +67,7 @@ static void a_line_a_node_tells_who_is_slow_and_what_is_wrong(void **state)
            "n1       7  12.5s     0\n");
 }
 
-static void a_line_a_gpu_leaves_blank_what_it_does_not_tell(void **state)
+static void the_line_of_a_gpu_leaves_unknown_values_blank(void **state)
 {
     (void)state;
     expect(two_nodes, gpu_view_each,
@@ -79,7 +79,7 @@ static void a_line_a_gpu_leaves_blank_what_it_does_not_tell(void **state)
            "no data, Xid 79\n");
 }
 
-static void all_of_them_fit_into_a_line(void **state)
+static void all_gpus_fit_into_one_line(void **state)
 {
     (void)state;
     expect_line(two_nodes, gpu_view_summary,
@@ -94,9 +94,9 @@ static void all_of_them_fit_into_a_line(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_line_a_node_tells_who_is_slow_and_what_is_wrong),
-        cmocka_unit_test(a_line_a_gpu_leaves_blank_what_it_does_not_tell),
-        cmocka_unit_test(all_of_them_fit_into_a_line),
+        cmocka_unit_test(the_line_of_a_node_shows_slow_nodes_and_faults),
+        cmocka_unit_test(the_line_of_a_gpu_leaves_unknown_values_blank),
+        cmocka_unit_test(all_gpus_fit_into_one_line),
     };
     return cmocka_run_group_tests_name("gpu_view", tests, NULL, NULL);
 }

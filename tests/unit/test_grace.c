@@ -1,4 +1,5 @@
-/* Whether Slurm requeues a job that exits in the grace of its preemption, as scontrol tells it. */
+/* Whether Slurm requeues a job that exits during the grace of its preemption, by the answers of
+ * scontrol. */
 #include "tests/unit/folder.h"
 #include "tests/unit/unit.h"
 
@@ -10,11 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What Slurm is asked, and answers. */
+/* What scontrol answers. */
 struct slurm {
     const char *version, *type, *mode; /* of the configuration */
     const char *preempted, *state;     /* of the job */
-    const char *partition, *qos;       /* their modes */
+    const char *partition, *qos;       /* modes of both */
     const char *pause;                 /* before each answer */
 };
 
@@ -48,7 +49,7 @@ static char *script_make(const struct slurm *slurm)
         slurm->preempted ? slurm->preempted : "2026-01-01T00:00:00", slurm->partition, slurm->qos);
 }
 
-/* Whether it is so; the last call is in `last`. */
+/* Returns whether it does; `last` gets the last call. */
 static bool ask(const struct slurm *slurm, bool is_over, char last[100])
 {
     char *path = text_format("%s/scontrol", folder), *calls = text_format("%s/calls", folder);
@@ -77,7 +78,7 @@ static bool ask(const struct slurm *slurm, bool is_over, char last[100])
     return is_so;
 }
 
-static void a_job_exits_in_the_grace_where_slurm_requeues_it_then(void **state)
+static void a_job_that_slurm_requeues_exits_during_the_grace(void **state)
 {
     (void)state;
     static const struct {
@@ -127,7 +128,7 @@ static void a_job_that_is_over_forbids_its_requeue(void **state)
 }
 
 /* Each answer comes in time, but not all of them. */
-static void one_deadline_holds_for_all_calls(void **state)
+static void all_calls_share_one_deadline(void **state)
 {
     (void)state;
     const struct slurm slurm = {.type = "preempt/partition_prio",
@@ -144,9 +145,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, folder_make, folder_remove)
     const struct CMUnitTest tests[] = {
-        TEST(a_job_exits_in_the_grace_where_slurm_requeues_it_then),
+        TEST(a_job_that_slurm_requeues_exits_during_the_grace),
         TEST(a_job_that_is_over_forbids_its_requeue),
-        TEST(one_deadline_holds_for_all_calls),
+        TEST(all_calls_share_one_deadline),
     };
     return cmocka_run_group_tests_name("grace", tests, NULL, NULL);
 }

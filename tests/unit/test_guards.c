@@ -1,4 +1,4 @@
-/* Guards: what stops a run, what is told, and which metrics are waited for. */
+/* Guards: what stops a run, what is reported, and which metrics a run should have. */
 #include "tests/unit/unit.h"
 
 #include "lib/error.h"
@@ -42,7 +42,7 @@ static enum guards_judgement judge(struct guards *guards, int step, const char *
     return judgement;
 }
 
-static void only_what_is_named_loss_must_be_finite(void **state)
+static void only_a_metric_named_loss_must_be_finite(void **state)
 {
     (void)state;
     static const struct {
@@ -72,7 +72,7 @@ static void only_what_is_named_loss_must_be_finite(void **state)
     }
 }
 
-static void a_warning_is_told_each_time_it_begins_and_stops_nothing(void **state)
+static void a_warning_is_reported_each_time_it_begins_and_stops_nothing(void **state)
 {
     (void)state;
     static const double values[] = {5, 15, 16, 4, 17};
@@ -113,14 +113,14 @@ static void a_guard_waits_for_its_window_and_then_stops(void **state)
     text_fini(&message);
 }
 
-/* Steps come in batches, of which several may lie between two judgements. */
-static void what_no_guard_vouches_for_begins_where_it_is_said(void **state)
+/* Steps come in batches, and several batches may come between two judgements. */
+static void guards_know_from_which_step_checkpoints_may_become_suspect(void **state)
 {
     static const struct {
         const char *claim, *spec;
-        int broken, batch, every; /* the first step with a bad value; between judgements, values */
+        int broken, batch, every; /* the first bad step; steps between judgements, values */
         double bad;
-        int64_t since, vouched; /* the latter before that */
+        int64_t since, vouched; /* `vouched` is the value before that */
     } rows[] = {
         {"the step that broke it", "{\"guards\": {\"g\": {\"condition\": \"last(loss) < 5\"}}}", 25,
          1, 1, 9, 25, 24},
@@ -163,7 +163,7 @@ static void what_no_guard_vouches_for_begins_where_it_is_said(void **state)
     }
 }
 
-static void a_run_that_goes_on_ends_by_the_condition_for_it(void **state)
+static void a_resumed_rehearsal_ends_by_its_own_condition(void **state)
 {
     (void)state;
     static const struct {
@@ -172,7 +172,7 @@ static void a_run_that_goes_on_ends_by_the_condition_for_it(void **state)
         enum guards_judgement judgement;
     } rows[] = {
         {0, 9, GUARDS_FINE},      {0, 10, GUARDS_REACHED}, {10, 11, GUARDS_FINE},
-        {10, 15, GUARDS_REACHED}, {40, 41, GUARDS_FINE}, /* the first run was not stopped at once */
+        {10, 15, GUARDS_REACHED}, {40, 41, GUARDS_FINE}, /* the first run did not stop at once */
         {40, 45, GUARDS_REACHED},
     };
     json_t *spec = json_loads("{\"until\": {\"condition\": \"step >= 10\"}, \"until_resumed\": "
@@ -194,7 +194,7 @@ static void a_run_that_goes_on_ends_by_the_condition_for_it(void **state)
     json_decref(spec);
 }
 
-static void metrics_that_are_asked_for_and_do_not_come_are_named(void **state)
+static void metrics_that_checks_need_and_that_do_not_come_are_named(void **state)
 {
     (void)state;
     json_t *spec;
@@ -217,7 +217,7 @@ static void metrics_that_are_asked_for_and_do_not_come_are_named(void **state)
     text_fini(&message);
 }
 
-static void until_ends_a_run_well_unless_a_guard_fails(void **state)
+static void until_ends_a_run_successfully_unless_a_guard_fails(void **state)
 {
     (void)state;
     static const struct {
@@ -236,7 +236,7 @@ static void until_ends_a_run_well_unless_a_guard_fails(void **state)
             guards_of("{\"guards\": {\"cap\": {\"value\": \"last(grad)\", \"at_most\": 20}}, "
                       "\"until\": {\"value\": \"min(loss)\", \"at_most\": 3}}",
                       &spec);
-        /* Too little data is not the end. */
+        /* Insufficient data does not end the run. */
         assert_int_equal(judge(guards, 6, "grad", rows[i].grad, &told, &message),
                          rows[i].judgement == GUARDS_FAILED ? GUARDS_FAILED : GUARDS_FINE);
         char *missing = guards_missing(guards);
@@ -270,7 +270,7 @@ static void until_sees_the_time_pass_without_metrics(void **state)
     text_fini(&told);
 }
 
-static void what_a_matrix_compares_by_is_missed_in_its_members(void **state)
+static void members_report_a_missing_metric_of_their_matrix(void **state)
 {
     (void)state;
     json_t *spec;
@@ -292,7 +292,7 @@ static void what_a_matrix_compares_by_is_missed_in_its_members(void **state)
     text_fini(&message);
 }
 
-static void a_guard_that_is_none_is_refused_by_name(void **state)
+static void a_wrong_guard_is_refused_by_name(void **state)
 {
     (void)state;
     struct guards *guards;
@@ -306,16 +306,16 @@ static void a_guard_that_is_none_is_refused_by_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_what_is_named_loss_must_be_finite),
-        cmocka_unit_test(a_warning_is_told_each_time_it_begins_and_stops_nothing),
+        cmocka_unit_test(only_a_metric_named_loss_must_be_finite),
+        cmocka_unit_test(a_warning_is_reported_each_time_it_begins_and_stops_nothing),
         cmocka_unit_test(a_guard_waits_for_its_window_and_then_stops),
-        cmocka_unit_test(what_no_guard_vouches_for_begins_where_it_is_said),
-        cmocka_unit_test(a_run_that_goes_on_ends_by_the_condition_for_it),
-        cmocka_unit_test(metrics_that_are_asked_for_and_do_not_come_are_named),
-        cmocka_unit_test(until_ends_a_run_well_unless_a_guard_fails),
+        cmocka_unit_test(guards_know_from_which_step_checkpoints_may_become_suspect),
+        cmocka_unit_test(a_resumed_rehearsal_ends_by_its_own_condition),
+        cmocka_unit_test(metrics_that_checks_need_and_that_do_not_come_are_named),
+        cmocka_unit_test(until_ends_a_run_successfully_unless_a_guard_fails),
         cmocka_unit_test(until_sees_the_time_pass_without_metrics),
-        cmocka_unit_test(what_a_matrix_compares_by_is_missed_in_its_members),
-        cmocka_unit_test(a_guard_that_is_none_is_refused_by_name),
+        cmocka_unit_test(members_report_a_missing_metric_of_their_matrix),
+        cmocka_unit_test(a_wrong_guard_is_refused_by_name),
     };
     return cmocka_run_group_tests_name("guards", tests, NULL, NULL);
 }

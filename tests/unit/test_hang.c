@@ -1,4 +1,4 @@
-/* The rule of hangs, as tables of what is seen when. */
+/* The rule for hangs, as tables of what is seen and when. */
 #include "tests/unit/unit.h"
 
 #include "worker/health/hang.h"
@@ -9,8 +9,8 @@ enum happening {
     SILENT, /* looks that see nothing */
     PRINTS, /* a sign of life each second */
     STEPS,  /* a step each second */
-    STANDS, /* the watcher is suspended: one look at the end */
-    SIGN,   /* one sign of life now; takes no time */
+    STANDS, /* the watcher is suspended, and looks once at the end */
+    SIGN,   /* one sign of life now, which takes no time */
     STEP,   /* one step now */
     EXCUSE, /* the silence until now had a reason */
 };
@@ -65,7 +65,7 @@ static void check_rows(const struct row *rows, size_t count)
     }
 }
 
-static void the_limit_follows_what_was_observed(void **state)
+static void the_limit_follows_the_pace_of_the_run(void **state)
 {
     (void)state;
     static const struct row rows[] = {
@@ -108,7 +108,7 @@ static void the_limit_follows_what_was_observed(void **state)
     check_rows(rows, sizeof(rows) / sizeof(rows[0]));
 }
 
-static void time_in_which_all_stood_still_is_no_silence(void **state)
+static void time_in_which_the_whole_node_stood_still_is_no_silence(void **state)
 {
     (void)state;
     static const struct row rows[] = {
@@ -136,8 +136,8 @@ static void time_in_which_all_stood_still_is_no_silence(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_limit_follows_what_was_observed),
-        cmocka_unit_test(time_in_which_all_stood_still_is_no_silence),
+        cmocka_unit_test(the_limit_follows_the_pace_of_the_run),
+        cmocka_unit_test(time_in_which_the_whole_node_stood_still_is_no_silence),
     };
     return cmocka_run_group_tests_name("hang", tests, NULL, NULL);
 }

@@ -14,8 +14,8 @@ static const struct terminal pipe_output = {.fd = -1};
 #define FROM   "  phasectl retry 7/a --from STEP  from another checkpoint, or `start`\n"
 #define CANCEL "  phasectl cancel 7/a             end it\n"
 
-/* From where the next run begins is said, and how to begin elsewhere. */
-static void a_retry_says_from_where(void **state)
+/* The text says where the next run begins, and how to begin elsewhere. */
+static void a_retry_says_where_it_begins(void **state)
 {
     (void)state;
     static const struct {
@@ -72,7 +72,7 @@ static void a_retry_says_from_where(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_retry_says_from_where),
+        cmocka_unit_test(a_retry_says_where_it_begins),
     };
     return cmocka_run_group_tests_name("held", tests, NULL, NULL);
 }

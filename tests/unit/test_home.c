@@ -1,4 +1,4 @@
-/* The home: which folder it is, its files, and a socket in a deep one. */
+/* The home: which folder it is, its files, and a socket in a deep home. */
 #include "tests/unit/folder.h"
 #include "tests/unit/unit.h"
 
@@ -49,7 +49,7 @@ static void a_relative_home_becomes_absolute(void **state)
     free(here);
 }
 
-/* Listens at the home's socket and connects to it, both by its address. */
+/* Listens at the socket of the home and connects to it, both by its address. */
 static void reach_yourself(struct home *home)
 {
     struct error err;
@@ -102,7 +102,7 @@ static void a_deep_home_that_is_not_there_is_an_error(void **state)
     home_fini(&home);
 }
 
-static void a_home_whose_path_cannot_stand_in_texts_is_refused(void **state)
+static void a_home_with_a_path_that_is_not_plain_text_is_refused(void **state)
 {
     (void)state;
     static const struct {
@@ -126,7 +126,7 @@ static void a_home_whose_path_cannot_stand_in_texts_is_refused(void **state)
 
 /* --- Who else may write there ----------------------------------------------------------------- */
 
-/* The result of home_make() of a home below the folder; `name` may be "". */
+/* Returns the result of home_make() for a home below the folder; `name` may be "". */
 static int make(const char *name, struct error *err)
 {
     struct home home;
@@ -175,7 +175,7 @@ static void assert_refused(const char *name, const char *why)
         fail_msg("%s", err.message);
 }
 
-static void a_home_that_others_can_read_becomes_its_owners_alone(void **state)
+static void a_home_that_others_can_read_is_closed_to_them(void **state)
 {
     (void)state;
     make_folder("home", 0755);
@@ -192,7 +192,7 @@ static void a_home_that_others_can_write_to_is_refused(void **state)
     (void)state;
     make_folder("home", 0777);
     assert_refused("home", "others may write to");
-    assert_int_equal(mode_of("home"), 0777); /* nothing of it was touched */
+    assert_int_equal(mode_of("home"), 0777); /* nothing in it was touched */
     assert_refused("home/in/it", "others may write to");
 }
 
@@ -210,7 +210,7 @@ static void a_folder_above_the_home_may_be_open_with_a_sticky_bit_only(void **st
     assert_int_equal(make("link", NULL), 0);
 }
 
-static void files_that_are_written_are_no_links(void **state)
+static void files_that_phased_writes_must_not_be_links(void **state)
 {
     (void)state;
     static const char *const names[] = {"phased.log", "phased.lock", "phased.db", "daemon.json",
@@ -234,11 +234,11 @@ static void files_that_are_written_are_no_links(void **state)
     free(path);
 }
 
-static void what_belongs_to_somebody_else_is_refused(void **state)
+static void a_home_of_another_user_is_refused(void **state)
 {
     (void)state;
     if (geteuid() != 0)
-        skip(); /* only root can give away */
+        skip(); /* only root can give files away */
     char *home = at("home"), *runs = at("home/runs"), *link = at("link");
     make_folder("home", 0700);
     assert_int_equal(chown(home, 65534, 0), 0);
@@ -256,12 +256,12 @@ static void what_belongs_to_somebody_else_is_refused(void **state)
     free(link);
 }
 
-/* Its owner may rename what is in it, also where the sticky bit keeps others from that. */
+/* The owner of a folder may rename its entries, even if the sticky bit keeps others from that. */
 static void a_folder_above_the_home_belongs_to_the_user_or_to_root(void **state)
 {
     (void)state;
     if (geteuid() != 0)
-        skip(); /* only root can give away */
+        skip(); /* only root can give files away */
     static const mode_t modes[] = {0755, 01777};
     char *above = at("above");
     make_folder("above", 0755);
@@ -286,16 +286,16 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_home_of_any_depth_has_a_socket, folder_make,
                                         folder_remove),
         cmocka_unit_test(a_deep_home_that_is_not_there_is_an_error),
-        cmocka_unit_test(a_home_whose_path_cannot_stand_in_texts_is_refused),
-        cmocka_unit_test_setup_teardown(a_home_that_others_can_read_becomes_its_owners_alone,
-                                        folder_make, folder_remove),
+        cmocka_unit_test(a_home_with_a_path_that_is_not_plain_text_is_refused),
+        cmocka_unit_test_setup_teardown(a_home_that_others_can_read_is_closed_to_them, folder_make,
+                                        folder_remove),
         cmocka_unit_test_setup_teardown(a_home_that_others_can_write_to_is_refused, folder_make,
                                         folder_remove),
         cmocka_unit_test_setup_teardown(a_folder_above_the_home_may_be_open_with_a_sticky_bit_only,
                                         folder_make, folder_remove),
-        cmocka_unit_test_setup_teardown(files_that_are_written_are_no_links, folder_make,
+        cmocka_unit_test_setup_teardown(files_that_phased_writes_must_not_be_links, folder_make,
                                         folder_remove),
-        cmocka_unit_test_setup_teardown(what_belongs_to_somebody_else_is_refused, folder_make,
+        cmocka_unit_test_setup_teardown(a_home_of_another_user_is_refused, folder_make,
                                         folder_remove),
         cmocka_unit_test_setup_teardown(a_folder_above_the_home_belongs_to_the_user_or_to_root,
                                         folder_make, folder_remove),

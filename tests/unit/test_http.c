@@ -31,7 +31,7 @@ static int remove_folder(void **state)
     return rmdir(folder);
 }
 
-/* The status is the number in the path, the body that of the request. */
+/* The status is the number in the path. The body is that of the request. */
 static char *echo(void *context, const char *method, const char *path, const char *body,
                   int *ret_status)
 {
@@ -77,7 +77,7 @@ static void any_status_is_a_reply_and_the_connection_is_kept(void **state)
     http_server_end(server);
 }
 
-static void signed_requests_are_answered_by_signed_replies_only(void **state)
+static void only_a_signed_reply_answers_a_signed_request(void **state)
 {
     (void)state;
     static const struct {
@@ -106,7 +106,7 @@ static void signed_requests_are_answered_by_signed_replies_only(void **state)
     }
 }
 
-static void a_peer_that_is_away_is_named_with_the_reason(void **state)
+static void the_message_about_a_peer_that_is_away_has_name_and_reason(void **state)
 {
     (void)state;
     const struct http_server_options options = {.socket_path = socket_path, .answer = silence};
@@ -136,8 +136,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
         TEST(any_status_is_a_reply_and_the_connection_is_kept),
-        TEST(signed_requests_are_answered_by_signed_replies_only),
-        TEST(a_peer_that_is_away_is_named_with_the_reason),
+        TEST(only_a_signed_reply_answers_a_signed_request),
+        TEST(the_message_about_a_peer_that_is_away_has_name_and_reason),
     };
     return cmocka_run_group_tests_name("http", tests, NULL, NULL);
 }

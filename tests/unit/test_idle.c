@@ -1,4 +1,4 @@
-/* Idle GPUs: a table of what three GPUs do, and what is told of it. */
+/* Idle GPUs: a table of what three GPUs do, and what is reported. */
 #include "tests/unit/unit.h"
 
 #include "lib/text.h"
@@ -9,7 +9,7 @@
 
 enum { GPUS = 3 };
 
-/* So many seconds of these utilisations; below 0: not told. */
+/* So many seconds with these utilisations; below 0: the value is missing. */
 struct stretch {
     unsigned seconds;
     double util[GPUS];
@@ -19,7 +19,7 @@ struct idle_case {
     const char *title;
     unsigned limit_s;
     struct stretch stretches[6];
-    const char *told; /* all messages, with the second that each came in */
+    const char *told; /* all messages, each with its second */
 };
 
 static const struct idle_case cases[] = {
@@ -75,7 +75,7 @@ static struct gpu_second second_of(const double util[GPUS])
     return second;
 }
 
-static void idle_gpus_are_told_of(void **state)
+static void idle_gpus_are_reported(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -100,7 +100,7 @@ static void idle_gpus_are_told_of(void **state)
     }
 }
 
-static void one_that_comes_and_goes_is_told_of_some_times_only(void **state)
+static void a_gpu_that_is_idle_again_and_again_is_reported_a_few_times(void **state)
 {
     (void)state;
     static const double busy[GPUS] = {90, 90, 90}, lazy[GPUS] = {0, 90, 90};
@@ -116,7 +116,7 @@ static void one_that_comes_and_goes_is_told_of_some_times_only(void **state)
     assert_int_equal(told, IDLE_TELL_MAX);
 }
 
-static void other_gpus_begin_anew(void **state)
+static void another_gpu_begins_a_new_count(void **state)
 {
     (void)state;
     static const unsigned numbers[] = {4, 5};
@@ -140,9 +140,9 @@ static void other_gpus_begin_anew(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(idle_gpus_are_told_of),
-        cmocka_unit_test(one_that_comes_and_goes_is_told_of_some_times_only),
-        cmocka_unit_test(other_gpus_begin_anew),
+        cmocka_unit_test(idle_gpus_are_reported),
+        cmocka_unit_test(a_gpu_that_is_idle_again_and_again_is_reported_a_few_times),
+        cmocka_unit_test(another_gpu_begins_a_new_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

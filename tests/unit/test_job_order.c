@@ -1,4 +1,4 @@
-/* What a run's job asks of Slurm. */
+/* What the job of a run asks of Slurm. */
 #include "tests/unit/unit.h"
 
 #include "daemon/core/model.h"
@@ -7,14 +7,15 @@
 
 #include <jansson.h>
 
-/* A quarter of its time at least, ten minutes, four times what a stop takes; all of it where it is
- * for one member after another, which need not wait for another job. */
-static void what_can_go_on_in_another_job_may_be_shortened(void **state)
+/* The least time is a quarter of the time, but at least ten minutes and four times what a stop
+ * takes. It is the whole time if the job serves one member after another, because such members need
+ * not wait for another job. */
+static void a_phase_with_a_checkpoint_accepts_less_time(void **state)
 {
     static const struct {
         unsigned time_s, stop_s, lanes;
         bool is_member, is_parallel, has_checkpoint;
-        unsigned least; /* minutes; 0: all of it */
+        unsigned least; /* minutes; 0: the whole time */
     } rows[] = {
         {.time_s = 7200, .stop_s = 60, .has_checkpoint = true, .least = 30},
         {.time_s = 1800, .stop_s = 60, .has_checkpoint = true, .least = 10},
@@ -68,7 +69,7 @@ static void what_can_go_on_in_another_job_may_be_shortened(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_can_go_on_in_another_job_may_be_shortened),
+        cmocka_unit_test(a_phase_with_a_checkpoint_accepts_less_time),
     };
     return cmocka_run_group_tests_name("job_order", tests, NULL, NULL);
 }

@@ -42,7 +42,7 @@ static void last_found(void *context, int type, const json_t *entry)
     *(uint64_t *)context = (uint64_t)json_integer_value(json_object_get(entry, "seq"));
 }
 
-/* The number of the last whole entry in the file. */
+/* Returns the number of the last whole entry in the file. */
 static uint64_t last_in(const char *file)
 {
     uint64_t last = 0;
@@ -55,7 +55,7 @@ static void add(struct journal *journal, int step)
     journal_add(journal, ENTRY_METRIC, json_pack("{s:i}", "step", step));
 }
 
-/* The steps of what is read after a number: "1 2 3"; w for a warning. */
+/* Returns the steps of the entries after a number: "1 2 3"; w for a warning. */
 static char *steps_after(struct journal *journal, uint64_t after, size_t size_max,
                          uint64_t *ret_last)
 {
@@ -108,7 +108,7 @@ static void entries_are_readable_once_they_are_written(void **state)
     journal_close(journal);
 }
 
-static void any_reading_can_be_repeated_from_any_number(void **state)
+static void a_journal_can_be_read_again_from_any_entry(void **state)
 {
     (void)state;
     struct journal *journal = journal_open(path);
@@ -122,7 +122,7 @@ static void any_reading_can_be_repeated_from_any_number(void **state)
     journal_close(journal);
 }
 
-static void a_reading_ends_at_its_bound_and_goes_on_there(void **state)
+static void a_read_ends_at_its_limit_and_continues_there(void **state)
 {
     (void)state;
     struct journal *journal = journal_open(path);
@@ -148,7 +148,7 @@ static void append(const char *text)
     close(fd);
 }
 
-static void an_opened_journal_goes_on_after_a_line_that_was_cut_short(void **state)
+static void an_opened_journal_continues_after_an_incomplete_line(void **state)
 {
     (void)state;
     static const char *const cuts[] = {
@@ -170,7 +170,7 @@ static void an_opened_journal_goes_on_after_a_line_that_was_cut_short(void **sta
     }
 }
 
-/* A full disk is imitated by a limit on the size of files. */
+/* A limit on the size of files acts like a full disk. */
 static void limit_file_size(rlim_t size)
 {
     struct rlimit limit;
@@ -202,7 +202,7 @@ static void a_full_disk_delays_entries_and_they_are_readable_meanwhile(void **st
     journal_close(journal);
 }
 
-static void what_a_full_disk_costs_is_counted_and_leaves_no_gap(void **state)
+static void entries_that_a_full_disk_costs_are_counted_without_a_gap(void **state)
 {
     (void)state;
     enum { MANY = 50000 };
@@ -267,23 +267,23 @@ static struct journal *journal_of_five(void)
     for (int i = 1; i <= 5; i++)
         add(journal, i);
     journal_flush(journal);
-    free(read_after(journal, 0, 5)); /* where a reading would go on is remembered */
+    free(read_after(journal, 0, 5)); /* the journal remembers where the next read begins */
     return journal;
 }
 
-static void a_file_that_somebody_cuts_is_told_of_and_gone_on_with(void **state)
+static void a_journal_that_somebody_cuts_is_reported_and_continued(void **state)
 {
     (void)state;
     struct journal *journal = journal_of_five();
     write_file("{\"seq\": 1, \"type\": \"metric\", \"step\": 1}\n");
-    journal_flush(journal); /* has nothing to write */
+    journal_flush(journal); /* it has nothing to write */
     assert_int_equal(journal_last(journal), 6);
     char *read = read_after(journal, 5, 6);
     assert_non_null(strstr(read, "\"type\": \"warning\""));
     assert_non_null(strstr(read, "its journal was cut from "));
     assert_null(strstr(read, "\"lost\""));
     free(read);
-    read = read_after(journal, 2, 6); /* this reader had less */
+    read = read_after(journal, 2, 6); /* this reader has less */
     assert_ptr_equal(strstr(read, "{\"seq\": 5,"), read);
     assert_non_null(strstr(read, "\"type\": \"lost\", \"from\": 3}"));
     free(read);
@@ -294,7 +294,7 @@ static void a_file_that_somebody_cuts_is_told_of_and_gone_on_with(void **state)
     assert_int_equal(last_in(path), 7);
 }
 
-static void a_file_that_is_removed_or_replaced_is_made_anew(void **state)
+static void a_journal_that_is_removed_or_replaced_is_made_again(void **state)
 {
     (void)state;
     for (int i = 0; i < 2; i++) {
@@ -313,7 +313,7 @@ static void a_file_that_is_removed_or_replaced_is_made_anew(void **state)
     }
 }
 
-static void a_line_of_garbage_does_not_end_what_is_read(void **state)
+static void a_line_of_garbage_does_not_end_the_reading(void **state)
 {
     (void)state;
     struct journal *journal = journal_of_five();
@@ -333,7 +333,7 @@ static void a_line_of_garbage_does_not_end_what_is_read(void **state)
     journal_close(journal);
 }
 
-/* Of this process so far. */
+/* The largest memory of this process so far. */
 static long memory_peak_kib(void)
 {
     struct rusage usage;
@@ -342,10 +342,10 @@ static long memory_peak_kib(void)
 }
 
 /* A full file system or a crash may leave a hole of any size, which has no line ends. */
-static void a_line_without_end_takes_little_memory_and_is_passed_over(void **state)
+static void an_endless_line_takes_little_memory_and_is_skipped(void **state)
 {
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
-    const long most_kib = LONG_MAX; /* they need their own */
+    const long most_kib = LONG_MAX; /* sanitizers need memory of their own */
 #else
     const long most_kib = 128 << 10;
 #endif
@@ -363,11 +363,11 @@ static void a_line_without_end_takes_little_memory_and_is_passed_over(void **sta
     assert_true(memory_peak_kib() < most_kib);
 }
 
-/* The daemon passes over it, too. */
-static void a_longer_line_than_any_entry_has_is_none(void **state)
+/* The daemon skips it, too. */
+static void a_line_longer_than_any_entry_is_no_entry(void **state)
 {
     static const struct {
-        size_t size; /* with its end */
+        size_t size; /* with the line end */
         uint64_t last;
     } rows[] = {{JOURNAL_LINE_MAX, 1}, {JOURNAL_LINE_MAX + 1, 0}};
     (void)state;
@@ -387,17 +387,17 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
         TEST(entries_are_readable_once_they_are_written),
-        TEST(any_reading_can_be_repeated_from_any_number),
-        TEST(a_reading_ends_at_its_bound_and_goes_on_there),
-        TEST(an_opened_journal_goes_on_after_a_line_that_was_cut_short),
+        TEST(a_journal_can_be_read_again_from_any_entry),
+        TEST(a_read_ends_at_its_limit_and_continues_there),
+        TEST(an_opened_journal_continues_after_an_incomplete_line),
         TEST(a_full_disk_delays_entries_and_they_are_readable_meanwhile),
-        TEST(what_a_full_disk_costs_is_counted_and_leaves_no_gap),
+        TEST(entries_that_a_full_disk_costs_are_counted_without_a_gap),
         TEST(a_journal_that_cannot_be_opened_yet_loses_nothing),
-        TEST(a_file_that_somebody_cuts_is_told_of_and_gone_on_with),
-        TEST(a_file_that_is_removed_or_replaced_is_made_anew),
-        TEST(a_line_of_garbage_does_not_end_what_is_read),
-        TEST(a_line_without_end_takes_little_memory_and_is_passed_over),
-        TEST(a_longer_line_than_any_entry_has_is_none),
+        TEST(a_journal_that_somebody_cuts_is_reported_and_continued),
+        TEST(a_journal_that_is_removed_or_replaced_is_made_again),
+        TEST(a_line_of_garbage_does_not_end_the_reading),
+        TEST(an_endless_line_takes_little_memory_and_is_skipped),
+        TEST(a_line_longer_than_any_entry_is_no_entry),
     };
     (void)signal(SIGXFSZ, SIG_IGN);
     return cmocka_run_group_tests_name("journal", tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* What a layout makes of the GPUs that are asked for, and how these follow a change of params. */
+/* What a layout does with the requested GPUs, and how these follow a change of params. */
 #include "tests/unit/unit.h"
 
 #include "lib/spec/phase.h"
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The problems of a phase with these lines and overrides, as printed; its layout in `ret_shape` as
- * "nodes x gpus: tensor pipeline data" where there are none. */
+/* Returns the problems of a phase with these lines and overrides, as printed. If there are none,
+ * `ret_shape` gets its layout as "nodes x gpus: tensor pipeline data". */
 static char *resolve(const char *lines, const char *const *sets, size_t count, char **ret_shape)
 {
     struct spec_problems problems = {0};
@@ -48,13 +48,13 @@ static void gpus_follow_a_change_of_params(void **state)
         {PHASE(1, 4, "tp: 4", "tensor: $tp"), {NULL}, "1 x 4: 4 1 1"},
         {PHASE(1, 4, "tp: 4", "tensor: $tp"), {"tp=8"}, "1 x 8: 8 1 1"},
         {PHASE(1, 4, "tp: 4", "tensor: $tp"), {"a.tp=8"}, "1 x 8: 8 1 1"},
-        /* The last change counts, as a remedy's does over --set. */
+        /* The last change counts, as that of a remedy counts more than --set. */
         {PHASE(1, 4, "tp: 4", "tensor: $tp"), {"tp=8", "tp=16"}, "1 x 16: 16 1 1"},
-        /* What fits the GPUs that there are needs no others. */
+        /* A layout that fits the existing GPUs needs no others. */
         {PHASE(1, 8, "tp: 4", "tensor: $tp"), {NULL}, "1 x 8: 4 1 2"},
         {PHASE(1, 8, "tp: 4", "tensor: $tp"), {"tp=8"}, "1 x 8: 8 1 1"},
         {PHASE(1, 8, "tp: 4", "tensor: $tp"), {"tp=2"}, "1 x 8: 2 1 4"},
-        /* Said, `data` stays; a node holds a group, and more nodes the rest. */
+        /* A given `data` stays. A node holds a group, and more nodes hold the other groups. */
         {PHASE(1, 8, "tp: 4", "tensor: $tp, data: 2"), {"tp=8"}, "2 x 8: 8 1 2"},
         {PHASE(1, 8, "tp: 4", "tensor: $tp, data: 2"), {"tp=2"}, "1 x 4: 2 1 2"},
         {PHASE(2, 8, "tp: 8, pp: 2", "tensor: $tp, pipeline: $pp"), {"pp=4"}, "4 x 8: 8 4 1"},
@@ -77,7 +77,7 @@ static void gpus_follow_a_change_of_params(void **state)
     }
 }
 
-static void what_does_not_fit_is_told_with_the_arithmetic(void **state)
+static void a_layout_that_does_not_fit_is_reported_with_the_arithmetic(void **state)
 {
     (void)state;
     static const struct {
@@ -88,10 +88,10 @@ static void what_does_not_fit_is_told_with_the_arithmetic(void **state)
         {PHASE(2, 8, "tp: 3", "tensor: $tp"), "tp=5",
          "tensor 5 x pipeline 1 = 5 GPUs a group, but 2 nodes x 8 gpus = 16, which is no multiple "
          "of it"},
-        /* The file must be right by itself. */
+        /* The file must be correct without overrides. */
         {PHASE(1, 4, "tp: 8", "tensor: $tp, data: 1"), "tp=16",
          "tensor 16 x pipeline 1 x data 1 = 16 GPUs, but 1 node x 4 gpus = 4"},
-        /* 2 x 3 x 2 GPUs are no whole number of nodes of 8. */
+        /* 2 x 3 x 2 GPUs are not a whole number of nodes with 8. */
         {PHASE(1, 8, "dp: 4", "tensor: 2, data: $dp"), "dp=6",
          "tensor 2 x pipeline 1 x data 6 = 12 GPUs, but 1 node x 8 gpus = 8"},
         {PHASE(1, 8, "tp: 8", "tensor: $tp"), "tp=0", "less than 1"},
@@ -106,7 +106,7 @@ static void what_does_not_fit_is_told_with_the_arithmetic(void **state)
     }
 }
 
-static void a_tensor_group_that_crosses_nodes_is_warned_of(void **state)
+static void a_tensor_group_across_nodes_gives_a_warning(void **state)
 {
     (void)state;
     char *shape, *told = resolve(PHASE(2, 8, "x: 1", "tensor: 16"), NULL, 0, &shape);
@@ -125,8 +125,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gpus_follow_a_change_of_params),
-        cmocka_unit_test(what_does_not_fit_is_told_with_the_arithmetic),
-        cmocka_unit_test(a_tensor_group_that_crosses_nodes_is_warned_of),
+        cmocka_unit_test(a_layout_that_does_not_fit_is_reported_with_the_arithmetic),
+        cmocka_unit_test(a_tensor_group_across_nodes_gives_a_warning),
     };
     return cmocka_run_group_tests_name("layout", tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* What a lead finds after a requeue, or alone: claims, checkpoints of earlier runs, runs without an
- * end, and the next run. */
+/* What a lead finds after a requeue, or when it goes on alone: claims, checkpoints of earlier runs,
+ * runs without an end, and the next run. */
 #include "tests/unit/folder.h"
 #include "tests/unit/unit.h"
 
@@ -24,7 +24,7 @@
 
 enum { RUNS = 3, CHECKPOINTS = 3, SIZE = 100 };
 
-/* Writes `text` to a file below the folder, whose own folder is made. */
+/* Writes `text` to a file below the folder, and makes the folder of the file. */
 __attribute__((format(printf, 2, 3))) static void put(const char *text, const char *format, ...)
 {
     struct text name = {0};
@@ -41,7 +41,7 @@ __attribute__((format(printf, 2, 3))) static void put(const char *text, const ch
     text_fini(&name);
 }
 
-/* A run's folder; `resume` is the step that it began with, 0 for none. */
+/* Writes the folder of a run. `resume` is the step at which it began, 0: at the start. */
 static void put_run(unsigned attempt, int resume, const char *more)
 {
     char *from =
@@ -61,8 +61,8 @@ static void put_run(unsigned attempt, int resume, const char *more)
 
 struct past_run {
     int resume;
-    int suspect;            /* from this step on; 0: nothing is */
-    int steps[CHECKPOINTS]; /* negative: of the wrong size now; 0: none */
+    int suspect;            /* suspect from this step on; 0: nothing is suspect */
+    int steps[CHECKPOINTS]; /* negative: the size is wrong now; 0: no checkpoint */
 };
 
 struct lineage_row {
@@ -87,7 +87,7 @@ static void put_past_run(unsigned attempt, const struct past_run *run)
         put(data, "out/%d", step);
         free(data);
     }
-    if (run->suspect) { /* told by another node */
+    if (run->suspect) { /* another node reported it */
         char *entry =
             text_format("{\"seq\": 1, \"type\": \"suspect\", \"step\": %d}\n", run->suspect);
         put(entry, "%u/journal/n2.jsonl", attempt);
@@ -97,7 +97,7 @@ static void put_past_run(unsigned attempt, const struct past_run *run)
     text_fini(&journal);
 }
 
-static void the_newest_whole_checkpoint_that_leads_to_the_last_run_is_taken(void **state)
+static void a_run_resumes_from_the_newest_whole_checkpoint_of_its_lineage(void **state)
 {
     static const struct lineage_row rows[] = {
         {"none", 1, {{0, 0, {0}}}, 0, 0},
@@ -125,7 +125,7 @@ static void the_newest_whole_checkpoint_that_leads_to_the_last_run_is_taken(void
         for (unsigned run = 0; run < rows[i].count; run++)
             put_past_run(run + 1, &rows[i].runs[run]);
         char *gone = text_format("%s/out/%d", folder, rows[i].gone);
-        (void)unlink(gone); /* there is none but where a row says so */
+        (void)unlink(gone); /* it exists only if the row says so */
         json_t *found = lineage_checkpoint(folder, rows[i].count);
         int step = (int)json_integer_value(json_object_get(found, "step"));
         if (step != rows[i].expected || json_is_null(found) != !rows[i].expected)
@@ -158,7 +158,7 @@ static void a_checkpoint_of_several_files_needs_all_of_them(void **state)
     free(journal);
 }
 
-/* Notes what lay there before a run: steps, with a size each; 0 ends them. */
+/* Notes which checkpoints existed before a run: steps, with a size each; 0 ends them. */
 static void put_notes(unsigned attempt, const int *steps)
 {
     struct saved_pattern *pattern;
@@ -176,15 +176,15 @@ static void put_notes(unsigned attempt, const int *steps)
     free(text);
 }
 
-/* Agents that are killed have not told what they saved last. */
-static void what_a_run_left_untold_is_found(void **state)
+/* Agents that are killed have not reported the last checkpoints. */
+static void an_unreported_checkpoint_of_a_run_is_found(void **state)
 {
     static const struct {
         const char *claim;
         struct past_run runs[2];
         unsigned count;
-        int before[3];  /* the first run, of the same name */
-        int left, size; /* untold, after the last run */
+        int before[3];  /* checkpoints of the first run, with the same names */
+        int left, size; /* not reported, after the last run */
         int expected;
     } rows[] = {
         {"a newer one", {{0, 0, {10, 20}}}, 1, {0}, 36, SIZE, 36},
@@ -218,14 +218,14 @@ static void what_a_run_left_untold_is_found(void **state)
     }
 }
 
-/* An agent's word on the size of a whole one counts more than any rule of thumb. */
-static void what_nobody_has_seen_whole_is_measured_by_what_was_told(void **state)
+/* If an agent has reported a size of whole checkpoints, it counts more than any rule of thumb. */
+static void an_unreported_checkpoint_is_compared_with_reported_ones(void **state)
 {
     static const struct {
         const char *claim;
         int told[3], left[2]; /* bytes; 0 ends them */
-        bool was_there;       /* the first, with 6 bytes, before the run began */
-        int found;            /* of those that are left */
+        bool was_there;       /* the first one, with 6 bytes, before the run began */
+        int found;            /* how many of those that are left */
     } rows[] = {
         {"one as large as what was told", {100}, {100}, false, 1},
         {"one that is smaller by a hundredth", {100}, {99}, false, 1},
@@ -262,8 +262,8 @@ static void what_nobody_has_seen_whole_is_measured_by_what_was_told(void **state
     }
 }
 
-/* What lay there when the third run began is of the second, and what came after is not. */
-static void what_a_run_left_is_told_from_what_the_next_made(void **state)
+/* Files that existed when the third run began belong to the second run, and later ones do not. */
+static void checkpoints_of_a_run_and_of_the_next_run_are_distinguished(void **state)
 {
     (void)state;
     put_run(1, 0, "");
@@ -281,7 +281,7 @@ static void what_a_run_left_is_told_from_what_the_next_made(void **state)
     json_decref(second);
 }
 
-static void what_earlier_runs_saved_is_good_where_it_leads_to_the_next(void **state)
+static void a_checkpoint_of_an_earlier_run_counts_up_to_where_the_next_began(void **state)
 {
     static const struct {
         const char *name;
@@ -305,7 +305,7 @@ static void what_earlier_runs_saved_is_good_where_it_leads_to_the_next(void **st
     json_decref(resume);
 }
 
-static void a_folder_is_claimed_by_one_job(void **state)
+static void one_job_claims_a_folder(void **state)
 {
     static const struct {
         struct phase_life life;
@@ -314,7 +314,7 @@ static void a_folder_is_claimed_by_one_job(void **state)
         {{.job_id = 4711, .token = "aaaa", .restarts = 1}, 0},
         {{.job_id = 4711, .token = "aaaa", .restarts = 2}, 0}, /* after a requeue */
         {{.job_id = 4711, .token = "aaaa", .restarts = 0}, -EBUSY},
-        {{.job_id = 4711, .token = "bbbb", .restarts = 1}, -EBUSY}, /* the id was given out again */
+        {{.job_id = 4711, .token = "bbbb", .restarts = 1}, -EBUSY}, /* the id was used again */
         {{.job_id = 4712, .token = "aaaa", .restarts = 1}, -EBUSY},
     };
     struct error err;
@@ -333,7 +333,7 @@ static void a_folder_is_claimed_by_one_job(void **state)
 static const char begun[] = "{\"seq\": 1, \"time\": 100.5, \"type\": \"started\", \"job_id\": 4711,"
                             " \"restarts\": 2, \"nodes\": [\"n1\", \"n2\"], \"end_time\": null}\n";
 
-static void a_run_that_was_killed_ends_as_its_journals_tell(void **state)
+static void a_killed_run_ends_as_its_journals_say(void **state)
 {
     static const struct {
         const char *stopping; /* the lead was about to stop the run, or NULL */
@@ -376,7 +376,7 @@ static void a_run_that_was_killed_ends_as_its_journals_tell(void **state)
         assert_true(outcome.has_step && outcome.last_step == 8);
         assert_true(outcome.started > 101 && outcome.started < 102);
         assert_true(outcome.ended > 102 && outcome.ended < 103);
-        /* The other node has told nothing. */
+        /* The other node has reported nothing. */
         assert_int_equal(json_object_size(outcome.finals), 1);
         assert_int_equal(json_integer_value(json_object_get(outcome.finals, "n1")), 2);
         outcome_fini(&outcome);
@@ -386,11 +386,11 @@ static void a_run_that_was_killed_ends_as_its_journals_tell(void **state)
     free(run_dir);
 }
 
-/* Both nodes had done their part, one of them was cut off, or NaN came last. */
-static void a_run_whose_nodes_had_done_their_part_has_succeeded(void **state)
+/* Both nodes had finished; or one of them was cut off; or NaN came last. */
+static void a_run_whose_nodes_all_finished_has_succeeded(void **state)
 {
     static const struct {
-        const char *n1, *n2, *type; /* of what they have told before */
+        const char *n1, *n2, *type; /* the last of their earlier entries */
         enum run_outcome kind;
     } rows[] = {
         {"true", "true", "metric", OUTCOME_SUCCEEDED},
@@ -421,7 +421,7 @@ static void a_run_whose_nodes_had_done_their_part_has_succeeded(void **state)
     free(run_dir);
 }
 
-static void the_end_of_another_jobs_run_is_passed_over(void **state)
+static void the_end_of_a_run_of_another_job_is_ignored(void **state)
 {
     static const char *const tokens[] = {"aaaa", "bbbb"};
     (void)state;
@@ -487,7 +487,7 @@ static void an_outcome_is_read_as_it_was_written(void **state)
     assert_int_equal(outcome_read(folder, NULL, &read, &err), -EINVAL);
 }
 
-static void an_outcome_of_another_job_is_none(void **state)
+static void the_outcome_of_another_job_does_not_count(void **state)
 {
     static const struct {
         const char *told, *token;
@@ -495,7 +495,7 @@ static void an_outcome_of_another_job_is_none(void **state)
     } rows[] = {
         {"aaaa", "aaaa", 0},
         {"aaaa", "bbbb", -ESTALE},
-        {"aaaa", "", 0}, /* it is not known */
+        {"aaaa", "", 0}, /* the token is not known */
         {"", "aaaa", 0}, /* of an older worker */
     };
     (void)state;
@@ -516,7 +516,7 @@ static void an_outcome_of_another_job_is_none(void **state)
     free(path);
 }
 
-static void a_run_that_has_become_another_jobs_is_left(void **state)
+static void a_run_of_another_job_is_not_taken(void **state)
 {
     struct error err;
     char *run_dir = NULL, *job = text_format("%s/elsewhere/job", folder);
@@ -524,7 +524,7 @@ static void a_run_that_has_become_another_jobs_is_left(void **state)
     (void)state;
     put_run(1, 0, "");
     put(current, "elsewhere/job/current.json");
-    assert_int_equal(job_folder_read_current(job, &run_dir, &err), 0); /* of the same name */
+    assert_int_equal(job_folder_read_current(job, &run_dir, &err), 0); /* with the same name */
     put("{\"job_dir\": \"/home/phased-b\"}", "1/run.json");
     assert_int_equal(job_folder_read_current(job, &run_dir, &err), -EBUSY);
     free(current);
@@ -543,7 +543,7 @@ static struct assignment *assignment_of(unsigned attempt)
     return assignment;
 }
 
-static void the_next_run_is_made_once_and_only_for_its_own_job(void **state)
+static void the_next_run_is_made_once_and_only_for_the_own_job(void **state)
 {
     struct error err;
     char *run_dir = NULL, *again = NULL, *third_dir = NULL;
@@ -559,10 +559,10 @@ static void the_next_run_is_made_once_and_only_for_its_own_job(void **state)
     assert_true(last->known_run == 11 && next->known_run == 11 && third->known_run == 11);
     char *numbered = alone_find_numbered(next);
     assert_string_equal(numbered, last->run_dir);
-    /* A lead that was killed before it could say that it serves it finds it again. */
+    /* A lead finds the run again if it was killed before it could say that it serves the run. */
     assert_int_equal(alone_make_run(last, &again, &err), 0);
     assert_string_equal(again, run_dir);
-    /* What the daemon has made meanwhile, for another job, is not its own. */
+    /* A run that the daemon has made meanwhile for another job is not its own. */
     put("{\"job_dir\": \"/another\"}", "2/run.json");
     assert_int_equal(alone_make_run(last, &again, &err), -EBUSY);
     assignment_free(third);
@@ -578,21 +578,21 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, folder_make, folder_remove)
     const struct CMUnitTest tests[] = {
-        TEST(the_newest_whole_checkpoint_that_leads_to_the_last_run_is_taken),
+        TEST(a_run_resumes_from_the_newest_whole_checkpoint_of_its_lineage),
         TEST(a_checkpoint_of_several_files_needs_all_of_them),
-        TEST(what_a_run_left_untold_is_found),
-        TEST(what_nobody_has_seen_whole_is_measured_by_what_was_told),
-        TEST(what_a_run_left_is_told_from_what_the_next_made),
-        TEST(what_earlier_runs_saved_is_good_where_it_leads_to_the_next),
-        TEST(a_folder_is_claimed_by_one_job),
-        TEST(a_run_that_was_killed_ends_as_its_journals_tell),
-        TEST(a_run_whose_nodes_had_done_their_part_has_succeeded),
-        TEST(the_end_of_another_jobs_run_is_passed_over),
+        TEST(an_unreported_checkpoint_of_a_run_is_found),
+        TEST(an_unreported_checkpoint_is_compared_with_reported_ones),
+        TEST(checkpoints_of_a_run_and_of_the_next_run_are_distinguished),
+        TEST(a_checkpoint_of_an_earlier_run_counts_up_to_where_the_next_began),
+        TEST(one_job_claims_a_folder),
+        TEST(a_killed_run_ends_as_its_journals_say),
+        TEST(a_run_whose_nodes_all_finished_has_succeeded),
+        TEST(the_end_of_a_run_of_another_job_is_ignored),
         TEST(a_run_that_no_lead_began_is_not_over),
         TEST(an_outcome_is_read_as_it_was_written),
-        TEST(an_outcome_of_another_job_is_none),
-        TEST(a_run_that_has_become_another_jobs_is_left),
-        TEST(the_next_run_is_made_once_and_only_for_its_own_job),
+        TEST(the_outcome_of_another_job_does_not_count),
+        TEST(a_run_of_another_job_is_not_taken),
+        TEST(the_next_run_is_made_once_and_only_for_the_own_job),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* The link of the worker to the daemon: what arrives, in what order, and whom it believes. */
+/* The link of the worker to the daemon: what arrives, in what order, and whom the worker
+ * believes. */
 #include "tests/unit/unit.h"
 
 #include "lib/file.h"
@@ -16,17 +17,17 @@
 
 enum { WAIT_MS = 15000, STRANGER_MAX = 16 * 1024 };
 
-/* A daemon that outlives its servers, as the record outlives the daemon. */
+/* A daemon that lives longer than its servers, as the record lives longer than the daemon. */
 struct record {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     uint64_t committed;
-    uint64_t batch_max; /* takes no more entries of one push; 0: all */
+    uint64_t batch_max; /* accepts no more entries of one push; 0: all */
     unsigned breaches;  /* entries out of order, or twice */
-    bool is_new;        /* it was started, and has taken nothing since */
-    size_t first_size;  /* of what came first */
-    char *command;      /* what it answers to the lead; owned */
-    unsigned commands;  /* that came to the lead */
+    bool is_new;        /* it has just started, and has accepted nothing yet */
+    size_t first_size;  /* size of the first push */
+    char *command;      /* its answer to the lead; owned */
+    unsigned commands;  /* commands that the lead got */
     json_int_t command_number;
 };
 
@@ -98,7 +99,7 @@ static char *answer(void *context, const char *method, const char *path, const c
         reply = text_format("%s", record.command);
     pthread_cond_broadcast(&record.changed);
     pthread_mutex_unlock(&record.mutex);
-    return reply; /* none: the link waits, as for a daemon with nothing to say */
+    return reply; /* no answer: the link waits, as if the daemon had nothing to say */
 }
 
 static struct http_server *start_daemon(bool signs_wrongly)
@@ -175,7 +176,7 @@ static void entries_arrive_once_and_in_order(void **state)
     http_server_end(server);
 }
 
-static void a_large_backlog_goes_in_batches_without_pauses(void **state)
+static void a_large_backlog_is_sent_in_batches_without_pauses(void **state)
 {
     (void)state;
     add(20000);
@@ -187,7 +188,7 @@ static void a_large_backlog_goes_in_batches_without_pauses(void **state)
     http_server_end(server);
 }
 
-static void a_daemon_that_comes_later_gets_all(void **state)
+static void a_daemon_that_starts_later_gets_all_entries(void **state)
 {
     (void)state;
     struct link *link = open_link(NULL);
@@ -205,8 +206,8 @@ static void a_daemon_that_comes_later_gets_all(void **state)
     http_server_end(server);
 }
 
-/* All workers come at once, and the daemon knows none of their connections. */
-static void a_daemon_that_comes_back_is_sent_little_until_it_has_answered(void **state)
+/* All workers connect at once, and the daemon knows none of their connections. */
+static void a_daemon_that_comes_back_gets_little_until_it_has_answered(void **state)
 {
     (void)state;
     add(20000);
@@ -233,7 +234,7 @@ static void closing_does_not_wait_for_a_daemon_that_is_away(void **state)
     assert_true(clock_steady_ms() - begin_ms < WAIT_MS);
 }
 
-static void a_daemon_that_takes_less_or_forgets_is_sent_the_rest_again(void **state)
+static void the_link_sends_entries_again_that_the_daemon_did_not_record(void **state)
 {
     (void)state;
     record.batch_max = 7;
@@ -244,7 +245,7 @@ static void a_daemon_that_takes_less_or_forgets_is_sent_the_rest_again(void **st
     await_record(7, 0);
     pthread_mutex_lock(&record.mutex);
     record.batch_max = 0;
-    record.committed = 3; /* its record was put back */
+    record.committed = 3; /* its record was replaced by an older one */
     pthread_mutex_unlock(&record.mutex);
     add(1);
     link_wake(link, LINK_NOW);
@@ -274,7 +275,7 @@ static void a_false_daemon_is_neither_believed_nor_obeyed(void **state)
     struct link *link = open_link(command_came);
     add(5);
     link_wake(link, LINK_NOW);
-    await_record(5, 0); /* it took them, but its word that it did does not count */
+    await_record(5, 0); /* it accepted them, but its answer does not count */
     http_server_end(server);
     assert_int_equal(record.commands, 0);
     record.committed = 0;
@@ -290,11 +291,11 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
         TEST(entries_arrive_once_and_in_order),
-        TEST(a_large_backlog_goes_in_batches_without_pauses),
-        TEST(a_daemon_that_comes_later_gets_all),
-        TEST(a_daemon_that_comes_back_is_sent_little_until_it_has_answered),
+        TEST(a_large_backlog_is_sent_in_batches_without_pauses),
+        TEST(a_daemon_that_starts_later_gets_all_entries),
+        TEST(a_daemon_that_comes_back_gets_little_until_it_has_answered),
         TEST(closing_does_not_wait_for_a_daemon_that_is_away),
-        TEST(a_daemon_that_takes_less_or_forgets_is_sent_the_rest_again),
+        TEST(the_link_sends_entries_again_that_the_daemon_did_not_record),
         TEST(a_command_comes_once),
         TEST(a_false_daemon_is_neither_believed_nor_obeyed),
     };

@@ -1,4 +1,4 @@
-/* phasectl logs: which lines are wanted, and logs of several files. */
+/* phasectl logs: which lines match, and logs of several files. */
 #include "tests/unit/folder.h"
 #include "tests/unit/unit.h"
 
@@ -108,7 +108,7 @@ static void put(const char *name, const char *text, const char *mode)
     free(path);
 }
 
-/* As a node does when rank-0.log is full. */
+/* Rotates as a node does when rank-0.log is full. */
 static void rotate(const char *name)
 {
     char *from = text_format("%s/rank-0.log", folder), *to = text_format("%s/%s", folder, name);
@@ -117,7 +117,7 @@ static void rotate(const char *name)
     free(to);
 }
 
-/* All that can be read now, in reads of a few bytes. */
+/* Returns all that can be read now, in reads of a few bytes. */
 static char *read_on(struct stream *stream)
 {
     struct text text = {0};
@@ -136,7 +136,7 @@ static char *read_on(struct stream *stream)
         free(got);                                                                                 \
     } while (0)
 
-static void the_parts_of_a_log_are_one_stream(void **state)
+static void the_parts_of_a_log_make_one_stream(void **state)
 {
     (void)state;
     struct stream stream;
@@ -165,7 +165,7 @@ static void a_log_that_is_renamed_meanwhile_loses_nothing(void **state)
     assert_reads(&stream, "two\nthree\n");
     put("rank-0.log", "four\n", "a");
     rotate("rank-0.previous.log");
-    assert_reads(&stream, "four\n"); /* the next file is not there yet */
+    assert_reads(&stream, "four\n"); /* the next file does not exist yet */
     put("rank-0.log", "five\n", "w");
     assert_reads(&stream, "five\n");
     rotate("rank-0.previous.log");
@@ -200,11 +200,11 @@ static void the_last_lines_are_found_across_files(void **state)
     assert_last(&all, 4, "line 2\nline 3\nline 4\nline 5");
     assert_last(&all, 9, "line 1\nline 2\nline 3\nline 4\nline 5");
     assert_int_equal(lines_grep(&odd, "[135]", NULL), 0);
-    assert_last(&odd, 2, "line 3\nline 4\nline 5"); /* the reader leaves out line 4 */
+    assert_last(&odd, 2, "line 3\nline 4\nline 5"); /* the reader skips line 4 */
     lines_fini(&odd);
 }
 
-/* 200,000 lines of 12 bytes: more than what is looked through first. */
+/* 200,000 lines of 12 bytes, which are more than the first search reads. */
 static void the_last_lines_of_a_long_log_are_whole(void **state)
 {
     (void)state;
@@ -245,7 +245,7 @@ int main(void)
         cmocka_unit_test(a_line_begins_with_its_time),
         cmocka_unit_test(since_reads_durations_and_times),
         cmocka_unit_test(lines_pass_by_their_time_and_their_text),
-        cmocka_unit_test_setup_teardown(the_parts_of_a_log_are_one_stream, folder_make,
+        cmocka_unit_test_setup_teardown(the_parts_of_a_log_make_one_stream, folder_make,
                                         folder_remove),
         cmocka_unit_test_setup_teardown(a_log_that_is_renamed_meanwhile_loses_nothing, folder_make,
                                         folder_remove),

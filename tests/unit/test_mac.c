@@ -36,7 +36,7 @@ static void codes_are_those_of_the_protocol(void **state)
     assert_string_equal(mac, "0a972954f7bc5ab7d4ca75c3ce71a0a840f5fa5a196747856a49b9a10e3fc664");
 }
 
-static void a_code_changes_with_each_part_of_a_message(void **state)
+static void every_part_of_a_message_changes_the_code(void **state)
 {
     (void)state;
     struct mac_secret secret = known_secret();
@@ -58,7 +58,7 @@ static void a_code_changes_with_each_part_of_a_message(void **state)
             assert_int_equal(mac_equal(macs[i], macs[j]), i == j);
 }
 
-static void what_is_no_code_equals_nothing(void **state)
+static void a_text_that_is_no_code_equals_nothing(void **state)
 {
     (void)state;
     assert_true(mac_equal(secret_text, secret_text));
@@ -113,8 +113,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(codes_are_those_of_the_protocol),
-        cmocka_unit_test(a_code_changes_with_each_part_of_a_message),
-        cmocka_unit_test(what_is_no_code_equals_nothing),
+        cmocka_unit_test(every_part_of_a_message_changes_the_code),
+        cmocka_unit_test(a_text_that_is_no_code_equals_nothing),
         cmocka_unit_test(only_64_hex_digits_are_a_secret),
         cmocka_unit_test(a_random_secret_reads_back_from_its_file),
     };

@@ -27,7 +27,7 @@ static void a_name_that_never_came_has_no_rows(void **state)
     metrics_free(metrics);
 }
 
-static void of_a_repeated_step_the_last_row_counts(void **state)
+static void the_last_row_of_a_repeated_step_counts(void **state)
 {
     (void)state;
     static const struct {
@@ -55,7 +55,7 @@ static void of_a_repeated_step_the_last_row_counts(void **state)
     }
 }
 
-static void what_is_sampled_may_have_a_step_many_times(void **state)
+static void a_series_of_samples_may_have_a_step_many_times(void **state)
 {
     (void)state;
     static const struct {
@@ -71,8 +71,8 @@ static void what_is_sampled_may_have_a_step_many_times(void **state)
     metrics_free(metrics);
 }
 
-/* The oracle is an array indexed by step. */
-static void any_order_of_a_million_rows_ends_sorted(void **state)
+/* The expected values are in an array indexed by step. */
+static void a_million_rows_in_any_order_end_sorted(void **state)
 {
     (void)state;
     enum { STEPS = 1000, ROWS = 1000000 };
@@ -85,7 +85,7 @@ static void any_order_of_a_million_rows_ends_sorted(void **state)
         metrics_add(metrics, "m", step, i, i);
         expected[step] = i;
         if (i % 100000 == 17)
-            (void)metrics_find(metrics, "m"); /* sorts half-way too */
+            (void)metrics_find(metrics, "m"); /* this also sorts half-way */
     }
     struct metrics_series series = metrics_find(metrics, "m");
     assert_int_equal(series.count, STEPS);
@@ -97,8 +97,8 @@ static void any_order_of_a_million_rows_ends_sorted(void **state)
     metrics_free(metrics);
 }
 
-/* Would take hours if each row were moved into its place at once. */
-static void a_million_rows_backwards_are_no_burden(void **state)
+/* This would take hours if each row were moved to its place at once. */
+static void a_million_rows_in_reverse_order_are_fast(void **state)
 {
     (void)state;
     struct metrics *metrics = metrics_new();
@@ -131,10 +131,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_name_that_never_came_has_no_rows),
-        cmocka_unit_test(of_a_repeated_step_the_last_row_counts),
-        cmocka_unit_test(what_is_sampled_may_have_a_step_many_times),
-        cmocka_unit_test(any_order_of_a_million_rows_ends_sorted),
-        cmocka_unit_test(a_million_rows_backwards_are_no_burden),
+        cmocka_unit_test(the_last_row_of_a_repeated_step_counts),
+        cmocka_unit_test(a_series_of_samples_may_have_a_step_many_times),
+        cmocka_unit_test(a_million_rows_in_any_order_end_sorted),
+        cmocka_unit_test(a_million_rows_in_reverse_order_are_fast),
         cmocka_unit_test(names_are_kept_in_order_of_arrival),
     };
     return cmocka_run_group_tests_name("metrics", tests, NULL, NULL);

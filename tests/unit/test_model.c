@@ -1,5 +1,5 @@
-/* The whole model: its gradient against finite differences, and that it learns real text with every
- * loop better than the one before. */
+/* The whole model: its gradient against finite differences, and that on real text every loop
+ * becomes better than the one before. */
 #include "tests/unit/unit.h"
 
 #include "lib/error.h"
@@ -52,7 +52,8 @@ static double loss_of(struct model *model, const struct sample *sample)
     return sum;
 }
 
-/* The slope of the loss when the tensor moves by +-step along `direction`, a vector of length 1. */
+/* Returns the slope of the loss when the tensor moves by +-step along `direction`, a vector of
+ * length 1. */
 static double slope_along(struct model *model, const struct sample *sample,
                           const struct model_tensor *tensor, const float *direction, float step)
 {
@@ -87,9 +88,9 @@ static double dot(const float *a, const float *b, size_t count)
     return sum;
 }
 
-/* Along the gradient itself the slope must be its length; along random directions its projection.
- * A loss of 5 in float32 is good to 1e-6, over a step of 0.002 to 5e-4. */
-static void every_tensor_has_the_gradient_of_differences(void **state)
+/* Along the gradient the slope must be the length of the gradient, and along random directions its
+ * projection. A loss of 5 in float32 is exact to 1e-6, and over a step of 0.002 to 5e-4. */
+static void the_gradient_of_every_tensor_equals_differences(void **state)
 {
     (void)state;
     struct model model;
@@ -118,7 +119,7 @@ static void every_tensor_has_the_gradient_of_differences(void **state)
     model_fini(&model);
 }
 
-static void evaluation_gives_the_losses_that_learning_gives(void **state)
+static void evaluation_and_learning_give_the_same_losses(void **state)
 {
     (void)state;
     struct model model;
@@ -132,7 +133,7 @@ static void evaluation_gives_the_losses_that_learning_gives(void **state)
     model_fini(&model);
 }
 
-static void batches_that_add_up_give_the_gradient_of_one(void **state)
+static void several_batches_add_up_to_the_gradient_of_one_batch(void **state)
 {
     (void)state;
     struct model whole, parts;
@@ -166,8 +167,8 @@ static void loop_weights_are_powers_of_the_base_and_sum_to_one(void **state)
 
 enum { STEPS = 160, LAST = 40, ROWS = 8, LENGTH = 64 };
 
-/* Trains as phase-model does, on a smaller model; gives the loops' mean losses of the first and the
- * last steps. */
+/* Trains a smaller model in the way of phase-model. Returns the mean losses of the loops in the
+ * first and the last steps. */
 static void learn_text(uint64_t seed, double base, double *ret_first, double *ret_last)
 {
     static const struct model_shape shape = {.width = 48, .depth = 1, .heads = 4, .loops = 4};
@@ -201,7 +202,7 @@ static void learn_text(uint64_t seed, double base, double *ret_first, double *re
     data_fini(&data);
 }
 
-/* Bytes alone, without any context, cost 3.0 on this text. */
+/* Predicting bytes without any context costs 3.0 on this text. */
 static void the_loss_falls_on_text_and_each_loop_is_better_than_the_one_before(void **state)
 {
     (void)state;
@@ -218,9 +219,9 @@ static void the_loss_falls_on_text_and_each_loop_is_better_than_the_one_before(v
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_tensor_has_the_gradient_of_differences),
-        cmocka_unit_test(evaluation_gives_the_losses_that_learning_gives),
-        cmocka_unit_test(batches_that_add_up_give_the_gradient_of_one),
+        cmocka_unit_test(the_gradient_of_every_tensor_equals_differences),
+        cmocka_unit_test(evaluation_and_learning_give_the_same_losses),
+        cmocka_unit_test(several_batches_add_up_to_the_gradient_of_one_batch),
         cmocka_unit_test(loop_weights_are_powers_of_the_base_and_sum_to_one),
         cmocka_unit_test(the_loss_falls_on_text_and_each_loop_is_better_than_the_one_before),
     };

@@ -1,4 +1,5 @@
-/* Checkpoints: what is saved is loaded, what is damaged or foreign is refused, old ones go. */
+/* Checkpoints: what is saved can be loaded, damaged and foreign files are refused, old files are
+ * removed. */
 #include "tests/unit/unit.h"
 
 #include "lib/error.h"
@@ -78,7 +79,8 @@ static void a_saved_checkpoint_loads_the_same(void **state)
     model_fini(&loaded);
 }
 
-/* Loads `size` bytes of `data`, which must be refused with `reason` and leave the model alone. */
+/* Loads `size` bytes of `data`, which must be refused with `reason` and must not change the
+ * model. */
 static void assert_refused(struct place *place, const char *data, size_t size, const char *reason)
 {
     struct model model, untouched;
@@ -146,7 +148,7 @@ static bool is_there(const struct place *place, const char *name)
     return there;
 }
 
-static void pruning_keeps_the_newest_and_what_is_not_its_own(void **state)
+static void pruning_keeps_the_newest_and_those_of_other_runs(void **state)
 {
     struct place *place = *state;
     static const struct {
@@ -170,7 +172,7 @@ static void pruning_keeps_the_newest_and_what_is_not_its_own(void **state)
         if (is_there(place, rows[i].name) != rows[i].stays)
             fail_msg("%s %s", rows[i].name, rows[i].stays ? "is gone" : "is still there");
         char *path = text_format("%s/%s", place->folder, rows[i].name);
-        (void)unlink(path); /* some are gone as they should be */
+        (void)unlink(path); /* some are gone, as they should be */
         free(path);
     }
     assert_int_equal(checkpoint_prune("/nowhere", 150, 2, &err), -ENOENT);
@@ -184,7 +186,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_saved_checkpoint_loads_the_same, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_damaged_checkpoint_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_missing_checkpoint_is_named, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(pruning_keeps_the_newest_and_what_is_not_its_own, set_up,
+        cmocka_unit_test_setup_teardown(pruning_keeps_the_newest_and_those_of_other_runs, set_up,
                                         tear_down),
     };
     return cmocka_run_group_tests_name("model checkpoint", tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Decoding against the forward pass that training uses, and sums of a group. */
+/* Decoding compared with the forward pass of training, and sums of a group. */
 #include "tests/unit/unit.h"
 
 #include "lib/error.h"
@@ -66,7 +66,7 @@ static void decoding_token_by_token_gives_the_losses_of_the_whole_text(void **st
     model_fini(&model);
 }
 
-/* Values whose sum depends on the order: the tree's is expected. */
+/* Values whose sum depends on the order. The order of the tree is expected. */
 static float part_of(unsigned rank, size_t i)
 {
     return ldexpf((float)(i % 97) + 0.1f, (int)(rank * 7 % 23));

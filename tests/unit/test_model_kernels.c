@@ -1,5 +1,5 @@
-/* The CPU kernels: products against the plain sum in the same order, gradients against finite
- * differences. */
+/* The CPU kernels: products compared with the plain sum in the same order, gradients compared with
+ * finite differences. */
 #include "tests/unit/unit.h"
 
 #include "worker/model/cpu.h"
@@ -12,11 +12,11 @@
 
 enum { ARRAY_MAX = 4096 };
 
-/* A scalar function of one array, for finite differences: the sum of a kernel's output under fixed
- * random weights. */
+/* A scalar function of one array, for finite differences: the sum of the outputs of a kernel, with
+ * fixed random weights. */
 struct probe {
     double (*value)(const struct probe *probe, const float *x);
-    size_t count; /* of x */
+    size_t count; /* elements of x */
     const float *other, *more;
 };
 
@@ -36,8 +36,8 @@ static double weigh(const float *y, size_t count)
     return sum;
 }
 
-/* Central differences in float32 are good to about 1e-4 here: outputs near 1 carry 1e-7, divided by
- * a step of 1e-2 and summed over tens of terms; the cubic term adds as much. */
+/* Central differences in float32 are exact to about 1e-4 here. Outputs near 1 are exact to 1e-7,
+ * which is divided by a step of 1e-2 and summed over tens of terms. The cubic term adds as much. */
 static void assert_gradient(const struct probe *probe, const float *x, const float *gradient)
 {
     const float step = 1e-2f;
@@ -69,13 +69,13 @@ static void assert_plain_sum(product *multiply, size_t rows, size_t inner, size_
     fill(b, inner * columns, 2);
     fill(c, rows * columns, 3);
     memcpy(expected, c, rows * columns * sizeof *c);
-    /* a is held transposed, to walk its strides. */
+    /* `a` is stored transposed, to test its strides. */
     multiply(c, columns, (struct kernel_view){a, 1, rows}, b, columns, rows, inner, columns,
              KERNEL_ADD);
     for (size_t i = 0; i < rows * columns; i++) {
         for (size_t k = 0; k < inner; k++) {
             volatile float term = a[k * rows + i / columns] * b[k * columns + i % columns];
-            expected[i] += term; /* volatile: never fused with the product */
+            expected[i] += term; /* volatile, so that it is never fused with the product */
         }
     }
     assert_memory_equal(c, expected, rows * columns * sizeof *c);
@@ -85,7 +85,7 @@ static void assert_plain_sum(product *multiply, size_t rows, size_t inner, size_
     free(expected);
 }
 
-static void a_product_is_the_plain_sum_bit_by_bit_in_vectors_of_any_width(void **state)
+static void a_product_has_the_bits_of_the_plain_sum_for_any_vector_width(void **state)
 {
     (void)state;
     static const size_t sizes[][3] = {{1, 1, 1},   {4, 16, 16}, {5, 7, 17},
@@ -96,7 +96,7 @@ static void a_product_is_the_plain_sum_bit_by_bit_in_vectors_of_any_width(void *
     }
 }
 
-static void the_exponential_is_near_the_library_s(void **state)
+static void the_exponential_is_near_that_of_the_library(void **state)
 {
     (void)state;
     for (int i = 0; i <= 8700; i++) {
@@ -123,7 +123,7 @@ static double matmul_of_w(const struct probe *probe, const float *w)
     return weigh(y, ROWS * OUT);
 }
 
-static void matmul_has_the_gradient_of_differences(void **state)
+static void the_gradient_of_matmul_equals_differences(void **state)
 {
     (void)state;
     float x[ROWS * IN], w[IN * OUT], dx[ROWS * IN], dw[IN * OUT] = {0}, scratch[IN * OUT];
@@ -150,7 +150,7 @@ static double rmsnorm_of_gain(const struct probe *probe, const float *gain)
     return weigh(y, ROWS * WIDTH);
 }
 
-static void rmsnorm_has_the_gradient_of_differences(void **state)
+static void the_gradient_of_rmsnorm_equals_differences(void **state)
 {
     (void)state;
     float x[ROWS * WIDTH], gain[WIDTH], y[ROWS * WIDTH], scale[ROWS];
@@ -175,7 +175,7 @@ static double attention_of_qkv(const struct probe *probe, const float *qkv)
     return weigh(y, TOKENS * 6);
 }
 
-static void attention_has_the_gradient_of_differences(void **state)
+static void the_gradient_of_attention_equals_differences(void **state)
 {
     (void)state;
     float qkv[QKV], y[TOKENS * 6], p[PROBABILITIES], scratch[SCRATCH], dqkv[QKV];
@@ -207,12 +207,12 @@ static double relu2_of_x(const struct probe *probe, const float *x)
     return weigh(y, probe->count);
 }
 
-static void relu2_has_the_gradient_of_differences(void **state)
+static void the_gradient_of_relu2_equals_differences(void **state)
 {
     (void)state;
     float x[64], dx[64];
     fill(x, 64, 1);
-    /* At the bend itself differences of a finite step are off by the step. */
+    /* At the bend, differences of a finite step are wrong by the step. */
     for (size_t i = 0; i < 64; i++)
         x[i] += x[i] > 0 ? 0.02f : -0.02f;
     kernel_relu2_backward(dx, noise, x, 64);
@@ -230,7 +230,7 @@ static double cross_entropy_of_logits(const struct probe *probe, const float *x)
     return kernel_cross_entropy(logits, targets, 1, ROWS, CLASSES);
 }
 
-static void cross_entropy_has_the_gradient_of_differences(void **state)
+static void the_gradient_of_cross_entropy_equals_differences(void **state)
 {
     (void)state;
     float logits[ROWS * CLASSES], gradient[ROWS * CLASSES];
@@ -241,7 +241,7 @@ static void cross_entropy_has_the_gradient_of_differences(void **state)
                     gradient);
 }
 
-static void equal_logits_cost_the_logarithm_of_the_classes(void **state)
+static void equal_logits_have_the_loss_log_of_the_classes(void **state)
 {
     (void)state;
     float logits[ROWS * CLASSES] = {0};
@@ -249,7 +249,7 @@ static void equal_logits_cost_the_logarithm_of_the_classes(void **state)
     assert_true(fabs(loss - ROWS * log(CLASSES)) < 1e-5);
 }
 
-static void an_embedding_is_its_row_and_sends_gradients_back_there(void **state)
+static void an_embedding_is_a_row_and_gets_its_gradient(void **state)
 {
     (void)state;
     static const uint8_t ids[3] = {2, 0, 2};
@@ -285,16 +285,16 @@ int main(void)
 {
     fill(noise, ARRAY_MAX, 99);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_product_is_the_plain_sum_bit_by_bit_in_vectors_of_any_width),
-        cmocka_unit_test(the_exponential_is_near_the_library_s),
-        cmocka_unit_test(matmul_has_the_gradient_of_differences),
-        cmocka_unit_test(rmsnorm_has_the_gradient_of_differences),
-        cmocka_unit_test(attention_has_the_gradient_of_differences),
+        cmocka_unit_test(a_product_has_the_bits_of_the_plain_sum_for_any_vector_width),
+        cmocka_unit_test(the_exponential_is_near_that_of_the_library),
+        cmocka_unit_test(the_gradient_of_matmul_equals_differences),
+        cmocka_unit_test(the_gradient_of_rmsnorm_equals_differences),
+        cmocka_unit_test(the_gradient_of_attention_equals_differences),
         cmocka_unit_test(attention_never_looks_ahead),
-        cmocka_unit_test(relu2_has_the_gradient_of_differences),
-        cmocka_unit_test(cross_entropy_has_the_gradient_of_differences),
-        cmocka_unit_test(equal_logits_cost_the_logarithm_of_the_classes),
-        cmocka_unit_test(an_embedding_is_its_row_and_sends_gradients_back_there),
+        cmocka_unit_test(the_gradient_of_relu2_equals_differences),
+        cmocka_unit_test(the_gradient_of_cross_entropy_equals_differences),
+        cmocka_unit_test(equal_logits_have_the_loss_log_of_the_classes),
+        cmocka_unit_test(an_embedding_is_a_row_and_gets_its_gradient),
         cmocka_unit_test(adamw_follows_its_formulas),
     };
     return cmocka_run_group_tests_name("model kernels", tests, NULL, NULL);

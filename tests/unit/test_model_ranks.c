@@ -1,4 +1,4 @@
-/* Ranks: each is a process of its own here, as in a run. */
+/* Ranks: here, each rank is a process of its own, as in a run. */
 #include "tests/unit/unit.h"
 
 #include "lib/error.h"
@@ -19,15 +19,15 @@
 enum {
     VALUES = 40000, /* more than one chunk */
     PATIENCE_MS = 30000,
-    GIVE_UP_MS = 300, /* where the test is that waiting ends */
+    GIVE_UP_MS = 300, /* for tests in which the wait must end */
 };
 
-/* What a rank does after it started; its return is the process's exit status. */
+/* What a rank does after it has started. The result is the exit status of the process. */
 typedef int rank_body(struct ranks_place place);
 
 static char port[8];
 
-/* A port that was free a moment ago. */
+/* Picks a port that was free a moment ago. */
 static void pick_port(void)
 {
     int fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -37,10 +37,10 @@ static void pick_port(void)
     assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
     assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
     (void)snprintf(port, sizeof port, "%u", ntohs(address.sin_port));
-    (void)close(fd); /* only its number was wanted */
+    (void)close(fd); /* only its number is needed */
 }
 
-/* Runs `body` as `size` ranks and asserts that each exits with 0. */
+/* Runs `body` as `size` ranks, and asserts that each exits with 0. */
 static void assert_ranks(rank_body *body, unsigned size)
 {
     pid_t children[8];
@@ -92,7 +92,7 @@ static int sum_in_order(struct ranks_place place)
     return 0;
 }
 
-static void a_sum_is_added_in_the_order_of_the_ranks_on_each(void **state)
+static void every_rank_gets_the_sum_in_the_order_of_ranks(void **state)
 {
     (void)state;
     assert_ranks(sum_in_order, 1);
@@ -110,7 +110,7 @@ static int lose_one(struct ranks_place place)
     if (ranks_sum(&ranks, &value, 1, &err) < 0)
         return 2;
     if (place.rank == 2)
-        return 0; /* as if killed: the kernel closes what it had open */
+        return 0; /* as if it were killed: the kernel closes its sockets */
     int result = ranks_sum(&ranks, &value, 1, &err);
     ranks_fini(&ranks);
     return result == -ECONNRESET && strstr(err.message, "is gone") ? 0 : 3;
@@ -133,7 +133,7 @@ static int differ(struct ranks_place place)
     return result < 0 && strstr(err.message, reason) ? 0 : 1;
 }
 
-static void ranks_about_to_do_different_things_refuse_each_other(void **state)
+static void ranks_with_different_options_refuse_each_other(void **state)
 {
     (void)state;
     assert_ranks(differ, 2);
@@ -143,15 +143,15 @@ static int wait_in_vain(struct ranks_place place)
 {
     struct ranks ranks;
     struct error err;
-    place.size = 3; /* the last never starts */
+    place.size = 3; /* the last rank never starts */
     if (place.rank == 1)
-        place.port = "1"; /* where nobody listens */
+        place.port = "1"; /* nobody listens there */
     int result = ranks_init(&ranks, &place, fingerprint, GIVE_UP_MS, PATIENCE_MS, &err);
     const char *reason = place.rank == 0 ? "only 1 of 3 ranks" : "could not connect to rank 0";
     return result == -ETIMEDOUT && strstr(err.message, reason) ? 0 : 1;
 }
 
-static void waiting_for_a_rank_that_never_comes_ends(void **state)
+static void the_wait_for_a_missing_rank_ends(void **state)
 {
     (void)state;
     assert_ranks(wait_in_vain, 2);
@@ -167,7 +167,7 @@ static int hang(struct ranks_place place)
     float value = 1;
     if (place.rank == 0)
         return ranks_sum(&ranks, &value, 1, &err) == -ETIMEDOUT ? 0 : 2;
-    /* This rank joins no sum; it waits for the other to give up. */
+    /* This rank takes part in no sum, and waits until the other gives up. */
     struct pollfd wait = {.fd = ranks.sockets[0], .events = POLLIN};
     return poll(&wait, 1, PATIENCE_MS) == 1 ? 0 : 3;
 }
@@ -187,28 +187,28 @@ static int meet_a_stranger(struct ranks_place place)
         if (fd < 0 || send(fd, request, sizeof request, MSG_NOSIGNAL) < 0)
             return 1;
         struct pollfd wait = {.fd = fd, .events = POLLIN};
-        if (poll(&wait, 1, PATIENCE_MS) != 1) /* shown out */
+        if (poll(&wait, 1, PATIENCE_MS) != 1) /* rank 0 has disconnected it */
             return 2;
-        (void)close(fd); /* nothing more is wanted of it */
+        (void)close(fd); /* nothing more is needed from it */
     }
     return sum_in_order(place);
 }
 
-static void a_stranger_is_shown_out_and_not_counted(void **state)
+static void a_stranger_is_disconnected_and_not_counted(void **state)
 {
     (void)state;
     assert_ranks(meet_a_stranger, 2);
 }
 
-static void a_wrong_environment_is_refused_by_name(void **state)
+static void the_message_about_a_wrong_environment_names_the_variable(void **state)
 {
     (void)state;
     static const struct {
         const char *size, *rank, *address, *port;
-        const char *reason; /* NULL: it is fine */
+        const char *reason; /* NULL: no error */
     } rows[] = {
         {NULL, NULL, NULL, NULL, NULL},
-        {NULL, "7", "x", "y", NULL}, /* without WORLD_SIZE the rest is someone else's */
+        {NULL, "7", "x", "y", NULL}, /* without WORLD_SIZE, the others belong to somebody else */
         {"1", "0", NULL, NULL, NULL},
         {"2", "1", "10.0.0.1", "29500", NULL},
         {"2", NULL, "10.0.0.1", "29500", "RANK is not set"},
@@ -239,13 +239,13 @@ static void a_wrong_environment_is_refused_by_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_sum_is_added_in_the_order_of_the_ranks_on_each),
+        cmocka_unit_test(every_rank_gets_the_sum_in_the_order_of_ranks),
         cmocka_unit_test(a_rank_that_ends_fails_the_others),
-        cmocka_unit_test(ranks_about_to_do_different_things_refuse_each_other),
-        cmocka_unit_test(waiting_for_a_rank_that_never_comes_ends),
+        cmocka_unit_test(ranks_with_different_options_refuse_each_other),
+        cmocka_unit_test(the_wait_for_a_missing_rank_ends),
         cmocka_unit_test(a_rank_that_hangs_fails_the_sum),
-        cmocka_unit_test(a_stranger_is_shown_out_and_not_counted),
-        cmocka_unit_test(a_wrong_environment_is_refused_by_name),
+        cmocka_unit_test(a_stranger_is_disconnected_and_not_counted),
+        cmocka_unit_test(the_message_about_a_wrong_environment_names_the_variable),
     };
     return cmocka_run_group_tests_name("model ranks", tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Preflight in a run: what a node's report means, and what those of all nodes say together. */
+/* Preflight in a run: what the report of a node means, and what the reports of all nodes mean
+ * together. */
 #include "tests/unit/unit.h"
 
 #include "lib/text.h"
@@ -24,7 +25,7 @@ static const char *string_of(const json_t *report, const char *name)
 #define ROW(name, outcome, text)                                                                   \
     "{\"name\": \"" name "\", \"outcome\": \"" outcome "\", \"text\": \"" text "\"}"
 
-static void the_reason_names_the_rows_that_speak_against_the_node(void **state)
+static void the_reason_names_the_rows_that_did_not_pass(void **state)
 {
     static const struct {
         const char *output, *outcome, *reason;
@@ -34,7 +35,7 @@ static void the_reason_names_the_rows_that_speak_against_the_node(void **state)
         {"{\"outcome\": \"failed\", \"rows\": [" ROW("gpus", "failed", "7 work") ", " ROW(
              "model", "passed", "H200") ", " ROW("ecc", "failed", "GPU 2") "]}",
          "failed", "gpus: 7 work; ecc: GPU 2"},
-        /* The first that could not tell is the essential one; the others follow from it. */
+        /* The first row that could not tell is the essential one. The others follow from it. */
         {"{\"outcome\": \"could not tell\", \"rows\": [" ROW(
              "gpus", "could not tell", "no driver") ", " ROW("model", "could not tell",
                                                              "no GPU") "]}",
@@ -51,7 +52,7 @@ static void the_reason_names_the_rows_that_speak_against_the_node(void **state)
     }
 }
 
-static void a_program_without_a_report_could_not_tell(void **state)
+static void a_preflight_without_a_report_could_not_tell(void **state)
 {
     static const struct {
         struct nodecheck_end end;
@@ -67,7 +68,7 @@ static void a_program_without_a_report_could_not_tell(void **state)
          "phase-preflight ended with code 0 and without a report"},
         {{.output = "{\"outcome\": \"passed\"}", .size = 21},
          "phase-preflight ended with code 0 and without a report"},
-        /* What it said before it was killed is not all of it. */
+        /* A program that is killed has not said everything. */
         {{.output = "{\"outcome\": \"passed\", \"rows\": []}", .size = 33, .is_late = true},
          "phase-preflight gave no answer within 0 s"},
     };
@@ -101,7 +102,7 @@ static void a_long_reason_is_cut_between_letters(void **state)
     text_fini(&text);
 }
 
-static void only_leftovers_may_pass_later(void **state)
+static void only_leftover_processes_may_be_gone_later(void **state)
 {
     static const struct {
         const char *outcome, *rows;
@@ -125,10 +126,10 @@ static void only_leftovers_may_pass_later(void **state)
     }
 }
 
-static void a_type_of_slurm_promises_a_model_only_where_it_is_nvidias_name(void **state)
+static void a_type_of_slurm_means_a_model_only_if_nvidia_uses_the_name(void **state)
 {
     static const struct {
-        const char *type, *model; /* NULL: none */
+        const char *type, *model; /* NULL: no model */
     } rows[] = {
         {"h100", "H100"}, {"H200", "H200"}, {"l40s", "L40S"}, {"gh200", "GH200"},
         {"a10", "A10"},   {"hopper", NULL}, {"h100l", NULL},  {"h100_80gb", NULL},
@@ -145,11 +146,11 @@ static void a_type_of_slurm_promises_a_model_only_where_it_is_nvidias_name(void 
     }
 }
 
-static void groups_are_the_ranks_that_reduce_together(void **state)
+static void preflight_gets_the_ranks_that_reduce_together(void **state)
 {
     static const struct {
         struct assignment_sizes sizes;
-        const char *groups; /* NULL: none */
+        const char *groups; /* NULL: no groups */
         bool is_group;
     } rows[] = {
         {{0, 0, 0}, NULL, false},
@@ -173,7 +174,7 @@ static void groups_are_the_ranks_that_reduce_together(void **state)
     }
 }
 
-static void a_verdict_that_is_not_known_could_not_tell(void **state)
+static void an_unknown_verdict_means_could_not_tell(void **state)
 {
     (void)state;
     assert_int_equal(fitness_parse("passed"), FITNESS_PASSED);
@@ -183,7 +184,7 @@ static void a_verdict_that_is_not_known_could_not_tell(void **state)
     assert_int_equal(fitness_parse(NULL), FITNESS_UNKNOWN);
 }
 
-/* Adds nodes n1, n2, ... with these verdicts, a letter each: p, f or u. */
+/* Adds nodes n1, n2, ... with these verdicts, one letter each: p, f or u. */
 static void fitness_fill(struct fitness *fitness, const char *verdicts)
 {
     for (size_t i = 0; verdicts[i]; i++) {
@@ -196,7 +197,7 @@ static void fitness_fill(struct fitness *fitness, const char *verdicts)
     }
 }
 
-static void failures_of_several_nodes_are_told_together(void **state)
+static void failures_of_several_nodes_make_one_message(void **state)
 {
     static const struct {
         const char *verdicts, *failure, *nodes;
@@ -220,10 +221,10 @@ static void failures_of_several_nodes_are_told_together(void **state)
     }
 }
 
-static void there_is_at_most_one_note(void **state)
+static void a_run_has_at_most_one_note(void **state)
 {
     static const struct {
-        const char *verdicts, *note; /* NULL: none */
+        const char *verdicts, *note; /* NULL: no note */
     } rows[] = {
         {"pp", NULL},
         {"pu", "preflight: n2 could not be judged: x: y"},
@@ -266,15 +267,15 @@ static void only_whole_names_are_blamed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_reason_names_the_rows_that_speak_against_the_node),
-        cmocka_unit_test(a_program_without_a_report_could_not_tell),
+        cmocka_unit_test(the_reason_names_the_rows_that_did_not_pass),
+        cmocka_unit_test(a_preflight_without_a_report_could_not_tell),
         cmocka_unit_test(a_long_reason_is_cut_between_letters),
-        cmocka_unit_test(only_leftovers_may_pass_later),
-        cmocka_unit_test(a_type_of_slurm_promises_a_model_only_where_it_is_nvidias_name),
-        cmocka_unit_test(groups_are_the_ranks_that_reduce_together),
-        cmocka_unit_test(a_verdict_that_is_not_known_could_not_tell),
-        cmocka_unit_test(failures_of_several_nodes_are_told_together),
-        cmocka_unit_test(there_is_at_most_one_note),
+        cmocka_unit_test(only_leftover_processes_may_be_gone_later),
+        cmocka_unit_test(a_type_of_slurm_means_a_model_only_if_nvidia_uses_the_name),
+        cmocka_unit_test(preflight_gets_the_ranks_that_reduce_together),
+        cmocka_unit_test(an_unknown_verdict_means_could_not_tell),
+        cmocka_unit_test(failures_of_several_nodes_make_one_message),
+        cmocka_unit_test(a_run_has_at_most_one_note),
         cmocka_unit_test(only_whole_names_are_blamed),
     };
     return cmocka_run_group_tests_name("nodecheck", tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Nodes that jobs are kept away from: how long, after what, and who is counted. */
+/* Nodes that new jobs do not use: for how long, for which failures, and which nodes count. */
 #include "tests/unit/record.h"
 
 #include "daemon/store/answers.h"
@@ -37,7 +37,8 @@ static int teardown(void **state)
     return 0;
 }
 
-/* A run that began at `began_ms` fails at `now_ms` by n1; returns for how long that excludes it. */
+/* A run that began at `began_ms` fails at `now_ms` because of n1. Returns for how long that
+ * excludes n1. */
 static int64_t fail_node(struct nodes_world *world, int64_t began_ms, int64_t now_ms)
 {
     struct error err;
@@ -86,7 +87,7 @@ static void each_repetition_within_a_week_doubles_the_time(void **state)
         assert_excluded(*state, now_ms + hours[i] * HOUR_MS, "");
         now_ms += (int64_t)6 * 24 * HOUR_MS;
     }
-    now_ms += (int64_t)24 * HOUR_MS; /* a week since the last one */
+    now_ms += (int64_t)24 * HOUR_MS; /* a week after the last failure */
     assert_int_equal(fail_node(*state, now_ms - 1, now_ms), 2 * HOUR_MS);
 }
 
@@ -94,7 +95,7 @@ static void runs_that_one_failure_takes_down_count_once(void **state)
 {
     assert_int_equal(fail_node(*state, begin_ms - 5000, begin_ms), 2 * HOUR_MS);
     assert_int_equal(fail_node(*state, begin_ms - 9000, begin_ms + 1000), 2 * HOUR_MS - 1000);
-    /* One that was sent there all the same is another failure. */
+    /* A run that was sent there all the same is another failure. */
     assert_int_equal(fail_node(*state, begin_ms + 2000, begin_ms + 3000), 4 * HOUR_MS);
 }
 
@@ -105,24 +106,24 @@ static void a_cleared_node_is_used_and_forgotten(void **state)
     clear(*state, begin_ms + 1000);
     assert_excluded(*state, begin_ms + 1001, "");
     assert_int_equal(fail_node(*state, begin_ms + 1500, begin_ms + 2000), 2 * HOUR_MS);
-    clear(*state, begin_ms + 3 * HOUR_MS); /* nothing is in force: nothing happens */
+    clear(*state, begin_ms + 3 * HOUR_MS); /* nothing excludes n1, so nothing happens */
 }
 
-static void what_a_person_wants_replaces_what_was(void **state)
+static void the_decision_of_a_person_replaces_the_older_one(void **state)
 {
     exclude(*state, "n1", 0, begin_ms);
     exclude(*state, "n3", begin_ms + 1000, begin_ms);
     assert_excluded(*state, begin_ms + 999, "n1,n3");
     assert_excluded(*state, begin_ms + (int64_t)1000 * HOUR_MS, "n1");
-    assert_int_equal(fail_node(*state, begin_ms + 1, begin_ms + 2), 0); /* it stays until cleared */
+    assert_int_equal(fail_node(*state, begin_ms + 1, begin_ms + 2), 0); /* it stays until `clear` */
     exclude(*state, "n1", begin_ms + 5 * HOUR_MS, begin_ms + 10);
     assert_excluded(*state, begin_ms + 5 * HOUR_MS - 1, "n1");
     assert_excluded(*state, begin_ms + 5 * HOUR_MS, "");
-    /* A failure never shortens it, and is the first one. */
+    /* A failure never shortens the time, and it counts as the first failure. */
     assert_int_equal(fail_node(*state, begin_ms + 20, begin_ms + 30), 5 * HOUR_MS - 30);
 }
 
-static void the_end_of_a_run_excludes_its_node_and_tells_so(void **state)
+static void the_end_of_a_run_excludes_its_node_and_says_so(void **state)
 {
     struct nodes_world *world = *state;
     struct run *run = world->workflow->runs[0];
@@ -137,7 +138,7 @@ static void the_end_of_a_run_excludes_its_node_and_tells_so(void **state)
                   "SELECT node || cause || run || message || count FROM node_health",
                   "n1node_fail1the job step was lost1");
     exclude(world, "n3", 0, record_now_ms());
-    record_assert(&world->record, "SELECT node FROM v_node", "n3"); /* the other is over by now */
+    record_assert(&world->record, "SELECT node FROM v_node", "n3"); /* the other one is over */
     record_assert(&world->record, "SELECT type || ': ' || message FROM event",
                   "warning: new jobs are kept away from n1 for 120 minutes");
     struct error err;
@@ -166,7 +167,7 @@ static void lists_of_nodes_are_written_out(void **state)
         {"n[3-1]", "[\"n[3-1]\"]"},
         {"a,,b,", "[\"a\",\"b\"]"},
         {"n[0-18446744073709551610]", "[\"n[0-18446744073709551610]\"]"},
-        {"n[1-2]\xc3", "[\"n1?\",\"n2?\"]"}, /* cut inside of a letter */
+        {"n[1-2]\xc3", "[\"n1?\",\"n2?\"]"}, /* cut within a letter */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         json_t *json = nodes_expand(cases[i].list);
@@ -178,7 +179,7 @@ static void lists_of_nodes_are_written_out(void **state)
     json_t *many = nodes_expand("n[0-4294967295],m[1-9]x[0-4294967295]");
     assert_int_equal(json_array_size(many), NODES_COUNT_MAX);
     json_decref(many);
-    /* Neither a list nor a name grows without bound. */
+    /* The lengths of lists and names are bounded. */
     struct text text = {0};
     for (int i = 0; i < 100000; i++)
         text_add(&text, "[1]");
@@ -198,8 +199,8 @@ int main(void)
         TEST(each_repetition_within_a_week_doubles_the_time),
         TEST(runs_that_one_failure_takes_down_count_once),
         TEST(a_cleared_node_is_used_and_forgotten),
-        TEST(what_a_person_wants_replaces_what_was),
-        TEST(the_end_of_a_run_excludes_its_node_and_tells_so),
+        TEST(the_decision_of_a_person_replaces_the_older_one),
+        TEST(the_end_of_a_run_excludes_its_node_and_says_so),
         cmocka_unit_test(lists_of_nodes_are_written_out),
     };
     return cmocka_run_group_tests_name("nodes", tests, NULL, NULL);

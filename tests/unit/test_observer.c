@@ -1,4 +1,4 @@
-/* What a run is warned of by what it prints, and does not print. The clock is the test's. */
+/* Warnings about what a run prints, and does not print. The test has its own clock. */
 #include "tests/unit/unit.h"
 
 #include "lib/error.h"
@@ -117,7 +117,7 @@ static void expect_warnings(struct world *world, const char *expected)
     "{\"guards\": {\"low\": {\"value\": \"last(lss)\", \"at_most\": 9}},"                          \
     " \"gate\": {\"good\": {\"condition\": \"last(accuracy) > last(loss)\"}}}"
 
-static void metrics_that_do_not_come_are_told_after_three_minutes_and_once(void **state)
+static void missing_metrics_are_reported_once_after_three_minutes(void **state)
 {
     (void)state;
     struct world world;
@@ -135,7 +135,7 @@ static void metrics_that_do_not_come_are_told_after_three_minutes_and_once(void 
     world_fini(&world);
 }
 
-static void a_shorter_run_is_told_of_at_its_end_if_that_was_good(void **state)
+static void a_shorter_run_reports_missing_metrics_at_a_good_end(void **state)
 {
     (void)state;
     static const struct {
@@ -164,7 +164,7 @@ static void a_shorter_run_is_told_of_at_its_end_if_that_was_good(void **state)
     }
 }
 
-static void what_joins_may_tell_all_that_the_groups_do_not(void **state)
+static void the_join_script_may_print_metrics_that_groups_do_not(void **state)
 {
     (void)state;
     struct world world;
@@ -188,8 +188,8 @@ static void world_step(void *context, int type, const json_t *entry)
     text_addf(context, "%lld ", json_integer_value(json_object_get(entry, "step")));
 }
 
-/* Else a run that goes on would look as if it had begun anew. */
-static void what_comes_before_the_first_step_counts_from_the_checkpoint(void **state)
+/* Otherwise a run that resumes would look as if it had started again. */
+static void values_before_the_first_step_have_the_step_of_the_checkpoint(void **state)
 {
     (void)state;
     struct world world;
@@ -208,10 +208,10 @@ static void what_comes_before_the_first_step_counts_from_the_checkpoint(void **s
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(metrics_that_do_not_come_are_told_after_three_minutes_and_once),
-        cmocka_unit_test(what_comes_before_the_first_step_counts_from_the_checkpoint),
-        cmocka_unit_test(what_joins_may_tell_all_that_the_groups_do_not),
-        cmocka_unit_test(a_shorter_run_is_told_of_at_its_end_if_that_was_good),
+        cmocka_unit_test(missing_metrics_are_reported_once_after_three_minutes),
+        cmocka_unit_test(values_before_the_first_step_have_the_step_of_the_checkpoint),
+        cmocka_unit_test(the_join_script_may_print_metrics_that_groups_do_not),
+        cmocka_unit_test(a_shorter_run_reports_missing_metrics_at_a_good_end),
     };
     return cmocka_run_group_tests_name("observer", tests, NULL, NULL);
 }

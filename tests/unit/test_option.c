@@ -1,4 +1,4 @@
-/* Options of a command line: what is read, and how wrong words are told. */
+/* Options of a command line: what is read, and how mistakes are reported. */
 #include "tests/unit/unit.h"
 
 #include "lib/error.h"
@@ -18,7 +18,7 @@ struct values {
     struct option_arguments arguments;
 };
 
-/* Reads `line`, words with a blank between them, by one table with an option of each kind. */
+/* Reads `line`, which has blanks between its words, by one table with an option of each kind. */
 static int read_line(const char *line, struct values *values, struct error *err)
 {
     static char buffer[256];
@@ -64,7 +64,7 @@ static void a_flag_and_a_value_may_be_given_by_letters(void **state)
     assert_string_equal(values.text, "end");
 }
 
-static void the_last_value_wins_where_that_is_wanted(void **state)
+static void the_last_value_wins_if_the_caller_wants_that(void **state)
 {
     (void)state;
     struct values values = {.arguments = {.last_wins = true}};
@@ -87,7 +87,7 @@ static void two_dashes_end_the_options(void **state)
     assert_null(script.arguments.rest[1]);
 }
 
-static void help_comes_before_what_is_wrong_later(void **state)
+static void help_wins_over_a_later_mistake(void **state)
 {
     (void)state;
     struct values values = {.arguments = {.min = 1, .max = 1}};
@@ -95,7 +95,7 @@ static void help_comes_before_what_is_wrong_later(void **state)
     assert_int_equal(read_line("-h", &values, NULL), OPTION_HELP);
 }
 
-static void a_wrong_word_is_named(void **state)
+static void the_message_names_the_wrong_word(void **state)
 {
     (void)state;
     static const struct {
@@ -128,10 +128,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(options_may_stand_anywhere_among_the_arguments),
         cmocka_unit_test(a_flag_and_a_value_may_be_given_by_letters),
-        cmocka_unit_test(the_last_value_wins_where_that_is_wanted),
+        cmocka_unit_test(the_last_value_wins_if_the_caller_wants_that),
         cmocka_unit_test(two_dashes_end_the_options),
-        cmocka_unit_test(help_comes_before_what_is_wrong_later),
-        cmocka_unit_test(a_wrong_word_is_named),
+        cmocka_unit_test(help_wins_over_a_later_mistake),
+        cmocka_unit_test(the_message_names_the_wrong_word),
     };
     return cmocka_run_group_tests_name("option", tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 #include "daemon/core/model.h"
 #include "daemon/loop/outbox.h"
 
-static void a_map_finds_what_was_put_and_not_removed(void **state)
+static void a_map_finds_the_entries_that_were_not_removed(void **state)
 {
     (void)state;
     enum { COUNT = 5000 };
@@ -32,7 +32,7 @@ static void apply(struct outbox *outbox, enum core_effect_kind kind, struct allo
     outbox_apply(outbox, &effect);
 }
 
-static void effects_come_due_in_order(void **state)
+static void effects_become_due_in_their_order(void **state)
 {
     (void)state;
     struct outbox outbox = {0};
@@ -53,7 +53,7 @@ static void effects_come_due_in_order(void **state)
     outbox_fini(&outbox);
 }
 
-static void an_effect_that_is_done_goes_once_it_is_not_under_way(void **state)
+static void an_effect_is_removed_when_it_is_done_and_not_in_progress(void **state)
 {
     (void)state;
     struct outbox outbox = {0};
@@ -68,11 +68,11 @@ static void an_effect_that_is_done_goes_once_it_is_not_under_way(void **state)
     apply(&outbox, FX_CANCEL_JOB, &jobs[0], 0, false);
     apply(&outbox, FX_CANCEL_JOB, &jobs[0], 0, true);
     assert_null(outbox_due(&outbox, OUTBOX_CLUSTER, 0));
-    apply(&outbox, FX_CANCEL_JOB, &jobs[0], 0, true); /* nothing is there: no matter */
+    apply(&outbox, FX_CANCEL_JOB, &jobs[0], 0, true); /* there is no such effect, which is fine */
     outbox_fini(&outbox);
 }
 
-static void what_is_wanted_again_while_under_way_follows(void **state)
+static void an_effect_that_is_added_again_while_in_progress_follows(void **state)
 {
     (void)state;
     struct outbox outbox = {0};
@@ -87,7 +87,7 @@ static void what_is_wanted_again_while_under_way_follows(void **state)
     outbox_fini(&outbox);
 }
 
-static void what_is_hastened_is_due_at_once(void **state)
+static void an_effect_that_is_made_due_is_due_at_once(void **state)
 {
     (void)state;
     struct outbox outbox = {0};
@@ -102,11 +102,11 @@ static void what_is_hastened_is_due_at_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_map_finds_what_was_put_and_not_removed),
-        cmocka_unit_test(effects_come_due_in_order),
-        cmocka_unit_test(an_effect_that_is_done_goes_once_it_is_not_under_way),
-        cmocka_unit_test(what_is_wanted_again_while_under_way_follows),
-        cmocka_unit_test(what_is_hastened_is_due_at_once),
+        cmocka_unit_test(a_map_finds_the_entries_that_were_not_removed),
+        cmocka_unit_test(effects_become_due_in_their_order),
+        cmocka_unit_test(an_effect_is_removed_when_it_is_done_and_not_in_progress),
+        cmocka_unit_test(an_effect_that_is_added_again_while_in_progress_follows),
+        cmocka_unit_test(an_effect_that_is_made_due_is_due_at_once),
     };
     return cmocka_run_group_tests_name("outbox", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Whose outcome.json stays where two leads write it. */
+/* Whose outcome.json stays if two leads write it. */
 #include "tests/unit/folder.h"
 #include "tests/unit/unit.h"
 
@@ -20,7 +20,7 @@
 
 static bool has_links;
 
-/* In place of libc's, which lib/file.c would call. */
+/* Replaces the function of libc that lib/file.c calls. */
 int link(const char *from, const char *to)
 {
     errno = EPERM;
@@ -78,13 +78,13 @@ static void the_first_lead_of_a_job_that_writes_an_outcome_wins(void **state)
     (void)state;
     assert_int_equal(write_as("aaaa", 1), 0);
     assert_int_equal(write_as("aaaa", 0), -EEXIST);
-    assert_int_equal(write_as("", 2), -EEXIST); /* whose it is nobody can tell */
+    assert_int_equal(write_as("", 2), -EEXIST); /* nobody can tell whose it is */
     holds("aaaa", 1);
-    assert_int_equal(write_as("aaaa", 1), 0); /* an earlier try that could not say so */
+    assert_int_equal(write_as("aaaa", 1), 0); /* an earlier attempt whose answer was lost */
     holds("aaaa", 1);
 }
 
-static void what_another_job_has_left_or_nobody_can_read_is_replaced(void **state)
+static void an_outcome_of_another_job_or_an_unreadable_one_is_replaced(void **state)
 {
     static const char *const texts[] = {"", "{}", "{\"run\": 12, \"outco"};
     (void)state;
@@ -98,7 +98,7 @@ static void what_another_job_has_left_or_nobody_can_read_is_replaced(void **stat
     }
 }
 
-static void an_outcome_too_large_to_be_read_is_there_and_is_replaced(void **state)
+static void an_outcome_that_is_too_large_exists_and_is_replaced(void **state)
 {
     enum { SIZE = 1100000 };
     char *text = xcalloc(SIZE + 1, 1);
@@ -111,8 +111,8 @@ static void an_outcome_too_large_to_be_read_is_there_and_is_replaced(void **stat
     holds("aaaa", 1);
 }
 
-/* As a file server answers that is in trouble: what is there may be an outcome. */
-static void what_cannot_be_looked_at_stays(void **state)
+/* A file server in trouble answers like this. The file may be an outcome. */
+static void an_outcome_that_cannot_be_checked_stays(void **state)
 {
     char *path = text_format("%s/outcome.json", folder);
     (void)state;
@@ -125,11 +125,12 @@ static void what_cannot_be_looked_at_stays(void **state)
 #define TESTS(setup)                                                                               \
     cmocka_unit_test_setup_teardown(the_first_lead_of_a_job_that_writes_an_outcome_wins, setup,    \
                                     folder_remove),                                                \
-        cmocka_unit_test_setup_teardown(what_another_job_has_left_or_nobody_can_read_is_replaced,  \
+        cmocka_unit_test_setup_teardown(                                                           \
+            an_outcome_of_another_job_or_an_unreadable_one_is_replaced, setup, folder_remove),     \
+        cmocka_unit_test_setup_teardown(an_outcome_that_is_too_large_exists_and_is_replaced,       \
                                         setup, folder_remove),                                     \
-        cmocka_unit_test_setup_teardown(an_outcome_too_large_to_be_read_is_there_and_is_replaced,  \
-                                        setup, folder_remove),                                     \
-        cmocka_unit_test_setup_teardown(what_cannot_be_looked_at_stays, setup, folder_remove)
+        cmocka_unit_test_setup_teardown(an_outcome_that_cannot_be_checked_stays, setup,            \
+                                        folder_remove)
 
 int main(void)
 {

@@ -1,5 +1,5 @@
-/* Which process does something else than its like: what a node counts, and what the lead makes of
- * all nodes' counts. */
+/* Which process does something else than the others: what a node counts, and what the lead
+ * concludes from the counts of all nodes. */
 #include "tests/unit/unit.h"
 
 #include "lib/text.h"
@@ -16,7 +16,7 @@ static json_t *parse(const char *text)
     return json;
 }
 
-static void launchers_and_loaders_are_no_trainers(void **state)
+static void launchers_and_data_loaders_are_not_compared(void **state)
 {
     (void)state;
     json_t *evidence = parse(
@@ -47,7 +47,7 @@ static void the_outlier_is_named(void **state)
     (void)state;
     static const struct {
         const char *n1, *n2; /* NULL: no answer */
-        const char *found;   /* NULL: none */
+        const char *found;   /* NULL: no outlier */
     } rows[] = {
         {"{" SPIN(8, "a") "}", "{" SPIN(7, "b") ", " SLEEP(1, "p of rank 12 (pid 4)") "}",
          "unlike 15 others, p of rank 12 (pid 4) on n2 sleeps"},
@@ -85,7 +85,7 @@ static void the_outlier_is_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(launchers_and_loaders_are_no_trainers),
+        cmocka_unit_test(launchers_and_data_loaders_are_not_compared),
         cmocka_unit_test(the_outlier_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Which part of by_gpu is for a GPU, and what the phase is with it. */
+/* Which entry of by_gpu is for a GPU, and what the phase is with it. */
 #include "tests/unit/unit.h"
 
 #include "lib/spec/overlay.h"
@@ -20,7 +20,7 @@ static void a_gpu_is_known_by_the_words_of_its_name_or_by_its_memory(void **stat
         {"h100_pcie", "NVIDIA H100 PCIe", 79.6, true},
         {"h100_pcie", "NVIDIA H100 80GB HBM3", 79.6, false},
         {"h100", "NVIDIA GH100", 95, false},
-        {"h100", "nvidia_h100_80gb_hbm3", 0, true}, /* a type of Slurm's own making */
+        {"h100", "nvidia_h100_80gb_hbm3", 0, true}, /* a type that Slurm made itself */
         {"h100", "h100", 0, true},
         {"h10", "h100", 0, false},
         {"a100", "NVIDIA A100X", 80, false},
@@ -45,7 +45,7 @@ static void a_gpu_is_known_by_the_words_of_its_name_or_by_its_memory(void **stat
     }
 }
 
-static void the_first_that_fits_is_laid_over_the_phase(void **state)
+static void the_first_entry_that_fits_is_put_over_the_phase(void **state)
 {
     (void)state;
     json_t *phase =
@@ -69,7 +69,7 @@ static void the_first_that_fits_is_laid_over_the_phase(void **state)
     json_decref(phase);
 }
 
-static void a_phase_of_an_older_version_differs_by_nothing(void **state)
+static void a_phase_of_an_older_version_has_no_entries(void **state)
 {
     (void)state;
     json_t *phase = json_pack("{s:s}", "name", "train");
@@ -80,7 +80,7 @@ static void a_phase_of_an_older_version_differs_by_nothing(void **state)
     json_decref(phase);
 }
 
-static void slurm_tells_the_type_of_the_first_node(void **state)
+static void slurm_gives_the_type_of_the_first_node(void **state)
 {
     (void)state;
     static const struct {
@@ -106,9 +106,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_gpu_is_known_by_the_words_of_its_name_or_by_its_memory),
-        cmocka_unit_test(the_first_that_fits_is_laid_over_the_phase),
-        cmocka_unit_test(a_phase_of_an_older_version_differs_by_nothing),
-        cmocka_unit_test(slurm_tells_the_type_of_the_first_node),
+        cmocka_unit_test(the_first_entry_that_fits_is_put_over_the_phase),
+        cmocka_unit_test(a_phase_of_an_older_version_has_no_entries),
+        cmocka_unit_test(slurm_gives_the_type_of_the_first_node),
     };
     return cmocka_run_group_tests_name("overlay", tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@ static void a_pace_needs_time_and_steps(void **state)
     (void)state;
     static const struct {
         unsigned steps, each_ms;
-        double steps_per_s; /* of the first that is given; 0: none */
+        double steps_per_s; /* of the first window; 0: unknown */
     } rows[] = {
         {4, 60000, 0},                      /* too few steps */
         {6, 60000, 1 / 60.0}, {50, 100, 0}, /* too little time */
@@ -27,11 +27,11 @@ static void a_pace_needs_time_and_steps(void **state)
         }
         assert_true(fabs(got - rows[i].steps_per_s) < 1e-9);
         assert_false(pace_take(&pace, PACE_WINDOW_MS,
-                               &span)); /* a new window has begun, or none was whole */
+                               &span)); /* a new window has begun, or no window was complete */
     }
 }
 
-static void a_count_that_begins_anew_is_no_pace(void **state)
+static void a_count_that_begins_again_gives_no_pace(void **state)
 {
     (void)state;
     struct pace pace = {0};
@@ -45,7 +45,7 @@ static void a_count_that_begins_anew_is_no_pace(void **state)
     assert_true(fabs(span.seconds - 20) < 1e-9);
 }
 
-static void a_straggler_is_slow_twice_in_a_row(void **state)
+static void a_straggler_must_be_slow_twice_in_a_row(void **state)
 {
     (void)state;
     enum { N1, N2, N3, COUNT };
@@ -56,17 +56,17 @@ static void a_straggler_is_slow_twice_in_a_row(void **state)
         bool is_new;
         unsigned fastest;
     } rows[] = {
-        {N2, 0.5, 10, false, N2},                             /* nobody to compare with */
-        {N1, 1.0, 11, false, N1},  {N2, 0.5, 20, false, N1},  /* once */
+        {N2, 0.5, 10, false, N2},                             /* there is nobody to compare with */
+        {N1, 1.0, 11, false, N1},  {N2, 0.5, 20, false, N1},  /* slow once */
         {N1, 1.0, 21, false, N1},  {N3, 0.76, 21, false, N1}, /* not slow enough */
-        {N3, 0.76, 31, false, N1}, {N2, 0.5, 30, true, N1},   /* twice */
-        {N2, 0.5, 40, false, N1},                             /* told once */
+        {N3, 0.76, 31, false, N1}, {N2, 0.5, 30, true, N1},   /* slow twice */
+        {N2, 0.5, 40, false, N1},                             /* reported once */
         {N2, 0.9, 50, false, N1},                             /* it has recovered */
-        {N2, 0.6, 60, false, N1},  {N2, 0.6, 70, true, N1},   /* and is slow again */
+        {N2, 0.6, 60, false, N1},  {N2, 0.6, 70, true, N1},   /* and becomes slow again */
         {N2, 0.9, 80, false, N1},  {N2, 0.6, 90, false, N1},
         {N2, 0.6, 100, true, N1},  {N2, 0.9, 110, false, N1},
-        {N2, 0.6, 120, false, N1}, {N2, 0.6, 130, false, N1}, /* the fourth time is not told */
-        {N3, 0.1, 500, false, N3}, /* what was told long ago does not count */
+        {N2, 0.6, 120, false, N1}, {N2, 0.6, 130, false, N1}, /* the fourth time is not reported */
+        {N3, 0.1, 500, false, N3},                            /* an old pace does not count */
         {N3, 0.1, 510, false, N3}, {N1, 1.0, 520, false, N1},
         {N3, 0.1, 530, false, N1}, {N3, 0.1, 540, true, N1},
     };
@@ -85,8 +85,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pace_needs_time_and_steps),
-        cmocka_unit_test(a_count_that_begins_anew_is_no_pace),
-        cmocka_unit_test(a_straggler_is_slow_twice_in_a_row),
+        cmocka_unit_test(a_count_that_begins_again_gives_no_pace),
+        cmocka_unit_test(a_straggler_must_be_slow_twice_in_a_row),
     };
     return cmocka_run_group_tests_name("pace", tests, NULL, NULL);
 }

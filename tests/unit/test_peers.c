@@ -1,4 +1,4 @@
-/* The limits of strangers: of their number for one address and in all, and of their bodies. */
+/* The limits for strangers: their number for one address and in all, and their bodies. */
 #include "tests/unit/unit.h"
 
 #include "daemon/api/peers.h"
@@ -29,7 +29,7 @@ static void client_end(struct client *client)
     close(client->fds[1]);
 }
 
-/* The client sees the end of the connection exactly if the peer is dropped. */
+/* The client sees the end of its connection exactly if the peer is dropped. */
 static bool client_is_dropped(const struct client *client)
 {
     char byte;
@@ -40,13 +40,13 @@ static bool client_is_dropped(const struct client *client)
 
 enum { HERE = 0x7f000001, THERE = 0x7f000002 };
 
-static void an_address_that_has_its_part_loses_its_own_oldest(void **state)
+static void an_address_with_its_share_loses_its_oldest_connection(void **state)
 {
     (void)state;
     enum { MAX = 8, PART = 4, MORE = 3 };
     struct peers peers = {.strangers_max = MAX};
     struct client other, clients[PART + MORE];
-    client_connect(&other, &peers, THERE); /* the oldest of all */
+    client_connect(&other, &peers, THERE); /* the oldest connection of all */
     for (int i = 0; i < PART; i++)
         client_connect(&clients[i], &peers, HERE);
     for (int i = 0; i < PART; i++)
@@ -67,7 +67,7 @@ static void an_address_that_has_its_part_loses_its_own_oldest(void **state)
     assert_null(peers.last);
 }
 
-static void many_addresses_lose_the_oldest_of_all(void **state)
+static void many_addresses_lose_the_oldest_connection_of_all(void **state)
 {
     (void)state;
     enum { MAX = 8 };
@@ -85,7 +85,7 @@ static void many_addresses_lose_the_oldest_of_all(void **state)
     assert_int_equal(peers.stranger_count, 0);
 }
 
-static void a_proven_peer_takes_no_place(void **state)
+static void an_authenticated_peer_needs_no_place(void **state)
 {
     (void)state;
     enum { MAX = 2 };
@@ -108,7 +108,7 @@ static void a_proven_peer_takes_no_place(void **state)
 
 enum { PIECES = 16, PIECE = PEERS_BODIES_MAX / PIECES };
 
-static void bodies_beyond_the_budget_drop_the_oldest_that_has_one(void **state)
+static void bodies_beyond_the_budget_drop_the_oldest_connection_with_a_body(void **state)
 {
     (void)state;
     _Static_assert(PIECE * PIECES == PEERS_BODIES_MAX, "the pieces fill the budget");
@@ -116,7 +116,7 @@ static void bodies_beyond_the_budget_drop_the_oldest_that_has_one(void **state)
     struct client idle, clients[PIECES];
     char *piece = calloc(1, PIECE);
     assert_non_null(piece);
-    client_connect(&idle, &peers, HERE); /* the oldest of all, without a body */
+    client_connect(&idle, &peers, HERE); /* the oldest connection of all, without a body */
     for (int i = 0; i < PIECES; i++) {
         client_connect(&clients[i], &peers, HERE);
         assert_true(peer_add(clients[i].peer, piece, PIECE));
@@ -157,7 +157,7 @@ static void a_peer_whose_body_alone_is_beyond_the_budget_is_dropped(void **state
     free(body);
 }
 
-static void the_body_of_a_proven_peer_does_not_count(void **state)
+static void the_body_of_an_authenticated_peer_does_not_count(void **state)
 {
     (void)state;
     struct peers peers = {.strangers_max = PEERS_STRANGERS_MAX};
@@ -178,12 +178,12 @@ static void the_body_of_a_proven_peer_does_not_count(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_address_that_has_its_part_loses_its_own_oldest),
-        cmocka_unit_test(many_addresses_lose_the_oldest_of_all),
-        cmocka_unit_test(a_proven_peer_takes_no_place),
-        cmocka_unit_test(bodies_beyond_the_budget_drop_the_oldest_that_has_one),
+        cmocka_unit_test(an_address_with_its_share_loses_its_oldest_connection),
+        cmocka_unit_test(many_addresses_lose_the_oldest_connection_of_all),
+        cmocka_unit_test(an_authenticated_peer_needs_no_place),
+        cmocka_unit_test(bodies_beyond_the_budget_drop_the_oldest_connection_with_a_body),
         cmocka_unit_test(a_peer_whose_body_alone_is_beyond_the_budget_is_dropped),
-        cmocka_unit_test(the_body_of_a_proven_peer_does_not_count),
+        cmocka_unit_test(the_body_of_an_authenticated_peer_does_not_count),
     };
     return cmocka_run_group_tests_name("peers", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Loading one resolved phase: what becomes of each member, and that a damaged one is refused. */
+/* Loading one resolved phase: each member is read, and a damaged member is refused. */
 #include "tests/unit/unit.h"
 
 #include "lib/error.h"
@@ -26,7 +26,7 @@ static const char whole[] =
     " 'gate': {'a': {'condition': 'x > 1'}}, 'guards': {}, 'nan_ok': true,"
     " 'promote': 'manual', 'on_fail': 'fail', 'linger_s': 5, 'colocate': 'validate'}";
 
-/* JSON with ' for ". */
+/* Reads JSON with ' in place of ". */
 static json_t *load(const char *text)
 {
     char *copy = text_format("%s", text);
@@ -46,7 +46,7 @@ static void every_member_is_loaded(void **state)
     struct phase_spec phase;
     json_t *json = load(whole);
     assert_int_equal(phase_spec_init(&phase, json, NULL), 0);
-    json_decref(json); /* the phase holds on to it */
+    json_decref(json); /* the phase keeps a reference */
     assert_string_equal(phase.name, "production");
     assert_int_equal(phase.after_count, 2);
     assert_string_equal(phase.after[1], "other");
@@ -86,11 +86,12 @@ static void every_member_is_loaded(void **state)
     assert_int_equal(phase.linger_s, 5);
     assert_string_equal(phase.colocate, "validate");
     phase_spec_fini(&phase);
-    phase_spec_fini(&phase); /* zeroed by the first */
+    phase_spec_fini(&phase); /* the first call zeroes it */
     phase_spec_fini(NULL);
 }
 
-/* The object that `path` (a key, or two with a dot) is a member of; `ret_key` is the last key. */
+/* Returns the object that has `path` (a key, or two with a dot) as a member; `ret_key` is the last
+ * key. */
 static json_t *find_parent(json_t *json, const char *path, const char **ret_key)
 {
     const char *dot = strchr(path, '.');
@@ -103,7 +104,8 @@ static json_t *find_parent(json_t *json, const char *path, const char **ret_key)
     return parent;
 }
 
-/* Without `path` (NULL value) or with another value there; the key that is named, or NULL: fine. */
+/* A document without `path` (NULL value), or with another value there; and the key that the message
+ * names, or NULL: it is valid. */
 static const struct {
     const char *path, *value, *named;
 } damage_rows[] = {
@@ -134,7 +136,7 @@ static const struct {
     {"slurm", "null", "slurm"},
     {"launch", "'groups'", "launch"},
     {"launch", "'group'", NULL},
-    {"parallel", NULL, NULL}, /* in what an earlier version has resolved */
+    {"parallel", NULL, NULL}, /* as an earlier version has resolved it */
     {"parallel.tensor", "0", "tensor"},
     {"parallel.data", NULL, "data"},
     {"shard", "null", NULL},
@@ -172,7 +174,7 @@ static const struct {
     {"unknown", "3", NULL},
 };
 
-static void a_damaged_member_is_refused_by_name(void **state)
+static void the_message_about_a_damaged_member_names_it(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof damage_rows / sizeof damage_rows[0]; i++) {
@@ -196,7 +198,7 @@ static void a_damaged_member_is_refused_by_name(void **state)
     }
 }
 
-static void what_is_no_object_is_refused(void **state)
+static void only_an_object_is_a_phase(void **state)
 {
     (void)state;
     static const char *const texts[] = {"3", "[]", "null", "'x'", "{}"};
@@ -208,7 +210,7 @@ static void what_is_no_object_is_refused(void **state)
     }
 }
 
-static void values_read_as_short_as_they_are_exact(void **state)
+static void values_are_written_as_short_as_exact(void **state)
 {
     (void)state;
     static const struct {
@@ -247,9 +249,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_member_is_loaded),
-        cmocka_unit_test(a_damaged_member_is_refused_by_name),
-        cmocka_unit_test(what_is_no_object_is_refused),
-        cmocka_unit_test(values_read_as_short_as_they_are_exact),
+        cmocka_unit_test(the_message_about_a_damaged_member_names_it),
+        cmocka_unit_test(only_an_object_is_a_phase),
+        cmocka_unit_test(values_are_written_as_short_as_exact),
     };
     return cmocka_run_group_tests_name("phase", tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Who may run a phase: the chain of claims in its folder, and what Slurm says of those who stand in
- * it. */
+/* Who may run a phase: the chain of claims in its folder, and what Slurm says about their
+ * owners. */
 #include "tests/unit/folder.h"
 #include "tests/unit/unit.h"
 
@@ -21,16 +21,16 @@
 
 static const struct phase_life life = {.job_id = 17, .token = "aaaa", .restarts = 1};
 
-static int link_errno; /* of the file system; 0: it has links */
+static int link_errno; /* the error of the file system; 0: it has links */
 
-/* In place of libc's, which the claim would call. */
+/* Replaces the function of libc that the claim calls. */
 int link(const char *from, const char *to)
 {
     errno = link_errno;
     return link_errno ? -1 : (int)syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0);
 }
 
-/* Nor does such a file system have this. */
+/* Such a file system does not have this function either. */
 int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
 {
     (void)from_dir, (void)from, (void)to_dir, (void)to, (void)flags;
@@ -38,7 +38,7 @@ int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsign
     return -1;
 }
 
-static struct phase_passed passed; /* what the claimant knows of the claims before it */
+static struct phase_passed passed; /* what the claimant knows about the claims before it */
 
 static int passed_reset(void **state)
 {
@@ -47,7 +47,7 @@ static int passed_reset(void **state)
     return folder_make(state);
 }
 
-/* Claims the phase for an attempt of `claimant`; `run`: the newest number in its line. */
+/* Claims the phase for an attempt of `claimant`. `run` is the newest number in its line. */
 static int take_in(int64_t run, unsigned attempt, const struct phase_life *claimant,
                    struct phase_holder *ret_holder)
 {
@@ -100,14 +100,14 @@ static void end_run(unsigned attempt)
     end_run_of(attempt, "");
 }
 
-static void only_the_same_life_of_a_job_takes_a_claim_as_its_own(void **state)
+static void only_the_same_start_of_a_job_owns_a_claim(void **state)
 {
     static const struct {
         struct phase_life life;
         int result;
     } rows[] = {
         {{.job_id = 17, .token = "aaaa", .restarts = 1}, 0},
-        {{.job_id = 17, .token = "bbbb", .restarts = 1}, -EBUSY}, /* the id was given out again */
+        {{.job_id = 17, .token = "bbbb", .restarts = 1}, -EBUSY}, /* the id was used again */
         {{.job_id = 17, .token = "aaaa", .restarts = 2}, -EBUSY},
         {{.job_id = 18, .token = "aaaa", .restarts = 1}, -EBUSY},
     };
@@ -119,15 +119,15 @@ static void only_the_same_life_of_a_job_takes_a_claim_as_its_own(void **state)
         assert_string_equal(holder.life.token, "aaaa");
         assert_true(holder.life.job_id == 17 && holder.life.restarts == 1);
     }
-    end_run_of(2, "bbbb"); /* of a lead that was believed gone */
+    end_run_of(2, "bbbb"); /* of a lead that seemed to be gone */
     assert_int_equal(take(3, &rows[3].life, &holder), -EBUSY);
     end_run(1);
     end_run(2);
     assert_int_equal(take(3, &rows[3].life, &holder), 0);
 }
 
-/* Job 17 was given run 11, and has gone on alone with attempts 2 and 3 of the phase. */
-static void a_run_that_the_daemon_gave_later_comes_after_what_went_on_alone(void **state)
+/* Job 17 got run 11 from the daemon, and has gone on alone with attempts 2 and 3 of the phase. */
+static void a_later_run_of_the_daemon_comes_after_runs_made_alone(void **state)
 {
     static const struct phase_life other = {.job_id = 18, .token = "bbbb"};
     struct phase_holder holder;
@@ -137,24 +137,24 @@ static void a_run_that_the_daemon_gave_later_comes_after_what_went_on_alone(void
     assert_int_equal(take_in(12, 2, &other, &holder), -EBUSY);
     end_run(3);
     assert_int_equal(take_in(12, 2, &other, &holder), 0);
-    /* From now on job 17 is too late, whatever number it gives its attempt. */
+    /* From now on job 17 is too late, with any number of its attempt. */
     assert_int_equal(take_in(11, 1, &life, &holder), -ESTALE);
     assert_int_equal(take_in(11, 4, &life, &holder), -ESTALE);
 }
 
-/* A node that Slurm has given up may run on for as long as its agent takes to find the outcome and
- * to stop its ranks. */
-static void a_run_that_is_over_is_waited_for_until_its_nodes_have_ended(void **state)
+/* A node that Slurm has given up may go on until its agent finds the outcome and stops the
+ * ranks. */
+static void a_claim_waits_until_the_nodes_of_an_ended_run_have_ended(void **state)
 {
     static const struct {
         const char *lead, *n1, *n2;
         int result;
     } rows[] = {
         {"", "", "", -EAGAIN},
-        {"", RANKS EXITED, RANKS EXITED, -EAGAIN}, /* of which nodes is not known */
+        {"", RANKS EXITED, RANKS EXITED, -EAGAIN}, /* the nodes are not known */
         {STARTED, "", "", -EAGAIN},
         {STARTED, RANKS EXITED, RANKS, -EAGAIN},
-        {STARTED, RANKS EXITED, EXITED RANKS, -EAGAIN}, /* another life has begun it anew */
+        {STARTED, RANKS EXITED, EXITED RANKS, -EAGAIN}, /* another start has begun it */
         {STARTED, RANKS EXITED, RANKS EXITED, 0},
     };
     static const struct phase_life other = {.job_id = 18, .token = "bbbb"};
@@ -169,7 +169,7 @@ static void a_run_that_is_over_is_waited_for_until_its_nodes_have_ended(void **s
         put(2 * i + 1, "journal/n1.jsonl", rows[i].n1);
         put(2 * i + 1, "journal/n2.jsonl", rows[i].n2);
         if (i % 2)
-            passed.over = holder.number; /* as Slurm says */
+            passed.over = holder.number; /* Slurm says that it is over */
         else
             write_outcome(2 * i + 1, "");
         assert_int_equal(take(2 * i + 2, next, &holder), rows[i].result);
@@ -182,8 +182,9 @@ static void a_run_that_is_over_is_waited_for_until_its_nodes_have_ended(void **s
     }
 }
 
-/* Whose it is nobody can tell, and so nobody whether that is over: only the time can. */
-static void a_claim_that_cannot_be_read_stands_in_the_way_for_a_while_alone(void **state)
+/* Nobody can tell whose claim it is, and so nobody can tell whether its owner is over. Only time
+ * decides. */
+static void an_unreadable_claim_blocks_only_for_a_while(void **state)
 {
     static const char *const texts[] = {"", "{\"job_id\":", "{}", "[]", "{\"job_id\": \"17\"}"};
     char *path = text_format("%s/lead.3", folder);
@@ -200,8 +201,8 @@ static void a_claim_that_cannot_be_read_stands_in_the_way_for_a_while_alone(void
     free(path);
 }
 
-/* Its agents look for that. */
-static void a_claim_is_lost_to_a_higher_one_of_another_life_alone(void **state)
+/* The agents of the owner look for that. */
+static void a_claim_is_lost_only_to_a_higher_claim_of_another_start(void **state)
 {
     static const struct phase_life other = {.job_id = 18, .token = "bbbb"};
     struct phase_holder holder;
@@ -210,7 +211,7 @@ static void a_claim_is_lost_to_a_higher_one_of_another_life_alone(void **state)
     assert_int_equal(phase_claim_newest(run_dir), 0);
     assert_int_equal(take(1, &other, &holder), 0);
     end_run(1);
-    /* The claim of the run itself could not be made. */
+    /* The run itself could not make its claim. */
     assert_int_equal(phase_claim_newest(run_dir), 1);
     assert_false(phase_claim_is_lost(run_dir, &life, 1));
     assert_int_equal(take(2, &life, &holder), 0);
@@ -230,7 +231,7 @@ static bool is_there(unsigned number)
     return is_so;
 }
 
-static void a_file_system_without_links_has_claims_all_the_same(void **state)
+static void claims_work_on_a_file_system_without_links(void **state)
 {
     static const int reasons[] = {EPERM, EOPNOTSUPP, ENOSYS};
     static const struct phase_life other = {.job_id = 18, .token = "bbbb"};
@@ -245,8 +246,8 @@ static void a_file_system_without_links_has_claims_all_the_same(void **state)
     assert_string_equal(holder.life.token, "aaaa");
 }
 
-/* A lead that was slow to claim the next number must find it taken, whatever came since. */
-static void no_number_of_a_claim_is_ever_free_again(void **state)
+/* A lead that is slow to claim the next number must find it used, whatever has come since. */
+static void the_number_of_a_claim_is_never_used_again(void **state)
 {
     struct phase_holder holder;
     (void)state;
@@ -259,7 +260,7 @@ static void no_number_of_a_claim_is_ever_free_again(void **state)
     }
 }
 
-static void slurm_says_whether_a_life_of_a_job_is_over(void **state)
+static void slurm_says_whether_a_start_of_a_job_is_over(void **state)
 {
 #define OUTPUT " StdOut=/home/runs/7/phased-aaaa/job.log"
     static const struct {
@@ -270,13 +271,13 @@ static void slurm_says_whether_a_life_of_a_job_is_over(void **state)
         {"", "", 0, false, false}, /* no answer */
         {"", "", 0, true, true},
         {"RUNNING", " Restarts=1" OUTPUT, 1, false, false},
-        /* The same home has another name there. */
+        /* The same home has another name on that node. */
         {"RUNNING", " Restarts=1 StdOut=/alias/7/phased-aaaa/job.log", 1, false, false},
         {"RUNNING", " Restarts=1 StdOut=/home/runs/7/phased-bbbb/job.log", 1, false, true},
-        {"RUNNING", " Restarts=1", 1, false, false}, /* nothing tells whose it is */
+        {"RUNNING", " Restarts=1", 1, false, false}, /* nothing says whose job it is */
         {"PENDING", " Restarts=1" OUTPUT, 1, false, false},
         {"RUNNING", " Restarts=2" OUTPUT, 2, false, true},
-        /* It was requeued, and the life before is being ended. */
+        /* The job was requeued, and its start before is being ended. */
         {"COMPLETING", " Restarts=2" OUTPUT, 2, false, false},
         {"COMPLETED", " Restarts=1" OUTPUT, 1, false, true},
         {"NODE_FAIL", " Restarts=1" OUTPUT, 1, false, true},
@@ -290,7 +291,7 @@ static void slurm_says_whether_a_life_of_a_job_is_over(void **state)
     }
 }
 
-static void a_job_that_is_being_ended_is_waited_for_but_not_for_ever(void **state)
+static void the_wait_for_a_job_that_is_ending_is_bounded(void **state)
 {
     static const struct {
         const char *state;
@@ -314,15 +315,15 @@ static void a_job_that_is_being_ended_is_waited_for_but_not_for_ever(void **stat
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(only_the_same_life_of_a_job_takes_a_claim_as_its_own),
-        TEST(a_run_that_the_daemon_gave_later_comes_after_what_went_on_alone),
-        TEST(a_run_that_is_over_is_waited_for_until_its_nodes_have_ended),
-        TEST(a_claim_that_cannot_be_read_stands_in_the_way_for_a_while_alone),
-        TEST(a_claim_is_lost_to_a_higher_one_of_another_life_alone),
-        TEST(a_file_system_without_links_has_claims_all_the_same),
-        TEST(no_number_of_a_claim_is_ever_free_again),
-        TEST(a_job_that_is_being_ended_is_waited_for_but_not_for_ever),
-        TEST(slurm_says_whether_a_life_of_a_job_is_over),
+        TEST(only_the_same_start_of_a_job_owns_a_claim),
+        TEST(a_later_run_of_the_daemon_comes_after_runs_made_alone),
+        TEST(a_claim_waits_until_the_nodes_of_an_ended_run_have_ended),
+        TEST(an_unreadable_claim_blocks_only_for_a_while),
+        TEST(a_claim_is_lost_only_to_a_higher_claim_of_another_start),
+        TEST(claims_work_on_a_file_system_without_links),
+        TEST(the_number_of_a_claim_is_never_used_again),
+        TEST(the_wait_for_a_job_that_is_ending_is_bounded),
+        TEST(slurm_says_whether_a_start_of_a_job_is_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,13 +29,13 @@ static void ranks_are_numbered_as_megatron_does(void **state)
     }
 }
 
-static void a_group_gets_its_part_of_the_list_as_it_stands(void **state)
+static void a_group_gets_its_part_of_the_list_unchanged(void **state)
 {
     (void)state;
     static const struct {
         const char *list;
         unsigned first, count;
-        const char *part; /* NULL: there are not so many */
+        const char *part; /* NULL: there are not so many GPUs */
     } rows[] = {
         {"0,1,2,3", 0, 2, "0,1"},
         {"0,1,2,3", 2, 2, "2,3"},
@@ -86,7 +86,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_are_numbered_as_megatron_does),
-        cmocka_unit_test(a_group_gets_its_part_of_the_list_as_it_stands),
+        cmocka_unit_test(a_group_gets_its_part_of_the_list_unchanged),
         cmocka_unit_test(a_damaged_layout_is_refused),
     };
     return cmocka_run_group_tests_name("placement", tests, NULL, NULL);

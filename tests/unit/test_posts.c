@@ -1,4 +1,4 @@
-/* What was posted outlives the texts of who posted it. */
+/* An event that was posted does not need the texts of its sender. */
 #include "tests/unit/unit.h"
 
 #include "daemon/loop/loop.h"
@@ -34,7 +34,7 @@ static void every_text_of_an_event_is_copied(void **state)
     post_free(post);
 }
 
-static void texts_that_are_not_there_stay_so(void **state)
+static void missing_texts_stay_missing(void **state)
 {
     (void)state;
     struct post *post = post_new(NULL, &(struct core_event){.kind = EV_TIME});
@@ -47,7 +47,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_text_of_an_event_is_copied),
-        cmocka_unit_test(texts_that_are_not_there_stay_so),
+        cmocka_unit_test(missing_texts_stay_missing),
     };
     return cmocka_run_group_tests_name("posts", tests, NULL, NULL);
 }

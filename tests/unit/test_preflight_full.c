@@ -1,5 +1,5 @@
-/* The full level without a GPU: who reduces with whom, what the program on the GPUs says, what is
- * enough, and how it is judged. */
+/* The full level without a GPU: which ranks reduce together, what the program on the GPUs prints,
+ * when a figure is enough, and how a row is judged. */
 #include "tests/unit/unit.h"
 
 #include "lib/error.h"
@@ -23,7 +23,7 @@
 
 static struct groups groups;
 
-static void layouts_make_the_groups_of_training(void **state)
+static void a_layout_gives_the_groups_of_training(void **state)
 {
     (void)state;
     static const struct {
@@ -118,7 +118,7 @@ static void a_group_knows_its_size_its_nodes_and_its_places(void **state)
     assert_int_equal(groups_place(&groups, 1, 11), 2); /* of 3, 7, 11, 15 */
 }
 
-static void what_is_enough_is_the_stricter_of_two(void **state)
+static void the_stricter_of_threshold_and_baseline_decides(void **state)
 {
     (void)state;
     const struct fact none = {0};
@@ -150,7 +150,7 @@ static void what_is_enough_is_the_stricter_of_two(void **state)
 
 static struct measures measures;
 
-static void lines_are_taken_or_refused(void **state)
+static void lines_are_accepted_or_refused(void **state)
 {
     (void)state;
     static const struct {
@@ -168,7 +168,7 @@ static void lines_are_taken_or_refused(void **state)
         {"unknown no room", -EINVAL, 0, 0, 0, 0, ""},
         {"failed 2", -EINVAL, 0, 0, 0, 0, ""},
         {"wrong 3 words", -EINVAL, 0, 0, 0, 0, ""},
-        {"matrix_tflops 0 0 700", -EINVAL, 0, 0, 0, 0, ""}, /* another row's */
+        {"matrix_tflops 0 0 700", -EINVAL, 0, 0, 0, 0, ""}, /* a line of another row */
         {"peer_gbps 0 7", -EINVAL, 0, 0, 0, 0, ""},
         {"peer_gbps 0 7 nan", -EINVAL, 0, 0, 0, 0, ""},
         {"peer_gbps 0 7 inf", -EINVAL, 0, 0, 0, 0, ""},
@@ -218,7 +218,7 @@ static struct speed new_speed(enum figure_row row)
                           .gpu_count = 2};
 }
 
-static void a_row_is_judged_by_all_that_was_told(void **state)
+static void all_lines_of_a_row_count(void **state)
 {
     (void)state;
     static const struct {
@@ -288,7 +288,7 @@ static void a_row_is_judged_by_all_that_was_told(void **state)
     }
 }
 
-static void rows_of_pairs_pass_where_there_is_no_other(void **state)
+static void rows_of_pairs_pass_if_there_is_no_partner(void **state)
 {
     (void)state;
     struct row_result results[ROWS_COUNT_MAX];
@@ -303,7 +303,7 @@ static void rows_of_pairs_pass_where_there_is_no_other(void **state)
     assert_int_equal(rows_outcome(results, 2), ROW_UNKNOWN);
 }
 
-static void a_slow_group_of_several_nodes_blames_none(void **state)
+static void a_slow_group_of_several_nodes_blames_no_node(void **state)
 {
     (void)state;
     struct row_result results[ROWS_COUNT_MAX];
@@ -317,13 +317,13 @@ static void a_slow_group_of_several_nodes_blames_none(void **state)
     assert_string_equal(results[0].text,
                         "all 0-3: bus 150 GB/s, at least 200: this node or another");
     assert_int_equal(results[0].outcome, ROW_UNKNOWN);
-    /* What came out wrong is worse than a good node left out. */
+    /* A wrong result is worse than leaving out a good node. */
     assert_int_equal(measures_take_line(&measures, FIGURE_ROW_ALLREDUCE, "wrong 0 0 1 sum"), 0);
     assert_int_equal(speed_judge(&speed, results), 1);
     assert_int_equal(results[0].outcome, ROW_FAILED);
 }
 
-static void a_baseline_is_stricter_and_stands_in_for_a_threshold(void **state)
+static void a_baseline_can_be_stricter_or_replace_a_missing_threshold(void **state)
 {
     (void)state;
     struct row_result results[ROWS_COUNT_MAX];
@@ -344,7 +344,7 @@ static void a_baseline_is_stricter_and_stands_in_for_a_threshold(void **state)
     assert_int_equal(results[0].outcome, ROW_FAILED);
 }
 
-static void of_groups_of_unlike_sizes_none_hides_behind_another(void **state)
+static void groups_of_another_size_need_a_threshold_of_their_own(void **state)
 {
     (void)state;
     struct row_result results[ROWS_COUNT_MAX];
@@ -405,16 +405,16 @@ static void a_recorded_baseline_reads_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(layouts_make_the_groups_of_training),
+        cmocka_unit_test(a_layout_gives_the_groups_of_training),
         cmocka_unit_test(lists_of_ranks_are_read_and_written),
         cmocka_unit_test(a_group_knows_its_size_its_nodes_and_its_places),
-        cmocka_unit_test(what_is_enough_is_the_stricter_of_two),
-        cmocka_unit_test(lines_are_taken_or_refused),
-        cmocka_unit_test(a_row_is_judged_by_all_that_was_told),
-        cmocka_unit_test(rows_of_pairs_pass_where_there_is_no_other),
-        cmocka_unit_test(a_slow_group_of_several_nodes_blames_none),
-        cmocka_unit_test(a_baseline_is_stricter_and_stands_in_for_a_threshold),
-        cmocka_unit_test(of_groups_of_unlike_sizes_none_hides_behind_another),
+        cmocka_unit_test(the_stricter_of_threshold_and_baseline_decides),
+        cmocka_unit_test(lines_are_accepted_or_refused),
+        cmocka_unit_test(all_lines_of_a_row_count),
+        cmocka_unit_test(rows_of_pairs_pass_if_there_is_no_partner),
+        cmocka_unit_test(a_slow_group_of_several_nodes_blames_no_node),
+        cmocka_unit_test(a_baseline_can_be_stricter_or_replace_a_missing_threshold),
+        cmocka_unit_test(groups_of_another_size_need_a_threshold_of_their_own),
         cmocka_unit_test(a_recorded_baseline_reads_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

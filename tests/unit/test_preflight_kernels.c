@@ -1,5 +1,5 @@
-/* The full level's kernels, run by a processor: each computes what the reference does. Counts are
- * no multiple of the grid, and buffers end with a guard. */
+/* The kernels of the full level, run on a processor: each kernel computes what the reference
+ * computes. Counts are no multiple of the grid, and buffers end with a guard. */
 #include "tests/unit/unit.h"
 
 #include "worker/preflight/gpu/kernels.h"
@@ -21,7 +21,7 @@ unsigned serial_queue(struct CUstream_st *stream, const char *kernel, void (*run
     return 0;
 }
 
-static void fills_are_the_streams(void **state)
+static void fills_write_the_streams(void **state)
 {
     (void)state;
     static uint64_t words[WORDS + 1];
@@ -54,7 +54,7 @@ static void wrong_words_are_counted_wherever_they_are(void **state)
         words[i] ^= UINT64_C(1) << i % 64;
         wrong = 5;
         assert_int_equal(kernels_count_words(words, WORDS, 4, &wrong, NULL), 0);
-        assert_int_equal(wrong, 6 + i); /* added to what was there */
+        assert_int_equal(wrong, 6 + i); /* added to the count before */
     }
 }
 
@@ -71,14 +71,14 @@ static void wrong_sums_are_counted_wherever_they_are(void **state)
         if (i % 2)
             floats[i] += 1;
         else
-            memset(&floats[i], 0xff, sizeof floats[i]); /* no number */
+            memset(&floats[i], 0xff, sizeof floats[i]); /* NaN */
         wrong = 0;
         assert_int_equal(kernels_count_sums(floats, WORDS, 21, 5, &wrong, NULL), 0);
         assert_int_equal(wrong, i + 1);
     }
 }
 
-static void checksums_are_the_references(void **state)
+static void checksums_equal_those_of_the_reference(void **state)
 {
     (void)state;
     static uint64_t words[WORDS];
@@ -104,7 +104,7 @@ static void copies_and_triads_reach_every_element(void **state)
     assert_int_equal(kernels_triad(sums, a, b, 3, WORDS, NULL), 0);
     for (unsigned i = 0; i < ELEMENTS; i++)
         assert_true(sums[i] == a[i] + 3 * b[i]);
-    /* With a scale of 1 it is the sum of two streams, which is how a GPU's is checked. */
+    /* With a scale of 1 it is the sum of two streams. This is how a GPU's triad is checked. */
     assert_int_equal(kernels_triad(sums, a, b, 1, WORDS, NULL), 0);
     assert_int_equal(kernels_count_sums(sums, WORDS, 30, 2, &wrong, NULL), 0);
     assert_int_equal(wrong, 0);
@@ -113,10 +113,10 @@ static void copies_and_triads_reach_every_element(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fills_are_the_streams),
+        cmocka_unit_test(fills_write_the_streams),
         cmocka_unit_test(wrong_words_are_counted_wherever_they_are),
         cmocka_unit_test(wrong_sums_are_counted_wherever_they_are),
-        cmocka_unit_test(checksums_are_the_references),
+        cmocka_unit_test(checksums_equal_those_of_the_reference),
         cmocka_unit_test(copies_and_triads_reach_every_element),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* What the program on the GPUs does without a GPU: it reads lists of processors, and meets other
- * nodes by files. */
+/* What the program on the GPUs does without a GPU: it reads lists of processors, and finds other
+ * nodes through files. */
 #include "tests/unit/unit.h"
 
 #include "lib/error.h"
@@ -69,7 +69,7 @@ static void forget(unsigned round, unsigned group)
     free(path);
 }
 
-static void what_one_node_publishes_another_waits_for(void **state)
+static void a_node_waits_for_the_id_that_another_publishes(void **state)
 {
     (void)state;
     char id[128], got[128];
@@ -98,7 +98,7 @@ static void a_folder_that_was_used_before_is_refused(void **state)
     forget(0, 0);
 }
 
-static void waiting_ends_in_time_and_half_an_id_is_none(void **state)
+static void the_wait_ends_in_time_and_half_an_id_is_no_id(void **state)
 {
     (void)state;
     char got[4];
@@ -113,9 +113,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists_of_processors_are_read),
-        cmocka_unit_test(what_one_node_publishes_another_waits_for),
+        cmocka_unit_test(a_node_waits_for_the_id_that_another_publishes),
         cmocka_unit_test(a_folder_that_was_used_before_is_refused),
-        cmocka_unit_test(waiting_ends_in_time_and_half_an_id_is_none),
+        cmocka_unit_test(the_wait_ends_in_time_and_half_an_id_is_no_id),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

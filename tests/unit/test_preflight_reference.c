@@ -1,4 +1,4 @@
-/* What the full level's kernels must compute: the generator, the sums, the bandwidth. */
+/* What the kernels of the full level must compute: the generator, the sums, the bandwidth. */
 #include "tests/unit/unit.h"
 
 #include "worker/preflight/reference.h"
@@ -8,7 +8,7 @@
 static void the_generator_is_splitmix64(void **state)
 {
     (void)state;
-    /* The first outputs of Vigna's published program from the state 0. */
+    /* The first outputs of Vigna's published program for the state 0. */
     static const uint64_t known[] = {UINT64_C(0xe220a8397b1dcdaf), UINT64_C(0x6e789e6aa1b965f4),
                                      UINT64_C(0x06c45d188009454f), UINT64_C(0xf88bb8a8724c81ec)};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
@@ -32,7 +32,7 @@ static void elements_are_spread_over_all_bytes(void **state)
     for (unsigned i = 0; i < 65536; i++)
         counts[reference_element(3, i) + 128]++;
     for (unsigned i = 0; i < 256; i++)
-        assert_in_range(counts[i], 176, 336); /* 256, and five deviations of 16 */
+        assert_in_range(counts[i], 176, 336); /* 256 plus or minus five deviations of 16 */
 }
 
 static void every_element_is_exact_as_bfloat16(void **state)
@@ -68,7 +68,7 @@ static void the_checksum_notices_a_flipped_bit_and_swapped_words(void **state)
 static void a_product_is_that_of_a_row_and_a_column(void **state)
 {
     (void)state;
-    /* The first line of the stream 0 with itself: the squares of the eight bytes above. */
+    /* The first row of the stream 0 times itself: the squares of the eight bytes above. */
     assert_int_equal(reference_product(0, 0, 0, 0, 8), 81 * 81 + 51 * 51 + 29 * 29 + 123 * 123 +
                                                            57 * 57 + 88 * 88 + 32 * 32 + 30 * 30);
     assert_int_equal(reference_product(1, 3, 2, 5, 1),
@@ -78,7 +78,7 @@ static void a_product_is_that_of_a_row_and_a_column(void **state)
                          reference_element(1, 7) * reference_element(2, 11));
 }
 
-/* `value` rounded to the nearest bfloat16. */
+/* Returns `value` rounded to the nearest bfloat16. */
 static uint16_t rounded(double value)
 {
     union {
@@ -99,8 +99,8 @@ static void a_rounded_product_matches_and_a_damaged_one_does_not(void **state)
         assert_false(
             reference_product_matches(rounded(value * 1.02 + copysign(0.1, value)), product));
     }
-    assert_false(reference_product_matches(0x7fc0, 0));     /* no number */
-    assert_false(reference_product_matches(0x7f80, 16384)); /* infinite */
+    assert_false(reference_product_matches(0x7fc0, 0));     /* NaN */
+    assert_false(reference_product_matches(0x7f80, 16384)); /* infinity */
     assert_true(reference_product_matches(0x3f80, 16384));
 }
 

@@ -1,4 +1,4 @@
-/* What a program prints against the params that remedies have changed. */
+/* What a program prints, compared with the params that remedies have changed. */
 #include "tests/unit/unit.h"
 
 #include "lib/text.h"
@@ -20,7 +20,7 @@ static struct proof *proof_of(const char *json, json_t **ret_json)
     " (it could print " name "=" value ")"
 #define REPORTS(name, value, other) "a remedy set " name " to " value ", but the run reports " other
 
-static void what_is_printed_proves_or_contradicts(void **state)
+static void printed_values_prove_or_contradict_params(void **state)
 {
     (void)state;
     static const struct {
@@ -56,7 +56,7 @@ static void what_is_printed_proves_or_contradicts(void **state)
     }
 }
 
-static void what_comes_from_a_file_or_a_script_counts_too(void **state)
+static void values_from_a_file_or_a_script_count_too(void **state)
 {
     (void)state;
     const struct extract_value value = {"batch", 8};
@@ -69,7 +69,7 @@ static void what_comes_from_a_file_or_a_script_counts_too(void **state)
     json_decref(json);
 }
 
-static void without_changed_numbers_there_is_nothing_to_prove(void **state)
+static void nothing_is_proved_without_changed_numbers(void **state)
 {
     (void)state;
     static const char *const rows[] = {
@@ -91,9 +91,9 @@ static void without_changed_numbers_there_is_nothing_to_prove(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_printed_proves_or_contradicts),
-        cmocka_unit_test(what_comes_from_a_file_or_a_script_counts_too),
-        cmocka_unit_test(without_changed_numbers_there_is_nothing_to_prove),
+        cmocka_unit_test(printed_values_prove_or_contradict_params),
+        cmocka_unit_test(values_from_a_file_or_a_script_count_too),
+        cmocka_unit_test(nothing_is_proved_without_changed_numbers),
     };
     return cmocka_run_group_tests_name("proof", tests, NULL, NULL);
 }

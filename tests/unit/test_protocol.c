@@ -1,5 +1,5 @@
-/* Files of a run that an earlier phased wrote: protocol_files.txt. Whoever updates phased while
- * jobs run has such files, and jobs whose other half wrote them. */
+/* Files of a run that an earlier phased wrote: protocol_files.txt. If somebody updates phased while
+ * jobs run, such files exist, and the other half of these jobs wrote them. */
 #include "tests/unit/folder.h"
 #include "tests/unit/unit.h"
 
@@ -139,7 +139,7 @@ static void the_job_knows_its_folder(void **state)
                      -EBUSY);
 }
 
-static void an_outcome_means_what_it_meant(void **state)
+static void an_old_outcome_keeps_its_meaning(void **state)
 {
     struct outcome outcome;
     struct error err;
@@ -171,7 +171,7 @@ static void add_type(void *context, int type, const json_t *entry)
     text_addf(context, "%s ", entry_type_name((enum entry_type)type));
 }
 
-static void journals_tell_what_they_told(void **state)
+static void old_journals_keep_their_meaning(void **state)
 {
     struct text types = {0};
     struct outcome outcome;
@@ -192,8 +192,8 @@ static void journals_tell_what_they_told(void **state)
     assert_true(posthumous_has_ended(path_of("first/1")));
 }
 
-/* The lead was killed before it told the end. */
-static void journals_of_a_dead_lead_tell_the_end(void **state)
+/* The lead was killed before it reported the end. */
+static void the_journals_of_a_dead_lead_give_the_end(void **state)
 {
     struct outcome outcome;
     char *text, *path = journal_path(path_of("first/1"), "lead");
@@ -235,10 +235,14 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, unpack, folder_remove)
     const struct CMUnitTest tests[] = {
-        TEST(the_worker_knows_what_to_run),         TEST(the_worker_reads_a_large_environment),
-        TEST(a_file_that_is_not_json_is_named),     TEST(the_job_knows_its_folder),
-        TEST(an_outcome_means_what_it_meant),       TEST(journals_tell_what_they_told),
-        TEST(journals_of_a_dead_lead_tell_the_end), cmocka_unit_test(every_word_is_documented),
+        TEST(the_worker_knows_what_to_run),
+        TEST(the_worker_reads_a_large_environment),
+        TEST(a_file_that_is_not_json_is_named),
+        TEST(the_job_knows_its_folder),
+        TEST(an_old_outcome_keeps_its_meaning),
+        TEST(old_journals_keep_their_meaning),
+        TEST(the_journals_of_a_dead_lead_give_the_end),
+        cmocka_unit_test(every_word_is_documented),
     };
     return cmocka_run_group_tests_name("protocol", tests, NULL, NULL);
 }

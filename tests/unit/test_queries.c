@@ -1,4 +1,4 @@
-/* The queries, and the names by which daemon/store binds parameters and reads columns. */
+/* The queries, and the names with which daemon/store binds parameters and reads columns. */
 #include "tests/unit/record.h"
 
 #include "daemon/store/store_private.h"
@@ -18,7 +18,7 @@
 
 enum { NAME_SIZE = 64, COLUMNS_MAX = 64 };
 
-/* What the functions say that were read so far. */
+/* What was found in the functions that were read so far. */
 struct scan {
     struct stmt *stmts;
     bool is_used[QUERY_COUNT];
@@ -26,7 +26,7 @@ struct scan {
     struct text problems;
 };
 
-/* Finds the next match from *at on. Its last group is the name. Moves *at behind that. */
+/* Finds the next match from *at on. Its last group is the name. Moves *at behind the match. */
 static bool next_name(const char *pattern, const char **at, char ret_name[NAME_SIZE])
 {
     regex_t regex;
@@ -43,8 +43,8 @@ static bool next_name(const char *pattern, const char **at, char ret_name[NAME_S
     return is_found;
 }
 
-/* Reads one function and its comment. It binds a parameter of one of the queries that it names, and
- * reads a column of all of them that have columns. */
+/* Reads one function with its comment. The function binds a parameter if one of its queries has it.
+ * It reads a column if all of its queries with columns have it. */
 static void scan_function(struct scan *scan, const char *function)
 {
     bool is_named[QUERY_COUNT] = {false};

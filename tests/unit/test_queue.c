@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-static void limits_are_read_or_told_where_they_are_wrong(void **state)
+static void limits_are_read_and_mistakes_are_reported_with_their_place(void **state)
 {
     (void)state;
     static const struct {
@@ -87,7 +87,7 @@ static void a_window_may_go_over_midnight(void **state)
 
 /* --- Turns ------------------------------------------------------------------------------------ */
 
-/* The jobs in the order of their turns, each with a letter for what it waits for. */
+/* Checks the jobs in the order of their turns, each with a letter for what it waits for. */
 static void assert_turns(struct turn *turns, size_t count, struct turn_limits limits,
                          struct turn_limits used, turn_may *may, const char *expected)
 {
@@ -103,7 +103,7 @@ static void assert_turns(struct turn *turns, size_t count, struct turn_limits li
     text_fini(&text);
 }
 
-static void turns_go_by_priority_then_round_the_workflows(void **state)
+static void turns_follow_priority_and_then_alternate_between_workflows(void **state)
 {
     (void)state;
     struct turn turns[] = {
@@ -118,11 +118,11 @@ static void turns_go_by_priority_then_round_the_workflows(void **state)
                  "6! 1! 5! 2j 3j 4j");
 }
 
-static void a_large_job_is_not_overtaken_but_by_what_is_not_bounded(void **state)
+static void only_a_job_without_gpus_overtakes_a_large_job(void **state)
 {
     (void)state;
     struct turn turns[] = {
-        {.workflow = 1, .job = 1, .run = 1, .gpus = 16}, /* never */
+        {.workflow = 1, .job = 1, .run = 1, .gpus = 16}, /* this job never fits */
         {.workflow = 2, .job = 2, .run = 2, .gpus = 8},
         {.workflow = 3, .job = 3, .run = 3, .gpus = 2},
         {.workflow = 4, .job = 4, .run = 4, .gpus = 4},
@@ -132,8 +132,8 @@ static void a_large_job_is_not_overtaken_but_by_what_is_not_bounded(void **state
                  "1x 2g 3b 4g 5!");
 }
 
-/* Of jobs of which only one will run, all may be in Slurm. */
-static void candidates_run_only_once(void **state)
+/* If only one of several jobs will run, all of them may be in Slurm. */
+static void candidates_of_one_run_count_once(void **state)
 {
     (void)state;
     struct turn turns[] = {
@@ -157,7 +157,7 @@ static bool is_odd(void *arg, struct turn *turn)
     return turn->wait == TURN_GOES;
 }
 
-static void who_may_not_go_passes_the_turn_on(void **state)
+static void a_workflow_that_may_not_submit_passes_its_turn_on(void **state)
 {
     (void)state;
     struct turn turns[] = {
@@ -172,12 +172,12 @@ static void who_may_not_go_passes_the_turn_on(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(limits_are_read_or_told_where_they_are_wrong),
+        cmocka_unit_test(limits_are_read_and_mistakes_are_reported_with_their_place),
         cmocka_unit_test(a_window_may_go_over_midnight),
-        cmocka_unit_test(turns_go_by_priority_then_round_the_workflows),
-        cmocka_unit_test(a_large_job_is_not_overtaken_but_by_what_is_not_bounded),
-        cmocka_unit_test(candidates_run_only_once),
-        cmocka_unit_test(who_may_not_go_passes_the_turn_on),
+        cmocka_unit_test(turns_follow_priority_and_then_alternate_between_workflows),
+        cmocka_unit_test(only_a_job_without_gpus_overtakes_a_large_job),
+        cmocka_unit_test(candidates_of_one_run_count_once),
+        cmocka_unit_test(a_workflow_that_may_not_submit_passes_its_turn_on),
     };
     return cmocka_run_group_tests_name("queue", tests, NULL, NULL);
 }

@@ -83,7 +83,7 @@ static void assert_columns(struct metrics *metrics, const struct option_list *na
     json_decref(json);
 }
 
-static void series_stand_side_by_side(void **state)
+static void series_share_one_list_of_steps(void **state)
 {
     (void)state;
     static const struct option_list all = {.count = 0};
@@ -108,7 +108,7 @@ static void series_stand_side_by_side(void **state)
     metrics_free(metrics);
 }
 
-static void journals_are_read_whatever_a_crash_has_left(void **state)
+static void journals_are_readable_after_any_crash(void **state)
 {
     (void)state;
     static const struct option_list all = {.count = 0};
@@ -137,8 +137,8 @@ int main(void)
                                         folder_remove),
         cmocka_unit_test_setup_teardown(a_run_has_ended_when_its_folder_says_so, folder_make,
                                         folder_remove),
-        cmocka_unit_test(series_stand_side_by_side),
-        cmocka_unit_test_setup_teardown(journals_are_read_whatever_a_crash_has_left, folder_make,
+        cmocka_unit_test(series_share_one_list_of_steps),
+        cmocka_unit_test_setup_teardown(journals_are_readable_after_any_crash, folder_make,
                                         folder_remove),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* What goes into the record comes out of it: the model, the outbox, and what stands beside runs. */
+/* Writing to the record and reading it again: the model, the outbox, and what belongs to runs. */
 #include "tests/unit/record.h"
 
 #include "daemon/store/store_private.h"
@@ -27,7 +27,7 @@ static struct core *new_core(void)
 
 #define SET(array, text) (void)snprintf(array, sizeof(array), "%s", text)
 
-/* Sets every member that can change to something else than 0. */
+/* Sets every member that can change to a value other than 0. */
 static void fill(struct record *record, struct workflow *workflow)
 {
     struct phase *phase = &workflow->phases[0];
@@ -84,20 +84,20 @@ static void fill(struct record *record, struct workflow *workflow)
     record_add_remedy(record, run->id);
     struct core_effect tell_end = {.kind = FX_TELL_END, workflow, phase, run, job};
     record_apply(record, &tell_end);
-    struct run *newest = record_add_run(record, phase, 32, 42); /* next to nothing is known of it */
+    struct run *newest = record_add_run(record, phase, 32, 42); /* it has hardly any values */
     struct core_effect cancel = {.kind = FX_CANCEL_JOB,
                                  .workflow = workflow,
                                  .phase = phase,
                                  .run = newest,
                                  .allocation = newest->seat->allocation};
     record_apply(record, &cancel);
-    newest->seat->allocation->is_closed = true; /* as the outbox says */
+    newest->seat->allocation->is_closed = true; /* as in the outbox */
     struct core_effect save = {.kind = FX_SAVE_WORKFLOW, .workflow = workflow};
     record_apply(record, &save);
 }
 
-/* All bytes are compared, so that a member that is added to the model must be stored too; before,
- * each pointer is compared by what it points at, and set to NULL. */
+/* Compares all bytes, so that a new member of the model must be stored, too. Before that, what each
+ * pointer points at is compared, and the pointer is set to NULL. */
 #define ASSERT_SAME_TEXT(a, b)                                                                     \
     do {                                                                                           \
         assert_true(!(a) == !(b));                                                                 \
@@ -193,7 +193,7 @@ static void assert_same_workflow(const struct workflow *a, const struct workflow
         assert_same_seat(a->seats[i], b->seats[i]);
 }
 
-static void every_member_of_the_model_comes_back(void **state)
+static void every_member_of_the_model_is_restored(void **state)
 {
     (void)state;
     struct record record;
@@ -215,7 +215,7 @@ static void every_member_of_the_model_comes_back(void **state)
     record_close(&record);
 }
 
-static void phases_side_by_side_come_back(void **state)
+static void phases_side_by_side_are_restored(void **state)
 {
     (void)state;
     struct record record;
@@ -270,7 +270,7 @@ static void every_word_of_the_core_can_be_stored(void **state)
     record_close(&record);
 }
 
-static void a_start_loads_what_lives_and_the_last_ids(void **state)
+static void a_start_loads_live_workflows_and_the_last_ids(void **state)
 {
     (void)state;
     struct record record;
@@ -293,7 +293,7 @@ static void a_start_loads_what_lives_and_the_last_ids(void **state)
     struct core_effect cancel = {
         .kind = FX_CANCEL_JOB, workflows[2], run->phase, run, run->seat->allocation};
     record_apply(&record, &cancel);
-    run->seat->allocation->is_closed = true; /* as the outbox says */
+    run->seat->allocation->is_closed = true; /* as in the outbox */
 
     struct core *core = new_core();
     assert_int_equal(store_load(record.store, core, &err), 0);
@@ -336,7 +336,7 @@ static void assert_outbox(struct record *record, const char *expected)
     core_free(core);
 }
 
-static void the_outbox_keeps_what_is_not_done_once_each_in_order(void **state)
+static void the_outbox_keeps_pending_effects_once_and_in_order(void **state)
 {
     (void)state;
     struct record record;
@@ -353,7 +353,7 @@ static void the_outbox_keeps_what_is_not_done_once_each_in_order(void **state)
     record_apply(&record, &judge);
     record_apply(&record, &submit);
     record_apply(&record, &read);
-    record_apply(&record, &read); /* again: it stands there once */
+    record_apply(&record, &read); /* again: it is stored once */
     submit.due_ms = 5000;         /* again, but later */
     record_apply(&record, &submit);
     record_reopen(&record);
@@ -364,7 +364,7 @@ static void the_outbox_keeps_what_is_not_done_once_each_in_order(void **state)
     assert_outbox(&record, "submit 100 10 20 5000\n");
     submit.is_done = true;
     record_apply(&record, &submit);
-    record_apply(&record, &submit); /* nothing is there any more, and that is fine */
+    record_apply(&record, &submit); /* it does not exist any more, which is fine */
     assert_outbox(&record, "");
     workflow_free(workflow);
     record_close(&record);
@@ -377,7 +377,7 @@ static int stop_at_once(void *arg, const struct core_effect *effect)
     return -ECANCELED;
 }
 
-static void a_callback_ends_the_list(void **state)
+static void a_callback_can_end_the_list(void **state)
 {
     (void)state;
     struct record record;
@@ -400,7 +400,7 @@ static void a_callback_ends_the_list(void **state)
     record_close(&record);
 }
 
-static void history_says_what_moved_and_never_changes(void **state)
+static void the_history_has_every_move_and_never_changes(void **state)
 {
     (void)state;
     struct record record;
@@ -429,7 +429,7 @@ static void history_says_what_moved_and_never_changes(void **state)
     record_close(&record);
 }
 
-static void a_promotion_says_who_and_which_way(void **state)
+static void a_promotion_says_who_decided_and_how(void **state)
 {
     (void)state;
     struct record record;
@@ -496,7 +496,7 @@ static void checkpoints_of_all_runs_come_newest_first(void **state)
         {10, "/out/1", 100, -1, 1000, NULL, false, false},
         {10, "/out/2", 200, 5, 2000, NULL, false, false},
         {11, "/out/2", 200, 6, 3000, paths, false, false},
-        {10, "/out/1", 100, 4, 1500, NULL, false, false}, /* again: its size */
+        {10, "/out/1", 100, 4, 1500, NULL, false, false}, /* again, with its size */
         {12, "/other/9", 900, 0, 4000, NULL, false, false},
     };
     record_begin(&record);
@@ -513,7 +513,7 @@ static void checkpoints_of_all_runs_come_newest_first(void **state)
     record_close(&record);
 }
 
-static void what_a_run_saved_since_its_guard_broke_is_suspect(void **state)
+static void checkpoints_after_a_failed_guard_are_suspect(void **state)
 {
     (void)state;
     struct record record;
@@ -545,7 +545,7 @@ static void what_a_run_saved_since_its_guard_broke_is_suspect(void **state)
     record_close(&record);
 }
 
-static void a_gate_judged_again_has_its_newest_verdicts_alone(void **state)
+static void a_gate_that_is_judged_again_has_only_its_newest_verdicts(void **state)
 {
     (void)state;
     struct record record;
@@ -582,17 +582,17 @@ static void a_gate_judged_again_has_its_newest_verdicts_alone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_member_of_the_model_comes_back),
-        cmocka_unit_test(phases_side_by_side_come_back),
+        cmocka_unit_test(every_member_of_the_model_is_restored),
+        cmocka_unit_test(phases_side_by_side_are_restored),
         cmocka_unit_test(every_word_of_the_core_can_be_stored),
-        cmocka_unit_test(a_start_loads_what_lives_and_the_last_ids),
-        cmocka_unit_test(the_outbox_keeps_what_is_not_done_once_each_in_order),
-        cmocka_unit_test(a_callback_ends_the_list),
-        cmocka_unit_test(history_says_what_moved_and_never_changes),
-        cmocka_unit_test(a_promotion_says_who_and_which_way),
+        cmocka_unit_test(a_start_loads_live_workflows_and_the_last_ids),
+        cmocka_unit_test(the_outbox_keeps_pending_effects_once_and_in_order),
+        cmocka_unit_test(a_callback_can_end_the_list),
+        cmocka_unit_test(the_history_has_every_move_and_never_changes),
+        cmocka_unit_test(a_promotion_says_who_decided_and_how),
         cmocka_unit_test(checkpoints_of_all_runs_come_newest_first),
-        cmocka_unit_test(what_a_run_saved_since_its_guard_broke_is_suspect),
-        cmocka_unit_test(a_gate_judged_again_has_its_newest_verdicts_alone),
+        cmocka_unit_test(checkpoints_after_a_failed_guard_are_suspect),
+        cmocka_unit_test(a_gate_that_is_judged_again_has_only_its_newest_verdicts),
     };
     return cmocka_run_group_tests_name("record", tests, NULL, NULL);
 }

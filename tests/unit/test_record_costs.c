@@ -1,5 +1,4 @@
-/* Costs in the record: what came of each hour that was paid for, what was expected, what will come.
- */
+/* Costs in the record: what each paid hour was used for, what was expected, and the forecast. */
 #include "tests/unit/record.h"
 
 #include "daemon/store/answers.h"
@@ -15,11 +14,11 @@
 
 enum { HOUR_MS = 3600 * 1000, RUNS_MAX = 4 };
 
-/* An attempt at the first phase, each of an hour, from one step to another. */
+/* An attempt at the first phase. It takes an hour, from one step to another. */
 struct attempt {
     enum run_outcome outcome;
-    int64_t resumes_at;  /* a checkpoint of that step; 0: it begins anew */
-    int64_t last, saved; /* steps; 0: it has saved none */
+    int64_t resumes_at;  /* the step of a checkpoint; 0: it begins from the start */
+    int64_t last, saved; /* steps; 0: it has saved no checkpoint */
 };
 
 static void add_attempt(struct record *record, struct phase *phase, unsigned number,
@@ -51,8 +50,8 @@ static void add_attempt(struct record *record, struct phase *phase, unsigned num
 
 static const struct {
     const char *name;
-    struct attempt attempts[RUNS_MAX]; /* up to the one without a last step */
-    const char *minutes;               /* of each run, by what came of them */
+    struct attempt attempts[RUNS_MAX]; /* ends with an attempt without a last step */
+    const char *minutes;               /* of each run, by their use */
 } useful_rows[] = {
     {"what the next run goes on from is useful",
      {{OUTCOME_PREEMPTED, 0, 100, 75}, {OUTCOME_SUCCEEDED, 75, 200, 200}},
@@ -81,7 +80,7 @@ static const struct {
      "1 useful 60,2 useful 60"},
 };
 
-static void steps_are_useful_when_they_were_gone_on_from(void **state)
+static void steps_are_useful_if_a_run_resumed_from_them(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof useful_rows / sizeof *useful_rows; i++) {
@@ -107,8 +106,8 @@ static void steps_are_useful_when_they_were_gone_on_from(void **state)
     }
 }
 
-/* A rung's run is what its matrix judges by, also where the next rung begins anew. */
-static void what_a_member_has_shown_is_useful(void **state)
+/* The matrix judges by the run of a rung, even if the next rung begins from the start. */
+static void the_result_of_a_rung_is_useful(void **state)
 {
     (void)state;
     static const struct attempt attempts[] = {{OUTCOME_SUCCEEDED, 0, 100, 0},
@@ -127,15 +126,15 @@ static void what_a_member_has_shown_is_useful(void **state)
     record_close(&record);
 }
 
-/* An allocation of an hour: when its runs were there, in minutes from its start. Those after the
+/* An allocation of an hour: when its runs were there, in minutes from its start. The runs after the
  * first are guests. */
 static const struct {
     const char *name;
     unsigned lanes; /* 0: the phase is no member */
     struct {
-        int from, until; /* -1: it never was */
+        int from, until; /* -1: it was never there */
     } runs[3];
-    const char *minutes; /* of the allocation, by what came of them */
+    const char *minutes; /* of the allocation, by their use */
 } paid_rows[] = {
     {"what no run has is waited", 0, {{10, 50}, {0, 0}}, "useful 40,waiting 20"},
     {"a launch that never was is waited too", 0, {{-1, 0}, {0, 0}}, "waiting 60"},
@@ -188,7 +187,7 @@ static void add_paid_run(struct record *record, struct phase *phase, size_t row,
     record_save_run(record, run);
 }
 
-/* A member, or a phase and one beside it. */
+/* Makes a member, or a phase and one beside it. */
 static struct workflow *paid_workflow(struct record *record, size_t row)
 {
     struct workflow *workflow = record_workflow(1);
@@ -211,8 +210,8 @@ static struct workflow *paid_workflow(struct record *record, size_t row)
     return workflow;
 }
 
-/* `status`, `cost`, budgets and the month's: 16 GPUs for an hour, whatever was there. */
-static void all_that_is_said_of_an_allocation_adds_up_to_it(void **state)
+/* For `status`, `cost`, budgets and the month: 16 GPUs for an hour, whatever runs were there. */
+static void all_uses_of_an_allocation_add_up_to_it(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof paid_rows / sizeof *paid_rows; i++) {
@@ -246,8 +245,8 @@ static void all_that_is_said_of_an_allocation_adds_up_to_it(void **state)
     }
 }
 
-/* The first phase is expected to take something, or a matrix of which it is a member. */
-static void what_is_expected_is_answered_beside_what_it_took(void **state)
+/* The first phase has an expectation, or the matrix of which it is a member has one. */
+static void an_answer_has_the_expected_and_the_real_cost(void **state)
 {
     (void)state;
     static const struct attempt attempts[] = {{OUTCOME_PREEMPTED, 0, 100, 100},
@@ -290,8 +289,8 @@ static void what_is_expected_is_answered_beside_what_it_took(void **state)
     }
 }
 
-/* One phase goes on for 100 s on 8 GPUs, another has ended. */
-static void without_a_price_gpu_hours_are_foretold(void **state)
+/* One phase goes on for 100 s on 8 GPUs, and another has ended. */
+static void without_a_price_the_forecast_is_in_gpu_hours(void **state)
 {
     (void)state;
     json_t *workflow = json_object();
@@ -318,12 +317,12 @@ static int count_steps(void *arg)
     return 0;
 }
 
-/* As members of a packed matrix have it: 200 phases of one workflow, one after another in one
- * allocation. Their status is asked for each time somebody looks. */
-static void many_phases_of_one_allocation_are_answered_soon(void **state)
+/* As for members of a packed matrix: 200 phases of one workflow, one after another in one
+ * allocation. Each look at the status asks for their answers. */
+static void many_phases_of_one_allocation_are_answered_fast(void **state)
 {
     (void)state;
-    enum { STEPS_PER_CALL = 1000, THOUSANDS_MAX = 10000 }; /* of SQLite's machine */
+    enum { STEPS_PER_CALL = 1000, THOUSANDS_MAX = 10000 }; /* steps of SQLite's virtual machine */
     struct record record;
     record_open(&record);
     struct workflow *workflow = record_workflow(1);
@@ -364,12 +363,12 @@ static void many_phases_of_one_allocation_are_answered_soon(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(steps_are_useful_when_they_were_gone_on_from),
-        cmocka_unit_test(what_a_member_has_shown_is_useful),
-        cmocka_unit_test(without_a_price_gpu_hours_are_foretold),
-        cmocka_unit_test(all_that_is_said_of_an_allocation_adds_up_to_it),
-        cmocka_unit_test(what_is_expected_is_answered_beside_what_it_took),
-        cmocka_unit_test(many_phases_of_one_allocation_are_answered_soon),
+        cmocka_unit_test(steps_are_useful_if_a_run_resumed_from_them),
+        cmocka_unit_test(the_result_of_a_rung_is_useful),
+        cmocka_unit_test(without_a_price_the_forecast_is_in_gpu_hours),
+        cmocka_unit_test(all_uses_of_an_allocation_add_up_to_it),
+        cmocka_unit_test(an_answer_has_the_expected_and_the_real_cost),
+        cmocka_unit_test(many_phases_of_one_allocation_are_answered_fast),
     };
     return cmocka_run_group_tests_name("record costs", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* GPUs in the record: what they are, what they did, and how that grows coarser. */
+/* GPUs in the record: what they are, what they did, and how old samples become coarser. */
 #include "tests/unit/record.h"
 
 #include "daemon/store/answers.h"
@@ -50,7 +50,7 @@ static void put_sample(struct record *record, int64_t from_s, int seconds, int u
     free(text);
 }
 
-static void the_columns_of_the_record_are_those_that_are_sampled(void **state)
+static void the_record_has_the_sampled_columns(void **state)
 {
     (void)state;
     struct record record;
@@ -77,7 +77,7 @@ static void the_columns_of_the_record_are_those_that_are_sampled(void **state)
     record_close(&record);
 }
 
-static void what_a_gpu_did_last_is_answered_and_what_is_not_known_is_null(void **state)
+static void an_answer_has_the_newest_values_of_a_gpu_and_null_for_unknown_ones(void **state)
 {
     (void)state;
     struct record record;
@@ -120,7 +120,7 @@ static void runs_with_an_allocation_are_answered_together(void **state)
     struct run *run = record_add_run(&record, &workflow->phases[0], 1, 1);
     put_gpus(&record);
     assert_int_equal(answer_at_work(record.store, &json, &err), 0);
-    assert_int_equal(json_array_size(json_object_get(json, "runs")), 0); /* it waits */
+    assert_int_equal(json_array_size(json_object_get(json, "runs")), 0); /* the run waits */
     json_decref(json);
     run->state = RUN_RUNNING;
     record_save_run(&record, run);
@@ -136,7 +136,7 @@ static void runs_with_an_allocation_are_answered_together(void **state)
     record_close(&record);
 }
 
-static void after_a_day_ten_seconds_become_minutes_and_seconds_go(void **state)
+static void after_a_day_ten_seconds_become_minutes_and_seconds_are_deleted(void **state)
 {
     (void)state;
     struct record record;
@@ -146,11 +146,11 @@ static void after_a_day_ten_seconds_become_minutes_and_seconds_go(void **state)
     record_begin(&record);
     for (int i = 0; i < 12; i++)
         put_sample(&record, EARLY_S + 10 * i, 10, i < 6 ? 90 + i : 20);
-    put_sample(&record, EARLY_S + 60, 60, 33); /* the agent's own */
+    put_sample(&record, EARLY_S + 60, 60, 33); /* the agent's own mean */
     put_sample(&record, EARLY_S + 119, 1, 1);
     put_sample(&record, EARLY_S + HOUR_S, 10, 50);
     record_commit(&record);
-    /* Not a second too early. */
+    /* This is not a second too early. */
     record_begin(&record);
     assert_int_equal(store_samples_age(record.store, 1000LL * (EARLY_S + DAY_S - 1), &err), 0);
     record_commit(&record);
@@ -166,13 +166,13 @@ static void after_a_day_ten_seconds_become_minutes_and_seconds_go(void **state)
     record_close(&record);
 }
 
-static void idleness_is_counted_of_all_the_time_and_not_of_single_seconds(void **state)
+static void idle_time_is_a_share_of_all_time_and_not_of_single_seconds(void **state)
 {
     (void)state;
     struct record record;
     struct error err;
     workflow_free(begin_run(&record));
-    put_gpus(&record); /* the second one does nothing, in put_sample() */
+    put_gpus(&record); /* in put_sample(), the second call does nothing */
     record_begin(&record);
     put_sample(&record, EARLY_S, 10, 90);
     put_sample(&record, EARLY_S + 10, 10, 4);
@@ -193,7 +193,7 @@ static void idleness_is_counted_of_all_the_time_and_not_of_single_seconds(void *
     record_close(&record);
 }
 
-static void the_pace_of_a_node_is_that_of_its_newest_minute_and_of_all(void **state)
+static void a_node_has_a_pace_of_its_newest_minute_and_of_all_time(void **state)
 {
     (void)state;
     static const struct {
@@ -232,8 +232,8 @@ static void the_pace_of_a_node_is_that_of_its_newest_minute_and_of_all(void **st
     record_close(&record);
 }
 
-/* Eight GPUs for so many days, minute by minute, as a long run has them. */
-static void a_gpu_and_day_of_minutes_is_small(void **state)
+/* Eight GPUs for so many days, minute by minute, as in a long run. */
+static void a_day_of_minutes_of_a_gpu_is_small(void **state)
 {
     (void)state;
     enum { GPUS = 8, BYTES_MAX = 150000 };
@@ -287,13 +287,13 @@ static void a_gpu_and_day_of_minutes_is_small(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_columns_of_the_record_are_those_that_are_sampled),
-        cmocka_unit_test(what_a_gpu_did_last_is_answered_and_what_is_not_known_is_null),
+        cmocka_unit_test(the_record_has_the_sampled_columns),
+        cmocka_unit_test(an_answer_has_the_newest_values_of_a_gpu_and_null_for_unknown_ones),
         cmocka_unit_test(runs_with_an_allocation_are_answered_together),
-        cmocka_unit_test(after_a_day_ten_seconds_become_minutes_and_seconds_go),
-        cmocka_unit_test(idleness_is_counted_of_all_the_time_and_not_of_single_seconds),
-        cmocka_unit_test(the_pace_of_a_node_is_that_of_its_newest_minute_and_of_all),
-        cmocka_unit_test(a_gpu_and_day_of_minutes_is_small),
+        cmocka_unit_test(after_a_day_ten_seconds_become_minutes_and_seconds_are_deleted),
+        cmocka_unit_test(idle_time_is_a_share_of_all_time_and_not_of_single_seconds),
+        cmocka_unit_test(a_node_has_a_pace_of_its_newest_minute_and_of_all_time),
+        cmocka_unit_test(a_day_of_minutes_of_a_gpu_is_small),
     };
     return cmocka_run_group_tests_name("gpus of the record", tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* What the record keeps beside the core's model: what was submitted, secrets, how far journals are
- * known. */
+/* What the record keeps apart from the core's model: what was submitted, secrets, and how far
+ * journals were read. */
 #include "tests/unit/record.h"
 #include "tests/unit/unit.h"
 
@@ -9,7 +9,7 @@
 
 #include <errno.h>
 
-static void a_submission_is_known_again_by_its_key(void **state)
+static void a_repeated_submission_is_recognised_by_its_key(void **state)
 {
     (void)state;
     struct record record;
@@ -29,14 +29,14 @@ static void a_submission_is_known_again_by_its_key(void **state)
     assert_int_equal(store_workflow_insert(record.store, second, &submission, &err), -EEXIST);
     assert_int_equal(store_commit(record.store, &err), -EEXIST);
     record_assert(&record, "SELECT id FROM workflow", "1");
-    record_insert(&record, second); /* without a key any number may come */
+    record_insert(&record, second); /* without a key there may be any number of workflows */
     record_submission_fini(&submission);
     workflow_free(workflow);
     workflow_free(second);
     record_close(&record);
 }
 
-static void a_run_gets_back_what_was_submitted(void **state)
+static void a_run_gets_what_was_submitted(void **state)
 {
     (void)state;
     struct record record;
@@ -127,8 +127,8 @@ static void a_journal_position_is_kept_for_each_run_and_node(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_submission_is_known_again_by_its_key),
-        cmocka_unit_test(a_run_gets_back_what_was_submitted),
+        cmocka_unit_test(a_repeated_submission_is_recognised_by_its_key),
+        cmocka_unit_test(a_run_gets_what_was_submitted),
         cmocka_unit_test(a_secret_stays_when_the_run_is_saved),
         cmocka_unit_test(a_journal_position_is_kept_for_each_run_and_node),
     };

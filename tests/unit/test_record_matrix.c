@@ -1,4 +1,4 @@
-/* Matrices in the record: members, the best of them, chosen params, and how that is answered. */
+/* Matrices in the record: members, the best member, chosen params, and the answers about them. */
 #include "tests/unit/record.h"
 #include "tests/unit/unit.h"
 
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Workflow 7 of record_workflow(), as if `validate` were a member of `train`. */
+/* Workflow 7 of record_workflow(), with `validate` as a member of `train`. */
 static struct workflow *make_matrix(struct record *record)
 {
     struct workflow *workflow = record_workflow(7);
@@ -26,7 +26,7 @@ static struct workflow *make_matrix(struct record *record)
     return workflow;
 }
 
-static void a_matrix_comes_back_with_its_members_and_its_best(void **state)
+static void a_matrix_is_restored_with_its_members_and_its_best(void **state)
 {
     (void)state;
     struct record record;
@@ -65,7 +65,7 @@ static void a_matrix_comes_back_with_its_members_and_its_best(void **state)
     record_close(&record);
 }
 
-static void what_was_found_of_a_member_is_answered(void **state)
+static void an_answer_has_the_value_of_a_member(void **state)
 {
     (void)state;
     struct record record;
@@ -92,8 +92,8 @@ static void what_was_found_of_a_member_is_answered(void **state)
     record_close(&record);
 }
 
-/* A matrix speaks for its members: one that failed does not make the workflow a failed one. */
-static void the_state_of_a_workflow_is_not_that_of_members(void **state)
+/* A matrix stands for its members: a member that failed does not make the workflow fail. */
+static void members_do_not_change_the_state_of_a_workflow(void **state)
 {
     (void)state;
     struct record record;
@@ -113,7 +113,7 @@ static void the_state_of_a_workflow_is_not_that_of_members(void **state)
     record_close(&record);
 }
 
-static void chosen_params_add_up_with_those_of_remedies(void **state)
+static void chosen_params_and_those_of_remedies_add_up(void **state)
 {
     (void)state;
     struct record record;
@@ -140,7 +140,7 @@ static void chosen_params_add_up_with_those_of_remedies(void **state)
     record_close(&record);
 }
 
-/* How many results there are. */
+/* Returns how many results there are. */
 static int find(struct record *record, const char *fingerprint, int64_t since_ms, const char *gpu)
 {
     struct store_results results = {0};
@@ -159,7 +159,7 @@ static int find(struct record *record, const char *fingerprint, int64_t since_ms
     return count;
 }
 
-static void a_result_is_found_by_what_it_is_of(void **state)
+static void a_result_is_found_by_its_fingerprint(void **state)
 {
     (void)state;
     struct record record;
@@ -168,7 +168,7 @@ static void a_result_is_found_by_what_it_is_of(void **state)
     struct workflow *workflow = make_matrix(&record);
     struct phase *member = &workflow->phases[0];
     struct run *run = record_add_run(&record, member, 31, 41);
-    assert_int_equal(find(&record, "f00d", 0, ""), 0); /* it is not through */
+    assert_int_equal(find(&record, "f00d", 0, ""), 0); /* the run has not ended */
     run->state = RUN_ENDED;
     run->outcome = OUTCOME_SUCCEEDED;
     run->started_ms = 1000;
@@ -181,20 +181,20 @@ static void a_result_is_found_by_what_it_is_of(void **state)
     record_begin(&record);
     assert_int_equal(store_apply(record.store, &effect, 0, &err), 0);
     record_commit(&record);
-    assert_int_equal(find(&record, "f00d", 2000, ""), 0); /* its matrix may let it go on */
+    assert_int_equal(find(&record, "f00d", 2000, ""), 0); /* the matrix may let the member go on */
     workflow->phases[1].state = PHASE_CANCELLED;
     const struct core_effect end = {.kind = FX_SAVE_PHASE, .phase = &workflow->phases[1]};
     record_begin(&record);
     assert_int_equal(store_apply(record.store, &end, 0, &err), 0);
     record_commit(&record);
-    assert_int_equal(find(&record, "f00d", 2000, "h100"), 1); /* as asked for */
+    assert_int_equal(find(&record, "f00d", 2000, "h100"), 1); /* the GPU that was asked for */
     assert_int_equal(find(&record, "f00d", 2001, ""), 0);     /* too old */
     assert_int_equal(find(&record, "beef", 0, ""), 0);
     record_begin(&record);
     assert_int_equal(store_run_hardware_set(record.store, run->id, "NVIDIA H200", NULL, &err), 0);
     record_commit(&record);
-    assert_int_equal(find(&record, "f00d", 0, "NVIDIA H200"), 1); /* as it was */
-    record_add_remedy(&record, run->id);                          /* then it was another one */
+    assert_int_equal(find(&record, "f00d", 0, "NVIDIA H200"), 1); /* the GPU that the run got */
+    record_add_remedy(&record, run->id);                          /* then it has other params */
     assert_int_equal(find(&record, "f00d", 0, ""), 0);
     workflow_free(workflow);
     record_close(&record);
@@ -203,11 +203,11 @@ static void a_result_is_found_by_what_it_is_of(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_matrix_comes_back_with_its_members_and_its_best),
-        cmocka_unit_test(what_was_found_of_a_member_is_answered),
-        cmocka_unit_test(the_state_of_a_workflow_is_not_that_of_members),
-        cmocka_unit_test(a_result_is_found_by_what_it_is_of),
-        cmocka_unit_test(chosen_params_add_up_with_those_of_remedies),
+        cmocka_unit_test(a_matrix_is_restored_with_its_members_and_its_best),
+        cmocka_unit_test(an_answer_has_the_value_of_a_member),
+        cmocka_unit_test(members_do_not_change_the_state_of_a_workflow),
+        cmocka_unit_test(a_result_is_found_by_its_fingerprint),
+        cmocka_unit_test(chosen_params_and_those_of_remedies_add_up),
     };
     return cmocka_run_group_tests_name("record_matrix", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Metrics in the record: what comes out again, and what of several runs a gate reads. */
+/* Metrics in the record: what can be read again, and which rows of several runs a gate reads. */
 #include "tests/unit/record.h"
 
 #include "daemon/store/answers.h"
@@ -41,7 +41,7 @@ static void add(struct runs *runs, uint64_t run, int64_t step, const char *name,
         fail_msg("%s", err.message);
 }
 
-/* Says when a run ran and what it resumed from; step -1: from the start. */
+/* Says when a run ran, and from which step it resumed; step -1: it began at the start. */
 static void ran(struct runs *runs, unsigned i, int64_t started_ms, int64_t ended_ms,
                 int64_t resume_step)
 {
@@ -73,7 +73,7 @@ static void assert_loaded(struct runs *runs, int64_t now_ms, const char *name, c
     metrics_free(metrics);
 }
 
-static void any_number_comes_back_as_it_was(void **state)
+static void any_number_is_restored_exactly(void **state)
 {
     (void)state;
     static const double values[] = {0,   1,        -1.5,      5.147944, 1e308, 5e-324,
@@ -99,7 +99,7 @@ static void any_number_comes_back_as_it_was(void **state)
     runs_close(&runs);
 }
 
-static void the_last_word_on_a_step_counts(void **state)
+static void the_last_value_of_a_step_counts(void **state)
 {
     (void)state;
     struct runs runs;
@@ -115,8 +115,8 @@ static void the_last_word_on_a_step_counts(void **state)
     runs_close(&runs);
 }
 
-/* 10 ran to step 4; 11 resumed at 2 and was stopped at 3; 12 resumed at 2. */
-static void a_resumed_run_goes_on_where_its_checkpoint_was(void **state)
+/* Run 10 came to step 4. Run 11 resumed at 2 and was stopped at 3. Run 12 resumed at 2. */
+static void a_resumed_run_continues_at_the_step_of_its_checkpoint(void **state)
 {
     (void)state;
     struct runs runs;
@@ -135,14 +135,14 @@ static void a_resumed_run_goes_on_where_its_checkpoint_was(void **state)
     runs_close(&runs);
 }
 
-/* What 10 and 11 said is about a model that is gone. */
-static void a_run_from_the_start_forgets_those_before(void **state)
+/* The values of runs 10 and 11 are about a model that is gone. */
+static void a_run_from_the_start_replaces_earlier_runs(void **state)
 {
     (void)state;
     struct runs runs;
     runs_open(&runs);
     ran(&runs, 0, 100000, 104000, -1);
-    ran(&runs, 1, 0, 150000, 3); /* lost in the queue */
+    ran(&runs, 1, 0, 150000, 3); /* lost while it was queued */
     record_begin(&runs.record);
     add(&runs, 10, 1, "loss", 1, 101000);
     add(&runs, 10, 9, "loss", 9, 102000);
@@ -150,7 +150,7 @@ static void a_run_from_the_start_forgets_those_before(void **state)
     ran(&runs, 2, 0, 0, 3);
     assert_loaded(&runs, 305000, "loss", "1:1@1", 4);
     record_begin(&runs.record);
-    add(&runs, 12, 1, "loss", 2, 302000); /* before the news of its start */
+    add(&runs, 12, 1, "loss", 2, 302000); /* before the report of its start */
     record_commit(&runs.record);
     assert_loaded(&runs, 305000, "loss", "1:2@4", 7);
     free(runs.runs[2]->resume_path);
@@ -160,9 +160,9 @@ static void a_run_from_the_start_forgets_those_before(void **state)
     runs_close(&runs);
 }
 
-/* 10 lost entries when it had told steps up to `told`, and told 9 after that; 11 resumed at
+/* Run 10 lost entries after the steps up to `told`, and reported 9 after that. Run 11 resumed at
  * `resume`. */
-static void what_a_later_run_has_repeated_is_not_lacking(void **state)
+static void steps_that_a_later_run_repeated_are_not_missing(void **state)
 {
     static const struct {
         const char *claim;
@@ -199,8 +199,8 @@ static void what_a_later_run_has_repeated_is_not_lacking(void **state)
     }
 }
 
-/* A run of a lineage: the rows that it told, the checkpoint that it saved and where it began. No
- * row: an interval of 0. */
+/* A run of a lineage: the rows that it reported, the checkpoint that it saved, and where it began.
+ * Without rows the interval is 0. */
 struct told {
     int first, last, interval, saved, resume;
 };
@@ -219,8 +219,9 @@ static void told_add(struct runs *runs, unsigned i, const struct told *told)
     record_commit(&runs->record);
 }
 
-/* An agent that is killed takes what it has not read along; its program may have saved since. */
-static void what_a_run_saved_and_told_nothing_of_is_lacking(void **state)
+/* If an agent is killed, the output that it has not read is lost, and its program may have saved
+ * since. */
+static void steps_of_a_checkpoint_without_metrics_are_missing(void **state)
 {
     static const struct {
         const char *claim;
@@ -286,7 +287,7 @@ static void what_a_run_saved_and_told_nothing_of_is_lacking(void **state)
     }
 }
 
-static void more_names_than_are_remembered_do_no_harm(void **state)
+static void more_names_than_the_cache_holds_do_no_harm(void **state)
 {
     (void)state;
     enum { NAMES = 5000 };
@@ -305,7 +306,7 @@ static void more_names_than_are_remembered_do_no_harm(void **state)
     runs_close(&runs);
 }
 
-static void a_hundred_thousand_rows_in_one_transaction_are_all_there(void **state)
+static void one_transaction_can_have_a_hundred_thousand_rows(void **state)
 {
     (void)state;
     struct runs runs;
@@ -325,7 +326,7 @@ static void a_hundred_thousand_rows_in_one_transaction_are_all_there(void **stat
     runs_close(&runs);
 }
 
-static void a_metric_of_no_run_is_refused_with_its_transaction(void **state)
+static void a_metric_without_a_run_refuses_its_transaction(void **state)
 {
     (void)state;
     struct runs runs;
@@ -340,7 +341,7 @@ static void a_metric_of_no_run_is_refused_with_its_transaction(void **state)
     runs_close(&runs);
 }
 
-static void a_phase_has_an_eta_once_its_run_has_a_pace(void **state)
+static void a_phase_has_an_eta_when_its_run_has_a_pace(void **state)
 {
     (void)state;
     const struct store_pace pace = {.step = 300, .steps = 90, .seconds = 36, .time_ms = 1};
@@ -366,8 +367,8 @@ static void a_phase_has_an_eta_once_its_run_has_a_pace(void **state)
     runs_close(&runs);
 }
 
-/* The program goes on by itself where phased lets it begin anew. */
-static void steps_count_from_the_first_that_the_run_has_made(void **state)
+/* The program resumes by itself, even though phased lets it begin from the start. */
+static void steps_count_from_the_first_step_of_the_run(void **state)
 {
     (void)state;
     struct runs runs;
@@ -393,17 +394,17 @@ static void steps_count_from_the_first_that_the_run_has_made(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_number_comes_back_as_it_was),
-        cmocka_unit_test(the_last_word_on_a_step_counts),
-        cmocka_unit_test(a_resumed_run_goes_on_where_its_checkpoint_was),
-        cmocka_unit_test(a_run_from_the_start_forgets_those_before),
-        cmocka_unit_test(what_a_later_run_has_repeated_is_not_lacking),
-        cmocka_unit_test(what_a_run_saved_and_told_nothing_of_is_lacking),
-        cmocka_unit_test(more_names_than_are_remembered_do_no_harm),
-        cmocka_unit_test(a_hundred_thousand_rows_in_one_transaction_are_all_there),
-        cmocka_unit_test(a_phase_has_an_eta_once_its_run_has_a_pace),
-        cmocka_unit_test(steps_count_from_the_first_that_the_run_has_made),
-        cmocka_unit_test(a_metric_of_no_run_is_refused_with_its_transaction),
+        cmocka_unit_test(any_number_is_restored_exactly),
+        cmocka_unit_test(the_last_value_of_a_step_counts),
+        cmocka_unit_test(a_resumed_run_continues_at_the_step_of_its_checkpoint),
+        cmocka_unit_test(a_run_from_the_start_replaces_earlier_runs),
+        cmocka_unit_test(steps_that_a_later_run_repeated_are_not_missing),
+        cmocka_unit_test(steps_of_a_checkpoint_without_metrics_are_missing),
+        cmocka_unit_test(more_names_than_the_cache_holds_do_no_harm),
+        cmocka_unit_test(one_transaction_can_have_a_hundred_thousand_rows),
+        cmocka_unit_test(a_phase_has_an_eta_when_its_run_has_a_pace),
+        cmocka_unit_test(steps_count_from_the_first_step_of_the_run),
+        cmocka_unit_test(a_metric_without_a_run_refuses_its_transaction),
     };
     return cmocka_run_group_tests_name("record metrics", tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* What preflights found, in the record: it comes out again, and says until when a node is left out.
- */
+/* The results of preflights in the record: they can be read again, and say until when a node is
+ * left out. */
 #include "tests/unit/record.h"
 
 #include "daemon/store/answers.h"
@@ -57,7 +57,7 @@ static json_t *answer(struct found *found)
     return json;
 }
 
-static void what_failed_comes_first_and_says_until_when_it_is_left_out(void **state)
+static void failed_nodes_come_first_and_say_how_long_they_are_left_out(void **state)
 {
     (void)state;
     struct found found;
@@ -88,7 +88,7 @@ static void what_failed_comes_first_and_says_until_when_it_is_left_out(void **st
     found_close(&found);
 }
 
-static void an_entry_that_comes_again_replaces_its_rows(void **state)
+static void a_repeated_entry_replaces_its_rows(void **state)
 {
     (void)state;
     struct found found;
@@ -109,7 +109,7 @@ static void an_entry_that_comes_again_replaces_its_rows(void **state)
     found_close(&found);
 }
 
-static void what_is_no_verdict_is_refused_and_spoils_nothing(void **state)
+static void an_entry_without_a_verdict_is_refused_and_spoils_nothing(void **state)
 {
     static const char *const outcomes[] = {NULL, "", "good", "unknown"};
     (void)state;
@@ -128,9 +128,9 @@ static void what_is_no_verdict_is_refused_and_spoils_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_failed_comes_first_and_says_until_when_it_is_left_out),
-        cmocka_unit_test(an_entry_that_comes_again_replaces_its_rows),
-        cmocka_unit_test(what_is_no_verdict_is_refused_and_spoils_nothing),
+        cmocka_unit_test(failed_nodes_come_first_and_say_how_long_they_are_left_out),
+        cmocka_unit_test(a_repeated_entry_replaces_its_rows),
+        cmocka_unit_test(an_entry_without_a_verdict_is_refused_and_spoils_nothing),
     };
     return cmocka_run_group_tests_name("record preflight", tests, NULL, NULL);
 }

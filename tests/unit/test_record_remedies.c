@@ -1,4 +1,4 @@
-/* Remedies in the record: what was changed, and what a phase is from then on. */
+/* Remedies in the record: what was changed, and what the phase is after that. */
 #include "tests/unit/record.h"
 #include "tests/unit/unit.h"
 
@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static void what_a_workflow_was_made_of_comes_with_all_changes_in_order(void **state)
+static void the_source_of_a_workflow_has_all_changes_in_order(void **state)
 {
     (void)state;
     struct record record;
@@ -35,7 +35,7 @@ static void what_a_workflow_was_made_of_comes_with_all_changes_in_order(void **s
     record_close(&record);
 }
 
-static void a_phase_with_other_params_is_written_anew(void **state)
+static void a_phase_with_other_params_is_written_again(void **state)
 {
     (void)state;
     struct record record;
@@ -54,7 +54,7 @@ static void a_phase_with_other_params_is_written_anew(void **state)
     record_begin(&record);
     assert_int_equal(store_phase_replan(record.store, phase, resolved, &err), 0);
     assert_int_equal(store_phase_replan(record.store, &workflow->phases[1], resolved, &err),
-                     -EINVAL); /* not in there */
+                     -EINVAL); /* it is not in the record */
     record_commit(&record);
     record_assert(&record,
                   "SELECT gpus_per_node || ' ' || gpu_type || ' ' || time_s || ' ' || total || ' ' "
@@ -65,7 +65,7 @@ static void a_phase_with_other_params_is_written_anew(void **state)
     record_close(&record);
 }
 
-static void a_run_tells_what_answered_its_failure(void **state)
+static void a_run_names_the_remedy_that_answered_its_failure(void **state)
 {
     (void)state;
     struct record record;
@@ -90,9 +90,9 @@ static void a_run_tells_what_answered_its_failure(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_a_workflow_was_made_of_comes_with_all_changes_in_order),
-        cmocka_unit_test(a_phase_with_other_params_is_written_anew),
-        cmocka_unit_test(a_run_tells_what_answered_its_failure),
+        cmocka_unit_test(the_source_of_a_workflow_has_all_changes_in_order),
+        cmocka_unit_test(a_phase_with_other_params_is_written_again),
+        cmocka_unit_test(a_run_names_the_remedy_that_answered_its_failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,4 @@
-/* A record that a daemon of schema 11 wrote: before jobs had seats, and with a run that waits for
- * ever. */
+/* A record that a daemon of schema 11 wrote: jobs had no seats yet, and one run waits for ever. */
 #include "tests/unit/record.h"
 
 #include "daemon/store/store_private.h"
@@ -23,7 +22,7 @@ static void run_sql(const struct record *record, const char *sql)
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
-/* Puts that record, changed by some SQL, in the place of a new one, and opens it. */
+/* Puts the old record, changed by some SQL, in the place of a new one, and opens it. */
 static void open_changed(struct record *record, const char *change)
 {
     const char *source = getenv("SRC");
@@ -79,7 +78,7 @@ static void assert_token(const char *token, int number)
     assert_string_equal(token, expected);
 }
 
-static void its_rows_fit_together(void **state)
+static void the_rows_of_a_migrated_record_fit_together(void **state)
 {
     struct record record;
     (void)state;
@@ -145,8 +144,8 @@ static void a_run_that_goes_on_in_place_is_in_the_same_seat(void **state)
     record_close(&record);
 }
 
-/* The job that is shared has started again: both sides of it go on, and are stored. */
-static void it_is_gone_on_with(void **state)
+/* The shared job has started again: both phases go on, and are stored. */
+static void a_workflow_of_a_migrated_record_goes_on(void **state)
 {
     struct record record;
     struct core_effects effects = {0};
@@ -177,8 +176,8 @@ static void it_is_gone_on_with(void **state)
     record_close(&record);
 }
 
-/* A job is over whose run has not ended: that daemon died after it had looked for the outcome once,
- * and had not saved that it did. */
+/* A job is over and its run has not ended: the old daemon died after it had looked once for the
+ * outcome, and had not saved that. */
 static struct core *load_silent(struct record *record)
 {
     open_changed(record, "UPDATE job SET over = 1, state = 'completed', ended = 1790000006000"
@@ -204,7 +203,7 @@ static void assert_it_is_looked_at_and_ends(struct core *core, struct run *run)
     core_effects_fini(&effects);
 }
 
-static void a_run_whose_job_is_over_is_looked_at_again(void **state)
+static void a_migrated_run_whose_job_is_over_is_checked_again(void **state)
 {
     struct record record;
     (void)state;
@@ -216,7 +215,7 @@ static void a_run_whose_job_is_over_is_looked_at_again(void **state)
     record_close(&record);
 }
 
-static void such_a_run_can_be_cancelled(void **state)
+static void a_migrated_run_can_be_cancelled(void **state)
 {
     struct record record;
     struct core_effects effects = {0};
@@ -241,13 +240,13 @@ static void such_a_run_can_be_cancelled(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(its_rows_fit_together),
+        cmocka_unit_test(the_rows_of_a_migrated_record_fit_together),
         cmocka_unit_test(several_jobs_for_one_run_are_candidates_for_its_seat),
         cmocka_unit_test(a_guest_has_a_seat_in_the_job_of_its_host),
         cmocka_unit_test(a_run_that_goes_on_in_place_is_in_the_same_seat),
-        cmocka_unit_test(it_is_gone_on_with),
-        cmocka_unit_test(a_run_whose_job_is_over_is_looked_at_again),
-        cmocka_unit_test(such_a_run_can_be_cancelled),
+        cmocka_unit_test(a_workflow_of_a_migrated_record_goes_on),
+        cmocka_unit_test(a_migrated_run_whose_job_is_over_is_checked_again),
+        cmocka_unit_test(a_migrated_run_can_be_cancelled),
     };
     return cmocka_run_group_tests_name("record seat", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Rehearsals: what is made of a workflow, member by member. */
+/* Rehearsals: how each member of a workflow changes. */
 #include "tests/unit/unit.h"
 
 #include "lib/error.h"
@@ -62,7 +62,7 @@ static const json_t *follow(const json_t *json, const char *path)
 
 /* The phases in their order: ladder, validate, convert, pack, production. */
 static const struct {
-    const char *path, *expected; /* as JSON; NULL: it is not there */
+    const char *path, *expected; /* as JSON; NULL: it is absent */
 } rows[] = {
     {"name", "\"t-rehearsal\""},
     {"rehearsal", "{\"steps\":5}"},
@@ -75,7 +75,7 @@ static const struct {
     {"phases 1 name", "\"validate\""},
     {"phases 1 params", "{\"batch\":64,\"iterations\":1000}"},
     {"phases 1 until", "{\"condition\":\"step >= 5 or elapsed >= 900\"}"},
-    /* It has a checkpoint, so another run goes on from it. */
+    /* It has a checkpoint, so another run resumes from it. */
     {"phases 1 until_resumed", "{\"steps\":5,\"elapsed\":900}"},
     {"phases 1 progress total", "1000"},
     {"phases 1 gate low else", "\"warn\""},
@@ -96,7 +96,7 @@ static const struct {
     {"phases 3 until_resumed", NULL},
     {"phases 3 resources time_s", "14400"},
     {"phases 4 name", "\"production\""},
-    /* It may go on with validate's count. */
+    /* It may continue the count of validate. */
     {"phases 4 until", "{\"condition\":\"step >= 15 or elapsed >= 900\"}"},
     {"phases 5", NULL},
 };
@@ -149,7 +149,7 @@ static void phases_on_the_same_gpus_have_the_same_time(void **state)
     free(problems);
 }
 
-static void what_a_rehearsal_leaves_out_is_checked_too(void **state)
+static void a_rehearsal_checks_also_what_it_leaves_out(void **state)
 {
     (void)state;
     char *problems;
@@ -167,7 +167,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_phase_ends_early_and_passes),
         cmocka_unit_test(phases_on_the_same_gpus_have_the_same_time),
-        cmocka_unit_test(what_a_rehearsal_leaves_out_is_checked_too),
+        cmocka_unit_test(a_rehearsal_checks_also_what_it_leaves_out),
     };
     return cmocka_run_group_tests_name("rehearsal", tests, NULL, NULL);
 }

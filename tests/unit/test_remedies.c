@@ -1,5 +1,5 @@
-/* Remedies in the workflow file: what they become, what they compute, and reading a file again with
- * what they have changed. */
+/* Remedies in the workflow file: their resolved form, what they compute, and reading a file again
+ * with the params that they have changed. */
 #include "tests/unit/unit.h"
 
 #include "lib/error.h"
@@ -48,7 +48,7 @@ static json_t *parse(const char *text, const char *changes)
     return json;
 }
 
-/* `member` of a phase as compact JSON; the caller's. */
+/* Returns `member` of a phase as compact JSON; the caller's. */
 static char *member_of(const json_t *json, size_t phase, const char *member)
 {
     const json_t *list = json_object_get(json, "phases");
@@ -66,7 +66,7 @@ static void assert_member(const json_t *json, size_t phase, const char *member,
     free(text);
 }
 
-static void remedies_are_lists_and_null_takes_them_away(void **state)
+static void remedies_are_lists_and_null_removes_them(void **state)
 {
     (void)state;
     json_t *json = parse(workflow, NULL);
@@ -81,7 +81,7 @@ static void remedies_are_lists_and_null_takes_them_away(void **state)
     json_decref(json);
 }
 
-static void all_that_follows_from_a_changed_param_is_computed_again(void **state)
+static void a_changed_param_changes_derived_params(void **state)
 {
     (void)state;
     json_t *json = parse(workflow, "[{\"phase\": \"a\", \"param\": \"batch\", \"value\": 16},"
@@ -94,7 +94,7 @@ static void all_that_follows_from_a_changed_param_is_computed_again(void **state
     assert_non_null(strstr(resources, "\"gpus\":8"));
     assert_member(json, 0, "gate", "{\"low\":{\"value\":\"last(loss)\",\"at_most\":8}}");
     free(resources);
-    /* What extends the phase has its own; what refers to it follows. */
+    /* A phase that extends this one has params of its own. A phase that refers to it follows. */
     assert_member(json, 1, "params",
                   "{\"batch\":8,\"accum\":8,\"lr\":1.0,\"tp\":4,\"mode\":\"fast\"}");
     assert_member(json, 2, "params", "{\"width\":16}");
@@ -116,7 +116,7 @@ static void a_changed_text_is_no_reference_and_no_number(void **state)
     json_decref(json);
 }
 
-static void a_set_is_computed_from_what_was_before_it(void **state)
+static void a_set_uses_the_params_before_it(void **state)
 {
     static const struct {
         const char *set, *values, *problem;
@@ -124,7 +124,7 @@ static void a_set_is_computed_from_what_was_before_it(void **state)
         {"{\"batch\": \"batch / 2\", \"accum\": \"accum * batch\"}", "{\"batch\":16,\"accum\":64}",
          NULL},
         {"{\"batch\": 4, \"flag\": false}", "{\"batch\":4,\"flag\":false}", NULL},
-        {"{\"lr\": \"lr / 2\"}", "{\"lr\":2.0}", NULL}, /* a real stays one */
+        {"{\"lr\": \"lr / 2\"}", "{\"lr\":2.0}", NULL}, /* a real number stays real */
         {"{\"batch\": \"batch / 5\"}", "{\"batch\":6.4}", NULL},
         {"{\"mode\": \"'slow'\"}", "{\"mode\":\"slow\"}", NULL},
         {"{}", "{}", NULL},
@@ -154,8 +154,8 @@ static void a_set_is_computed_from_what_was_before_it(void **state)
     json_decref(params);
 }
 
-/* 200 remedies of a hundred times each, in a phase of many params. */
-static void what_is_tried_out_is_bounded(void **state)
+/* 200 remedies, each a hundred times, in a phase with many params. */
+static void the_work_of_trials_is_bounded(void **state)
 {
     struct text text = {0}, lines = {0};
     struct spec_problems problems = {0};
@@ -180,11 +180,11 @@ static void what_is_tried_out_is_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(remedies_are_lists_and_null_takes_them_away),
-        cmocka_unit_test(all_that_follows_from_a_changed_param_is_computed_again),
+        cmocka_unit_test(remedies_are_lists_and_null_removes_them),
+        cmocka_unit_test(a_changed_param_changes_derived_params),
         cmocka_unit_test(a_changed_text_is_no_reference_and_no_number),
-        cmocka_unit_test(a_set_is_computed_from_what_was_before_it),
-        cmocka_unit_test(what_is_tried_out_is_bounded),
+        cmocka_unit_test(a_set_uses_the_params_before_it),
+        cmocka_unit_test(the_work_of_trials_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

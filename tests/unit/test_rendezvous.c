@@ -1,4 +1,4 @@
-/* Where ranks meet: the place itself, and that a stale one is never read. */
+/* Where ranks meet: the place itself, and that an old place is never read. */
 #include "tests/unit/unit.h"
 
 #include "lib/error.h"
@@ -46,7 +46,7 @@ static int remove_folder(void **state)
     return rmdir(folder);
 }
 
-static void a_place_is_found_by_the_same_life_of_the_job_alone(void **state)
+static void only_the_same_start_of_a_job_finds_its_place(void **state)
 {
     (void)state;
     const struct rendezvous published = {.address = "10.1.2.3", .port = 40123};
@@ -79,7 +79,7 @@ static void a_damaged_place_is_refused(void **state)
     remove_file("rendezvous-0.json");
 }
 
-/* Whether this machine can be reached from another one. */
+/* Whether another machine can reach this one. */
 static bool has_network(void)
 {
     struct ifaddrs *list = NULL;
@@ -92,14 +92,14 @@ static bool has_network(void)
     return has;
 }
 
-static void nodes_never_meet_at_localhost_and_one_node_does(void **state)
+static void only_a_single_node_meets_at_localhost(void **state)
 {
     (void)state;
     struct rendezvous rendezvous;
     assert_int_equal(rendezvous_pick("localhost", 1, &rendezvous, NULL), 0);
     assert_string_equal(rendezvous.address, "127.0.0.1");
     assert_in_range(rendezvous.port, 1024, 65535);
-    /* A node that is localhost to itself, as many an /etc/hosts has it, is not so to others. */
+    /* A node may be localhost to itself, as many an /etc/hosts says, but not to other nodes. */
     assert_int_equal(rendezvous_pick("localhost", 2, &rendezvous, NULL), 0);
     assert_in_range(rendezvous.port, 1024, 65535);
     if (has_network())
@@ -122,9 +122,9 @@ static void groups_of_a_node_get_ports_of_their_own(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_place_is_found_by_the_same_life_of_the_job_alone),
+        cmocka_unit_test(only_the_same_start_of_a_job_finds_its_place),
         cmocka_unit_test(a_damaged_place_is_refused),
-        cmocka_unit_test(nodes_never_meet_at_localhost_and_one_node_does),
+        cmocka_unit_test(only_a_single_node_meets_at_localhost),
         cmocka_unit_test(groups_of_a_node_get_ports_of_their_own),
     };
     return cmocka_run_group_tests_name("rendezvous", tests, make_folder, remove_folder);

@@ -1,4 +1,4 @@
-/* The requeue of a job: its table, and how Slurm is asked. */
+/* The requeue of a job: its table, and its requests to Slurm. */
 #include "tests/unit/folder.h"
 #include "tests/unit/unit.h"
 
@@ -15,7 +15,7 @@ static void every_state_answers_every_event(void **state)
 {
     (void)state;
     static const char letters[REQUEUE_STATES + 1] = "nwaeco";
-    /* A row is a state, a column an event. A letter is the next state; a dot: it stays. */
+    /* A row is a state, and a column is an event. A letter is the next state; a dot: it stays. */
     static const char *const rows[REQUEUE_STATES] = {
         [REQUEUE_NONE] = "w.......",     [REQUEUE_WANTED] = ".oa.....",
         [REQUEUE_ASKED] = "...ecoo.",    [REQUEUE_ENDING] = "....ooo.",
@@ -48,7 +48,7 @@ static void world_over(void *context)
     requeue_close(&world->requeue);
 }
 
-/* `answer` is the shell code of scontrol's answer to a requeue. */
+/* `answer` is the shell code that gives scontrol's answer to a requeue. */
 static void world_begin(struct world *world, const char *answer, const char *version)
 {
     char *path = text_format("%s/scontrol", folder);
@@ -86,7 +86,7 @@ static void world_run_while(struct world *world, enum requeue_state state)
         assert_true(uv_run(&world->loop, UV_RUN_ONCE) || world->requeue.state != state);
 }
 
-/* The requeue is over, and has made these calls. */
+/* The requeue is over, and these were its calls. */
 static void world_end(struct world *world, const char *calls)
 {
     char *path = text_format("%s/calls", folder), *text = NULL;
@@ -95,14 +95,14 @@ static void world_end(struct world *world, const char *calls)
     assert_int_equal(uv_run(&world->loop, UV_RUN_DEFAULT), 0);
     assert_int_equal(uv_loop_close(&world->loop), 0);
     assert_int_equal(setenv("PATH", world->before, 1), 0);
-    (void)file_read(path, 4096, &text, NULL, NULL); /* absent: there was no call */
+    (void)file_read(path, 4096, &text, NULL, NULL); /* the file is absent if there was no call */
     assert_string_equal(text ? text : "", calls);
     free(text);
     free(path);
     free(world->before);
 }
 
-static void an_accepted_requeue_is_over_when_slurm_kills_the_job(void **state)
+static void an_accepted_requeue_ends_when_slurm_kills_the_job(void **state)
 {
     struct world world;
     (void)state;
@@ -115,7 +115,7 @@ static void an_accepted_requeue_is_over_when_slurm_kills_the_job(void **state)
     world_end(&world, "requeue 4711\n");
 }
 
-static void a_refused_requeue_is_allowed_and_asked_for_again(void **state)
+static void a_refused_requeue_is_permitted_and_requested_again(void **state)
 {
     struct world world;
     (void)state;
@@ -148,7 +148,7 @@ static void a_job_in_its_grace_only_exits(void **state)
     world_end(&world, "--oneliner update JobId=4711 Requeue=1\n");
 }
 
-static void a_guest_asks_nothing(void **state)
+static void a_guest_requests_nothing(void **state)
 {
     struct world world;
     (void)state;
@@ -162,11 +162,11 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, folder_make, folder_remove)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_state_answers_every_event),
-        TEST(an_accepted_requeue_is_over_when_slurm_kills_the_job),
-        TEST(a_refused_requeue_is_allowed_and_asked_for_again),
+        TEST(an_accepted_requeue_ends_when_slurm_kills_the_job),
+        TEST(a_refused_requeue_is_permitted_and_requested_again),
         TEST(a_job_that_is_being_killed_waits_for_the_answer),
         TEST(a_job_in_its_grace_only_exits),
-        TEST(a_guest_asks_nothing),
+        TEST(a_guest_requests_nothing),
     };
     return cmocka_run_group_tests_name("requeue", tests, NULL, NULL);
 }

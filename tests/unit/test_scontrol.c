@@ -1,4 +1,4 @@
-/* Asking scontrol: what it answers, however long that is. */
+/* Asking scontrol, and reading an answer of any length. */
 #include "tests/unit/folder.h"
 #include "tests/unit/unit.h"
 
@@ -13,7 +13,7 @@
 
 struct answer {
     int code;
-    char *output; /* NULL: none has come */
+    char *output; /* NULL: no answer came */
 };
 
 static void take(void *context, int code, const char *output)
@@ -22,7 +22,8 @@ static void take(void *context, int code, const char *output)
     *answer = (struct answer){code, text_format("%s", output)};
 }
 
-/* What a scontrol answers that is this shell script; its output is the caller's to free(). */
+/* Returns the answer of a scontrol that is this shell script. Its output is the caller's to
+ * free(). */
 static struct answer ask(const char *script)
 {
     static const struct scontrol_call call = {
@@ -46,7 +47,7 @@ static struct answer ask(const char *script)
     return answer;
 }
 
-/* A partition of thousands of nodes whose names have no order, and what stands behind them. */
+/* A partition of thousands of nodes whose names have no order, with something behind them. */
 static void a_long_answer_is_read_to_its_end(void **state)
 {
     static const unsigned lengths[] = {1, 16383, 16384, 100000, 500000};
@@ -64,8 +65,8 @@ static void a_long_answer_is_read_to_its_end(void **state)
     }
 }
 
-/* All that is beyond is read and dropped. */
-static void an_answer_without_an_end_takes_no_more_than_a_mebibyte_or_so(void **state)
+/* The rest is read and dropped. */
+static void an_endless_answer_takes_about_a_mebibyte(void **state)
 {
     (void)state;
     struct answer answer = ask("head -c 9000000 /dev/zero | tr '\\0' n; exit 3");
@@ -79,7 +80,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, folder_make, folder_remove)
     const struct CMUnitTest tests[] = {
         TEST(a_long_answer_is_read_to_its_end),
-        TEST(an_answer_without_an_end_takes_no_more_than_a_mebibyte_or_so),
+        TEST(an_endless_answer_takes_about_a_mebibyte),
     };
     return cmocka_run_group_tests_name("scontrol", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* What a bash script uses, told from its text; and what a text without quotes means in a spec. */
+/* What a bash script uses, by its text; and what a text without quotes means in a spec. */
 #include "tests/unit/unit.h"
 
 #include "lib/spec/node.h"
@@ -59,7 +59,7 @@ static void references_are_listed_in_order(void **state)
     text_fini(&found);
 }
 
-static void what_a_script_sets_itself_is_known(void **state)
+static void variables_that_a_script_sets_are_known(void **state)
 {
     (void)state;
     static const struct {
@@ -142,7 +142,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_variable_is_used_where_bash_or_a_quoted_name_reads_it),
         cmocka_unit_test(references_are_listed_in_order),
-        cmocka_unit_test(what_a_script_sets_itself_is_known),
+        cmocka_unit_test(variables_that_a_script_sets_are_known),
         cmocka_unit_test(plain_text_is_a_number_only_where_json_has_one),
     };
     return cmocka_run_group_tests_name("script", tests, NULL, NULL);

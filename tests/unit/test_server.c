@@ -1,4 +1,4 @@
-/* How the HTTP server stops, with requests that its handler has not answered. */
+/* How the HTTP server stops if its handler has not answered some requests. */
 #include "tests/unit/unit.h"
 
 #include "daemon/api/server.h"
@@ -50,7 +50,7 @@ static void is_closed(void *arg)
     *(bool *)arg = true;
 }
 
-static void requests_that_come_while_it_stops_are_answered_too(void **state)
+static void requests_during_the_stop_are_answered_too(void **state)
 {
     (void)state;
     uv_loop_t uv;
@@ -89,7 +89,7 @@ static void requests_that_come_while_it_stops_are_answered_too(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(requests_that_come_while_it_stops_are_answered_too),
+        cmocka_unit_test(requests_during_the_stop_are_answered_too),
     };
     return cmocka_run_group_tests_name("server", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Splitting the input of groups by lines, and which parts need not be done again. */
+/* Splitting the input of groups by lines, and which parts are finished. */
 #include "tests/unit/unit.h"
 
 #include "lib/error.h"
@@ -75,7 +75,7 @@ static void write_input(const struct world *world, const char *data, size_t size
 
 /* --- Splitting -------------------------------------------------------------------------------- */
 
-/* The parts from the `first` of `total` on, with | between. */
+/* Returns `count` parts of `total` from the part `first` on, with | between them. */
 static char *parts_of(const struct world *world, unsigned total, unsigned first, unsigned count)
 {
     static const atomic_bool is_cancelled;
@@ -107,13 +107,13 @@ static void parts_have_equally_many_lines_in_order_byte_for_byte(void **state)
         {"1\n2\n3\n4\n", 2, 0, 2, "1\n2\n|3\n4\n"},
         {"1\n2\n3\n4\n5\n", 2, 0, 2, "1\n2\n|3\n4\n5\n"},
         {"1\n2\n3\n4\n5\n6\n7\n", 4, 0, 4, "1\n|2\n3\n|4\n5\n|6\n7\n"},
-        {"1\n2\n3\n4\n5\n6\n7\n", 4, 1, 2, "2\n3\n|4\n5\n"}, /* as a node finds its own */
+        {"1\n2\n3\n4\n5\n6\n7\n", 4, 1, 2, "2\n3\n|4\n5\n"}, /* each node finds its own parts */
         {"1\n2\n3\n4\n5\n6\n7\n", 4, 3, 1, "6\n7\n"},
-        {"1\n2\n3", 3, 0, 3, "1\n|2\n|3"}, /* the last one needs no newline */
+        {"1\n2\n3", 3, 0, 3, "1\n|2\n|3"}, /* the last line needs no newline */
         {"1\n2", 1, 0, 1, "1\n2"},
         {"a\r\n\r\n\xFF\n", 3, 0, 3, "a\r\n|\r\n|\xFF\n"},
         {"\n\n\n\n", 2, 0, 2, "\n\n|\n\n"}, /* empty lines are lines */
-        {"1\n", 3, 0, 3, "||1\n"},          /* some have none */
+        {"1\n", 3, 0, 3, "||1\n"},          /* some parts have no lines */
         {"1", 2, 0, 2, "|1"},
         {"", 3, 0, 3, "||"},
     };
@@ -126,7 +126,7 @@ static void parts_have_equally_many_lines_in_order_byte_for_byte(void **state)
     }
 }
 
-/* Lines longer than what is read at once, with ends before, at and after its border. */
+/* Lines longer than one read, with ends before, at and after its border. */
 static void long_lines_are_whole(void **state)
 {
     enum { BUFFER = 1 << 20 };
@@ -197,7 +197,7 @@ static void begin(struct world *world, const struct phase *phase, unsigned first
     world->shards = shards_find(&options);
 }
 
-/* Which of the phase's shards are to be run: "01". */
+/* Returns the shards of the phase that must run: "01". */
 static const char *to_run(struct world *world, const struct phase *phase)
 {
     static char text[8];
@@ -226,7 +226,7 @@ static void a_shard_is_a_file_with_the_suffix_of_the_input(void **state)
     free(data);
 }
 
-static void what_is_done_is_left_out_until_something_changes(void **state)
+static void finished_shards_are_left_out_until_something_changes(void **state)
 {
     struct world *world = *state;
     static const struct {
@@ -234,12 +234,12 @@ static void what_is_done_is_left_out_until_something_changes(void **state)
         const char *to_run;
     } rows[] = {
         {{"1\n2\n3\n4\n", "generate", "{\"tp\": 4}", 2, false}, "1"},
-        {{"1\n2\n3\n5\n", "generate", "{\"tp\": 4}", 2, false}, "1"}, /* lines of the other */
+        {{"1\n2\n3\n5\n", "generate", "{\"tp\": 4}", 2, false}, "1"}, /* lines of the other shard */
         {{"1\nx\n3\n4\n", "generate", "{\"tp\": 4}", 2, false}, "01"},
         {{"1\n2\n3\n4\n", "another", "{\"tp\": 4}", 2, false}, "01"},
         {{"1\n2\n3\n4\n", "generate", "{\"tp\": 8}", 2, false}, "01"},
         {{"1\n2\n3\n4\n", "generate", "{\"tp\": 4, \"n\": 1}", 2, false}, "01"},
-        {{"1\n2\n", "generate", "{\"tp\": 4}", 1, false}, "0"}, /* the same lines, alone */
+        {{"1\n2\n", "generate", "{\"tp\": 4}", 1, false}, "0"}, /* the same lines in one shard */
         {{"1\n2\n3\n4\n", "generate", "{\"tp\": 4}", 2, true}, "01"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -252,10 +252,10 @@ static void what_is_done_is_left_out_until_something_changes(void **state)
         if (strcmp(told, rows[i].to_run) != 0)
             fail_msg("row %zu: %s", i, told);
     }
-    assert_string_equal(to_run(world, &usual), "01"); /* the last row was to begin anew */
+    assert_string_equal(to_run(world, &usual), "01"); /* the last row begins again */
 }
 
-static void params_in_another_order_are_the_same(void **state)
+static void the_order_of_params_does_not_matter(void **state)
 {
     struct world *world = *state;
     struct phase phase = usual;
@@ -288,7 +288,7 @@ static void a_phase_that_has_succeeded_leaves_no_shards(void **state)
     free(folder);
 }
 
-static void an_input_that_is_not_there_is_named(void **state)
+static void the_message_names_a_missing_input(void **state)
 {
     struct world *world = *state;
     struct phase phase = usual;
@@ -301,7 +301,7 @@ static void an_input_that_is_not_there_is_named(void **state)
     assert_non_null(strstr(world->err.message, "/prompts.txt: No such file"));
 }
 
-static void finding_can_be_given_up_at_any_time(void **state)
+static void the_search_for_shards_can_be_stopped_at_any_time(void **state)
 {
     struct world *world = *state;
     begin(world, &usual, 0, 2);
@@ -317,14 +317,15 @@ int main(void)
         cmocka_unit_test_setup_teardown(long_lines_are_whole, setup, teardown),
         cmocka_unit_test_setup_teardown(a_shard_is_a_file_with_the_suffix_of_the_input, setup,
                                         teardown),
-        cmocka_unit_test_setup_teardown(what_is_done_is_left_out_until_something_changes, setup,
+        cmocka_unit_test_setup_teardown(finished_shards_are_left_out_until_something_changes, setup,
                                         teardown),
-        cmocka_unit_test_setup_teardown(params_in_another_order_are_the_same, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_order_of_params_does_not_matter, setup, teardown),
         cmocka_unit_test_setup_teardown(a_shard_without_lines_is_not_run, setup, teardown),
         cmocka_unit_test_setup_teardown(a_phase_that_has_succeeded_leaves_no_shards, setup,
                                         teardown),
-        cmocka_unit_test_setup_teardown(an_input_that_is_not_there_is_named, setup, teardown),
-        cmocka_unit_test_setup_teardown(finding_can_be_given_up_at_any_time, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_message_names_a_missing_input, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_search_for_shards_can_be_stopped_at_any_time, setup,
+                                        teardown),
     };
     return cmocka_run_group_tests_name("shards", tests, NULL, NULL);
 }

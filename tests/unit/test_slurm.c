@@ -1,4 +1,5 @@
-/* The border to libslurm, without a controller: what a description becomes, what answers mean. */
+/* The border to libslurm, without a controller: what becomes of a description, and what answers
+ * mean. */
 #include "tests/unit/folder.h"
 #include "tests/unit/unit.h"
 
@@ -79,7 +80,7 @@ static void a_description_becomes_what_sbatch_would_send(void **state)
     submission_free(submission);
 }
 
-static void a_partitions_limit_is_asked_for_or_said(void **state)
+static void a_limit_of_a_partition_shortens_the_time_or_is_reported(void **state)
 {
     static const struct {
         bool can_chain;
@@ -123,7 +124,7 @@ static void a_partitions_limit_is_asked_for_or_said(void **state)
     }
 }
 
-static void the_environment_is_the_users_and_sbatchs(void **state)
+static void the_environment_has_the_variables_of_user_and_sbatch(void **state)
 {
     (void)state;
     static const char *const expected[] = {"A=1",
@@ -144,7 +145,7 @@ static void the_environment_is_the_users_and_sbatchs(void **state)
     submission_free(submission);
 }
 
-/* A value that each type takes. */
+/* Returns a value that the type accepts. */
 static const char *sample(enum slurm_option option)
 {
     if (option == SLURM_OPTION_MAIL_TYPE)
@@ -168,7 +169,7 @@ static const char *sample(enum slurm_option option)
     return NULL;
 }
 
-/* Whether two descriptions differ in more than where their strings lie. */
+/* Whether two descriptions differ in more than the addresses of their strings. */
 static bool differ(const struct submission *a, const struct submission *b)
 {
     job_desc_msg_t job = a->job, other = b->job;
@@ -239,7 +240,7 @@ static bool is_not_nope(void *context, const char *name)
     return !text_starts(name, "nope");
 }
 
-static void excluded_nodes_that_are_none_are_dropped_but_not_the_spec_s_own(void **state)
+static void unknown_excluded_nodes_are_dropped_except_those_of_the_spec(void **state)
 {
     (void)state;
     static const struct {
@@ -260,7 +261,7 @@ static void excluded_nodes_that_are_none_are_dropped_but_not_the_spec_s_own(void
         description.option_count = 1;
         description.excluded = rows[i].excluded;
         struct submission *submission = submission_of(&description);
-        for (int j = 0; j < 2; j++) /* nothing is left to be dropped the second time */
+        for (int j = 0; j < 2; j++) /* the second time, nothing is left to drop */
             assert_int_equal(submission_drop_nodes(submission, is_not_nope, NULL, &dropped),
                              j == 0 && rows[i].dropped[0]);
         assert_string_equal(text_string(&dropped), rows[i].dropped);
@@ -287,7 +288,7 @@ static void a_held_job_has_priority_0_whatever_the_options_say(void **state)
     submission_free(submission);
 }
 
-static void what_cannot_be_submitted_anywhere_is_refused_by_name(void **state)
+static void a_wrong_option_is_refused_by_name(void **state)
 {
     (void)state;
     static const struct {
@@ -315,7 +316,7 @@ static void what_cannot_be_submitted_anywhere_is_refused_by_name(void **state)
     }
 }
 
-static void slurms_errors_have_one_meaning_each(void **state)
+static void each_error_of_slurm_has_one_meaning(void **state)
 {
     (void)state;
     static const struct {
@@ -353,7 +354,7 @@ static void slurms_errors_have_one_meaning_each(void **state)
     }
 }
 
-static void jobs_are_ours_by_comment_or_path(void **state)
+static void own_jobs_are_found_by_comment_or_path(void **state)
 {
     (void)state;
     slurm_job_info_t jobs[] = {
@@ -380,7 +381,7 @@ static void jobs_are_ours_by_comment_or_path(void **state)
     cluster_result_fini(&result);
 }
 
-static void states_and_their_flags_are_told_apart(void **state)
+static void states_and_flags_are_distinguished(void **state)
 {
     (void)state;
     static const struct {
@@ -420,13 +421,13 @@ static void a_requeued_job_waits_and_a_failed_launch_is_stuck(void **state)
         uint32_t slurm_state;
         uint32_t priority;
         time_t eligible;
-        uint16_t reason; /* enum job_state_reason: the record has it as narrow in some releases */
+        uint16_t reason; /* enum job_state_reason: some releases have it as narrow as this */
         char *words;
         bool waiting, stuck;
     } rows[] = {
         {JOB_PENDING, 7, 1121, WAIT_TIME, NULL, true, false},
         {JOB_PENDING | JOB_COMPLETING, 7, 1121, WAIT_TIME, NULL, false, false},
-        {JOB_PENDING, 7, 1002, WAIT_TIME, NULL, false, false}, /* as cluster_begin() left it */
+        {JOB_PENDING, 7, 1002, WAIT_TIME, NULL, false, false}, /* as cluster_begin() leaves it */
         {JOB_PENDING, 7, 900, WAIT_RESOURCES, NULL, false, false},
         {JOB_RUNNING, 7, 1121, WAIT_NO_REASON, NULL, false, false},
         {JOB_PENDING, 0, 1121, WAIT_HELD_USER, NULL, false, false},
@@ -452,7 +453,7 @@ static void a_requeued_job_waits_and_a_failed_launch_is_stuck(void **state)
     }
 }
 
-static void of_two_jobs_with_one_token_the_living_is_found(void **state)
+static void the_live_one_of_two_jobs_with_a_token_is_found(void **state)
 {
     (void)state;
     slurm_job_info_t jobs[] = {
@@ -491,7 +492,7 @@ static void lists_that_differ_have_different_digests(void **state)
         assert_true(digests[i] != digests[0]);
 }
 
-/* A checker that says so, as libslurm would, and fails. */
+/* A checker that says this and fails, as libslurm would. */
 static void assert_refused(const char *says, const char *expected)
 {
     struct error err;
@@ -504,7 +505,7 @@ static void assert_refused(const char *says, const char *expected)
     free(script);
 }
 
-static void a_configuration_that_cannot_be_used_is_told_with_what_to_do(void **state)
+static void the_message_about_an_unusable_configuration_says_what_to_do(void **state)
 {
     (void)state;
     assert_int_equal(unsetenv("SLURM_CONF"), 0);
@@ -521,20 +522,20 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_description_becomes_what_sbatch_would_send),
-        cmocka_unit_test(a_partitions_limit_is_asked_for_or_said),
-        cmocka_unit_test(the_environment_is_the_users_and_sbatchs),
+        cmocka_unit_test(a_limit_of_a_partition_shortens_the_time_or_is_reported),
+        cmocka_unit_test(the_environment_has_the_variables_of_user_and_sbatch),
         cmocka_unit_test(each_option_changes_the_job),
         cmocka_unit_test(options_go_where_sbatch_puts_them),
-        cmocka_unit_test(excluded_nodes_that_are_none_are_dropped_but_not_the_spec_s_own),
+        cmocka_unit_test(unknown_excluded_nodes_are_dropped_except_those_of_the_spec),
         cmocka_unit_test(a_held_job_has_priority_0_whatever_the_options_say),
-        cmocka_unit_test(what_cannot_be_submitted_anywhere_is_refused_by_name),
-        cmocka_unit_test(slurms_errors_have_one_meaning_each),
-        cmocka_unit_test(jobs_are_ours_by_comment_or_path),
-        cmocka_unit_test(states_and_their_flags_are_told_apart),
+        cmocka_unit_test(a_wrong_option_is_refused_by_name),
+        cmocka_unit_test(each_error_of_slurm_has_one_meaning),
+        cmocka_unit_test(own_jobs_are_found_by_comment_or_path),
+        cmocka_unit_test(states_and_flags_are_distinguished),
         cmocka_unit_test(a_requeued_job_waits_and_a_failed_launch_is_stuck),
-        cmocka_unit_test(of_two_jobs_with_one_token_the_living_is_found),
+        cmocka_unit_test(the_live_one_of_two_jobs_with_a_token_is_found),
         cmocka_unit_test(lists_that_differ_have_different_digests),
-        cmocka_unit_test_setup_teardown(a_configuration_that_cannot_be_used_is_told_with_what_to_do,
+        cmocka_unit_test_setup_teardown(the_message_about_an_unusable_configuration_says_what_to_do,
                                         folder_make, folder_remove),
     };
     return cmocka_run_group_tests_name("slurm", tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* sbatch's options: every value form, and what is no value. */
+/* sbatch's options: every form of a value, and wrong values. */
 #include "tests/unit/unit.h"
 
 #include "lib/error.h"
@@ -70,7 +70,7 @@ static void values_are_read_as_sbatch_reads_them(void **state)
     }
 }
 
-static void what_is_no_value_is_refused(void **state)
+static void a_wrong_value_is_refused(void **state)
 {
     (void)state;
     static const struct {
@@ -122,7 +122,7 @@ int main(void)
         cmocka_unit_test(names_are_found_in_both_spellings),
         cmocka_unit_test(an_unknown_name_is_refused_with_the_nearest),
         cmocka_unit_test(values_are_read_as_sbatch_reads_them),
-        cmocka_unit_test(what_is_no_value_is_refused),
+        cmocka_unit_test(a_wrong_value_is_refused),
         cmocka_unit_test(limits_are_captured_under_slurms_names),
     };
     if (setenv("TZ", "UTC", 1) != 0)

@@ -1,5 +1,5 @@
-/* The workflow file: a corpus of good and bad ones, and what no file of a corpus can show (bounds,
- * --set, files that cannot be read). The corpus lies in tests/specs; its README.md says how. */
+/* The workflow file: good and bad files of a corpus, and what no such file can show (bounds, --set,
+ * files that cannot be read). The corpus is in tests/specs; its README.md says how it works. */
 #include "tests/unit/unit.h"
 
 #include "lib/error.h"
@@ -37,7 +37,7 @@ static char *corpus_read(const char *name)
     return data;
 }
 
-/* What `# expect:` lines say, as it would be printed of a file called F. */
+/* Returns what the `# expect:` lines say, as it would be printed for a file called F. */
 static char *corpus_expected(const char *data)
 {
     static const char mark[] = "\n# expect: ";
@@ -77,7 +77,7 @@ static void assert_problems(const char *data, const char *expected)
     free(problems);
 }
 
-/* Calls `check` with each file of a folder of the corpus; returns how many there are. */
+/* Calls `check` with each file of a folder of the corpus. Returns how many there are. */
 static int corpus_walk(const char *folder, void (*check)(const char *name, const char *data))
 {
     int count = 0;
@@ -150,19 +150,19 @@ static void check_bad(const char *name, const char *data)
     free(expected);
 }
 
-static void every_good_spec_is_taken_and_loads_as_phases(void **state)
+static void every_good_spec_is_accepted_and_loads_as_phases(void **state)
 {
     (void)state;
     assert_true(corpus_walk("good", check_good) >= CORPUS_GOOD_MIN);
 }
 
-static void every_bad_spec_is_told_where_and_why(void **state)
+static void every_bad_spec_is_refused_with_places_and_reasons(void **state)
 {
     (void)state;
     assert_true(corpus_walk("bad", check_bad) >= CORPUS_BAD_MIN);
 }
 
-static void a_spec_resolves_to_just_this_document(void **state)
+static void a_spec_resolves_to_exactly_this_document(void **state)
 {
     (void)state;
     static const char *const names[] = {"trm",        "extends", "params",
@@ -174,7 +174,7 @@ static void a_spec_resolves_to_just_this_document(void **state)
         json_t *json, *expected_json = json_loads(expected, 0, NULL);
         free(parse(data, NULL, &json));
         assert_non_null(expected_json);
-        /* As texts, since the order counts too. */
+        /* Compares texts, because the order counts too. */
         char *left = json_dumps(json, JSON_INDENT(1));
         char *right = json_dumps(expected_json, JSON_INDENT(1));
         assert_string_equal(left, right);
@@ -189,9 +189,9 @@ static void a_spec_resolves_to_just_this_document(void **state)
     }
 }
 
-/* --- What is no text of a workflow ------------------------------------------------------------ */
+/* --- Files that are no workflow --------------------------------------------------------------- */
 
-static void what_is_no_workflow_file_is_one_clear_line(void **state)
+static void a_file_that_is_no_workflow_gives_one_clear_line(void **state)
 {
     (void)state;
     static const struct {
@@ -285,7 +285,7 @@ static void assert_params(const json_t *json, const char *phase, const char *exp
     free(params);
 }
 
-static void set_goes_over_all_else_and_derived_params_follow(void **state)
+static void set_wins_and_derived_params_follow(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof overrides_rows / sizeof overrides_rows[0]; i++) {
@@ -306,7 +306,7 @@ static void set_goes_over_all_else_and_derived_params_follow(void **state)
 
 /* --- Bounds ----------------------------------------------------------------------------------- */
 
-/* Parses what was built and expects one problem that says `words`; NULL: none. */
+/* Parses the text, and expects one problem that has `words`; NULL: no problem. */
 static void assert_bound(struct text *text, const char *words)
 {
     char *problems = parse(text_string(text), NULL, NULL);
@@ -316,7 +316,7 @@ static void assert_bound(struct text *text, const char *words)
     text_fini(text);
 }
 
-static void a_thousand_phases_are_taken_and_no_more(void **state)
+static void at_most_a_thousand_phases_are_accepted(void **state)
 {
     (void)state;
     struct text text = {0};
@@ -358,8 +358,8 @@ static void cycles_of_any_length_are_found(void **state)
     }
 }
 
-/* Each phase takes over what the one before has and adds as much again. */
-static void what_extends_makes_of_a_file_is_bounded(void **state)
+/* Each phase takes over what the phase before has, and adds as much again. */
+static void the_growth_by_extends_is_bounded(void **state)
 {
     (void)state;
     struct text text = {0};
@@ -379,8 +379,8 @@ static void what_extends_makes_of_a_file_is_bounded(void **state)
     assert_bound(&text, "too much: what extends and defaults make of this file");
 }
 
-/* Sixty params, each twice the one before: more bytes than there are anywhere. */
-static void what_references_make_of_a_text_is_bounded(void **state)
+/* Sixty params, each twice as long as the one before: more bytes than any machine has. */
+static void the_growth_by_references_is_bounded(void **state)
 {
     (void)state;
     struct text text = {0};
@@ -424,7 +424,7 @@ static void sizes_and_depths_are_bounded(void **state)
     assert_bound(&text, "larger than 1048576 bytes");
 }
 
-static void a_thousand_problems_are_told_and_no_more(void **state)
+static void at_most_a_thousand_problems_are_reported(void **state)
 {
     (void)state;
     struct spec_problems problems = {0};
@@ -442,7 +442,7 @@ static void a_thousand_problems_are_told_and_no_more(void **state)
 
 /* --- Single claims ---------------------------------------------------------------------------- */
 
-static void one_place_is_told_once(void **state)
+static void each_place_is_reported_once(void **state)
 {
     (void)state;
     assert_problems("name: t\n"
@@ -471,7 +471,7 @@ static void problems_come_in_the_order_of_the_file(void **state)
                     "{h100: 2.5}\n");
 }
 
-static void a_warning_does_not_stand_in_the_way(void **state)
+static void a_warning_does_not_refuse_a_file(void **state)
 {
     (void)state;
     json_t *json;
@@ -485,7 +485,7 @@ static void a_warning_does_not_stand_in_the_way(void **state)
     free(problems);
 }
 
-/* Of a workflow, or one phase of it. */
+/* Checks the expectation of a workflow, or of one of its phases. */
 static void assert_expected(const json_t *json, const char *expected)
 {
     char *text = json_dumps(json_object_get(json, "expect"), JSON_COMPACT | JSON_ENCODE_ANY);
@@ -493,7 +493,7 @@ static void assert_expected(const json_t *json, const char *expected)
     free(text);
 }
 
-static void what_is_expected_is_a_range_of_each_phase_s_own(void **state)
+static void each_phase_has_its_own_range_of_expectations(void **state)
 {
     (void)state;
     static const char file[] =
@@ -520,8 +520,8 @@ static void what_is_expected_is_a_range_of_each_phase_s_own(void **state)
     json_decref(json);
 }
 
-/* So that a node can tell early which metrics do not come. */
-static void members_know_what_they_are_compared_by(void **state)
+/* So that a node can report early that a metric does not come. */
+static void members_know_the_expressions_of_best(void **state)
 {
     (void)state;
     json_t *json;
@@ -539,23 +539,23 @@ static void members_know_what_they_are_compared_by(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_good_spec_is_taken_and_loads_as_phases),
-        cmocka_unit_test(every_bad_spec_is_told_where_and_why),
-        cmocka_unit_test(members_know_what_they_are_compared_by),
-        cmocka_unit_test(a_spec_resolves_to_just_this_document),
-        cmocka_unit_test(what_is_no_workflow_file_is_one_clear_line),
-        cmocka_unit_test(set_goes_over_all_else_and_derived_params_follow),
-        cmocka_unit_test(a_thousand_phases_are_taken_and_no_more),
+        cmocka_unit_test(every_good_spec_is_accepted_and_loads_as_phases),
+        cmocka_unit_test(every_bad_spec_is_refused_with_places_and_reasons),
+        cmocka_unit_test(members_know_the_expressions_of_best),
+        cmocka_unit_test(a_spec_resolves_to_exactly_this_document),
+        cmocka_unit_test(a_file_that_is_no_workflow_gives_one_clear_line),
+        cmocka_unit_test(set_wins_and_derived_params_follow),
+        cmocka_unit_test(at_most_a_thousand_phases_are_accepted),
         cmocka_unit_test(long_chains_are_followed_to_their_end),
         cmocka_unit_test(cycles_of_any_length_are_found),
-        cmocka_unit_test(what_extends_makes_of_a_file_is_bounded),
-        cmocka_unit_test(what_references_make_of_a_text_is_bounded),
+        cmocka_unit_test(the_growth_by_extends_is_bounded),
+        cmocka_unit_test(the_growth_by_references_is_bounded),
         cmocka_unit_test(sizes_and_depths_are_bounded),
-        cmocka_unit_test(a_thousand_problems_are_told_and_no_more),
-        cmocka_unit_test(one_place_is_told_once),
+        cmocka_unit_test(at_most_a_thousand_problems_are_reported),
+        cmocka_unit_test(each_place_is_reported_once),
         cmocka_unit_test(problems_come_in_the_order_of_the_file),
-        cmocka_unit_test(a_warning_does_not_stand_in_the_way),
-        cmocka_unit_test(what_is_expected_is_a_range_of_each_phase_s_own),
+        cmocka_unit_test(a_warning_does_not_refuse_a_file),
+        cmocka_unit_test(each_phase_has_its_own_range_of_expectations),
     };
     return cmocka_run_group_tests_name("spec", tests, NULL, NULL);
 }

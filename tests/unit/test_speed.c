@@ -1,4 +1,4 @@
-/* Tokens per second and MFU, out of the lines of trainers. */
+/* Tokens per second and MFU, from the lines of trainers. */
 #include "tests/unit/unit.h"
 
 #include "lib/error.h"
@@ -10,13 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A model of 1.5e9 params: 6 * 1.5e9 + 12 * 48 * 1600 * 1024 = 9 943 718 400 operations a token. */
+/* A model of 1.5e9 params: 6 * 1.5e9 + 12 * 48 * 1600 * 1024 = 9 943 718 400 operations for a
+ * token. */
 #define SIZES "\"params\": 1.5e9, \"layers\": 48, \"width\": 1600, \"sequence\": 1024"
 
 struct world {
     struct speed speed;
     struct extract *extract;
-    struct text seen; /* what the last row tells of speed */
+    struct text seen; /* what the last row has about speed */
     int64_t now_ms;
 };
 
@@ -33,7 +34,7 @@ static void world_row(void *context, const struct extract_row *row)
     }
 }
 
-/* Of 8 GPUs of this model; NULL: nobody says which. */
+/* With 8 GPUs of this model; NULL: the model is unknown. */
 static void world_init(struct world *world, const char *sizes, const char *model)
 {
     static const struct extract_options options = {.kind = EXTRACT_AUTO};
@@ -65,7 +66,7 @@ static const char *world_print(struct world *world, const char *line)
     return text_string(&world->seen);
 }
 
-static void tokens_of_the_whole_run_are_told_by_one_name(void **state)
+static void tokens_per_s_means_the_whole_run(void **state)
 {
     (void)state;
     static const struct {
@@ -77,7 +78,7 @@ static void tokens_of_the_whole_run_are_told_by_one_name(void **state)
         {"step=3 tokens/s=1200 loss=2", "tokens_per_s 1200 "},
         {"{\"step\": 4, \"tokens_per_second\": 99.5}", "tokens_per_s 99.5 "},
         {"step=5 tokens_per_s=70", "tokens_per_s 70 "},
-        /* of one of eight GPUs */
+        /* values of one of eight GPUs */
         {"step: 10  loss: 11.6  memory: 55.82GiB(70.57%)  tps: 6,106  tflops: 353.58",
          "tokens_per_s 48848 "},
         {"step=11 tokens_per_second_per_gpu=100", "tokens_per_s 800 "},
@@ -89,7 +90,7 @@ static void tokens_of_the_whole_run_are_told_by_one_name(void **state)
          "iteration "
          "(ms): 1638.4 | global batch size:    16 | lm loss: 1.074412E+01 |",
          "tokens_per_s 10000 "},
-        /* may be anything */
+        /* names that can mean anything */
         {"step=12 tps=100", ""},
         {"step=13 throughput=100", ""},
         {"step=14 tok_s=0", ""},
@@ -102,7 +103,7 @@ static void tokens_of_the_whole_run_are_told_by_one_name(void **state)
     world_fini(&world);
 }
 
-static void mfu_is_by_palms_convention_of_the_dense_peak(void **state)
+static void mfu_follows_palm_and_the_dense_peak(void **state)
 {
     (void)state;
     static const struct {
@@ -113,12 +114,12 @@ static void mfu_is_by_palms_convention_of_the_dense_peak(void **state)
          "tokens_per_s 400000 mfu 50.27 "},
         {"{" SIZES "}", "NVIDIA H100 PCIe", "step=1 tok_s=400000",
          "tokens_per_s 400000 mfu 65.77 "},
-        /* said by hand, which goes first */
+        /* a peak that was set by hand wins */
         {"{" SIZES ", \"peak_tflops\": 500}", NULL, "step=1 tok_s=400000",
          "tokens_per_s 400000 mfu 99.44 "},
         {"{" SIZES ", \"peak_tflops\": 500}", "NVIDIA H200", "step=1 tok_s=200000",
          "tokens_per_s 200000 mfu 49.72 "},
-        /* the program's own has another convention */
+        /* the program's own value follows another convention */
         {"{" SIZES "}", "NVIDIA H200", "step=1 tok_s=400000 mfu=61.5",
          "mfu_printed 61.5 tokens_per_s 400000 mfu 50.27 "},
         {"null", "NVIDIA H200", "step=1 tok_s=400000 mfu=61.5", "mfu 61.5 tokens_per_s 400000 "},
@@ -132,7 +133,7 @@ static void mfu_is_by_palms_convention_of_the_dense_peak(void **state)
     }
 }
 
-static void why_mfu_is_not_told_is_said(void **state)
+static void a_message_says_why_mfu_cannot_be_computed(void **state)
 {
     (void)state;
     static const struct {
@@ -154,7 +155,7 @@ static void why_mfu_is_not_told_is_said(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct world world;
         world_init(&world, rows[i].sizes, rows[i].model);
-        (void)world_print(&world, rows[i].line); /* looked at above */
+        (void)world_print(&world, rows[i].line); /* the other test checks it */
         char *trouble = speed_trouble(&world.speed);
         if (rows[i].trouble)
             assert_string_equal(trouble, rows[i].trouble);
@@ -197,23 +198,23 @@ static void the_widest_row_has_room_for_more(void **state)
     world_fini(&world);
 }
 
-static void the_pace_of_steps_tells_what_the_program_does_not(void **state)
+static void the_pace_of_steps_gives_speeds_that_the_program_does_not_print(void **state)
 {
     (void)state;
     static const struct {
         int64_t now_ms;
         const char *line, *seen;
     } rows[] = {
-        {1000, "step=10 loss=3", ""}, /* from here on; compiling came before */
+        {1000, "step=10 loss=3", ""}, /* measured from here on; compiling came before */
         {3000, "step=14 loss=3", "samples_per_s 32 tokens_per_s 2000 "},
         {3000, "lr=0.1", ""},
         {3400, "step=18 loss=3", ""}, /* too early to say */
         {3999, "step=19 loss=3", ""},
         {5000, "step=22 loss=3", "samples_per_s 64 tokens_per_s 4000 "},
-        {9000, "step=1 loss=3", ""}, /* the next epoch */
+        {9000, "step=1 loss=3", ""}, /* the next epoch begins */
         {9000, "step=2 loss=3", ""},
         {11000, "step=3 loss=3", "samples_per_s 16 tokens_per_s 1000 "},
-        /* what is printed goes first */
+        /* printed values win */
         {13000, "step=4 samples/sec=7", "samples_per_s 7 tokens_per_s 500 "},
         {15000, "step=5 tok/s=70", "samples_per_s 8 tokens_per_s 70 "},
         {17000, "step=6 samples_per_s=7 tokens_per_s=70", "samples_per_s 7 tokens_per_s 70 "},
@@ -227,7 +228,7 @@ static void the_pace_of_steps_tells_what_the_program_does_not(void **state)
     world_fini(&world);
 }
 
-static void mfu_comes_of_the_pace_too(void **state)
+static void mfu_can_come_from_the_pace(void **state)
 {
     (void)state;
     struct world world;
@@ -270,13 +271,13 @@ static void a_gpu_is_known_by_whole_words_of_its_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tokens_of_the_whole_run_are_told_by_one_name),
-        cmocka_unit_test(mfu_is_by_palms_convention_of_the_dense_peak),
-        cmocka_unit_test(why_mfu_is_not_told_is_said),
+        cmocka_unit_test(tokens_per_s_means_the_whole_run),
+        cmocka_unit_test(mfu_follows_palm_and_the_dense_peak),
+        cmocka_unit_test(a_message_says_why_mfu_cannot_be_computed),
         cmocka_unit_test(a_phase_without_gpus_has_no_mfu),
         cmocka_unit_test(the_widest_row_has_room_for_more),
-        cmocka_unit_test(the_pace_of_steps_tells_what_the_program_does_not),
-        cmocka_unit_test(mfu_comes_of_the_pace_too),
+        cmocka_unit_test(the_pace_of_steps_gives_speeds_that_the_program_does_not_print),
+        cmocka_unit_test(mfu_can_come_from_the_pace),
         cmocka_unit_test(a_gpu_is_known_by_whole_words_of_its_name),
     };
     return cmocka_run_group_tests_name("speed", tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Which processes of a job are signalled: those of steps that somebody's srun has made. */
+/* Which processes of a job get signals: those of steps that a user's srun has made. */
 #include "tests/unit/unit.h"
 
 #include "worker/process/steps.h"
@@ -12,9 +12,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char job_text[32]; /* no other process has this job */
+static char job_text[32]; /* an id that no other job has */
 
-/* A process with the environment that Slurm gives to those of the step; NULL: it gives none. */
+/* Starts a process with the environment that Slurm gives to processes of the step; NULL: Slurm sets
+ * nothing. */
 static pid_t start(const char *step, const char *job, const char *node, const char *run)
 {
     char texts[4][64];
@@ -35,7 +36,7 @@ static pid_t start(const char *step, const char *job, const char *node, const ch
     }
     (void)close(ready[1]);
     char line;
-    assert_int_equal(read(ready[0], &line, 1), 1); /* it has this environment now */
+    assert_int_equal(read(ready[0], &line, 1), 1); /* now it has this environment */
     (void)close(ready[0]);
     return pid;
 }
@@ -52,7 +53,7 @@ static void only_processes_of_other_steps_of_the_run_are_killed(void **state)
         {"3", job_text, "n1", "RUN_DIR=/runs/1", false}, /* the agent's own */
         {NULL, job_text, "n1", "RUN_DIR=/runs/1", false},
         {"-5", job_text, "n1", "RUN_DIR=/runs/1", false}, /* the batch script, since 26.05 */
-        {"4294967291", job_text, "n1", "RUN_DIR=/runs/1", false}, /* the same without a sign */
+        {"4294967291", job_text, "n1", "RUN_DIR=/runs/1", false}, /* the same, unsigned */
         {"7", "1", "n1", "RUN_DIR=/runs/1", false},
         {"7", job_text, "n2", "RUN_DIR=/runs/1", false},
         {"7", job_text, "n1", "RUN_DIR=/runs/2", false},
@@ -66,7 +67,7 @@ static void only_processes_of_other_steps_of_the_run_are_killed(void **state)
     unsigned signalled = steps_signal("/runs/1", SIGKILL);
     for (size_t i = 0; i < COUNT; i++) {
         int status = 0;
-        (void)kill(pids[i], SIGTERM); /* SIGKILL is taken first */
+        (void)kill(pids[i], SIGTERM); /* SIGKILL acts first */
         assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
         if (!WIFSIGNALED(status) || (WTERMSIG(status) == SIGKILL) != rows[i].is_killed)
             fail_msg("row %zu: status %d", i, status);
@@ -74,8 +75,8 @@ static void only_processes_of_other_steps_of_the_run_are_killed(void **state)
     assert_int_equal(signalled, 3);
 }
 
-/* A process as slurmstepd shows itself, and one below it with these variables, which waits for the
- * end of the other. Gives the lower one's pid. */
+/* Starts a process that looks like slurmstepd, and one below it with these variables, which waits
+ * for the end of the other. Returns the pid of the lower one. */
 static pid_t start_below(const char *title, const char *variable, pid_t *ret_stepd)
 {
     char script[256], line[32] = {0};
@@ -122,7 +123,7 @@ static void a_process_without_an_environment_is_known_by_its_slurmstepd(void **s
     } rows[] = {
         {job_text, "7]", "", false, true},
         {job_text, "7+0]", "", false, true},
-        {job_text, "7]", "SLURM_JOB_ID=1", false, true}, /* what is left of an overwritten one */
+        {job_text, "7]", "SLURM_JOB_ID=1", false, true}, /* the rest of an old title */
         {job_text, "7]", "", true, false},
         {job_text, "3]", "", false, false}, /* the agent's own */
         {job_text, "3+0]", "", false, false},
@@ -151,7 +152,7 @@ static void a_process_without_an_environment_is_known_by_its_slurmstepd(void **s
             fail_msg("row %zu, signal %d: %u", i / 2, number, signalled);
         (void)kill(pid, SIGKILL);
         assert_int_equal(waitpid(stepd, &status, 0), stepd);
-        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7); /* slurmstepd is left alone */
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7); /* slurmstepd gets no signal */
     }
 }
 

@@ -1,4 +1,4 @@
-/* The record as a file: making, refusing, migrating, reading beside. */
+/* The record as a file: making it, refusing it, migrating it, reading it from other programs. */
 #include "tests/unit/record.h"
 
 #include "daemon/store/store_private.h"
@@ -51,7 +51,7 @@ static void a_file_that_others_can_read_is_closed_to_them(void **state)
     record_close(&record);
 }
 
-/* Every table is STRICT, so that no text ever stands where a number is meant. */
+/* Every table is STRICT, so that no column of numbers ever has a text. */
 static void every_table_is_strict(void **state)
 {
     (void)state;
@@ -81,7 +81,7 @@ static void every_view_can_be_read(void **state)
     record_close(&record);
 }
 
-/* doc/record.md, by the folder that `make check` names; the caller's to free(). */
+/* Returns doc/record.md, from the folder that `make check` names; the caller's to free(). */
 static char *read_page(void)
 {
     const char *source = getenv("SRC");
@@ -154,7 +154,7 @@ static void every_query_on_the_page_works(void **state)
     record_close(&record);
 }
 
-/* The names in `CHECK (column IN ('a', 'b'))` of a table, each after a space. */
+/* Returns the names in `CHECK (column IN ('a', 'b'))` of a table, each after a space. */
 static char *checked_names(const struct record *record, const char *table, const char *column)
 {
     char *ask = text_format("SELECT sql FROM sqlite_schema WHERE name = '%s'", table);
@@ -220,7 +220,7 @@ static void the_checks_name_what_the_core_names(void **state)
     free(outcomes);
 }
 
-/* Changes the file as another program would. */
+/* Changes the file as another program could. */
 static void tamper(const struct record *record, const char *sql)
 {
     sqlite3 *db;
@@ -243,11 +243,11 @@ static void make_older(struct record *record, int version)
     free(mark);
 }
 
-static void what_is_no_record_of_this_version_is_refused_untouched(void **state)
+static void a_file_that_is_no_record_of_this_version_is_refused_unchanged(void **state)
 {
     (void)state;
     static const struct {
-        const char *claim, *sql, *bytes; /* either tampered with, or replaced by */
+        const char *claim, *sql, *bytes; /* the change by SQL, or the bytes of the whole file */
         int code;
         const char *message;
     } cases[] = {
@@ -297,7 +297,7 @@ static void a_damaged_file_is_named_as_damaged(void **state)
     store_close(record.store);
     record.store = NULL;
     assert_int_equal(file_read(record.path, 1 << 20, &data, &size, &err), 0);
-    memset(data + 3 * 4096, 0xff, 4096); /* a page of some table or index */
+    memset(data + 3 * 4096, 0xff, 4096); /* a page of a table or an index */
     assert_int_equal(file_replace(record.path, data, size, 0600, &err), 0);
     assert_int_equal(store_open(record.path, "/runs", &record.store, &err), -EUCLEAN);
     free(data);
@@ -324,12 +324,13 @@ static void a_path_that_cannot_be_opened_says_why(void **state)
     }
 }
 
-/* Step 2 was changed once after it had been on the main branch: its number says too little. */
-static void a_record_of_another_step_with_the_same_number_is_refused_and_named(void **state)
+/* Migration 2 was changed once after it had been on the main branch. So its number alone says too
+ * little. */
+static void a_record_with_another_migration_of_the_same_number_is_refused(void **state)
 {
     (void)state;
     static const struct {
-        int version; /* 0: the newest; else one whose steps have no digests */
+        int version; /* 0: the newest; else a version whose migrations have no digests */
         const char *sql, *message;
     } cases[] = {
         {0, "UPDATE migration SET digest = 'beef' WHERE version = 2",
@@ -364,7 +365,7 @@ static void a_record_of_another_step_with_the_same_number_is_refused_and_named(v
     }
 }
 
-static void a_record_with_a_number_but_no_tables_is_refused_and_its_first_table_named(void **state)
+static void a_record_with_a_number_but_no_tables_is_refused(void **state)
 {
     (void)state;
     struct record record;
@@ -386,9 +387,9 @@ static void a_record_with_a_number_but_no_tables_is_refused_and_its_first_table_
     record_close(&record);
 }
 
-/* As those were whose records had no digests yet: the steps before 10. People have views of their
- * own, also of tables that a later step makes anew. */
-static void a_record_of_older_steps_is_known_by_its_tables(void **state)
+/* Records whose migrations had no digests yet: those before 10. People have views of their own,
+ * also of tables that a later migration makes again. */
+static void an_older_record_is_recognised_by_its_tables(void **state)
 {
     (void)state;
     for (int version = 1; version < 10; version++) {
@@ -408,8 +409,8 @@ static void a_record_of_older_steps_is_known_by_its_tables(void **state)
     }
 }
 
-/* Not even one of them that no longer works says anything of the build that made the record. */
-static void what_people_add_to_look_at_an_older_record_is_left_alone(void **state)
+/* Even a view that does not work any more says nothing about the build that made the record. */
+static void tables_that_people_add_to_an_older_record_stay(void **state)
 {
     (void)state;
     struct record record;
@@ -428,7 +429,7 @@ static void what_people_add_to_look_at_an_older_record_is_left_alone(void **stat
     record_close(&record);
 }
 
-static void steps_to_a_newer_schema_are_taken_together_or_not_at_all(void **state)
+static void all_migrations_are_applied_together_or_not_at_all(void **state)
 {
     (void)state;
     struct record record;
@@ -450,7 +451,7 @@ static void steps_to_a_newer_schema_are_taken_together_or_not_at_all(void **stat
     record_close(&record);
 }
 
-static void others_read_what_is_committed_while_the_daemon_writes(void **state)
+static void other_programs_read_committed_rows_while_the_daemon_writes(void **state)
 {
     (void)state;
     struct record record;
@@ -468,13 +469,13 @@ static void others_read_what_is_committed_while_the_daemon_writes(void **state)
     record_close(&record);
 }
 
-static void alone_the_record_is_kept_without_shared_memory(void **state)
+static void a_record_for_one_process_needs_no_shared_memory(void **state)
 {
     (void)state;
     struct record record;
     struct error err;
     struct store *second;
-    record_open(&record); /* as WAL, as on a disk of one's own */
+    record_open(&record); /* with WAL, as on a local disk */
     struct workflow *workflow = record_workflow(1);
     record_insert(&record, workflow);
     store_close(record.store);
@@ -493,8 +494,8 @@ static void alone_the_record_is_kept_without_shared_memory(void **state)
     record_close(&record);
 }
 
-/* Whatever became of the lock that should have kept the second one from starting. */
-static void a_daemon_that_another_one_has_followed_cannot_write(void **state)
+/* The lock should have kept the second daemon from starting, whatever happened to it. */
+static void a_daemon_that_was_replaced_cannot_write(void **state)
 {
     (void)state;
     struct record record;
@@ -506,17 +507,17 @@ static void a_daemon_that_another_one_has_followed_cannot_write(void **state)
     assert_int_equal(store_check_lease(record.store, NULL), -ESTALE);
     assert_int_equal(store_begin(record.store, &err), -ESTALE);
     assert_non_null(strstr(err.message, "another daemon serves this home now: process "));
-    assert_int_equal(store_begin(second, &err), 0); /* the other one holds no transaction */
+    assert_int_equal(store_begin(second, &err), 0); /* the other daemon has no transaction */
     assert_int_equal(store_commit(second, &err), 0);
     store_close(second);
-    assert_int_equal(store_begin(record.store, &err), -ESTALE); /* nor when the second is gone */
+    assert_int_equal(store_begin(record.store, &err), -ESTALE); /* also not later */
     record_reopen(&record);
     record_begin(&record);
     record_commit(&record);
     record_close(&record);
 }
 
-static void a_local_file_system_is_not_taken_for_a_networks(void **state)
+static void a_local_file_system_is_recognised_as_local(void **state)
 {
     (void)state;
     assert_false(store_is_remote("/proc/phased.db"));
@@ -533,18 +534,18 @@ int main(void)
         cmocka_unit_test(every_table_column_and_view_is_on_the_page),
         cmocka_unit_test(every_query_on_the_page_works),
         cmocka_unit_test(the_checks_name_what_the_core_names),
-        cmocka_unit_test(what_is_no_record_of_this_version_is_refused_untouched),
+        cmocka_unit_test(a_file_that_is_no_record_of_this_version_is_refused_unchanged),
         cmocka_unit_test(a_damaged_file_is_named_as_damaged),
         cmocka_unit_test(a_path_that_cannot_be_opened_says_why),
-        cmocka_unit_test(a_record_of_another_step_with_the_same_number_is_refused_and_named),
-        cmocka_unit_test(a_record_with_a_number_but_no_tables_is_refused_and_its_first_table_named),
-        cmocka_unit_test(a_record_of_older_steps_is_known_by_its_tables),
-        cmocka_unit_test(what_people_add_to_look_at_an_older_record_is_left_alone),
-        cmocka_unit_test(steps_to_a_newer_schema_are_taken_together_or_not_at_all),
-        cmocka_unit_test(others_read_what_is_committed_while_the_daemon_writes),
-        cmocka_unit_test(alone_the_record_is_kept_without_shared_memory),
-        cmocka_unit_test(a_daemon_that_another_one_has_followed_cannot_write),
-        cmocka_unit_test(a_local_file_system_is_not_taken_for_a_networks),
+        cmocka_unit_test(a_record_with_another_migration_of_the_same_number_is_refused),
+        cmocka_unit_test(a_record_with_a_number_but_no_tables_is_refused),
+        cmocka_unit_test(an_older_record_is_recognised_by_its_tables),
+        cmocka_unit_test(tables_that_people_add_to_an_older_record_stay),
+        cmocka_unit_test(all_migrations_are_applied_together_or_not_at_all),
+        cmocka_unit_test(other_programs_read_committed_rows_while_the_daemon_writes),
+        cmocka_unit_test(a_record_for_one_process_needs_no_shared_memory),
+        cmocka_unit_test(a_daemon_that_was_replaced_cannot_write),
+        cmocka_unit_test(a_local_file_system_is_recognised_as_local),
     };
     return cmocka_run_group_tests_name("store", tests, NULL, NULL);
 }

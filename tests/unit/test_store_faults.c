@@ -1,4 +1,4 @@
-/* The record on a bad day: what fails, fails whole, and is told. */
+/* Faults of the record: a write that fails does nothing, and the failure is reported. */
 #include "tests/unit/record.h"
 
 #include "daemon/store/store_private.h"
@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* In a child: opens as a user who may not write the folder. */
+/* In a child: opens the record as a user who may not write the folder. */
 static void open_as_nobody(const struct record *record)
 {
     struct store *store;
@@ -29,7 +29,7 @@ static void open_as_nobody(const struct record *record)
     _exit(is_clear ? 0 : 2);
 }
 
-/* Runs this in a child, which ends without a word of good-bye, as by kill -9. */
+/* Runs this in a child, which ends without any cleanup, as by kill -9. */
 static void in_a_child(void (*run)(const struct record *record), const struct record *record)
 {
     int status;
@@ -78,7 +78,7 @@ static void commit_one_and_begin_another(const struct record *record)
     _exit(0);
 }
 
-static void a_killed_daemon_leaves_what_it_committed_and_no_more(void **state)
+static void a_killed_daemon_leaves_exactly_what_it_committed(void **state)
 {
     (void)state;
     struct record record;
@@ -92,7 +92,7 @@ static void a_killed_daemon_leaves_what_it_committed_and_no_more(void **state)
     record_close(&record);
 }
 
-/* Fills the record until a write fails; then nothing of the transaction must be there. */
+/* Fills the record until a write fails. Then nothing of the transaction may be there. */
 static void assert_fills_up_whole(struct record *record)
 {
     struct error err;
@@ -119,7 +119,7 @@ static void assert_nothing_half_written(struct record *record)
     struct error err;
     record_assert(record, "SELECT step FROM metric", "1");
     record_assert(record, "SELECT name FROM metric_name", "loss");
-    /* The name that was rolled back is known no more, and can be written anew. */
+    /* The name that was rolled back is unknown again, and can be written. */
     record_begin(record);
     assert_int_equal(store_metric_add(record->store, 1, 2, "new", 1, 1, &err), 0);
     record_commit(record);
@@ -140,7 +140,7 @@ static void a_full_record_is_rolled_back_whole(void **state)
     record_close(&record);
 }
 
-/* The kernel refuses to write beyond the limit, as a full disk or quota does. */
+/* The kernel refuses to write beyond the limit, like a full disk or quota. */
 static void a_full_disk_is_rolled_back_whole(void **state)
 {
     (void)state;
@@ -171,14 +171,14 @@ static void a_spoiled_transaction_takes_no_more_writes(void **state)
     assert_int_equal(store_journal_set(record.store, 1, "n1", 5, &err), -ENOENT);
     assert_int_equal(store_commit(record.store, &err), -ENOENT);
     assert_non_null(strstr(err.message, "no workflow 1"));
-    /* The next one begins afresh. */
+    /* The next transaction works. */
     record_insert(&record, workflow);
     record_apply(&record, &save);
     workflow_free(workflow);
     record_close(&record);
 }
 
-static void what_was_not_committed_is_gone_after_a_restart(void **state)
+static void uncommitted_rows_are_gone_after_a_restart(void **state)
 {
     (void)state;
     struct record record;
@@ -216,11 +216,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_folder_that_cannot_be_written_is_a_clear_failure),
-        cmocka_unit_test(a_killed_daemon_leaves_what_it_committed_and_no_more),
+        cmocka_unit_test(a_killed_daemon_leaves_exactly_what_it_committed),
         cmocka_unit_test(a_full_record_is_rolled_back_whole),
         cmocka_unit_test(a_full_disk_is_rolled_back_whole),
         cmocka_unit_test(a_spoiled_transaction_takes_no_more_writes),
-        cmocka_unit_test(what_was_not_committed_is_gone_after_a_restart),
+        cmocka_unit_test(uncommitted_rows_are_gone_after_a_restart),
         cmocka_unit_test(a_person_who_writes_makes_the_daemon_wait_and_try_again),
     };
     return cmocka_run_group_tests_name("store faults", tests, NULL, NULL);

@@ -9,7 +9,7 @@
 
 static const struct terminal pipe_output = {.fd = -1};
 
-static void a_table_lines_up(void **state)
+static void a_table_aligns_its_columns(void **state)
 {
     (void)state;
     static const struct table_column columns[] = {{"NAME", TABLE_LEFT, TABLE_WHOLE},
@@ -56,7 +56,7 @@ static void a_table_fits_the_terminal(void **state)
     table_fini(&table);
 }
 
-static void what_a_narrow_terminal_cannot_hold_gives_way(void **state)
+static void a_narrow_terminal_cuts_or_folds_columns(void **state)
 {
     (void)state;
     static const struct table_column columns[] = {
@@ -108,7 +108,7 @@ static void what_a_narrow_terminal_cannot_hold_gives_way(void **state)
     }
 }
 
-static void a_name_is_cut_after_all_else_has_given_way(void **state)
+static void a_name_is_cut_only_if_no_other_column_can_be(void **state)
 {
     (void)state;
     static const struct table_column columns[] = {{"NAME", TABLE_LEFT, TABLE_NAME},
@@ -203,10 +203,10 @@ static void a_row_of_a_screen_is_one_line(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_table_lines_up),
+        cmocka_unit_test(a_table_aligns_its_columns),
         cmocka_unit_test(a_table_fits_the_terminal),
-        cmocka_unit_test(what_a_narrow_terminal_cannot_hold_gives_way),
-        cmocka_unit_test(a_name_is_cut_after_all_else_has_given_way),
+        cmocka_unit_test(a_narrow_terminal_cuts_or_folds_columns),
+        cmocka_unit_test(a_name_is_cut_only_if_no_other_column_can_be),
         cmocka_unit_test(a_row_of_a_screen_is_one_line),
     };
     return cmocka_run_group_tests_name("table", tests, NULL, NULL);

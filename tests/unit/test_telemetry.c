@@ -1,4 +1,4 @@
-/* Telemetry: seconds of GPUs as JSON, and brought together. */
+/* Telemetry: seconds of GPUs as JSON, and how they are combined. */
 #include "tests/unit/unit.h"
 
 #include "lib/error.h"
@@ -36,7 +36,7 @@ static void expect_json(const struct gpu_second *second, enum second_form form, 
     json_decref(json);
 }
 
-static void what_no_gpu_tells_is_left_out_and_what_one_does_not_is_null(void **state)
+static void a_value_of_no_gpu_is_left_out_and_a_missing_value_is_null(void **state)
 {
     (void)state;
     struct gpu_second second =
@@ -49,7 +49,7 @@ static void what_no_gpu_tells_is_left_out_and_what_one_does_not_is_null(void **s
     assert_true(second_mean(&second, GPU_UTIL) == 97.25);
 }
 
-static void what_is_no_second_is_refused(void **state)
+static void a_wrong_second_is_refused(void **state)
 {
     (void)state;
     static const char *const texts[] = {"{}", "[]", "{\"gpus\": 8}"};
@@ -61,7 +61,7 @@ static void what_is_no_second_is_refused(void **state)
     }
 }
 
-static void seconds_are_brought_together_by_the_kind_of_column(void **state)
+static void the_kind_of_a_column_says_how_seconds_are_combined(void **state)
 {
     (void)state;
     static const char *const seconds[] = {
@@ -87,7 +87,7 @@ static void seconds_are_brought_together_by_the_kind_of_column(void **state)
     assert_false(means_take(&means, &mean));
 }
 
-static void other_gpus_begin_anew(void **state)
+static void another_gpu_begins_a_new_count(void **state)
 {
     (void)state;
     struct means means = {0};
@@ -101,7 +101,7 @@ static void other_gpus_begin_anew(void **state)
 }
 
 /* Eight GPUs for a day, minute by minute, as watch.c has them written. */
-static void a_gpu_and_day_of_minutes_is_small_in_the_journal(void **state)
+static void a_day_of_minutes_of_a_gpu_is_small_in_the_journal(void **state)
 {
     (void)state;
     enum { GPUS = 8, MINUTES = 1440, BYTES_MAX = 250000 };
@@ -136,7 +136,7 @@ static void a_gpu_and_day_of_minutes_is_small_in_the_journal(void **state)
 
 /* --- Metrics ---------------------------------------------------------------------------------- */
 
-/* A run whose guards take the mean of gpu_util. */
+/* A run whose guards use the mean of gpu_util. */
 struct world {
     char folder[32];
     char *path;
@@ -172,7 +172,7 @@ static void world_fini(struct world *world)
     free(world->path);
 }
 
-/* So many seconds in which two GPUs do this; NaN: one does not tell. */
+/* So many seconds in which two GPUs have these values; NaN: one GPU has no value. */
 static void world_pass_two(struct world *world, unsigned seconds, double util, double other)
 {
     const unsigned gpus[] = {0, 1};
@@ -261,7 +261,7 @@ static void note_nothing(void *context, json_t *verdict)
     (void)verdict;
 }
 
-static void guards_judge_every_second_also_of_one_step(void **state)
+static void guards_judge_every_second_of_a_step(void **state)
 {
     (void)state;
     struct world world;
@@ -279,7 +279,7 @@ static void guards_judge_every_second_also_of_one_step(void **state)
     world_fini(&world);
 }
 
-/* Which of them rests changes from second to second; each is busy for 95 % in the end. */
+/* From second to second another GPU rests. Each is busy for 95 % of the time. */
 static void the_least_busy_gpu_is_the_one_with_the_lowest_mean(void **state)
 {
     (void)state;
@@ -297,7 +297,7 @@ static void the_least_busy_gpu_is_the_one_with_the_lowest_mean(void **state)
                            "\"gpu_mem_gb\": 2.1}; 11 {\"loss\": 1.0, \"gpu_util\": 80.0, "
                            "\"gpu_util_min\": 60.0, \"gpu_mem_gb\": 2.1}; ");
     assert_int_equal(guards_judge(world.guards, 20, note_nothing, NULL, &reason), GUARDS_FINE);
-    /* One GPU stands still: in the mean of both that is 50 %, and no guard at 50 would notice. */
+    /* One GPU stands still. In the mean of both that is 50 %, and no guard at 50 would notice. */
     world_pass_two(&world, 2, 100, 0);
     assert_int_equal(guards_judge(world.guards, 22, note_nothing, NULL, &reason), GUARDS_FAILED);
     assert_string_equal(reason.message, "guard failed: busy 48 is below 50 (steps 10..11)");
@@ -309,14 +309,14 @@ static void the_least_busy_gpu_is_the_one_with_the_lowest_mean(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_no_gpu_tells_is_left_out_and_what_one_does_not_is_null),
-        cmocka_unit_test(what_is_no_second_is_refused),
-        cmocka_unit_test(seconds_are_brought_together_by_the_kind_of_column),
-        cmocka_unit_test(other_gpus_begin_anew),
-        cmocka_unit_test(a_gpu_and_day_of_minutes_is_small_in_the_journal),
+        cmocka_unit_test(a_value_of_no_gpu_is_left_out_and_a_missing_value_is_null),
+        cmocka_unit_test(a_wrong_second_is_refused),
+        cmocka_unit_test(the_kind_of_a_column_says_how_seconds_are_combined),
+        cmocka_unit_test(another_gpu_begins_a_new_count),
+        cmocka_unit_test(a_day_of_minutes_of_a_gpu_is_small_in_the_journal),
         cmocka_unit_test(a_row_of_the_newest_step_has_the_mean_of_ten_seconds),
         cmocka_unit_test(without_steps_the_row_has_the_mean_of_all_the_time),
-        cmocka_unit_test(guards_judge_every_second_also_of_one_step),
+        cmocka_unit_test(guards_judge_every_second_of_a_step),
         cmocka_unit_test(the_least_busy_gpu_is_the_one_with_the_lowest_mean),
     };
     return cmocka_run_group_tests_name("telemetry", tests, NULL, NULL);

@@ -32,7 +32,7 @@ static void a_quoted_word_survives_a_shell(void **state)
     text_fini(&text);
 }
 
-static void the_nearest_name_is_suggested_only_when_near(void **state)
+static void a_name_is_suggested_only_if_it_is_near(void **state)
 {
     (void)state;
     static const char *const names[] = {"resources", "params", "gate", "guards"};
@@ -42,7 +42,7 @@ static void the_nearest_name_is_suggested_only_when_near(void **state)
     static const char *const options[] = {"with", "watch"};
     assert_string_equal(text_nearest("wacth", options, 2), "watch"); /* a swap is one mistake */
     static const char *const shorts[] = {"qos", "gpus"};
-    assert_null(text_nearest("foo", shorts, 2)); /* two letters of three */
+    assert_null(text_nearest("foo", shorts, 2)); /* two of three letters differ */
     assert_string_equal(text_nearest("qso", shorts, 2), "qos");
     assert_string_equal(text_nearest("gpu", shorts, 2), "gpus");
 }
@@ -71,7 +71,7 @@ static void a_replaced_file_reads_back(void **state)
     free(path);
 }
 
-static void what_a_terminal_would_obey_becomes_visible(void **state)
+static void characters_that_a_terminal_obeys_become_visible(void **state)
 {
     (void)state;
     static const struct {
@@ -105,9 +105,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_text_grows_as_needed),
         cmocka_unit_test(a_quoted_word_survives_a_shell),
-        cmocka_unit_test(the_nearest_name_is_suggested_only_when_near),
+        cmocka_unit_test(a_name_is_suggested_only_if_it_is_near),
         cmocka_unit_test(a_replaced_file_reads_back),
-        cmocka_unit_test(what_a_terminal_would_obey_becomes_visible),
+        cmocka_unit_test(characters_that_a_terminal_obeys_become_visible),
     };
     return cmocka_run_group_tests_name("text", tests, NULL, NULL);
 }

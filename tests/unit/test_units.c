@@ -1,4 +1,5 @@
-/* Durations, memory and GPUs: what is read, what is refused, and that writing is reading undone. */
+/* Durations, memory and GPUs: what is read, what is refused, and that a written amount reads
+ * back. */
 #include "tests/unit/unit.h"
 
 #include "lib/amount.h"
@@ -10,8 +11,8 @@
 
 struct row {
     const char *text;
-    int64_t value;       /* negative: refused */
-    const char *message; /* what the refusal says, from its beginning */
+    int64_t value;       /* negative: the text is refused */
+    const char *message; /* how the message begins */
 };
 
 static const struct row durations[] = {

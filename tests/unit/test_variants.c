@@ -1,5 +1,5 @@
-/* Variants of a workflow file: what each makes of tests/specs/good/variants.yaml, and of names that
- * are none. */
+/* Variants of a workflow file: what each makes of tests/specs/good/variants.yaml, and unknown
+ * names. */
 #include "tests/unit/unit.h"
 
 #include "lib/error.h"
@@ -21,8 +21,8 @@ static char *read_corpus(void)
     return data;
 }
 
-/* The problems as printed, the caller's; what the file resolves to in `ret_json`. `names` is a JSON
- * array. */
+/* Returns the problems as printed, the caller's. `ret_json` gets the resolved file. `names` is a
+ * JSON array. */
 static char *parse(const char *data, const char *names, bool try_variants, json_t **ret_json)
 {
     struct spec_overrides overrides = {.variants = json_loads(names, 0, NULL),
@@ -38,8 +38,8 @@ static char *parse(const char *data, const char *names, bool try_variants, json_
 }
 
 static const struct {
-    const char *names, *path; /* of members, one after another */
-    const char *expected;     /* as JSON; NULL: it is not there */
+    const char *names, *path; /* keys, one inside the other */
+    const char *expected;     /* as JSON; NULL: it is absent */
 } resolved_rows[] = {
     {"[]", "variants", NULL},
     {"[\"longer\", \"stand_in\"]", "variants", "[\"longer\",\"stand_in\"]"},
@@ -71,7 +71,7 @@ static const json_t *follow(const json_t *json, const char *path)
     return json;
 }
 
-static void a_variant_goes_over_the_file(void **state)
+static void a_variant_is_put_over_the_file(void **state)
 {
     (void)state;
     char *data = read_corpus();
@@ -113,7 +113,7 @@ static const struct {
     {"[\"big\"]", "  big: {phases: {a: {params: {m: 2}}}}\n",
      "F:6:31: warning: variants.big.phases.a.params.m: nothing uses it: run has no $m\n"},
     {"[\"big\"]", "  big: {phases: {a: {run: y}}}\n", ""},
-    {"[\"gone\", \"more\"]", /* whom another variant was faster than */
+    {"[\"gone\", \"more\"]", /* the other variant removes them first */
      "  gone: {phases: {a: {run: x, params: null}}}\n"
      "  more: {phases: {b: {extends: a, params: null}}}\n",
      ""},
@@ -121,7 +121,7 @@ static const struct {
      "F:6:22: variants.big.phases.a.runs: unknown key (did you mean run?)\n"},
 };
 
-static void what_is_wrong_with_a_variant_is_told_at_its_place(void **state)
+static void mistakes_in_a_variant_are_reported_at_their_place(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof problem_rows / sizeof *problem_rows; i++) {
@@ -135,7 +135,7 @@ static void what_is_wrong_with_a_variant_is_told_at_its_place(void **state)
     }
 }
 
-static void variants_that_are_not_asked_for_can_be_tried(void **state)
+static void all_variants_can_be_tried(void **state)
 {
     (void)state;
     static const char data[] = TWO "  good: {phases: {a: {params: {n: 2}}}}\n"
@@ -152,7 +152,7 @@ static void variants_that_are_not_asked_for_can_be_tried(void **state)
     free(problems);
 }
 
-static void a_mistake_in_one_variant_hides_none_of_another(void **state)
+static void a_mistake_in_one_variant_does_not_hide_one_of_another(void **state)
 {
     (void)state;
     static const char data[] = TWO "  key: {phase: {}}\n"
@@ -177,10 +177,10 @@ static void a_mistake_in_one_variant_hides_none_of_another(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_variant_goes_over_the_file),
-        cmocka_unit_test(what_is_wrong_with_a_variant_is_told_at_its_place),
-        cmocka_unit_test(a_mistake_in_one_variant_hides_none_of_another),
-        cmocka_unit_test(variants_that_are_not_asked_for_can_be_tried),
+        cmocka_unit_test(a_variant_is_put_over_the_file),
+        cmocka_unit_test(mistakes_in_a_variant_are_reported_at_their_place),
+        cmocka_unit_test(a_mistake_in_one_variant_does_not_hide_one_of_another),
+        cmocka_unit_test(all_variants_can_be_tried),
     };
     return cmocka_run_group_tests_name("variants", tests, NULL, NULL);
 }

@@ -42,7 +42,7 @@ static void lines_are_the_same_however_the_bytes_come(void **state)
     }
 }
 
-/* The log of rank 0 without the times. */
+/* Returns the log of rank 0 without the times. */
 static char *log_text(const char *name)
 {
     char *path = text_format("%s/%s", folder, name), *data, *line, *rest;
@@ -69,7 +69,7 @@ static void a_log_has_a_line_for_each_line_with_the_time_before_it(void **state)
         {"a\nb\n", "a|b|"},
         {"a\n\nb", "a||b|"},
         {"dos\r\nunix\n", "dos|unix|"},
-        /* The first state of a bar shows that there is life, the last how it ended. */
+        /* The first state of a bar shows life, and the last one how it ended. */
         {"1%\r2%\r3%\rdone\n", "1%|done|"},
         {"", ""},
     };
@@ -145,7 +145,7 @@ static void assert_tail(struct tail *tail, const char *wanted)
     text_fini(&found);
 }
 
-static void a_tail_follows_a_file_that_comes_grows_is_cut_and_replaced(void **state)
+static void a_tail_follows_a_file_that_appears_grows_is_cut_or_replaced(void **state)
 {
     (void)state;
     struct tail tail;
@@ -225,7 +225,7 @@ static void only_phased_variables_are_expanded(void **state)
     environment_fini(&environment);
 }
 
-static void an_outcome_can_be_told_whatever_the_message_holds(void **state)
+static void an_outcome_can_be_written_with_any_message(void **state)
 {
     (void)state;
     struct outcome outcome;
@@ -244,7 +244,7 @@ static void srun_says_which_node_was_lost(void **state)
         const char *complaint, *node;
     } rows[] = {
         {"n2: task 1: Aborted", "n2"},
-        {"n2: task 1: Killed", ""}, /* by a person, or for its memory: the node is well */
+        {"n2: task 1: Killed", ""}, /* by a person, or because of its memory: the node is fine */
         {"gpu-01.site: task 0: Exited with exit code 1", "gpu-01.site"},
         {"Node failure on n3", "n3"},
         {"Task launch for StepId=7.0 failed on node n4: Communication connection failure", "n4"},
@@ -278,11 +278,11 @@ int main(void)
         TEST(a_log_has_a_line_for_each_line_with_the_time_before_it),
         TEST(a_log_keeps_its_beginning_and_its_newest_part),
         cmocka_unit_test(a_log_that_cannot_be_written_is_counted),
-        TEST(a_tail_follows_a_file_that_comes_grows_is_cut_and_replaced),
+        TEST(a_tail_follows_a_file_that_appears_grows_is_cut_or_replaced),
         cmocka_unit_test(a_report_fits_into_what_srun_passes_on_in_one_piece),
         cmocka_unit_test(only_phased_variables_are_expanded),
         cmocka_unit_test(srun_says_which_node_was_lost),
-        cmocka_unit_test(an_outcome_can_be_told_whatever_the_message_holds),
+        cmocka_unit_test(an_outcome_can_be_written_with_any_message),
     };
     return cmocka_run_group_tests_name("worker", tests, NULL, NULL);
 }

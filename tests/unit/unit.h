@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-/* cmocka 2.0 renamed the first. Tests use the second as a name of their own. */
+/* cmocka 2.0 has renamed the first one. Tests use the second one as a name of their own. */
 #ifdef assert_int_in_range
 #undef assert_in_range
 #define assert_in_range assert_int_in_range
