@@ -41,7 +41,7 @@ static int gate_one(struct cli *cli, const struct address *asked, const void *co
     if (address_kind(&address) == ADDRESS_WORKFLOW && gate_find_phase(cli, &address, &err) < 0)
         return cli_fail(&err);
     address.attempt = 0; /* a gate judges a phase, not a run */
-    char *path = text_format("%s/gate", address_path(&address, buffer));
+    char *path = text_format("%s/gate?so_far=1", address_path(&address, buffer));
     int code = client_get(cli, path, &json, &err);
     free(path);
     if (code < 0)

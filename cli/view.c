@@ -464,15 +464,16 @@ static void view_gate_reasons(const struct terminal *terminal, const json_t *che
     }
 }
 
-void view_gate(const struct terminal *terminal, const json_t *gate, unsigned indent,
-               struct text *text)
+/* The table alone. What a gate lacks before the end of the run is no failure. */
+static void view_checks(const struct terminal *terminal, const json_t *checks, bool is_early,
+                        unsigned indent, struct text *text)
 {
     static const struct table_column columns[] = {
         {"CHECK", TABLE_LEFT, TABLE_WHOLE},   {"VALUE", TABLE_RIGHT, TABLE_WHOLE},
         {"BOUNDS", TABLE_LEFT, TABLE_REST},   {"WINDOW", TABLE_LEFT, TABLE_WHOLE},
         {"VERDICT", TABLE_LEFT, TABLE_WHOLE},
     };
-    const json_t *checks = json_object_get(gate, "checks"), *verdict;
+    const json_t *verdict;
     struct table table;
     size_t i;
     table_init(&table, columns, sizeof columns / sizeof columns[0]);
@@ -480,6 +481,8 @@ void view_gate(const struct terminal *terminal, const json_t *gate, unsigned ind
     {
         const json_t *value = json_object_get(verdict, "value");
         const char *word = view_verdict(verdict);
+        if (is_early && text_equal(word, "insufficient"))
+            word = "too early";
         char number[FORMAT_SIZE] = "";
         if (value && !json_is_null(value))
             format_number(field_as_number(value), number);
@@ -491,6 +494,13 @@ void view_gate(const struct terminal *terminal, const json_t *gate, unsigned ind
     }
     table_write(&table, terminal, indent, text);
     table_fini(&table);
+}
+
+void view_gate(const struct terminal *terminal, const json_t *gate, unsigned indent,
+               struct text *text)
+{
+    const json_t *checks = json_object_get(gate, "checks");
+    view_checks(terminal, checks, false, indent, text);
     view_gate_reasons(terminal, checks, indent, text);
 }
 
@@ -531,7 +541,14 @@ void view_judgement(const struct terminal *terminal, const json_t *gate, double 
     const char *decided = field_text(gate, "decided");
     char buffer[FORMAT_SIZE];
     double time_s = field_number(gate, "time");
+    const json_t *so_far = json_object_get(gate, "so_far");
     text_addf(text, "gate of %s: ", field_text(gate, "phase"));
+    if (json_array_size(so_far)) {
+        text_add(text, "so far; the gate judges a run that succeeds\n");
+        view_checks(terminal, so_far, true, 2, text);
+        view_guards(terminal, gate, text);
+        return;
+    }
     if (!decided[0]) {
         text_add(text, "not decided yet; the gate judges a run that succeeds\n");
         view_guards(terminal, gate, text);

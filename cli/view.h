@@ -62,8 +62,8 @@ void view_trouble(const struct terminal *terminal, const json_t *ping, struct te
 void view_gate(const struct terminal *terminal, const json_t *gate, unsigned indent,
                struct text *text);
 
-/* What a gate has decided, its checks, and the guards of the newest run. `now` is seconds since
- * 1970. */
+/* What a gate has decided or would find now, its checks, and the guards of the newest run. `now` is
+ * seconds since 1970. */
 void view_judgement(const struct terminal *terminal, const json_t *gate, double now,
                     struct text *text);
 

@@ -13,7 +13,7 @@ enum { PATHS_SIZE = ADDRESS_PATH_SIZE + 160 };
 #define PATHS_WORKFLOWS "/v1/workflows?brief=1&limit=1000"
 
 /* What comes after the path of a phase or a run. */
-#define PATHS_GATE    "/gate"
+#define PATHS_GATE    "/gate?so_far=1"
 #define PATHS_GPUS    "/gpus"
 #define PATHS_LOGS    "/logs"
 #define PATHS_METRICS "/metrics?last=1000"

@@ -99,7 +99,14 @@ void phase_gate_content(const struct model *model, const struct terminal *termin
     text_add(&content->title, "gate");
     if (!phase_selected(model, &address))
         return;
-    const json_t *gate = model_json(model, paths_of(&address, PATHS_GATE, path));
+    const json_t *gate = model_json(model, paths_of(&address, PATHS_GATE, path)), *verdict;
+    const json_t *so_far = json_object_get(gate, "so_far");
+    size_t i, passed = 0;
+    json_array_foreach(so_far, i, verdict) passed +=
+        text_equal(field_text(verdict, "outcome"), "passed");
+    if (json_array_size(so_far))
+        text_addf(&content->title, ", %zu of %zu checks pass so far", passed,
+                  json_array_size(so_far));
     if (gate)
         view_judgement(terminal, gate, model->now, &content->text);
     else

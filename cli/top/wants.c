@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WANTS_COST = 10 }; /* a daemon is busy for at most a tenth of the time with one question */
+enum { WANTS_COST = 20 }; /* one question takes at most a twentieth of the daemon's time */
 
 /* How old answers may be, in seconds. */
 #define WANTS_STATE_S  1.0

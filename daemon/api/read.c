@@ -2,6 +2,7 @@
 #include "daemon/api/inside.h"
 
 #include "daemon/api/exposition.h"
+#include "daemon/judge/judge.h"
 #include "daemon/loop/loop.h"
 #include "daemon/store/answers.h"
 #include "lib/error.h"
@@ -120,8 +121,19 @@ void read_gate(struct call *call)
 {
     json_t *json = NULL;
     struct error err;
+    uint64_t so_far;
+    if (!call_number(call, "so_far", 0, &so_far))
+        return;
     int status =
         answer_gate(store_of(call), call->address.workflow, call->address.phase, &json, &err);
+    json_t *verdicts = NULL;
+    if (status == 0 && so_far)
+        status = judge_so_far(call->api->config.loop, call->address.workflow, call->address.phase,
+                              &verdicts, &err);
+    if (verdicts)
+        (void)json_object_set_new(json, "so_far", verdicts);
+    if (status < 0)
+        json_decref(json);
     call_answer(call, status, json, &err);
 }
 

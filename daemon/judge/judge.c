@@ -199,9 +199,10 @@ static void judgement_free(struct loop_item *item)
     free(judgement);
 }
 
-/* Posts the verdicts and EV_JUDGED. Fails when the record cannot be read: then nothing is posted.
- */
-static int judge_gate(struct loop *loop, struct phase *phase, struct error *err)
+/* Evaluates all checks of the gate on what the record has of the newest run. Fails when the record
+ * cannot be read. */
+static int judge_checks(struct loop *loop, const struct phase *phase,
+                        struct judgement **ret_judgement, struct error *err)
 {
     struct judgement *judgement = xcalloc(1, sizeof *judgement);
     judgement->item =
@@ -219,6 +220,18 @@ static int judge_gate(struct loop *loop, struct phase *phase, struct error *err)
     json_t *check;
     json_object_foreach(json_object_get(judgement->own.spec, "gate"), name, check)
         judge_check(judgement, name, check);
+    *ret_judgement = judgement;
+    return 0;
+}
+
+/* Posts the verdicts and EV_JUDGED. Fails when the record cannot be read: then nothing is posted.
+ */
+static int judge_gate(struct loop *loop, struct phase *phase, struct error *err)
+{
+    struct judgement *judgement;
+    int status = judge_checks(loop, phase, &judgement, err);
+    if (status < 0)
+        return status;
     struct core_event event = {.kind = EV_JUDGED,
                                .workflow = phase->workflow,
                                .phase = phase,
@@ -227,6 +240,26 @@ static int judge_gate(struct loop *loop, struct phase *phase, struct error *err)
                                .checks = text_string(&judgement->checks),
                                .message = judgement->message};
     loop_post_item(loop, &judgement->item, &event);
+    return 0;
+}
+
+int judge_so_far(struct loop *loop, uint64_t workflow_id, const char *phase_name,
+                 json_t **ret_verdicts, struct error *err)
+{
+    struct workflow *workflow = core_workflow(loop_core(loop), workflow_id);
+    const struct phase *phase = NULL;
+    struct judgement *judgement;
+    for (size_t i = 0; workflow && i < workflow->phase_count; i++)
+        if (text_equal(workflow->phases[i].name, phase_name))
+            phase = &workflow->phases[i];
+    *ret_verdicts = NULL;
+    if (!phase || phase->state != PHASE_ACTIVE || phase->members)
+        return 0;
+    int status = judge_checks(loop, phase, &judgement, err);
+    if (status < 0)
+        return status;
+    *ret_verdicts = json_incref(judgement->verdicts);
+    judgement_free(&judgement->item);
     return 0;
 }
 

@@ -5,6 +5,7 @@
 #define PHASED_DAEMON_JUDGE_JUDGE_H
 
 #include <jansson.h>
+#include <stdint.h>
 
 struct error;
 struct loop;
@@ -12,6 +13,11 @@ struct room;
 struct workflow;
 
 extern const struct room judge_room;
+
+/* What the gate of an active phase would find now: [VERDICT]. Records and decides nothing. NULL:
+ * the phase is not active, or is a matrix. Fails when the record cannot be read. */
+int judge_so_far(struct loop *loop, uint64_t workflow, const char *phase, json_t **ret_verdicts,
+                 struct error *err);
 
 /* Results of earlier workflows: a member of a matrix that was run before is not run again, where
  * the spec asks for that (`best: {reuse: 7d}`). Marks each member in the resolved document by what

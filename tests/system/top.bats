@@ -140,7 +140,8 @@ shows_no() {
     shows '^train +active .*loss 5 +[▁█]{5,}'
     shows '^└ export +blocked'
     shows '^── 2/train ──'
-    shows '^gate of 2/train: not decided yet'
+    shows '^── gate, 1 of 1 checks pass so far ─'
+    shows '^  low +last\(loss\) < 9 +steps 1-[0-9]+ +passed'
     shows '^2/train#1 +running'
     keys Tab Tab Tab Tab Enter
     shows '^2/train#1  running .* [0-9]+/100000'

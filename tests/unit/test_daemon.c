@@ -300,6 +300,37 @@ static void a_passed_gate_promotes_in_place(void **state)
     world_await(world, "/v1/workflows/1", "state", "succeeded");
 }
 
+static void a_gate_tells_what_it_would_find_while_its_phase_is_active(void **state)
+{
+    struct world *world = *state;
+    static const char path[] = "/v1/workflows/1/phases/a/gate?so_far=1";
+    submit(world, two_phases);
+    json_t *gate = world_expect(world, 200, "GET", path, NULL);
+    assert_null(json_object_get(gate, "so_far")); /* nothing has begun */
+    json_decref(gate);
+    world_await_lines(world, "jobs", 1);
+    world_slurm_write(world, "state.101", "running");
+    assert_int_equal(push_started(world, "runs/1/a/1"), 1);
+    world_await(world, "/v1/workflows/1", "phases.0.state", "active");
+    world_await(world, path, "so_far.0.outcome", "insufficient");
+    push_loss(world, "runs/1/a/1", 3, 2.5);
+    world_await(world, path, "so_far.0.outcome", "failed");
+    world_await(world, path, "so_far.0.name", "low");
+    world_await(world, path, "so_far.1.outcome", "passed");
+    gate = world_expect(world, 200, "GET", "/v1/workflows/1/phases/a/gate", NULL);
+    assert_null(json_object_get(gate, "so_far")); /* it was not asked for */
+    assert_true(json_is_null(json_object_get(gate, "decided")));
+    assert_int_equal(json_array_size(json_object_get(gate, "checks")), 0);
+    json_decref(gate);
+    char *end = ended(2, "succeeded", "null", 2);
+    assert_int_equal(world_push(world, "runs/1/a/1", "lead", (const char *const[]){end, NULL}), 2);
+    free(end);
+    world_await(world, path, "decided", "failed");
+    gate = world_expect(world, 200, "GET", path, NULL);
+    assert_null(json_object_get(gate, "so_far"));
+    json_decref(gate);
+}
+
 /* The spec causes both: only these values make the result no number, and `dt` never came. */
 static void a_gate_distinguishes_errors_from_missing_data(void **state)
 {
@@ -478,24 +509,6 @@ static void a_cancelled_run_cancels_its_job(void **state)
     world_await(world, "/v1/workflows/1", "phases.1.state", "cancelled");
 }
 
-/* The controller has crashed: another job has the id until the controller recovers our job. */
-static void a_job_of_another_user_with_the_same_id_is_not_cancelled(void **state)
-{
-    struct world *world = *state;
-    submit(world, two_phases);
-    world_await(world, "/v1/workflows/1", "phases.0.run.state", "pending");
-    char *jobs = world_read(world, "slurm/jobs");
-    world_slurm_write(world, "jobs", "101 ffffffffffffffffffffffffffffffff other\n");
-    world_slurm_write(world, "state.101", "running");
-    json_decref(world_expect(world, 200, "POST", "/v1/workflows/1/cancel", NULL));
-    world_await_lines(world, "strangers", 1);
-    assert_int_equal(world_slurm_lines(world, "cancelled"), 0);
-    world_slurm_write(world, "jobs", jobs);
-    world_await_lines(world, "cancelled", 1);
-    world_await(world, "/v1/workflows/1", "state", "cancelled");
-    free(jobs);
-}
-
 static void a_silent_run_is_read_from_its_folder(void **state)
 {
     struct world *world = *state;
@@ -562,6 +575,7 @@ int main(void)
         TEST(several_submissions_are_answered_together),
         TEST(one_wrong_submission_keeps_all_from_the_queue),
         TEST(a_passed_gate_promotes_in_place),
+        TEST(a_gate_tells_what_it_would_find_while_its_phase_is_active),
         TEST(a_gate_distinguishes_errors_from_missing_data),
         TEST(a_failed_gate_holds_until_a_person_promotes),
         TEST(a_cancellation_tells_what_was_skipped),
@@ -569,7 +583,6 @@ int main(void)
         TEST(strange_entries_are_accepted_and_do_no_harm),
         TEST(a_worker_without_the_secret_is_refused),
         TEST(a_cancelled_run_cancels_its_job),
-        TEST(a_job_of_another_user_with_the_same_id_is_not_cancelled),
         TEST(a_silent_run_is_read_from_its_folder),
         TEST(news_end_a_long_poll),
     };

@@ -244,6 +244,24 @@ static void all_candidates_may_wait_in_slurm_if_one_may_run(void **state)
                 "it asks for 2 GPUs; limits.yaml allows 1");
 }
 
+/* The controller has crashed: another job has the id until the controller recovers our job. */
+static void a_job_of_another_user_with_the_same_id_is_not_cancelled(void **state)
+{
+    struct world *world = *state;
+    submit(world, one_phase);
+    world_await(world, "/v1/workflows/1", "phases.0.run.state", "pending");
+    char *jobs = world_read(world, "slurm/jobs");
+    world_slurm_write(world, "jobs", "101 ffffffffffffffffffffffffffffffff other\n");
+    world_slurm_write(world, "state.101", "running");
+    json_decref(world_expect(world, 200, "POST", "/v1/workflows/1/cancel", NULL));
+    world_await_lines(world, "strangers", 1);
+    assert_int_equal(world_slurm_lines(world, "cancelled"), 0);
+    world_slurm_write(world, "jobs", jobs);
+    world_await_lines(world, "cancelled", 1);
+    world_await(world, "/v1/workflows/1", "state", "cancelled");
+    free(jobs);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
@@ -256,6 +274,7 @@ int main(void)
         TEST(a_clock_that_is_set_back_delays_no_notice),
         TEST(a_job_at_a_limit_of_the_site_is_cancelled_at_once),
         TEST(candidates_at_a_limit_of_the_site_are_cancelled_at_once),
+        TEST(a_job_of_another_user_with_the_same_id_is_not_cancelled),
         TEST(a_new_workflow_does_not_overtake_waiting_ones),
         TEST(all_candidates_may_wait_in_slurm_if_one_may_run),
     };

@@ -137,8 +137,11 @@ static void a_workflow_is_a_tree_with_its_current_phase(void **state)
         "active      on n1",
         "checkpoint  /home/anna/step_300.ckpt",
         "spent       7h46m of GPU time, $19.00",
-        "-- gate ------------------------------------------------------------------------",
-        "gate of 7/train: not decided yet; the gate judges a run that succeeds",
+        "-- gate, 1 of 2 checks pass so far ---------------------------------------------",
+        "gate of 7/train: so far; the gate judges a run that succeeds",
+        "  CHECK  VALUE  BOUNDS   WINDOW       VERDICT",
+        "  low     2.25  below 3  steps 1-320  passed",
+        "  late          below 1               too early",
         "-- GPUs ------------------------------------------------------------------------",
         "NODE  STEP  TAKES  GPUS  BUSY    LEAST  IDLE  MEMORY  POWER  TEMP  NOTE",
         "n1                    1   97%  97% (0)",
@@ -152,7 +155,7 @@ static void a_workflow_is_a_tree_with_its_current_phase(void **state)
     top_world_init(&world);
     world.model.terminal.unicode = false; /* a line of the picture is a line of this file */
     top_world_workflow(&world);
-    (void)top_world_picture(&world, 24, 80);
+    (void)top_world_picture(&world, 25, 80);
     top_world_press(&world, TOP_KEY_ENTER);
     assert_rows(&world, 0, rows);
     assert_int_equal(grid_cell(&world.grid, 4, 0)->mark, GRID_SELECTED);
@@ -170,13 +173,13 @@ static void a_wide_terminal_has_panes_side_by_side(void **state)
     (void)top_world_picture(&world, 24, 200);
     top_world_press(&world, TOP_KEY_ENTER);
     assert_true(text_starts(top_world_row(&world, 7), "── 7/train ──"));
-    assert_non_null(strstr(top_world_row(&world, 7), "  ── gate ──"));
-    assert_non_null(strstr(top_world_row(&world, 8), "gate of 7/train: not decided yet"));
+    assert_non_null(strstr(top_world_row(&world, 7), "  ── gate, 1 of 2 "));
+    assert_non_null(strstr(top_world_row(&world, 8), "gate of 7/train: so far"));
     assert_true(text_starts(top_world_row(&world, 5), "  ├ ▸ ladder"));
     assert_non_null(strstr(top_world_row(&world, 4), "█░░░░░░░░░░  320"));
     assert_non_null(strstr(top_world_row(&world, 4), "loss 2.25  █▇▆▅"));
     assert_non_null(strstr(top_world_row(&world, 4), "7h46m  $19.00  on n1"));
-    assert_non_null(strstr(top_world_picture(&world, 24, 139), "\n── gate ─")); /* stacked */
+    assert_non_null(strstr(top_world_picture(&world, 24, 139), "\n── gate, 1")); /* stacked */
     top_world_fini(&world);
 }
 

@@ -335,14 +335,14 @@ static void a_click_selects_and_a_click_on_the_selected_row_opens(void **state)
 
     top_world_init(&world);
     top_world_workflow(&world);
-    (void)top_world_picture(&world, 24, 80);
+    (void)top_world_picture(&world, 26, 80);
     top_world_press(&world, TOP_KEY_ENTER);
-    keys_click(&world.model, KEYS_CLICK, 19, 3);
-    (void)top_world_picture(&world, 24, 80);
+    keys_click(&world.model, KEYS_CLICK, 22, 3);
+    (void)top_world_picture(&world, 26, 80);
     assert_int_equal(world.model.focus[PLACE_WORKFLOW], PANE_RUNS);
     assert_string_equal(selected(&world, PANE_RUNS), "7/train#1");
-    keys_click(&world.model, KEYS_CLICK, 21, 3); /* below the last run */
-    (void)top_world_picture(&world, 24, 80);
+    keys_click(&world.model, KEYS_CLICK, 23, 3); /* below the last run */
+    (void)top_world_picture(&world, 26, 80);
     assert_string_equal(selected(&world, PANE_RUNS), "7/train#1");
     top_world_fini(&world);
 }
@@ -375,10 +375,10 @@ static void answers_are_asked_for_again_when_they_are_old(void **state)
     world.clock_s += 0.2;
     assert_string_equal(next_path(&world), PATHS_WORKFLOWS);
 
-    struct reply slow = {.request = {.kind = REQUEST_GET, .path = PATHS_WORKFLOWS}, .took_s = 0.3};
+    struct reply slow = {.request = {.kind = REQUEST_GET, .path = PATHS_WORKFLOWS}, .took_s = 0.15};
     slow.json = json_pack("{s:[]}", "workflows");
     model_take(&world.model, &slow, world.clock_s);
-    world.clock_s += 2.8; /* a daemon that needs 0.3 s is not asked for 3 s */
+    world.clock_s += 2.8; /* a daemon that needs 0.15 s is not asked for 3 s */
     assert_string_equal(next_path(&world), "");
     world.clock_s += 0.3;
     assert_string_equal(next_path(&world), PATHS_WORKFLOWS);

@@ -113,9 +113,11 @@ void top_world_workflow(struct top_world *world)
                      "{'steps': [1, 2, 3, 4, 5, 6, 7, 8], 'series': {'loss': [9, 8, 7, 6, 5, 4, 3, "
                      "2.25]}}");
     top_world_answer(
-        world, "/v1/workflows/7/phases/train/gate",
+        world, "/v1/workflows/7/phases/train" PATHS_GATE,
         "{'phase': '7/train', 'decided': null, 'decided_by': null, 'time': null, 'checks': [],"
-        " 'guards': []}");
+        " 'guards': [], 'so_far': [{'name': 'low', 'outcome': 'passed', 'value': 2.25, 'bounds':"
+        " 'below 3', 'window': {'first_step': 1, 'last_step': 320}}, {'name': 'late', 'outcome':"
+        " 'insufficient', 'value': null, 'bounds': 'below 1', 'reason': 'no rows yet'}]}");
     top_world_answer(world, "/v1/workflows/7/phases/train/runs/2/gpus",
                      "{'gpus': [{'node': 'n1', 'gpu': 0, 'util': 97}], 'paces': []}");
     top_world_answer(
