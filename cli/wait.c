@@ -52,6 +52,7 @@ static void wait_add_word(const char *word, struct text *text)
 bool wait_write(const json_t *run, double now, struct text *text)
 {
     double absent_since = field_number(run, "job_absent_since");
+    double start_s = field_number(run, "job_start") - now;
     const char *state = field_text(run, "state"), *job_state = field_text(run, "job_state");
     const char *reason = field_text(run, "job_reason");
     long long job = field_integer(run, "job_id");
@@ -68,6 +69,8 @@ bool wait_write(const json_t *run, double now, struct text *text)
                text_equal(job_state, "pending")) { /* a requeued job already has its next run */
         text_addf(text, "job %lld waits in Slurm%s", job, reason[0] ? ": " : "");
         wait_add_word(reason, text);
+        if (start_s > 0)
+            text_addf(text, "; Slurm expects its start in %s", format_duration(start_s, buffer));
     }
     return text->size > size;
 }

@@ -3,6 +3,7 @@
 
 #include "daemon/api/exposition.h"
 #include "daemon/judge/judge.h"
+#include "daemon/launch/launch.h"
 #include "daemon/loop/loop.h"
 #include "daemon/store/answers.h"
 #include "lib/error.h"
@@ -42,11 +43,38 @@ void read_ping(struct call *call)
     request_reply_json(call->request, 200, json);
 }
 
+/* Adds `job_start` to the runs in a workflow, phase or run: what Slurm expects is not in the
+ * record.
+ */
+static void add_starts(struct loop *loop, json_t *json)
+{
+    static const char *const lists[] = {"phases", "members", "runs"};
+    json_t *item;
+    size_t i;
+    const char *state = json_string_value(json_object_get(json, "job_state"));
+    if (state && text_equal(state, "pending")) {
+        json_int_t id = json_integer_value(json_object_get(json, "job_id"));
+        int64_t start_s = launch_expected_start(loop, (uint32_t)id);
+        if (start_s)
+            (void)json_object_set_new(json, "job_start", json_integer(start_s));
+    }
+    if (json_is_object(json_object_get(json, "run")))
+        add_starts(loop, json_object_get(json, "run"));
+    for (size_t list = 0; list < sizeof lists / sizeof lists[0]; list++)
+        json_array_foreach(json_object_get(json, lists[list]), i, item) add_starts(loop, item);
+}
+
+struct list {
+    struct text text;
+    struct loop *loop;
+};
+
 static void list_take(json_t *workflow, void *context)
 {
-    struct text *text = context;
-    text_add(text, text->size ? "," : "{\"workflows\":[");
-    reply_add_json(text, workflow);
+    struct list *list = context;
+    add_starts(list->loop, workflow);
+    text_add(&list->text, list->text.size ? "," : "{\"workflows\":[");
+    reply_add_json(&list->text, workflow);
 }
 
 void read_workflows(struct call *call)
@@ -57,19 +85,19 @@ void read_workflows(struct call *call)
     if (!call_number(call, "all", 0, &all) || !call_number(call, "limit", 0, &limit) ||
         !call_number(call, "brief", 0, &brief))
         return;
-    struct text text = {0};
+    struct list list = {.loop = call->api->config.loop};
     int status = answer_workflows(
         store_of(call), all ? ANSWER_ALL : ANSWER_RECENT, brief ? ANSWER_BRIEF : ANSWER_FULL,
-        limit < INT32_MAX ? (unsigned)limit : 0, loop_now_ms(), list_take, &text, &total, &err);
+        limit < INT32_MAX ? (unsigned)limit : 0, loop_now_ms(), list_take, &list, &total, &err);
     if (status < 0) {
         call_answer(call, status, NULL, &err);
     } else {
-        text_addf(&text, "%s],\"total\":%lld}", text.size ? "" : "{\"workflows\":[",
+        text_addf(&list.text, "%s],\"total\":%lld}", list.text.size ? "" : "{\"workflows\":[",
                   (long long)total);
-        size_t size = text.size;
-        request_reply_take(call->request, 200, text_steal(&text), size);
+        size_t size = list.text.size;
+        request_reply_take(call->request, 200, text_steal(&list.text), size);
     }
-    text_fini(&text);
+    text_fini(&list.text);
 }
 
 void read_workflow(struct call *call)
@@ -77,6 +105,8 @@ void read_workflow(struct call *call)
     json_t *json = NULL;
     struct error err;
     int status = answer_workflow(store_of(call), call->address.workflow, &json, &err);
+    if (status == 0)
+        add_starts(call->api->config.loop, json);
     call_answer(call, status, json, &err);
 }
 
@@ -94,6 +124,8 @@ void read_phase(struct call *call)
     struct error err;
     int status =
         answer_phase(store_of(call), call->address.workflow, call->address.phase, &json, &err);
+    if (status == 0)
+        add_starts(call->api->config.loop, json);
     call_answer(call, status, json, &err);
 }
 
@@ -103,6 +135,8 @@ void read_run(struct call *call)
     struct error err;
     int status = answer_run(store_of(call), call->address.workflow, call->address.phase,
                             call->address.attempt, &json, &err);
+    if (status == 0)
+        add_starts(call->api->config.loop, json);
     call_answer(call, status, json, &err);
 }
 
@@ -114,6 +148,8 @@ void read_runs(struct call *call)
     if (!call_number(call, "workflow", 0, &workflow))
         return;
     int status = answer_runs(store_of(call), workflow, RUNS_MAX, &json, &err);
+    if (status == 0)
+        add_starts(call->api->config.loop, json);
     call_answer(call, status, json, &err);
 }
 

@@ -4,9 +4,11 @@
 #include "daemon/slurm/cluster.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 enum {
     POLL_IDLE_MS = 30000,
@@ -129,11 +131,45 @@ static void take_seen(struct loop *loop, struct workflow *workflow, struct alloc
 
 /* --- Polls ------------------------------------------------------------------------------------ */
 
+static int by_id(const void *a, const void *b)
+{
+    uint32_t left = ((const struct expected_start *)a)->slurm_id;
+    uint32_t right = ((const struct expected_start *)b)->slurm_id;
+    return (left > right) - (left < right);
+}
+
+/* Slurm's estimates change with every turn of its scheduler, and nothing is decided by them. So
+ * they are not recorded. */
+static void take_starts(struct launch *launch, const struct cluster_result *result)
+{
+    launch->starts = xreallocarray(launch->starts, result->job_count + 1, sizeof *launch->starts);
+    launch->start_count = 0;
+    for (size_t i = 0; i < result->job_count; i++) {
+        const struct cluster_job *job = &result->jobs[i];
+        if (job->state == CLUSTER_JOB_PENDING && job->start_time > 0)
+            launch->starts[launch->start_count++] =
+                (struct expected_start){.slurm_id = job->id, .time_s = job->start_time};
+    }
+    qsort(launch->starts, launch->start_count, sizeof *launch->starts, by_id);
+}
+
+int64_t launch_expected_start(struct loop *loop, uint32_t slurm_id)
+{
+    const struct launch *launch = loop_room(loop, &launch_room);
+    struct expected_start wanted = {.slurm_id = slurm_id};
+    const struct expected_start *found =
+        launch->start_count
+            ? bsearch(&wanted, launch->starts, launch->start_count, sizeof *launch->starts, by_id)
+            : NULL;
+    return found ? found->time_s : 0;
+}
+
 static void take_jobs(struct launch *launch, const struct cluster_result *result)
 {
     struct loop *loop = launch->loop;
     struct map seen = {0};
     launch->has_put_off = false;
+    take_starts(launch, result);
     for (size_t i = 0; i < result->job_count; i++) {
         struct workflow *workflow;
         struct allocation *job = find_job(loop, &result->jobs[i], &workflow);

@@ -16,6 +16,12 @@ enum {
     POLL_BUSY_MS = 2000,
 };
 
+/* When Slurm expects to start a job that waits. */
+struct expected_start {
+    uint32_t slurm_id;
+    int64_t time_s; /* since 1970 */
+};
+
 struct launch {
     struct loop *loop;
     /* What is known of failures, as it goes into run.json: what is built in and, before it, the
@@ -31,6 +37,8 @@ struct launch {
     bool has_put_off;     /* Slurm lets some requeued job wait */
     uint64_t busy_due_ms; /* of libuv's time: when the next poll is, if something starts or ends */
     uint64_t idle_due_ms; /* of libuv's time: when the next poll is, if nothing is going on */
+    struct expected_start *starts; /* as the newest poll had them, by id */
+    size_t start_count;
 };
 
 /* --- answers.c -------------------------------------------------------------------------------- */

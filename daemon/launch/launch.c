@@ -173,6 +173,7 @@ static void launch_free(void *state)
     map_fini(&launch->excluding);
     map_fini(&launch->anywhere);
     map_fini(&launch->begun);
+    free(launch->starts);
     free(launch);
 }
 

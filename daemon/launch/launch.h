@@ -27,6 +27,9 @@ extern const struct room launch_room;
  * run already, alone. */
 int launch_next(struct loop *loop, const struct run *run, bool *ret_is_begun);
 
+/* When Slurm expects to start a job that waits, in seconds since 1970; 0: it has not said. */
+int64_t launch_expected_start(struct loop *loop, uint32_t slurm_id);
+
 /* The secret that the messages of the run are signed with. -ENOENT: there is no such run, or it has
  * none yet. */
 int launch_secret(struct loop *loop, uint64_t run, struct mac_secret *ret_secret,

@@ -272,8 +272,12 @@ static void a_job_that_does_not_run_says_why(void **state)
          "job 3 waits in Slurm: the job asks for more than the site allows one job"
          " (AssocMaxGRESPerJob)"},
         {"{'state': 'pending', 'job_state': 'pending', 'job_id': 3, 'job_reason': 'Licenses',"
-         " 'job_absent_since': null}",
+         " 'job_absent_since': null, 'job_start': 999}",
          "job 3 waits in Slurm: Licenses"},
+        {"{'state': 'pending', 'job_state': 'pending', 'job_id': 3, 'job_reason': 'Resources',"
+         " 'job_absent_since': null, 'job_start': 5020}",
+         "job 3 waits in Slurm: no nodes that fit are free (Resources); Slurm expects its start in "
+         "1h07m"},
         {"{'state': 'starting', 'job_state': 'pending', 'job_id': 7, 'job_reason': 'BeginTime',"
          " 'job_absent_since': null}",
          "job 7 waits in Slurm: its begin time has not come yet (BeginTime)"},

@@ -75,6 +75,27 @@ static void a_retry_that_is_held_in_its_back_off_is_never_submitted(void **state
     assert_int_equal(world_slurm_lines(world, "jobs"), 1);
 }
 
+static void a_job_that_waits_tells_when_slurm_expects_its_start(void **state)
+{
+    struct world *world = *state;
+    submit(world, one_phase);
+    world_await_lines(world, "jobs", 1);
+    json_t *json = world_expect(world, 200, "GET", "/v1/workflows/1", NULL);
+    assert_null(json_object_get(
+        json_object_get(json_array_get(json_object_get(json, "phases"), 0), "run"), "job_start"));
+    json_decref(json);
+    world_slurm_write(world, "start.101", "1795000000");
+    world_await(world, "/v1/workflows/1", "phases.0.run.job_start", "1795000000");
+    world_await(world, "/v1/workflows?brief=1", "workflows.0.phases.0.run.job_start", "1795000000");
+    world_await(world, "/v1/workflows/1/phases/a", "runs.0.job_start", "1795000000");
+    world_await(world, "/v1/workflows/1/phases/a/runs/1", "job_start", "1795000000");
+    world_slurm_write(world, "state.101", "running"); /* it has started: nothing is expected */
+    world_await(world, "/v1/workflows/1", "phases.0.run.job_state", "running");
+    json = world_expect(world, 200, "GET", "/v1/workflows/1/phases/a/runs/1", NULL);
+    assert_null(json_object_get(json, "job_start"));
+    json_decref(json);
+}
+
 /* --- A clock that is set ---------------------------------------------------------------------- */
 
 static void start_with_clock(struct world *world)
@@ -267,6 +288,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
     const struct CMUnitTest tests[] = {
         TEST(a_retry_that_is_cancelled_in_its_back_off_is_never_submitted),
+        TEST(a_job_that_waits_tells_when_slurm_expects_its_start),
         TEST(a_retry_that_is_held_in_its_back_off_is_never_submitted),
         TEST(a_clock_that_is_set_back_delays_no_retry),
         TEST(a_look_up_does_not_wait_for_a_clock_that_was_ahead),
