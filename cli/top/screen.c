@@ -162,15 +162,17 @@ static int screen_letter(wint_t letter)
     }
 }
 
-static void screen_click(struct model *model)
+/* Returns whether there was an event. */
+static bool screen_click(struct model *model)
 {
     MEVENT event;
     if (getmouse(&event) != OK)
-        return;
+        return false;
     enum keys_mouse what = event.bstate & BUTTON4_PRESSED   ? KEYS_WHEEL_UP
                            : event.bstate & BUTTON5_PRESSED ? KEYS_WHEEL_DOWN
                                                             : KEYS_CLICK;
     keys_click(model, what, event.y, event.x);
+    return true;
 }
 
 enum screen_input screen_read(struct model *model)
@@ -179,12 +181,14 @@ enum screen_input screen_read(struct model *model)
     wint_t key;
     if (poll(&input, 1, 0) > 0 && (input.revents & (POLLHUP | POLLERR | POLLNVAL)))
         return SCREEN_GONE;
+    if (screen_click(model))
+        return SCREEN_INPUT; /* clicks that come together have one KEY_MOUSE */
     int kind = get_wch(&key);
     if (kind == ERR)
         return SCREEN_NO_INPUT;
     int number = kind == KEY_CODE_YES ? screen_key(key) : screen_letter(key);
     if (kind == KEY_CODE_YES && key == KEY_MOUSE)
-        screen_click(model);
+        (void)screen_click(model); /* it may be an event that nobody asked for */
     else if (number >= 0)
         keys_press(model, number);
     return SCREEN_INPUT;

@@ -99,6 +99,12 @@ shows_no() {
     eventually 30 not_in_picture "$1"
 }
 
+# Whether all workflows have ended, and the pane has them in their last order.
+rows_stay() {
+    phasectl status --json | jq -e 'all(.workflows[]; .ended)' &&
+        [ "$(picture | awk '/^ +[0-9]/ { print $1 }')" = "$(phasectl status | awk 'NR > 1 { print $1 }')" ]
+}
+
 @test "without a terminal or a daemon it says what it needs" {
     run -1 phasectl top </dev/null
     [ "$output" = "phasectl: top needs a terminal; 'phasectl status' does not" ]
@@ -214,12 +220,13 @@ shows_no() {
     shows_no 'COST'
     shows '^ +1  gated'
     tmux -S "$PANE" resize-window -x 100 -y 24
-    keys g
     local row name
+    eventually 60 rows_stay # a row must not move between a look and a click
+    keys g
     row=$(picture | grep -nE '^ +3  waiting' | cut -d: -f1)
     name=$(printf "\\$(printf %o $((32 + row)))")
-    keys -l $'\033[M *'"$name" # the button goes down in column 10 of that row
-    keys -l $'\033[M *'"$name"
+    local click=$'\033[M *'"$name"$'\033[M#*'"$name" # down and up in column 10 of that row
+    keys -l "$click$click"
     shows '^3 waiting '
 }
 
