@@ -1,8 +1,9 @@
 /* Reading members with a default. */
 #include "cli/field.h"
 
+#include "lib/json_double.h"
+
 #include <math.h>
-#include <string.h>
 
 const char *field_text(const json_t *object, const char *name)
 {
@@ -12,14 +13,9 @@ const char *field_text(const json_t *object, const char *name)
 
 double field_as_number(const json_t *value)
 {
-    if (json_is_number(value))
-        return json_number_value(value);
-    const char *text = json_string_value(value);
-    if (text && strcmp(text, "inf") == 0)
-        return INFINITY;
-    if (text && strcmp(text, "-inf") == 0)
-        return -INFINITY;
-    return NAN;
+    double number = NAN;
+    (void)json_double_read(value, &number);
+    return number;
 }
 
 double field_number(const json_t *object, const char *name)

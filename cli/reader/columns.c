@@ -2,10 +2,10 @@
 #include "cli/reader/columns.h"
 
 #include "lib/expr/metrics.h"
+#include "lib/json_double.h"
 #include "lib/memory.h"
 #include "lib/option.h"
 
-#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -34,15 +34,6 @@ static void columns_begin(struct columns_series *series, size_t count, unsigned 
     }
 }
 
-static json_t *columns_value(double value)
-{
-    if (isnan(value))
-        return json_string("nan");
-    if (isinf(value))
-        return json_string(value > 0 ? "inf" : "-inf");
-    return json_real(value);
-}
-
 /* Adds the next step and its values. Returns false after the last step. */
 static bool columns_add_step(struct columns_series *series, size_t count, json_t *steps)
 {
@@ -57,8 +48,7 @@ static bool columns_add_step(struct columns_series *series, size_t count, json_t
     for (size_t i = 0; i < count; i++) {
         const struct metrics_row *row = &series[i].series.rows[series[i].at];
         bool has = series[i].at < series[i].series.count && row->step == step;
-        (void)json_array_append_new(series[i].column,
-                                    has ? columns_value(row->value) : json_null());
+        (void)json_array_append_new(series[i].column, has ? json_double(row->value) : json_null());
         series[i].at += has;
     }
     return true;

@@ -3,6 +3,7 @@
 #include "daemon/api/exposition.h"
 
 #include "lib/gpu_columns.h"
+#include "lib/json_double.h"
 #include "lib/text.h"
 
 #include <math.h>
@@ -129,14 +130,6 @@ static void exposition_paces(const json_t *runs, struct text *text)
     }
 }
 
-static double exposition_number(const json_t *value)
-{
-    const char *word = json_string_value(value);
-    if (!word)
-        return json_number_value(value);
-    return strcmp(word, "inf") == 0 ? INFINITY : strcmp(word, "-inf") == 0 ? -INFINITY : NAN;
-}
-
 static void exposition_metrics(const json_t *runs, struct text *text)
 {
     const json_t *run;
@@ -152,7 +145,9 @@ static void exposition_metrics(const json_t *runs, struct text *text)
             exposition_label(text, "name", name);
             text_add(text, ",");
             exposition_label(text, "phased_run", exposition_text(run, "address"));
-            exposition_value(text, exposition_number(value));
+            double number = NAN;
+            (void)json_double_read(value, &number); /* the store has written it */
+            exposition_value(text, number);
         }
     }
 }

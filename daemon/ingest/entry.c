@@ -5,6 +5,7 @@
 #include "daemon/store/store.h"
 #include "lib/error.h"
 #include "lib/expr/expr.h"
+#include "lib/json_double.h"
 #include "lib/memory.h"
 #include "lib/text.h"
 
@@ -114,22 +115,6 @@ static int write_strange(const json_t *entry, const struct entry_origin *origin,
     return store_journal_gap_add(store, origin->run, origin->node, sequence, sequence, err);
 }
 
-static bool metric_value(const json_t *value, double *ret_value)
-{
-    const char *text = json_string_value(value);
-    if (json_is_number(value))
-        *ret_value = json_number_value(value);
-    else if (text && text_equal(text, "nan"))
-        *ret_value = NAN;
-    else if (text && text_equal(text, "inf"))
-        *ret_value = INFINITY;
-    else if (text && text_equal(text, "-inf"))
-        *ret_value = -INFINITY;
-    else
-        return false;
-    return true;
-}
-
 static int write_metric(const json_t *entry, const struct entry_origin *origin, struct store *store,
                         struct error *err)
 {
@@ -147,7 +132,7 @@ static int write_metric(const json_t *entry, const struct entry_origin *origin, 
     json_object_foreach(values, name, json)
     {
         double value;
-        if (!metric_value(json, &value)) {
+        if (!json_double_read(json, &value)) {
             strange = name;
             continue;
         }

@@ -1,7 +1,7 @@
 /* The series of a run, side by side over their steps. */
 #include "daemon/store/answers.h"
-#include "daemon/store/row_json.h"
 #include "daemon/store/store_private.h"
+#include "lib/json_double.h"
 #include "lib/memory.h"
 
 #include <stdlib.h>
@@ -79,7 +79,7 @@ static json_t *metrics_columns(const struct metrics_cells *cells, const json_t *
             const json_t *key = json_array_get(names, cells->items[i].series);
             column = json_object_get(series, json_string_value(key));
             json_array_set_new(column, json_array_size(column) - 1,
-                               row_json_value(cells->items[i].value));
+                               json_double(cells->items[i].value));
         }
     }
     return json_pack("{s:o, s:o}", "steps", steps, "series", series);

@@ -6,6 +6,7 @@
 #include "daemon/store/projection.h"
 #include "daemon/store/row_json.h"
 #include "daemon/store/store_private.h"
+#include "lib/json_double.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -73,7 +74,7 @@ static int answer_newest_metrics(struct store *store, uint64_t run, json_t **ret
     stmt_bind_id(stmt, ":run", run);
     while ((result = stmt_step(stmt, err)) > 0) {
         const char *name = stmt_text(stmt, "name");
-        json_object_set_new(metrics, name, row_json_value(stmt_real(stmt, "value")));
+        json_object_set_new(metrics, name, json_double(stmt_real(stmt, "value")));
     }
     if (result < 0)
         json_decref(metrics);

@@ -5,7 +5,6 @@
 #include "lib/memory.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,13 +76,4 @@ int row_json_list(struct stmt *stmt, json_t **ret_rows, struct error *err)
     else
         *ret_rows = rows;
     return result;
-}
-
-json_t *row_json_value(double value)
-{
-    if (isnan(value))
-        return json_string("nan");
-    if (isinf(value))
-        return json_string(value > 0 ? "inf" : "-inf");
-    return json_real(value);
 }

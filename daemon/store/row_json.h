@@ -19,7 +19,4 @@ json_t *row_json(const struct stmt *stmt, enum row_json_nulls nulls);
 /* All rows that the statement still gives as a list, the caller's. */
 int row_json_list(struct stmt *stmt, json_t **ret_rows, struct error *err);
 
-/* JSON has no NaN and no infinities: they are the texts nan, inf, -inf. */
-json_t *row_json_value(double value);
-
 #endif

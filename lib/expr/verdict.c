@@ -1,10 +1,10 @@
 /* Verdicts: what they mean, and their JSON, which the daemon stores and shows. */
 #include "lib/error.h"
 #include "lib/expr/check.h"
+#include "lib/json_double.h"
 #include "lib/memory.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 
 static const char *const outcome_names[] = {
@@ -37,18 +37,6 @@ const char *check_outcome_name(enum check_outcome outcome)
     return outcome_names[outcome];
 }
 
-/* JSON has no NaN. */
-static json_t *verdict_value_json(const struct verdict *verdict)
-{
-    if (!verdict->has_value)
-        return json_null();
-    if (isnan(verdict->value))
-        return json_string("nan");
-    if (isinf(verdict->value))
-        return json_string(verdict->value > 0 ? "inf" : "-inf");
-    return json_real(verdict->value);
-}
-
 /* A reason may name a metric, and a program may print any name. */
 static json_t *verdict_text_json(const char *string)
 {
@@ -69,11 +57,11 @@ json_t *verdict_to_json(const struct verdict *verdict)
         window =
             json_pack("{s:I, s:I, s:I}", "first_step", (json_int_t)verdict->first_step, "last_step",
                       (json_int_t)verdict->last_step, "rows", (json_int_t)verdict->rows);
-    json_t *json =
-        json_pack("{s:s, s:s, s:b, s:o, s:s, s:o, s:o, s:s?}", "name", verdict->name, "outcome",
-                  outcome_names[verdict->outcome], "warn", verdict->warn, "value",
-                  verdict_value_json(verdict), "bounds", verdict->bounds, "window", window,
-                  "reason", verdict_text_json(verdict->reason), "advice", verdict->advice);
+    json_t *json = json_pack(
+        "{s:s, s:s, s:b, s:o, s:s, s:o, s:o, s:s?}", "name", verdict->name, "outcome",
+        outcome_names[verdict->outcome], "warn", verdict->warn, "value",
+        verdict->has_value ? json_double(verdict->value) : json_null(), "bounds", verdict->bounds,
+        "window", window, "reason", verdict_text_json(verdict->reason), "advice", verdict->advice);
     if (!json)
         abort(); /* out of memory: the other texts came from JSON, so they are valid UTF-8 */
     return json;
@@ -82,15 +70,8 @@ json_t *verdict_to_json(const struct verdict *verdict)
 static int verdict_read_value(const json_t *json, struct verdict *verdict, struct error *err)
 {
     verdict->has_value = !json_is_null(json);
-    if (json_is_number(json) || json_is_null(json))
-        verdict->value = json_number_value(json);
-    else if (json_is_string(json) && text_equal(json_string_value(json), "nan"))
-        verdict->value = NAN;
-    else if (json_is_string(json) && text_equal(json_string_value(json), "inf"))
-        verdict->value = INFINITY;
-    else if (json_is_string(json) && text_equal(json_string_value(json), "-inf"))
-        verdict->value = -INFINITY;
-    else
+    verdict->value = 0;
+    if (verdict->has_value && !json_double_read(json, &verdict->value))
         return error_set(err, -EINVAL, "value: neither a number nor nan, inf or -inf");
     return 0;
 }

@@ -3,9 +3,11 @@
 
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/json_double.h"
 #include "lib/text.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -100,6 +102,30 @@ static void characters_that_a_terminal_obeys_become_visible(void **state)
     }
 }
 
+static void json_has_names_for_numbers_that_it_lacks(void **state)
+{
+    (void)state;
+    static const double values[] = {1.5, -0.0, 1e308, NAN, INFINITY, -INFINITY};
+    static const char *const texts[] = {"1.5", "-0.0", "1e308", "\"nan\"", "\"inf\"", "\"-inf\""};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        json_t *json = json_double(values[i]);
+        char *text = json_dumps(json, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
+        double again = 7;
+        assert_string_equal(text, texts[i]);
+        assert_true(json_double_read(json, &again));
+        assert_true(again == values[i] || (isnan(again) && isnan(values[i])));
+        free(text);
+        json_decref(json);
+    }
+    double kept = 7;
+    json_t *others = json_pack("[s, s, n, b]", "NaN", "1.5", 1);
+    for (size_t i = 0; i < json_array_size(others); i++)
+        assert_false(json_double_read(json_array_get(others, i), &kept));
+    assert_false(json_double_read(NULL, &kept));
+    assert_true(kept == 7);
+    json_decref(others);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -108,6 +134,7 @@ int main(void)
         cmocka_unit_test(a_name_is_suggested_only_if_it_is_near),
         cmocka_unit_test(a_replaced_file_reads_back),
         cmocka_unit_test(characters_that_a_terminal_obeys_become_visible),
+        cmocka_unit_test(json_has_names_for_numbers_that_it_lacks),
     };
     return cmocka_run_group_tests_name("text", tests, NULL, NULL);
 }

@@ -1,24 +1,15 @@
 /* Collects rows of metrics. */
 #include "worker/metrics/rows.h"
 
+#include "lib/json_double.h"
 #include "worker/clock.h"
 #include "lib/metrics/guards.h"
 #include "worker/protocol/journal.h"
 #include "lib/metrics/extract.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 enum { ROWS_UNFLUSHED_MAX = 1000 };
-
-static json_t *rows_number(double value)
-{
-    if (isnan(value))
-        return json_string("nan");
-    if (isinf(value))
-        return json_string(value > 0 ? "inf" : "-inf");
-    return json_real(value);
-}
 
 /* Ends the current entry. */
 static void rows_end_entry(struct rows *rows)
@@ -54,7 +45,7 @@ static void rows_note(struct rows *rows, int64_t step, const struct extract_valu
         rows->step = step;
     }
     for (size_t i = 0; i < count; i++)
-        json_object_set_new(rows->values, values[i].name, rows_number(values[i].value));
+        json_object_set_new(rows->values, values[i].name, json_double(values[i].value));
 }
 
 void rows_add_samples(struct rows *rows, int64_t otherwise, const struct extract_value *values,

@@ -1,12 +1,12 @@
 /* Writes and reads the lines of the channel. */
 #include "worker/node/channel.h"
 
+#include "lib/json_double.h"
 #include "lib/text.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,15 +50,6 @@ static int channel_tell(json_t *message)
 out:
     free(whole);
     return status;
-}
-
-static json_t *channel_number(double value)
-{
-    if (isnan(value))
-        return json_string("nan");
-    if (isinf(value))
-        return json_string(value > 0 ? "inf" : "-inf");
-    return json_real(value);
 }
 
 static bool channel_is_name(const char *name, size_t size)
@@ -105,7 +96,7 @@ static bool channel_add(json_t *metric, const char *argument)
     double value = strtod(equals + 1, &end);
     if (end == equals + 1 || *end)
         return false;
-    return json_object_set_new(json_object_get(metric, "values"), name, channel_number(value)) == 0;
+    return json_object_set_new(json_object_get(metric, "values"), name, json_double(value)) == 0;
 }
 
 int channel_metric_main(int argc, char **argv)
@@ -151,15 +142,6 @@ int channel_checkpoint_main(int argc, char **argv)
     return message ? channel_tell(message) : 1;
 }
 
-static bool channel_value(const json_t *json, double *ret_value)
-{
-    const char *string = json_string_value(json);
-    if (!json_is_number(json) && !string)
-        return false;
-    *ret_value = string ? strtod(string, NULL) : json_number_value(json);
-    return true;
-}
-
 static void channel_read_metric(const struct channel_listener *listener, const json_t *metric)
 {
     struct extract_value values[EXTRACT_VALUES_MAX];
@@ -170,7 +152,7 @@ static void channel_read_metric(const struct channel_listener *listener, const j
     json_object_foreach(json_object_get(metric, "values"), name, value)
     {
         if (row.count == EXTRACT_VALUES_MAX || !channel_is_name(name, strlen(name)) ||
-            !channel_value(value, &values[row.count].value))
+            !json_double_read(value, &values[row.count].value))
             continue;
         values[row.count++].name = name;
     }
