@@ -65,7 +65,6 @@ cli_libcli_a_SOURCES = \
 	cli/metrics/plot.c cli/metrics/plot.h \
 	cli/options.c cli/options.h \
 	cli/problems.c cli/problems.h \
-	cli/reader/columns.c cli/reader/columns.h \
 	cli/reader/folder.c cli/reader/folder.h \
 	cli/summary.c cli/summary.h \
 	cli/table.c cli/table.h \

@@ -4,12 +4,12 @@
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/field.h"
-#include "cli/reader/columns.h"
 #include "cli/reader/folder.h"
 #include "cli/reader/record.h"
 #include "lib/address.h"
 #include "lib/error.h"
 #include "lib/expr/metrics.h"
+#include "lib/metrics/columns.h"
 #include "lib/option.h"
 #include "lib/text.h"
 
@@ -87,7 +87,7 @@ int reader_get_metrics(struct cli *cli, const struct address *run, const struct 
     code = record_add_metrics(cli->home.database, run, metrics, err);
     if (code == 0) {
         folder_add_metrics(cli->home.runs, run, metrics);
-        *ret_json = columns_json(metrics, names, last);
+        *ret_json = columns_json(metrics, names->items, names->count, last);
     }
     metrics_free(metrics);
     return code;

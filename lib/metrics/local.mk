@@ -8,5 +8,6 @@ lib_libphased_a_SOURCES += \
 	lib/metrics/pattern.c lib/metrics/pattern.h \
 	lib/metrics/extract.c lib/metrics/extract.h \
 	lib/metrics/guards.c lib/metrics/guards.h \
+	lib/metrics/columns.c lib/metrics/columns.h \
 	lib/metrics/speed.c lib/metrics/speed.h
 EXTRA_DIST += lib/metrics/README.md

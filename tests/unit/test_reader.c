@@ -2,12 +2,12 @@
 #include "tests/unit/folder.h"
 #include "tests/unit/unit.h"
 
-#include "cli/reader/columns.h"
 #include "cli/reader/folder.h"
 #include "lib/address.h"
 #include "lib/error.h"
 #include "lib/expr/metrics.h"
 #include "lib/file.h"
+#include "lib/metrics/columns.h"
 #include "lib/option.h"
 #include "lib/text.h"
 
@@ -76,7 +76,7 @@ static void a_run_has_ended_when_its_folder_says_so(void **state)
 static void assert_columns(struct metrics *metrics, const struct option_list *names, unsigned last,
                            const char *expected)
 {
-    json_t *json = columns_json(metrics, names, last);
+    json_t *json = columns_json(metrics, names->items, names->count, last);
     char *text = json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(6));
     assert_string_equal(text, expected);
     free(text);
@@ -88,6 +88,7 @@ static void series_share_one_list_of_steps(void **state)
     (void)state;
     static const struct option_list all = {.count = 0};
     static const struct option_list two = {.items = {"lr", "other"}, .count = 2};
+    static const struct option_list twice = {.items = {"lr", "lr"}, .count = 2};
     struct metrics *metrics = metrics_new();
     assert_columns(metrics, &all, 0, "{\"steps\":[],\"series\":{}}");
     metrics_add(metrics, "loss", 2, 0, 4.5);
@@ -105,6 +106,7 @@ static void series_share_one_list_of_steps(void **state)
     assert_columns(
         metrics, &two, 9,
         "{\"steps\":[2,4],\"series\":{\"lr\":[\"inf\",\"-inf\"],\"other\":[null,null]}}");
+    assert_columns(metrics, &twice, 1, "{\"steps\":[4],\"series\":{\"lr\":[\"-inf\"]}}");
     metrics_free(metrics);
 }
 

@@ -1,16 +1,14 @@
 /* Series side by side over their steps. */
-#include "cli/reader/columns.h"
+#include "lib/metrics/columns.h"
 
 #include "lib/expr/metrics.h"
 #include "lib/json_double.h"
 #include "lib/memory.h"
-#include "lib/option.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 
 struct columns_series {
-    const char *name;
     struct metrics_series series;
     size_t at; /* the row to take next */
     json_t *column;
@@ -54,19 +52,22 @@ static bool columns_add_step(struct columns_series *series, size_t count, json_t
     return true;
 }
 
-json_t *columns_json(struct metrics *metrics, const struct option_list *names, unsigned last)
+json_t *columns_json(struct metrics *metrics, const char *const *names, size_t count, unsigned last)
 {
-    size_t count = names->count ? names->count : metrics_name_count(metrics);
-    struct columns_series *series = xcalloc(count + 1, sizeof *series);
+    size_t wanted = count ? count : metrics_name_count(metrics), found = 0;
+    struct columns_series *series = xcalloc(wanted + 1, sizeof *series);
     json_t *steps = json_array(), *columns = json_object();
-    for (size_t i = 0; i < count; i++) {
-        series[i].name = names->count ? names->items[i] : metrics_name(metrics, i);
-        series[i].series = metrics_find(metrics, series[i].name);
-        series[i].column = json_array();
-        (void)json_object_set_new(columns, series[i].name, series[i].column);
+    for (size_t i = 0; i < wanted; i++) {
+        const char *name = count ? names[i] : metrics_name(metrics, i);
+        if (json_object_get(columns, name))
+            continue; /* the name is given twice */
+        json_t *column = json_array();
+        series[found++] =
+            (struct columns_series){.series = metrics_find(metrics, name), .column = column};
+        (void)json_object_set_new(columns, name, column);
     }
-    columns_begin(series, count, last);
-    while (columns_add_step(series, count, steps))
+    columns_begin(series, found, last);
+    while (columns_add_step(series, found, steps))
         continue;
     free(series);
     return json_pack("{s:o, s:o}", "steps", steps, "series", columns);

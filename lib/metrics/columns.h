@@ -1,0 +1,16 @@
+/* Metrics in the form in which the API answers them: {"steps": [1, 2], "series": {"loss": [5.1,
+ * null]}}. A missing value is null, and NaN is the text nan. */
+#ifndef PHASED_LIB_METRICS_COLUMNS_H
+#define PHASED_LIB_METRICS_COLUMNS_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+struct metrics;
+
+/* Returns a new object with the newest `last` steps (0: all) of the series with these names, or of
+ * all series if there are no names. A name without a series has a column of nulls. */
+json_t *columns_json(struct metrics *metrics, const char *const *names, size_t count,
+                     unsigned last);
+
+#endif
