@@ -1,10 +1,12 @@
-/* Inside daemon/ingest. Calls go down: ingest.c, lead.c, journal.c, then entry.c, notes.c and
- * posthumous.c. */
+/* Inside daemon/ingest. Calls go down: ingest.c, lead.c, journal.c, then reading.c, notes.c and
+ * posthumous.c, then entry.c. */
 #ifndef PHASED_DAEMON_INGEST_INSIDE_H
 #define PHASED_DAEMON_INGEST_INSIDE_H
 
 #include "daemon/ingest/ingest.h"
 #include "lib/map.h"
+#include "lib/protocol/journal_file.h"
+#include "lib/protocol/journal_order.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,6 +44,29 @@ void journal_read(struct ingest *ingest, const struct run *run);
  * yet, as the job may be there, has just ended, or nobody knows. Once it is over for some seconds
  * they are lost. */
 bool journal_read_outcome(struct ingest *ingest, struct run *run);
+
+/* --- reading.c -------------------------------------------------------------------------------- */
+
+/* The entries of a journal's file beyond those that were taken, in order. Lines that are no entries
+ * are passed over. So is an entry in a wrong place (`order.stray`). */
+struct reading {
+    uint64_t taken;
+    bool is_last;       /* an entry `lost` stands for entries that are missing before another one */
+    json_t *entries;    /* of the last call of reading_next() */
+    uint64_t last;      /* up to this number all entries were taken or returned */
+    uint64_t gap_first; /* the first entries that are missing; 0: none */
+    uint64_t gap_last;
+    bool is_end;
+    struct journal_order order;
+    struct journal_file file;
+};
+
+void reading_open(struct reading *reading, const char *folder, const char *name, uint64_t taken,
+                  bool is_last);
+/* Reads the next `entries`, some thousand at most, which the caller takes over. False: there are no
+ * more. */
+bool reading_next(struct reading *reading);
+void reading_close(struct reading *reading);
 
 /* --- notes.c ---------------------------------------------------------------------------------- */
 

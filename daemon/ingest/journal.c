@@ -21,8 +21,6 @@
 #include <string.h>
 
 enum {
-    READ_ENTRIES_MAX = 4096, /* of a file, held at once */
-    PASSED_MAX = 64 << 20,   /* bytes of lines that are too long; what follows is not read */
     NODE_NAME_MAX = 255,
     /* From a job's end until a file server shows all that its nodes have written, to who opens the
      * folder once more. Less than the core waits for an outcome. */
@@ -312,51 +310,33 @@ static int take(struct ingest *ingest, struct notes *notes, const char *name, js
 /* --- Files ------------------------------------------------------------------------------------ */
 
 /* How a file is read. */
-enum reading {
+enum reading_kind {
     READ_QUIETLY,
     READ_AND_WARN, /* of what cannot be right while the run goes on, once for each node */
     READ_LAST,     /* no writer is left: entries that are missing before another one are lost */
 };
 
-struct file_reading {
-    json_t *entries;
-    uint64_t last;      /* up to this number all entries are taken or in `entries` */
-    uint64_t gap_first; /* the first entries that are missing; 0: none */
-    uint64_t gap_last;
-    int failed; /* as of a journal_file */
-};
-
-static void reading_add(struct file_reading *reading, json_t *entry, enum reading how)
-{
-    uint64_t sequence = entry_sequence(entry), first = reading->last + 1;
-    if (sequence > first && !reading->gap_first) {
-        reading->gap_first = first;
-        reading->gap_last = sequence - 1;
-    }
-    if (sequence > first && how == READ_LAST &&
-        json_array_append_new(reading->entries, entry_lost(first, sequence - 1, loop_now_ms())) < 0)
-        abort();
-    if (json_array_append(reading->entries, entry) < 0)
-        abort();
-    reading->last = sequence;
-}
-
 /* Of a file that was removed or cut its writer tells, who goes on behind what is left. */
 static void warn_of_file(struct ingest *ingest, const struct notes *notes, struct notes_node *node,
-                         const struct file_reading *reading)
+                         const struct reading *reading)
 {
     const struct run *run = loop_run(ingest->loop, notes->run);
-    bool is_unreadable = reading->failed && reading->failed != ENOENT;
-    if (node->is_warned || !run || (!is_unreadable && !reading->gap_first))
+    int failed = reading->file.failed == ENOENT ? 0 : reading->file.failed;
+    uint64_t stray = reading->order.stray;
+    if (node->is_warned || !run || (!failed && !reading->gap_first && !stray))
         return;
     node->is_warned = true;
-    if (reading->failed == EFBIG)
+    if (failed == EFBIG)
         loop_warn(ingest->loop, run,
                   "the journal of %s has a line of more than %d MiB: it is passed over", node->name,
                   JOURNAL_LINE_MAX >> 20);
-    else if (is_unreadable)
+    else if (failed)
         loop_warn(ingest->loop, run, "the journal of %s cannot be read: %s", node->name,
-                  strerror(reading->failed));
+                  strerror(failed));
+    else if (stray)
+        loop_warn(ingest->loop, run,
+                  "the journal of %s has entry %" PRIu64 " in a wrong place: it is passed over",
+                  node->name, stray);
     else
         loop_warn(ingest->loop, run, "the journal of %s lacks entries %" PRIu64 " to %" PRIu64,
                   node->name, reading->gap_first, reading->gap_last);
@@ -364,39 +344,23 @@ static void warn_of_file(struct ingest *ingest, const struct notes *notes, struc
 
 /* Takes what the file has beyond what was taken. */
 static void read_node(struct ingest *ingest, struct notes *notes, const char *folder,
-                      const char *name, enum reading how)
+                      const char *name, enum reading_kind how)
 {
     struct notes_node *node;
+    struct reading reading;
     if (notes_node(ingest, notes, name, &node, NULL) < 0)
         return;
-    struct file_reading reading = {.entries = json_array(), .last = node->taken};
-    char *path = journal_path(folder, name);
-    struct journal_file file;
-    journal_file_open(&file, path);
-    free(path);
-    while (file.passed < PASSED_MAX && journal_file_next(&file)) {
-        uint64_t sequence = journal_line_sequence(file.line);
-        if (sequence <= reading.last)
-            continue;
-        json_t *entry = json_loadb(file.line, file.size, 0, NULL);
-        if (entry_sequence(entry) == sequence)
-            reading_add(&reading, entry, how);
-        json_decref(entry);
-        if (json_array_size(reading.entries) < READ_ENTRIES_MAX)
-            continue;
+    reading_open(&reading, folder, name, node->taken, how == READ_LAST);
+    while (reading_next(&reading))
         (void)take(ingest, notes, name, reading.entries, NULL, NULL); /* what stays is missing */
-        reading.entries = json_array();
-    }
-    reading.failed = file.failed;
-    journal_file_close(&file);
-    if (how == READ_AND_WARN)
+    if (how == READ_AND_WARN || reading.order.stray)
         warn_of_file(ingest, notes, node, &reading);
-    (void)take(ingest, notes, name, reading.entries, NULL, NULL); /* as above */
+    reading_close(&reading);
 }
 
 /* Reads the nodes of which the outcome counts more than was taken. */
 static void read_missing(struct ingest *ingest, struct notes *notes, struct run *run,
-                         const json_t *outcome, enum reading how)
+                         const json_t *outcome, enum reading_kind how)
 {
     struct folder folder;
     folder_init(&folder, loop_config(ingest->loop)->home, run);
@@ -413,7 +377,7 @@ static void read_missing(struct ingest *ingest, struct notes *notes, struct run 
 }
 
 static void read_nodes(struct ingest *ingest, struct notes *notes, const char *folder,
-                       enum reading how)
+                       enum reading_kind how)
 {
     char *path = text_format("%s/journal", folder);
     DIR *journals = opendir(path);

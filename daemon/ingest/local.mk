@@ -5,5 +5,6 @@ daemon_libdaemon_a_SOURCES += \
 	daemon/ingest/journal.c \
 	daemon/ingest/lead.c \
 	daemon/ingest/notes.c \
-	daemon/ingest/posthumous.c
+	daemon/ingest/posthumous.c \
+	daemon/ingest/reading.c
 EXTRA_DIST += daemon/ingest/README.md

@@ -1,6 +1,7 @@
 # lib/protocol: what daemon, workers and command line tell each other.
 lib_libphased_a_SOURCES += \
 	lib/protocol/journal_file.c lib/protocol/journal_file.h \
+	lib/protocol/journal_order.c lib/protocol/journal_order.h \
 	lib/protocol/message.c lib/protocol/message.h \
 	lib/protocol/outcome.c lib/protocol/outcome.h \
 	lib/protocol/words.c lib/protocol/words.h

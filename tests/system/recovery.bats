@@ -158,6 +158,29 @@ SPEC
     [ "$(record "SELECT count(*) FROM event WHERE message LIKE '%its journal was cut from % to 0 bytes%'")" = 1 ]
 }
 
+@test "an entry with a wrong number in a journal costs nothing of what follows, and is told of once" {
+    phasectl daemon start
+    submit <<'SPEC'
+name: stray
+phases:
+  only:
+    resources: {nodes: 1, gpus: h100:1, time: 10m}
+    launch: node
+    run: |
+      for step in $(seq 12); do
+        echo "step=$step loss=$((100 - step))"
+        if [ $step = 10 ]; then until [ -e "$PHASED_OUT/go" ]; do sleep 0.1; done; fi
+      done
+    gate: {falling: last(loss) < first(loss), whole: count(loss) == 12}
+SPEC
+    eventually 60 past 1/only 9
+    journal=$(echo "$PHASED_HOME"/runs/1/only/1/journal/n*.jsonl)
+    echo '{"seq": 999999, "time": 1.5, "type": "metric", "step": 11, "values": {"loss": 1}}' >>"$journal"
+    touch "$PHASED_HOME/runs/1/only/out/go"
+    eventually 60 state 1 succeeded
+    [ "$(record "SELECT count(*) FROM event WHERE message LIKE '%has entry 999999 in a wrong place%'")" = 1 ]
+}
+
 @test "a run that had reached its end when its lead died has succeeded, and is not run again" {
     phasectl daemon start
     submit <<'SPEC'

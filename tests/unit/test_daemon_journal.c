@@ -292,6 +292,27 @@ static void garbage_in_the_journal_of_a_running_run_is_reported_at_once(void **s
     await_history(world, "the journal of n1 lacks entries 4 to 4");
 }
 
+/* The rest is read, while the run goes on and at its end. */
+static void a_line_with_a_wrong_number_is_skipped(void **state)
+{
+    struct world *world = *state;
+    char *fourth = metric(4), *stray = metric(999999);
+    char *both = text_format("%s\n%s", stray, fourth);
+    submit(world, two_phases);
+    world_await_lines(world, "jobs", 1);
+    run_begins(world, "runs/1/a/1", 101, 2);
+    world_kill(world);
+    leave_journal(world, "runs/1/a/1", ENTRIES, 4, both);
+    world_start(world, NULL);
+    world_await(world, "/v1/workflows/1/phases/a/runs/1/metrics", "series.loss.7", "1.0");
+    await_history(world, "the journal of n1 has entry 999999 in a wrong place");
+    run_ends(world, "runs/1/a/1", 101);
+    world_await(world, "/v1/workflows/1", "phases.0.state", "succeeded");
+    free(both);
+    free(stray);
+    free(fourth);
+}
+
 static long memory_peak_kib(struct world *world)
 {
     char line[256], *path = text_format("/proc/%d/status", (int)world->pid);
@@ -560,6 +581,7 @@ int main(void)
         TEST(a_matrix_does_not_choose_with_incomplete_data),
         TEST(an_unreadable_journal_of_a_running_run_is_reported_at_once),
         TEST(garbage_in_the_journal_of_a_running_run_is_reported_at_once),
+        TEST(a_line_with_a_wrong_number_is_skipped),
         TEST(an_endless_line_takes_little_memory_and_is_reported),
         TEST(entries_that_a_worker_reports_as_lost_are_skipped),
         TEST(entries_of_an_absent_job_may_still_come),

@@ -333,6 +333,27 @@ static void a_line_of_garbage_does_not_end_the_reading(void **state)
     journal_close(journal);
 }
 
+/* A reader that has come to its end, and one that begins anew. */
+static void a_line_with_a_wrong_number_does_not_end_the_reading(void **state)
+{
+    (void)state;
+    struct journal *journal = journal_of_five();
+    append("{\"seq\": 999999, \"type\": \"metric\", \"step\": 0}\n"
+           "{\"seq\": 8, \"type\": \"metric\", \"step\": 0}\n");
+    assert_steps(journal, 5, "");
+    for (int i = 6; i <= 9; i++)
+        add(journal, i);
+    journal_flush(journal);
+    assert_steps(journal, 5, "6 7 8 9 w");
+    assert_steps(journal, 0, "1 2 3 4 5 6 7 8 9 w");
+    journal_close(journal);
+    journal = journal_open(path); /* by another process */
+    add(journal, 11);
+    journal_flush(journal);
+    assert_steps(journal, 9, "w 11");
+    journal_close(journal);
+}
+
 /* The largest memory of this process so far. */
 static long memory_peak_kib(void)
 {
@@ -396,6 +417,7 @@ int main(void)
         TEST(a_journal_that_somebody_cuts_is_reported_and_continued),
         TEST(a_journal_that_is_removed_or_replaced_is_made_again),
         TEST(a_line_of_garbage_does_not_end_the_reading),
+        TEST(a_line_with_a_wrong_number_does_not_end_the_reading),
         TEST(an_endless_line_takes_little_memory_and_is_skipped),
         TEST(a_line_longer_than_any_entry_is_no_entry),
     };

@@ -3,6 +3,7 @@
 
 #include "lib/memory.h"
 #include "lib/protocol/journal_file.h"
+#include "lib/protocol/journal_order.h"
 #include "worker/clock.h"
 
 #include <assert.h>
@@ -32,9 +33,13 @@ struct journal {
     unsigned lost;
     int failed;   /* errno of the last try to write, 0 when it went well */
     int lost_for; /* errno of the last loss */
-    /* Where the next reading begins: entry read_seq + 1 begins at read_offset or later. */
+    /* Where the next reading begins: entry read_seq + 1 is held in `order`, or begins at
+     * read_offset or later. */
     uint64_t read_seq;
     off_t read_offset;
+    struct journal_order order; /* its items are lines; NULL: the reader had it when it began */
+    uint64_t stray;             /* the number of a line that was passed over; 0: none was */
+    bool is_stray_told;
 };
 
 /* The number of an entry; 0 for a line that is none, as one cut short. */
@@ -49,17 +54,24 @@ static uint64_t journal_number(const char *line, size_t size)
 /* Finds the newest entry, and the end of the last whole line. */
 static void journal_find_end(int fd, uint64_t *ret_last, off_t *ret_size)
 {
+    struct journal_order order = {0};
     struct journal_file file;
-    *ret_last = 0;
+    bool is_end = false;
+    uint64_t seq;
+    void *item;
     *ret_size = 0;
     journal_file_borrow(&file, fd, 0);
-    while (journal_file_next(&file)) {
-        uint64_t seq = journal_number(file.line, file.size);
-        if (seq > *ret_last)
-            *ret_last = seq;
-        if (!file.is_inside)
+    while (!is_end) {
+        is_end = !journal_file_next(&file);
+        seq = is_end ? 0 : journal_number(file.line, file.size);
+        if (seq > 0)
+            journal_order_add(&order, seq, NULL);
+        while (journal_order_next(&order, is_end, &seq, &item))
+            ; /* order.last is all that counts */
+        if (!is_end && !file.is_inside)
             *ret_size = file.offset;
     }
+    *ret_last = order.last;
     journal_file_close(&file);
 }
 
@@ -90,6 +102,7 @@ struct journal *journal_open(const char *path)
     struct journal *journal = xcalloc(1, sizeof(*journal));
     journal->fd = -1;
     journal->path = xstrdup(path);
+    journal->order.drop = free;
     int code = pthread_mutex_init(&journal->mutex, NULL);
     assert(code == 0);
     (void)code;                     /* cannot fail for a plain mutex */
@@ -106,6 +119,7 @@ void journal_close(struct journal *journal)
         close(journal->fd);
     pthread_mutex_destroy(&journal->mutex);
     text_fini(&journal->waiting);
+    journal_order_fini(&journal->order);
     free(journal->path);
     free(journal);
 }
@@ -189,6 +203,23 @@ static bool journal_is_damaged(const struct journal *journal, char **ret_what)
     return true;
 }
 
+/* The next reading begins at the start of the file. */
+static void journal_rewind(struct journal *journal)
+{
+    journal_order_fini(&journal->order);
+    journal->order.last = 0; /* `order.stray` stays */
+    journal->read_seq = 0;
+    journal->read_offset = 0;
+}
+
+static void journal_warn(struct journal *journal, char *take_message)
+{
+    json_t *members = json_pack("{s:s}", "message", take_message);
+    journal_append(journal, ENTRY_WARNING, members);
+    json_decref(members);
+    free(take_message);
+}
+
 /* Goes on behind what is left of a file that somebody else has changed, and tells of it. */
 static void journal_repair(struct journal *journal)
 {
@@ -197,17 +228,22 @@ static void journal_repair(struct journal *journal)
         return;
     close(journal->fd);
     journal->fd = -1;
-    journal->read_seq = 0; /* readings begin anew */
-    journal->read_offset = 0;
+    journal_rewind(journal);
     (void)journal_is_open(journal); /* tried again at the next flush */
-    char *message = text_format("its journal %s while it was being written: entries that nobody "
-                                "had read are lost",
-                                what);
-    json_t *members = json_pack("{s:s}", "message", message);
-    journal_append(journal, ENTRY_WARNING, members);
-    json_decref(members);
-    free(message);
+    journal_warn(journal, text_format("its journal %s while it was being written: entries that "
+                                      "nobody had read are lost",
+                                      what));
     free(what);
+}
+
+static void journal_tell_stray(struct journal *journal)
+{
+    if (!journal->stray || journal->is_stray_told)
+        return;
+    journal->is_stray_told = true;
+    journal_warn(journal, text_format("its journal has entry %llu in a wrong place: it is passed "
+                                      "over",
+                                      (unsigned long long)journal->stray));
 }
 
 static void journal_flush_locked(struct journal *journal)
@@ -239,6 +275,7 @@ void journal_flush(struct journal *journal)
 {
     pthread_mutex_lock(&journal->mutex);
     journal_repair(journal);
+    journal_tell_stray(journal);
     journal_flush_locked(journal);
     if (journal->lost && !journal->failed) {
         journal_tell_loss(journal);
@@ -271,6 +308,7 @@ uint64_t journal_last(struct journal *journal)
 
 struct journal_reader {
     struct text *entries;
+    size_t size_max;
     uint64_t last; /* what the reader has */
 };
 
@@ -292,36 +330,75 @@ static void journal_add_lost(struct journal_reader *reader, uint64_t last)
     free(line);
 }
 
-static void journal_take(struct journal_reader *reader, const char *line, size_t size)
+/* Takes a line of the file. The number stands in front, so entries that the reader has are passed
+ * over quickly. */
+static void journal_take(struct journal *journal, const struct journal_reader *reader,
+                         const char *line, size_t size)
 {
     uint64_t seq = journal_line_sequence(line);
-    if (seq <= reader->last || journal_number(line, size) != seq)
+    bool is_new = seq > reader->last;
+    if (seq <= journal->order.last || (is_new && journal_number(line, size) != seq))
         return;
-    if (seq > reader->last + 1)
-        journal_add_lost(reader, seq - 1);
-    journal_add_read(reader, line, size);
-    reader->last = seq;
+    if (seq > journal->added)
+        journal->stray = seq; /* this writer has not written it */
+    else
+        journal_order_add(&journal->order, seq, is_new ? xstrndup(line, size) : NULL);
+}
+
+/* Gives the reader what is in order, until it has enough. */
+static void journal_give(struct journal *journal, struct journal_reader *reader, bool is_end)
+{
+    uint64_t seq;
+    void *line;
+    while (reader->entries->size < reader->size_max &&
+           journal_order_next(&journal->order, is_end, &seq, &line)) {
+        if (!line)
+            continue;
+        if (seq > reader->last + 1)
+            journal_add_lost(reader, seq - 1);
+        journal_add_read(reader, line, strlen(line));
+        reader->last = seq;
+        free(line);
+    }
+}
+
+/* Reads the file on. */
+static void journal_read_file(struct journal *journal, struct journal_reader *reader)
+{
+    struct journal_file file;
+    journal_file_borrow(&file, journal->fd, journal->read_offset);
+    journal_give(journal, reader, false);
+    while (reader->entries->size < reader->size_max && journal_file_next(&file)) {
+        journal_take(journal, reader, file.line, file.size);
+        journal_give(journal, reader, false);
+    }
+    journal->read_offset = file.offset;
+    journal_file_close(&file);
 }
 
 uint64_t journal_read(struct journal *journal, uint64_t after, size_t size_max,
                       struct text *entries)
 {
-    struct journal_reader reader = {entries, after};
-    struct journal_file file;
+    struct journal_reader reader = {entries, size_max, after};
     pthread_mutex_lock(&journal->mutex);
-    journal_file_borrow(&file, journal->fd, after == journal->read_seq ? journal->read_offset : 0);
-    while (entries->size < size_max && journal_file_next(&file))
-        journal_take(&reader, file.line, file.size);
-    journal->read_seq = reader.last;
-    journal->read_offset = file.offset;
-    journal_file_close(&file);
-    const char *line = text_string(&journal->waiting), *end;
+    if (after != journal->read_seq)
+        journal_rewind(journal);
+    journal_read_file(journal, &reader);
     /* Behind a file that cannot be opened, what stands in it would seem to be lost. */
     bool has_file = journal->fd >= 0 || reader.last >= journal->written;
-    while (has_file && journal->failed && entries->size < size_max && (end = strchr(line, '\n'))) {
-        journal_take(&reader, line, (size_t)(end - line));
+    bool adds_waiting = has_file && journal->failed;
+    const char *line = text_string(&journal->waiting), *end;
+    while (adds_waiting && entries->size < size_max && (end = strchr(line, '\n'))) {
+        journal_take(journal, &reader, line, (size_t)(end - line));
+        journal_give(journal, &reader, false);
         line = end + 1;
     }
+    journal_give(journal, &reader, true);
+    if (journal->order.stray)
+        journal->stray = journal->order.stray;
+    journal->read_seq = reader.last;
+    if (adds_waiting) /* the lines that wait are not in the file yet */
+        journal_rewind(journal);
     pthread_mutex_unlock(&journal->mutex);
     return reader.last;
 }

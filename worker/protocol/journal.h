@@ -15,6 +15,9 @@
  * behind what is left with a warning, and journal_read() has an entry `lost` in the place of
  * entries that are missing.
  *
+ * A line in the file with a wrong number is passed over, with a warning
+ * (lib/protocol/journal_order.h).
+ *
  * journal_read() and journal_last() may be called from another thread than the rest. */
 #ifndef PHASED_WORKER_PROTOCOL_JOURNAL_H
 #define PHASED_WORKER_PROTOCOL_JOURNAL_H

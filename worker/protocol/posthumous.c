@@ -2,6 +2,7 @@
 #include "worker/protocol/posthumous.h"
 
 #include "lib/protocol/journal_file.h"
+#include "lib/protocol/journal_order.h"
 #include "lib/text.h"
 #include "worker/clock.h"
 #include "lib/protocol/outcome.h"
@@ -12,20 +13,32 @@
 
 struct posthumous_node {
     struct outcome *outcome;
-    json_int_t last;
+    struct journal_order order;
     int64_t checkpoint_step;
     bool is_done, is_suspect;
     bool has_exited;
 };
 
+/* A number of 0 is that of the end. */
+static void posthumous_count(struct posthumous_node *node, uint64_t number)
+{
+    uint64_t last;
+    void *item;
+    if (number > 0)
+        journal_order_add(&node->order, number, NULL);
+    while (journal_order_next(&node->order, number == 0, &last, &item))
+        ; /* `order.last` is all that counts */
+}
+
 static void posthumous_node_entry(void *context, int type, const json_t *entry)
 {
     struct posthumous_node *node = context;
     struct outcome *outcome = node->outcome;
-    json_int_t seq = json_integer_value(json_object_get(entry, "seq"));
     json_int_t step = json_integer_value(json_object_get(entry, "step"));
     double time = json_number_value(json_object_get(entry, "time"));
-    node->last = seq > node->last ? seq : node->last;
+    json_int_t number = json_integer_value(json_object_get(entry, "seq"));
+    if (number > 0)
+        posthumous_count(node, (uint64_t)number);
     outcome->ended = time > outcome->ended ? time : outcome->ended;
     if (type == ENTRY_RANKS || type == ENTRY_EXITED)
         node->has_exited = type == ENTRY_EXITED;
@@ -50,8 +63,9 @@ int64_t posthumous_add_node(const char *run_dir, const char *node, struct outcom
     struct posthumous_node found = {.outcome = outcome, .checkpoint_step = -1};
     char *path = journal_path(run_dir, node);
     journal_visit(path, -1, posthumous_node_entry, &found);
-    if (found.last)
-        json_object_set_new(outcome->finals, node, json_integer(found.last));
+    posthumous_count(&found, 0);
+    if (found.order.last)
+        json_object_set_new(outcome->finals, node, json_integer((json_int_t)found.order.last));
     free(path);
     *ret_is_done = found.is_done && !found.is_suspect;
     return found.checkpoint_step;
