@@ -84,22 +84,6 @@ makes_steps() {
     one_job "$workflow"
 }
 
-says_why_it_waits() {
-    phasectl status "$workflow" | grep -q "waits in Slurm: .*; preempted"
-}
-
-@test "a requeued job that waits for its nodes says what it waits for" {
-    phasectl daemon start
-    workflow=$(training | submit)
-    eventually 60 past "$workflow/train" 25
-    sbatch -Q -p prod -N 2 --gres=gpu:h100:8 --job-name=preemptor -o /dev/null --wrap 'sleep 600'
-    eventually 90 says_why_it_waits
-    scancel -n preemptor
-    eventually 100 state "$workflow" succeeded
-    steps_join 1
-    one_job "$workflow"
-}
-
 @test "a run that is preempted twice goes on twice" {
     phasectl daemon start
     workflow=$(training | submit)
