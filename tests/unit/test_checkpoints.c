@@ -233,6 +233,32 @@ static void a_checkpoint_of_a_killed_writer_must_look_whole(void **state)
     }
 }
 
+static void a_resumed_checkpoint_says_how_large_a_whole_one_is(void **state)
+{
+    struct text found = {0};
+    char *run_dir = text_format("%s/1", folder), *resumed = text_format("%s/c_1", folder);
+    (void)state;
+    put("c_1", 200);
+    struct checkpoints *checkpoints = begin("c_{step}", 0, &found);
+    (void)mkdir(run_dir, 0700); /* it is not there */
+    assert_int_equal(checkpoints_note(checkpoints, run_dir, NULL), 0);
+    checkpoints_resume(checkpoints, resumed);
+    put("c_2", 200);
+    put("c_3", 199); /* its numbers may have fewer digits */
+    put("c_4", 150);
+    checkpoints_look_last(checkpoints, CHECKPOINTS_CUT_OFF);
+    assert_string_equal(text_string(&found), "2 200 c_2; ");
+    assert_int_equal(checkpoints_note_left_out(checkpoints, run_dir, NULL), 0);
+    json_t *left = saved_left(folder, 1, 2, NULL);
+    assert_int_equal(json_array_size(left), 1);
+    assert_int_equal(json_integer_value(json_object_get(json_array_get(left, 0), "step")), 3);
+    json_decref(left);
+    checkpoints_free(checkpoints);
+    text_fini(&found);
+    free(run_dir);
+    free(resumed);
+}
+
 /* Returns how many checkpoints of the first run, after step 1, are found when the run is over. */
 static size_t found_later(json_t *take_told)
 {
@@ -518,6 +544,7 @@ int main(void)
         TEST(a_near_look_sees_new_files_but_none_deep_below),
         TEST(an_existing_checkpoint_is_reported_only_when_it_changes),
         TEST(a_checkpoint_of_a_killed_writer_must_look_whole),
+        TEST(a_resumed_checkpoint_says_how_large_a_whole_one_is),
         TEST(a_checkpoint_that_the_agent_rejects_is_never_used),
         TEST(a_checkpoint_with_fewer_files_than_a_whole_one_is_torn),
         TEST(pruning_removes_only_checkpoints_of_this_run_and_keeps_two),

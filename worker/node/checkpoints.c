@@ -35,7 +35,7 @@ struct checkpoints {
     uint64_t changes;
     int64_t vouched_step;           /* guards vouch for checkpoints of this run before this step */
     bool is_suspect;                /* checkpoints that are begun from now on */
-    struct checkpoint_extent whole; /* the size of the last reported checkpoint */
+    struct checkpoint_extent whole; /* the size of the last reported or resumed one */
 };
 
 static void groups_free(struct group *groups, size_t count)
@@ -235,6 +235,13 @@ int checkpoints_note_left_out(const struct checkpoints *checkpoints, const char 
     int status = list.count ? saved_note_left_out(run_dir, &list, err) : 0;
     free(list.items); /* the groups own the content */
     return status;
+}
+
+void checkpoints_resume(struct checkpoints *checkpoints, const char *path)
+{
+    for (size_t i = 0; i < checkpoints->group_count; i++)
+        if (text_equal(checkpoints->groups[i].saved.paths[0], path))
+            checkpoints->whole = checkpoints->groups[i].saved.extent;
 }
 
 void checkpoints_inherit(struct checkpoints *checkpoints, const json_t *saved)

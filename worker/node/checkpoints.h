@@ -43,6 +43,10 @@ void checkpoints_free(struct checkpoints *checkpoints);
 /* Notes in the run's folder what exists at the first look (lib/saved.h). */
 int checkpoints_note(const struct checkpoints *checkpoints, const char *run_dir, struct error *err);
 
+/* The run resumes from the checkpoint at `path`, which is whole. So it says how large others should
+ * be, until this run has saved one. Call it after the first look. */
+void checkpoints_resume(struct checkpoints *checkpoints, const char *path);
+
 /* Takes what earlier runs of the phase have reported, as lineage_saved() returns it: for the first
  * path of each checkpoint, whether it leads to this run, is whole and is not suspect. Call it after
  * the first look. */

@@ -268,6 +268,8 @@ static int observer_open_checkpoints(struct observer *observer, struct error *er
     struct error problem;
     if (checkpoints_note(observer->checkpoints, assignment->run_dir, &problem) < 0)
         observer_warn(observer, problem.message); /* reported checkpoints are found all the same */
+    if (assignment->resume)
+        checkpoints_resume(observer->checkpoints, assignment->resume);
     observer_inherit(observer);
     return 0;
 }
