@@ -133,10 +133,10 @@ SPEC
     eventually 90 state 2 succeeded
 }
 
-@test "a journal that is cut while its run goes on is told of at once, and the run ends as ever" {
-    phasectl daemon start
+# start_waiting: workflow 1 waits at step 10 for the file `go`. `journal` is the one of its node.
+start_waiting() {
     submit <<'SPEC'
-name: cut
+name: waiting
 phases:
   only:
     resources: {nodes: 1, gpus: h100:1, time: 10m}
@@ -150,6 +150,11 @@ phases:
 SPEC
     eventually 60 past 1/only 9
     journal=$(echo "$PHASED_HOME"/runs/1/only/1/journal/n*.jsonl)
+}
+
+@test "a journal that is cut while its run goes on is told of at once, and the run ends as ever" {
+    phasectl daemon start
+    start_waiting
     is_all_recorded() { [ "$(record "SELECT sequence FROM journal WHERE node != 'lead'")" = "$(line_count "$journal")" ]; }
     eventually 30 is_all_recorded
     truncate -s 0 "$journal"
@@ -164,21 +169,7 @@ has_stray_entry() {
 
 @test "an entry with a wrong number in a journal costs nothing of what follows, and is told of" {
     phasectl daemon start
-    submit <<'SPEC'
-name: stray
-phases:
-  only:
-    resources: {nodes: 1, gpus: h100:1, time: 10m}
-    launch: node
-    run: |
-      for step in $(seq 12); do
-        echo "step=$step loss=$((100 - step))"
-        if [ $step = 10 ]; then until [ -e "$PHASED_OUT/go" ]; do sleep 0.1; done; fi
-      done
-    gate: {falling: last(loss) < first(loss), whole: count(loss) == 12}
-SPEC
-    eventually 60 past 1/only 9
-    journal=$(echo "$PHASED_HOME"/runs/1/only/1/journal/n*.jsonl)
+    start_waiting
     echo '{"seq": 999999, "time": 1.5, "type": "metric", "step": 11, "values": {"loss": 1}}' >>"$journal"
     touch "$PHASED_HOME/runs/1/only/out/go"
     eventually 60 state 1 succeeded
