@@ -31,7 +31,8 @@ struct run *core_run_before(const struct run *run)
         return NULL;
     for (size_t i = workflow->run_count; i-- > 0;) {
         struct run *before = workflow->runs[i];
-        if (before->phase != phase || before == run)
+        bool never_began = before->state == RUN_ENDED && !before->has_begun;
+        if (before->phase != phase || before == run || never_began)
             continue;
         bool is_good = !before->is_remedied && before->suspect_step < 0; /* what it saved */
         return before->state == RUN_ENDED && is_good ? before : NULL;

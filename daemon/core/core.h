@@ -243,8 +243,9 @@ void core_step(struct core *core, const struct core_event *event, struct core_ef
  * not submitted: EV_LIMITED then ends the runs that wait for it. */
 bool core_allocation_is_needed(const struct allocation *allocation);
 
-/* The run before this run, which has not begun: its last checkpoint may be told after its end, and
- * this run shall go on from there. NULL: no run was before, or the checkpoint was chosen. */
+/* For a run that has not begun: the last run of its phase that has. The last checkpoint of that run
+ * may be told after its end, and this run shall go on from there. NULL: no run has begun, or the
+ * checkpoint was chosen. */
 struct run *core_run_before(const struct run *run);
 
 /* Whether the command would do anything to this phase now: 0, or -EPERM with a message that says

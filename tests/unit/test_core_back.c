@@ -225,6 +225,37 @@ static void a_requeued_job_that_has_started_again_ends_by_itself(void **state)
                                             "validate: deciding -> held\n");
 }
 
+static void late_save(struct world *world, struct run *run, int64_t step, const char *path)
+{
+    world_step(world,
+               (struct core_event){.kind = EV_CHECKPOINT, .run = run, .path = path, .step = step});
+}
+
+/* The ranks of a lost run save for some seconds, while its next runs find no node. */
+static void what_a_run_saves_after_its_end_counts_until_a_run_has_begun(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    world_runs(world, "validate");
+    struct phase *phase = world_phase(world, "validate");
+    struct run *first = phase->run;
+    late_save(world, first, 40, "/40");
+    world_ended(world, "validate", OUTCOME_PREEMPTED, CAUSE_NONE, 41);
+    struct core_event held = {.kind = EV_JOB_SEEN};
+    held.seen.state = "pending";
+    held.seen.is_stuck = true;
+    world_event(world, EV_SUBMITTED, "validate");
+    held.allocation = phase->run->seat->allocation;
+    world_step(world, held);
+    assert_int_equal(phase->run->attempt, 3); /* the second never began */
+    assert_string_equal(phase->run->resume_path, "/40");
+    late_save(world, first, 60, "/60");
+    assert_string_equal(phase->run->resume_path, "/60");
+    world_runs(world, "validate");
+    late_save(world, first, 66, "/66");
+    assert_string_equal(phase->checkpoint_path, "/60");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -238,6 +269,7 @@ int main(void)
         WORLD_TEST(a_job_that_is_requeued_after_its_last_run_is_cancelled),
         WORLD_TEST(a_requeued_job_waits_for_the_verdict_on_its_run),
         WORLD_TEST(a_requeued_job_that_has_started_again_ends_by_itself),
+        WORLD_TEST(what_a_run_saves_after_its_end_counts_until_a_run_has_begun),
     };
     return cmocka_run_group_tests_name("core back", tests, NULL, NULL);
 }

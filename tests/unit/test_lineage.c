@@ -1,5 +1,5 @@
-/* What a lead finds after a requeue, or when it goes on alone: claims, checkpoints of earlier runs,
- * runs without an end, and the next run. */
+/* What a lead finds after a requeue, or when it goes on alone: checkpoints of earlier runs, runs
+ * without an end, and the next run. */
 #include "tests/unit/folder.h"
 #include "tests/unit/unit.h"
 
@@ -132,6 +132,25 @@ static void a_run_resumes_from_the_newest_whole_checkpoint_of_its_lineage(void *
             fail_msg("%s: step %d instead of %d", rows[i].claim, step, rows[i].expected);
         json_decref(found);
         free(gone);
+    }
+}
+
+/* Such a run has no journal of an agent. If a person chose its start, the daemon lets no lead
+ * choose: its run.json has no `known_step`. */
+static void a_run_that_never_began_turns_away_from_no_checkpoint(void **state)
+{
+    static const struct {
+        const char *chosen;
+        int expected;
+    } rows[] = {{", \"known_step\": 10", 20}, {"", 10}};
+    (void)state;
+    put_past_run(1, &(struct past_run){0, 0, {10, 20}});
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        put_run(2, 10, rows[i].chosen);
+        put("", "2/journal/lead.jsonl");
+        json_t *found = lineage_checkpoint(folder, 2);
+        assert_int_equal(json_integer_value(json_object_get(found, "step")), rows[i].expected);
+        json_decref(found);
     }
 }
 
@@ -303,31 +322,6 @@ static void a_checkpoint_of_an_earlier_run_counts_up_to_where_the_next_began(voi
     }
     json_decref(saved);
     json_decref(resume);
-}
-
-static void one_job_claims_a_folder(void **state)
-{
-    static const struct {
-        struct phase_life life;
-        int result;
-    } rows[] = {
-        {{.job_id = 4711, .token = "aaaa", .restarts = 1}, 0},
-        {{.job_id = 4711, .token = "aaaa", .restarts = 2}, 0}, /* after a requeue */
-        {{.job_id = 4711, .token = "aaaa", .restarts = 0}, -EBUSY},
-        {{.job_id = 4711, .token = "bbbb", .restarts = 1}, -EBUSY}, /* the id was used again */
-        {{.job_id = 4712, .token = "aaaa", .restarts = 1}, -EBUSY},
-    };
-    struct error err;
-    (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        assert_int_equal(job_folder_claim(folder, &rows[i].life, &err), rows[i].result);
-        if (rows[i].result < 0)
-            assert_true(text_starts(err.message, "job 4711"));
-    }
-    put("4711\n", "claim"); /* of an older worker */
-    assert_int_equal(job_folder_claim(folder, &rows[3].life, &err), 0);
-    assert_int_equal(job_folder_claim(folder, &rows[4].life, &err), -EBUSY);
-    assert_int_equal(job_folder_claim("/nowhere", &rows[0].life, &err), -ENOENT);
 }
 
 static const char begun[] = "{\"seq\": 1, \"time\": 100.5, \"type\": \"started\", \"job_id\": 4711,"
@@ -579,12 +573,12 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, folder_make, folder_remove)
     const struct CMUnitTest tests[] = {
         TEST(a_run_resumes_from_the_newest_whole_checkpoint_of_its_lineage),
+        TEST(a_run_that_never_began_turns_away_from_no_checkpoint),
         TEST(a_checkpoint_of_several_files_needs_all_of_them),
         TEST(an_unreported_checkpoint_of_a_run_is_found),
         TEST(an_unreported_checkpoint_is_compared_with_reported_ones),
         TEST(checkpoints_of_a_run_and_of_the_next_run_are_distinguished),
         TEST(a_checkpoint_of_an_earlier_run_counts_up_to_where_the_next_began),
-        TEST(one_job_claims_a_folder),
         TEST(a_killed_run_ends_as_its_journals_say),
         TEST(a_run_whose_nodes_all_finished_has_succeeded),
         TEST(the_end_of_a_run_of_another_job_is_ignored),

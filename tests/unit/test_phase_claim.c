@@ -8,6 +8,7 @@
 #include "lib/text.h"
 #include "worker/protocol/assignment.h"
 #include "worker/lead/inquiry.h"
+#include "worker/lead/job_folder.h"
 #include "worker/protocol/phase_claim.h"
 
 #include <errno.h>
@@ -312,9 +313,37 @@ static void the_wait_for_a_job_that_is_ending_is_bounded(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, passed_reset, folder_remove)
 
+static void one_job_claims_a_folder(void **state)
+{
+    static const struct {
+        struct phase_life life;
+        int result;
+    } rows[] = {
+        {{.job_id = 4711, .token = "aaaa", .restarts = 1}, 0},
+        {{.job_id = 4711, .token = "aaaa", .restarts = 2}, 0}, /* after a requeue */
+        {{.job_id = 4711, .token = "aaaa", .restarts = 0}, -EBUSY},
+        {{.job_id = 4711, .token = "bbbb", .restarts = 1}, -EBUSY}, /* the id was used again */
+        {{.job_id = 4712, .token = "aaaa", .restarts = 1}, -EBUSY},
+    };
+    char *claim = text_format("%s/claim", folder);
+    struct error err;
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_int_equal(job_folder_claim(folder, &rows[i].life, &err), rows[i].result);
+        if (rows[i].result < 0)
+            assert_true(text_starts(err.message, "job 4711"));
+    }
+    assert_int_equal(file_replace(claim, "4711\n", 5, 0600, NULL), 0); /* of an older worker */
+    assert_int_equal(job_folder_claim(folder, &rows[3].life, &err), 0);
+    assert_int_equal(job_folder_claim(folder, &rows[4].life, &err), -EBUSY);
+    assert_int_equal(job_folder_claim("/nowhere", &rows[0].life, &err), -ENOENT);
+    free(claim);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(one_job_claims_a_folder),
         TEST(only_the_same_start_of_a_job_owns_a_claim),
         TEST(a_later_run_of_the_daemon_comes_after_runs_made_alone),
         TEST(a_claim_waits_until_the_nodes_of_an_ended_run_have_ended),

@@ -140,6 +140,23 @@ static json_t *lineage_entries(const char *phase_dir, unsigned attempt, const js
     return entries.list;
 }
 
+/* Whether no agent has begun the run, and nobody had chosen where it begins: the daemon lets a lead
+ * choose only then (`known_step`). Such a run has not turned away from any checkpoint. */
+static bool lineage_is_empty(const char *phase_dir, unsigned attempt, const json_t *run)
+{
+    char *pattern = text_format("%s/%u/journal/*" JOURNAL_ENDING, phase_dir, attempt);
+    char *lead = text_format("%s/%u/journal/lead" JOURNAL_ENDING, phase_dir, attempt);
+    glob_t paths = {0};
+    bool has_agent = false;
+    if (glob(pattern, 0, NULL, &paths) == 0)
+        for (size_t i = 0; i < paths.gl_pathc; i++)
+            has_agent |= !text_equal(paths.gl_pathv[i], lead);
+    globfree(&paths);
+    free(lead);
+    free(pattern);
+    return !has_agent && json_is_integer(json_object_get(run, "known_step"));
+}
+
 /* Whether anything is in it, which is all that can be known of one from outside. */
 static bool lineage_is_there(const char *path)
 {
@@ -187,8 +204,12 @@ json_t *lineage_checkpoint(const char *phase_dir, unsigned attempt)
     bool is_origin_known = false;
     json_int_t step_max = INT64_MAX;
     for (unsigned i = attempt; i > 0 && !found && step_max >= 0; i--) {
-        json_t *entries = lineage_entries(phase_dir, i, origin),
-               *run = lineage_run_json(phase_dir, i);
+        json_t *run = lineage_run_json(phase_dir, i);
+        if (lineage_is_empty(phase_dir, i, run)) {
+            json_decref(run);
+            continue;
+        }
+        json_t *entries = lineage_entries(phase_dir, i, origin);
         const json_t *newest = lineage_newest(entries, step_max);
         found = newest ? lineage_reference(newest) : NULL;
         if (origin)
@@ -222,8 +243,12 @@ json_t *lineage_saved(const char *phase_dir, unsigned attempt, const json_t *res
     json_t *saved = json_object(), *next = json_incref((json_t *)resume);
     json_int_t step_max = json_is_object(resume) ? lineage_step(resume) : -1;
     for (unsigned i = attempt; i > 0; i--) {
-        json_t *entries = lineage_entries(phase_dir, i, next),
-               *run = lineage_run_json(phase_dir, i);
+        json_t *run = lineage_run_json(phase_dir, i);
+        if (lineage_is_empty(phase_dir, i, run)) {
+            json_decref(run);
+            continue;
+        }
+        json_t *entries = lineage_entries(phase_dir, i, next);
         for (size_t j = json_array_size(entries); j-- > 0;) {
             const json_t *entry = json_array_get(entries, j);
             const char *path = json_string_value(json_object_get(entry, "path"));
