@@ -139,12 +139,12 @@ deaf='trap "" TERM; touch "$PHASED_OUT/ready"; while :; do sleep 0.05; done'
 
 @test "a program without a checkpoint that does not stop is killed before Slurm kills the job" {
     echo 'JobState=COMPLETING EndTime=Unknown Restarts=0 PreemptTime=None' >"$home/slurm/show"
-    echo 'KillWait                = 8 sec' >"$home/slurm/config"
+    echo 'KillWait                = 2 sec' >"$home/slurm/config"
     new_run 1 "{\"run\": $(script "$deaf")}"
     start_lead 1
     await test -e "$home/out/ready"
     terminate
-    await_lead 1 # in less than the 30 s of Slurm's default
+    WAIT_S=25 await_lead 1 # in less than the 30 s of Slurm's default
     [ "$(outcome 1 '[.outcome, .message]')" = '["cancelled","the job was cancelled in Slurm"]' ]
 }
 
@@ -159,4 +159,35 @@ deaf='trap "" TERM; touch "$PHASED_OUT/ready"; while :; do sleep 0.05; done'
     kill -TERM "$lead"
     await_lead 1
     [ "$(outcome 1 .outcome)" = preempted ]
+}
+
+# at_limit SPEC: the run has begun to stop for the limit, and now Slurm's SIGTERM comes.
+at_limit() {
+    limit 10
+    run_to_limit "$@"
+    await grep -q stopping "$home/phase/1/journal/lead.jsonl"
+    sleep 2 # longer than two signals of one cause are apart
+    rm -f "$home/slurm/calls"
+    kill -TERM "$lead"
+}
+
+asked_for_kill_wait() { grep -qs 'show config' "$home/slurm/calls"; }
+
+@test "a program that still stops when the limit is reached has KillWait to do so, as under Slurm" {
+    stopping='trap "touch $PHASED_OUT/told" TERM; touch "$PHASED_OUT/ready"
+        until [ -e "$PHASED_OUT/go" ]; do sleep 0.05 || true; done; touch "$PHASED_OUT/results"'
+    at_limit
+    await asked_for_kill_wait
+    touch "$home/out/go"
+    await_lead 1
+    [ -e "$home/out/results" ]
+    [ "$(outcome 1 .outcome)" = timed_out ]
+}
+
+@test "a program that does not stop at the limit is killed before Slurm kills the job" {
+    stopping=$deaf
+    echo 'KillWait                = 2 sec' >"$home/slurm/config"
+    at_limit "$(checkpoint 3600)"
+    await_lead 1
+    [ "$(outcome 1 .outcome)" = timed_out ]
 }

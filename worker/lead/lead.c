@@ -31,16 +31,23 @@ enum {
 
 /* The batch script gets SIGTERM when Slurm kills the job: at once for a cancelled job, at the end
  * of the grace for a preempted job, and at the time limit. If the run is being stopped already, its
- * processes have had their time, and Slurm sends SIGKILL to all soon. */
+ * processes have had their time, and Slurm sends SIGKILL to all soon. At the time limit, however,
+ * Slurm waits for KillWait first, and the processes may use this time. */
 static void lead_term_done(uv_signal_t *handle, int number)
 {
     struct lead *lead = handle->data;
     bool is_known = lead->state == LEAD_RUNNING && (lead->run->is_decided || lead->is_asking);
     (void)number;
-    if (!is_known)
+    if (!is_known) {
         lead->handle(lead, LEAD_TERM);
-    else if (clock_steady_ms() - lead->interrupted_ms > LEAD_SAME_MS && !lead->is_killing)
+    } else if (clock_steady_ms() - lead->interrupted_ms <= LEAD_SAME_MS || lead->is_killing) {
+        return;
+    } else if (lead->limit == LEAD_LIMIT_DUE) {
+        lead->interrupted_ms = clock_steady_ms();
+        lead_end_before_kill(lead);
+    } else {
         lead_ladder_done(&lead->timer);
+    }
 }
 
 /* False: Slurm's signal does not come from the time limit. Some sites send the same signal when

@@ -158,6 +158,9 @@ void lead_look(uv_timer_t *timer);
 bool lead_is_at_limit(const struct lead *lead, int margin_s);
 /* Slurm stops the run. Stops the ranks, and asks Slurm for the reason. */
 void lead_interrupt(struct lead *lead);
+/* Slurm kills the job KillWait after the SIGTERM that came just now. Lets the ranks use this time,
+ * and kills them before, so that the lead can say how the run ended. */
+void lead_end_before_kill(struct lead *lead);
 /* The step has ended, and its end also ends the run. */
 void lead_lose_step(struct lead *lead);
 /* Asks Slurm for the reason of a stop, unless the outcome is decided. */

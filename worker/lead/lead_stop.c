@@ -18,7 +18,7 @@ enum {
     LEAD_LADDER_MS = 15000,  /* for the agents to finish a stop or a kill */
     LEAD_TERM_MARGIN_S = 30, /* a stop this close to the time limit comes from the limit */
     LEAD_ASK_MAX = 2,
-    LEAD_ASK_MS = 3000,    /* for Slurm to tell KillWait */
+    LEAD_ASK_MS = 15000,   /* for Slurm to tell KillWait; after it, the default has time left */
     LEAD_KILL_WAIT_S = 30, /* by default */
 };
 
@@ -143,14 +143,11 @@ static void lead_kill_wait_told(void *context, int code, const char *output)
     lead_relay_stop(lead, left_s > 0 ? (unsigned)left_s : 0);
 }
 
-/* Slurm kills the job KillWait seconds after its SIGTERM. A program that saves may use all of this
- * time; other programs end before, so that the lead can say how the run ended. */
-static void lead_end_before_kill(struct lead *lead)
+void lead_end_before_kill(struct lead *lead)
 {
     const struct scontrol_call call = {
         .arguments = {"show", "config"}, .captured_fd = STDOUT_FILENO, .timeout_ms = LEAD_ASK_MS};
-    if (!lead->run->assignment->checkpoint_path)
-        scontrol_start(&lead->loop, &call, lead_kill_wait_told, lead);
+    scontrol_start(&lead->loop, &call, lead_kill_wait_told, lead);
 }
 
 static void lead_asked(void *context, const struct inquiry_answer *answer)
@@ -181,9 +178,10 @@ static void lead_asked(void *context, const struct inquiry_answer *answer)
         lead_relay_stop(lead, (unsigned)lead->run->assignment->save_time_s);
     else
         lead_stop(lead, (unsigned)lead->run->assignment->save_time_s);
+    bool is_killed = is_slurms && !text_equal(answer->state, "RUNNING"); /* not in a grace */
     if (!lead->step || lead_all_ended(lead))
         lead_conclude(lead);
-    else if (is_slurms && !text_equal(answer->state, "RUNNING")) /* not in a grace */
+    else if (is_killed && !lead->run->assignment->checkpoint_path) /* a save may use all the time */
         lead_end_before_kill(lead);
 }
 
