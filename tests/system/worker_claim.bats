@@ -256,12 +256,52 @@ start_late() {
     [ ! -e "$home/out/ran" ]
 }
 
-@test "a lead that is told that its run is over stops, and ends it as cancelled" {
+# waiting_run: the lead of run 2, which waits for the end of run 1.
+waiting_run() {
     start_daemon
-    new_run 1 "{\"run\": $(script 'echo "step=1 loss=1"; sleep 100')}"
-    start_lead 1
-    await grep -qs metric "$home/phase/1/journal/n1.jsonl"
-    command_lead 1 1 '{"verb": "stop", "why": "over"}'
+    new_run 2 "{\"run\": $(script 'echo 2 >>"$PHASED_OUT/ran"')}"
+    claimed 3 17 1
+    ended 1
+    echo "JobState=RUNNING" >"$home/slurm/show"
+    echo "JobId=17 JobName=test JobState=COMPLETING StdOut=/alias/phased-t17/job.log" >"$home/slurm/job.17"
+    start_lead 2
+    await holds 1 17
+}
+
+@test "a run that the daemon knows to be over does not begin" {
+    waiting_run
+    command_lead 2 1 '{"verb": "end"}'
     await_lead 1
-    [ "$(outcome 1 '[.outcome, .message]')" = '["cancelled","stopped: over"]' ]
+    [ "$(outcome 2 '[.outcome, .message]')" = '["cancelled","stopped: over"]' ]
+    [ ! -e "$home/out/ran" ]
+}
+
+@test "a lead that has not begun its run serves the next one instead, however often it is told so" {
+    new_run 3 "{\"run\": $(script 'echo 3 >>"$PHASED_OUT/ran"')}"
+    command_lead 2 1 "{\"verb\": \"next\", \"run_dir\": \"$home/phase/3\"}"
+    command_lead 2 2 "{\"verb\": \"next\", \"run_dir\": \"$home/phase/3\"}"
+    command_lead 3 1 "{\"verb\": \"next\", \"run_dir\": \"$home/phase/3\"}"
+    command_lead 3 2 '{"verb": "end", "when": "ended"}'
+    waiting_run
+    await test "$home/phase/3" = "$(jq -r .run_dir "$job/current.json")"
+    echo '{}' >"$home/phase/1/outcome.json"
+    await_lead
+    [ "$(outcome 3 .outcome)" = succeeded ]
+    [ "$(cat "$home/out/ran")" = 3 ]
+    [ ! -e "$home/phase/2/outcome.json" ]
+}
+
+@test "a lead that is told that its run is over stops, and ends it as cancelled" {
+    local command
+    start_daemon
+    for command in '{"verb": "stop", "why": "over"}' '{"verb": "end"}' \
+        "{\"verb\": \"next\", \"run_dir\": \"$home/phase/2\"}"; do
+        rm -rf "$home/phase" "$home/commands" "$home/record"
+        new_run 1 "{\"run\": $(script 'echo "step=1 loss=1"; sleep 100')}"
+        start_lead 1
+        await grep -qs metric "$home/phase/1/journal/n1.jsonl"
+        command_lead 1 1 "$command"
+        await_lead 1
+        [ "$(outcome 1 '[.outcome, .message]')" = '["cancelled","stopped: over"]' ]
+    done
 }

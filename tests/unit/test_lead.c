@@ -12,7 +12,7 @@ static char letter_of(lead_action *action)
         {lead_ignore, '.'},         {lead_begin, 'b'},     {lead_interrupt, 'i'},
         {lead_time_out, 't'},       {lead_lose_step, 's'}, {lead_pass_term, 'p'},
         {lead_leave_stepless, 'e'}, {lead_cancel, 'c'},    {lead_next, 'n'},
-        {lead_leave, 'l'},
+        {lead_leave, 'l'},          {lead_over, 'o'},
     };
     for (size_t i = 0; i < sizeof letters / sizeof *letters; i++)
         if (letters[i].action == action)
@@ -26,8 +26,8 @@ static void every_state_answers_every_event(void **state)
     /* A row is a state, a column an event: ready, term, limit, step ended, next, stop, dismiss. A
      * letter is an action. */
     static const char *const rows[LEAD_STATES] = {
-        [LEAD_LAUNCHING] = "bits.c.",
-        [LEAD_RUNNING] = ".its.c.",
+        [LEAD_LAUNCHING] = "bitsnco",
+        [LEAD_RUNNING] = ".itsoco",
         [LEAD_LINGERING] = ".lllnll",
         [LEAD_LEAVING] = ".p.e...",
     };

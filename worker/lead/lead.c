@@ -156,9 +156,9 @@ static lead_action *const lead_actions[LEAD_EVENTS][LEAD_STATES] = {
     [LEAD_TERM] = {lead_interrupt, lead_interrupt, lead_leave, lead_pass_term},
     [LEAD_LIMIT] = {lead_time_out, lead_time_out, lead_leave, lead_ignore},
     [LEAD_STEP_ENDED] = {lead_lose_step, lead_lose_step, lead_leave, lead_leave_stepless},
-    [LEAD_NEXT] = {lead_ignore, lead_ignore, lead_next, lead_ignore},
+    [LEAD_NEXT] = {lead_next, lead_over, lead_next, lead_ignore},
     [LEAD_STOP] = {lead_cancel, lead_cancel, lead_leave, lead_ignore},
-    [LEAD_DISMISS] = {lead_ignore, lead_ignore, lead_leave, lead_ignore},
+    [LEAD_DISMISS] = {lead_over, lead_over, lead_leave, lead_ignore},
 };
 
 lead_action *lead_answer(enum lead_state state, enum lead_event event)

@@ -175,6 +175,13 @@ void lead_cancel(struct lead *lead)
         lead_stop(lead, lead_run_stop_seconds(lead->run));
 }
 
+/* Another lead of the job may have served the run, and the disk may have kept no trace of that. */
+void lead_over(struct lead *lead)
+{
+    lead->stop_why = stop_reason_name(STOP_OVER);
+    lead_cancel(lead);
+}
+
 void lead_command(void *context, const json_t *command)
 {
     struct lead *lead = context;

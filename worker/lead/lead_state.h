@@ -201,6 +201,8 @@ void lead_command(void *context, const json_t *command);
 void lead_next(struct lead *lead);
 /* The daemon cancels the run: `stop_why`. */
 void lead_cancel(struct lead *lead);
+/* The daemon knows that the run is over: the run does not begin, or stops. */
+void lead_over(struct lead *lead);
 
 /* lead_leave.c: leaves, because no run follows. */
 void lead_leave(struct lead *lead);
