@@ -73,6 +73,7 @@ struct daemon {
 static int read_options(char **words, struct options *options)
 {
     bool is_foreground = false, is_check = false, is_version = false;
+    char release[CONFIGURATION_RELEASE_SIZE];
     const struct option_rule rules[] = {
         {"home", 0, "DIR", "where everything is kept (default: $PHASED_HOME, or ~/.phased)",
          .text = &options->home},
@@ -89,7 +90,7 @@ static int read_options(char **words, struct options *options)
     if (status >= 0)
         return status;
     if (is_version)
-        puts("phased " PACKAGE_VERSION);
+        printf("phased " PACKAGE_VERSION "\nbuilt with Slurm %s\n", configuration_release(release));
     else if (is_check)
         free(configuration_read());
     return is_version || is_check ? 0 : -1;

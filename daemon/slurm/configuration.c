@@ -13,6 +13,7 @@
 #include <spawn.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -169,4 +170,11 @@ char *configuration_read(void)
         abort(); /* no memory */
     free(kept);
     return file;
+}
+
+const char *configuration_release(char buffer[CONFIGURATION_RELEASE_SIZE])
+{
+    (void)snprintf(buffer, CONFIGURATION_RELEASE_SIZE, "%d.%02d.%d", SLURM_VERSION_NUMBER >> 16,
+                   SLURM_VERSION_NUMBER >> 8 & 0xff, SLURM_VERSION_NUMBER & 0xff); /* fits */
+    return buffer;
 }

@@ -35,4 +35,9 @@ int configuration_check(const char *checker, struct error *err);
  * Call it before the process has threads: it restores the environment, which libslurm changes. */
 char *configuration_read(void);
 
+enum { CONFIGURATION_RELEASE_SIZE = 32 };
+
+/* The release of Slurm that phased was built with, such as "24.11.5". */
+const char *configuration_release(char buffer[CONFIGURATION_RELEASE_SIZE]);
+
 #endif

@@ -43,7 +43,7 @@ SPEC
     run phased --help
     [ "$status" = 0 ] && [[ $output == usage:* ]]
     run phased --version
-    [ "$status" = 0 ] && [[ $output == phased\ [0-9]* ]]
+    [ "$status" = 0 ] && [[ ${lines[0]} == phased\ [0-9]* && ${lines[1]} =~ ^built\ with\ Slurm\ [0-9.]+$ ]]
     run phased --elephant
     [ "$status" = 2 ]
     run phased elephant
