@@ -8,6 +8,9 @@ bin_phasectl_SOURCES = \
 	cli/cost.c \
 	cli/main.c \
 	cli/daemon.c \
+	cli/doctor/doctor.c \
+	cli/doctor/phased.c cli/doctor/phased.h \
+	cli/doctor/slurm.c cli/doctor/slurm.h \
 	cli/failures.c \
 	cli/gate.c \
 	cli/gpus.c \
@@ -49,6 +52,9 @@ cli_libcli_a_SOURCES = \
 	cli/compare/difference.c cli/compare/difference.h \
 	cli/current.c cli/current.h \
 	cli/decide.c cli/decide.h \
+	cli/doctor/finding.c cli/doctor/finding.h \
+	cli/doctor/machine.c cli/doctor/machine.h \
+	cli/doctor/settings.c cli/doctor/settings.h \
 	cli/event.c cli/event.h \
 	cli/evidence.c cli/evidence.h \
 	cli/field.c cli/field.h \
@@ -77,5 +83,5 @@ noinst_DATA += libexec/phased
 CLEANFILES += libexec/phased
 libexec/phased:
 	$(AM_V_at)$(MKDIR_P) libexec && ln -sfn '$(abs_top_srcdir)/etc/sandbox' $@
-EXTRA_DIST += cli/README.md cli/compare/README.md cli/logs/README.md cli/metrics/README.md cli/reader/README.md \
+EXTRA_DIST += cli/README.md cli/compare/README.md cli/doctor/README.md cli/logs/README.md cli/metrics/README.md cli/reader/README.md \
 	cli/top/README.md

@@ -103,6 +103,9 @@ const struct verb verbs[] = {
      "are\n"
      "in failures.yaml in the home. Use a LOG to try them. Exits 1 if an entry is wrong; the\n"
      "daemon leaves a wrong entry out.\n"},
+    {"doctor", doctor_verb, "[options]", "say what on this machine and in Slurm may do harm",
+     "Looks at the machine, the settings of Slurm, and the home. Says of each what was seen, and\n"
+     "what to do. Changes nothing, and needs no daemon. Exits 1 if something is an error.\n"},
     {"daemon", daemon_verb, "start|stop|status [options]", "start or stop phased",
      "One daemon serves one home ($PHASED_HOME, or ~/.phased). Training goes on without it.\n"
      "If the home has a sandbox and SLURM_CONF is not set, `start` uses the sandbox.\n"},

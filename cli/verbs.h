@@ -40,6 +40,7 @@ int budget_verb(struct cli *cli, char **words);
 int nodes_verb(struct cli *cli, char **words);
 int failures_verb(struct cli *cli, char **words);
 int daemon_verb(struct cli *cli, char **words);
+int doctor_verb(struct cli *cli, char **words);
 int sandbox_verb(struct cli *cli, char **words);
 
 #endif

@@ -89,3 +89,14 @@ int record_add_metrics(const char *path, const struct address *run, struct metri
     int code = record_ask(path, record_metrics, run, record_take_metric, metrics, err);
     return code == -ENOENT ? 0 : code;
 }
+
+static void record_take_version(sqlite3_stmt *row, void *context)
+{
+    *(long long *)context = sqlite3_column_int64(row, 0);
+}
+
+int record_version(const char *path, long long *ret_version, struct error *err)
+{
+    return record_ask(path, "PRAGMA user_version", &(struct address){0}, record_take_version,
+                      ret_version, err);
+}

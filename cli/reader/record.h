@@ -15,4 +15,7 @@ int record_find_run(const char *path, struct address *address, struct error *err
 int record_add_metrics(const char *path, const struct address *run, struct metrics *metrics,
                        struct error *err);
 
+/* The version of the record's schema. Returns -ENOENT if there is no record. */
+int record_version(const char *path, long long *ret_version, struct error *err);
+
 #endif

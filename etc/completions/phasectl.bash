@@ -29,6 +29,7 @@ _phasectl() {
         case $verb in
         submit | check | plan | rehearse | import | failures) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
         nodes) mapfile -t COMPREPLY < <(compgen -W "add clear $(_phasectl_nodes)" -- "$word") ;;
+        doctor) ;; # it has options only
         daemon | sandbox) mapfile -t COMPREPLY < <(compgen -W 'start stop status' -- "$word") ;;
         *) mapfile -t COMPREPLY < <(compgen -W "$(_phasectl_addresses)" -- "$word") ;;
         esac

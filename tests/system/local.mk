@@ -57,6 +57,8 @@ EXTRA_DIST += tests/system/remedies.bats
 TESTS += tests/system/hardware.bats
 EXTRA_DIST += tests/system/hardware.bats
 
+TESTS += tests/system/doctor.bats
+EXTRA_DIST += tests/system/doctor.bats
 TESTS += tests/system/verbs.bats
 EXTRA_DIST += tests/system/verbs.bats
 

@@ -25,7 +25,8 @@ cli/logs                lib/* cli cli/reader
 cli/metrics             lib/* cli cli/reader
 cli/top                 lib/* cli cli/logs
 cli/compare             lib/* cli cli/reader
-cli/verbs.c             lib/* cli cli/compare cli/logs cli/metrics cli/top
+cli/doctor              lib/* cli cli/reader
+cli/verbs.c             lib/* cli cli/compare cli/doctor cli/logs cli/metrics cli/top
 cli/watch.c             lib/* cli cli/top
 worker                  lib/*
 worker/protocol         lib/* worker

@@ -1,0 +1,77 @@
+/* phasectl doctor: what on this machine, in Slurm and in the home will harm phased, and what to do.
+ * It changes nothing, and needs neither a daemon nor a Slurm that answers. */
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/doctor/finding.h"
+#include "cli/doctor/machine.h"
+#include "cli/doctor/phased.h"
+#include "cli/doctor/slurm.h"
+#include "cli/options.h"
+#include "cli/verbs.h"
+#include "lib/text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void doctor_print(const struct cli *cli, const json_t *findings, bool as_json)
+{
+    struct text text = {0};
+    if (as_json) {
+        client_print_json(findings);
+        return;
+    }
+    finding_write(findings, &cli->out, &text);
+    cli_print(&text);
+}
+
+/* Uses the sandbox of the home if no other Slurm was named, as the daemon does. Returns whether
+ * Slurm is that sandbox. */
+static bool doctor_choose_slurm(const struct cli *cli)
+{
+    const char *given = getenv("SLURM_CONF");
+    if (given)
+        return text_equal(given, cli->home.slurm_conf);
+    return access(cli->home.slurm_conf, R_OK) == 0 &&
+           setenv("SLURM_CONF", cli->home.slurm_conf, 1) == 0;
+}
+
+/* Without its configuration, Slurm's programs try for a minute. */
+static bool doctor_has_slurm(json_t *findings)
+{
+    const char *path = getenv("SLURM_CONF");
+    if (!path || access(path, R_OK) == 0)
+        return true;
+    finding_add(findings, FINDING_ERROR, "slurm.conf", "set SLURM_CONF to Slurm's configuration",
+                "cannot read %s, which SLURM_CONF names: %s", path, strerror(errno));
+    return false;
+}
+
+int doctor_verb(struct cli *cli, char **words)
+{
+    bool as_json = false;
+    const struct option_rule rules[] = {
+        {"json", 0, NULL, "print the findings as JSON", .flag = &as_json},
+        {0},
+    };
+    struct option_arguments arguments = {.max = 0};
+    char built[64];
+    int status;
+    if (!options_parse(cli, words, rules, &arguments, &status))
+        return status;
+    json_t *findings = json_array();
+    bool is_sandbox = doctor_choose_slurm(cli);
+    machine_look(cli, is_sandbox, findings);
+    phased_look_at_programs(is_sandbox, built, sizeof built, findings);
+    phased_look_at_home(cli, findings);
+    if (doctor_has_slurm(findings)) {
+        if (built[0]) /* phased runs at all */
+            phased_look_at_configuration(findings);
+        slurm_look(built, findings);
+    }
+    doctor_print(cli, findings, as_json);
+    status = finding_count(findings, FINDING_ERROR) > 0 ? CLI_FAILED : CLI_OK;
+    json_decref(findings);
+    return status;
+}

@@ -1,0 +1,278 @@
+/* phased itself. Nothing is changed, also if the home does not exist yet. */
+#include "cli/doctor/phased.h"
+
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/command.h"
+#include "cli/doctor/finding.h"
+#include "cli/doctor/machine.h"
+#include "cli/field.h"
+#include "cli/reader/record.h"
+#include "lib/error.h"
+#include "lib/failures/catalogue.h"
+#include "lib/home.h"
+#include "lib/http.h"
+#include "lib/place.h"
+#include "lib/spec/queue_limits.h"
+#include "lib/text.h"
+
+#include "config.h"
+#include "schema/queries.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+enum {
+    PHASED_ASK_S = 5,
+    PHASED_RECORD_LARGE_MIB = 4096,
+};
+
+/* --- The daemon ------------------------------------------------------------------------------- */
+
+/* Whether some process, also on another host, has the lock of the home. -1: the file system cannot
+ * tell, since it has no locks. */
+static int phased_lock_is_held(const struct cli *cli)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int fd = open(cli->home.lock, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    int held = fcntl(fd, F_GETLK, &lock) < 0 ? -1 : lock.l_type != F_UNLCK;
+    (void)close(fd); /* nothing was written */
+    return held;
+}
+
+static void phased_judge_ping(const json_t *ping, json_t *findings)
+{
+    const json_t *cluster = json_object_get(ping, "cluster");
+    const char *version = field_text(ping, "version"), *trouble = field_text(ping, "trouble");
+    bool is_same = text_equal(version, PACKAGE_VERSION);
+    finding_add(findings, is_same ? FINDING_OK : FINDING_WARNING, "daemon",
+                is_same ? NULL : "`phasectl daemon stop` and `start`: running jobs go on",
+                "phased %s runs (pid %lld)%s%s", version, field_integer(ping, "pid"),
+                is_same ? "" : ", and phasectl is ", is_same ? "" : PACKAGE_VERSION);
+    if (*trouble)
+        finding_add(findings, FINDING_ERROR, "daemon", "make room, or repair the file system",
+                    "the record cannot be written, so nothing new begins: %s", trouble);
+    if (!field_is_true(cluster, "answering"))
+        finding_add(findings, FINDING_WARNING, "daemon", "see what is said of the controller",
+                    "Slurm does not answer the daemon: %s", field_text(cluster, "message"));
+}
+
+static void phased_look_at_daemon(struct cli *cli, json_t *findings)
+{
+    char address[HOME_SOCKET_ADDRESS_SIZE];
+    struct error err;
+    json_t *ping = NULL;
+    int held = phased_lock_is_held(cli), code = home_socket_address(&cli->home, address, &err);
+    if (code == 0 && !cli->client) {
+        cli->client = http_client_new_unix("the daemon", address);
+        http_client_set_timeouts(cli->client, 1000 * PHASED_ASK_S, 1000 * PHASED_ASK_S);
+    }
+    if (code == 0)
+        code = client_get(cli, "/v1/ping", &ping, &err);
+    if (held < 0)
+        finding_add(findings, FINDING_ERROR, "locks",
+                    "set PHASED_HOME to a file system with locks; Lustre needs the mount option "
+                    "flock",
+                    "the file system of the home cannot lock files");
+    if (code == 0)
+        phased_judge_ping(ping, findings);
+    else if (code == -ECONNREFUSED && held <= 0)
+        finding_add(findings, FINDING_NOTE, "daemon", "start it: `phasectl daemon start`",
+                    "no daemon runs for this home");
+    else if (code == -ECONNREFUSED)
+        finding_add(findings, FINDING_ERROR, "daemon",
+                    "log in on the host where you started phased, and stop it there",
+                    "a daemon on another host, or one that just starts, serves this home");
+    else
+        finding_add(findings, FINDING_ERROR, "daemon",
+                    "read the end of phased.log; `phasectl daemon stop` and `start` if it lasts",
+                    "the daemon does not answer: %s", err.message);
+    json_decref(ping);
+}
+
+/* --- The home --------------------------------------------------------------------------------- */
+
+static void phased_look_at_record(const struct cli *cli, json_t *findings)
+{
+    long long version = 0;
+    struct error err;
+    struct stat status = {0};
+    int code = record_version(cli->home.database, &version, &err);
+    if (code == -ENOENT)
+        return;                              /* the first start makes it */
+    (void)stat(cli->home.database, &status); /* at worst its size is unknown */
+    long long mib = (long long)status.st_size / (1024 * 1024);
+    if (code < 0)
+        finding_add(findings, FINDING_ERROR, "record",
+                    "copy phased.db away before anything else; sqlite3 has `.recover`", "%s",
+                    err.message);
+    else if (version > MIGRATION_COUNT)
+        finding_add(findings, FINDING_ERROR, "record",
+                    "use the newer phased again, or another PHASED_HOME",
+                    "a newer phased wrote the record (schema %lld, this one knows %d)", version,
+                    MIGRATION_COUNT);
+    else if (mib >= PHASED_RECORD_LARGE_MIB)
+        finding_add(findings, FINDING_NOTE, "record",
+                    "print fewer metrics, or begin a new home for the next project",
+                    "the record has %lld MiB: the daemon starts slowly", mib);
+    else
+        finding_add(findings, FINDING_OK, "record", NULL, "schema %lld of %d, %lld MiB", version,
+                    MIGRATION_COUNT, mib);
+}
+
+/* Adds the first problem of a file of the user. */
+static void phased_judge_file(const char *name, enum finding_severity severity, const char *advice,
+                              const struct spec_problems *problems, json_t *findings)
+{
+    struct text lines = {0};
+    spec_problems_text(problems, &lines);
+    if (problems->error_count)
+        finding_add(findings, severity, name, advice, "%.*s",
+                    (int)strcspn(text_string(&lines), "\n"), text_string(&lines));
+    else
+        finding_add(findings, FINDING_OK, name, NULL, "can be read");
+    text_fini(&lines);
+}
+
+static void phased_look_at_files(const struct cli *cli, json_t *findings)
+{
+    struct spec_problems problems = {0};
+    if (access(cli->home.limits, F_OK) == 0) {
+        json_decref(queue_limits_load(cli->home.limits, &problems));
+        phased_judge_file("limits.yaml", FINDING_ERROR,
+                          "correct it: phased submits nothing without its limits", &problems,
+                          findings);
+        spec_problems_fini(&problems);
+    }
+    problems = (struct spec_problems){0};
+    if (access(cli->home.failures, F_OK) == 0) {
+        json_decref(catalogue_load(cli->home.failures, &problems));
+        phased_judge_file("failures.yaml", FINDING_WARNING,
+                          "correct it: `phasectl failures` shows all problems; a wrong entry is "
+                          "left out",
+                          &problems, findings);
+        spec_problems_fini(&problems);
+    }
+}
+
+void phased_look_at_home(struct cli *cli, json_t *findings)
+{
+    struct error err;
+    int code = home_check(&cli->home, &err);
+    if (code == -ENOENT) {
+        finding_add(findings, FINDING_NOTE, "home", "`phasectl daemon start` makes it",
+                    "%s does not exist yet", cli->home.path);
+        return;
+    }
+    if (code < 0) {
+        finding_add(findings, FINDING_ERROR, "home", "phased does not start before: phased(1)",
+                    "%s", err.message);
+        return;
+    }
+    finding_add(findings, FINDING_OK, "home", NULL, "only you can write to %s", cli->home.path);
+    phased_look_at_daemon(cli, findings);
+    phased_look_at_record(cli, findings);
+    phased_look_at_files(cli, findings);
+}
+
+/* --- Programs --------------------------------------------------------------------------------- */
+
+/* Whether a program of phased runs: a libslurm that is gone prevents it. */
+static bool phased_try(const char *name, const char *option, const char *what, const char *advice,
+                       struct command_result *ret_result, json_t *findings)
+{
+    char *path = place_program(name);
+    const char *const words[] = {path, option, NULL};
+    struct error err;
+    int code = command_run(words, NULL, PHASED_ASK_S, ret_result, &err);
+    bool is_good = code == 0 && ret_result->status == 0;
+    if (code < 0) {
+        finding_add(findings, FINDING_ERROR, what, advice, "%s", err.message);
+    } else if (!is_good) {
+        char *complaint = command_complaint(ret_result);
+        finding_add(findings, FINDING_ERROR, what, advice, "%s %s failed: %s", name, option,
+                    complaint);
+        free(complaint);
+        command_fini(ret_result);
+    }
+    free(path);
+    return is_good;
+}
+
+static void phased_judge_version(const char *said, char *ret_built, size_t size, json_t *findings)
+{
+    const char *built = strstr(said, "Slurm ");
+    int length = (int)strcspn(said, "\n");
+    ret_built[0] = '\0';
+    if (built)
+        (void)snprintf(ret_built, size, "%.*s", (int)strcspn(built + 6, "\n"), built + 6);
+    bool is_same = length == (int)strlen("phased " PACKAGE_VERSION) &&
+                   text_starts(said, "phased " PACKAGE_VERSION);
+    finding_add(findings, is_same ? FINDING_OK : FINDING_WARNING, "phased",
+                is_same ? NULL : "install all programs of one version into one folder", "%.*s%s%s",
+                length, said, is_same ? "" : " beside phasectl ", is_same ? "" : PACKAGE_VERSION);
+}
+
+static void phased_look_at_worker(bool is_sandbox, json_t *findings)
+{
+    struct statfs system;
+    char *path = place_program("phase-worker");
+    if (access(path, X_OK) < 0 || statfs(path, &system) < 0)
+        finding_add(findings, FINDING_ERROR, "worker",
+                    "build or install phased again: no job can run without it", "cannot run %s: %s",
+                    path, strerror(errno));
+    else
+        machine_judge_system((unsigned long)system.f_type, "worker", path, is_sandbox, findings);
+    free(path);
+}
+
+static bool phased_in_path(const char *name)
+{
+    const char *at = getenv("PATH");
+    bool is_there = false;
+    while (at && *at && !is_there) {
+        size_t size = strcspn(at, ":");
+        char *path = text_format("%.*s/%s", (int)size, at, name);
+        is_there = access(path, X_OK) == 0;
+        free(path);
+        at += size + (at[size] == ':');
+    }
+    return is_there;
+}
+
+void phased_look_at_programs(bool is_sandbox, char *ret_built, size_t size, json_t *findings)
+{
+    struct command_result result;
+    ret_built[0] = '\0';
+    if (phased_try("phased", "--version", "phased", "build phased again on this machine", &result,
+                   findings)) {
+        phased_judge_version(text_string(&result.out), ret_built, size, findings);
+        command_fini(&result);
+    }
+    phased_look_at_worker(is_sandbox, findings);
+    if (phased_in_path("curl") && phased_in_path("timeout"))
+        finding_add(findings, FINDING_OK, "notify", NULL,
+                    "notices can be sent (curl and timeout are there; nothing was sent)");
+    else
+        finding_add(findings, FINDING_WARNING, "notify", "install curl and coreutils",
+                    "notices cannot be sent: curl or timeout is not in PATH");
+}
+
+void phased_look_at_configuration(json_t *findings)
+{
+    struct command_result result;
+    if (!phased_try("phased", "--check-slurm", "slurm.conf",
+                    "set SLURM_CONF, or start a private Slurm with `phasectl sandbox start`",
+                    &result, findings))
+        return;
+    finding_add(findings, FINDING_OK, "slurm.conf", NULL, "phased can use Slurm's configuration");
+    command_fini(&result);
+}

@@ -1,0 +1,45 @@
+/* Judges the settings of a Slurm that may harm phased's runs, from what scontrol and sinfo print.
+ * Pure: nothing is asked here. */
+#ifndef PHASED_CLI_DOCTOR_SETTINGS_H
+#define PHASED_CLI_DOCTOR_SETTINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <jansson.h>
+
+/* A partition, from a paragraph of `scontrol show partition`. */
+struct setting_partition {
+    char name[64];
+    bool is_up;
+    long tier;
+    char preemption[64]; /* PreemptMode: OFF, REQUEUE, CANCEL, SUSPEND, ... */
+    long grace_s;
+    char max_time[32];
+    char gpus[128]; /* such as "8 x gpu:h100:8"; empty: none */
+    bool has_gpus;
+    size_t nodes, away; /* of `sinfo` */
+};
+
+enum { SETTING_PARTITIONS_MAX = 64 };
+
+/* Copies the value of a line "KEY   = VALUE" of `scontrol show config`, without a unit such as
+ * " sec". Empty if the release of Slurm does not have the key, or if the value is (null). */
+void setting_value(const char *config, const char *key, char *ret_value, size_t size);
+
+/* Judges the settings of the whole cluster. */
+void setting_judge(const char *config, json_t *findings);
+
+/* Compares the Slurm that phased was built with to the controller's: texts such as "24.11.5". */
+void setting_judge_version(const char *built, const char *controller, json_t *findings);
+
+/* Reads the text of `scontrol show partition`, and that of `sinfo -h -o %R|%G|%F`. Returns the
+ * number of partitions. */
+size_t setting_read_partitions(const char *partitions, const char *nodes,
+                               struct setting_partition ret_list[SETTING_PARTITIONS_MAX]);
+
+/* Judges one partition, but not whether the user may use it. */
+void setting_judge_partition(const char *config, const struct setting_partition *list, size_t count,
+                             size_t index, json_t *findings);
+
+#endif

@@ -1,0 +1,11 @@
+/* Asks Slurm for its settings by scontrol, sinfo and sbatch, and judges the answers. */
+#ifndef PHASED_CLI_DOCTOR_SLURM_H
+#define PHASED_CLI_DOCTOR_SLURM_H
+
+#include <jansson.h>
+
+/* `built` is the release of Slurm that phased was built with; empty: unknown. Each question has 5
+ * seconds. After a question that had no answer in this time, no other question is asked. */
+void slurm_look(const char *built, json_t *findings);
+
+#endif

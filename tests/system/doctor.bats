@@ -1,0 +1,148 @@
+#!/usr/bin/env bats
+# phasectl doctor: what it says of a real Slurm, of a home and of this machine. No daemon runs,
+# except where a test starts one. The last tests change the sandbox of the file.
+
+bats_require_minimum_version 1.5.0
+load phased.bash
+
+setup_file() { sandbox_up 1; }
+teardown_file() {
+    [ ! -f "$SANDBOX/stopped" ] || kill -CONT "$(cat "$SANDBOX/stopped")" || true
+    sandbox_down
+}
+
+setup() {
+    home_up
+    unset "${!SBATCH_@}"
+}
+teardown() { home_down; }
+
+# found SEVERITY WHAT TEXT: the output, JSON, has such a finding. TEXT is a regular expression.
+found() {
+    jq -e --arg severity "$1" --arg what "$2" --arg seen "$3" \
+        'any(.[]; .severity == $severity and .what == $what and (.seen | test($seen)))' <<<"$output" >/dev/null ||
+        { jq -r '.[] | "\(.severity) \(.what): \(.seen)"' <<<"$output" && false; }
+}
+
+@test "a good Slurm without a daemon: no error, nothing is made, nothing is queued" {
+    run -0 --separate-stderr phasectl doctor --json
+    found ok controller "^Slurm [0-9.]+, cluster sandbox, let you in"
+    found ok release "^phased was built with Slurm"
+    found ok slurm.conf "can use"
+    found ok home "only you can write to $PHASED_HOME"
+    found ok prod "1 node \(0 away\), 1 x gpu:h100:8, jobs of any length"
+    found note preempt "preempted for partition prod, 5 s after a warning"
+    found ok submit "^2 of 2 partitions would take a job"
+    found note daemon "no daemon runs"
+    [ -z "$stderr" ]
+    [ -z "$(ls -A "$PHASED_HOME")" ]
+    [ -z "$(squeue -h)" ]
+    run -0 phasectl doctor
+    [[ ${lines[-1]} == "0 errors, "* ]]
+}
+
+@test "the daemon, the record and the files of the user are looked at" {
+    phasectl daemon start
+    echo 'jobs: many' >"$PHASED_HOME/limits.yaml"
+    echo 'failures: 7' >"$PHASED_HOME/failures.yaml"
+    run -1 phasectl doctor --json
+    found ok daemon "^phased [0-9.]+ runs \(pid [0-9]+\)$"
+    found ok record "^schema [0-9]+ of [0-9]+, 0 MiB"
+    found error limits.yaml "limits.yaml:1:"
+    found warning failures.yaml "failures.yaml:"
+    phasectl daemon stop
+    rm "$PHASED_HOME"/*.yaml
+    sqlite3 "$PHASED_HOME/phased.db" 'PRAGMA user_version = 9999'
+    run -1 phasectl doctor --json
+    found error record "a newer phased wrote"
+}
+
+@test "a home into which others may write is an error, and one that is missing is not" {
+    chmod 770 "$PHASED_HOME"
+    chgrp 65534 "$PHASED_HOME" || chmod 777 "$PHASED_HOME" # an ordinary user has no other group
+    run -1 phasectl doctor --json
+    found error home "others may write to $PHASED_HOME"
+    chmod 700 "$PHASED_HOME"
+    PHASED_HOME=$PHASED_HOME/none run -0 phasectl doctor --json
+    found note home "none does not exist yet"
+    [ ! -e "$PHASED_HOME/none" ]
+}
+
+@test "a home on a small file system is an error" {
+    mount -t tmpfs -o size=1m,nr_inodes=50 none "$PHASED_HOME" 2>/dev/null || skip "this user cannot mount"
+    run -1 phasectl doctor --json
+    umount "$PHASED_HOME"
+    found error space "^0.0 GiB free"
+    found error inodes "more files fit"
+    found warning home "tmpfs"
+}
+
+@test "systemd that ends processes at logout, and a quota that is exceeded, are warnings" {
+    mkdir "$PHASED_HOME/bin"
+    printf '#!/bin/sh\necho b true\n' >"$PHASED_HOME/bin/busctl"
+    printf '#!/bin/sh\necho "Disk quotas for user: 9 of 8 GB"\nexit 1\n' >"$PHASED_HOME/bin/quota"
+    chmod +x "$PHASED_HOME"/bin/*
+    [ ! -e "/var/lib/systemd/linger/$(id -un)" ] || skip "this user lingers"
+    PATH=$PHASED_HOME/bin:$PATH run -0 phasectl doctor --json
+    found warning logout "ends when you log out"
+    found warning quota "9 of 8 GB"
+}
+
+@test "variables of sbatch are named, and do not decide whether a partition takes jobs" {
+    SBATCH_PARTITION=nowhere SBATCH_ACCOUNT=me run -0 phasectl doctor --json
+    found note environment "SBATCH_PARTITION, SBATCH_ACCOUNT|SBATCH_ACCOUNT, SBATCH_PARTITION"
+    found ok submit "^2 of 2 partitions"
+}
+
+@test "a user whom no partition lets in is told so in Slurm's words" {
+    mkdir "$PHASED_HOME/bin"
+    printf '#!/bin/sh\necho "allocation failure: Invalid account" >&2\nexit 1\n' >"$PHASED_HOME/bin/sbatch"
+    chmod +x "$PHASED_HOME/bin/sbatch"
+    PATH=$PHASED_HOME/bin:$PATH run -1 phasectl doctor --json
+    found warning prod "^Slurm refuses a job of one GPU: allocation failure: Invalid account"
+    found error submit "no partition takes jobs of yours"
+}
+
+@test "a Slurm that cannot be found is an error with its reason" {
+    SLURM_CONF=$PHASED_HOME/none.conf run -1 phasectl doctor --json
+    found error slurm.conf "^cannot read $PHASED_HOME/none.conf, which SLURM_CONF names"
+    [ "$(jq '[.[] | select(.severity == "error")] | length' <<<"$output")" = 1 ]
+}
+
+# --- Tests that change the sandbox ---------------------------------------------------------------
+
+# has_setting PATTERN: the controller has read its configuration again.
+has_setting() {
+    scontrol show config | grep -q "$1"
+}
+
+@test "settings that harm runs are said with what to do" {
+    sed -i -e 's/^MinJobAge=.*/MinJobAge=5/' -e 's/^KillWait=.*/KillWait=2/' \
+        -e 's/PreemptMode=REQUEUE GraceTime=5/PreemptMode=CANCEL GraceTime=0/' \
+        "$SLURM_CONF"
+    scontrol reconfigure
+    eventually 20 has_setting '^MinJobAge *= 5 '
+    run -0 phasectl doctor --json
+    found warning MinJobAge "^Slurm forgets a job 5 s after its end"
+    found note KillWait "2 s between TERM and KILL"
+    found warning preempt "without a warning \(GraceTime is 0\)"
+    found note preempt "are cancelled \(PreemptMode\)"
+    jq -e 'all(.[]; .severity != "warning" or .advice != null)' <<<"$output"
+}
+
+@test "a controller that hangs is an error after 5 seconds, and nothing more is asked" {
+    cp "$SANDBOX/pid/slurmctld" "$SANDBOX/stopped"
+    kill -STOP "$(cat "$SANDBOX/stopped")"
+    run -1 phasectl doctor --json
+    kill -CONT "$(cat "$SANDBOX/stopped")"
+    rm "$SANDBOX/stopped"
+    found error controller "Slurm does not answer: scontrol did not end within 5 s"
+    [ "$(jq '[.[] | select(.what == "controller" or .what == "submit")] | length' <<<"$output")" = 1 ]
+}
+
+@test "without a controller there is an error, and the rest is still said" {
+    kill "$(cat "$SANDBOX/pid/slurmctld")"
+    run -1 phasectl doctor --json
+    found error controller "scontrol"
+    found ok home "only you"
+}
