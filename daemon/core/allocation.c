@@ -379,6 +379,8 @@ static void allocation_on_seen(struct step *step, struct allocation *allocation)
     }
     if (allocation_note_times(step, allocation) || is_news)
         step_save_job(step, allocation);
+    if (text_equal(event->seen.state, "pending"))
+        step_tell_job(step, FACT_JOB_WAITS, allocation);
     if (!event->seen.is_running) {
         allocation_on_pending(step, allocation);
         return;

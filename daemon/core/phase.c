@@ -255,6 +255,11 @@ static void phase_on_run_began(struct step *step, struct phase *phase)
     phase_move(step, phase, PHASE_ACTIVE, run->wish == WISH_NONE ? "" : phase->reason);
 }
 
+static void phase_on_run_waits(struct step *step, struct phase *phase)
+{
+    phase_move(step, phase, PHASE_QUEUED, "requeued");
+}
+
 static void phase_on_run_requeued(struct step *step, struct phase *phase)
 {
     if (phase->run == step->fact->run && phase->hold == HOLD_FAILURE)
@@ -462,7 +467,7 @@ typedef void phase_handler(struct step *step, struct phase *phase);
 /* A row a state. An empty cell: it is no news, or comes too late. */
 static phase_handler *const phase_table[PHASE_STATE_COUNT][FACT_COUNT] = {
     [PHASE_QUEUED] = {[FACT_RUN_BEGAN] = phase_on_run_began, [FACT_RUN_ENDED] = phase_on_run_ended},
-    [PHASE_ACTIVE] = {[FACT_RUN_ENDED] = phase_on_run_ended},
+    [PHASE_ACTIVE] = {[FACT_RUN_WAITS] = phase_on_run_waits, [FACT_RUN_ENDED] = phase_on_run_ended},
     [PHASE_DECIDING] = {[EV_JUDGED] = phase_on_judged, [EV_REMEDIED] = phase_on_remedied},
     [PHASE_HELD] = {[FACT_RUN_REQUEUED] = phase_on_run_requeued},
 };

@@ -236,6 +236,17 @@ static void run_on_job_runs(struct step *step, struct run *run)
     run_move(step, run, RUN_STARTING, step->fact->allocation->nodes);
 }
 
+/* Slurm has requeued the job, and an answer from before said that the job runs. */
+static void run_on_job_waits(struct step *step, struct run *run)
+{
+    struct allocation *allocation = step->fact->allocation;
+    if (run->seat->allocation != allocation)
+        return; /* another candidate runs */
+    allocation->started_ms = 0;
+    step_save_job(step, allocation);
+    run_move(step, run, RUN_PENDING, "");
+}
+
 static void run_on_job_missed(struct step *step, struct run *run)
 {
     (void)step_do(step, FX_READ_OUTCOME, run);
@@ -315,7 +326,8 @@ static run_handler *const run_table[RUN_STATE_COUNT][FACT_COUNT] = {
         {RUN_LIVES, [EV_RUN_STARTED] = run_on_started, [FACT_JOB_KNOWN] = run_on_job_known},
     [RUN_PENDING] =
         {RUN_LIVES, [EV_RUN_STARTED] = run_on_started, [FACT_JOB_RUNS] = run_on_job_runs},
-    [RUN_STARTING] = {RUN_LIVES, [EV_RUN_STARTED] = run_on_started},
+    [RUN_STARTING] =
+        {RUN_LIVES, [EV_RUN_STARTED] = run_on_started, [FACT_JOB_WAITS] = run_on_job_waits},
     [RUN_RUNNING] = {RUN_LIVES, [EV_RUN_STOPPING] = run_on_stopping},
     [RUN_STOPPING] = {RUN_LIVES},
     [RUN_ENDED] = {[EV_RUN_SILENT] = run_on_read,

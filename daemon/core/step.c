@@ -240,4 +240,6 @@ void run_move(struct step *step, struct run *run, enum run_state to, const char 
     step_history(step, run->phase, run, from, run_state_name(to), message);
     if (to == RUN_STARTING || to == RUN_RUNNING)
         step_tell_run(step, FACT_RUN_BEGAN, run);
+    else if (to == RUN_PENDING)
+        step_tell_run(step, FACT_RUN_WAITS, run);
 }

@@ -13,6 +13,7 @@
 enum fact_kind {
     FACT_JOB_KNOWN = EV_COUNT, /* an allocation: Slurm has the job */
     FACT_JOB_RUNS,             /* Slurm says that the job runs */
+    FACT_JOB_WAITS,            /* Slurm says that the job is pending */
     FACT_JOB_MISSED,           /* the end of its runs may have been missed */
     FACT_JOB_RESTARTED,        /* Slurm has requeued the job, by itself or for the lead */
     FACT_JOB_REFUSED,          /* Slurm refused the job; the allocation's reason says why */
@@ -21,6 +22,7 @@ enum fact_kind {
     FACT_JOB_BACK,             /* the job was over, and Slurm has it again */
     FACT_JOB_ENDED,            /* the allocation serves no run any more */
     FACT_RUN_BEGAN,            /* a run: it has an allocation */
+    FACT_RUN_WAITS,            /* its job was taken for running, and waits */
     FACT_RUN_ENDED,            /* it has ended, with an outcome */
     FACT_RUN_REQUEUED,         /* it was taken for cancelled while Slurm requeued its job */
     FACT_PHASE_SUCCEEDED,      /* a phase; `who`: the person that promoted it; empty: no person */

@@ -13,6 +13,7 @@ teardown_file() { sandbox_down; }
 setup() { home_up; }
 teardown() {
     scontrol update PartitionName=preempt PreemptMode=REQUEUE 2>/dev/null || true
+    scancel --name=preemptor || true
     home_down
 }
 
@@ -80,6 +81,22 @@ makes_steps() {
     # Slurm's own delay is 121 s.
     [ "$(record 'SELECT n.started - r.ended < 100000 FROM run r, run n
                  WHERE r.attempt = 1 AND n.attempt = 2')" = 1 ]
+    steps_join 1
+    one_job "$workflow"
+}
+
+says_why_it_waits() {
+    phasectl status "$workflow" | grep -qF "waits in Slurm: "
+}
+
+@test "a requeued job that waits for its nodes says what it waits for" {
+    phasectl daemon start
+    workflow=$(training | submit)
+    eventually 60 past "$workflow/train" 25
+    sbatch -Q -p prod -N 2 --gres=gpu:h100:8 --job-name=preemptor -o /dev/null --wrap 'sleep 600'
+    eventually 100 says_why_it_waits
+    scancel --name=preemptor
+    eventually 100 state "$workflow" succeeded
     steps_join 1
     one_job "$workflow"
 }

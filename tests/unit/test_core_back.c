@@ -225,6 +225,29 @@ static void a_requeued_job_that_has_started_again_ends_by_itself(void **state)
                                             "validate: deciding -> held\n");
 }
 
+/* An answer of Slurm from before the requeue still says that the job runs. */
+static void a_run_whose_job_waits_again_is_pending(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    world_runs(world, "validate");
+    world_step(world, (struct core_event){.kind = EV_RUN_ENDED,
+                                          .run = world_phase(world, "validate")->run,
+                                          .outcome = OUTCOME_PREEMPTED,
+                                          .requeues = true,
+                                          .step = 100});
+    world_seen(world, "validate", "running", false);
+    (void)world_trace(world);
+    world_requeued(world, "validate");
+    assert_string_equal(world_trace(world), "read-outcome validate#2\n"
+                                            "validate#2: starting -> pending\n"
+                                            "validate: active -> queued\n");
+    assert_string_equal(world_phase(world, "validate")->reason, "requeued");
+    world_seen(world, "validate", "running", false);
+    assert_string_equal(world_trace(world), "validate#2: pending -> starting\n"
+                                            "validate: queued -> active\n");
+}
+
 static void late_save(struct world *world, struct run *run, int64_t step, const char *path)
 {
     world_step(world,
@@ -269,6 +292,7 @@ int main(void)
         WORLD_TEST(a_job_that_is_requeued_after_its_last_run_is_cancelled),
         WORLD_TEST(a_requeued_job_waits_for_the_verdict_on_its_run),
         WORLD_TEST(a_requeued_job_that_has_started_again_ends_by_itself),
+        WORLD_TEST(a_run_whose_job_waits_again_is_pending),
         WORLD_TEST(what_a_run_saves_after_its_end_counts_until_a_run_has_begun),
     };
     return cmocka_run_group_tests_name("core back", tests, NULL, NULL);

@@ -95,13 +95,21 @@ static void add_cell(struct text *grid, const struct stage *stage, const char *c
 /* --- Runs ------------------------------------------------------------------------------------- */
 
 static const struct column run_columns[] = {
-    {EV_RUN_STARTED, "started"},   {EV_RUN_STOPPING, "stopping"},
-    {EV_RUN_ENDED, "ended"},       {EV_RUN_SILENT, "silent"},
-    {EV_SEALED, "sealed"},         {EV_PROGRESS, "progress"},
-    {FACT_JOB_KNOWN, "known"},     {FACT_JOB_RUNS, "runs"},
-    {FACT_JOB_MISSED, "missed"},   {FACT_JOB_RESTARTED, "restarted"},
-    {FACT_JOB_REFUSED, "refused"}, {FACT_JOB_GIVEN_UP, "given up"},
-    {FACT_JOB_STUCK, "stuck"},     {FACT_JOB_BACK, "back"},
+    {EV_RUN_STARTED, "started"},
+    {EV_RUN_STOPPING, "stopping"},
+    {EV_RUN_ENDED, "ended"},
+    {EV_RUN_SILENT, "silent"},
+    {EV_SEALED, "sealed"},
+    {EV_PROGRESS, "progress"},
+    {FACT_JOB_KNOWN, "known"},
+    {FACT_JOB_RUNS, "runs"},
+    {FACT_JOB_WAITS, "waits"},
+    {FACT_JOB_MISSED, "missed"},
+    {FACT_JOB_RESTARTED, "restarted"},
+    {FACT_JOB_REFUSED, "refused"},
+    {FACT_JOB_GIVEN_UP, "given up"},
+    {FACT_JOB_STUCK, "stuck"},
+    {FACT_JOB_BACK, "back"},
     {FACT_JOB_ENDED, "job ended"},
 };
 
@@ -131,7 +139,8 @@ static const struct {
      " known: pending;"},
     {" started: running; ended: ended; silent: does; sealed: does; progress: does;",
      " runs: starting;"},
-    {" started: running; ended: ended; silent: does; sealed: does; progress: does;", ""},
+    {" started: running; ended: ended; silent: does; sealed: does; progress: does;",
+     " waits: pending;"},
     {" stopping: stopping; ended: ended; silent: does; sealed: does; progress: does;", ""},
     {" ended: ended; silent: does; sealed: does; progress: does;", ""},
     {" silent: does; sealed: does;", " restarted: does;"},
@@ -207,9 +216,9 @@ static void what_happens_to_an_allocation(void **state)
 /* --- Phases ----------------------------------------------------------------------------------- */
 
 static const struct column phase_columns[] = {
-    {FACT_RUN_BEGAN, "run began"},       {FACT_RUN_ENDED, "run ended"},
-    {FACT_RUN_REQUEUED, "run requeued"}, {EV_JUDGED, "judged"},
-    {EV_REMEDIED, "remedied"},
+    {FACT_RUN_BEGAN, "run began"}, {FACT_RUN_WAITS, "run waits"},
+    {FACT_RUN_ENDED, "run ended"}, {FACT_RUN_REQUEUED, "run requeued"},
+    {EV_JUDGED, "judged"},         {EV_REMEDIED, "remedied"},
 };
 
 static void add_phase_cell(struct text *grid, enum phase_state state, const struct column *column)
@@ -244,7 +253,7 @@ static void what_happens_to_a_phase(void **state)
     }
     assert_string_equal(text_string(&grid), "blocked:\n"
                                             "queued: run began: active; run ended: deciding;\n"
-                                            "active: run ended: deciding;\n"
+                                            "active: run waits: queued; run ended: deciding;\n"
                                             "deciding: judged: succeeded; remedied: held;\n"
                                             "held: run requeued: queued;\n"
                                             "succeeded:\n"
