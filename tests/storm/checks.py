@@ -185,7 +185,7 @@ def may_go_back(found, start, before, good):
 def ends(found):
     """Every workflow ends, and each waiting phase has a reason."""
     rows = {row["id"]: row for row in found.workflows}
-    by_us = {w for f in found.faults if f.kind == "person cancels" and f.obeyed
+    by_us = {w for f in found.faults if f.kind == "person cancels" and not f.refused
              for w in f.workflows}
     for workflow in found.submitted:
         row = rows.get(workflow.id)

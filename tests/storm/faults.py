@@ -15,13 +15,18 @@ import time
 
 from cluster import send, state_of, until
 
+WAIT_S = 15  # for something to do a fault to
+SHORT_S = 8  # the longest that a fault lasts in a short storm, so that few overlap
+
 
 class Fault:
     def __init__(self, at, kind, pick, length):
         self.at, self.kind, self.pick, self.length = at, kind, pick, length
         self.time, self.until, self.what = None, None, None
         self.workflows, self.live = [], []  # that it was done to; that were at work then
-        self.obeyed = False                 # of a person's command: it was taken
+        self.refused = False                # it was tried, and not taken
+        self.tries = 0                      # that failed; each has another target
+        self.why = "nothing to do it to"    # it was not tried
         self.pid = None                     # of the process that it was sent to
 
 
@@ -35,7 +40,7 @@ class Faults:
 
     def choose(self, fault, items):
         items = list(items)
-        return items[int(fault.pick * len(items))] if items else None
+        return items[(int(fault.pick * len(items)) + fault.tries) % len(items)] if items else None
 
     def wait(self, seconds):
         until(lambda: self.over, seconds)
@@ -52,12 +57,17 @@ class Faults:
     def job(self, fault, states):
         found = self.choose(fault, self.jobs(states))
         if found:
-            fault.workflows = [int(found[1])]
+            fault.workflows.append(int(found[1]))
         return found and found[0]
 
+    def slurm(self, fault, *words):
+        """A command that does the fault; those that undo it may fail."""
+        done = self.cluster.call(*words)
+        fault.refused = done.returncode != 0
+        return f"{' '.join(words)} {done.stderr.strip()}".strip()
+
     def scontrol(self, *words):
-        done = self.cluster.call("scontrol", *words)
-        return f"scontrol {' '.join(words)} {done.stderr.strip()}".strip()
+        self.cluster.call("scontrol", *words)
 
     # --- Signals -------------------------------------------------------------------------------
 
@@ -66,7 +76,7 @@ class Faults:
         process = self.choose(fault, self.cluster.processes(kind))
         if not process:
             return None
-        fault.workflows = [process.workflow] if process.workflow else []
+        fault.workflows += [process.workflow] if process.workflow else []
         fault.pid = process.pid
         send(process.pid, name)
         if name == "STOP":
@@ -75,6 +85,8 @@ class Faults:
         return f"{name} to {process}"
 
     def daemon(self, fault, name):
+        if not self.cluster.daemon_pid():  # another fault keeps it away
+            return None
         self.down("daemon", 1)
         try:
             pid = self.cluster.kill_daemon(name)
@@ -109,6 +121,8 @@ class Faults:
     def connections(self, _):
         """Many connect, say nothing, and go together; the daemon hears others afterwards."""
         pid, crowd = self.cluster.daemon_pid(), []
+        if not pid:
+            return None
         try:
             for _ in range(300):
                 crowd.append(socket.socket(socket.AF_UNIX))
@@ -125,6 +139,8 @@ class Faults:
         return f"{len(crowd)} connections"
 
     def part(self, fault, part, name):
+        if not self.cluster.part_pid(part):
+            return None
         self.down(part, 1)
         try:
             done = self.cluster.kill_part(part, name)
@@ -143,20 +159,21 @@ class Faults:
 
     def preempt(self, fault):
         nodes = 1 + int(fault.pick * 3)
-        done = self.cluster.call(
-            "sbatch", "-p", "prod", "-N", str(nodes), "--gres=gpu:h100:8", "--job-name=storm",
-            "--time=5", "-o", "/dev/null", f"--wrap=sleep {fault.length / 4:.0f}")
-        return f"preempted {nodes} nodes for {fault.length / 4:.0f} s {done.stderr.strip()}"
+        said = self.slurm(
+            fault, "sbatch", "-p", "prod", "-N", str(nodes), "--gres=gpu:h100:8",
+            "--job-name=storm", "--time=5", "-o", "/dev/null",
+            f"--wrap=sleep {fault.length / 4:.0f}")
+        return f"preempted {nodes} nodes for {fault.length / 4:.0f} s: {said}"
 
     def requeue(self, fault):
         job = self.job(fault, "running")
-        return job and self.scontrol("requeue", job)
+        return job and self.slurm(fault, "scontrol", "requeue", job)
 
     def requeuehold(self, fault):
         job = self.job(fault, "running")
         if not job:
             return None
-        said = self.scontrol("requeuehold", job)
+        said = self.slurm(fault, "scontrol", "requeuehold", job)
         self.wait(fault.length)
         self.scontrol("release", job)
         return said
@@ -165,7 +182,7 @@ class Faults:
         job = self.job(fault, "pending")
         if not job:
             return None
-        said = self.scontrol("hold", job)
+        said = self.slurm(fault, "scontrol", "hold", job)
         self.wait(fault.length)
         self.scontrol("release", job)
         return said
@@ -174,7 +191,7 @@ class Faults:
         job = self.job(fault, "running")
         if not job:
             return None
-        said = self.scontrol("suspend", job)
+        said = self.slurm(fault, "scontrol", "suspend", job)
         self.wait(fault.length)
         self.scontrol("resume", job)
         return said
@@ -182,17 +199,17 @@ class Faults:
     def time_limit(self, fault):
         job = self.job(fault, "running")
         minutes = 1 + int(fault.length / 20)
-        return job and self.scontrol("update", f"JobId={job}", f"TimeLimit={minutes}")
+        return job and self.slurm(fault, "scontrol", "update", f"JobId={job}",
+                                  f"TimeLimit={minutes}")
 
     def scancel(self, fault, states):
         job = self.job(fault, states)
-        if job:
-            self.cluster.call("scancel", job)
-        return job and f"scancel {job}"
+        return job and self.slurm(fault, "scancel", job)
 
     def node_state(self, fault, state):
         node = self.choose(fault, self.cluster.nodes())
-        said = self.scontrol("update", f"NodeName={node}", f"State={state}", "Reason=storm")
+        said = self.slurm(fault, "scontrol", "update", f"NodeName={node}", f"State={state}",
+                          "Reason=storm")
         self.wait(fault.length)
         self.scontrol("update", f"NodeName={node}", "State=RESUME")
         return said
@@ -229,6 +246,7 @@ class Faults:
             self.wait(min(fault.length, 20))
             base.execute("ROLLBACK")
         except sqlite3.Error as error:
+            fault.refused = True
             return f"{statement}: {error}"
         finally:
             if base:
@@ -247,7 +265,7 @@ class Faults:
         if not path:
             return None
         parts = path.relative_to(self.cluster.home / "runs").parts
-        fault.workflows = [int(parts[0])]
+        fault.workflows.append(int(parts[0]))
         try:
             size = path.stat().st_size
             if how == "remove":
@@ -259,11 +277,14 @@ class Faults:
                     file.seek(int(size * fault.pick))
                     file.write(random.Random(fault.pick).randbytes(40) + b"\n")
         except OSError as error:
+            fault.refused = True
             return f"{how} {path}: {error}"
         return f"{how} {path.relative_to(self.cluster.home)}"
 
     def damage_unseen(self, fault):
         """While the daemon is away a run's journal loses its end."""
+        if not self.cluster.daemon_pid():
+            return None
         self.down("daemon", 1)
         try:
             self.cluster.kill_daemon("KILL")
@@ -274,6 +295,7 @@ class Faults:
 
     def full_disk(self, fault):
         if not self.cluster.mounted:
+            fault.why = "only root may mount a small disk"
             return None
         ballast = self.cluster.home / "runs/ballast"
         self.disk_full += 1
@@ -297,11 +319,11 @@ class Faults:
         phase = self.choose(fault, phases)
         if not phase:
             return None
-        fault.workflows = [phase["workflow"]]
-        said = []
+        fault.workflows.append(phase["workflow"])
+        said, fault.refused = [], True
         for _ in range(2 if twice else 1):
             done = self.cluster.phasectl(verb, phase["address"])
-            fault.obeyed = fault.obeyed or done.returncode == 0
+            fault.refused = fault.refused and done.returncode != 0
             said += (done.stdout + done.stderr).strip().splitlines()[:1]
         if verb == "hold":
             self.wait(fault.length)
@@ -312,6 +334,7 @@ class Faults:
         """The daemon's clock jumps and jumps back, where libfaketime is there."""
         library = next(iter(glob.glob("/usr/lib*/*/faketime/libfaketimeMT.so.1")), None)
         if not library:
+            fault.why = "there is no libfaketime"
             return None
         offset = ["-1h", "+1h", "+4d", "-10m"][int(fault.pick * 4)]
         clock = self.cluster.folder / "clock"
@@ -403,8 +426,10 @@ KINDS = {
     "state lost": (1, 1, 1, lambda f, x: f.forget(x, False)),
     "state rolled back": (3, 5, 60, lambda f, x: f.forget(x, True)),
 }
-SLOW = {"daemon away", "slurmd kill", "state lost", "state rolled back", "scancel pending",
-        "node down", "outcome remove", "outcome truncate", "outcome garbage", "clock"}
+# A controller that is killed may forget a job: phased waits five minutes before it believes that.
+SLOW = {"daemon away", "slurmd kill", "slurmctld kill", "state lost", "state rolled back",
+        "scancel pending", "node down", "outcome remove", "outcome truncate", "outcome garbage",
+        "clock"}
 
 
 def draw(rng, seconds, every, short, only):
@@ -414,24 +439,35 @@ def draw(rng, seconds, every, short, only):
     if not kinds:
         raise SystemExit(f"storm: no kind of fault is called {' or '.join(only)}")
     count = int(seconds / every)
-    order = [] if short else rng.sample(kinds, len(kinds))
+    order = rng.sample(kinds, len(kinds))
     order += rng.choices(kinds, [KINDS[kind][0] for kind in kinds], k=max(count - len(order), 0))
     found = []
     for kind in order[:count]:
         _, shortest, longest, _ = KINDS[kind]
+        longest = max(shortest, min(longest, SHORT_S)) if short else longest
         found.append(Fault(rng.uniform(6, seconds), kind, rng.random(),
                            rng.uniform(shortest, longest)))
     return sorted(found, key=lambda fault: fault.at)
 
 
-def carry_out(faults, fault):
-    """Does it; a fault that finds nothing to be done to is told as such."""
-    fault.time = time.time()
+def attempt(faults, fault):
+    """True if it was done."""
+    if not fault.refused:
+        fault.time = time.time()
     fault.live = sorted({process.workflow for process in faults.cluster.processes("rank")
                          if process.workflow and state_of(process.pid)})
+    fault.refused = False
     try:
         fault.what = KINDS[fault.kind][3](faults, fault)
     except OSError as error:
-        fault.what = f"could not: {error}"
+        fault.what, fault.refused = f"could not: {error}", True
+    fault.tries += 1 if fault.refused else 0
+    return fault.what and not fault.refused
+
+
+def carry_out(faults, fault):
+    """Does it, if need be later: while the daemon is away, or nothing runs, much cannot be done."""
+    until(lambda: faults.over or attempt(faults, fault), WAIT_S, 1)
     fault.until = time.time()
-    faults.log(f"{fault.kind}: {fault.what or 'nothing to do it to'}", fault.time)
+    word = "refused: " if fault.refused else ""
+    faults.log(f"{fault.kind}: {word}{fault.what or fault.why}", fault.time)

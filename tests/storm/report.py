@@ -22,7 +22,12 @@ def counts(found, violations):
     states = {}
     for row in found.workflows:
         states[row["state"]] = states.get(row["state"], 0) + 1
-    done = sum(1 for fault in found.faults if fault.what)
+    done = [fault for fault in found.faults if fault.what and not fault.refused]
+    refused = [fault for fault in found.faults if fault.refused]
+    kinds = {fault.kind for fault in done}
+    left = {fault.kind: "refused" if fault.refused else fault.why for fault in found.faults
+            if fault.kind not in kinds}
+    told_left = ", ".join(f"{kind} ({why})" for kind, why in sorted(left.items()))
 
     def told(words):
         return ", ".join(f"{count} {word}" for word, count in sorted(words.items()))
@@ -32,8 +37,10 @@ def counts(found, violations):
             f"runs       {len(found.runs)}: {told(outcomes)}",
             f"starts     {len({(s.phase, s.attempt) for s in found.starts})} by the programs, "
             f"{len({job for _, job, _ in found.slurm_starts} - found.preemptors)} jobs by Slurm",
-            f"faults     {done} done of {len({f.kind for f in found.faults if f.what})} kinds, "
-            f"{len(found.faults) - done} found nothing to be done to",
+            f"faults     {len(done)} done, {len(refused)} refused, "
+            f"{len(found.faults) - len(done) - len(refused)} found nothing to be done to",
+            f"done       {len(kinds)} kinds: {', '.join(sorted(kinds))}",
+            f"not done   {told_left or 'none'}",
             f"helps      {sum(found.helps.values())} by a person, at {len(found.helps)} phases",
             f"daemon     {found.memory / 1024:.1f} MiB at most",
             f"violations {len(violations)}{': ' * bool(rules)}{told(rules)}"]

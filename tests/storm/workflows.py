@@ -64,6 +64,8 @@ class Maker:
                 "progress": {"step": "step", "total": steps},
                 "gate": {"all": {"value": "count(loss)", "at_least": 1},
                          "mean": {"value": "mean(loss)", "above": 0}}}
+        if self.short:
+            spec["hang"] = "40s"  # no fault lasts as long; by its pace it would take minutes
         if save:
             spec["checkpoint"] = {"path": "$PHASED_OUT/step_{step}", "save_time": "5s"}
             if keep:
