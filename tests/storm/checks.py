@@ -95,9 +95,9 @@ def agree(found):
         elif run["job_id"] != start.job:
             yield Violation("unknown start", run["workflow"],
                             f"{start}: the record says job {run['job_id']}")
-        elif run["ended"] and not clock_moved(found, start):
+        elif run["ended"] and not has_another_time(found, start):
             longer = start.end - run["ended"] / 1000
-            allowed = 20 if lost_its_lead(found, start, run["ended"] / 1000) else 3
+            allowed = 20 if lost_a_part(found, start, run["ended"] / 1000) else 3
             if longer > allowed and not was_mute(found, start, run["ended"] / 1000):
                 yield Violation("ran after its end", run["workflow"],
                                 f"{start} went on for {longer:.0f} s after the record's end of it "
@@ -119,15 +119,19 @@ def was_mute(found, start, ended):
     return faults_between(found, workflow_of(start.phase), ended - 1, ended + 1, ("agent stop",))
 
 
-def lost_its_lead(found, start, ended):
-    """Whether the lead was killed just before, or a node set DOWN, which makes Slurm kill srun: the
-    run ends then. A rank lives until its agent has stopped it; the next run waits for that."""
-    return faults_between(found, workflow_of(start.phase), ended - 2, ended + 1,
-                          ("node down", "lead kill"))
+def lost_a_part(found, start, ended):
+    """Whether the lead or an agent was killed just before, or a node set DOWN, which makes Slurm
+    kill srun: the run ends then. A rank lives until its agent, or the heir of its agent, has stopped
+    it. The next run waits for that."""
+    return faults_between(found, workflow_of(start.phase), ended - 8, ended + 1,
+                          ("node down", "lead kill", "agent kill", "task kill", "slurmstepd kill"))
 
 
-def clock_moved(found, start):
-    return faults_between(found, workflow_of(start.phase), start.begin, start.end, ("clock",))
+def has_another_time(found, start):
+    """Whether the daemon's clock was set, or the end of a journal was lost: then the record ends a
+    killed run at its last entry that is left."""
+    return faults_between(found, workflow_of(start.phase), start.begin, start.end,
+                          ("clock", "journal"))
 
 
 def jobs(found):

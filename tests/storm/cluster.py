@@ -52,6 +52,17 @@ def state_of(pid):
         return None
 
 
+def parent_of(pid):
+    try:
+        return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return None
+
+
+def is_stepd(pid):
+    return "".join(words_of(pid, "cmdline")[:1]).startswith("slurmstepd: ")
+
+
 def send(pid, name):
     try:
         os.kill(pid, getattr(signal, f"SIG{name}"))
@@ -274,12 +285,15 @@ class Cluster:
     # --- Processes -----------------------------------------------------------------------------
 
     def processes(self, kind=None):
-        mine = f"SLURM_CONF={self.conf}"
-        found = []
-        for folder in glob.glob("/proc/[0-9]*"):
-            pid = int(folder[6:])
-            environment = words_of(pid, "environ")
-            if mine in environment and pid != os.getpid():
+        mine, parents, found = f"SLURM_CONF={self.conf}", set(), []
+        pids = [int(folder[6:]) for folder in glob.glob("/proc/[0-9]*")]
+        environments = {pid: words_of(pid, "environ") for pid in pids if pid != os.getpid()}
+        for pid, environment in environments.items():
+            if mine in environment:
+                parents.add(parent_of(pid))
+        for pid, environment in environments.items():
+            # Since Slurm 24.11 the title of slurmstepd is written over its environment.
+            if mine in environment or pid in parents and is_stepd(pid):
                 command = [word for word in words_of(pid, "cmdline") if word]
                 process = Process(pid, command or ["?"], environment)
                 if process.job:

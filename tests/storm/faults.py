@@ -15,7 +15,10 @@ import time
 
 from cluster import send, state_of, until
 
-WAIT_S = 15  # for something to do a fault to
+WAIT_S = 30  # for something to do a fault to
+# The states of a phase in which it waits for a person's command.
+WAITS_FOR = {"release": ("held",), "resume": ("held",), "promote": ("held",),
+             "retry": ("held", "failed")}
 SHORT_S = 8  # the longest that a fault lasts in a short storm, so that few overlap
 
 
@@ -312,11 +315,12 @@ class Faults:
     # --- People --------------------------------------------------------------------------------
 
     def people(self, fault, verb, twice=False):
-        """A command at a phase that is not over, whatever its state."""
+        """A command at a phase that is not over; if it can be, one that waits for that command."""
         phases = self.cluster.record(
-            "SELECT workflow || '/' || name AS address, workflow FROM phase WHERE state NOT IN "
-            "('succeeded', 'cancelled', 'skipped') ORDER BY id")
-        phase = self.choose(fault, phases)
+            "SELECT workflow || '/' || name AS address, workflow, state FROM phase "
+            "WHERE state NOT IN ('succeeded', 'cancelled', 'skipped') ORDER BY id")
+        waiting = [phase for phase in phases if phase["state"] in WAITS_FOR.get(verb, ())]
+        phase = self.choose(fault, waiting or phases)
         if not phase:
             return None
         fault.workflows.append(phase["workflow"])

@@ -107,13 +107,14 @@ def sides(found, workflow):
 
 
 def text(found, violations):
-    """What went wrong, and last what a note needs."""
+    """What a note needs, and last what went wrong: a log may be cut at its head."""
     lines = []
     for workflow in sorted({v.workflow for v in violations if v.workflow}):
         lines += list(sides(found, workflow)) + [""]
+    lines += list(times(found)) + [""] + counts(found, violations)
     for violation in violations:
         where = f"workflow {violation.workflow}: " if violation.workflow else ""
         lines.append(f"VIOLATION {where}{violation}")
     if violations:
-        lines += [f"all of it lies in {found.folder}", ""]
-    return "\n".join(lines + list(times(found)) + [""] + counts(found, violations))
+        lines.append(f"all of it lies in {found.folder}")
+    return "\n".join(lines)
