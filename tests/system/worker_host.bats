@@ -114,6 +114,24 @@ requeues() {
     [ "$(requeues)" = 1 ]
 }
 
+@test "near the limit, one that has saved does not wait until the others have to stop" {
+    for run in 1 2; do
+        host_run $run "{\"checkpoint\": {\"path\": \"\$PHASED_OUT/step_{step}\", \"stop_signal\": \"TERM\", \"save_time_s\": $((run == 1 ? 600 : 5)), \"keep\": 0},
+            \"run\": $(trains $run)}"
+    done
+    requeue_once
+    guests 2
+    start_host
+    await trains_now 1
+    await trains_now 2
+    echo "JobState=RUNNING EndTime=$(date -d '+110 seconds' +%Y-%m-%dT%H:%M:%S) Restarts=0 PreemptTime=None" >"$home/slurm/show"
+    kill -USR2 "$lead" # the first stops at once, the second need not stop yet
+    WAIT_S=60 await test -e "$home/restarted"
+    [ "$(outcome 1 '[.outcome, .requeues]')" = '["timed_out",true]' ]
+    [ "$(outcome 2 '[.outcome, .requeues]')" = '["timed_out",true]' ]
+    [ "$(requeues)" = 1 ]
+}
+
 @test "one that is to go on in the job stops the others, since that needs a requeue" {
     for run in 1 2; do
         host_run $run "{\"run\": $(trains $run)}"

@@ -118,8 +118,7 @@ static void host_lead_done(void *context, const struct child_end *end)
     uv_async_send(&host->ended);
     if (code == GUEST_REQUEUE && host_goes_on(host)) {
         requeue_handle(&host->requeue, REQUEUE_WANT);
-        host_signal(host,
-                    SIGUSR2); /* the same signal as near the time limit, so that the others save */
+        host_signal(host, SIGUSR1); /* so that the others save */
     } else if (number && host_goes_on(host)) {
         host_lead_died(lead, number);
     }

@@ -123,6 +123,15 @@ static void lead_limit_done(uv_signal_t *handle, int number)
     lead->handle(lead, LEAD_LIMIT);
 }
 
+/* The host requeues the job, so the run stops even if it would have more time. */
+static void lead_yield_done(uv_signal_t *handle, int number)
+{
+    struct lead *lead = handle->data;
+    (void)number;
+    lead->limit = LEAD_LIMIT_DUE;
+    lead->handle(lead, LEAD_LIMIT);
+}
+
 static void lead_step_ended(void *context, int code, int number)
 {
     struct lead *lead = context;
@@ -236,19 +245,22 @@ static void lead_init(struct lead *lead, const char *job_dir)
     uv_signal_init(&lead->loop, &lead->term);
     uv_signal_init(&lead->loop, &lead->interrupt);
     uv_signal_init(&lead->loop, &lead->limit_signal);
+    uv_signal_init(&lead->loop, &lead->yield);
     uv_timer_init(&lead->loop, &lead->timer);
     uv_timer_init(&lead->loop, &lead->later);
     uv_timer_init(&lead->loop, &lead->look);
     uv_timer_init(&lead->loop, &lead->limit_timer);
     uv_timer_init(&lead->loop, &lead->hang.timer);
     uv_timer_init(&lead->loop, &lead->claim.timer);
-    lead->term.data = lead->interrupt.data = lead->limit_signal.data = lead;
+    lead->term.data = lead->interrupt.data = lead->limit_signal.data = lead->yield.data = lead;
     lead->timer.data = lead->later.data = lead->look.data = lead;
     lead->limit_timer.data = lead->hang.timer.data = lead->claim.timer.data = lead;
     requeue_init(&lead->requeue, &lead->loop, "lead", lead->life.job_id, lead_requeue_over, lead);
     uv_signal_start(&lead->term, lead_term_done, SIGTERM);
     uv_signal_start(&lead->interrupt, lead_term_done, SIGINT);
     uv_signal_start(&lead->limit_signal, lead_limit_done, SIGUSR2);
+    if (lead->is_guest)
+        uv_signal_start(&lead->yield, lead_yield_done, SIGUSR1);
     uv_timer_start(&lead->look, lead_look, LEAD_LOOK_MS, LEAD_LOOK_MS);
     commands_init(&lead->commands, &lead->loop, lead_command, lead);
 }

@@ -25,6 +25,7 @@ void lead_close(struct lead *lead)
     uv_close((uv_handle_t *)&lead->term, NULL);
     uv_close((uv_handle_t *)&lead->interrupt, NULL);
     uv_close((uv_handle_t *)&lead->limit_signal, NULL);
+    uv_close((uv_handle_t *)&lead->yield, NULL);
     uv_close((uv_handle_t *)&lead->limit_timer, NULL);
     uv_close((uv_handle_t *)&lead->timer, NULL);
     uv_close((uv_handle_t *)&lead->later, NULL);

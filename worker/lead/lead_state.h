@@ -107,6 +107,7 @@ struct lead {
     /* NEAR: SIGUSR2 has come, and no other run begins in this life. DUE: the ranks must stop. */
     enum { LEAD_LIMIT_FAR, LEAD_LIMIT_NEAR, LEAD_LIMIT_DUE } limit;
     uv_signal_t term, interrupt, limit_signal;
+    uv_signal_t yield;      /* SIGUSR1 from the host: another lead of the job wants the requeue */
     uv_timer_t timer;       /* of the state: launching, stopping, lingering, leaving */
     uv_timer_t later;       /* to look again for the number of a run */
     uv_timer_t limit_timer; /* until the limit is due */
