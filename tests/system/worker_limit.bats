@@ -161,6 +161,28 @@ deaf='trap "" TERM; touch "$PHASED_OUT/ready"; while :; do sleep 0.05; done'
     [ "$(outcome 1 .outcome)" = preempted ]
 }
 
+# terminate_near_limit REASON: Slurm ends the job for this reason, a few seconds before the limit.
+terminate_near_limit() {
+    limit 10
+    new_run 1 "{\"run\": $(script "$stopping")}"
+    start_lead 1
+    await test -e "$home/out/ready"
+    limit 0 COMPLETING
+    sed -i "s/EndTime/Reason=$1 EndTime/" "$home/slurm/show"
+    kill -TERM "$lead"
+    await_lead 1
+}
+
+@test "a job that is cancelled just before its limit has not timed out" {
+    terminate_near_limit None
+    [ "$(outcome 1 '[.outcome, .message]')" = '["cancelled","the job was cancelled in Slurm"]' ]
+}
+
+@test "a job that Slurm ends at its limit without a signal before has timed out" {
+    terminate_near_limit TimeLimit
+    [ "$(outcome 1 '[.outcome, .message]')" = '["timed_out","the time limit of the job was reached"]' ]
+}
+
 # at_limit SPEC: the run has begun to stop for the limit, and now Slurm's SIGTERM comes.
 at_limit() {
     limit 10

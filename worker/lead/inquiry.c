@@ -75,6 +75,7 @@ static void inquiry_called(void *context, int code, const char *output)
     if (text_equal(answer.state, "SIGNALING")) /* it runs, and Slurm just delivers a signal */
         (void)snprintf(answer.state, sizeof answer.state, "RUNNING"); /* fits */
     answer.end_time = inquiry_time(output, " EndTime=");
+    answer.is_timed_out = strstr(output, " Reason=TimeLimit ") != NULL;
     char restarts[16];
     inquiry_field(output, " Restarts=", restarts, sizeof restarts);
     answer.restarts = (unsigned)strtoul(restarts, NULL, 10);

@@ -15,6 +15,7 @@ enum { INQUIRY_TIMEOUT_MS = 3000 };
 struct inquiry_answer {
     char state[32];    /* Slurm's word, such as RUNNING or COMPLETING; empty: no answer */
     bool is_preempted; /* Slurm has decided to preempt the job */
+    bool is_timed_out; /* Slurm is ending the job because of its time limit */
     unsigned restarts; /* Slurm counts a requeue before it kills the job */
     double end_time;   /* the time limit, in seconds since 1970; 0: unknown */
     bool is_unknown;   /* the controller answers, but does not know the job */

@@ -165,10 +165,13 @@ static void lead_asked(void *context, const struct inquiry_answer *answer)
     /* If the job is being ended, EndTime is the time of that end instead of the limit. */
     if (answer->end_time > 0 && text_equal(answer->state, "RUNNING"))
         lead->end_time = answer->end_time;
+    /* While Slurm ends a job, it says whether the limit is the reason. */
+    bool is_ending = answer->state[0] && !text_equal(answer->state, "RUNNING");
     const struct lead_run_evidence evidence = {
         .answer = answer,
         .complaint = lead->step ? job_step_complaint(lead->step) : lead->complaint,
-        .is_at_limit = lead_is_at_limit(lead, LEAD_TERM_MARGIN_S),
+        .is_at_limit =
+            is_ending ? answer->is_timed_out : lead_is_at_limit(lead, LEAD_TERM_MARGIN_S),
         .was_launching = lead->state == LEAD_LAUNCHING,
     };
     bool is_slurms = lead_run_decide_by(lead->run, &evidence);
