@@ -178,8 +178,9 @@ each() {
 # Slurm signals the batch script alone, some time before the limit. It looks every 30 s.
 @test "programs under srun save at the time limit" {
     start_all
-    squeue -h -o %i | xargs -I JOB scontrol update JobId=JOB TimeLimit=1
-    for shape in "${!programs[@]}"; do eventually 90 has_lines "$shape" told 1; done
+    # The time counts from now, so that it does not matter how long the start has taken.
+    squeue -h -o %i | xargs -I JOB scontrol update JobId=JOB EndTime=now+60
+    for shape in "${!programs[@]}"; do eventually 180 has_lines "$shape" told 1; done
     all_have_saved 1
     [ "$(record "SELECT DISTINCT outcome FROM run WHERE attempt = 1 AND state = 'ended'")" = timed_out ]
 }
