@@ -101,6 +101,10 @@ found() {
     PATH=$PHASED_HOME/bin:$PATH run -1 phasectl doctor --json
     found warning prod "^Slurm refuses a job of one GPU: allocation failure: Invalid account"
     found error submit "no partition takes jobs of yours"
+    printf '#!/bin/sh\nexec sleep 1000\n' >"$PHASED_HOME/bin/sbatch"
+    PATH=$PHASED_HOME/bin:$PATH run -0 phasectl doctor --json
+    found warning preempt "cannot tell whether you may submit: sbatch did not end within 5 s"
+    [ "$(jq '[.[] | select(.what == "submit")] | length' <<<"$output")" = 0 ]
 }
 
 @test "a Slurm that cannot be found is an error with its reason" {
