@@ -76,7 +76,8 @@ static void judge_requeues(const char *value, json_t *findings)
 {
     bool is_few = strtol(value, NULL, 10) < SETTING_REQUEUES_MIN;
     finding_add(findings, is_few ? FINDING_NOTE : FINDING_OK, "MaxBatchRequeue",
-                is_few ? "`phasectl why` says when Slurm holds a job: `phasectl retry` submits anew"
+                is_few ? "phased replaces a job that Slurm holds by a new one, which begins anew "
+                         "in the queue"
                        : NULL,
                 "Slurm holds a job after it was requeued %s times", value);
 }
