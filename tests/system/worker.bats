@@ -584,6 +584,23 @@ requeues() {
     [ "$(outcome 1 '[.outcome, .message, .requeues]')" = '["cancelled","the job was cancelled in Slurm",false]' ]
 }
 
+# A controller that was killed right after it had started the job says so.
+@test "a job whose start Slurm has forgotten is not taken for cancelled" {
+    echo "JobState=PENDING Restarts=0 EndTime=Unknown PreemptTime=None" >"$home/slurm/show"
+    new_training 1
+    FAKE_SRUN_ERROR="Unable to confirm allocation for job 4711: Job is pending execution" start_lead 1
+    await_lead 1
+    [ "$(outcome 1 '[.outcome, .message, .requeues]')" = '["preempted","Slurm has forgotten that the job runs",false]' ]
+    rm -r "$home/phase/1" "$job/claim"
+    new_training 1
+    start_lead 1
+    await past 1 12
+    terminate_step
+    await_lead
+    [ "$(outcome 1 '[.outcome, .requeues]')" = '["preempted",true]' ] # the job will start again
+    [ "$(requeues)" = 0 ]
+}
+
 @test "a preempted run that made no step does not have its job requeued" {
     preempted_state
     echo 1 >"$home/slurm/requeue"

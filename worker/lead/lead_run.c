@@ -338,12 +338,17 @@ bool lead_run_decide_by(struct lead_run *run, const struct lead_run_evidence *ev
 {
     const char *state = evidence->answer->state;
     bool is_alive = text_equal(state, "RUNNING");
+    /* A controller that was killed may have forgotten the start, and starts the job again. */
+    bool is_forgotten = text_equal(state, "PENDING");
     /* The state of a requeued job is the same as that of a cancelled job: COMPLETING. */
-    run->is_requeued = evidence->answer->restarts > run->outcome.restarts;
+    bool is_restarted = evidence->answer->restarts > run->outcome.restarts;
+    run->is_requeued = is_restarted || is_forgotten;
     if (evidence->answer->is_preempted)
         (void)lead_run_stop(run, STOP_PREEMPTED, "preempted by Slurm");
-    else if (run->is_requeued)
+    else if (is_restarted)
         (void)lead_run_stop(run, STOP_PREEMPTED, "the job was requeued in Slurm");
+    else if (is_forgotten)
+        (void)lead_run_stop(run, STOP_PREEMPTED, "Slurm has forgotten that the job runs");
     else if (evidence->is_at_limit)
         (void)lead_run_stop(run, STOP_TIMED_OUT, "the time limit of the job was reached");
     else if (text_equal(state, "NODE_FAIL"))
