@@ -356,6 +356,10 @@ static bool allocation_note_times(struct step *step, struct allocation *allocati
         step_tell_job(step, FACT_JOB_RESTARTED, allocation);
         is_news = true;
     }
+    if (text_equal(event->seen.state, "pending") && allocation->started_ms) {
+        allocation->started_ms = 0; /* a controller that was killed may have forgotten the start */
+        is_news = true;
+    }
     if (event->seen.is_running && !allocation->started_ms) {
         allocation->started_ms = event->seen.started_ms ? event->seen.started_ms : step->now_ms;
         is_news = true;
@@ -543,11 +547,11 @@ static bool allocation_is_left(const struct allocation *allocation)
     return true;
 }
 
-/* Slurm has requeued the job after its last run. A lead would find nothing to do in it, and a held
- * job never gets one. */
-static void requeued_settle(struct step *step, struct allocation *allocation)
+/* The job waits after its last run: Slurm has requeued the job, or has forgotten that it ran. A
+ * lead would find nothing to do in it, and a held job never gets one. */
+static void waiting_settle(struct step *step, struct allocation *allocation)
 {
-    if (!allocation->restarts || allocation->started_ms || allocation->is_closed ||
+    if (allocation->started_ms || allocation->is_closed ||
         !text_equal(allocation->state, "pending") || !allocation_is_left(allocation))
         return;
     allocation->is_closed = true;
@@ -561,7 +565,7 @@ void allocation_settle(struct step *step, struct workflow *workflow)
         if (!allocation->ended && allocation_is_candidate(allocation))
             candidate_settle(step, allocation);
         if (!allocation->ended)
-            requeued_settle(step, allocation);
+            waiting_settle(step, allocation);
     }
 }
 

@@ -260,17 +260,23 @@ static void phase_on_run_waits(struct step *step, struct phase *phase)
     phase_move(step, phase, PHASE_QUEUED, "requeued");
 }
 
-static void phase_on_run_requeued(struct step *step, struct phase *phase)
-{
-    if (phase->run == step->fact->run && phase->hold == HOLD_FAILURE)
-        phase_go_on(step, phase, "Slurm has requeued its job");
-}
-
 /* How long to wait before the next run, so that a bad node does not use up all retries at once. */
 static int64_t run_back_off(unsigned count)
 {
     int64_t delay_ms = FAILURE_FIRST_MS << (count - 1 < 6 ? count - 1 : 6);
     return delay_ms < FAILURE_LAST_MS ? delay_ms : FAILURE_LAST_MS;
+}
+
+static void phase_on_run_requeued(struct step *step, struct phase *phase)
+{
+    static const char reason[] = "Slurm has requeued its job";
+    const struct run *run = step->fact->run;
+    if (phase->run != run || phase->hold != HOLD_FAILURE)
+        return;
+    if (run->seat->allocation->is_closed) /* Slurm holds the job, which is cancelled */
+        phase_start_later(step, phase, reason, run_back_off(1));
+    else
+        phase_go_on(step, phase, reason);
 }
 
 /* The run has failed, or is lost: a remedy, another run, or a person, as the counts say. */

@@ -236,15 +236,11 @@ static void run_on_job_runs(struct step *step, struct run *run)
     run_move(step, run, RUN_STARTING, step->fact->allocation->nodes);
 }
 
-/* Slurm has requeued the job, and an answer from before said that the job runs. */
+/* An answer of Slurm from before a requeue said that the job runs, or Slurm has forgotten that. */
 static void run_on_job_waits(struct step *step, struct run *run)
 {
-    struct allocation *allocation = step->fact->allocation;
-    if (run->seat->allocation != allocation)
-        return; /* another candidate runs */
-    allocation->started_ms = 0;
-    step_save_job(step, allocation);
-    run_move(step, run, RUN_PENDING, "");
+    if (run->seat->allocation == step->fact->allocation) /* else another candidate runs */
+        run_move(step, run, RUN_PENDING, "");
 }
 
 static void run_on_job_missed(struct step *step, struct run *run)

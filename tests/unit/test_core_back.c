@@ -248,6 +248,46 @@ static void a_run_whose_job_waits_again_is_pending(void **state)
                                             "validate: queued -> active\n");
 }
 
+/* A controller that was killed has forgotten that the job runs, and starts it again. The node still
+ * has the old life of the job, so the launch fails. */
+static void a_requeued_job_that_slurm_holds_gives_its_phase_a_new_job(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    world_runs(world, "validate");
+    world_ended(world, "validate", OUTCOME_CANCELLED, CAUSE_NONE, -1);
+    struct phase *phase = world_phase(world, "validate");
+    struct core_event held = {.kind = EV_JOB_SEEN, .allocation = phase->run->seat->allocation};
+    assert_int_equal(phase->state, PHASE_HELD);
+    held.seen.state = "pending";
+    held.seen.restarts = 1;
+    held.seen.is_stuck = true;
+    (void)world_trace(world);
+    world_step(world, held);
+    assert_string_equal(world_trace(world), "cancel-job validate#1\n"
+                                            "tell-end validate#1\n"
+                                            "validate: held -> queued\n"
+                                            "submit validate#2\n");
+    assert_ptr_not_equal(phase->run->seat->allocation, held.allocation);
+}
+
+/* The same job before it is started again: its worker has said that it is over. */
+static void a_job_that_waits_after_its_last_run_is_cancelled(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    world_runs(world, "validate");
+    world_ended(world, "validate", OUTCOME_PREEMPTED, CAUSE_NONE, -1);
+    struct phase *phase = world_phase(world, "validate");
+    struct allocation *first = world->workflow->runs[0]->seat->allocation;
+    assert_ptr_not_equal(phase->run->seat->allocation, first);
+    (void)world_trace(world);
+    struct core_event waits = {.kind = EV_JOB_SEEN, .allocation = first};
+    waits.seen.state = "pending";
+    world_step(world, waits);
+    assert_string_equal(world_trace(world), "cancel-job validate#1\n");
+}
+
 static void late_save(struct world *world, struct run *run, int64_t step, const char *path)
 {
     world_step(world,
@@ -293,6 +333,8 @@ int main(void)
         WORLD_TEST(a_requeued_job_waits_for_the_verdict_on_its_run),
         WORLD_TEST(a_requeued_job_that_has_started_again_ends_by_itself),
         WORLD_TEST(a_run_whose_job_waits_again_is_pending),
+        WORLD_TEST(a_requeued_job_that_slurm_holds_gives_its_phase_a_new_job),
+        WORLD_TEST(a_job_that_waits_after_its_last_run_is_cancelled),
         WORLD_TEST(what_a_run_saves_after_its_end_counts_until_a_run_has_begun),
     };
     return cmocka_run_group_tests_name("core back", tests, NULL, NULL);
