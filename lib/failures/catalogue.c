@@ -148,7 +148,7 @@ static void catalogue_check_blame(const struct node *entry, const char *cause, c
     bool is_by_node = text_equal(cause, "node_fail") || text_equal(cause, "launch");
     if (text_equal(blame, "node") && !is_by_node)
         node_problem(problems, node_get(entry, "blame"),
-                     "blame: node is only for the causes node_fail and launch");
+                     "node is only for the causes node_fail and launch");
 }
 
 static json_t *catalogue_entry(const struct node *node, struct spec_problems *problems)

@@ -142,7 +142,7 @@ SCRIPT
     echo 'well: {pattern: all is well, blame: node}' >"$PHASED_HOME/failures.yaml"
     run phasectl failures "$PHASED_HOME/other" "$PHASED_HOME/none"
     [ "$status" -eq 1 ]
-    [[ $output == *"$PHASED_HOME/failures.yaml:1:37: well.blame: blame: node is only for the causes"* ]]
+    [[ $output == *"$PHASED_HOME/failures.yaml:1:37: well.blame: node is only for the causes"* ]]
     [[ $output == *"cannot read $PHASED_HOME/none: No such file or directory"* ]]
     echo 'well: {pattern: all is well}' >"$PHASED_HOME/failures.yaml"
     run phasectl failures "$PHASED_HOME/other"

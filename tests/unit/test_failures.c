@@ -483,7 +483,7 @@ static void a_wrong_entry_is_reported_with_its_place_and_left_out(void **state)
          "mine.yaml:1:24: a.cause: not exit, oom, nan, hang, node_fail or launch\n"},
         {"a: {pattern: x, blame: me}", "mine.yaml:1:24: a.blame: not none, node or code\n"},
         {"a: {pattern: x, blame: node}",
-         "mine.yaml:1:24: a.blame: blame: node is only for the causes node_fail and launch\n"},
+         "mine.yaml:1:24: a.blame: node is only for the causes node_fail and launch\n"},
         {"a: {patern: x}",
          "mine.yaml:1:1: a.pattern: missing: the pattern that recognises the failure\n"
          "mine.yaml:1:5: a.patern: unknown key; did you mean pattern?\n"},
