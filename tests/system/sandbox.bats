@@ -197,6 +197,11 @@ need_other() {
     [ "$output" = "sandbox: $folder/a belongs to nobody: use a folder of your own" ]
 }
 
+@test "without any program on the PATH it ends" {
+    run timeout 20 env PATH="$folder/empty" "$BASH" "$sandbox" status "$folder"
+    [ "$status" = 3 ]
+}
+
 @test "a link in /tmp that somebody else has made leads nowhere" {
     need_other
     long="$folder/a folder with a name that is far too long for the path of a socket"
