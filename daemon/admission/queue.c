@@ -1,4 +1,4 @@
-/* Deciding whether a job may be submitted. */
+/* Decides whether a job may be submitted now. */
 #include "daemon/admission/admission.h"
 #include "daemon/admission/inside.h"
 #include "daemon/loop/loop.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* A workflow as a round sees it. */
+/* What a round knows of a workflow. */
 struct queue_line {
     struct workflow *workflow;
     unsigned has; /* runs with jobs in Slurm */
@@ -21,7 +21,7 @@ struct queue_line {
     char reason[REASON_MAX];
 };
 
-/* A job that waited when the round was held, and what for. */
+/* A job that waited during the last round, and what it waited for. */
 struct queue_place {
     struct queue_line *line;
     uint64_t job;
@@ -58,8 +58,8 @@ static unsigned gpus_of(const struct allocation *job)
     return job->node_count * job->gpus_per_node;
 }
 
-/* Adds what the workflow has there. Candidates for a seat, which were made in a row, are one run;
- * their seats are put into `runs`. */
+/* Adds the jobs that the workflow has in Slurm to `used`. All candidates for a seat are one run.
+ * They stand in a row, because they were made in a row. Their seats are put into `runs`. */
 static void count_workflow(const struct loop *loop, const struct workflow *workflow,
                            struct turn_limits *used, struct map *runs)
 {
@@ -103,7 +103,7 @@ static bool is_in_window(const struct workflow *workflow, char reason[REASON_MAX
     return false;
 }
 
-/* A failed one may be retried yet. */
+/* A failed workflow before this one may still be retried. */
 static bool is_after(struct loop *loop, struct workflow *workflow, char reason[REASON_MAX])
 {
     char state[24];
@@ -124,7 +124,7 @@ static bool is_after(struct loop *loop, struct workflow *workflow, char reason[R
     return false;
 }
 
-/* But for the money, which is asked for last: that costs a look at the record. */
+/* The budget is left out. It is asked for last, because that needs a look at the record. */
 static enum turn_wait wait_of(struct loop *loop, struct workflow *workflow, char reason[REASON_MAX])
 {
     if (!is_after(loop, workflow, reason))
@@ -134,8 +134,8 @@ static enum turn_wait wait_of(struct loop *loop, struct workflow *workflow, char
 
 /* --- A round ---------------------------------------------------------------------------------- */
 
-/* All that wait for a turn are looked at together: one by one, each would have to be compared with
- * all of the others. */
+/* A round looks at all jobs that wait for a turn. If each job was looked at alone, it would have to
+ * be compared with all the others each time. */
 
 struct round {
     struct admission *admission;
@@ -146,8 +146,8 @@ struct round {
     const struct map *before;
 };
 
-/* Whether the job has a place in the round. One that waits for Slurm, or out a pause after a
- * failure, has none. */
+/* Whether the job has a place in the round. A job that waits for Slurm, or for the end of a pause
+ * after a failure, has no place. */
 static bool is_in_round(const struct round *round, const struct allocation *job)
 {
     enum effect_state state = loop_effect(round->admission->loop, FX_SUBMIT, job->id);
@@ -235,8 +235,8 @@ static void round_hold(struct admission *admission)
 
 /* --- The answer ------------------------------------------------------------------------------- */
 
-/* What limits.yaml lets a job wait for. The same for as long as it is true, since every change of
- * it is written to the record. */
+/* Says what limits.yaml lets a job wait for. The words must not change while the reason is the
+ * same, because every change is written to the record. */
 static void say_bound(const struct turn_limits *bounds, enum turn_wait wait, unsigned gpus,
                       char reason[REASON_MAX])
 {
@@ -288,7 +288,7 @@ static bool has_bounds(const struct turn_limits *bounds)
     return bounds->jobs || bounds->running || bounds->gpus;
 }
 
-/* Whether anybody waits for room already. */
+/* Whether a job waits for the limits already. */
 static bool is_full(const struct admission *admission)
 {
     const struct queue *queue = &admission->queue;
@@ -325,7 +325,7 @@ enum admission_when admission_forecast(struct loop *loop, unsigned gpus,
     return wait == TURN_NEVER ? ADMISSION_NEVER : ADMISSION_LATER;
 }
 
-/* The file is the same to all that are carried out together. */
+/* Reads the file once a turn of the loop, so that all jobs of the turn follow the same limits. */
 static void look(struct admission *admission)
 {
     struct queue *queue = &admission->queue;

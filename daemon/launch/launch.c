@@ -1,4 +1,4 @@
-/* Carrying out what Slurm is asked for: submissions, look-ups, cancellations, begins. */
+/* Asks Slurm to submit, look up, cancel and begin jobs. */
 #include "daemon/launch/launch.h"
 
 #include "daemon/admission/admission.h"
@@ -14,7 +14,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { BEGIN_DELAY_S = 2 /* sooner, and Slurm revokes the credential of some: the job fails */ };
+enum {
+    BEGIN_DELAY_S = 2 /* with less, Slurm revokes the credentials of some jobs, and the jobs fail */
+};
 
 static void post_job(struct loop *loop, enum core_event_kind kind, const struct core_effect *effect,
                      const struct error *err)
@@ -26,8 +28,8 @@ static void post_job(struct loop *loop, enum core_event_kind kind, const struct 
     loop_post(loop, &event);
 }
 
-/* The nodes that the order leaves out; the caller's to free(). A record that cannot be read must
- * not stop a submission. */
+/* The nodes that the order leaves out. The caller frees them. A record that cannot be read must not
+ * stop a submission. */
 static char *excluded_nodes(struct launch *launch, const struct core_effect *effect)
 {
     struct allocation *job = effect->allocation;
@@ -43,7 +45,7 @@ static char *excluded_nodes(struct launch *launch, const struct core_effect *eff
     return nodes;
 }
 
-/* The reason is written when it changes; else looking again costs no transaction. */
+/* Writes the reason only when it changes, so that another look costs no transaction. */
 static int wait_for_turn(struct loop *loop, const struct core_effect *effect, const char *reason)
 {
     int in_ms = admission_again_in_ms();
@@ -73,7 +75,7 @@ static int order(struct launch *launch, const struct core_effect *effect,
     if (status == 0) {
         failure = EV_REFUSED;
         status = cluster_submit(cluster, core_effect_target(effect), &order.description, err);
-        assert(status != -EAGAIN); /* there was room */
+        assert(status != -EAGAIN); /* cluster_has_room() was true */
     }
     job_order_fini(&order);
     if (status == 0)
@@ -94,7 +96,7 @@ static int carry_submit(void *state, const struct core_effect *effect)
     char reason[REASON_MAX];
     if (!core_allocation_is_needed(job)) {
         (void)error_set(&err, -ECANCELED, "not wanted any more");
-        post_job(loop, EV_LIMITED, effect, &err); /* nothing exists, and nothing shall */
+        post_job(loop, EV_LIMITED, effect, &err); /* no job exists, and no run needs one */
         return CARRIED_OUT;
     }
     if (!admission_asks(loop, effect->workflow, job, reason))
@@ -102,10 +104,10 @@ static int carry_submit(void *state, const struct core_effect *effect)
     if (search_again(loop, run))
         return CARRIED_LATER_MS + FOLDER_RETRY_MS;
     folder_init_job(&folder, loop_config(loop)->home, run, job);
-    bool is_begun; /* in another candidate for its seat, maybe */
+    bool is_begun; /* maybe in another candidate for its seat */
     int carried = CARRIED_OUT;
     if (prepare(launch, run, &folder, &stored, &is_begun, &err) < 0) {
-        post_job(loop, EV_LIMITED, effect, &err); /* nothing exists; the core tries again later */
+        post_job(loop, EV_LIMITED, effect, &err); /* no job exists; the core tries again later */
     } else {
         carried = order(launch, effect, &folder, &stored, &err);
         store_launch_fini(&stored);
@@ -131,7 +133,7 @@ static int carry_cancel(void *state, const struct core_effect *effect)
     struct error err;
     const struct allocation *job = effect->allocation;
     if (job->slurm_id == 0)
-        return CARRIED_OUT; /* nothing to cancel is known yet; the core asks again when it is */
+        return CARRIED_OUT; /* no job is known yet; the core asks again when it knows the job */
     if (cluster_cancel(loop_cluster(loop), core_effect_target(effect), job->slurm_id, job->token, 0,
                        &err) == 0)
         return CARRIED_REQUEST;

@@ -1,5 +1,5 @@
-/* Carrying out what was committed. What cannot be done now waits and is tried again; what was done
- * is told to the core by an event. */
+/* Carries out the effects that were committed. An effect that cannot be carried out now waits and
+ * is tried again. An event tells the core what was done. */
 #include "daemon/loop/inside.h"
 
 #include "daemon/loop/clock.h"
@@ -32,8 +32,8 @@ static void promote_superseded(struct loop *loop, const struct allocation *job)
         outbox_promote(&loop->outbox, pending);
 }
 
-/* Somebody wants the run to stop. A submission that waits, maybe for minutes, is due at once, so
- * that it is given up. */
+/* If a person wants the run to stop, its waiting submission is due at once, and is given up then.
+ * Otherwise it might wait for minutes. */
 static void promote_ended(struct loop *loop, const struct run *run)
 {
     const struct workflow *workflow = run->phase->workflow;
@@ -46,7 +46,7 @@ static void promote_ended(struct loop *loop, const struct run *run)
     }
 }
 
-/* The outbox goes by monotonic time. */
+/* The times of the outbox are monotonic. */
 void effects_keep(struct loop *loop, const struct core_effect *effect)
 {
     struct core_effect own = *effect;
@@ -129,7 +129,7 @@ void loop_note_answer(struct loop *loop, const struct cluster_result *result)
                    is_answering ? "" : result->message);
 }
 
-/* The effect that the cluster was asked for; NULL: a room has asked for itself. */
+/* The effect that this is the answer to; NULL: a room has asked on its own. */
 static struct pending *pending_of(const struct loop *loop, const struct cluster_result *result)
 {
     switch (result->kind) {
