@@ -243,23 +243,52 @@ static int judge_gate(struct loop *loop, struct phase *phase, struct error *err)
     return 0;
 }
 
-int judge_so_far(struct loop *loop, uint64_t workflow_id, const char *phase_name,
+/* --- While the run goes on -------------------------------------------------------------------- */
+
+/* A long run has so many metrics that its gate takes the loop some time. */
+enum { SO_FAR_PART = 20 }; /* at most a twentieth of the time goes into one phase */
+
+struct judge {
+    struct loop *loop;
+    json_t *verdicts; /* the last answer of judge_so_far() */
+    uint64_t phase;   /* the phase of that answer, */
+    uint64_t until;   /* and how long the answer holds, by uv_hrtime() */
+};
+
+static const struct phase *active_phase(const struct loop *loop, uint64_t workflow_id,
+                                        const char *name)
+{
+    const struct workflow *workflow = core_workflow(loop_core(loop), workflow_id);
+    for (size_t i = 0; workflow && i < workflow->phase_count; i++) {
+        const struct phase *phase = &workflow->phases[i];
+        if (text_equal(phase->name, name))
+            return phase->state == PHASE_ACTIVE && !phase->members ? phase : NULL;
+    }
+    return NULL;
+}
+
+int judge_so_far(struct loop *loop, uint64_t workflow, const char *phase_name,
                  json_t **ret_verdicts, struct error *err)
 {
-    struct workflow *workflow = core_workflow(loop_core(loop), workflow_id);
-    const struct phase *phase = NULL;
+    struct judge *judge = loop_room(loop, &judge_room);
+    const struct phase *phase = active_phase(loop, workflow, phase_name);
+    uint64_t begin = uv_hrtime();
     struct judgement *judgement;
-    for (size_t i = 0; workflow && i < workflow->phase_count; i++)
-        if (text_equal(workflow->phases[i].name, phase_name))
-            phase = &workflow->phases[i];
     *ret_verdicts = NULL;
-    if (!phase || phase->state != PHASE_ACTIVE || phase->members)
+    if (!phase)
         return 0;
-    int status = judge_checks(loop, phase, &judgement, err);
-    if (status < 0)
-        return status;
-    *ret_verdicts = json_incref(judgement->verdicts);
-    judgement_free(&judgement->item);
+    if (judge->phase != phase->id || begin >= judge->until) {
+        int status = judge_checks(loop, phase, &judgement, err);
+        if (status < 0)
+            return status;
+        uint64_t end = uv_hrtime();
+        json_decref(judge->verdicts);
+        judge->verdicts = json_incref(judgement->verdicts);
+        judge->phase = phase->id;
+        judge->until = end + (SO_FAR_PART - 1) * (end - begin);
+        judgement_free(&judgement->item);
+    }
+    *ret_verdicts = json_incref(judge->verdicts);
     return 0;
 }
 
@@ -269,9 +298,10 @@ enum { RECORD_RETRY_MS = 1000 };
 
 static int carry_judge(void *state, const struct core_effect *effect)
 {
+    struct loop *loop = ((struct judge *)state)->loop;
     struct phase *phase = effect->phase;
     struct error err;
-    if ((phase->members ? matrix_judge : judge_gate)(state, phase, &err) == 0)
+    if ((phase->members ? matrix_judge : judge_gate)(loop, phase, &err) == 0)
         return CARRIED_OUT;
     log_line("could not judge phase %s: %s", phase->name, err.message);
     return CARRIED_LATER_MS + RECORD_RETRY_MS;
@@ -281,12 +311,28 @@ static int carry_remedy(void *state, const struct core_effect *effect)
 {
     struct phase *phase = effect->phase;
     struct error err;
-    if (remedy_work_out(state, phase, &err) == 0)
+    if (remedy_work_out(((struct judge *)state)->loop, phase, &err) == 0)
         return CARRIED_OUT;
     log_line("could not work out a remedy for phase %s: %s", phase->name, err.message);
     return CARRIED_LATER_MS + RECORD_RETRY_MS;
 }
 
+static void *judge_open(struct loop *loop)
+{
+    struct judge *judge = xcalloc(1, sizeof *judge);
+    judge->loop = loop;
+    return judge;
+}
+
+static void judge_free(void *state)
+{
+    struct judge *judge = state;
+    json_decref(judge->verdicts);
+    free(judge);
+}
+
 const struct room judge_room = {
+    .open = judge_open,
+    .free = judge_free,
     .carry = {[FX_JUDGE] = carry_judge, [FX_REMEDY] = carry_remedy},
 };

@@ -14,8 +14,9 @@ struct workflow;
 
 extern const struct room judge_room;
 
-/* What the gate of an active phase would find now: [VERDICT]. Records and decides nothing. NULL:
- * the phase is not active, or is a matrix. Fails when the record cannot be read. */
+/* What the gate of an active phase would find now: [VERDICT]. Records and decides nothing. The
+ * answer may be older: by 19 times the time that it took. NULL: the phase is not active, or is a
+ * matrix. Fails when the record cannot be read. */
 int judge_so_far(struct loop *loop, uint64_t workflow, const char *phase, json_t **ret_verdicts,
                  struct error *err);
 
