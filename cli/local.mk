@@ -48,7 +48,6 @@ cli_libcli_a_SOURCES = \
 	cli/cli.c cli/cli.h \
 	cli/members.c cli/members.h \
 	cli/client.c cli/client.h \
-	cli/command.c cli/command.h \
 	cli/compare/difference.c cli/compare/difference.h \
 	cli/current.c cli/current.h \
 	cli/decide.c cli/decide.h \

@@ -3,55 +3,18 @@
 
 #include "cli/problems.h"
 #include "cli/source.h"
+#include "lib/command.h"
 #include "lib/memory.h"
 #include "lib/spec/spec.h"
 #include "lib/text.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-enum { PROBE_SAID_MAX = 4096 };
-
-/* Returns an anonymous file with the text, at its beginning; -1 if that fails. */
-static int probe_file(const char *text)
-{
-    size_t size = strlen(text);
-    int fd = memfd_create("script", MFD_CLOEXEC);
-    if (fd >= 0 && (write(fd, text, size) != (ssize_t)size || lseek(fd, 0, SEEK_SET) < 0)) {
-        close(fd);
-        fd = -1;
-    }
-    return fd;
-}
-
-/* Lets bash read `script` without executing it. Its messages go to `said`. Returns the status of
- * bash, or -1. extglob is on, because a script may turn it on. BASH_ENV must not be read. */
-static int probe_bash(int script, int said)
-{
-    static char *const words[] = {"bash", "-O", "extglob", "-n", NULL};
-    static char *const environment[] = {"LC_ALL=C", "PATH=/usr/local/bin:/usr/bin:/bin", NULL};
-    posix_spawn_file_actions_t actions;
-    int status = -1;
-    pid_t pid;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, script, STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, said, STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, said, STDERR_FILENO);
-    int failure = posix_spawn(&pid, "/bin/bash", &actions, NULL, words, environment);
-    posix_spawn_file_actions_destroy(&actions);
-    if (failure)
-        return -1;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        continue;
-    return status;
-}
+enum { PROBE_MAX_S = 30 };
 
 /* Takes the message from "bash: line 3: syntax error near unexpected token `fi'". */
 static char *probe_parse(const char *said, unsigned *ret_line)
@@ -67,18 +30,20 @@ static char *probe_parse(const char *said, unsigned *ret_line)
     return text_format("%.*s", (int)strcspn(end + 2, "\n"), end + 2);
 }
 
-static char *probe_ask_bash(const char *text, unsigned *ret_line)
+/* Lets bash read the script without executing it. extglob is on, because a script may turn it on.
+ * BASH_ENV must not be read. */
+static char *probe_ask_bash(const char *script, unsigned *ret_line)
 {
-    char said[PROBE_SAID_MAX + 1] = "", *message = NULL;
-    int script = probe_file(text), answer = probe_file("");
-    int status = script >= 0 && answer >= 0 ? probe_bash(script, answer) : -1;
-    ssize_t size = status > 0 ? pread(answer, said, PROBE_SAID_MAX, 0) : 0;
-    if (size > 0)
-        message = probe_parse(said, ret_line);
-    if (script >= 0)
-        close(script);
-    if (answer >= 0)
-        close(answer);
+    static const char *const words[] = {
+        "/usr/bin/env", "-i", "LC_ALL=C", "PATH=/usr/local/bin:/usr/bin:/bin", "/bin/bash", "-O",
+        "extglob",      "-n", NULL};
+    struct command_result result;
+    char *message = NULL;
+    if (command_run(words, script, PROBE_MAX_S, &result, NULL) < 0)
+        return NULL;
+    if (result.status > 0)
+        message = probe_parse(text_string(&result.err), ret_line);
+    command_fini(&result);
     return message;
 }
 

@@ -2,7 +2,7 @@
 #include "cli/doctor/machine.h"
 
 #include "cli/cli.h"
-#include "cli/command.h"
+#include "lib/command.h"
 #include "cli/doctor/finding.h"
 #include "lib/error.h"
 #include "lib/file.h"

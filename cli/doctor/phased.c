@@ -3,7 +3,7 @@
 
 #include "cli/cli.h"
 #include "cli/client.h"
-#include "cli/command.h"
+#include "lib/command.h"
 #include "cli/doctor/finding.h"
 #include "cli/doctor/machine.h"
 #include "cli/field.h"

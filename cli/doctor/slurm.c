@@ -2,7 +2,7 @@
  * a libslurm that does not fit the site ends its process. */
 #include "cli/doctor/slurm.h"
 
-#include "cli/command.h"
+#include "lib/command.h"
 #include "cli/doctor/finding.h"
 #include "cli/doctor/settings.h"
 #include "lib/error.h"

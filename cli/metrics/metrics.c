@@ -1,7 +1,7 @@
 /* phasectl metrics: the rows of runs as a table, and their curves as CSV or as pictures. */
 #include "cli/cli.h"
 #include "cli/client.h"
-#include "cli/command.h"
+#include "lib/command.h"
 #include "cli/field.h"
 #include "cli/format.h"
 #include "cli/guard.h"

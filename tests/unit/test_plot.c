@@ -1,7 +1,7 @@
 /* phasectl metrics: curves drawn with letters, CSV, scripts for gnuplot; and running programs. */
 #include "tests/unit/unit.h"
 
-#include "cli/command.h"
+#include "lib/command.h"
 #include "cli/metrics/curves.h"
 #include "cli/metrics/plot.h"
 #include "cli/terminal.h"

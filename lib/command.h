@@ -1,6 +1,6 @@
 /* Runs another program and keeps what it prints. */
-#ifndef PHASED_CLI_COMMAND_H
-#define PHASED_CLI_COMMAND_H
+#ifndef PHASED_LIB_COMMAND_H
+#define PHASED_LIB_COMMAND_H
 
 #include "lib/text.h"
 

@@ -1,8 +1,7 @@
 /* Standard input, output and error are anonymous files, so the program never waits for its reader.
  */
-#include "cli/command.h"
+#include "lib/command.h"
 
-#include "cli/cli.h"
 #include "lib/error.h"
 
 #include <errno.h>
@@ -40,13 +39,16 @@ static int command_start(const char *const *words, const int files[COMMAND_FILES
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
-    sigset_t defaults;
-    (void)sigemptyset(&defaults); /* these fail only without memory, and then the start fails */
+    sigset_t defaults, none;
+    (void)sigemptyset(&none); /* these fail only without memory, and then the start fails */
+    (void)sigemptyset(&defaults);
     (void)sigaddset(&defaults, SIGPIPE);
     (void)posix_spawn_file_actions_init(&actions);
     (void)posix_spawnattr_init(&attributes);
-    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
+    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF |
+                                                    POSIX_SPAWN_SETSIGMASK);
     (void)posix_spawnattr_setsigdefault(&attributes, &defaults);
+    (void)posix_spawnattr_setsigmask(&attributes, &none); /* a thread may block signals */
     for (int i = 0; i < COMMAND_FILES; i++)
         (void)posix_spawn_file_actions_adddup2(&actions, files[i], i);
     int failure =
@@ -69,11 +71,12 @@ static time_t command_now(void)
 static int command_wait(const char *name, pid_t pid, unsigned seconds, int *ret_status,
                         struct error *err)
 {
+    const struct timespec pause = {.tv_nsec = COMMAND_POLL_MS * 1000000};
     time_t deadline = command_now() + (time_t)seconds;
     int status = 0;
     pid_t ended;
     while ((ended = waitpid(pid, &status, WNOHANG)) == 0 && command_now() <= deadline)
-        cli_wait(COMMAND_POLL_MS);
+        (void)nanosleep(&pause, NULL);
     if (ended == 0) {
         (void)kill(-pid, SIGKILL); /* it has not been waited for, so the number is still its own */
         while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
