@@ -1,4 +1,4 @@
-# phase-model generate as a program: the same text from any group, stopping, going on, damage.
+# phase-model generate as a program: all groups write the same text; stopping, resuming, damage.
 
 bats_require_minimum_version 1.5.0
 
@@ -31,7 +31,7 @@ generate() {
         --output "$output" --bytes 16 "$@"
 }
 
-# A longer task, in the background: CHILD.
+# start_long [OPTION...]: starts a longer task in the background. Its process is CHILD.
 start_long() {
     for _ in $(seq 12); do cat "$SHARED/lines"; echo; done >"$DIR/lines"
     "$BIN/phase-model" generate --model "$SHARED/step_000015.ckpt" --input "$DIR/lines" \
@@ -43,7 +43,7 @@ start_long() {
     done
 }
 
-@test "groups of 1, 2 and 4 and all sizes of batch write the same bytes" {
+@test "groups of 1, 2 and 4 processes write the same bytes, with every batch size" {
     local tp batch
     for tp in 1 2 4; do
         for batch in 1 3 64; do
@@ -61,7 +61,7 @@ start_long() {
     [ "$(jq -s 'map(.text | utf8bytelength) | add / length > 8' "$SHARED/reference.jsonl")" = true ]
 }
 
-@test "it goes on after the last whole line, by another group, to the same end" {
+@test "a run continues after the last whole line of another group, and the whole output has the same bytes" {
     local size
     size=$(stat -c %s "$SHARED/reference.jsonl")
     for part in 0 1 $((size / 2)) $((size - 1)) "$size"; do
@@ -73,7 +73,7 @@ start_long() {
     [ "${lines[0]}" = "resumed after 40 lines of $DIR/out" ]
 }
 
-@test "a signal stops it after the lines at work, and the next run ends as an undisturbed one" {
+@test "a signal stops the program after the current lines, and the next run ends like an uninterrupted run" {
     start_long --tp 2
     kill -TERM "$CHILD"
     wait "$CHILD"
@@ -84,7 +84,7 @@ start_long() {
     cmp "$DIR/long.jsonl" "$DIR/whole.jsonl"
 }
 
-@test "a rank that is killed ends the group with a reason, and leaves whole lines" {
+@test "a killed rank ends the group with a reason, and the output has only whole lines" {
     start_long --tp 4
     pkill -KILL -P "$CHILD" -n
     status=0
@@ -105,7 +105,7 @@ refused() {
     [[ $output == *"$reason"* ]]
 }
 
-@test "what cannot be is refused with a reason, and the output is left alone" {
+@test "impossible options and inputs are refused with a reason, and the output is left alone" {
     refused "--tp 3: not a power of two" "$DIR/out" --tp 3
     refused "--tp 8: the model has 4 heads" "$DIR/out" --tp 8
     refused "--model is missing" "$DIR/out" --model ''

@@ -1,9 +1,10 @@
-# phase-model as a program: resuming, stopping, ranks, damage, options. A small model, so that each
+# phase-model as a program: resuming, stopping, ranks, damage, options. The model is small, so that
+# each run takes a fraction of a second.
 # run takes a fraction of a second.
 
 bats_require_minimum_version 1.5.0
 
-# Sets PORT to one where nobody listens, below those that the kernel hands out.
+# Sets PORT to a port on which nothing listens, below the ports that the kernel hands out.
 next_port() {
     PORT=$((10000 + (BASHPID * 13 + RANDOM) % 10000))
     while (: <>"/dev/tcp/127.0.0.1/$PORT") 2>/dev/null; do
@@ -35,7 +36,7 @@ train() {
         --out "$DIR/$out" --iterations "$iterations" "$@"
 }
 
-# ranks N OUT ITERATIONS [OPTION...]: as N processes; fails when one does.
+# ranks N OUT ITERATIONS [OPTION...]: trains with N processes, and fails if one of them fails.
 ranks() {
     local size=$1 rank failed=0 children=()
     shift
@@ -50,8 +51,8 @@ ranks() {
     return $failed
 }
 
-# start NAME [VARIABLE=VALUE...] -- OUT ITERATIONS [OPTION...]: in the background, into log.NAME; its
-# process is the last of CHILDREN.
+# start NAME [VARIABLE=VALUE...] -- OUT ITERATIONS [OPTION...]: trains in the background and prints
+# into log.NAME. The process is the last entry of CHILDREN.
 start() {
     local name=$1 variables=()
     shift
@@ -68,7 +69,7 @@ start() {
     CHILDREN+=($!)
 }
 
-# wait_for FILE PATTERN: for 30 s at most.
+# wait_for FILE PATTERN: waits at most 30 s.
 wait_for() {
     local deadline=$((SECONDS + 30))
     until grep -q "$2" "$DIR/$1" 2>/dev/null; do
@@ -82,21 +83,21 @@ losses() {
     sed -n 's/^step .* | loss \([0-9.]*\) .*/\1/p' <<<"$1"
 }
 
-# near A B: two columns of as many numbers, equal to 1 in 10,000.
+# near A B: two columns of the same length, whose numbers differ by at most 1 in 10,000.
 near() {
     paste <(echo "$1") <(echo "$2") | awk '
         { if (NF != 2 || $1 - $2 > 1e-4 * $1 || $2 - $1 > 1e-4 * $1) { print; bad = 1 } }
         END { exit bad || NR == 0 }'
 }
 
-@test "ten steps and ten more end in the same bytes as twenty" {
+@test "ten steps and then ten more end in the same bytes as twenty steps" {
     train whole 20
     train first 10
     train second 20 --resume "$DIR/first/step_000010.ckpt"
     cmp "$DIR/whole/step_000020.ckpt" "$DIR/second/step_000020.ckpt"
 }
 
-@test "two ranks resume to the same bytes too" {
+@test "two ranks that resume end in the same bytes as two ranks that train without a break" {
     ranks 2 whole 20
     ranks 2 first 10
     ranks 2 second 20 --resume "$DIR/first/step_000010.ckpt"
@@ -109,12 +110,12 @@ near() {
     run -1 cmp "$DIR/one/step_000005.ckpt" "$DIR/other/step_000005.ckpt"
 }
 
-@test "an empty resume is a start" {
+@test "an empty --resume starts from the beginning" {
     run -0 train out 3 --resume ''
     [[ $output == *'step 1/3 | '* ]]
 }
 
-@test "a resumed run counts its steps on" {
+@test "a resumed run continues the count of steps" {
     train out 10
     run -0 train out 12 --resume "$DIR/out/step_000010.ckpt" --preset extreme
     [[ $output == *'resumed at step 10 from '* ]]
@@ -123,7 +124,7 @@ near() {
     [[ $output == *"finished at step 12: model $DIR/out/step_000012.ckpt"* ]]
 }
 
-@test "each step prints one line with every figure" {
+@test "each step prints one line with all figures" {
     run -0 train out 7 --eval-every 5
     number='-?[0-9]+(\.[0-9]+)?'
     line="^step [0-9]+/7 \| loss $number( \| step_[0-3] $number){4} \| grad_norm $number"
@@ -132,19 +133,19 @@ near() {
     [ "$(grep -c 'val_loss' <<<"$output")" = 1 ]
 }
 
-@test "two ranks learn what one rank does with batches twice as large" {
+@test "two ranks learn the same as one rank with batches twice as large" {
     two=$(ranks 2 two 10)
     one=$(train one 10 --device-batch-size 8)
     near "$(losses "$two")" "$(losses "$one")"
 }
 
-@test "two batches that add up learn what one twice as large does" {
+@test "two batches that are added up learn the same as one batch twice as large" {
     two=$(train two 10 --grad-accum 2)
     one=$(train one 10 --device-batch-size 8)
     near "$(losses "$two")" "$(losses "$one")"
 }
 
-@test "a stop signal ends at a step with a checkpoint that goes on bit by bit" {
+@test "a stop signal ends the run after a step with a checkpoint, and resuming from it gives the same bytes" {
     for signal in TERM USR1 USR2; do
         start "$signal" -- "$signal" 1000000
         wait_for "log.$signal" '^step 3/'
@@ -161,7 +162,7 @@ near() {
     cmp "$DIR"/on/step_*"$((step + 3)).ckpt" "$DIR"/whole/step_*"$((step + 3)).ckpt"
 }
 
-@test "a stop signal to one rank stops all at the same step" {
+@test "a stop signal to one rank stops all ranks at the same step" {
     for rank in 0 1; do
         start $rank RANK=$rank WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$PORT -- out 1000000
     done
@@ -172,9 +173,9 @@ near() {
     grep -q '^stopped at step [0-9]*: checkpoint ' "$DIR/log.0"
 }
 
-@test "a stop signal while ranks are awaited ends the waiting" {
+@test "a stop signal ends a rank that waits for the other ranks" {
     start alone RANK=0 WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$PORT -- out 10
-    # Once the folder is there, the signal handlers are: they come first.
+    # The program installs its signal handlers before it makes the folder.
     deadline=$((SECONDS + 30))
     until [ -d "$DIR/out" ]; do [ $SECONDS -lt $deadline ]; done
     kill -TERM "${CHILDREN[0]}"
@@ -182,7 +183,7 @@ near() {
     grep -q '^stopped before the first step$' "$DIR/log.alone"
 }
 
-@test "a killed rank fails the other with its number" {
+@test "a rank that survives a killed rank fails, and names the killed rank" {
     for rank in 0 1; do
         start $rank RANK=$rank WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$PORT -- out 1000000
     done
@@ -194,26 +195,26 @@ near() {
     grep -q '^phase-model: rank 1 is gone' "$DIR/log.0"
 }
 
-@test "checkpoints are kept as many as asked for" {
+@test "--keep 3 keeps the three newest checkpoints" {
     train out 50 --save-every 10 --keep 3
     run -0 ls "$DIR/out"
     [ "$output" = $'step_000030.ckpt\nstep_000040.ckpt\nstep_000050.ckpt' ]
 }
 
-@test "a checkpoint that cannot be written on the way does not end the training" {
+@test "a checkpoint that cannot be written during the training does not end the training" {
     mkdir -p "$DIR/out/step_000005.ckpt"
     run -0 train out 10 --save-every 5
     [[ $output == *'phase-model: no checkpoint of step 5: '* ]]
     [ -s "$DIR/out/step_000010.ckpt" ]
 }
 
-@test "the last checkpoint must be written" {
+@test "a last checkpoint that cannot be written fails the run" {
     mkdir -p "$DIR/out/step_000005.ckpt"
     run -1 train out 5
     [[ $output == *'phase-model: cannot replace '* ]]
 }
 
-@test "a checkpoint that does not fit is refused" {
+@test "a checkpoint that is damaged or does not fit the options is refused" {
     train out 2
     good=$DIR/out/step_000002.ckpt
     head -c 5000 "$good" >"$DIR/short"
@@ -241,7 +242,7 @@ near() {
     [ -z "$(ls "$DIR/out")" ]
 }
 
-@test "wrong options are one clear line" {
+@test "a wrong option gives one clear line" {
     bad_value() {
         run -1 "$BIN/phase-model" train "$@"
         [ ${#lines[@]} = 1 ]
@@ -275,7 +276,7 @@ near() {
     [ "$(grep -c '^  --' <<<"$output")" -ge 20 ]
 }
 
-@test "what a remedy may set is printed as the run has it" {
+@test "the params that a remedy may set are printed with the values that the run uses" {
     train out 2 --matrix-lr 0.003 --weight-base 7 >"$DIR/log"
     run "$BIN/phase-worker" extract <"$DIR/log"
     [ "${lines[0]}" = '{"device_batch_size": 4, "iterations": 2, "matrix_lr": 0.003, "weight_base": 7}' ]

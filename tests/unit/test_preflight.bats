@@ -10,9 +10,9 @@ setup() {
     export TMPDIR=$DIR PHASED_NVML=$FAKES/libnvidia-ml.so FAKE_NVML=
     unset SLURM_GPUS_ON_NODE SLURM_JOB_GPUS CUDA_VISIBLE_DEVICES
     : >"$DIR/kernel.log"
-    # Scratch is the machine's that tests, which may be nearly full.
+    # The scratch folder is on the machine that runs the tests, and its disk may be nearly full.
     sed 's/^scratch_free_mib:.*/scratch_free_mib: 0/' "$SRC/etc/preflight.yaml" >"$DIR/all.yaml"
-    # The clock is the machine's too, and not what is tested here.
+    # The clock also belongs to this machine, and is not tested here.
     grep -v ^clock_error_ms "$DIR/all.yaml" >"$DIR/thresholds.yaml"
 }
 
@@ -46,7 +46,7 @@ fault() {
     [ "$(jq '[.rows[] | select(.outcome == "failed")] | length' <<<"$output")" = 1 ]
 }
 
-@test "each fault fails its own row, and says which GPU" {
+@test "each fault fails its own row, and the row names the GPU" {
     fault count=7 gpus "7 GPUs work, 8 are allocated"
     fault memory=2 memory "GPU 2: 9000 MiB in use, at most 512"
     fault process=4 processes "GPU 4: 1 other process, pid 4242"
@@ -59,14 +59,14 @@ fault() {
     fault name=3 model "GPU 3 is a NVIDIA L4, others NVIDIA H200"
 }
 
-@test "a GPU off the bus fails, whether it is gone before or falls while it is asked" {
+@test "a GPU off the bus fails, whether it fell before the check or falls during it" {
     for script in lost=3 falls=3; do
         FAKE_NVML=$script run -1 preflight --gpus 8 --json
         row gpus failed "GPU 3: GPU is lost; 7 GPUs work, 8 are allocated"
     done
 }
 
-@test "only the allocated GPUs are judged, and those that are not there are told" {
+@test "only the allocated GPUs are judged, and allocated GPUs that are missing are reported" {
     FAKE_NVML=process=4 run -0 preflight --gpus 2 --devices 0,GPU-7 --json
     row gpus passed "2 work"
     FAKE_NVML=process=4 CUDA_VISIBLE_DEVICES=4 run -1 preflight --json
@@ -77,7 +77,7 @@ fault() {
     row model failed "GPU 0 is a NVIDIA H200, not H100"
 }
 
-@test "where it cannot be told which GPUs are meant, none is judged" {
+@test "no GPU is judged if it is unclear which GPUs are allocated" {
     FAKE_NVML=process=4 run -3 preflight --gpus 2 --json
     row gpus "could not tell" "8 GPUs are visible, 2 are allocated"
     row processes "could not tell" "no GPU"
@@ -92,25 +92,25 @@ fault() {
     done
 }
 
-@test "what the driver's library prints is no part of the report" {
+@test "output of the driver's library does not get into the report" {
     FAKE_NVML=loud run -0 preflight --gpus 8 --json
     [[ $output != *noise* ]]
     row gpus passed "8 work"
 }
 
-@test "what is not supported could not be told, and does not keep the node from passing" {
+@test "a value that the driver does not support could not be told, and the node can still pass" {
     FAKE_NVML=plain run -0 preflight --gpus 8 --json
     row ecc "could not tell" "GPU 0 does not report it"
     row nvlinks "could not tell" "GPU 0 does not report it"
 }
 
-@test "a driver that lacks symbols passes nothing" {
+@test "a driver that lacks symbols cannot make a node pass" {
     PHASED_NVML=$FAKES/libnvidia-ml-old.so run -3 preflight --gpus 8 --json
     row gpus passed "8 work"
     row memory "could not tell" "GPU 0 does not report it"
 }
 
-@test "without a driver nothing passes; one that fails, dies or hangs has failed" {
+@test "without a driver a node does not pass; a driver that fails, dies or hangs fails the node" {
     PHASED_NVML=/nonexistent.so run -3 preflight --json
     row gpus "could not tell" "cannot be loaded"
     FAKE_NVML=unloaded run -3 preflight --json
@@ -125,13 +125,13 @@ fault() {
     row gpus failed "no answer in time"
 }
 
-# xid NUMBER BUS: the kernel has just told of one.
+# xid NUMBER BUS: the kernel has just reported an XID.
 xid() {
     awk -v n="$1" -v bus="$2" '{ printf "4,1,%.0f,-;NVRM: Xid (PCI:0000:%s:00): %d, pid=1, ...\n", $1 * 1e6, bus, n }' \
         /proc/uptime >"$DIR/kernel.log"
 }
 
-@test "an XID of the hardware in the kernel's log fails for two hours" {
+@test "an XID of the hardware in the kernel's log fails the node for two hours" {
     xid 79 12
     run -1 preflight --json
     row xids failed "XID 79 of PCI:0000:12:00"
@@ -146,7 +146,7 @@ xid() {
     row xids "could not tell" "No such file"
 }
 
-@test "an XID counts for the GPU that it is of" {
+@test "an XID counts only for the GPU that it names" {
     xid 79 12
     run -1 preflight --devices 0,2 --json
     row xids failed "XID 79 of PCI:0000:12:00"
@@ -156,7 +156,7 @@ xid() {
     row xids "could not tell" "which may be a GPU of another job"
 }
 
-@test "scratch that is not there, or too small, fails" {
+@test "a scratch folder that is missing or too small fails" {
     run -1 preflight --scratch "$DIR/none" --json
     row scratch failed "No such file"
     sed -i 's/^scratch_free_mib:.*/scratch_free_mib: 2147483647/' "$DIR/thresholds.yaml"
@@ -164,7 +164,7 @@ xid() {
     row scratch failed "MiB free, at least 2147483647"
 }
 
-@test "observing reports a failure and exits with 0" {
+@test "--observe reports a failure and exits with 0" {
     FAKE_NVML=ecc=5 run -0 preflight --observe --json
     [ "$(jq -r '.outcome, .observe' <<<"$output" | xargs)" = "failed true" ]
     FAKE_NVML=ecc=5 run -0 preflight --observe
@@ -177,7 +177,7 @@ xid() {
     [[ $output != *"no thresholds for this model"* ]]
 }
 
-@test "the example of a prolog drains a node only for what has failed" {
+@test "the example prolog drains a node only for a row that failed" {
     export PATH=$BIN:$DIR:$PATH SLURMD_NODENAME=n7 SLURM_JOB_GPUS=0,5
     printf '#!/bin/bash\necho "$*" >>%s/scontrol.log\n' "$DIR" >"$DIR/scontrol"
     chmod +x "$DIR/scontrol"
@@ -190,7 +190,7 @@ xid() {
         "update NodeName=n7 State=DRAIN Reason=preflight: ecc failed GPU 5: 5 uncorrected errors, at most 0" ]
 }
 
-@test "mistakes in the thresholds are told with their places" {
+@test "mistakes in the thresholds are reported with their places" {
     printf 'memory_used_mib: much\nmodels:\n  - nvlinks: 18\nspeed: 3\n' >"$DIR/thresholds.yaml"
     run -2 preflight
     [[ $output == *"thresholds.yaml:1:18: memory_used_mib: "* ]]
@@ -198,7 +198,7 @@ xid() {
     [[ $output == *"thresholds.yaml:4:1: speed: unknown threshold"* ]]
 }
 
-@test "what is no option is refused" {
+@test "a wrong option is refused" {
     run -2 preflight --level deep
     [[ $output == *"deep: not a level"* ]]
     run -2 preflight --gpus many

@@ -1,5 +1,5 @@
-# The full level with the real program on the GPUs, its kernels run by a processor, and stand-ins
-# for CUDA's libraries (tests/fake/cuda.c, cublaslt.c, nccl.c): faults are found, and waits end.
+# The full level with the real program for the GPUs. A processor runs its kernels, and stand-ins
+# replace CUDA's libraries (tests/fake/cuda.c, cublaslt.c, nccl.c). Faults are found, and waits end.
 
 bats_require_minimum_version 1.5.0
 
@@ -13,7 +13,7 @@ setup() {
     export PHASED_PREFLIGHT_GPU=$FAKES/phase-preflight-gpu
     unset SLURM_GPUS_ON_NODE SLURM_JOB_GPUS CUDA_VISIBLE_DEVICES
     : >"$DIR/kernel.log"
-    # What is installed, at the size of what a processor can do in a moment.
+    # The installed thresholds, with sizes that a processor can do in a moment.
     sed 's/^scratch_free_mib:.*/scratch_free_mib: 0/; /^clock_error_ms/d
         s/seconds: [0-9]*/seconds: 20/; s/mib: [0-9]*}/mib: 1}/; s/elements: [0-9]*/elements: 32/' \
         "$SRC/etc/preflight.yaml" >"$DIR/thresholds.yaml"
@@ -28,7 +28,7 @@ full() {
         --level full --json "$@"
 }
 
-# only ROW...: nothing but these rows is measured.
+# only ROW...: measures nothing but these rows.
 only() {
     local row
     for row in hbm matrix copies peers allreduce; do
@@ -52,12 +52,12 @@ fault() {
     [ "$status" = "$([ "$outcome" = failed ] && echo 1 || echo 3)" ]
 }
 
-# figures NAME: the last output's, each once.
+# figures NAME: the values of this figure in the last output, without duplicates.
 figures() {
     jq -c --arg n "$1" '[.figures[] | select(.name == $n) | .value] | unique' <<<"$output"
 }
 
-@test "eight GPUs that compute rightly pass, with every figure there is" {
+@test "eight GPUs that compute correctly pass, with all figures" {
     run -0 full --parallel tensor=2,pipeline=2,data=2
     for name in hbm matrix copies peers allreduce; do
         row $name passed ""
@@ -69,20 +69,21 @@ figures() {
         "tensor 0-1 tensor 2-3 tensor 4-5 tensor 6-7 data 0,2 data 1,3 data 4,6 data 5,7" ]
 }
 
-@test "figures are bytes and operations by the time that the GPU took" {
-    # What tests/fake/cuda.h says of its devices; the memory's rate counts what is read and written.
+@test "figures are bytes and operations divided by the time that the GPU took" {
+    # tests/fake/cuda.h says how fast its devices are. The rate of the memory counts the bytes that are
+    # read and written.
     run -0 full
     [ "$(figures hbm_copy_gbps) $(figures hbm_triad_gbps)" = "[3000] [3000]" ]
     [ "$(figures matrix_tflops) $(figures peer_gbps)" = "[700] [380]" ]
     [ "$(figures host_to_device_gbps) $(figures device_to_host_gbps)" = "[55] [55]" ]
-    # The bus bandwidth of nccl-tests: 275 GB/s by 2 (n - 1) / n.
+    # The bus bandwidth as nccl-tests computes it: 275 GB/s times 2 (n - 1) / n.
     [ "$(figures allreduce_gbps)" = "[481.25]" ]
     only allreduce
     run -0 full --parallel tensor=4
     [ "$(figures allreduce_gbps)" = "[275,412.5]" ] # and the data groups of two
 }
 
-@test "a GPU that is slow fails its rows, and the groups that it is in" {
+@test "a slow GPU fails its rows and the groups that it is in" {
     FAKE_CUDA=slow=3 run -1 full --parallel tensor=4,pipeline=2
     row hbm failed "GPU 3: copy 300 GB/s, at least 2333"
     row matrix failed "GPU 3: bf16 70 TFLOP/s, at least 595"
@@ -92,20 +93,20 @@ figures() {
     [[ $output != *"GPU 2: copy"* && $output != *"GPU 3 to GPU 0: "* && $output != *"tensor 4-7: "* ]]
 }
 
-@test "two GPUs that reach each other through the host only are too slow" {
+@test "two GPUs that reach each other only through the host are too slow" {
     only peers
     fault far=5 peers failed "GPU 5 to GPU 0: copy 20 GB/s, at least 335"
     row peers failed "GPU 0 to GPU 5: copy 20 GB/s, at least 335"
     [[ $output != *"GPU 0 to GPU 1: "* ]]
 }
 
-@test "a subset of the GPUs is measured alone" {
+@test "a subset of the GPUs is measured without the other GPUs" {
     run -0 full --devices 1,2,5,6
     jq -e '[.figures[] | select(.row == "peers")] | length == 12' <<<"$output"
     jq -e '.figures | any(.of == "GPU 1 to GPU 6")' <<<"$output"
 }
 
-@test "wrong results fail their row, and say whose they are" {
+@test "wrong results fail their row, and the row names the GPU" {
     only hbm matrix copies peers
     fault skip=3 hbm failed "GPU 3: copy: 131072 values are wrong"
     fault lazy=3 hbm failed "GPU 3: kernel copy computes a wrong result"
@@ -116,14 +117,14 @@ figures() {
     [[ $output != *"GPU 6 to GPU 0: 1 of"* ]]
 }
 
-@test "a wrong sum fails the group that it is in" {
+@test "a wrong sum fails the group of the GPU" {
     only allreduce
     fault sum=6 allreduce failed "tensor 4-7: 1 of 262144 sums are wrong on rank 2 of it" \
         --parallel tensor=4
     [[ $output != *"tensor 0-3: 1 of"* ]]
 }
 
-@test "errors of the hardware fail; what is missing could not be told" {
+@test "errors of the hardware fail a row; a missing driver or too little memory could not be told" {
     only hbm
     fault error=4 hbm failed "GPU 4: "
     fault lost=4 hbm failed "GPU 4: beginning"
@@ -132,14 +133,14 @@ figures() {
     fault driver hbm "could not tell" "CUDA finds no GPU"
 }
 
-@test "matrices that cannot be multiplied could not be told" {
+@test "a row could not be told if its matrices cannot be multiplied" {
     only matrix
     fault unsupported matrix "could not tell" "setting up a product of matrices: not supported"
     sed -i 's/elements: 32/elements: 30/' "$DIR/thresholds.yaml"
     fault none matrix "could not tell" "a multiple of 8"
 }
 
-@test "work that is never done is given up in time, and said of whom" {
+@test "work that never ends is given up in time, and the row names the GPU" {
     only hbm copies peers matrix
     FAKE_CUDA=hang=1 run -1 full --devices 0,1,2
     row hbm failed "GPU 1: trying the kernels: not done in time"
@@ -148,7 +149,7 @@ figures() {
     row matrix failed "GPU 1: multiplying matrices: not done in time"
 }
 
-@test "a group that does not come together is given up, and aborted last" {
+@test "a group that does not come together is given up and reported" {
     only allreduce
     fault alone allreduce failed "all 0-7: joining a group: not done in time"
     fault busy allreduce failed "all 0-7: reducing: not done in time"
@@ -159,7 +160,7 @@ figures() {
         --devices 0,1
 }
 
-@test "an error of NCCL fails a node, unless another one's may be behind it" {
+@test "an error of NCCL fails a node, unless another node may have caused the error" {
     only allreduce
     fault fault=3 allreduce failed "GPU 3: all: reducing: an error of the fake: and its reason"
     fault fault=3,system allreduce failed "GPU 3: all: reducing"
@@ -173,12 +174,12 @@ figures() {
     wait $other || [ $? = 3 ]
 }
 
-@test "settings of the user that would make NCCL wait by itself are not taken" {
+@test "NCCL settings of the user that would make NCCL wait by itself are ignored" {
     only allreduce
     NCCL_COMM_BLOCKING=1 NCCL_COMM_ID=127.0.0.1:1 run -0 full
 }
 
-@test "two nodes reduce together, each telling its own part, which a baseline judges" {
+@test "two nodes reduce together, each node reports its own part, and a baseline judges it" {
     only allreduce
     mkdir "$DIR/meeting"
     printf 'models:\n  - match: H200\n    allreduce_gbps: {4 on 2: 400}\n' >"$DIR/baseline.yaml"
@@ -192,14 +193,14 @@ figures() {
     jq -e '.outcome == "passed"' "$DIR/other"
 }
 
-@test "groups within the nodes do not wait for another node" {
+@test "groups within one node do not wait for another node" {
     only allreduce
     run -0 full --devices 2,3 --parallel tensor=2,data=1,pipeline=2 --nodes 2 --node 1 \
         --rendezvous "$DIR/none"
     jq -e '.figures | length == 1 and .[0].of == "tensor 2-3"' <<<"$output"
 }
 
-@test "a node that does not come, or a folder used before, is nobody's failure" {
+@test "a node that does not come, or a folder that was used before, fails no node" {
     only allreduce
     mkdir "$DIR/meeting"
     sed -i 's/seconds: 20/seconds: 1/' "$DIR/thresholds.yaml"
@@ -218,7 +219,7 @@ refused() {
     [[ $output == "phase-preflight-gpu: $1"* ]]
 }
 
-@test "the program tells what it cannot understand" {
+@test "the program names the options that it cannot understand" {
     refused 'options: --row, --size, --deadline-ms and --gpus are needed' --row speed --size 1 --gpus 2
     refused "--size wants a whole number from 1 to 1048576, not '0'" --row hbm --size 0 --gpus 2
     refused '--gpus wants a whole number from 1 to ' --row hbm --size 1 --gpus 99

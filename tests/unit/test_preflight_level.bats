@@ -1,5 +1,5 @@
-# The full level of phase-preflight, with a scripted driver and a script in place of the program on
-# the GPUs: what is started, waited for, judged, recorded and compared.
+# The full level of phase-preflight, with a scripted driver, and a script in place of the program
+# for the GPUs: what is started, waited for, judged, recorded and compared.
 
 bats_require_minimum_version 1.5.0
 
@@ -13,7 +13,7 @@ setup() {
     : >"$DIR/kernel.log"
     sed 's/^scratch_free_mib:.*/scratch_free_mib: 0/; /^clock_error_ms/d' \
         "$SRC/etc/preflight.yaml" >"$DIR/thresholds.yaml"
-    # Says of eight GPUs and two groups what healthy ones would, after what $DIR/ROW says.
+    # Prints the figures of eight healthy GPUs and two groups, after the commands in $DIR/ROW.
     cat >"$DIR/gpu" <<'EOF'
 #!/bin/bash
 row=$2
@@ -49,7 +49,7 @@ row() {
         <<<"$output" >/dev/null || { echo "no row $*"; echo "$output"; return 1; }
 }
 
-@test "good figures pass, each beside what it must reach" {
+@test "good figures pass, and each is shown beside the figure that it must reach" {
     run -0 full
     row hbm passed "copy 3100 GB/s, at least 2333; triad 3000 GB/s, at least 2333"
     row matrix passed "bf16 700 TFLOP/s, at least 595"
@@ -64,7 +64,7 @@ row() {
         "tensor 0-3 tensor 4-7" ]
 }
 
-@test "each row is a process of its own, with the allocated GPUs by UUID and the run's groups" {
+@test "each row runs in its own process, with the allocated GPUs by UUID and the groups of the run" {
     run -3 full --devices 2,3 --parallel tensor=2
     for row in hbm matrix copies peers allreduce; do
         [[ $(sed -n 1p "$DIR/asked-$row") == "--row $row --size "*" --groups tensor:0-1 --nodes 1 --node 0"* ]]
@@ -72,20 +72,20 @@ row() {
     done
 }
 
-@test "a low figure fails its row, and says whose" {
+@test "a low figure fails its row, and the row names the GPU" {
     echo 'echo "hbm_copy_gbps 5 0 1200"' >"$DIR/hbm"
     run -1 full
     row hbm failed "GPU 5: copy 1200 GB/s, at least 2333"
     row matrix passed ""
 }
 
-@test "wrong values fail however fast they came" {
+@test "wrong values fail a row, however good its figures are" {
     echo 'echo "wrong 3 4 17 of 33554432 words differ"' >"$DIR/peers"
     run -1 full
     row peers failed "GPU 3 to GPU 4: 17 of 33554432 words differ"
 }
 
-@test "a row without an answer is left at its deadline, and the others are taken" {
+@test "a row without an answer ends at its deadline, and the other rows still count" {
     sed -i 's/hbm: {seconds: 8/hbm: {seconds: 1/' "$DIR/thresholds.yaml"
     echo 'exec >/dev/null; exec tail -f /dev/null' >"$DIR/matrix"
     echo 'trap "" TERM; echo $$ >$DIR/hung; exec tail -f /dev/null' >"$DIR/hbm"
@@ -102,7 +102,7 @@ row() {
     false
 }
 
-@test "no answer in groups of several nodes is nobody's fault that is known" {
+@test "a group over several nodes that gives no answer fails no node" {
     sed -i 's/allreduce: {seconds: 17/allreduce: {seconds: 1/' "$DIR/thresholds.yaml"
     echo 'exec tail -f /dev/null' >"$DIR/allreduce"
     run -3 full --parallel data=16 --nodes 2 --node 1 --rendezvous "$DIR"
@@ -110,7 +110,7 @@ row() {
     [[ $(cat "$DIR/asked-allreduce") == *"--groups data:0-15 --nodes 2 --node 1 --rendezvous $DIR"* ]]
 }
 
-@test "a program that dies failed; one that is not there, or cannot load, tells nothing" {
+@test "a program that dies fails its row; a program that is missing or cannot load does not" {
     echo 'kill -SEGV $$' >"$DIR/matrix"
     run -1 full
     row matrix failed "ended early by signal 11"
@@ -125,14 +125,14 @@ row() {
     [ "$(jq -r .outcome <<<"$output")" = "could not tell" ]
 }
 
-@test "what a library prints is no figure" {
+@test "a line that a library prints is not taken for a figure" {
     echo 'echo "NCCL version 2.28"; echo; yes | head -c 5000; echo; echo noise >&2' >"$DIR/allreduce"
     run -0 full
     row allreduce passed "tensor 460 GB/s"
     [[ $output != *noise* ]]
 }
 
-@test "figures that are missing could not be told, and a model without thresholds neither" {
+@test "a row could not be told if figures are missing, or if the model has no thresholds" {
     echo 'echo "matrix_tflops 0 0 700"; echo end; exit' >"$DIR/matrix"
     run -3 full
     row matrix "could not tell" "7 of 8 figures were not measured"
@@ -142,7 +142,7 @@ row() {
     row matrix "could not tell" "bf16 700 TFLOP/s, no threshold and no baseline"
 }
 
-@test "without a GPU nothing is started, and nothing passes" {
+@test "without a GPU no measurement is started, and no row passes" {
     PHASED_NVML=/nonexistent.so run -3 full
     for row in hbm matrix copies peers allreduce; do
         row $row "could not tell" "no GPU"
@@ -150,13 +150,13 @@ row() {
     [ ! -e "$DIR/asked-hbm" ]
 }
 
-@test "where a look has failed nothing is measured: a neighbour may be at work" {
+@test "nothing is measured after another row failed, because another job may use the GPUs" {
     FAKE_NVML=process=4 run -1 full
     row hbm "could not tell" "another row failed"
     [ ! -e "$DIR/asked-hbm" ]
 }
 
-@test "one GPU has no other to copy to" {
+@test "a single GPU passes the rows that need a partner" {
     run -0 full --devices 0 --parallel tensor=1
     row peers passed "no GPU has a partner"
     row allreduce passed "no GPU has a partner"
@@ -170,7 +170,7 @@ row() {
     [ ! -e "$DIR/asked-peers" ]
 }
 
-@test "a site records what a good node measures, and compares others with it" {
+@test "a site records the figures of a good node, and other nodes are compared with them" {
     run -0 full --record "$DIR/baseline.yaml"
     grep -q "match: NVIDIA H200" "$DIR/baseline.yaml"
     grep -q "hbm_copy_gbps: 3100" "$DIR/baseline.yaml"
@@ -187,7 +187,7 @@ row() {
     PHASED_PREFLIGHT_THRESHOLDS=/nonexistent run -2 "$BIN/phase-preflight"
 }
 
-@test "nothing is recorded of a node that failed, or that could not be measured" {
+@test "no baseline is recorded for a node that failed or could not be measured" {
     echo 'echo "hbm_copy_gbps 5 0 1200"' >"$DIR/hbm"
     run --separate-stderr -1 full --record "$DIR/baseline.yaml"
     [[ $stderr == *"nothing is recorded: a row failed"* ]]
