@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# Plans, which say it before it costs; budgets: warned of, held after a checkpoint, raised; and what `phasectl cost` says of all that.
+# Plans, which say the cost beforehand; budgets, which warn, hold after a checkpoint and can be
+# raised; and what `phasectl cost` shows.
 
 load phased.bash
 load training.bash
@@ -12,7 +13,7 @@ teardown_file() { sandbox_down; }
 setup() { home_up; }
 teardown() { home_down; }
 
-# priced BUDGET: a training that costs $1 a second; it saves every 20 steps, and ends by itself.
+# priced BUDGET: a training that costs $1 a second. It saves every 20 steps, and ends by itself.
 priced() {
     training | sed "s/^name:.*/&\nprice: {per_node_hour: 3600}\nbudget: $1/; s/iterations: 150/iterations: 5000/"
 }
@@ -21,7 +22,7 @@ spent() {
     phasectl cost --json | jq "[.costs[].cost_usd] | add"
 }
 
-@test "at 80 % a warning, at 100 % a hold after a checkpoint; with a larger budget it goes on" {
+@test "a budget warns at 80 % and holds at 100 % after a checkpoint; with a larger budget the phase goes on" {
     phasectl daemon start
     workflow=$(priced '{usd: 15}' | submit)
     eventually 60 warned_by_status
@@ -48,7 +49,7 @@ spent() {
     eventually 60 state "$workflow" cancelled
 }
 
-# At this pace it costs more than it may.
+# At this pace the workflow will cost more than its budget.
 warned_by_status() {
     phasectl status "$workflow" | grep -qE '^warning: at this pace \$[0-9.]+ when the active runs end, of a budget of \$15$'
 }
@@ -64,7 +65,7 @@ goes_on() {
     [ "$(record 'SELECT count(*) FROM run WHERE resume_step > 0 AND last_step > resume_step')" = 1 ]
 }
 
-@test "costs are told by what came of them, and add up" {
+@test "costs are split by outcome, and the parts add up to the total" {
     phasectl daemon start
     workflow=$(priced '{gpu_hours: 48}' |
         sed 's/iterations: 5000/iterations: 150/; s/^price:.*/&\nexpect: {usd: [1, 2]}/; s/launch: rank/&\n    expect: {hours: 100}/; s/save-every 20/save-every 1000/' |
@@ -77,21 +78,21 @@ goes_on() {
     causes=$(phasectl cost "$workflow" --json | jq -r '[.costs[].cause] | sort | join(" ")')
     [[ $causes = *failed*useful* ]]
     [[ $(phasectl cost "$workflow") =~ budget:\ 0\.[0-9]+\ of\ 48\ GPU\ hours ]]
-    # Beside what it was expected to take: a second costs $1, so it was more than $2.
+    # The cost is shown beside the expected cost: a second costs $1, so it was more than $2.
     [[ $(phasectl cost) =~ $workflow\ +recovery\ .*\$1\ to\ \$2\ +[0-9]+\ % ]]
     phasectl cost "$workflow" | grep -E '^train +[0-9.ms]+ +100 hours +0 %$'
     phasectl cost "$workflow" | grep -E '^total +\$[0-9.]+ +\$1 to \$2 +[0-9]{3,} %$'
-    # Nothing is counted twice: runs and waiting make up the allocations.
+    # Nothing is counted twice: the runs and the waiting make up the allocations.
     [ "$(record "SELECT abs((SELECT sum(usd) FROM v_cost WHERE cause <> 'waiting') - (SELECT sum(usd) FROM v_run)) < 0.01")" = 1 ]
     [ "$(phasectl cost --month 1999-12)" = 'nothing has run' ]
 }
 
-# planned FIELD: of the phase `train` in the plan of the file that was submitted last.
+# planned FIELD: of the phase `train` in the plan of the last submitted file.
 planned() {
     phasectl plan "$PHASED_HOME/spec.yaml" --json | jq -r ".phases[0].$1"
 }
 
-@test "a plan says where a workflow fits, when it starts, what it costs, and records nothing" {
+@test "a plan says where a workflow fits, when it starts and what it costs, and records nothing" {
     phasectl daemon start
     priced '{usd: 100}' |
         sed 's/5000/40/; s/^price:.*/&\nexpect: {usd: [50, 98]}/; s/launch: rank/&\n    expect: {usd: [0.1, 0.2]}/' \
@@ -110,7 +111,7 @@ planned() {
     [ "$(planned 'seconds | . > 0 and . < 100')" = true ]
     [[ $(planned 'dangers[]') = *'similar runs took $'*', more than the $0.10 to $0.20 that are expected'* ]]
 
-    # What costs nothing leaves the sum known.
+    # A phase without a cost leaves the sum known.
     sed 's/^phases:.*/&\n  fetch: {resources: {cpus: 1, time: 5m}, run: "true"}/' "$PHASED_HOME/spec.yaml" >"$PHASED_HOME/free.yaml"
     [ "$(phasectl plan "$PHASED_HOME/free.yaml" --json | jq '.cost_usd > 0')" = true ]
 
@@ -120,7 +121,7 @@ planned() {
     [[ $output = *'error: train: no partition has nodes with 8 h200'* ]]
     [[ $output = *'error: Slurm refuses train: '* ]]
 
-    # What is true of several phases is said once, with their names.
+    # A message for several phases is printed once, with their names.
     cat >"$PHASED_HOME/spec.yaml" <<'SPEC'
 name: nowhere
 slurm: {partition: gone}
@@ -142,7 +143,7 @@ SPEC
     [[ $output = *'spec.yaml:'*'phasse'* ]]
 }
 
-@test "what is no budget is refused" {
+@test "a wrong budget is refused" {
     phasectl daemon start
     workflow=$(training | submit --hold)
     run phasectl budget "$workflow" --usd 0

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# `phasectl check --log`: what would have been read from earlier logs, and how it would have been
-# judged. Needs no daemon and no Slurm.
+# `phasectl check --log`: what phased would have read from old logs, and how it would have judged
+# them. The tests need no daemon and no Slurm.
 
 bats_require_minimum_version 1.5.0
 
@@ -37,7 +37,7 @@ phases:
 SPEC
 }
 
-@test "metrics, guards and gate are shown, by the times that logs of phased have" {
+@test "check --log shows metrics, guards and the gate, by the times that logs of phased have" {
     workflow
     run phasectl check "$work/w.yaml" --log validate="$work/timed.log"
     [ "$status" = 0 ]
@@ -48,14 +48,14 @@ SPEC
     [[ $output =~ 'late'\ +'20'\ +'at least 19' ]]
 }
 
-@test "a guard that would have stopped the run tells the step" {
+@test "check --log names the step at which a guard would have stopped the run" {
     workflow 'below: 30'
     run phasectl check "$work/w.yaml" --log validate="$work/plain.log"
     [[ $output == *'at step 30 the run would have been stopped: guard failed: calm'* ]]
     [[ $output == *'the log has no times, so all lines seem to come at once'* ]]
 }
 
-@test "a gate that compares reads the other phase's log; what never came is told" {
+@test "a gate that compares phases reads the other phase's log, and metrics that never came are named" {
     workflow
     run phasectl check "$work/w.yaml" --log validate="$work/plain.log" --log production="$work/plain.log"
     [ "$status" = 0 ]
@@ -64,7 +64,7 @@ SPEC
     [[ $output == *'its gate would have failed'* ]]
 }
 
-@test "logs that are no logs, and phases that are none, are refused" {
+@test "a phase that does not exist and a log that cannot be read are refused" {
     workflow
     run phasectl check "$work/w.yaml" --log nothing="$work/plain.log"
     [ "$status" = 1 ] && [[ $output == *'there is no such phase'* ]]
@@ -76,7 +76,7 @@ SPEC
     phasectl check "$work/w.yaml" --log validate="$work/noise"
 }
 
-@test "a log of any making is read: CRLF, colours, a progress bar, a line without end" {
+@test "a log in any form is read: CRLF, colours, a progress bar, a last line without a newline" {
     workflow
     tried() { phasectl check "$work/w.yaml" --log validate="$1" | sed -n 's/^  loss  *\([0-9]*\) .* \([0-9.]*\)$/\1 \2/p'; }
     printf 'step 1 | loss 4.5\r\nstep 2 | loss 4.25\r\n' >"$work/crlf"
@@ -91,7 +91,7 @@ SPEC
     (ulimit -d 200000 && [ "$(tried "$work/large")" = "2 3" ])
 }
 
-@test "what was not recognised is said, and what no guard would have seen" {
+@test "check --log names metrics that never came, and logs in which it recognised nothing" {
     workflow
     sed 's/gnorm/grad_norm/; s/loss=/loss: ~/' "$work/plain.log" >"$work/other.log"
     sed -i 's/max(gnorm)/max(grad_nrm)/' "$work/w.yaml"
@@ -106,7 +106,7 @@ SPEC
     zcat "$work/plain.log.gz" | phasectl check "$work/w.yaml" --log validate=/dev/stdin | grep -q '100 rows'
 }
 
-@test "speed and MFU are made of what is printed, as they are when it runs" {
+@test "speed and MFU are computed from the log in the same way as during a run" {
     for step in $(seq 1 30); do
         echo "Step $step: loss=4.1, tokens/sec=100000, MFU=31.5%"
     done >"$work/speed.log"
@@ -128,7 +128,7 @@ SPEC
     [[ $output == *'its gate would have passed'* ]]
 }
 
-# What nanochat's base_train prints: nanochat STEPS LOSS-OF-LOOP-0 LOSS-OF-THE-LAST.
+# Prints like nanochat's base_train: nanochat STEPS LOSS-OF-LOOP-0 LOSS-OF-THE-LAST.
 nanochat() {
     awk -v steps="$1" -v first="$2" -v last="$3" 'BEGIN {
         for (step = 0; step < steps; step++) {
@@ -142,14 +142,14 @@ nanochat() {
     }'
 }
 
-@test "trm-two-phase judges what its program prints" {
+@test "the gate and guards of trm-two-phase judge the output of its program" {
     cd "$SRC/etc/workflows"
     nanochat 400 1 0.8 >"$work/good.log"
     run phasectl check trm-two-phase.yaml --log validate="$work/good.log"
     [ "$status" = 0 ]
     [[ $output == *'would not have stopped it'* ]]
     [[ $output =~ refinement\ +20\ +'at least 15'.*passed ]]
-    # The first step alone is no reason to say that nothing was compiled.
+    # A slow first step alone is no reason to say that nothing was compiled.
     [[ $output != *compiled* ]]
     nanochat 400 0.8 1 >"$work/inverted.log"
     run phasectl check trm-two-phase.yaml --log validate="$work/inverted.log"
@@ -159,7 +159,7 @@ nanochat() {
     [[ $output == *'torch.compile is not at work'* ]]
 }
 
-@test "h100-mfu judges what its program prints" {
+@test "the gate and guards of h100-mfu judge the output of its program" {
     cd "$SRC/etc/workflows"
     for step in $(seq 50 50 2000); do
         echo "Step $step: loss=4.0, lr=3.00e-05, tokens/sec=260000, MFU=31.2%"
@@ -174,7 +174,7 @@ nanochat() {
     [[ $output =~ converges.*'<= 3.5'.*warned ]] # 3.9 at step 1000
 }
 
-@test "check has bash read the scripts, and looks for paths, and points at their places" {
+@test "check finds syntax errors in scripts, and paths that do not exist, and names their places" {
     cat >"$work/p.yaml" <<SPEC
 name: probed
 variants:

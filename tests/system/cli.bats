@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# phasectl: its words, its errors, and what it shows of a daemon on a sandbox.
+# phasectl: its words, its errors, and what it shows of a daemon with a sandbox.
 
 bats_require_minimum_version 1.5.0
 
@@ -26,8 +26,8 @@ setup() {
     cd "$BATS_TEST_TMPDIR" || return
 }
 
-# Two phases: the first prints ten steps and has to bring its loss below a bound, the second reads
-# what the first has made.
+# Two phases: the first prints ten steps and must bring its loss below a bound. The second reads the
+# output of the first.
 workflow() {
     cat <<YAML
 name: small
@@ -53,7 +53,7 @@ phases:
 YAML
 }
 
-# Submits the workflow, waits for its end, and says which it was.
+# Submits the workflow, and prints its number.
 submitted() {
     workflow "$1" >small.yaml
     shift
@@ -72,7 +72,7 @@ submitted() {
     done
 }
 
-@test "wrong words are told with a hint, and exit 2" {
+@test "wrong words give a message with a hint, and exit code 2" {
     local words
     while read -r words; do
         # shellcheck disable=SC2086
@@ -106,7 +106,7 @@ WORDS
     [[ $output == *"unknown word 'restart'; say start, stop or status"* ]]
 }
 
-@test "without a daemon each question is one line that says how to start it" {
+@test "without a daemon each question gives one line that says how to start the daemon" {
     local words
     for words in status 'watch 1' 'logs 1' 'metrics 1' 'gpus 1' 'gate 1/first' 'cancel 1' runs 'daemon status'; do
         # shellcheck disable=SC2086
@@ -116,7 +116,7 @@ WORDS
     done
 }
 
-@test "a closed pipe ends the output without a word" {
+@test "a closed pipe ends the output without a message" {
     run bash -c 'set -o pipefail; phasectl --help | true; phasectl check --print small.yaml 2>&1 | true'
     [ -z "$output" ]
 }
@@ -131,14 +131,14 @@ WORDS
     [[ $stderr == *"phasectl: bad.yaml has "*" problems" ]]
 }
 
-@test "check prints what is resolved" {
+@test "check --print prints the resolved workflow" {
     workflow 20 >small.yaml
     phasectl check small.yaml
     phasectl check --print --set first.steps=7 small.yaml >resolved.json
     [ "$(jq '.phases[0].params.steps, .phases[0].progress.total' resolved.json)" = $'7\n7' ]
 }
 
-@test "what is no workflow file is refused by check and by submit" {
+@test "a file that is not a workflow is refused by check and by submit" {
     mkdir folder
     head -c 4096 /dev/urandom >binary
     head -c 10M /dev/zero | tr '\0' 'a' >large
@@ -153,7 +153,7 @@ WORDS
 
 # --- The daemon ----------------------------------------------------------------------------------
 
-@test "the daemon answers, and is not started twice" {
+@test "the daemon answers, and a second start leaves it alone" {
     run -0 phasectl daemon status
     [[ $output == *"is running (pid "*"home $PHASED_HOME)"*"Slurm cluster sandbox answers"* ]]
     local before
@@ -162,7 +162,7 @@ WORDS
     [[ $output == *"is running already (pid $before,"* ]]
 }
 
-@test "a daemon that ends at once shows what it said" {
+@test "phasectl shows the output of a daemon that ends at once" {
     mkdir bin
     cp "$BIN/phasectl" bin/
     cat >bin/phased <<'PHASED'
@@ -177,7 +177,7 @@ PHASED
     [[ $stderr != *"line 2"$'\n'* ]]
 }
 
-@test "a home deeper than a socket's path may be works" {
+@test "a home works even if its path is longer than the path of a socket may be" {
     local deep conf=$PHASED_HOME/sandbox/slurm.conf
     deep=$BATS_TEST_TMPDIR/$(printf 'd%.0s' {1..120})
     PHASED_HOME=$deep SLURM_CONF=$conf phasectl daemon start
@@ -190,7 +190,7 @@ PHASED
 
 # --- Workflows -----------------------------------------------------------------------------------
 
-@test "a submission is followed to its end" {
+@test "submit --watch follows a workflow to its end" {
     workflow 20 >small.yaml
     run -0 --separate-stderr phasectl submit small.yaml --watch
     [[ ${lines[0]} =~ ^workflow\ ([0-9]+)\ small$ ]]
@@ -198,7 +198,7 @@ PHASED
     [[ $output == *"low"*"at most 20"*"passed"* ]]
     [[ $output == *"workflow $id (small) succeeded after "* ]]
     [[ $output == *"record  $PHASED_HOME/phased.db" ]]
-    # Decimals come back as they went in: no 1795267270.8289999.
+    # Decimals are printed as they were given: no 1795267270.8289999.
     [[ $(phasectl status "$id" --json) =~ \"submitted\":\ [0-9]+\.[0-9]{1,3}, ]]
     [[ $output != *$'\033'* ]]
     [ -z "$stderr" ]
@@ -221,7 +221,7 @@ PHASED
     [[ $output == *"succeeded"* ]]
 }
 
-@test "a gate that fails holds the workflow, is explained, and can be overruled" {
+@test "a gate that fails holds the workflow and is explained, and a person can overrule it" {
     local id
     id=$(submitted 5)
     run -1 phasectl watch "$id"
@@ -262,7 +262,7 @@ YAML
         [[ $output != *$'\033'* ]]
         [[ $output != *"line 11"* ]]
         [[ $output == *"what can be done:"*"phasectl retry $id/only  "* ]]
-        # Nothing stands there twice: neither why it is held nor why its run failed.
+        # No message appears twice: neither why the phase is held nor why its run failed.
         [ "$(grep -c "exited with code 3" <<<"$output")" = 2 ] # the reason, and the run's line
         [ -z "$(grep -v '^$' <<<"$output" | sort | uniq -d)" ]
         [ "$(grep -c "is held" <<<"$output")" = 1 ]
@@ -272,7 +272,7 @@ YAML
     [[ $(phasectl gate "$id") == "gate of $id/only: "* ]]
 }
 
-@test "what was submitted held waits for its release" {
+@test "a workflow that is submitted with --hold waits for its release" {
     local id
     id=$(submitted 20 --hold)
     run -1 phasectl watch "$id"
@@ -281,7 +281,7 @@ YAML
     run -0 phasectl watch "$id"
 }
 
-@test "several addresses are taken, and hold says how what it holds goes on" {
+@test "verbs take several addresses, and hold says how the held workflows can go on" {
     local first second
     first=$(submitted 20 --hold)
     second=$(submitted 20 --hold)
@@ -297,7 +297,7 @@ YAML
     [[ $output == *"workflow $second (small) cancelled"* ]]
 }
 
-@test "a held phase names the ways out that the daemon takes, and no others" {
+@test "a held phase names only the ways out that the daemon accepts" {
     local id
     workflow 60 | sed 's/echo made of.*/exit 3/' >small.yaml
     id=$(phasectl submit small.yaml | sed -n 's/^workflow \([0-9]*\) .*/\1/p')
@@ -315,7 +315,7 @@ YAML
     phasectl cancel "$id/first"
 }
 
-@test "a cancelled workflow is told from a failed one" {
+@test "a cancelled workflow is shown as cancelled, not as failed" {
     local id
     id=$(submitted 20 --hold)
     [ "$(phasectl cancel "$id")" = "$id/first cancelled
@@ -328,7 +328,7 @@ $id/second skipped: a phase before it was cancelled" ]
     [[ $output == *"what can be done:"*"phasectl retry $id/first "* ]]
 }
 
-@test "--set reaches the program" {
+@test "params from --set reach the program" {
     local id
     workflow 60 >small.yaml
     run -1 --separate-stderr phasectl submit small.yaml --set first.steps=3 --set second.none=1
@@ -339,7 +339,7 @@ $id/second skipped: a phase before it was cancelled" ]
     [[ $output == *"made of 3" ]]
 }
 
-# A repository with a commit, a change, a new file and one that is ignored; cd there.
+# Makes a repository with a commit, a change, a new file and an ignored file, and goes there.
 repository() {
     git init -q -b main repository
     cd repository
@@ -355,7 +355,7 @@ repository() {
     echo x >ignored
 }
 
-# coded CODE: a workflow that runs a program of the folder which waits to be let go.
+# coded CODE: a workflow that waits for the file `go`, and then runs a program of the folder.
 coded() {
     cat <<YAML
 name: coded
@@ -370,7 +370,7 @@ phases:
 YAML
 }
 
-@test "the code of a submission is recorded: commit, changes, new files" {
+@test "a submission records its code: commit, changes, new files" {
     command -v git || skip "git is not installed"
     repository
     cd sub
@@ -381,7 +381,7 @@ YAML
     [[ $output == *"$(git rev-parse HEAD) on main of $BATS_TEST_TMPDIR/repository"* ]]
     [[ $output == *"+1 -1 in 1 file, 1 new file"* ]]
     [[ "$(phasectl status "$id")" == *"code $(git rev-parse --short=12 HEAD) on main, with changes"* ]]
-    # What is kept makes the commit what was submitted.
+    # The recorded diff, put on the commit, gives the submitted files.
     git -C .. stash -q
     phasectl show "$id" --diff | git apply
     grep -q second program.sh
@@ -395,7 +395,7 @@ YAML
     phasectl cancel "$id"
 }
 
-@test "code: snapshot runs what was there at the submission, whatever is edited meanwhile" {
+@test "code: snapshot runs the files of the submission, whatever is edited meanwhile" {
     command -v git || skip "git is not installed"
     repository
     cd sub
@@ -413,7 +413,7 @@ YAML
     run -0 phasectl logs "$live/only"
     [[ $output == *"third version"* ]]
     [[ "$(phasectl show "$frozen")" == *"copy"*"$PHASED_HOME/snapshots/"*"/sub"* ]]
-    # What is refused leaves no copy behind.
+    # A submission that is refused leaves no copy behind.
     coded snapshot >../ignored
     run -1 --separate-stderr phasectl submit ../ignored nothing.yaml
     [ "$(find "$PHASED_HOME/snapshots" -mindepth 1 -maxdepth 1 | wc -l)" = 1 ]
@@ -423,7 +423,7 @@ YAML
     [[ $stderr == *"code: snapshot needs a git repository"* ]]
 }
 
-@test "a bad spec is refused by the daemon with its places" {
+@test "the daemon refuses a bad spec, and phasectl shows the places of the mistakes" {
     workflow 20 | sed 's/gate:/gates:/' >bad.yaml
     run -1 --separate-stderr phasectl submit bad.yaml
     [[ $stderr == *"bad.yaml:"*"did you mean gate?"* ]]
@@ -449,7 +449,7 @@ YAML
     grep -oE '[0-9]+' <<<"$output" | xargs -n 1 phasectl cancel
 }
 
-@test "status shows the first of many, and says how many more there are" {
+@test "status shows the newest 50 workflows, and says how many more there are" {
     local files ids
     workflow 20 >one.yaml
     mapfile -t files < <(yes one.yaml | head -n 60)
@@ -464,7 +464,7 @@ YAML
     printf '%s\n' "${ids[@]}" | xargs -n 1 -P 4 phasectl cancel
 }
 
-@test "an address that is not there is told" {
+@test "an address that does not exist is named" {
     local words
     for words in 'status 999' 'watch 999' 'logs 999' 'gpus 999' 'gate 999/first' 'cancel 999'; do
         # shellcheck disable=SC2086
@@ -473,7 +473,7 @@ YAML
     done
 }
 
-@test "a terminal gets bars and colours, unless NO_COLOR refuses them" {
+@test "a terminal gets bars and colours, unless NO_COLOR is set" {
     workflow 20 | sed 's/echo "step/sleep 0.2; &/' >small.yaml
     TERM=xterm run -0 script -qec 'phasectl submit small.yaml --watch' /dev/null
     [[ $output == *$'\033[J'* && $output == *$'\033[32m'* ]]
@@ -481,7 +481,7 @@ YAML
     [[ $output != *$'\033['* ]]
 }
 
-@test "what ranks print cannot command a terminal; a pipe gets logs and JSON as they are" {
+@test "output of ranks cannot command a terminal, and a pipe gets logs and JSON unchanged" {
     local id words
     cat >loud.yaml <<'SPEC'
 name: loud
@@ -509,7 +509,7 @@ SPEC
     [[ $(phasectl status --json "$id/only") == *$'bad \302\2332J turned \342\200\256'* ]]
 }
 
-@test "watching survives a restart of the daemon" {
+@test "watch survives a restart of the daemon" {
     local id watcher
     workflow 20 | sed 's/echo "step/sleep 0.5; &/' >small.yaml
     id=$(phasectl submit small.yaml | sed -n 's/^workflow \([0-9]*\) .*/\1/p')
@@ -523,7 +523,7 @@ SPEC
     grep -q "workflow $id (small) succeeded" watched
 }
 
-@test "Ctrl-C ends the watching alone" {
+@test "Ctrl-C ends the watching and leaves the workflow alone" {
     local id watcher status=0
     workflow 20 | sed 's/echo "step/sleep 0.5; &/' >small.yaml
     id=$(phasectl submit small.yaml | sed -n 's/^workflow \([0-9]*\) .*/\1/p')
@@ -539,7 +539,7 @@ SPEC
 
 # --- Rehearsals ----------------------------------------------------------------------------------
 
-@test "a rehearsal runs each phase for a few steps, and says what the real run would cost" {
+@test "a rehearsal runs a few steps of each phase, and says what the real run would cost" {
     local id
     run -0 phasectl rehearse "$SRC/etc/workflows/demo.yaml" --steps 10 --set validate.iterations=50000 \
         --set production.iterations=100000 # however fast its steps are, the end is far
@@ -550,14 +550,15 @@ SPEC
     grep -Eq '^    refinement .* at least 50 .* warned' <<<"$output"
     grep -Eq '^the real workflow: .* of running, \$' <<<"$output"
     [ "${lines[-1]}" = 'all metrics and checkpoints came' ]
-    # Ten steps each and five more, as production goes on with validate's count; and far from the end.
+    # Each phase made ten steps and five more, and production continues the count of validate. Both
+    # were far from their ends.
     phasectl status "$id" --json >status
     jq -e '[.phases[] | .state] == ["succeeded", "succeeded"]' status
     jq -e '.phases[0] | .step >= 15 and .step < .total' status
     jq -e '.phases[1] | .step >= 30 and .step < .total' status
 }
 
-@test "a rehearsal tells which metric and checkpoint never came, and goes on" {
+@test "a rehearsal names metrics and checkpoints that never came, and goes on to the next phase" {
     workflow 50 | sed 's/falling: .*/bpb: {value: last(val_bpb), at_most: 1}/
         s/^    gate:/    checkpoint: {path: "$PHASED_OUT\/step_{step}"}\n&/' >small.yaml
     run -1 phasectl rehearse small.yaml
@@ -569,7 +570,7 @@ SPEC
     run -2 phasectl rehearse small.yaml --steps 1001
 }
 
-@test "a rehearsal tells that a program does not go on from its checkpoint" {
+@test "a rehearsal says if a program does not resume from its checkpoint" {
     resuming() {
         cat <<YAML
 name: resumes
@@ -595,11 +596,11 @@ YAML
     resuming 'from=${PHASED_RESUME##*_}' | sed 's/^phases:/price: {per_gpu_hour: 20}\n&\n  prepare: {resources: {cpus: 1, time: 5m}, run: echo}/' >well.yaml
     run -0 phasectl rehearse well.yaml --steps 6
     grep -Eq '^  resume +a run resumed from step ' <<<"$output"
-    # CPUs have no price, which does not make the GPUs' one unknown.
+    # CPUs have no price, but the price of the GPUs is still known.
     grep -Eq '^the real workflow: .* of running, <?\$[0-9.]+$' <<<"$output"
 }
 
-@test "a rehearsal of a matrix runs its first member, and counts all of them" {
+@test "a rehearsal of a matrix runs its first member, and multiplies the cost by the number of members" {
     cat >matrix.yaml <<'YAML'
 name: ladder
 phases:
@@ -612,6 +613,6 @@ YAML
     run -1 phasectl rehearse matrix.yaml # not a word of heat
     grep -Eq '^  MISSING +heat$' <<<"$output"
     grep -q '^ladder succeeded at step 1$' <<<"$output"
-    # A second and a bit, four times.
+    # A little more than one second, four times.
     grep -Eq '^the real workflow: ([4-9]\.[0-9]s|[0-9]{2}s|[0-9]+m[0-9]+s) of running' <<<"$output"
 }

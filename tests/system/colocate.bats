@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Two trainings side by side on one GPU, in one job: to their ends, through preemption, failures of
-# one of them, a daemon that dies, and one that is away.
+# Two trainings side by side on one GPU in one job: to their ends, through a preemption, a failure
+# of one training, a killed daemon and an absent daemon.
 
 load phased.bash
 load training.bash
@@ -16,7 +16,7 @@ teardown() {
     home_down
 }
 
-# `small` and `large` train the same, each in a folder of its own.
+# `small` and `large` train the same model, each in its own folder.
 pair() {
     cat <<SPEC
 name: pair
@@ -38,7 +38,7 @@ phases:
 SPEC
 }
 
-# Two shells that run until a file is there: `left` fails while there is `broken`.
+# Two shells that run until a file exists. `left` fails while the file `broken` exists.
 shells() {
     cat <<'SPEC'
 name: shells
@@ -71,7 +71,7 @@ job() {
     record "SELECT DISTINCT slurm_id FROM job"
 }
 
-# makes PHASE STEPS: whether the newest run of the phase has made more steps than that.
+# makes PHASE STEPS: whether the newest run of the phase has made more than STEPS steps.
 makes() {
     [ "$(phasectl status "$workflow/$1" --json | jq -r '.run | select(.state == "running") | .last_step // 0')" -gt "$2" ]
 }
@@ -84,7 +84,8 @@ both_run() {
     makes left 5 && makes right 5
 }
 
-# One job of Slurm did all, on the same GPUs, and both ended with the weights of an undisturbed one.
+# One Slurm job did everything on the same GPUs, and both phases ended with the weights of an
+# uninterrupted training.
 one_job() {
     [ "$(job | wc -l)" = 1 ]
     [ "$(sort -u "$(out small)/executed" "$(out large)/executed" | wc -l)" = 1 ]
@@ -117,7 +118,7 @@ waits() {
     [ "$(restarts)" -ge 1 ] && scontrol show job "$(job)" | grep -q 'Reason=BeginTime'
 }
 
-@test "two trainings run side by side on the same GPU, in one job, to their ends" {
+@test "two phases train side by side on the same GPU, in one job, to their ends" {
     phasectl daemon start
     workflow=$(pair | submit)
     eventually 60 both_make 5
@@ -127,13 +128,13 @@ waits() {
     eventually 120 state "$workflow" succeeded
     one_job
     [ "$(record 'SELECT (SELECT count(*) FROM job), count(*) FROM seat')" = '1|2' ]
-    # Each was judged by its own gate; and the GPU is paid for once.
+    # Each phase was judged by its own gate, and the GPU is paid for once.
     [ "$(record "SELECT count(DISTINCT run) FROM verdict WHERE outcome = 'passed'")" = 2 ]
     [ "$(record 'SELECT sum(gpu_hours) < max(seconds) * 1.5 / 3600 FROM v_run')" = 1 ]
     eventually 60 no_job
 }
 
-@test "both go on in the same job after a preemption, whatever happens to the daemon" {
+@test "two phases side by side go on in the same job after a preemption, even if the daemon is killed" {
     phasectl daemon start
     workflow=$(pair | submit)
     eventually 60 both_make 25
@@ -151,7 +152,7 @@ waits() {
     [ "$(record 'SELECT count(DISTINCT step) FROM metric')" = 150 ]
 }
 
-@test "both go on alone while the daemon is away" {
+@test "two phases side by side go on alone while the daemon is away" {
     phasectl daemon start
     workflow=$(pair | submit)
     eventually 60 both_make 25
@@ -168,7 +169,7 @@ waits() {
     one_job
 }
 
-@test "one that fails leaves the other alone, and joins it again when it is retried" {
+@test "a phase that fails leaves the other phase alone, and joins its job again when it is retried" {
     phasectl daemon start
     workflow=$(shells | submit)
     eventually 60 makes left 5
@@ -181,7 +182,7 @@ waits() {
     [ "$(squeue -h | wc -l)" = 1 ]
     state "$workflow/right" active
     [ "$(outcomes_of right)" = '' ]
-    # The first one to end leaves the job to the other.
+    # The phase that ends first leaves the job to the other phase.
     touch "$(out left)/done"
     eventually 60 state "$workflow/left" succeeded
     [ "$(squeue -h -o %i)" = "$(job)" ]
@@ -192,7 +193,7 @@ waits() {
     [ "$(sort -u "$(out left)/executed" "$(out right)/executed" | wc -l)" = 1 ]
 }
 
-@test "one that is cancelled leaves the other alone, also while both wait" {
+@test "a phase that is cancelled leaves the other phase alone, even while both wait in the queue" {
     phasectl daemon start
     scontrol update PartitionName=preempt State=DOWN
     workflow=$(shells | submit)
@@ -207,7 +208,7 @@ waits() {
     eventually 60 no_job
 }
 
-@test "a lead that is killed is started again, and takes its phase up again" {
+@test "a lead that is killed is started again, and continues its phase" {
     phasectl daemon start
     workflow=$(shells | submit)
     eventually 60 makes right 5
@@ -220,14 +221,14 @@ waits() {
     [ "$(job | wc -l)" = 1 ]
 }
 
-# Both have run in two jobs, in one after the other.
+# Both phases have run in two jobs, one after the other.
 one_new_job() {
     [ "$(record 'SELECT count(DISTINCT job), count(DISTINCT seat) FROM run WHERE started IS NOT NULL')" = '2|4' ]
     [ "$(job | wc -l)" = 2 ]
     cmp "$(out left)/executed" "$(out right)/executed"
 }
 
-@test "both go on in one new job after theirs was cancelled in Slurm" {
+@test "two phases side by side go on in one new job after their job was cancelled in Slurm" {
     phasectl daemon start
     workflow=$(shells | submit)
     eventually 60 both_run
@@ -241,7 +242,7 @@ one_new_job() {
     one_new_job
 }
 
-@test "a host that is killed takes both with it, and both go on in one new job" {
+@test "a host that is killed takes both phases with it, and both go on in one new job" {
     phasectl daemon start
     workflow=$(shells | submit)
     eventually 60 both_run

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# The daemon is killed (SIGKILL, by PHASED_CRASH) at every effect of a two-phase workflow, right before
-# or right after it is carried out, and started again: no phase is lost and none is run twice, by the
+# The daemon is killed (SIGKILL, by PHASED_CRASH) right before or right after each effect of a
+# workflow of two phases, and is started again. No phase is lost and no phase runs twice, by the
 # counts of Slurm, of the record and of the programs themselves.
 
 load phased.bash
@@ -19,7 +19,7 @@ gone_or_done() {
     daemon_is_gone || state 1 succeeded
 }
 
-# crash_at POINT: one workflow, a daemon that dies there, and one that takes over.
+# crash_at POINT: runs one workflow. A daemon dies at this point, and another daemon takes over.
 crash_at() {
     local jobs
     PHASED_CRASH=$1 phasectl daemon start
@@ -28,7 +28,7 @@ crash_at() {
     eventually 60 gone_or_done
     daemon_is_gone # else this point does not exist in the workflow
     phasectl daemon start
-    # A submission that was never committed was told to have failed: it is the user's to repeat.
+    # A submission that was not committed was reported as failed: the user must repeat it.
     [ "$(record 'SELECT count(*) FROM workflow')" = 1 ] || phasectl submit "$PHASED_HOME/spec.yaml"
     eventually 90 state 1 succeeded
     for phase in first second; do
@@ -44,21 +44,21 @@ crash_at() {
     [ "$(sort -u "$PHASED_HOME"/runs/1/*/out/executed | paste -sd' ')" = "$jobs" ]
 }
 
-@test "killed before the first commit" { crash_at commit:1:before; }
-@test "killed after the first commit" { crash_at commit:1:after; }
-@test "killed after the second commit" { crash_at commit:2:after; }
-@test "killed after the third commit" { crash_at commit:3:after; }
-@test "killed after the fifth commit" { crash_at commit:5:after; }
-@test "killed before the submission" { crash_at submit:1:before; }
-@test "killed after the submission" { crash_at submit:1:after; }
-@test "killed before the gate is judged" { crash_at judge:1:before; }
-@test "killed after the gate was judged" { crash_at judge:1:after; }
-@test "killed before the lead is told to go on" { crash_at tell-next:1:before; }
-@test "killed after the lead was told to go on" { crash_at tell-next:1:after; }
-@test "killed before the last gate is judged" { crash_at judge:2:before; }
-@test "killed after the last gate was judged" { crash_at judge:2:after; }
-@test "killed before the lead is told to leave" { crash_at tell-end:1:before; }
-@test "killed after the lead was told to leave" { crash_at tell-end:1:after; }
+@test "a workflow survives a daemon that is killed before the first commit" { crash_at commit:1:before; }
+@test "a workflow survives a daemon that is killed after the first commit" { crash_at commit:1:after; }
+@test "a workflow survives a daemon that is killed after the second commit" { crash_at commit:2:after; }
+@test "a workflow survives a daemon that is killed after the third commit" { crash_at commit:3:after; }
+@test "a workflow survives a daemon that is killed after the fifth commit" { crash_at commit:5:after; }
+@test "a workflow survives a daemon that is killed before the submission" { crash_at submit:1:before; }
+@test "a workflow survives a daemon that is killed after the submission" { crash_at submit:1:after; }
+@test "a workflow survives a daemon that is killed before the gate is judged" { crash_at judge:1:before; }
+@test "a workflow survives a daemon that is killed after the gate was judged" { crash_at judge:1:after; }
+@test "a workflow survives a daemon that is killed before it tells the lead to go on" { crash_at tell-next:1:before; }
+@test "a workflow survives a daemon that is killed after it told the lead to go on" { crash_at tell-next:1:after; }
+@test "a workflow survives a daemon that is killed before the last gate is judged" { crash_at judge:2:before; }
+@test "a workflow survives a daemon that is killed after the last gate was judged" { crash_at judge:2:after; }
+@test "a workflow survives a daemon that is killed before it tells the lead to leave" { crash_at tell-end:1:before; }
+@test "a workflow survives a daemon that is killed after it told the lead to leave" { crash_at tell-end:1:after; }
 
 # The same training twice, one after the other in one allocation.
 two_trainings() {
@@ -70,7 +70,7 @@ two_trainings() {
 SPEC
 }
 
-@test "killed at 20 random moments of one workflow, which ends as an undisturbed one" {
+@test "a workflow whose daemon is killed at 20 random moments ends like an undisturbed workflow" {
     local seed=${PHASED_SEED:-$RANDOM} kills=0 phase
     echo "# PHASED_SEED=$seed repeats it"
     RANDOM=$seed

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The daemon as a program: its options, its sockets under bad input, its start without Slurm, and a
+# The daemon as a program: its options, its sockets with bad input, its start without Slurm, and a
 # stop that leaves jobs alone.
 
 load phased.bash
@@ -39,7 +39,7 @@ phases:
 SPEC
 }
 
-@test "options: help and version to standard output, anything unknown is exit 2" {
+@test "phased prints its help and version to standard output, and exits with 2 for an unknown option" {
     run phased --help
     [ "$status" = 0 ] && [[ $output == usage:* ]]
     run phased --version
@@ -50,14 +50,14 @@ SPEC
     [ "$status" = 2 ] && [[ $output == *elephant* ]]
 }
 
-@test "without a configuration of Slurm it says so and exits 1" {
+@test "without a configuration of Slurm phased says so and exits with 1" {
     SLURM_CONF=$PHASED_HOME/nothing.conf run timeout 20 phased --home "$PHASED_HOME"
     [ "$status" = 1 ]
     [[ $output == *nothing.conf* ]]
     [ ! -e "$PHASED_HOME/phased.sock" ]
 }
 
-@test "a home that others may write to, or in which a link lies, is refused with the reason" {
+@test "a home that others may write to, or that contains a link, is refused with the reason" {
     mkdir "$PHASED_HOME/elsewhere"
     ln -s elsewhere/file "$PHASED_HOME/phased.log"
     run phasectl daemon start
@@ -76,7 +76,7 @@ SPEC
     [ "$(stat -c %a "$PHASED_HOME")" = 700 ]
 }
 
-@test "a home whose path has control characters or is no UTF-8 is refused with the reason" {
+@test "a home whose path has control characters or is not UTF-8 is refused with the reason" {
     for home in "$PHASED_HOME"/$'a\nb' "$PHASED_HOME"/$'a\xff'; do
         PHASED_HOME=$home run phasectl daemon start
         [ "$status" = 1 ]
@@ -89,7 +89,7 @@ SPEC
 
 notes() { phasectl status | grep -qF "$1"; }
 
-@test "a run's folder that is a link is not written to" {
+@test "phased does not write to a run's folder that is a link" {
     phasectl daemon start
     mkdir -p "$PHASED_HOME/runs/1" "$PHASED_HOME/elsewhere"
     ln -s ../../elsewhere "$PHASED_HOME/runs/1/only"
@@ -98,7 +98,7 @@ notes() { phasectl status | grep -qF "$1"; }
     [ -z "$(ls -A "$PHASED_HOME/elsewhere")" ]
 }
 
-@test "a daemon whose parent never waits for it, as in a container without an init, is stopped" {
+@test "stop works even if the daemon's parent never reaps it, as in a container without an init" {
     cat >"$PHASED_HOME/start_and_stop" <<'PYTHON'
 import ctypes, subprocess
 PR_SET_CHILD_SUBREAPER = 36
@@ -110,7 +110,7 @@ PYTHON
     grep -x 'phased stopped' "$PHASED_HOME/said"
 }
 
-@test "a record that somebody else has locked is waited for, and that is said" {
+@test "the daemon waits for a record that another program has locked, and says so" {
     phasectl daemon start
     phasectl daemon stop
     coproc LOCKER { sqlite3 "$PHASED_HOME/phased.db" 2>&1; }
@@ -127,7 +127,7 @@ PYTHON
     grep "phased .* started" "$PHASED_HOME/said"
 }
 
-@test "a lock of the record while the daemon runs delays what it does, and loses nothing" {
+@test "a lock on the record delays a running daemon, and nothing is lost" {
     phasectl daemon start
     coproc LOCKER { sqlite3 "$PHASED_HOME/phased.db" 2>&1; }
     echo "BEGIN IMMEDIATE; SELECT 'locked';" >&"${LOCKER[1]}"
@@ -146,7 +146,7 @@ PYTHON
     eventually 60 state "$workflow" cancelled
 }
 
-@test "a start on a full disk says so" {
+@test "a daemon that starts on a full disk says so" {
     [ "$(id -u)" = 0 ] || skip "a file system of its own takes root"
     disk=$PHASED_HOME/disk
     mkdir "$disk"
@@ -164,7 +164,7 @@ PYTHON
     grep -E "^phasectl: phased did not start: .*(the disk is full|No space left on device)" "$PHASED_HOME/said"
 }
 
-@test "garbage on the sockets harms nobody" {
+@test "garbage on the sockets does no harm" {
     phasectl daemon start
     head -c 100000 /dev/urandom | timeout 10 socat -t 2 - "UNIX:$PHASED_HOME/phased.sock" >/dev/null || true
     printf 'GET / HTTP/9.9\r\n\r\n' | timeout 10 socat -t 2 - "UNIX:$PHASED_HOME/phased.sock" >/dev/null || true
@@ -174,7 +174,7 @@ PYTHON
     [[ $(ask POST /v1/workflows -d '{{{') == *bad_request*400* ]]
 }
 
-@test "a body that is too large is refused before it is read" {
+@test "a request body that is too large is refused before it is read" {
     phasectl daemon start
     truncate -s 20M "$PHASED_HOME/large"
     run ask POST /v1/workflows -H 'Expect:' --data-binary "@$PHASED_HOME/large"
@@ -182,7 +182,7 @@ PYTHON
     [[ $(ask GET /v1/ping) == *'"version"'* ]]
 }
 
-@test "a worker must know the secret of its run, and nobody else may use its port" {
+@test "a worker must know the secret of its run, and its port serves nothing else" {
     phasectl daemon start
     sleeper | submit
     eventually 30 test -s "$PHASED_HOME/runs/1/only/1/secret"
@@ -198,7 +198,7 @@ PYTHON
     phasectl cancel 1
 }
 
-@test "a stop leaves the job alone, and the next daemon takes it up" {
+@test "stopping the daemon leaves the job alone, and the next daemon adopts the job" {
     phasectl daemon start
     sleeper | submit
     eventually 30 state 1/only active
@@ -210,7 +210,7 @@ PYTHON
     [ "$(record 'SELECT count(*) FROM run')" = 1 ]
 }
 
-@test "a controller that has moved is found: the daemon begins anew, by the same id" {
+@test "the daemon finds a controller that has moved, and starts again with the same process id" {
     phasectl daemon start
     local pid began id
     pid=$(daemon_pid)
@@ -230,7 +230,7 @@ PYTHON
     [ "$(line_count "$PHASED_HOME/runs/$id/first/out/executed")" = 1 ]
 }
 
-@test "a job is given no configuration of Slurm that the daemon was not given" {
+@test "a job gets SLURM_CONF only if the daemon had it" {
     local mine=(unshare --user --map-current-user --keep-caps --mount)
     [ "$(id -u)" != 0 ] || mine=(unshare --mount)
     [ -d /etc/slurm ] && "${mine[@]}" mount --bind "$SANDBOX" /etc/slurm ||

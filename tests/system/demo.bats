@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The main job: the demo's two phases trained on a sandbox of one's own, gate and promotion included.
+# The main task: the two phases of the demo train on their own sandbox, with gate and promotion.
 
 bats_require_minimum_version 1.5.0
 load phased
@@ -24,13 +24,13 @@ teardown() {
     [[ $output == *"refinement"*"at least 15"*"passed"* ]]
     [[ $output == *"workflow 1 (trm) succeeded after "* ]]
 
-    # Both phases were one run each, in one job of Slurm's.
+    # Each phase was one run, and both ran in one Slurm job.
     phasectl runs 1 --json >"$BATS_TEST_TMPDIR/runs"
     [ "$(jq -r '[.[] | .outcome] | join(" ")' "$BATS_TEST_TMPDIR/runs")" = 'succeeded succeeded' ]
     [ "$(jq '[.[] | .job_id] | unique | length' "$BATS_TEST_TMPDIR/runs")" = 1 ]
     [ "$(phasectl status 1/validate --json | jq -r .promoted)" = in_place ]
 
-    # What it says was trained is there, and was trained on from the first phase's.
+    # The model that the output names exists, and its training began from the first phase's model.
     run -0 phasectl status 1/production --json
     [ -s "$(jq -r .checkpoint <<<"$output")" ]
     [ "$(jq '.step == .total' <<<"$output")" = true ]
@@ -40,7 +40,7 @@ teardown() {
         <<<"$output")" = 5 ]
 }
 
-@test "a demo that is too short is held by its gate, and goes on when a person says so" {
+@test "a demo that is too short is held by its gate, and goes on when a person promotes it" {
     run -1 phasectl submit "$SRC/etc/workflows/demo.yaml" --watch --set validate.iterations=20 \
         --set production.iterations=40
     [[ $output == *"1/validate is held: gate failed: "*"refinement"* ]]

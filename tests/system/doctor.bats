@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # phasectl doctor: what it says of a real Slurm, of a home and of this machine. No daemon runs,
-# except where a test starts one. The last tests change the sandbox of the file.
+# except where a test starts one. The last tests change the sandbox of this file.
 
 bats_require_minimum_version 1.5.0
 load phased.bash
@@ -17,14 +17,14 @@ setup() {
 }
 teardown() { home_down; }
 
-# found SEVERITY WHAT TEXT: the output, JSON, has such a finding. TEXT is a regular expression.
+# found SEVERITY WHAT TEXT: the JSON output has such a finding. TEXT is a regular expression.
 found() {
     jq -e --arg severity "$1" --arg what "$2" --arg seen "$3" \
         'any(.[]; .severity == $severity and .what == $what and (.seen | test($seen)))' <<<"$output" >/dev/null ||
         { jq -r '.[] | "\(.severity) \(.what): \(.seen)"' <<<"$output" && false; }
 }
 
-@test "a good Slurm without a daemon: no error, nothing is made, nothing is queued" {
+@test "a good Slurm without a daemon gives no error, and doctor makes and queues nothing" {
     run -0 --separate-stderr phasectl doctor --json
     found ok controller "^Slurm [0-9.]+, cluster sandbox, let you in"
     found ok release "^phased was built with Slurm"
@@ -41,7 +41,7 @@ found() {
     [[ ${lines[-1]} == "0 errors, "* ]]
 }
 
-@test "the daemon, the record and the files of the user are looked at" {
+@test "doctor checks the daemon, the record and the files of the user" {
     phasectl daemon start
     echo 'jobs: many' >"$PHASED_HOME/limits.yaml"
     echo 'failures: 7' >"$PHASED_HOME/failures.yaml"
@@ -57,7 +57,7 @@ found() {
     found error record "a newer phased wrote"
 }
 
-@test "a home into which others may write is an error, and one that is missing is not" {
+@test "a home that others may write to is an error, and a missing home is not" {
     chmod 770 "$PHASED_HOME"
     chgrp 65534 "$PHASED_HOME" || chmod 777 "$PHASED_HOME" # an ordinary user has no other group
     run -1 phasectl doctor --json
@@ -77,7 +77,7 @@ found() {
     found warning home "tmpfs"
 }
 
-@test "systemd that ends processes at logout, and a quota that is exceeded, are warnings" {
+@test "systemd that ends processes at logout, and an exceeded quota, are warnings" {
     mkdir "$PHASED_HOME/bin"
     printf '#!/bin/sh\necho b true\n' >"$PHASED_HOME/bin/busctl"
     printf '#!/bin/sh\necho "Disk quotas for user: 9 of 8 GB"\nexit 1\n' >"$PHASED_HOME/bin/quota"
@@ -88,13 +88,13 @@ found() {
     found warning quota "9 of 8 GB"
 }
 
-@test "variables of sbatch are named, and do not decide whether a partition takes jobs" {
+@test "variables of sbatch are named, and do not affect the test of the partitions" {
     SBATCH_PARTITION=nowhere SBATCH_ACCOUNT=me run -0 phasectl doctor --json
     found note environment "SBATCH_PARTITION, SBATCH_ACCOUNT|SBATCH_ACCOUNT, SBATCH_PARTITION"
     found ok submit "^2 of 2 partitions"
 }
 
-@test "a user whom no partition lets in is told so in Slurm's words" {
+@test "doctor shows Slurm's own message to a user who may use no partition" {
     mkdir "$PHASED_HOME/bin"
     printf '#!/bin/sh\necho "allocation failure: Invalid account" >&2\nexit 1\n' >"$PHASED_HOME/bin/sbatch"
     chmod +x "$PHASED_HOME/bin/sbatch"
@@ -120,7 +120,7 @@ has_setting() {
     scontrol show config | grep -q "$1"
 }
 
-@test "settings that harm runs are said with what to do" {
+@test "settings that harm runs are reported with advice" {
     sed -i -e 's/^MinJobAge=.*/MinJobAge=5/' -e 's/^KillWait=.*/KillWait=2/' \
         -e 's/PreemptMode=REQUEUE GraceTime=5/PreemptMode=CANCEL GraceTime=0/' \
         "$SLURM_CONF"
@@ -134,7 +134,7 @@ has_setting() {
     jq -e 'all(.[]; .severity != "warning" or .advice != null)' <<<"$output"
 }
 
-@test "a controller that hangs is an error after 5 seconds, and nothing more is asked" {
+@test "a controller that hangs is an error after 5 seconds, and doctor asks it nothing more" {
     cp "$SANDBOX/pid/slurmctld" "$SANDBOX/stopped"
     kill -STOP "$(cat "$SANDBOX/stopped")"
     run -1 phasectl doctor --json
@@ -144,7 +144,7 @@ has_setting() {
     [ "$(jq '[.[] | select(.what == "controller" or .what == "submit")] | length' <<<"$output")" = 1 ]
 }
 
-@test "without a controller there is an error, and the rest is still said" {
+@test "without a controller there is an error, and the other findings are still reported" {
     kill "$(cat "$SANDBOX/pid/slurmctld")"
     run -1 phasectl doctor --json
     found error controller "scontrol"

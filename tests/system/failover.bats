@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
-# A cluster with a backup controller, which takes over when the first one is killed. Both are on this
-# machine, each with a host name and an address of its own; that needs root.
+# A cluster with a backup controller, which takes over when the first controller is killed. Both run
+# on this machine, each with its own host name and address; that needs root.
 
 load phased.bash
 load training.bash
 
-# controller NAME CONF: a slurmctld on a host of this name.
+# controller NAME CONF: starts a slurmctld on a host with this name.
 controller() {
     (unshare --uts --mount sh -c "mount --bind '$SANDBOX/hosts' /etc/hosts && hostname '$1' &&
         echo \$\$ >'$SANDBOX/pid/$1' && exec slurmctld -D -f '$2'" >"$SANDBOX/log/$1" 2>&1 3>&- &)
@@ -42,10 +42,10 @@ setup() {
 }
 teardown() { home_down; }
 
-# The controller has saved that the job runs: otherwise the next one has it killed.
+# The controller has saved that the job runs: otherwise the backup controller kills the job.
 is_saved() { [ "$SANDBOX/state/job_state" -nt "$PHASED_HOME/runs/$1/train/out/executed" ]; }
 
-@test "a backup controller takes over: what runs goes on, what was submitted is not lost" {
+@test "when a backup controller takes over, running jobs go on and no submission is lost" {
     phasectl daemon start
     first=$(training | sed 's/iterations: 150/iterations: 700/' | submit)
     eventually 60 past "$first/train" 5

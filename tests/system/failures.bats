@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Why a run failed is recognised by what it printed, and the cause follows from that.
+# phased recognises from the output why a run failed, and the cause follows from that.
 
 load phased.bash
 
@@ -22,7 +22,7 @@ $(sed 's/^/      /')
 SPEC
 }
 
-# failed WORKFLOW: waits for the end of its first run, and prints its outcome, a member a word.
+# failed WORKFLOW: waits for the end of its first run, and prints the members of its outcome.
 failed() {
     local run="$PHASED_HOME/runs/$1/a/1"
     eventually 60 test -s "$run/outcome.json"
@@ -41,7 +41,7 @@ torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB. GPU 0 ha
 LOG
 }
 
-@test "a rank out of GPU memory is oom, though others fail first of what follows" {
+@test "a rank that is out of GPU memory gives the cause oom, even if other ranks fail first because of it" {
     phasectl daemon start
     torch_oom >"$PHASED_HOME/oom"
     workflow=$(failing 'nodes: 2, gpus: h100:2' rank <<SCRIPT | submit
@@ -70,7 +70,7 @@ SCRIPT
         jq -e '.failure | .name == "cuda_oom" and .rank == 3 and .node == "n2" and .blame == "code"'
 }
 
-@test "what was recognised is answered by the remedy for its cause" {
+@test "a remedy answers the cause of a recognised failure" {
     phasectl daemon start
     torch_oom >"$PHASED_HOME/oom"
     workflow=$(submit <<SPEC
@@ -89,7 +89,7 @@ SPEC
     [ "$(record "SELECT group_concat(ifnull(cause, outcome)) FROM run")" = oom,oom,succeeded ]
 }
 
-@test "torchrun's ranks are told by what they print; what is not known stays an exit" {
+@test "the failing rank of torchrun is found in its output; an unknown failure has the cause exit" {
     phasectl daemon start
     workflow=$(failing 'nodes: 1, gpus: h100:2' node <<'SCRIPT' | submit
 echo '[rank1]: ValueError: no such column'
@@ -105,7 +105,7 @@ SCRIPT
     [[ $(record "SELECT message FROM run ORDER BY id DESC LIMIT 1") == 'the command on n1 exited with code 3: nothing to see' ]]
 }
 
-@test "a node that lost a GPU is left out of what follows" {
+@test "a node that lost a GPU is not used for the next run" {
     phasectl daemon start
     workflow=$(failing 'nodes: 1, gpus: h100:1' node <<'SCRIPT' | submit
 echo "$SLURMD_NODENAME" >>"$PHASED_OUT/nodes"
@@ -122,14 +122,14 @@ SCRIPT
     [[ $output == *'the node n1 is to blame, and new jobs do not use it'* ]]
 }
 
-@test "a rank that a signal ended is told by that" {
+@test "a rank that a signal ended is reported with the signal" {
     phasectl daemon start
     workflow=$(failing 'nodes: 1, gpus: h100:1' node <<<'kill -SEGV $$' | submit)
     [ "$(failed "$workflow")" = 'exit segmentation_fault - n1 code -' ]
     [[ $(record 'SELECT message FROM run') == 'segmentation fault on n1: was killed by signal 11 (Segmentation fault)' ]]
 }
 
-@test "what is known is listed, and tried on logs, without a daemon" {
+@test "failures lists the known failures, and searches logs for them, without a daemon" {
     [ "$(phasectl failures --json | jq -r 'map(select(.name == "cuda_oom")) | .[0] | .cause + " " + .blame')" = 'oom code' ]
     torch_oom >"$PHASED_HOME/log"
     echo 'all is well' >"$PHASED_HOME/other"
@@ -150,7 +150,7 @@ SCRIPT
     [ "${lines[0]}" = "$PHASED_HOME/other: well, cause exit, to blame: none" ]
 }
 
-@test "one's own file is read when it changes, and what is wrong in it is told" {
+@test "the user's failures.yaml is read when it changes, and mistakes in it are reported" {
     phasectl daemon start
     cat >"$PHASED_HOME/failures.yaml" <<'YAML'
 loader:
@@ -170,7 +170,7 @@ YAML
     [ "$(failed "$workflow")" = 'exit disk_quota - n1 code -' ]
     grep -q "failures.yaml:2:" "$PHASED_HOME/phased.log"
 
-    # The daemon starts with it, too, and recovers when it is repaired.
+    # The daemon also starts with the wrong file, and reads it when it is repaired.
     phasectl daemon stop
     phasectl daemon start
     echo 'mine: {pattern: loader, cause: oom}' >"$PHASED_HOME/failures.yaml"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# What goes wrong on a bad day: programs that fail, print nothing, too much or NaN, gates that fail, a
-# controller that is away, disks that are full, daemons that meet.
+# What goes wrong on a bad day: programs that fail or print nothing, too much or NaN; gates that
+# fail; a controller that is away; full disks; two daemons on one home.
 
 load phased.bash
 
@@ -35,7 +35,7 @@ reason() {
     phasectl status "$1" --json | jq -r .reason
 }
 
-@test "a rank that exits 3 holds the phase, and says so" {
+@test "a rank that exits with 3 holds the phase, and status says so" {
     phasectl daemon start
     workflow=$(one_phase 'exit 3' | submit)
     eventually 60 state "$workflow/only" held
@@ -43,7 +43,7 @@ reason() {
     [ "$(record 'SELECT outcome, cause, exit_code FROM run')" = 'failed|exit|3' ]
 }
 
-@test "a failed run is run again by retry, from the start" {
+@test "retry runs a failed phase again from the start" {
     phasectl daemon start
     workflow=$(one_phase '[ -e "$PHASED_OUT/tried" ] || { touch "$PHASED_OUT/tried"; exit 1; }' | submit)
     eventually 60 state "$workflow/only" held
@@ -70,14 +70,14 @@ echo; echo step=2 loss=4' '    gate: {falling: last(loss) < first(loss)}' | subm
     [ "$(du -sm "$PHASED_HOME/runs/$workflow/only/1/log" | cut -f1)" -lt 140 ]
 }
 
-@test "a loss that is NaN stops the run within seconds, with cause nan" {
+@test "a loss that is NaN stops the run within seconds, with the cause nan" {
     phasectl daemon start
     workflow=$(one_phase 'echo step=1 loss=4; echo step=2 loss=nan; exec sleep 600' | submit)
     eventually 60 state "$workflow/only" held
     [ "$(record 'SELECT outcome, cause FROM run')" = 'failed|nan' ]
 }
 
-@test "a guard stops the run, with its verdict" {
+@test "a guard that fails stops the run and records its verdict" {
     phasectl daemon start
     workflow=$(one_phase 'for i in 1 2 3 4 5; do echo step=$i grad_norm=30; done; exec sleep 600' \
         '    guards: {cap: {value: min(grad_norm), over: 3 steps, at_most: 20, advice: lower the rate}}' | submit)
@@ -106,7 +106,7 @@ echo; echo step=2 loss=4' '    gate: {falling: last(loss) < first(loss)}' | subm
     [ "$(record "SELECT overridden FROM phase WHERE name = 'first'")" = 1 ]
 }
 
-@test "a second daemon on a home refuses, naming the first" {
+@test "a second daemon on a home refuses to start, and names the first daemon" {
     phasectl daemon start
     run phased --home "$PHASED_HOME"
     [ "$status" = 1 ]
@@ -114,7 +114,7 @@ echo; echo step=2 loss=4' '    gate: {falling: last(loss) < first(loss)}' | subm
     phasectl daemon status
 }
 
-@test "the first of two daemons on a home stops, and the run under way ends once" {
+@test "the first of two daemons on a home stops, and the current run ends once" {
     phasectl daemon start
     workflow=$(one_phase 'echo step=1 loss=1; until [ -e "$PHASED_OUT/go" ]; do sleep 0.1; done' | submit)
     eventually 60 state "$workflow/only" active
@@ -135,7 +135,7 @@ echo; echo step=2 loss=4' '    gate: {falling: last(loss) < first(loss)}' | subm
     wait "$second"
 }
 
-@test "a stale socket is no hindrance" {
+@test "a stale socket does not keep the daemon from starting" {
     phasectl daemon start
     daemon_kill
     eventually 10 daemon_is_gone
@@ -146,7 +146,7 @@ echo; echo step=2 loss=4' '    gate: {falling: last(loss) < first(loss)}' | subm
 
 status_says() { [[ $(phasectl status) = *"$1"* ]]; }
 
-@test "without a controller a submission is queued, and submitted once when it is back" {
+@test "without a controller a submission is queued, and is submitted once when the controller is back" {
     phasectl daemon start
     kill -STOP "$(cat "$SANDBOX/pid/slurmctld")"
     workflow=$(two_phases | submit)
@@ -177,7 +177,7 @@ status_says() { [[ $(phasectl status) = *"$1"* ]]; }
     eventually 60 state "$(record 'SELECT id FROM workflow')" succeeded
 }
 
-@test "what the record will never take ends the daemon, says why, and is not promised" {
+@test "a change that the record never accepts ends the daemon with the reason, and has no effect" {
     phasectl daemon start
     workflow=$(one_phase 'exec sleep 600' | submit)
     eventually 60 state "$workflow/only" active
@@ -191,7 +191,7 @@ status_says() { [[ $(phasectl status) = *"$1"* ]]; }
     state "$workflow/only" active
 }
 
-@test "a read-only home is refused with its name" {
+@test "a read-only home is refused, and the message names it" {
     [ "$(id -u)" = 0 ] || skip "only root can mount a read-only disk"
     mount -t tmpfs -o ro,mode=0700 none "$PHASED_HOME" || skip "mounting is not allowed here"
     mounted=$PHASED_HOME
@@ -201,7 +201,7 @@ status_says() { [[ $(phasectl status) = *"$1"* ]]; }
     [ ${#lines[@]} = 1 ]
 }
 
-@test "an unknown address is one clear line" {
+@test "an unknown address gives one clear line" {
     phasectl daemon start
     run phasectl status 9
     [ "$status" = 1 ]
@@ -209,7 +209,7 @@ status_says() { [[ $(phasectl status) = *"$1"* ]]; }
     [ ${#lines[@]} = 1 ]
 }
 
-@test "a spec that is a folder, binary or 10 MB is one clear line" {
+@test "a spec that is a folder, binary or 10 MB large gives one clear line" {
     mkdir "$PHASED_HOME/folder"
     head -c 4096 /dev/urandom >"$PHASED_HOME/binary"
     head -c 10M /dev/zero | tr '\0' '#' >"$PHASED_HOME/large"

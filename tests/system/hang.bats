@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Runs that hang: how that is seen, what is found out about them, and that nothing of them is left.
-# The lead and its agents under a stand-in for srun.
+# Runs that hang: how phased sees it, what it finds out about them, and that no process is left.
+# The lead and its agents run with a stand-in for srun.
 
 load worker/helpers
 
@@ -13,7 +13,7 @@ teardown() {
     worker_teardown
 }
 
-# evidence RUN NODE FILTER: from the node's journal.
+# evidence RUN NODE FILTER: the evidence in the node's journal.
 evidence() {
     journal "$1" "$2" "select(.type == \"evidence\") | $3"
 }
@@ -32,7 +32,7 @@ evidence() {
     [ "$(record 1 n1 'select(.type == "evidence") | .summary')" = "$(outcome 1 .evidence.nodes.n1)" ]
 }
 
-@test "a program that spins is told from one that sleeps" {
+@test "the evidence distinguishes a program that spins from a program that sleeps" {
     new_run 1 "{$hang, \"run\": $(script 'while :; do :; done')}"
     start_lead 1
     await_lead 1
@@ -40,8 +40,8 @@ evidence() {
     [ "$(evidence 1 n1 '[.processes[] | select(.state == "R" and .cpu > 0) | .rank]')" = '[0]' ]
 }
 
-@test "what the kernel does not let go is named, and is gone in the end" {
-    # A process waits uninterruptibly for a child of vfork() that does not go on.
+@test "a process that is stuck in the kernel is named, and is gone at the end" {
+    # The process waits uninterruptibly for a child of vfork() that does not continue.
     new_run 1 "{$hang, \"run\": $(script 'exec python3 -c "
 import ctypes
 c = ctypes.CDLL(None)
@@ -55,7 +55,7 @@ c.pause()
     await no_process_names "PHASED_RUN_DIR=$home/phase/1"
 }
 
-@test "one that ignores TERM is killed" {
+@test "a hanging program that ignores TERM is killed" {
     new_run 1 "{$hang, \"run\": $(script 'trap "" TERM; echo up; while :; do sleep 1 || true; done')}"
     start_lead 1
     WAIT_S=40 await_lead 1
@@ -64,7 +64,7 @@ c.pause()
     await no_process_names "PHASED_RUN_DIR=$home/phase/1"
 }
 
-@test "TERM comes before KILL where the program stops at another signal" {
+@test "a hanging program gets TERM before KILL, even if its stop signal is another signal" {
     new_run 1 "{$hang, \"checkpoint\": {\"path\": \"\$PHASED_OUT/c_{step}\", \"stop_signal\": \"USR1\", \"save_time_s\": 5},
         \"run\": $(script 'exec python3 -c "
 import signal, sys, time
@@ -78,7 +78,7 @@ while True: time.sleep(100)
     [ "$(cut -d' ' -f2- "$home/phase/1/log/rank-0.log" | xargs)" = "usr1 term" ]
 }
 
-@test "children that were forked away are looked at, and gone in the end" {
+@test "evidence includes detached child processes, and they are gone at the end" {
     new_run 1 "{$hang, \"run\": $(script '(setsid bash -c "trap \"\" TERM HUP; (sleep 1000 & sleep 1001 & wait) & disown" >/dev/null 2>&1 &)
         exec sleep 1002')}"
     start_lead 1
@@ -101,7 +101,7 @@ while True: time.sleep(100)
     [ "$(evidence 2 n2 '.processes[0].command')" = "sleep 1000" ]
 }
 
-@test "a checkpoint that grows is no hang, whatever it is called meanwhile" {
+@test "a run whose checkpoint grows does not hang, even if the file has another name meanwhile" {
     new_run 1 "{$hang, \"checkpoint\": {\"path\": \"\$PHASED_OUT/c_{step}/model.pt\"},
         \"run\": $(script 'echo step=1 loss=1; mkdir -p $PHASED_OUT/saving.tmp
         for i in {1..25}; do echo more >>$PHASED_OUT/saving.tmp/model.pt; sleep 0.2; done
@@ -135,7 +135,7 @@ while True: time.sleep(100)
     [ "$(outcome 1 .outcome) $(outcome 2 .outcome)" = "succeeded succeeded" ]
 }
 
-@test "NCCL is asked where it listens" {
+@test "evidence includes NCCL's report where NCCL listens, and does not wait for it" {
     "$fakes/ras.py" "$home/port" >"$home/ras.log" 2>&1 3>&- &
     ras=$!
     await test -s "$home/port"
@@ -145,7 +145,7 @@ while True: time.sleep(100)
     wait "$ras"
     [ "$(evidence 1 n1 .nccl)" = "$(printf 'Job summary\n  Rank 3 has launched 7 of 8 operations\n')" ]
     [ "$(cat "$home/ras.log")" = "CLIENT PROTOCOL 2|TIMEOUT 3|VERBOSE STATUS" ]
-    # Whoever listens there and says nothing is not waited for.
+    # The agent does not wait for a program that listens there and says nothing.
     "$fakes/ras.py" "$home/port2" silent >/dev/null 2>&1 3>&- &
     ras=$!
     await test -s "$home/port2"
@@ -156,14 +156,14 @@ while True: time.sleep(100)
     [ "$(evidence 2 n1 '[(.processes | length), .nccl]')" = '[1,null]' ]
 }
 
-# tool NAME: a program on the PATH of the run, from standard input.
+# tool NAME: makes a program on the PATH of the run from standard input.
 tool() {
     mkdir -p "$home/bin"
     { echo '#!/bin/bash' && cat; } >"$home/bin/$1"
     chmod +x "$home/bin/$1"
 }
 
-@test "py-spy and nvidia-smi are asked where they are, and not waited for" {
+@test "evidence uses py-spy and nvidia-smi where they exist, and does not wait for them" {
     tool py-spy <<'SH'
 echo "Process $4: python3 train.py"
 printf '\nThread 0x1 (idle): "Loader"\n    wait (threading.py:1)\n'
@@ -184,7 +184,7 @@ SH
     await no_process_names "$home/bin"
 }
 
-@test "a node that stops while others go on is named; what waits for it together is a hang of all" {
+@test "a node that is silent while others go on is named; if the others wait for it, the run hangs" {
     start_daemon
     new_run 1 "{$hang, \"resources\": {\"nodes\": 2, \"gpus\": 1},
         \"run\": $(script 'for ((i = 1; i < 20 || RANK == 0 && i < 90; i++)); do
@@ -193,7 +193,7 @@ SH
     WAIT_S=60 await_lead
     [ "$(outcome 1 .outcome)" = succeeded ]
     [[ $(record 1 lead 'select(.type == "warning") | .message') == "n2 has shown nothing for "*" s, while others go on" ]]
-    # n2 stops, and the others wait for it.
+    # n2 stops, and the other nodes wait for it.
     new_run 2 "{$hang, \"resources\": {\"nodes\": 3, \"gpus\": 1},
         \"run\": $(script 'for i in {1..8}; do echo "step=$i loss=1"; sleep 0.1; done
         [ "$RANK" = 1 ] || exec sleep 1000; while :; do :; done')}"
@@ -206,7 +206,7 @@ SH
     [ "$(journal 2 lead 'select(.type == "warning")')" = "" ]
 }
 
-@test "a group that stops while others go on is named, and then hangs alone" {
+@test "a group that is silent while others go on is named, and hangs when the others have ended" {
     new_run 1 "{$hang, \"resources\": {\"nodes\": 1, \"gpus\": 2}, \"launch\": \"group\",
         \"parallel\": {\"tensor\": 1, \"pipeline\": 1, \"data\": 2},
         \"run\": $(script 'echo up; [ "$DP_RANK" = 0 ] || exec sleep 1000; for i in {1..35}; do sleep 0.1; echo on; done')}"
@@ -225,6 +225,6 @@ SH
     WAIT_S=60 await_lead
     [ "$(record 1 lead 'select(.type == "warning") | .message' | wc -l)" = 1 ]
     [[ $(record 1 lead 'select(.type == "warning") | .message') == "n2 is a straggler: "*" steps/s, 0."*" of what n"[13]" makes "* ]]
-    # Only the first node is read for metrics.
+    # Metrics are read only from the first node.
     [ "$(journal 1 n2 'select(.type == "metric")')$(journal 1 n3 'select(.type == "metric")')" = "" ]
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Runs that hang, on a real Slurm: what follows, and what a person sees.
+# Runs that hang, on a real Slurm: what comes next, and what a person sees.
 
 load phased
 
@@ -20,7 +20,7 @@ teardown() {
     home_down
 }
 
-# A training that saves each step. HANGS says how many of its runs hang, after three steps.
+# A training that saves each step. The first $1 runs hang after three steps.
 training() {
     cat <<SPEC
 name: hanging
@@ -48,7 +48,7 @@ why_says() {
     phasectl why "$1" | grep -qE "$2"
 }
 
-@test "a run that hangs is followed by one from its newest checkpoint, and why shows what it did" {
+@test "the next run after a hang resumes from the newest checkpoint, and why shows what the run did" {
     id=$(training 1 | submit)
     eventually 90 state "$id" succeeded
     [ "$(record "SELECT outcome || ' ' || ifnull(cause, '') || ' ' || resume_step FROM run ORDER BY attempt" | paste -sd,)" = \
@@ -61,14 +61,14 @@ why_says() {
     grep -qE '^ +[0-9]+ +0 +S +0% +1 +[0-9]+ +clock_nanosleep.* sleep 1000$' <<<"$why"
 }
 
-@test "a program that hangs again and again is held" {
+@test "a phase whose program hangs again and again is held" {
     id=$(training 9 | submit)
     eventually 180 state "$id" held
     [ "$(record "SELECT count(*) FROM run WHERE outcome = 'failed' AND cause = 'hang'")" = 3 ]
     [[ $(phasectl status "$id" --json | jq -r '.phases[0].reason') == "hang again: no output, metric or checkpoint"* ]]
 }
 
-@test "a job that Slurm suspends is not taken for one that hangs" {
+@test "a job that Slurm suspends is not taken for a hanging job" {
     id=$(training 0 | sed 's/^      sleep 2.1.*/      for i in {1..10}; do sleep 0.5; echo alive; done/' | submit)
     eventually 60 test -e "$PHASED_HOME/runs/$id/train/out/step_3"
     job=$(record 'SELECT slurm_id FROM job')

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Phases that differ by the GPU they get, in a cluster of two kinds of nodes: n1 and n3 have h100, n2
-# has h200.
+# Phases that differ by the GPU that they get, in a cluster with two kinds of nodes: n1 and n3 have
+# h100, n2 has h200.
 
 load phased.bash
 
@@ -12,7 +12,7 @@ teardown() {
     home_down
 }
 
-# by_gpu GPUS [MEMBERS]: a training that tells its params and what its gate makes of them.
+# by_gpu GPUS [MEMBERS]: a training that prints its params, and whose gate depends on the GPU.
 by_gpu() {
     cat <<SPEC
 name: hardware
@@ -37,7 +37,7 @@ executed() {
     paste -sd, "$PHASED_HOME/runs/1/train/out/executed"
 }
 
-@test "without a driver Slurm tells the GPU; its gate judges, and the record and why name it" {
+@test "without a driver Slurm names the GPU type; its gate judges, and the record and why name it" {
     phasectl daemon start
     by_gpu h200:1 | submit
     eventually 60 state 1 succeeded
@@ -49,18 +49,18 @@ executed() {
     [[ $output == *"by GPU "*"h200 (h200)"* ]]
 }
 
-@test "the driver is believed before Slurm, and memory counts like a model" {
+@test "the driver's model counts more than Slurm's type, and by_gpu can also match the memory" {
     local driver=${BIN:-$SRC/build/bin}/../tests/fake/libnvidia-ml.so
     export PHASED_NVML=$driver
     phasectl daemon start
     by_gpu h100:1 | submit
     eventually 60 state 1/train held
-    # Of its params the gate of the phase itself, which allows 32.
+    # by_gpu 141GB has params but no gate, so the phase's own gate judges. It allows 32.
     [ "$(executed | cut -d' ' -f2-)" = "256 4" ]
     [ "$(record 'SELECT gpu, by_gpu FROM run')" = "NVIDIA H200|141GB" ]
 }
 
-@test "a remedy changes what the GPU was given, and --set goes over it" {
+@test "a remedy changes a param of by_gpu, and --set overrides by_gpu" {
     phasectl daemon start
     by_gpu h100:1 'remedies: {large: {set: {batch: batch / 2}, times: 2}}' | submit
     eventually 60 state 1/train succeeded
@@ -71,7 +71,7 @@ executed() {
     [ "$(cut -d' ' -f2- "$PHASED_HOME/runs/2/train/out/executed")" = "8 128" ]
 }
 
-# choice [PHASES]: a training that takes whichever GPUs come first.
+# choice [PHASES]: a training with alternatives of GPUs.
 choice() {
     cat <<SPEC
 name: choice
@@ -113,19 +113,19 @@ record_says() {
     [ "$(record "$1")" = "$2" ]
 }
 
-# starts FILTER: of each alternative of the phase `train`, planned now.
+# starts FILTER: plans now, and prints this of each alternative of the phase `train`.
 starts() {
     phasectl plan "$PHASED_HOME/spec.yaml" --json | jq -c "[.phases[0].alternatives[] | $1]"
 }
 
-@test "a plan asks for the start with each of the GPUs that are given as alternatives" {
+@test "a plan shows the start for each alternative of GPUs" {
     phasectl daemon start
     choice '  after: {after: train, resources: {gpus: h100:8, time: 2m}, run: echo}' >"$PHASED_HOME/spec.yaml"
     phasectl plan "$PHASED_HOME/spec.yaml" >"$PHASED_HOME/plan"
     grep -E '^train .* h200 at once, h100 at once ' "$PHASED_HOME/plan"
     grep -qx 'START assumes that the job is submitted now, and not after the phases before it' "$PHASED_HOME/plan"
     occupy n2
-    # n1 and n3 have h100s.
+    # n1 and n3 have h100 GPUs.
     [ "$(starts '[.gpu_type, .start_nodes, .start <= now + 1]')" = '[["h200","n2",false],["h100","n1",true]]' ]
     [ "$(phasectl plan "$PHASED_HOME/spec.yaml" --json | jq -c '.phases[] | [.start_nodes, .refused]')" = "$(printf '["n1",false]\n["n1",false]')" ]
     sed -i 's/h200:8 | h100:8/h300:8 | h100:8/' "$PHASED_HOME/spec.yaml"
@@ -136,7 +136,7 @@ starts() {
     free_nodes
 }
 
-@test "of GPUs given as alternatives those are taken that come first, and the other job goes" {
+@test "the alternative of GPUs that starts first is used, and the other job is cancelled" {
     phasectl daemon start
     occupy n2
     occupy n1,n3 2
@@ -148,19 +148,19 @@ starts() {
     eventually 20 queue_is "RUNNING RUNNING"
     touch "$PHASED_HOME/enough"
     eventually 60 state 1 succeeded
-    # Which of the two nodes is Slurm's choice.
+    # Slurm chooses between the two nodes.
     [[ $(executed) == "$(record "SELECT slurm_id FROM job WHERE gpu_type = 'h100'") n"[13] ]]
     eventually 30 record_says 'SELECT gpu_type, state, over FROM job ORDER BY id LIMIT 1' "h200|cancelled|1"
-    # The next phase wants just what was got: it goes on in the same job.
+    # The next phase wants the same GPUs, so it goes on in the same job.
     [ "$(cat "$PHASED_HOME/runs/1/after/out/job")" = "$(record "SELECT slurm_id FROM job WHERE gpu_type = 'h100'")" ]
-    # What was got is paid for, in every account.
+    # All accounts use the price of the GPUs that the job got.
     eventually 10 record_says "SELECT printf('%.3f', total(usd) / total(gpu_hours)) FROM v_run" 2.250
     record_says "SELECT printf('%.3f', total(usd) / total(gpu_hours)) FROM v_cost" 2.250
     [ "$(phasectl status 1 --json | jq '.phases[] | .cost_usd / .gpu_seconds * 3600 * 1000 | round' | uniq)" = 2250 ]
     free_nodes
 }
 
-@test "when both start at once, and nobody is there, one of them trains" {
+@test "if both candidates start at once while the daemon is away, only one of them trains" {
     phasectl daemon start
     occupy n1,n2,n3 3
     choice | submit
@@ -178,7 +178,7 @@ starts() {
     eventually 30 record_says 'SELECT count(*) FROM job WHERE over = 0' 0
 }
 
-@test "a type that the cluster lacks leaves the others" {
+@test "alternatives work even if the cluster lacks one of the GPU types" {
     phasectl daemon start
     touch "$PHASED_HOME/enough"
     choice | sed 's/h200:8/b200:8/' | submit
@@ -188,7 +188,7 @@ starts() {
     [ "$(executed | cut -d' ' -f2)" = n1 ]
 }
 
-@test "cancelled while it waits, both jobs go" {
+@test "cancelling a phase that waits with alternatives cancels both jobs" {
     phasectl daemon start
     occupy n1,n2,n3 3
     choice | submit
@@ -199,7 +199,7 @@ starts() {
     free_nodes
 }
 
-# A matrix of two members that name the GPUs that they want.
+# A matrix with two members. The resources name the GPUs.
 sweep() {
     cat <<SPEC
 name: sweep
@@ -217,7 +217,7 @@ phases:
 SPEC
 }
 
-@test "results of members are of the GPU that was there, whatever was asked for" {
+@test "results of members belong to the GPU type that ran them, whatever type was asked for" {
     phasectl daemon start
     sweep 1 | submit
     eventually 60 state 1 succeeded

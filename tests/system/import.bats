@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# sbatch scripts under phased do what they do under sbatch; what is wrong with one is said.
+# sbatch scripts do the same under phased as under sbatch, and mistakes in a script are reported.
 
 load phased.bash
 load training.bash
@@ -19,12 +19,12 @@ script() {
     } >"$PHASED_HOME/work/train.sh"
 }
 
-# What the script prints when sbatch starts it, and when phased does.
+# What the script prints when sbatch starts it, and when phased starts it.
 # printed_by_sbatch [OPTION...]
 printed_by_sbatch() {
     (cd "$PHASED_HOME/work" &&
         timeout 120 sbatch --wait -o "$PHASED_HOME/printed" "$@" train.sh >/dev/null)
-    # A busy machine lets srun wait, which it says.
+    # On a busy machine srun waits, and prints that it waits.
     grep -vE '^srun: (Job [0-9]+ step creation temporarily disabled|Step created)' "$PHASED_HOME/printed"
 }
 
@@ -35,7 +35,7 @@ printed_by_phased() {
     phasectl logs "$workflow" | cut -d' ' -f2-
 }
 
-@test "a script on two nodes prints what it prints under sbatch, srun inside it too" {
+@test "a script on two nodes prints the same as under sbatch, and so does srun inside it" {
     phasectl daemon start
     script /bin/bash '--nodes=2 --ntasks-per-node=2 --cpus-per-task=1 --time=10' '--export=ALL,SEED=7' <<'BODY'
 echo "$0" | grep -c . ; pwd; echo "$SLURM_SUBMIT_DIR $SLURM_NNODES $SLURM_JOB_NODELIST seed $SEED"
@@ -45,15 +45,15 @@ env | grep -E '^SLURM_(N|TASKS|CPUS|STEP|CPU_BIND)' | sort
 srun sh -c 'echo "$SLURM_PROCID/$SLURM_NTASKS $SLURMD_NODENAME $SLURM_LOCALID $SLURM_CPUS_PER_TASK"' | sort
 srun -N 1 -n 1 pwd
 BODY
-    # 26.05 asks for the login environment where --export names a variable; that needs a slurmd that
-    # is root. ALL does not.
-    # It also gives the batch script the id of its own step, which no script asks for.
+    # 26.05 asks for the login environment where --export names a variable, and that needs a slurmd
+    # that runs as root. ALL does not ask for it.
+    # 26.05 also gives the batch script the id of its own step, which no script uses.
     under_sbatch=$(SEED=7 printed_by_sbatch --export=ALL | grep -vE '^SLURM_STEP_?ID=-5$')
     [[ $under_sbatch == *'3/4 n2 1 1'* ]]
     diff <(echo "$under_sbatch") <(printed_by_phased)
 }
 
-# asks_like_sbatch OPTION...: the variables, and what srun makes of them, are the same.
+# asks_like_sbatch OPTION...: the variables are the same, and srun does the same with them.
 asks_like_sbatch() {
     script /bin/bash --time=10 "$@" <<'BODY'
 env | grep -E '^SLURM_(GPUS|N|TASKS|CPUS|MEM|JOB_NAME|RESTART|THREADS)' | grep -v NODELIST | sort
@@ -64,13 +64,13 @@ BODY
     under_sbatch=$(printed_by_sbatch)
     local under_phased
     under_phased=$(printed_by_phased)
-    # Since 24.11 sbatch says that by SLURM_TRES_PER_TASK; srun takes either.
+    # Since 24.11 sbatch sets SLURM_TRES_PER_TASK instead. srun accepts both.
     [[ $under_sbatch = *SLURM_GPUS_PER_TASK* ]] ||
         under_phased=$(sed '/^SLURM_GPUS_PER_TASK=/d' <<<"$under_phased")
     diff <(echo "$under_sbatch") <(echo "$under_phased")
 }
 
-@test "however GPUs and tasks are asked for, a script sees what it sees under sbatch" {
+@test "a script sees the same GPUs and tasks as under sbatch, however it asks for them" {
     phasectl daemon start
     asks_like_sbatch '--nodes=1 --ntasks=4 --gpus-per-task=1'
     [[ $under_sbatch == *'3/4 3 1'*4 ]] # a GPU of its own for each
@@ -82,7 +82,7 @@ BODY
     [[ $under_sbatch == *'SLURM_GPUS=h100:2'* ]]
 }
 
-@test "all GPUs of several nodes are for srun, and the script knows their number" {
+@test "srun can use all GPUs of several nodes, and the script knows their number" {
     phasectl daemon start
     script /bin/bash --time=10 --nodes=2 --gpus=16 --ntasks-per-node=1 <<'BODY'
 echo "$SLURM_GPUS"
@@ -94,7 +94,7 @@ BODY
     diff <(echo "$under_sbatch") <(printed_by_phased)
 }
 
-@test "a script that has itself requeued knows that it begins again" {
+@test "a script that requeues itself knows that it begins again" {
     phasectl daemon start
     script /bin/bash --time=10 <<'BODY'
 echo "${SLURM_RESTART_COUNT-none}" >>runs
@@ -106,7 +106,7 @@ BODY
     diff <(printf 'none\n1\n') runs
 }
 
-@test "variables that sbatch reads count more than the lines of a script" {
+@test "the variables that sbatch reads count more than the lines of a script" {
     phasectl daemon start
     script /bin/bash --time=10 --partition=preempt '-o %j.out' <<<'echo "in $SLURM_JOB_PARTITION"'
     cd "$PHASED_HOME/work"
@@ -118,7 +118,7 @@ BODY
     [[ $status = 1 && $output == *'train.sh: SBATCH_ARRAY_INX: a job array'* ]]
 }
 
-@test "an interpreter, a folder and an input are what they are under sbatch" {
+@test "the interpreter, the folder and the input of a script are the same as under sbatch" {
     phasectl daemon start
     script '/usr/bin/env python3' '-D inner -i ../train.sh -t 10 -J "a name"' <<'BODY'
 import os, sys
@@ -130,7 +130,7 @@ BODY
     diff <(echo "$under_sbatch") <(printed_by_phased)
 }
 
-@test "a script that is preempted runs again, and goes on from what it had saved" {
+@test "a script that is preempted runs again, and resumes from its own checkpoint" {
     phasectl daemon start
     reference_up
     script /bin/bash '--partition=preempt --gres=gpu:h100:1 --time=30' <<BODY
@@ -146,7 +146,7 @@ BODY
     cmp "$REFERENCE/step_000150.ckpt" "$PHASED_HOME/work/step_000150.ckpt"
 }
 
-@test "a script gets its arguments, and bash names its lines by their numbers" {
+@test "a script gets its arguments, and messages of bash have the line numbers of the script" {
     phasectl daemon start
     for interpreter in /bin/bash /bin/sh; do
         script "$interpreter" --time=10 --nodes=2 <<'BODY'
@@ -169,7 +169,7 @@ BODY
     [[ $status = 1 && $output == *'train.sh:4:1: phases.train.run: bash: syntax error'* ]]
 }
 
-@test "a script that reaches its time ends there, as under sbatch, and a person may run it again" {
+@test "a script that reaches its time limit ends there, as under sbatch, and a person may run it again" {
     phasectl daemon start
     script /bin/bash --time=1 <<'BODY'
 for step in $(seq 100000); do echo "step=$step loss=1"; sleep 0.2; done
@@ -177,7 +177,7 @@ BODY
     workflow=$(cd "$PHASED_HOME/work" && phasectl submit train.sh | grep -oE '[0-9]+' | head -n 1)
     eventually 120 state "$workflow/train" held
     [ "$(outcomes)" = timed_out ]
-    # It was told ten seconds before the end, and not when Slurm said that the end was near.
+    # The script was stopped ten seconds before the end, and not when Slurm sent its signal.
     [ "$(record 'SELECT run.ended - job.started >= 48000 FROM run JOIN job')" = 1 ]
     run phasectl why "$workflow"
     [[ $output == *"timed out at step "*", with no checkpoint to go on from"* ]]
@@ -185,7 +185,7 @@ BODY
     phasectl cancel "$workflow"
 }
 
-@test "scripts in order are phases of one workflow, each after the one before" {
+@test "import makes one workflow of several scripts, and each script runs after the script before it" {
     phasectl daemon start
     mkdir "$PHASED_HOME/work"
     cd "$PHASED_HOME/work"
@@ -199,7 +199,7 @@ BODY
     [ "$(cat model)" = 42 ]
 }
 
-@test "what is wrong with a script is said by its lines, and nothing is submitted" {
+@test "mistakes in a script are reported with their lines, and nothing is submitted" {
     phasectl daemon start
     script /bin/bash --array=1-9 --tim <<<'./train'
     run phasectl submit "$PHASED_HOME/work/train.sh"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What each process is told of its place, for each shape of a layout, on 1, 2 and 4 nodes.
+# What each process finds in its environment, for each shape of a layout, on 1, 2 and 4 nodes.
 
 load phased.bash
 
@@ -19,7 +19,7 @@ teardown_file() {
 setup() { home_up; }
 teardown() { home_down; }
 
-# shape NAME NODES GPUS LAUNCH PARALLEL [SCRIPT]: a phase each of whose processes leaves its environment.
+# shape NAME NODES GPUS LAUNCH PARALLEL [SCRIPT]: a phase whose processes save their environments.
 shape() {
     cat <<SPEC
   $1:
@@ -33,7 +33,7 @@ shape() {
 SPEC
 }
 
-# All of them in one workflow, side by side where there is room.
+# All shapes in one workflow, side by side where there is room.
 shapes() {
     echo 'name: shapes'
     echo 'phases:'
@@ -57,8 +57,8 @@ environments() {
     find "$SHAPES/runs/1/$1/out" -name 'n*-*' | sort -V
 }
 
-# variables PHASE NAME...: what its processes find in these variables, a process a line. Those that
-# are not set show as they would for a program: not at all.
+# variables PHASE NAME...: the values of these variables, with one line for each process.
+# Variables that are not set are left out.
 variables() {
     local phase=$1
     shift
@@ -76,19 +76,20 @@ variables() {
         END { tell() }'
 }
 
-# All that says where a process of a phase stands.
+# All variables that say the place of a process of a phase.
 told() {
     variables "$1" CUDA_VISIBLE_DEVICES DP_RANK DP_SIZE GROUP_RANK LOCAL_RANK LOCAL_WORLD_SIZE NNODES NODE_RANK \
         PET_MASTER_ADDR PET_NNODES PET_NODE_RANK PET_NPROC_PER_NODE PET_STANDALONE PP_RANK PP_SIZE RANK SLURM_LOCALID \
         SLURM_NNODES SLURM_NODEID SLURM_NTASKS SLURM_NTASKS_PER_NODE SLURM_PROCID TORCHELASTIC_RUN_ID TP_RANK TP_SIZE WORLD_SIZE
 }
 
-# The same of a phase on half a node, whichever half Slurm gave it.
+# The same for a phase on half a node, whichever half Slurm gave to it.
 told_half() {
     told "$1" | sed 's/=4,5,6,7/=0,1,2,3/'
 }
 
-# A rank's variables, sorted: rank RANK LOCAL LOCAL_SIZE NODE NODES TP PP DP TP_RANK PP_RANK DP_RANK DEVICES
+# The variables of one rank, sorted:
+# rank_line RANK LOCAL LOCAL_SIZE NODE NODES TP PP DP TP_RANK PP_RANK DP_RANK DEVICES
 rank_line() {
     echo "CUDA_VISIBLE_DEVICES=${12} DP_RANK=${11} DP_SIZE=$8 GROUP_RANK=$4 LOCAL_RANK=$2 LOCAL_WORLD_SIZE=$3 NNODES=$5" \
         "NODE_RANK=$4 PP_RANK=${10} PP_SIZE=$7 RANK=$1 SLURM_LOCALID=$2 SLURM_NNODES=$5 SLURM_NODEID=$4" \
@@ -109,12 +110,12 @@ rank_lines() {
     done
 }
 
-# Where the processes of a phase meet, a line for each; where PET_ is said, as torchrun is told.
+# Where the processes of a phase meet, one line for each process. With PET_: what torchrun reads.
 places() {
     variables "$1" "${2:-}MASTER_ADDR" "${2:-}MASTER_PORT" | sed -E 's/[A-Z_]+=//; s/ [A-Z_]+=/:/'
 }
 
-# All meet at one place, over nodes at the one that the first of them has published.
+# All processes meet at one place. On several nodes the first node has published the place.
 one_meeting_point() {
     local published="$SHAPES/runs/1/$1/1/rendezvous-0.json"
     local place
@@ -128,28 +129,28 @@ one_meeting_point() {
     fi
 }
 
-@test "TP=2 x PP=2 x DP=2: eight ranks of one node know their places" {
+@test "launch: rank with TP=2 x PP=2 x DP=2 tells eight ranks of one node their places" {
     diff <(rank_lines 1 8 2 2 2) <(told rank_1)
     one_meeting_point rank_1 1
 }
 
-@test "DP=16 on two nodes: sixteen ranks meet at one place, and train" {
+@test "launch: rank with DP=16 on two nodes gives sixteen ranks one meeting point, and they train" {
     diff <(rank_lines 2 8 1 1 16) <(told rank_2)
     one_meeting_point rank_2 2
     grep -q 'finished at step 2' "$SHAPES/runs/1/rank_2/1/log/rank-0.log"
 }
 
-@test "TP=4 x PP=4 x DP=2 over four nodes: tensor groups stay on a node" {
+@test "launch: rank with TP=4 x PP=4 x DP=2 on four nodes keeps each tensor group on one node" {
     diff <(rank_lines 4 8 4 4 2) <(told rank_4)
     one_meeting_point rank_4 4
 }
 
-@test "DP=8 after TP=4 on the same machine: eight ranks see all GPUs" {
+@test "a phase with DP=8 after a phase with TP=4 gives each of eight ranks all GPUs of the node" {
     diff <(group_lines 1 4 4 4 1) <(told_half tensor_first)
     diff <(rank_lines 1 8 1 1 8) <(told then_data)
 }
 
-@test "launch: node on 1, 2 and 4 nodes: a plain torchrun spans all of them" {
+@test "launch: node on 1, 2 and 4 nodes lets a plain torchrun span all nodes" {
     local node nodes
     for nodes in 1 2 4; do
         diff <(told node_$nodes) <(for ((node = 0; node < nodes; node++)); do
@@ -163,7 +164,8 @@ one_meeting_point() {
     done
 }
 
-# Groups of GROUP GPUs on NODES of GPUS each, with tensor and pipeline sizes: each a world of its own.
+# group_lines NODES GPUS GROUP TENSOR PIPELINE: groups of GROUP GPUs on NODES with GPUS each. Each
+# group is its own world.
 group_lines() {
     local index local per_node=$(($2 / $3)) all
     all=$(($1 * per_node))
@@ -175,7 +177,7 @@ group_lines() {
     done
 }
 
-# Groups of one node meet at places of their own; those of two nodes may choose the same port.
+# Groups of one node have different ports. Groups of two nodes may choose the same port.
 own_meeting_points() {
     local node ports
     diff <(places "$1") <(places "$1" PET_)
@@ -187,28 +189,28 @@ own_meeting_points() {
     done
 }
 
-@test "two generators with TP=4 side by side on one node, each with its own GPUs" {
+@test "launch: group runs two groups with TP=4 side by side on one node, each with its own GPUs" {
     diff <(group_lines 1 8 4 4 1) <(told group_1)
     own_meeting_points group_1
 }
 
-@test "one group of TP=2 x PP=2 on half a node, and of TP=4 x PP=2 on a whole one" {
+@test "launch: group runs TP=2 x PP=2 on half a node, and TP=4 x PP=2 on a whole node" {
     diff <(group_lines 1 4 4 2 2) <(told_half half_a_node)
     diff <(group_lines 1 8 8 4 2) <(told whole_node)
 }
 
-@test "four groups over two nodes, and eight over four" {
+@test "launch: group runs four groups on two nodes, and eight groups on four nodes" {
     diff <(group_lines 2 8 4 4 1) <(told group_2)
     diff <(group_lines 4 8 4 2 2) <(told group_4)
     own_meeting_points group_2
     own_meeting_points group_4
 }
 
-@test "Lightning and NeMo take Slurm's word: it says of each rank what it is" {
+@test "the Slurm variables of each rank are right for Lightning and NeMo, which read them" {
     local nodes hosts node
     for nodes in 1 2 4; do
-        # They leave ranks to Slurm where its tasks are as many as all devices (which `told` shows)
-        # and the job is not called bash or interactive, and they meet at the first node of its list.
+        # They leave ranks to Slurm if its tasks are as many as all devices (which `told` shows)
+        # and the job is not called bash or interactive. They meet at the first node of the list.
         hosts=$(scontrol show hostnames "$(variables rank_$nodes SLURM_NODELIST | sort -u | cut -d= -f2)")
         diff <(variables rank_$nodes SLURM_JOB_NAME SLURM_NODEID SLURMD_NODENAME | uniq) <(
             node=0
@@ -220,7 +222,7 @@ own_meeting_points() {
     done
 }
 
-@test "groups share what Slurm gave to the job, wherever that begins" {
+@test "groups share the GPUs that Slurm gave to the job, even if those do not start at GPU 0" {
     local other
     other=$(sbatch --parsable -w n1 --gres=gpu:h100:4 -o /dev/null --wrap 'sleep 100')
     phasectl daemon start
@@ -233,8 +235,8 @@ own_meeting_points() {
     diff <(cat "$PHASED_HOME/runs/$workflow/half/out"/n1-? | grep CUDA_V) <(printf 'CUDA_VISIBLE_DEVICES=%s\n' 4,5 6,7)
 }
 
-# A phase of two groups that split an input of COUNT lines: sharded COUNT RUN [MORE]. Each group
-# leaves a line in `executed`, and its lines with a mark.
+# sharded COUNT RUN [MORE]: a phase of two groups that split an input of COUNT lines. Each group
+# adds a line to `executed`, and marks its lines.
 sharded() {
     seq "$1" >"$PHASED_HOME/input.txt"
     cat <<SPEC
@@ -265,7 +267,7 @@ executed() {
     [ "$(sort "$PHASED_HOME/runs/$workflow/a/out/executed" | xargs)" = "$1" ]
 }
 
-@test "the input is split by lines among the groups of two nodes, and joined once" {
+@test "the input is split by lines among the groups of two nodes, and the outputs are joined once" {
     phasectl daemon start
     workflow=$(NODES=2 sharded 10 : | submit)
     eventually 60 state "$workflow" succeeded
@@ -280,7 +282,7 @@ executed() {
     [ ! -e "$PHASED_HOME/runs/$workflow/a/shards" ]
 }
 
-@test "only the shard that failed is run again, and then they are joined" {
+@test "only the shard that failed is run again, and then the outputs are joined" {
     phasectl daemon start
     workflow=$(sharded 6 'sleep $PHASED_SHARD; [ $PHASED_SHARD = 0 ] || [ -e $PHASED_OUT/lucky ] || exit 3' \
         '[ -e $PHASED_OUT/joins ] || exit 4' | submit)
@@ -300,14 +302,14 @@ executed() {
     [ "$(xargs <"$out/all.txt")" = '0:1 0:2 0:3 1:4 1:5 1:6' ]
 }
 
-# How the groups of a run ended, in their order: its code, or - and the signal.
+# How the groups of a run ended, in their order: the exit code, or - and the signal.
 ends() {
     jq -rs '[.[] | select(.type == "exited") | .ranks[]] | sort_by(.rank) |
         map(if .signal > 0 then "-\(.signal)" else "\(.code)" end) | join(" ")' \
         "$PHASED_HOME/runs/$workflow/a/1/journal"/n?.jsonl
 }
 
-@test "a group that fails stops the others by the ladder, and what they left half done is done again" {
+@test "a group that fails stops the other groups by the ladder, and a retry does unfinished shards again" {
     phasectl daemon start
     workflow=$(NODES=2 sharded 8 "
       who=\$PHASED_SHARD
@@ -329,7 +331,7 @@ ends() {
     eventually 60 executed '0 0 1 1 2 2 3 3 join'
 }
 
-@test "retry --from start does all shards again, though the daemon dies; so does a changed input" {
+@test "retry --from start does all shards again, even if the daemon dies, and a changed input is done again" {
     PHASED_CRASH=submit:2:before phasectl daemon start
     workflow=$(sharded 4 'sleep $PHASED_SHARD; [ $PHASED_SHARD = 0 ] || exit 3' | submit)
     eventually 60 state "$workflow" held
@@ -360,7 +362,7 @@ ends() {
     [ "$(cut -d: -f2 "$out/all.txt" | xargs)" = "$(seq 16 | xargs)" ]
 }
 
-@test "a group that is out of memory with TP=4 is begun anew with TP=8, on twice the GPUs" {
+@test "a group that is out of memory with TP=4 is started again with TP=8, on twice the GPUs" {
     phasectl daemon start
     workflow=$(sharded 3 '[ $tp = 8 ] || { echo "torch.OutOfMemoryError: CUDA out of memory."; exit 1; }
       echo $CUDA_VISIBLE_DEVICES >$PHASED_OUT/devices' |
@@ -377,7 +379,7 @@ message() {
     record "SELECT cause || ': ' || message FROM run WHERE phase = (SELECT id FROM phase WHERE workflow = $1) ORDER BY id LIMIT 1"
 }
 
-@test "an output or an input that is not there fails the phase: each is named, and no node is blamed" {
+@test "an output or an input that is missing fails the phase and is named, and no node is blamed" {
     local without_input
     phasectl daemon start
     workflow=$(sharded 2 : 'rm $PHASED_OUT/all.txt' | submit)
@@ -388,7 +390,7 @@ message() {
     [ "$(record 'SELECT count(*) FROM node_health')" = 0 ]
 }
 
-@test "of two TP groups side by side one is killed: its shard alone is run again, and DP trains on both" {
+@test "a killed group fails alone: only its shard is run again, and the student trains on both shards" {
     local out pids made
     phasectl daemon start
     workflow=$(submit <"$SRC/etc/workflows/distill.yaml")
