@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Matrices: members that run each in a job or in one after another, the best of them, out of memory,
-# rungs, and all of it over a daemon that dies in the middle.
+# Matrices: members with a job for each, or one after another in a job; the best member, out of
+# memory, rungs, and all of this with a daemon that dies in the middle.
 
 load phased.bash
 
@@ -9,8 +9,8 @@ teardown_file() { sandbox_down; }
 setup() { home_up; }
 teardown() { home_down; }
 
-# ladder MATRIX [LINES]: throughput grows with the batch, and 192 does not fit; what follows takes
-# over the best one's params and files.
+# ladder MATRIX [LINES]: the throughput grows with the batch, and 192 does not fit. The next phase
+# takes the params and files of the best member.
 ladder() {
     cat <<SPEC
 name: ladder
@@ -41,7 +41,7 @@ phases:
 SPEC
 }
 
-# What the members were given and how they stand: "1:64:left 2:128:best"
+# The members with their states and standings: "1:succeeded:left 2:succeeded:best"
 standings() {
     record "SELECT number || ':' || phase.state || ':' || ifnull(standing, '-') FROM member
               JOIN phase ON phase.id = member.phase WHERE workflow = ${1:-1} ORDER BY number" | paste -sd' '
@@ -55,7 +55,7 @@ jobs_of_members() {
     cut -d' ' -f2 "$PHASED_HOME/runs/1/executed" | sort -u | wc -l
 }
 
-@test "the best member's params and files are what the next phase gets; out of memory is out" {
+@test "the next phase gets the params and files of the best member, and a member out of memory is out" {
     phasectl daemon start
     ladder '{BATCH_SIZE: [64, 128, 192]}' 'best: {max: mean(speed)}' | submit
     eventually 90 state 1 succeeded
@@ -71,7 +71,7 @@ jobs_of_members() {
     [[ $output == *"phase 1/ladder.2  succeeded"* ]]
 }
 
-@test "packed, members follow each other in one allocation, also after one that is out" {
+@test "packed members run one after another in one allocation, even after a member that is out" {
     phasectl daemon start
     ladder '{BATCH_SIZE: [192, 64, 256, 128]}' 'best: {max: mean(speed), where: max(memory) < 60}
     pack: serial' | submit
@@ -85,12 +85,12 @@ jobs_of_members() {
     [ "$(phasectl runs 1/ladder --json | jq length)" = 4 ] # those of its members
 }
 
-@test "rungs: the better half goes on from its checkpoints, and the best of the last rung is taken" {
+@test "rungs cut the worse members, the others resume from checkpoints, and the last rung gives the best" {
     phasectl daemon start
     ladder '{BATCH_SIZE: [16, 64, 32, 128, 192]}' 'best: {max: last(speed), rungs: {MAX_STEPS: [2, 4, 6]}, cut: 1/3}
     pack: {serial: 2}' | submit
     eventually 120 state 1 succeeded
-    # Of four two-thirds stay, and of three two: a third is cut, rounded down.
+    # Two thirds of the members stay: three of four, and two of three. The cut is rounded down.
     [ "$(standings)" = '1:succeeded:cut 2:succeeded:left 3:succeeded:cut 4:succeeded:best 5:failed:out' ]
     [ "$(grep '^128 ' "$PHASED_HOME/runs/1/executed" | cut -d' ' -f3 | paste -sd' ')" = '2 4 6' ]
     [ "$(record "SELECT ifnull(resume_step, 0) FROM run JOIN phase ON phase.id = run.phase
@@ -102,7 +102,7 @@ daemon_is_gone() {
     ! daemon_pid
 }
 
-# The third judgement is that of the matrix: two members have a gate to pass, the third is out.
+# The third judgement is for the matrix: two members have a gate to pass, and the third is out.
 decides_over_a_crash() {
     PHASED_CRASH=$1 phasectl daemon start
     ladder '{BATCH_SIZE: [64, 128, 192]}' 'best: {max: mean(speed)}' | submit
@@ -114,11 +114,11 @@ decides_over_a_crash() {
     [ "$(record 'SELECT count(*) FROM choice')" = 1 ]
 }
 
-@test "a daemon that dies over a decision decides again" {
+@test "a daemon that is killed before it records a matrix decision decides after its next start" {
     decides_over_a_crash judge:3:before
 }
 
-@test "a daemon that dies when it has decided, before that is recorded, decides the same" {
+@test "a daemon that is killed just before a matrix decision is recorded decides the same again" {
     decides_over_a_crash judge:3:after
 }
 
@@ -130,7 +130,8 @@ gone_or_done() {
     daemon_is_gone || both_succeeded
 }
 
-# As in the test of rungs, where nobody kills the daemon; each member has run once at each rung.
+# The same end as in the test of rungs, where nobody kills the daemon. Each member has run once at
+# each rung.
 is_undisturbed() {
     [ "$(standings "$1")" = '1:succeeded:cut 2:succeeded:left 3:succeeded:cut 4:succeeded:best 5:failed:out' ]
     [ "$(cut -d' ' -f1,3 "$PHASED_HOME/runs/$1/executed" | sort -n -k2 -k1 | paste -sd,)" = \
@@ -144,7 +145,7 @@ is_undisturbed() {
        WHERE job.workflow = $1 AND slurm_id IS NOT NULL AND phase.name <> 'train'")" ]
 }
 
-@test "sweeps with rungs, one after another and side by side, whose daemon dies again and again, end undisturbed" {
+@test "serial and parallel sweeps with rungs end undisturbed, even if the daemon is killed again and again" {
     local seed=${PHASED_SEED:-$RANDOM} kills=0 moments=(before after) pack
     echo "# PHASED_SEED=$seed repeats it"
     RANDOM=$seed
@@ -172,7 +173,7 @@ members_ended() {
                   WHERE phase.state = 'succeeded'")" -ge "$1" ]
 }
 
-@test "a sweep of two hundred runs, with a killed daemon and a requeued job on the way, finds the best" {
+@test "a sweep of two hundred runs finds the best member, despite a killed daemon and a requeued job" {
     phasectl daemon start
     submit --hold <<'SPEC'
 name: sweep
@@ -219,8 +220,8 @@ SPEC
     [ "$(phasectl status 1/sweep | sed -n '/^MEMBER/,$p' | sed -n 2p | cut -d' ' -f1)" = sweep.74 ]
 }
 
-# What each member saw: how many ran when it began, and which GPUs it had.
-@test "side by side, members share a job, each with its own GPUs, logs and outcome" {
+# Each member records its job and its GPUs.
+@test "members side by side share a job, and each has its own GPUs, logs and outcome" {
     phasectl daemon start
     submit <<'SPEC'
 name: together
@@ -249,7 +250,7 @@ SPEC
     phasectl logs 1/sweep.5 | grep -q 'step=1 loss=5'
 }
 
-@test "members that an earlier workflow has run are not run again, as long as all is the same" {
+@test "a member that an earlier workflow has run is reused, as long as the phase is the same" {
     phasectl daemon start
     ladder '{BATCH_SIZE: [64, 128]}' 'best: {max: mean(speed), reuse: 1d}' | submit
     eventually 90 state 1 succeeded
@@ -258,8 +259,8 @@ SPEC
     [ "$(cut -d' ' -f1 "$PHASED_HOME/runs/2/executed")" = 32 ]
     [ "$(phasectl status 2/ladder --json | jq -c '[.members[].reused]')" = '[null,"1/ladder.2","1/ladder.1"]' ]
     [ "$(cat "$PHASED_HOME/runs/2/train/out/given")" = '128 256 128 step_5.ckpt' ]
-    # Another number of steps is another phase; where files were tidied up nothing is known; and
-    # nobody who does not ask for it gets anything else than runs.
+    # With another number of steps it is another phase. A member whose files were deleted is not
+    # known. Without `reuse` each member runs.
     rm -r "$PHASED_HOME/runs/1/ladder.1"
     ladder '{BATCH_SIZE: [64, 128]}' 'best: {max: mean(speed), reuse: 1d}' | submit --set ladder.MAX_STEPS=6
     ladder '{BATCH_SIZE: [64, 128]}' 'best: {max: mean(speed), reuse: 1d}' | submit
@@ -281,7 +282,7 @@ judged() {
                   WHERE phase.name = 'ladder' AND from_state = 'deciding' AND phase.workflow = $1")" = "$2" ]
 }
 
-@test "why says once of all members that they are out" {
+@test "why names the reason once for all members that are out" {
     phasectl daemon start
     ladder '{BATCH_SIZE: [192, 256]}' 'best: {max: mean(speed)}' | submit
     eventually 90 state 1 held
@@ -290,7 +291,7 @@ judged() {
     [[ $output == *"2 out, such as 1/ladder.1: oom: "* ]]
 }
 
-@test "where no member is left, results are judged again, or a person chooses; nothing runs again" {
+@test "a matrix without a remaining member can be judged again, or a person chooses; nothing runs again" {
     local best='best: {max: mean(speed), where: max(memry) < 60, reuse: 1d}'
     phasectl daemon start
     ladder '{BATCH_SIZE: [64, 128, 192]}' "$best" | submit
@@ -308,8 +309,8 @@ judged() {
     [ "$(standings)" = '1:succeeded:left 2:succeeded:best 3:failed:out' ]
     [ "$(executed 1)" = '64 128 192' ]
     [ "$(given)" = '128 256 128 step_5.ckpt' ]
-    # All that it needs is known, and still nobody has let it begin.
-    # Another `where` makes no other members of them.
+    # All results are known, and still the held matrix does not begin.
+    # Another `where` does not change the members.
     ladder '{BATCH_SIZE: [64, 128]}' "${best/memry/mmory}" | submit --hold
     [ "$(phasectl status 2 --json | jq -r .state)" = held ]
     phasectl release 2
@@ -322,7 +323,7 @@ judged() {
     [ -z "$(executed 2)" ]
 }
 
-@test "what is known of a member's rungs is not run again, and beyond them it goes on from there" {
+@test "known rungs of a member are not run again, and the member continues from them" {
     local rungs='best: {max: last(speed), where: count(speed) == MAX_STEPS and step == MAX_STEPS, rungs: {MAX_STEPS: [2, 4]}, reuse: 1d}
     pack: serial'
     phasectl daemon start

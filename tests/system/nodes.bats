@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# A node that takes a run down is left out of what follows, until its time is over or it is cleared.
+# A node that makes a run fail is left out of the next runs, until its time is over or a person
+# clears it.
 
 load phased.bash
 
@@ -8,7 +9,7 @@ teardown_file() { sandbox_down; }
 setup() { home_up; }
 teardown() { home_down; }
 
-# One rank, which goes on for long or ends at once: sleeper SECONDS.
+# sleeper SECONDS: a phase with one rank, which sleeps for so long.
 sleeper() {
     cat <<SPEC
 name: sleeper
@@ -22,7 +23,7 @@ phases:
 SPEC
 }
 
-# The agent of this home's only run.
+# The agent of the only run of this home.
 agent_pid() {
     pgrep -f "^[^ ]*phase-worker node $PHASED_HOME/" # and not the sruns
 }
@@ -31,7 +32,7 @@ nodes_are() {
     [ "$(paste -sd' ' "$PHASED_HOME/runs/$1/a/out/nodes")" = "$2" ]
 }
 
-@test "the run after the loss of an agent goes to another node, until the node is cleared" {
+@test "after the loss of an agent the next run goes to another node, until the node is cleared" {
     phasectl daemon start
     workflow=$(sleeper 300 | submit)
     eventually 30 nodes_are "$workflow" n1
@@ -53,7 +54,7 @@ nodes_are() {
     nodes_are "$workflow" n1
 }
 
-@test "an agent that somebody killed is no proof of a bad node" {
+@test "an agent that somebody killed does not make its node a bad node" {
     phasectl daemon start
     workflow=$(sleeper 300 | submit)
     eventually 30 nodes_are "$workflow" n1
@@ -65,7 +66,7 @@ nodes_are() {
     eventually 60 state "$workflow" cancelled
 }
 
-@test "a name that is no node is refused, and one that is none any more drops no other" {
+@test "an unknown node is refused, and a left-out node that no longer exists keeps the others left out" {
     phasectl daemon start
     run phasectl nodes add nope
     [ "$status" -eq 1 ]
@@ -82,7 +83,7 @@ nodes_are() {
         'Slurm knows no node nope, which was to be left out' ]
 }
 
-@test "a person leaves nodes out; with none left, a job takes any and says so" {
+@test "a person can leave nodes out; if no node remains, the job may use any node, and a warning says so" {
     phasectl daemon start
     phasectl nodes add n1 --for 2h --because 'fan noise'
     workflow=$(sleeper 0 | submit)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# People are told, by a command or a webhook, of what waits for them and of what is over.
+# A command or a webhook tells people what waits for them and what has ended.
 
 load phased.bash
 
@@ -11,7 +11,7 @@ teardown() {
     home_down
 }
 
-# told NOTIFY [EXIT]: a workflow of one phase that exits so.
+# told NOTIFY [EXIT]: a workflow of one phase that exits with this code.
 told() {
     submit <<SPEC
 name: told
@@ -28,7 +28,7 @@ lines() { [ "$(wc -l <"$PHASED_HOME/told" 2>/dev/null || echo 0)" = "$1" ]; }
 none_is_owed() { [ "$(record 'SELECT count(*) FROM notice WHERE done IS NULL')" = 0 ]; }
 one_is_done() { [ "$(record 'SELECT count(*) FROM notice WHERE done IS NOT NULL')" = 1 ]; }
 
-@test "a command gets the notice on its input and in its environment, once" {
+@test "a command gets the notice once, on its input and in its environment" {
     phasectl daemon start
     told "{on: [held, succeeded], command: 'cat >>\$PHASED_HOME/told; echo \"\$PHASED_NOTICE_KIND \$PHASED_NOTICE_ADDRESS\" >>\$PHASED_HOME/told'}" 3
     eventually 60 lines 2
@@ -43,8 +43,8 @@ one_is_done() { [ "$(record 'SELECT count(*) FROM notice WHERE done IS NOT NULL'
     eventually 10 none_is_owed
 }
 
-# A server that notes what it gets: at /moved it points to /hook, at /ftp to a server of files, at /broken it fails, at /slow it
-# does not answer.
+# A server that writes down its requests. /moved redirects to /hook, and /ftp to a server of files.
+# /broken fails, and /slow does not answer.
 listen() {
     cat >"$PHASED_HOME/listener.py" <<'PYTHON'
 import http.server, os, sys, time
@@ -74,7 +74,7 @@ PYTHON
     hook=http://127.0.0.1:$(cat "$PHASED_HOME/port")
 }
 
-@test "a webhook gets it as JSON; its address stands in no log and no list of processes" {
+@test "a webhook gets the notice as JSON, and its address appears in no log and no list of processes" {
     phasectl daemon start
     listen
     told "{on: held, webhook: '$hook/hook?secret=\"quoted\"'}" 3
@@ -85,7 +85,7 @@ PYTHON
     [ "$(grep -c 'secret=' "$PHASED_HOME/ps")" = 0 ]
 }
 
-@test "a webhook's answer counts: moved is followed, an error is told and tried again" {
+@test "a redirect of a webhook is followed, and an error of a webhook is reported and tried again" {
     phasectl daemon start
     listen
     told "{on: held, webhook: '$hook/slow'}" 3
@@ -94,13 +94,13 @@ PYTHON
     eventually 60 lines 1
     [[ $(cat "$PHASED_HOME/told") = '/hook application/json {'* ]]
     eventually 20 warned "the webhook of notify exited with 22, telling of 'held': curl: (22) The requested URL returned error: 500"
-    # The one that does not answer has kept nobody waiting.
+    # The webhook that does not answer has delayed nothing.
     [ "$(record 'SELECT workflow, tries, done IS NULL FROM notice ORDER BY workflow' | paste -sd' ')" = '1|0|1 2|0|0 3|1|1' ]
     told "{on: held, webhook: 'http://127.0.0.1:1/'}" 3
     eventually 60 warned "telling of 'held': curl: (7) "
 }
 
-@test "an address that would be options of curl is refused, also when the record has it" {
+@test "a webhook address that contains options of curl is refused, even if it is in the record" {
     printf 'name: x\nnotify: {webhook: "http://x/\\noutput = /tmp/x"}\nphases: {a: {run: x, resources: {time: 1h}}}\n' >"$PHASED_HOME/x.yaml"
     run phasectl check "$PHASED_HOME/x.yaml"
     [ "$status" != 0 ]
@@ -117,7 +117,7 @@ PYTHON
     [ ! -e "$PHASED_HOME/told" ]
 }
 
-@test "an address is used as it is written: braces in it are no list" {
+@test "a webhook address with braces is used as it is written" {
     phasectl daemon start
     listen
     told "{on: held, webhook: '$hook/{a,b}'}" 3
@@ -126,10 +126,10 @@ PYTHON
     [ "$(cat "$PHASED_HOME/asked")" = '/{a,b}' ]
 }
 
-@test "an address of another protocol is refused, also when the record has it" {
+@test "a webhook address with another protocol is refused, even if it is in the record" {
     phasectl daemon start
     listen
-    # curl would post to /hook all the same: gopher sends what stands in the address.
+    # curl would post to /hook anyway: gopher sends what the address contains.
     gopher=gopher${hook#http}/_POST%20/hook%20HTTP/1.0%0d%0aContent-Length:%200%0d%0a%0d%0a
     told "{on: succeeded, webhook: '$hook/hook'}" "\$(until [ -e $PHASED_HOME/go ]; do sleep 0.1; done; echo 0)"
     sqlite3 -cmd '.timeout 10000' "$PHASED_HOME/phased.db" \
@@ -140,14 +140,14 @@ PYTHON
     warned "the webhook of notify is refused"
 }
 
-@test "a redirection leads to http and https only" {
+@test "a redirect of a webhook may lead only to http and https" {
     phasectl daemon start
     listen
     told "{on: held, webhook: '$hook/ftp'}" 3
     eventually 60 warned "telling of 'held': curl: (1) Protocol \"ftp\" "
 }
 
-@test "a phase tells of itself, and the workflow of itself" {
+@test "a phase notifies of its own events, and a workflow of its own" {
     phasectl daemon start
     tell="{command: 'echo \$PHASED_NOTICE_KIND \$PHASED_NOTICE_ADDRESS: \$PHASED_NOTICE_MESSAGE >>\$PHASED_HOME/told'"
     submit <<SPEC
@@ -169,7 +169,7 @@ SPEC
     [ "$(record 'SELECT count(*) FROM notice')" = 3 ]
 }
 
-@test "what fails is tried again and warned of; what hangs stands in nobody's way" {
+@test "a notice that fails is tried again with a warning, and a notice that hangs delays no other notice" {
     phasectl daemon start
     told "{on: held, command: 'yes >&2; sleep 1000'}" 3 # what it says takes no memory
     told "{on: held, command: 'echo x >>\$PHASED_HOME/tries; echo no mail today >&2; [ -e \$PHASED_HOME/works ] && echo y >>\$PHASED_HOME/told'}" 3
@@ -182,7 +182,7 @@ SPEC
 
 warned() { record "SELECT message FROM event WHERE type = 'warning'" | grep -qF "$1"; }
 
-@test "a daemon that was killed tells afterwards" {
+@test "a daemon that was killed sends its notices after its next start" {
     phasectl daemon start
     told "{on: held, command: 'sleep 2; echo x >>\$PHASED_HOME/told'}" 3
     eventually 60 state 1/only held

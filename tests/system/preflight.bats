@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Preflight on a whole phased: a node that is not fit is left out, and the run goes on elsewhere. The
-# driver is a scripted one (tests/fake/nvml.c).
+# Preflight with a whole phased: a node that is not fit is left out, and the run goes on elsewhere.
+# The driver is scripted (tests/fake/nvml.c).
 
 load phased.bash
 
@@ -12,7 +12,7 @@ teardown_file() { sandbox_down; }
 setup() { home_up; }
 teardown() { home_down; }
 
-# trainer NODES [MORE]: its ranks leave the names of their nodes.
+# trainer NODES [MORE]: its ranks write down the names of their nodes.
 trainer() {
     cat <<SPEC
 name: trainer
@@ -29,7 +29,7 @@ runs_are() {
     [ "$(record "SELECT group_concat(attempt || ' ' || outcome || ifnull(' ' || cause, ''), ', ') FROM run")" = "$1" ]
 }
 
-@test "a node with a broken GPU is left out, and the run succeeds on others" {
+@test "a node with a broken GPU is left out, and the next run succeeds on other nodes" {
     export FAKE_NVML_n1=count=7 # the first that Slurm takes
     phasectl daemon start
     workflow=$(trainer 2 | submit)
@@ -47,7 +47,7 @@ runs_are() {
     [[ $output == *"n1 failed preflight: gpus: 1 of the devices 0,1,2,3,4,5,6,7 not found; left out until "[0-9]*:[0-9]* ]]
 }
 
-@test "a run that only observes goes on, and says what it has found" {
+@test "a run that only observes its preflight goes on, and a warning names the fault" {
     export FAKE_NVML=ecc=5
     phasectl daemon start
     workflow=$(trainer 1 'preflight: {observe: true}' | submit)
@@ -59,7 +59,7 @@ runs_are() {
     [[ $(phasectl why "$workflow/a#1") == *"n1 failed preflight, which is only observed: ecc: GPU 5"* ]]
 }
 
-@test "nodes of which nothing can be told are taken, with one note" {
+@test "nodes that preflight cannot judge are used, and one warning names them" {
     export PHASED_NVML=/nonexistent.so
     phasectl daemon start
     workflow=$(trainer 3 | submit)
@@ -70,7 +70,7 @@ runs_are() {
         'preflight: 3 nodes could not be judged: n'*': gpus: /nonexistent.so: cannot be loaded; n'*'; n'* ]]
 }
 
-@test "a driver that does not answer is a broken node" {
+@test "a driver that does not answer makes its node a broken node" {
     export FAKE_NVML_n1=hang
     phasectl daemon start
     workflow=$(trainer 1 | submit)
@@ -81,7 +81,7 @@ runs_are() {
         'n1n1: gpus: driver: no answer in time' ]
 }
 
-@test "preflight: off looks at nothing" {
+@test "preflight: off checks nothing" {
     export FAKE_NVML=count=0
     phasectl daemon start
     workflow=$(trainer 1 'preflight: off' | submit)
@@ -90,7 +90,7 @@ runs_are() {
     [ "$(record "SELECT count(*) FROM event WHERE type = 'warning'")" = 0 ]
 }
 
-@test "preflight: full measures on all nodes, and finds the one with a slow GPU" {
+@test "preflight: full measures all nodes, and finds the node with a slow GPU" {
     fake=$BIN/../tests/fake/phase-preflight-gpu
     [ -x "$fake" ] || skip "built without CUDA"
     export PHASED_PREFLIGHT_GPU=$SANDBOX/gpu
@@ -117,23 +117,23 @@ GPU
         "n1 failed preflight, which is only observed: hbm: GPU 3: copy 300 GB/s, at least 2333"* ]]
 }
 
-# drained REASON: so is n1.
+# drained REASON: n1 is drained for this reason.
 drained() {
     [[ $(sinfo -h -N -n n1 -p prod -o '%T %E') == drain*" $1" ]]
 }
 
-# queued JOB: it is, and may begin by itself.
+# queued JOB: the job waits, and may begin by itself.
 queued() {
     [[ $(squeue -h -n "$1" -o '%T %r') == "PENDING "* && $(squeue -h -n "$1" -o %r) != *[Hh]eld* ]]
 }
 
-# A change of slurm.conf comes to a node when it comes.
+# A change of slurm.conf reaches a node after some time.
 has_prolog() {
     srun -Q -w n1 true
     [ -e "$SANDBOX/asked" ]
 }
 
-@test "as a Prolog it drains a broken node with the reason, and jobs begin on others" {
+@test "the Prolog drains a broken node with the reason, and jobs begin on other nodes" {
     cat >"$SANDBOX/prolog" <<PROLOG
 #!/bin/bash
 export PATH=$PATH SLURM_CONF=$SLURM_CONF PHASED_NVML=$PHASED_NVML FAKE_NVML_n1=ecc=5
@@ -146,7 +146,7 @@ PROLOG
     sed -i 's/^SchedulerParameters=/&nohold_on_prolog_fail,/' "$SLURM_CONF"
     scontrol reconfigure
     eventually 60 has_prolog
-    # On one GPU that works, on a node with one that does not, and on a good node.
+    # On a good GPU of n1, on all GPUs of n1 including the broken GPU, and on a good node.
     for which in "n1 1" "n1 8" "n2 8"; do
         sbatch -Q -w "${which% *}" --gpus-per-node="${which#* }" -J "${which/ /-}" \
             -o /dev/null --wrap "touch $SANDBOX/ran-${which/ /-}"

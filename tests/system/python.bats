@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# python/phased.py: alone, and in a trainer that is stopped and goes on.
+# python/phased.py: alone, and in a trainer that is stopped and resumes.
 
 bats_require_minimum_version 1.5.0
 load phased.bash
@@ -14,14 +14,14 @@ setup() {
 }
 teardown() { home_down; }
 
-# told STATEMENTS: what they would tell the agent, as JSON lines.
+# told STATEMENTS: the JSON lines that these statements send to the agent.
 told() {
     : >"$PHASED_HOME/channel"
     PHASED_CHANNEL=$PHASED_HOME/channel PHASED_STOP_SIGNAL=TERM python3 -c "import phased, os, signal
 $1" && cat "$PHASED_HOME/channel"
 }
 
-@test "what is told is what phase-worker tells" {
+@test "phased.py sends the same metrics and checkpoints as phase-worker" {
     touch "$PHASED_HOME/step_7"
     told "phased.metric(3, loss=0.5, Grad_Norm=float('nan')); phased.metric(lr=float('-inf'))
 phased.checkpoint('$PHASED_HOME/step_7', 7)" >"$PHASED_HOME/ours"
@@ -33,7 +33,7 @@ phased.checkpoint('$PHASED_HOME/step_7', 7)" >"$PHASED_HOME/ours"
     [ "$(wc -l <"$PHASED_HOME/ours")" = 3 ]
 }
 
-@test "what cannot be meant is refused where it is said" {
+@test "a wrong metric or checkpoint is refused in the call that gives it" {
     for call in 'metric(1)' 'metric(-1, loss=1)' 'metric(1.5, loss=1)' 'metric(1, **{"a b": 1})' \
         'metric(1, **{"x" * 129: 1})' 'metric(1, loss="many")' 'metric(1, loss=None)' 'checkpoint("/nowhere", 1)' \
         'metric(**{"x%d" % i: i / 3 for i in range(4000)})'; do
@@ -54,7 +54,7 @@ phased.metric(1, loss=1); phased.metric(2, loss=1); print("on")'
     [ "$stderr" = 'phased: cannot write /nowhere/channel: No such file or directory' ]
 }
 
-@test "the stop signal is noted, and a handler of before is still called" {
+@test "phased.py notes the stop signal, and still calls a handler that was installed before" {
     run told 'os.kill(os.getpid(), signal.SIGTERM); print(phased.should_stop())'
     [ "$output" = True ]
     run env PHASED_STOP_SIGNAL=USR1 python3 -c 'import os, signal
@@ -69,7 +69,7 @@ os.kill(os.getpid(), signal.SIGINT); print(phased.should_stop())'
     [ "$output" = True ]
 }
 
-@test "numbers are all that can be one: tensors of one element, decimals, whole steps of any kind" {
+@test "a metric can be a tensor of one element, a decimal or a fraction, and a step any whole number" {
     run -0 told '
 import decimal, fractions
 class Scalar:                                  # as those of numpy and torch are
@@ -91,7 +91,7 @@ for value in (Tensor(0), 10**400, 1j, None, [1], object()):
         {metric: {values: {loss: "nan"}, step: 2}}]' "$PHASED_HOME/channel" | grep -qx true
 }
 
-@test "threads and processes tell whole lines, and helpers can be ended" {
+@test "threads and processes send whole lines, and helper processes can be terminated" {
     run -0 timeout 60 bash -c "PHASED_CHANNEL=$PHASED_HOME/channel PHASED_STOP_SIGNAL=TERM python3 <<'PYTHON'
 import multiprocessing, os, signal, threading, time
 import phased
@@ -128,11 +128,11 @@ PYTHON"
     [ "$(jq -s length "$PHASED_HOME/channel")" = 1400 ]
 }
 
-@test "its words are those of Python 3.8 already" {
+@test "phased.py parses as Python 3.8" {
     python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read(), feature_version=(3, 8))' "$SRC/python/phased.py"
 }
 
-@test "a trainer that is held saves at a boundary and goes on at the next step" {
+@test "a trainer that is held saves after a step and goes on with the next step" {
     cat >"$PHASED_HOME/trainer.py" <<'TRAINER'
 import os
 import sys

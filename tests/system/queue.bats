@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# When jobs are submitted: limits.yaml, priorities, turns, `--after`, `--window`, the month's budget.
+# When jobs are submitted: limits.yaml, priorities, turns, `--after`, `--window` and the budget of
+# the month.
 
 load phased.bash
 
@@ -13,7 +14,7 @@ teardown() { home_down; }
 
 limits() { echo "$1" >"$PHASED_HOME/limits.yaml"; }
 
-# held_up [SUBMIT-OPTION...]: one phase that runs until $PHASED_HOME/go is there.
+# held_up [SUBMIT-OPTION...]: one phase that runs until the file $PHASED_HOME/go exists.
 held_up() {
     submit "$@" <<'SPEC'
 name: held-up
@@ -33,7 +34,7 @@ reason() { record "SELECT reason FROM job WHERE workflow = $1"; }
 reason_like() { [[ $(reason "$1") = $2 ]]; }
 reason_is() { [ "$(reason "$1")" = "$2" ]; }
 
-@test "limits.yaml bounds the jobs in Slurm; the others go by priority, then in turns" {
+@test "limits.yaml limits the jobs in Slurm; the other jobs go by priority, and then in order" {
     limits 'jobs: 1'
     first=$(held_up) second=$(held_up) third=$(held_up --priority 5)
     eventually 30 state "$first/wait" active
@@ -49,7 +50,7 @@ reason_is() { [ "$(reason "$1")" = "$2" ]; }
     [ "$(paste -sd' ' "$PHASED_HOME/order")" = "$first $third $second" ]
 }
 
-@test "what waits for its turn is cancelled or held at once, and takes no turn" {
+@test "a workflow that waits for its turn is cancelled or held at once, and takes no turn" {
     limits 'jobs: 1'
     first=$(held_up) second=$(held_up) third=$(held_up)
     for workflow in "$second" "$third"; do
@@ -66,7 +67,7 @@ reason_is() { [ "$(reason "$1")" = "$2" ]; }
     [ "$(paste -sd' ' "$PHASED_HOME/order")" = "$first $third" ]
 }
 
-@test "a limits.yaml that cannot be read lets nothing begin until it can" {
+@test "a limits.yaml that cannot be read holds back all submissions until it can be read" {
     mkdir "$PHASED_HOME/limits.yaml"
     touch "$PHASED_HOME/go"
     first=$(held_up)
@@ -75,7 +76,7 @@ reason_is() { [ "$(reason "$1")" = "$2" ]; }
     eventually 60 state "$first" succeeded
 }
 
-@test "GPUs are bounded too, and what can never fit stands in nobody's way" {
+@test "limits.yaml also limits GPUs, and a job that can never fit does not delay other jobs" {
     limits 'gpus: 2'
     first=$(held_up) second=$(held_up)
     eventually 30 state "$second/wait" active
@@ -94,7 +95,7 @@ reason_is() { [ "$(reason "$1")" = "$2" ]; }
     eventually 60 state "$large" succeeded
 }
 
-@test "a workflow comes after another one, which may be retried first" {
+@test "a workflow with --after begins when the other workflow has succeeded, even after a retry" {
     first=$(
         submit <<'SPEC'
 name: fails
@@ -118,7 +119,7 @@ SPEC
     [ "$status" = 1 ] && [[ $output = *"--after wants a workflow such as 7, not '0'"* ]]
 }
 
-@test "outside of its window nothing is submitted, inside it is" {
+@test "a workflow is submitted only inside its --window" {
     now=$((10#$(date +%H) * 60 + 10#$(date +%M)))
     at() { printf '%02d:%02d' $((($1 + 1440) % 1440 / 60)) $((($1 + 1440) % 60)); }
     window=$(at $((now + 120)))-$(at $((now + 180)))
@@ -134,7 +135,7 @@ SPEC
     [ "$status" = 1 ] && [[ $output = *"'8-20' is no window of the day, such as 20:00-08:00"* ]]
 }
 
-@test "a phase that waits for others says for which" {
+@test "why names the phases that a phase waits for" {
     workflow=$(
         submit --hold <<'SPEC'
 name: three
@@ -147,7 +148,7 @@ SPEC
     [[ $(phasectl why "$workflow/c") = *"$workflow/c begins when a and b have succeeded"* ]]
 }
 
-@test "what the site does not take yet waits, and plan and why say so" {
+@test "a job that the site does not take yet waits, and plan and why say so" {
     scontrol update partitionname=preempt state=drain
     workflow=$(held_up)
     eventually 30 reason_like "$workflow" 'Slurm does not take it yet: *'
@@ -160,7 +161,7 @@ SPEC
     eventually 60 state "$workflow" succeeded
 }
 
-@test "a limits.yaml that cannot be read lets nothing through, and says where it is wrong" {
+@test "a limits.yaml with a mistake holds back all submissions, and the reason names the place" {
     limits 'jobs: many'
     touch "$PHASED_HOME/go"
     workflow=$(held_up)
@@ -169,7 +170,7 @@ SPEC
     eventually 60 state "$workflow" succeeded
 }
 
-@test "when the month's budget is spent all is held, and nothing more is submitted" {
+@test "when the month's budget is spent, all phases are held and nothing more is submitted" {
     limits 'month: {usd: 0.5}'
     workflow=$(held_up)
     eventually 90 state "$workflow/wait" held

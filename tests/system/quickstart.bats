@@ -1,4 +1,4 @@
-# quickstart check, with a Makefile of its own: what it runs, and what it ends.
+# quickstart check with its own Makefile: what it runs, and what it ends.
 
 setup() {
     DIR=$(mktemp -d /tmp/phased-test-XXXXXX)
@@ -26,7 +26,7 @@ teardown() {
     [ "$(cat "$DIR/build/ran")" = $'tests/unit/test_a tests/sim/sim.sh tests/system/demo.bats\n2000' ]
 }
 
-@test "a check ends what the one before it has left running, and nothing else" {
+@test "a check ends the processes that the check before it has left, and nothing else" {
     END='sleep 600 & echo $$! >left; kill -KILL $$PPID' run "$DIR/quickstart" check
     [ "$status" != 0 ]
     CHILD=$(cat "$DIR/build/left")
@@ -42,7 +42,7 @@ teardown() {
     kill "$other"
 }
 
-@test "two checks do not run in one folder" {
+@test "a second check in the same folder is refused" {
     exec 8>>"$DIR/build/.check"
     flock 8
     run "$DIR/quickstart" check

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Runs that are interrupted, and what follows them: the same training to the same last bit, each step
-# made once but for what a checkpoint had not saved, and no job that the record does not name.
+# Runs that are interrupted, and the runs after them: the training ends with the same bits, a step
+# is repeated only if no checkpoint had saved it, and the record names every job.
 
 bats_require_minimum_version 1.5.0
 load phased.bash
@@ -17,21 +17,21 @@ teardown() {
     home_down
 }
 
-@test "a preempted run goes on from the checkpoint it wrote in its grace, to the same weights" {
+@test "a preempted run resumes from the checkpoint that it saved in its grace, and ends with the same weights" {
     phasectl daemon start
     workflow=$(training | submit)
     eventually 60 past "$workflow/train" 25
     preempt
     eventually 120 state "$workflow" succeeded
     [ "$(record 'SELECT outcome FROM run ORDER BY id' | paste -sd' ')" = 'preempted succeeded' ]
-    # Not one step was lost or made twice.
+    # Not one step was lost or repeated.
     [ "$(record 'SELECT last_step FROM run WHERE attempt = 1')" = \
         "$(record 'SELECT resume_step FROM run WHERE attempt = 2')" ]
     same_weights "$workflow"
     jobs_agree
 }
 
-@test "a preemption without grace costs the steps since the last periodic checkpoint" {
+@test "a preemption without grace costs only the steps since the last periodic checkpoint" {
     scontrol update PartitionName=preempt GraceTime=0
     phasectl daemon start
     workflow=$(training | submit)
@@ -45,10 +45,10 @@ teardown() {
     jobs_agree
 }
 
-@test "a phase longer than its walltime goes on in fresh ones, without a step lost" {
+@test "a phase longer than its walltime goes on in new walltimes, and no step is lost" {
     phasectl daemon start
-    # The third run does ten steps and ends. The test waits for two limits of a minute before, however
-    # slow the steps are. The helper `sleep` dies of the signal, and the shell saves.
+    # The third run does ten steps and ends. Before that, the test waits for two limits of a minute,
+    # however slow the steps are. The signal kills the helper `sleep`, and the shell saves.
     workflow=$(submit <<'SPEC'
 name: chain
 phases:
@@ -71,12 +71,12 @@ SPEC
     )
     eventually 400 state "$workflow" succeeded
     [ "$(record "SELECT count(*) FROM run WHERE outcome = 'timed_out'")" = 2 ]
-    # Each step once: nothing but the one in flight is lost at a walltime.
+    # Each step happened once: only the current step is lost at a walltime.
     steps=$PHASED_HOME/runs/$workflow/train/out/steps
     cmp "$steps" <(seq "$(wc -l <"$steps")")
 }
 
-@test "the daemon may be away from the start of a training to its end" {
+@test "a training needs no daemon from its start to its end" {
     phasectl daemon start
     workflow=$(training | submit)
     eventually 60 past "$workflow/train" 5
@@ -91,7 +91,7 @@ SPEC
 
 no_jobs() { [ -z "$(squeue -h)" ]; }
 
-@test "no gate is passed on a journal that was cut, or has a line of garbage, while the daemon was away" {
+@test "a gate does not pass if a journal was cut or damaged while the daemon was away" {
     phasectl daemon start
     for _ in cut garbage; do
         submit <<'SPEC'
@@ -131,14 +131,15 @@ SPEC
     run -0 phasectl why 1/first
     [[ $output == *"phasectl promote 1/first"*"phasectl retry 1/first"* ]]
     [ "$(record "SELECT count(*) FROM run")" = 2 ] # `second` has not begun
-    # A person knows better, or wants it again.
+    # A person can promote the phase anyway, or run it again.
     phasectl promote 1/first
     phasectl retry 2/first
     eventually 90 state 1 succeeded
     eventually 90 state 2 succeeded
 }
 
-# start_waiting: workflow 1 waits at step 10 for the file `go`. `journal` is the one of its node.
+# start_waiting: workflow 1 waits at step 10 for the file `go`. `journal` is the journal of its
+# node.
 start_waiting() {
     submit <<'SPEC'
 name: waiting
@@ -157,7 +158,7 @@ SPEC
     journal=$(echo "$PHASED_HOME"/runs/1/only/1/journal/n*.jsonl)
 }
 
-@test "a journal that is cut while its run goes on is told of at once, and the run ends as ever" {
+@test "a journal that is cut during its run is reported at once, and the run ends as usual" {
     phasectl daemon start
     start_waiting
     is_all_recorded() { [ "$(record "SELECT sequence FROM journal WHERE node != 'lead'")" = "$(line_count "$journal")" ]; }
@@ -172,7 +173,7 @@ has_stray_entry() {
     record "SELECT message FROM event" | grep -q 'has entry 999999 in a wrong place'
 }
 
-@test "an entry with a wrong number in a journal costs nothing of what follows, and is told of" {
+@test "a journal entry with a wrong number is reported, and no later entry is lost" {
     phasectl daemon start
     start_waiting
     echo '{"seq": 999999, "time": 1.5, "type": "metric", "step": 11, "values": {"loss": 1}}' >>"$journal"
@@ -181,7 +182,7 @@ has_stray_entry() {
     eventually 30 has_stray_entry
 }
 
-@test "a run that had reached its end when its lead died has succeeded, and is not run again" {
+@test "a run that had ended well when its lead died has succeeded, and is not run again" {
     phasectl daemon start
     submit <<'SPEC'
 name: end
@@ -208,12 +209,13 @@ SPEC
     [ "$(outcomes)" = succeeded ]
 }
 
-@test "a controller that is killed right after a submission runs it once" {
+@test "a job runs once if the controller is killed right after the submission" {
     phasectl daemon start
     workflow=$(training | sed 's/iterations: 150/iterations: 10/' | submit)
     kill -KILL "$(cat "$SANDBOX/pid/slurmctld")"
     "$SRC/etc/sandbox/sandbox" start "$SANDBOX" --nodes 2
-    # What it had not saved it has forgotten; five minutes of absence and a new job make up for it.
+    # The controller has forgotten what it had not saved. After five minutes of absence the daemon
+    # submits a new job.
     eventually 420 state "$workflow" succeeded
     [ "$(record "SELECT count(*) FROM run WHERE outcome = 'succeeded'")" = 1 ]
     [ "$(line_count "$PHASED_HOME/runs/$workflow/train/out/executed")" = 1 ]
@@ -221,7 +223,7 @@ SPEC
     scontrol update NodeName=n1,n2 State=RESUME || true
 }
 
-@test "munged may be restarted under a run" {
+@test "munged may be restarted during a run" {
     phasectl daemon start
     workflow=$(training | submit)
     eventually 60 past "$workflow/train" 5
@@ -232,7 +234,7 @@ SPEC
     same_weights "$workflow"
 }
 
-@test "a person chooses the checkpoint to go on from, and one that is broken is refused" {
+@test "a person chooses the checkpoint to resume from, and a broken checkpoint is refused" {
     phasectl daemon start
     workflow=$(training | sed 's|gate: .*|gate: {never: count(loss) < 0}|; s|--save-every|--keep 20 --save-every|' |
         submit)
@@ -256,8 +258,8 @@ SPEC
     phasectl cancel "$workflow"
 }
 
-# Its loss is NaN from the step on that `breaks` says, until a person has made `mended`; it saves every
-# ten steps, and when it is stopped.
+# diverging STEP: its loss is NaN from this step on, until a person makes the file `mended`. It
+# saves every ten steps, and when it is stopped.
 diverging() {
     cat <<SPEC
 name: diverging
@@ -284,7 +286,7 @@ executed() {
     paste -sd' ' "$PHASED_HOME/runs/1/train/out/executed"
 }
 
-@test "what was saved once NaN had come is suspect, and only a person goes on from it" {
+@test "a checkpoint that was saved after NaN is suspect, and a run resumes from it only if a person says so" {
     phasectl daemon start
     diverging 25 | submit
     eventually 60 state 1/train held
@@ -315,7 +317,7 @@ executed() {
     [ "$(executed)" = "0 20 $suspect 20" ]
 }
 
-@test "where no checkpoint is good the phase begins anew, and says so" {
+@test "a phase without a good checkpoint starts from the beginning, and a warning says so" {
     phasectl daemon start
     diverging 5 | sed 's|^    checkpoint:|    remedies: {nan: {set: {lr: 1}}}\n    params: {lr: 2}\n&|' | submit
     eventually 60 state 1/train held
@@ -326,7 +328,7 @@ executed() {
     [[ $output == *"; no checkpoint is good"* && $output == *"run again from the start: no checkpoint is good"* ]]
 }
 
-# 300 steps of a tenth of a second, of which every tenth is saved.
+# 300 steps of a tenth of a second. Every tenth step is saved.
 saving() {
     cat <<'SPEC'
 name: saving
@@ -355,7 +357,7 @@ ran() {
     [ "$(line_count "$PHASED_HOME/runs/1/train/out/executed")" = "$1" ]
 }
 
-@test "what was saved just before an agent was killed is gone on from" {
+@test "the next run resumes from a checkpoint that was saved just before its agent was killed" {
     phasectl daemon start
     saving | sed 's|sleep 0.1|if [ $step = 40 ] \&\& mkdir "$PHASED_OUT/killed"; then kill -KILL $PPID; exec sleep 60; fi; &|' |
         submit
@@ -370,8 +372,8 @@ has_saved_twice() {
     [ "$(record "SELECT count(*) FROM checkpoint WHERE run = $1")" -ge 2 ]
 }
 
-# The next run waits for nodes while something of the run before, which nobody sees, saves once more.
-@test "what is saved after the next run was prepared is gone on from, and the record knows it" {
+# The next run waits for nodes. Meanwhile an unseen process of the run before saves once more.
+@test "a run resumes from a checkpoint that was saved after its preparation, and the record has it" {
     phasectl daemon start
     saving | submit
     eventually 60 has_saved_twice 1
@@ -391,7 +393,7 @@ has_saved_twice() {
     phasectl cancel 1
 }
 
-@test "keep counts over all runs of a phase" {
+@test "keep counts the checkpoints of all runs of a phase" {
     phasectl daemon start
     saving | submit
     for run in 1 2 3; do

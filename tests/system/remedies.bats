@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
-# Failures that are answered by other params: what the next run is given, where it runs and from where
-# it goes on, that none is tried too often, and that a daemon which dies over one works it out once more.
+# Failures that are answered by other params: what the next run gets, where it runs and where it
+# resumes; that no remedy is used too often; and that a daemon which dies meanwhile works it out
+# again.
 
 load phased.bash
 
@@ -9,7 +10,7 @@ teardown_file() { sandbox_down; }
 setup() { home_up; }
 teardown() { home_down; }
 
-# needs_less REMEDIES [GPUS]: a training that fits with a micro-batch of 8 or tp of 4.
+# needs_less REMEDIES [GPUS]: a training that fits with a micro-batch of 8 or a tp of 4.
 needs_less() {
     cat <<SPEC
 name: remedy
@@ -36,7 +37,7 @@ phases:
 SPEC
 }
 
-# What each execution was given, without its job.
+# What each execution got, without its job.
 given() {
     cut -d' ' -f2- "$PHASED_HOME/runs/1/train/out/executed" | paste -sd,
 }
@@ -49,7 +50,7 @@ daemon_is_gone() {
     ! daemon_pid
 }
 
-@test "out of memory: the micro-batch is halved until it fits, in the same allocation" {
+@test "an oom remedy halves the micro-batch until it fits, in the same allocation" {
     phasectl daemon start
     needs_less '{oom: {set: {micro_batch: micro_batch / 2}, times: 3}}' | submit
     eventually 90 state 1 succeeded
@@ -57,9 +58,9 @@ daemon_is_gone() {
     [ "$(jobs_of_train)" = 1 ]
     [ "$(record 'SELECT cause, number, times, changes FROM remedy ORDER BY id' | paste -sd' ')" = \
         'oom|1|3|[{"param":"micro_batch","from":32,"to":16}] oom|2|3|[{"param":"micro_batch","from":16,"to":8}]' ]
-    # A phase that refers to the param was given what it became.
+    # A phase that refers to the param gets the changed value.
     [ "$(cat "$PHASED_HOME/runs/1/after/out/batch")" = 8 ]
-    # It says nothing of what it runs with.
+    # The run prints nothing of its params.
     [[ $(record "SELECT run || ' ' || message FROM event WHERE message LIKE '%remedy set%'") == \
         "3 n"[12]": a remedy set micro_batch to 8, but nothing in the run's output shows micro_batch (it could print micro_batch=8)" ]]
     run phasectl why 1/train
@@ -70,7 +71,7 @@ daemon_is_gone() {
     [[ $output == *"micro_batch 16 → 8 (remedy oom 2 of 3)"* ]]
 }
 
-@test "used up: the next remedy is taken, and then a person is asked" {
+@test "when a remedy is used up, the next remedy is used, and then a person is asked" {
     phasectl daemon start
     needs_less '{oom: [{set: {micro_batch: micro_batch / 2}}, {set: {micro_batch: 10}}]}' | submit
     eventually 90 state 1/train held
@@ -81,7 +82,7 @@ daemon_is_gone() {
     [ "$(given)" = '32 2 1,16 4 1,10 6.4 1,10 6.4 1' ]
 }
 
-@test "a run that does not show what a remedy has set is warned of" {
+@test "a warning says if the output of a run contradicts the param that a remedy has set" {
     phasectl daemon start
     submit <<'SPEC'
 name: deaf
@@ -100,7 +101,7 @@ SPEC
         "2 n"[12]": a remedy set micro_batch to 16, but the run reports 32" ]]
 }
 
-@test "more GPUs are submitted anew" {
+@test "a remedy that needs more GPUs submits a new job" {
     phasectl daemon start
     needs_less '{oom: {set: {tp: tp * 2}, times: 4}}' 'h100:$tp' | submit
     eventually 90 state 1 succeeded
@@ -109,7 +110,7 @@ SPEC
                  WHERE phase.name = 'train' ORDER BY run.id" | paste -sd' ')" = '1 2 4' ]
 }
 
-@test "a failed check of the gate lets the phase go on for longer" {
+@test "a remedy for a failed check of the gate lets the phase train for longer" {
     phasectl daemon start
     submit <<'SPEC'
 name: gate
@@ -133,16 +134,17 @@ SPEC
     [ "$(record 'SELECT total FROM phase')" = 20.0 ]
 }
 
-# As a user sees it: a training that is out of memory twice, then diverges, and one with the wrong preset.
-@test "the example: less at once, a lower learning rate from the checkpoint before, another preset" {
+# The example file: a training that is out of memory twice and then diverges, and a training with
+# the wrong preset.
+@test "the example uses a smaller batch, a lower learning rate from an earlier checkpoint, and another preset" {
     phasectl daemon start
     phasectl submit "$SRC/etc/workflows/remedies.yaml"
     eventually 240 state 1 succeeded
-    # Jansson before 2.15 writes 17 digits.
+    # Jansson before 2.15 prints 17 digits.
     [ "$(record 'SELECT cause, number, resume, changes FROM remedy ORDER BY id LIMIT 3' | sed -E 's/0{10,}1//g' | paste -sd' ')" = \
         'oom|1|checkpoint|[{"param":"micro_batch","from":4,"to":2},{"param":"accumulation","from":1,"to":2}] oom|2|checkpoint|[{"param":"micro_batch","from":2,"to":1},{"param":"accumulation","from":2,"to":4}] blow_up|1|previous|[{"param":"lr","from":0.32,"to":0.04}]' ]
-    # The newest checkpoint of the run that diverged is suspect, and so may be the one before: from the
-    # newest that is not.
+    # The newest checkpoint of the diverged run is suspect, and the one before may be suspect too.
+    # The next run resumes from the newest checkpoint that is not suspect.
     [ "$(record 'SELECT suspect FROM checkpoint WHERE run = 3 ORDER BY step DESC LIMIT 1')" = 1 ]
     [ "$(record 'SELECT resume_step FROM run WHERE attempt = 4 ORDER BY id LIMIT 1')" = \
         "$(record 'SELECT max(step) FROM checkpoint WHERE run = 3 AND NOT suspect')" ]
@@ -152,12 +154,12 @@ SPEC
     [[ $output == *"1/train#3: guard → lr 0.32 → 0.04, from the checkpoint before (remedy blow_up 1 of 3)"* ]]
 }
 
-# recorded_step STEP: whether a checkpoint of it is in the record.
+# recorded_step STEP: whether the record has a checkpoint of this step.
 recorded_step() {
     [ "$(record "SELECT count(*) FROM checkpoint WHERE step = $1")" = 1 ]
 }
 
-@test "a run that is begun anew never falls back on what was there before" {
+@test "a phase that a remedy starts from the beginning never resumes from an older checkpoint" {
     phasectl daemon start
     submit <<'SPEC'
 name: anew
@@ -185,12 +187,13 @@ SPEC
     eventually 60 recorded_step 50
     touch "$PHASED_HOME/runs/1/train/out/seen"
     eventually 90 state 1 succeeded
-    # What the second run wrote is gone: nothing leads to where it was, whatever lies there.
+    # The checkpoint of the second run is gone. No run resumes from an older checkpoint, though it
+    # is still there.
     [ "$(paste -sd, "$PHASED_HOME/runs/1/train/out/executed")" = 'start 0.4,start 0.2,start 0.1' ]
     [ "$(record 'SELECT step FROM checkpoint ORDER BY step' | paste -sd' ')" = '20 40 50' ]
 }
 
-# crash_at POINT: the daemon dies there, once in the life of a remedied workflow.
+# crash_at POINT: the daemon dies once at this point of a workflow with a remedy.
 crash_at() {
     PHASED_CRASH=$1 phasectl daemon start
     needs_less '{oom: {set: {micro_batch: micro_batch / 4}, times: 2}}' | submit
@@ -202,10 +205,10 @@ crash_at() {
     [ "$(record "SELECT remedies FROM phase WHERE name = 'train'" | jq -r '.[0].used')" = 1 ]
 }
 
-@test "a daemon that dies before a remedy is worked out works it out" { crash_at remedy:1:before; }
-@test "a daemon that dies when a remedy was worked out does so again" { crash_at remedy:1:after; }
+@test "a daemon that is killed before a remedy is worked out works it out after its next start" { crash_at remedy:1:before; }
+@test "a daemon that is killed after a remedy was worked out works it out again" { crash_at remedy:1:after; }
 
-@test "a remedy goes on from the last checkpoint before a guard failed" {
+@test "a remedy resumes from the last checkpoint before a guard failed" {
     phasectl daemon start
     submit <<'SPEC'
 name: spike
@@ -230,7 +233,7 @@ phases:
     remedies: {spike: {set: {lr: lr / 2}, resume: checkpoint}}
 SPEC
     eventually 90 state 1 succeeded
-    # Five of ten steps are bad at step 30, at which the guard still holds.
+    # At step 30 five of ten steps are bad, and the guard still holds.
     [ "$(record 'SELECT suspect_step FROM run WHERE attempt = 1')" = 31 ]
     [ "$(paste -sd, "$PHASED_HOME/runs/1/train/out/executed")" = '0 2,30 1' ]
 }

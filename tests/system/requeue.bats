@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Jobs that are requeued: by their leads, by Slurm, by a person; with the daemon there, killed
-# meanwhile, or away for all of it. The same job goes on, to the same weights.
+# Jobs that are requeued by their leads, by Slurm or by a person, while the daemon is there, is
+# killed or is away. The same job goes on, and ends with the same weights.
 
 load phased.bash
 load training.bash
@@ -17,7 +17,7 @@ teardown() {
     home_down
 }
 
-# job N: Slurm's id of the record's job.
+# job N: the Slurm id of job N of the record.
 job() {
     record "SELECT slurm_id FROM job WHERE id = $1"
 }
@@ -34,7 +34,7 @@ is_over() {
     scontrol show job "$1" | grep -qE 'JobState=(COMPLETED|PREEMPTED) '
 }
 
-# ends_after RESTARTS: the job ends with its last run; Slurm does not begin it once more.
+# ends_after RESTARTS: the job ends with its last run, and Slurm does not start it again.
 ends_after() {
     eventually 30 is_over "$(job 1)"
     [ "$(restarts "$(job 1)")" = "$1" ]
@@ -44,13 +44,13 @@ waits() {
     has_restarted "$1" "$2" && scontrol show job "$1" | grep -q 'Reason=BeginTime'
 }
 
-# As the daemon would, where it is away: else Slurm lets the job wait for two minutes.
+# Does what the daemon would do. Otherwise Slurm lets the job wait for two minutes.
 begin_soon() {
     eventually 30 waits "$1" "$2"
     scontrol update JobId="$1" StartTime=now+2
 }
 
-# One job did all, and nothing was made twice.
+# One job did everything, and no step was repeated.
 one_job() {
     [ "$(record 'SELECT count(*) FROM job')" = 1 ]
     jobs_agree
@@ -64,12 +64,12 @@ steps_join() {
         "$(record "SELECT resume_step FROM run WHERE attempt = $1 + 1")" ]
 }
 
-# makes_steps N: attempt N is known to have made some.
+# makes_steps N: attempt N is known to have made some steps.
 makes_steps() {
     [ "$(record "SELECT last_step > resume_step FROM run WHERE attempt = $1")" = 1 ]
 }
 
-@test "a preempted run goes on in the same job, long before Slurm would begin it" {
+@test "a preempted run goes on in the same job, long before Slurm would start the job" {
     phasectl daemon start
     workflow=$(training | submit)
     eventually 60 past "$workflow/train" 25
@@ -89,7 +89,7 @@ says_why_it_waits() {
     phasectl status "$workflow" | grep -qF "waits in Slurm: "
 }
 
-@test "a requeued job that waits for its nodes says what it waits for" {
+@test "a requeued job that waits for its nodes says so in status" {
     phasectl daemon start
     workflow=$(training | submit)
     eventually 60 past "$workflow/train" 25
@@ -116,7 +116,7 @@ says_why_it_waits() {
     one_job "$workflow"
 }
 
-@test "where preemption cancels, a new job goes on" {
+@test "where preemption cancels jobs, the phase goes on in a new job" {
     scontrol update PartitionName=preempt PreemptMode=CANCEL
     phasectl daemon start
     workflow=$(training | submit)
@@ -140,7 +140,7 @@ says_why_it_waits() {
     one_job "$workflow"
 }
 
-@test "a training that is preempted while the daemon is away goes on to its end alone" {
+@test "a training that is preempted while the daemon is away goes on alone to its end" {
     phasectl daemon start
     workflow=$(training | submit)
     eventually 60 past "$workflow/train" 25
@@ -157,26 +157,26 @@ says_why_it_waits() {
     one_job "$workflow"
 }
 
-# has_told_step N: in the journals of attempt N, whether or not the daemon is there.
+# has_told_step N: the journals of attempt N have a metric, whether or not the daemon is there.
 has_told_step() {
     grep -qs '"type": "metric"' "$PHASED_HOME/runs/$workflow/train/$1/journal"/n*.jsonl
 }
 
-@test "a daemon that comes back takes over what goes on alone" {
+@test "a daemon that comes back takes over a run that goes on alone" {
     phasectl daemon start
     workflow=$(training | sed 's/iterations: 150/iterations: 5000/' | submit)
     eventually 60 past "$workflow/train" 25
     daemon_kill
     preempt
     begin_soon "$(job 1)" 1
-    # Only a run that has made a step is followed by another without the daemon.
+    # Without the daemon, another run follows only after a run that has made a step.
     eventually 60 has_told_step 2
     preempt
     begin_soon "$(job 1)" 2
     eventually 60 test -s "$PHASED_HOME/runs/$workflow/train/3/journal/lead.jsonl"
     phasectl daemon start
     eventually 30 makes_steps 3
-    # It is told of by pushes from now on, and obeys.
+    # The run now reports to the daemon, and obeys it.
     phasectl hold "$workflow/train"
     eventually 60 state "$workflow/train" held
     [ "$(outcomes)" = 'preempted preempted cancelled' ]
@@ -186,7 +186,7 @@ has_told_step() {
     jobs_agree
 }
 
-# killed_at POINT: the daemon dies there, while it has a preempted run go on.
+# killed_at POINT: the daemon dies at this point, while it lets a preempted run go on.
 killed_at() {
     PHASED_CRASH=$1 phasectl daemon start
     workflow=$(training | submit)
@@ -204,7 +204,7 @@ daemon_is_gone() {
     ! daemon_pid
 }
 
-@test "killed before the next run is made" { killed_at tell-next:1:before; }
-@test "killed after the next run was made" { killed_at tell-next:1:after; }
-@test "killed before the requeued job is begun" { killed_at begin-job:1:before; }
-@test "killed after the requeued job was begun" { killed_at begin-job:1:after; }
+@test "a preempted run goes on if the daemon is killed before it makes the next run" { killed_at tell-next:1:before; }
+@test "a preempted run goes on if the daemon is killed after it made the next run" { killed_at tell-next:1:after; }
+@test "a preempted run goes on if the daemon is killed before it starts the requeued job" { killed_at begin-job:1:before; }
+@test "a preempted run goes on if the daemon is killed after it started the requeued job" { killed_at begin-job:1:after; }

@@ -17,7 +17,7 @@ teardown() {
     rm -rf "$folder"
 }
 
-# Processes that name this test's folder; a zombie that nobody reaps names nothing.
+# Prints the processes that name this test's folder. A zombie that nobody reaps names nothing.
 leftovers() {
     grep -lzFs "$folder" /proc/[0-9]*/cmdline /proc/[0-9]*/environ | while read -r path; do
         case $(cat "${path%/*}/comm") in
@@ -55,7 +55,7 @@ running_jobs_are() {
     [ "$output" = $'0,1,2,3\n0,1,2,3' ]
 }
 
-@test "status is 0 with every part running, 3 otherwise" {
+@test "status exits with 0 if every part runs, and with 3 otherwise" {
     run "$sandbox" status "$folder/a"
     [ "$status" = 3 ]
     "$sandbox" start "$folder/a" --nodes 1
@@ -68,7 +68,7 @@ running_jobs_are() {
     [[ "$output" = *n1*"not running"* ]]
 }
 
-@test "a second start changes nothing and says so" {
+@test "a second start changes nothing, and says so" {
     "$sandbox" start "$folder/a" --nodes 1
     before=$(cat "$folder"/a/pid/*)
     run "$sandbox" start "$folder/a"
@@ -77,12 +77,13 @@ running_jobs_are() {
     [ "$(cat "$folder"/a/pid/*)" = "$before" ]
 }
 
-@test "start repairs what has died and keeps the job that runs" {
+@test "start repairs the parts that have died, and keeps the job that runs" {
     "$sandbox" start "$folder/a" --nodes 2
     export SLURM_CONF=$folder/a/slurm.conf
     sbatch -Q -N 1 -w n1 -o /dev/null --wrap 'sleep 1000'
     wait_for running_jobs_are 1
-    # Ended in good order, the controller saves its state; killed, it may forget what ran.
+    # A controller that is stopped properly saves its state. A killed controller may forget what
+    # ran.
     controller=$(cat "$folder/a/pid/slurmctld")
     kill -TERM "$controller"
     kill_part n2
@@ -101,7 +102,7 @@ running_jobs_are() {
     "$sandbox" status "$folder/b"
 }
 
-@test "stop leaves no process and no socket, also of jobs that ignore signals" {
+@test "stop leaves no process and no socket, even if jobs ignore signals" {
     "$sandbox" start "$folder/a" --nodes 1
     export SLURM_CONF=$folder/a/slurm.conf
     sbatch -Q -o "$folder/out" --wrap "trap '' TERM; srun sh -c 'trap \"\" TERM; echo up; sleep 1000; true' $folder"
@@ -112,7 +113,7 @@ running_jobs_are() {
     [ -z "$(find "$folder" -type s)" ]
 }
 
-@test "a queue outlives stop and start: what ran is queued again" {
+@test "the queue survives stop and start, and a job that ran is queued again" {
     "$sandbox" start "$folder/a" --nodes 1
     export SLURM_CONF=$folder/a/slurm.conf
     sbatch -Q -o /dev/null --wrap 'sleep 1000'
@@ -125,7 +126,7 @@ running_jobs_are() {
     [ "$(squeue -h -o '%i %t' | sort)" = $'1 PD\n2 PD' ]
 }
 
-@test "a long path with a space in it works and leaves no link behind" {
+@test "a long path with a space works, and leaves no link behind" {
     long="$folder/a folder with a name that is far too long for the path of a socket/and one more/s"
     "$sandbox" start "$long" --nodes 1
     [ "$(SLURM_CONF=$long/slurm.conf srun echo ran)" = ran ]
@@ -135,7 +136,7 @@ running_jobs_are() {
     [ ! -h "$link" ]
 }
 
-@test "a pid file that names someone else's process does no harm" {
+@test "a pid file that names the process of somebody else does no harm" {
     "$sandbox" start "$folder/a" --nodes 1
     "$sandbox" stop "$folder/a"
     mkdir -p "$folder/a/pid"
@@ -147,7 +148,7 @@ running_jobs_are() {
     kill "$other"
 }
 
-# Runs a command as a user who is nobody to us.
+# Runs a command as another user.
 as_other() {
     timeout 20 setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
 }
@@ -156,7 +157,7 @@ need_other() {
     [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null || skip "only root can be another user"
 }
 
-@test "another user can neither reach munge, nor run a job, nor read a file of it" {
+@test "another user cannot reach munge, run a job or read a file of the sandbox" {
     need_other
     chmod 755 "$folder"
     "$sandbox" start "$folder/a" --nodes 1
@@ -173,13 +174,13 @@ need_other() {
     [ "${#lines[@]}" = 1 ]
 }
 
-@test "a folder that was open to be read is closed" {
+@test "start closes a folder that others could read" {
     mkdir -m 755 "$folder/a"
     "$sandbox" start "$folder/a" --nodes 1
     [ "$(stat -c %a "$folder/a" "$folder/a/munge" | paste -sd' ')" = '700 700' ]
 }
 
-@test "a folder of somebody else, or one that others may write to or replace, is refused" {
+@test "a folder of another user, or a folder that others may write to or replace, is refused" {
     mkdir -m 777 "$folder/a"
     run "$sandbox" start "$folder/a"
     [ "$status" = 1 ]
@@ -197,12 +198,12 @@ need_other() {
     [ "$output" = "sandbox: $folder/a belongs to nobody: use a folder of your own" ]
 }
 
-@test "without any program on the PATH it ends" {
+@test "status ends even if the PATH has no programs" {
     run timeout 20 env PATH="$folder/empty" "$BASH" "$sandbox" status "$folder"
     [ "$status" = 3 ]
 }
 
-@test "a link in /tmp that somebody else has made leads nowhere" {
+@test "a link in /tmp that another user has made is not followed" {
     need_other
     long="$folder/a folder with a name that is far too long for the path of a socket"
     mkdir "$long"
@@ -217,7 +218,7 @@ need_other() {
     rm "$link"
 }
 
-@test "wrong usage is one line and exit 2, a folder that cannot be is one line and exit 1" {
+@test "wrong usage gives one line and exit code 2, and an impossible folder one line and exit code 1" {
     run "$sandbox" start
     [ "$status" = 2 ]
     [ "${#lines[@]}" = 1 ]

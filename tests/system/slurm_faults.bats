@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What goes wrong in Slurm itself: nodes that cannot launch a job, nodes that it loses.
+# What goes wrong in Slurm itself: nodes that cannot launch a job, and nodes that are lost.
 
 load phased.bash
 load training.bash
@@ -29,7 +29,7 @@ no_job_is_left() {
     [ -z "$(squeue -h -o %i)" ]
 }
 
-@test "a job that Slurm holds since a Prolog failed is replaced, and the next one runs elsewhere" {
+@test "a job that Slurm holds after a failed Prolog is replaced, and the new job runs on another node" {
     phasectl daemon start
     echo n1 >"$BROKEN"
     workflow=$(training | submit)
@@ -41,7 +41,7 @@ no_job_is_left() {
     [[ "$(phasectl why "$workflow/train")" = *"failed: launch"*"held by Slurm"* ]]
 }
 
-# told RUN TYPE: when a node of that run first told this.
+# told RUN TYPE: when a node of this run first wrote an entry of this type.
 told() {
     jq -r --arg type "$2" 'select(.type == $type) | .time' \
         "$PHASED_HOME/runs/$workflow/train/$1/journal"/n*.jsonl | head -n 1
@@ -51,7 +51,7 @@ makes_steps() {
     [ "$(record "SELECT last_step > resume_step FROM run WHERE attempt = $1")" = 1 ]
 }
 
-@test "a node whose slurmd is killed ends what runs there, while the run goes on elsewhere" {
+@test "when slurmd is killed on a node, the processes there end, and the run goes on elsewhere" {
     phasectl daemon start
     # It trains on until its agent stops it, and keeps the checkpoint that the next run is given.
     workflow=$(training | sed 's/iterations: 150/iterations: 5000/; s/--save-every 20/--keep 100 --save-every 100/' |
@@ -68,8 +68,8 @@ makes_steps() {
     eventually 60 state "$workflow" cancelled
 }
 
-# stepd_of NODE: the slurmstepd that has started the agent of this node. The heir of an agent has the
-# same command line, but init as its parent. Only a slurmstepd may be signalled.
+# stepd_of NODE: the slurmstepd that has started the agent of this node. The heir of an agent has
+# the same command line, but its parent is init. Only a slurmstepd may be signalled.
 stepd_of() {
     local task parent
     for task in $(pgrep -f "phase-worker task $PHASED_HOME/"); do
@@ -86,9 +86,9 @@ has_lost_agent() {
         "failed|node_fail|the job step was lost: the agent on $2 has lost srun" ]
 }
 
-@test "a run whose slurmstepd is killed on one node ends soon, and goes on in a next one" {
+@test "a run whose slurmstepd is killed on one node ends soon, and the phase goes on in a new run" {
     phasectl daemon start
-    # Only the first node trains. The other one would notice nothing.
+    # Only the first node trains. The other node would notice nothing.
     workflow=$(training | sed 's/nodes: 1/nodes: 2/; s/launch: rank/launch: node/; s/iterations: 150/iterations: 5000/
         s/^      exec /      [ "$NODE_RANK" = 0 ] || exec sleep 1000; exec /' | submit)
     for run in 1 2; do
@@ -108,7 +108,7 @@ limit_of() {
     [ "$(squeue -h -o %l)" = "$1" ]
 }
 
-@test "a phase longer than its partition allows gets what it may, or is refused without a checkpoint" {
+@test "a phase longer than its partition allows gets the allowed time, or is refused without a checkpoint" {
     scontrol update PartitionName=preempt MaxTime=7
     phasectl daemon start
     workflow=$(training | submit)
@@ -135,7 +135,7 @@ limit_of() {
     eventually 120 state "$workflow" succeeded
 }
 
-@test "a plan is answered while the controller hangs, and says that it does" {
+@test "plan answers while the controller hangs, and says that the controller does not answer" {
     phasectl daemon start
     training >"$PHASED_HOME/train.yaml"
     kill -STOP "$(cat "$SANDBOX/pid/slurmctld")"
@@ -149,7 +149,7 @@ limit_of() {
     [[ $(phasectl daemon status) == *"Slurm cluster "*" answers" ]]
 }
 
-@test "a job that Slurm suspends is shown so, and goes on where it stood" {
+@test "a job that Slurm suspends is shown as suspended, and goes on where it stopped" {
     phasectl daemon start
     workflow=$(training | submit)
     eventually 60 past "$workflow/train" 5
@@ -169,7 +169,7 @@ is_held_pending() {
     [ "$(squeue -h -t PENDING -o %i)" = "$1" ]
 }
 
-# The controller is killed, and finds the state that was saved before.
+# The controller is killed, and starts again with a state that was saved earlier.
 roll_back() {
     kill -KILL "$(cat "$SANDBOX/pid/slurmctld")"
     rm -rf "$SANDBOX/state"
@@ -181,7 +181,7 @@ is_warned() {
     [ "$(record "SELECT count(*) FROM event WHERE type = 'warning' AND message LIKE '%$1%'")" = "$2" ]
 }
 
-@test "a job that a restored controller brings back is cancelled, or obeys its folder, and only the retry trains" {
+@test "a job that a restored controller brings back does not train, and only the retry trains" {
     phasectl daemon start
     scontrol update NodeName=n1,n2 State=DRAIN Reason=test
     workflow=$(training | submit)
@@ -193,11 +193,11 @@ is_warned() {
     cp -a "$SANDBOX/state" "$SANDBOX/state.before"
     scancel "$job"
     eventually 60 state "$workflow/train" held
-    # The daemon sees it come back.
+    # The daemon sees that the job is back.
     roll_back
     eventually 60 is_warned "job $job was over, and Slurm has it again" 1
     eventually 60 no_job_is_left
-    # Nobody does, and it starts.
+    # No daemon sees it, and the job starts.
     phasectl daemon stop
     roll_back
     eventually 60 is_held_pending "$job"

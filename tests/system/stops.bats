@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Programs that a phase starts by an srun of its own save at each kind of stop, as under plain sbatch.
+# Programs that a phase starts with its own srun save at each kind of stop, as under plain sbatch.
 
 load phased.bash
 
@@ -18,7 +18,7 @@ teardown() {
     home_down
 }
 
-# Counts from where it saved last. At SIGTERM it takes 2 s to save, and says how often it was told.
+# Counts from its last save. At SIGTERM it takes 2 s to save, and prints how many signals it got.
 write_program() {
     cat <<'PROGRAM'
 import os, signal, sys, time
@@ -42,7 +42,7 @@ if told:
 PROGRAM
 }
 
-# As torchrun: programs in sessions of their own, to which it passes the signal on.
+# Like torchrun: it starts programs in their own sessions, and passes the signal on to them.
 write_launcher() {
     cat <<'LAUNCHER'
 #!/bin/bash
@@ -56,14 +56,14 @@ wait
 LAUNCHER
 }
 
-# script OPTION... <BODY: what follows the options of an sbatch script.
+# script OPTION... <BODY: an sbatch script with these options and this body.
 script() {
     printf '#!/bin/bash\n'
     printf '#SBATCH %s\n' --job-name=train --time=2 --gres=gpu:h100:1 "$@"
     cat
 }
 
-# The programs that each shape has.
+# The programs of each shape.
 declare -gA programs=([plain]='0 1' [steps]=0 [nested]=0 [phase]=0 [launcher]='0 1 2 3')
 
 shape() {
@@ -97,7 +97,7 @@ out() {
     echo "$PHASED_HOME/runs/${workflows[$1]}/train/out"
 }
 
-# has_lines SHAPE KIND N: each program of the shape has left as many.
+# has_lines SHAPE KIND N: each program of the shape has written at least N lines.
 has_lines() {
     local program
     for program in ${programs[$1]}; do
@@ -118,8 +118,8 @@ start_all() {
     for shape in "${!programs[@]}"; do eventually 30 has_lines "$shape" began 1; done
 }
 
-# Every program has saved in its own time, and was told once. Of a launcher's programs that is true
-# where Slurm signals what it has started alone, and the sandbox's Slurm signals all processes.
+# Every program had time to save, and got one signal. The programs of a launcher get one signal
+# where Slurm signals only what it has started, but the sandbox's Slurm signals all processes.
 all_have_saved() {
     local shape program
     for shape in "${!programs[@]}"; do
@@ -131,7 +131,7 @@ all_have_saved() {
     done
 }
 
-# The next run of each began where the last one has saved.
+# The next run of each program began where the last run has saved.
 all_resume() {
     local shape program
     for shape in "${!programs[@]}"; do
@@ -152,14 +152,14 @@ each() {
     for shape in "${!programs[@]}"; do phasectl "$1" "${workflows[$shape]}/train"; done
 }
 
-@test "programs under srun save when they are preempted, and go on" {
+@test "programs under srun save when they are preempted, and resume" {
     start_all
     srun -p prod -N 2 --gres=gpu:h100:8 sleep 1
     all_have_saved 1
     all_resume 2
 }
 
-@test "programs under srun save when they are held, and go on" {
+@test "programs under srun save when they are held, and resume" {
     start_all
     each hold
     all_have_saved 1
@@ -175,10 +175,10 @@ each() {
     all_are cancelled
 }
 
-# Slurm signals the batch script alone, some time before the limit. It looks every 30 s.
+# Slurm signals only the batch script, some time before the limit. It looks every 30 s.
 @test "programs under srun save at the time limit" {
     start_all
-    # The time counts from now, so that it does not matter how long the start has taken.
+    # The time counts from now, so that a slow start does not matter.
     squeue -h -o %i | xargs -I JOB scontrol update JobId=JOB EndTime=now+60
     for shape in "${!programs[@]}"; do eventually 180 has_lines "$shape" told 1; done
     all_have_saved 1
@@ -198,7 +198,7 @@ BODY
     ! grep -qzsF "PHASED_OUT=$(out deaf)" /proc/[0-9]*/environ
 }
 
-@test "a program under srun whose environment is not to be seen saves when it is held" {
+@test "a program under srun saves when it is held, even if its environment is hidden" {
     phasectl daemon start
     cat >mute.yaml <<'SPEC'
 name: mute
@@ -216,7 +216,7 @@ SPEC
     [ "$(cat "$(out mute)/0.told")" = 1 ]
 }
 
-@test "a phase that is held leaves the srun of the one beside it alone" {
+@test "holding a phase leaves the srun of a phase beside it alone" {
     phasectl daemon start
     cat >pair.yaml <<'SPEC'
 name: pair

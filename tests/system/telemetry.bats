@@ -20,20 +20,20 @@ drive() {
     mv "$home/.words" "$home/words"
 }
 
-# new_gpu_run SPEC-MEMBERS: run 1, whose GPUs the scripted driver has.
+# new_gpu_run SPEC-MEMBERS: run 1, with the GPUs of the scripted driver.
 new_gpu_run() {
     new_run 1 "{\"env\": {\"PHASED_NVML\": \"$driver\", \"FAKE_NVML_FILE\": \"$home/words\"},
         \"resources\": {\"nodes\": 1, \"gpus\": 8}, \"launch\": \"node\", $1}"
 }
 
-# Runs until the test makes a file.
+# Runs until the test makes the file `enough`.
 until_told="\"run\": \"until [ -e $BATS_TEST_TMPDIR/enough ]; do sleep 0.05; done\""
 
 told() {
     journal 1 n1 "$1" | grep -q .
 }
 
-# warned TEXT: a warning of the node contains it.
+# warned TEXT: a warning of the node contains this text.
 warned() {
     told "select(.type == \"warning\" and (.message | contains(\"$1\")))"
 }
@@ -58,7 +58,7 @@ sampler_is_gone() {
     drive util=12
     await_lead 1
     [ "$(outcome 1 '[.outcome, .cause, .guard.name, .guard.value]')" = '["failed","guard","busy",12]' ]
-    # The node's eight were told, with a mean and, since it failed, its last seconds.
+    # The node has reported its eight GPUs, with means and, since the run failed, its last seconds.
     [ "$(journal 1 n1 'select(.type == "gpus") | [(.gpus | length), .models[7], .memory_mib[0]]')" = '[8,"NVIDIA H200",140000]' ]
     [ "$(journal 1 n1 'select(.type == "sample" and .seconds == 10) | .power_w[7]' | sort -u)" = 657 ]
     [ "$(journal 1 n1 'select(.type == "sample" and .seconds == 1) | .util[0]' | tail -n 1)" = 12 ]
@@ -67,7 +67,7 @@ sampler_is_gone() {
     await sampler_is_gone
 }
 
-@test "a GPU that falls off the bus and an Xid are told, and the others are still sampled" {
+@test "a GPU that falls off the bus and an Xid are reported, and the other GPUs are still sampled" {
     new_gpu_run "$until_told, \"guards\": {
         \"seen\": {\"value\": \"count(gpu_util)\", \"at_most\": 2, \"else\": \"warn\"}}"
     drive xid=79
@@ -79,14 +79,14 @@ sampler_is_gone() {
     : >"$BATS_TEST_TMPDIR/enough"
     await_lead
     [ "$(outcome 1 .outcome)" = succeeded ]
-    # A run that ends well has no last seconds; its mean has what there was of each GPU.
+    # A run that ends well reports no last seconds. Its mean includes all samples of each GPU.
     [ "$(journal 1 n1 'select(.type == "sample" and .seconds == 1)' | wc -l)" = 0 ]
     [ "$(journal 1 n1 'select(.type == "sample") | .xid[1]' | tail -n 1)" = 79 ]
     [ "$(journal 1 n1 'select(.type == "sample") | .util[4]' | tail -n 1)" = 97 ]
     await sampler_is_gone
 }
 
-@test "what the driver tells of a GPU explains a failure for which its program blames itself" {
+@test "a driver's report about a GPU explains a failure that the program blames on itself" {
     catalogue=$("$(dirname "$worker")/phasectl" failures --file "$home/none" --json | jq -c '{failures: .}')
     new_run 1 "{\"env\": {\"PHASED_NVML\": \"$driver\", \"FAKE_NVML_FILE\": \"$home/words\"},
         \"resources\": {\"nodes\": 1, \"gpus\": 8}, \"launch\": \"node\", \"run\": $(script "
@@ -100,7 +100,7 @@ sampler_is_gone() {
     [ "$(outcome 1 '[.cause, .failure.name, .failure.rank, .failure.blame, .node]')" = \
         '["node_fail","gpu_lost",null,"node","n1"]' ]
     [ "$(outcome 1 .message)" = "the node lost a GPU on n1: GPU 1 reported Xid 79" ]
-    # One that comes of the program's own mistakes does not.
+    # An Xid of the program's own mistakes does not.
     drive ""
     jq '.run = 2 | .attempt = 2 | .run_dir |= sub("/1$"; "/2")' "$home/phase/1/run.json" >"$home/again.json"
     new_run 2 '{"run": "true"}'
@@ -112,7 +112,7 @@ sampler_is_gone() {
     [ "$(outcome 2 '[.cause, .failure.name, .node]')" = '["exit","cuda_code",null]' ]
 }
 
-@test "GPUs that do nothing for long are named, and so is that they work again" {
+@test "GPUs that stay idle for long are named, and a warning says when they work again" {
     new_gpu_run "$until_told, \"idle_s\": 3"
     drive idle=2
     start_lead 1
@@ -127,7 +127,7 @@ sampler_is_gone() {
     [ "$(journal 1 n1 'select(.type == "warning")' | wc -l)" = 3 ]
 }
 
-@test "a driver that does not answer is told once, and the run goes on to its end" {
+@test "a driver that does not answer is reported once, and the run goes on to its end" {
     new_gpu_run "$until_told"
     start_lead 1
     await told 'select(.type == "gpus")'
@@ -139,7 +139,7 @@ sampler_is_gone() {
     await sampler_is_gone
 }
 
-@test "MFU is told by the GPUs' model and the printed tokens, and guards judge it" {
+@test "MFU is computed from the model of the GPUs and the printed tokens, and guards judge it" {
     local program="until [ -e $BATS_TEST_TMPDIR/enough ]; do echo step=\$((++step)) tok_s=400000; sleep 0.05; done"
     new_gpu_run "\"run\": \"step=0; $program\",
         \"mfu\": {\"params\": 1.5e9, \"layers\": 48, \"width\": 1600, \"sequence\": 1024},
@@ -155,7 +155,7 @@ sampler_is_gone() {
     [ "$(journal 1 n1 'select(.type == "metric") | .values | [.tokens_per_s, .mfu] | select(.[1])' | sort -u)" = '[400000,50.27]' ]
     [ "$(journal 1 n1 'select(.type == "warning")')" = "" ]
 
-    # Without a driver nobody says which GPUs these are.
+    # Without a driver the model of the GPUs is unknown.
     new_run 2 '{"env": {"PHASED_NVML": "/nowhere/libnvidia-ml.so.1"}, "run": "echo step=1 tok_s=400000",
         "mfu": {"params": 1.5e9, "layers": 48, "width": 1600, "sequence": 1024}}'
     start_lead 2
@@ -164,7 +164,7 @@ sampler_is_gone() {
     [ "$(journal 2 n1 'select(.type == "metric") | .values | keys')" = '["tok_s","tokens_per_s"]' ]
 }
 
-@test "where there is no driver there are no samples, and nothing is said of it" {
+@test "a run without a driver has no samples and no warnings about them" {
     new_run 1 '{"env": {"PHASED_NVML": "/nowhere/libnvidia-ml.so.1"}, "run": "echo step=1 loss=1"}'
     start_lead 1
     await_lead

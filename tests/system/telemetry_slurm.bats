@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Telemetry on a whole phased: from the drivers of two nodes, scripted ones (tests/fake/nvml.c), to
-# what a person, a gate and a monitoring system see.
+# Telemetry with a whole phased: from the scripted drivers of two nodes (tests/fake/nvml.c) to what
+# a person, a gate and a monitoring system see.
 
 load phased.bash
 
@@ -12,13 +12,13 @@ teardown_file() { sandbox_down; }
 setup() { home_up; }
 teardown() { home_down; }
 
-# both_nodes_have_told: their GPUs, and how fast their steps come.
+# both_nodes_have_told: both nodes have reported their GPUs and the times of their steps.
 both_nodes_have_told() {
     phasectl gpus "$1" --json | jq -e '(.gpus | length) == 16 and (.paces | length) == 2 and
         ([.gpus[].util | numbers] | length) == 16'
 }
 
-# One GPU of sixteen is idle; a node that is seconds ahead weighs less and less.
+# One GPU of sixteen is idle. A node that is seconds ahead counts less and less.
 shows_the_gpus() {
     phasectl status "$1" |
         grep -qE '^  GPUs +16 x NVIDIA H200, 72% busy, 73\.4 of 147 GB, 654 W, idle 6% of the time$'
@@ -28,7 +28,7 @@ scrape() {
     curl -sS --fail -D "$PHASED_HOME/head" --unix-socket "$PHASED_HOME/phased.sock" http://phased/metrics
 }
 
-@test "GPUs, step times and MFU of two nodes reach people, the gate and Prometheus" {
+@test "GPUs, step times and MFU of two nodes reach phasectl, the gate and Prometheus" {
     export FAKE_NVML=idle=2,used=70000 FAKE_NVML_n2=util=60
     phasectl daemon start
     workflow=$(submit <<'SPEC'

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# phasectl top in a terminal of tmux: what the pane shows, and what keys do to a daemon on a sandbox.
+# phasectl top in a terminal of tmux: what the pane shows, and what the keys do to a daemon with a
+# sandbox.
 
 bats_require_minimum_version 1.5.0
 load phased
@@ -37,8 +38,8 @@ teardown() {
     tmux -S "$PANE" kill-server 2>/dev/null || true
 }
 
-# workflow NAME STEPS LIMIT: a phase whose loss is 5, with a gate that allows LIMIT, and a phase
-# after it.
+# workflow NAME STEPS LIMIT: a phase whose loss is 5, with a gate that allows LIMIT, and another
+# phase after it.
 workflow() {
     cat <<SPEC
 name: $1
@@ -66,7 +67,7 @@ past_step() {
     [ "$(phasectl status "$1/train" --json | jq '.step // 0')" -gt "$2" ]
 }
 
-# terminal COLUMNS ROWS COMMAND...: runs the command in a pane, and says there how it exited.
+# terminal COLUMNS ROWS COMMAND...: runs the command in a pane, and shows there how it exited.
 terminal() {
     local columns=$1 rows=$2
     shift 2
@@ -90,7 +91,7 @@ not_in_picture() {
     ! in_picture "$1"
 }
 
-# Waits until the pane has, or has not, a line that matches.
+# Waits until the pane has a line that matches, or has no such line.
 shows() {
     eventually 30 in_picture "$1"
 }
@@ -99,13 +100,13 @@ shows_no() {
     eventually 30 not_in_picture "$1"
 }
 
-# Whether all workflows have ended, and the pane has them in their last order.
+# Whether all workflows have ended, and the pane shows them in their last order.
 rows_stay() {
     phasectl status --json | jq -e 'all(.workflows[]; .ended)' &&
         [ "$(picture | awk '/^ +[0-9]/ { print $1 }')" = "$(phasectl status | awk 'NR > 1 { print $1 }')" ]
 }
 
-@test "without a terminal or a daemon it says what it needs" {
+@test "without a terminal or a daemon top says what it needs" {
     run -1 phasectl top </dev/null
     [ "$output" = "phasectl: top needs a terminal; 'phasectl status' does not" ]
     run -2 phasectl top 7
@@ -115,7 +116,7 @@ rows_stay() {
     shows '^exit status 1$'
 }
 
-@test "the list has all workflows with their states, and quits without a trace" {
+@test "the list shows all workflows with their states, and q quits top without a trace" {
     terminal 80 24 phasectl watch
     shows '^ +1  gated +held +train +3/3'
     shows '^ +2  training +active +train +[0-9]+/100000'
@@ -136,7 +137,7 @@ rows_stay() {
     shows '^exit status 0$'
 }
 
-@test "a workflow opens, and a run with its metrics and its log" {
+@test "Enter opens a workflow, and a run with its metrics and its log" {
     terminal 80 30 phasectl top
     shows '^ +2  training +active'
     keys / training Enter
@@ -176,7 +177,7 @@ rows_stay() {
     shows '^phased  sandbox'
 }
 
-@test "a gate shows its checks, and a decision is carried out" {
+@test "a gate shows its checks, and a key carries out a decision" {
     terminal 100 30 phasectl top
     shows '^ +1  gated +held'
     keys / gated Enter
@@ -190,7 +191,7 @@ rows_stay() {
     shows '^1 gated  succeeded'
 }
 
-@test "a hold is released, and only y cancels" {
+@test "h releases a held workflow, and only y confirms a cancellation" {
     terminal 80 24 phasectl top
     shows '^ +3  waiting +held'
     keys / waiting Enter
@@ -211,7 +212,7 @@ rows_stay() {
     eventually 60 state 3 succeeded
 }
 
-@test "the pane may change its size, and the mouse selects and opens" {
+@test "the pane may change its size, and the mouse selects and opens a workflow" {
     terminal 80 24 phasectl top
     shows '^ +1  gated'
     tmux -S "$PANE" resize-window -x 200 -y 40
@@ -230,7 +231,7 @@ rows_stay() {
     shows '^3 waiting '
 }
 
-@test "a daemon that stops is told, and taken back when it answers again" {
+@test "top reports a daemon that stops, and continues when a daemon answers again" {
     terminal 80 24 phasectl top
     shows '^ +3  waiting'
     phasectl daemon stop

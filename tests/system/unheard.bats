@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# A site that lets no TCP through between its nodes and the daemon: the files of the runs carry all of
-# it. The workers are told a port at which nobody listens.
+# A site that lets no TCP through between its nodes and the daemon: the files of the runs carry
+# everything. The workers get a port on which nothing listens.
 
 load phased.bash
 load training.bash
@@ -15,7 +15,7 @@ setup() {
 }
 teardown() { home_down; }
 
-@test "without TCP a workflow runs to its end, promoted in place" {
+@test "without TCP a workflow runs to its end, with a promotion in place" {
     workflow=$(two_phases | submit)
     eventually 120 state "$workflow" succeeded
     [ "$(record "SELECT group_concat(outcome) FROM run")" = succeeded,succeeded ]
@@ -23,7 +23,7 @@ teardown() { home_down; }
     [ "$(record 'SELECT count(*) FROM metric')" = 3 ]
 }
 
-@test "without TCP a run that is held stops with a checkpoint, and goes on from it" {
+@test "without TCP a run that is held stops with a checkpoint, and resumes from it" {
     workflow=$(training | sed 's/iterations: 150/iterations: 700/' | submit)
     eventually 60 past "$workflow/train" 5
     phasectl hold "$workflow"

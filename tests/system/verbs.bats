@@ -1,12 +1,13 @@
 #!/usr/bin/env bats
 # phasectl: what all verbs share (several addresses, JSON), and the verbs that compare, draw and
-# look after a run. One daemon on one sandbox serves all tests.
+# look after a run.
+# One daemon with one sandbox serves all tests.
 
 bats_require_minimum_version 1.5.0
 
-# Two workflows of one phase that prints steps. The first has ended. The second goes on until the
-# last test removes the file `stay`, and prints another step when it finds the file `more`. The third
-# waits at step 8,400 until it is told to stop, and goes on from its checkpoint.
+# Three workflows of one phase that prints steps. The first has ended. The second goes on until the
+# last test removes the file `stay`, and prints another step when it finds the file `more`. The
+# third waits at step 8,400 until it is stopped, and then resumes from its checkpoint.
 setup_file() {
     export BIN=${BIN:-$BATS_TEST_DIRNAME/../../build/bin}
     export SRC=${SRC:-$BATS_TEST_DIRNAME/../..}
@@ -99,14 +100,14 @@ eventually() {
     done
 }
 
-# step WORKFLOW N: whether its phase has reached the step.
+# step WORKFLOW N: whether the phase of the workflow has reached the step.
 step() {
     [ "$(phasectl status "$1/train" --json | jq .step)" = "$2" ]
 }
 
 # --- What all verbs share ------------------------------------------------------------------------
 
-@test "several addresses are answered one by one, and a wrong one does not stop the others" {
+@test "several addresses are answered one by one, and a wrong address does not stop the others" {
     local verb
     for verb in status why show gate gpus runs cost budget; do
         run -1 --separate-stderr phasectl "$verb" 99 1 98 2
@@ -138,7 +139,7 @@ fail() {
     [ -z "$without" ] || fail "without --json:$without"
 }
 
-@test "--json prints JSON, of wrong files too" {
+@test "--json prints JSON, even for wrong files" {
     sed 's/at_most/at_mots/' steps.yaml >wrong.yaml
     printf '#!/bin/bash\n#SBATCH --gres=gpu:h100:1 --time=5\n#SBATCH --job-name=old\ntrue\n' >old.sbatch
     echo 'torch.OutOfMemoryError: CUDA out of memory.' >oom.log
@@ -174,7 +175,7 @@ state() {
     [ "$(phasectl status "$1" --json | jq -r .state)" = "$2" ]
 }
 
-@test "watch tells of checkpoints, resumes and promotions, on a terminal too" {
+@test "watch prints checkpoints, resumes and promotions, on a terminal too" {
     eventually 60 step 3 8400
     phasectl hold 3/train
     eventually 60 state 3/train held
@@ -202,12 +203,12 @@ state() {
 
 # --- Logs ----------------------------------------------------------------------------------------
 
-# The times before the lines, replaced by a word.
+# Replaces the times before the lines by a word.
 timeless() {
     sed -E 's/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{12}Z /TIME /'
 }
 
-@test "logs prints the lines that are asked for" {
+@test "logs prints only the lines that its options ask for" {
     [ "$(phasectl logs 1 | timeless | head -n 2)" = $'TIME step 1 | loss 100\nTIME step 2 | loss 50' ]
     [ "$(phasectl logs 1 --no-time --tail 2)" = $'step 9 | loss 11\nstep 10 | loss 10' ]
     [ "$(phasectl logs 1 --no-time --grep 'loss (100|5)' -n 2)" = $'step 1 | loss 100\nstep 2 | loss 50' ]
@@ -221,13 +222,13 @@ timeless() {
     [[ $output = *"'[' is no regular expression"* ]]
 }
 
-@test "logs of several runs name the runs" {
+@test "logs of several runs begin with the names of the runs" {
     run -1 --separate-stderr phasectl logs 1 99 2 --no-time --tail 1
     [ "$output" = $'==> 1/train#1 <==\nstep 10 | loss 10\n==> 2/train#1 <==\nstep 20 | loss 5' ]
     [ "$stderr" = 'phasectl: no workflow 99' ]
 }
 
-@test "logs reads what was set aside when the log was full" {
+@test "logs also reads the files that were set aside when a log was full" {
     local log=$PHASED_HOME/runs/1/train/1/log
     cp "$log/rank-0.log" kept.log
     echo '2020-01-01T00:00:00.000Z the beginning' >"$log/rank-0.first.log"
@@ -254,7 +255,7 @@ timeless() {
     [[ $output = *"exclude each other"* ]]
 }
 
-@test "metrics lets gnuplot draw, and says so where it is missing" {
+@test "metrics --png uses gnuplot, and says so if gnuplot is missing" {
     run -1 --separate-stderr env PATH="$BIN" "$BIN/phasectl" metrics 1 --png picture.png
     [[ $stderr = "phasectl: --png needs gnuplot, which is not installed"* ]]
     mkdir fake
@@ -275,7 +276,7 @@ timeless() {
 
 # --- Comparing -----------------------------------------------------------------------------------
 
-@test "diff shows what was submitted differently, and what came of it" {
+@test "diff shows the differences between two submissions, and between their results" {
     run -0 phasectl diff 1 2
     [[ $output =~ PARAM\ +1\ +2$'\n'train\.steps\ +10\ +20$'\n' ]]
     [[ $output =~ phases\.train\.progress\.total\ +10\ +20$'\n' ]]
@@ -311,7 +312,7 @@ timeless() {
     grep -q "a shell in $job on /dev/" shell.out # the terminal may echo the end of the input before
 }
 
-@test "attach says why it cannot" {
+@test "attach says why it cannot attach to a run" {
     local waiting held job
     refused() {
         run -1 --separate-stderr phasectl attach "${@:2}"
@@ -343,7 +344,7 @@ prints() {
     "$@" | grep -qE "$pattern"
 }
 
-@test "logs and metrics are read without a daemon, and while a run goes on" {
+@test "logs and metrics work without a daemon, and during a run" {
     local runs=$PHASED_HOME/runs before
     before=$(phasectl metrics 1)
     phasectl daemon stop

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# phase-worker without Slurm: the lead and its agents under a stand-in for srun, and a stand-in for
-# the daemon that checks every message's code.
+# phase-worker without Slurm: the lead and its agents run with a stand-in for srun, and with a
+# stand-in for the daemon that checks the code of every message.
 
 load worker/helpers
 
@@ -14,7 +14,7 @@ teardown() {
 
 two_by_two='"resources": {"nodes": 2, "gpus": 2}'
 
-@test "two nodes with two ranks each train and succeed, and all of it reaches the daemon" {
+@test "two nodes with two ranks each train and succeed, and every entry reaches the daemon" {
     start_daemon
     new_run 1 "{$two_by_two, \"run\": $(script 'for i in 1 2 3; do echo "step=$i loss=0.$i"; done')}"
     start_lead 1 2
@@ -50,8 +50,8 @@ two_by_two='"resources": {"nodes": 2, "gpus": 2}'
     [ "$(sed -n 3p "$home/phase/1/log/rank-0.log" | cut -d' ' -f2- | jq -c .)" = '{"lr":0.001,"depth":12,"name":"big model"}' ]
 }
 
-@test "launch: node starts one process a node, ready for torchrun" {
-    # It was submitted from within a process of another launcher.
+@test "launch: node starts one process on each node, ready for torchrun" {
+    # The phase was submitted from within a process of another launcher.
     new_run 1 '{"resources": {"nodes": 2, "gpus": 8}, "launch": "node",
         "run": "echo \"${RANK-none} ${LOCAL_RANK-none}${TORCHELASTIC_RUN_ID-} $WORLD_SIZE $LOCAL_WORLD_SIZE $NODE_RANK\""}' \
         "{\"environment\": {\"PATH\": \"$PATH\", \"RANK\": \"3\", \"LOCAL_RANK\": \"3\", \"TORCHELASTIC_RUN_ID\": \"none\"}}"
@@ -60,7 +60,7 @@ two_by_two='"resources": {"nodes": 2, "gpus": 2}'
     [ "$(cut -d' ' -f2- "$home"/phase/1/log/rank-*.log | xargs -d '\n' printf '%s;')" = "none none 16 8 0;none none 16 8 1;" ]
 }
 
-@test "after a requeue ranks meet where this life of the job says, not where an earlier one did" {
+@test "after a requeue the ranks use the meeting point of the restarted job, not of an earlier start" {
     new_run 1 "{$two_by_two, \"run\": \"echo meet=\$MASTER_ADDR:\$MASTER_PORT\"}"
     echo '{"address": "192.0.2.7", "port": 7}' >"$home/phase/1/rendezvous-0.json"
     SLURM_RESTART_COUNT=1 start_lead 1 2
@@ -70,7 +70,7 @@ two_by_two='"resources": {"nodes": 2, "gpus": 2}'
         "$(jq -r '"\(.address):\(.port)"' "$home/phase/1/rendezvous-1.json")" ]
 }
 
-@test "a rank that exits 3 fails the run, and the others are stopped" {
+@test "a rank that exits with 3 fails the run, and the other ranks are stopped" {
     new_run 1 "{$two_by_two, \"run\": $(script 'if [ "$RANK" = 3 ]; then exit 3; fi; sleep 100')}"
     start_lead 1 2
     await_lead 1
@@ -80,7 +80,7 @@ two_by_two='"resources": {"nodes": 2, "gpus": 2}'
     [ "$(journal 1 n1 'select(.type == "exited") | [.ranks[].signal]')" = "[15,15]" ]
 }
 
-@test "a failed run tells what the rank printed last" {
+@test "the message of a failed run shows what the rank printed last" {
     new_run 1 "{\"launch\": \"node\", \"run\": $(script 'echo step=1 loss=1; printf "\033[31mphase-model: RANK is missing\033[0m\n\n  \n" >&2; exit 1')}"
     start_lead 1
     await_lead 1
@@ -96,7 +96,7 @@ two_by_two='"resources": {"nodes": 2, "gpus": 2}'
     [[ $(outcome 3 .message) == *"was killed by signal 11 (Segmentation fault): ää"*äa ]]
 }
 
-@test "a rank that is killed fails the run by its signal" {
+@test "a rank that is killed fails the run with its signal" {
     new_run 1 "{$two_by_two, \"run\": $(script 'if [ "$RANK" = 1 ]; then kill -KILL $$; fi; sleep 100')}"
     start_lead 1 2
     await_lead 1
@@ -111,7 +111,7 @@ two_by_two='"resources": {"nodes": 2, "gpus": 2}'
     [ "$(outcome 1 '[.outcome, .last_step]')" = '["succeeded",null]' ]
 }
 
-@test "a workdir or an input that is not there is the spec's fault, no node's" {
+@test "a missing workdir or input is blamed on the spec, not on a node" {
     new_run 1 '{"run": "true", "workdir": "/nowhere"}'
     start_lead 1
     await_lead 1
@@ -133,7 +133,7 @@ two_by_two='"resources": {"nodes": 2, "gpus": 2}'
     grep -q 'syntax error' "$home/phase/1/log/rank-0.log"
 }
 
-@test "a run that succeeds and leaves no checkpoint, though it has a name for them, is told of" {
+@test "a run that succeeds without a checkpoint, although the spec has a path for it, gives a warning" {
     new_run 1 '{"run": "touch $PHASED_OUT/model.7.pt",
         "checkpoint": {"path": "$PHASED_OUT/model_{step}.pt", "stop_signal": "TERM", "save_time_s": 5, "keep": 0}}'
     start_lead 1
@@ -147,7 +147,7 @@ two_by_two='"resources": {"nodes": 2, "gpus": 2}'
     [ "$(journal 2 lead 'select(.type == "warning") | .message')" = "" ]
 }
 
-@test "100 MB of output fill neither memory nor the disk, and no metric is lost" {
+@test "100 MB of output fill neither the memory nor the disk, and no metric is lost" {
     new_run 1 "{\"run\": $(script 'line=$(printf "x%.0s" {1..1000})
         for block in {1..100}; do echo "step=$block loss=$block.5"; head -n 1000 < <(yes "$line"); done')}"
     start_lead 1
@@ -159,7 +159,7 @@ two_by_two='"resources": {"nodes": 2, "gpus": 2}'
     grep -q 'step=100 loss=100.5' "$home/phase/1/log/rank-0.log"
 }
 
-@test "a NaN in a loss stops the run, unless the phase allows it" {
+@test "a NaN in a loss stops the run, unless the phase allows NaN" {
     new_run 1 "{\"run\": $(script 'echo step=1 loss=2; echo step=2 loss=nan; sleep 100')}"
     start_lead 1
     WAIT_S=5 await_lead 1
@@ -172,11 +172,12 @@ two_by_two='"resources": {"nodes": 2, "gpus": 2}'
     start_lead 3
     await_lead 1
     [ "$(outcome 3 '[.outcome, .cause]')" = '["failed","nan"]' ]
-    # Who reads the journal alone, as the lead is dead, takes that for no success either.
+    # A reader that has only the journal, because the lead is dead, sees that the run did not
+    # succeed.
     [ "$(journal 3 n1 'select(.type == "suspect" or .type == "exited") | [.type, .done]' | xargs)" = "[suspect,null] [exited,false]" ]
 }
 
-@test "a failing guard stops the run with its verdict, a warning is only recorded" {
+@test "a guard that fails stops the run with its verdict, and a warning is only recorded" {
     new_run 1 "{\"guards\": {\"cap\": {\"value\": \"max(grad_norm)\", \"at_most\": 20},
             \"slow\": {\"value\": \"last(grad_norm)\", \"at_most\": 10, \"else\": \"warn\"}},
         \"run\": $(script 'echo step=1 loss=1 grad_norm=5; sleep 0.5; echo step=2 loss=1 grad_norm=15; sleep 0.5
@@ -187,14 +188,14 @@ two_by_two='"resources": {"nodes": 2, "gpus": 2}'
     [ "$(journal 1 n1 'select(.type == "guard") | [.verdict.name, .verdict.warn]' | xargs)" = "[slow,true] [cap,false]" ]
 }
 
-@test "a guard on a metric that never came is warned of" {
+@test "a guard on a metric that never came gives a warning" {
     new_run 1 "{\"guards\": {\"cap\": {\"value\": \"max(grad_nrm)\", \"at_most\": 20}}, \"run\": $(script 'echo step=1 loss=1 grad_norm=5')}"
     start_lead 1
     await_lead
     [[ $(journal 1 n1 'select(.type == "warning") | .message') = 'from its start to its end no row came of: grad_nrm; rows came of: '* ]]
 }
 
-@test "until ends a run well, once its checkpoint is written, whatever its exit status" {
+@test "a run that until stops succeeds after its checkpoint is written, whatever its exit status" {
     new_run 1 "{\"until\": {\"condition\": \"min(val_loss) <= 3\"},
         \"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"save_time_s\": 10},
         \"run\": $(script 'trap "sleep 0.5; echo 1 >$PHASED_OUT/ckpt_7; exit 3" TERM
@@ -208,7 +209,7 @@ two_by_two='"resources": {"nodes": 2, "gpus": 2}'
     [ "$(journal 1 lead 'select(.type == "stopping") | .why')" = until ]
 }
 
-@test "a run that until has ended still needs its outputs" {
+@test "a run that until has stopped still needs its outputs" {
     new_run 1 "{\"until\": {\"condition\": \"last(loss) < 3\"}, \"outputs\": [\"data\"],
         \"run\": $(script 'echo step=1 loss=2; sleep 100')}"
     start_lead 1
@@ -217,7 +218,7 @@ two_by_two='"resources": {"nodes": 2, "gpus": 2}'
     [[ "$(outcome 1 .message)" = "outputs: no data in "* ]]
 }
 
-@test "metrics come from a JSON lines file, and from scripts" {
+@test "metrics come from a file of JSON lines, and from scripts" {
     echo '{"step": 1, "loss": 99}' >"$home/out/metrics.jsonl"
     new_run 1 "{\"metrics\": {\"kind\": \"file\", \"path\": \"\$PHASED_OUT/metrics.jsonl\"},
         \"run\": $(script 'echo "step=5 loss=3"; echo "{\"step\": 2, \"loss\": 4.5}" >>$PHASED_OUT/metrics.jsonl
@@ -228,7 +229,7 @@ two_by_two='"resources": {"nodes": 2, "gpus": 2}'
         '[2,{"loss":4.5}] [3,{"val_loss":2.5,"other":"nan"}]' ]
 }
 
-@test "metric refuses what is no metric" {
+@test "phase-worker metric refuses an argument that is not a metric" {
     run "$worker" metric loss
     [ "$status" = 2 ]
     run "$worker" metric loss=abc
@@ -238,7 +239,7 @@ two_by_two='"resources": {"nodes": 2, "gpus": 2}'
     [ "$status" = 1 ]
 }
 
-@test "checkpoints are found when they are whole, and announced ones at once" {
+@test "a checkpoint is found when it is whole, and an announced checkpoint at once" {
     new_run 1 "{\"checkpoint\": {\"path\": \"\$PHASED_OUT/model_{step}*\"},
         \"run\": $(script 'touch $PHASED_OUT/half.tmp; echo abc >$PHASED_OUT/model_000010.pt; echo de >$PHASED_OUT/model_000010_rank1.pt
             echo x >$PHASED_OUT/model_000020.pt.tmp
@@ -250,7 +251,7 @@ two_by_two='"resources": {"nodes": 2, "gpus": 2}'
         "[15,6,/out/mine] [10,7,/out/model_000010.pt]" ]
 }
 
-@test "of checkpoints only those of this run are removed, and the newest two stay" {
+@test "keep removes only checkpoints of this run, and the newest two stay" {
     echo old >"$home/out/ckpt_1"
     new_run 1 "{\"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"keep\": 2},
         \"run\": $(script 'for i in 2 3 4 5; do echo $i >$PHASED_OUT/ckpt_$i; done')}"
@@ -259,7 +260,7 @@ two_by_two='"resources": {"nodes": 2, "gpus": 2}'
     [ "$(ls "$home/out" | xargs)" = "ckpt_1 ckpt_4 ckpt_5" ]
 }
 
-@test "what a rank leaves behind is killed, in whatever session it hides" {
+@test "processes that a rank leaves behind are killed, even in another session" {
     new_run 1 "{\"run\": $(script 'setsid sleep 1000 & (setsid sh -c "trap : TERM; while :; do sleep 1; done" &) ; echo $PHASED_RUN_DIR')}"
     start_lead 1
     await_lead
@@ -267,7 +268,7 @@ two_by_two='"resources": {"nodes": 2, "gpus": 2}'
     no_process_names "PHASED_RUN_DIR=$home"
 }
 
-@test "a stop command lets the program save, and ends the run as cancelled" {
+@test "a stop command lets the program save, and the run ends as cancelled" {
     start_daemon
     new_run 1 "{\"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"save_time_s\": 10},
         \"run\": $(script 'trap "echo 1 >$PHASED_OUT/ckpt_7; exit 0" TERM; echo ready; while :; do sleep 0.05 || true; done')}"
@@ -280,7 +281,7 @@ two_by_two='"resources": {"nodes": 2, "gpus": 2}'
     [ "$(record 1 lead .type | xargs)" = "started stopping ended" ]
 }
 
-@test "a program that does not stop is killed at the end of its time for saving" {
+@test "a program that does not stop is killed when its time for saving is over" {
     start_daemon
     new_run 1 "{\"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"save_time_s\": 1},
         \"run\": $(script 'trap "" TERM; echo ready; sleep 1000')}"
@@ -292,7 +293,7 @@ two_by_two='"resources": {"nodes": 2, "gpus": 2}'
     [ "$(journal 1 n1 'select(.type == "exited") | .ranks[0].signal')" = 9 ]
 }
 
-@test "a stop signal of the program's own leaves SIGTERM ignored" {
+@test "a program with another stop signal ignores SIGTERM" {
     start_daemon
     new_run 1 "{\"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"stop_signal\": \"USR1\", \"save_time_s\": 10},
         \"run\": $(script 'trap "echo asked; exit 0" USR1; kill -TERM $$; echo ready; while :; do sleep 0.05 || true; done')}"
@@ -303,7 +304,7 @@ two_by_two='"resources": {"nodes": 2, "gpus": 2}'
     grep -q asked "$home/phase/1/log/rank-0.log"
 }
 
-# Slurm's TERM at a preemption reaches every process of the step, and not the batch script.
+# Slurm's TERM at a preemption reaches every process of the step, but not the batch script.
 terminate_step() {
     local pid
     for pid in $(pgrep -f "^[^ ]*/phase-worker node $job\$") $(grep -lzFs "PHASED_RUN_DIR=$home" /proc/[0-9]*/environ | cut -d/ -f3); do
@@ -311,7 +312,7 @@ terminate_step() {
     done
 }
 
-@test "TERM to all processes of the step is a preemption, and not a failure" {
+@test "TERM to all processes of the step is a preemption, not a failure" {
     local status=0 # there is something to go on from; the second time there is not
     for trapped in 'trap "sleep 0.3; echo 1 >$PHASED_OUT/ckpt_3; exit 0" TERM' ':'; do
         rm -rf "$home/phase/1" "$job/claim"
@@ -328,7 +329,7 @@ terminate_step() {
     [ -e "$home/out/ckpt_3" ]
 }
 
-@test "USR2 to the lead is the limit of the job's time" {
+@test "USR2 to the lead means that the time limit of the job is near" {
     new_run 1 "{$two_by_two, \"run\": $(script 'trap "exit 0" TERM; echo ready; while :; do sleep 0.05 || true; done')}"
     start_lead 1 2
     for rank in 0 1 2 3; do await grep -q ready "$home/phase/1/log/rank-$rank.log"; done
@@ -338,7 +339,7 @@ terminate_step() {
     [ "$(journal 1 lead 'select(.type == "stopping") | .why')" = timed_out ]
 }
 
-@test "the loss of an agent is a node failure, and its journal's end is known" {
+@test "the loss of an agent is a node failure, and the end of its journal is known" {
     new_run 1 "{$two_by_two, \"run\": $(script 'echo step=1 loss=1; echo ready; sleep 1000')}"
     start_lead 1 2
     for rank in 0 1 2 3; do await grep -q ready "$home/phase/1/log/rank-$rank.log"; done
@@ -349,7 +350,7 @@ terminate_step() {
     [ "$(outcome 1 '[(.finals | keys), .started > 1.0e9]')" = '[["n1","n2"],true]' ]
 }
 
-@test "the loss of an agent ends the run, although srun leaves the other agents alone" {
+@test "the loss of an agent ends the run, even if srun leaves the other agents alone" {
     export FAKE_SRUN_LEAVES_TASKS=1 WAIT_S=60
     new_run 1 "{$two_by_two, \"run\": $(script 'echo step=1 loss=1; echo ready; [ "$NODE_RANK" = 1 ] || sleep 1000')}"
     start_lead 1 2
@@ -360,7 +361,7 @@ terminate_step() {
     [[ $(outcome 1 .message) == "the job step was lost: n"[12]": task "[01]": Killed" ]]
 }
 
-@test "an agent that is killed leaves no program behind, though it prints nothing and has no environment" {
+@test "a killed agent leaves no program behind, even a silent program without an environment" {
     new_run 1 "{\"run\": $(script 'env -i "PATH=$PATH" setsid --wait bash -c "echo ready; while :; do sleep 0.05; done" "$PHASED_OUT/mute" >"$PHASED_OUT/log"')}"
     start_lead 1
     await grep -q ready "$home/out/log"
@@ -370,7 +371,7 @@ terminate_step() {
     [ "$(outcome 1 '[.cause, .message]')" = '["node_fail","the job step was lost: n1: task 0: Killed"]' ]
 }
 
-@test "agents whose lead is killed stop what runs and leave" {
+@test "agents whose lead is killed stop their ranks and leave" {
     new_run 1 "{$two_by_two, \"run\": $(script 'trap "touch $PHASED_OUT/saved-$RANK; exit 0" TERM; echo ready; while :; do sleep 0.05 || true; done')}"
     start_lead 1 2
     for rank in 0 1 2 3; do await grep -q ready "$home/phase/1/log/rank-$rank.log"; done
@@ -394,7 +395,7 @@ terminate_step() {
     [ "$(outcome 2 '[.outcome, .cause, .message]')" = '["failed","launch","cannot start srun: no such file or directory"]' ]
 }
 
-@test "training goes on while the daemon is away, and all is told when it is back" {
+@test "training goes on while the daemon is away, and the daemon gets every entry when it is back" {
     new_run 1 "{\"run\": $(script 'for i in {1..50}; do echo "step=$i loss=$i"; done; touch $PHASED_OUT/done')}" '{"linger_s": 30}'
     start_lead 1
     await has_outcome 1
@@ -408,7 +409,7 @@ terminate_step() {
     cmp <(record 1 lead .) <(journal 1 lead .)
 }
 
-@test "a daemon that comes and goes gets every entry once and in order" {
+@test "a daemon that comes and goes gets every entry once, in order" {
     start_daemon
     new_run 1 "{\"run\": $(script 'for i in {1..60}; do echo "step=$i loss=$i"; sleep 0.05; done')}" '{"linger_s": 30}'
     command_lead 1 1 '{"verb": "end", "when": "ended"}'
@@ -424,7 +425,7 @@ terminate_step() {
     [ "$(record 1 n1 'select(.type == "metric")' | wc -l)" = 60 ]
 }
 
-@test "a false daemon is not obeyed" {
+@test "a daemon with a wrong code is not obeyed" {
     start_daemon --wrong-code
     new_run 1 "{\"run\": $(script 'echo ready; sleep 1; echo step=1 loss=1')}" '{"linger_s": 1}'
     command_lead 1 1 '{"verb": "stop", "why": "cancelled"}'
@@ -434,7 +435,7 @@ terminate_step() {
     grep -q 'has not the right code; the work goes on' "$job/job.log"
 }
 
-@test "the next run begins in the same allocation, at once" {
+@test "the next run begins at once in the same allocation" {
     start_daemon
     new_run 1 "{$two_by_two, \"run\": $(script 'echo step=1 loss=1')}" '{"linger_s": 20}'
     new_run 2 "{$two_by_two, \"run\": $(script 'echo step=1 loss=2')}" '{"linger_s": 20}'
@@ -447,7 +448,7 @@ terminate_step() {
     echo "# last exit to first exec: $(jq -s '.[1].started - .[0].ended' "$home"/phase/[12]/outcome.json) s" >&3
 }
 
-@test "a next run may need fewer nodes" {
+@test "the next run may need fewer nodes" {
     start_daemon
     new_run 1 "{$two_by_two, \"run\": \"true\"}" '{"linger_s": 20}'
     new_run 2 '{"resources": {"nodes": 1, "gpus": 2}, "launch": "node",
@@ -460,14 +461,14 @@ terminate_step() {
     grep -q 'tasks=1,1,1,1$' "$home/phase/2/log/rank-0.log" # though the job has two
 }
 
-@test "nobody keeps an allocation for nothing: the lead leaves when no command comes" {
+@test "the lead does not keep an idle allocation: it leaves when no command comes" {
     new_run 1 '{"run": "true"}' '{"linger_s": 1}'
     start_lead 1
     await_lead
     no_process_names "$job"
 }
 
-@test "a run that has its outcome is not run again" {
+@test "a run that has an outcome is not run again" {
     start_daemon
     new_run 1 '{"run": "touch $PHASED_OUT/ran"}'
     jq -n '{run: 1, job_id: 4711, restarts: 0, outcome: "failed", cause: "exit", exit_code: 1, signal: 0, message: "",
@@ -479,7 +480,7 @@ terminate_step() {
     [ "$(outcome 1 .ended)" = 2.5 ]
 }
 
-@test "a full disk under the journal and the logs does not stop training" {
+@test "a full disk under the journal and the logs does not stop the training" {
     mkdir "$home/full"
     mount -t tmpfs -o size=64k tmpfs "$home/full" 2>/dev/null || skip "may not mount"
     start_daemon
@@ -497,7 +498,8 @@ terminate_step() {
 
 # --- What follows a preemption -------------------------------------------------------------------
 
-# Counts from where it resumes; saves at TERM, and every tenth step. Ends at step 60 where $out/enough exists.
+# Counts from where it resumes. It saves at TERM and every tenth step, and ends at step 60 if
+# $out/enough exists.
 counting='step=${PHASED_RESUME_STEP:-0}; trap "echo \$step >$PHASED_OUT/ckpt_\$step; exit 0" TERM
     while [ $step -lt 60 ] || [ ! -e $PHASED_OUT/enough ]; do
         step=$((step + 1)); sleep 0.02; echo "step=$step loss=$step"
@@ -527,7 +529,7 @@ requeues() {
     grep -c '^requeue ' "$home/slurm/calls"
 }
 
-@test "a preempted run has its job requeued, and the daemon's next run begins in it" {
+@test "a preempted run requeues its job, and the daemon's next run begins in the requeued job" {
     start_daemon
     preempted_state
     echo 1 >"$home/slurm/requeue"
@@ -543,7 +545,7 @@ requeues() {
     command_lead 1 1 "{\"verb\": \"next\", \"run_dir\": \"$home/phase/2\", \"when\": \"ended\"}"
     await has_outcome 2
     [ "$(outcome 1 '[.outcome, .message, .requeues, .restarts]')" = '["preempted","preempted by Slurm",true,0]' ]
-    # All of it reached the daemon before Slurm was asked.
+    # Every entry reached the daemon before the lead asked Slurm.
     [ "$(record 1 lead .type | xargs)" = "started stopping ended" ]
     cmp <(record 1 n1 .) <(journal 1 n1 .)
     [ "$(outcome 2 '[.outcome, .requeues, .restarts, .last_step]')" = '["succeeded",false,1,60]' ]
@@ -551,7 +553,7 @@ requeues() {
     [ "$(jq .job_id "$job/claim")" = 4711 ]
 }
 
-@test "a job that may not be requeued is allowed to be; and one that still may not is left to the daemon" {
+@test "a job without permission to be requeued gets it, and is left to the daemon if Slurm still refuses" {
     preempted_state
     touch "$home/slurm/forbidden"
     new_training 1
@@ -564,7 +566,7 @@ requeues() {
     grep -q 'Slurm does not requeue the job: Requested operation is presently disabled' "$job/job.log"
 }
 
-@test "a job that somebody requeues is not taken for cancelled" {
+@test "a job that somebody requeues is not taken for a cancelled job" {
     echo "JobState=COMPLETING Requeue=1 Restarts=1 EndTime=Unknown PreemptTime=None" >"$home/slurm/show"
     new_training 1
     start_lead 1
@@ -584,8 +586,8 @@ requeues() {
     [ "$(outcome 1 '[.outcome, .message, .requeues]')" = '["cancelled","the job was cancelled in Slurm",false]' ]
 }
 
-# A controller that was killed right after it had started the job says so.
-@test "a job whose start Slurm has forgotten is not taken for cancelled" {
+# A controller that was killed right after it had started the job answers like this.
+@test "a job whose start Slurm has forgotten is not taken for a cancelled job" {
     echo "JobState=PENDING Restarts=0 EndTime=Unknown PreemptTime=None" >"$home/slurm/show"
     new_training 1
     FAKE_SRUN_ERROR="Unable to confirm allocation for job 4711: Job is pending execution" start_lead 1
@@ -601,7 +603,7 @@ requeues() {
     [ "$(requeues)" = 0 ]
 }
 
-@test "a preempted run that made no step does not have its job requeued" {
+@test "a preempted run without a step does not requeue its job" {
     preempted_state
     echo 1 >"$home/slurm/requeue"
     new_run 1 "{\"run\": $(script 'echo ready; sleep 1000')}"
@@ -613,7 +615,7 @@ requeues() {
     [ "$(requeues)" = 0 ]
 }
 
-@test "a job whose folder another job serves leaves it alone" {
+@test "a job whose folder is served by another job leaves the folder alone" {
     new_training 1
     touch "$home/out/enough"
     echo 4712 >"$job/claim"
@@ -645,7 +647,7 @@ requeues() {
         "$(record 1 lead 'select(.type == "ended") | [.outcome, .finals, .last_step]')" ]
 }
 
-@test "a lead that was killed while it stopped a run ends it for that reason" {
+@test "a run whose lead is killed while it stops the run ends with the reason of the stop" {
     start_daemon
     new_run 1 "{\"run\": $(script 'trap "" TERM; echo ready; sleep 1000')}"
     start_lead 1
@@ -659,7 +661,7 @@ requeues() {
     [ "$(outcome 1 '[.outcome, .message, .requeues]')" = '["cancelled","stopped: cancelled",false]' ]
 }
 
-@test "without a daemon a preempted phase goes on alone, from its newest whole checkpoint" {
+@test "without a daemon a preempted phase goes on alone from its newest whole checkpoint" {
     preempted_state
     echo 1 >"$home/slurm/requeue"
     new_training 1
@@ -676,7 +678,7 @@ requeues() {
     [ "$(journal 2 lead .type | xargs)" = "started ended" ]
 }
 
-@test "alone, checkpoints that are cut or gone are passed over" {
+@test "a phase that goes on alone skips checkpoints that are cut or gone" {
     new_training 1
     start_lead 1
     await past 1 45
@@ -692,14 +694,15 @@ requeues() {
     [ "$(outcome 2 .outcome)" = succeeded ]
 }
 
-@test "a run that was begun alone is told to the daemon when that is back, and obeys it" {
+@test "a run that began alone reports to the daemon when the daemon is back, and obeys it" {
     new_training 1
     start_lead 1
     await past 1 25
     kill_job
     start_again 1
     WAIT_S=40 await grep -q step= "$home/phase/2/log/rank-0.log"
-    # What the daemon does: a number, a secret, and `next` over the channel that the lead asks on.
+    # Does what the daemon does: a number, a secret, and `next` over the channel that the lead
+    # reads.
     head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n' >"$home/phase/2/secret"
     ln -s "$home/phase/2" "$home/runs/2"
     jq 'del(.alone) | .run = 2' "$home/phase/2/run.json" >"$home/run.new"
@@ -716,7 +719,7 @@ requeues() {
     [ ! -e "$home/refused" ]
 }
 
-@test "a daemon that is there and does not decide is waited for, and no run is begun without it" {
+@test "a lead waits for a daemon that is there but does not decide, and begins no run without it" {
     start_daemon
     new_training 1
     start_lead 1
@@ -731,7 +734,7 @@ requeues() {
     await_lead
 }
 
-@test "alone, a phase that does not get on is left to the daemon" {
+@test "a phase that goes on alone without new steps is left to the daemon" {
     new_training 1
     local attempt
     for attempt in 1 2 3; do
@@ -746,7 +749,7 @@ requeues() {
     [ ! -e "$home/phase/4" ]
 }
 
-@test "each stop signal lets a program save when Slurm's TERM reaches all of its processes" {
+@test "each stop signal lets a program save when Slurm's TERM reaches all its processes" {
     preempted_state
     local signal
     for signal in TERM USR1 USR2 INT; do
@@ -768,7 +771,7 @@ requeues() {
     done
 }
 
-@test "a program that ignores its stop signal is killed when the job is, and its last checkpoint counts" {
+@test "a program that ignores its stop signal is killed with its job, and its last checkpoint counts" {
     preempted_state
     new_run 1 "{\"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"save_time_s\": 600},
         \"run\": $(script 'trap "" TERM; echo step=7 loss=1; echo 1 >$PHASED_OUT/ckpt_7; while :; do sleep 0.05 || true; done')}"
@@ -793,7 +796,7 @@ requeues() {
     [ "$(outcome 1 '[.outcome, .message, .requeues]')" = '["preempted","preempted by Slurm",true]' ]
 }
 
-@test "a run that timed out without having saved anything does not go on by itself" {
+@test "a run that timed out without a checkpoint does not go on by itself" {
     new_run 1 "{\"run\": $(script 'echo step=5 loss=1; echo ready; sleep 1000')}"
     start_lead 1
     await grep -q ready "$home/phase/1/log/rank-0.log"
@@ -802,13 +805,13 @@ requeues() {
     [ "$(outcome 1 '[.outcome, .requeues, .last_step]')" = '["timed_out",false,5]' ]
 }
 
-# A folder of a run on a disk of its own, of 256 KiB.
+# The folder of a run, on its own disk of 256 KiB.
 small_disk() {
     mkdir -p "$home/phase/1"
     mount -t tmpfs -o size=256k tmpfs "$home/phase/1" 2>/dev/null || skip "may not mount"
 }
 
-@test "an outcome that a full disk does not take is tried again, and given up after some seconds" {
+@test "an outcome that does not fit on a full disk is tried again, and given up after some seconds" {
     local free
     small_disk
     start_daemon

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Whether a lead may begin a run: tombstones, and claims on the phase. Without Slurm.
+# When a lead may begin a run: tombstones, and claims on the phase. Without Slurm.
 
 load worker/helpers
 
@@ -11,14 +11,14 @@ teardown() {
     worker_teardown
 }
 
-# claimed NUMBER JOB ATTEMPT: another job has claimed the phase, for this run of it.
+# claimed NUMBER JOB ATTEMPT: another job has claimed the phase for this run.
 claimed() {
     mkdir -p "$home/phase/$3"
     jq -n --argjson job "$2" --argjson attempt "$3" --arg dir "$home/phase/$3" \
         '{job_id: $job, token: "t\($job)", restarts: 0, known_run: $attempt, attempt: $attempt, run_dir: $dir}' >"$home/phase/lead.$1"
 }
 
-# ended ATTEMPT: its node has told that nothing of the run is left there.
+# ended ATTEMPT: the node of the run has reported that no process of the run is left.
 ended() {
     mkdir -p "$home/phase/$1/journal"
     echo '{"seq": 1, "type": "started", "nodes": ["n1"]}' >"$home/phase/$1/journal/lead.jsonl"
@@ -33,12 +33,13 @@ holds() {
     grep -qsF "run $1 of this phase, in job $2" "$job/job.log"
 }
 
-# has_asked N: Slurm, about job 17. The second time it has heard the first answer.
+# has_asked N: the lead has asked Slurm N times about job 17. It has heard the first answer before
+# it asks again.
 has_asked() {
     [ "$(grep -c "show job 17" "$home/slurm/calls")" -ge "$1" ]
 }
 
-@test "a run that the daemon has declared over does not begin, also without a daemon" {
+@test "a run that the daemon has declared over does not begin, even without a daemon" {
     new_run 1 "{\"run\": $(script 'echo ran >>"$PHASED_OUT/ran"')}"
     echo '{"run": 1, "outcome": "lost", "message": "Slurm does not know its job any more"}' \
         >"$home/phase/1/tombstone.json"
@@ -49,7 +50,7 @@ has_asked() {
     [ ! -e "$home/phase/1/outcome.json" ]
 }
 
-@test "a run waits for the lead of another job to end, whatever else is said, and then begins" {
+@test "a run waits until the lead of another job has ended, and then begins" {
     new_run 2 "{\"run\": $(script 'echo ran >>"$PHASED_OUT/ran"')}"
     claimed 3 17 1
     ended 1
@@ -66,8 +67,8 @@ has_asked() {
     [ -e "$home/phase/lead.3" ] # its number is never free again
 }
 
-# saved STEP: a checkpoint. waiting MORE: run 2 waits for the end of run 1, and begins from what the
-# daemon knew (MORE, of its run.json).
+# saved STEP: makes a checkpoint. waiting MORE: run 2 waits for the end of run 1, and knows what the
+# daemon knew (MORE is a part of its run.json).
 saved() {
     echo weights >"$home/out/step_$1"
 }
@@ -95,33 +96,33 @@ begins() {
     [ "$(jq -c .resume "$home/phase/2/run.json")" = "{\"path\":\"$home/out/step_$1\",\"step\":$1}" ]
 }
 
-@test "a run begins from what the run before has saved since the daemon prepared it" {
+@test "a run resumes from a checkpoint that the run before has saved since the daemon prepared it" {
     waiting '{"resume": {"path": "'"$home"'/out/step_10", "step": 10}, "known_step": 10}'
     saved 20
     begins 20
 }
 
-@test "a run begins from the newest checkpoint if the training has removed the one that it was given" {
+@test "a run resumes from the newest checkpoint if the training has removed the given checkpoint" {
     saved 5
     waiting '{"resume": {"path": "'"$home"'/out/step_5", "step": 5}, "known_step": 10}'
     rm "$home/out/step_5"
     begins 10
 }
 
-@test "a run does not begin from what was saved since if a guard has failed" {
+@test "a run does not resume from a later checkpoint if a guard has failed" {
     waiting '{"resume": {"path": "'"$home"'/out/step_10", "step": 10}, "known_step": 10}'
     echo '{"seq": 3, "type": "suspect", "step": 15}' >>"$home/phase/1/journal/n1.jsonl"
     saved 20
     begins 10
 }
 
-@test "a run begins from the checkpoint that a person has chosen, whatever was saved since" {
+@test "a run resumes from the checkpoint that a person has chosen, whatever was saved since" {
     waiting '{"resume": {"path": "'"$home"'/out/step_10", "step": 10}}'
     saved 20
     begins 10
 }
 
-@test "a claim of a job that Slurm says is over, or does not know, or knows as another's, is void" {
+@test "a claim is void if its job is over, is unknown to Slurm, or is the job of somebody else" {
     echo "JobState=RUNNING" >"$home/slurm/show"
     for said in "JobState=NODE_FAIL StdOut=$home/phased-t17/job.log" "" "JobState=RUNNING StdOut=/elsewhere/log"; do
         rm -rf "$home/slurm/job.17" "$home/phase"
@@ -136,7 +137,7 @@ begins() {
     done
 }
 
-@test "a run waits for as long as a node that was given up may run on, and then begins" {
+@test "a run waits as long as a lost node may still run processes, and then begins" {
     new_run 2 "{\"run\": $(script 'date +%s >>"$PHASED_OUT/began"')}"
     claimed 1 17 1
     echo '{}' >"$home/phase/1/outcome.json"
@@ -144,11 +145,11 @@ begins() {
     start_lead 2
     WAIT_S=40 await_lead
     [ "$(outcome 2 .outcome)" = succeeded ]
-    # What the agent there needs to find the outcome, and to kill: 5 s and 10 s.
+    # The agent there needs 5 s to find the outcome, and 10 s to kill.
     [ "$(cat "$home/out/began")" -ge $((seen + 15)) ]
 }
 
-@test "a run waits as long as Slurm is ending the job of a run that is over, and then begins" {
+@test "a run waits while Slurm still ends the job of an earlier run, and then begins" {
     new_run 2 "{\"run\": $(script 'echo ran >>"$PHASED_OUT/ran"')}"
     claimed 1 17 1
     echo '{}' >"$home/phase/1/outcome.json"
@@ -163,7 +164,7 @@ begins() {
     has_claimed 2
 }
 
-@test "a claim that stays unreadable is passed over, and the history says so" {
+@test "a claim that stays unreadable is skipped, and the history says so" {
     new_run 2 '{"run": "true"}'
     : >"$home/phase/lead.3"
     start_lead 2
@@ -175,7 +176,7 @@ begins() {
     grep -F "$home/phase/lead.3" "$home/phase/2/journal/lead.jsonl" | grep -qF '"warning"'
 }
 
-@test "a run whose claim cannot be made begins all the same, and the history says so" {
+@test "a run begins even if its claim cannot be made, and the history says so" {
     mkdir "$home/full" "$home/one"
     mount -t tmpfs -o size=64k tmpfs "$home/full" 2>/dev/null || skip "may not mount"
     ln -s "$home/full" "$home/phase"
@@ -189,12 +190,12 @@ begins() {
     grep -F 'not claimed' "$home/one/journal/lead.jsonl" | grep -qF '"warning"'
 }
 
-# was_stopped: the program of run 1, in time for who waits for it.
+# was_stopped: the program of run 1 was stopped soon enough for a run that waits.
 was_stopped() {
     grep -qsF 'ended without this node' "$job/job.log" && [ -e "$home/out/stopped" ]
 }
 
-@test "what runs is stopped once its run has a tombstone, or another job has claimed its phase" {
+@test "a run is stopped when it has a tombstone, or when another job has claimed its phase" {
     for by in tombstone claim; do
         rm -rf "$home/phase" "$home/out"
         new_run 1 "{\"run\": $(script 'trap "touch $PHASED_OUT/stopped; exit 0" TERM; touch "$PHASED_OUT/ran"; sleep 100 & wait')}"
@@ -211,14 +212,14 @@ was_stopped() {
     done
 }
 
-# start_late: the lead of run 1, whose program runs until `go` is there.
+# start_late: starts the lead of run 1. Its program runs until the file `go` exists.
 start_late() {
     new_run 1 "{\"run\": $(script 'touch "$PHASED_OUT/ran"; until [ -e "$PHASED_OUT/go" ]; do sleep 0.02; done')}"
     start_lead 1
     await test -e "$home/out/ran"
 }
 
-@test "a lead that was cut off leaves the outcome that another lead has written, and no requeue follows" {
+@test "a lead that was cut off keeps the outcome that another lead has written, and requeues nothing" {
     local kind
     for kind in preempted succeeded; do
         rm -rf "$home/phase" "$home/out" "$home/slurm/calls"
@@ -236,7 +237,7 @@ start_late() {
     done
 }
 
-@test "a run that is declared over while it runs ends as cancelled, also when its program ends well" {
+@test "a run that is declared over while it runs ends as cancelled, even if its program ends well" {
     start_late
     echo '{"run": 1, "outcome": "lost", "message": "no word of it"}' >"$home/phase/1/tombstone.json"
     touch "$home/out/go"
@@ -245,7 +246,7 @@ start_late() {
     [ "$(outcome 1 .message)" = "the daemon has declared this run over: lost, no word of it" ]
 }
 
-@test "a run that a later one has followed never begins" {
+@test "a run never begins after a later run of its phase" {
     new_run 1 "{\"run\": $(script 'echo ran >>"$PHASED_OUT/ran"')}"
     claimed 1 17 2
     echo '{}' >"$home/phase/2/outcome.json"
@@ -256,7 +257,7 @@ start_late() {
     [ ! -e "$home/out/ran" ]
 }
 
-# waiting_run: the lead of run 2, which waits for the end of run 1.
+# waiting_run: starts the lead of run 2, which waits for the end of run 1.
 waiting_run() {
     start_daemon
     new_run 2 "{\"run\": $(script 'echo 2 >>"$PHASED_OUT/ran"')}"
@@ -268,7 +269,7 @@ waiting_run() {
     await holds 1 17
 }
 
-@test "a run that the daemon knows to be over does not begin" {
+@test "a waiting run that the daemon knows to be over does not begin" {
     waiting_run
     command_lead 2 1 '{"verb": "end"}'
     await_lead 1
@@ -276,7 +277,7 @@ waiting_run() {
     [ ! -e "$home/out/ran" ]
 }
 
-@test "a lead that has not begun its run serves the next one instead, however often it is told so" {
+@test "a lead that has not begun its run serves the next run instead, however often the daemon says so" {
     new_run 3 "{\"run\": $(script 'echo 3 >>"$PHASED_OUT/ran"')}"
     command_lead 2 1 "{\"verb\": \"next\", \"run_dir\": \"$home/phase/3\"}"
     command_lead 2 2 "{\"verb\": \"next\", \"run_dir\": \"$home/phase/3\"}"
@@ -291,7 +292,7 @@ waiting_run() {
     [ ! -e "$home/phase/2/outcome.json" ]
 }
 
-@test "a lead that is told that its run is over stops, and ends it as cancelled" {
+@test "a lead stops its run when the daemon says that the run is over, and the run ends as cancelled" {
     local command
     start_daemon
     for command in '{"verb": "stop", "why": "over"}' '{"verb": "end"}' \

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Why a run failed, where no line of a program says it: the kernel's OOM killer, Slurm's word on a
-# lost step, ranks and nodes that tell more than the one that failed first. Without Slurm.
+# Why a run failed, where no line of a program says it: the kernel's OOM killer, Slurm's message
+# about a lost step, and ranks that say more than the rank that failed first. Without Slurm.
 
 load worker/helpers
 
@@ -14,7 +14,7 @@ teardown() {
     [ -z "${group:-}" ] || rmdir "$group" 2>/dev/null || true
 }
 
-# A cgroup with 150 MB of memory; skips the test where one cannot be had.
+# Makes a cgroup with 150 MB of memory, or skips the test where that is not possible.
 small_group() {
     local of limit
     of=$(sed -nE 's/^[0-9]+:([a-z,]*,)?memory(,[a-z,]*)?:(.*)$/\3/p' /proc/self/cgroup)
@@ -27,10 +27,10 @@ small_group() {
     { echo 150000000 >"$group/$limit"; } 2>/dev/null || skip 'the memory of a cgroup cannot be limited here'
 }
 
-@test "a rank that the kernel's OOM killer ended is oom, though it said nothing" {
+@test "a rank that the kernel's OOM killer ended has the cause oom, even if it printed nothing" {
     small_group
     new_run 1 "{\"run\": $(script 'exec python3 -c "x = bytearray(2 ** 30)"')}" "$catalogue"
-    # As Slurm does: the lead and all that it starts are in the job's cgroup.
+    # Like in Slurm, the lead and all that it starts are in the job's cgroup.
     mkdir "$home/bin"
     printf '#!/bin/bash\necho $$ >"%s/cgroup.procs"\nexec "%s/srun" "$@"\n' "$group" "$fakes" >"$home/bin/srun"
     chmod +x "$home/bin/srun"
@@ -42,14 +42,14 @@ small_group() {
         "out of host memory on rank 0 (n1): was killed by signal 9 (Killed): a process was killed by the kernel's OOM killer" ]
 }
 
-@test "a rank that somebody else killed is not oom" {
+@test "a rank that somebody else killed does not have the cause oom" {
     new_run 1 "{\"run\": $(script 'kill -KILL $$')}" "$catalogue"
     start_lead 1
     await_lead 1
     [ "$(outcome 1 '[.cause, .failure.name, .failure.line]')" = '["exit","killed","was killed by signal 9 (Killed)"]' ]
 }
 
-@test "a step that Slurm killed for its memory is oom, and no node is to blame" {
+@test "a step that Slurm killed for its memory has the cause oom, and no node is blamed" {
     new_run 1 '{"run": "true"}' "$catalogue"
     export FAKE_SRUN_ERROR='n1: task 0: Out Of Memory'
     start_lead 1
@@ -67,7 +67,7 @@ small_group() {
     [ "$(outcome 3 '[.failure, .node]')" = '[null,null]' ]
 }
 
-@test "the node that tells the cause counts, not the one that failed first, nor what was printed at the stop" {
+@test "the cause comes from the most telling rank, not from the first failure or from output at the stop" {
     new_run 1 "{\"resources\": {\"nodes\": 2, \"gpus\": 2}, \"run\": $(script '
         trap "echo ValueError: told to stop; exit 1" TERM
         case $RANK in
@@ -82,7 +82,7 @@ small_group() {
     [ "$(outcome 1 .exit_code)" = 1 ]
 }
 
-@test "a full disk costs lines of the log, not what is recognised" {
+@test "a full disk costs lines of the log, but the failure is still recognised" {
     mkdir -p "$home/phase/1/log"
     new_run 1 "{\"run\": $(script 'echo OSError: [Errno 28] No space left on device; exit 1')}" "$catalogue"
     ln -s /dev/full "$home/phase/1/log/rank-0.log"

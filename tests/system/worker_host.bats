@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# phase-worker host without Slurm: a batch script with several leads, under stand-ins for srun and
-# scontrol. Run 1 is of the job's own folder, runs 2 and 3 are those of its guests.
+# phase-worker host without Slurm: a batch script with several leads, and stand-ins for srun and
+# scontrol. Run 1 belongs to the job's own folder, and runs 2 and 3 belong to the guests.
 
 load worker/helpers
 
@@ -13,7 +13,7 @@ teardown() {
     worker_teardown
 }
 
-# host_run NUMBER SPEC: a run, and that its folder's job begins with it.
+# host_run NUMBER SPEC: makes a run, with which the job of its folder begins.
 host_run() {
     local folder=$home/job
     [ "$1" = 1 ] || folder=$home/job$1
@@ -21,7 +21,7 @@ host_run() {
     jq -n --arg dir "$home/phase/$1" '{run_dir: $dir}' >"$folder/current.json"
 }
 
-# guests NUMBER...: as the daemon writes them.
+# guests NUMBER...: writes the list of guests like the daemon.
 guests() {
     printf '%s\n' "$@" | jq -Rn --arg home "$home" '{job_dirs: [inputs | $home + "/job" + .]}' >"$home/job/.guests"
     mv "$home/job/.guests" "$home/job/guests.json"
@@ -33,7 +33,7 @@ start_host() {
     lead=$!
 }
 
-# Ends when the file `done-N` is there; saves and ends on SIGTERM.
+# Ends when the file `done-N` exists. Saves and ends on SIGTERM.
 trains() {
     script "trap 'echo saved >\$PHASED_OUT/step_\$step; exit 0' TERM
         for ((step = 1;; step++)); do
@@ -47,7 +47,7 @@ trains_now() {
     grep -Eqs '"type": ?"metric"' "$home/phase/$1/journal/n1.jsonl"
 }
 
-# Slurm takes a requeue, and the job's script only tells that it is begun again.
+# Slurm accepts one requeue, and the script of the job then only makes a file.
 requeue_once() {
     echo 1 >"$home/slurm/requeue"
     printf '#!/bin/sh\ntouch "%s/restarted"\n' "$home" >"$home/start"
@@ -58,7 +58,7 @@ requeues() {
     grep -cs '^requeue ' "$home/slurm/calls" || true
 }
 
-@test "the job lasts until the last one in it has ended, and a failure is only its own" {
+@test "a job lasts until its last run has ended, and a failed run does not affect the other runs" {
     for run in 1 2; do
         host_run $run "{\"run\": $(trains $run)}"
     done
@@ -74,11 +74,11 @@ requeues() {
     echo 0 >"$home/done-1"
     await_lead 1 # since one has failed
     [ "$(outcome 1 .outcome)" = succeeded ]
-    # Each has a log of its own.
+    # Each run has its own log.
     [ -e "$home/job2/job.log" ]
 }
 
-@test "a guest may join a job that is under way, also when the first run is over" {
+@test "a guest may join a running job, even after the first run is over" {
     host_run 1 "{\"run\": $(trains 1)}"
     start_host
     await trains_now 1
@@ -96,7 +96,7 @@ requeues() {
     [ "$(outcome 2 .outcome) $(outcome 3 .outcome)" = 'succeeded succeeded' ]
 }
 
-@test "the signal of the time limit reaches all, and the job is requeued once, when all have saved" {
+@test "the signal of the time limit reaches all runs, and the job is requeued once when all have saved" {
     for run in 1 2; do
         host_run $run "{\"checkpoint\": {\"path\": \"\$PHASED_OUT/step_{step}\", \"stop_signal\": \"TERM\", \"save_time_s\": 5, \"keep\": 0},
             \"run\": $(trains $run)}"
@@ -114,7 +114,7 @@ requeues() {
     [ "$(requeues)" = 1 ]
 }
 
-@test "near the limit, one that has saved does not wait until the others have to stop" {
+@test "near the limit, the requeue does not wait until the last run has to stop" {
     for run in 1 2; do
         host_run $run "{\"checkpoint\": {\"path\": \"\$PHASED_OUT/step_{step}\", \"stop_signal\": \"TERM\", \"save_time_s\": $((run == 1 ? 600 : 5)), \"keep\": 0},
             \"run\": $(trains $run)}"
@@ -132,7 +132,7 @@ requeues() {
     [ "$(requeues)" = 1 ]
 }
 
-@test "one that is to go on in the job stops the others, since that needs a requeue" {
+@test "a run that is to go on in the job stops the other runs, because the job must be requeued" {
     for run in 1 2; do
         host_run $run "{\"run\": $(trains $run)}"
     done
@@ -149,7 +149,7 @@ requeues() {
     [ "$(requeues)" = 1 ]
 }
 
-@test "a second job with the same folder starts nobody" {
+@test "a second job with the same folder starts no run" {
     for run in 1 2; do
         host_run $run "{\"run\": $(trains $run)}"
     done
@@ -174,7 +174,7 @@ deaths() {
     [ "$(grep -c "job$1 was killed by signal 9" "$job/job.log")" = "$2" ]
 }
 
-@test "a lead that is killed is started again when all that it left behind has ended" {
+@test "a killed lead is started again after all processes that it left behind have ended" {
     host_run 1 "{\"run\": $(trains 1)}"
     host_run 2 "{\"run\": $(script "trap 'sleep 3; touch \"$home/ended\"; exit 0' TERM
         echo step=1 loss=1
@@ -188,7 +188,7 @@ deaths() {
     [ "$(outcome 2 .outcome)" = preempted ]
 }
 
-@test "the job is not held for a lead that keeps dying" {
+@test "a job does not stay for a lead that is killed again and again" {
     for run in 1 2; do
         host_run $run "{\"run\": $(trains $run)}"
     done

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # How long a run goes on when the time limit is near, and how long its program has to stop. Without
 # Slurm.
+# Slurm.
 
 load worker/helpers
 
@@ -12,13 +13,13 @@ teardown() {
     worker_teardown
 }
 
-# limit SECONDS [STATE]: Slurm's word on when the job ends.
+# limit SECONDS [STATE]: Slurm says that the job ends in so many seconds.
 limit() {
     end=$(date -d "+$1 seconds" +%s)
     echo "JobState=${2:-RUNNING} EndTime=$(date -d "@$end" +%Y-%m-%dT%H:%M:%S) Restarts=0 PreemptTime=None" >"$home/slurm/show"
 }
 
-# A program that leaves the time at which it was told to stop, and saves at that time.
+# A program that writes down when it was told to stop, and saves at that time.
 stopping=$(cat <<'PROGRAM'
 trap 'date +%s >"$PHASED_OUT/told"; echo weights >"$PHASED_OUT/step_7"; exit 0' TERM
 echo step=7 loss=1
@@ -39,7 +40,7 @@ run_to_limit() {
     kill -USR2 "$lead"
 }
 
-# told_between FROM TO: the program was told to stop in these seconds before the end of the job.
+# told_between FROM TO: the program was told to stop within these seconds before the end of the job.
 told_between() {
     local left=$((end - $(cat "$home/out/told")))
     echo "# told $left s before the limit"
@@ -54,7 +55,7 @@ told_between() {
     [ "$(outcome 1 '[.outcome, .message, .requeues]')" = '["timed_out","the time limit of the job is near",false]' ]
 }
 
-@test "a run with a checkpoint has its time to save, and ten seconds more" {
+@test "a run with a checkpoint stops its time to save plus ten seconds before the limit" {
     limit 40
     run_to_limit "$(checkpoint 15)"
     WAIT_S=40 await_lead
@@ -62,14 +63,14 @@ told_between() {
     [ "$(outcome 1 '[.outcome, .requeues]')" = '["timed_out",true]' ]
 }
 
-@test "a run whose time to save is longer than the time that is left stops at once" {
+@test "a run whose time to save is longer than the time left stops at once" {
     limit 60
     run_to_limit "$(checkpoint 55)"
     await_lead
     told_between 60 30
 }
 
-@test "a limit that was changed since the job began is asked for" {
+@test "a lead asks for a time limit that was changed after the start of the job" {
     limit 20
     export SLURM_JOB_END_TIME=$((end + 60))
     run_to_limit
@@ -77,7 +78,7 @@ told_between() {
     told_between 12 -20
 }
 
-@test "a job that Slurm calls SIGNALING still has its time" {
+@test "a job in the state SIGNALING still has its time" {
     limit 20 SIGNALING # as long as Slurm delivers a signal
     run_to_limit
     await_lead 1
@@ -118,14 +119,14 @@ told_between() {
     [ ! -e "$home/phase/2/journal/lead.jsonl" ]
 }
 
-# terminate: Slurm's SIGTERM to the step of the agents.
+# terminate: sends Slurm's SIGTERM to the step of the agents.
 terminate() {
     pkill -TERM -f "^[^ ]*/phase-worker node $job\$"
 }
 
 deaf='trap "" TERM; touch "$PHASED_OUT/ready"; while :; do sleep 0.05; done'
 
-@test "a program without a checkpoint has as long to stop as under Slurm" {
+@test "a program without a checkpoint has the same time to stop as under Slurm" {
     start_daemon
     new_run 1 "{\"run\": $(script 'trap "sleep 13; touch $PHASED_OUT/stopped; exit 0" TERM
         touch "$PHASED_OUT/ready"; while :; do sleep 0.05; done')}"
@@ -173,17 +174,17 @@ terminate_near_limit() {
     await_lead 1
 }
 
-@test "a job that is cancelled just before its limit has not timed out" {
+@test "a job that is cancelled just before its limit is not taken for timed out" {
     terminate_near_limit None
     [ "$(outcome 1 '[.outcome, .message]')" = '["cancelled","the job was cancelled in Slurm"]' ]
 }
 
-@test "a job that Slurm ends at its limit without a signal before has timed out" {
+@test "a job that Slurm ends at its limit without an earlier signal has timed out" {
     terminate_near_limit TimeLimit
     [ "$(outcome 1 '[.outcome, .message]')" = '["timed_out","the time limit of the job was reached"]' ]
 }
 
-# at_limit SPEC: the run has begun to stop for the limit, and now Slurm's SIGTERM comes.
+# at_limit SPEC: the run has begun to stop for the limit, and then Slurm's SIGTERM comes.
 at_limit() {
     limit 10
     run_to_limit "$@"
@@ -195,7 +196,7 @@ at_limit() {
 
 asked_for_kill_wait() { grep -qs 'show config' "$home/slurm/calls"; }
 
-@test "a program that still stops when the limit is reached has KillWait to do so, as under Slurm" {
+@test "a program that still stops when the limit is reached has KillWait to end, as under Slurm" {
     stopping='trap "touch $PHASED_OUT/told" TERM; touch "$PHASED_OUT/ready"
         until [ -e "$PHASED_OUT/go" ]; do sleep 0.05 || true; done; touch "$PHASED_OUT/results"'
     at_limit

@@ -11,7 +11,7 @@ setup() {
 }
 teardown() { worker_teardown; }
 
-# quick_run NUMBER NODES [MORE]: each rank leaves its node's name.
+# quick_run NUMBER NODES [MORE]: each rank writes down the name of its node.
 quick_run() {
     local spec="{\"preflight\": \"quick\", \"resources\": {\"nodes\": $2, \"gpus\": 8}, \"launch\": \"node\",
         \"run\": $(script "echo \$SLURMD_NODENAME >>$home/executed")}"
@@ -22,7 +22,7 @@ preflight_of() {
     journal "$1" "$2" 'select(.type == "preflight") | "\(.level) \(.outcome): \(.reason)"'
 }
 
-@test "where all nodes pass, the ranks start and every row is told" {
+@test "if all nodes pass, the ranks start and every row is reported" {
     quick_run 1 2
     start_lead 1 2
     await_lead
@@ -33,7 +33,7 @@ preflight_of() {
     [ -z "$(journal 1 lead 'select(.type == "warning")')" ]
 }
 
-@test "a node that fails ends the run before a rank of any node has started" {
+@test "a node that fails ends the run before a rank has started on any node" {
     quick_run 1 3
     FAKE_NVML_n2=count=7 start_lead 1 3
     await_lead 1
@@ -45,7 +45,7 @@ preflight_of() {
     [ "$(journal 1 lead 'select(.type == "stopping").why')" = preflight ]
 }
 
-@test "all nodes that fail are told" {
+@test "all nodes that fail are named" {
     quick_run 1 3
     FAKE_NVML_n1=ecc=5 FAKE_NVML_n3=action=6 start_lead 1 3
     await_lead 1
@@ -53,7 +53,7 @@ preflight_of() {
     [[ $(outcome 1 .message) == "2 nodes: n"*"GPU 5: 5 uncorrected errors"* ]]
 }
 
-@test "observing only reports" {
+@test "a preflight that only observes reports a fault, and the run goes on" {
     quick_run 1 2 '{"preflight_observe": true}'
     FAKE_NVML_n2=lost=3 start_lead 1 2
     await_lead
@@ -63,7 +63,7 @@ preflight_of() {
     [ "$(journal 1 n2 'select(.type == "preflight") | .outcome + " \(.observe)"')" = "failed true" ]
 }
 
-@test "where nothing can be told the run goes on, with one note" {
+@test "if no node can be judged, the run goes on with one warning" {
     quick_run 1 3
     PHASED_NVML=/nonexistent.so start_lead 1 3
     await_lead
@@ -73,7 +73,7 @@ preflight_of() {
     [ "$(journal 1 n1 'select(.type == "warning")')" = "" ]
 }
 
-@test "a wrong model fails where Slurm's type promises one" {
+@test "a wrong GPU model fails the node if Slurm's type names a model" {
     quick_run 1 1 '{"resources": {"nodes": 1, "gpus": 8, "gpu_type": "h100"}}'
     start_lead 1
     await_lead 1
@@ -82,7 +82,7 @@ preflight_of() {
     start_lead 2
     await_lead
     [ "$(outcome 2 .outcome)" = succeeded ]
-    # Of alternatives the first is named, but the job may have got another.
+    # The first of the alternatives is named, but the job may have got another.
     quick_run 3 1 '{"resources": {"nodes": 1, "gpus": 8, "gpu_type": "h100",
         "alternatives": [{"gpus": 8, "gpu_type": "h100"}, {"gpus": 8, "gpu_type": "h200"}]}}'
     start_lead 3
@@ -127,7 +127,7 @@ STUB
     export PHASED_PREFLIGHT_GPU=$fakes/phase-preflight-gpu
     export PHASED_PREFLIGHT_THRESHOLDS=$home/thresholds.yaml
     export PHASED_PREFLIGHT_BASELINE=$home/baseline.yaml
-    # The stand-in's GPUs reduce 275 GB/s: that is 412 of the bus in groups of 4.
+    # The GPUs of the stand-in reduce 275 GB/s: that is 412 GB/s of the bus in groups of 4.
     printf '%s\n' 'memory_used_mib: 512' 'scratch_free_mib: 0' 'baseline_percent: 10' \
         'measure: {allreduce: {seconds: 50, mib: 1}}' models: '  - match: H200' \
         '    allreduce_gbps: {4: 400}' >"$home/thresholds.yaml"
@@ -146,7 +146,7 @@ STUB
     [[ $(outcome 2 .message) == "2 nodes: n"*": allreduce: tensor 0-3: 1 of 262144 sums are wrong on rank 3"* ]]
 }
 
-# A folder with phase-worker and this phase-preflight beside it.
+# Makes a folder with phase-worker, and with this phase-preflight beside it.
 own_preflight() {
     mkdir "$home/bin"
     cp "$worker" "$home/bin/phase-worker"
@@ -155,7 +155,7 @@ own_preflight() {
     worker=$home/bin/phase-worker
 }
 
-@test "memory and processes that a run before has left are looked at again" {
+@test "preflight checks again if memory and processes of an earlier run are still there" {
     own_preflight <<STUB
 echo >>$home/tries
 [ \$(wc -l <$home/tries) = 1 ] && export FAKE_NVML=memory=2,process=3
@@ -169,7 +169,7 @@ STUB
     [ "$(preflight_of 1 n1)" = "quick passed: " ]
 }
 
-@test "a preflight that breaks is no failure of the node" {
+@test "a preflight that breaks does not fail the node" {
     own_preflight <<<'exit 2'
     quick_run 1 1
     start_lead 1
@@ -183,7 +183,7 @@ STUB
     [ "$(preflight_of 2 n1)" = "quick could not tell: could not start $home/bin/phase-preflight: No such file or directory" ]
 }
 
-@test "a wedged preflight is killed at its deadline, with all that it started" {
+@test "a preflight that hangs is killed at its deadline, with all processes that it started" {
     own_preflight <<<'sleep 1234 & sleep 1234'
     quick_run 1 1
     start_lead 1
@@ -206,7 +206,7 @@ STUB
     no_process_names "$home/bin/phase-preflight"
 }
 
-@test "a lead that dies during a preflight leaves nothing behind" {
+@test "a lead that dies during a preflight leaves no process behind" {
     own_preflight <<<"touch $home/began; sleep 1234"
     quick_run 1 2
     start_lead 1 2

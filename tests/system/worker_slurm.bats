@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# phase-worker under a real Slurm, the sandbox: what only Slurm can do to a job.
+# phase-worker under the real Slurm of the sandbox: what only Slurm can do to a job.
 
 load worker/helpers
 
@@ -31,7 +31,7 @@ teardown() {
     worker_teardown
 }
 
-# submit RUN SBATCH-OPTION...: the job as the daemon submits it.
+# submit RUN SBATCH-OPTION...: submits the job like the daemon.
 submit() {
     jq -n --arg dir "$home/phase/$1" '{run_dir: $dir}' >"$job/current.json"
     printf '#!/bin/sh\nexec "%s" lead "%s"\n' "$worker" "$job" >"$job/job.sh"
@@ -49,8 +49,8 @@ await_ready() {
     done
 }
 
-# The first node alone saves: all of them would write the same file. Slurm's SIGTERM may end the sleep
-# before it reaches the shell, which `-e` would then end without its trap.
+# Only the first node saves: all nodes would write the same file. Slurm's SIGTERM may end the sleep
+# before it reaches the shell. With `-e` the shell would then end without its trap.
 saving='trap "sleep 0.2; [ $NODE_RANK != 0 ] || echo 1 >$PHASED_OUT/ckpt_3; exit 0" TERM; echo ready; while :; do sleep 0.05 || true; done'
 
 @test "a job on two nodes with pretend GPUs trains and succeeds" {
@@ -64,7 +64,7 @@ saving='trap "sleep 0.2; [ $NODE_RANK != 0 ] || echo 1 >$PHASED_OUT/ckpt_3; exit
     [ "$(squeue -h -j "$job_id" -t all -o %T)" = COMPLETED ]
 }
 
-@test "a preempted job saves within the grace, says so, and makes room at once" {
+@test "a preempted job saves within the grace, reports it, and frees its nodes" {
     new_run 1 "{\"resources\": {\"nodes\": 4, \"gpus\": 8}, \"launch\": \"node\",
         \"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"save_time_s\": 10}, \"run\": $(script "$saving")}"
     submit 1 -p preempt -N 4 --gres=gpu:h100:8 -t 5
@@ -76,7 +76,7 @@ saving='trap "sleep 0.2; [ $NODE_RANK != 0 ] || echo 1 >$PHASED_OUT/ckpt_3; exit
     [ "$(cat "$home"/phase/1/journal/n*.jsonl | jq 'select(.type == "checkpoint") | .step')" = 3 ]
 }
 
-# Whether Slurm lets the job wait after a requeue, and then the begin of it as phased sets it.
+# Whether Slurm lets the job wait after a requeue; and the start time as phased sets it.
 restarts_are() {
     [[ $(scontrol show job "$job_id") == *" Restarts=$1 "* ]]
 }
@@ -89,14 +89,14 @@ nodes_are_free() {
     [ "$(squeue -h -j "$other_id" -o %T)" = RUNNING ]
 }
 
-# Counts from where it resumes, with a checkpoint at TERM; ends at step 60 when there is a file
-# $out/enough. A step takes 50 ms.
+# Counts from where it resumes, with a checkpoint at TERM. Ends at step 60 when the file $out/enough
+# exists. A step takes 50 ms.
 counting='step=${PHASED_RESUME_STEP:-0}; trap "sleep 0.2; echo \$step >$PHASED_OUT/ckpt_\$step; exit 0" TERM
     while [ $step -lt 60 ] || [ ! -e $PHASED_OUT/enough ]; do
         step=$((step + 1)); sleep 0.05 || true; echo "step=$step loss=$step"
     done'
 
-# preempt_training MORE-OF-RUN-1 SBATCH-OPTION...: up to the requeued job that waits.
+# preempt_training MORE-OF-RUN-1 SBATCH-OPTION...: goes on until the requeued job waits.
 preempt_training() {
     new_run 1 "{\"resources\": {\"nodes\": 4, \"gpus\": 8}, \"launch\": \"node\",
         \"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"save_time_s\": 10}, \"run\": $(script "$counting")}" "$1"
@@ -131,7 +131,7 @@ preempt_training() {
     [ "$(squeue -h -j "$job_id" -t all -o %T)" = COMPLETED ]
 }
 
-@test "without any daemon a preempted job, submitted as not to be requeued, goes on to the end" {
+@test "without a daemon a preempted job goes on to the end, even if it was submitted with --no-requeue" {
     preempt_training '{}' --no-requeue
     WAIT_S=60 await begin_soon
     WAIT_S=60 await has_outcome 2
@@ -141,7 +141,7 @@ preempt_training() {
     [ "$(squeue -h -j "$job_id" -t all -o %T)" = COMPLETED ]
 }
 
-@test "a job that a person requeues is preempted, and not cancelled" {
+@test "a job that a person requeues is preempted, not cancelled" {
     new_run 1 "{\"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"save_time_s\": 10}, \"run\": $(script "$counting")}"
     submit 1 -t 5
     await grep -q step=12 "$home/phase/1/log/rank-0.log"
@@ -174,7 +174,7 @@ preempt_training() {
     [ "$(cat "$home"/phase/?/journal/n?.jsonl | jq 'select(.type == "metric") | .step' | sort -n | uniq -d | wc -l)" -le 2 ]
 }
 
-# with_setting NAME=VALUE: a setting of Slurm's, for this test.
+# with_setting NAME=VALUE: changes a setting of Slurm for this test.
 with_setting() {
     cp "$SLURM_CONF" "$home/slurm.conf"
     sed -i "/^${1%%=*}=/d" "$SLURM_CONF"
@@ -187,13 +187,13 @@ without_setting() {
     scontrol reconfigure
 }
 
-@test "where a site sends the user's signal at a preemption, that is no time limit" {
+@test "a user's signal that the site sends at a preemption is not taken for the time limit" {
     with_setting SlurmctldParameters=preempt_send_user_signal
     new_run 1 "{\"resources\": {\"nodes\": 2, \"gpus\": 8}, \"launch\": \"node\",
         \"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"save_time_s\": 10}, \"run\": $(script "$counting")}"
     submit 1 -p preempt -N 2 --gres=gpu:h100:8 -t 30 --signal=B:USR2@60
     await grep -q step=12 "$home/phase/1/log/rank-0.log"
-    # A script without phased tells what Slurm sends.
+    # A script without phased shows what Slurm sends.
     printf '#!/bin/bash\ntrap "touch %s/told; exit" USR2\ntouch %s/waits\nwhile :; do sleep 0.1; done\n' "$home" "$home" >"$home/plain.sh"
     plain_id=$(sbatch --parsable -p preempt -N 2 --gres=gpu:h100:8 -t 30 --signal=B:USR2@60 -o /dev/null "$home/plain.sh")
     await test -e "$home/waits"
@@ -204,7 +204,7 @@ without_setting() {
     await nodes_are_free
 }
 
-@test "where preemption cancels jobs, the job requeues itself all the same" {
+@test "a job requeues itself even where preemption cancels jobs" {
     scontrol update PartitionName=preempt PreemptMode=CANCEL
     preempt_training '{}'
     WAIT_S=60 await begin_soon
@@ -212,7 +212,7 @@ without_setting() {
     [ "$(outcome 2 '[.outcome, .job_id]')" = "[\"succeeded\",$job_id]" ]
 }
 
-@test "a lead that is killed takes its job with it: nothing is held idle" {
+@test "a lead that is killed ends its job, and no node is held idle" {
     new_run 1 "{\"resources\": {\"nodes\": 2, \"gpus\": 1}, \"run\": $(script 'trap "echo saved; exit 0" TERM; echo ready; while :; do sleep 0.05 || true; done')}"
     submit 1 -N 2 --gres=gpu:h100:1 -t 5
     await_ready 2
@@ -223,7 +223,7 @@ without_setting() {
     grep -q saved "$home/phase/1/log/rank-0.log"
 }
 
-@test "scancel is a cancellation" {
+@test "a job that scancel ends is cancelled" {
     new_run 1 "{\"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"save_time_s\": 10}, \"run\": $(script "$saving")}"
     submit 1 -t 5
     await_ready 1
@@ -241,7 +241,7 @@ without_setting() {
     [ -e "$home/out/ckpt_3" ]
 }
 
-@test "an agent that is killed takes the job with it" {
+@test "an agent that is killed ends the job" {
     new_run 1 "{\"resources\": {\"nodes\": 2, \"gpus\": 1}, \"run\": $(script 'echo ready; sleep 1000')}"
     submit 1 -N 2 --gres=gpu:h100:1 -t 5
     await_ready 2

@@ -70,8 +70,8 @@ figures() {
 }
 
 @test "figures are bytes and operations divided by the time that the GPU took" {
-    # tests/fake/cuda.h says how fast its devices are. The rate of the memory counts the bytes that are
-    # read and written.
+    # tests/fake/cuda.h says how fast its devices are. The rate of the memory counts the bytes that
+    # are read and written.
     run -0 full
     [ "$(figures hbm_copy_gbps) $(figures hbm_triad_gbps)" = "[3000] [3000]" ]
     [ "$(figures matrix_tflops) $(figures peer_gbps)" = "[700] [380]" ]
