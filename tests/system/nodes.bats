@@ -66,7 +66,7 @@ nodes_are() {
     eventually 60 state "$workflow" cancelled
 }
 
-@test "an unknown node is refused, and a left-out node that no longer exists keeps the others left out" {
+@test "an unknown node is refused; if an excluded node no longer exists, the other nodes stay excluded" {
     phasectl daemon start
     run phasectl nodes add nope
     [ "$status" -eq 1 ]
@@ -83,7 +83,7 @@ nodes_are() {
         'Slurm knows no node nope, which was to be left out' ]
 }
 
-@test "a person can leave nodes out; if no node remains, the job may use any node, and a warning says so" {
+@test "a person can exclude nodes; if no node remains, the job may use any node, and a warning says so" {
     phasectl daemon start
     phasectl nodes add n1 --for 2h --because 'fan noise'
     workflow=$(sleeper 0 | submit)

@@ -67,7 +67,7 @@ small_group() {
     [ "$(outcome 3 '[.failure, .node]')" = '[null,null]' ]
 }
 
-@test "the cause comes from the most telling rank, not from the first failure or from output at the stop" {
+@test "the cause comes from the rank that prints it, not from the first failure or from output at the stop" {
     new_run 1 "{\"resources\": {\"nodes\": 2, \"gpus\": 2}, \"run\": $(script '
         trap "echo ValueError: told to stop; exit 1" TERM
         case $RANK in

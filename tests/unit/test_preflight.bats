@@ -98,7 +98,7 @@ fault() {
     row gpus passed "8 work"
 }
 
-@test "a value that the driver does not support could not be told, and the node can still pass" {
+@test "a value that the driver does not support gives 'could not tell', and the node can still pass" {
     FAKE_NVML=plain run -0 preflight --gpus 8 --json
     row ecc "could not tell" "GPU 0 does not report it"
     row nvlinks "could not tell" "GPU 0 does not report it"

@@ -124,7 +124,7 @@ figures() {
     [[ $output != *"tensor 0-3: 1 of"* ]]
 }
 
-@test "errors of the hardware fail a row; a missing driver or too little memory could not be told" {
+@test "errors of the hardware fail a row; a missing driver or too little memory gives 'could not tell'" {
     only hbm
     fault error=4 hbm failed "GPU 4: "
     fault lost=4 hbm failed "GPU 4: beginning"
@@ -133,7 +133,7 @@ figures() {
     fault driver hbm "could not tell" "CUDA finds no GPU"
 }
 
-@test "a row could not be told if its matrices cannot be multiplied" {
+@test "a row gives 'could not tell' if its matrices cannot be multiplied" {
     only matrix
     fault unsupported matrix "could not tell" "setting up a product of matrices: not supported"
     sed -i 's/elements: 32/elements: 30/' "$DIR/thresholds.yaml"

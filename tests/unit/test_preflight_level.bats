@@ -132,7 +132,7 @@ row() {
     [[ $output != *noise* ]]
 }
 
-@test "a row could not be told if figures are missing, or if the model has no thresholds" {
+@test "a row gives 'could not tell' if figures are missing, or if the model has no thresholds" {
     echo 'echo "matrix_tflops 0 0 700"; echo end; exit' >"$DIR/matrix"
     run -3 full
     row matrix "could not tell" "7 of 8 figures were not measured"
