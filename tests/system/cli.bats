@@ -290,7 +290,7 @@ YAML
     [[ $output == *"phasectl release $first"*"phasectl release $second"* ]]
     run -0 phasectl status "$first" "$second"
     [[ $output == *"workflow $first "*"workflow $second "* ]]
-    run -2 phasectl cancel "$first" nonsense # then none is
+    run -2 phasectl cancel "$first" nonsense # then no phase is cancelled
     run -1 phasectl cancel "$first" 999 "$second"
     [[ $output == *"no workflow 999"* ]]
     run -1 phasectl watch "$second" # the others are cancelled all the same

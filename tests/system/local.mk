@@ -22,11 +22,11 @@ tests_system_test_cluster_LDADD = daemon/slurm/libcluster.a lib/libphased.a $(SL
 	$(CMOCKA_LIBS)
 endif
 
-TESTS += tests/system/crash.bats tests/system/faults.bats tests/system/unheard.bats
+TESTS += tests/system/crash.bats tests/system/faults.bats tests/system/silent.bats
 EXTRA_DIST += tests/system/phased.bash tests/system/crash.bats tests/system/faults.bats \
 	tests/system/recovery.bats tests/system/requeue.bats \
 	tests/system/slurm_faults.bats tests/system/training.bash tests/system/training.py \
-	tests/system/unheard.bats tests/system/failover.bats
+	tests/system/silent.bats tests/system/failover.bats
 TESTS += tests/system/stops.bats
 EXTRA_DIST += tests/system/stops.bats
 

@@ -115,7 +115,7 @@ static void a_run_resumes_from_the_newest_whole_checkpoint_of_its_lineage(void *
         {"the start, when all are broken", 2, {{0, 0, {-10, -20}}, {20, 0, {-30}}}, 0, 0},
         {"the last good one", 1, {{0, 25, {10, 20, 30}}}, 0, 20},
         {"the last good one of an earlier run", 2, {{0, 0, {10, 20}}, {20, 25, {30}}}, 0, 20},
-        {"the start, when none is good", 1, {{0, 5, {10, 20}}}, 0, 0},
+        {"the start, if no checkpoint is good", 1, {{0, 5, {10, 20}}}, 0, 0},
         {"a suspect one that a person has chosen", 2, {{0, 25, {10, 30}}, {30, 0, {0}}}, 0, 30},
     };
     (void)state;

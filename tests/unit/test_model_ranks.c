@@ -139,7 +139,7 @@ static void ranks_with_different_options_refuse_each_other(void **state)
     assert_ranks(differ, 2);
 }
 
-static int wait_in_vain(struct ranks_place place)
+static int wait_for_a_rank_that_never_comes(struct ranks_place place)
 {
     struct ranks ranks;
     struct error err;
@@ -154,7 +154,7 @@ static int wait_in_vain(struct ranks_place place)
 static void the_wait_for_a_missing_rank_ends(void **state)
 {
     (void)state;
-    assert_ranks(wait_in_vain, 2);
+    assert_ranks(wait_for_a_rank_that_never_comes, 2);
 }
 
 static int hang(struct ranks_place place)
