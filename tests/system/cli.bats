@@ -145,9 +145,9 @@ WORDS
     local file
     for file in folder binary large missing; do
         run -1 --separate-stderr phasectl check $file
-        [[ $stderr == *$file* ]]
+        [[ $stderr == *$file* && ${#stderr_lines[@]} == 1 ]]
         run -1 --separate-stderr phasectl submit $file
-        [[ $stderr == "phasectl: "*$file* ]]
+        [[ $stderr == "phasectl: "*$file* && ${#stderr_lines[@]} == 1 ]]
     done
 }
 
@@ -469,7 +469,7 @@ YAML
     for words in 'status 999' 'watch 999' 'logs 999' 'gpus 999' 'gate 999/first' 'cancel 999'; do
         # shellcheck disable=SC2086
         run -1 --separate-stderr phasectl $words
-        [[ $stderr == "phasectl: "*999* ]]
+        [[ $stderr == "phasectl: "*999* && ${#stderr_lines[@]} == 1 ]]
     done
 }
 

@@ -200,25 +200,3 @@ status_says() { [[ $(phasectl status) = *"$1"* ]]; }
     [[ "$output" = *"$PHASED_HOME"*"ead-only"* ]]
     [ ${#lines[@]} = 1 ]
 }
-
-@test "an unknown address gives one clear line" {
-    phasectl daemon start
-    run phasectl status 9
-    [ "$status" = 1 ]
-    [[ "$output" = "phasectl: "*9* ]]
-    [ ${#lines[@]} = 1 ]
-}
-
-@test "a spec that is a folder, binary or 10 MB large gives one clear line" {
-    mkdir "$PHASED_HOME/folder"
-    head -c 4096 /dev/urandom >"$PHASED_HOME/binary"
-    head -c 10M /dev/zero | tr '\0' '#' >"$PHASED_HOME/large"
-    for file in folder binary large; do
-        for verb in check submit; do
-            run phasectl $verb "$PHASED_HOME/$file"
-            [ "$status" = 1 ]
-            [[ "$output" = *"$PHASED_HOME/$file"* ]]
-            [ "${#lines[@]}" = 1 ]
-        done
-    done
-}
