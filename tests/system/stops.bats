@@ -64,7 +64,7 @@ script() {
 }
 
 # The programs of each shape.
-declare -gA programs=([plain]='0 1' [steps]=0 [nested]=0 [phase]=0 [launcher]='0 1 2 3')
+declare -gA programs=([plain]='0 1' [steps]=0 [nested]=0 [trap]=0 [phase]=0 [launcher]='0 1 2 3')
 
 shape() {
     case $1 in
@@ -77,6 +77,13 @@ srun touch "$PHASED_OUT/after"
 BODY
         ;;
     nested) script --nodes=1 --ntasks=1 <<<"bash -c 'bash -c \"srun python3 train.py; true\"; true'" ;;
+    trap) # srun kills its program when it gets TERM
+        script --nodes=1 --ntasks=1 <<'BODY'
+trap 'kill -TERM "$pid"' TERM
+srun python3 train.py & pid=$!
+wait "$pid"
+BODY
+        ;;
     phase)
         cat <<'SPEC'
 name: train

@@ -148,13 +148,16 @@ static bool processes_waits_for_srun(const struct process *family, size_t count,
     return false;
 }
 
-/* Whether the signal would end an srun, or a shell that waits for an srun. The shell of a batch
- * script behaves the same way: it lives on until the program under srun has saved. */
+/* Whether the process is an srun, or waits for an srun and must live on until the program under
+ * srun has saved: the signal would end the process, or its handler may pass SIGTERM on to srun.
+ * Slurm does not signal such a shell of a batch script at a preemption. Other signals are meant for
+ * a handler. */
 static bool processes_is_spared(const struct process *family, size_t count, size_t member,
                                 int number)
 {
     return number != SIGKILL && processes_waits_for_srun(family, count, member) &&
-           (processes_is_srun(&family[member]) || !processes_catches(family[member].pid, number));
+           (processes_is_srun(&family[member]) || number == SIGTERM ||
+            !processes_catches(family[member].pid, number));
 }
 
 /* Signals the descendants in `group`. 0 means all descendants. */

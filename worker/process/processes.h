@@ -41,9 +41,10 @@ bool processes_is_srun(const struct process *process);
 /* Reads "/proc/.../stat" at `path`, of a process or a thread. False: it has ended. */
 bool process_read(const char *path, struct process *ret_process);
 
-/* Signals all descendants of the calling process. An srun gets only SIGKILL, and so does a process
- * that waits for an srun and would die of the signal. Returns how many processes were signalled. A
- * process that is forked meanwhile may be missed, so signal again when a child ends. */
+/* Signals all descendants of the calling process. An srun gets only SIGKILL. A process that waits
+ * for an srun gets no SIGTERM, and other signals only if it has a handler. Returns how many
+ * processes were signalled. A process that is forked meanwhile may be missed, so signal again when
+ * a child ends. */
 unsigned processes_signal_all(int number);
 
 /* Like processes_signal_all(), for the descendants in one process group. Unlike kill(), it cannot
