@@ -303,6 +303,19 @@ static void allocation_end(struct step *step, struct allocation *allocation)
     step_tell_job(step, is_last ? FACT_JOB_ENDED : FACT_JOB_MISSED, allocation);
 }
 
+/* Whether no run will begin in the allocation: all runs have ended, and none keeps its seat for
+ * another run. */
+static bool allocation_is_left(const struct allocation *allocation)
+{
+    const struct run *run;
+    bool may_follow = !workflow_is_final(allocation->workflow);
+    for (size_t at = 0; (run = allocation_next_run(allocation, &at));)
+        if (run->state != RUN_ENDED ||
+            (may_follow && run_keeps_seat(run) && run->has_begun && !run->is_let_go))
+            return false;
+    return true;
+}
+
 /* Slurm holds the job, and will never start it. */
 static void allocation_on_stuck(struct step *step, struct allocation *allocation)
 {
@@ -383,8 +396,15 @@ static void allocation_on_seen(struct step *step, struct allocation *allocation)
     }
     if (allocation_note_times(step, allocation) || is_news)
         step_save_job(step, allocation);
-    if (text_equal(event->seen.state, "pending"))
+    if (text_equal(event->seen.state, "pending")) {
         step_tell_job(step, FACT_JOB_WAITS, allocation);
+        /* A controller that was killed may have forgotten the start. While runs follow, however,
+         * the answer may be from before the start. */
+        if (allocation->started_ms && allocation_is_left(allocation)) {
+            allocation->started_ms = 0;
+            step_save_job(step, allocation);
+        }
+    }
     if (!event->seen.is_running) {
         allocation_on_pending(step, allocation);
         return;
@@ -532,19 +552,6 @@ static void candidate_settle(struct step *step, struct allocation *candidate)
         candidate->ended = true; /* no run waits for it */
         step_save_job(step, candidate);
     }
-}
-
-/* Whether no run will begin in the allocation: all runs have ended, and none keeps its seat for
- * another run. */
-static bool allocation_is_left(const struct allocation *allocation)
-{
-    const struct run *run;
-    bool may_follow = !workflow_is_final(allocation->workflow);
-    for (size_t at = 0; (run = allocation_next_run(allocation, &at));)
-        if (run->state != RUN_ENDED ||
-            (may_follow && run_keeps_seat(run) && run->has_begun && !run->is_let_go))
-            return false;
-    return true;
 }
 
 /* The job waits after its last run: Slurm has requeued the job, or has forgotten that it ran. A

@@ -236,11 +236,16 @@ static void run_on_job_runs(struct step *step, struct run *run)
     run_move(step, run, RUN_STARTING, step->fact->allocation->nodes);
 }
 
-/* An answer of Slurm from before a requeue said that the job runs, or Slurm has forgotten that. */
+/* Slurm has requeued the job, and an answer from before said that the job runs. Or Slurm has
+ * forgotten the start. */
 static void run_on_job_waits(struct step *step, struct run *run)
 {
-    if (run->seat->allocation == step->fact->allocation) /* else another candidate runs */
-        run_move(step, run, RUN_PENDING, "");
+    struct allocation *allocation = step->fact->allocation;
+    if (run->seat->allocation != allocation)
+        return; /* another candidate runs */
+    allocation->started_ms = 0;
+    step_save_job(step, allocation);
+    run_move(step, run, RUN_PENDING, "");
 }
 
 static void run_on_job_missed(struct step *step, struct run *run)
