@@ -278,12 +278,12 @@ void allocation_reported(struct step *step, struct run *run)
 static int64_t allocation_end_ms(const struct step *step, const struct allocation *allocation)
 {
     int64_t since_ms = allocation->started_ms ? allocation->started_ms : allocation->submitted_ms;
-    int64_t ended_ms = step->event->seen.ended_ms;
-    if (!ended_ms)
-        ended_ms = allocation->absent_since_ms ? allocation->absent_since_ms : step->now_ms;
-    if (ended_ms < since_ms) /* Slurm's clock may be behind or ahead */
-        ended_ms = since_ms;
-    return ended_ms < step->now_ms ? ended_ms : step->now_ms;
+    int64_t told_ms = step->event->seen.ended_ms;
+    int64_t missed_ms = allocation->absent_since_ms ? allocation->absent_since_ms : step->now_ms;
+    if (!told_ms)
+        return step_ended_ms(step, since_ms, 0, missed_ms);
+    return step_ended_ms(step, since_ms, allocation->started_ms ? step->event->seen.started_ms : 0,
+                         told_ms);
 }
 
 /* The allocation serves no run any more. Any candidate may have claimed the folder of the seat and
@@ -369,12 +369,9 @@ static bool allocation_note_times(struct step *step, struct allocation *allocati
         step_tell_job(step, FACT_JOB_RESTARTED, allocation);
         is_news = true;
     }
-    if (text_equal(event->seen.state, "pending") && allocation->started_ms) {
-        allocation->started_ms = 0; /* a controller that was killed may have forgotten the start */
-        is_news = true;
-    }
     if (event->seen.is_running && !allocation->started_ms) {
-        allocation->started_ms = event->seen.started_ms ? event->seen.started_ms : step->now_ms;
+        allocation->started_ms = step_began_ms(step, event->seen.started_ms,
+                                               run_earliest_ms(allocation_run(allocation)));
         is_news = true;
     }
     if (event->seen.limit_s && event->seen.limit_s != allocation->time_s) {

@@ -213,6 +213,17 @@ bool run_keeps_seat(const struct run *run)
     return run->state == RUN_ENDED && !run->seat->allocation->ended && seat_run(run->seat) == run;
 }
 
+int64_t run_earliest_ms(const struct run *run)
+{
+    const struct workflow *workflow = run->phase->workflow;
+    for (size_t i = workflow->run_count; i-- > 0 && run->in_place;) {
+        const struct run *before = workflow->runs[i];
+        if (before->seat == run->seat && before->id < run->id)
+            return before->ended_ms;
+    }
+    return run->submitted_ms;
+}
+
 struct run *allocation_next_run(const struct allocation *allocation, size_t *at)
 {
     const struct workflow *workflow = allocation->workflow;

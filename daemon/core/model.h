@@ -214,6 +214,9 @@ bool seat_is_open(const struct run *run);
 bool run_is_in(const struct run *run, const struct allocation *allocation);
 /* Whether the run has ended, and another run may follow it in its seat: the allocation goes on. */
 bool run_keeps_seat(const struct run *run);
+/* The run cannot have begun before this time. The lead of a requeued job may begin the next run
+ * before the daemon knows that run. */
+int64_t run_earliest_ms(const struct run *run);
 /* The next of the runs for which run_is_in() is true; NULL: there are no more. `*at` begins as 0.
  */
 struct run *allocation_next_run(const struct allocation *allocation, size_t *at);

@@ -106,7 +106,7 @@ static void run_on_started(struct step *step, struct run *run)
     if (run->phase->is_anew)
         step_save_phase(step, run->phase);
     run->phase->is_anew = false;
-    run->started_ms = event->started_ms ? event->started_ms : step->now_ms;
+    run->started_ms = step_began_ms(step, event->started_ms, run_earliest_ms(run));
     if (event->path)
         run_set_resume(run, event->path, event->step);
     step_done(step, FX_TELL_NEXT, run);
@@ -129,10 +129,10 @@ static void run_on_ended(struct step *step, struct run *run)
     run->has_begun = true;
     run->exit_code = event->exit_code;
     run->signal = event->signal;
-    if (event->started_ms)
-        run->started_ms = event->started_ms;
-    if (event->ended_ms) /* the clock of the node may be ahead */
-        run->ended_ms = event->ended_ms < step->now_ms ? event->ended_ms : step->now_ms;
+    if (event->started_ms && !run->started_ms)
+        run->started_ms = step_began_ms(step, event->started_ms, run_earliest_ms(run));
+    if (event->ended_ms)
+        run->ended_ms = step_ended_ms(step, run->started_ms, event->started_ms, event->ended_ms);
     if (event->step > run->last_step)
         run->last_step = event->step;
     run->requeues = event->requeues &&

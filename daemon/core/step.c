@@ -162,6 +162,24 @@ static void step_add_fact(struct step *step, const struct fact *fact)
     facts->items[facts->count++] = *fact;
 }
 
+int64_t step_began_ms(const struct step *step, int64_t told_ms, int64_t least_ms)
+{
+    if (told_ms < least_ms && told_ms > least_ms - 1000)
+        told_ms = least_ms; /* Slurm leaves out the part of a second */
+    return told_ms && told_ms >= least_ms && told_ms <= step->now_ms ? told_ms : step->now_ms;
+}
+
+int64_t step_ended_ms(const struct step *step, int64_t began_ms, int64_t told_began_ms,
+                      int64_t told_ended_ms)
+{
+    int64_t ahead_ms = told_began_ms ? began_ms - told_began_ms : 0, ended_ms = told_ended_ms;
+    if (ahead_ms > CLOCK_SAME_MS || ahead_ms < -CLOCK_SAME_MS)
+        ended_ms += ahead_ms;
+    if (ended_ms < began_ms)
+        ended_ms = began_ms;
+    return ended_ms < step->now_ms ? ended_ms : step->now_ms;
+}
+
 void step_tell_job(struct step *step, enum fact_kind kind, struct allocation *allocation)
 {
     step_add_fact(

@@ -73,6 +73,7 @@ enum {
     LEAVE_MS = 120 * 1000,        /* for a lead to leave after its last run and the linger */
     FAILURE_FIRST_MS = 10 * 1000, /* from a failed run to the next submission, doubled ... */
     FAILURE_LAST_MS = 300 * 1000, /* ... up to this */
+    CLOCK_SAME_MS = 2000,         /* two clocks that differ by less agree */
     NEXT_MARGIN_MS = 2000,        /* of the linger, for `next` to reach the lead */
     RETRY_FIRST_MS = 5000,        /* before a look-up: a slow controller may still be reading ... */
     LIMITED_TRIES_SAID = 10,      /* five minutes at a limit, and its message says so */
@@ -235,6 +236,15 @@ struct core_effect *step_do_job(struct step *step, enum core_effect_kind kind,
                                 struct allocation *allocation);
 void step_done_job(struct step *step, enum core_effect_kind kind, struct allocation *allocation);
 void step_new_token(struct step *step, char ret_token[TOKEN_LENGTH + 1]);
+
+/* Other clocks tell when jobs and runs began and ended, and may differ from the daemon's clock: a
+ * clock is wrong, or the daemon's clock was set. Returns when something began that cannot have
+ * begun before `least_ms`: the told time if that may be true, or else now. */
+int64_t step_began_ms(const struct step *step, int64_t told_ms, int64_t least_ms);
+/* Returns when something ended that began at `began_ms`, or at `told_began_ms` by the clock that
+ * tells the end; 0: that clock does not say. It has lasted as long as that clock says. */
+int64_t step_ended_ms(const struct step *step, int64_t began_ms, int64_t told_began_ms,
+                      int64_t told_ended_ms);
 
 /* Tell a fact to the layer that listens to it. `who` is borrowed from the event. */
 void step_tell_job(struct step *step, enum fact_kind kind, struct allocation *allocation);

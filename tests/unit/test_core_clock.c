@@ -89,6 +89,71 @@ static void a_job_never_ends_before_it_has_started_or_later_than_now(void **stat
     (void)state;
 }
 
+/* The clocks of the controller and of the nodes may differ from the daemon's clock, also because
+ * the daemon's clock was set. */
+static void a_run_lasts_as_long_as_it_did_whatever_other_clocks_say(void **state)
+{
+    static const int64_t ahead_ms[] = {0, 60 * 1000, -60 * 1000, -96 * 3600 * (int64_t)1000};
+    (void)state;
+    for (size_t i = 0; i < sizeof ahead_ms / sizeof *ahead_ms; i++) {
+        struct world world;
+        world_init(&world);
+        world.now_ms = 1790000000000;
+        world_begin(&world, false);
+        world_event(&world, EV_SUBMITTED, "validate");
+        world.now_ms += 5000;
+        struct run *run = world_phase(&world, "validate")->run;
+        int64_t started_ms = world.now_ms;
+        struct allocation *job = run->seat->allocation;
+        struct core_event seen = {.kind = EV_JOB_SEEN, .allocation = job};
+        seen.seen.state = "running";
+        seen.seen.is_running = true;
+        seen.seen.started_ms = started_ms + ahead_ms[i];
+        world_step(&world, seen);
+        world_step(&world, (struct core_event){.kind = EV_RUN_STARTED,
+                                               .run = run,
+                                               .started_ms = started_ms + ahead_ms[i]});
+        assert_int_equal(job->started_ms, started_ms);
+        assert_int_equal(run->started_ms, started_ms);
+        world.now_ms += 100 * 1000;
+        world_step(&world, (struct core_event){.kind = EV_RUN_ENDED,
+                                               .run = run,
+                                               .outcome = OUTCOME_SUCCEEDED,
+                                               .started_ms = started_ms + ahead_ms[i],
+                                               .ended_ms = world.now_ms + ahead_ms[i]});
+        assert_int_equal(run->started_ms, started_ms);
+        assert_int_equal(run->ended_ms, world.now_ms);
+        seen.seen.state = "completed";
+        seen.seen.is_running = false;
+        seen.seen.is_final = true;
+        seen.seen.ended_ms = world.now_ms + ahead_ms[i];
+        world_step(&world, seen);
+        assert_int_equal(job->started_ms, started_ms);
+        assert_int_equal(job->ended_ms, world.now_ms);
+        world_fini(&world);
+    }
+}
+
+/* A lead may begin the next run of its job while the daemon is away. */
+static void a_run_may_begin_before_the_daemon_knows_it(void **state)
+{
+    struct world *world = *state;
+    world->now_ms = 1790000000000;
+    world_begin(world, false);
+    world_runs(world, "validate");
+    world_step(world, (struct core_event){.kind = EV_RUN_ENDED,
+                                          .run = world_phase(world, "validate")->run,
+                                          .outcome = OUTCOME_PREEMPTED,
+                                          .requeues = true,
+                                          .step = 10});
+    int64_t ended_ms = world->now_ms;
+    world->now_ms += 3600 * 1000;
+    world_step(world, (struct core_event){.kind = EV_RUN_STARTED,
+                                          .run = world_phase(world, "validate")->run,
+                                          .started_ms = ended_ms + 2000});
+    assert_int_equal(world_phase(world, "validate")->run->started_ms, ended_ms + 2000);
+}
+
 /* A stop that takes too long is ended two minutes after the command, whatever the clock says. */
 static void setting_the_clock_moves_deadlines_and_reported_times(void **state)
 {
@@ -179,6 +244,8 @@ int main(void)
         WORLD_TEST(slurm_says_how_long_an_unseen_job_has_lasted),
         WORLD_TEST(the_time_of_silence_is_saved_with_the_end_of_the_job),
         cmocka_unit_test(a_job_never_ends_before_it_has_started_or_later_than_now),
+        cmocka_unit_test(a_run_lasts_as_long_as_it_did_whatever_other_clocks_say),
+        WORLD_TEST(a_run_may_begin_before_the_daemon_knows_it),
         WORLD_TEST(setting_the_clock_moves_deadlines_and_reported_times),
         WORLD_TEST(setting_the_clock_does_not_change_ended_runs),
         WORLD_TEST(setting_the_clock_moves_a_run_that_keeps_its_allocation),
