@@ -3,6 +3,7 @@
 
 #include "daemon/loop/loop.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -60,11 +61,22 @@ int64_t clock_of(int64_t time_ms)
     return time_ms == INT64_MAX ? time_ms : time_ms - ahead_ms;
 }
 
-int64_t clock_look(void)
+static int64_t clock_set_by_ms(void)
 {
     (void)loop_now_ms(); /* from then on it is known */
     int64_t by_ms = measure_ms() - ahead_ms;
-    if (llabs(by_ms) < CLOCK_SET_MS)
+    return llabs(by_ms) < CLOCK_SET_MS ? 0 : by_ms;
+}
+
+bool clock_was_set(void)
+{
+    return clock_set_by_ms() != 0;
+}
+
+int64_t clock_look(void)
+{
+    int64_t by_ms = clock_set_by_ms();
+    if (!by_ms)
         return 0;
     ahead_ms += by_ms;
     log_line("the clock was set %s by %lld s: what waits is moved by as much",

@@ -6,11 +6,14 @@
 #ifndef PHASED_DAEMON_LOOP_CLOCK_H
 #define PHASED_DAEMON_LOOP_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 int64_t clock_ms(void);
 /* When a time of day is by clock_ms(). */
 int64_t clock_of(int64_t time_ms);
+/* Whether the machine's clock was set, and clock_look() has not taken that over yet. */
+bool clock_was_set(void);
 /* Takes over by how much the machine's clock was set, and returns that; 0: it was not. */
 int64_t clock_look(void);
 

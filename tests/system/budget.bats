@@ -155,3 +155,31 @@ SPEC
     run phasectl budget 999 --usd 5
     [ "$status" = 1 ]
 }
+
+# spends_at_most SECONDS: the workflows have cost at most this much GPU time.
+spends_at_most() {
+    phasectl cost --json | jq -e --argjson most "$1" '[.costs[].gpu_seconds] | add <= $most'
+}
+
+@test "setting the clock neither bills a run nor holds it by its budget" {
+    local library=(/usr/lib*/*/faketime/libfaketimeMT.so.1)
+    [ -e "${library[0]}" ] || skip "there is no libfaketime"
+    echo +0 >"$PHASED_HOME/clock"
+    env LD_PRELOAD="${library[0]}" FAKETIME_TIMESTAMP_FILE="$PHASED_HOME/clock" \
+        FAKETIME_CACHE_DURATION=1 FAKETIME_DONT_FAKE_MONOTONIC=1 phasectl daemon start
+    clock_was_set() { [ "$(grep -c 'the clock was set' "$PHASED_HOME/phased.log")" = "$1" ]; }
+    local times=0 set_to workflow step
+    for set_to in +4d +0; do # the second run begins while the clock is four days ahead
+        workflow=$(training | sed 's/^name:.*/&\nbudget: {gpu_hours: 2}/; s/iterations: 150/iterations: 5000/' | submit)
+        eventually 60 past "$workflow/train" 1
+        echo "$set_to" >"$PHASED_HOME/clock"
+        times=$((times + 1))
+        eventually 30 clock_was_set "$times"
+        step=$(phasectl status "$workflow/train" --json | jq .step)
+        eventually 60 past "$workflow/train" "$((step + 100))" # the budget was looked at meanwhile
+        phasectl cancel "$workflow"
+        eventually 60 state "$workflow" cancelled
+    done
+    spends_at_most 120
+    [ "$(record "SELECT count(*) FROM run WHERE ended - started BETWEEN 5000 AND 120000")" = 2 ]
+}
