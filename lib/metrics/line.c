@@ -16,6 +16,7 @@
  * the words before it have no value. In case of doubt, a number is no metric. */
 #include "lib/metrics/line.h"
 
+#include "lib/metrics/bar.h"
 #include "lib/metrics/epoch.h"
 #include "lib/metrics/literal.h"
 #include "lib/metrics/number.h"
@@ -519,59 +520,6 @@ static void line_read_next(struct line *line)
     }
 }
 
-/* Whether the label of a bar is a step: "step 4000: 45%|####". */
-static bool line_has_step_label(const struct line *line, struct span label)
-{
-    struct span word = {.at = label.at};
-    while (word.size < label.size &&
-           (isalpha((unsigned char)word.at[word.size]) || word.at[word.size] == '_'))
-        word.size++;
-    return word.size && values_is_step_name(line->values, &word, 1);
-}
-
-/* Reads a progress bar, "45%|####    | 120/266 [", and sets the step. A bar counts steps if it has
- * no label, or one for training. Bars of evaluations in between do not count: they have another
- * total. A bar with an epoch as its label counts the steps of that epoch. As soon as a line has a
- * step beside its bar, bars count no steps: "step 4000: 45%|####    | 120/266". */
-static void line_read_bar(struct line *line)
-{
-    const char *percent = memmem(line->at, (size_t)(line->end - line->at), "%|", 2);
-    const char *bar = percent ? memchr(percent + 2, '|', (size_t)(line->end - percent - 2)) : NULL;
-    double count, total, epoch = 0;
-    if (!bar)
-        return;
-    for (bar++; bar < line->end && *bar == ' '; bar++)
-        ;
-    size_t size = number_read(bar, line->end, NUMBER_PLAIN, &count);
-    if (!size || bar + size == line->end || bar[size] != '/')
-        return;
-    const char *behind = bar + size + 1;
-    size = number_read(behind, line->end, NUMBER_PLAIN, &total);
-    const char *label_end = percent;
-    while (label_end > line->at && (isdigit((unsigned char)label_end[-1]) || label_end[-1] == ' '))
-        label_end--;
-    struct span label = {.at = line->at, .size = (size_t)(label_end - line->at)};
-    if (line_has_step_label(line, label)) {
-        line->memory->has_bar_with_step = true;
-        return;
-    }
-    bool has_epoch = label.size > 6 && strncasecmp(label.at, "epoch ", 6) == 0 &&
-                     number_read(label.at + 6, label_end, NUMBER_PLAIN, &epoch) > 0;
-    bool is_training = !label.size || strncasecmp(label.at, "train", 5) == 0;
-    line->at = behind + size;
-    if (!size || total != floor(total) || fabs(total) > 1e15 || !(has_epoch || is_training) ||
-        line->memory->has_bar_with_step)
-        return;
-    if (has_epoch) {
-        values_count_step(line->values, epoch * total + count);
-        return;
-    }
-    if (!line->memory->bar_total)
-        line->memory->bar_total = (int64_t)total;
-    if (line->memory->bar_total == (int64_t)total)
-        values_count_step(line->values, count);
-}
-
 void line_read(struct line_memory *memory, struct values *values, const char *text, size_t size)
 {
     struct line line = {.at = text,
@@ -581,7 +529,7 @@ void line_read(struct line_memory *memory, struct values *values, const char *te
                         .values = values,
                         .begins_segment = true,
                         .is_row = true};
-    line_read_bar(&line);
+    line.at = bar_read(memory, values, text, line.end);
     bool has_bar = line.at > text;
     while (line.at < line.end)
         line_read_next(&line);
