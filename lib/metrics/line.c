@@ -26,7 +26,6 @@
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
-#include <strings.h>
 
 enum {
     LINE_WORDS_MAX = 6,    /* words of a name: "number of skipped iterations" has four */
@@ -90,24 +89,25 @@ static void line_keep(struct line *line, const struct line_pair *pair)
         line->kept[line->kept_count++] = *pair;
 }
 
-static bool span_is_any(struct span span, const char *const *words, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strlen(words[i]) == span.size && strncasecmp(words[i], span.at, span.size) == 0)
-            return true;
-    return false;
-}
-
 /* Whether the pair has a name that programs give to metrics only. Such a pair needs no
  * separator. */
 static bool line_is_known_metric(const struct line_pair *pair)
 {
-    static const char *const known[] = {
-        "loss", "losses", "ppl",       "perplexity", "acc",       "accuracy", "bpb",
-        "bpc",  "norm",   "grad_norm", "lr",         "mfu",       "reward",   "score",
-        "bleu", "f1",     "val_loss",  "train_loss", "eval_loss", "bits"};
-    return pair->word_count &&
-           span_is_any(pair->words[pair->word_count - 1], known, sizeof known / sizeof *known);
+    return pair->word_count && values_is_known_metric(pair->words[pair->word_count - 1]);
+}
+
+/* Whether this is the name of a step or an epoch. */
+static bool line_is_progress(const struct line *line, const struct span *words, size_t count)
+{
+    static const char *const epoch[] = {"epoch"};
+    return values_is_step_name(line->values, words, count) ||
+           (count == 1 && span_is_any(*words, epoch, 1));
+}
+
+/* Whether the line has told how far the program is, by a step or an epoch. */
+static bool line_has_progress(const struct line *line)
+{
+    return line->values->step_rank || values_find(line->values, "epoch");
 }
 
 /* Whether the segment that ends now was a row of pairs. A sentence can look like one. So a row of
@@ -115,7 +115,7 @@ static bool line_is_known_metric(const struct line_pair *pair)
  * metrics. */
 static bool line_is_row(const struct line *line)
 {
-    bool tells_step = line->values->step_rank || values_find(line->values, "epoch");
+    bool tells_step = line_has_progress(line);
     size_t known = 0;
     for (size_t i = 0; i < line->row_count; i++) {
         const struct line_pair *pair = &line->row[i];
@@ -128,13 +128,13 @@ static bool line_is_row(const struct line *line)
 
 /* At the end of a segment it is known whether the segment was a row of pairs, and whether more
  * words follow a doubtful pair. If it was no row, only known metrics count, and only if the line
- * has a step: "step 10 loss 2.5 saving". */
+ * has a step or an epoch: "step 10 loss 2.5 saving". */
 static void line_end_segment(struct line *line)
 {
-    bool is_row = line_is_row(line);
+    bool is_row = line_is_row(line), has_progress = line_has_progress(line);
     for (size_t i = 0; i < line->row_count; i++) {
         const struct line_pair *pair = &line->row[i];
-        bool is_known = line->values->step_rank && line_is_known_metric(pair);
+        bool is_known = has_progress && line_is_known_metric(pair);
         if (is_row && values_is_step_name(line->values, pair->words, pair->word_count))
             line_add(line, pair);
         else if (is_row || (is_known && isfinite(pair->value)))
@@ -172,7 +172,7 @@ static bool line_is_place(const struct line *line, const struct line_pair *pair)
 }
 
 /* Takes a value behind a separator. A whole number behind a colon is doubtful ("Found: 5 files in 3
- * folders"), unless the name is that of a step or a known metric. */
+ * folders"), unless the name is that of a step, an epoch or a known metric. */
 static void line_take_pair(struct line *line, double value)
 {
     struct line_pair pair = line->pair;
@@ -185,7 +185,7 @@ static void line_take_pair(struct line *line, double value)
                      !line_is_place(line, &pair);
     bool is_doubtful = line->separator == ':' && value == floor(value) && isfinite(value) &&
                        !line_is_known_metric(&pair) &&
-                       !values_is_step_name(line->values, pair.words, pair.word_count);
+                       !line_is_progress(line, pair.words, pair.word_count);
     line_settle_doubtful(line, is_metric);
     line_forget_words(line);
     if (!is_metric)
@@ -224,11 +224,8 @@ static void line_take_loose(struct line *line, double value)
 {
     struct line_pair *pair = &line->pair;
     struct span *last = &pair->words[pair->word_count - 1];
-    static const char *const epoch[] = {"epoch"};
     pair->value = value;
-    bool is_step = values_is_step_name(line->values, last, 1);
-    if (line->begins_segment && pair->word_count <= 2 &&
-        (is_step || span_is_any(*last, epoch, 1))) {
+    if (line->begins_segment && pair->word_count <= 2 && line_is_progress(line, last, 1)) {
         values_add(line->values, last, 1, -1, value);
         line_settle_doubtful(line, true);
         line_forget_words(line);
@@ -428,7 +425,6 @@ static bool line_read_list(struct line *line)
  * only ends the segment. */
 static void line_read_open(struct line *line)
 {
-    static const char *const epoch[] = {"epoch"};
     struct line_pair *pair = &line->pair;
     char c = *line->at;
     if (c == '{' && line->literals < LINE_LITERALS_MAX) {
@@ -445,8 +441,7 @@ static void line_read_open(struct line *line)
     line->at++;
     /* "Step [100/938]" means "Step 100/938". */
     if (c == '[' && !line->separator && pair->word_count && line->begins_segment &&
-        (values_is_step_name(line->values, &pair->words[pair->word_count - 1], 1) ||
-         span_is_any(pair->words[pair->word_count - 1], epoch, 1)))
+        line_is_progress(line, &pair->words[pair->word_count - 1], 1))
         return;
     line_end_segment(line);
 }

@@ -12,6 +12,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 /* If a line has several of these, the last in this list is the step. */
 static const char *const step_names[] = {
@@ -199,6 +200,29 @@ bool values_is_step_name(const struct values *values, const struct span *words, 
     char name[EXTRACT_NAME_MAX + 1];
     return values_plain_name(words, word_count, -1, name, sizeof name) &&
            values_step_rank(values, name) > 0;
+}
+
+bool span_is_any(struct span span, const char *const *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strlen(words[i]) == span.size && strncasecmp(words[i], span.at, span.size) == 0)
+            return true;
+    return false;
+}
+
+bool values_is_known_metric(struct span word)
+{
+    static const char *const known[] = {
+        "loss", "losses", "ppl",       "perplexity", "acc", "accuracy", "bpb",  "bpc",  "norm",
+        "lr",   "mfu",    "grad_norm", "reward",     "f1",  "score",    "bleu", "bits",
+    };
+    static const char *const ends[] = {"loss", "acc", "accuracy", "ppl"};
+    size_t begin = word.size;
+    while (begin && word.at[begin - 1] != '_' && word.at[begin - 1] != '/')
+        begin--;
+    struct span last = {.at = word.at + begin, .size = word.size - begin};
+    return span_is_any(word, known, sizeof known / sizeof *known) ||
+           (begin && span_is_any(last, ends, sizeof ends / sizeof *ends));
 }
 
 uint32_t values_round(struct values *values)

@@ -15,6 +15,9 @@ struct span {
     size_t size;
 };
 
+/* Whether the span is one of these words, in any case. */
+bool span_is_any(struct span span, const char *const *words, size_t count);
+
 enum {
     VALUES_NAMES_SIZE = 16384,  /* bytes of all names of a line */
     VALUES_SEEN_SLOTS = 4096,   /* a power of two, well above EXTRACT_NAMES_MAX */
@@ -62,6 +65,9 @@ void values_count_step(struct values *values, double step);
 
 /* Whether these words name a step. */
 bool values_is_step_name(const struct values *values, const struct span *words, size_t word_count);
+
+/* Whether programs give this name to metrics only: loss, lr, val_acc. */
+bool values_is_known_metric(struct span word);
 
 /* For streams without steps: returns the round of this line, from 1. A round ends when a name comes
  * again. */
