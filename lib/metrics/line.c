@@ -20,6 +20,7 @@
 #include "lib/metrics/epoch.h"
 #include "lib/metrics/literal.h"
 #include "lib/metrics/number.h"
+#include "lib/metrics/unit.h"
 #include "lib/metrics/values.h"
 
 #include <ctype.h>
@@ -280,7 +281,8 @@ static bool line_read_number(struct line *line)
     line->at = behind;
     bool is_first = line->begins_segment && !line->pair.word_count && !line->has_number_first;
     if (!is_first && !unit_size)
-        line->at += number_read_unit_apart(line->at, line->end);
+        line->at +=
+            unit_read_apart(line->at, line->end, line->pair.words, line->pair.word_count, &value);
     if (line->separator)
         line_take_pair(line, value);
     else if (is_first)

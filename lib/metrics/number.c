@@ -133,8 +133,7 @@ size_t number_read(const char *begin, const char *end, enum number_commas commas
     return size;
 }
 
-/* Returns the factor of a unit; 0: the word is no unit. */
-static double number_unit(const char *at, size_t size)
+double number_unit(const char *at, size_t size)
 {
     static const char *const units[] = {
         "%",       "ms",     "s",      "us",     "ns",   "m",     "h",      "sec",   "secs",
@@ -158,8 +157,7 @@ static double number_unit(const char *at, size_t size)
     return slash && slash > at && slash + 1 < at + size && isalpha((unsigned char)slash[1]) ? 1 : 0;
 }
 
-/* Returns the size of the word, which may be a unit. */
-static size_t number_unit_size(const char *at, const char *end)
+size_t number_unit_size(const char *at, const char *end)
 {
     size_t size = 0;
     while (at + size < end && size <= NUMBER_UNIT_MAX &&
@@ -168,8 +166,7 @@ static size_t number_unit_size(const char *at, const char *end)
     return size;
 }
 
-/* Whether a number or its unit can end at `at`. */
-static bool number_ends(const char *at, const char *end)
+bool number_ends(const char *at, const char *end)
 {
     if (at == end || strchr(" \t|,;)]}>'\"(", *at))
         return *at != '\0' || at == end;
@@ -177,22 +174,6 @@ static bool number_ends(const char *at, const char *end)
     if (*at == '.' || *at == ':' || *at == '/')
         return at + 1 == end || at[1] == ' ';
     return (unsigned char)*at >= 0x80;
-}
-
-size_t number_read_unit_apart(const char *at, const char *end)
-{
-    if (at == end || *at != ' ')
-        return 0;
-    size_t size = number_unit_size(at + 1, end);
-    const char *behind = at + 1 + size;
-    if (size < 2 || number_unit(at + 1, size) == 0 || !number_ends(behind, end))
-        return 0;
-    while (behind < end && *behind == ' ')
-        behind++;
-    /* The word is the next name, and only looks like a unit: "5 s: 3", "lr 0.01 tok/s 1234". */
-    if (behind < end && (strchr(":=", *behind) || isdigit((unsigned char)*behind)))
-        return 0;
-    return 1 + size;
 }
 
 size_t number_read_measure(const char *at, const char *end, enum number_commas commas,

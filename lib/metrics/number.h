@@ -21,7 +21,13 @@ size_t number_read(const char *begin, const char *end, enum number_commas commas
 size_t number_read_measure(const char *at, const char *end, enum number_commas commas,
                            double *ret_value, size_t *ret_unit_size);
 
-/* Returns the size of one space and a unit after it, as in "1.2 GB", or 0. */
-size_t number_read_unit_apart(const char *at, const char *end);
+/* Returns the size of the word at `at`, which may be a unit. */
+size_t number_unit_size(const char *at, const char *end);
+
+/* Returns the factor of a unit; 0: the word is no unit. */
+double number_unit(const char *at, size_t size);
+
+/* Whether a number or its unit can end at `at`. */
+bool number_ends(const char *at, const char *end);
 
 #endif

@@ -195,6 +195,22 @@ static void numbers_have_commas_units_and_exponents(void **state)
     assert_lines(cases, sizeof cases / sizeof *cases);
 }
 
+static void a_letter_is_a_unit_or_begins_a_name(void **state)
+{
+    (void)state;
+    static const struct line_case cases[] = {
+        {"step 1 time 0.5 s lr 0.01", "{\"step\": 1, \"time\": 0.5, \"lr\": 0.01}\n"},
+        {"step: 1 time: 5 s", "{\"step\": 1, \"time\": 5}\n"},
+        {"step 1 mem 12 G power 300 W lr 0.01",
+         "{\"step\": 1, \"mem\": 12, \"power\": 300, \"lr\": 0.01}\n"},
+        {"step 1 params 1.5 M lr 0.01", "{\"step\": 1, \"params\": 1500000, \"lr\": 0.01}\n"},
+        {"step 1 D loss 0.5 G loss 1.5", "{\"step\": 1, \"d_loss\": 0.5, \"g_loss\": 1.5}\n"},
+        {"step 1 t loss 0.5 s loss 1.5", "{\"step\": 1, \"t_loss\": 0.5, \"s_loss\": 1.5}\n"},
+        {"step 1 x 0.5 s -0.25", "{\"step\": 1, \"x\": 0.5, \"s\": -0.25}\n"},
+    };
+    assert_lines(cases, sizeof cases / sizeof *cases);
+}
+
 static void nan_is_also_a_number_without_a_separator(void **state)
 {
     (void)state;
@@ -547,6 +563,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_log_gives_the_expected_rows),
         cmocka_unit_test(numbers_have_commas_units_and_exponents),
+        cmocka_unit_test(a_letter_is_a_unit_or_begins_a_name),
         cmocka_unit_test(nan_is_also_a_number_without_a_separator),
         cmocka_unit_test(the_examples_in_doc_metrics_are_true),
         cmocka_unit_test(any_number_of_pairs_may_have_no_separator),
