@@ -12,6 +12,9 @@
  *   Epoch [1/9], Step [5/60]  an epoch and a count, which make the step together: epoch.h
  *   45%|...| 120/266          a progress bar; its count is the step unless the line names a step
  *
+ * At the beginning of a segment, the time that a logger prints does not count: stamp.h. In a line
+ * with a time, neither does the place in the program: main:train:55.
+ *
  * If something begins like a number and is something else (a version, a date, an address, a path),
  * the words before it have no value. In case of doubt, a number is no metric. */
 #include "lib/metrics/line.h"
@@ -20,6 +23,7 @@
 #include "lib/metrics/epoch.h"
 #include "lib/metrics/literal.h"
 #include "lib/metrics/number.h"
+#include "lib/metrics/stamp.h"
 #include "lib/metrics/unit.h"
 #include "lib/metrics/values.h"
 
@@ -60,6 +64,7 @@ struct line {
     struct line_pair kept[LINE_LOOSE_MAX]; /* pairs that count if the line has a step */
     size_t kept_count;
     int literals;
+    bool has_stamp; /* a logger has printed the time */
 };
 
 static void line_add(struct line *line, const struct line_pair *pair)
@@ -349,10 +354,24 @@ static bool line_read_nan(struct line *line, struct span word)
     return true;
 }
 
+/* Whether the word is the level of a message. A name may come before it: "10:00:00 train INFO". */
+static bool line_is_level(const struct line *line, struct span word)
+{
+    static const char *const levels[] = {"INFO",  "DEBUG", "WARNING",  "WARN",
+                                         "ERROR", "TRACE", "CRITICAL", "FATAL"};
+    if (line->pair.word_count && !(line->has_stamp && line->begins_segment &&
+                                   isupper((unsigned char)word.at[word.size - 1])))
+        return false;
+    const char *behind = word.at + word.size;
+    while (behind < line->end && *behind == ' ')
+        behind++;
+    bool is_name = behind < line->end && *behind == '='; /* "error=0.5" */
+    return !is_name && span_is_any(word, levels, sizeof levels / sizeof *levels);
+}
+
 /* Reads a word. It is a value (nan), a part of a name, or the end of the pair before it. */
 static void line_read_word(struct line *line)
 {
-    static const char *const levels[] = {"INFO", "DEBUG", "WARNING", "WARN", "ERROR", "TRACE"};
     struct span word = line_word(line);
     if (line->separator && (line_read_number(line) || line_read_named(line, word)))
         return;
@@ -368,8 +387,11 @@ static void line_read_word(struct line *line)
         if (is_value)
             return;
     }
-    if (!line->pair.word_count && span_is_any(word, levels, sizeof levels / sizeof *levels))
+    if (word.size && line_is_level(line, word)) {
+        line->pair.word_count = 0;
+        line->has_number_first &= !line->has_stamp; /* the number is that of a process */
         return;
+    }
     if (line->pair.word_count == LINE_WORDS_MAX) {
         line->has_too_many = true;
         line->pair.word_count--;
@@ -488,11 +510,34 @@ static void line_read_sign(struct line *line)
     }
 }
 
+/* Reads what a logger prints before its message: the time, and a place in the program behind it.
+ * "trainer:step:10 - " is a step, unless it stands between signs that separate segments. */
+static bool line_read_logger(struct line *line)
+{
+    if (!line->begins_segment || line->pair.word_count || line->separator || line->has_number_first)
+        return false;
+    const char *behind = stamp_read(line->at, line->end), *before = line->at;
+    line->has_stamp |= behind != NULL;
+    if (!behind && line->has_stamp) {
+        struct span function = {0};
+        behind = stamp_read_place(line->at, line->end, &function);
+        while (before > line->begin && before[-1] == ' ')
+            before--;
+        bool is_apart = before > line->begin && (before[-1] == '|' || before[-1] == '-');
+        if (behind && !is_apart && line_is_progress(line, &function, 1))
+            behind = NULL;
+    }
+    line->at = behind ? behind : line->at;
+    return behind != NULL;
+}
+
 /* Every branch reads at least one byte, so line_read() ends. */
 static void line_read_next(struct line *line)
 {
     unsigned char c = (unsigned char)*line->at;
     char next = line->at + 1 < line->end ? line->at[1] : ' ';
+    if ((isalnum(c) || c == '_') && line_read_logger(line))
+        return;
     const char *behind = epoch_read(line->values, line->at, line->end);
     if (behind) {
         line_end_segment(line);
@@ -526,8 +571,12 @@ void line_read(struct line_memory *memory, struct values *values, const char *te
                         .values = values,
                         .begins_segment = true,
                         .is_row = true};
-    line.at = bar_read(memory, values, text, line.end);
-    bool has_bar = line.at > text;
+    const char *stamp = stamp_read(text, line.end), *bar = stamp ? stamp : text;
+    while (bar < line.end && *bar == ' ')
+        bar++;
+    line.has_stamp = stamp != NULL;
+    line.at = bar_read(memory, values, bar, line.end);
+    bool has_bar = line.at > bar;
     while (line.at < line.end)
         line_read_next(&line);
     line_end_segment(&line);

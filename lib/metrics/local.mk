@@ -6,6 +6,7 @@ lib_libphased_a_SOURCES += \
 	lib/metrics/literal.c lib/metrics/literal.h \
 	lib/metrics/epoch.c lib/metrics/epoch.h \
 	lib/metrics/bar.c lib/metrics/bar.h \
+	lib/metrics/stamp.c lib/metrics/stamp.h \
 	lib/metrics/line.c lib/metrics/line.h \
 	lib/metrics/pattern.c lib/metrics/pattern.h \
 	lib/metrics/extract.c lib/metrics/extract.h \

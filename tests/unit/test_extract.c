@@ -240,6 +240,7 @@ static void names_become_plain(void **state)
         {"one two three four five six seven: 8.5", ""},
         {"loss=1 loss=2", "{\"loss\": 2}\n"},
         {"1b_loss=3", ""},
+        {"step=4 error=0.5", "{\"step\": 4, \"error\": 0.5}\n"},
         {"_step=4 loss=1", "{\"step\": 4, \"loss\": 1}\n"},
     };
     assert_lines(cases, sizeof cases / sizeof *cases);
@@ -416,11 +417,13 @@ static char *flood(const char *piece, size_t size)
 static void hostile_output_costs_neither_memory_nor_time(void **state)
 {
     (void)state;
-    static const char *const pieces[] = {
-        "x",       "{",     "[",     "(",       "{'a':", "a=1 ",     "\x1b[",
-        "\x1b",    "\r",    "a: 1 ", "%|1|",    "1,234", "'",        "a(",
-        "tensor(", "a=[1,", "\xff",  "-",       "a b: ", "1/",       "=",
-        ":",       "%|",    "1 a|",  "{'a': [", "\x1b]", "epoch 1 ", "epoch 1 batch 2/"};
+    static const char *const pieces[] = {"x",       "{",      "[",        "(",
+                                         "{'a':",   "a=1 ",   "\x1b[",    "\x1b",
+                                         "\r",      "x 1 s ", "%|1|",     "1,234",
+                                         "'",       "a(",     "tensor(",  "a=[1,",
+                                         "\xff",    "-",      "a b: ",    "0:00:00 a:b:1 ",
+                                         "=",       ":",      "%|",       "1 a|",
+                                         "{'a': [", "\x1b]",  "epoch 1 ", "epoch 1 batch 2/"};
     struct extract_options options = {.kind = EXTRACT_AUTO};
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
         char *bytes = flood(pieces[i], 4 << 20);
