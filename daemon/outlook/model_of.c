@@ -10,10 +10,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum {
-    STOP_S = 30, /* of a program that saves nothing: TERM, then KILL */
-};
-
 /* The phase of that name that stands before this one; NULL: there is none. */
 static struct phase *model_of_find(const struct workflow *workflow, const struct phase *phase,
                                    const char *name)
@@ -169,7 +165,7 @@ static int model_of_phase(struct workflow *workflow, struct phase *phase, json_t
     phase->name = xstrdup(spec.name);
     model_of_resources(phase, &spec);
     phase->has_checkpoint = spec.checkpoint.path != NULL;
-    phase->stop_s = phase->has_checkpoint ? spec.checkpoint.save_time_s : STOP_S;
+    phase->stop_s = phase->has_checkpoint ? spec.checkpoint.save_time_s : PHASE_STOP_S;
     phase->linger_s = spec.linger_s;
     phase->promote_manual = spec.promote == PHASE_PROMOTE_MANUAL;
     phase->fail_finally = spec.on_fail == PHASE_ON_FAIL_FAIL;

@@ -9,6 +9,7 @@
 #include "lib/sbatch/shape.h"
 #include "lib/sbatch/variable.h"
 #include "lib/sbatch/write.h"
+#include "lib/spec/phase.h"
 #include "lib/spec/problems.h"
 #include "lib/spec/scope.h"
 #include "lib/spec/slurm_options.h"
@@ -217,17 +218,21 @@ static void take_signal(struct import *import)
 {
     const char *value = value_of(import, "signal");
     if (signal_of(import))
-        sbatch_warn(&import->script, "signal",
-                    "'%s' is not sent: before the time limit and at a preemption, all processes of "
-                    "the script get TERM, and KILL after 10s; for another signal or more time, set "
-                    "`checkpoint:` in the file that `phasectl import` writes",
-                    value);
+        sbatch_warn(
+            &import->script, "signal",
+            "'%s' is not sent: before the time limit and at a preemption, all processes of "
+            "the script get TERM, and KILL after %ds if Slurm leaves that long; for another "
+            "signal or more time, set `checkpoint:` in the file that `phasectl import` "
+            "writes",
+            value, PHASE_STOP_S);
     else
         sbatch_warn(
             &import->script, "signal",
             "'%s' is not sent: before the time limit and at a preemption, all processes of the "
-            "script get TERM, and KILL after 10s; TERM, INT, USR1 and USR2 are possible",
-            value);
+            "script get TERM, and KILL after %ds if Slurm leaves that long; TERM, INT, USR1 and "
+            "USR2 "
+            "are possible",
+            value, PHASE_STOP_S);
 }
 
 static void take_output(struct import *import, const char *option)

@@ -16,6 +16,10 @@
 struct error;
 struct text;
 
+/* How long a program without checkpoints has between TERM and KILL when it is stopped, unless Slurm
+ * leaves it less. Slurm's KillWait is as long by default. */
+enum { PHASE_STOP_S = 30 };
+
 enum phase_launch { PHASE_LAUNCH_NODE, PHASE_LAUNCH_RANK, PHASE_LAUNCH_GROUP };
 enum phase_promote { PHASE_PROMOTE_AUTO, PHASE_PROMOTE_MANUAL };
 enum phase_on_fail { PHASE_ON_FAIL_HOLD, PHASE_ON_FAIL_FAIL };

@@ -5,6 +5,7 @@
 #include "lib/memory.h"
 #include "lib/protocol/message.h"
 #include "lib/spec/overlay.h"
+#include "lib/spec/phase.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -12,8 +13,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { ASSIGNMENT_STOP_S = 30 /* without a checkpoint: KillWait, as Slurm has it by default */ };
 
 static const struct {
     const char *name;
@@ -46,7 +45,7 @@ static int assignment_read_checkpoint(struct assignment *assignment, struct erro
 {
     const json_t *checkpoint = json_object_get(assignment->spec, "checkpoint");
     const char *name = json_string_value(json_object_get(checkpoint, "stop_signal"));
-    assignment->save_time_s = assignment_number(checkpoint, "save_time_s", ASSIGNMENT_STOP_S);
+    assignment->save_time_s = assignment_number(checkpoint, "save_time_s", PHASE_STOP_S);
     assignment->keep = (unsigned)assignment_number(checkpoint, "keep", 0);
     assignment->checkpoint_path = json_string_value(json_object_get(checkpoint, "path"));
     return assignment_signal(assignment, name ? name : "TERM", err);
