@@ -107,6 +107,16 @@ static void gres_read(const struct sbatch_script *script, struct text *rest, str
     }
 }
 
+/* Returns the GPUs on each node by --gres or --gpus-per-node; 0: neither gives them. */
+static uint32_t gpus_on_node(const struct sbatch_script *script)
+{
+    struct text rest = {0};
+    struct gpus gpus = {0};
+    gres_read(script, &rest, &gpus);
+    text_fini(&rest);
+    return gpus.count ? gpus.count : gpus_of(script, "gpus-per-node").count;
+}
+
 static void take_gpus(struct sbatch_shape *shape, const struct sbatch_script *script,
                       const char *name, uint32_t count, const char *type)
 {
@@ -125,7 +135,7 @@ static void check_total(const struct sbatch_script *script, const char *name, ui
 {
     if (!sbatch_given(script, "nodes")->value && total > SHAPE_GPUS_KNOWN &&
         !sbatch_given(script, "ntasks-per-node")->value &&
-        !sbatch_given(script, "gpus-per-node")->value)
+        !sbatch_given(script, "gpus-per-node")->value && !gpus_on_node(script))
         sbatch_refuse(script, name, "%u GPUs on how many nodes? Use --nodes, such as --nodes=%u",
                       total, divided(total, SHAPE_GPUS_KNOWN));
 }
@@ -160,10 +170,13 @@ static void read_gpus(struct sbatch_shape *shape, const struct sbatch_script *sc
 static uint32_t nodes_by_parts(const struct sbatch_script *script, uint32_t tasks)
 {
     uint32_t tasks_per_node = number_of(script, "ntasks-per-node");
-    uint32_t gpus_per_node = gpus_of(script, "gpus-per-node").count;
+    uint32_t gpus_per_node = gpus_on_node(script);
+    uint32_t tasks_per_gpu = number_of(script, "ntasks-per-gpu");
     uint32_t gpus = gpus_of(script, "gpus").count;
     if (!gpus)
         gpus = gpus_of(script, "gpus-per-task").count * tasks;
+    if (!gpus && tasks_per_gpu)
+        gpus = divided(tasks, tasks_per_gpu);
     if (tasks && tasks_per_node)
         return divided(tasks, tasks_per_node);
     if (gpus && gpus_per_node)
