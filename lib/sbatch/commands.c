@@ -3,6 +3,7 @@
 #include "lib/sbatch/commands.h"
 
 #include "lib/sbatch/option.h"
+#include "lib/sbatch/runner.h"
 #include "lib/sbatch/word.h"
 #include "lib/text.h"
 
@@ -26,13 +27,18 @@ struct commands {
     size_t depth;
     bool begins;        /* the next word is a command */
     bool is_assignment; /* within NAME=value before a command */
+    bool is_behind;     /* behind a command that runs another one, and never a function */
+    bool is_function;   /* the script defines a function with the name of the command */
+    bool reads_input;   /* the command reads a script from its input */
     struct {
         const char *word; /* the word that ends the document */
         size_t size;
+        bool is_script;
     } here[COMMANDS_HERE_MAX]; /* documents that begin on the next line */
     size_t here_count;
-    unsigned level;    /* of this script; 0: it is no argument */
-    const char *found; /* where the command begins; NULL: not found yet */
+    unsigned level;     /* of this script; 0: it is no argument */
+    const char *found;  /* where the command begins; NULL: not found yet */
+    const char *called; /* where it begins unless it is a function; NULL: not found yet */
 };
 
 static void commands_push(struct commands *commands, char what)
@@ -67,49 +73,24 @@ static void commands_note_here(struct commands *commands)
     size_t size = strcspn(at, " \t\n;&|()<>'\"");
     if (size && commands->here_count < COMMANDS_HERE_MAX) {
         commands->here[commands->here_count].word = at;
+        commands->here[commands->here_count].is_script = commands->reads_input;
         commands->here[commands->here_count++].size = size;
     }
     commands->at = at + size + strspn(at + size, "'\"");
 }
 
-/* Skips the here documents that begin after the end of a line. */
-static void commands_skip_here(struct commands *commands)
-{
-    for (size_t i = 0; i < commands->here_count;) {
-        const char *line = commands->at + strspn(commands->at, "\t");
-        size_t left = strcspn(commands->at, "\n"), size = commands->here[i].size;
-        commands->at += left + (commands->at[left] == '\n');
-        bool is_end =
-            strncmp(line, commands->here[i].word, size) == 0 && (line[size] == '\n' || !line[size]);
-        if (is_end || !*commands->at)
-            i++;
-    }
-    commands->here_count = 0;
-}
-
-/* Whether the wanted command begins with this word. */
-static bool commands_is_it(const struct commands *commands, const char *word, size_t size)
+/* Whether the wanted command begins with this word. Its arguments begin at `behind`. */
+static bool commands_is_it(const struct commands *commands, const char *word, size_t size,
+                           const char *behind)
 {
     size_t first = strcspn(commands->command, " ");
     const char *argument = commands->command + first + (commands->command[first] == ' ');
     if (size < first || (size > first && word[size - first - 1] != '/') ||
         strncmp(word + size - first, commands->command, first) != 0)
         return false;
-    const char *behind = word + size + strspn(word + size, " \t");
+    behind += strspn(behind, " \t");
     return strncmp(behind, argument, strlen(argument)) == 0 &&
            (!*argument || !isalnum((unsigned char)behind[strlen(argument)]));
-}
-
-/* The size of the blanks before a word of the same command; a line may be continued. */
-static size_t commands_blanks(const char *at)
-{
-    size_t size = 0;
-    for (;;) {
-        size += strspn(at + size, " \t");
-        if (strncmp(at + size, "\\\n", 2) != 0)
-            return size;
-        size += 2;
-    }
 }
 
 /* The option of sbatch that begins at `at`, without its value. NULL: there is none. */
@@ -133,7 +114,7 @@ static bool commands_only_prints(const char *at)
 {
     static const char *const names[] = {"help", "test-only", "usage", "version"};
     for (;;) {
-        at += commands_blanks(at);
+        at += runner_blanks(at);
         size_t size = strcspn(at, " \t\n;&|()<>`\\");
         const struct sbatch_option *option = commands_option(at, size);
         if (!option)
@@ -145,119 +126,162 @@ static bool commands_only_prints(const char *at)
         bool has_value = is_letter ? size > 2 : memchr(at, '=', size) != NULL;
         at += size;
         if (option->value == SBATCH_NEEDED && !has_value) {
-            at += commands_blanks(at);
+            at += runner_blanks(at);
             at += strcspn(at, " \t\n;&|()<>`\\");
         }
     }
 }
 
-/* --- Scripts in arguments --------------------------------------------------------------------- */
+/* --- Scripts in arguments and in here documents ----------------------------------------------- */
 
-/* Commands that run one of their arguments, or all that follow, as a script. */
-static const struct runner {
-    const char *name;
-    const char *valued; /* letters of options whose value may be the next word */
-    bool is_shell;      /* the script is the word after the options, if `c` is among them */
-    bool has_host;      /* the word after the options is a host */
-} runners[] = {
-    {"bash", "oO", true, false}, {"sh", "o", true, false},
-    {"dash", "o", true, false},  {"ksh", "o", true, false},
-    {"zsh", "o", true, false},   {"ssh", "BbcDEeFIiJLlmOopQRSWw", false, true},
-    {"eval", "", false, false},
-};
+static void commands_search(struct commands *commands);
 
-static const struct runner *runner_find(const char *word, size_t size)
+/* Searches a script that the command runs. Notes where its own command stands, and whether it reads
+ * a script from its input. */
+static const char *commands_search_text(struct commands *commands, const struct word_text *words)
 {
-    for (size_t i = 0; i < sizeof runners / sizeof *runners; i++) {
-        size_t length = strlen(runners[i].name);
-        if (size >= length && strncmp(word + size - length, runners[i].name, length) == 0 &&
-            (size == length || word[size - length - 1] == '/'))
-            return &runners[i];
-    }
-    return NULL;
+    const char *text = text_string(&words->text);
+    struct commands inner = {.script = text,
+                             .at = text,
+                             .command = commands->command,
+                             .begins = true,
+                             .level = commands->level + 1};
+    if (inner.level > COMMANDS_LEVEL_MAX || !words->text.size)
+        return NULL;
+    commands_search(&inner);
+    commands->reads_input |= inner.reads_input;
+    return inner.found ? words->places[inner.found - text] : NULL;
 }
 
-/* Skips the options of a runner. `ret_has_script`: the option -c is among them. */
-static const char *runner_skip_options(const struct runner *runner, const char *at,
-                                       bool *ret_has_script)
+static void commands_search_here(struct commands *commands, const char *begin, const char *end)
 {
-    for (;;) {
-        struct word_text option = {0}, value = {0};
-        at += commands_blanks(at);
-        if (*at != '-' && *at != '+')
-            return at;
-        at = word_read(at, &option);
-        const char *letters = text_string(&option.text) + 1;
-        const char *valued = *letters == '-' ? NULL : strpbrk(letters, runner->valued);
-        *ret_has_script |= *letters != '-' && strchr(letters, 'c');
-        if (valued && !valued[1])
-            at = word_read(at + commands_blanks(at), &value);
-        word_text_fini(&option);
-        word_text_fini(&value);
-    }
+    struct word_text words = {0};
+    for (const char *at = begin; at < end; at++)
+        word_text_add(&words, *at, at);
+    commands->found = commands_search_text(commands, &words);
+    word_text_fini(&words);
 }
 
-/* Adds the script that the runner gets, by the arguments at `at`. */
-static void runner_read(const struct runner *runner, const char *at, struct word_text *script)
+/* Skips the here documents that begin after the end of a line, and searches those of a shell. */
+static void commands_skip_here(struct commands *commands)
 {
-    bool has_script = false;
-    struct word_text host = {0};
-    at = runner_skip_options(runner, at, &has_script);
-    if (runner->has_host)
-        at = word_read(at, &host);
-    word_text_fini(&host);
-    if (runner->is_shell && has_script)
-        (void)word_read(at, script);
-    if (runner->is_shell)
+    const char *begin = commands->at;
+    for (size_t i = 0; i < commands->here_count && !commands->found;) {
+        const char *line = commands->at, *text = line + strspn(line, "\t");
+        size_t left = strcspn(line, "\n"), size = commands->here[i].size;
+        commands->at += left + (line[left] == '\n');
+        bool is_end =
+            strncmp(text, commands->here[i].word, size) == 0 && (text[size] == '\n' || !text[size]);
+        if (!is_end && *commands->at)
+            continue;
+        if (commands->here[i].is_script)
+            commands_search_here(commands, begin, is_end ? line : commands->at);
+        begin = commands->at;
+        i++;
+    }
+    commands->here_count = 0;
+}
+
+/* Looks at a runner. Its arguments begin at `behind`. */
+static void commands_look_inside(struct commands *commands, const struct runner *runner,
+                                 const char *behind)
+{
+    const struct runner_words words = runner_options(runner, behind);
+    if (words.is_idle)
         return;
-    while (at += commands_blanks(at), *at && !strchr("\n;&|()<>#", *at)) {
-        if (script->text.size)
-            word_text_add(script, ' ', at);
-        at = word_read(at, script);
+    if (runner->kind == RUNNER_PREFIX) {
+        commands->at = words.at;
+        commands->begins = commands->is_behind = true;
+        return;
     }
-}
-
-static const char *commands_search(const char *script, const char *command, unsigned level);
-
-static void commands_look_inside(struct commands *commands, const char *word, size_t size)
-{
-    const struct runner *runner = runner_find(word, size);
     struct word_text script = {0};
-    if (!runner || commands->level == COMMANDS_LEVEL_MAX)
-        return;
-    runner_read(runner, word + size, &script);
-    const char *text = text_string(&script.text);
-    const char *found = commands_search(text, commands->command, commands->level + 1);
-    if (found)
-        commands->found = script.places[found - text];
+    commands->reads_input = runner_script(runner, &words, &script);
+    const char *found = commands_search_text(commands, &script);
+    if (runner->kind != RUNNER_SELF)
+        commands->found = found;
+    else if (!commands->called)
+        commands->called = found;
     word_text_fini(&script);
 }
 
 /* --- Reading ---------------------------------------------------------------------------------- */
 
+/* Whether this is the wanted command's name, without a path. */
+static bool commands_is_name(const struct commands *commands, const char *word, size_t size)
+{
+    size_t first = strcspn(commands->command, " ");
+    return size == first && strncmp(word, commands->command, first) == 0;
+}
+
+/* Takes the word of a command. The word stands at `place`, and its arguments at `behind`. */
+static void commands_take(struct commands *commands, const char *place, const char *word,
+                          size_t size, const char *behind)
+{
+    bool is_name = commands_is_name(commands, word, size), is_behind = commands->is_behind;
+    bool is_pattern = *behind == ')' && !commands->depth; /* of case */
+    const struct runner *runner = runner_find(word, size);
+    commands->begins = commands->is_behind = commands->reads_input = false;
+    if (is_name && behind[strspn(behind, " \t")] == '(') {
+        commands->is_function = true;
+    } else if (commands_is_it(commands, word, size, behind) && !is_pattern) {
+        if (text_equal(commands->command, "sbatch") && commands_only_prints(behind))
+            return;
+        if (!is_name || is_behind)
+            commands->found = place;
+        else if (!commands->called)
+            commands->called = place;
+    } else if (runner) {
+        commands_look_inside(commands, runner, behind);
+    }
+}
+
+/* Takes a command whose word has quotes or variables. False: it has a substitution, which holds
+ * commands of its own, or there is no word. */
+static bool commands_read_odd_word(struct commands *commands)
+{
+    struct word_text words = {0};
+    const char *place = commands->at, *end = word_read(place, &words);
+    const char *word = text_string(&words.text);
+    bool is_good = words.text.size && !strstr(word, "$(") && !strchr(word, '`');
+    if (is_good) {
+        commands->at = end;
+        commands_take(commands, place, word, words.text.size, end);
+    }
+    word_text_fini(&words);
+    return is_good;
+}
+
+/* Reads the name of a function: "function NAME". */
+static void commands_read_function(struct commands *commands)
+{
+    const char *name = commands->at + runner_blanks(commands->at);
+    size_t size = strcspn(name, " \t\n;&|()<>");
+    commands->is_function |= commands_is_name(commands, name, size);
+    commands->at = name + size;
+}
+
 static void commands_read_word(struct commands *commands)
 {
-    static const char *const before[] = {"if",    "then",    "else", "elif", "do",
-                                         "while", "until",   "!",    "{",    "time",
-                                         "exec",  "command", "env",  "sudo", "nohup"};
+    static const char *const before[] = {"if",    "then",  "else", "elif", "do",
+                                         "while", "until", "!",    "{"};
     const char *word = commands->at;
     size_t size = strcspn(word, " \t\n;&|()<>\"'`$\\");
+    bool is_assignment = memchr(word, '=', size) != NULL;
+    if (commands->begins && !commands->is_assignment && !is_assignment &&
+        (!size || strchr("\"'\\$", word[size])) && word[size] && commands_read_odd_word(commands))
+        return;
     commands->at += size ? size : 1;
     if (!commands->begins)
         return;
     for (size_t i = 0; i < sizeof before / sizeof *before; i++)
         if (strlen(before[i]) == size && strncmp(word, before[i], size) == 0)
             return;
-    if (memchr(word, '=', size)) {
+    if (is_assignment)
         commands->is_assignment = true;
-        return;
-    }
-    commands->begins = commands->is_assignment;
-    if (!commands->is_assignment && commands_is_it(commands, word, size) &&
-        !(text_equal(commands->command, "sbatch") && commands_only_prints(word + size)))
-        commands->found = word;
+    else if (size == strlen("function") && strncmp(word, "function", size) == 0)
+        commands_read_function(commands);
     else if (!commands->is_assignment)
-        commands_look_inside(commands, word, size);
+        commands_take(commands, word, word, size, word + size);
 }
 
 static void commands_read_quoted(struct commands *commands)
@@ -350,6 +374,9 @@ static void commands_read_next(struct commands *commands)
     const char *at = commands->at;
     if (commands_top(commands) == '"') {
         commands_read_quoted(commands);
+    } else if (commands->begins && !commands->is_assignment && strchr("\\'\"$", *at) &&
+               commands_read_odd_word(commands)) {
+        return;
     } else if (*at == '\\') {
         commands->at += at[1] ? 2 : 1;
     } else if (*at == '\'') {
@@ -376,21 +403,24 @@ static void commands_read_next(struct commands *commands)
     }
 }
 
-static const char *commands_search(const char *script, const char *command, unsigned level)
+/* A function may be defined behind the place that calls it, so that the search goes on from there.
+ */
+static void commands_search(struct commands *commands)
 {
-    struct commands commands = {
-        .script = script, .at = script, .command = command, .begins = true, .level = level};
-    while (*commands.at && !commands.found) {
-        bool is_apart = commands.at == script || strchr(" \t\n;&|()", commands.at[-1]);
-        if (*commands.at == '#' && is_apart && commands_top(&commands) != '"')
-            commands.at += strcspn(commands.at, "\n");
+    while (*commands->at && !commands->found) {
+        bool is_apart = commands->at == commands->script || strchr(" \t\n;&|()", commands->at[-1]);
+        if (*commands->at == '#' && is_apart && commands_top(commands) != '"')
+            commands->at += strcspn(commands->at, "\n");
         else
-            commands_read_next(&commands);
+            commands_read_next(commands);
     }
-    return commands.found;
+    if (commands->called && !commands->is_function)
+        commands->found = commands->called;
 }
 
 const char *commands_find(const char *script, const char *command)
 {
-    return commands_search(script, command, 0);
+    struct commands commands = {.script = script, .at = script, .command = command, .begins = true};
+    commands_search(&commands);
+    return commands.found;
 }

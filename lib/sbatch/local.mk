@@ -4,6 +4,7 @@ lib_libphased_a_SOURCES += \
 	lib/sbatch/dependency.c lib/sbatch/dependency.h \
 	lib/sbatch/import.c lib/sbatch/import.h \
 	lib/sbatch/option.c lib/sbatch/option.h \
+	lib/sbatch/runner.c lib/sbatch/runner.h \
 	lib/sbatch/script.c lib/sbatch/script.h \
 	lib/sbatch/shape.c lib/sbatch/shape.h \
 	lib/sbatch/variable.c lib/sbatch/variable.h \

@@ -146,6 +146,136 @@ static void scripts_in_arguments_are_searched(void **state)
     assert_non_null(commands_find("ssh login 'scontrol requeue 7'", "scontrol requeue"));
 }
 
+static void commands_that_start_another_command_are_seen_through(void **state)
+{
+    (void)state;
+    static const struct command_case cases[] = {
+        {"ls *.sh | xargs sbatch", true},
+        {"ls *.sh | xargs -0 -n 1 -I {} sbatch {}", true},
+        {"ls | xargs -I{} sh -c 'sbatch {}'", true},
+        {"ls | xargs --max-args 1 sbatch", true},
+        {"timeout 5 sbatch x", true},
+        {"timeout -k 9 --signal=KILL 5m sbatch x", true},
+        {"timeout --signal KILL 5m sbatch x", true},
+        {"nice sbatch x", true},
+        {"nice -n 5 sbatch x", true},
+        {"nice -5 sbatch x", true},
+        {"ionice -c 2 -n 7 sbatch x", true},
+        {"nohup sbatch x &", true},
+        {"setsid sbatch x", true},
+        {"sudo -u me sbatch x", true},
+        {"sudo -nu me -- sbatch x", true},
+        {"sudo --user me A=1 sbatch x", true},
+        {"env A=1 sbatch x", true},
+        {"env -i -u B A='1 2' sbatch x", true},
+        {"env A=$(date) nice sbatch x", true},
+        {"time -p sbatch x", true},
+        {"/usr/bin/time -f %e sbatch x", true},
+        {"exec -a me sbatch x", true},
+        {"command sbatch x", true},
+        {"stdbuf -oL sbatch x", true},
+        {"flock -w 5 lock sbatch x", true},
+        {"parallel sbatch ::: a.sh b.sh", true},
+        {"parallel -j 4 'sbatch {}' ::: a.sh b.sh", true},
+        {"trap 'sbatch $0' USR1", true},
+        {"timeout 5 env A=1 bash -c 'sbatch x'", true},
+        {"xargs echo sbatch", false},
+        {"timeout sbatch true", false},
+        {"sudo -u sbatch true", false},
+        {"sudo -l sbatch", false},
+        {"nice -n sbatch true", false},
+        {"command -v sbatch", false},
+        {"if ! command -v sbatch >/dev/null; then exit 1; fi", false},
+        {"env | grep sbatch", false},
+        {"env -u sbatch true", false},
+        {"xargs -I{} echo '; sbatch {}'", false},
+        {"trap 'echo sbatch' USR1", false},
+        {"trap - USR1", false},
+        {"nice sbatch --version", false},
+        {"parallel echo sbatch", false},
+        {"timeout", false},
+        {"timeout 5", false},
+        {"sudo -u", false},
+    };
+    find_in(cases, sizeof cases / sizeof *cases);
+}
+
+static void a_command_may_be_quoted_and_lie_below_a_variable(void **state)
+{
+    (void)state;
+    static const struct command_case cases[] = {
+        {"\"sbatch\" x", true},
+        {"'sbatch' x", true},
+        {"\\sbatch x", true},
+        {"/opt/slurm/bin/'sbatch' x", true},
+        {"A=1 \"sbatch\" x", true},
+        {"xargs \"sbatch\"", true},
+        {"$SLURM_BIN/sbatch x", true},
+        {"\"$SLURM_BIN/sbatch\" x", true},
+        {"${BIN:-/usr/bin}/sbatch x", true},
+        {"\"bash\" -c 'sbatch x'", true},
+        {"true && \\\n  sbatch x", true},
+        {"\"$(sbatch x)\"", true},
+        {"\"sbatch x\"", false},
+        {"\"sbatch\" --version", false},
+        {"echo \"sbatch\" x", false},
+        {"\"echo\" sbatch", false},
+        {"$echo sbatch", false},
+        {"\"sbatch$x\"", false},
+        {"case $1 in\n\"sbatch\") true;; sbatch) true;;\nesac", false},
+        {"case $1 in\nsbatch) sbatch x;;\nesac", true},
+    };
+    find_in(cases, sizeof cases / sizeof *cases);
+}
+
+static void here_documents_of_a_shell_are_searched(void **state)
+{
+    (void)state;
+    static const struct command_case cases[] = {
+        {"bash <<EOF\nsbatch x\nEOF\n", true},
+        {"bash -s a b <<'EOF' >log\ncd x\nsbatch x\nEOF\n", true},
+        {"bash -l > log 2>&1 <<-EOF\n\tsbatch x\n\tEOF\n", true},
+        {"ssh login <<EOF\nsbatch x\nEOF\n", true},
+        {"ssh login bash -s <<EOF\nsbatch x\nEOF\n", true},
+        {"sudo -u me bash <<EOF\nsbatch x\nEOF\n", true},
+        {"bash <<EOF\nbash <<E\nsbatch x\nE\nEOF\n", true},
+        {"bash <<EOF | tee log\nsbatch x\nEOF\n", true},
+        {"bash run.sh <<EOF\nsbatch x\nEOF\n", false},
+        {"bash -c 'cat' <<EOF\nsbatch x\nEOF\n", false},
+        {"bash -n <<EOF\nsbatch x\nEOF\n", false},
+        {"ssh login cat <<EOF\nsbatch x\nEOF\n", false},
+        {"bash; cat <<EOF\nsbatch x\nEOF\n", false},
+        {"bash <<EOF\necho sbatch x\nEOF\n", false},
+        {"bash <<EOF\ntrue\nEOF\ncat <<EOF\nsbatch x\nEOF\n", false},
+        {"bash <<EOF\nsbatch", true},
+        {"bash <<EOF", false},
+        {"bash <<EOF\n", false},
+    };
+    find_in(cases, sizeof cases / sizeof *cases);
+}
+
+static void a_function_of_the_same_name_is_not_the_command(void **state)
+{
+    (void)state;
+    static const struct command_case cases[] = {
+        {"sbatch() {\n  echo \"$@\"\n}\nsbatch x\n", false},
+        {"sbatch () { echo; }; sbatch x", false},
+        {"function sbatch { echo; }\nsbatch x", false},
+        {"function sbatch() { echo; }\nid=$(sbatch x)", false},
+        {"go() { sbatch x; }\nsbatch() { echo; }\ngo", false},
+        {"sbatch() { echo; }\neval 'sbatch x'", false},
+        {"sbatch() { command sbatch --test-only \"$@\"; }\nsbatch x", false},
+        {"sbatch() { command sbatch \"$@\"; }\nsbatch x", true},
+        {"sbatch() { echo; }\n/usr/bin/sbatch x", true},
+        {"sbatch() { echo; }\nls | xargs sbatch", true},
+        {"sbatch() { echo; }\nbash -c 'sbatch x'", true},
+        {"function go { sbatch x; }", true},
+        {"function go\n{\nsbatch x\n}", true},
+        {"my_sbatch() { sbatch x; }", true},
+    };
+    find_in(cases, sizeof cases / sizeof *cases);
+}
+
 static void a_command_may_have_an_argument(void **state)
 {
     (void)state;
@@ -163,6 +293,10 @@ static void the_place_is_that_of_the_first_command(void **state)
     assert_ptr_equal(commands_find(script, "sbatch"), strstr(script, "/usr"));
     script = "x=1\nbash -c \"\n  cd \\\"$x\\\"\n  sbatch one.sh\"\n";
     assert_ptr_equal(commands_find(script, "sbatch"), strstr(script, "sbatch"));
+    script = "x=1\nbash <<EOF\ncd x\n  sbatch one.sh\nEOF\n";
+    assert_ptr_equal(commands_find(script, "sbatch"), strstr(script, "sbatch"));
+    script = "cd x\n\"sbatch\" one.sh";
+    assert_ptr_equal(commands_find(script, "sbatch"), strstr(script, "\""));
 }
 
 int main(void)
@@ -171,6 +305,10 @@ int main(void)
         cmocka_unit_test(commands_are_found_where_bash_starts_them),
         cmocka_unit_test(arrays_arithmetic_and_sbatch_without_a_submission_start_no_job),
         cmocka_unit_test(scripts_in_arguments_are_searched),
+        cmocka_unit_test(commands_that_start_another_command_are_seen_through),
+        cmocka_unit_test(a_command_may_be_quoted_and_lie_below_a_variable),
+        cmocka_unit_test(here_documents_of_a_shell_are_searched),
+        cmocka_unit_test(a_function_of_the_same_name_is_not_the_command),
         cmocka_unit_test(a_command_may_have_an_argument),
         cmocka_unit_test(the_place_is_that_of_the_first_command),
     };
