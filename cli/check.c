@@ -67,9 +67,11 @@ int check_verb(struct cli *cli, char **words)
         {"json", 0, NULL, "print the problems and the resolved workflow as JSON", .flag = &as_json},
         {0},
     };
-    struct option_arguments arguments = {.min = 1, .max = 1};
+    struct option_arguments arguments = {.min = 1, .max = 1, .has_rest = true};
+    struct sbatch_arguments script;
     int status;
-    if (!options_parse(cli, words, rules, &arguments, &status))
+    if (!options_parse(cli, words, rules, &arguments, &status) ||
+        !source_arguments(cli, &arguments, &script, &status))
         return status;
     if (as_json && (print || logs.count))
         return cli_usage(cli, "--json cannot be used with --print or --log");
@@ -84,7 +86,7 @@ int check_verb(struct cli *cli, char **words)
     struct source source;
     struct error err;
     json_t *json = NULL;
-    if (source_read(file, NULL, &source, &err) < 0) {
+    if (source_read(file, &script, &source, &err) < 0) {
         json_decref(overrides.variants);
         return cli_fail(&err);
     }

@@ -4,11 +4,11 @@
 #include "cli/guard.h"
 #include "cli/options.h"
 #include "cli/problems.h"
+#include "cli/source.h"
 #include "cli/verbs.h"
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/memory.h"
-#include "lib/sbatch/import.h"
 #include "lib/spec/spec.h"
 #include "lib/text.h"
 
@@ -94,14 +94,18 @@ int import_verb(struct cli *cli, char **words)
          .flag = &as_json},
         {0},
     };
-    struct option_arguments files = {.min = 1, .max = OPTION_ARGUMENTS_MAX};
+    struct option_arguments files = {.min = 1, .max = OPTION_ARGUMENTS_MAX, .has_rest = true};
+    struct sbatch_arguments arguments;
     struct sbatch_source sources[OPTION_ARGUMENTS_MAX] = {0};
     struct spec_problems problems[OPTION_ARGUMENTS_MAX] = {0};
     struct text spec = {0};
     struct error err;
     int status;
-    if (!options_parse(cli, words, rules, &files, &status))
+    if (!options_parse(cli, words, rules, &files, &status) ||
+        !source_arguments(cli, &files, &arguments, &status))
         return status;
+    if (files.count == 1)
+        sources[0].arguments = &arguments;
     json_t *list = as_json ? json_array() : NULL;
     status = import_sources(&files, sources, problems, &spec, list);
     if (status == CLI_OK)

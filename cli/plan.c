@@ -343,17 +343,19 @@ int plan_verb(struct cli *cli, char **words)
         {"json", 0, NULL, "print the API's answer", .flag = &as_json},
         {0},
     };
-    struct option_arguments arguments = {.min = 1, .max = 1};
+    struct option_arguments arguments = {.min = 1, .max = 1, .has_rest = true};
+    struct sbatch_arguments script;
     struct source source;
     struct error err;
     const char *wrong = NULL;
     int status;
-    if (!options_parse(cli, words, rules, &arguments, &status))
+    if (!options_parse(cli, words, rules, &arguments, &status) ||
+        !source_arguments(cli, &arguments, &script, &status))
         return status;
     json_t *set = options_overrides(&list, &wrong), *plan = NULL, *problems = NULL;
     if (!set)
         return cli_usage(cli, "--set wants PARAM=VALUE, not '%s'", wrong);
-    if (source_read(arguments.items[0], NULL, &source, &err) < 0) {
+    if (source_read(arguments.items[0], &script, &source, &err) < 0) {
         json_decref(set);
         return cli_fail(&err);
     }

@@ -432,15 +432,16 @@ static int rehearse_report(struct rehearse *report, const struct address *workfl
 }
 
 /* Reads the file again. The daemon has just accepted it. */
-static json_t *rehearse_resolve(const char *file, const struct option_list *sets,
-                                const struct option_list *variants, struct error *err)
+static json_t *rehearse_resolve(const char *file, const struct sbatch_arguments *arguments,
+                                const struct option_list *sets, const struct option_list *variants,
+                                struct error *err)
 {
     struct spec_overrides overrides = {
         .variants = options_texts(variants), .texts = sets->items, .count = sets->count};
     struct spec_problems problems = {0};
     struct source source;
     json_t *json = NULL;
-    if (source_read(file, NULL, &source, err) == 0) {
+    if (source_read(file, arguments, &source, err) == 0) {
         if (spec_parse(source.name, source.text, source.size, &overrides, &json, &problems) < 0)
             (void)error_set(err, -EINVAL, "%s has changed in the meantime, and has problems now",
                             file);
@@ -486,18 +487,20 @@ int rehearse_verb(struct cli *cli, char **words)
         {"json", 0, NULL, "print only the report, as JSON", .flag = &as_json},
         {0},
     };
-    struct option_arguments arguments = {.min = 1, .max = 1};
+    struct option_arguments arguments = {.min = 1, .max = 1, .has_rest = true};
+    struct sbatch_arguments script;
     struct address address;
     struct error err;
     int status;
-    if (!options_parse(cli, words, rules, &arguments, &status))
+    if (!options_parse(cli, words, rules, &arguments, &status) ||
+        !source_arguments(cli, &arguments, &script, &status))
         return status;
     if (steps > REHEARSAL_STEPS_MAX)
         return cli_usage(cli, "--steps is at most %d", REHEARSAL_STEPS_MAX);
     status = submit_rehearsal(cli, &arguments, &sets, &variants, steps, as_json, &address);
     if (status != CLI_OK)
         return status;
-    json_t *real = rehearse_resolve(arguments.items[0], &sets, &variants, &err);
+    json_t *real = rehearse_resolve(arguments.items[0], &script, &sets, &variants, &err);
     if (!real)
         return cli_fail(&err);
     status = rehearse_run(cli, &address, real, as_json);

@@ -1,11 +1,12 @@
 /* Workflow files, and sbatch scripts that become workflows. */
 #include "cli/source.h"
 
+#include "cli/cli.h"
+#include "cli/options.h"
 #include "cli/problems.h"
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/memory.h"
-#include "lib/sbatch/import.h"
 #include "lib/sbatch/script.h"
 #include "lib/spec/problems.h"
 #include "lib/spec/spec.h"
@@ -16,6 +17,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+bool source_arguments(const struct cli *cli, const struct option_arguments *files,
+                      struct sbatch_arguments *ret_arguments, int *ret_status)
+{
+    *ret_arguments = (struct sbatch_arguments){.items = (const char *const *)files->rest};
+    for (char **word = files->rest; word && *word; word++)
+        ret_arguments->count++;
+    if (!ret_arguments->count || files->count == 1)
+        return true;
+    *ret_status = cli_usage(cli, "the words after `--` are arguments for one script, not for %zu",
+                            files->count);
+    return false;
+}
 
 /* The line of `run:`; 0: the script does not stand below it line by line. */
 static unsigned source_run_line(const char *text)

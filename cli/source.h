@@ -2,12 +2,15 @@
 #ifndef PHASED_CLI_SOURCE_H
 #define PHASED_CLI_SOURCE_H
 
+#include "lib/sbatch/import.h"
+
+#include <stdbool.h>
 #include <stddef.h>
 
+struct cli;
 struct error;
+struct option_arguments;
 struct spec_problems;
-
-struct sbatch_arguments;
 
 struct source {
     char *name; /* the name in messages */
@@ -16,6 +19,11 @@ struct source {
     const char *script; /* borrowed: the file of a script; NULL: it is a workflow */
     unsigned run_line;  /* of a script: the line of `run:` in the text; the script follows */
 };
+
+/* The words after `--` are the arguments of one script. Returns true when the verb can go on.
+ * Otherwise prints what is wrong, and sets `ret_status` to the status to exit with. */
+bool source_arguments(const struct cli *cli, const struct option_arguments *files,
+                      struct sbatch_arguments *ret_arguments, int *ret_status);
 
 /* Reads a file, and prints problems and warnings of a script. `arguments` are for a script; a
  * workflow takes none. Fails as file_read() does, and with -EINVAL when a script cannot become a

@@ -280,19 +280,22 @@ out:
     return status;
 }
 
-/* Reads the params and variants, and queues the files. */
+/* Reads the params, the variants and the arguments, and queues the files. */
 static int submit_all(struct cli *cli, const struct option_arguments *files,
                       struct submit_options *options, const struct option_list *sets,
                       const struct option_list *variants, struct address *ret_addresses)
 {
     const char *wrong = NULL;
+    int status;
+    if (!source_arguments(cli, files, &options->arguments, &status))
+        return status;
     options->set = options_overrides(sets, &wrong);
     if (!options->set)
         return cli_usage(cli, "--set wants PARAM=VALUE, not '%s'", wrong);
     options->variants = options_texts(variants);
     options->provenance = provenance_capture();
     options->sets = sets;
-    int status = submit_files(cli, files, options, ret_addresses);
+    status = submit_files(cli, files, options, ret_addresses);
     json_decref(options->provenance);
     json_decref(options->variants);
     json_decref(options->set);
@@ -330,12 +333,6 @@ int submit_verb(struct cli *cli, char **words)
     int status;
     if (!options_parse(cli, words, rules, &arguments, &status))
         return status;
-    options.arguments.items = (const char *const *)arguments.rest;
-    for (char **word = arguments.rest; word && *word; word++)
-        options.arguments.count++;
-    if (options.arguments.count && arguments.count > 1)
-        return cli_usage(cli, "the words after `--` are arguments for one script, not for %zu",
-                         arguments.count);
     status = submit_all(cli, &arguments, &options, &list, &variants, addresses);
     if (status == CLI_OK && watch)
         status = watch_workflows(cli, addresses, arguments.count,

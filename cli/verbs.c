@@ -11,21 +11,27 @@ const struct verb verbs[] = {
      "Keeps the command, the environment, the umask and the current folder, as sbatch does.\n"
      "An sbatch script gets the words after `--` as its arguments.\n"
      "If the answer is lost, the submission is repeated, but nothing is submitted twice.\n"},
-    {"check", check_verb, "FILE [options]", "say what is wrong with a workflow file",
-     "Prints every problem as FILE:LINE:COLUMN. Exits 1 if there are problems. Needs no daemon.\n"},
-    {"plan", plan_verb, "FILE [options]", "say what a workflow file would do on this cluster",
+    {"check", check_verb, "FILE [options] [-- ARGUMENT...]",
+     "say what is wrong with a workflow file",
+     "Prints every problem as FILE:LINE:COLUMN. Exits 1 if there are problems. Needs no daemon.\n"
+     "An sbatch script gets the words after `--` as its arguments.\n"},
+    {"plan", plan_verb, "FILE [options] [-- ARGUMENT...]",
+     "say what a workflow file would do on this cluster",
      "Shows where each phase fits, when Slurm would start it if it were submitted now, how long "
      "it\n"
      "may take and what it may cost. Warns of settings of the cluster that may harm a phase.\n"
-     "Queues nothing. Exits 1 if a phase fits nowhere or Slurm would refuse it.\n"},
-    {"rehearse", rehearse_verb, "FILE [options]",
+     "Queues nothing. Exits 1 if a phase fits nowhere or Slurm would refuse it.\n"
+     "An sbatch script gets the words after `--` as its arguments.\n"},
+    {"rehearse", rehearse_verb, "FILE [options] [-- ARGUMENT...]",
      "run a few steps of each phase, and say what the real run would meet",
      "Uses the same allocations as the real run. Shows which metrics and checkpoints came, what\n"
      "the checks of the gates found, and what the real run would cost. Exits 1 if something is\n"
-     "missing.\n"},
-    {"import", import_verb, "SCRIPT... [options]", "print sbatch scripts as one workflow",
+     "missing. An sbatch script gets the words after `--` as its arguments.\n"},
+    {"import", import_verb, "SCRIPT... [options] [-- ARGUMENT...]",
+     "print sbatch scripts as one workflow",
      "Each script becomes a phase that starts after the phase before. Each option of an #SBATCH\n"
-     "line is kept, or refused with its name and line. `submit` and `check` take scripts too.\n"},
+     "line is kept, or refused with its name and line. `submit` and `check` take scripts too.\n"
+     "One script gets the words after `--` as its arguments.\n"},
     {"status", status_verb, "[ADDRESS...] [options]",
      "show all workflows, or one workflow, phase or run",
      "Without an address, shows the workflows that are live or ended within a day.\n"},

@@ -1,7 +1,8 @@
 #!/bin/bash
 # What `phasectl import` makes of scripts of many habits, and what it says: for one/NAME.sh, and for
 # the scripts of the folder several/NAME in their order, NAME.out holds the messages and then the
-# workflow. NAME.env holds variables of the shell where that is done. What is written must pass `phasectl check`. With --write the expectations are written
+# workflow. NAME.env holds variables of the shell where that is done, and NAME.words the words after
+# the script. What is written must pass `phasectl check`. With --write the expectations are written
 # anew. Prints TAP.
 set -u
 cd "${SRC:-$(dirname "$0")/../..}" || exit 1
@@ -25,14 +26,15 @@ import() {
 
 # compare NAME SCRIPT...
 compare() {
-    variables=()
+    variables=() words=()
     [ ! -e "$1.env" ] || mapfile -t variables <"$1.env"
+    [ ! -e "$1.words" ] || mapfile -t words <"$1.words"
     if [ "$write" ]; then
-        import "${@:2}" >"$1.out"
+        import "${@:2}" "${words[@]}" >"$1.out"
         return
     fi
     count=$((count + 1))
-    if import "${@:2}" | diff "$1.out" - >"$work/difference"; then
+    if import "${@:2}" "${words[@]}" | diff "$1.out" - >"$work/difference"; then
         echo "ok $count - $1"
     else
         echo "not ok $count - $1"

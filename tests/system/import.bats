@@ -169,6 +169,27 @@ BODY
     [[ $status = 1 && $output == *'train.sh:4:1: phases.train.run: bash: syntax error'* ]]
 }
 
+@test "a script is checked, planned, imported and rehearsed with its arguments" {
+    phasectl daemon start
+    script /bin/bash --time=10 <<<'echo "got $#: $2"'
+    cd "$PHASED_HOME/work"
+    words=(-- --lr '3e-4 x')
+    phasectl check --print train.sh "${words[@]}" | jq -r '.phases[0].run' | grep -F "set -- '--lr' '3e-4 x'"
+    phasectl plan train.sh "${words[@]}" | grep train
+    phasectl import --output flow.yaml train.sh "${words[@]}"
+    phasectl rehearse train.sh "${words[@]}"
+    phasectl logs 1 | grep -F 'got 2: 3e-4 x'
+    phasectl submit flow.yaml
+    eventually 60 state 2 succeeded
+    phasectl logs 2 | grep -F 'got 2: 3e-4 x'
+    for verb in check plan rehearse; do
+        run phasectl "$verb" flow.yaml -- x
+        [[ $status = 1 && $output == *'flow.yaml is a workflow and takes no arguments'* ]]
+    done
+    run phasectl import train.sh train.sh -- x
+    [[ $status = 2 && $output == *'arguments for one script, not for 2'* ]]
+}
+
 @test "a script that reaches its time limit ends there, as under sbatch, and a person may run it again" {
     phasectl daemon start
     script /bin/bash --time=1 <<'BODY'

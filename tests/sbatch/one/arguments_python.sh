@@ -1,0 +1,4 @@
+#!/usr/bin/env python3
+#SBATCH --time=60
+import sys
+print(sys.argv)
