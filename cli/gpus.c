@@ -1,12 +1,15 @@
 /* phasectl gpus: what the GPUs of a run do, or did last, for each node or for each GPU. */
 #include "cli/cli.h"
 #include "cli/client.h"
+#include "cli/field.h"
 #include "cli/gpu_view.h"
 #include "cli/options.h"
 #include "cli/verbs.h"
 #include "lib/address.h"
 #include "lib/error.h"
 #include "lib/text.h"
+
+#include <stdio.h>
 
 enum gpus_form { GPUS_BY_NODE, GPUS_EACH, GPUS_JSON };
 
@@ -25,15 +28,70 @@ static void gpus_print(const struct cli *cli, const json_t *reply, enum gpus_for
     cli_print(&text);
 }
 
+/* Returns the GPUs of the members that run, each with the address of its `run`. An empty list: no
+ * member runs, or the phase is no matrix. Returns NULL on failure. */
+static json_t *gpus_of_members(struct cli *cli, const struct address *phase, struct error *err)
+{
+    json_t *json, *list = json_array(), *member;
+    int code = client_get_address(cli, phase, &json, err);
+    size_t i;
+    if (code < 0)
+        json = NULL;
+    json_array_foreach(json_object_get(json, "members"), i, member)
+    {
+        const json_t *run = json_object_get(member, "run");
+        struct address address;
+        json_t *reply;
+        if (!json_is_object(run) || !json_is_null(json_object_get(run, "ended")))
+            continue;
+        if ((code = address_parse(field_text(run, "address"), &address, err)) < 0 ||
+            (code = client_get_gpus(cli, &address, &reply, err)) < 0)
+            break;
+        (void)json_object_set(reply, "run", json_object_get(run, "address"));
+        (void)json_array_append_new(list, reply); /* both fail only without memory */
+    }
+    json_decref(json);
+    if (code < 0) {
+        json_decref(list);
+        return NULL;
+    }
+    return list;
+}
+
+static void gpus_print_members(const struct cli *cli, const json_t *list, enum gpus_form form)
+{
+    const json_t *reply;
+    size_t i;
+    if (form == GPUS_JSON) {
+        client_print_json(list);
+        return;
+    }
+    json_array_foreach(list, i, reply)
+    {
+        printf("%s%s\n", i ? "\n" : "", field_text(reply, "run"));
+        gpus_print(cli, reply, form);
+    }
+}
+
 static int gpus_one(struct cli *cli, const struct address *asked, const void *context)
 {
+    const enum gpus_form form = *(const enum gpus_form *)context;
+    bool is_phase = address_kind(asked) == ADDRESS_PHASE;
     struct address address = *asked;
     struct error err;
-    json_t *reply;
+    json_t *reply, *list = is_phase ? gpus_of_members(cli, asked, &err) : NULL;
+    if (is_phase && !list)
+        return cli_fail(&err);
+    if (json_array_size(list)) {
+        gpus_print_members(cli, list, form);
+        json_decref(list);
+        return CLI_OK;
+    }
+    json_decref(list);
     if (client_find_run(cli, &address, &err) < 0 ||
         client_get_gpus(cli, &address, &reply, &err) < 0)
         return cli_fail(&err);
-    gpus_print(cli, reply, *(const enum gpus_form *)context);
+    gpus_print(cli, reply, form);
     json_decref(reply);
     return CLI_OK;
 }

@@ -69,7 +69,9 @@ const struct verb verbs[] = {
      "latest.\n"},
     {"gpus", gpus_verb, "ADDRESS... [options]", "show what the GPUs of a run do",
      "Shows the newest means over ten seconds or a minute. For a phase, shows its newest run.\n"
-     "For a workflow, shows the newest run of all phases.\n"},
+     "For a matrix, shows the runs of its members that go on. For a workflow, shows the newest "
+     "run\n"
+     "of all phases.\n"},
     {"gate", gate_verb, "ADDRESS... [options]", "explain each check of a phase's gate", NULL},
     {"promote", action_verb, "ADDRESS... [options]",
      "start the next phases, whatever the gate says",

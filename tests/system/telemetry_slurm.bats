@@ -77,3 +77,34 @@ SPEC
     [ "$(record 'SELECT node FROM v_pace ORDER BY mean_step_seconds' | xargs)" = "n1 n2" ]
     [ -z "$(scrape | grep -v '^#')" ]
 }
+
+both_members_have_told() {
+    phasectl gpus 1/ladder --json | jq -es '.[0] | map([.run, ([.gpus[].util | numbers] | length)]) ==
+        [["1/ladder.1#1", 2], ["1/ladder.2#1", 2]]'
+}
+
+@test "phasectl gpus shows the GPUs of the members of a matrix while they run" {
+    phasectl daemon start
+    submit <<'SPEC'
+name: sweep
+phases:
+  ladder:
+    resources: {nodes: 1, gpus: 2, time: 10m}
+    preflight: off
+    matrix: {lr: [1, 2, 3]}
+    run: |
+      if [ "$lr" = 3 ]; then exit 1; fi
+      until [ -e "$PHASED_OUT/../../enough" ]; do echo "step=$((++step)) loss=1"; sleep 0.4; done
+    env: {step: 0}
+SPEC
+    eventually 60 both_members_have_told
+    run phasectl gpus 1/ladder
+    [[ ${lines[0]} == 1/ladder.1#1 && $output == *$'\n'1/ladder.2#1$'\n'* && $output != *ladder.3* ]]
+    [ "$(grep -cE '^n[12] +[0-9]+ .*W ' <<<"$output")" = 2 ]
+    [ "$(phasectl gpus 1/ladder --each | grep -c 'NVIDIA H200')" = 4 ]
+    touch "$PHASED_HOME/runs/1/enough"
+    eventually 60 state 1/ladder.1 succeeded
+    eventually 60 state 1/ladder.2 succeeded
+    run phasectl gpus 1/ladder
+    [[ $status = 1 && $output == *"a matrix has no runs of its own; ask for a member, such as 1/ladder.1"* ]]
+}
