@@ -5,6 +5,7 @@
 #include "lib/text.h"
 
 #include <stdio.h>
+#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -30,9 +31,27 @@ static void submit(struct world *world, const char *spec)
     world_await_lines(world, "jobs", 1);
 }
 
+/* Lets what is in the record have happened an hour earlier. */
+static void age(struct world *world)
+{
+    sqlite3 *record;
+    char *path = text_format("%s/phased.db", world->home);
+    world_stop(world);
+    assert_int_equal(sqlite3_open(path, &record), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(record,
+                                  "UPDATE run SET submitted = submitted - 3600000;"
+                                  "UPDATE job SET submitted = submitted - 3600000;",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    assert_int_equal(sqlite3_close(record), SQLITE_OK);
+    free(path);
+    world_start(world, NULL);
+}
+
 /* The first run began an hour ago, so it has cost a little more than 2 GPU hours. */
 static void run_for_an_hour(struct world *world, const char *run_folder)
 {
+    age(world);
     char *entry = text_format("{\"seq\":1,\"time\":%lld,\"type\":\"started\",\"job_id\":101,"
                               "\"restarts\":0,\"nodes\":[\"n1\"],\"end_time\":null}",
                               (long long)time(NULL) - 3600);
