@@ -318,17 +318,22 @@ double saved_near_bytes(double whole)
 }
 
 /* The least size of a whole checkpoint in bytes. Sizes vary a little, because numbers in the files
- * get more digits, and may grow with the steps. */
+ * get more digits, and may grow with the steps. Or they do not vary at all. */
 static double saved_least_bytes(const json_t *told, const json_t *left)
 {
     size_t count = json_array_size(told);
-    double least = 0, smallest = INFINITY;
+    double least = 0, smallest = INFINITY, largest = 0;
     for (size_t i = 0; count == 0 && i < json_array_size(left); i++)
         least = fmax(least, saved_nine_tenths(json_array_get(left, i)));
     if (count == 0)
         return least;
-    for (size_t i = 0; i < count; i++)
-        smallest = fmin(smallest, (double)saved_integer(json_array_get(told, i), "bytes"));
+    for (size_t i = 0; i < count; i++) {
+        double bytes = (double)saved_integer(json_array_get(told, i), "bytes");
+        smallest = fmin(smallest, bytes);
+        largest = fmax(largest, bytes);
+    }
+    if (count > 1 && !(smallest < largest))
+        return smallest;
     return fmax(saved_near_bytes(smallest), saved_nine_tenths(json_array_get(told, count - 1)));
 }
 

@@ -313,6 +313,27 @@ static void a_checkpoint_that_the_agent_rejects_is_never_used(void **state)
     free(run_dir);
 }
 
+/* The whole ones may all have the same size. Then no digits make the difference. */
+static void a_checkpoint_that_lacks_a_byte_of_equal_ones_is_torn(void **state)
+{
+    struct text found = {0};
+    struct checkpoints *checkpoints = begin("c_{step}", 0, &found);
+    (void)state;
+    note_first_run(checkpoints);
+    put("c_1", 200);
+    put("c_2", 199);
+    json_t *equal = told("c_1", 200), *almost = told("c_1", 200);
+    json_t *same = told("c_1", 200), *other = told("c_1", 201);
+    json_array_extend(equal, same);
+    json_array_extend(almost, other);
+    json_decref(same);
+    json_decref(other);
+    assert_int_equal(found_later(equal), 0);
+    assert_int_equal(found_later(almost), 1);
+    checkpoints_free(checkpoints);
+    text_fini(&found);
+}
+
 /* Some checkpoints are nearly complete by their bytes. Only a small file that comes last shows that
  * they are whole. */
 static void a_checkpoint_with_fewer_files_than_a_whole_one_is_torn(void **state)
@@ -546,6 +567,7 @@ int main(void)
         TEST(a_checkpoint_of_a_killed_writer_must_look_whole),
         TEST(a_resumed_checkpoint_says_how_large_a_whole_one_is),
         TEST(a_checkpoint_that_the_agent_rejects_is_never_used),
+        TEST(a_checkpoint_that_lacks_a_byte_of_equal_ones_is_torn),
         TEST(a_checkpoint_with_fewer_files_than_a_whole_one_is_torn),
         TEST(pruning_removes_only_checkpoints_of_this_run_and_keeps_two),
         TEST(a_checkpoint_begun_after_a_failed_guard_is_suspect_at_any_step),
