@@ -178,6 +178,8 @@ def may_go_back(found, start, before, good):
         return False
     if before.last == "done" or ended_early(found, before):
         return True  # a gate has judged it, or its account was damaged: it begins anew
+    if not good[:-1] and lost_a_part(found, before, before.end):
+        return True  # a killed writer may have left it torn, and nothing can be compared with it
     if faults_between(found, workflow_of(start.phase), before.end - 10, start.begin, "checkpoint"):
         return start.resumed in good or start.asked is not None or not good[:-1]
     between = [run for run in found.runs if run["address"] == start.phase
