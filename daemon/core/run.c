@@ -68,9 +68,13 @@ static void run_end(struct step *step, struct run *run, enum run_outcome outcome
         run->ended_ms = is_with_job ? allocation->ended_ms : step->now_ms;
     run_set_message(run, message);
     char text[REASON_MAX];
-    (void)snprintf(text, sizeof text, "%s%s%s%s%.150s", run_outcome_name(outcome),
-                   cause != CAUSE_NONE ? " " : "", cause != CAUSE_NONE ? run_cause_name(cause) : "",
-                   run->message[0] ? ": " : "", run->message);
+    if (outcome == OUTCOME_CANCELLED && run->wish == WISH_HOLD)
+        (void)snprintf(text, sizeof text, "held"); /* fits */
+    else
+        (void)snprintf(text, sizeof text, "%s%s%s%s%.150s", run_outcome_name(outcome),
+                       cause != CAUSE_NONE ? " " : "",
+                       cause != CAUSE_NONE ? run_cause_name(cause) : "",
+                       run->message[0] ? ": " : "", run->message);
     run_move(step, run, RUN_ENDED, text);
     run_blame_node(step, run);
     /* The worker has not told the end of the run, and may tell it later. */

@@ -41,6 +41,23 @@ static void a_cancel_before_the_answer_to_a_submission_counts(void **state)
                                             "cancel-job validate#1\n");
 }
 
+/* The run is cancelled, but its workflow is not. */
+static void the_history_calls_a_held_run_held(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    world_runs(world, "validate");
+    world_command(world, "validate", COMMAND_HOLD);
+    world_ended(world, "validate", OUTCOME_CANCELLED, CAUSE_NONE, 120);
+    const char *said = NULL;
+    for (size_t i = 0; i < world->effects.count; i++) {
+        const struct core_effect *effect = &world->effects.items[i];
+        if (effect->kind == FX_HISTORY && effect->run)
+            said = effect->message;
+    }
+    assert_string_equal(said, "held");
+}
+
 static void hold_stops_a_run_and_release_resumes_it(void **state)
 {
     struct world *world = *state;
@@ -277,6 +294,7 @@ int main(void)
         WORLD_TEST(a_phase_without_a_gate_waits_because_its_run_succeeded),
         WORLD_TEST(cancelling_climbs_the_ladder),
         WORLD_TEST(a_cancel_before_the_answer_to_a_submission_counts),
+        WORLD_TEST(the_history_calls_a_held_run_held),
         WORLD_TEST(hold_stops_a_run_and_release_resumes_it),
         WORLD_TEST(the_next_run_does_not_begin_in_a_job_that_is_being_cancelled),
         WORLD_TEST(the_end_of_a_job_is_looked_up_while_the_next_run_works),
