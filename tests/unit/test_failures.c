@@ -223,6 +223,13 @@ static const struct {
      "network", "exit", NULL},
     {"srun: error: Unable to create step for job 12: More processors requested than permitted\n",
      "slurm_step", "exit", NULL},
+    {"srun: error: Task launch for StepId=22.1 failed on node n2: Communication connection "
+     "failure\n"
+     "srun: error: Application launch failed: Communication connection failure\n"
+     "srun: Job step aborted: Waiting up to 7 seconds for job step to finish.\n"
+     "slurmstepd-n1: error: *** STEP 22.1 ON n1 CANCELLED AT 2026-11-23T15:28:04 ***\n"
+     "srun: error: n1: task 0: Killed\n",
+     "slurm_launch", "node_fail", NULL},
     {"PermissionError: [Errno 13] Permission denied: '/tmp/triton'\n", "permission", "exit", NULL},
     {"FileNotFoundError: [Errno 2] No such file or directory: 'data/train.bin'\n", "missing_file",
      "exit", NULL},
