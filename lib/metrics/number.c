@@ -169,7 +169,7 @@ size_t number_unit_size(const char *at, const char *end)
 bool number_ends(const char *at, const char *end)
 {
     if (at == end || strchr(" \t|,;)]}>'\"(", *at))
-        return *at != '\0' || at == end;
+        return at == end || *at != '\0';
     /* a full stop, a colon or a slash may follow if the word ends there */
     if (*at == '.' || *at == ':' || *at == '/')
         return at + 1 == end || at[1] == ' ';
