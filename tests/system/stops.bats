@@ -21,8 +21,11 @@ teardown() {
 # Counts from its last save. At SIGTERM it takes 2 s to save, and prints how many signals it got.
 write_program() {
     cat <<'PROGRAM'
-import os, signal, sys, time
-name = os.environ["PHASED_OUT"] + "/" + (sys.argv[1] if len(sys.argv) > 1 else os.environ["SLURM_PROCID"])
+import os, signal, subprocess, sys, time
+words = [word for word in sys.argv[1:] if word != "--beside"]
+if len(words) + 1 < len(sys.argv):
+    subprocess.Popen(["srun", "--overlap", "sleep", "1000"])
+name = os.environ["PHASED_OUT"] + "/" + (words[0] if words else os.environ["SLURM_PROCID"])
 told = []
 signal.signal(signal.SIGTERM, lambda *_: told.append(1))
 step = int(open(name + ".saved").read()) if os.path.exists(name + ".saved") else 0
@@ -64,7 +67,7 @@ script() {
 }
 
 # The programs of each shape.
-declare -gA programs=([plain]='0 1' [steps]=0 [nested]=0 [trap]=0 [phase]=0 [launcher]='0 1 2 3')
+declare -gA programs=([plain]='0 1' [steps]=0 [nested]=0 [trap]=0 [beside]=0 [phase]=0 [launcher]='0 1 2 3')
 
 shape() {
     case $1 in
@@ -79,9 +82,22 @@ BODY
     nested) script --nodes=1 --ntasks=1 <<<"bash -c 'bash -c \"srun python3 train.py; true\"; true'" ;;
     trap) # srun kills its program when it gets TERM
         script --nodes=1 --ntasks=1 <<'BODY'
+cat >"$PHASED_OUT/train.sh" <<'INNER'
+#!/bin/bash
 trap 'kill -TERM "$pid"' TERM
 srun python3 train.py & pid=$!
 wait "$pid"
+INNER
+chmod +x "$PHASED_OUT/train.sh"
+trap 'kill -TERM "$pid"' TERM
+"$PHASED_OUT/train.sh" & pid=$!
+wait "$pid"
+BODY
+        ;;
+    beside) # the program itself catches the signal, and has an srun of its own
+        script --nodes=1 --ntasks=1 <<'BODY'
+export SLURM_PROCID=0
+exec python3 train.py --beside
 BODY
         ;;
     phase)

@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -148,16 +149,32 @@ static bool processes_waits_for_srun(const struct process *family, size_t count,
     return false;
 }
 
+/* The name of the process is that of its script, such as train.sh, so the program decides. */
+static bool processes_is_shell(const struct process *process)
+{
+    static const char *const names[] = {"sh", "bash", "dash", "ksh", "zsh"};
+    char path[64], program[PATH_MAX];
+    (void)snprintf(path, sizeof path, "/proc/%d/exe", (int)process->pid); /* fits */
+    ssize_t size = readlink(path, program, sizeof program - 1);
+    program[size > 0 ? size : 0] = '\0'; /* it has ended */
+    const char *name = strrchr(program, '/');
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (name && text_equal(name + 1, names[i]))
+            return true;
+    return false;
+}
+
 /* Whether the process is an srun, or waits for an srun and must live on until the program under
- * srun has saved: the signal would end the process, or its handler may pass SIGTERM on to srun.
- * Slurm does not signal such a shell of a batch script at a preemption. Other signals are meant for
- * a handler. */
+ * srun has saved: the signal would end the process, or the trap of a shell may pass SIGTERM on to
+ * srun. Slurm does not signal the shell of a batch script at a preemption. Other signals, and other
+ * programs with a handler, are meant. */
 static bool processes_is_spared(const struct process *family, size_t count, size_t member,
                                 int number)
 {
+    const struct process *process = &family[member];
     return number != SIGKILL && processes_waits_for_srun(family, count, member) &&
-           (processes_is_srun(&family[member]) || number == SIGTERM ||
-            !processes_catches(family[member].pid, number));
+           (processes_is_srun(process) || (number == SIGTERM && processes_is_shell(process)) ||
+            !processes_catches(process->pid, number));
 }
 
 /* Signals the descendants in `group`. 0 means all descendants. */

@@ -42,9 +42,9 @@ bool processes_is_srun(const struct process *process);
 bool process_read(const char *path, struct process *ret_process);
 
 /* Signals all descendants of the calling process. An srun gets only SIGKILL. A process that waits
- * for an srun gets no SIGTERM, and other signals only if it has a handler. Returns how many
- * processes were signalled. A process that is forked meanwhile may be missed, so signal again when
- * a child ends. */
+ * for an srun gets a signal only if it has a handler, and a shell gets no SIGTERM then. Returns how
+ * many processes were signalled. A process that is forked meanwhile may be missed, so signal again
+ * when a child ends. */
 unsigned processes_signal_all(int number);
 
 /* Like processes_signal_all(), for the descendants in one process group. Unlike kill(), it cannot
