@@ -256,6 +256,15 @@ static void allocation_on_unknown(struct step *step, struct allocation *allocati
         step_tell_job(step, FACT_JOB_MISSED, allocation);
 }
 
+void allocation_has_begun(struct step *step, const struct run *run)
+{
+    struct allocation *allocation = run->seat->allocation;
+    if (allocation->started_ms <= run->started_ms)
+        return;
+    allocation->started_ms = run->started_ms;
+    step_save_job(step, allocation);
+}
+
 void allocation_reported(struct step *step, struct run *run)
 {
     struct allocation *allocation = run->seat->allocation;
@@ -264,6 +273,7 @@ void allocation_reported(struct step *step, struct run *run)
         allocation->slurm_id = step->event->slurm_id;
     if (!has_started)
         allocation->started_ms = run->started_ms;
+    allocation_has_begun(step, run);
     step_save_job(step, allocation);
     if (!is_known && allocation->slurm_id)
         step_tell_job(step, FACT_JOB_KNOWN, allocation);
@@ -282,8 +292,9 @@ static int64_t allocation_end_ms(const struct step *step, const struct allocatio
     int64_t missed_ms = allocation->absent_since_ms ? allocation->absent_since_ms : step->now_ms;
     if (!told_ms)
         return step_ended_ms(step, since_ms, 0, missed_ms);
-    return step_ended_ms(step, since_ms, allocation->started_ms ? step->event->seen.started_ms : 0,
-                         told_ms);
+    /* Slurm may tell the start of a later life of the job. */
+    bool is_same = allocation->started_ms && step->event->seen.restarts == allocation->restarts;
+    return step_ended_ms(step, since_ms, is_same ? step->event->seen.started_ms : 0, told_ms);
 }
 
 /* The allocation serves no run any more. Any candidate may have claimed the folder of the seat and

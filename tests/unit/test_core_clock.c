@@ -134,6 +134,47 @@ static void a_run_lasts_as_long_as_it_did_whatever_other_clocks_say(void **state
     }
 }
 
+/* Slurm tells a start that cannot be true, and the lead one that can: both clocks are behind. */
+static void a_run_never_begins_before_its_job(void **state)
+{
+    struct world *world = *state;
+    world->now_ms = 1790000000000;
+    world_begin(world, false);
+    world_event(world, EV_SUBMITTED, "validate");
+    struct run *run = world_phase(world, "validate")->run;
+    int64_t submitted_ms = run->submitted_ms;
+    struct core_event seen = {.kind = EV_JOB_SEEN, .allocation = run->seat->allocation};
+    seen.seen.state = "running";
+    seen.seen.is_running = true;
+    seen.seen.started_ms = submitted_ms - 2500;
+    world->now_ms = submitted_ms + 2000;
+    world_step(world, seen);
+    world->now_ms = submitted_ms + 4000;
+    world_step(world, (struct core_event){
+                          .kind = EV_RUN_STARTED, .run = run, .started_ms = submitted_ms + 1000});
+    assert_int_equal(run->started_ms, submitted_ms + 1000);
+    assert_int_equal(run->seat->allocation->started_ms, submitted_ms + 1000);
+}
+
+/* The job was requeued while nobody looked, so Slurm tells the start of its second life. */
+static void the_end_of_a_requeued_job_is_not_moved(void **state)
+{
+    struct world *world = *state;
+    world->now_ms = 1790000000000;
+    world_begin(world, false);
+    world_runs(world, "validate");
+    const struct allocation *job = world_phase(world, "validate")->run->seat->allocation;
+    struct core_event seen = {.kind = EV_JOB_SEEN, .allocation = (struct allocation *)job};
+    seen.seen.state = "failed";
+    seen.seen.is_final = true;
+    seen.seen.restarts = 1;
+    seen.seen.started_ms = world->now_ms + 7200 * 1000;
+    seen.seen.ended_ms = world->now_ms + 10000 * 1000;
+    world->now_ms += 20000 * 1000;
+    world_step(world, seen);
+    assert_int_equal(job->ended_ms, seen.seen.ended_ms);
+}
+
 /* A lead may begin the next run of its job while the daemon is away. */
 static void a_run_may_begin_before_the_daemon_knows_it(void **state)
 {
@@ -245,6 +286,8 @@ int main(void)
         WORLD_TEST(the_time_of_silence_is_saved_with_the_end_of_the_job),
         cmocka_unit_test(a_job_never_ends_before_it_has_started_or_later_than_now),
         cmocka_unit_test(a_run_lasts_as_long_as_it_did_whatever_other_clocks_say),
+        WORLD_TEST(a_run_never_begins_before_its_job),
+        WORLD_TEST(the_end_of_a_requeued_job_is_not_moved),
         WORLD_TEST(a_run_may_begin_before_the_daemon_knows_it),
         WORLD_TEST(setting_the_clock_moves_deadlines_and_reported_times),
         WORLD_TEST(setting_the_clock_does_not_change_ended_runs),
