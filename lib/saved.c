@@ -16,7 +16,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SAVED_FILE_MAX = 64 * 1024 * 1024 }; /* of checkpoints.json */
+enum {
+    SAVED_FILE_MAX = 64 * 1024 * 1024, /* of checkpoints.json */
+    SAVED_EQUAL_MIN = 3                /* so many of one size show that sizes do not vary */
+};
 
 static const char saved_step[] = "{step}";
 
@@ -332,7 +335,7 @@ static double saved_least_bytes(const json_t *told, const json_t *left)
         smallest = fmin(smallest, bytes);
         largest = fmax(largest, bytes);
     }
-    if (count > 1 && !(smallest < largest))
+    if (count >= SAVED_EQUAL_MIN && !(smallest < largest))
         return smallest;
     return fmax(saved_near_bytes(smallest), saved_nine_tenths(json_array_get(told, count - 1)));
 }

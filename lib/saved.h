@@ -65,7 +65,7 @@ double saved_near_bytes(double whole);
  *   - fewer paths than the newest of `told`,
  *   - fewer files than the newest of `told` that is unchanged,
  *   - more than a hundredth fewer bytes than the smallest of `told`; or any fewer, if `told` has
- *     several, and all have the same size,
+ *     three or more, and all have the same size,
  *   - less than nine tenths of the bytes of the newest of `told`; or, if `told` is empty or NULL,
  *     of the largest that the run has left.
  * A checkpoint that the agent did not believe is left out too, unless somebody has written it
