@@ -246,13 +246,14 @@ static int judge_gate(struct loop *loop, struct phase *phase, struct error *err)
 /* --- While the run goes on -------------------------------------------------------------------- */
 
 /* A long run has so many metrics that its gate takes the loop some time. */
-enum { SO_FAR_PART = 20 }; /* at most a twentieth of the time goes into one phase */
+enum {
+    SO_FAR_PART = 20, /* at most a twentieth of the time goes into one run */
+    SO_FAR_RUNS = 100 /* answers that are kept */
+};
 
 struct judge {
     struct loop *loop;
-    json_t *verdicts; /* the last answer of judge_so_far() */
-    uint64_t phase;   /* the phase of that answer, */
-    uint64_t until;   /* and how long the answer holds, by uv_hrtime() */
+    json_t *answers; /* by run: {"until": uv_hrtime(), "verdicts"} */
 };
 
 static const struct phase *active_phase(const struct loop *loop, uint64_t workflow_id,
@@ -274,21 +275,25 @@ int judge_so_far(struct loop *loop, uint64_t workflow, const char *phase_name,
     const struct phase *phase = active_phase(loop, workflow, phase_name);
     uint64_t begin = uv_hrtime();
     struct judgement *judgement;
+    char run[24];
     *ret_verdicts = NULL;
     if (!phase)
         return 0;
-    if (judge->phase != phase->id || begin >= judge->until) {
+    (void)snprintf(run, sizeof run, "%llu", (unsigned long long)phase->run->id); /* fits */
+    json_t *answer = json_object_get(judge->answers, run);
+    if (!answer || (json_int_t)begin >= json_integer_value(json_object_get(answer, "until"))) {
         int status = judge_checks(loop, phase, &judgement, err);
         if (status < 0)
             return status;
-        uint64_t end = uv_hrtime();
-        json_decref(judge->verdicts);
-        judge->verdicts = json_incref(judgement->verdicts);
-        judge->phase = phase->id;
-        judge->until = end + (SO_FAR_PART - 1) * (end - begin);
+        uint64_t end = uv_hrtime(), until = end + (SO_FAR_PART - 1) * (end - begin);
+        if (json_object_size(judge->answers) >= SO_FAR_RUNS)
+            (void)json_object_clear(judge->answers);
+        answer =
+            json_pack("{s:I, s:O}", "until", (json_int_t)until, "verdicts", judgement->verdicts);
+        (void)json_object_set_new(judge->answers, run, answer);
         judgement_free(&judgement->item);
     }
-    *ret_verdicts = json_incref(judge->verdicts);
+    *ret_verdicts = json_incref(json_object_get(answer, "verdicts"));
     return 0;
 }
 
@@ -321,13 +326,14 @@ static void *judge_open(struct loop *loop)
 {
     struct judge *judge = xcalloc(1, sizeof *judge);
     judge->loop = loop;
+    judge->answers = json_object();
     return judge;
 }
 
 static void judge_free(void *state)
 {
     struct judge *judge = state;
-    json_decref(judge->verdicts);
+    json_decref(judge->answers);
     free(judge);
 }
 
