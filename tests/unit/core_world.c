@@ -160,6 +160,15 @@ void world_ended(struct world *world, const char *phase, enum run_outcome outcom
                                           .ended_ms = world->now_ms});
 }
 
+void world_requeues(struct world *world, const char *phase, int64_t step)
+{
+    world_step(world, (struct core_event){.kind = EV_RUN_ENDED,
+                                          .run = world_phase(world, phase)->run,
+                                          .outcome = OUTCOME_PREEMPTED,
+                                          .requeues = true,
+                                          .step = step});
+}
+
 void world_judged(struct world *world, const char *phase, enum gate_result gate)
 {
     world_step(world, (struct core_event){

@@ -35,6 +35,8 @@ void world_runs(struct world *world, const char *phase);
 void world_seen(struct world *world, const char *phase, const char *state, bool is_final);
 void world_ended(struct world *world, const char *phase, enum run_outcome outcome,
                  enum run_cause cause, int64_t step);
+/* The newest run is preempted at this step, and its lead has the job requeued. */
+void world_requeues(struct world *world, const char *phase, int64_t step);
 void world_judged(struct world *world, const char *phase, enum gate_result gate);
 void world_command(struct world *world, const char *phase, enum core_command command);
 void world_wait(struct world *world, int64_t ms); /* EV_TIME after this time */

@@ -123,11 +123,7 @@ static void a_run_continues_in_a_requeued_job_which_begins_soon(void **state)
     struct world *world = *state;
     world_begin(world, false);
     world_runs(world, "validate");
-    world_step(world, (struct core_event){.kind = EV_RUN_ENDED,
-                                          .run = world_phase(world, "validate")->run,
-                                          .outcome = OUTCOME_PREEMPTED,
-                                          .requeues = true,
-                                          .step = 100});
+    world_requeues(world, "validate", 100);
     assert_string_equal(world_trace(world), "validate#1: running -> ended\n"
                                             "validate: active -> queued\n"
                                             "tell-next validate#2\n");

@@ -231,11 +231,7 @@ static void a_run_whose_job_waits_again_is_pending(void **state)
     struct world *world = *state;
     world_begin(world, false);
     world_runs(world, "validate");
-    world_step(world, (struct core_event){.kind = EV_RUN_ENDED,
-                                          .run = world_phase(world, "validate")->run,
-                                          .outcome = OUTCOME_PREEMPTED,
-                                          .requeues = true,
-                                          .step = 100});
+    world_requeues(world, "validate", 100);
     world_seen(world, "validate", "running", false);
     (void)world_trace(world);
     world_requeued(world, "validate");

@@ -182,11 +182,7 @@ static void a_run_may_begin_before_the_daemon_knows_it(void **state)
     world->now_ms = 1790000000000;
     world_begin(world, false);
     world_runs(world, "validate");
-    world_step(world, (struct core_event){.kind = EV_RUN_ENDED,
-                                          .run = world_phase(world, "validate")->run,
-                                          .outcome = OUTCOME_PREEMPTED,
-                                          .requeues = true,
-                                          .step = 10});
+    world_requeues(world, "validate", 10);
     int64_t ended_ms = world->now_ms;
     world->now_ms += 3600 * 1000;
     world_step(world, (struct core_event){.kind = EV_RUN_STARTED,
