@@ -256,7 +256,7 @@ static void allocation_on_unknown(struct step *step, struct allocation *allocati
         step_tell_job(step, FACT_JOB_MISSED, allocation);
 }
 
-void allocation_has_begun(struct step *step, const struct run *run)
+void allocation_pull_start(struct step *step, const struct run *run)
 {
     struct allocation *allocation = run->seat->allocation;
     if (allocation->started_ms <= run->started_ms)
@@ -273,7 +273,7 @@ void allocation_reported(struct step *step, struct run *run)
         allocation->slurm_id = step->event->slurm_id;
     if (!has_started)
         allocation->started_ms = run->started_ms;
-    allocation_has_begun(step, run);
+    allocation_pull_start(step, run);
     step_save_job(step, allocation);
     if (!is_known && allocation->slurm_id)
         step_tell_job(step, FACT_JOB_KNOWN, allocation);

@@ -135,7 +135,7 @@ static void run_on_ended(struct step *step, struct run *run)
     run->signal = event->signal;
     if (event->started_ms && !run->started_ms) {
         run->started_ms = step_began_ms(step, event->started_ms, run_earliest_ms(run));
-        allocation_has_begun(step, run);
+        allocation_pull_start(step, run);
     }
     if (event->ended_ms)
         run->ended_ms = step_ended_ms(step, run->started_ms, event->started_ms, event->ended_ms);

@@ -185,9 +185,9 @@ void allocation_new(struct step *step, struct run *run, int64_t due_ms);
 /* The folder of the run holds no outcome. Allocations of the run that Slurm does not know are
  * submitted again, or given up. False: no allocation of the run can start any more. */
 bool allocation_may_come(struct step *step, struct run *run);
-/* Node and controller may differ by a clock, but no run begins before its allocation: otherwise the
- * time of the run would count as waiting, too. */
-void allocation_has_begun(struct step *step, const struct run *run);
+/* Moves the start of the allocation to that of the run, if the run began first by their clocks.
+ * Otherwise the time of the run would count as waiting, too. */
+void allocation_pull_start(struct step *step, const struct run *run);
 /* The run's lead has reported, so its allocation runs. */
 void allocation_reported(struct step *step, struct run *run);
 /* When a run that was told to stop has had its time to stop. */
