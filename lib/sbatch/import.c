@@ -230,8 +230,7 @@ static void take_signal(struct import *import)
             &import->script, "signal",
             "'%s' is not sent: before the time limit and at a preemption, all processes of the "
             "script get TERM, and KILL after %ds if Slurm leaves that long; TERM, INT, USR1 and "
-            "USR2 "
-            "are possible",
+            "USR2 are possible",
             value, PHASE_STOP_S);
 }
 
