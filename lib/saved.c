@@ -369,7 +369,24 @@ static void saved_leave_out_torn(const json_t *told, json_t *left)
     }
 }
 
-json_t *saved_left(const char *phase_dir, unsigned attempt, int64_t after, const json_t *told)
+const struct saved_limit saved_no_limit = {INT64_MAX, INT64_MAX};
+
+void saved_limit_lower(struct saved_limit *limit, int64_t step, int64_t time_ms)
+{
+    if (step < limit->step)
+        limit->step = step;
+    if (time_ms < limit->time_ms)
+        limit->time_ms = time_ms;
+}
+
+static bool saved_is_within(const struct saved_limit *limit, const json_t *saved)
+{
+    return saved_integer(saved, "step") < limit->step &&
+           saved_integer(saved, "newest_ns") / 1000000 < limit->time_ms;
+}
+
+json_t *saved_left(const char *phase_dir, unsigned attempt, int64_t after,
+                   const struct saved_limit *limit, const json_t *told)
 {
     char *run_dir = text_format("%s/%u", phase_dir, attempt);
     json_t *left = json_array(), *notes = saved_read_notes(run_dir);
@@ -381,8 +398,8 @@ json_t *saved_left(const char *phase_dir, unsigned attempt, int64_t after, const
     for (size_t i = 0; i < json_array_size(now); i++) {
         json_t *saved = json_array_get(now, i);
         if (!json_is_string(json_object_get(saved, "path")) ||
-            saved_integer(saved, "step") <= after || saved_was_there(before, saved) ||
-            saved_was_there(left_out, saved))
+            saved_integer(saved, "step") <= after || !saved_is_within(limit, saved) ||
+            saved_was_there(before, saved) || saved_was_there(left_out, saved))
             continue;
         json_t *copy = json_copy(saved);
         json_object_set_new(copy, "time",

@@ -55,7 +55,19 @@ int saved_note_left_out(const char *run_dir, const struct saved_list *left_out, 
  * because numbers in the files get more digits with the steps. */
 double saved_near_bytes(double whole);
 
-/* Lists the checkpoints of steps after `after` that a run has left: a new reference. Each is
+/* What was saved before a guard failed: checkpoints of smaller steps that were last written before
+ * this time. A program may number its checkpoints by epochs, so the step alone says too little. */
+struct saved_limit {
+    int64_t step, time_ms;
+};
+
+extern const struct saved_limit saved_no_limit;
+
+/* Both values only ever become smaller. */
+void saved_limit_lower(struct saved_limit *limit, int64_t step, int64_t time_ms);
+
+/* Lists the checkpoints of steps after `after`, and within the limit, that a run has left: a new
+ * reference. Each is
  * {"path", "step", "bytes", "files", "time"}, where "time" is the last write, and "paths" if the
  * checkpoint has several: the form that journals use. The list is empty if there are no notes: no
  * rank was started. `phase_dir` holds the runs by their attempts.
@@ -70,6 +82,7 @@ double saved_near_bytes(double whole);
  *     of the largest that the run has left.
  * A checkpoint that the agent did not believe is left out too, unless somebody has written it
  * since. */
-json_t *saved_left(const char *phase_dir, unsigned attempt, int64_t after, const json_t *told);
+json_t *saved_left(const char *phase_dir, unsigned attempt, int64_t after,
+                   const struct saved_limit *limit, const json_t *told);
 
 #endif

@@ -3,7 +3,8 @@ MIGRATIONS = schema/001_record.sql schema/002_on_the_nodes.sql schema/003_pipeli
 	schema/004_suspect.sql schema/005_unseen.sql schema/006_journal_gap.sql \
 	schema/007_begin_step.sql schema/008_seal.sql schema/009_lease.sql \
 	schema/010_migration.sql schema/011_gap_step.sql schema/012_seat.sql \
-	schema/013_silent.sql
+	schema/013_silent.sql \
+	schema/014_suspected.sql
 QUERIES = schema/queries/checkpoint.sql schema/queries/cost.sql schema/queries/event.sql \
 	schema/queries/gate.sql schema/queries/gpu.sql schema/queries/job.sql \
 	schema/queries/journal.sql schema/queries/matrix.sql schema/queries/metric.sql \

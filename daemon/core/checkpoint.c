@@ -34,8 +34,7 @@ struct run *core_run_before(const struct run *run)
         bool never_began = before->state == RUN_ENDED && !before->has_begun;
         if (before->phase != phase || before == run || never_began)
             continue;
-        bool is_good = !before->is_remedied && before->suspect_step < 0; /* what it saved */
-        return before->state == RUN_ENDED && is_good ? before : NULL;
+        return before->state == RUN_ENDED && !before->is_remedied ? before : NULL;
     }
     return NULL;
 }
@@ -71,8 +70,11 @@ void checkpoint_on_suspect(struct step *step, const struct fact *fact)
     struct run *run = fact->run;
     struct phase *phase = run->phase;
     const struct core_event *event = step->event;
-    if (run->suspect_step < 0 || event->since < run->suspect_step)
+    bool is_first = run->suspect_step < 0;
+    if (is_first || event->since < run->suspect_step)
         run->suspect_step = event->since;
+    if (is_first || event->suspected_ms < run->suspected_ms)
+        run->suspected_ms = event->suspected_ms;
     bool is_before = run->resume_path && phase->checkpoint_path &&
                      text_equal(phase->checkpoint_path, run->resume_path);
     if (run != phase->run || !phase->checkpoint_path)

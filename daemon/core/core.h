@@ -119,6 +119,7 @@ struct core_event {
      * between; NULL: no node */
     const char *node;
     int64_t since; /* SUSPECT: from this step on; `path`, `step`: the newest checkpoint before it */
+    int64_t suspected_ms; /* SUSPECT: when it was told, by the worker's clock */
     /* Of a checkpoint, with `step`.
      * SUSPECT: NULL: the run has no such checkpoint.
      * RUN_STARTED: the one that the run really resumed from; empty: the run began from the start;

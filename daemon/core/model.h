@@ -89,7 +89,9 @@ struct run {
     int64_t begin_step, last_step; /* the first and the last step that it told; -1: no step */
     int64_t suspect_step; /* no run goes on by itself from what was saved at this step or later;
                              -1: nothing is suspect */
-    bool has_saved;       /* the phase's checkpoint is from this run; not stored */
+    int64_t
+        suspected_ms; /* when that was told, by the worker's clock; 0: not known, or nothing is */
+    bool has_saved;   /* the phase's checkpoint is from this run; not stored */
     int exit_code, signal;
     int64_t submitted_ms, started_ms, ended_ms;
     int64_t silent_since_ms; /* its job has ended: when its outcome was last looked for */

@@ -205,7 +205,7 @@ static int write_suspect(const json_t *entry, const struct entry_origin *origin,
 {
     int64_t step = entry_step(entry);
     return step < 0 ? error_set(err, -EINVAL, "what is suspect has a `step` from 0 to 2^53")
-                    : store_run_suspect(store, origin->run, step, err);
+                    : store_run_suspect(store, origin->run, step, time_ms_of(entry, "time"), err);
 }
 
 static int write_guard(const json_t *entry, const struct entry_origin *origin, struct store *store,
@@ -365,6 +365,7 @@ static bool tell_suspect(const json_t *entry, char buffer[REASON_MAX], struct co
     (void)buffer;
     event->kind = EV_SUSPECT;
     event->since = entry_step(entry);
+    event->suspected_ms = time_ms_of(entry, "time");
     return event->since >= 0;
 }
 

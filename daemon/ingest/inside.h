@@ -7,6 +7,7 @@
 #include "lib/map.h"
 #include "lib/protocol/journal_file.h"
 #include "lib/protocol/journal_order.h"
+#include "lib/saved.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -83,12 +84,12 @@ struct notes {
     bool has_ended;    /* its end was posted */
     bool has_foreign;  /* people were told that another job has left an outcome in its folder */
     bool is_late;      /* its workers tell of it though its folder has a tombstone */
-    bool is_suspect;   /* something was told to be: the core may not know it yet */
     json_t *outcome;   /* as the lead told it, while entries that it counts are missing */
     uint64_t heard_ms; /* of libuv's time: when its workers last spoke; 0: not since the start */
     unsigned written;  /* the number of the last command that lies in its folder */
     int64_t step;      /* the highest that was posted; -1: none */
     json_t *saved;     /* entries of checkpoints, which the record may not have yet */
+    struct saved_limit suspect; /* the first that was told: the core may not know it yet */
     struct notes_node **nodes;
     size_t node_count;
 };

@@ -124,12 +124,10 @@ static void post_losses(struct ingest *ingest, struct notes *notes, const struct
     }
 }
 
-/* Not where a guard has broken: what came since is suspect, whatever its step, and nobody knows
- * what was saved before. */
 static void post_left(struct ingest *ingest, const struct notes *notes, struct run *run)
 {
-    if (run->state != RUN_ENDED && !notes->is_suspect && run->suspect_step < 0)
-        (void)search_left(ingest->loop, run, notes->saved);
+    if (run->state != RUN_ENDED)
+        (void)search_left(ingest->loop, run, notes->saved, &notes->suspect);
 }
 
 static void post_end(struct ingest *ingest, struct notes *notes, struct run *run,
@@ -177,7 +175,7 @@ static void post_suspect(struct ingest *ingest, struct notes *notes, struct core
 {
     json_t *good = NULL;
     struct error err;
-    notes->is_suspect = true;
+    saved_limit_lower(&notes->suspect, event->since, event->suspected_ms);
     if (resume_before(loop_store(ingest->loop), event->run, event->since, notes->saved, &good,
                       &err) < 0)
         log_line("could not read the checkpoints of run %llu: %s",

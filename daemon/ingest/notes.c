@@ -18,6 +18,7 @@ struct notes *notes_get(struct ingest *ingest, uint64_t run)
     notes->run = run;
     notes->step = -1;
     notes->saved = json_array();
+    notes->suspect = saved_no_limit;
     map_put(&ingest->notes, run, notes);
     return notes;
 }

@@ -82,7 +82,8 @@ void resume_fini(struct resume *resume);
 /* What the run, which is over, has left of a greater step than all that it has told, as the record
  * has it or in `more`: saved_left() in lib/saved.h. `phase_dir` holds the runs of its phase. */
 int resume_left(struct store *store, const char *phase_dir, const struct run *run,
-                const json_t *more, json_t **ret_left, struct error *err);
+                const json_t *more, const struct saved_limit *limit, json_t **ret_left,
+                struct error *err);
 
 /* --- folder.c --------------------------------------------------------------------------------- */
 

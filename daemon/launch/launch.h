@@ -14,6 +14,7 @@ struct allocation;
 struct error;
 struct home;
 struct loop;
+struct saved_limit;
 struct phase;
 struct room;
 struct run;
@@ -92,8 +93,10 @@ int resume_find(struct store *store, const struct phase *phase, const char *from
 /* Looks for checkpoints of a run that nobody has told: its agents were killed before they saw them,
  * or their last words were lost. Posts those that it finds, as the run's journals would have told
  * them. What agents that ended by themselves did not believe is not among them. `more` are entries
- * of its journals that the record may not have yet. False: there is nothing. */
-bool search_left(struct loop *loop, struct run *run, const json_t *more);
+ * of its journals that the record may not have yet. Nor are those beyond the limit or beyond what
+ * the core knows as suspect. False: there is nothing. */
+bool search_left(struct loop *loop, struct run *run, const json_t *more,
+                 const struct saved_limit *limit);
 /* search_left() for the run before this one, which is about to be prepared or begins from something
  * that nobody has told: a program that outlives its agents may save after the end of its run. True:
  * there is something, and the record has it a moment later. */

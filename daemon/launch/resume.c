@@ -300,10 +300,14 @@ static json_t *told_whole(const struct rows *rows, uint64_t run)
 }
 
 int resume_left(struct store *store, const char *phase_dir, const struct run *run,
-                const json_t *more, json_t **ret_left, struct error *err)
+                const json_t *more, const struct saved_limit *limit, json_t **ret_left,
+                struct error *err)
 {
     struct rows rows = {0};
+    struct saved_limit good = *limit;
     int64_t after = run->resume_path ? run->resume_step : -1;
+    if (run->suspect_step >= 0)
+        saved_limit_lower(&good, run->suspect_step, run->suspected_ms);
     int status = rows_load(store, run->phase->id, &rows, err);
     json_t *told = told_whole(&rows, run->id);
     (void)json_array_extend(told, (json_t *)more);
@@ -320,7 +324,7 @@ int resume_left(struct store *store, const char *phase_dir, const struct run *ru
             after = at;
     }
     if (status == 0)
-        *ret_left = saved_left(phase_dir, run->attempt, after, told);
+        *ret_left = saved_left(phase_dir, run->attempt, after, &good, told);
     json_decref(told);
     rows_fini(&rows);
     return status;

@@ -5,6 +5,7 @@
 #include "daemon/store/store.h"
 #include "lib/error.h"
 #include "lib/memory.h"
+#include "lib/saved.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -81,7 +82,8 @@ static void search_post(struct loop *loop, struct run *run, json_t *left)
     }
 }
 
-bool search_left(struct loop *loop, struct run *run, const json_t *more)
+bool search_left(struct loop *loop, struct run *run, const json_t *more,
+                 const struct saved_limit *limit)
 {
     struct folder folder;
     struct error err;
@@ -89,7 +91,7 @@ bool search_left(struct loop *loop, struct run *run, const json_t *more)
     if (!run->phase->has_checkpoint)
         return false;
     folder_init(&folder, loop_config(loop)->home, run);
-    if (resume_left(loop_store(loop), folder.phase, run, more, &left, &err) < 0)
+    if (resume_left(loop_store(loop), folder.phase, run, more, limit, &left, &err) < 0)
         log_line("could not read the checkpoints of run %llu: %s", (unsigned long long)run->id,
                  err.message);
     bool is_found = json_array_size(left) > 0;
@@ -103,5 +105,5 @@ bool search_left(struct loop *loop, struct run *run, const json_t *more)
 bool search_again(struct loop *loop, const struct run *run)
 {
     struct run *before = core_run_before(run);
-    return before && search_left(loop, before, NULL);
+    return before && search_left(loop, before, NULL, &saved_no_limit);
 }

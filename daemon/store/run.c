@@ -117,17 +117,20 @@ int store_checkpoint_add(struct store *store, const struct store_checkpoint *che
     return stmt_run(stmt, err);
 }
 
-int store_run_suspect(struct store *store, uint64_t run, int64_t step, struct error *err)
+int store_run_suspect(struct store *store, uint64_t run, int64_t step, int64_t time_ms,
+                      struct error *err)
 {
-    static const enum query updates[] = {Q_RUN_SUSPECT, Q_CHECKPOINT_SUSPECT};
-    int result = 0;
-    for (size_t i = 0; i < sizeof updates / sizeof *updates && result == 0; i++) {
-        struct stmt *stmt = store_stmt(store, updates[i]);
-        stmt_bind_id(stmt, ":run", run);
-        stmt_bind_int(stmt, ":step", step);
-        result = stmt_run(stmt, err);
-    }
-    return result;
+    struct stmt *stmt = store_stmt(store, Q_RUN_SUSPECT);
+    stmt_bind_id(stmt, ":run", run);
+    stmt_bind_int(stmt, ":step", step);
+    stmt_bind_int(stmt, ":time", time_ms);
+    int result = stmt_run(stmt, err);
+    if (result < 0)
+        return result;
+    stmt = store_stmt(store, Q_CHECKPOINT_SUSPECT);
+    stmt_bind_id(stmt, ":run", run);
+    stmt_bind_int(stmt, ":step", step);
+    return stmt_run(stmt, err);
 }
 
 int store_checkpoints(struct store *store, uint64_t phase,

@@ -198,8 +198,9 @@ struct store_checkpoint {
 /* Adds a checkpoint, or replaces what is known of its path. */
 int store_checkpoint_add(struct store *store, const struct store_checkpoint *checkpoint,
                          struct error *err);
-/* What the run has saved at this step or later, and saves from now on, is suspect. */
-int store_run_suspect(struct store *store, uint64_t run, int64_t step, struct error *err);
+/* What the run has saved at this step or later, or saves from this time on, is suspect. */
+int store_run_suspect(struct store *store, uint64_t run, int64_t step, int64_t time_ms,
+                      struct error *err);
 /* Calls `each` for the checkpoints of all runs of a phase, newest step first. The strings are
  * borrowed for the call. The calls end as those of store_outbox() do. */
 int store_checkpoints(struct store *store, uint64_t phase,

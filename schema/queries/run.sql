@@ -22,7 +22,7 @@ SELECT phase.position, run.seat, run.job, run.id, run.attempt, run.rung, run.sta
        run.cause, run.message, run.in_place, run.begun, run.wish, run.resume_path,
        run.resume_step, ifnull(run.begin_step, -1) AS begin_step, run.last_step, run.exit_code,
        run.signal, run.submitted, run.started, run.ended, run.silent_since, run.told,
-       ifnull(run.suspect_step, -1) AS suspect_step,
+       ifnull(run.suspect_step, -1) AS suspect_step, run.suspected,
        EXISTS (SELECT 1 FROM remedy WHERE remedy.run = run.id) AS remedied,
        EXISTS (SELECT 1 FROM outbox WHERE kind = 'tell-end' AND target = run.id) AS let_go
   FROM phase

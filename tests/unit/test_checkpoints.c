@@ -249,7 +249,7 @@ static void a_resumed_checkpoint_says_how_large_a_whole_one_is(void **state)
     checkpoints_look_last(checkpoints, CHECKPOINTS_CUT_OFF);
     assert_string_equal(text_string(&found), "2 200 c_2; ");
     assert_int_equal(checkpoints_note_left_out(checkpoints, run_dir, NULL), 0);
-    json_t *left = saved_left(folder, 1, 2, NULL);
+    json_t *left = saved_left(folder, 1, 2, &saved_no_limit, NULL);
     assert_int_equal(json_array_size(left), 1);
     assert_int_equal(json_integer_value(json_object_get(json_array_get(left, 0), "step")), 3);
     json_decref(left);
@@ -262,7 +262,7 @@ static void a_resumed_checkpoint_says_how_large_a_whole_one_is(void **state)
 /* Returns how many checkpoints of the first run, after step 1, are found when the run is over. */
 static size_t found_later(json_t *take_told)
 {
-    json_t *left = saved_left(folder, 1, 1, take_told);
+    json_t *left = saved_left(folder, 1, 1, &saved_no_limit, take_told);
     size_t count = json_array_size(left);
     json_decref(take_told);
     json_decref(left);

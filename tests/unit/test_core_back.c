@@ -315,6 +315,20 @@ static void what_a_run_saves_after_its_end_counts_until_a_run_has_begun(void **s
     assert_string_equal(phase->checkpoint_path, "/60");
 }
 
+static void what_was_saved_before_a_failed_guard_counts_when_it_is_found_late(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    world_runs(world, "validate");
+    struct run *first = world_phase(world, "validate")->run;
+    world_step(world, (struct core_event){.kind = EV_SUSPECT, .run = first, .since = 35});
+    world_ended(world, "validate", OUTCOME_FAILED, CAUSE_NAN, 40);
+    world_command(world, "validate", COMMAND_RETRY);
+    late_save(world, first, 30, "/30");
+    late_save(world, first, 40, "/40");
+    assert_string_equal(world_phase(world, "validate")->run->resume_path, "/30");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -332,6 +346,7 @@ int main(void)
         WORLD_TEST(a_requeued_job_that_slurm_holds_gives_its_phase_a_new_job),
         WORLD_TEST(a_job_that_waits_after_its_last_run_is_cancelled),
         WORLD_TEST(what_a_run_saves_after_its_end_counts_until_a_run_has_begun),
+        WORLD_TEST(what_was_saved_before_a_failed_guard_counts_when_it_is_found_late),
     };
     return cmocka_run_group_tests_name("core back", tests, NULL, NULL);
 }

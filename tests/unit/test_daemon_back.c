@@ -177,6 +177,53 @@ static void the_next_run_resumes_from_a_checkpoint_saved_after_the_end(void **st
     free(ten);
 }
 
+/* The agents were killed as soon as the guard had failed. */
+static void what_was_saved_before_a_guard_failed_is_found(void **state)
+{
+    static const char *const names[] = {"step_10", "step_12", "moved", "step_14", "step_20"};
+    struct world *world = *state;
+    char *folders[5], *moved = text_format("%s/step_13", world->home);
+    char *late = text_format("%s/step_14/model", world->home);
+    char *there = text_format("%s/runs/1/a/1/checkpoints.json", world->home);
+    char *noted = text_format("{\"pattern\":\"%s/step_{step}\",\"there\":[]}", world->home);
+    char *spec = text_format("%s    checkpoint: {path: \"$PHASED_OUT/step_{step}\"}\n", one_phase);
+    json_decref(world_expect(world, 201, "POST", "/v1/workflows", world_submission(spec, NULL)));
+    world_await_lines(world, "jobs", 1);
+    world_slurm_write(world, "state.101", "running");
+    push(world, "lead", 1, "started",
+         text_format("\"job_id\":101,\"restarts\":0,\"nodes\":[\"n1\"],\"end_time\":null"));
+    assert_int_equal(file_replace(there, noted, strlen(noted), 0600, NULL), 0);
+    for (size_t i = 0; i < 5; i++) {
+        folders[i] = text_format("%s/%s", world->home, names[i]);
+        put(folders[i], "model", "1234");
+    }
+    push(world, "n1", 1, "checkpoint",
+         text_format("\"path\":\"%s\",\"step\":10,\"bytes\":4", folders[0]));
+    push(world, "n1", 2, "suspect", text_format("\"step\":20,\"message\":\"NaN\""));
+    assert_int_equal(utime(late, NULL), 0); /* so its number is not one of the metric's steps */
+    push(world, "lead", 2, "ended",
+         text_format("\"run\":0,\"job_id\":101,\"restarts\":0,\"outcome\":\"failed\","
+                     "\"cause\":\"nan\",\"exit_code\":0,\"signal\":15,\"message\":\"\","
+                     "\"guard\":null,\"started\":1,\"ended\":2,\"finals\":{},"
+                     "\"last_step\":20,\"requeues\":false"));
+    world_await(world, "/v1/workflows/1", "phases.0.state", "held");
+    world_await(world, "/v1/workflows/1", "phases.0.checkpoint", folders[1]);
+    world_slurm_write(world, "state.101", "failed");
+    world_kill(world);
+    assert_int_equal(rename(folders[2], moved), 0); /* the next daemon finds it */
+    world_start(world, NULL);
+    json_decref(world_expect(world, 200, "POST", "/v1/workflows/1/phases/a/retry", NULL));
+    world_await_lines(world, "jobs", 2);
+    world_await(world, "/v1/workflows/1/phases/a/runs/2", "resume", moved);
+    for (size_t i = 0; i < 5; i++)
+        free(folders[i]);
+    free(spec);
+    free(noted);
+    free(there);
+    free(late);
+    free(moved);
+}
+
 /* The member of a run's run.json, as text; valid until the next call. */
 static const char *prepared(struct world *world, unsigned attempt, const char *member)
 {
@@ -297,6 +344,7 @@ int main(void)
         TEST(a_job_of_a_workflow_that_is_over_is_cancelled),
         TEST(a_report_after_the_run_was_lost_is_a_warning),
         TEST(the_next_run_resumes_from_a_checkpoint_saved_after_the_end),
+        TEST(what_was_saved_before_a_guard_failed_is_found),
         TEST(what_was_saved_after_the_next_run_was_prepared_is_in_the_record),
         TEST(the_outcome_of_another_job_is_ignored),
     };

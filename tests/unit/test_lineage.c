@@ -61,7 +61,8 @@ static void put_run(unsigned attempt, int resume, const char *more)
 
 struct past_run {
     int resume;
-    int suspect;            /* suspect from this step on; 0: nothing is suspect */
+    int suspect;            /* suspect from this step on; 0: nothing is suspect; negative: that was
+                               told before anything was saved */
     int steps[CHECKPOINTS]; /* negative: the size is wrong now; 0: no checkpoint */
 };
 
@@ -89,7 +90,8 @@ static void put_past_run(unsigned attempt, const struct past_run *run)
     }
     if (run->suspect) { /* another node reported it */
         char *entry =
-            text_format("{\"seq\": 1, \"type\": \"suspect\", \"step\": %d}\n", run->suspect);
+            text_format("{\"seq\": 1, \"time\": %s, \"type\": \"suspect\", \"step\": %d}\n",
+                        run->suspect < 0 ? "1.5" : "4e9", abs(run->suspect));
         put(entry, "%u/journal/n2.jsonl", attempt);
         free(entry);
     }
@@ -212,7 +214,8 @@ static void an_unreported_checkpoint_of_a_run_is_found(void **state)
         {"not what was there before", {{0, 0, {10, 20}}}, 1, {36}, 0, 0, 20},
         {"what was there before and was written again", {{0, 0, {10, 20}}}, 1, {36}, 36, SIZE, 36},
         {"not a suspect one", {{0, 30, {10, 20}}}, 1, {0}, 36, SIZE, 20},
-        {"not one of a run whose guard broke", {{0, 40, {10, 20}}}, 1, {0}, 36, SIZE, 20},
+        {"one saved before the guard broke", {{0, 40, {10, 20}}}, 1, {0}, 36, SIZE, 36},
+        {"not one saved after the guard broke", {{0, -40, {10, 20}}}, 1, {0}, 36, SIZE, 20},
         {"of a run that went on", {{0, 0, {10}}, {10, 0, {0}}}, 2, {0}, 20, SIZE, 20},
         {"not what a run did not go on from", {{0, 0, {10, 30}}, {10, 0, {0}}}, 2, {0}, 0, 0, 10},
     };
@@ -273,7 +276,7 @@ static void an_unreported_checkpoint_is_compared_with_reported_ones(void **state
             put(data, "out/%d", 36 + j);
             free(data);
         }
-        json_t *left = saved_left(folder, 1, -1, told);
+        json_t *left = saved_left(folder, 1, -1, &saved_no_limit, told);
         if ((int)json_array_size(left) != rows[i].found)
             fail_msg("%s: %zu instead of %d", rows[i].claim, json_array_size(left), rows[i].found);
         json_decref(left);
@@ -291,7 +294,8 @@ static void checkpoints_of_a_run_and_of_the_next_run_are_distinguished(void **st
     put_run(2, 20, "");
     put_notes(2, (int[]){0});
     put("left by the second", "out/30");
-    json_t *first = saved_left(folder, 1, -1, NULL), *second = saved_left(folder, 2, 20, NULL);
+    json_t *first = saved_left(folder, 1, -1, &saved_no_limit, NULL),
+           *second = saved_left(folder, 2, 20, &saved_no_limit, NULL);
     assert_int_equal(json_array_size(first), 1);
     assert_int_equal(json_array_size(second), 1);
     assert_int_equal(json_integer_value(json_object_get(json_array_get(first, 0), "step")), 20);

@@ -532,15 +532,17 @@ static void checkpoints_after_a_failed_guard_are_suspect(void **state)
     record_begin(&record);
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(store_checkpoint_add(record.store, &before[i], NULL), 0);
-    assert_int_equal(store_run_suspect(record.store, 10, 250, NULL), 0);
-    assert_int_equal(store_run_suspect(record.store, 10, 150, NULL), 0);
-    assert_int_equal(store_run_suspect(record.store, 10, 160, NULL), 0);
+    assert_int_equal(store_run_suspect(record.store, 10, 250, 9000, NULL), 0);
+    assert_int_equal(store_run_suspect(record.store, 10, 150, 8000, NULL), 0);
+    assert_int_equal(store_run_suspect(record.store, 10, 160, 9500, NULL), 0);
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(store_checkpoint_add(record.store, &after[i], NULL), 0);
     record_commit(&record);
     record_assert(&record, "SELECT run || ' ' || path FROM checkpoint WHERE suspect",
                   "10 /out/0,10 /out/2,10 /out/3");
-    record_assert(&record, "SELECT suspect_step FROM run WHERE suspect_step NOT NULL", "150");
+    record_assert(&record,
+                  "SELECT suspect_step || ' ' || suspected FROM run WHERE suspected NOT NULL",
+                  "150 8000");
     workflow_free(workflow);
     record_close(&record);
 }

@@ -25,10 +25,10 @@ static json_t *lineage_run_json(const char *phase_dir, unsigned attempt)
 
 /* --- Checkpoints ------------------------------------------------------------------------------ */
 
-/* Checkpoint entries of a run, and from which step on they are suspect. */
+/* Checkpoint entries of a run, and which of them are good. */
 struct lineage_entries {
     json_t *list;
-    json_int_t suspect_step;
+    struct saved_limit good;
 };
 
 static void lineage_has_suspect(void *context, int type, const json_t *entry)
@@ -36,8 +36,9 @@ static void lineage_has_suspect(void *context, int type, const json_t *entry)
     struct lineage_entries *entries = context;
     const json_t *step = json_object_get(entry, "step");
     (void)type;
-    if (json_is_integer(step) && json_integer_value(step) < entries->suspect_step)
-        entries->suspect_step = json_integer_value(step);
+    if (json_is_integer(step))
+        saved_limit_lower(&entries->good, json_integer_value(step),
+                          (int64_t)(json_number_value(json_object_get(entry, "time")) * 1000));
 }
 
 static void lineage_has(void *context, int type, const json_t *entry)
@@ -59,9 +60,8 @@ static void lineage_mark_suspects(const struct lineage_entries *entries, const j
     for (size_t i = 0; i < json_array_size(entries->list); i++) {
         json_t *entry = json_array_get(entries->list, i);
         const char *path = json_string_value(json_object_get(entry, "path"));
-        bool is_suspect =
-            json_is_true(json_object_get(entry, "suspect")) ||
-            json_integer_value(json_object_get(entry, "step")) >= entries->suspect_step;
+        bool is_suspect = json_is_true(json_object_get(entry, "suspect")) ||
+                          json_integer_value(json_object_get(entry, "step")) >= entries->good.step;
         bool is_chosen = chosen && text_equal(chosen, path);
         json_object_set_new(entry, "suspect", json_boolean(is_suspect && !is_chosen));
     }
@@ -70,7 +70,7 @@ static void lineage_mark_suspects(const struct lineage_entries *entries, const j
 /* What one run has told, in the order of each node's journal. */
 static struct lineage_entries lineage_told(const char *phase_dir, unsigned attempt)
 {
-    struct lineage_entries entries = {.list = json_array(), .suspect_step = INT64_MAX};
+    struct lineage_entries entries = {.list = json_array(), .good = saved_no_limit};
     char *pattern = text_format("%s/%u/journal/*" JOURNAL_ENDING, phase_dir, attempt);
     glob_t paths = {0};
     if (glob(pattern, 0, NULL, &paths) != 0)
@@ -110,8 +110,10 @@ static bool lineage_is_whole(const json_t *entry)
 }
 
 /* Adds what the run has left and nobody has told, when a second look finds it the same. */
-static void lineage_add_left(const char *phase_dir, unsigned attempt, json_t *list)
+static void lineage_add_left(const char *phase_dir, unsigned attempt,
+                             const struct lineage_entries *entries)
 {
+    json_t *list = entries->list;
     const struct timespec pause = {.tv_nsec = LINEAGE_LOOKS_NS};
     json_t *run = lineage_run_json(phase_dir, attempt), *resume = json_object_get(run, "resume");
     json_int_t after = json_is_object(resume) ? lineage_step(resume) : -1;
@@ -119,7 +121,7 @@ static void lineage_add_left(const char *phase_dir, unsigned attempt, json_t *li
         if (lineage_step(json_array_get(list, i)) > after)
             after = lineage_step(json_array_get(list, i));
     json_t *whole = lineage_whole(phase_dir, attempt);
-    json_t *left = saved_left(phase_dir, attempt, after, whole);
+    json_t *left = saved_left(phase_dir, attempt, after, &entries->good, whole);
     if (json_array_size(left) > 0)
         (void)nanosleep(&pause, NULL); /* where it is cut short the looks are nearer */
     for (size_t i = 0; i < json_array_size(left); i++)
@@ -134,8 +136,7 @@ static void lineage_add_left(const char *phase_dir, unsigned attempt, json_t *li
 static json_t *lineage_entries(const char *phase_dir, unsigned attempt, const json_t *next)
 {
     struct lineage_entries entries = lineage_told(phase_dir, attempt);
-    if (entries.suspect_step == INT64_MAX) /* else nobody knows whether it came before */
-        lineage_add_left(phase_dir, attempt, entries.list);
+    lineage_add_left(phase_dir, attempt, &entries);
     lineage_mark_suspects(&entries, next);
     return entries.list;
 }
