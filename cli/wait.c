@@ -49,6 +49,15 @@ static void wait_add_word(const char *word, struct text *text)
     text_add(text, word);
 }
 
+/* 0: the run does not wait for limits.yaml. */
+static void wait_add_turn(long long turn, struct text *text)
+{
+    if (turn == 1)
+        text_add(text, "; this run is next");
+    else if (turn > 1)
+        text_addf(text, "; %lld other run%s before it", turn - 1, turn == 2 ? " comes" : "s come");
+}
+
 bool wait_write(const json_t *run, double now, struct text *text)
 {
     double absent_since = field_number(run, "job_absent_since");
@@ -65,6 +74,7 @@ bool wait_write(const json_t *run, double now, struct text *text)
         text_addf(text, "job %lld is suspended in Slurm; it goes on when Slurm resumes it", job);
     } else if (text_equal(state, "submitting") && reason[0]) {
         text_addf(text, "not submitted yet: %s", reason);
+        wait_add_turn(field_integer(run, "job_turn"), text);
     } else if ((text_equal(state, "pending") || text_equal(state, "starting")) &&
                text_equal(job_state, "pending")) { /* a requeued job already has its next run */
         text_addf(text, "job %lld waits in Slurm%s", job, reason[0] ? ": " : "");

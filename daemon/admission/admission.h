@@ -33,6 +33,9 @@ enum { ADMISSION_AGAIN_MS = 2000 };
 bool admission_asks(struct loop *loop, struct workflow *workflow, const struct allocation *job,
                     char ret_reason[REASON_MAX]);
 int admission_again_in_ms(void); /* more than 0 */
+/* The place of a job among the runs that wait for limits.yaml: 1 is the next; 0: the job does not
+ * wait for limits.yaml. As of the last round. */
+unsigned admission_turn(struct loop *loop, uint64_t job);
 
 /* Whether the budgets let something more begin for the workflow. False: `ret_reason` says why not,
  * and the workflow will be held. */

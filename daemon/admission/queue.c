@@ -26,6 +26,7 @@ struct queue_place {
     struct queue_line *line;
     uint64_t job;
     enum turn_wait wait;
+    unsigned turn; /* its place among the runs that wait for limits.yaml, from 1; 0: it has none */
 };
 
 static void round_end(struct queue *queue)
@@ -206,6 +207,22 @@ static bool round_may(void *arg, struct turn *turn)
     return line->is_paid_for;
 }
 
+/* Tells each place what was decided. Jobs for one run stand in a row. */
+static void round_tell(const struct round *round)
+{
+    uint64_t run = 0;
+    unsigned turn = 0;
+    for (size_t i = 0; i < round->count; i++) {
+        struct queue_place *place = round->turns[i].owner;
+        place->wait = round->turns[i].wait;
+        if (place->wait < TURN_JOBS)
+            continue;
+        turn += round->turns[i].run != run;
+        run = round->turns[i].run;
+        place->turn = turn;
+    }
+}
+
 static void round_hold(struct admission *admission)
 {
     struct queue *queue = &admission->queue;
@@ -225,8 +242,7 @@ static void round_hold(struct admission *admission)
         round_add_workflow(&round, &queue->lines[i]);
     }
     turns_decide(round.turns, round.count, &queue->bounds, &round.used, round_may, admission->loop);
-    for (size_t i = 0; i < round.count; i++)
-        ((struct queue_place *)round.turns[i].owner)->wait = round.turns[i].wait;
+    round_tell(&round);
     queue->is_stale = false;
     free(round.turns);
     map_fini(&round.runs);
@@ -372,6 +388,13 @@ bool admission_asks(struct loop *loop, struct workflow *workflow, const struct a
         return has_turn(admission, job, ret_reason);
     return wait_of(loop, workflow, ret_reason) == TURN_GOES &&
            admission_pays(loop, workflow, ret_reason);
+}
+
+unsigned admission_turn(struct loop *loop, uint64_t job)
+{
+    const struct admission *admission = loop_room(loop, &admission_room);
+    const struct queue_place *place = map_find(&admission->queue.by_job, job);
+    return place ? place->turn : 0;
 }
 
 /* --- The room --------------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* Read-only requests of people: the record, and the daemon itself. */
 #include "daemon/api/inside.h"
 
+#include "daemon/admission/admission.h"
 #include "daemon/api/exposition.h"
 #include "daemon/judge/judge.h"
 #include "daemon/launch/launch.h"
@@ -43,21 +44,32 @@ void read_ping(struct call *call)
     request_reply_json(call->request, 200, json);
 }
 
-/* Adds `job_start` to the runs in a workflow, phase or run: what Slurm expects is not in the
- * record.
- */
+/* Adds `job_turn` or `job_start` to a run that waits. The record does not have them: they change
+ * whenever another job starts. */
+static void add_wait(struct loop *loop, json_t *json)
+{
+    const char *state = json_string_value(json_object_get(json, "job_state"));
+    uint64_t id = (uint64_t)json_integer_value(json_object_get(json, "run"));
+    const struct run *run = id && !state ? loop_run(loop, id) : NULL;
+    unsigned turn =
+        run && run->seat->allocation ? admission_turn(loop, run->seat->allocation->id) : 0;
+    if (turn)
+        (void)json_object_set_new(json, "job_turn", json_integer(turn));
+    if (!state || !text_equal(state, "pending"))
+        return;
+    json_int_t job = json_integer_value(json_object_get(json, "job_id"));
+    int64_t start_s = launch_expected_start(loop, (uint32_t)job);
+    if (start_s)
+        (void)json_object_set_new(json, "job_start", json_integer(start_s));
+}
+
+/* add_wait() for all runs in a workflow, phase or run. */
 static void add_starts(struct loop *loop, json_t *json)
 {
     static const char *const lists[] = {"phases", "members", "runs"};
     json_t *item;
     size_t i;
-    const char *state = json_string_value(json_object_get(json, "job_state"));
-    if (state && text_equal(state, "pending")) {
-        json_int_t id = json_integer_value(json_object_get(json, "job_id"));
-        int64_t start_s = launch_expected_start(loop, (uint32_t)id);
-        if (start_s)
-            (void)json_object_set_new(json, "job_start", json_integer(start_s));
-    }
+    add_wait(loop, json);
     if (json_is_object(json_object_get(json, "run")))
         add_starts(loop, json_object_get(json, "run"));
     for (size_t list = 0; list < sizeof lists / sizeof lists[0]; list++)

@@ -41,7 +41,8 @@ reason_is() { [ "$(reason "$1")" = "$2" ]; }
     eventually 30 reason_is "$second" 'limits.yaml allows 1 job in Slurm at a time'
     eventually 30 reason_is "$third" 'limits.yaml allows 1 job in Slurm at a time'
     [ "$(squeue -h -o %i | wc -l)" = 1 ]
-    [[ $(phasectl status "$second") = *'limits.yaml allows 1 job'* ]] || false
+    [[ $(phasectl status "$second") = *'limits.yaml allows 1 job in Slurm at a time; 1 other run comes before it'* ]] || false
+    [[ $(phasectl why "$third") = *'limits.yaml allows 1 job in Slurm at a time; this run is next'* ]] || false
     [[ $(phasectl status) = *'not submitted yet: limits.yaml allows 1 job in Slurm at a time'* ]] || false
     touch "$PHASED_HOME/go"
     for workflow in "$first" "$second" "$third"; do
