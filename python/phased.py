@@ -154,13 +154,24 @@ def _watch_for_stop():
         if callable(before) and before is not signal.default_int_handler:
             before(received, frame)
 
-    def forked():  # multiprocessing ends its processes by TERM: restore the old handler
+    # multiprocessing ends its processes by TERM, so they get the old handler. A TERM that comes
+    # during the fork waits for it.
+    masks = threading.local()
+
+    def block():
+        masks.saved = signal.pthread_sigmask(signal.SIG_BLOCK, [number])
+
+    def unblock():
+        signal.pthread_sigmask(signal.SIG_SETMASK, masks.saved)
+
+    def forked():
         if signal.getsignal(number) is stop:
             signal.signal(number, before or signal.SIG_DFL)
+        unblock()
 
     signal.signal(number, stop)
     if number == signal.SIGTERM:
-        os.register_at_fork(after_in_child=forked)
+        os.register_at_fork(before=block, after_in_parent=unblock, after_in_child=forked)
 
 
 _watch_for_stop()

@@ -128,6 +128,20 @@ PYTHON"
     [ "$(jq -s length "$PHASED_HOME/channel")" = 1400 ]
 }
 
+@test "a stop signal that comes while a process is forked ends that process" {
+    run -0 timeout 60 env PHASED_CHANNEL="$PHASED_HOME/channel" PHASED_STOP_SIGNAL=TERM python3 -c '
+import os, signal, time
+os.register_at_fork(after_in_child=lambda: os.kill(os.getpid(), signal.SIGTERM)) # at the first moment
+import phased
+child = os.fork()
+if child == 0:
+    time.sleep(30)
+    os._exit(0)
+_, status = os.waitpid(child, 0)
+assert os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGTERM, status
+assert signal.SIGTERM not in signal.pthread_sigmask(signal.SIG_BLOCK, [])'
+}
+
 @test "phased.py parses as Python 3.8" {
     python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read(), feature_version=(3, 8))' "$SRC/python/phased.py"
 }
