@@ -41,6 +41,14 @@ found() {
     [[ ${lines[-1]} == "0 errors, "* ]]
 }
 
+@test "a parent that ignores the end of its children hides nothing from phasectl" {
+    run -0 --separate-stderr python3 -c 'import os, signal
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+os.execvp("phasectl", ["phasectl", "doctor", "--json"])'
+    found ok submit "^2 of 2 partitions would take a job"
+    found ok slurm.conf "can use"
+}
+
 @test "doctor checks the daemon, the record and the files of the user" {
     phasectl daemon start
     echo 'jobs: many' >"$PHASED_HOME/limits.yaml"
