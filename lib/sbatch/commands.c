@@ -1,68 +1,310 @@
-/* Finds commands by the grammar of the shell: quotes, substitutions, here documents, and the words
- * after which a command begins. */
+/* Reads a script by the grammar of the shell: words, quotes, substitutions and here documents.
+ *
+ * Each command becomes a list of words without quotes. At its end it is judged: is it the wanted
+ * command, or one that runs another command or script? */
 #include "lib/sbatch/commands.h"
 
+#include "lib/memory.h"
 #include "lib/sbatch/option.h"
-#include "lib/sbatch/runner.h"
-#include "lib/sbatch/word.h"
 #include "lib/text.h"
 
-#include <ctype.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    COMMANDS_DEPTH_MAX = 64,
+    COMMANDS_DEPTH_MAX = 64, /* of brackets and backticks */
     COMMANDS_HERE_MAX = 8,
     COMMANDS_LEVEL_MAX = 4, /* of scripts in arguments of commands of scripts */
 };
 
+/* The words of a command, each ended by a NUL. */
+struct words {
+    struct text text;
+    const char **places; /* where each byte stands in the script; of a NUL: where its word begins */
+    size_t capacity;
+};
+
 struct commands {
-    const char *script, *at, *command;
-    char inside[COMMANDS_DEPTH_MAX]; /* open brackets and quotes: `"`, `(`, `$` for $( ), `=` for
-                                      * NAME=$( ), `a` for NAME=( ) before a command, `#` for any
-                                      * other array and for arithmetic */
+    const char *at;
+    const char *name;     /* the wanted command */
+    const char *argument; /* its first argument; NULL: any */
+    char end;             /* the sign that ends these commands; NUL: the end of the script */
     size_t depth;
-    bool begins;        /* the next word is a command */
-    bool is_assignment; /* within NAME=value before a command */
-    bool is_behind;     /* behind a command that runs another one, and never a function */
-    bool is_function;   /* the script defines a function with the name of the command */
-    bool reads_input;   /* the command reads a script from its input */
+    unsigned level;   /* of this script; 0: it is no argument */
+    bool is_function; /* the script defines a function with the name of the command */
+    bool reads_input; /* the last command reads a script from its input */
     struct {
         const char *word; /* the word that ends the document */
         size_t size;
         bool is_script;
     } here[COMMANDS_HERE_MAX]; /* documents that begin on the next line */
     size_t here_count;
-    unsigned level;     /* of this script; 0: it is no argument */
     const char *found;  /* where the command begins; NULL: not found yet */
     const char *called; /* where it begins unless it is a function; NULL: not found yet */
 };
 
-static void commands_push(struct commands *commands, char what)
+static void words_fini(struct words *words)
 {
-    if (commands->depth < COMMANDS_DEPTH_MAX)
-        commands->inside[commands->depth++] = what;
-    commands->begins = !strchr("\"a#", what);
-    commands->is_assignment = commands->is_assignment && what == '"';
+    text_fini(&words->text);
+    free(words->places);
 }
 
-/* `at` is at `$(`. Of `$((` the second bracket holds arithmetic. */
-static void commands_read_substitution(struct commands *commands)
+/* `words` is NULL if nobody needs the word. */
+static void words_add(struct words *words, char byte, const char *place)
 {
-    bool is_arithmetic = commands->at[2] == '(';
-    commands_push(commands, commands->is_assignment ? '=' : '$');
-    if (is_arithmetic)
-        commands_push(commands, '#');
-    commands->at += is_arithmetic ? 3 : 2;
+    if (!words)
+        return;
+    if (words->text.size == words->capacity) {
+        words->capacity = words->capacity ? 2 * words->capacity : 64;
+        words->places = xreallocarray(words->places, words->capacity, sizeof *words->places);
+    }
+    words->places[words->text.size] = place;
+    text_add_bytes(&words->text, &byte, 1);
 }
 
-static char commands_top(const struct commands *commands)
+/* Returns the word after `word`, or `end`. */
+static const char *words_next(const char *word, const char *end)
 {
-    return commands->depth ? commands->inside[commands->depth - 1] : '\0';
+    return word < end ? word + strlen(word) + 1 : end;
 }
+
+/* --- Commands that run others ----------------------------------------------------------------- */
+
+enum runner_kind {
+    RUNNER_PREFIX, /* xargs, sudo: the words that follow are a command */
+    RUNNER_SHELL,  /* bash: the word after -c is a script; without it, the input is one */
+    RUNNER_WORDS,  /* ssh: all words that follow are a script; without any, the input is one */
+    RUNNER_SELF,   /* eval: the same shell runs all words that follow */
+};
+
+static const struct runner {
+    const char *name;
+    enum runner_kind kind;
+    const char *valued; /* letters of options whose value may be the next word */
+    const char *longs;  /* long options of this kind, between blanks */
+    const char *idle;   /* letters of options with which it runs nothing */
+    unsigned skipped;   /* words after the options that are no command */
+} runners[] = {
+    {"bash", RUNNER_SHELL, "oO", " --rcfile --init-file ", "n", 0},
+    {"sh", RUNNER_SHELL, "o", "", "n", 0},
+    {"dash", RUNNER_SHELL, "o", "", "n", 0},
+    {"ksh", RUNNER_SHELL, "o", "", "n", 0},
+    {"zsh", RUNNER_SHELL, "o", "", "n", 0},
+    {"ssh", RUNNER_WORDS, "BbcDEeFIiJLlmOopQRSWw", "", "", 1},
+    {"parallel", RUNNER_WORDS, "aCdEIjLnNPsSU", " --jobs --delay --results --joblog --timeout ", "",
+     0},
+    {"eval", RUNNER_SELF, "", "", "", 0},
+    {"trap", RUNNER_SELF, "", "", "lp", 0},
+    {"command", RUNNER_PREFIX, "", "", "vV", 0},
+    {"env", RUNNER_PREFIX, "uC", " --unset --chdir ", "", 0},
+    {"exec", RUNNER_PREFIX, "a", "", "", 0},
+    {"flock", RUNNER_PREFIX, "wE", " --timeout --wait --conflict-exit-code ", "u", 1},
+    {"ionice", RUNNER_PREFIX, "cnpPu", " --class --classdata ", "", 0},
+    {"nice", RUNNER_PREFIX, "n", " --adjustment ", "", 0},
+    {"nohup", RUNNER_PREFIX, "", "", "", 0},
+    {"setsid", RUNNER_PREFIX, "", "", "", 0},
+    {"stdbuf", RUNNER_PREFIX, "ioe", " --input --output --error ", "", 0},
+    {"sudo", RUNNER_PREFIX, "CDghpRrTtUu", " --user --group --host --prompt --chdir ", "elvV", 0},
+    {"time", RUNNER_PREFIX, "fo", " --format --output ", "", 0},
+    {"timeout", RUNNER_PREFIX, "ks", " --kill-after --signal ", "", 1},
+    {"xargs", RUNNER_PREFIX, "adEILnPs",
+     " --arg-file --delimiter --max-args --max-chars --max-lines --max-procs ", "", 0},
+};
+
+/* The options that a runner has got. */
+struct runner_options {
+    bool has_script;  /* -c */
+    bool takes_input; /* -s */
+    bool is_idle;     /* it runs nothing */
+};
+
+static const char *without_path(const char *word)
+{
+    const char *slash = strrchr(word, '/');
+    return slash ? slash + 1 : word;
+}
+
+static const struct runner *runner_find(const char *word)
+{
+    for (size_t i = 0; i < sizeof runners / sizeof *runners; i++)
+        if (text_equal(runners[i].name, without_path(word)))
+            return &runners[i];
+    return NULL;
+}
+
+/* Whether the next word is the value of this option. */
+static bool runner_has_value(const struct runner *runner, const char *option)
+{
+    if (text_starts(option, "--")) {
+        char *between = text_format(" %s ", option);
+        bool has_value = strstr(runner->longs, between) != NULL;
+        free(between);
+        return has_value;
+    }
+    const char *valued = strpbrk(option + 1, runner->valued);
+    return valued && !valued[1];
+}
+
+static void runner_read_letters(const struct runner *runner, const char *letters,
+                                struct runner_options *options)
+{
+    size_t size = strcspn(letters, runner->valued); /* a value may follow its letter at once */
+    size += letters[size] != '\0';
+    for (size_t i = 0; i < size; i++) {
+        options->has_script |= letters[i] == 'c';
+        options->takes_input |= letters[i] == 's';
+        options->is_idle |= strchr(runner->idle, letters[i]) != NULL;
+    }
+}
+
+/* Returns the first word behind the name of the runner, its options and the skipped words. */
+static const char *runner_skip_options(const struct runner *runner, const char *word,
+                                       const char *end, struct runner_options *options)
+{
+    word = words_next(word, end);
+    while (word < end && (*word == '-' || *word == '+')) {
+        if (word[1] != '-')
+            runner_read_letters(runner, word + 1, options);
+        if (runner_has_value(runner, word))
+            word = words_next(word, end);
+        word = words_next(word, end);
+    }
+    for (unsigned i = 0; i < runner->skipped; i++)
+        word = words_next(word, end);
+    return word;
+}
+
+/* --- Judging a command ------------------------------------------------------------------------ */
+
+static void commands_search(struct commands *commands);
+
+/* Searches a script that the script runs, and returns where the command begins. `text` stands in
+ * the script, or is made of bytes that stand at `places`. */
+static const char *commands_search_text(struct commands *commands, const char *text, size_t size,
+                                        const char *const *places)
+{
+    char *script = xmalloc(size + 1);
+    for (size_t i = 0; i < size; i++)
+        script[i] = text[i] ? text[i] : ' '; /* between words */
+    script[size] = '\0';
+    struct commands inner = {.at = script,
+                             .name = commands->name,
+                             .argument = commands->argument,
+                             .level = commands->level + 1};
+    if (inner.level <= COMMANDS_LEVEL_MAX)
+        commands_search(&inner);
+    size_t offset = inner.found ? (size_t)(inner.found - script) : 0;
+    const char *place = places ? places[offset] : text + offset;
+    commands->reads_input |= inner.reads_input;
+    free(script);
+    return inner.found ? place : NULL;
+}
+
+/* Looks at the script that a runner gets. Its words begin at `word`. */
+static void commands_look_inside(struct commands *commands, const struct runner *runner,
+                                 const struct runner_options *options, const struct words *words,
+                                 const char *word)
+{
+    const char *begin = text_string(&words->text), *end = begin + words->text.size;
+    bool is_shell = runner->kind == RUNNER_SHELL;
+    if (is_shell && !options->has_script)
+        commands->reads_input = options->takes_input || word == end;
+    if (!is_shell && word == end)
+        commands->reads_input = runner->kind == RUNNER_WORDS;
+    if (word == end || (is_shell && !options->has_script))
+        return;
+    size_t size = (size_t)((is_shell ? words_next(word, end) : end) - word) - 1;
+    const char *found = commands_search_text(commands, word, size, words->places + (word - begin));
+    if (runner->kind != RUNNER_SELF)
+        commands->found = found;
+    else if (!commands->called)
+        commands->called = found;
+}
+
+/* The option of sbatch that the word is; NULL: it is none. */
+static const struct sbatch_option *commands_option(const char *word)
+{
+    const char *nearest;
+    if (!text_starts(word, "--"))
+        return *word == '-' ? sbatch_option_of_letter(word[1]) : NULL;
+    char *name = xstrndup(word + 2, strcspn(word + 2, "="));
+    const struct sbatch_option *option = *name ? sbatch_option_find(name, &nearest) : NULL;
+    free(name);
+    return option;
+}
+
+/* Whether these arguments have sbatch print something and submit nothing. What follows the name of
+ * the script is not for sbatch. */
+static bool commands_only_prints(const char *word, const char *end)
+{
+    static const char *const names[] = {"help", "test-only", "usage", "version"};
+    for (; word < end; word = words_next(word, end)) {
+        const struct sbatch_option *option = commands_option(word);
+        if (!option)
+            return false;
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+            if (text_equal(option->name, names[i]))
+                return true;
+        bool has_value = word[1] == '-' ? strchr(word, '=') != NULL : word[2] != '\0';
+        if (option->value == SBATCH_NEEDED && !has_value)
+            word = words_next(word, end);
+    }
+    return false;
+}
+
+/* Skips what may stand before a command: words of the grammar, and assignments. */
+static const char *commands_skip_before(struct commands *commands, const char *word,
+                                        const char *end)
+{
+    static const char *const before[] = {"if",    "then",  "else", "elif", "do",
+                                         "while", "until", "!",    "{"};
+    for (; word < end; word = words_next(word, end)) {
+        bool is_before = strchr(word, '=') != NULL;
+        for (size_t i = 0; i < sizeof before / sizeof *before && !is_before; i++)
+            is_before = text_equal(word, before[i]);
+        if (text_equal(word, "function")) {
+            word = words_next(word, end);
+            commands->is_function |= word < end && text_equal(word, commands->name);
+        } else if (!is_before) {
+            break;
+        }
+    }
+    return word;
+}
+
+static void commands_judge(struct commands *commands, const struct words *words)
+{
+    const char *begin = text_string(&words->text), *end = begin + words->text.size;
+    const char *word = commands_skip_before(commands, begin, end);
+    const struct runner *runner;
+    bool is_behind = false; /* behind a command that runs another one, and never a function */
+    commands->reads_input = false;
+    while (word < end && (runner = runner_find(word))) {
+        struct runner_options options = {0};
+        word = runner_skip_options(runner, word, end, &options);
+        if (!options.is_idle && runner->kind != RUNNER_PREFIX)
+            commands_look_inside(commands, runner, &options, words, word);
+        if (options.is_idle || runner->kind != RUNNER_PREFIX)
+            return;
+        word = commands_skip_before(commands, word, end);
+        is_behind = true;
+    }
+    if (word == end || !text_equal(without_path(word), commands->name))
+        return;
+    const char *place = words->places[word - begin + (ptrdiff_t)strlen(word)];
+    const char *next = words_next(word, end);
+    if ((commands->argument && (next == end || !text_equal(next, commands->argument))) ||
+        (text_equal(commands->name, "sbatch") && commands_only_prints(next, end)))
+        return;
+    if (is_behind || !text_equal(word, commands->name))
+        commands->found = place;
+    else if (!commands->called || place < commands->called)
+        commands->called = place;
+}
+
+/* --- Here documents --------------------------------------------------------------------------- */
 
 /* Notes a here document. `at` is at the name after `<<`. */
 static void commands_note_here(struct commands *commands)
@@ -73,93 +315,9 @@ static void commands_note_here(struct commands *commands)
     size_t size = strcspn(at, " \t\n;&|()<>'\"");
     if (size && commands->here_count < COMMANDS_HERE_MAX) {
         commands->here[commands->here_count].word = at;
-        commands->here[commands->here_count].is_script = commands->reads_input;
         commands->here[commands->here_count++].size = size;
     }
     commands->at = at + size + strspn(at + size, "'\"");
-}
-
-/* Whether the wanted command begins with this word. Its arguments begin at `behind`. */
-static bool commands_is_it(const struct commands *commands, const char *word, size_t size,
-                           const char *behind)
-{
-    size_t first = strcspn(commands->command, " ");
-    const char *argument = commands->command + first + (commands->command[first] == ' ');
-    if (size < first || (size > first && word[size - first - 1] != '/') ||
-        strncmp(word + size - first, commands->command, first) != 0)
-        return false;
-    behind += strspn(behind, " \t");
-    return strncmp(behind, argument, strlen(argument)) == 0 &&
-           (!*argument || !isalnum((unsigned char)behind[strlen(argument)]));
-}
-
-/* The option of sbatch that begins at `at`, without its value. NULL: there is none. */
-static const struct sbatch_option *commands_option(const char *at, size_t size)
-{
-    const char *nearest;
-    char name[32];
-    if (size >= 2 && at[0] == '-' && at[1] != '-')
-        return sbatch_option_of_letter(at[1]);
-    size = size > 2 && strncmp(at, "--", 2) == 0 ? strcspn(at + 2, "= \t\n;&|()<>`\\\"'$") : 0;
-    if (!size || size >= sizeof(name))
-        return NULL;
-    memcpy(name, at + 2, size);
-    name[size] = '\0';
-    return sbatch_option_find(name, &nearest);
-}
-
-/* Whether these arguments have sbatch print something and submit nothing. What follows the name of
- * the script is not for sbatch. */
-static bool commands_only_prints(const char *at)
-{
-    static const char *const names[] = {"help", "test-only", "usage", "version"};
-    for (;;) {
-        at += runner_blanks(at);
-        size_t size = strcspn(at, " \t\n;&|()<>`\\");
-        const struct sbatch_option *option = commands_option(at, size);
-        if (!option)
-            return false;
-        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-            if (text_equal(option->name, names[i]))
-                return true;
-        bool is_letter = at[1] != '-';
-        bool has_value = is_letter ? size > 2 : memchr(at, '=', size) != NULL;
-        at += size;
-        if (option->value == SBATCH_NEEDED && !has_value) {
-            at += runner_blanks(at);
-            at += strcspn(at, " \t\n;&|()<>`\\");
-        }
-    }
-}
-
-/* --- Scripts in arguments and in here documents ----------------------------------------------- */
-
-static void commands_search(struct commands *commands);
-
-/* Searches a script that the command runs. Notes where its own command stands, and whether it reads
- * a script from its input. */
-static const char *commands_search_text(struct commands *commands, const struct word_text *words)
-{
-    const char *text = text_string(&words->text);
-    struct commands inner = {.script = text,
-                             .at = text,
-                             .command = commands->command,
-                             .begins = true,
-                             .level = commands->level + 1};
-    if (inner.level > COMMANDS_LEVEL_MAX || !words->text.size)
-        return NULL;
-    commands_search(&inner);
-    commands->reads_input |= inner.reads_input;
-    return inner.found ? words->places[inner.found - text] : NULL;
-}
-
-static void commands_search_here(struct commands *commands, const char *begin, const char *end)
-{
-    struct word_text words = {0};
-    for (const char *at = begin; at < end; at++)
-        word_text_add(&words, *at, at);
-    commands->found = commands_search_text(commands, &words);
-    word_text_fini(&words);
 }
 
 /* Skips the here documents that begin after the end of a line, and searches those of a shell. */
@@ -174,253 +332,211 @@ static void commands_skip_here(struct commands *commands)
             strncmp(text, commands->here[i].word, size) == 0 && (text[size] == '\n' || !text[size]);
         if (!is_end && *commands->at)
             continue;
+        size_t length = (size_t)((is_end ? line : commands->at) - begin);
         if (commands->here[i].is_script)
-            commands_search_here(commands, begin, is_end ? line : commands->at);
+            commands->found = commands_search_text(commands, begin, length, NULL);
         begin = commands->at;
         i++;
     }
     commands->here_count = 0;
 }
 
-/* Looks at a runner. Its arguments begin at `behind`. */
-static void commands_look_inside(struct commands *commands, const struct runner *runner,
-                                 const char *behind)
-{
-    const struct runner_words words = runner_options(runner, behind);
-    if (words.is_idle)
-        return;
-    if (runner->kind == RUNNER_PREFIX) {
-        commands->at = words.at;
-        commands->begins = commands->is_behind = true;
-        return;
-    }
-    struct word_text script = {0};
-    commands->reads_input = runner_script(runner, &words, &script);
-    const char *found = commands_search_text(commands, &script);
-    if (runner->kind != RUNNER_SELF)
-        commands->found = found;
-    else if (!commands->called)
-        commands->called = found;
-    word_text_fini(&script);
-}
-
 /* --- Reading ---------------------------------------------------------------------------------- */
 
-/* Whether this is the wanted command's name, without a path. */
-static bool commands_is_name(const struct commands *commands, const char *word, size_t size)
-{
-    size_t first = strcspn(commands->command, " ");
-    return size == first && strncmp(word, commands->command, first) == 0;
-}
+static bool commands_read_command(struct commands *commands);
+static void commands_read_piece(struct commands *commands, struct words *words);
 
-/* Takes the word of a command. The word stands at `place`, and its arguments at `behind`. */
-static void commands_take(struct commands *commands, const char *place, const char *word,
-                          size_t size, const char *behind)
+/* Reads the commands of a substitution or subshell. `end` is the sign that ends them. */
+static void commands_read_inside(struct commands *commands, char end)
 {
-    bool is_name = commands_is_name(commands, word, size), is_behind = commands->is_behind;
-    bool is_pattern = *behind == ')' && !commands->depth; /* of case */
-    const struct runner *runner = runner_find(word, size);
-    commands->begins = commands->is_behind = commands->reads_input = false;
-    if (is_name && behind[strspn(behind, " \t")] == '(') {
-        commands->is_function = true;
-    } else if (commands_is_it(commands, word, size, behind) && !is_pattern) {
-        if (text_equal(commands->command, "sbatch") && commands_only_prints(behind))
-            return;
-        if (!is_name || is_behind)
-            commands->found = place;
-        else if (!commands->called)
-            commands->called = place;
-    } else if (runner) {
-        commands_look_inside(commands, runner, behind);
-    }
-}
-
-/* Takes a command whose word has quotes or variables. False: it has a substitution, which holds
- * commands of its own, or there is no word. */
-static bool commands_read_odd_word(struct commands *commands)
-{
-    struct word_text words = {0};
-    const char *place = commands->at, *end = word_read(place, &words);
-    const char *word = text_string(&words.text);
-    bool is_good = words.text.size && !strstr(word, "$(") && !strchr(word, '`');
-    if (is_good) {
-        commands->at = end;
-        commands_take(commands, place, word, words.text.size, end);
-    }
-    word_text_fini(&words);
-    return is_good;
-}
-
-/* Reads the name of a function: "function NAME". */
-static void commands_read_function(struct commands *commands)
-{
-    const char *name = commands->at + runner_blanks(commands->at);
-    size_t size = strcspn(name, " \t\n;&|()<>");
-    commands->is_function |= commands_is_name(commands, name, size);
-    commands->at = name + size;
-}
-
-static void commands_read_word(struct commands *commands)
-{
-    static const char *const before[] = {"if",    "then",  "else", "elif", "do",
-                                         "while", "until", "!",    "{"};
-    const char *word = commands->at;
-    size_t size = strcspn(word, " \t\n;&|()<>\"'`$\\");
-    bool is_assignment = memchr(word, '=', size) != NULL;
-    if (commands->begins && !commands->is_assignment && !is_assignment &&
-        (!size || strchr("\"'\\$", word[size])) && word[size] && commands_read_odd_word(commands))
-        return;
-    commands->at += size ? size : 1;
-    if (!commands->begins)
-        return;
-    for (size_t i = 0; i < sizeof before / sizeof *before; i++)
-        if (strlen(before[i]) == size && strncmp(word, before[i], size) == 0)
-            return;
-    if (is_assignment)
-        commands->is_assignment = true;
-    else if (size == strlen("function") && strncmp(word, "function", size) == 0)
-        commands_read_function(commands);
-    else if (!commands->is_assignment)
-        commands_take(commands, word, word, size, word + size);
-}
-
-static void commands_read_quoted(struct commands *commands)
-{
-    const char *at = commands->at;
-    if (at[0] == '$' && at[1] == '(') {
-        commands_read_substitution(commands);
-        return;
-    }
-    commands->at += at[0] == '\\' && at[1] ? 2 : 1;
-    if (*at == '"')
-        commands->depth--;
-}
-
-/* Whether the next word is an element of an array, or part of arithmetic: no command begins. */
-static bool commands_is_data(const struct commands *commands)
-{
-    return commands->depth && strchr("a#", commands_top(commands));
-}
-
-static void commands_read_data_sign(struct commands *commands)
-{
-    const char *at = commands->at++;
-    if (*at == '(')
-        commands_push(commands, '#');
-    else if (*at == '`')
-        commands->begins = true;
-    if (*at != ')')
-        return;
-    commands->begins = commands_top(commands) == 'a';
+    char outer = commands->end;
+    bool goes_on = ++commands->depth <= COMMANDS_DEPTH_MAX;
+    if (!goes_on)
+        commands->at += strlen(commands->at);
+    commands->end = end;
+    while (goes_on && *commands->at && !commands->found)
+        goes_on = commands_read_command(commands);
+    commands->end = outer;
     commands->depth--;
 }
 
-/* `at` is at an opening bracket. */
-static void commands_read_bracket(struct commands *commands)
+/* Reads an array or arithmetic, of which `open` brackets are open. Its words are no commands. */
+static void commands_read_data(struct commands *commands, size_t open)
 {
-    const char *at = commands->at;
-    bool is_array = at != commands->script && at[-1] == '=';
-    bool is_arithmetic = !is_array && at[1] == '(';
-    commands_push(commands, !is_array ? '(' : commands->is_assignment ? 'a' : '#');
-    if (is_arithmetic)
-        commands_push(commands, '#');
-    commands->at += is_arithmetic ? 2 : 1;
-}
-
-/* Reads a character that separates words or commands. */
-static void commands_read_sign(struct commands *commands)
-{
-    const char *at = commands->at++;
-    switch (*at) {
-    case '\n':
-        commands_skip_here(commands);
-        commands->begins = true;
-        commands->is_assignment = false;
-        break;
-    case ';':
-    case '|':
-    case '`':
-        commands->begins = true;
-        commands->is_assignment = false;
-        break;
-    case '&': /* but not the & of 2>&1 */
-        commands->begins = commands->begins || at[-1] != '>';
-        break;
-    case '(':
-        commands->at = at;
-        commands_read_bracket(commands);
-        break;
-    case ')': /* the word continues after a substitution, and ends after a subshell or a pattern */
-        commands->begins = commands_top(commands) != '$';
-        commands->is_assignment = commands_top(commands) == '=';
-        commands->depth -= commands->depth && commands_top(commands) != '"';
-        break;
-    case '<':
-        if (at[1] == '<' && at[2] != '<') {
-            commands->at = at + 2;
-            commands_note_here(commands);
-        } else {
-            commands->at = at + strspn(at, "<");
-        }
-        break;
-    default: /* blanks, > */
-        commands->is_assignment = false;
-        break;
-    }
-}
-
-static void commands_read_next(struct commands *commands)
-{
-    const char *at = commands->at;
-    if (commands_top(commands) == '"') {
-        commands_read_quoted(commands);
-    } else if (commands->begins && !commands->is_assignment && strchr("\\'\"$", *at) &&
-               commands_read_odd_word(commands)) {
-        return;
-    } else if (*at == '\\') {
-        commands->at += at[1] ? 2 : 1;
-    } else if (*at == '\'') {
-        const char *end = strchr(at + 1, '\'');
-        commands->at = end ? end + 1 : at + strlen(at);
-        commands->begins = commands->begins && commands->is_assignment;
-    } else if (*at == '"') {
-        bool begins = commands->begins && commands->is_assignment;
-        commands->at++;
-        commands_push(commands, '"');
-        commands->begins = begins;
-    } else if (at[0] == '$' && at[1] == '(') {
-        commands_read_substitution(commands);
-    } else if (at[0] == '$') {
-        commands->at += 1 + strspn(at + 1, "{#?*@!$-");
-        commands->begins = commands->begins && commands->is_assignment;
-    } else if (strchr(" \t\n;|&()<>`", *at)) {
-        if (commands_is_data(commands))
-            commands_read_data_sign(commands);
+    if (++commands->depth > COMMANDS_DEPTH_MAX)
+        commands->at += strlen(commands->at);
+    while (open && *commands->at && !commands->found) {
+        const char *at = commands->at;
+        open = open + (*at == '(') - (*at == ')');
+        if (*at == '#' && strchr(" \t\n", at[-1]))
+            commands->at += strcspn(at, "\n");
         else
-            commands_read_sign(commands);
-    } else {
-        commands_read_word(commands);
+            commands_read_piece(commands, NULL);
     }
+    commands->depth--;
+}
+
+/* Reads `$(...)`, `$((...))` or what is between backticks. The outer word gets a `$` for it, since
+ * the output of the commands is unknown. */
+static void commands_read_substitution(struct commands *commands, struct words *words)
+{
+    const char *at = commands->at;
+    bool has_backticks = *at == '`', is_arithmetic = !has_backticks && at[2] == '(';
+    words_add(words, '$', at);
+    commands->at += has_backticks ? 1 : is_arithmetic ? 3 : 2;
+    if (is_arithmetic)
+        commands_read_data(commands, 2);
+    else
+        commands_read_inside(commands, has_backticks ? '`' : ')');
+}
+
+static bool commands_is_substitution(const char *at)
+{
+    return *at == '`' || (at[0] == '$' && at[1] == '(');
+}
+
+/* Reads what stands between double quotes. */
+static void commands_read_quoted(struct commands *commands, struct words *words)
+{
+    commands->at++;
+    while (*commands->at && *commands->at != '"' && !commands->found) {
+        const char *at = commands->at;
+        if (commands_is_substitution(at)) {
+            commands_read_substitution(commands, words);
+            continue;
+        }
+        bool is_escape = at[0] == '\\' && at[1] && strchr("$`\"\\\n", at[1]);
+        at += is_escape;
+        if (!is_escape || *at != '\n') /* otherwise the line goes on */
+            words_add(words, *at, at);
+        commands->at = at + 1;
+    }
+    commands->at += *commands->at == '"';
+}
+
+/* Reads a part of a word: one character, or what is quoted or substituted. */
+static void commands_read_piece(struct commands *commands, struct words *words)
+{
+    const char *at = commands->at;
+    if (commands_is_substitution(at)) {
+        commands_read_substitution(commands, words);
+    } else if (*at == '"') {
+        commands_read_quoted(commands, words);
+    } else if (*at == '\'') {
+        for (at++; *at && *at != '\''; at++)
+            words_add(words, *at, at);
+        commands->at = at + (*at == '\'');
+    } else if (at[0] == '\\' && at[1] == '\n') {
+        commands->at += 2;
+    } else {
+        at += at[0] == '\\' && at[1];
+        words_add(words, *at, at);
+        commands->at = at + 1;
+    }
+}
+
+static void commands_read_word(struct commands *commands, struct words *words)
+{
+    const char *begin = commands->at;
+    while (*commands->at && !strchr(" \t\n;&|()<>", *commands->at) &&
+           *commands->at != commands->end && !commands->found)
+        commands_read_piece(commands, words);
+    if (*commands->at == '(' && commands->at > begin && commands->at[-1] == '=') {
+        commands->at++;
+        commands_read_data(commands, 1);
+    }
+    words_add(words, '\0', begin);
+}
+
+/* Reads `(`, which begins arithmetic, a subshell, or the brackets behind the name of a function. */
+static void commands_read_bracket(struct commands *commands, struct words *words)
+{
+    if (commands->at[1] == '(') {
+        commands->at += 2;
+        commands_read_data(commands, 2);
+        return;
+    }
+    const char *begin = text_string(&words->text), *end = begin + words->text.size;
+    for (const char *word = begin; word < end; word = words_next(word, end))
+        if (words_next(word, end) == end)
+            commands->is_function |= text_equal(word, commands->name);
+    text_clear(&words->text);
+    commands->at++;
+    commands_read_inside(commands, ')');
+}
+
+/* Reads a redirection, whose file is no word of the command: `2>&1`, `<<EOF`, `<(sort x)`. */
+static void commands_read_redirection(struct commands *commands)
+{
+    const char *at = commands->at + strspn(commands->at, "0123456789");
+    size_t signs = strspn(at, "<>&|");
+    commands->at = at + signs;
+    if (at[signs] == '(') {
+        commands->at++;
+        commands_read_inside(commands, ')');
+    } else if (signs == 2 && strncmp(at, "<<", 2) == 0) {
+        commands_note_here(commands);
+    } else {
+        commands->at += strspn(commands->at, " \t");
+        commands_read_word(commands, NULL);
+    }
+}
+
+/* Reads one word of a command, or what is no word. */
+static void commands_read_part(struct commands *commands, struct words *words)
+{
+    const char *at = commands->at;
+    char behind_number = at[strspn(at, "0123456789")];
+    if (strchr(" \t", *at))
+        commands->at++;
+    else if (at[0] == '\\' && at[1] == '\n')
+        commands->at += 2;
+    else if (*at == '#')
+        commands->at += strcspn(at, "\n");
+    else if (*at == '(')
+        commands_read_bracket(commands, words);
+    else if (behind_number == '<' || behind_number == '>')
+        commands_read_redirection(commands);
+    else
+        commands_read_word(commands, words);
+}
+
+/* Reads one command and judges it. Returns whether another command of the list may follow. */
+static bool commands_read_command(struct commands *commands)
+{
+    struct words words = {0};
+    size_t here = commands->here_count;
+    while (*commands->at && !strchr("\n;&|)", *commands->at) && *commands->at != commands->end &&
+           !commands->found)
+        commands_read_part(commands, &words);
+    char sign = *commands->at;
+    commands->at += sign != '\0';
+    if (words.text.size && (sign != ')' || commands->end == ')')) /* else it is a pattern of case */
+        commands_judge(commands, &words);
+    for (; here < commands->here_count; here++)
+        commands->here[here].is_script = words.text.size && commands->reads_input;
+    words_fini(&words);
+    if (sign == '\n')
+        commands_skip_here(commands);
+    return sign != commands->end;
 }
 
 /* A function may be defined behind the place that calls it, so that the search goes on from there.
  */
 static void commands_search(struct commands *commands)
 {
-    while (*commands->at && !commands->found) {
-        bool is_apart = commands->at == commands->script || strchr(" \t\n;&|()", commands->at[-1]);
-        if (*commands->at == '#' && is_apart && commands_top(commands) != '"')
-            commands->at += strcspn(commands->at, "\n");
-        else
-            commands_read_next(commands);
-    }
+    commands_read_inside(commands, '\0');
     if (commands->called && !commands->is_function)
         commands->found = commands->called;
 }
 
 const char *commands_find(const char *script, const char *command)
 {
-    struct commands commands = {.script = script, .at = script, .command = command, .begins = true};
+    size_t size = strcspn(command, " ");
+    char *name = xstrndup(command, size);
+    struct commands commands = {
+        .at = script, .name = name, .argument = command[size] ? command + size + 1 : NULL};
     commands_search(&commands);
+    free(name);
     return commands.found;
 }

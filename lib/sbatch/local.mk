@@ -4,10 +4,8 @@ lib_libphased_a_SOURCES += \
 	lib/sbatch/dependency.c lib/sbatch/dependency.h \
 	lib/sbatch/import.c lib/sbatch/import.h \
 	lib/sbatch/option.c lib/sbatch/option.h \
-	lib/sbatch/runner.c lib/sbatch/runner.h \
 	lib/sbatch/script.c lib/sbatch/script.h \
 	lib/sbatch/shape.c lib/sbatch/shape.h \
 	lib/sbatch/variable.c lib/sbatch/variable.h \
-	lib/sbatch/word.c lib/sbatch/word.h \
 	lib/sbatch/write.c lib/sbatch/write.h
 EXTRA_DIST += lib/sbatch/README.md

@@ -1,9 +1,11 @@
 /* Which commands a script runs: in every place where bash would start one, and in no other. */
 #include "tests/unit/unit.h"
 
+#include "lib/memory.h"
 #include "lib/sbatch/commands.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct command_case {
@@ -35,6 +37,10 @@ static void commands_are_found_where_bash_starts_them(void **state)
         {"A=1 B='x y' sbatch next.sh", true},
         {"A=$(date) sbatch next.sh", true},
         {"(cd x; sbatch next.sh)", true},
+        {">log sbatch next.sh", true},
+        {"\"$(dirname $x)/sbatch\" next.sh", true},
+        {"true `hostname` sbatch", false},
+        {"true > sbatch", false},
         {"exec sbatch next.sh", true},
         {"echo one 2>&1 | tee x\nsbatch next.sh", true},
         {"cat <<'EOF'\nhello\nEOF\nsbatch next.sh", true},
@@ -250,6 +256,7 @@ static void here_documents_of_a_shell_are_searched(void **state)
         {"bash <<EOF\nsbatch", true},
         {"bash <<EOF", false},
         {"bash <<EOF\n", false},
+        {"bash 2>log <<EOF\nsbatch x\nEOF\n", true},
     };
     find_in(cases, sizeof cases / sizeof *cases);
 }
@@ -299,6 +306,22 @@ static void the_place_is_that_of_the_first_command(void **state)
     assert_ptr_equal(commands_find(script, "sbatch"), strstr(script, "\""));
 }
 
+/* Each quote is read once. Reading a quote again at each bracket inside of it would take hours. */
+static void deep_quotes_are_read_once(void **state)
+{
+    (void)state;
+    enum { QUOTES = 500000 };
+    static const char quote[] = "\"$(";
+    const size_t size = sizeof quote - 1;
+    char *script = xmalloc(QUOTES * size + 1);
+    for (size_t i = 0; i < QUOTES; i++)
+        memcpy(script + i * size, quote, sizeof quote);
+    assert_null(commands_find(script, "sbatch"));
+    memcpy(script, "sbatch ", strlen("sbatch "));
+    assert_ptr_equal(commands_find(script, "sbatch"), script);
+    free(script);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -311,6 +334,7 @@ int main(void)
         cmocka_unit_test(a_function_of_the_same_name_is_not_the_command),
         cmocka_unit_test(a_command_may_have_an_argument),
         cmocka_unit_test(the_place_is_that_of_the_first_command),
+        cmocka_unit_test(deep_quotes_are_read_once),
     };
     return cmocka_run_group_tests_name("commands", tests, NULL, NULL);
 }
