@@ -7,7 +7,6 @@
 #include "lib/sbatch/dependency.h"
 #include "lib/sbatch/script.h"
 #include "lib/sbatch/shape.h"
-#include "lib/sbatch/variable.h"
 #include "lib/sbatch/write.h"
 #include "lib/spec/phase.h"
 #include "lib/spec/problems.h"

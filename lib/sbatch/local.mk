@@ -6,6 +6,5 @@ lib_libphased_a_SOURCES += \
 	lib/sbatch/option.c lib/sbatch/option.h \
 	lib/sbatch/script.c lib/sbatch/script.h \
 	lib/sbatch/shape.c lib/sbatch/shape.h \
-	lib/sbatch/variable.c lib/sbatch/variable.h \
 	lib/sbatch/write.c lib/sbatch/write.h
 EXTRA_DIST += lib/sbatch/README.md

@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static const char directive[] = "#SBATCH";
 
@@ -43,11 +44,6 @@ bool sbatch_is_script(const char *data, size_t size)
     size_t mark = begins_with(data, size, byte_order_mark) ? strlen(byte_order_mark) : 0;
     return begins_with(data + mark, size - mark, "#!") ||
            (has_line(data, size, directive) && !has_line(data, size, "phases:"));
-}
-
-static size_t index_of(const struct sbatch_option *option)
-{
-    return (size_t)(option - sbatch_options);
 }
 
 static bool is_blank(char c)
@@ -94,10 +90,10 @@ static bool next_word(struct reader *reader, struct text *word, const char **ret
     return !(*ret_begin + 1 == reader->end && **ret_begin == '\\');
 }
 
-void sbatch_give(struct sbatch_script *script, const struct sbatch_option *option,
-                 const struct sbatch_given *given)
+static void replace(struct sbatch_script *script, const struct sbatch_option *option,
+                    const struct sbatch_given *given)
 {
-    struct sbatch_given *place = &script->given[index_of(option)];
+    struct sbatch_given *place = &script->given[option - sbatch_options];
     free(place->value);
     *place = *given;
 }
@@ -111,7 +107,7 @@ static void give(struct reader *reader, const struct sbatch_option *option, cons
     const struct sbatch_given given = {.value = xstrdup(value),
                                        .line = reader->number,
                                        .column = (unsigned)(begin - reader->line) + 1};
-    sbatch_give(reader->script, option, &given);
+    replace(reader->script, option, &given);
 }
 
 /* Takes an option whose name is known. `joined` is the value that was written after `=`, or
@@ -257,6 +253,63 @@ void sbatch_script_read(struct sbatch_script *script, const char *file, const ch
         else
             read_line(&reader);
     }
+}
+
+/* --- Variables -------------------------------------------------------------------------------- */
+
+static const char *find(char *const *environment, const char *name)
+{
+    size_t size = strlen(name);
+    for (char *const *at = environment; *at; at++)
+        if (strncmp(*at, name, size) == 0 && (*at)[size] == '=')
+            return *at + size + 1;
+    return NULL;
+}
+
+static bool is_utf8(const char *value)
+{
+    json_t *string = json_string(value);
+    json_decref(string);
+    return string;
+}
+
+/* Whether the variable sets a flag: it is empty, `yes` or a number other than 0. */
+static bool is_set(const char *value)
+{
+    return !*value || strcasecmp(value, "yes") == 0 || strtol(value, NULL, 10) != 0;
+}
+
+static void take_variable(struct sbatch_script *script, char *const *environment, const char *name,
+                          const struct sbatch_option *option)
+{
+    const char *value = find(environment, name);
+    if (!value || (option->value == SBATCH_NONE && !is_set(value)))
+        return;
+    if (!is_utf8(value)) {
+        spec_problems_add(script->problems, SPEC_ERROR, 0, 0, name, "it is not UTF-8 text");
+    } else if (option->value == SBATCH_NEEDED && !*value) {
+        spec_problems_add(script->problems, SPEC_WARNING, 0, 0, name, "left out: it is empty");
+    } else {
+        const struct sbatch_given given = {.value = xstrdup(value), .variable = name};
+        replace(script, option, &given);
+    }
+}
+
+/* SBATCH_DEBUG, and the SLURM_* variables that control sbatch itself, mean nothing for a phase. */
+void sbatch_variables_read(struct sbatch_script *script, char *const *environment)
+{
+    for (size_t i = 0; i < sbatch_option_count; i++) {
+        const struct sbatch_option *option = &sbatch_options[i];
+        if (text_equal(option->name, "clusters")) /* SBATCH_CLUSTERS overrides SLURM_CLUSTERS */
+            take_variable(script, environment, "SLURM_CLUSTERS", option);
+        if (text_equal(option->name, "hint"))
+            take_variable(script, environment, "SLURM_HINT", option);
+        if (option->variable)
+            take_variable(script, environment, option->variable, option);
+    }
+    if (find(environment, "SBATCH_WAIT4SWITCH"))
+        spec_problems_add(script->problems, SPEC_WARNING, 0, 0, "SBATCH_WAIT4SWITCH",
+                          "left out: use --switches=COUNT@TIME in the script");
 }
 
 void sbatch_script_fini(struct sbatch_script *script)

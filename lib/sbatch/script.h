@@ -40,9 +40,9 @@ bool sbatch_is_script(const char *data, size_t size);
  * `problems`. */
 void sbatch_script_read(struct sbatch_script *script, const char *file, const char *data,
                         size_t size, struct spec_problems *problems);
-/* Replaces the value of the option. Takes `value`. */
-void sbatch_give(struct sbatch_script *script, const struct sbatch_option *option,
-                 const struct sbatch_given *given);
+/* Applies the variables in `environment` (`NAME=value`, ended by NULL), which override the options
+ * of the script. */
+void sbatch_variables_read(struct sbatch_script *script, char *const *environment);
 void sbatch_script_fini(struct sbatch_script *script);
 
 /* Returns what was given for the option of this name, which must be in the table. Its value is NULL
