@@ -53,10 +53,8 @@ static bool by_gpu_check(struct spec_problems *problems, const struct node *memb
     else if (!strpbrk(member->key, "0123456789"))
         node_key_warning(problems, member,
                          "is %.64s a model of GPUs? Nearly all of them have a number", member->key);
-    if (member->kind != NODE_MAP) {
-        node_problem(problems, member, "not a map of differences, such as {params: {batch: 64}}");
+    if (!node_map(problems, member, "a map of differences, such as {params: {batch: 64}}"))
         return false;
-    }
     for (size_t i = 0; i < member->count; i++) {
         const struct node *node = member->items[i];
         const struct key *key = keys_find(KEYS_PHASE, node->key);
@@ -151,17 +149,14 @@ static json_t *by_gpu_read_member(const struct trial *trial, const struct overri
 json_t *by_gpu_read(const struct trial *trial, const struct overrides *overrides,
                     const json_t *json)
 {
-    const struct node *map = node_get(trial->entry->node, "by_gpu");
+    const struct node *map = node_map(trial->problems, node_get(trial->entry->node, "by_gpu"),
+                                      "a map by GPU, such as {h100: {params: ...}}");
     const struct node *own = node_get(trial->entry->written, "by_gpu");
     const json_t *gpus = json_object_get(json_object_get(json, "resources"), "gpus");
     json_t *list = json_array();
-    if (map && map->kind != NODE_MAP) {
-        node_problem(trial->problems, map, "not a map by GPU, such as {h100: {params: ...}}");
-        return list;
-    }
     /* An entry of `defaults` is ignored by phases without GPUs. */
     bool has_gpus = json_integer_value(gpus) > 0;
-    if (own && !has_gpus)
+    if (map && own && !has_gpus)
         node_key_problem(trial->problems, own, "there are no gpus");
     for (size_t i = 0; map && has_gpus && i < map->count; i++) {
         struct node *member = map->items[i];

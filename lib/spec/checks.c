@@ -286,9 +286,8 @@ void checks_read_until(const struct sections *sections, const struct key *key, j
 static json_t *checks_read(struct scope *scope, const struct node *map, const json_t *others)
 {
     json_t *checks = json_object();
-    if (map && map->kind != NODE_MAP)
-        node_problem(scope->problems, map, "not a map of checks by name");
-    for (size_t i = 0; map && map->kind == NODE_MAP && i < map->count; i++) {
+    map = node_map(scope->problems, map, "a map of checks by name");
+    for (size_t i = 0; map && i < map->count; i++) {
         const struct node *node = map->items[i];
         if (node->kind == NODE_NULL)
             continue;

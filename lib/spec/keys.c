@@ -119,3 +119,12 @@ void keys_check(struct spec_problems *problems, const struct node *node, enum ke
             keys_report(problems, node->items[i], map);
     }
 }
+
+const struct node *keys_read_map(struct spec_problems *problems, const struct node *node,
+                                 enum keys_map map, const char *what)
+{
+    const struct node *read = node_map(problems, node, what);
+    if (read)
+        keys_check(problems, read, map);
+    return read;
+}

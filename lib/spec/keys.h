@@ -59,6 +59,9 @@ const char *keys_map_name(enum keys_map map);
 
 /* Reports the keys of `node` that `map` does not have. */
 void keys_check(struct spec_problems *problems, const struct node *node, enum keys_map map);
+/* As node_map(), and checks the keys. */
+const struct node *keys_read_map(struct spec_problems *problems, const struct node *node,
+                                 enum keys_map map, const char *what);
 
 /* Whether an unknown key of `node` is nearest to `name`. Then that key is the mistake, and `name`
  * is not missing. */

@@ -196,14 +196,9 @@ static json_t *layout_resolve(const struct sections *sections, const struct node
         node_problem(sections->scope->problems, launch_node,
                      "group starts one process per tensor x pipeline group, and there is no "
                      "parallel");
-    if (!map)
-        return json_null();
-    if (map->kind != NODE_MAP) {
-        node_problem(sections->scope->problems, map, "not a map (such as {tensor: 4, data: 2})");
-        return json_null();
-    }
-    keys_check(sections->scope->problems, map, KEYS_PARALLEL);
-    if (!layout_settle(sections, map, &layout, nodes))
+    if (!keys_read_map(sections->scope->problems, map, KEYS_PARALLEL,
+                       "a map (such as {tensor: 4, data: 2})") ||
+        !layout_settle(sections, map, &layout, nodes))
         return json_null();
     if (is_group)
         layout_check_group(sections, launch_node, map, &layout, nodes);
@@ -358,12 +353,9 @@ static json_t *layout_shard(const struct sections *sections, const struct node *
 {
     const struct node *input = node_get(map, "input");
     const char *way = scalar_key_choice(sections->scope, map, KEYS_SHARD, "by");
-    if (map->kind != NODE_MAP) {
-        node_problem(sections->scope->problems, map,
-                     "not a map (such as {input: prompts.txt, by: lines})");
+    if (!keys_read_map(sections->scope->problems, map, KEYS_SHARD,
+                       "a map (such as {input: prompts.txt, by: lines})"))
         return json_null();
-    }
-    keys_check(sections->scope->problems, map, KEYS_SHARD);
     if (!input && !sections->lacks_base && !keys_is_misspelt(map, KEYS_SHARD, "input"))
         node_missing(sections->scope->problems, map, "input", "missing: the file to be split");
     char *path = input ? scalar_string(sections->scope, input) : NULL;
@@ -377,7 +369,7 @@ void layout_read_shard(const struct sections *sections, const struct key *key, j
 {
     const struct node *map =
         layout_of_groups(sections, key, phase, "splits the input among groups");
-    (void)json_object_set_new(phase, key->name, map ? layout_shard(sections, map) : json_null());
+    (void)json_object_set_new(phase, key->name, layout_shard(sections, map));
 }
 
 void layout_read_join(const struct sections *sections, const struct key *key, json_t *phase)

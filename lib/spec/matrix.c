@@ -455,13 +455,9 @@ static json_t *matrix_read_best(struct scope *scope, const struct node *phase, j
     const struct node *max = node_get(node, "max"), *min = node_get(node, "min");
     const struct node *where = node_get(node, "where");
     *ret_rungs = json_null();
-    if (!node)
+    if (!keys_read_map(scope->problems, node, KEYS_BEST,
+                       "a map (such as {max: mean(tokens_per_s)})"))
         return json_null();
-    if (node->kind != NODE_MAP) {
-        node_problem(scope->problems, node, "not a map (such as {max: mean(tokens_per_s)})");
-        return json_null();
-    }
-    keys_check(scope->problems, node, KEYS_BEST);
     if (!max == !min) {
         node_problem(scope->problems, node, "give either max or min, an expression");
         return json_null();

@@ -252,6 +252,16 @@ void node_missing(struct spec_problems *problems, const struct node *map, const 
     va_end(args);
 }
 
+const struct node *node_map(struct spec_problems *problems, const struct node *node,
+                            const char *what)
+{
+    if (node && node->kind == NODE_MAP)
+        return node;
+    if (node)
+        node_problem(problems, node, "not %s", what);
+    return NULL;
+}
+
 struct node *node_copy_map(struct node_arena *arena, const struct node *node)
 {
     struct node *copy = node_new(arena, NODE_MAP);

@@ -68,6 +68,11 @@ struct node *node_get(const struct node *map, const char *key);
 /* As node_get(), but returns nulls too. */
 struct node *node_get_any(const struct node *map, const char *key);
 
+/* Returns `node` if it is a map. Returns NULL if it is NULL, or after it is reported as no map:
+ * "not WHAT". */
+const struct node *node_map(struct spec_problems *problems, const struct node *node,
+                            const char *what);
+
 /* The value of a text without quotes, the caller's: a number, true, false, or else a string. Texts
  * that a program may want to see as they are written stay strings: `True`, `007`, `0x1f`, `1_000`,
  * `yes`, a whole number of more than 64 bits. */

@@ -66,16 +66,10 @@ bool notify_is_command(const char *text)
 
 json_t *notify_read(struct scope *scope, const struct node *node, bool is_phase)
 {
-    json_t *notify;
-    if (!node)
+    if (!keys_read_map(scope->problems, node, KEYS_NOTIFY,
+                       "a map, such as {on: [held, failed], command: mail me@example.org}"))
         return NULL;
-    if (node->kind != NODE_MAP) {
-        node_problem(scope->problems, node,
-                     "not a map, such as {on: [held, failed], command: mail me@example.org}");
-        return NULL;
-    }
-    keys_check(scope->problems, node, KEYS_NOTIFY);
-    notify = json_object();
+    json_t *notify = json_object();
     (void)json_object_set_new(notify, "on",
                               notify_read_kinds(scope, node_get(node, "on"), is_phase));
     notify_read_text(scope, node, "command", notify);

@@ -108,10 +108,9 @@ static json_t *options_value(struct scope *scope, const struct node *node, enum 
 static json_t *options_read(struct scope *scope, const struct node *node, const json_t *resources)
 {
     json_t *options = json_object();
-    if (node && node->kind != NODE_MAP)
-        node_problem(scope->problems, node, "not a map of sbatch's options");
-    for (size_t i = 0; node && node->kind == NODE_MAP && i < node->count; i++) {
-        const struct node *item = node->items[i];
+    const struct node *map = node_map(scope->problems, node, "a map of sbatch's options");
+    for (size_t i = 0; map && i < map->count; i++) {
+        const struct node *item = map->items[i];
         if (item->kind == NODE_NULL)
             continue;
         int option = options_find(scope->problems, item);

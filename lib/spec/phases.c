@@ -38,8 +38,7 @@ void phases_fini(struct phases *phases)
 
 static void *phases_allocate(size_t count, size_t size)
 {
-    void *memory = xcalloc(count + 1, size);
-    return memory;
+    return xcalloc(count + 1, size);
 }
 
 struct phases_entry *phases_refer(const struct phases *phases, const struct node *node,
@@ -111,12 +110,8 @@ static struct node *phases_common(struct node_arena *arena, const struct node *r
     }
     /* Nothing lies below slurm and env of the file. */
     common = node_merge(arena, node_new(arena, NODE_MAP), common, problems);
-    if (!defaults)
+    if (!node_map(problems, defaults, "a map of what all phases share"))
         return common;
-    if (defaults->kind != NODE_MAP) {
-        node_problem(problems, defaults, "not a map of what all phases share");
-        return common;
-    }
     defaults = node_copy_map(arena, defaults);
     for (key = keys_next(KEYS_PHASE, NULL); key; key = keys_next(KEYS_PHASE, key)) {
         bool is_own = key->merge == KEY_OWN || key->merge == KEY_OF_MATRIX;
@@ -252,8 +247,7 @@ static void phases_read_after(struct phases *phases, struct phases_entry *entry,
         entry->after[entry->after_count + i] = entry->member_first + i;
 }
 
-/* --- Side by side
- * ------------------------------------------------------------------------------ */
+/* --- Side by side ----------------------------------------------------------------------------- */
 
 static bool phases_waits_for(const struct phases_entry *entry, size_t index)
 {

@@ -21,11 +21,9 @@ static json_t *queue_limits_of(const struct node *root, struct spec_problems *pr
     size_t expanded = 0;
     int64_t number;
     json_t *limits = json_object();
-    if (root->kind != NODE_MAP) {
-        node_problem(problems, root, "not a map of limits: jobs, running_jobs, gpus and month");
+    if (!keys_read_map(problems, root, KEYS_LIMITS,
+                       "a map of limits: jobs, running_jobs, gpus and month"))
         return limits;
-    }
-    keys_check(problems, root, KEYS_LIMITS);
     scope_init(&scope, problems, &expanded, NULL, NULL, 0);
     for (const struct key *key = keys_next(KEYS_LIMITS, NULL); key;
          key = keys_next(KEYS_LIMITS, key)) {

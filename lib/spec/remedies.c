@@ -118,9 +118,8 @@ static json_t *remedies_read_value(struct scope *scope, const struct node *node)
 static json_t *remedies_read_set(struct scope *scope, const struct node *map)
 {
     json_t *set = json_object();
-    if (map && map->kind != NODE_MAP)
-        node_problem(scope->problems, map, "not a map of params");
-    for (size_t i = 0; map && map->kind == NODE_MAP && i < map->count; i++) {
+    map = node_map(scope->problems, map, "a map of params");
+    for (size_t i = 0; map && i < map->count; i++) {
         json_t *value =
             map->items[i]->kind == NODE_NULL ? NULL : remedies_read_value(scope, map->items[i]);
         if (value)
@@ -144,12 +143,9 @@ static json_t *remedies_read_one(struct scope *scope, const struct node *map)
     const struct node *resume = node_get(map, "resume");
     int64_t count = 1;
     const char *word = NULL;
-    if (map->kind != NODE_MAP) {
-        node_problem(scope->problems, map,
-                     "not a remedy (such as {set: {batch: batch / 2}, times: 2})");
+    if (!keys_read_map(scope->problems, map, KEYS_REMEDY,
+                       "a remedy (such as {set: {batch: batch / 2}, times: 2})"))
         return json_object();
-    }
-    keys_check(scope->problems, map, KEYS_REMEDY);
     if (!set && !resume && !keys_is_misspelt(map, KEYS_REMEDY, "set"))
         node_missing(scope->problems, map, "set", "missing: the params to change");
     if (times && remedies_is_fixed(scope, times))
@@ -175,12 +171,11 @@ static json_t *remedies_read_list(struct scope *scope, const struct node *node)
 
 void remedies_read(const struct sections *sections, const struct key *key, json_t *phase)
 {
-    struct spec_problems *problems = sections->scope->problems;
-    const struct node *map = node_get(sections->phase, key->name);
+    const struct node *map =
+        node_map(sections->scope->problems, node_get(sections->phase, key->name),
+                 "a map of remedies by cause or check");
     json_t *remedies = json_object();
-    if (map && map->kind != NODE_MAP)
-        node_problem(problems, map, "not a map of remedies by cause or check");
-    for (size_t i = 0; map && map->kind == NODE_MAP && i < map->count; i++) {
+    for (size_t i = 0; map && i < map->count; i++) {
         const struct node *node = map->items[i];
         if (node->kind == NODE_NULL)
             continue;

@@ -59,15 +59,7 @@ static const struct node *sections_node(const struct sections *sections, const s
 static const struct node *sections_map(const struct sections *sections, const struct key *key,
                                        enum keys_map keys, const char *what)
 {
-    const struct node *map = sections_node(sections, key);
-    if (!map)
-        return NULL;
-    if (map->kind != NODE_MAP) {
-        node_problem(sections_problems(sections), map, "not %s", what);
-        return NULL;
-    }
-    keys_check(sections_problems(sections), map, keys);
-    return map;
+    return keys_read_map(sections_problems(sections), sections_node(sections, key), keys, what);
 }
 
 /* Returns the whole number at the key `name` of `map`, or JSON null. */
@@ -172,11 +164,10 @@ static void sections_read_workdir(const struct sections *sections, const struct 
 
 static void sections_read_env(const struct sections *sections, const struct key *key, json_t *phase)
 {
-    const struct node *map = sections_node(sections, key);
+    const struct node *map =
+        node_map(sections_problems(sections), sections_node(sections, key), "a map of variables");
     json_t *json = json_object();
-    if (map && map->kind != NODE_MAP)
-        node_problem(sections_problems(sections), map, "not a map of variables");
-    for (size_t i = 0; map && map->kind == NODE_MAP && i < map->count; i++) {
+    for (size_t i = 0; map && i < map->count; i++) {
         const struct node *node = map->items[i];
         struct text text = {0};
         if (!scope_is_name(node->key) && !text_starts(node->key, "__"))

@@ -65,8 +65,7 @@ static bool spec_is_workflow_name(const char *name)
     return true;
 }
 
-/* --- Keys of the workflow
- * ---------------------------------------------------------------------- */
+/* --- Keys of the workflow --------------------------------------------------------------------- */
 
 static void spec_set(json_t *workflow, const char *key, json_t *value)
 {
@@ -219,12 +218,10 @@ static struct scope_before *spec_list_before(const struct spec_reader *reader, s
 static void spec_read_phase(struct spec_reader *reader, size_t index)
 {
     const struct phases_entry *entry = &reader->phases.entries[index];
-    const struct node *params = overrides_apply(&reader->overrides, &reader->arena, entry);
+    const struct node *params =
+        node_map(reader->problems, overrides_apply(&reader->overrides, &reader->arena, entry),
+                 "a map of params");
     const struct node *written_params = node_get(entry->node, "params");
-    if (params && params->kind != NODE_MAP) {
-        node_problem(reader->problems, params, "not a map of params");
-        params = NULL;
-    }
     size_t before_count, error_count = reader->problems->error_count;
     struct scope_before *before = spec_list_before(reader, index, &before_count);
     struct scope scope, written;

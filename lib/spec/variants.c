@@ -16,18 +16,13 @@ enum variants_map { VARIANTS_ROOT, VARIANTS_PHASES, VARIANTS_INNER };
 /* Checks all variants of the file, including those that are not asked for. */
 static void variants_check(const struct node *variants, struct spec_problems *problems)
 {
-    if (variants->kind != NODE_MAP) {
-        node_problem(problems, variants, "not a map of variants by name");
-        return;
-    }
-    for (size_t i = 0; i < variants->count; i++) {
+    variants = node_map(problems, variants, "a map of variants by name");
+    for (size_t i = 0; variants && i < variants->count; i++) {
         const struct node *variant = variants->items[i];
         if (!scope_is_name(variant->key))
             node_key_problem(problems, variant, "not a name: letters, digits and _ make one");
-        if (variant->kind != NODE_MAP)
-            node_problem(problems, variant, "not a map of what this variant changes in the file");
-        else
-            keys_check(problems, variant, KEYS_VARIANT);
+        (void)keys_read_map(problems, variant, KEYS_VARIANT,
+                            "a map of what this variant changes in the file");
     }
 }
 
@@ -123,8 +118,7 @@ struct node *variants_apply(struct node_arena *arena, struct node *root, const j
 {
     const struct node *variants = node_get(root, "variants");
     struct node *merged = node_copy_map(arena, root);
-    if (variants)
-        variants_check(variants, problems);
+    variants_check(variants, problems);
     node_remove(merged, "variants");
     for (size_t i = 0; i < json_array_size(names); i++) {
         const char *name = json_string_value(json_array_get(names, i));
