@@ -102,20 +102,6 @@ static void by_gpu_warn_of_unused(const struct trial *trial, const struct node *
     }
 }
 
-/* Puts the params of the matrix over those of the entry. */
-static void by_gpu_keep_axes(const struct trial *trial, struct phases_entry *entry)
-{
-    struct node *params = node_get(entry->node, "params");
-    if (!params || params->kind != NODE_MAP || !(entry->axes || entry->rung))
-        return;
-    params = node_copy_map(trial->arena, params);
-    for (size_t i = 0; entry->axes && i < entry->axes->count; i++)
-        node_replace(trial->arena, params, entry->axes->items[i]);
-    if (entry->rung)
-        node_replace(trial->arena, params, entry->rung);
-    node_replace(trial->arena, entry->node, params);
-}
-
 static json_t *by_gpu_read_member(const struct trial *trial, const struct overrides *overrides,
                                   struct node *member, const json_t *json)
 {
@@ -127,7 +113,6 @@ static json_t *by_gpu_read_member(const struct trial *trial, const struct overri
     node_remove(without, "by_gpu");
     entry.node = node_merge(trial->arena, without, member, trial->problems);
     matrix_lay(trial->arena, &entry);
-    by_gpu_keep_axes(trial, &entry);
     laid.entry = &entry;
     laid.params = overrides_apply(overrides, trial->arena, &entry);
     laid.written = node_get(entry.node, "params");
