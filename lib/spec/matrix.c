@@ -117,12 +117,6 @@ static bool matrix_check_case(struct spec_problems *problems, const struct node 
     return is_good;
 }
 
-static void matrix_allocate(struct matrix_cases *cases, size_t count)
-{
-    cases->items = xcalloc(count + 1, sizeof(struct node *));
-    cases->count = count;
-}
-
 /* Leaves `cases` empty after a problem. */
 static void matrix_read_cases(struct node_arena *arena, const struct node *matrix,
                               struct matrix_cases *cases, struct spec_problems *problems)
@@ -142,7 +136,7 @@ static void matrix_read_cases(struct node_arena *arena, const struct node *matri
         node_problem(problems, matrix, "more than %d members", MATRIX_MEMBERS_MAX);
     if (count == 0 || count > MATRIX_MEMBERS_MAX || !is_good)
         return;
-    matrix_allocate(cases, count);
+    *cases = (struct matrix_cases){xcalloc(count, sizeof *cases->items), count};
     if (matrix->kind == NODE_MAP)
         matrix_multiply(arena, matrix, cases);
     for (size_t i = 0; matrix->kind == NODE_LIST && i < count; i++) {
@@ -330,11 +324,6 @@ static void matrix_check_parallel(struct scope *scope, const struct node *phase)
                      "one member");
 }
 
-static json_t *matrix_pack(const char *kind, int64_t lanes)
-{
-    return json_pack("{s:s, s:I}", "kind", kind, "lanes", (json_int_t)lanes);
-}
-
 /* Returns JSON null if each member has a job of its own. */
 static json_t *matrix_read_pack(struct scope *scope, const struct phases_entry *entry)
 {
@@ -365,7 +354,8 @@ static json_t *matrix_read_pack(struct scope *scope, const struct phases_entry *
         matrix_check_parallel(scope, entry->node);
     if (lanes == 0)
         lanes = is_parallel ? count : 1;
-    return matrix_pack(kind, lanes < count ? lanes : count);
+    return json_pack("{s:s, s:I}", "kind", kind, "lanes",
+                     (json_int_t)(lanes < count ? lanes : count));
 }
 
 /* --- The best --------------------------------------------------------------------------------- */

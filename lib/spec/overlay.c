@@ -14,7 +14,8 @@ enum { OVERLAY_MEMORY_MAX = 100000 };
  * of 24 GiB, 22.5 are left. */
 static const double overlay_least = 0.93, overlay_most = 1.02;
 
-unsigned overlay_memory(const char *name)
+/* Returns the amount in a key such as 80GB or 141GB, in GB; 0: the key is no amount. */
+static unsigned overlay_memory(const char *name)
 {
     static const char *const units[] = {"G", "GB", "GiB"};
     char *end;

@@ -28,7 +28,4 @@ const char *overlay_choose(const json_t *phase, const struct overlay_gpu *gpu);
  * `name` is NULL or no entry has the name. */
 json_t *overlay_apply(const json_t *phase, const char *name);
 
-/* Returns the amount in a key such as 80GB or 141GB, in GB; 0: the key is no amount. */
-unsigned overlay_memory(const char *name);
-
 #endif
