@@ -376,14 +376,8 @@ void layout_read_join(const struct sections *sections, const struct key *key, js
 {
     const struct node *node = layout_of_groups(sections, key, phase, "runs once, after groups");
     (void)json_object_set_new(phase, key->name, node ? json_string(node->text) : json_null());
-    if (!node)
-        return;
-    if (node->kind != NODE_SCALAR)
-        node_problem(sections->scope->problems, node, "not a text: a bash script (join: |)");
-    else if (!node->text[strspn(node->text, " \t\r\n")])
-        node_problem(sections->scope->problems, node, "empty");
-    else
-        scope_check_run(sections->scope, node);
+    if (node)
+        scope_check_script(sections->scope, node);
 }
 
 /* Whether a path stays below the folder that it begins in. */

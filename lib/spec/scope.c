@@ -427,17 +427,25 @@ json_t *scope_params(struct scope *scope)
 
 /* --- Expressions and scripts ------------------------------------------------------------------ */
 
+/* Lists the names in an expression. Returns their number; -1 after a problem. */
+static int scope_list_names(struct scope *scope, const struct node *node,
+                            struct expr_name **ret_names)
+{
+    struct error err;
+    int count = expr_list_names(node->text, ret_names, &err);
+    if (count < 0)
+        node_problem_at(scope->problems, node, err.column ? err.column - 1 : 0, "%s", err.message);
+    return count;
+}
+
 bool scope_check_expression(struct scope *scope, const struct node *node)
 {
     struct expr_name *names = NULL;
-    struct error err;
     if (node->is_cut)
         return false; /* lib/spec/yaml.c has reported it */
-    int count = expr_list_names(node->text, &names, &err);
-    if (count < 0) {
-        node_problem_at(scope->problems, node, err.column ? err.column - 1 : 0, "%s", err.message);
+    int count = scope_list_names(scope, node, &names);
+    if (count < 0)
         return false;
-    }
     bool is_good = true;
     for (int i = 0; i < count; i++) {
         struct scope_param *param = names[i].phase[0] ? NULL : scope_find(scope, names[i].name);
@@ -458,12 +466,9 @@ bool scope_check_expression(struct scope *scope, const struct node *node)
 bool scope_check_params(struct scope *scope, const struct node *node)
 {
     struct expr_name *names = NULL;
-    struct error err;
-    int count = expr_list_names(node->text, &names, &err);
-    if (count < 0) {
-        node_problem_at(scope->problems, node, err.column ? err.column - 1 : 0, "%s", err.message);
+    int count = scope_list_names(scope, node, &names);
+    if (count < 0)
         return false;
-    }
     bool is_good = true;
     for (int i = 0; i < count; i++) {
         const char *name = names[i].name;
@@ -544,13 +549,17 @@ static void scope_check_references(struct scope *scope, const struct node *run)
     free(names);
 }
 
-void scope_check_run(struct scope *scope, const struct node *run)
+void scope_check_script(struct scope *scope, const struct node *script)
 {
-    bool is_short = strlen(run->text) <= SCOPE_SCRIPT_MAX;
+    if (script->kind != NODE_SCALAR)
+        node_problem(scope->problems, script, "not a text: a bash script (%s: |)", script->key);
+    else if (!script->text[strspn(script->text, " \t\r\n")])
+        node_problem(scope->problems, script, "empty");
+    bool is_short = strlen(script->text) <= SCOPE_SCRIPT_MAX;
     for (size_t i = 0; i < scope->param_count; i++) {
         struct node *node = scope->params[i].node;
-        node->is_used = node->is_used || !is_short || script_uses(run->text, node->key);
+        node->is_used = node->is_used || !is_short || script_uses(script->text, node->key);
     }
     if (is_short)
-        scope_check_references(scope, run);
+        scope_check_references(scope, script);
 }

@@ -91,7 +91,8 @@ bool scope_is_name(const char *name);
 /* The names of the params, for suggestions. The array is the caller's to free(). */
 const char **scope_names(const struct scope *scope);
 
-/* Marks the params that the bash script `run` uses, and warns of `$names` that are nearly one. */
-void scope_check_run(struct scope *scope, const struct node *run);
+/* Checks a bash script, the value of the key `run` or `join`. Marks the params that the script
+ * uses, and warns of `$names` that are nearly one. */
+void scope_check_script(struct scope *scope, const struct node *script);
 
 #endif

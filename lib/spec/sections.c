@@ -142,12 +142,8 @@ static void sections_read_run(const struct sections *sections, const struct key 
     if (!node)
         sections_missing(sections, sections->phase, KEYS_PHASE, "run",
                          "missing: the script to run");
-    else if (node->kind != NODE_SCALAR)
-        node_problem(sections_problems(sections), node, "not a text: a bash script (run: |)");
-    else if (!node->text[strspn(node->text, " \t\r\n")])
-        node_problem(sections_problems(sections), node, "empty");
     else
-        scope_check_run(sections->scope, node);
+        scope_check_script(sections->scope, node);
     sections_set(phase, "run", json_string(node ? node->text : ""));
 }
 
