@@ -215,22 +215,14 @@ static void take_nice(struct import *import)
  * preemption. Without a `checkpoint` it sends only TERM. */
 static void take_signal(struct import *import)
 {
-    const char *value = value_of(import, "signal");
+    const char *hint = "TERM, INT, USR1 and USR2 are possible";
     if (signal_of(import))
-        sbatch_warn(
-            &import->script, "signal",
-            "'%s' is not sent: before the time limit and at a preemption, all processes of "
-            "the script get TERM, and KILL after %ds if Slurm leaves that long; for another "
-            "signal or more time, set `checkpoint:` in the file that `phasectl import` "
-            "writes",
-            value, PHASE_STOP_S);
-    else
-        sbatch_warn(
-            &import->script, "signal",
-            "'%s' is not sent: before the time limit and at a preemption, all processes of the "
-            "script get TERM, and KILL after %ds if Slurm leaves that long; TERM, INT, USR1 and "
-            "USR2 are possible",
-            value, PHASE_STOP_S);
+        hint = "for another signal or more time, set `checkpoint:` in the file that `phasectl "
+               "import` writes";
+    sbatch_warn(&import->script, "signal",
+                "'%s' is not sent: before the time limit and at a preemption, all processes of the "
+                "script get TERM, and KILL after %ds if Slurm leaves that long; %s",
+                value_of(import, "signal"), PHASE_STOP_S, hint);
 }
 
 static void take_output(struct import *import, const char *option)
