@@ -133,19 +133,15 @@ static char *name_among(const struct import *imports, size_t count, char *name)
 static void keep_slurm(struct import *import, const char *option, const char *value)
 {
     struct error err;
-    char *name = xstrdup(option);
-    for (char *at = name; *at; at++)
-        *at = *at == '-' ? '_' : *at;
-    int found = slurm_option_find(name, &err);
+    int found = slurm_option_find(option, &err);
     if (found < 0 ||
         slurm_option_read((enum slurm_option)found, value, time(NULL), NULL, &err) < 0) {
         sbatch_refuse(&import->script, option, "%s", err.message);
     } else {
-        text_addf(&import->slurm, "      %s: ", name);
+        text_addf(&import->slurm, "      %s: ", slurm_option_name((enum slurm_option)found));
         write_scalar(&import->slurm, value);
         text_add(&import->slurm, "\n");
     }
-    free(name);
 }
 
 static void keep_env(struct import *import, const char *name, const char *value)
@@ -245,11 +241,6 @@ static void take_stderr(struct import *import)
         take_output(import, "error");
 }
 
-static void take_share(struct import *import)
-{
-    keep_slurm(import, "oversubscribe", "true");
-}
-
 /* Keeps an option of Slurm as it is. The value of a flag is true. */
 static void take_slurm(struct import *import, const struct sbatch_option *option)
 {
@@ -263,9 +254,9 @@ static const struct {
     const char *name;
     void (*take)(struct import *import);
 } own_options[] = {
-    {"dependency", take_dependency}, {"error", take_stderr},  {"exclusive", take_exclusive},
-    {"export", take_export},         {"nice", take_nice},     {"output", take_stdout},
-    {"share", take_share},           {"signal", take_signal},
+    {"dependency", take_dependency}, {"error", take_stderr}, {"exclusive", take_exclusive},
+    {"export", take_export},         {"nice", take_nice},    {"output", take_stdout},
+    {"signal", take_signal},
 };
 
 static void take_own(struct import *import, const char *name)

@@ -105,7 +105,6 @@ const struct sbatch_option sbatch_options[] = {
     {"reboot", 0, SBATCH_NONE, SBATCH_REFUSED, NULL, "nodes are not booted for it"},
     {"requeue", 0, SBATCH_NONE, SBATCH_DROPPED, "SBATCH_REQUEUE", NULL},
     {"reservation", 0, SBATCH_NEEDED, SBATCH_SLURM, "SBATCH_RESERVATION", NULL},
-    {"share", 0, SBATCH_NONE, SBATCH_OWN, NULL, NULL},
     {"signal", 0, SBATCH_NEEDED, SBATCH_OWN, "SBATCH_SIGNAL", NULL},
     {"sockets-per-node", 0, SBATCH_NEEDED, SBATCH_REFUSED, NULL,
      "use --constraint with a feature of such nodes"},
@@ -134,8 +133,10 @@ const size_t sbatch_option_count = sizeof sbatch_options / sizeof *sbatch_option
 
 const struct sbatch_option *sbatch_option_find(const char *name, const char **ret_nearest)
 {
-    if (text_equal(name, "tasks-per-node")) /* sbatch's second name for it */
+    if (text_equal(name, "tasks-per-node")) /* second names that sbatch knows */
         name = "ntasks-per-node";
+    else if (text_equal(name, "share"))
+        name = "oversubscribe";
     const struct sbatch_option *found = NULL;
     const char *names[SBATCH_OPTIONS_MAX];
     bool is_unique = true;

@@ -15,7 +15,6 @@
 #include "lib/text.h"
 
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,27 +45,19 @@ static const struct {
 
 enum { OPTIONS_ELSEWHERE = sizeof options_elsewhere / sizeof options_elsewhere[0] };
 
-enum { OPTIONS_NAME_SIZE = 64 };
-
-/* Writes `_` where sbatch has `-`. */
-static void options_spell(const char *key, char spelled[OPTIONS_NAME_SIZE])
-{
-    (void)snprintf(spelled, OPTIONS_NAME_SIZE, "%s", key); /* a longer name is unknown anyway */
-    for (char *at = spelled; *at; at++)
-        *at = *at == '-' ? '_' : *at;
-}
-
 /* Returns the option that `node` names, or -1 after a problem. */
 static int options_find(struct spec_problems *problems, const struct node *node)
 {
-    char name[OPTIONS_NAME_SIZE];
     struct error err;
-    options_spell(node->key, name);
-    for (size_t i = 0; i < OPTIONS_ELSEWHERE; i++) {
-        if (text_equal(name, options_elsewhere[i].name)) {
-            node_key_problem(problems, node, "not for slurm: %s", options_elsewhere[i].instead);
-            return -1;
-        }
+    const char *instead = NULL;
+    char *name = slurm_option_spell(node->key);
+    for (size_t i = 0; i < OPTIONS_ELSEWHERE; i++)
+        instead =
+            text_equal(name, options_elsewhere[i].name) ? options_elsewhere[i].instead : instead;
+    free(name);
+    if (instead) {
+        node_key_problem(problems, node, "not for slurm: %s", instead);
+        return -1;
     }
     int option = slurm_option_find(node->key, &err);
     if (option < 0)

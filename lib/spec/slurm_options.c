@@ -192,14 +192,18 @@ enum slurm_option_type slurm_option_type(enum slurm_option option)
     return types[option];
 }
 
-int slurm_option_find(const char *name, struct error *err)
+char *slurm_option_spell(const char *name)
 {
     char *spelled = xstrdup(name);
+    for (char *at = spelled; *at; at++)
+        *at = *at == '-' ? '_' : *at;
+    return spelled;
+}
+
+int slurm_option_find(const char *name, struct error *err)
+{
+    char *spelled = slurm_option_spell(name);
     int option = -ENOENT;
-    for (char *at = spelled; *at; at++) {
-        if (*at == '-')
-            *at = '_';
-    }
     for (int i = 0; i < SLURM_OPTION_COUNT; i++) {
         if (text_equal(spelled, names[i]))
             option = i;

@@ -68,6 +68,8 @@ enum slurm_option_type {
 
 const char *slurm_option_name(enum slurm_option option);
 enum slurm_option_type slurm_option_type(enum slurm_option option);
+/* Returns the name with `_` where sbatch has `-`. The caller frees it. */
+char *slurm_option_spell(const char *name);
 /* Returns the option called `name`. -ENOENT: there is no such option; `err` has the nearest
  * name. */
 int slurm_option_find(const char *name, struct error *err);
