@@ -156,10 +156,8 @@ static json_t *catalogue_entry(const struct node *node, struct spec_problems *pr
     size_t error_count = problems->error_count;
     if (!catalogue_is_name(node->key))
         node_key_problem(problems, node, "not a name: letters, digits and _ make one");
-    if (node->kind != NODE_MAP) {
-        node_problem(problems, node, "not a map with pattern, cause, blame and advice");
+    if (!node_map(problems, node, "a map with pattern, cause, blame and advice"))
         return NULL;
-    }
     catalogue_check_keys(node, problems);
     json_t *pattern = catalogue_pattern(node, problems);
     const char *title = catalogue_text(node, "title", CATALOGUE_TITLE_MAX, node->key, problems);

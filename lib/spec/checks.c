@@ -291,11 +291,10 @@ static json_t *checks_read(struct scope *scope, const struct node *map, const js
         const struct node *node = map->items[i];
         if (node->kind == NODE_NULL)
             continue;
-        if (!scope_is_name(node->key))
-            node_key_problem(scope->problems, node, "not a name: letters, digits and _ make one");
-        else if (checks_is_cause(node->key))
+        bool is_name = scope_check_name(scope->problems, node);
+        if (is_name && checks_is_cause(node->key))
             node_key_problem(scope->problems, node, "a cause of failures has this name");
-        else if (json_object_get(others, node->key))
+        else if (is_name && json_object_get(others, node->key))
             node_key_problem(scope->problems, node, "the gate has a check of this name");
         (void)json_object_set_new(checks, node->key,
                                   checks_read_one(scope, node, others ? "a guard" : NULL));

@@ -45,14 +45,6 @@ static bool matrix_check_value(struct spec_problems *problems, const struct node
     return value->kind == NODE_SCALAR;
 }
 
-static bool matrix_check_name(struct spec_problems *problems, const struct node *node)
-{
-    bool is_name = scope_is_name(node->key);
-    if (!is_name)
-        node_key_problem(problems, node, "not a name: letters, digits and _ make one");
-    return is_name;
-}
-
 /* How many members the axes make; 0 after a problem. */
 static size_t matrix_count_axes(struct spec_problems *problems, const struct node *map)
 {
@@ -60,7 +52,7 @@ static size_t matrix_count_axes(struct spec_problems *problems, const struct nod
     bool is_good = true;
     for (size_t i = 0; i < map->count; i++) {
         const struct node *axis = map->items[i];
-        if (!matrix_check_name(problems, axis)) {
+        if (!scope_check_name(problems, axis)) {
             is_good = false;
         } else if (axis->kind != NODE_LIST || axis->count == 0) {
             node_problem(problems, axis, "not a list of values");
@@ -101,7 +93,7 @@ static bool matrix_check_case(struct spec_problems *problems, const struct node 
         return false;
     }
     for (size_t i = 0; i < item->count; i++) {
-        is_good = matrix_check_name(problems, item->items[i]) && is_good;
+        is_good = scope_check_name(problems, item->items[i]) && is_good;
         is_good = matrix_check_value(problems, item->items[i]) && is_good;
     }
     for (size_t i = 0; is_good && first->kind == NODE_MAP && i < first->count; i++) {
@@ -406,7 +398,7 @@ static json_t *matrix_read_rungs(struct scope *scope, const struct node *best)
         return json_null();
     }
     json_t *values = json_array();
-    (void)matrix_check_name(scope->problems, list); /* a problem is reported */
+    (void)scope_check_name(scope->problems, list); /* a problem is reported */
     for (size_t i = 0; i < list->count; i++) {
         if (!matrix_check_value(scope->problems, list->items[i]) ||
             !scalar_number(scope, list->items[i], &value))

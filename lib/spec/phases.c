@@ -83,8 +83,7 @@ static int phases_list(struct phases *phases, const struct node *root,
     phases->entries = phases_allocate(node->count, sizeof *phases->entries);
     for (size_t i = 0; i < node->count; i++) {
         struct node *phase = node->items[i];
-        if (!scope_is_name(phase->key))
-            node_key_problem(problems, phase, "not a name: letters, digits and _ make one");
+        (void)scope_check_name(problems, phase); /* a problem is reported */
         if (phase->kind != NODE_MAP)
             node_problem(problems, phase, "not a map: a phase has at least run and resources");
         else

@@ -54,6 +54,14 @@ bool scope_is_name(const char *name)
     return true;
 }
 
+bool scope_check_name(struct spec_problems *problems, const struct node *node)
+{
+    bool is_name = scope_is_name(node->key);
+    if (!is_name)
+        node_key_problem(problems, node, "not a name: letters, digits and _ make one");
+    return is_name;
+}
+
 static bool scope_is_taken(const char *name)
 {
     for (size_t i = 0; i < SCOPE_TAKEN_NAMES; i++) {
@@ -82,9 +90,7 @@ void scope_init(struct scope *scope, struct spec_problems *problems, size_t *exp
         struct node *node = params_node->items[i];
         if (node->kind == NODE_NULL)
             continue;
-        if (!scope_is_name(node->key))
-            node_key_problem(problems, node, "not a name: letters, digits and _ make one");
-        else if (scope_is_taken(node->key))
+        if (scope_check_name(problems, node) && scope_is_taken(node->key))
             node_key_problem(problems, node, "phased or Slurm sets this variable for every run");
         scope->params[scope->param_count++].node = node;
     }

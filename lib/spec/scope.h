@@ -87,6 +87,8 @@ struct expr_scope scope_expr(const struct scope *scope);
 /* Whether `name` has only letters, digits and `_`, does not begin with a digit or `__`, and is not
  * longer than 64. */
 bool scope_is_name(const char *name);
+/* Whether the key of `node` is such a name; if not, reports it. */
+bool scope_check_name(struct spec_problems *problems, const struct node *node);
 
 /* The names of the params, for suggestions. The array is the caller's to free(). */
 const char **scope_names(const struct scope *scope);

@@ -19,8 +19,7 @@ static void variants_check(const struct node *variants, struct spec_problems *pr
     variants = node_map(problems, variants, "a map of variants by name");
     for (size_t i = 0; variants && i < variants->count; i++) {
         const struct node *variant = variants->items[i];
-        if (!scope_is_name(variant->key))
-            node_key_problem(problems, variant, "not a name: letters, digits and _ make one");
+        (void)scope_check_name(problems, variant); /* a problem is reported */
         (void)keys_read_map(problems, variant, KEYS_VARIANT,
                             "a map of what this variant changes in the file");
     }
