@@ -24,7 +24,6 @@
 #include "lib/metrics/literal.h"
 #include "lib/metrics/number.h"
 #include "lib/metrics/stamp.h"
-#include "lib/metrics/unit.h"
 #include "lib/metrics/values.h"
 
 #include <ctype.h>
@@ -287,7 +286,7 @@ static bool line_read_number(struct line *line)
     bool is_first = line->begins_segment && !line->pair.word_count && !line->has_number_first;
     if (!is_first && !unit_size)
         line->at +=
-            unit_read_apart(line->at, line->end, line->pair.words, line->pair.word_count, &value);
+            number_read_apart(line->at, line->end, line->pair.words, line->pair.word_count, &value);
     if (line->separator)
         line_take_pair(line, value);
     else if (is_first)

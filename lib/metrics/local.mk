@@ -2,7 +2,6 @@
 lib_libphased_a_SOURCES += \
 	lib/metrics/number.c lib/metrics/number.h \
 	lib/metrics/values.c lib/metrics/values.h \
-	lib/metrics/unit.c lib/metrics/unit.h \
 	lib/metrics/literal.c lib/metrics/literal.h \
 	lib/metrics/epoch.c lib/metrics/epoch.h \
 	lib/metrics/bar.c lib/metrics/bar.h \

@@ -2,8 +2,11 @@
  * the units that may follow. */
 #include "lib/metrics/number.h"
 
+#include "lib/metrics/values.h"
+
 #include <ctype.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,7 +136,8 @@ size_t number_read(const char *begin, const char *end, enum number_commas commas
     return size;
 }
 
-double number_unit(const char *at, size_t size)
+/* Returns the factor of a unit; 0: the word is no unit. */
+static double number_unit(const char *at, size_t size)
 {
     static const char *const units[] = {
         "%",       "ms",     "s",      "us",     "ns",   "m",     "h",      "sec",   "secs",
@@ -157,7 +161,8 @@ double number_unit(const char *at, size_t size)
     return slash && slash > at && slash + 1 < at + size && isalpha((unsigned char)slash[1]) ? 1 : 0;
 }
 
-size_t number_unit_size(const char *at, const char *end)
+/* Returns the size of the word at `at`, which may be a unit. */
+static size_t number_unit_size(const char *at, const char *end)
 {
     size_t size = 0;
     while (at + size < end && size <= NUMBER_UNIT_MAX &&
@@ -166,7 +171,8 @@ size_t number_unit_size(const char *at, const char *end)
     return size;
 }
 
-bool number_ends(const char *at, const char *end)
+/* Whether a number or its unit can end at `at`. */
+static bool number_ends(const char *at, const char *end)
 {
     if (at == end || strchr(" \t|,;)]}>'\"(", *at))
         return at == end || *at != '\0';
@@ -192,4 +198,86 @@ size_t number_read_measure(const char *at, const char *end, enum number_commas c
     if (ret_unit_size)
         *ret_unit_size = factor == 1 ? unit : 0;
     return size + unit;
+}
+
+/* --- Units set apart ---------------------------------------------------------------------------
+ */
+
+/* A letter behind a number and a space can be a unit, or the first word of the next name, as in
+ * "D loss 0.5 G loss 1.2". It is a unit if no name can follow, or if the name before it tells a
+ * quantity that is measured in that unit. Seconds are a unit behind other names, too. */
+
+/* Parts of names, and the letters that are units of what they name. */
+static const struct {
+    const char *part, *letters;
+    bool is_whole; /* the part is a whole word */
+} number_quantities[] = {
+    {"time", "smhd", false}, {"elapsed", "smhd", false}, {"dt", "smhd", true},
+    {"eta", "smhd", true},   {"mem", "kKMG", false},     {"power", "W", false},
+    {"temp", "C", false},    {"tok", "kKMB", false},     {"param", "kKMB", false},
+};
+
+/* Whether the word contains the part, in any case. */
+static bool number_word_has(struct span word, const char *part, bool is_whole)
+{
+    size_t size = strlen(part);
+    if (word.size < size || (is_whole && word.size != size))
+        return false;
+    for (size_t i = 0; i + size <= word.size; i++)
+        if (strncasecmp(word.at + i, part, size) == 0)
+            return true;
+    return false;
+}
+
+static bool number_unit_fits(char letter, const struct span *words, size_t count)
+{
+    for (size_t i = 0; i < sizeof number_quantities / sizeof *number_quantities; i++)
+        for (size_t j = 0; j < count && strchr(number_quantities[i].letters, letter); j++)
+            if (number_word_has(words[j], number_quantities[i].part, number_quantities[i].is_whole))
+                return true;
+    return false;
+}
+
+/* Whether the letter and the next word are a name like the one before: "t loss 0.5 s loss 1.2". */
+static bool number_begins_name(const struct span *words, size_t count, const char *at,
+                               const char *end)
+{
+    struct span last = words[count - 1];
+    bool is_same = (size_t)(end - at) >= last.size && strncasecmp(at, last.at, last.size) == 0;
+    return is_same || (count > 1 && words[0].size == 1);
+}
+
+/* Whether the letter is a unit. `behind` is what follows it and its spaces. */
+static bool number_is_unit_letter(char letter, const struct span *words, size_t count,
+                                  const char *behind, const char *end)
+{
+    bool is_last = behind == end || (*behind && strchr("\t|,;()]}", *behind)) ||
+                   (*behind == '-' && behind + 1 < end && behind[1] == ' ');
+    if (number_unit_fits(letter, words, count) || (is_last && number_unit(&letter, 1) == 1))
+        return true;
+    return letter == 's' && count && !number_begins_name(words, count, behind, end);
+}
+
+size_t number_read_apart(const char *at, const char *end, const struct span *words, size_t count,
+                         double *value)
+{
+    double next;
+    if (at == end || *at != ' ' || at + 1 == end || !isalpha((unsigned char)at[1]))
+        return 0;
+    const char *unit = at + 1;
+    size_t size = number_unit_size(unit, end);
+    const char *behind = unit + size;
+    double factor = number_unit(unit, size);
+    if (factor == 0 || !number_ends(behind, end))
+        return 0;
+    while (behind < end && *behind == ' ')
+        behind++;
+    /* The word is the next name, and only looks like a unit: "5 s: 3", "lr 0.01 tok/s 1234". */
+    if (behind < end &&
+        (strchr(":=", *behind) || number_read(behind, end, NUMBER_PLAIN, &next) > 0))
+        return 0;
+    if (size == 1 && !number_is_unit_letter(*unit, words, count, behind, end))
+        return 0;
+    *value *= factor;
+    return 1 + size;
 }

@@ -2,8 +2,9 @@
 #ifndef PHASED_LIB_METRICS_NUMBER_H
 #define PHASED_LIB_METRICS_NUMBER_H
 
-#include <stdbool.h>
 #include <stddef.h>
+
+struct span;
 
 enum number_commas {
     NUMBER_PLAIN,     /* a comma ends the number, as in lists */
@@ -21,13 +22,10 @@ size_t number_read(const char *begin, const char *end, enum number_commas commas
 size_t number_read_measure(const char *at, const char *end, enum number_commas commas,
                            double *ret_value, size_t *ret_unit_size);
 
-/* Returns the size of the word at `at`, which may be a unit. */
-size_t number_unit_size(const char *at, const char *end);
-
-/* Returns the factor of a unit; 0: the word is no unit. */
-double number_unit(const char *at, size_t size);
-
-/* Whether a number or its unit can end at `at`. */
-bool number_ends(const char *at, const char *end);
+/* Reads one space and a unit behind a number, as in "1.2 GB" or "0.5 s". `words` is the name of the
+ * number. Multiplies the value by the factor of the unit. Returns the size of both; 0: there is no
+ * such unit. */
+size_t number_read_apart(const char *at, const char *end, const struct span *words, size_t count,
+                         double *value);
 
 #endif
