@@ -143,6 +143,15 @@ static json_t *options_amount(struct scope *scope, const struct node *node)
     return scope_value(scope, node);
 }
 
+/* Whether there is a map with a key. Reports any other value as "not WHAT". */
+static bool options_is_map(struct scope *scope, const struct node *node, const char *what)
+{
+    bool is_map = node && node->kind == NODE_MAP && node->count > 0;
+    if (node && !is_map)
+        node_problem(scope->problems, node, "not %s", what);
+    return is_map;
+}
+
 /* Reads prices such as {h100: 2.5, h200: 4.5}. */
 static json_t *options_price_by_gpu(struct scope *scope, const struct node *map)
 {
@@ -164,13 +173,9 @@ static json_t *options_price_by_gpu(struct scope *scope, const struct node *map)
 json_t *options_read_price(struct scope *scope, const struct node *node)
 {
     static const char *const words[] = {"per_node_hour", "per_gpu_hour"};
-    if (!node)
+    if (!options_is_map(scope, node,
+                        "a price: {per_node_hour: 98}, {per_gpu_hour: 2.5} or by GPU {h100: 2.5}"))
         return NULL;
-    if (node->kind != NODE_MAP || node->count == 0) {
-        node_problem(scope->problems, node,
-                     "not a price: {per_node_hour: 98}, {per_gpu_hour: 2.5} or by GPU {h100: 2.5}");
-        return NULL;
-    }
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         const struct node *amount = node_get(node, words[i]);
         if (amount && node->count > 1) {
@@ -185,15 +190,10 @@ json_t *options_read_price(struct scope *scope, const struct node *node)
 
 json_t *options_read_amounts(struct scope *scope, const struct node *node)
 {
-    json_t *amounts;
-    if (!node)
+    if (!options_is_map(scope, node, "a budget, such as {usd: 500, gpu_hours: 48}"))
         return NULL;
-    if (node->kind != NODE_MAP || node->count == 0) {
-        node_problem(scope->problems, node, "not a budget, such as {usd: 500, gpu_hours: 48}");
-        return NULL;
-    }
     keys_check(scope->problems, node, KEYS_BUDGET);
-    amounts = json_object();
+    json_t *amounts = json_object();
     for (size_t i = 0; i < node->count; i++) {
         const struct node *item = node->items[i];
         json_t *amount = item->kind == NODE_NULL ? NULL : options_amount(scope, item);
@@ -250,13 +250,8 @@ static json_t *options_expected_range(struct scope *scope, const struct node *no
 
 json_t *options_read_expect(struct scope *scope, const struct node *node, const json_t *price)
 {
-    if (!node)
+    if (!options_is_map(scope, node, "an expectation, such as {hours: [3, 5], usd: 490}"))
         return NULL;
-    if (node->kind != NODE_MAP || node->count == 0) {
-        node_problem(scope->problems, node,
-                     "not an expectation, such as {hours: [3, 5], usd: 490}");
-        return NULL;
-    }
     keys_check(scope->problems, node, KEYS_EXPECT);
     json_t *expect = json_object();
     for (enum amount i = 0; i < AMOUNT_COUNT; i++) {
