@@ -19,6 +19,7 @@ bin_phasectl_SOURCES = \
 	cli/metrics/metrics.c \
 	cli/nodes.c \
 	cli/oldlog.c cli/oldlog.h \
+	cli/open.c \
 	cli/plan.c \
 	cli/probe.c cli/probe.h \
 	cli/provenance.c cli/provenance.h \

@@ -55,6 +55,9 @@ const struct verb verbs[] = {
      "Shows workflows, their phases with gates and GPUs, and the metrics and logs of runs, on the "
      "whole\n"
      "terminal. Press ? for the keys. Quitting stops only the view.\n"},
+    {"open", open_verb, "[options]", "print the address of the web page",
+     "The page shows what `top` shows, and curves, in a browser. On a desktop, opens it.\n"
+     "The address is good until the daemon ends.\n"},
     {"logs", logs_verb, "ADDRESS... [options]", "print what the ranks of a run printed",
      "For a phase, prints its newest run. For a workflow, prints the newest run of all phases.\n"
      "Needs no daemon.\n"},

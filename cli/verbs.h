@@ -28,6 +28,7 @@ int diff_verb(struct cli *cli, char **words);
 int watch_verb(struct cli *cli, char **words);
 int attach_verb(struct cli *cli, char **words);
 int top_verb(struct cli *cli, char **words);
+int open_verb(struct cli *cli, char **words);
 int logs_verb(struct cli *cli, char **words);
 int metrics_verb(struct cli *cli, char **words);
 int gpus_verb(struct cli *cli, char **words);

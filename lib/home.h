@@ -24,6 +24,7 @@ struct error;
     X(limits, "limits.yaml", TEXT)            /* written by the user: phased(1) */                 \
     X(failures, "failures.yaml", TEXT)        /* written by the user: phased-failures(5) */        \
     X(runs, "runs", FOLDER)                   /* a folder for each workflow, job and run */        \
+    X(page, "page.html", FILE)                /* leads a browser to the page of the daemon */      \
     X(snapshots, "snapshots", FOLDER)         /* copies of the code that workflows run */          \
     X(sandbox, "sandbox", FOLDER)             /* the private Slurm, if there is one */             \
     X(slurm_conf, "sandbox/slurm.conf", FILE) /* the configuration of the private Slurm */

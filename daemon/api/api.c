@@ -1,4 +1,4 @@
-/* Opening and closing the API: two servers, two sets of long polls, daemon.json. */
+/* Opening and closing the API: its servers, two sets of long polls, daemon.json. */
 #include "daemon/api/inside.h"
 
 #include "daemon/api/listen.h"
@@ -19,7 +19,9 @@ enum {
     WORKER_BODY_MAX = 8 << 20,     /* a push of journal entries */
     PERSON_CONNECTIONS_MAX = 256,  /* of one user */
     WORKER_CONNECTIONS_MAX = 8192, /* a lead has two, a node one */
-    OWN_FILES_MAX = 64, /* descriptors that are not connections: the record, Slurm, logs */
+    PAGE_BODY_MAX = 64 << 10,      /* a verb */
+    PAGE_CONNECTIONS_MAX = 32,     /* a browser has up to six */
+    OWN_FILES_MAX = 96, /* other descriptors: the record, Slurm, logs, connections of the page */
 };
 
 /* Limits the connections of each server, so that neither server uses up the descriptors of the
@@ -77,42 +79,73 @@ static void on_timer_closed(uv_handle_t *handle)
     on_part_closed(waiters->arg);
 }
 
-static int open_server(struct api *api, int fd, struct server **ret_server, struct error *err)
+static int open_server(struct api *api, const struct server_config *wanted,
+                       struct server **ret_server, struct error *err)
 {
-    bool is_people = ret_server == &api->people;
-    unsigned people_max, workers_max;
-    share_files(&people_max, &workers_max);
-    struct server_config config = {
-        .uv = api->config.uv,
-        .listen_fd = fd,
-        .body_max = is_people ? PERSON_BODY_MAX : WORKER_BODY_MAX,
-        .connections_max = is_people ? people_max : workers_max,
-        .owner_only = is_people,
-        .admit = routes_admit_worker,
-        .handle = is_people ? routes_handle_person : routes_handle_worker,
-        .arg = api,
-    };
+    struct server_config config = *wanted;
+    config.uv = api->config.uv;
+    config.arg = api;
     int status = server_open(&config, ret_server, err);
     if (status < 0)
-        (void)close(fd); /* nothing was sent over it */
+        (void)close(config.listen_fd); /* nothing was sent over it */
     else
         api->handles_open++;
     return status;
 }
 
-static int open_both(struct api *api, struct error *err)
+static int open_people(struct api *api, struct error *err)
 {
-    unsigned port;
-    int fd = listen_tcp(&port, err);
-    int status = fd < 0 ? fd : open_server(api, fd, &api->workers, err);
-    if (status == 0)
-        status = write_daemon_file(&api->config, port, err);
-    if (status < 0)
-        return status;
-    fd = listen_unix(api->config.home, err);
+    unsigned people_max, workers_max;
+    share_files(&people_max, &workers_max);
+    int fd = listen_unix(api->config.home, err);
     (void)stat(api->config.home->socket, &api->socket); /* if this fails, the socket file is not
                                                          * removed at the end */
-    return fd < 0 ? fd : open_server(api, fd, &api->people, err);
+    const struct server_config config = {.listen_fd = fd,
+                                         .body_max = PERSON_BODY_MAX,
+                                         .connections_max = people_max,
+                                         .owner_only = true,
+                                         .handle = routes_handle_person};
+    return fd < 0 ? fd : open_server(api, &config, &api->people, err);
+}
+
+static int open_workers(struct api *api, struct error *err)
+{
+    unsigned port, people_max, workers_max;
+    share_files(&people_max, &workers_max);
+    int fd = listen_tcp(&port, err);
+    const struct server_config config = {.listen_fd = fd,
+                                         .body_max = WORKER_BODY_MAX,
+                                         .connections_max = workers_max,
+                                         .admit = routes_admit_worker,
+                                         .handle = routes_handle_worker};
+    int status = fd < 0 ? fd : open_server(api, &config, &api->workers, err);
+    return status < 0 ? status : write_daemon_file(&api->config, port, err);
+}
+
+static void page_handle(struct request *request, void *api)
+{
+    if (!page_serve(request))
+        routes_handle_person(request, api);
+}
+
+static void page_look(struct request *request, void *arg)
+{
+    const struct api *api = arg;
+    page_admit(request, &api->page);
+}
+
+static int open_page(struct api *api, struct error *err)
+{
+    api->page.port = page_port();
+    int fd = listen_loopback(&api->page.port, err);
+    const struct server_config config = {.listen_fd = fd,
+                                         .body_max = PAGE_BODY_MAX,
+                                         .connections_max = PAGE_CONNECTIONS_MAX,
+                                         .headers = page_headers,
+                                         .admit = page_look,
+                                         .handle = page_handle};
+    mac_random(api->page.token, sizeof api->page.token);
+    return fd < 0 ? fd : open_server(api, &config, &api->pages, err);
 }
 
 int api_open(const struct api_config *config, struct api **ret_api, struct error *err)
@@ -122,7 +155,11 @@ int api_open(const struct api_config *config, struct api **ret_api, struct error
     waiters_init(&api->events, config->uv, events_answer, api);
     waiters_init(&api->commands, config->uv, worker_answer, api);
     api->handles_open = 2;
-    int status = open_both(api, err);
+    int status = open_workers(api, err);
+    if (status == 0)
+        status = open_people(api, err);
+    if (status == 0)
+        status = open_page(api, err);
     if (status < 0) {
         api_close(api, NULL, NULL);
         return status;
@@ -146,7 +183,7 @@ void api_close(struct api *api, void (*closed)(void *arg), void *arg)
     api->closed_arg = arg;
     waiters_close(&api->events, on_timer_closed);
     waiters_close(&api->commands, on_timer_closed);
-    struct server *people = api->people, *workers = api->workers;
+    struct server *people = api->people, *workers = api->workers, *pages = api->pages;
     struct stat now;
     if (people && stat(api->config.home->socket, &now) == 0 && now.st_ino == api->socket.st_ino &&
         now.st_dev == api->socket.st_dev)
@@ -155,4 +192,6 @@ void api_close(struct api *api, void (*closed)(void *arg), void *arg)
         server_close(people, on_part_closed, api);
     if (workers)
         server_close(workers, on_part_closed, api);
+    if (pages)
+        server_close(pages, on_part_closed, api);
 }

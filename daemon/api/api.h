@@ -22,7 +22,7 @@ struct api_config {
     int64_t started_ms;
 };
 
-/* Listens on both sockets and writes daemon.json. A stale Unix socket is replaced: the caller holds
+/* Listens on all sockets and writes daemon.json. A stale Unix socket is replaced: the caller holds
  * the lock of the home. */
 int api_open(const struct api_config *config, struct api **ret_api, struct error *err);
 /* Answers all waiting requests and closes the API. The loop calls `closed`. Call api_close() before

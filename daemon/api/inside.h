@@ -4,6 +4,7 @@
 #define PHASED_DAEMON_API_INSIDE_H
 
 #include "daemon/api/api.h"
+#include "daemon/api/page.h"
 #include "daemon/api/server.h"
 #include "daemon/api/waiters.h"
 #include "daemon/core/core.h"
@@ -18,7 +19,8 @@ struct submit_item;
 
 struct api {
     struct api_config config;
-    struct server *people, *workers;
+    struct server *people, *workers, *pages;
+    struct page page;
     struct waiters events, commands;
     struct submit_item *submitting; /* posted, but not committed; their keys are reserved */
     struct plan_call *planning;     /* waiting for the cluster */
@@ -82,7 +84,9 @@ json_t *submission_resolve(const json_t *body, json_t *problems, json_t *warning
 /* --- Handlers --------------------------------------------------------------------------------- */
 
 call_handler read_ping, read_workflows, read_workflow, read_phase, read_run, read_metrics,
-    read_gpus, read_exposition, read_gate, read_logs, read_runs, read_source;
+    read_gpus, read_exposition, read_gate, read_runs, read_source;
+call_handler logs_get, logs_read;
+call_handler page_post;
 call_handler events_get;
 bool events_answer(void *api, const struct waiter *waiter, bool is_over);
 call_handler submit_post;

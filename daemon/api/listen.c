@@ -1,4 +1,4 @@
-/* The two sockets of the API. */
+/* The sockets of the API. */
 #include "daemon/api/listen.h"
 
 #include "lib/error.h"
@@ -83,6 +83,29 @@ int listen_tcp(unsigned *ret_port, struct error *err)
         return listen_fail(fd, "a TCP port", err);
     *ret_port =
         ntohs(address.any.sa_family == AF_INET6 ? address.six.sin6_port : address.four.sin_port);
+    return fd;
+}
+
+int listen_loopback(unsigned *port, struct error *err)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)*port),
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    const int on = 1;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return listen_fail(fd, "a port of 127.0.0.1", err);
+    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on); /* after a restart: at once */
+    int bound = bind(fd, (struct sockaddr *)&address, sizeof address);
+    if (bound < 0) {
+        address.sin_port = 0;
+        bound = bind(fd, (struct sockaddr *)&address, sizeof address);
+    }
+    if (bound < 0 || listen(fd, BACKLOG) < 0 ||
+        getsockname(fd, (struct sockaddr *)&address, &size) < 0)
+        return listen_fail(fd, "a port of 127.0.0.1", err);
+    *port = ntohs(address.sin_port);
     return fd;
 }
 

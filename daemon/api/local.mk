@@ -9,7 +9,9 @@ daemon_api_libapi_a_SOURCES = \
 	daemon/api/exposition.c daemon/api/exposition.h \
 	daemon/api/inside.h \
 	daemon/api/listen.c daemon/api/listen.h \
+	daemon/api/logs.c \
 	daemon/api/nodes.c \
+	daemon/api/page.c daemon/api/page.h \
 	daemon/api/peers.c daemon/api/peers.h \
 	daemon/api/plan.c \
 	daemon/api/read.c \

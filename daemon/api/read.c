@@ -12,17 +12,16 @@
 #include "lib/memory.h"
 #include "lib/text.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
     RUNS_MAX = 1000, /* in an answer of GET /v1/runs about all workflows */
     METRIC_NAMES_MAX = 256,
+    BUCKETS_MAX = 10000,
 };
 
 static struct store *store_of(const struct call *call)
@@ -200,17 +199,19 @@ static void names_add(const char *value, void *arg)
 void read_metrics(struct call *call)
 {
     struct names names = {.count = 0};
-    uint64_t last, run;
+    uint64_t last, buckets, run;
     json_t *json = NULL;
     struct error err;
-    if (!call_number(call, "last", 0, &last))
+    if (!call_number(call, "last", 0, &last) || !call_number(call, "buckets", 0, &buckets))
         return;
     request_query_each(call->request, "name", names_add, &names);
     int status = answer_run_id(store_of(call), call->address.workflow, call->address.phase,
                                call->address.attempt, &run, &err);
     if (status == 0)
-        status = answer_metrics(store_of(call), run, names.items, names.count,
-                                last < UINT32_MAX ? (unsigned)last : UINT32_MAX, &json, &err);
+        status =
+            answer_metrics(store_of(call), run, names.items, names.count,
+                           last < UINT32_MAX ? (unsigned)last : UINT32_MAX,
+                           buckets < BUCKETS_MAX ? (unsigned)buckets : BUCKETS_MAX, &json, &err);
     call_answer(call, status, json, &err);
 }
 
@@ -241,61 +242,4 @@ void read_exposition(struct call *call)
     size_t size = text.size;
     request_set_type(call->request, "text/plain; version=0.0.4; charset=utf-8");
     request_reply_take(call->request, 200, text_steal(&text), size);
-}
-
-/* --- Logs ------------------------------------------------------------------------------------- */
-
-static int by_rank(const void *a, const void *b)
-{
-    json_int_t left = json_integer_value(json_object_get(*(json_t *const *)a, "rank"));
-    json_int_t right = json_integer_value(json_object_get(*(json_t *const *)b, "rank"));
-    return (left > right) - (left < right);
-}
-
-/* Lists the logs in the folder by rank, each as {"rank", "path", "bytes"}. */
-static json_t *logs_list(const char *folder)
-{
-    DIR *logs = opendir(folder);
-    struct dirent *entry;
-    json_t **found = NULL;
-    size_t count = 0;
-    while (logs && (entry = readdir(logs))) {
-        unsigned rank;
-        int end = 0;
-        struct stat info;
-        if (sscanf(entry->d_name, "rank-%9u.log%n", &rank, &end) != 1 || !end || entry->d_name[end])
-            continue;
-        char *path = text_format("%s/%s", folder, entry->d_name);
-        if (stat(path, &info) == 0) {
-            found = xrealloc(found, (count + 1) * sizeof(json_t *));
-            found[count++] = json_pack("{s:I, s:s, s:I}", "rank", (json_int_t)rank, "path", path,
-                                       "bytes", (json_int_t)info.st_size);
-        }
-        free(path);
-    }
-    if (logs)
-        (void)closedir(logs); /* it was only read */
-    if (count > 0)
-        qsort(found, count, sizeof(json_t *), by_rank);
-    json_t *list = json_array();
-    for (size_t i = 0; i < count; i++)
-        (void)json_array_append_new(list, found[i]);
-    free(found);
-    return list;
-}
-
-void read_logs(struct call *call)
-{
-    json_t *run = NULL, *json = NULL;
-    struct error err;
-    int status = answer_run(store_of(call), call->address.workflow, call->address.phase,
-                            call->address.attempt, &run, &err);
-    if (status == 0) {
-        const char *folder = json_string_value(json_object_get(run, "run_dir"));
-        char *path = text_format("%s/log", folder ? folder : "");
-        json = json_pack("{s:o}", "logs", logs_list(path));
-        free(path);
-        json_decref(run);
-    }
-    call_answer(call, status, json, &err);
 }

@@ -24,7 +24,8 @@ static const struct route person_routes[] = {
     {"GET", "/v1/workflows/{workflow}/phases/{phase}/runs/{attempt}", read_run},
     {"GET", "/v1/workflows/{workflow}/phases/{phase}/runs/{attempt}/metrics", read_metrics},
     {"GET", "/v1/workflows/{workflow}/phases/{phase}/runs/{attempt}/gpus", read_gpus},
-    {"GET", "/v1/workflows/{workflow}/phases/{phase}/runs/{attempt}/logs", read_logs},
+    {"GET", "/v1/workflows/{workflow}/phases/{phase}/runs/{attempt}/logs", logs_get},
+    {"GET", "/v1/workflows/{workflow}/phases/{phase}/runs/{attempt}/log", logs_read},
     {"POST", "/v1/workflows/{workflow}/budget", budget_post},
     {"POST", "/v1/workflows/{workflow}/{verb}", control_post},
     {"POST", "/v1/workflows/{workflow}/phases/{phase}/{verb}", control_post},
@@ -34,6 +35,7 @@ static const struct route person_routes[] = {
     {"POST", "/v1/nodes/{node}", nodes_post},
     {"DELETE", "/v1/nodes/{node}", nodes_delete},
     {"GET", "/v1/events", events_get},
+    {"POST", "/v1/page", page_post},
     {"GET", "/metrics", read_exposition},
     {NULL, NULL, NULL},
 };

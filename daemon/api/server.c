@@ -149,6 +149,9 @@ static enum MHD_Result request_send(struct request *request)
                                   request->type ? request->type : "application/json");
     if (request->header_name)
         (void)MHD_add_response_header(response, request->header_name, request->header_value);
+    for (const char *const(*header)[2] = request->server->config.headers; header && (*header)[0];
+         header++)
+        (void)MHD_add_response_header(response, (*header)[0], (*header)[1]);
     if (request->peer->is_stranger)
         (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
     enum MHD_Result result = MHD_queue_response(request->connection, request->status, response);

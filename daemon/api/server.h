@@ -40,10 +40,11 @@ enum api_error {
 
 struct server_config {
     uv_loop_t *uv;
-    int listen_fd;            /* non-blocking; the server owns it once it is open */
-    size_t body_max;          /* bytes; a larger body is answered with 413 */
-    unsigned connections_max; /* further connections wait in the socket's backlog */
-    bool owner_only;          /* only for the user of this process (Unix sockets) */
+    int listen_fd;                   /* non-blocking; the server owns it once it is open */
+    size_t body_max;                 /* bytes; a larger body is answered with 413 */
+    unsigned connections_max;        /* further connections wait in the socket's backlog */
+    bool owner_only;                 /* only for the user of this process (Unix sockets) */
+    const char *const (*headers)[2]; /* of each reply, {name, value} up to NULL; NULL: none */
     /* Used if `owner_only` is false: checks a header, and refuses a request before its body. */
     void (*admit)(struct request *request, void *arg);
     void (*handle)(struct request *request, void *arg);

@@ -20,6 +20,20 @@ static int metrics_read_series(struct store *store, uint64_t run, const char *na
     return result;
 }
 
+/* The lowest and the highest row, and one that is NaN, of each of so many parts of the series. */
+static int metrics_read_extremes(struct store *store, uint64_t run, const char *name,
+                                 unsigned buckets, struct metrics *metrics, struct error *err)
+{
+    int result;
+    struct stmt *stmt = store_stmt(store, Q_METRIC_EXTREMES);
+    stmt_bind_id(stmt, ":run", run);
+    stmt_bind_text(stmt, ":name", name);
+    stmt_bind_int(stmt, ":buckets", (int64_t)buckets);
+    while ((result = stmt_step(stmt, err)) > 0)
+        metrics_add(metrics, name, stmt_int(stmt, "step"), 0, stmt_real(stmt, "value"));
+    return result;
+}
+
 static int metrics_list_names(struct store *store, uint64_t run, json_t *names, struct error *err)
 {
     int result;
@@ -31,7 +45,7 @@ static int metrics_list_names(struct store *store, uint64_t run, json_t *names, 
 }
 
 int answer_metrics(struct store *store, uint64_t run, const char *const *names, size_t name_count,
-                   unsigned last, json_t **ret_json, struct error *err)
+                   unsigned last, unsigned buckets, json_t **ret_json, struct error *err)
 {
     int result = 0;
     struct metrics *metrics = metrics_new();
@@ -40,9 +54,11 @@ int answer_metrics(struct store *store, uint64_t run, const char *const *names, 
         json_array_append_new(list, json_string(names[i]));
     if (name_count == 0)
         result = metrics_list_names(store, run, list, err);
-    for (size_t i = 0; result == 0 && i < json_array_size(list); i++)
-        result = metrics_read_series(store, run, json_string_value(json_array_get(list, i)), last,
-                                     metrics, err);
+    for (size_t i = 0; result == 0 && i < json_array_size(list); i++) {
+        const char *name = json_string_value(json_array_get(list, i));
+        result = buckets ? metrics_read_extremes(store, run, name, buckets, metrics, err)
+                         : metrics_read_series(store, run, name, last, metrics, err);
+    }
     if (result == 0)
         *ret_json = columns_json(metrics, names, name_count, last);
     metrics_free(metrics);

@@ -57,10 +57,12 @@ int answer_run_id(struct store *store, uint64_t workflow, const char *phase, uns
                   uint64_t *ret_run, struct error *err);
 
 /* {"steps": [...], "series": {"loss": [...]}}: the newest `last` steps (0: all) of the metrics with
- * these names; without names, of all metrics. */
+ * these names; without names, of all metrics. With `buckets`, each series is divided into so many
+ * parts, and has the lowest and the highest value of each part, and a NaN if there is one. */
 int answer_metrics(struct store *store, uint64_t run, const char *const *names, size_t name_count,
-                   unsigned last, json_t **ret_json, struct error *err);
-/* {"phase", "decided", "decided_by", "time", "checks": [VERDICT]}; what is not known yet is null.
+                   unsigned last, unsigned buckets, json_t **ret_json, struct error *err);
+/* {"phase", "decided", "decided_by", "time", "criteria", "checks": [VERDICT]}; what is not known
+ * yet is null.
  */
 int answer_gate(struct store *store, uint64_t workflow, const char *phase, json_t **ret_json,
                 struct error *err);

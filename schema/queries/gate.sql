@@ -24,7 +24,8 @@ SELECT phase.workflow || '/' || phase.name AS phase,
             THEN (SELECT max(time) FROM event
                    WHERE event.workflow = phase.workflow AND event.phase = phase.id
                      AND event.to_state = 'succeeded')
-            ELSE max(verdict.time) END / 1000.0 AS time
+            ELSE max(verdict.time) END / 1000.0 AS time,
+       json_extract(phase.spec, '$.gate') AS "criteria{}"
   FROM phase
   LEFT JOIN verdict ON verdict.run = :run AND verdict.kind = 'gate'
  WHERE phase.id = :phase;

@@ -41,6 +41,26 @@ SELECT metric.step, metric.value
  ORDER BY metric.step DESC
  LIMIT :last;
 
+-- name: metric_extremes
+-- The lowest and the highest row, and one that is NaN, of each of so many equal parts of a series.
+-- SQLite takes the step from the row that has the minimum or the maximum.
+WITH series AS MATERIALIZED (
+    SELECT metric.step, metric.value
+      FROM metric_name
+      JOIN metric ON metric.run = :run AND metric.name = metric_name.id
+     WHERE metric_name.name = :name
+), part (first, width) AS (
+    SELECT min(step), (max(step) - min(step)) / :buckets + 1 FROM series
+)
+SELECT step, min(value) AS value FROM series, part
+ WHERE value NOT NULL GROUP BY (step - first) / width
+UNION
+SELECT step, max(value) AS value FROM series, part
+ WHERE value NOT NULL GROUP BY (step - first) / width
+UNION
+SELECT min(step) AS step, NULL FROM series, part
+ WHERE value IS NULL GROUP BY (step - first) / width;
+
 -- name: metric_told
 -- The reported rows of a run up to a step: the first and the last row, the longest interval between
 -- two rows, and whether a checkpoint between the two shows that checkpoints and rows count the same

@@ -27,6 +27,8 @@ EXTRA_DIST += tests/system/phased.bash tests/system/crash.bats tests/system/faul
 	tests/system/recovery.bats tests/system/requeue.bats \
 	tests/system/slurm_faults.bats tests/system/training.bash tests/system/training.py \
 	tests/system/silent.bats tests/system/failover.bats
+TESTS += tests/system/page.bats
+EXTRA_DIST += tests/system/page.bats tests/system/page.py
 TESTS += tests/system/stops.bats
 EXTRA_DIST += tests/system/stops.bats
 

@@ -281,18 +281,28 @@ static void series_share_one_list_of_steps(void **state)
         size_t count;
         unsigned last;
         const char *expected;
+        unsigned buckets;
     } cases[] = {
         {NULL, 0, 0,
          "{'steps': [100, 101, 102, 103, 104], 'series': {'loss': [null, 5.0, 4.5, '-inf', 4.25],"
-         " 'dt': [0.125, null, 'nan', null, 7.0]}}"},
-        {NULL, 0, 2,
-         "{'steps': [103, 104], 'series': {'loss': ['-inf', 4.25], 'dt': [null, 7.0]}}"},
-        {loss, 1, 3, "{'steps': [102, 103, 104], 'series': {'loss': [4.5, '-inf', 4.25]}}"},
-        {both, 2, 1, "{'steps': [104], 'series': {'dt': [7.0], 'loss': [4.25]}}"},
+         " 'dt': [0.125, null, 'nan', null, 7.0]}}",
+         0},
+        {NULL, 0, 2, "{'steps': [103, 104], 'series': {'loss': ['-inf', 4.25], 'dt': [null, 7.0]}}",
+         0},
+        {loss, 1, 3, "{'steps': [102, 103, 104], 'series': {'loss': [4.5, '-inf', 4.25]}}", 0},
+        {both, 2, 1, "{'steps': [104], 'series': {'dt': [7.0], 'loss': [4.25]}}", 0},
         {both, 2, 99,
          "{'steps': [100, 101, 102, 103, 104], 'series': {'loss': [null, 5.0, 4.5, '-inf', 4.25],"
-         " 'dt': [0.125, null, 'nan', null, 7.0]}}"},
-        {none, 1, 0, "{'steps': [], 'series': {'mfu': []}}"},
+         " 'dt': [0.125, null, 'nan', null, 7.0]}}",
+         0},
+        {none, 1, 0, "{'steps': [], 'series': {'mfu': []}}", 0},
+        {both, 2, 0,
+         "{'steps': [100, 101, 102, 103, 104], 'series': {'loss': [null, 5.0, null, '-inf', null],"
+         " 'dt': [0.125, null, 'nan', null, 7.0]}}",
+         1},
+        {loss, 1, 0,
+         "{'steps': [101, 102, 103, 104], 'series': {'loss': [5.0, 4.5, '-inf', 4.25]}}", 2},
+        {none, 1, 0, "{'steps': [], 'series': {'mfu': []}}", 5},
     };
     struct record record;
     json_t *json;
@@ -300,7 +310,7 @@ static void series_share_one_list_of_steps(void **state)
     struct workflow *workflow = seven(&record);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_int_equal(answer_metrics(record.store, 12, cases[i].names, cases[i].count,
-                                        cases[i].last, &json, NULL),
+                                        cases[i].last, cases[i].buckets, &json, NULL),
                          0);
         assert_json(json, cases[i].expected);
     }
@@ -357,13 +367,14 @@ static void a_gate_says_who_decided_and_why(void **state)
     struct workflow *workflow = seven(&record);
     struct phase *phase = &workflow->phases[0];
     assert_gate(&record, "{'phase': '7/validate', 'decided': null, 'decided_by': null,"
-                         " 'time': null, 'checks': [], 'guards': []}");
+                         " 'time': null, 'criteria': null, 'checks': [], 'guards': []}");
     judge(&record, 12, CHECK_FAILED, true);
     assert_gate(&record, "{'phase': '7/validate', 'decided': 'passed', 'decided_by': 'gate',"
-                         " 'time': 1790000090.0," CHECKS("failed", "true"));
+                         " 'time': 1790000090.0, 'criteria': null," CHECKS("failed", "true"));
     judge(&record, 12, CHECK_INSUFFICIENT, false);
-    assert_gate(&record, "{'phase': '7/validate', 'decided': 'failed', 'decided_by': 'gate',"
-                         " 'time': 1790000090.0," CHECKS("insufficient", "false"));
+    assert_gate(&record,
+                "{'phase': '7/validate', 'decided': 'failed', 'decided_by': 'gate',"
+                " 'time': 1790000090.0, 'criteria': null," CHECKS("insufficient", "false"));
     phase->state = PHASE_SUCCEEDED;
     phase->is_overridden = true;
     struct core_effect effects[] = {
@@ -373,8 +384,9 @@ static void a_gate_says_who_decided_and_why(void **state)
     };
     for (size_t i = 0; i < sizeof effects / sizeof *effects; i++)
         record_apply(&record, &effects[i]);
-    assert_gate(&record, "{'phase': '7/validate', 'decided': 'passed', 'decided_by': 'user',"
-                         " 'time': 1790000100.0," CHECKS("insufficient", "false"));
+    assert_gate(&record,
+                "{'phase': '7/validate', 'decided': 'passed', 'decided_by': 'user',"
+                " 'time': 1790000100.0, 'criteria': null," CHECKS("insufficient", "false"));
     json_t *json;
     assert_int_equal(answer_phase(record.store, 7, "validate", &json, NULL), 0);
     assert_string_equal(json_string_value(json_object_get(json, "promoted")), "submitted");
@@ -391,13 +403,15 @@ static void a_gate_names_the_guard_that_stopped_the_newest_run(void **state)
     struct workflow *workflow = seven(&record);
     guard(&record, 11); /* not the newest */
     assert_gate(&record, "{'phase': '7/validate', 'decided': null, 'decided_by': null,"
-                         " 'time': null, 'checks': [], 'guards': []}");
+                         " 'time': null, 'criteria': null, 'checks': [], 'guards': []}");
     guard(&record, 12);
-    assert_gate(&record, "{'phase': '7/validate', 'decided': null, 'decided_by': null,"
-                         " 'time': null, 'checks': [], 'guards': [{'name': 'cap', 'outcome':"
-                         " 'failed', 'warn': false, 'value': null, 'bounds': 'below 3',"
-                         " 'window': null, 'reason': 'cap 4 is not below 3',"
-                         " 'advice': 'lower the rate'}]}");
+    assert_gate(
+        &record,
+        "{'phase': '7/validate', 'decided': null, 'decided_by': null,"
+        " 'time': null, 'criteria': null, 'checks': [], 'guards': [{'name': 'cap', 'outcome':"
+        " 'failed', 'warn': false, 'value': null, 'bounds': 'below 3',"
+        " 'window': null, 'reason': 'cap 4 is not below 3',"
+        " 'advice': 'lower the rate'}]}");
     workflow_free(workflow);
     record_close(&record);
 }

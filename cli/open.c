@@ -1,0 +1,73 @@
+/* phasectl open: prints the address of the web page, and shows it where a desktop is. */
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/field.h"
+#include "cli/options.h"
+#include "cli/verbs.h"
+#include "lib/error.h"
+#include "lib/file.h"
+#include "lib/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Other users can see the words of a program, but not the file. So the browser gets a file of the
+ * owner that leads it to the address. */
+static void open_browser(const struct cli *cli, const char *url)
+{
+    const char *display = getenv("DISPLAY"), *wayland = getenv("WAYLAND_DISPLAY");
+    posix_spawn_file_actions_t quiet;
+    struct error err;
+    if ((!display || !*display) && (!wayland || !*wayland))
+        return;
+    char *html = text_format("<!doctype html><meta charset=\"utf-8\"><title>phased</title>"
+                             "<meta http-equiv=\"refresh\" content=\"0; url=%s\">",
+                             url);
+    char *words[] = {(char[]){"xdg-open"}, cli->home.page, NULL};
+    pid_t pid;
+    (void)posix_spawn_file_actions_init(&quiet); /* without them the browser prints here */
+    (void)posix_spawn_file_actions_addopen(&quiet, 1, "/dev/null", O_WRONLY, 0);
+    (void)posix_spawn_file_actions_addopen(&quiet, 2, "/dev/null", O_WRONLY, 0);
+    if (file_replace(cli->home.page, html, strlen(html), 0600, &err) < 0)
+        fprintf(stderr, "phasectl: the browser is not opened: %s\n", err.message);
+    else
+        (void)posix_spawnp(&pid, words[0], &quiet, NULL, words,
+                           environ); /* else a person does it */
+    (void)posix_spawn_file_actions_destroy(&quiet);
+    free(html);
+}
+
+int open_verb(struct cli *cli, char **words)
+{
+    int status;
+    bool as_json = false;
+    const struct option_rule rules[] = {
+        {"json", 0, NULL, "print the address as JSON, and open nothing", .flag = &as_json}, {0}};
+    struct option_arguments arguments = {.max = 0};
+    struct error err;
+    char host[256] = "";
+    json_t *reply;
+    if (!options_parse(cli, words, rules, &arguments, &status))
+        return status;
+    if (client_post(cli, "/v1/page", NULL, &reply, NULL, &err) < 0)
+        return cli_fail(&err);
+    const char *url = field_text(reply, "url");
+    long long port = field_integer(reply, "port");
+    if (gethostname(host, sizeof host - 1) < 0)
+        host[0] = '\0';
+    if (as_json) {
+        client_print_json(reply);
+    } else {
+        printf("%s\n\nWhoever has this address can do what you can. On another machine, first:\n"
+               "ssh -N -L %lld:127.0.0.1:%lld %s\n",
+               url, port, port, host[0] ? host : "HOST");
+        open_browser(cli, url);
+    }
+    json_decref(reply);
+    return CLI_OK;
+}

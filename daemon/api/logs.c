@@ -1,0 +1,149 @@
+/* The logs of a run: which there are, and a part of one for clients that cannot read files. */
+#include "daemon/api/inside.h"
+
+#include "daemon/loop/loop.h"
+#include "daemon/store/answers.h"
+#include "lib/error.h"
+#include "lib/memory.h"
+#include "lib/text.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PART_MAX = 256 << 10 };
+
+static int by_rank(const void *a, const void *b)
+{
+    json_int_t left = json_integer_value(json_object_get(*(json_t *const *)a, "rank"));
+    json_int_t right = json_integer_value(json_object_get(*(json_t *const *)b, "rank"));
+    return (left > right) - (left < right);
+}
+
+/* Lists the logs in the folder by rank, each as {"rank", "path", "bytes"}. */
+static json_t *logs_list(const char *folder)
+{
+    DIR *logs = opendir(folder);
+    struct dirent *entry;
+    json_t **found = NULL;
+    size_t count = 0;
+    while (logs && (entry = readdir(logs))) {
+        unsigned rank;
+        int end = 0;
+        struct stat info;
+        if (sscanf(entry->d_name, "rank-%9u.log%n", &rank, &end) != 1 || !end || entry->d_name[end])
+            continue;
+        char *path = text_format("%s/%s", folder, entry->d_name);
+        if (stat(path, &info) == 0) {
+            found = xrealloc(found, (count + 1) * sizeof(json_t *));
+            found[count++] = json_pack("{s:I, s:s, s:I}", "rank", (json_int_t)rank, "path", path,
+                                       "bytes", (json_int_t)info.st_size);
+        }
+        free(path);
+    }
+    if (logs)
+        (void)closedir(logs); /* it was only read */
+    if (count > 0)
+        qsort(found, count, sizeof(json_t *), by_rank);
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++)
+        (void)json_array_append_new(list, found[i]);
+    free(found);
+    return list;
+}
+
+void logs_get(struct call *call)
+{
+    json_t *run = NULL, *json = NULL;
+    struct error err;
+    int status = answer_run(loop_store(call->api->config.loop), call->address.workflow,
+                            call->address.phase, call->address.attempt, &run, &err);
+    if (status == 0) {
+        const char *folder = json_string_value(json_object_get(run, "run_dir"));
+        char *path = text_format("%s/log", folder ? folder : "");
+        json = json_pack("{s:o}", "logs", logs_list(path));
+        free(path);
+        json_decref(run);
+    }
+    call_answer(call, status, json, &err);
+}
+
+/* Adds the bytes as UTF-8, with U+FFFD for each byte that is not. Returns how many bytes it took:
+ * not the beginning of a letter whose end may come yet. */
+static size_t add_letters(struct text *text, const char *bytes, size_t size)
+{
+    size_t at = 0;
+    while (at < size) {
+        uint32_t letter;
+        size_t length = text_letter(bytes + at, size - at, &letter);
+        if (length == 0 && size - at < 4 && (unsigned char)bytes[at] >= 0xc0)
+            break;
+        if (length > 0)
+            text_add_bytes(text, bytes + at, length);
+        else
+            text_add(text, "\xef\xbf\xbd");
+        at += length ? length : 1;
+    }
+    return at;
+}
+
+/* Reads up to `max` bytes from `offset` on, or the last ones. */
+static json_t *logs_part(const char *path, bool is_tail, int64_t offset, size_t max,
+                         struct error *err)
+{
+    struct stat info;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    if (fd < 0 || fstat(fd, &info) < 0 || !S_ISREG(info.st_mode)) {
+        (void)error_set(err, fd < 0 ? -errno : -EINVAL, "%s: %s", path,
+                        fd < 0 ? strerror(errno) : "not a file");
+        if (fd >= 0)
+            (void)close(fd); /* it was only read */
+        return NULL;
+    }
+    if (is_tail)
+        offset = info.st_size > (off_t)max ? info.st_size - (off_t)max : 0;
+    char *bytes = xmalloc(max);
+    struct text text = {0};
+    ssize_t got = pread(fd, bytes, max, offset);
+    size_t size = got > 0 ? (size_t)got : 0, skip = 0;
+    while (offset > 0 && skip < size && skip < 3 && ((unsigned char)bytes[skip] & 0xc0) == 0x80)
+        skip++; /* the rest of a letter */
+    size_t taken = skip + add_letters(&text, bytes + skip, size - skip);
+    json_t *json =
+        json_pack("{s:s, s:I, s:I, s:I, s:o}", "path", path, "size", (json_int_t)info.st_size,
+                  "offset", (json_int_t)offset, "next", (json_int_t)offset + (json_int_t)taken,
+                  "text", json_stringn(text_string(&text), text.size));
+    text_fini(&text);
+    free(bytes);
+    (void)close(fd); /* it was only read */
+    return json;
+}
+
+void logs_read(struct call *call)
+{
+    uint64_t rank, offset, max;
+    json_t *run = NULL, *json = NULL;
+    struct error err;
+    bool is_tail = !request_query(call->request, "offset");
+    if (!call_number(call, "rank", 0, &rank) || !call_number(call, "offset", 0, &offset) ||
+        !call_number(call, "max", PART_MAX / 4, &max))
+        return;
+    int status = answer_run(loop_store(call->api->config.loop), call->address.workflow,
+                            call->address.phase, call->address.attempt, &run, &err);
+    if (status == 0) {
+        const char *folder = json_string_value(json_object_get(run, "run_dir"));
+        char *path =
+            text_format("%s/log/rank-%llu.log", folder ? folder : "", (unsigned long long)rank);
+        json =
+            logs_part(path, is_tail, (int64_t)offset, max && max < PART_MAX ? max : PART_MAX, &err);
+        status = json ? 0 : -ENOENT;
+        free(path);
+        json_decref(run);
+    }
+    call_answer(call, status, json, &err);
+}

@@ -1,0 +1,44 @@
+/* The web page: its files, and who may use it.
+ *
+ * The page is served over TCP on the loopback address, where every user of the machine can connect.
+ * Its files hold no secrets. All other requests need the token, which only the owner's socket gives
+ * away (`phasectl open`). A browser sends the token as a header and not as a cookie, so pages of
+ * other sites cannot use it. The token is made anew by each daemon, and is never stored: while no
+ * daemon runs, another user could listen on its port and be sent the token. */
+#ifndef PHASED_DAEMON_API_PAGE_H
+#define PHASED_DAEMON_API_PAGE_H
+
+#include "lib/mac.h"
+
+#include <stddef.h>
+
+struct request;
+
+/* A file of the page. */
+struct page_file {
+    const char *name, *type;
+    const unsigned char *data;
+    size_t size;
+};
+
+/* All files of web/, and of the library that draws curves if there was one when phased was built;
+ * made by web/embed.sh. An entry without a name ends them. */
+extern const struct page_file page_files[];
+
+struct page {
+    char token[MAC_SECRET_SIZE];
+    unsigned port;
+};
+
+/* Of each reply, {name, value}; NULL ends them. */
+extern const char *const page_headers[][2];
+
+/* The port that the user's page has, if it is free; so a tunnel to it stays good. */
+unsigned page_port(void);
+
+/* Whether the request may be answered. False: it was refused. */
+void page_admit(struct request *request, const struct page *page);
+/* Answers with a file. False: the path is not one of a file. */
+bool page_serve(struct request *request);
+
+#endif

@@ -1,0 +1,68 @@
+// Asks the daemon. The token of the address comes out of the fragment at the first load, and stays
+// in this tab.
+
+const TOKEN = 'phased-token';
+
+export function takeToken() {
+  const found = /^#([0-9a-f]{64})(.*)$/.exec(location.hash);
+  if (!found) return;
+  sessionStorage.setItem(TOKEN, found[1]);
+  history.replaceState(null, '', '#' + (found[2] || '/workflows'));
+}
+
+export function hasToken() {
+  return sessionStorage.getItem(TOKEN) !== null;
+}
+
+// `code` is that of doc/api.md, or: away (no answer), forbidden (the token is not the daemon's).
+export class ApiError extends Error {
+  constructor(code, message) {
+    super(message);
+    this.code = code;
+  }
+}
+
+async function ask(path, options, seconds) {
+  const limit = AbortSignal.timeout(seconds * 1000);
+  const signal = options.signal ? AbortSignal.any([options.signal, limit]) : limit;
+  const headers = {Authorization: 'Bearer ' + sessionStorage.getItem(TOKEN)};
+  let reply;
+  let body;
+  try {
+    reply = await fetch(path, {...options, signal, headers: {...headers, ...options.headers}});
+    body = await reply.json().catch(() => null);
+  } catch (error) {
+    if (options.signal && options.signal.aborted) throw error;
+    throw new ApiError('away', 'The daemon does not answer.');
+  }
+  if (reply.ok && body) return body;
+  if (reply.status === 403)
+    throw new ApiError('forbidden', 'The daemon does not know the token of this tab.');
+  const error = (body && body.error) || {};
+  throw new ApiError(error.code || 'internal', error.message || `status ${reply.status}`);
+}
+
+export function get(path, signal, seconds = 20) {
+  return ask('/v1' + path, {signal}, seconds);
+}
+
+export function post(path, body) {
+  return ask(
+    '/v1' + path,
+    {method: 'POST', body: JSON.stringify(body), headers: {'Content-Type': 'application/json'}},
+    30,
+  );
+}
+
+// "7", "7/train" and "7/train#2" as the segments of a path.
+export function pathOf(address) {
+  const found = /^(\d+)(?:\/([^#]+))?(?:#(\d+))?$/.exec(address);
+  if (!found) throw new ApiError('bad_request', `${address} is no address`);
+  const [, workflow, phase, attempt] = found;
+  return (
+    '/workflows/' +
+    workflow +
+    (phase ? '/phases/' + encodeURIComponent(phase) : '') +
+    (attempt ? '/runs/' + attempt : '')
+  );
+}

@@ -1,0 +1,111 @@
+// What the GPUs of a run do, and the members of a sweep.
+import {h} from './dom.js';
+import {duration, number} from './format.js';
+import {bar, state, table} from './parts.js';
+import {link} from './route.js';
+import {noteOf, stateOf} from './words.js';
+
+export function gpuTable(gpus) {
+  if (!gpus || !gpus.gpus.length) return null;
+  const paces = gpus.paces
+    .filter((pace) => pace.step_seconds)
+    .map((pace) => `${pace.node}: ${duration(pace.step_seconds)} a step`)
+    .join('; ');
+  const memory = (gpu) =>
+    typeof gpu.memory_mib === 'number'
+      ? `${(gpu.memory_mib / 1024).toFixed(1)} of ` +
+        `${(gpu.memory_total_mib / 1024).toFixed(0)} GiB`
+      : '';
+  const idle = (gpu) => (gpu.sampled > 0 ? Math.round((100 * gpu.idle) / gpu.sampled) + ' %' : '');
+  return [
+    paces && h('p', {}, paces),
+    table(
+      'GPUs',
+      [
+        ['node', 'name'],
+        ['GPU', 'num'],
+        ['busy', 'step'],
+        ['memory', 'num'],
+        ['power', 'num'],
+        ['idle so far', 'num'],
+        ['model', ''],
+      ],
+      gpus.gpus.map((gpu) => ({
+        key: gpu.node + gpu.gpu,
+        cells: [
+          gpu.node,
+          gpu.gpu,
+          typeof gpu.util === 'number' &&
+            h(
+              'span',
+              {class: 'progress busy'},
+              h('progress', {
+                max: 100,
+                value: gpu.util,
+                'aria-label': `GPU ${gpu.gpu} is ${gpu.util} % busy`,
+              }),
+              h('span', {class: 'num'}, gpu.util + ' %'),
+            ),
+          memory(gpu),
+          typeof gpu.power_w === 'number' ? `${gpu.power_w} W` : '',
+          idle(gpu),
+          gpu.model || '',
+        ],
+      })),
+      'fit',
+    ),
+  ];
+}
+
+const STANDINGS = ['best', 'left', '', 'cut', 'out'];
+
+// Members that may still be chosen stand before those that cannot, the best values first.
+function sortMembers(all) {
+  const rank = (member) => STANDINGS.indexOf(member.standing || '');
+  const best = (all.find((member) => member.standing === 'best') || {}).value;
+  const far = (member) =>
+    typeof member.value !== 'number'
+      ? Infinity
+      : typeof best === 'number'
+        ? Math.abs(member.value - best)
+        : 0;
+  return [...all].sort(
+    (a, b) => rank(a) - rank(b) || (far(a) === far(b) ? a.number - b.number : far(a) - far(b)),
+  );
+}
+
+export function members({phase}, route) {
+  if (!Array.isArray(phase.members)) return null;
+  const params = [...new Set(phase.members.flatMap((member) => Object.keys(member.case || {})))];
+  const rows = sortMembers(phase.members).map((member) => ({
+    key: member.phase,
+    open: true,
+    class: member.standing === 'best' ? 'best' : '',
+    cells: [
+      h('a', {href: link(route.workflow, member.phase)}, member.phase),
+      ...params.map((name) => number((member.case || {})[name])),
+      state(stateOf(member)),
+      bar(member),
+      number(member.value),
+      member.standing ? state(member.standing, member.standing === 'best' ? '★' : '·') : '',
+      member.attempts || '',
+      member.gpu_seconds ? duration(member.gpu_seconds) : '',
+      member.out_reason || (member.state === 'succeeded' && !member.reused ? '' : noteOf(member)),
+    ],
+  }));
+  return table(
+    'members',
+    [
+      ['member', 'name'],
+      ...params.map((name) => [name, 'num']),
+      ['state', ''],
+      ['step', 'step'],
+      ['value', 'num'],
+      ['standing', ''],
+      ['runs', 'num'],
+      ['GPU time', 'num'],
+      ['note', 'wide'],
+    ],
+    rows,
+  );
+}

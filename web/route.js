@@ -1,0 +1,57 @@
+// The state of the page, as it stands in the fragment of its address:
+//   #/workflows?filter=trm   #/w/7   #/w/7/train?metric=loss&smooth=0.9&log=1
+// A link with the fragment shows the same to another person who may ask this daemon.
+
+export function parse(hash) {
+  const [path, query] = hash.replace(/^#/, '').split(/\?(.*)/s);
+  const parts = path.split('/').filter(Boolean).map(decode);
+  const params = new URLSearchParams(query || '');
+  if (parts[0] === 'w' && /^\d+$/.test(parts[1] || ''))
+    return {
+      view: parts[2] ? 'phase' : 'workflow',
+      workflow: Number(parts[1]),
+      phase: parts[2] || '',
+      params,
+    };
+  return {view: 'workflows', workflow: 0, phase: '', params};
+}
+
+function decode(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+export function current() {
+  return parse(location.hash);
+}
+
+export function link(workflow, phase) {
+  return '#/w/' + workflow + (phase ? '/' + encodeURIComponent(phase) : '');
+}
+
+// The address of a phase or workflow as a link.
+export function linkTo(address) {
+  const [workflow, phase] = address.split('#')[0].split('/');
+  return link(workflow, phase);
+}
+
+// The fragment with these params changed; empty ones are left out.
+export function changed(changes) {
+  const [path] = (location.hash || '#/workflows').split('?');
+  const params = current().params;
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === '' || value === null || value === undefined) params.delete(name);
+    else params.set(name, value);
+  }
+  const query = params.toString().replaceAll('%2C', ',');
+  return path + (query ? '?' + query : '');
+}
+
+// Goes on from here without a new entry in the history: for what a person types or slides.
+export function replace(changes) {
+  history.replaceState(null, '', changed(changes));
+  window.dispatchEvent(new Event('hashchange'));
+}

@@ -1,0 +1,208 @@
+// What a person may decide about a phase, as daemon/core/command.c has it, in buttons and a dialog
+// that asks before anything happens.
+import {pathOf, post} from './api.js';
+import {h} from './dom.js';
+import {isMatrix, suspectNote, totals} from './words.js';
+
+const NOT_FINAL = ['blocked', 'queued', 'active', 'deciding'];
+
+function runs(phase) {
+  return Boolean(phase.run && phase.run.state !== 'ended');
+}
+
+function isJudged(phase) {
+  return phase.hold === 'gate' || Boolean(phase.run && phase.run.outcome === 'succeeded');
+}
+
+// A matrix that has chosen, or that is at a later rung, takes none of its members again.
+function isTooLate(member, matrix) {
+  const hasChosen = matrix.state === 'deciding' || matrix.state === 'succeeded';
+  const isManual = matrix.state === 'held' && matrix.hold === 'manual';
+  return hasChosen || isManual || member.rung !== matrix.rung;
+}
+
+function takesRetry(phase, matrix) {
+  if (matrix && isTooLate(phase, matrix)) return false;
+  const isOver = phase.state === 'failed' || phase.state === 'cancelled';
+  const byRun = phase.state === 'held' && ['gate', 'failure', 'progress'].includes(phase.hold);
+  return (
+    isOver ||
+    byRun ||
+    (isMatrix(phase) &&
+      membersIn(phase, 'held', 'failed', 'cancelled') > 0 &&
+      phase.state !== 'succeeded')
+  );
+}
+
+function membersIn(matrix, ...states) {
+  const counts = totals(matrix).states || {};
+  return states.reduce((sum, state) => sum + (counts[state] || 0), 0);
+}
+
+function retryHelp(phase) {
+  if (isMatrix(phase))
+    return membersIn(phase, 'succeeded') ? 'judge the members again' : 'run the members again';
+  const step = phase.checkpoint_step;
+  const isSuspect = suspectNote(phase) !== '';
+  if (isJudged(phase)) return 'run the phase again, from its start';
+  if (typeof step !== 'number')
+    return isSuspect ? 'run again from the start: no checkpoint is good' : 'run the phase again';
+  return isSuspect
+    ? 'run again from the last good checkpoint'
+    : `run again from the checkpoint of step ${step}`;
+}
+
+function promoteHelp(phase) {
+  if (phase.hold !== 'gate') return 'start the next phases';
+  return isMatrix(phase)
+    ? 'choose without `where`'
+    : 'start the next phases, although the gate failed';
+}
+
+// {verb, help, isGrave}: what the state of the phase allows. The daemon decides in the end.
+export function verbsOf(phase, matrix) {
+  const wish = runs(phase) ? phase.run.wish : null;
+  const isHeld = phase.state === 'held';
+  const found = [];
+  const isChoice =
+    matrix &&
+    phase.state === 'succeeded' &&
+    matrix.state === 'held' &&
+    matrix.hold !== 'user' &&
+    phase.rung === matrix.rung;
+  if (isHeld && ['manual', 'gate'].includes(phase.hold))
+    found.push({verb: 'promote', help: promoteHelp(phase)});
+  if (isChoice) found.push({verb: 'promote', help: 'go on with this member'});
+  if (isHeld && phase.hold === 'user')
+    found.push({
+      verb: 'release',
+      help: phase.run && phase.run.started ? 'let the phase go on' : 'let the phase start',
+    });
+  if (['blocked', 'queued', 'active'].includes(phase.state) && !wish)
+    found.push({
+      verb: 'hold',
+      help: runs(phase)
+        ? 'stop the run after a checkpoint, and wait for a person'
+        : 'let the phase wait for a person',
+    });
+  if (takesRetry(phase, matrix)) found.push({verb: 'retry', help: retryHelp(phase)});
+  if ((NOT_FINAL.includes(phase.state) || isHeld) && wish !== 'cancel')
+    found.push({
+      verb: 'cancel',
+      help: runs(phase)
+        ? 'stop the run, and end the phase; the phases after it are skipped'
+        : 'end the phase; the phases after it are skipped',
+      isGrave: true,
+    });
+  return found;
+}
+
+// The verbs of a workflow act on all its phases that take them.
+export function verbsOfWorkflow(workflow) {
+  const phases = workflow.phases.filter((phase) => !phase.matrix);
+  const takes = (verb) => phases.filter((phase) => verbsOf(phase).some((row) => row.verb === verb));
+  const rows = [
+    {verb: 'release', help: 'let the phases that a person held go on'},
+    {verb: 'hold', help: 'stop runs after a checkpoint, and wait for a person'},
+    {verb: 'retry', help: 'run phases that failed, or are held by a failure, again'},
+    {verb: 'cancel', help: 'stop its runs, and end the workflow', isGrave: true},
+  ];
+  return rows.filter(({verb}) => takes(verb).length > 0);
+}
+
+// Ways out that are not buttons: what has to happen first.
+export function firstOf(phase) {
+  const reason = phase.reason || '';
+  const workflow = phase.address.split('/')[0];
+  if (reason.startsWith('held by its budget'))
+    return `First give the workflow more: phasectl budget ${workflow} --usd N.`;
+  if (reason.startsWith("held by this month's budget"))
+    return 'First give all workflows more: `month` in limits.yaml.';
+  if (reason.includes('refused by Slurm'))
+    return 'Slurm refused the job. Retry when Slurm would take the job, or cancel.';
+  return '';
+}
+
+export function buttons(address, rows) {
+  return rows.map(({verb, help, isGrave}) =>
+    h(
+      'button',
+      {
+        type: 'button',
+        class: isGrave ? 'grave' : '',
+        'data-act': 'verb',
+        'data-verb': verb,
+        'data-address': address,
+        'data-help': help,
+        title: `${verb}: ${help}`,
+      },
+      verb,
+    ),
+  );
+}
+
+const PAST = {
+  promote: 'promoted',
+  hold: 'held',
+  release: 'released',
+  cancel: 'cancelled',
+  retry: 'will be run again',
+};
+const STOPPING = {
+  hold: 'is being held: its run stops',
+  cancel: 'is being cancelled: its run stops',
+};
+
+function told(verb, reply) {
+  const has = (list, phase) => (reply[list] || []).includes(phase);
+  return reply.phases
+    .map(
+      (phase) =>
+        phase +
+        ' ' +
+        (has('skipped', phase)
+          ? 'skipped: a phase before it was cancelled'
+          : has('judging', phase)
+            ? 'chooses again among its results'
+            : has('stopping', phase)
+              ? STOPPING[verb] || PAST[verb]
+              : PAST[verb]),
+    )
+    .join('; ');
+}
+
+function capital(text) {
+  return text[0].toUpperCase() + text.slice(1);
+}
+
+// Asks the person, then the daemon. `done` gets what happened, in words.
+export function confirm(dialog, {verb, address, help}, done) {
+  const target = address.includes('/') ? address : 'workflow ' + address;
+  const error = h('p', {class: 'error', role: 'alert', hidden: true});
+  const yes = h('button', {type: 'submit', class: 'main', 'data-key': 'yes'}, `${verb} ${address}`);
+  const no = h('button', {type: 'button', 'data-key': 'no', 'data-act': 'close'}, 'go back');
+  const form = h(
+    'form',
+    {method: 'dialog'},
+    h('h2', {id: 'dialog-title'}, `${capital(verb)} ${target}?`),
+    h('p', {}, capital(help) + '.'),
+    error,
+    h('div', {class: 'actions'}, yes, no),
+  );
+  form.addEventListener('submit', async (event) => {
+    event.preventDefault();
+    yes.disabled = true;
+    try {
+      const reply = await post(`${pathOf(address)}/${verb}`, {who: 'page'});
+      dialog.close();
+      done(told(verb, reply));
+    } catch (failure) {
+      error.textContent = failure.message;
+      error.hidden = false;
+      yes.disabled = false;
+    }
+  });
+  dialog.replaceChildren(form);
+  dialog.showModal();
+  (verb === 'cancel' ? no : yes).focus();
+}

@@ -1,0 +1,198 @@
+// What the fields of the API mean, in the words of phasectl: the state to show, what a run waits
+// for, why a phase is held, and what can be done.
+import {duration, now, number} from './format.js';
+
+const FINAL = ['succeeded', 'failed', 'cancelled', 'skipped'];
+
+export function isFinal(state) {
+  return FINAL.includes(state);
+}
+
+export function isMatrix(phase) {
+  return Boolean(phase.of_members);
+}
+
+// The sums of a matrix are those of its members.
+export function totals(phase) {
+  return phase.of_members || phase;
+}
+
+// The state to show. A phase whose run is being stopped says so.
+export function stateOf(phase) {
+  const run = phase.run || {};
+  if (phase.state === 'blocked' && totals(phase).begun > 0) return 'active';
+  const isOpen = phase.state === 'active' || phase.state === 'queued';
+  const isStopping = run.state === 'stopping' || (run.wish && run.state !== 'ended');
+  return isOpen && isStopping ? 'stopping' : phase.state;
+}
+
+// How far a phase is: {done, total, text}; null if nothing is known.
+export function progressOf(phase) {
+  if (isMatrix(phase)) {
+    const total = Array.isArray(phase.members) ? phase.members.length : phase.members;
+    const done = phase.of_members.ended;
+    return {done, total, text: `${done} of ${total}`};
+  }
+  if (typeof phase.step !== 'number') return null;
+  const total = typeof phase.total === 'number' ? phase.total : 0;
+  return {done: phase.step, total, text: total ? `${phase.step}/${phase.total}` : `${phase.step}`};
+}
+
+// Names of metrics, with those first that say most about training.
+export function sortMetrics(names) {
+  const rank = (name) =>
+    name === 'loss' ? 0 : name === 'train_loss' ? 1 : name.includes('loss') ? 2 : 3;
+  return [...names].sort((a, b) => rank(a) - rank(b));
+}
+
+export function metricOf(phase) {
+  const best = sortMetrics(Object.keys(phase.metrics || {}))[0];
+  return best ? `${best} ${number(phase.metrics[best])}` : '';
+}
+
+// The phase at work: the first that is open and not blocked, else the first that is blocked, else
+// the last.
+export function currentPhase(workflow) {
+  const phases = workflow.phases.filter((phase) => !phase.matrix);
+  const open = phases.filter((phase) => !isFinal(phase.state));
+  return open.find((phase) => stateOf(phase) !== 'blocked') || open[0] || phases.at(-1);
+}
+
+const WAITS = [
+  [/^Resources/, 'no nodes that fit are free'],
+  [/^Priority/, 'jobs of a higher priority come first'],
+  [/^None/, 'Slurm has not looked at the job yet'],
+  [/^BeginTime/, 'its begin time has not come yet'],
+  [/^Dependency/, 'a job that this job depends on has not ended'],
+  [/^Reservation/, 'its reservation has not begun'],
+  [/^ReqNodeNotAvail/, 'nodes that the job asks for are not available'],
+  [/^Nodes required for job are DOWN/, 'nodes that the job needs are not available'],
+  [/^PartitionTimeLimit/, 'the job asks for more time than its partition allows'],
+  [/^PartitionNodeLimit/, 'the job asks for more nodes than its partition allows'],
+  [/^Partition(Down|Inactive)/, 'its partition starts no jobs at present'],
+  [/^JobHeldUser/, 'the job is held in Slurm, by its owner'],
+  [/^JobHeldAdmin/, 'the job is held in Slurm, by an administrator'],
+  [/^(Assoc|QOS|Max).*PerJob/, 'the job asks for more than the site allows one job'],
+  [/^Assoc.*Minutes/, 'the time that the site gives its account is used up'],
+  [/^QOS.*Minutes/, 'the time that the site gives its QOS is used up'],
+  [
+    /^(Assoc|Max.*PerAccount)/,
+    'a limit of the site on its account; the job begins when others have ended',
+  ],
+  [/^QOS/, 'a limit of the site on its QOS; the job begins when others have ended'],
+];
+
+function slurmWord(reason) {
+  const row = WAITS.find(([pattern]) => pattern.test(reason));
+  return row ? `${row[1]} (${reason})` : reason;
+}
+
+// What a run waits for; empty if it does not wait.
+export function waitOf(run) {
+  if (!run) return '';
+  const job = `job ${run.job_id}`;
+  const reason = run.job_reason || '';
+  if (typeof run.job_absent_since === 'number')
+    return `Slurm has not known ${job} for ${duration(Math.max(now() - run.job_absent_since, 0))}`;
+  if (run.state !== 'ended' && run.job_state === 'suspended')
+    return `${job} is suspended in Slurm; it goes on when Slurm resumes it`;
+  if (run.state === 'submitting' && reason) {
+    const before = (run.job_turn || 0) - 1;
+    return (
+      `not submitted yet: ${reason}` +
+      (before === 0
+        ? '; this run is next'
+        : before > 0
+          ? `; ${before} other ${before === 1 ? 'run comes' : 'runs come'} before it`
+          : '')
+    );
+  }
+  if (!['pending', 'starting'].includes(run.state) || run.job_state !== 'pending') return '';
+  const left = (run.job_start || 0) - now();
+  return (
+    `${job} waits in Slurm` +
+    (reason ? ': ' + slurmWord(reason) : '') +
+    (left > 0 ? `; Slurm expects its start in ${duration(left)}` : '')
+  );
+}
+
+const MEMBERS = [
+  ['succeeded', 'succeeded'],
+  ['failed', 'out'],
+  ['cancelled', 'cancelled'],
+  ['skipped', 'skipped'],
+  ['held', 'held'],
+  ['active', 'active'],
+  ['deciding', 'deciding'],
+  ['queued', 'queued'],
+  ['blocked', 'waiting'],
+];
+
+// "rung 1 of 2: 3 succeeded, 1 out"
+export function membersNote(matrix) {
+  const states = matrix.of_members.states || {};
+  const counts = MEMBERS.filter(([state]) => states[state] > 0)
+    .map(([state, word]) => `${states[state]} ${word}`)
+    .join(', ');
+  return (matrix.rungs > 1 ? `rung ${matrix.rung} of ${matrix.rungs}: ` : '') + counts;
+}
+
+// One line about a phase: what it waits for, why it stands where it stands, or where it runs.
+export function noteOf(phase) {
+  const run = phase.run || {};
+  const wait = waitOf(phase.run);
+  if (wait) return wait + (phase.reason ? '; ' + phase.reason : '');
+  if (isMatrix(phase) && phase.state === 'blocked') return membersNote(phase);
+  if (phase.reason) return phase.reason;
+  if (phase.state === 'active' && run.nodes && run.nodes.length)
+    return (
+      'on ' +
+      run.nodes.join(',') +
+      (run.beside && run.beside.length
+        ? `, beside ${run.beside.join(', ')} in job ${run.job_id}`
+        : '')
+    );
+  if (phase.state === 'blocked' && phase.after.length)
+    return `begins when ${list(phase.after)} ${have(phase.after)} succeeded`;
+  return phase.promoted === 'in_place' ? 'promoted in place' : '';
+}
+
+function have(names) {
+  return names.length === 1 ? 'has' : 'have';
+}
+
+export function list(names) {
+  return names.length < 2 ? names.join('') : names.slice(0, -1).join(', ') + ' and ' + names.at(-1);
+}
+
+export function suspectNote(phase) {
+  const steps = phase.suspects || [];
+  if (!steps.length) return '';
+  const shown = steps.slice(0, 8).join(', ') + (steps.length > 8 ? ' and later ones' : '');
+  const word = steps.length > 1 ? 'steps' : 'step';
+  return `${word} ${shown}: saved after a guard had failed or NaN had come`;
+}
+
+// "micro_batch 32 → 16 (remedy oom 1 of 2)"; empty without a remedy.
+export function remedyOf(run) {
+  const remedy = run.remedy;
+  if (!remedy) return '';
+  const changes = (remedy.changes || []).map((c) => `${c.param} ${c.from} → ${c.to}`).join(', ');
+  const from = {start: ', from the start', previous: ', from the checkpoint before'};
+  return (
+    (changes || 'the same params') +
+    (from[remedy.resume] || '') +
+    ` (remedy ${remedy.cause} ${remedy.number} of ${remedy.times})`
+  );
+}
+
+// The verdict in one word. A failure that only warns has a word of its own, and before the end of
+// the run a gate that lacks data has not failed.
+export function verdictOf(verdict, isEarly) {
+  if (isEarly && verdict.outcome === 'insufficient') return 'too early';
+  return verdict.warn && verdict.outcome !== 'passed' ? 'warned' : verdict.outcome;
+}
+
+export function stepsOf(run) {
+  return typeof run.last_step === 'number' ? `${run.first_step}–${run.last_step}` : '';
+}
