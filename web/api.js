@@ -1,7 +1,14 @@
 // Asks the daemon. The token of the address comes out of the fragment at the first load, and stays
-// in this tab.
+// in this tab. A tab that a link opens asks the other tabs of this page for it.
 
 const TOKEN = 'phased-token';
+const TABS_MS = 400; /* so long a new tab waits for the other tabs */
+const tabs = new BroadcastChannel('phased');
+let isGood = false; /* the daemon has taken the token */
+
+tabs.addEventListener('message', ({data}) => {
+  if (data === 'token?' && isGood) tabs.postMessage({token: sessionStorage.getItem(TOKEN)});
+});
 
 export function takeToken() {
   const found = /^#([0-9a-f]{64})(.*)$/.exec(location.hash);
@@ -12,6 +19,25 @@ export function takeToken() {
 
 export function hasToken() {
   return sessionStorage.getItem(TOKEN) !== null;
+}
+
+// Returns whether another tab has given its token.
+export function askOtherTabs() {
+  return new Promise((resolve) => {
+    const end = (isFound) => {
+      clearTimeout(timer);
+      tabs.removeEventListener('message', take);
+      resolve(isFound);
+    };
+    const take = ({data}) => {
+      if (!data.token) return;
+      sessionStorage.setItem(TOKEN, data.token);
+      end(true);
+    };
+    const timer = setTimeout(() => end(false), TABS_MS);
+    tabs.addEventListener('message', take);
+    tabs.postMessage('token?');
+  });
 }
 
 // `code` is that of doc/api.md, or: away (no answer), forbidden (the token is not the daemon's).
@@ -35,6 +61,7 @@ async function ask(path, options, seconds) {
     if (options.signal && options.signal.aborted) throw error;
     throw new ApiError('away', 'The daemon does not answer.');
   }
+  isGood = reply.status !== 403;
   if (reply.ok && body) return body;
   if (reply.status === 403)
     throw new ApiError('forbidden', 'The daemon does not know the token of this tab.');

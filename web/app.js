@@ -1,6 +1,6 @@
 // The page of phased: shows the view that the address names, keeps it up to date, and hears what a
 // person does. Start reading here; README.md has the map.
-import {get, hasToken, takeToken} from './api.js';
+import {askOtherTabs, get, hasToken, takeToken} from './api.js';
 import * as chart from './chart.js';
 import * as curves from './curves.js';
 import {h, show} from './dom.js';
@@ -300,7 +300,9 @@ function onFindKey(event) {
   }
 }
 
-function start() {
+async function start() {
+  takeToken();
+  if (!hasToken()) await askOtherTabs();
   document.addEventListener('click', onClick);
   document.addEventListener('input', onInput);
   document.addEventListener('pointerover', onPoint);

@@ -312,6 +312,18 @@ def verdicts(gate):
             for check in gate['checks']]
 
 
+def check_tab(page, api, tap):
+    number, first = api.named('two')['workflow'], page.browser.current_window_handle
+    page.chain(page.browser).key_down(page.keys.CONTROL).click(
+        page.find(f'#main tr[data-key="{number}"] a')).key_up(page.keys.CONTROL).perform()
+    wait_for(lambda: len(page.browser.window_handles) == 2)
+    page.browser.switch_to.window(page.browser.window_handles[-1])
+    tap.same(lambda: page.texts('#s-phases td.tree'), ['first', '└ second'],
+             'a link that is opened in a new tab finds the token')
+    page.browser.close()
+    page.browser.switch_to.window(first)
+
+
 def check_workflow(page, api, tap):
     number = api.named('two')['workflow']
     page.go(f'#/w/{number}')
@@ -538,7 +550,7 @@ def check(url):
     page = Page(url)
     try:
         page.browser.get(url)
-        for part in (check_list, check_filter, check_keys, check_workflow, check_curve, check_metric,
+        for part in (check_list, check_filter, check_keys, check_tab, check_workflow, check_curve, check_metric,
                      check_rewound, check_log, check_sweep, check_markup, check_decisions, check_looks,
                      check_names):
             try:
