@@ -11,6 +11,9 @@ EXTRA_DIST += tests/tidy/man.sh
 TESTS += tests/tidy/hardening.sh
 EXTRA_DIST += tests/tidy/hardening.sh
 
+TESTS += tests/tidy/web.sh
+EXTRA_DIST += tests/tidy/web.sh
+
 TESTS += tests/tidy/words.sh
 EXTRA_DIST += tests/tidy/words.sh
 EXTRA_DIST += tests/tidy/README.md

@@ -9,7 +9,7 @@ git ls-files >/dev/null 2>&1 || { echo "1..0 # SKIP the rules are for what git k
 FOLDERS=(daemon/api daemon/core daemon/slurm daemon/store daemon/loop daemon/admission
     daemon/launch daemon/ingest daemon/outlook daemon/judge daemon/notify daemon/main.c
     lib worker schema/queries python etc tests/bench tests/fake tests/fuzz tests/sim tests/storm
-    tests/system tests/unit)
+    tests/system tests/unit web)
 
 # WORD -> REPLACEMENT. A word is an extended regular expression. Case does not count, and _ ends a
 # word.
