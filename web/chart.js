@@ -19,8 +19,22 @@ function colour(name) {
     .trim();
 }
 
+function countOf({line, members}) {
+  return members ? members.reduce((sum, member) => sum + member.line.length, 0) : line.length;
+}
+
 // In words, for those who do not see the curve.
-export function summary(metric, {line, rewound, strange}) {
+export function summary(metric, {line, rewound, strange, members}) {
+  if (members) {
+    const ends = members
+      .slice(0, 3)
+      .map((member) => `${member.name} ${number(member.line.at(-1).value)}`);
+    return (
+      `${metric} of ${plural(members.length, 'member')}: ` +
+      ends.join(', ') +
+      (members.length > 3 ? ' ...' : '')
+    );
+  }
   if (!line.length) return `${metric}: no points yet`;
   const first = line[0];
   const last = line.at(-1);
@@ -33,39 +47,36 @@ export function summary(metric, {line, rewound, strange}) {
   );
 }
 
-function rowsOf(stitched, weight) {
-  const series = [
-    stitched.line,
-    ...(weight > 0 ? [smooth(stitched.line, weight)] : []),
-    ...stitched.rewound.map((part) => part.points),
-  ];
+// What is drawn: [{name, points, look}]. `look` are options of dygraphs for one series.
+function partsOf({line, rewound, members}, weight) {
+  const smoothed = (points) => (weight > 0 ? smooth(points, weight) : points);
+  if (members)
+    return members.map((member) => ({
+      name: member.name,
+      points: smoothed(member.line),
+      look: {color: colour(member.isBest ? 'curve' : 'others'), strokeWidth: member.isBest ? 2 : 1},
+    }));
+  const raw = {name: 'value', points: line, look: {color: colour('curve'), strokeWidth: 1.6}};
+  const lost = rewound.map(({attempt, points}) => ({
+    name: 'rewound ' + attempt,
+    points,
+    look: {color: colour('rewound'), strokeWidth: 1.2, strokePattern: [4, 3]},
+  }));
+  if (weight === 0) return [raw, ...lost];
+  raw.look = {color: colour('curve-faint'), strokeWidth: 1};
+  const look = {color: colour('curve'), strokeWidth: 2};
+  return [raw, {name: 'smoothed', points: smoothed(line), look}, ...lost];
+}
+
+function rowsOf(parts) {
   const rows = new Map();
-  series.forEach((points, i) => {
+  parts.forEach(({points}, i) => {
     for (const {step, value} of points) {
-      if (!rows.has(step)) rows.set(step, [step, ...series.map(() => null)]);
+      if (!rows.has(step)) rows.set(step, [step, ...parts.map(() => null)]);
       rows.get(step)[i + 1] = value;
     }
   });
   return [...rows.values()].sort((a, b) => a[0] - b[0]);
-}
-
-function seriesOf(stitched, weight) {
-  const names = ['value'];
-  const options = {value: {color: colour('curve'), strokeWidth: weight > 0 ? 1 : 1.6}};
-  if (weight > 0) {
-    names.push('smoothed');
-    options.value.color = colour('curve-faint');
-    options.smoothed = {color: colour('curve'), strokeWidth: 2};
-  }
-  for (const {attempt} of stitched.rewound) {
-    names.push('rewound ' + attempt);
-    options['rewound ' + attempt] = {
-      color: colour('rewound'),
-      strokeWidth: 1.2,
-      strokePattern: [4, 3],
-    };
-  }
-  return {names, options};
 }
 
 // The range of the values, made larger for bounds that are not far away; null: as dygraphs has it.
@@ -128,7 +139,11 @@ function under(context, area, graph, {stitched, bounds, checkpoints}) {
 }
 
 // What stands at a step, in words.
-function tell(metric, stitched, step, points) {
+function tell(metric, stitched, step, points, series) {
+  if (stitched.members) {
+    const found = points.find(({name}) => name === series);
+    return `step ${step}: ${metric}` + (found ? ` of ${series} ${number(found.yval)}` : '');
+  }
   const point = stitched.line.find((other) => other.step === step);
   const parts = points.map(({name, yval}) =>
     name === 'value' ? number(yval) : `${name} ${number(yval)}`,
@@ -138,12 +153,14 @@ function tell(metric, stitched, step, points) {
   );
 }
 
-function optionsOf(chart) {
-  const {stitched, weight, isLog, zoom, metric} = chart.shown;
-  const {names, options} = seriesOf(stitched, weight);
+function optionsOf(chart, parts) {
+  const {stitched, isLog, zoom, metric} = chart.shown;
   return {
-    labels: ['step', ...names],
-    series: options,
+    labels: ['step', ...parts.map(({name}) => name)],
+    series: Object.fromEntries(parts.map(({name, look}) => [name, look])),
+    highlightSeriesOpts: stitched.members ? {strokeWidth: 2.5} : null,
+    highlightSeriesBackgroundAlpha: 0.5,
+    highlightSeriesBackgroundColor: colour('back'),
     legend: 'never',
     connectSeparatedPoints: true,
     logscale: Boolean(isLog),
@@ -164,8 +181,8 @@ function optionsOf(chart) {
       x: {axisLabelFormatter: (value) => number(value)},
     },
     underlayCallback: (context, area, graph) => under(context, area, graph, chart.shown),
-    highlightCallback: (event, step, points) => {
-      chart.says.textContent = tell(metric, chart.shown.stitched, step, points);
+    highlightCallback: (event, step, points, row, series) => {
+      chart.says.textContent = tell(metric, chart.shown.stitched, step, points, series);
     },
     unhighlightCallback: () => {
       chart.says.textContent = summary(metric, chart.shown.stitched);
@@ -185,8 +202,9 @@ export function draw(element, shown) {
   }
   chart.shown = shown;
   const text = summary(shown.metric, shown.stitched);
-  const file = rowsOf(shown.stitched, shown.weight);
-  element.setAttribute('data-points', shown.stitched.line.length);
+  const parts = partsOf(shown.stitched, shown.weight);
+  const file = rowsOf(parts);
+  element.setAttribute('data-points', countOf(shown.stitched));
   element.setAttribute(
     'data-rewound',
     shown.stitched.rewound.reduce((sum, part) => sum + part.count, 0),
@@ -195,8 +213,8 @@ export function draw(element, shown) {
   chart.place.setAttribute('aria-label', text);
   if (!chart.place.matches(':hover')) chart.says.textContent = text;
   if (!file.length) return;
-  if (chart.graph) chart.graph.updateOptions({...optionsOf(chart), file});
-  else chart.graph = make(chart.place, file, optionsOf(chart));
+  if (chart.graph) chart.graph.updateOptions({...optionsOf(chart, parts), file});
+  else chart.graph = make(chart.place, file, optionsOf(chart, parts));
 }
 
 // The plugins for legends and titles write styles into markup, which the page forbids.
@@ -220,39 +238,37 @@ export function redraw() {
   for (const [element, chart] of charts) draw(element, chart.shown);
 }
 
-// The newest points of the curve as a table.
+// The newest points of the curve as a table; of a sweep, the last point of each member.
 export function numbers(metric, stitched) {
-  const rows = stitched.line
-    .slice(-ROWS)
-    .reverse()
-    .map(({step, value, attempt}) => ({
-      key: String(step),
-      cells: [step, number(value), '#' + attempt],
-    }));
+  const rows = stitched.members
+    ? stitched.members.map(({name, line}) => [line.at(-1).step, number(line.at(-1).value), name])
+    : stitched.line
+        .slice(-ROWS)
+        .reverse()
+        .map(({step, value, attempt}) => [step, number(value), '#' + attempt]);
+  const columns = [
+    ['step', 'num'],
+    [metric, 'num'],
+    [stitched.members ? 'member' : 'attempt', 'num'],
+  ];
+  const says =
+    summary(metric, stitched) +
+    (stitched.line.length > ROWS ? `; the newest ${ROWS} are shown` : '');
   return h(
     'div',
     {
       class: 'numbers',
       'data-key': 'numbers-' + metric,
-      'data-points': stitched.line.length,
+      'data-points': countOf(stitched),
       tabindex: '0',
       role: 'region',
       'aria-label': `${metric} in numbers`,
     },
-    h(
-      'p',
-      {class: 'dim'},
-      summary(metric, stitched) +
-        (stitched.line.length > ROWS ? `; the newest ${ROWS} are shown` : ''),
-    ),
+    h('p', {class: 'dim'}, says),
     table(
       metric,
-      [
-        ['step', 'num'],
-        [metric, 'num'],
-        ['attempt', 'num'],
-      ],
-      rows,
+      columns,
+      rows.map((cells) => ({key: cells[0] + '-' + cells[2], cells})),
     ),
   );
 }

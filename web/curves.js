@@ -8,12 +8,19 @@ import {replace} from './route.js';
 import {sortMetrics} from './words.js';
 
 const METRICS_MAX = 6;
+const MEMBERS_MAX = 24;
 const BUCKETS = 500;
+
+// The names of the metrics of a phase; those of a matrix are the metrics of its members.
+function namesOf(phase) {
+  const phases = Array.isArray(phase.members) ? phase.members : [phase];
+  return sortMetrics(new Set(phases.flatMap((one) => Object.keys(one.metrics || {}))));
+}
 
 // The metrics that the address asks for, or the one that says most.
 export function chosen(params, phase) {
   const names = (params.get('metric') || '').split(',').filter(Boolean).slice(0, METRICS_MAX);
-  return names.length ? names : sortMetrics(Object.keys(phase.metrics || {})).slice(0, 1);
+  return names.length ? names : namesOf(phase).slice(0, 1);
 }
 
 // `ask` gets a run and the end of a path.
@@ -26,8 +33,26 @@ export async function curve(runs, metric, ask) {
   );
 }
 
+// A curve for each member of a sweep, of its newest run. Only the first members are asked for.
+export async function memberCurves(members, metric, ask) {
+  const begun = members.filter(({run}) => run && run.started).slice(0, MEMBERS_MAX);
+  const found = await Promise.all(begun.map(({run}) => curve([run], metric, ask)));
+  const lines = begun.map((member, i) => ({
+    name: member.phase,
+    isBest: member.standing === 'best',
+    line: found[i].line,
+  }));
+  return {
+    line: [],
+    rewound: [],
+    begins: [],
+    strange: [],
+    members: lines.filter(({line}) => line.length),
+  };
+}
+
 function controls(route, {phase, metrics}, isTable) {
-  const names = sortMetrics(new Set([...Object.keys(phase.metrics || {}), ...metrics]));
+  const names = [...new Set([...namesOf(phase), ...metrics])];
   const {params} = route;
   const weight = Number(params.get('smooth') || 0);
   const chips = names.map((name) =>
@@ -98,6 +123,8 @@ export function curvesOf(route, data) {
 function legend({curves: shown, phase, events}) {
   const parts = [
     checkpointsOf(events, phase.phase).length > 0 && '▲ checkpoint',
+    shown.some((one) => one.members) &&
+      'the best member stands out, and the line that is pointed at',
     shown.some(({rewound}) => rewound.length) &&
       'grey, dashed: steps that a later attempt ran again',
     phase.runs.length > 1 && 'dotted: an attempt begins',

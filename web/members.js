@@ -60,7 +60,7 @@ export function gpuTable(gpus) {
 const STANDINGS = ['best', 'left', '', 'cut', 'out'];
 
 // Members that may still be chosen stand before those that cannot, the best values first.
-function sortMembers(all) {
+export function sortMembers(all) {
   const rank = (member) => STANDINGS.indexOf(member.standing || '');
   const best = (all.find((member) => member.standing === 'best') || {}).value;
   const far = (member) =>

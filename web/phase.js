@@ -1,12 +1,12 @@
 // One phase: its curves over all attempts, its attempts, its gate, the log and the GPUs of its
 // newest run, and the members of a sweep.
 import {get, pathOf} from './api.js';
-import {chosen, curve, curvesOf, drawCurves} from './curves.js';
+import {chosen, curve, curvesOf, drawCurves, memberCurves} from './curves.js';
 import {h} from './dom.js';
 import {eventsOf} from './events.js';
 import {cost, duration, plural, time} from './format.js';
 import * as logs from './log.js';
-import {gpuTable, members} from './members.js';
+import {gpuTable, members, sortMembers} from './members.js';
 import {
   bar,
   button,
@@ -68,10 +68,15 @@ export async function load(route, signal) {
   const metrics = chosen(route.params, phase);
   const isTold = (run) =>
     ['failed', 'lost', 'cancelled'].includes(run.outcome) || run === phase.runs[0];
+  const ask = (run, end) => once(run, end, signal);
   const newest = phase.runs.find((run) => run.started);
   const [curves, gate, details, log, gpus, matrix] = await Promise.all([
     Promise.all(
-      metrics.map((metric) => curve(started, metric, (run, end) => once(run, end, signal))),
+      metrics.map((metric) =>
+        Array.isArray(phase.members)
+          ? memberCurves(sortMembers(phase.members), metric, ask)
+          : curve(started, metric, ask),
+      ),
     ),
     gateFor(route.workflow, phase, signal),
     Promise.all(

@@ -87,7 +87,7 @@ phases:
     resources: {nodes: 1, gpus: h100:1, time: 30m}
     preflight: off
     matrix: {width: [16, 64, 32]}
-    run: echo step=1 loss=$(( 100 - width ))
+    run: for i in 1 2 3 4 5; do echo step=$i loss=$(( 100 - width - i )); done
     best: {min: last(loss)}
 """
 
@@ -422,9 +422,12 @@ def check_sweep(page, api, tap):
     tap.same(lambda: page.texts('#s-members tbody td:first-child'), ['ladder.2', 'ladder.3', 'ladder.1'],
              'a sweep has its members, the best first')
     tap.same(lambda: page.texts('#s-members td[data-label=width]'), ['64', '32', '16'], 'members have their params')
-    tap.same(lambda: page.texts('#s-members td[data-label=value]'), ['36', '68', '84'], 'members have their values')
+    tap.same(lambda: page.texts('#s-members td[data-label=value]'), ['31', '63', '79'], 'members have their values')
     tap.same(lambda: page.texts('#s-members tbody tr:first-child td[data-label=standing]'), ['★best'],
              'the best member is named')
+    tap.same(lambda: page.attribute('.chart', 'data-points'), '15', 'one chart has the curves of the 3 members')
+    tap.true(lambda: 'ladder.2 31' in (page.attribute('.chart .plot', 'aria-label') or ''),
+             'and says how the best member ended', lambda: page.attribute('.chart .plot', 'aria-label'))
 
 
 def check_markup(page, api, tap):
