@@ -19,6 +19,7 @@ const GAP = 1000;
 const BUSY = 5000;
 const LOG = 2000;
 const CALM = 20000; /* milliseconds between two questions */
+const RESTS = ['held', 'succeeded', 'failed', 'cancelled'];
 const $ = (id) => document.getElementById(id);
 
 let route = null;
@@ -172,11 +173,25 @@ async function refresh() {
   }
 }
 
+// Says which phases have come to rest, also aloud. Members of a sweep are too many for that.
+function tellStates(events) {
+  const rests = events.filter(
+    ({type, to, phase: name}) => type === 'phase' && RESTS.includes(to) && !/\.\d+$/.test(name),
+  );
+  const told = rests.map(
+    ({workflow: number, phase: name, to, message}) =>
+      `${number}/${name} is ${to}` + (message ? `: ${message}` : ''),
+  );
+  if (told.length > 0) say(told.slice(-3).join('; '));
+}
+
 // Waits for events of the workflow that is shown. One question is open at a time.
 async function watch(number, signal) {
   while (!signal.aborted) {
     try {
-      if (await waitForEvent(number, signal)) refresh();
+      const {events, news} = await waitForEvent(number, signal);
+      tellStates(news);
+      if (events.length > 0) refresh();
     } catch (error) {
       if (signal.aborted) return;
       if (error.code === 'away') refresh(); /* says so, and tries again */

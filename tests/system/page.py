@@ -450,6 +450,8 @@ def check_decisions(page, api, tap):
     page.find(button).click()
     page.find('dialog button[type=submit]').click()
     tap.same(lambda: state('first'), 'succeeded', 'the dialog promotes')
+    tap.true(lambda: page.shows('#said', f'{number}/second is held: gate failed'), 'and says so, also aloud',
+             lambda: page.text('#said'))
     tap.same(lambda: page.texts('#s-phases .state'), ['✓succeeded', '❚❚held'],
              'the page follows by itself: the next phase runs, and is held')
     gate = api.ask(f'/workflows/{number}/phases/first/gate')
