@@ -109,6 +109,7 @@ function schedule(milliseconds) {
 
 function pause() {
   if (!data) return BUSY;
+  if (document.hidden) return CALM;
   const isFollowing = route.view === 'phase' && data.log && data.log.isLive && data.log.isFollowed;
   return VIEWS[route.view].isBusy(data)
     ? isFollowing
@@ -136,6 +137,11 @@ function failed(error) {
     return;
   }
   answered();
+  if (data && error.code !== 'not_found' && error.code !== 'forbidden') {
+    banner(`${error.message}. The page tries again.`);
+    schedule(BUSY);
+    return;
+  }
   complain(error);
   if (error.code !== 'forbidden') schedule(CALM);
 }
@@ -160,9 +166,11 @@ async function refresh() {
     const reply = await VIEWS[asking.view].load(asking, signal);
     answered();
     if (placeOf(asking) === placeOf(route)) {
+      const isOther = shown !== '' && shown !== placeOf(route);
       data = reply;
       shown = placeOf(route);
       draw();
+      if (isOther && document.activeElement === document.body) $('main').focus();
       schedule(needsMore(asking, route) ? 0 : isLate ? GAP : pause());
     }
   } catch (error) {
@@ -193,7 +201,7 @@ async function watch(number, signal) {
       tellStates(news);
       if (events.length > 0) refresh();
     } catch (error) {
-      if (signal.aborted) return;
+      if (signal.aborted || error.code === 'forbidden') return;
       if (error.code === 'away') refresh(); /* says so, and tries again */
       await new Promise((resolve) => setTimeout(resolve, 2000));
     }

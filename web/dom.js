@@ -80,7 +80,8 @@ function patch(old, wanted) {
     if (name !== 'style' && old.getAttribute(name) !== value) old.setAttribute(name, value);
   if (old.style.cssText !== wanted.style.cssText) old.style.cssText = wanted.style.cssText;
   patchChildren(old, [...wanted.childNodes]);
-  if (old.tagName === 'SELECT' || (old.tagName === 'INPUT' && old !== document.activeElement))
+  if (old.type === 'checkbox') old.checked = wanted.checked;
+  else if (old.tagName === 'SELECT' || (old.tagName === 'INPUT' && old !== document.activeElement))
     old.value = wanted.value;
 }
 

@@ -32,10 +32,11 @@ export function link(workflow, phase) {
   return '#/w/' + workflow + (phase ? '/' + encodeURIComponent(phase) : '');
 }
 
-// The address of a phase or workflow as a link.
+// An address as a link. That of a run leads to its phase, with the log of the run.
 export function linkTo(address) {
-  const [workflow, phase] = address.split('#')[0].split('/');
-  return link(workflow, phase);
+  const [place, attempt] = address.split('#');
+  const [workflow, phase] = place.split('/');
+  return link(workflow, phase) + (attempt ? `?run=${attempt}` : '');
 }
 
 // The fragment with these params changed; empty ones are left out.

@@ -10,6 +10,8 @@ const TICKS = [
   604800,
 ];
 
+const HINT = 'Point at a piece, or move to it by Tab, to read about it.';
+
 // {from, to, kind, word, text, address}
 function piecesOfRun(run, end) {
   const started = run.started || run.ended || end;
@@ -154,15 +156,6 @@ export function timeline(workflow, runs, events) {
     {class: 'timeline', 'data-key': 'timeline'},
     lanes.map(([phase, pieces]) => lane(phase, pieces, begin, span)),
     axis(begin, span),
-    h(
-      'p',
-      {
-        class: 'tip dim',
-        'aria-live': 'polite',
-        'data-own': 'tip',
-        'data-empty': 'Point at a piece, or move to it by Tab, to read about it.',
-      },
-      'Point at a piece, or move to it by Tab, to read about it.',
-    ),
+    h('p', {class: 'tip dim', 'aria-live': 'polite', 'data-own': 'tip'}, HINT),
   );
 }

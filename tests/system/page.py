@@ -73,7 +73,7 @@ phases:
     preflight: off
     checkpoint: {path: "$PHASED_OUT/step_{step}.ckpt", save_time: 1s}
     run: |
-      for i in $(seq $(( ${PHASED_RESUME_STEP:-0} + 1 )) 60); do
+      for i in $(seq $(( ${PHASED_RESUME_STEP:-0} + 1 )) 80); do
         echo "step=$i loss=$(( 100 - i ))"
         [ $i -ne 20 ] || echo saved >"$PHASED_OUT/step_20.ckpt"
         sleep 0.1
@@ -130,8 +130,9 @@ def prepare():
         two = submit(folder, 'two.yaml', TWO)
         sweep = submit(folder, 'sweep.yaml', SWEEP)
         held = submit(folder, '<b>held<b>.yaml', HELD)
-        if not wait_for(lambda: (status(f'{again}/train')['step'] or 0) >= 30, 60):
-            sys.exit('again/train does not come to step 30')
+        stage = lambda: status(f'{again}/train')
+        if not wait_for(lambda: stage()['checkpoint_step'] == 20 and stage()['step'] >= 30, 60):
+            sys.exit('again/train does not come to step 30 with a checkpoint of step 20')
         phasectl('hold', f'{again}/train')
         come_to(f'{again}/train', 'held')
         phasectl('release', f'{again}/train')
@@ -265,7 +266,7 @@ def check_list(page, api, tap):
     row = f'#main tr[data-key="{api.named("two")["workflow"]}"]'
     tap.same(lambda: page.texts(row + ' .state'), ['✓succeeded'], 'a state is a sign and a word')
     row = f'#main tr[data-key="{api.named("again")["workflow"]}"]'
-    tap.same(lambda: page.texts(row + ' td.metric'), ['loss 40'], 'the newest metric has a column')
+    tap.same(lambda: page.texts(row + ' td.metric'), ['loss 20'], 'the newest metric has a column')
     tap.same(lambda: page.texts(row + ' td.note'), ['its run succeeded; it has no gate'], 'so has the note')
 
 
@@ -367,6 +368,9 @@ def check_curve(page, api, tap):
     page.find('input[data-set=table]').click()
     tap.true(lambda: page.count('.numbers tbody tr') == 400, 'the numbers can be read in tables',
              lambda: page.count('.numbers tbody tr'))
+    page.go(wanted)
+    tap.same(lambda: (page.count('.chart'), page.js('return document.querySelector("[data-set=table]").checked')),
+             (2, False), 'another address sets the boxes')
 
 
 def check_metric(page, api, tap):
