@@ -1,20 +1,14 @@
-/* Runs py-spy and nvidia-smi. Each is a child with a pipe, and all run at the same time. */
+/* Runs py-spy and nvidia-smi, all at the same time. */
 #include "worker/health/inspect.h"
 
-#include "lib/error.h"
 #include "lib/memory.h"
 #include "lib/text.h"
-#include "worker/clock.h"
+#include "worker/process/child.h"
 #include "worker/process/processes.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,18 +17,19 @@
 enum {
     INSPECT_TOOLS_MAX = INSPECT_PYTHONS_MAX + 1,
     INSPECT_OUTPUT_MAX = 256 * 1024, /* of one tool; more output is read and dropped */
-    INSPECT_ENVIRONMENT_MAX = 256 * 1024,
+    INSPECT_LOOK_MS = 100,           /* between two looks whether somebody waits for the report */
 };
 
 /* A tool that was started. */
 struct tool {
-    pid_t pid;
-    int output; /* -1: the end of the output was read */
-    pid_t of;   /* the inspected process; 0: none */
-    struct text text;
+    struct child *child; /* NULL after its end */
+    pid_t of;            /* the inspected process; 0: none */
+    json_t *told;        /* its output, or NULL */
 };
 
 struct tool_set {
+    uv_loop_t loop;
+    uv_timer_t look;
     struct tool tools[INSPECT_TOOLS_MAX];
     size_t count;
 };
@@ -59,29 +54,19 @@ static char *inspect_find(const char *path, const char *name)
  * environment of that program. */
 static char *inspect_find_of(pid_t pid, const char *name)
 {
-    char *variables = xmalloc(INSPECT_ENVIRONMENT_MAX), *found = NULL;
-    char *file = text_format("/proc/%d/environ", (int)pid);
-    int fd = open(file, O_RDONLY | O_CLOEXEC);
-    ssize_t size = fd < 0 ? 0 : read(fd, variables, INSPECT_ENVIRONMENT_MAX - 1);
-    if (fd >= 0)
-        close(fd);
-    variables[size > 0 ? size : 0] = '\0';
-    for (const char *at = variables; at < variables + size && !found; at += strlen(at) + 1)
-        if (text_starts(at, "PATH="))
-            found = inspect_find(at + strlen("PATH="), name);
-    free(file);
-    free(variables);
+    size_t size;
+    char *environment = process_environment(pid, &size);
+    char *found = inspect_find(process_variable(environment, size, "PATH"), name);
+    free(environment);
     return found ? found : inspect_find(getenv("PATH"), name);
 }
 
 static bool inspect_is_python(pid_t pid)
 {
-    char file[64], target[PATH_MAX];
-    (void)snprintf(file, sizeof file, "/proc/%d/exe", (int)pid); /* fits */
-    ssize_t size = readlink(file, target, sizeof target - 1);
-    target[size > 0 ? size : 0] = '\0';
-    const char *slash = strrchr(target, '/');
-    return slash && text_starts(slash + 1, "python");
+    char *program = process_program(pid);
+    bool is_python = text_starts(program, "python");
+    free(program);
+    return is_python;
 }
 
 static int inspect_compare(const void *a, const void *b)
@@ -111,90 +96,7 @@ static struct process *inspect_pythons(char **pids, size_t count, size_t *ret_co
     return pythons;
 }
 
-/* --- Asking ----------------------------------------------------------------------------------- */
-
-static void inspect_start(struct tool_set *set, char *const *argv, pid_t of)
-{
-    posix_spawn_file_actions_t actions;
-    int output[2];
-    struct tool *tool = &set->tools[set->count];
-    if (pipe2(output, O_CLOEXEC) < 0)
-        return;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, output[1], STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, output[1], STDERR_FILENO);
-    int status = posix_spawn(&tool->pid, argv[0], &actions, NULL, argv, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    close(output[1]);
-    if (status != 0) {
-        close(output[0]);
-        return;
-    }
-    tool->output = output[0];
-    tool->of = of;
-    set->count++;
-}
-
-static void inspect_ask_python(struct tool_set *set, pid_t pid)
-{
-    char *program = inspect_find_of(pid, "py-spy"), *number = text_format("%d", (int)pid);
-    /* --nonblocking does not stop the process. So the process stays running if py-spy dies. */
-    char *const argv[] = {program, "dump", "--nonblocking", "--pid", number, NULL};
-    if (program)
-        inspect_start(set, argv, pid);
-    free(program);
-    free(number);
-}
-
-static void inspect_ask_gpus(struct tool_set *set)
-{
-    char *program = inspect_find(getenv("PATH"), "nvidia-smi");
-    char *const argv[] = {program, NULL};
-    if (program)
-        inspect_start(set, argv, 0);
-    free(program);
-}
-
-static void inspect_read(struct tool *tool)
-{
-    char buffer[4096];
-    ssize_t size = read(tool->output, buffer, sizeof buffer);
-    if (size < 0 && errno == EINTR)
-        return;
-    if (size <= 0) {
-        close(tool->output);
-        tool->output = -1;
-    } else if (tool->text.size < INSPECT_OUTPUT_MAX) {
-        text_add_bytes(&tool->text, buffer, (size_t)size);
-    }
-}
-
-/* Reads until all tools have ended, the time is over, or the reader of the report is gone. */
-static void inspect_listen(struct tool_set *set, int64_t until_ms)
-{
-    struct pollfd polls[INSPECT_TOOLS_MAX + 1];
-    bool is_wanted = true;
-    for (;;) {
-        int64_t left_ms = until_ms - clock_steady_ms();
-        size_t open = 0;
-        for (size_t i = 0; i < set->count; i++) {
-            polls[i] = (struct pollfd){.fd = set->tools[i].output, .events = POLLIN};
-            open += polls[i].fd >= 0;
-        }
-        /* If the reader is gone, poll() reports an error of the output. */
-        polls[set->count] = (struct pollfd){.fd = STDOUT_FILENO};
-        if (!open || !is_wanted || left_ms <= 0 ||
-            (poll(polls, set->count + 1, (int)left_ms) < 0 && errno != EINTR))
-            return;
-        for (size_t i = 0; i < set->count; i++)
-            if (polls[i].revents)
-                inspect_read(&set->tools[i]);
-        is_wanted = !(polls[set->count].revents & (POLLERR | POLLNVAL));
-    }
-}
-
-/* --- Telling ---------------------------------------------------------------------------------- */
+/* --- What the tools print --------------------------------------------------------------------- */
 
 /* Keeps printable ASCII only, and cuts the text. NULL: the text is empty. */
 static json_t *inspect_string(const char *text, size_t size_max)
@@ -232,33 +134,96 @@ static json_t *inspect_stacks(const char *text)
     return string;
 }
 
+/* --- Asking ----------------------------------------------------------------------------------- */
+
+static void inspect_ended(void *context, const struct child_end *end)
+{
+    struct tool *tool = context;
+    const char *text = text_string(child_text(tool->child));
+    (void)end; /* output that came in time counts */
+    tool->told = tool->of ? inspect_stacks(text) : inspect_string(text, INSPECT_GPUS_MAX);
+    child_close(tool->child);
+    tool->child = NULL;
+}
+
+static void inspect_start(struct tool_set *set, char *const *argv, pid_t of)
+{
+    struct tool *tool = &set->tools[set->count++];
+    const struct child_options options = {
+        .loop = &set->loop,
+        .kind = CHILD_OF_LOOP,
+        .program = argv[0],
+        .arguments = argv,
+        .out = {.output = CHILD_TEXT, .size_max = INSPECT_OUTPUT_MAX},
+        .err = {.output = CHILD_JOINS},
+        .deadline_ms = INSPECT_DEADLINE_MS,
+        .ended = inspect_ended,
+        .context = tool,
+    };
+    tool->of = of;
+    tool->child = child_try(&options);
+}
+
+static void inspect_ask_python(struct tool_set *set, pid_t pid)
+{
+    char *program = inspect_find_of(pid, "py-spy"), *number = text_format("%d", (int)pid);
+    /* --nonblocking does not stop the process. So the process stays running if py-spy dies. */
+    char *const argv[] = {program, "dump", "--nonblocking", "--pid", number, NULL};
+    if (program)
+        inspect_start(set, argv, pid);
+    free(program);
+    free(number);
+}
+
+static void inspect_ask_gpus(struct tool_set *set)
+{
+    char *program = inspect_find(getenv("PATH"), "nvidia-smi");
+    char *const argv[] = {program, NULL};
+    if (program)
+        inspect_start(set, argv, 0);
+    free(program);
+}
+
+/* Ends the tools if the reader of the report is gone: poll() then reports an error of the output.
+ */
+static void inspect_look_done(uv_timer_t *timer)
+{
+    struct tool_set *set = timer->data;
+    struct pollfd output = {.fd = STDOUT_FILENO};
+    if (poll(&output, 1, 0) <= 0)
+        return;
+    for (size_t i = 0; i < set->count; i++)
+        if (set->tools[i].child)
+            child_signal(set->tools[i].child, SIGKILL);
+}
+
+/* Waits until all tools have ended, or the time is over. */
+static void inspect_wait(struct tool_set *set)
+{
+    uv_timer_init(&set->loop, &set->look);
+    set->look.data = set;
+    uv_timer_start(&set->look, inspect_look_done, INSPECT_LOOK_MS, INSPECT_LOOK_MS);
+    uv_unref((uv_handle_t *)&set->look); /* it is no reason to wait */
+    uv_run(&set->loop, UV_RUN_DEFAULT);
+}
+
+/* --- The report ------------------------------------------------------------------------------- */
+
 static json_t *inspect_report(const struct tool_set *set)
 {
     json_t *report = json_object(), *pythons = json_array();
     for (size_t i = 0; i < set->count; i++) {
         const struct tool *tool = &set->tools[i];
-        const char *text = text_string(&tool->text);
-        json_t *string = tool->of ? inspect_stacks(text) : inspect_string(text, INSPECT_GPUS_MAX);
-        if (string && tool->of)
-            json_array_append_new(pythons,
-                                  json_pack("{s:i, s:o}", "pid", (int)tool->of, "stacks", string));
-        else if (string)
-            json_object_set_new(report, "nvidia_smi", string);
+        if (tool->told && tool->of)
+            json_array_append_new(
+                pythons, json_pack("{s:i, s:o}", "pid", (int)tool->of, "stacks", tool->told));
+        else if (tool->told)
+            json_object_set_new(report, "nvidia_smi", tool->told);
     }
     if (json_array_size(pythons))
         json_object_set(report, "python", pythons);
     json_decref(pythons);
     return report;
-}
-
-static void inspect_end(struct tool_set *set)
-{
-    for (size_t i = 0; i < set->count; i++) {
-        struct tool *tool = &set->tools[i];
-        if (tool->output >= 0)
-            (void)kill(tool->pid, SIGKILL); /* it may have ended, but it was not reaped */
-        text_fini(&tool->text);
-    }
 }
 
 int inspect_main(int argc, char **argv)
@@ -274,13 +239,13 @@ int inspect_main(int argc, char **argv)
         return is_help ? 0 : 2;
     }
     struct process *pythons = inspect_pythons(argv + 1, (size_t)(argc - 1), &count);
+    uv_loop_init(&set.loop);
     inspect_ask_gpus(&set);
     for (size_t i = 0; i < count; i++)
         inspect_ask_python(&set, pythons[i].pid);
     free(pythons);
-    inspect_listen(&set, clock_steady_ms() + INSPECT_DEADLINE_MS);
+    inspect_wait(&set);
     json_t *report = inspect_report(&set);
-    inspect_end(&set);
     int status = json_dumpf(report, stdout, JSON_COMPACT);
     json_decref(report);
     return status < 0 || fputs("\n", stdout) < 0 || fflush(stdout) < 0;

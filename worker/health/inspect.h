@@ -1,8 +1,8 @@
 /* `phase-worker inspect PID...`: asks the installed tools that know more about processes and GPUs
  * than /proc does. py-spy tells where the Python programs among the processes are, and nvidia-smi
- * tells about the GPUs. Agents use it (worker/health/inspection.h), because their loop must not
- * wait for the tools. People may use it, too. It prints one object, without the members that have
- * no answer:
+ * tells about the GPUs. Agents use it (worker/node/watchdog.c), because their loop must not wait
+ * for the tools. People may use it, too. It prints one object, without the members that have no
+ * answer:
  *
  *   {"python": [{"pid": 4711, "stacks": "..."}], "nvidia_smi": "..."}
  *

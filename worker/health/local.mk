@@ -9,6 +9,5 @@ worker_libworker_a_SOURCES += \
 	worker/health/pace.c worker/health/pace.h \
 	worker/health/ras.c worker/health/ras.h \
 	worker/health/recent.c worker/health/recent.h \
-	worker/health/inspection.c worker/health/inspection.h \
 	worker/health/inspect.c worker/health/inspect.h
 EXTRA_DIST += worker/health/README.md

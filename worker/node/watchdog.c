@@ -3,6 +3,7 @@
 
 #include "lib/checkpoint.h"
 #include "lib/memory.h"
+#include "lib/text.h"
 #include "worker/clock.h"
 #include "worker/node/crew.h"
 #include "worker/health/evidence.h"
@@ -13,9 +14,10 @@
 #include "worker/health/pace.h"
 #include "worker/node/quiet.h"
 #include "worker/health/ras.h"
+#include "worker/process/child.h"
 #include "worker/telemetry/second.h"
-#include "worker/health/inspection.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum {
@@ -23,6 +25,10 @@ enum {
     WATCHDOG_AGAIN_MIN_MS = 1000, /* between two reports of a silence */
     WATCHDOG_RANKS_MAX = 1024,
     WATCHDOG_RECORD_MS = 60000, /* between two entries of the pace; the first comes at once */
+    WATCHDOG_TOOLS_MS = 5000,   /* for `phase-worker inspect`, which itself ends earlier */
+    WATCHDOG_TOOLS_SIZE = 128 * 1024,
+    WATCHDOG_PIDS_MAX = 512, /* processes that it inspects */
+    WATCHDOG_PID_SIZE = 16,
 };
 
 struct watchdog {
@@ -41,9 +47,9 @@ struct watchdog {
     uv_timer_t examiner;
     struct evidence *evidence; /* the first look, until the second look */
     struct ras *ras;           /* a running query */
-    struct inspection *inspection;
-    json_t *found; /* the newest evidence */
-    json_t *tools; /* the result of the inspection, or NULL */
+    struct child *inspector;   /* a running `phase-worker inspect` */
+    json_t *found;             /* the newest evidence */
+    json_t *tools;             /* what the inspector has printed, or NULL */
     char *summary, *nccl;
 };
 
@@ -189,7 +195,7 @@ static void watchdog_add_gpus(struct watchdog *watchdog)
 /* Reports when all answers have come. */
 static void watchdog_answer(struct watchdog *watchdog)
 {
-    if (watchdog->evidence || watchdog->ras || watchdog->inspection)
+    if (watchdog->evidence || watchdog->ras || watchdog->inspector)
         return;
     if (watchdog->nccl)
         json_object_set_new(watchdog->found, "nccl", json_string(watchdog->nccl));
@@ -212,29 +218,43 @@ static void watchdog_nccl_answered(void *context, const char *text)
     watchdog_answer(watchdog);
 }
 
-static void watchdog_inspected(void *context, json_t *report)
+static void watchdog_inspected(void *context, const struct child_end *end)
 {
     struct watchdog *watchdog = context;
-    watchdog->inspection = NULL;
+    const struct text *text = child_text(watchdog->inspector);
+    (void)end; /* the output of a late program is not whole, so it is not JSON */
     json_decref(watchdog->tools);
-    watchdog->tools = report;
+    watchdog->tools = json_loadb(text_string(text), text->size, 0, NULL);
+    child_close(watchdog->inspector);
+    watchdog->inspector = NULL;
     watchdog_answer(watchdog);
 }
 
-static void watchdog_ask(struct watchdog *watchdog)
+/* Asks the installed tools (worker/health/inspect.h). Their processes must not count as processes
+ * of the run, and one of them may hang in the kernel for ever, so the program is nobody's child. It
+ * gets no output of the agent, because srun waits for all holders of its pipes. */
+static void watchdog_inspect(struct watchdog *watchdog)
 {
-    const struct inspection_options options = {
+    pid_t pids[WATCHDOG_PIDS_MAX];
+    char numbers[WATCHDOG_PIDS_MAX][WATCHDOG_PID_SIZE];
+    char *arguments[WATCHDOG_PIDS_MAX + 3] = {"phase-worker", "inspect"};
+    size_t count = evidence_pids(watchdog->evidence, pids, WATCHDOG_PIDS_MAX);
+    for (size_t i = 0; i < count; i++) {
+        (void)snprintf(numbers[i], sizeof numbers[i], "%d", (int)pids[i]); /* fits */
+        arguments[2 + i] = numbers[i];
+    }
+    const struct child_options options = {
         .loop = watchdog->options.loop,
+        .kind = CHILD_OF_NOBODY,
         .program = watchdog->options.program,
+        .arguments = arguments,
         .environment = watchdog->options.environment,
-        .done = watchdog_inspected,
+        .out = {.output = CHILD_TEXT, .size_max = WATCHDOG_TOOLS_SIZE},
+        .deadline_ms = WATCHDOG_TOOLS_MS,
+        .ended = watchdog_inspected,
         .context = watchdog,
     };
-    pid_t pids[INSPECTION_PIDS_MAX];
-    size_t count = evidence_pids(watchdog->evidence, pids, INSPECTION_PIDS_MAX);
-    watchdog->inspection = inspection_start(&options, pids, count);
-    watchdog->ras = ras_ask(watchdog->options.loop, watchdog->options.ras_address,
-                            watchdog_nccl_answered, watchdog);
+    watchdog->inspector = child_try(&options);
 }
 
 static void watchdog_examine_done(uv_timer_t *timer)
@@ -257,13 +277,15 @@ static void watchdog_examine_done(uv_timer_t *timer)
 
 void watchdog_examine(struct watchdog *watchdog)
 {
-    if (watchdog->evidence || watchdog->ras || watchdog->inspection)
+    if (watchdog->evidence || watchdog->ras || watchdog->inspector)
         return; /* the running look answers this question, too */
     watchdog->evidence = evidence_begin();
     if (evidence_is_stopped(watchdog->evidence))
         hang_look(&watchdog->hang, HANG_EXCUSED, clock_steady_ms());
     uv_timer_start(&watchdog->examiner, watchdog_examine_done, WATCHDOG_EXAMINE_MS, 0);
-    watchdog_ask(watchdog);
+    watchdog_inspect(watchdog);
+    watchdog->ras = ras_ask(watchdog->options.loop, watchdog->options.ras_address,
+                            watchdog_nccl_answered, watchdog);
 }
 
 void watchdog_save_evidence(struct watchdog *watchdog)
@@ -297,8 +319,8 @@ void watchdog_close(struct watchdog *watchdog)
     if (!watchdog)
         return;
     ras_cancel(watchdog->ras);
-    inspection_cancel(watchdog->inspection);
+    child_close(watchdog->inspector);
     watchdog->ras = NULL;
-    watchdog->inspection = NULL;
+    watchdog->inspector = NULL;
     uv_close((uv_handle_t *)&watchdog->examiner, watchdog_closed);
 }

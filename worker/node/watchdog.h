@@ -50,7 +50,7 @@ struct watchdog *watchdog_new(const struct watchdog_options *options);
 /* Takes the signs of life since the last look. Call it a few times a second. */
 void watchdog_look(struct watchdog *watchdog);
 
-/* Looks at the processes, asks NCCL, and runs the installed tools (inspection.h). Reports within
+/* Looks at the processes, asks NCCL, and runs the installed tools (inspect.h). Reports within
  * six seconds. */
 void watchdog_examine(struct watchdog *watchdog);
 

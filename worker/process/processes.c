@@ -2,6 +2,7 @@
 #include "worker/process/processes.h"
 
 #include "lib/error.h"
+#include "lib/file.h"
 #include "lib/memory.h"
 #include "lib/text.h"
 
@@ -21,7 +22,8 @@
 
 enum {
     PROCESSES_END_TRIES = 500,
-    PROCESSES_END_MS = 20, /* between two tries */
+    PROCESSES_END_MS = 20,             /* between two tries */
+    PROCESS_ENVIRONMENT_MAX = 4 << 20, /* the kernel allows 6 MiB, with arguments */
 };
 
 int processes_adopt(struct error *err)
@@ -71,6 +73,34 @@ bool process_read(const char *path, struct process *ret_process)
     (void)snprintf(ret_process->name, sizeof ret_process->name, "%.*s", (int)(end - name - 1),
                    name + 1); /* may be cut */
     return true;
+}
+
+char *process_program(pid_t pid)
+{
+    char path[64], program[PATH_MAX];
+    (void)snprintf(path, sizeof path, "/proc/%d/exe", (int)pid); /* fits */
+    ssize_t size = readlink(path, program, sizeof program - 1);
+    program[size > 0 ? size : 0] = '\0'; /* it has ended */
+    const char *slash = strrchr(program, '/');
+    return xstrdup(slash ? slash + 1 : "");
+}
+
+char *process_environment(pid_t pid, size_t *ret_size)
+{
+    char path[64], *environment = NULL;
+    *ret_size = 0;
+    (void)snprintf(path, sizeof path, "/proc/%d/environ", (int)pid); /* fits */
+    (void)file_read(path, PROCESS_ENVIRONMENT_MAX, &environment, ret_size, NULL);
+    return environment;
+}
+
+const char *process_variable(const char *environment, size_t size, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = environment; at < environment + size; at += strlen(at) + 1)
+        if (strncmp(at, name, length) == 0 && at[length] == '=')
+            return at + length + 1;
+    return NULL;
 }
 
 struct process *processes_all(size_t *ret_count)
@@ -153,15 +183,12 @@ static bool processes_waits_for_srun(const struct process *family, size_t count,
 static bool processes_is_shell(const struct process *process)
 {
     static const char *const names[] = {"sh", "bash", "dash", "ksh", "zsh"};
-    char path[64], program[PATH_MAX];
-    (void)snprintf(path, sizeof path, "/proc/%d/exe", (int)process->pid); /* fits */
-    ssize_t size = readlink(path, program, sizeof program - 1);
-    program[size > 0 ? size : 0] = '\0'; /* it has ended */
-    const char *name = strrchr(program, '/');
+    char *program = process_program(process->pid);
+    bool is_shell = false;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (name && text_equal(name + 1, names[i]))
-            return true;
-    return false;
+        is_shell |= text_equal(program, names[i]);
+    free(program);
+    return is_shell;
 }
 
 /* Whether the process is an srun, or waits for an srun and must live on until the program under

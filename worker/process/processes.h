@@ -41,6 +41,16 @@ bool processes_is_srun(const struct process *process);
 /* Reads "/proc/.../stat" at `path`, of a process or a thread. False: it has ended. */
 bool process_read(const char *path, struct process *ret_process);
 
+/* Returns the name of the program's file, without its folder; empty: it is unknown. The caller
+ * frees it. */
+char *process_program(pid_t pid);
+
+/* Returns the environment of a process, as in /proc: texts NAME=VALUE, each with its NUL. The
+ * caller frees it. NULL: it cannot be read. */
+char *process_environment(pid_t pid, size_t *ret_size);
+/* Returns the value of a variable in such an environment, or NULL. */
+const char *process_variable(const char *environment, size_t size, const char *name);
+
 /* Signals all descendants of the calling process. An srun gets only SIGKILL. A process that waits
  * for an srun gets a signal only if it has a handler, and a shell gets no SIGTERM then. Returns how
  * many processes were signalled. A process that is forked meanwhile may be missed, so signal again

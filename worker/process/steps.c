@@ -14,7 +14,6 @@
 #include <string.h>
 
 enum {
-    STEPS_ENVIRONMENT_MAX = 4 << 20, /* the kernel allows 6 MiB, with arguments */
     STEPS_LINE_MAX = 1 << 20,
     STEPS_NUMBER_END = 0x7fffffff /* Slurm's own steps have higher numbers (slurm.h) */
 };
@@ -28,16 +27,6 @@ static bool steps_same(const char *a, const char *b)
     return a && b && text_equal(a, b);
 }
 
-/* Returns the value of a variable in the text of /proc/PID/environ, or NULL. */
-static const char *steps_value(const char *environment, size_t size, const char *name)
-{
-    size_t length = strlen(name);
-    for (const char *at = environment; at < environment + size; at += strlen(at) + 1)
-        if (strncmp(at, name, length) == 0 && at[length] == '=')
-            return at + length + 1;
-    return NULL;
-}
-
 /* Whether an srun has made the step. Slurm itself makes the step of the batch script, which the
  * lead is in. Since Slurm 26.05 that step has a number, too: -5 as an unsigned number of 32 bits.
  */
@@ -49,11 +38,11 @@ static bool steps_is_sruns(const char *step)
 /* What an environment says about the owner of its process. */
 static enum steps_word steps_judge(const char *environment, size_t size, const char *run_dir)
 {
-    const char *job = steps_value(environment, size, "SLURM_JOB_ID");
-    const char *node = steps_value(environment, size, "SLURMD_NODENAME");
-    const char *step = steps_value(environment, size, "SLURM_STEP_ID");
-    const char *run = steps_value(environment, size, "PHASED_RUN_DIR");
-    const char *token = steps_value(environment, size, "PHASED_JOB");
+    const char *job = process_variable(environment, size, "SLURM_JOB_ID");
+    const char *node = process_variable(environment, size, "SLURMD_NODENAME");
+    const char *step = process_variable(environment, size, "SLURM_STEP_ID");
+    const char *run = process_variable(environment, size, "PHASED_RUN_DIR");
+    const char *token = process_variable(environment, size, "PHASED_JOB");
     bool is_run = run ? text_equal(run, run_dir) : !getenv(STEPS_SHARED_VARIABLE);
     if (token && getenv("PHASED_JOB") && !text_equal(token, getenv("PHASED_JOB")))
         is_run = false; /* another Slurm on this machine may use the same ids */
@@ -67,12 +56,9 @@ static enum steps_word steps_judge(const char *environment, size_t size, const c
 
 static enum steps_word steps_ask(const struct process *process, const char *run_dir)
 {
-    char path[64], *environment = NULL;
-    size_t size = 0;
-    enum steps_word word = STEPS_SILENT; /* also if it cannot be read */
-    (void)snprintf(path, sizeof path, "/proc/%d/environ", (int)process->pid); /* fits */
-    if (file_read(path, STEPS_ENVIRONMENT_MAX, &environment, &size, NULL) == 0)
-        word = steps_judge(environment, size, run_dir);
+    size_t size;
+    char *environment = process_environment(process->pid, &size);
+    enum steps_word word = environment ? steps_judge(environment, size, run_dir) : STEPS_SILENT;
     free(environment);
     return word;
 }
