@@ -19,11 +19,9 @@ static void lead_warn_of_hardware(struct lead_run *run)
     if (!hardware || !overlay_is_needed(run->assignment->spec) ||
         json_is_string(json_object_get(hardware, "by_gpu")))
         return;
-    char *message = text_format("by_gpu: %s%s: the phase runs as it stands",
-                                model ? "no part matches " : "the type of the GPU is unknown",
-                                model ? model : "");
-    lead_run_tell(run, ENTRY_WARNING, json_pack("{s:s}", "message", message));
-    free(message);
+    lead_run_warn(run, "by_gpu: %s%s: the phase runs as it stands",
+                  model ? "no part matches " : "the type of the GPU is unknown",
+                  model ? model : "");
 }
 
 void lead_begin(struct lead *lead)
@@ -145,11 +143,9 @@ static void lead_agent_pace(struct lead *lead, unsigned index, const json_t *rep
     if (!pace_compare(lead->paces, lead->count, index, steps_per_s, clock_steady_ms(), &fastest))
         return;
     double best = lead->paces[fastest].steps_per_s;
-    char *message = text_format("%s is a straggler: %.3g steps/s, %.2f of what %s makes (%.3g)",
-                                lead->agents[index].node, steps_per_s, steps_per_s / best,
-                                lead->agents[fastest].node, best);
-    lead_run_tell(lead->run, ENTRY_WARNING, json_pack("{s:s}", "message", message));
-    free(message);
+    lead_run_warn(lead->run, "%s is a straggler: %.3g steps/s, %.2f of what %s makes (%.3g)",
+                  lead->agents[index].node, steps_per_s, steps_per_s / best,
+                  lead->agents[fastest].node, best);
 }
 
 static void lead_terminated(struct lead *lead, const json_t *report)

@@ -19,13 +19,6 @@ void lead_checks_forget(struct lead *lead)
     lead->is_checking = false;
 }
 
-static void lead_checks_note(struct lead *lead, const char *message)
-{
-    json_t *text = json_string(message);
-    lead_run_tell(lead->run, ENTRY_WARNING,
-                  json_pack("{s:o}", "message", text ? text : json_string("preflight")));
-}
-
 static void lead_checks_fail(struct lead *lead)
 {
     struct lead_run *run = lead->run;
@@ -47,7 +40,7 @@ static void lead_checks_decide(struct lead *lead)
     }
     char *note = fitness_note(&lead->fitness);
     if (note)
-        lead_checks_note(lead, note);
+        lead_run_warn(lead->run, "%s", note);
     free(note);
     job_step_send(lead->step, "go");
 }

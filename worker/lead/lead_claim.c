@@ -55,8 +55,7 @@ static void lead_claim_ask(struct lead *lead)
 static void lead_claim_warn(struct lead *lead, const char *what, const char *why)
 {
     fprintf(stderr, "phase-worker lead: %s: %s\n", what, why);
-    lead_run_tell(lead->run, ENTRY_WARNING,
-                  json_pack("{s:o}", "message", json_sprintf("%s: %s", what, why)));
+    lead_run_warn(lead->run, "%s: %s", what, why);
 }
 
 /* Waits for a node that was given up: until the node reports its end, or for the time that its

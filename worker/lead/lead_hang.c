@@ -134,10 +134,8 @@ static void lead_hang_warn(struct lead *lead, struct lead_agent *agent, const js
         return;
     agent->was_warned = true;
     char *silence = lead_hang_time(silent_s);
-    char *message =
-        text_format("%s has shown nothing for %s, while others go on", agent->node, silence);
-    lead_run_tell(lead->run, ENTRY_WARNING, json_pack("{s:s}", "message", message));
-    free(message);
+    lead_run_warn(lead->run, "%s has shown nothing for %s, while others go on", agent->node,
+                  silence);
     free(silence);
 }
 

@@ -87,12 +87,26 @@ void lead_run_choose_newest(struct lead_run *run)
     free(phase_dir);
 }
 
-void lead_run_tell(struct lead_run *run, enum entry_type type, json_t *members)
+static void lead_run_push(struct lead_run *run)
 {
-    journal_add(run->journal, type, members);
     journal_flush(run->journal);
     if (run->link)
         link_wake(run->link, LINK_NOW);
+}
+
+void lead_run_tell(struct lead_run *run, enum entry_type type, json_t *members)
+{
+    journal_add(run->journal, type, members);
+    lead_run_push(run);
+}
+
+void lead_run_warn(struct lead_run *run, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    journal_warnv(run->journal, format, args);
+    va_end(args);
+    lead_run_push(run);
 }
 
 bool lead_run_decide(struct lead_run *run, enum run_outcome kind, enum run_cause cause,
@@ -475,11 +489,8 @@ static void lead_run_check_checkpoint(struct lead_run *run)
     const struct assignment *assignment = run->assignment;
     if (!assignment->checkpoint_path || run->saved_step >= 0 || assignment->resume)
         return;
-    json_t *members = json_pack("{s:o}", "message",
-                                json_sprintf("the run has succeeded and left no checkpoint: no "
-                                             "file is called %s",
-                                             assignment->checkpoint_path));
-    lead_run_tell(run, ENTRY_WARNING, members);
+    lead_run_warn(run, "the run has succeeded and left no checkpoint: no file is called %s",
+                  assignment->checkpoint_path);
 }
 
 /* If the daemon has declared the run over, the run ends as cancelled. Another run may have taken

@@ -57,6 +57,10 @@ void lead_run_choose_newest(struct lead_run *run);
 /* Adds an entry to the journal and wakes the link. Takes over the reference. */
 void lead_run_tell(struct lead_run *run, enum entry_type type, json_t *members);
 
+/* Adds a warning for people. */
+void lead_run_warn(struct lead_run *run, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* Decides the outcome of the run, unless it is decided already. Returns false if it was. */
 bool lead_run_decide(struct lead_run *run, enum run_outcome kind, enum run_cause cause,
                      const char *format, ...) __attribute__((format(printf, 4, 5)));

@@ -73,6 +73,7 @@ void node_run_look_for_failure(struct node_run *run)
 void node_run_urgent(void *context)
 {
     struct node_run *run = context;
+    journal_flush(run->journal);
     if (run->link)
         link_wake(run->link, LINK_NOW);
 }
@@ -80,7 +81,6 @@ void node_run_urgent(void *context)
 void node_run_add(struct node_run *run, enum entry_type type, json_t *members)
 {
     journal_add(run->journal, type, members);
-    journal_flush(run->journal);
     node_run_urgent(run);
 }
 
@@ -181,10 +181,9 @@ static void node_run_warn_of_lost_lines(struct node_run *run)
         unsigned lost = crew_lost_lines(run->crew, i, &reason);
         if (!lost)
             continue;
-        char *message = text_format("%u lines of the log of rank %u were lost: %s", lost,
-                                    crew_rank(run->crew, i)->rank, strerror(reason));
-        node_run_add(run, ENTRY_WARNING, json_pack("{s:s}", "message", message));
-        free(message);
+        journal_warn(run->journal, "%u lines of the log of rank %u were lost: %s", lost,
+                     crew_rank(run->crew, i)->rank, strerror(reason));
+        node_run_urgent(run);
     }
 }
 

@@ -113,9 +113,8 @@ static void node_run_shard_done(void *context, const struct crew_rank *rank)
     struct error err;
     if (shards_mark_done(run->shards, rank->local_rank, &err) == 0)
         return;
-    json_t *message = json_string(err.message);
-    if (message)
-        node_run_add(run, ENTRY_WARNING, json_pack("{s:o}", "message", message));
+    journal_warn(run->journal, "%s", err.message);
+    node_run_urgent(run);
 }
 
 static bool node_run_is_shard_over(void *context, unsigned local_rank)
@@ -213,8 +212,10 @@ static void node_run_cannot_start(struct node_run *run, const struct error *err)
     json_t *message = json_string(text);
     if (!message)
         message = json_string("cannot start, for a reason that is not UTF-8");
-    if (run->journal)
-        node_run_add(run, ENTRY_WARNING, json_pack("{s:O}", "message", message));
+    if (run->journal) {
+        journal_warn(run->journal, "%s", text);
+        node_run_urgent(run);
+    }
     node_run_report(run, json_pack("{s:s, s:s, s:o}", "report", "cannot_start", "cause", cause,
                                    "message", message));
     /* If only one rank could not be started, the ranks before it are being killed. */

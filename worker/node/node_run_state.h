@@ -66,7 +66,7 @@ void node_run_open_journal(struct node_run *run);
 void node_run_report(struct node_run *run, json_t *report);
 /* Adds an entry to the journal and wakes the link. Takes over the reference. */
 void node_run_add(struct node_run *run, enum entry_type type, json_t *members);
-/* Wakes the link, because the journal has something that the daemon should know at once. */
+/* Writes the journal and wakes the link, because the daemon should know at once. */
 void node_run_urgent(void *context);
 /* Describes the failure of a rank for a report. NULL becomes JSON's null. */
 json_t *node_run_failure(const struct node_run *run, const struct crew_rank *rank);

@@ -61,11 +61,6 @@ struct observer {
     bool has_told_of_speed; /* the reason for a missing MFU */
 };
 
-static void observer_warn(struct observer *observer, const char *message)
-{
-    journal_add(observer->options.journal, ENTRY_WARNING, json_pack("{s:s}", "message", message));
-}
-
 static void observer_row(void *context, const struct extract_row *row)
 {
     struct observer *observer = context;
@@ -267,7 +262,8 @@ static int observer_open_checkpoints(struct observer *observer, struct error *er
         return status;
     struct error problem;
     if (checkpoints_note(observer->checkpoints, assignment->run_dir, &problem) < 0)
-        observer_warn(observer, problem.message); /* reported checkpoints are found all the same */
+        journal_warn(observer->options.journal, "%s",
+                     problem.message); /* reported checkpoints are found all the same */
     if (assignment->resume)
         checkpoints_resume(observer->checkpoints, assignment->resume);
     observer_inherit(observer);
@@ -280,7 +276,7 @@ static void observer_second(void *context, const struct gpu_second *second)
     char *message = idle_add(&observer->idle, second);
     gpu_metrics_add(&observer->gpus, second);
     if (message)
-        observer_warn(observer, message);
+        journal_warn(observer->options.journal, "%s", message);
     free(message);
 }
 
@@ -313,9 +309,7 @@ static void observer_open_watch(struct observer *observer)
     if (observer->options.assignment->gpus == 0 ||
         watch_open(&options, &observer->watch, &err) == 0)
         return;
-    char *message = text_format("GPUs are not sampled: %s", err.message);
-    observer_warn(observer, message);
-    free(message);
+    journal_warn(observer->options.journal, "GPUs are not sampled: %s", err.message);
 }
 
 static void observer_end_watch(struct observer *observer, enum observer_fate fate)
@@ -418,7 +412,7 @@ static void observer_look_for_missing(struct observer *observer, const char *whe
                   *seen ? "rows came of: " : "no metric at all was recognised", seen);
         if (*unread)
             text_addf(&message, " in lines such as '%s'; " EXTRACT_ADVICE, unread);
-        observer_warn(observer, text_string(&message));
+        journal_warn(observer->options.journal, "%s", text_string(&message));
         text_fini(&message);
         free(seen);
     }
@@ -430,7 +424,7 @@ static void observer_look_for_proof(struct observer *observer)
 {
     char *doubts = proof_doubts(observer->proof);
     if (doubts)
-        observer_warn(observer, doubts);
+        journal_warn(observer->options.journal, "%s", doubts);
     free(doubts);
     proof_free(observer->proof);
     observer->proof = NULL;
@@ -443,7 +437,7 @@ static void observer_look_for_speed(struct observer *observer)
     char *message = is_due ? speed_trouble(&observer->speed) : NULL;
     if (message && !observer->has_told_of_speed) {
         observer->has_told_of_speed = true;
-        observer_warn(observer, message);
+        journal_warn(observer->options.journal, "%s", message);
     }
     free(message);
 }
@@ -509,8 +503,8 @@ void observer_end(struct observer *observer, enum checkpoints_end end)
     checkpoints_look_last(observer->checkpoints, end);
     const char *run_dir = observer->options.assignment->run_dir;
     if (checkpoints_note_left_out(observer->checkpoints, run_dir, &err) < 0)
-        observer_warn(observer,
-                      err.message); /* later readers then recognise torn checkpoints by size */
+        journal_warn(observer->options.journal, "%s",
+                     err.message); /* later readers then recognise torn checkpoints by size */
 }
 
 uint64_t observer_signs(const struct observer *observer)

@@ -152,6 +152,28 @@ void journal_add(struct journal *journal, enum entry_type type, json_t *members)
     json_decref(members);
 }
 
+void journal_warnv(struct journal *journal, const char *format, va_list args)
+{
+    struct text text = {0}, visible = {0};
+    text_addv(&text, format, args);
+    json_t *message = json_string(text_string(&text));
+    if (!message) {
+        text_add_visible(&visible, text.data, text.size, "");
+        message = json_string(text_string(&visible));
+    }
+    journal_add(journal, ENTRY_WARNING, json_pack("{s:o}", "message", message));
+    text_fini(&text);
+    text_fini(&visible);
+}
+
+void journal_warn(struct journal *journal, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    journal_warnv(journal, format, args);
+    va_end(args);
+}
+
 /* Writes whole lines or nothing: what a full disk took of a line is cut off again. Returns an
  * errno, or 0. */
 static int journal_write(struct journal *journal, const char *data, size_t size)
@@ -212,10 +234,11 @@ static void journal_rewind(struct journal *journal)
     journal->read_offset = 0;
 }
 
-static void journal_warn(struct journal *journal, char *take_message)
+/* Adds an entry about the journal itself. */
+static void journal_tell(struct journal *journal, enum entry_type type, char *take_message)
 {
     json_t *members = json_pack("{s:s}", "message", take_message);
-    journal_append(journal, ENTRY_WARNING, members);
+    journal_append(journal, type, members);
     json_decref(members);
     free(take_message);
 }
@@ -230,9 +253,10 @@ static void journal_repair(struct journal *journal)
     journal->fd = -1;
     journal_rewind(journal);
     (void)journal_is_open(journal); /* tried again at the next flush */
-    journal_warn(journal, text_format("its journal %s while it was being written: entries that "
-                                      "nobody had read are lost",
-                                      what));
+    journal_tell(journal, ENTRY_WARNING,
+                 text_format("its journal %s while it was being written: entries that nobody had "
+                             "read are lost",
+                             what));
     free(what);
 }
 
@@ -241,9 +265,9 @@ static void journal_tell_stray(struct journal *journal)
     if (!journal->stray || journal->is_stray_told)
         return;
     journal->is_stray_told = true;
-    journal_warn(journal, text_format("its journal has entry %llu in a wrong place: it is passed "
-                                      "over",
-                                      (unsigned long long)journal->stray));
+    journal_tell(journal, ENTRY_WARNING,
+                 text_format("its journal has entry %llu in a wrong place: it is passed over",
+                             (unsigned long long)journal->stray));
 }
 
 static void journal_flush_locked(struct journal *journal)
@@ -264,11 +288,8 @@ static void journal_tell_loss(struct journal *journal)
 {
     char *message = text_format("%u entries of the journal were lost: %s", journal->lost,
                                 strerror(journal->lost_for));
-    json_t *members = json_pack("{s:s}", "message", message);
     journal->lost = 0;
-    journal_append(journal, ENTRY_LOST, members);
-    json_decref(members);
-    free(message);
+    journal_tell(journal, ENTRY_LOST, message);
 }
 
 void journal_flush(struct journal *journal)

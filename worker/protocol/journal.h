@@ -40,6 +40,12 @@ void journal_close(struct journal *journal);
 /* Adds an entry with these members, an object whose reference is taken over; NULL for none. */
 void journal_add(struct journal *journal, enum entry_type type, json_t *members);
 
+/* Adds a warning for people. Bytes of the message that are not UTF-8 are spelled out. */
+void journal_warn(struct journal *journal, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void journal_warnv(struct journal *journal, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
+
 /* Writes what waits. */
 void journal_flush(struct journal *journal);
 /* Flushes, and sees to it that readers on other machines find what is written. */

@@ -3,6 +3,7 @@
 
 #include "lib/error.h"
 #include "lib/memory.h"
+#include "lib/text.h"
 #include "worker/clock.h"
 #include "worker/protocol/journal.h"
 #include "worker/process/child.h"
@@ -10,13 +11,10 @@
 
 #include <math.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 enum {
     WATCH_LINE_MAX = 65536,
-    WATCH_MESSAGE_SIZE = 256,
     WATCH_LOOK_MS = 1000,
     WATCH_FIRST_MS = 90000, /* the driver may take long to wake up eight GPUs */
     WATCH_SILENCE_MS = 10000,
@@ -41,36 +39,12 @@ struct watch {
     unsigned last_count, last_at;               /* `last_at` is the index of the newest */
 };
 
-static void watch_warn_text(struct watch *watch, const char *message)
-{
-    json_t *members = json_pack("{s:s}", "message", message);
-    if (members)
-        journal_add(watch->options.journal, ENTRY_WARNING, members);
-}
-
-static void __attribute__((format(printf, 2, 3)))
-watch_warn(struct watch *watch, const char *format, ...)
-{
-    char message[WATCH_MESSAGE_SIZE];
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(message, sizeof message, format, arguments); /* may be cut */
-    va_end(arguments);
-    watch_warn_text(watch, message);
-}
-
 /* Warns of something that may be why the run fails. */
-static void __attribute__((format(printf, 2, 3)))
-watch_fault(struct watch *watch, const char *format, ...)
+static void watch_fault(struct watch *watch, char *take_line)
 {
-    char message[WATCH_MESSAGE_SIZE];
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(message, sizeof message, format, arguments); /* may be cut */
-    va_end(arguments);
-    watch_warn_text(watch, message);
-    if (watch->options.fault)
-        watch->options.fault(watch->options.context, message);
+    journal_warn(watch->options.journal, "%s", take_line);
+    watch->options.fault(watch->options.context, take_line);
+    free(take_line);
 }
 
 /* --- Into the journal ------------------------------------------------------------------------- */
@@ -129,7 +103,7 @@ static void watch_devices(struct watch *watch, json_t *devices)
     journal_add(watch->options.journal, ENTRY_GPUS, json_incref(devices));
     json_array_foreach(json_object_get(devices, "models"), i, model)
     {
-        if (!json_is_string(model) || !watch->options.model)
+        if (!json_is_string(model))
             continue;
         watch->options.model(watch->options.context, json_string_value(model));
         return;
@@ -149,18 +123,17 @@ static void watch_told(struct watch *watch, const json_t *json)
     } else if (devices) {
         watch_devices(watch, devices);
     } else if (json_is_integer(lost)) {
-        watch_fault(watch, "GPU %d is no longer sampled: %s", (int)json_integer_value(lost),
-                    why ? why : "it is lost");
+        watch_fault(watch, text_format("GPU %d is no longer sampled: %s",
+                                       (int)json_integer_value(lost), why ? why : "it is lost"));
     } else if (json_is_integer(xid)) {
-        watch_fault(watch, "GPU %d reported Xid %d",
-                    (int)json_integer_value(json_object_get(json, "gpu")),
-                    (int)json_integer_value(xid));
+        watch_fault(watch, text_format("GPU %d reported Xid %d",
+                                       (int)json_integer_value(json_object_get(json, "gpu")),
+                                       (int)json_integer_value(xid)));
     } else if (trouble) {
-        watch_warn(watch, "GPUs are not sampled: %s", trouble);
+        journal_warn(watch->options.journal, "GPUs are not sampled: %s", trouble);
     } else if (second_from_json(json, &second)) {
         watch_add(watch, &second);
-        if (watch->options.second)
-            watch->options.second(watch->options.context, &second);
+        watch->options.second(watch->options.context, &second);
     } else {
         watch->is_over = json_object_get(json, "absent") != NULL;
     }
@@ -173,7 +146,7 @@ static void watch_line(void *context, const char *line, size_t size)
     json_t *json = json_loadb(line, size, 0, NULL);
     watch->heard_ms = clock_steady_ms();
     if (watch->is_silent)
-        watch_warn(watch, "the driver of the GPUs answers again");
+        journal_warn(watch->options.journal, "the driver of the GPUs answers again");
     watch->is_silent = false;
     if (json_is_object(json))
         watch_told(watch, json);
@@ -185,7 +158,8 @@ static void watch_ended(void *context, const struct child_end *end)
     struct watch *watch = context;
     (void)end; /* the sampler is nobody's child, so its status is unknown */
     if (!watch->is_over)
-        watch_warn(watch, "GPUs are not sampled any more: the process that did it ended");
+        journal_warn(watch->options.journal,
+                     "GPUs are not sampled any more: the process that did it ended");
     watch->is_over = true;
 }
 
@@ -196,10 +170,11 @@ static void watch_look_done(uv_timer_t *timer)
     if (watch->is_over || watch->is_silent || clock_steady_ms() - watch->heard_ms < allowed_ms)
         return;
     watch->is_silent = true;
-    watch_warn(watch,
-               "the driver of the GPUs has not answered for %d s; they are not sampled meanwhile, "
-               "and the run goes on",
-               (int)(allowed_ms / 1000));
+    journal_warn(
+        watch->options.journal,
+        "the driver of the GPUs has not answered for %d s; they are not sampled meanwhile, "
+        "and the run goes on",
+        (int)(allowed_ms / 1000));
 }
 
 /* --- The process ------------------------------------------------------------------------------ */

@@ -23,12 +23,11 @@ struct watch;
 struct watch_options {
     uv_loop_t *loop;
     struct journal *journal;
-    /* Called each second. May be NULL. */
+    /* Called each second. */
     void (*second)(void *context, const struct gpu_second *second);
-    /* Called once, with the model of the GPUs in the words of the driver. May be NULL. */
+    /* Called once, with the model of the GPUs in the words of the driver. */
     void (*model)(void *context, const char *model);
-    /* The driver has reported a fault of a GPU. `line` is the warning in the journal. May be NULL.
-     */
+    /* The driver has reported a fault of a GPU. `line` is the warning in the journal. */
     void (*fault)(void *context, const char *line);
     void *context;
     const char *program; /* path of phase-worker */
