@@ -11,7 +11,6 @@ worker_libworker_a_SOURCES += \
 	worker/node/nodecheck.c worker/node/nodecheck.h \
 	worker/node/nodecheck_report.c worker/node/nodecheck_report.h \
 	worker/node/observer.c worker/node/observer.h \
-	worker/node/quiet.c worker/node/quiet.h \
 	worker/node/rank_environment.c worker/node/rank_environment.h \
 	worker/node/ranklog.c worker/node/ranklog.h \
 	worker/node/rendezvous.c worker/node/rendezvous.h \

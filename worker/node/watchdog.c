@@ -12,7 +12,6 @@
 #include "worker/node/observer.h"
 #include "worker/health/outlier.h"
 #include "worker/health/pace.h"
-#include "worker/node/quiet.h"
 #include "worker/health/ras.h"
 #include "worker/process/child.h"
 #include "worker/telemetry/second.h"
@@ -31,13 +30,21 @@ enum {
     WATCHDOG_PID_SIZE = 16,
 };
 
+/* One of several groups, which are independent programs. */
+struct watchdog_group {
+    struct hang hang;
+    uint64_t printed;
+    bool was_told;
+};
+
 struct watchdog {
     struct watchdog_options options;
     struct hang hang;
     struct pace pace;     /* for comparing nodes */
     struct pace recorded; /* for the journal */
     bool has_recorded;
-    struct quiet *quiet;    /* with several groups, otherwise NULL */
+    struct watchdog_group *groups;
+    unsigned group_count;   /* 0: the crew is one program */
     uint64_t printed, rows; /* at the last look */
     int64_t step;
     struct checkpoint_extent growth; /* of the folder, when half of the limit was over */
@@ -59,8 +66,10 @@ struct watchdog *watchdog_new(const struct watchdog_options *options)
     watchdog->options = *options;
     watchdog->step = -1;
     hang_init(&watchdog->hang, options->hang_s, clock_steady_ms());
-    if (options->has_groups)
-        watchdog->quiet = quiet_new(options->crew, options->hang_s, clock_steady_ms());
+    watchdog->group_count = options->has_groups ? crew_count(options->crew) : 0;
+    watchdog->groups = xcalloc(watchdog->group_count, sizeof *watchdog->groups);
+    for (unsigned i = 0; i < watchdog->group_count; i++)
+        hang_init(&watchdog->groups[i].hang, options->hang_s, clock_steady_ms());
     uv_timer_init(options->loop, &watchdog->examiner);
     watchdog->examiner.data = watchdog;
     return watchdog;
@@ -104,10 +113,9 @@ static bool watchdog_is_stopped(struct watchdog *watchdog)
     evidence_free(evidence);
     if (is_stopped && !watchdog->has_warned) {
         watchdog->has_warned = true;
-        journal_add(watchdog->options.journal, ENTRY_WARNING,
-                    json_pack("{s:s}", "message",
-                              "processes are stopped by a signal or a debugger: this is not taken "
-                              "for a hang"));
+        journal_warn(watchdog->options.journal,
+                     "processes are stopped by a signal or a debugger: this is not taken for a "
+                     "hang");
     }
     return is_stopped;
 }
@@ -155,13 +163,34 @@ static void watchdog_pace(struct watchdog *watchdog, int64_t now_ms)
                                            (double)span.steps / span.seconds));
 }
 
+/* Warns once of a group that is silent while others print. The rule is that of hang.h, with the
+ * output of each group. When the other groups have ended, the silence is that of the run. */
 static void watchdog_look_at_groups(struct watchdog *watchdog, int64_t now_ms)
 {
-    char *message = watchdog->quiet ? quiet_look(watchdog->quiet, now_ms) : NULL;
-    if (message)
-        journal_add(watchdog->options.journal, ENTRY_WARNING,
-                    json_pack("{s:s}", "message", message));
-    free(message);
+    struct watchdog_group *silent = NULL;
+    unsigned rank = 0;
+    bool goes_on = false; /* another group */
+    for (unsigned i = 0; i < watchdog->group_count; i++) {
+        struct watchdog_group *group = &watchdog->groups[i];
+        const struct crew_rank *of = crew_rank(watchdog->options.crew, i);
+        bool has_printed = of->printed != group->printed;
+        group->printed = of->printed;
+        hang_look(&group->hang, has_printed ? HANG_LIFE : HANG_NOTHING, now_ms);
+        bool is_over = !of->has_ended && hang_is_over(&group->hang);
+        goes_on |= !of->has_ended && !is_over;
+        if (is_over && !group->was_told && !silent) {
+            silent = group;
+            rank = of->rank;
+        }
+    }
+    if (!silent || !goes_on)
+        return;
+    silent->was_told = true;
+    double silent_s = (double)silent->hang.silence_ms / 1000;
+    bool is_long = silent_s >= 120;
+    journal_warn(watchdog->options.journal,
+                 "group %u has printed nothing for %.0f %s, while others go on", rank,
+                 is_long ? silent_s / 60 : silent_s, is_long ? "min" : "s");
 }
 
 void watchdog_look(struct watchdog *watchdog)
@@ -308,7 +337,7 @@ static void watchdog_closed(uv_handle_t *handle)
     evidence_free(watchdog->evidence);
     json_decref(watchdog->found);
     json_decref(watchdog->tools);
-    quiet_free(watchdog->quiet);
+    free(watchdog->groups);
     free(watchdog->summary);
     free(watchdog->nccl);
     free(watchdog);
