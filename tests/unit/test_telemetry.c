@@ -10,7 +10,7 @@
 #include "lib/metrics/extract.h"
 #include "worker/metrics/rows.h"
 #include "worker/telemetry/gpu_metrics.h"
-#include "worker/telemetry/means.h"
+#include "worker/telemetry/second.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -13,7 +13,7 @@
 #ifndef PHASED_WORKER_TELEMETRY_GPU_METRICS_H
 #define PHASED_WORKER_TELEMETRY_GPU_METRICS_H
 
-#include "worker/telemetry/means.h"
+#include "worker/telemetry/second.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -137,18 +137,12 @@ static char *idle_look(struct idle *idle)
 
 /* --- Seconds ---------------------------------------------------------------------------------- */
 
-static bool idle_is_of(const struct idle *idle, const struct gpu_second *second)
-{
-    return idle->count == second->count &&
-           memcmp(idle->numbers, second->gpus, second->count * sizeof *second->gpus) == 0;
-}
-
 char *idle_add(struct idle *idle, const struct gpu_second *second)
 {
     char *message = NULL;
     if (!idle->parts)
         return NULL;
-    if (!idle_is_of(idle, second))
+    if (!second_is_of(second, idle->numbers, idle->count))
         idle_begin_anew(idle, second);
     for (unsigned i = 0; i < idle->count; i++) {
         double util = second->values[GPU_UTIL][i];

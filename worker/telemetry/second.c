@@ -1,10 +1,16 @@
-/* Converts a second to JSON and back. */
+/* Converts seconds to JSON and back, and combines them. */
 #include "worker/telemetry/second.h"
 
 #include <math.h>
+#include <string.h>
 
-static const char *const second_columns[] = {
-#define X(symbol, name, kind, dcgm, what) #name,
+enum means_kind { MEANS_MEAN, MEANS_MAX, MEANS_BITS, MEANS_LAST };
+
+static const struct {
+    const char *name;
+    enum means_kind kind;
+} second_columns[] = {
+#define X(symbol, name, kind, dcgm, what) {#name, MEANS_##kind},
     GPU_COLUMNS(X)
 #undef X
 };
@@ -43,7 +49,7 @@ json_t *second_to_json(const struct gpu_second *second, enum second_form form)
         json_t *values = json_array();
         for (unsigned gpu = 0; gpu < second->count; gpu++)
             json_array_append_new(values, second_number(second->values[column][gpu], form));
-        json_object_set_new(json, second_columns[column], values);
+        json_object_set_new(json, second_columns[column].name, values);
     }
     return json;
 }
@@ -60,7 +66,7 @@ bool second_from_json(const json_t *json, struct gpu_second *ret_second)
     second_init(ret_second, gpus, (unsigned)count);
     ret_second->time_s = json_number_value(json_object_get(json, "time"));
     for (unsigned column = 0; column < GPU_COLUMN_COUNT; column++) {
-        const json_t *values = json_object_get(json, second_columns[column]);
+        const json_t *values = json_object_get(json, second_columns[column].name);
         for (size_t gpu = 0; gpu < count; gpu++) {
             const json_t *value = json_array_get(values, gpu);
             if (json_is_number(value))
@@ -96,4 +102,60 @@ double second_min(const struct gpu_second *second, enum gpu_column column)
     for (unsigned gpu = 0; gpu < second->count; gpu++)
         min = fmin(min, second->values[column][gpu]);
     return min;
+}
+
+bool second_is_of(const struct gpu_second *second, const unsigned *gpus, unsigned count)
+{
+    return second->count == count && memcmp(second->gpus, gpus, count * sizeof *gpus) == 0;
+}
+
+/* --- Means ------------------------------------------------------------------------------------ */
+
+static double means_join(enum means_kind kind, double so_far, double value)
+{
+    switch (kind) {
+    case MEANS_MEAN:
+        return so_far + value;
+    case MEANS_MAX:
+        return fmax(so_far, value);
+    case MEANS_BITS:
+        return (double)((unsigned long long)so_far | (unsigned long long)value);
+    case MEANS_LAST:
+        break;
+    }
+    return value;
+}
+
+void means_add(struct means *means, const struct gpu_second *second)
+{
+    if (!means->seconds || !second_is_of(second, means->sum.gpus, means->sum.count)) {
+        *means = (struct means){0};
+        second_init(&means->sum, second->gpus, second->count);
+    }
+    means->seconds++;
+    means->sum.time_s = second->time_s;
+    for (unsigned column = 0; column < GPU_COLUMN_COUNT; column++)
+        for (unsigned gpu = 0; gpu < second->count; gpu++) {
+            double value = second->values[column][gpu];
+            double *sum = &means->sum.values[column][gpu];
+            if (isnan(value))
+                continue;
+            *sum = means->counts[column][gpu]++
+                       ? means_join(second_columns[column].kind, *sum, value)
+                       : value;
+        }
+}
+
+bool means_take(struct means *means, struct gpu_second *ret_second)
+{
+    if (!means->seconds)
+        return false;
+    *ret_second = means->sum;
+    for (unsigned column = 0; column < GPU_COLUMN_COUNT; column++)
+        for (unsigned gpu = 0; second_columns[column].kind == MEANS_MEAN && gpu < ret_second->count;
+             gpu++)
+            if (means->counts[column][gpu])
+                ret_second->values[column][gpu] /= means->counts[column][gpu];
+    means->seconds = 0;
+    return true;
 }

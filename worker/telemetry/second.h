@@ -24,6 +24,9 @@ struct gpu_second {
 /* Begins a second of these GPUs, without values. */
 void second_init(struct gpu_second *second, const unsigned *gpus, unsigned count);
 
+/* Whether the second is of these GPUs. */
+bool second_is_of(const struct gpu_second *second, const unsigned *gpus, unsigned count);
+
 enum second_form {
     SECOND_EXACT, /* tenths, with the time */
     SECOND_SHORT, /* whole numbers without the time, because an entry of the journal has one */
@@ -37,5 +40,19 @@ bool second_from_json(const json_t *json, struct gpu_second *ret_second);
 double second_mean(const struct gpu_second *second, enum gpu_column column);
 double second_max(const struct gpu_second *second, enum gpu_column column);
 double second_min(const struct gpu_second *second, enum gpu_column column);
+
+/* Several seconds, combined into one: means, the maximum of memory and temperatures, all bits that
+ * were set, the newest counters. If a value is absent in some seconds, the other seconds give it.
+ */
+struct means {
+    unsigned seconds;      /* added seconds */
+    struct gpu_second sum; /* sums, maxima, bits and counters */
+    unsigned counts[GPU_COLUMN_COUNT][SECOND_GPUS_MAX];
+};
+
+/* `means` is zero-initialised. Seconds of other GPUs begin a new mean. */
+void means_add(struct means *means, const struct gpu_second *second);
+/* Returns the combined seconds, and begins a new mean. False: no second was added. */
+bool means_take(struct means *means, struct gpu_second *ret_second);
 
 #endif

@@ -7,7 +7,6 @@
 #include "worker/clock.h"
 #include "worker/protocol/journal.h"
 #include "worker/process/child.h"
-#include "worker/telemetry/means.h"
 
 #include <math.h>
 #include <signal.h>
