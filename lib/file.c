@@ -62,18 +62,23 @@ out:
     return result;
 }
 
-static int file_write_all(int fd, const char *data, size_t size)
+int file_write(int fd, const char *data, size_t size)
 {
     while (size) {
         ssize_t written = write(fd, data, size);
         if (written < 0 && errno == EINTR)
             continue;
         if (written < 0)
-            return -1;
+            return -errno;
         data += written;
         size -= (size_t)written;
     }
-    return fsync(fd);
+    return 0;
+}
+
+static int file_write_all(int fd, const char *data, size_t size)
+{
+    return file_write(fd, data, size) < 0 ? -1 : fsync(fd);
 }
 
 static int file_sync_folder(const char *path)

@@ -17,6 +17,9 @@ struct stat;
 int file_read(const char *path, size_t size_max, char **ret_data, size_t *ret_size,
               struct error *err);
 
+/* Writes all of these bytes, in as many pieces as it takes. Returns 0 or a negative errno. */
+int file_write(int fd, const char *data, size_t size);
+
 /* Replaces `path` by these bytes: a temporary file beside it, fsync, rename, fsync of the folder.
  * On failure the old file is still there. */
 int file_replace(const char *path, const void *data, size_t size, mode_t mode, struct error *err);

@@ -9,14 +9,19 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-char *place_folder(void)
+char *place_self(void)
 {
     char path[PATH_MAX];
     ssize_t size = readlink("/proc/self/exe", path, sizeof path - 1);
-    if (size < 0)
-        return text_format("."); /* no /proc: use the current folder */
-    path[size] = '\0';
-    return xstrdup(dirname(path));
+    path[size > 0 ? size : 0] = '\0'; /* no /proc */
+    return xstrdup(path);
+}
+
+char *place_folder(void)
+{
+    char *self = place_self(), *folder = xstrdup(dirname(self));
+    free(self);
+    return folder;
 }
 
 char *place_program(const char *name)

@@ -4,6 +4,9 @@
 #ifndef PHASED_LIB_PLACE_H
 #define PHASED_LIB_PLACE_H
 
+/* The running program itself; empty if it is unknown. */
+char *place_self(void);
+
 /* The folder of the running program; "." if it is unknown. */
 char *place_folder(void);
 

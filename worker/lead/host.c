@@ -4,6 +4,7 @@
 
 #include "lib/error.h"
 #include "lib/memory.h"
+#include "lib/place.h"
 #include "lib/protocol/message.h"
 #include "lib/text.h"
 #include "worker/lead/grace.h"
@@ -345,11 +346,8 @@ static void host_limit_done(uv_signal_t *handle, int number)
 
 static void host_init(struct host *host, const char *job_dir)
 {
-    char program[4096];
-    ssize_t size = readlink("/proc/self/exe", program, sizeof program - 1);
-    program[size > 0 ? size : 0] = '\0';
     host->job_dir = job_dir;
-    host->program = xstrdup(program);
+    host->program = place_self();
     host->life = phase_life_own();
     uv_loop_init(&host->loop);
     uv_signal_init(&host->loop, &host->term);

@@ -4,6 +4,7 @@
 
 #include "lib/error.h"
 #include "lib/memory.h"
+#include "lib/place.h"
 #include "lib/text.h"
 #include "worker/protocol/assignment.h"
 #include "worker/protocol/orphan.h"
@@ -227,13 +228,10 @@ static void lead_start_step(struct lead *lead)
 
 static void lead_init(struct lead *lead, const char *job_dir)
 {
-    char program[4096];
-    ssize_t size = readlink("/proc/self/exe", program, sizeof program - 1);
-    program[size > 0 ? size : 0] = '\0';
     int64_t count = lead_number("SLURM_JOB_NUM_NODES");
     lead->job_dir = job_dir;
     lead->handle = lead_handle;
-    lead->program = xstrdup(program);
+    lead->program = place_self();
     lead->orphan = orphan_name_file(job_dir);
     lead->life = phase_life_own();
     lead->end_time = (double)lead_number("SLURM_JOB_END_TIME");

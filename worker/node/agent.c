@@ -3,7 +3,9 @@
 #include "worker/node/agent.h"
 
 #include "lib/error.h"
+#include "lib/file.h"
 #include "lib/memory.h"
+#include "lib/place.h"
 #include "lib/text.h"
 #include "worker/protocol/orphan.h"
 #include "lib/protocol/outcome.h"
@@ -54,15 +56,8 @@ static void agent_tell(struct agent *agent, json_t *report)
     json_object_set_new(report, "node", json_string(agent->node));
     json_object_set_new(report, "index", json_integer(agent->index));
     char *line = report_to_line(report);
-    size_t size = strlen(line), done = 0;
-    while (done < size) {
-        ssize_t count = write(STDOUT_FILENO, line + done, size - done);
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count <= 0)
-            break; /* nobody reads; the end of standard input follows */
-        done += (size_t)count;
-    }
+    /* If nobody reads, the end of standard input follows. */
+    (void)file_write(STDOUT_FILENO, line, strlen(line));
     free(line);
 }
 
@@ -268,12 +263,9 @@ static unsigned agent_number(const char *name)
 static void agent_init(struct agent *agent)
 {
     const char *node = getenv("SLURMD_NODENAME");
-    char program[4096];
-    ssize_t size = readlink("/proc/self/exe", program, sizeof program - 1);
-    program[size > 0 ? size : 0] = '\0';
     agent->lines.size_max = AGENT_LINE_MAX;
     agent->node = xstrdup(node ? node : "node");
-    agent->program = xstrdup(program);
+    agent->program = place_self();
     agent->index = agent_number("SLURM_NODEID");
     agent->restarts = agent_number("SLURM_RESTART_COUNT");
     uv_loop_init(&agent->loop);

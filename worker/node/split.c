@@ -2,6 +2,7 @@
 #include "worker/node/split.h"
 
 #include "lib/error.h"
+#include "lib/file.h"
 #include "lib/memory.h"
 
 #include <errno.h>
@@ -105,20 +106,6 @@ int split_find(int fd, unsigned total, unsigned first, unsigned count,
     return status;
 }
 
-static int split_write(int output, const char *data, size_t size, struct error *err)
-{
-    while (size) {
-        ssize_t count = write(output, data, size);
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count < 0)
-            return error_set(err, -errno, "could not be written: %s", strerror(errno));
-        data += count;
-        size -= (size_t)count;
-    }
-    return 0;
-}
-
 int split_copy(int fd, const struct split_part *part, int output, const atomic_bool *is_cancelled,
                crypto_generichash_state *hash, struct error *err)
 {
@@ -137,7 +124,9 @@ int split_copy(int fd, const struct split_part *part, int output, const atomic_b
         (void)crypto_generichash_update(hash, (const unsigned char *)buffer,
                                         (unsigned long long)size); /* cannot fail */
         if (output >= 0)
-            status = split_write(output, buffer, (size_t)size, err);
+            status = file_write(output, buffer, (size_t)size);
+        if (status < 0)
+            (void)error_set(err, status, "could not be written: %s", strerror(-status));
         at += (uint64_t)size;
     }
     free(buffer);

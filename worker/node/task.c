@@ -2,6 +2,7 @@
 #include "worker/node/task.h"
 
 #include "lib/error.h"
+#include "lib/place.h"
 #include "worker/process/processes.h"
 #include "worker/protocol/orphan.h"
 
@@ -21,9 +22,7 @@
 /* Runs in the agent's process. Returns only on failure. */
 static void task_become_agent(const char *job_dir, int socket)
 {
-    char program[4096], number[16];
-    ssize_t size = readlink("/proc/self/exe", program, sizeof program - 1);
-    program[size > 0 ? size : 0] = '\0';
+    char *program = place_self(), number[16];
     char *const arguments[] = {program, "node", (char *)job_dir, NULL};
     sigset_t none;
     sigemptyset(&none);
@@ -32,6 +31,7 @@ static void task_become_agent(const char *job_dir, int socket)
     if (setenv(TASK_VARIABLE, number, 1) == 0)
         execv(program, arguments);
     fprintf(stderr, "phase-worker task: cannot start %s: %s\n", program, strerror(errno));
+    free(program);
 }
 
 /* Runs in the process of the agent's heir. If the agent is killed, the kernel makes its descendants

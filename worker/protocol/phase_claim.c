@@ -60,10 +60,9 @@ static bool claim_is_over(const json_t *claim)
 static int claim_make_unlinked(const char *path, const char *text, struct error *err)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    errno = fd < 0 ? errno : ENOSPC; /* if not all bytes were written */
-    bool is_made =
-        fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) && fsync(fd) == 0;
-    int result = is_made ? 0 : -errno;
+    int result = fd < 0 ? -errno : file_write(fd, text, strlen(text));
+    if (result == 0 && fsync(fd) < 0)
+        result = -errno;
     if (fd >= 0)
         (void)close(fd); /* the file is synced, or has failed */
     return result < 0 ? error_set(err, result, "could not make %s: %s", path, strerror(-result))

@@ -2,6 +2,7 @@
 #include "worker/telemetry/sampler.h"
 
 #include "lib/error.h"
+#include "lib/file.h"
 #include "lib/option.h"
 #include "lib/text.h"
 #include "worker/clock.h"
@@ -36,14 +37,8 @@ static void sampler_print(struct sampler *sampler, json_t *json)
 {
     char *dump = json_dumps(json, JSON_REAL_PRECISION(15) | JSON_COMPACT);
     char *line = text_format("%s\n", dump);
-    size_t size = strlen(line);
-    for (size_t done = 0; done < size && !sampler->is_over;) {
-        ssize_t count = write(sampler->output, line + done, size - done);
-        if (count < 0 && errno == EINTR)
-            continue;
-        sampler->is_over = count <= 0;
-        done += (size_t)(count > 0 ? count : 0);
-    }
+    if (!sampler->is_over)
+        sampler->is_over = file_write(sampler->output, line, strlen(line)) < 0;
     free(line);
     free(dump);
     json_decref(json);
