@@ -192,18 +192,10 @@ static void observer_judge(struct observer *observer)
     free(reason.message);
 }
 
-/* Returns a path of the spec with its variables replaced. A relative path is below the workdir. */
 static char *observer_path(const struct observer *observer, const char *path)
 {
-    struct text text = {0};
-    const char *workdir = observer->options.assignment->workdir;
-    environment_expand(observer->options.environment, path, &text);
-    if (text_string(&text)[0] != '/' && workdir) {
-        char *whole = text_format("%s/%s", workdir, text_string(&text));
-        text_fini(&text);
-        return whole;
-    }
-    return text_steal(&text);
+    return environment_path(observer->options.environment, path,
+                            observer->options.assignment->workdir);
 }
 
 static int observer_open_extract(struct observer *observer, struct error *err)

@@ -204,21 +204,6 @@ static void shards_work_done(uv_work_t *work, int status)
         shards->options.ready(shards->options.context, shards->status, &shards->err);
 }
 
-/* The path of the file to split. A relative path starts at the folder where the script starts. */
-static char *shards_input(const struct assignment *assignment,
-                          const struct environment *environment)
-{
-    struct text input = {0}, path = {0};
-    environment_expand(environment, assignment->shard_input, &input);
-    if (text_string(&input)[0] != '/' && assignment->workdir) {
-        environment_expand(environment, assignment->workdir, &path);
-        text_add(&path, "/");
-    }
-    text_add(&path, text_string(&input));
-    text_fini(&input);
-    return text_steal(&path);
-}
-
 struct shards *shards_find(const struct shards_options *options)
 {
     const struct assignment *assignment = options->assignment;
@@ -226,7 +211,8 @@ struct shards *shards_find(const struct shards_options *options)
     shards->items = xcalloc(options->count, sizeof *shards->items);
     shards->options = *options;
     shards->folder = shards_folder(assignment->run_dir);
-    shards->input = shards_input(assignment, options->environment);
+    shards->input =
+        environment_path(options->environment, assignment->shard_input, assignment->workdir);
     shards->script = xstrdup(assignment->script);
     shards->total = assignment->parallel.data;
     shards->is_anew = assignment->is_anew;

@@ -97,3 +97,16 @@ void environment_expand(const struct environment *environment, const char *strin
         string = name + size + is_braced;
     }
 }
+
+char *environment_path(const struct environment *environment, const char *path, const char *workdir)
+{
+    struct text expanded = {0}, whole = {0};
+    environment_expand(environment, path, &expanded);
+    if (text_string(&expanded)[0] != '/' && workdir) {
+        environment_expand(environment, workdir, &whole);
+        text_add(&whole, "/");
+    }
+    text_add(&whole, text_string(&expanded));
+    text_fini(&expanded);
+    return text_steal(&whole);
+}

@@ -24,4 +24,9 @@ const char *environment_get(const struct environment *environment, const char *n
 void environment_expand(const struct environment *environment, const char *string,
                         struct text *text);
 
+/* Returns a path of the spec with its variables replaced. A relative path is below `workdir`, which
+ * may be NULL. The caller frees the path. */
+char *environment_path(const struct environment *environment, const char *path,
+                       const char *workdir);
+
 #endif
