@@ -42,11 +42,11 @@ static bool is_there(const char *name)
 }
 
 /* Adds "500 12 model_500.pt; ": step, bytes and name of the checkpoint. */
-static void note(void *context, const struct checkpoint *checkpoint)
+static void note(void *context, const struct saved *checkpoint, bool is_suspect)
 {
     text_addf(context, "%lld %llu %s%s; ", (long long)checkpoint->step,
-              (unsigned long long)checkpoint->bytes, checkpoint->path + strlen(folder) + 1,
-              checkpoint->is_suspect ? " suspect" : "");
+              (unsigned long long)checkpoint->extent.bytes,
+              checkpoint->paths[0] + strlen(folder) + 1, is_suspect ? " suspect" : "");
 }
 
 static struct checkpoints *begin(const char *pattern, unsigned keep, struct text *found)

@@ -158,7 +158,8 @@ static void world_init(struct world *world, const char *guard)
     assert_int_equal(guards_new(world->spec, 7, &world->guards, &err), 0);
     world->rows = (struct rows){
         .journal = world->journal, .guards = world->guards, .began_ms = clock_steady_ms()};
-    world->gpus = (struct gpu_metrics){.rows = &world->rows, .is_told = true, .begin_step = 7};
+    world->rows.begin_step = 7;
+    world->gpus = (struct gpu_metrics){.rows = &world->rows, .is_told = true};
 }
 
 static void world_fini(struct world *world)

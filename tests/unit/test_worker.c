@@ -150,7 +150,7 @@ static void a_tail_follows_a_file_that_appears_grows_is_cut_or_replaced(void **s
     (void)state;
     struct tail tail;
     char *path = text_format("%s/file", folder), *other = text_format("%s/other", folder);
-    tail_init(&tail, path, TAIL_FROM_END);
+    tail_init(&tail, path);
     assert_tail(&tail, "");
     write_file(path, 0, "one");
     assert_tail(&tail, "one");
@@ -164,7 +164,7 @@ static void a_tail_follows_a_file_that_appears_grows_is_cut_or_replaced(void **s
     assert_int_equal(rename(other, path), 0);
     assert_tail(&tail, "4five");
     tail_fini(&tail);
-    tail_init(&tail, path, TAIL_FROM_END);
+    tail_init(&tail, path);
     write_file(path, O_APPEND, "six");
     assert_tail(&tail, "six");
     tail_fini(&tail);

@@ -1,8 +1,6 @@
 /* Counts the verdicts of preflights. */
 #include "worker/lead/fitness.h"
 
-#include "lib/memory.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,34 +35,30 @@ void fitness_add(struct fitness *fitness, const char *node, enum fitness_verdict
         text_addf(list, "%s%s: %s", count > 1 ? "; " : "", node, reason);
 }
 
-/* "n3 WHAT: reason", or "5 nodes WHAT: n3: reason; ..." */
+/* "n3 WHAT: reason", or "5 nodes WHAT: n3: reason; ..."; `what` begins with a blank or is empty. */
 static char *fitness_say(const char *what, unsigned count, const struct text *list)
 {
     const char *reasons = text_string(list);
     if (count > 1)
-        return text_format("%u nodes %s: %s%s", count, what, reasons,
+        return text_format("%u nodes%s: %s%s", count, what, reasons,
                            count > FITNESS_NAMED_MAX ? "; ..." : "");
     const char *colon = strchr(reasons, ':'); /* after the node's name */
-    return text_format("%.*s %s%s", (int)(colon - reasons), reasons, what, colon);
+    return text_format("%.*s%s%s", (int)(colon - reasons), reasons, what, colon);
 }
 
 char *fitness_failure(const struct fitness *fitness)
 {
-    const char *reasons = text_string(&fitness->failures);
-    if (fitness->failed == 1)
-        return xstrdup(reasons);
-    return text_format("%u nodes: %s%s", fitness->failed, reasons,
-                       fitness->failed > FITNESS_NAMED_MAX ? "; ..." : "");
+    return fitness_say("", fitness->failed, &fitness->failures);
 }
 
 char *fitness_note(const struct fitness *fitness)
 {
     if (fitness->failed)
-        return fitness_say("failed preflight, which is only observed", fitness->failed,
+        return fitness_say(" failed preflight, which is only observed", fitness->failed,
                            &fitness->failures);
     if (fitness->unknown == 0)
         return NULL;
-    char *doubts = fitness_say("could not be judged", fitness->unknown, &fitness->doubts);
+    char *doubts = fitness_say(" could not be judged", fitness->unknown, &fitness->doubts);
     bool tells_nothing = fitness->unknown == fitness->heard;
     char *note = text_format("preflight: %s%s", doubts,
                              tells_nothing ? "; `preflight: off` leaves it out" : "");

@@ -48,10 +48,14 @@ static void rows_note(struct rows *rows, int64_t step, const struct extract_valu
         json_object_set_new(rows->values, values[i].name, json_double(values[i].value));
 }
 
-void rows_add_samples(struct rows *rows, int64_t otherwise, const struct extract_value *values,
-                      size_t count)
+int64_t rows_step(const struct rows *rows)
 {
-    rows_note(rows, rows->has_row ? rows->last_step : otherwise, values, count);
+    return rows->has_row ? rows->last_step : rows->begin_step;
+}
+
+void rows_add_samples(struct rows *rows, const struct extract_value *values, size_t count)
+{
+    rows_note(rows, rows_step(rows), values, count);
 }
 
 void rows_add(struct rows *rows, const struct extract_row *row)

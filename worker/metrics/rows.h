@@ -27,10 +27,10 @@ struct rows {
 };
 
 void rows_add(struct rows *rows, const struct extract_row *row);
-/* Puts values into the journal at the newest step, or at `otherwise` if there is no step yet. The
- * guards have these values already. */
-void rows_add_samples(struct rows *rows, int64_t otherwise, const struct extract_value *values,
-                      size_t count);
+/* The newest step; before the first row, the step where the run begins. */
+int64_t rows_step(const struct rows *rows);
+/* Puts values into the journal at the newest step. The guards have these values already. */
+void rows_add_samples(struct rows *rows, const struct extract_value *values, size_t count);
 /* Puts waiting values into the journal, and writes the journal. */
 void rows_flush(struct rows *rows);
 void rows_fini(struct rows *rows);

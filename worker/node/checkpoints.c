@@ -3,7 +3,6 @@
 
 #include "lib/error.h"
 #include "lib/memory.h"
-#include "lib/saved.h"
 #include "lib/text.h"
 
 #include <ftw.h>
@@ -70,15 +69,8 @@ static void checkpoints_tell(struct checkpoints *checkpoints, struct group *grou
 {
     group->is_told = true;
     checkpoints->whole = group->saved.extent;
-    struct checkpoint checkpoint = {
-        .path = group->saved.paths[0],
-        .step = group->saved.step,
-        .bytes = group->saved.extent.bytes,
-        .paths = group->saved.paths,
-        .path_count = group->saved.path_count,
-        .is_suspect = checkpoints->is_suspect && !group->is_good,
-    };
-    checkpoints->found(checkpoints->context, &checkpoint);
+    checkpoints->found(checkpoints->context, &group->saved,
+                       checkpoints->is_suspect && !group->is_good);
 }
 
 static int checkpoints_remove_entry(const char *path, const struct stat *status, int type,

@@ -13,25 +13,18 @@
 #ifndef PHASED_WORKER_NODE_CHECKPOINTS_H
 #define PHASED_WORKER_NODE_CHECKPOINTS_H
 
+#include "lib/saved.h"
+
 #include <jansson.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 struct checkpoints;
 struct error;
 
-struct checkpoint {
-    const char *path; /* of several files, the first by name */
-    int64_t step;
-    uint64_t bytes;     /* of all its files */
-    char *const *paths; /* all paths of several files; otherwise NULL */
-    size_t path_count;
-    bool is_suspect; /* saved after a guard had failed, or after NaN */
-};
-
-/* A checkpoint has become whole; borrowed during the call. */
-typedef void checkpoint_found(void *context, const struct checkpoint *checkpoint);
+/* A checkpoint has become whole; borrowed during the call. `is_suspect`: it was saved after a guard
+ * had failed, or after NaN. */
+typedef void checkpoint_found(void *context, const struct saved *checkpoint, bool is_suspect);
 
 /* Takes the first look. `keep` 0 keeps all checkpoints. Fails if the pattern is wrong or has no
  * {step}. */

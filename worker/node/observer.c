@@ -81,7 +81,7 @@ static void observer_step(void *context, const struct extract_row *row)
 
 /* Returns all paths of a checkpoint of several files, because a resume needs all of them. NULL: it
  * has only one. */
-static json_t *observer_paths(const struct checkpoint *checkpoint)
+static json_t *observer_paths(const struct saved *checkpoint)
 {
     if (checkpoint->path_count < 2)
         return NULL;
@@ -91,22 +91,22 @@ static json_t *observer_paths(const struct checkpoint *checkpoint)
     return paths;
 }
 
-static void observer_checkpoint(void *context, const struct checkpoint *checkpoint)
+static void observer_checkpoint(void *context, const struct saved *checkpoint, bool is_suspect)
 {
     struct observer *observer = context;
     observer->signs++;
     json_t *members =
-        json_pack("{s:s, s:I, s:I}", "path", checkpoint->path, "step", (json_int_t)checkpoint->step,
-                  "bytes", (json_int_t)checkpoint->bytes);
+        json_pack("{s:s, s:I, s:I}", "path", checkpoint->paths[0], "step",
+                  (json_int_t)checkpoint->step, "bytes", (json_int_t)checkpoint->extent.bytes);
     if (!members)
         members = json_pack("{s:s}", "message", "the path of a checkpoint is not UTF-8");
     bool is_found = json_object_get(members, "path") != NULL;
     json_t *paths = is_found ? observer_paths(checkpoint) : NULL;
     if (paths)
         json_object_set_new(members, "paths", paths);
-    if (is_found && checkpoint->is_suspect)
+    if (is_found && is_suspect)
         json_object_set_new(members, "suspect", json_true());
-    if (is_found && !checkpoint->is_suspect &&
+    if (is_found && !is_suspect &&
         (!observer->has_saved || checkpoint->step > observer->saved_step)) {
         observer->has_saved = true;
         observer->saved_step = checkpoint->step;
@@ -120,12 +120,10 @@ static void observer_checkpoint(void *context, const struct checkpoint *checkpoi
 static void observer_announced(void *context, const char *path, int64_t step)
 {
     struct observer *observer = context;
-    struct checkpoint_extent extent = {0};
-    if (checkpoint_measure(path, &extent) < 0)
-        return;
-    struct checkpoint checkpoint = {
-        .path = path, .step = step, .bytes = extent.bytes, .is_suspect = observer->is_suspect};
-    observer_checkpoint(context, &checkpoint);
+    char *paths[] = {(char *)path};
+    struct saved checkpoint = {.step = step, .paths = paths, .path_count = 1};
+    if (checkpoint_measure(path, &checkpoint.extent) == 0)
+        observer_checkpoint(context, &checkpoint, observer->is_suspect);
 }
 
 static void observer_channel_line(void *context, const char *line, size_t size)
@@ -219,7 +217,7 @@ static int observer_open_extract(struct observer *observer, struct error *err)
     if (!pattern)
         return error_set(err, -EINVAL, "metrics: no path");
     char *path = observer_path(observer, pattern);
-    tail_init(&observer->file, path, TAIL_FROM_END);
+    tail_init(&observer->file, path);
     observer->extracts_file = true;
     free(path);
     return 0;
@@ -331,7 +329,7 @@ int observer_new(const struct observer_options *options, struct observer **ret_o
         observer_free(observer);
         return status;
     }
-    tail_init(&observer->channel, options->channel, TAIL_FROM_END);
+    tail_init(&observer->channel, options->channel);
     observer->rows.journal = options->journal;
     observer->rows.guards = observer->guards;
     observer->rows.begin_step = assignment->resume_step;
@@ -340,7 +338,6 @@ int observer_new(const struct observer_options *options, struct observer **ret_o
     observer->gpus = (struct gpu_metrics){
         .rows = &observer->rows,
         .is_told = options->is_first_node,
-        .begin_step = assignment->resume_step,
     };
     idle_init(&observer->idle, (unsigned)assignment->idle_s);
     if (options->is_first_node)
@@ -426,8 +423,10 @@ static void observer_look_for_proof(struct observer *observer)
 static void observer_look_for_speed(struct observer *observer)
 {
     bool is_due = observer->options.is_first_node && observer->rows.has_row;
-    char *message = is_due ? speed_trouble(&observer->speed) : NULL;
-    if (message && !observer->has_told_of_speed) {
+    if (!is_due || observer->has_told_of_speed)
+        return;
+    char *message = speed_trouble(&observer->speed);
+    if (message) {
         observer->has_told_of_speed = true;
         journal_warn(observer->options.journal, "%s", message);
     }
@@ -444,8 +443,7 @@ void observer_look(struct observer *observer)
         if (!observer->options.assignment->join)
             observer_look_for_missing(observer, OBSERVER_MISSING_WHEN);
         observer_look_for_proof(observer);
-        if (!observer->has_told_of_speed)
-            observer_look_for_speed(observer);
+        observer_look_for_speed(observer);
     }
     if (observer->checkpoints && now_ms - observer->checkpoints_ms >= OBSERVER_CHECKPOINTS_MS) {
         checkpoints_look(observer->checkpoints);

@@ -8,29 +8,30 @@
 #include "worker/process/environment.h"
 #include "worker/process/placement.h"
 
-#include <ctype.h>
-#include <stdio.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Variables of a job, which must not come from the shell that submitted it. */
-static const char *const rank_environment_job_prefixes[] = {"SLURM_", "SLURMD_", "SRUN_",
-                                                            "SBATCH_"};
 static const char *const rank_environment_job_names[] = {
+    "SLURM_*",
+    "SLURMD_*",
+    "SRUN_*",
+    "SBATCH_*",
     "CUDA_VISIBLE_DEVICES",
     "ROCR_VISIBLE_DEVICES",
     "GPU_DEVICE_ORDINAL",
     "ZE_AFFINITY_MASK",
     "HOSTNAME",
+    NULL,
 };
 
 /* Variables by which a launcher tells a process its place. A shell that submits from within a
  * launcher has them, too. */
-static const char *const rank_environment_place_prefixes[] = {"PET_", "TORCHELASTIC_",
-                                                              "PHASED_SHARD"};
 static const char *const rank_environment_place_names[] = {
-    "RANK",    "LOCAL_RANK", "GROUP_RANK", "ROLE_RANK", "TP_RANK",
-    "PP_RANK", "DP_RANK",    "TP_SIZE",    "PP_SIZE",   "DP_SIZE",
+    "PET_*",      "TORCHELASTIC_*", "PHASED_SHARD*", "RANK",    "LOCAL_RANK",
+    "GROUP_RANK", "ROLE_RANK",      "TP_RANK",       "PP_RANK", "DP_RANK",
+    "TP_SIZE",    "PP_SIZE",        "DP_SIZE",       NULL,
 };
 
 /* Variables that programs read as their place among Slurm's tasks. They are those of the agent, not
@@ -40,31 +41,12 @@ static const char *const rank_environment_task_names[] = {
     "SLURM_NPROCS", "SLURM_NTASKS_PER_NODE", "SLURM_TASKS_PER_NODE",
 };
 
-static bool rank_environment_is_of(const char *name, const char *const *prefixes,
-                                   size_t prefix_count, const char *const *names, size_t name_count)
+/* Whether the name matches one of these patterns. */
+static bool rank_environment_is_of(const char *name, const char *const *patterns)
 {
-    for (size_t i = 0; i < prefix_count; i++)
-        if (text_starts(name, prefixes[i]))
-            return true;
-    for (size_t i = 0; i < name_count; i++)
-        if (text_equal(name, names[i]))
-            return true;
-    return false;
-}
-
-static bool rank_environment_is_jobs(const char *name)
-{
-    return rank_environment_is_of(
-        name, rank_environment_job_prefixes, sizeof rank_environment_job_prefixes / sizeof(char *),
-        rank_environment_job_names, sizeof rank_environment_job_names / sizeof(char *));
-}
-
-static bool rank_environment_is_place(const char *name)
-{
-    return rank_environment_is_of(name, rank_environment_place_prefixes,
-                                  sizeof rank_environment_place_prefixes / sizeof(char *),
-                                  rank_environment_place_names,
-                                  sizeof rank_environment_place_names / sizeof(char *));
+    while (*patterns && fnmatch(*patterns, name, 0) != 0)
+        patterns++;
+    return *patterns != NULL;
 }
 
 static void rank_environment_add_captured(struct environment *environment, const json_t *captured)
@@ -74,7 +56,8 @@ static void rank_environment_add_captured(struct environment *environment, const
     json_object_foreach((json_t *)captured, name, value)
     {
         if (json_is_string(value) && *name && !strchr(name, '=') &&
-            !rank_environment_is_jobs(name) && !rank_environment_is_place(name))
+            !rank_environment_is_of(name, rank_environment_job_names) &&
+            !rank_environment_is_of(name, rank_environment_place_names))
             environment_set(environment, name, json_string_value(value));
     }
 }
@@ -86,7 +69,7 @@ static void rank_environment_add_job(struct environment *environment, char *cons
         if (!equals)
             continue;
         char *name = text_format("%.*s", (int)(equals - *job), *job);
-        if (rank_environment_is_jobs(name))
+        if (rank_environment_is_of(name, rank_environment_job_names))
             environment_set(environment, name, equals + 1);
         free(name);
     }

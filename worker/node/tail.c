@@ -32,12 +32,12 @@ static void tail_reopen(struct tail *tail)
     tail->offset = 0;
 }
 
-void tail_init(struct tail *tail, const char *path, enum tail_start start)
+void tail_init(struct tail *tail, const char *path)
 {
     struct stat status;
     *tail = (struct tail){.path = xstrdup(path), .fd = -1};
     tail_reopen(tail);
-    if (start == TAIL_FROM_END && tail->fd >= 0 && fstat(tail->fd, &status) == 0)
+    if (tail->fd >= 0 && fstat(tail->fd, &status) == 0)
         tail->offset = status.st_size;
 }
 

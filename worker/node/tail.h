@@ -15,12 +15,10 @@ struct tail {
     off_t offset;
 };
 
-enum tail_start { TAIL_FROM_BEGINNING, TAIL_FROM_END };
-
 typedef void tail_found(void *context, const char *data, size_t size);
 
-/* TAIL_FROM_END skips the present content of the file. */
-void tail_init(struct tail *tail, const char *path, enum tail_start start);
+/* Skips the present content of the file. */
+void tail_init(struct tail *tail, const char *path);
 void tail_fini(struct tail *tail);
 
 /* Gives the new data to `found`. */

@@ -33,8 +33,6 @@ static void gpu_metrics_tell(struct gpu_metrics *metrics)
     struct means so_far = metrics->so_far; /* a copy, because counting continues */
     struct gpu_second second;
     size_t count = 0;
-    const struct rows *rows = metrics->rows;
-    int64_t step = rows->has_row ? rows->last_step : metrics->begin_step;
     (void)means_take(&so_far, &second); /* a second has just been added */
     gpu_metrics_values(&second, numbers);
     for (unsigned i = 0; i < GPU_METRICS_COUNT; i++)
@@ -42,9 +40,9 @@ static void gpu_metrics_tell(struct gpu_metrics *metrics)
             values[count++] =
                 (struct extract_value){gpu_metrics_names[i], round(numbers[i] * 100) / 100};
     if (count)
-        rows_add_samples(metrics->rows, metrics->begin_step, values, count);
+        rows_add_samples(metrics->rows, values, count);
     metrics->has_row = true;
-    metrics->step = step;
+    metrics->step = rows_step(metrics->rows);
     metrics->seconds = 0;
 }
 

@@ -23,9 +23,8 @@ struct rows;
 enum { GPU_METRICS_COUNT = 4, GPU_METRICS_EVERY_S = 10 };
 
 struct gpu_metrics {
-    struct rows *rows; /* borrowed; it also gives the values to the guards */
-    bool is_told;      /* whether the journal gets them: only on the first node */
-    int64_t begin_step;
+    struct rows *rows;   /* borrowed; it also gives the values to the guards */
+    bool is_told;        /* whether the journal gets them: only on the first node */
     unsigned seconds;    /* since the last row */
     bool has_row;        /* a row was written, at `step` */
     int64_t step;        /* of the last row */
