@@ -126,11 +126,6 @@ typedef void link_begin(struct link *link);
 
 static void link_begin_push(struct link *link)
 {
-    struct error err;
-    if (link_find_daemon(link, &err) < 0) {
-        link_failed(link, &link->push, &err);
-        return;
-    }
     struct text entries = {0}, *request = &link->push.transfer.request;
     (void)journal_read(link->options.journal, link->committed,
                        link_is_heard(link) ? LINK_BATCH_MAX : LINK_FIRST_MAX, &entries);
@@ -149,11 +144,6 @@ static void link_begin_push(struct link *link)
 
 static void link_begin_poll(struct link *link)
 {
-    struct error err;
-    if (link_find_daemon(link, &err) < 0) {
-        link_failed(link, &link->poll, &err);
-        return;
-    }
     link->asked_ms = clock_steady_ms();
     char *path = text_format("/v1/worker/%lld/command?after=%lld", (long long)link->options.run,
                              (long long)link->obeyed);
@@ -259,9 +249,12 @@ static unsigned link_take_messages(struct link *link)
 static void link_turn_task(struct link *link, struct link_task *task, link_begin *begin,
                            int64_t now_ms, int64_t *wait_ms)
 {
+    struct error err;
     if (task->transfer.is_active)
         return;
-    if (task->due_ms <= now_ms)
+    if (task->due_ms <= now_ms && link_find_daemon(link, &err) < 0)
+        link_failed(link, task, &err);
+    else if (task->due_ms <= now_ms)
         begin(link);
     if (!task->transfer.is_active && task->due_ms - now_ms < *wait_ms)
         *wait_ms = task->due_ms - now_ms;
