@@ -41,13 +41,7 @@ static int lead_run_write_script(const struct lead_run *run, const char *name, c
 
 static int lead_run_prepare(const struct lead_run *run, struct error *err)
 {
-    static const char *const folders[] = {"journal", "log", "channel"};
-    int result = 0;
-    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]) && result == 0; i++) {
-        char *folder = text_format("%s/%s", run->assignment->run_dir, folders[i]);
-        result = file_make_folders(folder, 0700, err);
-        free(folder);
-    }
+    int result = assignment_make_folders(run->assignment->run_dir, err);
     if (result == 0)
         result = file_make_folders(run->assignment->out_dir, 0700, err);
     if (result < 0)

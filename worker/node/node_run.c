@@ -21,8 +21,9 @@
 
 /* --- Reports and entries ---------------------------------------------------------------------- */
 
-void node_run_report(struct node_run *run, json_t *report)
+void node_run_report(void *context, json_t *report)
 {
+    struct node_run *run = context;
     if (!report)
         abort();
     json_object_set_new(report, "turn", json_integer(run->options.turn));

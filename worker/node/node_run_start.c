@@ -2,7 +2,6 @@
 #include "worker/node/node_run_state.h"
 
 #include "lib/error.h"
-#include "lib/file.h"
 #include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/protocol/assignment.h"
@@ -168,11 +167,6 @@ static int node_run_start_observer(struct node_run *run, struct error *err)
     return observer_new(&observed, &run->observer, err);
 }
 
-static void node_run_watchdog_report(void *context, json_t *report)
-{
-    node_run_report(context, report);
-}
-
 static void node_run_start_watchdog(struct node_run *run)
 {
     const struct watchdog_options options = {
@@ -186,7 +180,7 @@ static void node_run_start_watchdog(struct node_run *run)
         .program = run->options.program,
         .environment = run->environment.entries,
         .ras_address = environment_get(&run->environment, "NCCL_RAS_ADDR"),
-        .report = node_run_watchdog_report,
+        .report = node_run_report,
         .context = run,
     };
     run->watchdog = watchdog_new(&options);
@@ -401,18 +395,13 @@ static void node_run_start_done(uv_timer_t *timer)
 
 struct node_run *node_run_start(const struct node_run_options *options)
 {
-    static const char *const folders[] = {"journal", "log", "channel"};
     struct node_run *run = xcalloc(1, sizeof *run);
     run->options = *options;
     run->run_dir = xstrdup(options->run_dir);
     run->channel = text_format("%s/channel/%s.jsonl", options->run_dir, options->node);
     run->log_folder = text_format("%s/log", options->run_dir);
-    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
-        char *folder = text_format("%s/%s", options->run_dir, folders[i]);
-        (void)file_make_folders(folder, 0700,
-                                NULL); /* a missing folder is noticed when it is used */
-        free(folder);
-    }
+    /* A missing folder is noticed when it is used. */
+    (void)assignment_make_folders(options->run_dir, NULL);
     uv_timer_init(options->loop, &run->starter);
     uv_timer_init(options->loop, &run->ticker);
     run->starter.data = run->ticker.data = run;

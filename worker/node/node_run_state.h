@@ -62,8 +62,8 @@ struct node_run {
 
 /* Opens the journal of the run, and its link if the daemon knows the run. */
 void node_run_open_journal(struct node_run *run);
-/* Reports to the owner. Takes over the reference. */
-void node_run_report(struct node_run *run, json_t *report);
+/* Reports to the owner. `context` is the run. Takes over the reference. */
+void node_run_report(void *context, json_t *report);
 /* Adds an entry to the journal and wakes the link. Takes over the reference. */
 void node_run_add(struct node_run *run, enum entry_type type, json_t *members);
 /* Writes the journal and wakes the link, because the daemon should know at once. */

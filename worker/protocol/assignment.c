@@ -2,6 +2,7 @@
 #include "worker/protocol/assignment.h"
 
 #include "lib/error.h"
+#include "lib/file.h"
 #include "lib/memory.h"
 #include "lib/protocol/message.h"
 #include "lib/spec/overlay.h"
@@ -94,21 +95,13 @@ static int assignment_read_parallel(struct assignment *assignment, struct error 
     return result;
 }
 
-static void assignment_read_preflight(struct assignment *assignment)
-{
-    const char *level = assignment_string(assignment->spec, "preflight");
-    assignment->preflight = level && text_equal(level, "off") ? NULL : level;
-    assignment->preflight_observes =
-        json_is_true(json_object_get(assignment->spec, "preflight_observe"));
-}
-
 static int assignment_read_spec(struct assignment *assignment, struct error *err)
 {
     const char *launch = assignment_string(assignment->spec, "launch");
+    const char *level = assignment_string(assignment->spec, "preflight");
     const json_t *resources = json_object_get(assignment->spec, "resources");
     json_error_t where;
-    if (json_unpack_ex((json_t *)assignment->spec, &where, 0, "{s:s}", "run", &assignment->script) <
-        0)
+    if (json_unpack_ex(assignment->spec, &where, 0, "{s:s}", "run", &assignment->script) < 0)
         return error_set(err, -EINVAL, "spec: %s", where.text);
     assignment->workdir = assignment_string(assignment->spec, "workdir");
     if (launch && text_equal(launch, "rank"))
@@ -129,7 +122,9 @@ static int assignment_read_spec(struct assignment *assignment, struct error *err
      * promises nothing. */
     if (json_array_size(json_object_get(resources, "alternatives")) == 0)
         assignment->gpu_type = assignment_string(resources, "gpu_type");
-    assignment_read_preflight(assignment);
+    assignment->preflight = level && text_equal(level, "off") ? NULL : level;
+    assignment->preflight_observes =
+        json_is_true(json_object_get(assignment->spec, "preflight_observe"));
     if (assignment->nodes == 0)
         return error_set(err, -EINVAL, "spec: resources.nodes is 0");
     const json_t *shard = json_object_get(assignment->spec, "shard");
@@ -166,8 +161,7 @@ static void assignment_lay(struct assignment *assignment, const json_t *spec)
         assignment->needs_hardware = !assignment->hardware;
     }
     const json_t *name = json_object_get(assignment->hardware, "by_gpu");
-    assignment->laid = overlay_apply(spec, json_string_value(name));
-    assignment->spec = assignment->laid;
+    assignment->spec = overlay_apply(spec, json_string_value(name));
 }
 
 static void assignment_read_resume(struct assignment *assignment)
@@ -245,7 +239,7 @@ void assignment_free(struct assignment *assignment)
     if (!assignment)
         return;
     json_decref(assignment->json);
-    json_decref(assignment->laid);
+    json_decref(assignment->spec);
     json_decref(assignment->hardware);
     free(assignment->address);
     free(assignment);
@@ -262,6 +256,18 @@ int assignment_set_resume(struct assignment *assignment, json_t *resume, struct 
         assignment_read_resume(assignment);
     }
     json_decref(json);
+    return result;
+}
+
+int assignment_make_folders(const char *run_dir, struct error *err)
+{
+    static const char *const names[] = {"journal", "log", "channel"};
+    int result = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names && result == 0; i++) {
+        char *folder = text_format("%s/%s", run_dir, names[i]);
+        result = file_make_folders(folder, 0700, err);
+        free(folder);
+    }
     return result;
 }
 

@@ -32,8 +32,7 @@ struct assignment {
     const char *workdir;       /* NULL: the folder of the worker */
     char *address;             /* 7/validate#2 */
     const json_t *environment; /* captured at submission */
-    const json_t *spec;        /* with the part for the present GPU put over it */
-    json_t *laid;              /* the same spec, owned */
+    json_t *spec;              /* owned; with the part for the present GPU put over it */
     json_t *hardware;          /* the GPU that was found (hardware.json); NULL: not looked for */
     bool needs_hardware;       /* the GPU must be found first, because the spec depends on it */
     const json_t *inputs;      /* may be NULL */
@@ -74,6 +73,9 @@ void assignment_free(struct assignment *assignment);
 /* Resumes from this checkpoint instead, {"path", "step"}: here and in run.json, which the agents
  * and the daemon read. On failure nothing has changed. */
 int assignment_set_resume(struct assignment *assignment, json_t *resume, struct error *err);
+
+/* Makes the folders of the journals, the logs and the channels of a run. */
+int assignment_make_folders(const char *run_dir, struct error *err);
 
 /* Reads the member `parallel` of a resolved phase, which may be absent. -EINVAL: the member is
  * damaged. */
