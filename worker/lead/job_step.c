@@ -52,10 +52,12 @@ static void job_step_ended(void *context, const struct child_end *end)
     step->options.ended(step->options.context, end->code, end->signal);
 }
 
-static int job_step_spawn(struct job_step *step, struct error *err)
+int job_step_start(const struct job_step_options *options, struct job_step **ret_step,
+                   struct error *err)
 {
-    const struct job_step_options *options = &step->options;
+    struct job_step *step = xcalloc(1, sizeof *step);
     char nodes[32], tasks[32];
+    step->options = *options;
     (void)snprintf(nodes, sizeof nodes, "--nodes=%u", options->nodes); /* they fit */
     (void)snprintf(tasks, sizeof tasks, "--ntasks=%u", options->nodes);
     /* Without --overlap, a later step would wait. Without --kill-on-bad-exit, a killed agent would
@@ -89,15 +91,7 @@ static int job_step_spawn(struct job_step *step, struct error *err)
         .ended = job_step_ended,
         .context = step,
     };
-    return child_start(&child, &step->child, err);
-}
-
-int job_step_start(const struct job_step_options *options, struct job_step **ret_step,
-                   struct error *err)
-{
-    struct job_step *step = xcalloc(1, sizeof *step);
-    step->options = *options;
-    int status = job_step_spawn(step, err);
+    int status = child_start(&child, &step->child, err);
     if (status < 0)
         free(step);
     else

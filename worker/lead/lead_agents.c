@@ -73,7 +73,7 @@ static void lead_agent_gone(struct lead *lead, struct lead_agent *agent)
     agent->is_gone = true;
     for (unsigned i = 0; i < lead->count; i++)
         gone += lead->agents[i].is_gone;
-    lead_hang_gone(lead);
+    lead_hang_judge(lead, false);
     if (gone < lead->count)
         return;
     bool is_good = !lead->run->is_decided && !lead->is_asking;

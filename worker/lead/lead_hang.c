@@ -94,8 +94,7 @@ static bool lead_hang_is_open(const struct lead *lead)
     return lead->step && lead->state == LEAD_RUNNING && !lead->run->is_decided && !lead->is_asking;
 }
 
-/* Decides if all agents have answered, or if `is_late`. */
-static void lead_hang_judge(struct lead *lead, bool is_late)
+void lead_hang_judge(struct lead *lead, bool is_late)
 {
     double silent_s = -1;
     if (!lead->hang.is_asked)
@@ -164,10 +163,5 @@ void lead_hang_examined(struct lead *lead, struct lead_agent *agent, const json_
     agent->counts = json_incref(json_object_get(report, "counts"));
     free(agent->summary);
     agent->summary = xstrdup_or_null(summary);
-    lead_hang_judge(lead, false);
-}
-
-void lead_hang_gone(struct lead *lead)
-{
     lead_hang_judge(lead, false);
 }

@@ -9,7 +9,6 @@
 #include "worker/lead/job_folder.h"
 #include "worker/protocol/link.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -43,22 +42,33 @@ static void lead_serve(struct lead *lead, struct lead_run *next)
         lead_begin(lead);
 }
 
+/* Opens a run that is not over. */
+static int lead_open_next(struct lead *lead, const char *run_dir, struct lead_run **ret_next,
+                          struct error *err)
+{
+    struct lead_run *next = NULL;
+    if (outcome_is_sealed(run_dir, err))
+        return -ECANCELED;
+    int status = lead_run_open(run_dir, &lead->commands, &next, err);
+    if (status < 0)
+        return status;
+    if (next->is_ended) {
+        lead_run_close(next, 0);
+        return error_set(err, -EALREADY, "the run in %s has its outcome already", run_dir);
+    }
+    *ret_next = next;
+    return 0;
+}
+
 /* The daemon gives another run for the same allocation. */
 void lead_next(struct lead *lead)
 {
     const char *run_dir = lead->next_dir;
-    struct lead_run *next = NULL;
+    struct lead_run *next;
     struct error err;
     commands_clear(&lead->commands);
-    int status = outcome_is_sealed(run_dir, &err)
-                     ? -ECANCELED
-                     : lead_run_open(run_dir, &lead->commands, &next, &err);
-    assert(status < 0 || next);
-    if (status == 0 && next->is_ended)
-        status = error_set(&err, -EALREADY, "the run has its outcome already");
-    if (status < 0) {
+    if (lead_open_next(lead, run_dir, &next, &err) < 0) {
         fprintf(stderr, "phase-worker lead: cannot go on with %s: %s\n", run_dir, err.message);
-        lead_run_close(next, 0);
         lead_leave(lead);
         return;
     }
@@ -82,21 +92,13 @@ void lead_open_known(struct lead *lead)
 
 static void lead_go_alone(struct lead *lead)
 {
-    struct lead_run *next = NULL;
+    struct lead_run *next;
     struct error err;
     char *run_dir = NULL;
     commands_clear(&lead->commands);
-    int status = alone_make_run(lead->run->assignment, &run_dir, &err);
-    if (status == 0 && outcome_is_sealed(run_dir, &err))
-        status = -ECANCELED;
-    if (status == 0)
-        status = lead_run_open(run_dir, &lead->commands, &next, &err);
-    assert(status < 0 || next);
-    if (status == 0 && next->is_ended)
-        status = error_set(&err, -EALREADY, "the run in %s has its outcome already", run_dir);
-    if (status < 0) {
+    if (alone_make_run(lead->run->assignment, &run_dir, &err) < 0 ||
+        lead_open_next(lead, run_dir, &next, &err) < 0) {
         fprintf(stderr, "phase-worker lead: cannot go on alone: %s\n", err.message);
-        lead_run_close(next, 0);
         lead_leave(lead);
     } else {
         printf("phase-worker lead: no daemon answers: going on alone with %s\n", run_dir);

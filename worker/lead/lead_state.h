@@ -186,11 +186,10 @@ void lead_begin(struct lead *lead);
 void lead_reported(void *context, const json_t *report);
 
 /* lead_hang.c: an agent reports that it was silent for too long. */
-
 void lead_hang_silent(struct lead *lead, struct lead_agent *agent, const json_t *report);
 void lead_hang_examined(struct lead *lead, struct lead_agent *agent, const json_t *report);
-/* The ranks of an agent have ended, so the lead no longer waits for its answer. */
-void lead_hang_gone(struct lead *lead);
+/* Decides if all agents that still have ranks have answered, or if `is_late`. */
+void lead_hang_judge(struct lead *lead, bool is_late);
 
 /* lead_next.c: waits for the next run, because the first run of this lead was over already. */
 void lead_wait(struct lead *lead);
