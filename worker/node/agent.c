@@ -254,20 +254,14 @@ static void agent_attend_task(struct agent *agent)
     uv_poll_start(&agent->task, UV_READABLE | UV_DISCONNECT, agent_task_done);
 }
 
-static unsigned agent_number(const char *name)
-{
-    const char *value = getenv(name);
-    return value ? (unsigned)strtoul(value, NULL, 10) : 0;
-}
-
 static void agent_init(struct agent *agent)
 {
-    const char *node = getenv("SLURMD_NODENAME");
+    const char *node = getenv("SLURMD_NODENAME"), *index = getenv("SLURM_NODEID");
     agent->lines.size_max = AGENT_LINE_MAX;
     agent->node = xstrdup(node ? node : "node");
     agent->program = place_self();
-    agent->index = agent_number("SLURM_NODEID");
-    agent->restarts = agent_number("SLURM_RESTART_COUNT");
+    agent->index = index ? (unsigned)strtoul(index, NULL, 10) : 0;
+    agent->restarts = phase_life_own().restarts;
     uv_loop_init(&agent->loop);
     uv_pipe_init(&agent->loop, &agent->input, 0);
     uv_signal_init(&agent->loop, &agent->child);

@@ -213,14 +213,6 @@ void watchdog_look(struct watchdog *watchdog)
 
 /* --- Evidence --------------------------------------------------------------------------------- */
 
-/* A GPU that is busy and draws little power waits for another GPU in a collective. */
-static void watchdog_add_gpus(struct watchdog *watchdog)
-{
-    const struct gpu_second *second = observer_gpus(watchdog->options.observer);
-    if (second)
-        json_object_set_new(watchdog->found, "gpus", second_to_json(second, SECOND_SHORT));
-}
-
 /* Reports when all answers have come. */
 static void watchdog_answer(struct watchdog *watchdog)
 {
@@ -230,7 +222,10 @@ static void watchdog_answer(struct watchdog *watchdog)
         json_object_set_new(watchdog->found, "nccl", json_string(watchdog->nccl));
     if (watchdog->tools)
         json_object_update(watchdog->found, watchdog->tools);
-    watchdog_add_gpus(watchdog);
+    /* A GPU that is busy and draws little power waits for another GPU in a collective. */
+    const struct gpu_second *second = observer_gpus(watchdog->options.observer);
+    if (second)
+        json_object_set_new(watchdog->found, "gpus", second_to_json(second, SECOND_SHORT));
     watchdog->options.report(watchdog->options.context,
                              json_pack("{s:s, s:f, s:s, s:o}", "report", "examined", "seconds",
                                        (double)watchdog->hang.silence_ms / 1000, "summary",
