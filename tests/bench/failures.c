@@ -8,7 +8,6 @@
 #include "lib/failures/recognizer.h"
 #include "lib/text.h"
 #include "worker/node/ranklog.h"
-#include "worker/health/recent.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,11 +7,9 @@
 #include "lib/text.h"
 #include "worker/protocol/assignment.h"
 #include "worker/health/failure.h"
-#include "worker/health/gpu_fault.h"
 #include "worker/health/memory_kills.h"
 #include "lib/protocol/outcome.h"
 #include "worker/node/ranklog.h"
-#include "worker/health/recent.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,7 +7,6 @@
 #include "worker/protocol/assignment.h"
 #include "worker/clock.h"
 #include "worker/node/crew.h"
-#include "worker/health/failure.h"
 #include "worker/node/groups.h"
 #include "worker/protocol/journal.h"
 #include "worker/protocol/link.h"

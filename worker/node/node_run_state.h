@@ -10,7 +10,7 @@
 #include "lib/protocol/words.h"
 #include "worker/node/rank_environment.h"
 #include "worker/process/environment.h"
-#include "worker/health/gpu_fault.h"
+#include "worker/health/failure.h"
 #include "worker/node/node_run.h"
 #include "worker/node/rendezvous.h"
 

@@ -13,7 +13,11 @@
 
 struct ranklog;
 
-enum { RANKLOG_FILE_MAX = 32 * 1024 * 1024, RANKLOG_LINE_MAX = 16384 };
+enum {
+    RANKLOG_FILE_MAX = 32 * 1024 * 1024,
+    RANKLOG_LINE_MAX = 16384,
+    RECENT_SIZE_MAX = 256 * 1024,
+};
 
 /* Opens folder/rank-<rank>.log for appending. The folder must exist. `size_max` bounds each file; 0
  * means RANKLOG_FILE_MAX. */
@@ -37,5 +41,24 @@ const char *ranklog_recent(struct ranklog *ranklog, size_t *ret_size);
 /* How many lines could not be written. `ret_reason` is the errno of the last one; it may be NULL.
  */
 unsigned ranklog_lost(const struct ranklog *ranklog, int *ret_reason);
+
+/* --- The newest lines ------------------------------------------------------------------------- */
+
+/* The newest lines of a log, in memory. They are searched when something has failed. They are not
+ * in a file, because a full disk is one of the failures. Adding lines is a copy. A zero-initialised
+ * struct is valid and empty. */
+struct recent {
+    char *data;
+    size_t size, capacity;
+};
+
+void recent_fini(struct recent *recent);
+
+/* Adds whole lines, with their line ends. */
+void recent_add(struct recent *recent, const char *lines, size_t size);
+
+/* Returns at most RECENT_SIZE_MAX of the newest bytes, from the beginning of a line; borrowed until
+ * the next call. Not terminated. */
+const char *recent_lines(const struct recent *recent, size_t *ret_size);
 
 #endif
