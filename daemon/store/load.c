@@ -84,69 +84,65 @@ static bool load_phase(struct stmt *stmt, struct phase *phase)
     return !damaged;
 }
 
-static int load_damaged(struct store *store, const struct workflow *workflow, struct error *err)
+static bool load_next_phase(struct stmt *stmt, struct workflow *workflow)
 {
-    return error_set_at(err, -EUCLEAN, store->path, 0, 0,
-                        "the record is damaged: workflow %" PRIu64 " does not fit together",
-                        workflow->id);
+    workflow->phases =
+        xreallocarray(workflow->phases, workflow->phase_count + 1, sizeof *workflow->phases);
+    struct phase *phase = &workflow->phases[workflow->phase_count];
+    *phase = (struct phase){.workflow = workflow, .index = (unsigned)workflow->phase_count++};
+    return load_phase(stmt, phase);
 }
 
-static int load_phases(struct store *store, struct workflow *workflow, struct error *err)
+/* A row of Q_EDGE_LOAD. */
+static bool load_edge(struct stmt *stmt, struct workflow *workflow)
 {
-    int result;
-    size_t capacity = 0;
-    struct stmt *stmt = store_stmt(store, Q_PHASE_LOAD);
-    stmt_bind_id(stmt, ":workflow", workflow->id);
-    while ((result = stmt_step(stmt, err)) > 0) {
-        if (workflow->phase_count == capacity) {
-            capacity = capacity ? 2 * capacity : 4;
-            workflow->phases = xrealloc(workflow->phases, capacity * sizeof *workflow->phases);
-        }
-        struct phase *phase = &workflow->phases[workflow->phase_count];
-        *phase = (struct phase){.index = (unsigned)workflow->phase_count++};
-        if (!load_phase(stmt, phase)) {
-            stmt_reset(stmt);
-            return load_damaged(store, workflow, err);
-        }
-    }
-    for (size_t i = 0; i < workflow->phase_count; i++) /* their addresses do not change any more */
-        workflow->phases[i].workflow = workflow;
-    return result;
+    unsigned position = stmt_unsigned(stmt, "position"), before = stmt_unsigned(stmt, "after");
+    if (position >= workflow->phase_count || before >= position)
+        return false;
+    struct phase *phase = &workflow->phases[position];
+    phase->after = xreallocarray(phase->after, phase->after_count + 1, sizeof *phase->after);
+    phase->after[phase->after_count++] = before;
+    return true;
 }
 
-static int load_edges(struct store *store, struct workflow *workflow, struct error *err)
+/* A row of Q_BESIDE_LOAD. */
+static bool load_beside(struct stmt *stmt, struct workflow *workflow)
 {
-    int result;
-    struct stmt *stmt = store_stmt(store, Q_EDGE_LOAD);
-    stmt_bind_id(stmt, ":workflow", workflow->id);
-    while ((result = stmt_step(stmt, err)) > 0) {
-        unsigned position = stmt_unsigned(stmt, "position"), before = stmt_unsigned(stmt, "after");
-        if (position >= workflow->phase_count || before >= position) {
-            stmt_reset(stmt);
-            return load_damaged(store, workflow, err);
-        }
-        struct phase *phase = &workflow->phases[position];
-        unsigned *after = xrealloc(phase->after, (phase->after_count + 1) * sizeof *after);
-        after[phase->after_count++] = before;
-        phase->after = after;
-    }
-    return result;
+    unsigned position = stmt_unsigned(stmt, "position"), other = stmt_unsigned(stmt, "beside");
+    if (position >= workflow->phase_count || other >= position)
+        return false;
+    workflow->phases[position].beside = &workflow->phases[other];
+    return true;
 }
 
-static int load_besides(struct store *store, struct workflow *workflow, struct error *err)
+/* A row of Q_MATRIX_LOAD. */
+static bool load_matrix(struct stmt *stmt, struct workflow *workflow)
 {
-    int result;
-    struct stmt *stmt = store_stmt(store, Q_BESIDE_LOAD);
-    stmt_bind_id(stmt, ":workflow", workflow->id);
-    while ((result = stmt_step(stmt, err)) > 0) {
-        unsigned position = stmt_unsigned(stmt, "position"), other = stmt_unsigned(stmt, "beside");
-        if (position >= workflow->phase_count || other >= position) {
-            stmt_reset(stmt);
-            return load_damaged(store, workflow, err);
-        }
-        workflow->phases[position].beside = &workflow->phases[other];
-    }
-    return result;
+    unsigned position = stmt_unsigned(stmt, "position");
+    bool has_best = !stmt_is_null(stmt, "best");
+    unsigned best = stmt_unsigned(stmt, "best");
+    if (position >= workflow->phase_count || (has_best && best >= position))
+        return false;
+    struct matrix *matrix = phase_add_matrix(&workflow->phases[position]);
+    matrix->lanes = stmt_unsigned(stmt, "lanes");
+    matrix->is_parallel = stmt_bool(stmt, "parallel");
+    matrix->rung_count = stmt_unsigned(stmt, "rungs");
+    matrix->best = has_best ? &workflow->phases[best] : NULL;
+    return true;
+}
+
+/* A row of Q_MEMBER_LOAD. */
+static bool load_member(struct stmt *stmt, struct workflow *workflow)
+{
+    unsigned position = stmt_unsigned(stmt, "position"), matrix = stmt_unsigned(stmt, "matrix");
+    if (matrix >= workflow->phase_count || position >= matrix || !workflow->phases[matrix].members)
+        return false;
+    struct phase *member = &workflow->phases[position];
+    matrix_add_member(workflow->phases[matrix].members, member);
+    member->reused = stmt_id(stmt, "reused");
+    member->reused_rung = stmt_unsigned(stmt, "reused_rung");
+    member->reused_from = stmt_copy(stmt, "reused_from");
+    return true;
 }
 
 static struct seat *load_find_seat(const struct workflow *workflow, uint64_t id)
@@ -157,18 +153,14 @@ static struct seat *load_find_seat(const struct workflow *workflow, uint64_t id)
     return NULL;
 }
 
-static int load_seats(struct store *store, struct workflow *workflow, struct error *err)
+/* A row of Q_SEAT_LOAD. */
+static bool load_seat(struct stmt *stmt, struct workflow *workflow)
 {
-    int result;
-    struct stmt *stmt = store_stmt(store, Q_SEAT_LOAD);
-    stmt_bind_id(stmt, ":workflow", workflow->id);
-    while ((result = stmt_step(stmt, err)) > 0) {
-        struct seat *seat = workflow_add_seat(workflow);
-        seat->id = stmt_id(stmt, "id");
-        stmt_words(stmt, "token", seat->token, sizeof seat->token);
-        seat->slot = stmt_unsigned(stmt, "slot");
-    }
-    return result;
+    struct seat *seat = workflow_add_seat(workflow);
+    seat->id = stmt_id(stmt, "id");
+    stmt_words(stmt, "token", seat->token, sizeof seat->token);
+    seat->slot = stmt_unsigned(stmt, "slot");
+    return true;
 }
 
 static struct allocation *load_find_job(const struct workflow *workflow, uint64_t id)
@@ -179,37 +171,29 @@ static struct allocation *load_find_job(const struct workflow *workflow, uint64_
     return NULL;
 }
 
-static int load_jobs(struct store *store, struct workflow *workflow, struct error *err)
+/* A row of Q_JOB_LOAD. */
+static bool load_job(struct stmt *stmt, struct workflow *workflow)
 {
-    int result;
-    struct stmt *stmt = store_stmt(store, Q_JOB_LOAD);
-    stmt_bind_id(stmt, ":workflow", workflow->id);
-    while ((result = stmt_step(stmt, err)) > 0) {
-        struct allocation *job = workflow_add_allocation(workflow);
-        job->id = stmt_id(stmt, "id");
-        stmt_words(stmt, "token", job->token, sizeof job->token);
-        job->seat = load_find_seat(workflow, stmt_id(stmt, "seat"));
-        if (!job->seat) {
-            stmt_reset(stmt);
-            return load_damaged(store, workflow, err);
-        }
-        stmt_words(stmt, "gpu_type", job->gpu_type, sizeof job->gpu_type);
-        job->slurm_id = stmt_unsigned(stmt, "slurm_id");
-        stmt_words(stmt, "state", job->state, sizeof job->state);
-        stmt_words(stmt, "reason", job->reason, sizeof job->reason);
-        stmt_words(stmt, "nodes", job->nodes, sizeof job->nodes);
-        job->node_count = stmt_unsigned(stmt, "node_count");
-        job->gpus_per_node = stmt_unsigned(stmt, "gpus_per_node");
-        job->time_s = stmt_unsigned(stmt, "time_s");
-        job->ended = stmt_bool(stmt, "over");
-        job->restarts = stmt_unsigned(stmt, "restarts");
-        job->submitted_ms = stmt_int(stmt, "submitted");
-        job->started_ms = stmt_int(stmt, "started");
-        job->ended_ms = stmt_int(stmt, "ended");
-        job->absent_since_ms = stmt_int(stmt, "absent_since");
-        job->is_closed = stmt_bool(stmt, "closed");
-    }
-    return result;
+    struct allocation *job = workflow_add_allocation(workflow);
+    job->id = stmt_id(stmt, "id");
+    stmt_words(stmt, "token", job->token, sizeof job->token);
+    job->seat = load_find_seat(workflow, stmt_id(stmt, "seat"));
+    stmt_words(stmt, "gpu_type", job->gpu_type, sizeof job->gpu_type);
+    job->slurm_id = stmt_unsigned(stmt, "slurm_id");
+    stmt_words(stmt, "state", job->state, sizeof job->state);
+    stmt_words(stmt, "reason", job->reason, sizeof job->reason);
+    stmt_words(stmt, "nodes", job->nodes, sizeof job->nodes);
+    job->node_count = stmt_unsigned(stmt, "node_count");
+    job->gpus_per_node = stmt_unsigned(stmt, "gpus_per_node");
+    job->time_s = stmt_unsigned(stmt, "time_s");
+    job->ended = stmt_bool(stmt, "over");
+    job->restarts = stmt_unsigned(stmt, "restarts");
+    job->submitted_ms = stmt_int(stmt, "submitted");
+    job->started_ms = stmt_int(stmt, "started");
+    job->ended_ms = stmt_int(stmt, "ended");
+    job->absent_since_ms = stmt_int(stmt, "absent_since");
+    job->is_closed = stmt_bool(stmt, "closed");
+    return job->seat;
 }
 
 static struct run *load_find_run(const struct workflow *workflow, uint64_t id)
@@ -220,10 +204,18 @@ static struct run *load_find_run(const struct workflow *workflow, uint64_t id)
     return NULL;
 }
 
-/* Reads what a row of Q_RUN_LOAD says of the run itself. */
-static bool load_run(struct stmt *stmt, struct run *run)
+/* A row of Q_RUN_LOAD. */
+static bool load_run(struct stmt *stmt, struct workflow *workflow)
 {
     bool damaged = false;
+    unsigned position = stmt_unsigned(stmt, "position");
+    struct seat *seat = load_find_seat(workflow, stmt_id(stmt, "seat"));
+    struct allocation *job = load_find_job(workflow, stmt_id(stmt, "job"));
+    if (!seat || !job || position >= workflow->phase_count)
+        return false;
+    struct run *run = workflow_add_run(workflow, &workflow->phases[position]);
+    run->seat = seat;
+    seat->allocation = job;
     run->id = stmt_id(stmt, "id");
     run->attempt = stmt_unsigned(stmt, "attempt");
     run->rung = stmt_unsigned(stmt, "rung");
@@ -252,28 +244,6 @@ static bool load_run(struct stmt *stmt, struct run *run)
     return !damaged;
 }
 
-static int load_runs(struct store *store, struct workflow *workflow, struct error *err)
-{
-    int result;
-    struct stmt *stmt = store_stmt(store, Q_RUN_LOAD);
-    stmt_bind_id(stmt, ":workflow", workflow->id);
-    while ((result = stmt_step(stmt, err)) > 0) {
-        unsigned position = stmt_unsigned(stmt, "position");
-        struct seat *seat = load_find_seat(workflow, stmt_id(stmt, "seat"));
-        struct allocation *job = load_find_job(workflow, stmt_id(stmt, "job"));
-        struct run *run = NULL;
-        if (seat && job && position < workflow->phase_count)
-            run = workflow_add_run(workflow, &workflow->phases[position]);
-        if (!run || !load_run(stmt, run)) {
-            stmt_reset(stmt);
-            return load_damaged(store, workflow, err);
-        }
-        run->seat = seat;
-        seat->allocation = job;
-    }
-    return result;
-}
-
 static int load_row(struct store *store, struct workflow *workflow, struct error *err)
 {
     struct stmt *stmt = store_stmt(store, Q_WORKFLOW_LOAD);
@@ -292,6 +262,34 @@ static int load_row(struct store *store, struct workflow *workflow, struct error
     return 0;
 }
 
+/* The order matters: the rows of a part refer to the parts before it, and the addresses of phases
+ * change until all phases are read. */
+static int load_parts(struct store *store, struct workflow *workflow, struct error *err)
+{
+    static const struct {
+        enum query query;
+        bool (*load)(struct stmt *stmt, struct workflow *workflow); /* false: the row is damaged */
+    } parts[] = {
+        {Q_PHASE_LOAD, load_next_phase}, {Q_EDGE_LOAD, load_edge},     {Q_BESIDE_LOAD, load_beside},
+        {Q_MATRIX_LOAD, load_matrix},    {Q_MEMBER_LOAD, load_member}, {Q_SEAT_LOAD, load_seat},
+        {Q_JOB_LOAD, load_job},          {Q_RUN_LOAD, load_run},
+    };
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < sizeof parts / sizeof *parts; i++) {
+        struct stmt *stmt = store_stmt(store, parts[i].query);
+        stmt_bind_id(stmt, ":workflow", workflow->id);
+        while ((result = stmt_step(stmt, err)) > 0) {
+            if (parts[i].load(stmt, workflow))
+                continue;
+            stmt_reset(stmt);
+            return error_set_at(err, -EUCLEAN, store->path, 0, 0,
+                                "the record is damaged: workflow %" PRIu64 " does not fit together",
+                                workflow->id);
+        }
+    }
+    return result;
+}
+
 int store_load_workflow(struct store *store, uint64_t id, struct workflow **ret_workflow,
                         struct error *err)
 {
@@ -299,19 +297,7 @@ int store_load_workflow(struct store *store, uint64_t id, struct workflow **ret_
     workflow->id = id;
     int result = load_row(store, workflow, err);
     if (result == 0)
-        result = load_phases(store, workflow, err);
-    if (result == 0)
-        result = load_edges(store, workflow, err);
-    if (result == 0)
-        result = load_besides(store, workflow, err);
-    if (result == 0)
-        result = rows_load_matrices(store, workflow, err);
-    if (result == 0)
-        result = load_seats(store, workflow, err);
-    if (result == 0)
-        result = load_jobs(store, workflow, err);
-    if (result == 0)
-        result = load_runs(store, workflow, err);
+        result = load_parts(store, workflow, err);
     if (result == 0)
         *ret_workflow = workflow;
     else

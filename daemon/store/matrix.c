@@ -2,8 +2,6 @@
 #include "daemon/store/rows.h"
 #include "daemon/store/store_private.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 
 /* --- Rows with the workflow ------------------------------------------------------------------- */
@@ -50,59 +48,6 @@ int rows_save_matrix(struct store *store, const struct phase *phase, struct erro
     stmt_bind_id(stmt, ":phase", phase->id);
     stmt_bind_id(stmt, ":best", best ? best->id : 0);
     return stmt_run(stmt, err);
-}
-
-/* A row of Q_MATRIX_LOAD. */
-static bool load_matrix(struct stmt *stmt, struct workflow *workflow)
-{
-    unsigned position = stmt_unsigned(stmt, "position");
-    bool has_best = !stmt_is_null(stmt, "best");
-    unsigned best = stmt_unsigned(stmt, "best");
-    if (position >= workflow->phase_count || (has_best && best >= position))
-        return false;
-    struct matrix *matrix = phase_add_matrix(&workflow->phases[position]);
-    matrix->lanes = stmt_unsigned(stmt, "lanes");
-    matrix->is_parallel = stmt_bool(stmt, "parallel");
-    matrix->rung_count = stmt_unsigned(stmt, "rungs");
-    matrix->best = has_best ? &workflow->phases[best] : NULL;
-    return true;
-}
-
-/* A row of Q_MEMBER_LOAD. */
-static bool load_member(struct stmt *stmt, struct workflow *workflow)
-{
-    unsigned position = stmt_unsigned(stmt, "position"), matrix = stmt_unsigned(stmt, "matrix");
-    if (matrix >= workflow->phase_count || position >= matrix || !workflow->phases[matrix].members)
-        return false;
-    struct phase *member = &workflow->phases[position];
-    matrix_add_member(workflow->phases[matrix].members, member);
-    member->reused = stmt_id(stmt, "reused");
-    member->reused_rung = stmt_unsigned(stmt, "reused_rung");
-    member->reused_from = stmt_copy(stmt, "reused_from");
-    return true;
-}
-
-int rows_load_matrices(struct store *store, struct workflow *workflow, struct error *err)
-{
-    static const struct {
-        enum query query;
-        bool (*load)(struct stmt *stmt, struct workflow *workflow);
-    } parts[] = {{Q_MATRIX_LOAD, load_matrix}, {Q_MEMBER_LOAD, load_member}};
-    int result = 0;
-    for (size_t i = 0; result == 0 && i < sizeof parts / sizeof *parts; i++) {
-        struct stmt *stmt = store_stmt(store, parts[i].query);
-        stmt_bind_id(stmt, ":workflow", workflow->id);
-        while ((result = stmt_step(stmt, err)) > 0) {
-            if (parts[i].load(stmt, workflow))
-                continue;
-            stmt_reset(stmt);
-            return error_set_at(err, -EUCLEAN, store->path, 0, 0,
-                                "the record is damaged: a matrix of workflow %" PRIu64
-                                " does not fit together",
-                                workflow->id);
-        }
-    }
-    return result;
 }
 
 int store_result_list(struct store *store, const char *fingerprint, int64_t since_ms,

@@ -18,7 +18,6 @@ int rows_insert_matrix(struct store *store, const struct phase *phase, const jso
                        struct error *err);
 /* Writes what changes of a matrix. */
 int rows_save_matrix(struct store *store, const struct phase *phase, struct error *err);
-int rows_load_matrices(struct store *store, struct workflow *workflow, struct error *err);
 
 /* {value, stored name} of enum run_wish; WISH_NONE has no name, but NULL. */
 #define RUN_WISHES(X)                                                                              \
