@@ -14,12 +14,6 @@ enum {
     SHORTEST_MINUTES = 10, /* of a job that is shortened to start before a reservation */
 };
 
-static void *allocate(size_t count, size_t size)
-{
-    void *memory = xcalloc(count + 1, size);
-    return memory;
-}
-
 /* {"PATH": "..."} as "PATH=..." */
 static size_t environment_fill(struct job_order *order, const json_t *environment)
 {
@@ -139,10 +133,10 @@ void job_order_init(struct job_order *order, const struct run *run, const struct
         .name = text_format("%s.%s", phase->workflow->name, phase->name),
         .script = order_script(phase, job, folder, worker),
         .output = text_format("%s/job.log", folder->own),
-        .environment = allocate(variables, sizeof(char *)),
-        .limits = allocate(json_array_size(launch->limits), sizeof(char *)),
-        .owned = allocate(variables + option_count, sizeof(char *)),
-        .options = allocate(option_count, sizeof(struct cluster_option)),
+        .environment = xcalloc(variables + 1, sizeof(char *)),
+        .limits = xcalloc(json_array_size(launch->limits) + 1, sizeof(char *)),
+        .owned = xcalloc(variables + option_count + 1, sizeof(char *)),
+        .options = xcalloc(option_count, sizeof(struct cluster_option)),
     };
     for (size_t i = 0; i < json_array_size(launch->limits); i++)
         order->limits[i] = json_string_value(json_array_get(launch->limits, i));

@@ -15,12 +15,6 @@
 #include <string.h>
 #include <time.h>
 
-static void *surveyor_allocate(size_t count, size_t size)
-{
-    void *memory = xcalloc(count + 1, size);
-    return memory;
-}
-
 /* --- Nodes ------------------------------------------------------------------------------------ */
 
 static bool node_is_usable(const node_info_t *node)
@@ -35,7 +29,7 @@ static bool node_is_usable(const node_info_t *node)
  * unusable, because partitions refer to nodes by index. */
 static void add_nodes(struct cluster_survey *survey, const node_info_msg_t *loaded)
 {
-    survey->nodes = surveyor_allocate(loaded->record_count, sizeof *survey->nodes);
+    survey->nodes = xcalloc(loaded->record_count + 1, sizeof *survey->nodes);
     survey->node_count = loaded->record_count;
     for (size_t i = 0; i < survey->node_count; i++) {
         const node_info_t *node = &loaded->node_array[i];
@@ -57,7 +51,7 @@ static void add_nodes(struct cluster_survey *survey, const node_info_msg_t *load
 /* `pairs` holds the first and last index of each range. -1 ends the list. */
 static void add_members(struct survey_partition *partition, const int32_t *pairs, size_t node_count)
 {
-    partition->nodes = surveyor_allocate(node_count, sizeof *partition->nodes);
+    partition->nodes = xcalloc(node_count + 1, sizeof *partition->nodes);
     for (size_t i = 0; pairs && pairs[i] >= 0 && pairs[i + 1] >= pairs[i]; i += 2)
         for (size_t node = (size_t)pairs[i]; node <= (size_t)pairs[i + 1]; node++)
             if (node < node_count && partition->node_count < node_count)
@@ -111,7 +105,7 @@ static uint32_t limit_of(uint32_t number)
 static void add_partitions(struct cluster_survey *survey, const slurm_conf_t *conf,
                            const partition_info_msg_t *loaded)
 {
-    survey->partitions = surveyor_allocate(loaded->record_count, sizeof *survey->partitions);
+    survey->partitions = xcalloc(loaded->record_count + 1, sizeof *survey->partitions);
     survey->partition_count = loaded->record_count;
     survey->qos_preempts = conf->preempt_type && strstr(conf->preempt_type, "qos");
     for (size_t i = 0; i < survey->partition_count; i++) {
@@ -171,10 +165,10 @@ void surveyor_look(struct partitions *partitions, struct submission *const *subm
         answer_failure(result, errno);
         goto out;
     }
-    struct cluster_survey *survey = surveyor_allocate(1, sizeof *survey);
+    struct cluster_survey *survey = xcalloc(1, sizeof *survey);
     add_nodes(survey, nodes);
     add_partitions(survey, conf, parts);
-    survey->forecasts = surveyor_allocate(count, sizeof *survey->forecasts);
+    survey->forecasts = xcalloc(count + 1, sizeof *survey->forecasts);
     survey->forecast_count = count;
     for (size_t i = 0; i < count; i++)
         forecast_job(partitions, submissions[i], &survey->forecasts[i]);
