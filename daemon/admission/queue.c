@@ -281,7 +281,6 @@ static void say_bound(const struct turn_limits *bounds, enum turn_wait wait, uns
     case TURN_AFTER:
     case TURN_WINDOW:
     case TURN_BUDGET:
-    case TURN_FILE:
     case TURN_GOES:
         assert(false && "no bound");
     }

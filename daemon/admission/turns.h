@@ -15,7 +15,6 @@
 /* What a submission waits for. */
 enum turn_wait {
     TURN_GOES,    /* nothing */
-    TURN_FILE,    /* a limits.yaml that can be read */
     TURN_AFTER,   /* the workflow that its own comes after */
     TURN_WINDOW,  /* the time of day */
     TURN_BUDGET,  /* money */
