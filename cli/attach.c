@@ -163,7 +163,7 @@ int attach_verb(struct cli *cli, char **words)
 {
     const char *node = NULL;
     const struct option_rule rules[] = {
-        {"node", 0, "NODE", "be on this node of the run (its first)", .text = &node},
+        {"node", 0, "NODE", "open it on this node (the first node of the run)", .text = &node},
         {0},
     };
     struct option_arguments arguments = {.min = 1, .max = 1, .has_rest = true};

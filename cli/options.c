@@ -13,8 +13,8 @@
 
 static void options_help(const struct verb *verb, const struct option_rule *rules)
 {
-    printf("usage: phasectl %s %s\n\n%c%s.\n", verb->name, verb->synopsis,
-           verb->help[0] + 'A' - 'a', verb->help + 1);
+    printf("usage: phasectl %s%s%s\n\n%c%s.\n", verb->name, verb->synopsis[0] ? " " : "",
+           verb->synopsis, verb->help[0] + 'A' - 'a', verb->help + 1);
     if (verb->details)
         printf("%s", verb->details);
     printf("\n");

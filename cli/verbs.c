@@ -23,7 +23,7 @@ const struct verb verbs[] = {
      "Queues nothing. Exits 1 if a phase fits nowhere or Slurm would refuse it.\n"
      "An sbatch script gets the words after `--` as its arguments.\n"},
     {"rehearse", rehearse_verb, "FILE [options] [-- ARGUMENT...]",
-     "run a few steps of each phase, and say what the real run would meet",
+     "run a few steps of each phase, to find problems before the real run",
      "Uses the same allocations as the real run. Shows which metrics and checkpoints came, what\n"
      "the checks of the gates found, and what the real run would cost. Exits 1 if something is\n"
      "missing. An sbatch script gets the words after `--` as its arguments.\n"},
@@ -31,7 +31,7 @@ const struct verb verbs[] = {
      "print sbatch scripts as one workflow",
      "Each script becomes a phase that starts after the phase before. Each option of an #SBATCH\n"
      "line is kept, or refused with its name and line. `submit` and `check` take scripts too.\n"
-     "One script gets the words after `--` as its arguments.\n"},
+     "If there is one script, the words after `--` are its arguments.\n"},
     {"status", status_verb, "[ADDRESS...] [options]",
      "show all workflows, or one workflow, phase or run",
      "Without an address, shows the workflows that are live or ended within a day.\n"},
@@ -40,29 +40,27 @@ const struct verb verbs[] = {
      "Shows the runs with their causes, the verdicts and the last lines of the newest failed run,\n"
      "and what phased does or waits for. For a workflow, shows the phase that needs you most.\n"},
     {"show", show_verb, "ADDRESS... [options]", "show what a workflow was submitted with",
-     "Shows the file, the options, the folder and the code: the git commit, the changes since "
-     "that\n"
-     "commit, and the copy that runs use if the file says code: snapshot.\n"},
+     "Shows the file, the options, the folder and the code: the git commit, and the changes since\n"
+     "that commit. If the file says `code: snapshot`, also shows the copy that the runs use.\n"},
     {"diff", diff_verb, "ADDRESS ADDRESS [options]", "compare two workflows, phases or runs",
-     "Shows what differs in code, params and file, and the states, metrics and costs side by "
+     "Shows the differences in code, params and file. Shows states, metrics and costs side by\n"
      "side.\n"},
     {"watch", watch_verb, "[ADDRESS...] [options]", "follow workflows until they end",
-     "Without an address, does what `top` does, on a terminal only.\n"
-     "Exits 0 if all workflows succeeded, and 1 if one failed, was cancelled or is held. Ctrl-C "
-     "only\n"
-     "stops the watching.\n"},
-    {"top", top_verb, "", "show all workflows live, open them, and decide",
-     "Shows workflows, their phases with gates and GPUs, and the metrics and logs of runs, on the "
-     "whole\n"
-     "terminal. Press ? for the keys. Quitting stops only the view.\n"},
+     "Without an address, does what `top` does. That needs a terminal.\n"
+     "Exits 0 if all workflows succeeded, and 1 if one failed, was cancelled or is held. Ctrl-C\n"
+     "stops the watching, and nothing else.\n"},
+    {"top", top_verb, "", "show all workflows live; keys open, promote, hold, cancel and retry",
+     "Uses the whole terminal. Shows workflows, the phases of a workflow with their gates and\n"
+     "GPUs, and the metrics and the log of a run. Press ? for the keys. If you quit, everything\n"
+     "goes on without the view.\n"},
     {"open", open_verb, "[options]", "print the address of the web page",
      "The page shows what `top` shows, and curves, in a browser. On a desktop, opens it.\n"
      "The address is good until the daemon ends.\n"},
     {"logs", logs_verb, "ADDRESS... [options]", "print what the ranks of a run printed",
-     "For a phase, prints its newest run. For a workflow, prints the newest run of all phases.\n"
+     "For a phase, prints its newest run. For a workflow, prints its newest run of any phase.\n"
      "Needs no daemon.\n"},
     {"metrics", metrics_verb, "ADDRESS... [options]", "print the metrics of a run",
-     "For a phase, prints its newest run. For a workflow, prints the newest run of all phases.\n"
+     "For a phase, prints its newest run. For a workflow, prints its newest run of any phase.\n"
      "Needs no daemon.\n"},
     {"attach", attach_verb, "ADDRESS [options] [-- PROGRAM [ARGUMENT...]]",
      "open a shell beside the ranks of a run",
@@ -72,14 +70,13 @@ const struct verb verbs[] = {
      "latest.\n"},
     {"gpus", gpus_verb, "ADDRESS... [options]", "show what the GPUs of a run do",
      "Shows the newest means over ten seconds or a minute. For a phase, shows its newest run.\n"
-     "For a matrix, shows the runs of its members that go on. For a workflow, shows the newest "
-     "run\n"
-     "of all phases.\n"},
+     "For a matrix, shows the active runs of its members. For a workflow, shows its newest run of\n"
+     "any phase.\n"},
     {"gate", gate_verb, "ADDRESS... [options]", "explain each check of a phase's gate", NULL},
     {"promote", action_verb, "ADDRESS... [options]",
      "start the next phases, whatever the gate says",
      "The record keeps your decision and the verdict of the gate.\n"},
-    {"hold", action_verb, "ADDRESS... [options]", "stop after a checkpoint and keep for later",
+    {"hold", action_verb, "ADDRESS... [options]", "stop with a checkpoint, and wait for `release`",
      "A running phase stops with a checkpoint. A queued phase leaves the queue of Slurm. Both "
      "wait\n"
      "until you release them.\n"},
@@ -91,32 +88,33 @@ const struct verb verbs[] = {
     {"cancel", action_verb, "ADDRESS... [options]",
      "end a phase or workflow for good; runs stop with a checkpoint", NULL},
     {"retry", retry_verb, "ADDRESS... [options]", "run a held or failed phase again",
-     "The phase resumes from its last good checkpoint. If its gate has judged it, the phase "
-     "starts\n"
-     "from the beginning.\n"},
+     "The phase resumes from its last good checkpoint. If the gate has already judged the phase,\n"
+     "the phase starts from the beginning.\n"},
     {"runs", runs_verb, "[ADDRESS...] [options]", "list the runs, newest first", NULL},
     {"cost", cost_verb, "[ADDRESS...] [options]", "show what was spent, and on what",
-     "Useful time led to a checkpoint that was kept, or to the end of a run. The rest was lost in\n"
-     "runs that were preempted, failed or stopped, or it was waiting time in an allocation.\n"},
+     "Useful time led to a checkpoint that was kept, or to the end of a run. Other time was lost\n"
+     "in runs that were preempted, failed or stopped, or passed while nothing ran in an\n"
+     "allocation.\n"},
     {"budget", budget_verb, "WORKFLOW... [options]", "show or change what a workflow may cost",
-     "Without an amount, shows the budget. At 80 % phased warns. At 100 % phased holds the "
-     "workflow\n"
-     "after a checkpoint. After you give it a larger budget, `phasectl release` lets it go on.\n"},
+     "Without an amount, shows the budget. At 80 % of the budget, phased warns. At 100 %, all\n"
+     "runs stop with a checkpoint, and phased holds the workflow. After you give the workflow a\n"
+     "larger budget, `phasectl release` lets the workflow go on.\n"},
     {"nodes", nodes_verb, "[add NODE | clear NODE] [options]",
-     "list, add or clear nodes that are left out",
-     "New jobs do not use a node that is left out. phased leaves a node out for 2 hours when it\n"
-     "makes a run fail, and for twice as long each time it does so again within a week. `add`\n"
-     "leaves a node out because you want it. `clear` uses a node again. Jobs that already wait in\n"
+     "list, add or clear nodes that new jobs do not use",
+     "If a node makes a run fail, new jobs do not use the node for 2 hours. Each time the node\n"
+     "makes another run fail within a week, the time doubles. `add` puts a node on the list\n"
+     "because you want it. `clear` lets new jobs use the node again. Jobs that already wait in\n"
      "the queue of Slurm do not change.\n"},
     {"failures", failures_verb, "[LOG...] [options]",
      "list the known failures, or recognise them in a log",
      "phased recognises a failure by what the run printed: phased-failures(5). Your own entries "
      "are\n"
-     "in failures.yaml in the home. Use a LOG to try them. Exits 1 if an entry is wrong; the\n"
-     "daemon leaves a wrong entry out.\n"},
-    {"doctor", doctor_verb, "[options]", "say what on this machine and in Slurm may do harm",
-     "Looks at the machine, the settings of Slurm, and the home. Says of each what was seen, and\n"
-     "what to do. Changes nothing, and needs no daemon. Exits 1 if something is an error.\n"},
+     "in failures.yaml in the home. To try your entries, give a LOG. Exits 1 if an entry is\n"
+     "wrong. The daemon leaves a wrong entry out.\n"},
+    {"doctor", doctor_verb, "[options]",
+     "find what may harm training on this machine and in this Slurm",
+     "Looks at the machine, the settings of Slurm, and the home. Each line says what was found\n"
+     "and what to do. Changes nothing, and needs no daemon. Exits 1 if a line is an error.\n"},
     {"daemon", daemon_verb, "start|stop|status [options]", "start or stop phased",
      "One daemon serves one home ($PHASED_HOME, or ~/.phased). Training goes on without it.\n"
      "If the home has a sandbox and SLURM_CONF is not set, `start` uses the sandbox.\n"},

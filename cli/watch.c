@@ -387,7 +387,7 @@ int watch_verb(struct cli *cli, char **words)
 {
     bool as_json = false;
     const struct option_rule rules[] = {
-        {"json", 0, NULL, "print each event as JSON in a line", .flag = &as_json},
+        {"json", 0, NULL, "print each event as a line of JSON", .flag = &as_json},
         {0},
     };
     struct option_arguments arguments = {.min = 1, .max = OPTION_ARGUMENTS_MAX};

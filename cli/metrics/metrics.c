@@ -262,7 +262,8 @@ int metrics_verb(struct cli *cli, char **words)
     struct metrics_options options = {.curves = &curves};
     const struct option_rule rules[] = {
         {"name", 'n', "NAME", "print only this metric; may be repeated", .list = &options.names},
-        {"last", 0, "N", "print the newest N steps (20; of curves all)", .number = &options.last},
+        {"last", 0, "N", "print the newest N steps (20, or all in curves)",
+         .number = &options.last},
         {"plot", 'p', NULL, "draw the curves of all runs: of the loss, or of each --name",
          .flag = &options.as_plot},
         {"csv", 0, NULL, "print all steps of all runs as CSV", .flag = &options.as_csv},
