@@ -28,7 +28,7 @@ const struct keys_help keys_help[] = {
     {"f", "in a log: follow new lines, or stop following"},
     {"Left, Right", "in a log: the rank before, the next rank"},
     {"p", "promote: start the next phases, whatever the gate says"},
-    {"h", "hold: stop after a checkpoint; a phase that you hold is released"},
+    {"h", "hold: stop with a checkpoint; on a phase that you hold: release"},
     {"c", "cancel: end for good, after y"},
     {"r", "retry: run again what is held or has failed"},
     {"mouse", "select, open what is selected, scroll"},
