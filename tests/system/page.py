@@ -376,7 +376,8 @@ def check_curve(page, api, tap):
 def check_metric(page, api, tap):
     """The functions behind the curve."""
     run = lambda code: page.browser.execute_async_script(
-        f'const done = arguments[arguments.length - 1]; import("/metric.js").then((m) => done({code}), (e) => done(String(e)))')
+        'const done = arguments[arguments.length - 1];'
+        f'import("/metric.js").then((m) => done({code}), (error) => done(String(error)))')
     number = api.named('two')['workflow']
     criteria = json.dumps(api.ask(f'/workflows/{number}/phases/first/gate')['criteria'])
     tap.same(lambda: run(f'm.boundsOf("loss", {criteria}).map((b) => b.text + "=" + b.value)'),
@@ -437,7 +438,8 @@ def check_sweep(page, api, tap):
 def check_markup(page, api, tap):
     number = api.named('held')['workflow']
     page.go(f'#/w/{number}')
-    tap.true(lambda: '<b>held<b>.yaml' in page.text('.facts'), 'a name with <b> stays text', lambda: page.text('.facts'))
+    tap.true(lambda: '<b>held<b>.yaml' in page.text('.facts'), 'a name with <b> stays text',
+             lambda: page.text('.facts'))
     tap.true(lambda: '<i>train</i> longer' in page.text('#s-held'), 'advice with <i> stays text',
              lambda: page.text('#s-held'))
     tap.same(lambda: page.count('main b, main i, main script'), 0, 'nothing from outside became markup')
@@ -497,7 +499,8 @@ def check_looks(page, api, tap):
 
 
 def check_names(page, api, tap):
-    roles = {'button', 'link', 'textbox', 'searchbox', 'combobox', 'checkbox', 'slider', 'table', 'image'}
+    roles = {'button', 'link', 'textbox', 'searchbox', 'combobox', 'checkbox', 'slider', 'table', 'image', 'img',
+             'progressbar'}
     nameless, seen = [], 0
     for place in ('#/workflows', f"#/w/{api.named('two')['workflow']}", f"#/w/{api.named('two')['workflow']}/first"):
         page.go(place)
