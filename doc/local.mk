@@ -8,7 +8,7 @@ dist_man_MANS += \
 	doc/man/phased-failures.5 \
 	doc/man/phased-spec.5
 EXTRA_DIST += doc/guide/README.md doc/guide/two-phases.md doc/guide/distillation.md \
-	doc/guide/criteria.md
+	doc/guide/criteria.md doc/guide/page.png
 EXTRA_DIST += doc/api.md doc/glossary.md doc/how-it-works.md doc/metrics.md doc/preflight.md \
 	doc/protocol.md doc/what-happens-when.md
 EXTRA_DIST += doc/README.md
