@@ -11,6 +11,7 @@
 #include "lib/text.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,9 +87,16 @@ static int client_ask(struct cli *cli, const char *method, const char *path, con
     return code;
 }
 
-int client_get(struct cli *cli, const char *path, json_t **ret_json, struct error *err)
+int client_get(struct cli *cli, json_t **ret_json, struct error *err, const char *format, ...)
 {
-    return client_ask(cli, "GET", path, NULL, ret_json, NULL, err);
+    struct text path = {0};
+    va_list args;
+    va_start(args, format);
+    text_addv(&path, format, args);
+    va_end(args);
+    int code = client_ask(cli, "GET", text_string(&path), NULL, ret_json, NULL, err);
+    text_fini(&path);
+    return code;
 }
 
 int client_post(struct cli *cli, const char *path, const json_t *body, json_t **ret_json,
@@ -110,8 +118,7 @@ int client_delete(struct cli *cli, const char *path, json_t **ret_json, struct e
 int client_get_address(struct cli *cli, const struct address *address, json_t **ret_json,
                        struct error *err)
 {
-    char path[ADDRESS_PATH_SIZE];
-    return client_get(cli, address_path(address, path), ret_json, err);
+    return client_get_part(cli, address, "", ret_json, err);
 }
 
 int client_check_address(struct cli *cli, const struct address *address, struct error *err)
@@ -123,14 +130,19 @@ int client_check_address(struct cli *cli, const struct address *address, struct 
     return code;
 }
 
-int client_get_gpus(struct cli *cli, const struct address *run, json_t **ret_json,
-                    struct error *err)
+int client_get_part(struct cli *cli, const struct address *address, const char *part,
+                    json_t **ret_json, struct error *err)
 {
-    char buffer[ADDRESS_PATH_SIZE];
-    char *path = text_format("%s/gpus", address_path(run, buffer));
-    int code = client_get(cli, path, ret_json, err);
-    free(path);
-    return code;
+    char path[ADDRESS_PATH_SIZE];
+    return client_get(cli, ret_json, err, "%s%s", address_path(address, path), part);
+}
+
+int client_get_part_of(struct cli *cli, const json_t *object, const char *part, json_t **ret_json,
+                       struct error *err)
+{
+    struct address address;
+    int code = address_parse(field_text(object, "address"), &address, err);
+    return code < 0 ? code : client_get_part(cli, &address, part, ret_json, err);
 }
 
 /* Returns the newest run of a phase, or of all phases of a workflow. `json` is the phase or the

@@ -16,7 +16,9 @@ struct address;
 struct cli;
 struct error;
 
-int client_get(struct cli *cli, const char *path, json_t **ret_json, struct error *err);
+/* `format` is the path. */
+int client_get(struct cli *cli, json_t **ret_json, struct error *err, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 
 /* `body` and `ret_problems` may be NULL. `ret_problems` is set on -EINVAL only, when the daemon
  * lists problems of a spec. */
@@ -32,9 +34,12 @@ int client_get_address(struct cli *cli, const struct address *address, json_t **
 /* Returns 0 if the object exists. */
 int client_check_address(struct cli *cli, const struct address *address, struct error *err);
 
-/* What the GPUs of a run do: {"gpus", "paces"}. */
-int client_get_gpus(struct cli *cli, const struct address *run, json_t **ret_json,
-                    struct error *err);
+/* A part of the object, such as "/gate" or "/logs". */
+int client_get_part(struct cli *cli, const struct address *address, const char *part,
+                    json_t **ret_json, struct error *err);
+/* The same for an object that the daemon has told of, with its member `address`. */
+int client_get_part_of(struct cli *cli, const json_t *object, const char *part, json_t **ret_json,
+                       struct error *err);
 
 /* Replaces the address of a phase or workflow by the address of its newest run. */
 int client_find_run(struct cli *cli, struct address *address, struct error *err);

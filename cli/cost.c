@@ -361,11 +361,8 @@ static int cost_get(struct cli *cli, const struct address *address, long long si
     int code = address->workflow ? client_check_address(cli, address, err) : 0;
     if (code < 0)
         return code;
-    char *path = text_format("/v1/costs?workflow=%" PRIu64 "&since=%lld&until=%lld",
-                             address->workflow, since, until);
-    code = client_get(cli, path, ret_json, err);
-    free(path);
-    return code;
+    return client_get(cli, ret_json, err, "/v1/costs?workflow=%" PRIu64 "&since=%lld&until=%lld",
+                      address->workflow, since, until);
 }
 
 /* `context` is the options. */

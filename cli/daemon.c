@@ -45,7 +45,7 @@ struct daemon_words {
 
 static int daemon_ping(struct cli *cli, json_t **ret_json, struct error *err)
 {
-    return client_get(cli, "/v1/ping", ret_json, err);
+    return client_get(cli, ret_json, err, "/v1/ping");
 }
 
 /* Prints the last lines that the daemon has written since its log was `from` bytes long. */

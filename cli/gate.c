@@ -10,7 +10,6 @@
 #include "lib/text.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <time.h>
 
 /* Replaces the address of a workflow by the address of its only phase. */
@@ -37,14 +36,10 @@ static int gate_one(struct cli *cli, const struct address *asked, const void *co
     struct error err;
     struct text text = {0};
     json_t *json;
-    char buffer[ADDRESS_PATH_SIZE];
     if (address_kind(&address) == ADDRESS_WORKFLOW && gate_find_phase(cli, &address, &err) < 0)
         return cli_fail(&err);
     address.attempt = 0; /* a gate judges a phase, not a run */
-    char *path = text_format("%s/gate?so_far=1", address_path(&address, buffer));
-    int code = client_get(cli, path, &json, &err);
-    free(path);
-    if (code < 0)
+    if (client_get_part(cli, &address, "/gate?so_far=1", &json, &err) < 0)
         return cli_fail(&err);
     if (*(const bool *)context)
         client_print_json(json);

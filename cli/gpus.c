@@ -40,12 +40,10 @@ static json_t *gpus_of_members(struct cli *cli, const struct address *phase, str
     json_array_foreach(json_object_get(json, "members"), i, member)
     {
         const json_t *run = json_object_get(member, "run");
-        struct address address;
         json_t *reply;
         if (!json_is_object(run) || !json_is_null(json_object_get(run, "ended")))
             continue;
-        if ((code = address_parse(field_text(run, "address"), &address, err)) < 0 ||
-            (code = client_get_gpus(cli, &address, &reply, err)) < 0)
+        if ((code = client_get_part_of(cli, run, "/gpus", &reply, err)) < 0)
             break;
         (void)json_object_set(reply, "run", json_object_get(run, "address"));
         (void)json_array_append_new(list, reply); /* both fail only without memory */
@@ -89,7 +87,7 @@ static int gpus_one(struct cli *cli, const struct address *asked, const void *co
     }
     json_decref(list);
     if (client_find_run(cli, &address, &err) < 0 ||
-        client_get_gpus(cli, &address, &reply, &err) < 0)
+        client_get_part(cli, &address, "/gpus", &reply, &err) < 0)
         return cli_fail(&err);
     gpus_print(cli, reply, form);
     json_decref(reply);

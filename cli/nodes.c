@@ -18,7 +18,7 @@ static int nodes_list(struct cli *cli, bool as_json)
     struct text text = {0};
     struct error err;
     json_t *json;
-    if (client_get(cli, "/v1/nodes", &json, &err) < 0)
+    if (client_get(cli, &json, &err, "/v1/nodes") < 0)
         return cli_fail(&err);
     const json_t *nodes = json_object_get(json, "nodes");
     if (as_json)

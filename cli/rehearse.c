@@ -103,15 +103,9 @@ static int rehearse_metrics(struct rehearse *report, const struct rehearse_phase
                             struct error *err)
 {
     struct text came = {0}, missing = {0};
-    struct address address;
-    char buffer[ADDRESS_PATH_SIZE];
     json_t *reply, *value, *wanted;
     const char *name;
-    if (address_parse(field_text(phase->run, "address"), &address, err) < 0)
-        return -EINVAL;
-    char *path = text_format("%s/metrics?last=1", address_path(&address, buffer));
-    int code = client_get(report->cli, path, &reply, err);
-    free(path);
+    int code = client_get_part_of(report->cli, phase->run, "/metrics?last=1", &reply, err);
     if (code < 0)
         return code;
     const json_t *series = json_object_get(reply, "series");
@@ -142,14 +136,8 @@ static int rehearse_metrics(struct rehearse *report, const struct rehearse_phase
 static int rehearse_first_step(struct rehearse *report, const json_t *run, double *ret_step,
                                struct error *err)
 {
-    struct address address;
-    char buffer[ADDRESS_PATH_SIZE];
     json_t *reply;
-    if (address_parse(field_text(run, "address"), &address, err) < 0)
-        return -EINVAL;
-    char *path = text_format("%s/metrics", address_path(&address, buffer));
-    int code = client_get(report->cli, path, &reply, err);
-    free(path);
+    int code = client_get_part_of(report->cli, run, "/metrics", &reply, err);
     if (code < 0)
         return code;
     const json_t *first = json_array_get(json_object_get(reply, "steps"), 0);
@@ -235,14 +223,8 @@ static int rehearse_checkpoint(struct rehearse *report, const struct rehearse_ph
 static int rehearse_gate(struct rehearse *report, const struct rehearse_phase *phase,
                          struct error *err)
 {
-    struct address address;
-    char buffer[ADDRESS_PATH_SIZE];
     json_t *reply;
-    if (address_parse(field_text(phase->shown, "address"), &address, err) < 0)
-        return -EINVAL;
-    char *path = text_format("%s/gate", address_path(&address, buffer));
-    int code = client_get(report->cli, path, &reply, err);
-    free(path);
+    int code = client_get_part_of(report->cli, phase->shown, "/gate", &reply, err);
     if (code < 0)
         return code;
     if (json_array_size(json_object_get(reply, "checks"))) {
@@ -260,13 +242,10 @@ static int rehearse_gate(struct rehearse *report, const struct rehearse_phase *p
  * steps, which includes its start. */
 static double rehearse_step_seconds(struct rehearse *report, const struct rehearse_phase *phase)
 {
-    struct address address;
-    struct error err;
     json_t *reply = NULL;
     double step_s = NAN;
     double steps = field_number(phase->run, "last_step") - field_number(phase->run, "first_step");
-    if (address_parse(field_text(phase->run, "address"), &address, &err) == 0 &&
-        client_get_gpus(report->cli, &address, &reply, &err) == 0)
+    if (client_get_part_of(report->cli, phase->run, "/gpus", &reply, NULL) == 0)
         step_s =
             field_number(json_array_get(json_object_get(reply, "paces"), 0), "mean_step_seconds");
     json_decref(reply);

@@ -9,7 +9,7 @@
 #include "lib/error.h"
 #include "lib/text.h"
 
-#include <stdlib.h>
+#include <inttypes.h>
 #include <string.h>
 #include <time.h>
 
@@ -43,11 +43,9 @@ static int runs_one(struct cli *cli, const struct address *address, const void *
     json_t *json;
     if (address->workflow && client_check_address(cli, address, &err) < 0)
         return cli_fail(&err);
-    char *path = address->workflow
-                     ? text_format("/v1/runs?workflow=%llu", (unsigned long long)address->workflow)
-                     : text_format("/v1/runs");
-    int code = client_get(cli, path, &json, &err);
-    free(path);
+    int code = address->workflow
+                   ? client_get(cli, &json, &err, "/v1/runs?workflow=%" PRIu64, address->workflow)
+                   : client_get(cli, &json, &err, "/v1/runs");
     if (code < 0)
         return cli_fail(&err);
     json_t *runs = runs_select(json_object_get(json, "runs"), address->phase);

@@ -11,8 +11,8 @@
 #include "lib/error.h"
 #include "lib/text.h"
 
+#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -157,10 +157,7 @@ static int show_one(struct cli *cli, const struct address *address, const void *
     struct error err;
     struct text text = {0};
     json_t *source;
-    char *path = text_format("/v1/workflows/%llu/source", (unsigned long long)address->workflow);
-    int code = client_get(cli, path, &source, &err);
-    free(path);
-    if (code < 0)
+    if (client_get(cli, &source, &err, "/v1/workflows/%" PRIu64 "/source", address->workflow) < 0)
         return cli_fail(&err);
     const char *note = field_text(source, "diff_note");
     if (parts->spec || parts->diff || parts->environment)

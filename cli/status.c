@@ -215,11 +215,9 @@ static void status_add_metrics(struct table *table, const json_t *phase)
 /* What the GPUs of the run do, or did last. Says nothing if the daemon does not know. */
 static void status_add_gpus(struct cli *cli, struct table *table, const json_t *run)
 {
-    struct address address;
     json_t *reply;
     struct text text = {0};
-    if (address_parse(field_text(run, "address"), &address, NULL) < 0 ||
-        client_get_gpus(cli, &address, &reply, NULL) < 0)
+    if (client_get_part_of(cli, run, "/gpus", &reply, NULL) < 0)
         return;
     gpu_view_step_time(reply, &text);
     status_add_row(table, "a step takes", text_string(&text));
@@ -325,7 +323,7 @@ static void status_write_run(struct cli *cli, const json_t *run, struct text *te
 static void status_write_slurm(struct cli *cli, struct text *text)
 {
     json_t *ping;
-    if (client_get(cli, "/v1/ping", &ping, NULL) < 0)
+    if (client_get(cli, &ping, NULL, "/v1/ping") < 0)
         return;
     view_trouble(&cli->out, ping, text);
     json_decref(ping);
@@ -360,10 +358,8 @@ static int status_all(struct cli *cli, bool all, bool as_json)
     struct error err;
     struct text text = {0};
     json_t *json;
-    char path[64];
-    (void)snprintf(path, sizeof path, "/v1/workflows?brief=%d&%s=%d", !as_json,
-                   all ? "all" : "limit", all ? 1 : STATUS_WORKFLOWS_MAX);
-    if (client_get(cli, path, &json, &err) < 0)
+    if (client_get(cli, &json, &err, "/v1/workflows?brief=%d&%s=%d", !as_json,
+                   all ? "all" : "limit", all ? 1 : STATUS_WORKFLOWS_MAX) < 0)
         return cli_fail(&err);
     if (as_json) {
         client_print_json(json);

@@ -9,11 +9,9 @@
 #include "cli/members.h"
 #include "cli/table.h"
 #include "cli/view.h"
-#include "lib/error.h"
 #include "lib/text.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -107,14 +105,12 @@ static void summary_places(const struct cli *cli, const json_t *workflow, struct
 
 void summary_write(struct cli *cli, const json_t *workflow, struct text *text)
 {
-    struct error err;
     char buffer[FORMAT_SIZE];
     json_t *reply = NULL;
     const char *state = field_text(workflow, "state");
     double ended = field_number(workflow, "ended");
-    char *path = text_format("/v1/runs?workflow=%lld", field_integer(workflow, "workflow"));
-    int code = client_get(cli, path, &reply, &err);
-    free(path);
+    int code = client_get(cli, &reply, NULL, "/v1/runs?workflow=%lld",
+                          field_integer(workflow, "workflow"));
     text_addf(text, "\nworkflow %lld (%s) ", field_integer(workflow, "workflow"),
               field_text(workflow, "name"));
     if (strcmp(state, "held") == 0)

@@ -22,6 +22,7 @@
 #include "lib/memory.h"
 #include "lib/text.h"
 
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,18 +97,14 @@ static void watch_draw_last(struct watch *watch)
 
 static void watch_print_gate(struct watch *watch, const json_t *event)
 {
-    struct error err;
     struct address address = {.workflow = (uint64_t)field_integer(event, "workflow")};
-    char buffer[ADDRESS_PATH_SIZE];
     json_t *gate;
     (void)snprintf(address.phase, sizeof address.phase, "%s", field_text(event, "phase"));
-    char *path = text_format("%s/gate", address_path(&address, buffer));
-    if (client_get(watch->cli, path, &gate, &err) == 0) {
-        if (json_array_size(json_object_get(gate, "checks")))
-            view_gate(&watch->cli->out, gate, EVENT_INDENT, &watch->above);
-        json_decref(gate);
-    }
-    free(path);
+    if (client_get_part(watch->cli, &address, "/gate", &gate, NULL) < 0)
+        return;
+    if (json_array_size(json_object_get(gate, "checks")))
+        view_gate(&watch->cli->out, gate, EVENT_INDENT, &watch->above);
+    json_decref(gate);
 }
 
 /* A matrix has many members. Only their ends, and what waits for a person, are printed. */
@@ -166,12 +163,11 @@ static void watch_print_event(struct watch *watch, const json_t *event)
 static int watch_read_one(struct watch *watch, struct watch_one *one, int wait_s, json_t *events,
                           struct error *err)
 {
-    char *path = text_format("/v1/events?after=%lld&workflow=%llu&wait=%d", one->last_event,
-                             (unsigned long long)one->address.workflow, wait_s);
     json_t *reply, *event;
     size_t i;
-    int code = client_get(watch->cli, path, &reply, err);
-    free(path);
+    int code =
+        client_get(watch->cli, &reply, err, "/v1/events?after=%lld&workflow=%" PRIu64 "&wait=%d",
+                   one->last_event, one->address.workflow, wait_s);
     if (code < 0)
         return code;
     json_array_foreach(json_object_get(reply, "events"), i, event)

@@ -22,7 +22,6 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -95,16 +94,6 @@ static uint32_t why_find_attempt(const json_t *phase)
     return 0;
 }
 
-static int why_get(struct cli *cli, const struct address *address, const char *rest,
-                   json_t **ret_json, struct error *err)
-{
-    char buffer[ADDRESS_PATH_SIZE];
-    char *path = text_format("%s%s", address_path(address, buffer), rest);
-    int code = client_get(cli, path, ret_json, err);
-    free(path);
-    return code;
-}
-
 static int why_ask(struct why *why, struct address *address, struct error *err)
 {
     struct address phase = *address;
@@ -113,20 +102,20 @@ static int why_ask(struct why *why, struct address *address, struct error *err)
         code = why_find_phase(why->cli, &phase, err);
     phase.attempt = 0;
     if (code == 0)
-        code = why_get(why->cli, &phase, "", &why->phase, err);
+        code = client_get_part(why->cli, &phase, "", &why->phase, err);
     if (code == 0)
-        code = why_get(why->cli, &phase, "/gate", &why->gate, err);
+        code = client_get_part(why->cli, &phase, "/gate", &why->gate, err);
     struct address run = phase;
     run.attempt = (uint32_t)field_integer(json_object_get(why->phase, "run"), "attempt");
     if (code == 0 && run.attempt && !why_is_failure(json_object_get(why->phase, "run")) &&
         run.attempt != address->attempt)
-        code = why_get(why->cli, &run, "", &why->newest, err);
+        code = client_get_part(why->cli, &run, "", &why->newest, err);
     run.attempt = address->attempt ? address->attempt : why_find_attempt(why->phase);
     if (code < 0 || !run.attempt)
         return code;
-    code = why_get(why->cli, &run, "", &why->run, err);
+    code = client_get_part(why->cli, &run, "", &why->run, err);
     if (code == 0)
-        code = why_get(why->cli, &run, "/logs", &why->logs, err);
+        code = client_get_part(why->cli, &run, "/logs", &why->logs, err);
     return code;
 }
 

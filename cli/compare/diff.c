@@ -17,7 +17,7 @@
 #include "lib/spec/spec.h"
 #include "lib/text.h"
 
-#include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -231,10 +231,8 @@ static int diff_read_figures(struct cli *cli, struct diff_side *side, struct err
 static int diff_read(struct cli *cli, struct diff_side *side, struct error *err)
 {
     json_t *source;
-    char *path =
-        text_format("/v1/workflows/%llu/source", (unsigned long long)side->address.workflow);
-    int code = client_get(cli, path, &source, err);
-    free(path);
+    int code =
+        client_get(cli, &source, err, "/v1/workflows/%" PRIu64 "/source", side->address.workflow);
     if (code < 0)
         return code;
     (void)address_text(&side->address, side->name);

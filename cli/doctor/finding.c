@@ -6,8 +6,6 @@
 #include "lib/text.h"
 
 #include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const struct {
     const char *word;

@@ -76,7 +76,7 @@ static void phased_look_at_daemon(struct cli *cli, json_t *findings)
         http_client_set_timeouts(cli->client, 1000 * PHASED_ASK_S, 1000 * PHASED_ASK_S);
     }
     if (code == 0)
-        code = client_get(cli, "/v1/ping", &ping, &err);
+        code = client_get(cli, &ping, &err, "/v1/ping");
     if (held < 0)
         finding_add(findings, FINDING_ERROR, "locks",
                     "set PHASED_HOME to a file system with locks; Lustre needs the mount option "

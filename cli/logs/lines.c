@@ -9,8 +9,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 size_t lines_time_size(const char *line, size_t size)

@@ -15,7 +15,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 /* Whether to answer from files: `code` says that no daemon runs, and the home has a record. */
@@ -72,7 +71,7 @@ static int reader_ask_metrics(struct cli *cli, const struct address *run,
     text_addf(&path, "%s/metrics?last=%u", address_path(run, buffer), last);
     for (size_t i = 0; i < names->count; i++)
         text_addf(&path, "&name=%s", names->items[i]);
-    int code = client_get(cli, text_string(&path), ret_json, err);
+    int code = client_get(cli, ret_json, err, "%s", text_string(&path));
     text_fini(&path);
     return code;
 }

@@ -13,7 +13,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     DRAW_SIDE_BY_SIDE = 140, /* columns from which panes stand side by side */

@@ -74,7 +74,8 @@ static void fetch_carry_out(struct cli *cli, const struct request *request, stru
     if (request->kind == REQUEST_READ)
         fetch_read(request, reply);
     else if (request->kind == REQUEST_GET)
-        (void)client_get(cli, request->path, &reply->json, &reply->error); /* its code tells */
+        (void)client_get(cli, &reply->json, &reply->error, "%s",
+                         request->path); /* its code tells */
     else
         (void)decide_post(cli, &request->address, request->verb, NULL, &reply->json,
                           &reply->error); /* as above */

@@ -7,9 +7,7 @@
 #include "cli/top/paths.h"
 #include "lib/memory.h"
 
-#include <errno.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

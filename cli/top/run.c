@@ -12,7 +12,6 @@
 #include "cli/wait.h"
 
 #include <math.h>
-#include <string.h>
 
 enum {
     RUN_CURVE_MAX = 60,

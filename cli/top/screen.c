@@ -4,7 +4,6 @@
 #include "cli/top/grid.h"
 #include "cli/top/keys.h"
 #include "lib/error.h"
-#include "lib/memory.h"
 
 #include <errno.h>
 #include <ncurses.h>

@@ -12,7 +12,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 enum { WORKFLOWS_BAR = 10 };
 
