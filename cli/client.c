@@ -4,7 +4,7 @@
 #include "cli/cli.h"
 #include "cli/field.h"
 #include "cli/guard.h"
-#include "cli/members.h"
+#include "cli/phrases.h"
 #include "lib/address.h"
 #include "lib/error.h"
 #include "lib/http.h"

@@ -2,9 +2,8 @@
 #include "cli/current.h"
 
 #include "cli/field.h"
-#include "cli/members.h"
+#include "cli/phrases.h"
 #include "cli/view.h"
-#include "cli/wait.h"
 #include "lib/text.h"
 
 #include <string.h>

@@ -1,13 +1,17 @@
-/* The evidence of a hang, as text. */
+/* For `why`: the evidence of a hang, and the last lines of a log. */
 #include "cli/evidence.h"
 
 #include "cli/field.h"
 #include "cli/table.h"
+#include "cli/terminal.h"
 #include "lib/text.h"
 
 #include <math.h>
-#include <stdlib.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
+
+/* --- The evidence of a hang ------------------------------------------------------------------- */
 
 enum { EVIDENCE_PROCESSES_MAX = 12, EVIDENCE_LINES_MAX = 16 }; /* one screen */
 
@@ -59,20 +63,19 @@ static void evidence_write_processes(const struct terminal *out, const json_t *n
         text_addf(text, "    ... and %lld more\n", more);
 }
 
-/* Adds the first lines of what another program printed. */
-static void evidence_write_lines(const char *title, const char *line, struct text *text)
+/* Adds the first lines of what another program printed; without empty lines if `is_dense`. */
+static void evidence_write_lines(const char *before, const char *line, unsigned lines_max,
+                                 bool is_dense, struct text *text)
 {
-    text_addf(text, "    %s:\n", title);
-    for (unsigned lines = 0; *line && lines < EVIDENCE_LINES_MAX;) {
+    for (unsigned lines = 0; *line && lines < lines_max;) {
         size_t length = strcspn(line, "\n");
-        char *copy = text_format("%.*s", (int)length, line);
-        if (length) {
-            text_add(text, "      ");
-            terminal_add_plain(text, copy);
-            text_add(text, "\n");
+        struct text copy = {0};
+        text_add_bytes(&copy, line, length);
+        if (length || !is_dense) {
+            terminal_add_line(text, before, &copy);
             lines++;
         }
-        free(copy);
+        text_fini(&copy);
         line += length + (line[length] == '\n');
     }
 }
@@ -84,11 +87,11 @@ static void evidence_write_python(const json_t *node, struct text *text)
     size_t more = json_array_size(pythons);
     if (!python)
         return;
-    char *title = more > 1 ? text_format("py-spy says of pid %lld, and %zu more in --json",
-                                         field_integer(python, "pid"), more - 1)
-                           : text_format("py-spy says of pid %lld", field_integer(python, "pid"));
-    evidence_write_lines(title, field_text(python, "stacks"), text);
-    free(title);
+    text_addf(text, "    py-spy says of pid %lld", field_integer(python, "pid"));
+    if (more > 1)
+        text_addf(text, ", and %zu more in --json", more - 1);
+    text_add(text, ":\n");
+    evidence_write_lines("      ", field_text(python, "stacks"), EVIDENCE_LINES_MAX, true, text);
 }
 
 static void evidence_add_column(const json_t *gpus, const char *name, const char *unit,
@@ -115,9 +118,8 @@ static void evidence_write_gpus(const json_t *node, struct text *text)
     struct text line = {0};
     evidence_add_column(gpus, "util", "% busy", &line);
     evidence_add_column(gpus, "power_w", "W", &line);
-    if (line.size) {
+    if (line.size)
         terminal_add_line(text, "    its GPUs: ", &line);
-    }
     text_fini(&line);
 }
 
@@ -140,6 +142,77 @@ void evidence_write(const struct terminal *out, const json_t *evidence, struct t
         evidence_write_gpus(node, text);
         evidence_write_python(node, text);
         if (field_text(node, "nccl")[0])
-            evidence_write_lines("NCCL says", field_text(node, "nccl"), text);
+            text_add(text, "    NCCL says:\n");
+        evidence_write_lines("      ", field_text(node, "nccl"), EVIDENCE_LINES_MAX, true, text);
     }
+}
+
+/* --- The last lines of a log ------------------------------------------------------------------ */
+
+enum {
+    TAIL_LINES_MAX = 10,
+    TAIL_BYTES = 16384, /* the lines are looked for in the last 16 KiB */
+    TAIL_LOGS_MAX = 64, /* at most these are searched for a line */
+};
+
+/* Reads the end of a log. Returns false if that is not possible. */
+static bool tail_read(const json_t *log, char ret_data[TAIL_BYTES + 1])
+{
+    const char *path = field_text(log, "path");
+    FILE *file = path[0] ? fopen(path, "re") : NULL;
+    if (!file)
+        return false;
+    if (fseek(file, -TAIL_BYTES, SEEK_END) < 0)
+        rewind(file); /* the file is shorter */
+    size_t size = fread(ret_data, 1, TAIL_BYTES, file);
+    (void)fclose(file); /* it was only read */
+    ret_data[size] = '\0';
+    return true;
+}
+
+/* Chooses the log with the line by which the failure was recognised. Otherwise the log of the rank
+ * that the message names. Otherwise the first log. */
+static const json_t *tail_find_log(const json_t *run, const json_t *answer)
+{
+    const json_t *logs = json_object_get(answer, "logs"), *log;
+    const char *message = field_text(run, "message");
+    const char *known = field_text(json_object_get(run, "failure"), "line");
+    char data[TAIL_BYTES + 1];
+    unsigned rank;
+    size_t i;
+    json_array_foreach(logs, i, log)
+    {
+        if (known[0] && i < TAIL_LOGS_MAX && tail_read(log, data) && strstr(data, known))
+            return log;
+    }
+    if (sscanf(message, "rank %9u", &rank) == 1)
+        json_array_foreach(logs, i, log)
+        {
+            if (field_integer(log, "rank") == (long long)rank)
+                return log;
+        }
+    return json_array_get(logs, 0);
+}
+
+/* Where the last lines begin. */
+static const char *tail_last_lines(const char *data)
+{
+    const char *at = data + strlen(data);
+    if (at > data && at[-1] == '\n')
+        at--;
+    for (unsigned lines = 0; at > data; at--)
+        if (at[-1] == '\n' && ++lines == TAIL_LINES_MAX)
+            break;
+    return at;
+}
+
+void tail_write(const json_t *run, const json_t *logs, struct text *text)
+{
+    const json_t *log = tail_find_log(run, logs);
+    char data[TAIL_BYTES + 1];
+    if (!tail_read(log, data))
+        return;
+    text_addf(text, "  the last lines of rank %lld, in %s:\n", field_integer(log, "rank"),
+              field_text(log, "path"));
+    evidence_write_lines("    ", tail_last_lines(data), TAIL_LINES_MAX, false, text);
 }

@@ -1,4 +1,5 @@
-/* The evidence that nodes collected about a run that hung, for phasectl why. */
+/* What `why` shows of a run beside its members: the evidence that nodes collected when it hung, and
+ * the last lines of a log, read from the file of the run. */
 #ifndef PHASED_CLI_EVIDENCE_H
 #define PHASED_CLI_EVIDENCE_H
 
@@ -10,5 +11,9 @@ struct text;
 /* Adds one line for each node. Also adds the processes of the first node, and what NCCL said there.
  * Adds nothing if there is no evidence. */
 void evidence_write(const struct terminal *out, const json_t *evidence, struct text *text);
+
+/* Adds the last lines of the log that tells most about `run`. `logs` is the daemon's answer about
+ * its logs. Adds nothing if the log cannot be read. */
+void tail_write(const json_t *run, const json_t *logs, struct text *text);
 
 #endif

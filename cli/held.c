@@ -2,8 +2,7 @@
 #include "cli/held.h"
 
 #include "cli/field.h"
-#include "cli/members.h"
-#include "cli/suspect.h"
+#include "cli/phrases.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
 #include "cli/view.h"

@@ -3,7 +3,6 @@
 #include "cli/client.h"
 #include "cli/guard.h"
 #include "cli/options.h"
-#include "cli/problems.h"
 #include "cli/source.h"
 #include "cli/verbs.h"
 #include "lib/error.h"

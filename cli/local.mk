@@ -21,7 +21,6 @@ bin_phasectl_SOURCES = \
 	cli/oldlog.c cli/oldlog.h \
 	cli/open.c \
 	cli/plan.c \
-	cli/probe.c cli/probe.h \
 	cli/provenance.c cli/provenance.h \
 	cli/reader/reader.c cli/reader/reader.h \
 	cli/reader/record.c cli/reader/record.h \
@@ -34,7 +33,7 @@ bin_phasectl_SOURCES = \
 	cli/submit.c cli/submit.h \
 	cli/verbs.c cli/verbs.h \
 	cli/watch.c cli/watch.h \
-	cli/tail.c cli/tail.h \
+	cli/watch_view.c cli/watch_view.h \
 	cli/why.c
 bin_phasectl_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS) $(NCURSES_CFLAGS) \
 	-DPHASED_PKGLIBEXECDIR='"$(pkglibexecdir)"'
@@ -47,7 +46,6 @@ include cli/top/local.mk
 noinst_LIBRARIES += cli/libcli.a
 cli_libcli_a_SOURCES = \
 	cli/cli.c cli/cli.h \
-	cli/members.c cli/members.h \
 	cli/client.c cli/client.h \
 	cli/compare/difference.c cli/compare/difference.h \
 	cli/current.c cli/current.h \
@@ -55,28 +53,22 @@ cli_libcli_a_SOURCES = \
 	cli/doctor/finding.c cli/doctor/finding.h \
 	cli/doctor/machine.c cli/doctor/machine.h \
 	cli/doctor/settings.c cli/doctor/settings.h \
-	cli/event.c cli/event.h \
 	cli/evidence.c cli/evidence.h \
 	cli/field.c cli/field.h \
-	cli/remedy.c cli/remedy.h \
-	cli/suspect.c cli/suspect.h \
 	cli/format.c cli/format.h \
 	cli/gpu_view.c cli/gpu_view.h \
 	cli/guard.c cli/guard.h \
 	cli/held.c cli/held.h \
-	cli/live.c cli/live.h \
 	cli/logs/lines.c cli/logs/lines.h \
 	cli/logs/stream.c cli/logs/stream.h \
 	cli/metrics/curves.c cli/metrics/curves.h \
 	cli/metrics/plot.c cli/metrics/plot.h \
 	cli/options.c cli/options.h \
-	cli/problems.c cli/problems.h \
+	cli/phrases.c cli/phrases.h \
 	cli/reader/folder.c cli/reader/folder.h \
-	cli/summary.c cli/summary.h \
 	cli/table.c cli/table.h \
 	cli/terminal.c cli/terminal.h \
-	cli/view.c cli/view.h \
-	cli/wait.c cli/wait.h
+	cli/view.c cli/view.h
 
 # The build folder looks like an installation: programs in bin/, helpers in libexec/phased/.
 noinst_DATA += libexec/phased

@@ -4,8 +4,6 @@
 #include "cli/field.h"
 #include "cli/format.h"
 #include "cli/options.h"
-#include "cli/probe.h"
-#include "cli/problems.h"
 #include "cli/source.h"
 #include "cli/table.h"
 #include "cli/verbs.h"

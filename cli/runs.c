@@ -1,8 +1,8 @@
 /* phasectl runs: one line for each run of all workflows, a workflow or a phase. */
 #include "cli/cli.h"
 #include "cli/client.h"
-#include "cli/field.h"
 #include "cli/options.h"
+#include "cli/phrases.h"
 #include "cli/verbs.h"
 #include "cli/view.h"
 #include "lib/address.h"
@@ -13,13 +13,6 @@
 #include <string.h>
 #include <time.h>
 
-/* Whether the run is one of `phase`, or of a member of the matrix `phase`: ladder.2 of ladder. */
-static bool runs_is_of(const char *phase, const char *wanted)
-{
-    size_t size = strlen(wanted);
-    return strncmp(phase, wanted, size) == 0 && (!phase[size] || phase[size] == '.');
-}
-
 /* Returns the runs of a phase, or all runs if `phase` is empty, as a new array. */
 static json_t *runs_select(const json_t *runs, const char *phase)
 {
@@ -27,7 +20,7 @@ static json_t *runs_select(const json_t *runs, const char *phase)
     size_t i;
     json_array_foreach((json_t *)runs, i, run)
     {
-        if (!phase[0] || runs_is_of(field_text(run, "phase"), phase))
+        if (!phase[0] || members_has_run(phase, run))
             (void)json_array_append(selected, run); /* fails only without memory */
     }
     return selected;

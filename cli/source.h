@@ -3,14 +3,22 @@
 #define PHASED_CLI_SOURCE_H
 
 #include "lib/sbatch/import.h"
+#include "lib/spec/spec.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <jansson.h>
+
 struct cli;
 struct error;
 struct option_arguments;
-struct spec_problems;
+
+/* Print the problems of a workflow file, one line each, to standard error. The daemon or phasectl
+ * has found them. `problems` is an array of the API, or NULL. A problem without a file is one of
+ * `file`. A warning may also be a string. */
+void problems_print(const char *file, const json_t *problems);
+void problems_print_all(const struct spec_problems *problems);
 
 struct source {
     char *name; /* the name in messages */
@@ -35,5 +43,15 @@ void source_fini(struct source *source);
 /* Turns problems of the workflow into problems of the file. If the file is a script, problems
  * within the script get its lines, and the others get none. */
 void source_place(const struct source *source, struct spec_problems *problems);
+
+/* Returns a probe for lib/spec, which asks what this machine knows of a workflow: whether bash can
+ * read its scripts, and whether its paths exist. probe_end() frees it. It tries each script once,
+ * because phases that extend each other share their scripts. */
+struct spec_probe probe_begin(void);
+void probe_end(struct spec_probe *probe);
+
+/* Prints what only this machine can check; the daemon checks the rest. Returns false for an error,
+ * true for warnings. */
+bool probe_print(const struct source *source, const struct spec_overrides *overrides);
 
 #endif

@@ -5,8 +5,6 @@
 #include "cli/client.h"
 #include "cli/field.h"
 #include "cli/options.h"
-#include "cli/probe.h"
-#include "cli/problems.h"
 #include "cli/provenance.h"
 #include "cli/source.h"
 #include "cli/verbs.h"

@@ -3,10 +3,8 @@
 
 #include "cli/field.h"
 #include "cli/format.h"
-#include "cli/members.h"
-#include "cli/remedy.h"
+#include "cli/phrases.h"
 #include "cli/table.h"
-#include "cli/wait.h"
 #include "lib/memory.h"
 #include "lib/spec/phase.h"
 #include "lib/text.h"

@@ -2,7 +2,7 @@
 #include "cli/top/keys.h"
 
 #include "cli/field.h"
-#include "cli/members.h"
+#include "cli/phrases.h"
 #include "cli/top/model.h"
 #include "cli/top/paths.h"
 #include "lib/text.h"

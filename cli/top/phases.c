@@ -4,7 +4,7 @@
 
 #include "cli/field.h"
 #include "cli/format.h"
-#include "cli/members.h"
+#include "cli/phrases.h"
 #include "cli/table.h"
 #include "cli/top/content.h"
 #include "cli/top/model.h"

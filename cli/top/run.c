@@ -3,13 +3,13 @@
 
 #include "cli/field.h"
 #include "cli/format.h"
+#include "cli/phrases.h"
 #include "cli/table.h"
 #include "cli/top/content.h"
 #include "cli/top/model.h"
 #include "cli/top/paths.h"
 #include "cli/top/spark.h"
 #include "cli/view.h"
-#include "cli/wait.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
 #include "cli/top/wants.h"
 
 #include "cli/field.h"
-#include "cli/members.h"
+#include "cli/phrases.h"
 #include "cli/top/model.h"
 #include "lib/text.h"
 

@@ -4,10 +4,9 @@
 #include "cli/format.h"
 #include "cli/guard.h"
 #include "cli/held.h"
-#include "cli/members.h"
+#include "cli/phrases.h"
 #include "cli/terminal.h"
 #include "cli/view.h"
-#include "cli/wait.h"
 #include "lib/text.h"
 
 #include <locale.h>

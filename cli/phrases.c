@@ -1,0 +1,282 @@
+/* What a run waits for, remedies, suspect checkpoints and matrices, in words. */
+#include "cli/phrases.h"
+
+#include "cli/field.h"
+#include "cli/format.h"
+#include "cli/terminal.h"
+#include "lib/spec/phase.h"
+#include "lib/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* --- What a run waits for --------------------------------------------------------------------- */
+
+/* Explains Slurm's reasons by how they begin and what they contain; the first row that fits counts.
+ * Reasons that are clear, or that later releases bring, are printed as they are. */
+static const struct {
+    const char *begin, *part, *meaning;
+} wait_words[] = {
+    {"Resources", "", "no nodes that fit are free"},
+    {"Priority", "", "jobs of a higher priority come first"},
+    {"None", "", "Slurm has not looked at the job yet"},
+    {"BeginTime", "", "its begin time has not come yet"},
+    {"Dependency", "", "a job that this job depends on has not ended"},
+    {"Reservation", "", "its reservation has not begun"},
+    {"ReqNodeNotAvail", "", "nodes that the job asks for are not available"},
+    {"Nodes required for job are DOWN", "", "nodes that the job needs are not available"},
+    {"PartitionTimeLimit", "", "the job asks for more time than its partition allows"},
+    {"PartitionNodeLimit", "", "the job asks for more nodes than its partition allows"},
+    {"PartitionDown", "", "its partition starts no jobs at present"},
+    {"PartitionInactive", "", "its partition starts no jobs at present"},
+    {"JobHeldUser", "", "the job is held in Slurm, by its owner"},
+    {"JobHeldAdmin", "", "the job is held in Slurm, by an administrator"},
+    {"Assoc", "PerJob", "the job asks for more than the site allows one job"},
+    {"QOS", "PerJob", "the job asks for more than the site allows one job"},
+    {"Max", "PerJob", "the job asks for more than the site allows one job"},
+    {"Assoc", "Minutes", "the time that the site gives its account is used up"},
+    {"QOS", "Minutes", "the time that the site gives its QOS is used up"},
+    {"Assoc", "", "a limit of the site on its account; the job begins when others have ended"},
+    {"QOS", "", "a limit of the site on its QOS; the job begins when others have ended"},
+    {"Max", "PerAccount",
+     "a limit of the site on its account; the job begins when others have ended"},
+};
+
+static void wait_add_word(const char *word, struct text *text)
+{
+    for (size_t i = 0; i < sizeof wait_words / sizeof *wait_words; i++) {
+        if (!text_starts(word, wait_words[i].begin) || !strstr(word, wait_words[i].part))
+            continue;
+        text_addf(text, "%s (%s)", wait_words[i].meaning, word);
+        return;
+    }
+    text_add(text, word);
+}
+
+/* 0: the run does not wait for limits.yaml. */
+static void wait_add_turn(long long turn, struct text *text)
+{
+    if (turn == 1)
+        text_add(text, "; this run is next");
+    else if (turn > 1)
+        text_addf(text, "; %lld other run%s before it", turn - 1, turn == 2 ? " comes" : "s come");
+}
+
+bool wait_write(const json_t *run, double now, struct text *text)
+{
+    double absent_since = field_number(run, "job_absent_since");
+    double start_s = field_number(run, "job_start") - now;
+    const char *state = field_text(run, "state"), *job_state = field_text(run, "job_state");
+    const char *reason = field_text(run, "job_reason");
+    long long job = field_integer(run, "job_id");
+    char buffer[FORMAT_SIZE];
+    size_t size = text->size;
+    if (!isnan(absent_since)) {
+        text_addf(text, "Slurm has not known job %lld for %s", job,
+                  format_duration(fmax(now - absent_since, 0), buffer));
+    } else if (!text_equal(state, "ended") && text_equal(job_state, "suspended")) {
+        text_addf(text, "job %lld is suspended in Slurm; it goes on when Slurm resumes it", job);
+    } else if (text_equal(state, "submitting") && reason[0]) {
+        text_addf(text, "not submitted yet: %s", reason);
+        wait_add_turn(field_integer(run, "job_turn"), text);
+    } else if ((text_equal(state, "pending") || text_equal(state, "starting")) &&
+               text_equal(job_state, "pending")) { /* a requeued job already has its next run */
+        text_addf(text, "job %lld waits in Slurm%s", job, reason[0] ? ": " : "");
+        wait_add_word(reason, text);
+        if (start_s > 0)
+            text_addf(text, "; Slurm expects its start in %s", format_duration(start_s, buffer));
+    }
+    return text->size > size;
+}
+
+bool wait_write_phase(const json_t *phase, double now, struct text *text)
+{
+    const char *reason = field_text(phase, "reason");
+    if (!wait_write(json_object_get(phase, "run"), now, text))
+        return false;
+    if (reason[0])
+        text_addf(text, "; %s", reason);
+    return true;
+}
+
+/* --- Remedies --------------------------------------------------------------------------------- */
+
+bool remedy_add(const json_t *run, struct text *text)
+{
+    const json_t *remedy = json_object_get(run, "remedy"), *change;
+    const json_t *changes = json_object_get(remedy, "changes");
+    const char *resume = field_text(remedy, "resume");
+    size_t i;
+    if (!json_is_object(remedy))
+        return false;
+    json_array_foreach((json_t *)changes, i, change)
+    {
+        text_addf(text, "%s%s ", i ? ", " : "", field_text(change, "param"));
+        phase_value_text(json_object_get(change, "from"), text);
+        text_add(text, " → ");
+        phase_value_text(json_object_get(change, "to"), text);
+    }
+    if (json_array_size(changes) == 0)
+        text_add(text, "the same params");
+    if (strcmp(resume, "start") == 0)
+        text_add(text, ", from the start");
+    else if (strcmp(resume, "previous") == 0)
+        text_add(text, ", from the checkpoint before");
+    text_addf(text, " (remedy %s %lld of %lld)", field_text(remedy, "cause"),
+              field_integer(remedy, "number"), field_integer(remedy, "times"));
+    return true;
+}
+
+/* --- Suspect checkpoints ---------------------------------------------------------------------- */
+
+enum { SUSPECT_STEPS_MAX = 8 }; /* a line names at most these */
+
+bool suspect_has(const json_t *phase)
+{
+    return json_array_size(json_object_get(phase, "suspects")) > 0;
+}
+
+void suspect_note(const json_t *phase, struct text *text)
+{
+    const json_t *steps = json_object_get(phase, "suspects");
+    size_t count = json_array_size(steps);
+    if (count == 0)
+        return;
+    text_add(text, count > 1 ? "steps " : "step ");
+    for (size_t i = 0; i < count && i < SUSPECT_STEPS_MAX; i++)
+        text_addf(text, "%s%s", i ? ", " : "", json_string_value(json_array_get(steps, i)));
+    text_addf(text, "%s: saved after a guard had failed or NaN had come",
+              count > SUSPECT_STEPS_MAX ? " and later ones" : "");
+}
+
+const char *suspect_option(const json_t *phase, char *buffer, size_t size)
+{
+    double step = field_number(phase, "checkpoint_step");
+    buffer[0] = '\0';
+    if (!isnan(step))
+        (void)snprintf(buffer, size, "--from %.0f", step); /* fits */
+    return buffer;
+}
+
+void suspect_explain(const json_t *phase, struct text *text)
+{
+    double step = field_number(phase, "checkpoint_step");
+    if (!suspect_has(phase))
+        return;
+    text_add(text, "  suspect checkpoints: ");
+    suspect_note(phase, text);
+    if (isnan(step))
+        text_add(text, "; no checkpoint is good\n");
+    else
+        text_addf(text, "; the last good checkpoint is of step %.0f\n", step);
+}
+
+/* --- Matrices --------------------------------------------------------------------------------- */
+
+bool members_has(const json_t *phase)
+{
+    return field_text(phase, "matrix")[0] != '\0';
+}
+
+bool members_is_matrix(const json_t *phase)
+{
+    return json_is_object(json_object_get(phase, "of_members"));
+}
+
+bool members_has_run(const char *phase, const json_t *run)
+{
+    const char *name = field_text(run, "phase");
+    size_t size = strlen(phase);
+    return strncmp(name, phase, size) == 0 && (name[size] == '\0' || name[size] == '.');
+}
+
+const json_t *members_total(const json_t *phase)
+{
+    return members_is_matrix(phase) ? json_object_get(phase, "of_members") : phase;
+}
+
+long long members_in_state(const json_t *matrix, const char *state)
+{
+    return field_integer(json_object_get(members_total(matrix), "states"), state);
+}
+
+void members_note(const json_t *matrix, struct text *text)
+{
+    static const struct {
+        const char *state, *word;
+    } rows[] = {
+        {"succeeded", "succeeded"}, {"failed", "out"},    {"cancelled", "cancelled"},
+        {"skipped", "skipped"},     {"held", "held"},     {"active", "active"},
+        {"deciding", "deciding"},   {"queued", "queued"}, {"blocked", "waiting"},
+    };
+    const char *comma = "";
+    if (field_integer(matrix, "rungs") > 1)
+        text_addf(text, "rung %lld of %lld: ", field_integer(matrix, "rung"),
+                  field_integer(matrix, "rungs"));
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        long long count = members_in_state(matrix, rows[i].state);
+        if (count > 0)
+            text_addf(text, "%s%lld %s", comma, count, rows[i].word);
+        comma = count > 0 ? ", " : comma;
+    }
+}
+
+void members_wait(const json_t *phases, const json_t *matrix, double now, struct text *text)
+{
+    const json_t *phase;
+    size_t i;
+    json_array_foreach(phases, i, phase)
+    {
+        struct text wait = {0};
+        bool is_queued = text_equal(field_text(phase, "matrix"), field_text(matrix, "phase")) &&
+                         text_equal(field_text(phase, "state"), "queued");
+        if (is_queued && wait_write(json_object_get(phase, "run"), now, &wait)) {
+            text_addf(text, "; %s: %s", field_text(phase, "phase"), text_string(&wait));
+            text_fini(&wait);
+            return;
+        }
+        text_fini(&wait);
+    }
+}
+
+static const char *members_reason(const json_t *member)
+{
+    const char *reason = field_text(member, "out_reason");
+    bool is_out = strcmp(field_text(member, "state"), "failed") == 0;
+    return reason[0] || !is_out ? reason : field_text(member, "reason");
+}
+
+void members_reasons(const json_t *matrix, struct text *text)
+{
+    enum { REASONS_MAX = 8 };
+    const json_t *members = json_object_get(matrix, "members"), *member;
+    const char *reasons[REASONS_MAX], *first[REASONS_MAX];
+    size_t count = 0, i, others = 0, counts[REASONS_MAX] = {0};
+    json_array_foreach(members, i, member)
+    {
+        const char *reason = members_reason(member);
+        size_t at = 0;
+        while (at < count && strcmp(reasons[at], reason) != 0)
+            at++;
+        if (!reason[0])
+            continue;
+        if (at == REASONS_MAX) {
+            others++;
+            continue;
+        }
+        if (at == count) {
+            reasons[count] = reason;
+            first[count++] = field_text(member, "address");
+        }
+        counts[at]++;
+    }
+    for (size_t at = 0; at < count; at++) {
+        struct text line = {0};
+        text_addf(&line, "%zu out, %s%s: %s", counts[at], counts[at] > 1 ? "such as " : "",
+                  first[at], reasons[at]);
+        terminal_add_line(text, at ? "" : "\n", &line);
+    }
+    if (others > 0)
+        text_addf(text, "%zu out for other reasons\n", others);
+}
