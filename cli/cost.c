@@ -60,15 +60,16 @@ static void cost_add_expected(struct table *table, const json_t *range, enum amo
     double to = json_number_value(json_array_get(range, 1));
     char text[AMOUNT_SHARE_SIZE];
     if (!range) {
-        table_add(table, COLOUR_PLAIN, "-");
-        table_add(table, COLOUR_PLAIN, "-");
+        table_add(table, "-");
+        table_add(table, "-");
         return;
     }
-    table_add(table, COLOUR_PLAIN, amount_format_range(amount, from, to, text));
+    table_add(table, amount_format_range(amount, from, to, text));
     if (isnan(spent))
-        table_add(table, COLOUR_PLAIN, "-");
+        table_add(table, "-");
     else
-        table_addf(table, spent > to ? COLOUR_YELLOW : COLOUR_PLAIN, "%.0f %%", 100 * spent / to);
+        table_addf_in(table, spent > to ? COLOUR_YELLOW : COLOUR_PLAIN, "%.0f %%",
+                      100 * spent / to);
 }
 
 /* Adds a cell: "$0.02", "7.0s", "27s of GPUs". */
@@ -76,9 +77,9 @@ static void cost_add_took(struct table *table, enum amount amount, double took)
 {
     char buffer[FORMAT_SIZE];
     if (amount == AMOUNT_USD)
-        table_add(table, COLOUR_PLAIN, format_cost(took, buffer));
+        table_add_cost(table, took);
     else
-        table_addf(table, COLOUR_PLAIN, "%s%s", format_duration(took * 3600, buffer),
+        table_addf(table, "%s%s", format_duration(took * 3600, buffer),
                    amount == AMOUNT_GPU_HOURS ? " of GPUs" : "");
 }
 
@@ -104,7 +105,7 @@ static void cost_write_expected(const struct cli *cli, const json_t *list, const
             double spent = field_number(one, amount_key(j));
             if (!range || (*phase && !text_equal(phase, name)))
                 continue;
-            table_add(&table, *name ? COLOUR_PLAIN : COLOUR_BOLD, *name ? name : "total");
+            table_add_in(&table, *name ? COLOUR_PLAIN : COLOUR_BOLD, *name ? name : "total");
             cost_add_took(&table, j, spent);
             cost_add_expected(&table, range, j, spent);
         }
@@ -121,19 +122,18 @@ static void cost_write_expected(const struct cli *cli, const json_t *list, const
 static void cost_add_part(struct table *table, double part_s, double all_s)
 {
     if (all_s > 0)
-        table_addf(table, COLOUR_PLAIN, "%.0f %%", 100 * part_s / all_s);
+        table_addf(table, "%.0f %%", 100 * part_s / all_s);
     else
-        table_add(table, COLOUR_PLAIN, "-");
+        table_add(table, "-");
 }
 
 static void cost_add_row(struct table *table, const char *first, const char *second,
                          const struct cost_sum *sum)
 {
-    char buffer[FORMAT_SIZE];
-    table_add(table, COLOUR_PLAIN, first);
-    table_add(table, COLOUR_PLAIN, second);
-    table_add(table, COLOUR_PLAIN, format_duration(sum->gpu_s, buffer));
-    table_add(table, COLOUR_PLAIN, format_cost(sum->has_usd ? sum->usd : NAN, buffer));
+    table_add(table, first);
+    table_add(table, second);
+    table_add_duration(table, sum->gpu_s);
+    table_add_cost(table, sum->has_usd ? sum->usd : NAN);
     cost_add_part(table, sum->useful_s, sum->paid_s);
     cost_add_part(table, sum->lost_s, sum->paid_s);
     cost_add_part(table, sum->waiting_s, sum->paid_s);
@@ -202,7 +202,6 @@ static void cost_write_all(const struct cli *cli, const json_t *costs, bool is_p
     if (workflows > 1 && has_expected)
         cost_add_first_expected(&table, NULL, &nothing);
     table_write(&table, &cli->out, 0, text);
-    table_fini(&table);
 }
 
 /* "$7.02 of $500 (1 %), ..." */
@@ -284,28 +283,26 @@ static void cost_write_one(const struct cli *cli, const json_t *costs, const cha
     struct table table;
     const json_t *row;
     size_t i;
-    char buffer[FORMAT_SIZE];
     json_t *folded = cost_fold(costs, phase);
     json_array_foreach(folded, i, row) cost_add(&total, row);
     table_init(&table, columns, sizeof columns / sizeof *columns);
     json_array_foreach(folded, i, row)
     {
         double seconds = field_number(row, "seconds");
-        table_add(&table, COLOUR_PLAIN, field_text(row, "phase"));
-        table_add(&table, COLOUR_PLAIN, field_text(row, "cause"));
-        table_add(&table, COLOUR_PLAIN, format_duration(seconds, buffer));
-        table_add(&table, COLOUR_PLAIN, format_duration(field_number(row, "gpu_seconds"), buffer));
-        table_add(&table, COLOUR_PLAIN, format_cost(field_number(row, "cost_usd"), buffer));
+        table_add(&table, field_text(row, "phase"));
+        table_add(&table, field_text(row, "cause"));
+        table_add_duration(&table, seconds);
+        table_add_duration(&table, field_number(row, "gpu_seconds"));
+        table_add_cost(&table, field_number(row, "cost_usd"));
         cost_add_part(&table, field_number(row, "paid_seconds"), total.paid_s);
     }
-    table_add(&table, COLOUR_BOLD, "total");
-    table_add(&table, COLOUR_PLAIN, "");
-    table_add(&table, COLOUR_PLAIN, format_duration(total.seconds, buffer));
-    table_add(&table, COLOUR_PLAIN, format_duration(total.gpu_s, buffer));
-    table_add(&table, COLOUR_PLAIN, format_cost(total.has_usd ? total.usd : NAN, buffer));
-    table_add(&table, COLOUR_PLAIN, "");
+    table_add_in(&table, COLOUR_BOLD, "total");
+    table_add(&table, "");
+    table_add_duration(&table, total.seconds);
+    table_add_duration(&table, total.gpu_s);
+    table_add_cost(&table, total.has_usd ? total.usd : NAN);
+    table_add(&table, "");
     table_write(&table, &cli->out, 0, text);
-    table_fini(&table);
     json_decref(folded);
     if (!*phase)
         cost_write_budget(json_object_get(json_array_get(costs, 0), "budget"), &total, text);

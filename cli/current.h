@@ -2,15 +2,19 @@
 #ifndef PHASED_CLI_CURRENT_H
 #define PHASED_CLI_CURRENT_H
 
+#include "cli/terminal.h"
+
 #include <jansson.h>
 
-struct text;
+struct table;
 
 /* The first phase that has begun and not ended, else the first that has not ended, else the last.
  */
 const json_t *current_phase(const json_t *workflow);
 
-/* Adds why that phase is in its state. May add nothing. `now` is seconds since 1970. */
-void current_note(const json_t *workflow, const json_t *phase, double now, struct text *text);
+/* Adds the cells of a workflow: its number in this colour, its name, `state`, its phase with step
+ * and time left, `bar` unless that is NULL, its age, GPU time, cost and note. */
+void current_add_row(struct table *table, const json_t *workflow, enum colour colour,
+                     const char *state, const char *bar, double now);
 
 #endif

@@ -19,8 +19,7 @@ static void evidence_add_place(struct table *table, const json_t *process)
 {
     const char *call = field_text(process, "call"), *wait = field_text(process, "wait");
     bool has_both = call[0] && wait[0];
-    table_addf(table, COLOUR_PLAIN, "%s%s%s%s", call, has_both ? " (" : "", wait,
-               has_both ? ")" : "");
+    table_addf(table, "%s%s%s%s", call, has_both ? " (" : "", wait, has_both ? ")" : "");
 }
 
 static void evidence_write_processes(const struct terminal *out, const json_t *node,
@@ -43,20 +42,19 @@ static void evidence_write_processes(const struct terminal *out, const json_t *n
         const char *command = field_text(process, "command");
         if (i == EVIDENCE_PROCESSES_MAX)
             break;
-        table_addf(&table, COLOUR_PLAIN, "%lld", field_integer(process, "pid"));
+        table_addf(&table, "%lld", field_integer(process, "pid"));
         if (json_is_integer(json_object_get(process, "rank")))
-            table_addf(&table, COLOUR_PLAIN, "%lld", field_integer(process, "rank"));
+            table_addf(&table, "%lld", field_integer(process, "rank"));
         else
-            table_add(&table, COLOUR_PLAIN, "");
-        table_add(&table, COLOUR_PLAIN, field_text(process, "state"));
-        table_addf(&table, COLOUR_PLAIN, "%.0f%%", 100 * field_number(process, "cpu"));
-        table_addf(&table, COLOUR_PLAIN, "%lld", field_integer(process, "threads"));
-        table_addf(&table, COLOUR_PLAIN, "%lld", field_integer(process, "sockets"));
+            table_add(&table, "");
+        table_add(&table, field_text(process, "state"));
+        table_addf(&table, "%.0f%%", 100 * field_number(process, "cpu"));
+        table_addf(&table, "%lld", field_integer(process, "threads"));
+        table_addf(&table, "%lld", field_integer(process, "sockets"));
         evidence_add_place(&table, process);
-        table_add(&table, COLOUR_PLAIN, command[0] ? command : field_text(process, "name"));
+        table_add(&table, command[0] ? command : field_text(process, "name"));
     }
     table_write(&table, out, 4, text);
-    table_fini(&table);
     long long more = field_integer(node, "omitted");
     more += count > EVIDENCE_PROCESSES_MAX ? (long long)count - EVIDENCE_PROCESSES_MAX : 0;
     if (more > 0)

@@ -45,15 +45,14 @@ static void failures_list(const struct cli *cli, const json_t *catalogue)
     table_init(&table, columns, sizeof columns / sizeof columns[0]);
     json_array_foreach(catalogue, i, entry)
     {
-        table_add(&table, COLOUR_PLAIN, field_text(entry, "name"));
-        table_add(&table, COLOUR_PLAIN, field_text(entry, "cause"));
-        table_add(&table, COLOUR_PLAIN, field_text(entry, "blame"));
-        table_add(&table, COLOUR_PLAIN, field_text(entry, "tells"));
-        table_add(&table, COLOUR_PLAIN, field_text(entry, "title"));
+        table_add(&table, field_text(entry, "name"));
+        table_add(&table, field_text(entry, "cause"));
+        table_add(&table, field_text(entry, "blame"));
+        table_add(&table, field_text(entry, "tells"));
+        table_add(&table, field_text(entry, "title"));
     }
     table_write(&table, &cli->out, 0, &text);
     cli_print(&text);
-    table_fini(&table);
 }
 
 /* Returns the end of a log; the caller's to free(). */

@@ -162,19 +162,19 @@ static const struct gpu_view *gpu_view_fastest(const struct gpu_view *views, siz
 static void gpu_view_cell(struct table *table, double number, const char *unit)
 {
     if (isnan(number))
-        table_add(table, COLOUR_PLAIN, "");
+        table_add(table, "");
     else
-        table_addf(table, COLOUR_PLAIN, "%.0f%s", number, unit);
+        table_addf(table, "%.0f%s", number, unit);
 }
 
 static void gpu_view_memory_cell(struct table *table, double memory_gb, double of_gb)
 {
     if (!(memory_gb >= 0))
-        table_add(table, COLOUR_PLAIN, "");
+        table_add(table, "");
     else if (isnan(of_gb))
-        table_addf(table, COLOUR_PLAIN, "%.1fGB", memory_gb);
+        table_addf(table, "%.1fGB", memory_gb);
     else
-        table_addf(table, COLOUR_PLAIN, "%.1f/%.0fGB", memory_gb, of_gb);
+        table_addf(table, "%.1f/%.0fGB", memory_gb, of_gb);
 }
 
 static void gpu_view_pace_cells(struct table *table, const struct gpu_view *view,
@@ -183,14 +183,14 @@ static void gpu_view_pace_cells(struct table *table, const struct gpu_view *view
     char number[FORMAT_SIZE];
     double step_s = field_number(view->pace, "step_seconds");
     if (!view->pace) {
-        table_add(table, COLOUR_PLAIN, "");
-        table_add(table, COLOUR_PLAIN, "");
+        table_add(table, "");
+        table_add(table, "");
         return;
     }
     double share = field_number(fastest->pace, "step_seconds") / step_s;
-    table_addf(table, COLOUR_PLAIN, "%lld", field_integer(view->pace, "step"));
-    table_addf(table, share < GPU_VIEW_SLOW ? COLOUR_YELLOW : COLOUR_PLAIN, "%ss",
-               format_number(step_s, number));
+    table_addf(table, "%lld", field_integer(view->pace, "step"));
+    table_addf_in(table, share < GPU_VIEW_SLOW ? COLOUR_YELLOW : COLOUR_PLAIN, "%ss",
+                  format_number(step_s, number));
 }
 
 static void gpu_view_note_cell(struct table *table, const struct gpu_view *view,
@@ -203,8 +203,7 @@ static void gpu_view_note_cell(struct table *table, const struct gpu_view *view,
         text_addf(&note, "%.2f as fast as %s%s", share, fastest->node,
                   view->notes.size ? "; " : "");
     text_add(&note, text_string(&view->notes));
-    table_add(table, note.size ? COLOUR_YELLOW : COLOUR_PLAIN, text_string(&note));
-    text_fini(&note);
+    table_take(table, note.size ? COLOUR_YELLOW : COLOUR_PLAIN, &note);
 }
 
 void gpu_view_nodes(const struct terminal *terminal, const json_t *reply, struct text *text)
@@ -224,14 +223,14 @@ void gpu_view_nodes(const struct terminal *terminal, const json_t *reply, struct
     table_init(&table, columns, sizeof columns / sizeof columns[0]);
     for (size_t i = 0; i < count; i++) {
         const struct gpu_view *view = &views[i];
-        table_add(&table, COLOUR_PLAIN, view->node);
+        table_add(&table, view->node);
         gpu_view_pace_cells(&table, view, fastest);
-        table_addf(&table, COLOUR_PLAIN, "%u", view->count);
+        table_addf(&table, "%u", view->count);
         gpu_view_cell(&table, gpu_view_busy(view), "%");
         if (view->util_count)
-            table_addf(&table, COLOUR_PLAIN, "%.0f%% (%lld)", view->least, view->least_gpu);
+            table_addf(&table, "%.0f%% (%lld)", view->least, view->least_gpu);
         else
-            table_add(&table, COLOUR_PLAIN, "");
+            table_add(&table, "");
         gpu_view_cell(&table, gpu_view_idle(view), "%");
         gpu_view_memory_cell(&table, view->of_gb > 0 ? view->memory_gb : NAN, view->of_gb);
         gpu_view_cell(&table, view->power_count ? view->power_w / view->power_count : NAN, "W");
@@ -239,7 +238,6 @@ void gpu_view_nodes(const struct terminal *terminal, const json_t *reply, struct
         gpu_view_note_cell(&table, view, fastest);
     }
     table_write(&table, terminal, 0, text);
-    table_fini(&table);
     gpu_view_free(views, count);
 }
 
@@ -263,9 +261,9 @@ void gpu_view_each(const struct terminal *terminal, const json_t *reply, struct 
         struct text trouble = {0};
         gpu_view_add(&view, gpu);
         gpu_view_trouble(gpu, &trouble);
-        table_add(&table, COLOUR_PLAIN, field_text(gpu, "node"));
-        table_addf(&table, COLOUR_PLAIN, "%lld", field_integer(gpu, "gpu"));
-        table_add(&table, COLOUR_PLAIN, field_text(gpu, "model"));
+        table_add(&table, field_text(gpu, "node"));
+        table_addf(&table, "%lld", field_integer(gpu, "gpu"));
+        table_add(&table, field_text(gpu, "model"));
         gpu_view_cell(&table, field_number(gpu, "util"), "%");
         gpu_view_cell(&table, field_number(gpu, "tensor_active"), "%");
         gpu_view_cell(&table, gpu_view_idle(&view), "%");
@@ -274,12 +272,10 @@ void gpu_view_each(const struct terminal *terminal, const json_t *reply, struct 
         gpu_view_cell(&table, field_number(gpu, "power_w"), "W");
         gpu_view_cell(&table, field_number(gpu, "temperature_c"), "C");
         gpu_view_cell(&table, field_number(gpu, "sm_clock_mhz"), "MHz");
-        table_add(&table, trouble.size ? COLOUR_YELLOW : COLOUR_PLAIN, text_string(&trouble));
-        text_fini(&trouble);
+        table_take(&table, trouble.size ? COLOUR_YELLOW : COLOUR_PLAIN, &trouble);
         text_fini(&view.notes);
     }
     table_write(&table, terminal, 0, text);
-    table_fini(&table);
 }
 
 /* --- In a line -------------------------------------------------------------------------------- */

@@ -15,14 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct table_column held_columns[] = {{NULL, TABLE_LEFT, TABLE_WHOLE},
-                                                   {NULL, TABLE_LEFT, TABLE_REST}};
-
 static void held_way_out(struct table *table, const char *verb, const char *target,
                          const char *help)
 {
-    table_addf(table, COLOUR_PLAIN, "phasectl %s %s", verb, target);
-    table_add(table, COLOUR_PLAIN, help);
+    table_addf(table, "phasectl %s %s", verb, target);
+    table_add(table, help);
 }
 
 /* A phase that its budget holds cannot be released before the budget is larger. */
@@ -35,8 +32,8 @@ static void held_budget_first(const json_t *phase, struct table *table)
         held_way_out(table, "budget", target, "give the workflow more first");
         free(target);
     } else if (text_starts(reason, "held by this month's budget")) {
-        table_add(table, COLOUR_PLAIN, "limits.yaml: month");
-        table_add(table, COLOUR_PLAIN, "give all workflows more first");
+        table_add(table, "limits.yaml: month");
+        table_add(table, "give all workflows more first");
     }
 }
 
@@ -99,7 +96,7 @@ void held_ways_out(const struct terminal *terminal, const json_t *phase, struct 
         {!is_refused && !is_over, "cancel", "", "end it"},
     };
     struct table table;
-    table_init(&table, held_columns, 2);
+    table_init(&table, table_names, TABLE_NAMES_COLUMNS);
     held_budget_first(phase, &table);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char *target = text_format("%s%s", address, rows[i].suffix);
@@ -108,7 +105,6 @@ void held_ways_out(const struct terminal *terminal, const json_t *phase, struct 
         free(target);
     }
     table_write(&table, terminal, 2, text);
-    table_fini(&table);
 }
 
 /* How many members of the same matrix are held for the same kind of reason, including this member.
@@ -151,12 +147,11 @@ static void held_write_members(const struct terminal *terminal, const json_t *ph
         {"cancel", matrix, "end it"},
     };
     struct table table;
-    table_init(&table, held_columns, 2);
+    table_init(&table, table_names, TABLE_NAMES_COLUMNS);
     held_budget_first(phase, &table);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         held_way_out(&table, rows[i].verb, rows[i].address, rows[i].help);
     table_write(&table, terminal, 2, text);
-    table_fini(&table);
     free(matrix);
 }
 

@@ -9,10 +9,10 @@
 #include "lib/expr/check.h"
 #include "lib/expr/metrics.h"
 #include "lib/memory.h"
-#include "lib/text.h"
 #include "lib/metrics/extract.h"
 #include "lib/metrics/guards.h"
 #include "lib/metrics/speed.h"
+#include "lib/text.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -275,16 +275,14 @@ static void oldlog_write_metrics(const struct oldlog *log, const struct terminal
         const char *name = metrics_name(log->metrics, i);
         struct metrics_series series = metrics_find(log->metrics, name);
         const struct metrics_row *first = &series.rows[0], *last = &series.rows[series.count - 1];
-        char number[FORMAT_SIZE];
-        table_add(&table, COLOUR_PLAIN, name);
-        table_addf(&table, COLOUR_PLAIN, "%zu", series.count);
-        table_addf(&table, COLOUR_PLAIN, "%lld", (long long)first->step);
-        table_addf(&table, COLOUR_PLAIN, "%lld", (long long)last->step);
-        table_add(&table, COLOUR_PLAIN, format_number(first->value, number));
-        table_add(&table, COLOUR_PLAIN, format_number(last->value, number));
+        table_add(&table, name);
+        table_addf(&table, "%zu", series.count);
+        table_addf(&table, "%lld", (long long)first->step);
+        table_addf(&table, "%lld", (long long)last->step);
+        table_add_number(&table, first->value);
+        table_add_number(&table, last->value);
     }
     table_write(&table, terminal, 2, text);
-    table_fini(&table);
 }
 
 static void oldlog_write_nothing(const struct oldlog *log, struct text *text)

@@ -36,10 +36,10 @@ static void plan_add_place(struct table *table, const json_t *phase)
     if (*field_text(phase, "beside"))
         text_addf(&text, "in the job of %s", field_text(phase, "beside"));
     bool is_missing = *field_text(phase, "missing") != '\0';
-    table_add(table, is_missing ? COLOUR_RED : COLOUR_PLAIN,
-              text.size                           ? text_string(&text)
-              : field_is_true(phase, "is_matrix") ? "(its members)"
-                                                  : "nowhere");
+    table_add_in(table, is_missing ? COLOUR_RED : COLOUR_PLAIN,
+                 text.size                           ? text_string(&text)
+                 : field_is_true(phase, "is_matrix") ? "(its members)"
+                                                     : "nowhere");
     text_fini(&text);
 }
 
@@ -50,11 +50,11 @@ static void plan_add_gpus(struct table *table, const json_t *phase)
     char *text =
         gpus == 0 ? text_format("-") : text_format("%s%s%lld", type, *type ? ":" : "", gpus);
     if (field_is_true(phase, "is_matrix"))
-        table_add(table, COLOUR_PLAIN, "-");
+        table_add(table, "-");
     else if (nodes > 1)
-        table_addf(table, COLOUR_PLAIN, "%lld x %s", nodes, text);
+        table_addf(table, "%lld x %s", nodes, text);
     else
-        table_add(table, COLOUR_PLAIN, text);
+        table_add(table, text);
     free(text);
 }
 
@@ -87,7 +87,7 @@ static void plan_add_start(struct table *table, const json_t *phase, time_t now)
         text_addf(&text, "%s%s ", i ? ", " : "", field_text(start, "gpu_type"));
         (void)plan_add_when(&text, start, now); /* the colour is that of the first start */
     }
-    table_add(table, colour, text_string(text.size ? &text : &first));
+    table_add_in(table, colour, text_string(text.size ? &text : &first));
     text_fini(&text);
     text_fini(&first);
 }
@@ -110,7 +110,7 @@ static void plan_add_cell_expected(struct table *table, const json_t *phase)
 {
     struct text text = {0};
     plan_add_expected(json_object_get(phase, "expect"), &text);
-    table_add(table, COLOUR_PLAIN, text.size ? text_string(&text) : "-");
+    table_add(table, text.size ? text_string(&text) : "-");
     text_fini(&text);
 }
 
@@ -146,19 +146,17 @@ static void plan_write_table(const struct cli *cli, const json_t *phases, struct
         const char *at_most = field_integer(phase, "similar") > 0 ? "~" : "<= ";
         bool is_matrix = field_is_true(phase, "is_matrix");
         double usd = field_number(phase, "cost_usd");
-        table_add(&table, COLOUR_PLAIN, field_text(phase, "phase"));
+        table_add(&table, field_text(phase, "phase"));
         plan_add_gpus(&table, phase);
         plan_add_place(&table, phase);
         plan_add_start(&table, phase, now);
-        table_addf(&table, COLOUR_PLAIN, "%s%s", is_matrix ? "" : at_most,
+        table_addf(&table, "%s%s", is_matrix ? "" : at_most,
                    format_duration(is_matrix ? NAN : field_number(phase, "seconds"), buffer));
-        table_addf(&table, COLOUR_PLAIN, "%s%s", isnan(usd) ? "" : at_most,
-                   format_cost(usd, buffer));
+        table_addf(&table, "%s%s", isnan(usd) ? "" : at_most, format_cost(usd, buffer));
         if (has_expected)
             plan_add_cell_expected(&table, phase);
     }
     table_write(&table, &cli->out, 0, text);
-    table_fini(&table);
 }
 
 /* --- Warnings and sums ------------------------------------------------------------------------ */

@@ -21,14 +21,6 @@ struct show_parts {
     bool spec, diff, environment, as_json;
 };
 
-static void show_row(struct table *table, const char *name, const char *value)
-{
-    if (!value[0])
-        return;
-    table_add(table, COLOUR_DIM, name);
-    table_add(table, COLOUR_PLAIN, value);
-}
-
 static unsigned show_lines(const char *text)
 {
     unsigned count = 0;
@@ -58,11 +50,11 @@ static void show_code(const json_t *source, struct table *table)
     unsigned untracked = show_lines(field_text(source, "untracked"));
     unsigned packages = show_lines(field_text(source, "packages"));
     if (!commit[0]) {
-        show_row(table, "code", "not a git repository");
+        table_add_named(table, "code", "not a git repository");
     } else {
         text_addf(&text, "%s%s%s of %s", commit, branch[0] ? " on " : "", branch,
                   field_text(source, "root"));
-        show_row(table, "code", text_string(&text));
+        table_add_named(table, "code", text_string(&text));
         text_clear(&text);
         if (diff[0])
             show_changes(diff, &text);
@@ -70,13 +62,13 @@ static void show_code(const json_t *source, struct table *table)
         if (untracked)
             text_addf(&text, "%s%u new file%s", text.size ? ", " : "", untracked,
                       untracked == 1 ? "" : "s");
-        show_row(table, "changed", text.size ? text_string(&text) : "nothing");
+        table_add_named(table, "changed", text.size ? text_string(&text) : "nothing");
     }
-    show_row(table, "copy", field_text(source, "snapshot"));
+    table_add_named(table, "copy", field_text(source, "snapshot"));
     text_clear(&text);
     if (packages)
         text_addf(&text, "%u Python packages", packages);
-    show_row(table, "packages", text_string(&text));
+    table_add_named(table, "packages", text_string(&text));
     text_fini(&text);
 }
 
@@ -106,7 +98,7 @@ static void show_choices(const json_t *source, struct table *table)
     json_object_foreach(json_object_get(source, "set"), name, value)
         text_addf(&text, "%s--set %s=%s", text.size ? " " : "", name, json_string_value(value));
     show_turn(source, &text);
-    show_row(table, "options", text_string(&text));
+    table_add_named(table, "options", text_string(&text));
     text_fini(&text);
 }
 
@@ -120,13 +112,12 @@ static void show_write(const struct cli *cli, const json_t *source, struct text 
               field_text(source, "name"),
               format_time(field_number(source, "submitted"), time(NULL), buffer));
     table_init(&table, columns, sizeof columns / sizeof columns[0]);
-    show_row(&table, "file", field_text(source, "file"));
+    table_add_named(&table, "file", field_text(source, "file"));
     show_choices(source, &table);
-    show_row(&table, "folder", field_text(source, "workdir"));
-    show_row(&table, "machine", field_text(source, "host"));
+    table_add_named(&table, "folder", field_text(source, "workdir"));
+    table_add_named(&table, "machine", field_text(source, "host"));
     show_code(source, &table);
     table_write(&table, &cli->out, 2, text);
-    table_fini(&table);
 }
 
 static void show_environment(const json_t *source, struct text *text)

@@ -24,31 +24,6 @@
 
 enum { STATUS_WORKFLOWS_MAX = 50 }; /* more workflows are counted; --all lists them */
 
-static void status_add_workflow(struct table *table, const json_t *workflow, double now)
-{
-    const char *state = field_text(workflow, "state");
-    const json_t *phase = current_phase(workflow);
-    struct text progress = {0}, note = {0};
-    char buffer[FORMAT_SIZE];
-    double submitted = field_number(workflow, "submitted"), ended = field_number(workflow, "ended");
-    double eta_s = field_number(phase, "eta_s");
-    view_progress(phase, &progress);
-    table_addf(table, COLOUR_BOLD, "%lld", field_integer(workflow, "workflow"));
-    table_add(table, COLOUR_PLAIN, field_text(workflow, "name"));
-    table_add(table, view_colour(state), state);
-    table_add(table, COLOUR_PLAIN, field_text(phase, "phase"));
-    table_add(table, COLOUR_PLAIN, text_string(&progress));
-    table_add(table, COLOUR_PLAIN, isnan(eta_s) ? "" : format_duration(eta_s, buffer));
-    table_add(table, COLOUR_PLAIN,
-              format_duration((isnan(ended) ? now : ended) - submitted, buffer));
-    table_add(table, COLOUR_PLAIN, format_duration(field_number(workflow, "gpu_seconds"), buffer));
-    table_add(table, COLOUR_PLAIN, format_cost(field_number(workflow, "cost_usd"), buffer));
-    current_note(workflow, phase, now, &note);
-    table_add(table, COLOUR_PLAIN, text_string(&note));
-    text_fini(&note);
-    text_fini(&progress);
-}
-
 /* Counts the workflows that are not shown. */
 static void status_write_rest(const json_t *reply, bool all, struct text *text)
 {
@@ -79,9 +54,9 @@ static void status_write_all(const struct cli *cli, const json_t *reply, struct 
         return;
     }
     table_init(&table, columns, sizeof columns / sizeof columns[0]);
-    json_array_foreach(workflows, i, workflow) status_add_workflow(&table, workflow, now);
+    json_array_foreach(workflows, i, workflow)
+        current_add_row(&table, workflow, COLOUR_BOLD, field_text(workflow, "state"), NULL, now);
     table_write(&table, &cli->out, 0, text);
-    table_fini(&table);
 }
 
 /* The options of the submission. */
@@ -174,20 +149,11 @@ static void status_write_workflow(const struct cli *cli, const json_t *workflow,
     status_write_projection(&cli->out, workflow, text);
 }
 
-/* Adds a row `name  value` unless the value is empty. */
-static void status_add_row(struct table *table, const char *name, const char *value)
-{
-    if (!value[0])
-        return;
-    table_add(table, COLOUR_DIM, name);
-    table_add(table, COLOUR_PLAIN, value);
-}
-
 static void status_add_wait(struct table *table, const json_t *run)
 {
     struct text text = {0};
     if (wait_write(run, (double)time(NULL), &text))
-        status_add_row(table, "waits", text_string(&text));
+        table_add_named(table, "waits", text_string(&text));
     text_fini(&text);
 }
 
@@ -195,7 +161,7 @@ static void status_add_hardware(struct table *table, const json_t *run)
 {
     struct text text = {0};
     if (view_hardware(run, &text))
-        status_add_row(table, "by GPU", text_string(&text));
+        table_add_named(table, "by GPU", text_string(&text));
     text_fini(&text);
 }
 
@@ -206,7 +172,7 @@ static void status_add_metrics(struct table *table, const json_t *phase)
     json_object_foreach(json_object_get(phase, "metrics"), name, value)
     {
         char number[FORMAT_SIZE];
-        status_add_row(table, name, format_number(field_as_number(value), number));
+        table_add_named(table, name, format_number(field_as_number(value), number));
     }
 }
 
@@ -218,10 +184,10 @@ static void status_add_gpus(struct cli *cli, struct table *table, const json_t *
     if (client_get_part_of(cli, run, "/gpus", &reply, NULL) < 0)
         return;
     gpu_view_step_time(reply, &text);
-    status_add_row(table, "a step takes", text_string(&text));
+    table_add_named(table, "a step takes", text_string(&text));
     text_clear(&text);
     gpu_view_summary(reply, &text);
-    status_add_row(table, "GPUs", text_string(&text));
+    table_add_named(table, "GPUs", text_string(&text));
     text_fini(&text);
     json_decref(reply);
 }
@@ -232,15 +198,10 @@ static void status_add_projection(struct table *table, const json_t *phase)
     double gpu_s = field_number(phase, "projected_gpu_seconds");
     char buffer[FORMAT_SIZE];
     if (!isnan(gpu_s))
-        status_add_row(table, "GPU time at its end", format_duration(gpu_s, buffer));
+        table_add_named(table, "GPU time at its end", format_duration(gpu_s, buffer));
     if (!isnan(usd))
-        status_add_row(table, "cost at its end", format_cost(usd, buffer));
+        table_add_named(table, "cost at its end", format_cost(usd, buffer));
 }
-
-static const struct table_column status_row_columns[] = {
-    {NULL, TABLE_LEFT, TABLE_WHOLE},
-    {NULL, TABLE_LEFT, TABLE_REST},
-};
 
 static int status_write_phase(struct cli *cli, const struct address *address, const json_t *phase,
                               struct text *text)
@@ -252,30 +213,30 @@ static int status_write_phase(struct cli *cli, const struct address *address, co
     text_addf(text, "phase %s  ", address_text(address, name));
     terminal_colour(&cli->out, text, view_colour(state), state);
     text_add(text, "\n");
-    table_init(&table, status_row_columns, 2);
+    table_init(&table, table_names, TABLE_NAMES_COLUMNS);
     view_progress(phase, &progress);
-    status_add_row(&table, "reason", field_text(phase, "reason"));
-    status_add_row(&table, "warning", field_text(phase, "warning"));
+    table_add_named(&table, "reason", field_text(phase, "reason"));
+    table_add_named(&table, "warning", field_text(phase, "warning"));
     status_add_wait(&table, json_object_get(phase, "run"));
     status_add_hardware(&table, json_object_get(phase, "run"));
-    status_add_row(&table, members_is_matrix(phase) ? "members" : "step", text_string(&progress));
+    table_add_named(&table, members_is_matrix(phase) ? "members" : "step", text_string(&progress));
     if (!isnan(field_number(phase, "eta_s")))
-        status_add_row(&table, "time left", format_duration(field_number(phase, "eta_s"), buffer));
+        table_add_named(&table, "time left", format_duration(field_number(phase, "eta_s"), buffer));
     status_add_metrics(&table, phase);
     status_add_gpus(cli, &table, json_object_get(phase, "run"));
     const json_t *total = members_total(phase);
-    status_add_row(&table, "GPU time", format_duration(field_number(total, "gpu_seconds"), buffer));
-    status_add_row(&table, "cost", format_cost(field_number(total, "cost_usd"), buffer));
+    table_add_named(&table, "GPU time",
+                    format_duration(field_number(total, "gpu_seconds"), buffer));
+    table_add_named(&table, "cost", format_cost(field_number(total, "cost_usd"), buffer));
     status_add_projection(&table, phase);
-    status_add_row(&table, "best", field_text(phase, "best"));
-    status_add_row(&table, "promotion", field_text(phase, "promote"));
-    status_add_row(&table, "promoted", field_text(phase, "promoted"));
-    status_add_row(&table, "output", field_text(phase, "out"));
-    status_add_row(&table, "checkpoint", field_text(phase, "checkpoint"));
+    table_add_named(&table, "best", field_text(phase, "best"));
+    table_add_named(&table, "promotion", field_text(phase, "promote"));
+    table_add_named(&table, "promoted", field_text(phase, "promoted"));
+    table_add_named(&table, "output", field_text(phase, "out"));
+    table_add_named(&table, "checkpoint", field_text(phase, "checkpoint"));
     suspect_note(phase, &suspect);
-    status_add_row(&table, "suspect", text_string(&suspect));
+    table_add_named(&table, "suspect", text_string(&suspect));
     table_write(&table, &cli->out, 2, text);
-    table_fini(&table);
     text_fini(&suspect);
     text_fini(&progress);
     if (members_is_matrix(phase)) {
@@ -301,20 +262,19 @@ static void status_write_run(struct cli *cli, const json_t *run, struct text *te
     text_addf(text, "run %s  ", field_text(run, "address"));
     terminal_colour(&cli->out, text, view_colour(state), state);
     text_add(text, "\n");
-    table_init(&table, status_row_columns, 2);
+    table_init(&table, table_names, TABLE_NAMES_COLUMNS);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        status_add_row(&table, rows[i], field_text(run, rows[i]));
+        table_add_named(&table, rows[i], field_text(run, rows[i]));
     status_add_wait(&table, run);
     status_add_hardware(&table, run);
     if (!isnan(exit_code) && strcmp(state, "ended") == 0)
-        status_add_row(&table, "exit code", format_number(exit_code, buffer));
-    status_add_row(&table, "job", format_number(field_number(run, "job_id"), buffer));
-    status_add_row(&table, "started",
-                   format_time(field_number(run, "started"), (time_t)now, buffer));
-    status_add_row(&table, "took", format_duration(view_run_duration(run, now), buffer));
+        table_add_named(&table, "exit code", format_number(exit_code, buffer));
+    table_add_named(&table, "job", format_number(field_number(run, "job_id"), buffer));
+    table_add_named(&table, "started",
+                    format_time(field_number(run, "started"), (time_t)now, buffer));
+    table_add_named(&table, "took", format_duration(view_run_duration(run, now), buffer));
     status_add_gpus(cli, &table, run);
     table_write(&table, &cli->out, 2, text);
-    table_fini(&table);
 }
 
 /* What stops all work. If the daemon does not answer, an earlier message has said so. */

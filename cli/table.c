@@ -1,6 +1,7 @@
 /* Measuring and writing columns. */
 #include "cli/table.h"
 
+#include "cli/format.h"
 #include "lib/memory.h"
 #include "lib/text.h"
 
@@ -34,6 +35,11 @@ struct layout {
     bool is_below;                        /* the rest stands below the row; its width is 0 */
 };
 
+const struct table_column table_names[TABLE_NAMES_COLUMNS] = {
+    {NULL, TABLE_LEFT, TABLE_WHOLE},
+    {NULL, TABLE_LEFT, TABLE_REST},
+};
+
 void table_init(struct table *table, const struct table_column *columns, size_t column_count)
 {
     assert(column_count > 0 && column_count <= TABLE_COLUMNS_MAX);
@@ -50,7 +56,7 @@ void table_fini(struct table *table)
     *table = (struct table){0};
 }
 
-void table_add(struct table *table, enum colour colour, const char *string)
+void table_add_in(struct table *table, enum colour colour, const char *string)
 {
     if (table->cell_count == table->cell_capacity) {
         table->cell_capacity = table->cell_capacity ? table->cell_capacity * 2 : 64;
@@ -62,15 +68,61 @@ void table_add(struct table *table, enum colour colour, const char *string)
         (struct table_cell){.string = text_steal(&safe), .colour = colour};
 }
 
-void table_addf(struct table *table, enum colour colour, const char *format, ...)
+void table_add(struct table *table, const char *string)
+{
+    table_add_in(table, COLOUR_PLAIN, string);
+}
+
+void table_take(struct table *table, enum colour colour, struct text *text)
+{
+    table_add_in(table, colour, text_string(text));
+    text_fini(text);
+}
+
+void table_addf(struct table *table, const char *format, ...)
 {
     struct text text = {0};
     va_list args;
     va_start(args, format);
     text_addv(&text, format, args);
     va_end(args);
-    table_add(table, colour, text_string(&text));
-    text_fini(&text);
+    table_take(table, COLOUR_PLAIN, &text);
+}
+
+void table_addf_in(struct table *table, enum colour colour, const char *format, ...)
+{
+    struct text text = {0};
+    va_list args;
+    va_start(args, format);
+    text_addv(&text, format, args);
+    va_end(args);
+    table_take(table, colour, &text);
+}
+
+void table_add_duration(struct table *table, double seconds)
+{
+    char buffer[FORMAT_SIZE];
+    table_add(table, format_duration(seconds, buffer));
+}
+
+void table_add_number(struct table *table, double number)
+{
+    char buffer[FORMAT_SIZE];
+    table_add(table, format_number(number, buffer));
+}
+
+void table_add_cost(struct table *table, double dollars)
+{
+    char buffer[FORMAT_SIZE];
+    table_add(table, format_cost(dollars, buffer));
+}
+
+void table_add_named(struct table *table, const char *name, const char *value)
+{
+    if (!value[0])
+        return;
+    table_add_in(table, COLOUR_DIM, name);
+    table_add(table, value);
 }
 
 static bool table_is_empty(const struct table *table, size_t column)
@@ -266,7 +318,7 @@ static void layout_write_row(const struct layout *layout, const struct table_cel
     text_add(text, "\n");
 }
 
-void table_write(const struct table *table, const struct terminal *terminal, unsigned indent,
+void table_write(struct table *table, const struct terminal *terminal, unsigned indent,
                  struct text *text)
 {
     assert(table->cell_count % table->column_count == 0);
@@ -281,4 +333,5 @@ void table_write(const struct table *table, const struct terminal *terminal, uns
         layout_write_row(&layout, titles, text);
     for (size_t i = 0; i < table->cell_count; i += table->column_count)
         layout_write_row(&layout, &table->cells[i], text);
+    table_fini(table);
 }

@@ -22,7 +22,7 @@
 
 struct text;
 
-enum { TABLE_COLUMNS_MAX = 16 };
+enum { TABLE_COLUMNS_MAX = 16, TABLE_NAMES_COLUMNS = 2 };
 
 enum table_align { TABLE_LEFT, TABLE_RIGHT };
 
@@ -47,13 +47,27 @@ struct table {
 void table_init(struct table *table, const struct table_column *columns, size_t column_count);
 void table_fini(struct table *table);
 
-/* Adds the next cell, copied; control characters in it become '?'. */
-void table_add(struct table *table, enum colour colour, const char *string);
-void table_addf(struct table *table, enum colour colour, const char *format, ...)
+/* Each adds the next cell, copied; control characters in it become '?'. */
+void table_add(struct table *table, const char *string);
+void table_addf(struct table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void table_add_in(struct table *table, enum colour colour, const char *string);
+void table_addf_in(struct table *table, enum colour colour, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* Empties `text`. */
+void table_take(struct table *table, enum colour colour, struct text *text);
 
-/* Adds the table to `text`, each line `indent` columns in. All rows must be complete. */
-void table_write(const struct table *table, const struct terminal *terminal, unsigned indent,
+/* Cells as cli/format.h writes them. */
+void table_add_duration(struct table *table, double seconds);
+void table_add_number(struct table *table, double number);
+void table_add_cost(struct table *table, double dollars);
+
+/* The columns of a table of names and values, and a row of it; no row if the value is empty. */
+extern const struct table_column table_names[TABLE_NAMES_COLUMNS];
+void table_add_named(struct table *table, const char *name, const char *value);
+
+/* Adds the table to `text`, each line `indent` columns in, and empties the table. All rows must be
+ * complete. */
+void table_write(struct table *table, const struct terminal *terminal, unsigned indent,
                  struct text *text);
 
 #endif

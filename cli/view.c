@@ -162,14 +162,30 @@ void view_note(const json_t *phases, const json_t *phase, double now, struct tex
     }
 }
 
-/* Adds a cell with what `write` writes about the phase. */
-static void view_cell(struct table *table, const json_t *phase,
-                      void (*write)(const json_t *phase, struct text *text))
+void view_add_cell(struct table *table, const json_t *object,
+                   void (*write)(const json_t *object, struct text *text))
 {
     struct text text = {0};
-    write(phase, &text);
-    table_add(table, COLOUR_PLAIN, text_string(&text));
-    text_fini(&text);
+    write(object, &text);
+    table_take(table, COLOUR_PLAIN, &text);
+}
+
+void view_add_eta(struct table *table, const json_t *phase)
+{
+    char buffer[FORMAT_SIZE];
+    double eta_s = field_number(phase, "eta_s");
+    table_add(table, isnan(eta_s) ? "" : format_duration(eta_s, buffer));
+}
+
+void view_add_spent(struct table *table, const json_t *phases, const json_t *phase, double now)
+{
+    const json_t *total = members_total(phase);
+    struct text note = {0};
+    table_addf(table, "%lld", field_integer(total, "attempts"));
+    table_add_duration(table, field_number(total, "gpu_seconds"));
+    table_add_cost(table, field_number(total, "cost_usd"));
+    view_note(phases, phase, now, &note);
+    table_take(table, COLOUR_PLAIN, &note);
 }
 
 void view_phases(const struct terminal *terminal, const json_t *workflow, double now,
@@ -185,31 +201,20 @@ void view_phases(const struct terminal *terminal, const json_t *workflow, double
     struct table table;
     const json_t *phases = json_object_get(workflow, "phases"), *phase;
     size_t i;
-    char buffer[FORMAT_SIZE];
     table_init(&table, columns, sizeof columns / sizeof columns[0]);
     json_array_foreach(phases, i, phase)
     {
         const char *state = view_state(phase);
-        const json_t *total = members_total(phase);
-        double eta_s = field_number(phase, "eta_s");
         if (members_has(phase))
             continue;
-        table_add(&table, COLOUR_PLAIN, field_text(phase, "phase"));
-        table_add(&table, view_colour(state), state);
-        view_cell(&table, phase, view_progress);
-        view_cell(&table, phase, view_metric);
-        table_add(&table, COLOUR_PLAIN, isnan(eta_s) ? "" : format_duration(eta_s, buffer));
-        table_addf(&table, COLOUR_PLAIN, "%lld", field_integer(total, "attempts"));
-        table_add(&table, COLOUR_PLAIN,
-                  format_duration(field_number(total, "gpu_seconds"), buffer));
-        table_add(&table, COLOUR_PLAIN, format_cost(field_number(total, "cost_usd"), buffer));
-        struct text note = {0};
-        view_note(phases, phase, now, &note);
-        table_add(&table, COLOUR_PLAIN, text_string(&note));
-        text_fini(&note);
+        table_add(&table, field_text(phase, "phase"));
+        table_add_in(&table, view_colour(state), state);
+        view_add_cell(&table, phase, view_progress);
+        view_add_cell(&table, phase, view_metric);
+        view_add_eta(&table, phase);
+        view_add_spent(&table, phases, phase, now);
     }
     table_write(&table, terminal, 0, text);
-    table_fini(&table);
 }
 
 /* Adds `succeeded` or `failed: oom`; nothing before the run has ended. */
@@ -261,24 +266,21 @@ void view_runs(const struct terminal *terminal, const json_t *runs, double now, 
         const char *state = field_text(run, "state"), *outcome = field_text(run, "outcome");
         long long job_id = field_integer(run, "job_id");
         struct text cell = {0};
-        table_add(&table, COLOUR_PLAIN, field_text(run, "address"));
-        table_add(&table, view_colour(state), state);
+        table_add(&table, field_text(run, "address"));
+        table_add_in(&table, view_colour(state), state);
         view_outcome(run, &cell);
-        table_add(&table, view_colour(outcome), text_string(&cell));
-        text_fini(&cell);
+        table_take(&table, view_colour(outcome), &cell);
         if (job_id)
-            table_addf(&table, COLOUR_PLAIN, "%lld", job_id);
+            table_addf(&table, "%lld", job_id);
         else
-            table_add(&table, COLOUR_PLAIN, "");
-        view_cell(&table, run, view_run_nodes);
-        table_add(&table, COLOUR_PLAIN,
-                  format_time(field_number(run, "started"), (time_t)now, buffer));
-        table_add(&table, COLOUR_PLAIN, format_duration(view_run_duration(run, now), buffer));
-        view_cell(&table, run, view_steps);
-        view_cell(&table, run, view_message);
+            table_add(&table, "");
+        view_add_cell(&table, run, view_run_nodes);
+        table_add(&table, format_time(field_number(run, "started"), (time_t)now, buffer));
+        table_add_duration(&table, view_run_duration(run, now));
+        view_add_cell(&table, run, view_steps);
+        view_add_cell(&table, run, view_message);
     }
     table_write(&table, terminal, 0, text);
-    table_fini(&table);
 }
 
 /* Members that may still be chosen stand before those that cannot. */
@@ -327,26 +329,22 @@ static void view_member(struct table *table, const json_t *member,
 {
     const char *state = view_state(member), *reason = field_text(member, "out_reason");
     char buffer[FORMAT_SIZE];
-    struct text progress = {0};
     double value = field_number(member, "value");
-    table_add(table, COLOUR_PLAIN, field_text(member, "phase"));
+    table_add(table, field_text(member, "phase"));
     for (size_t i = 0; i < params; i++) {
         const json_t *param = json_object_get(json_object_get(member, "case"), columns[i].title);
         struct text cell = {0};
         if (param)
             phase_value_text(param, &cell);
-        table_add(table, COLOUR_PLAIN, text_string(&cell));
-        text_fini(&cell);
+        table_take(table, COLOUR_PLAIN, &cell);
     }
-    table_add(table, view_colour(state), state);
-    view_progress(member, &progress);
-    table_add(table, COLOUR_PLAIN, text_string(&progress));
-    text_fini(&progress);
-    table_add(table, COLOUR_PLAIN, isnan(value) ? "" : format_number(value, buffer));
-    table_add(table, view_standing(member) == 0 ? COLOUR_GREEN : COLOUR_PLAIN,
-              field_text(member, "standing"));
-    table_addf(table, COLOUR_PLAIN, "%lld", field_integer(member, "attempts"));
-    table_add(table, COLOUR_PLAIN, format_duration(field_number(member, "gpu_seconds"), buffer));
+    table_add_in(table, view_colour(state), state);
+    view_add_cell(table, member, view_progress);
+    table_add(table, isnan(value) ? "" : format_number(value, buffer));
+    table_add_in(table, view_standing(member) == 0 ? COLOUR_GREEN : COLOUR_PLAIN,
+                 field_text(member, "standing"));
+    table_addf(table, "%lld", field_integer(member, "attempts"));
+    table_add_duration(table, field_number(member, "gpu_seconds"));
     bool is_reused = field_text(member, "reused")[0] != '\0';
     if (!reason[0] && (is_reused || strcmp(state, "succeeded") != 0))
         reason = field_text(member, "reason");
@@ -354,8 +352,7 @@ static void view_member(struct table *table, const json_t *member,
     text_add(&note, reason);
     if (!reason[0])
         (void)wait_write(json_object_get(member, "run"), now, &note); /* it may add nothing */
-    table_add(table, COLOUR_PLAIN, text_string(&note));
-    text_fini(&note);
+    table_take(table, COLOUR_PLAIN, &note);
 }
 
 void view_members(const struct terminal *terminal, const json_t *matrix, double now,
@@ -387,7 +384,6 @@ void view_members(const struct terminal *terminal, const json_t *matrix, double 
         view_member(&table, sorted[i], columns + 1, count, now);
     free(sorted);
     table_write(&table, terminal, 0, text);
-    table_fini(&table);
 }
 
 void view_nodes(const struct terminal *terminal, const json_t *nodes, double now, struct text *text)
@@ -407,18 +403,16 @@ void view_nodes(const struct terminal *terminal, const json_t *nodes, double now
     {
         const char *cause = field_text(node, "cause");
         double left_s = field_number(node, "until") - now;
-        table_add(&table, COLOUR_PLAIN, field_text(node, "node"));
-        table_add(&table, COLOUR_PLAIN, cause[0] ? cause : "wanted");
-        table_add(&table, COLOUR_PLAIN, field_text(node, "run"));
-        table_add(&table, COLOUR_PLAIN,
-                  format_time(field_number(node, "since"), (time_t)now, buffer));
-        table_add(&table, COLOUR_PLAIN,
+        table_add(&table, field_text(node, "node"));
+        table_add(&table, cause[0] ? cause : "wanted");
+        table_add(&table, field_text(node, "run"));
+        table_add(&table, format_time(field_number(node, "since"), (time_t)now, buffer));
+        table_add(&table,
                   isnan(left_s) ? "until cleared" : format_duration(fmax(left_s, 0), buffer));
-        table_addf(&table, COLOUR_PLAIN, "%lld", field_integer(node, "count"));
-        table_add(&table, COLOUR_PLAIN, field_text(node, "message"));
+        table_addf(&table, "%lld", field_integer(node, "count"));
+        table_add(&table, field_text(node, "message"));
     }
     table_write(&table, terminal, 0, text);
-    table_fini(&table);
 }
 
 /* The verdict in one word. A failure that only warns has a word of its own. */
@@ -484,14 +478,13 @@ static void view_checks(const struct terminal *terminal, const json_t *checks, b
         char number[FORMAT_SIZE] = "";
         if (value && !json_is_null(value))
             format_number(field_as_number(value), number);
-        table_add(&table, COLOUR_PLAIN, field_text(verdict, "name"));
-        table_add(&table, COLOUR_PLAIN, number);
-        table_add(&table, COLOUR_PLAIN, field_text(verdict, "bounds"));
-        view_cell(&table, verdict, view_window);
-        table_add(&table, view_colour(word), word);
+        table_add(&table, field_text(verdict, "name"));
+        table_add(&table, number);
+        table_add(&table, field_text(verdict, "bounds"));
+        view_add_cell(&table, verdict, view_window);
+        table_add_in(&table, view_colour(word), word);
     }
     table_write(&table, terminal, indent, text);
-    table_fini(&table);
 }
 
 void view_gate(const struct terminal *terminal, const json_t *gate, unsigned indent,

@@ -9,6 +9,7 @@
 
 #include <jansson.h>
 
+struct table;
 struct text;
 
 /* The colour of the state or outcome of a workflow, phase, run or check. */
@@ -39,6 +40,14 @@ double view_run_duration(const json_t *run, double now);
 /* Adds why a phase is in its state, or where it runs. `phases` are all phases of the workflow.
  * `now` is seconds since 1970. */
 void view_note(const json_t *phases, const json_t *phase, double now, struct text *text);
+
+/* Adds a cell with what `write` adds about the object. */
+void view_add_cell(struct table *table, const json_t *object,
+                   void (*write)(const json_t *object, struct text *text));
+/* Adds a cell with the time left of a phase; empty if it is not known. */
+void view_add_eta(struct table *table, const json_t *phase);
+/* Adds the last cells of a phase: its runs, its GPU time, its cost and its note. */
+void view_add_spent(struct table *table, const json_t *phases, const json_t *phase, double now);
 
 /* A table of the workflow's phases. `now` is seconds since 1970. */
 void view_phases(const struct terminal *terminal, const json_t *workflow, double now,

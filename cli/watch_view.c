@@ -180,16 +180,15 @@ static double summary_duration(const json_t *runs, const char *phase)
 static void summary_add_row(struct table *table, const json_t *object, const char *name,
                             long long runs, double duration)
 {
-    char buffer[FORMAT_SIZE];
     const char *state = field_text(object, "state"), *promoted = field_text(object, "promoted");
-    table_add(table, COLOUR_PLAIN, name);
-    table_add(table, view_colour(state), state);
-    table_addf(table, COLOUR_PLAIN, "%lld", runs);
-    table_add(table, COLOUR_PLAIN, format_duration(duration, buffer));
+    table_add(table, name);
+    table_add_in(table, view_colour(state), state);
+    table_addf(table, "%lld", runs);
+    table_add_duration(table, duration);
     const json_t *total = members_total(object);
-    table_add(table, COLOUR_PLAIN, format_duration(field_number(total, "gpu_seconds"), buffer));
-    table_add(table, COLOUR_PLAIN, format_cost(field_number(total, "cost_usd"), buffer));
-    table_add(table, COLOUR_PLAIN, strcmp(promoted, "in_place") == 0 ? "in place" : promoted);
+    table_add_duration(table, field_number(total, "gpu_seconds"));
+    table_add_cost(table, field_number(total, "cost_usd"));
+    table_add(table, strcmp(promoted, "in_place") == 0 ? "in place" : promoted);
 }
 
 static void summary_table(const struct terminal *terminal, const json_t *workflow,
@@ -221,7 +220,6 @@ static void summary_table(const struct terminal *terminal, const json_t *workflo
     if (json_array_size(phases) > 1)
         summary_add_row(&table, workflow, "total", all_runs, all_s);
     table_write(&table, terminal, 0, text);
-    table_fini(&table);
 }
 
 /* Where the results of the last phase are that has results. */

@@ -122,11 +122,11 @@ static void why_add_code(struct table *table, const json_t *run)
 {
     long long code = field_integer(run, "exit_code"), number = field_integer(run, "signal");
     if (number)
-        table_addf(table, COLOUR_PLAIN, "signal %lld", number);
+        table_addf(table, "signal %lld", number);
     else if (code)
-        table_addf(table, COLOUR_PLAIN, "code %lld", code);
+        table_addf(table, "code %lld", code);
     else
-        table_add(table, COLOUR_PLAIN, "");
+        table_add(table, "");
 }
 
 /* Adds what Slurm says about the job, or that the job went on with a later run. */
@@ -141,17 +141,17 @@ static void why_add_slurm(struct table *table, const json_t *runs, size_t at)
     bool is_of_others =
         strcmp(state, "failed") == 0 && strcmp(field_text(run, "outcome"), "succeeded") == 0;
     if (job && goes_on) /* in the same allocation, or in a new one after a requeue */
-        table_addf(table, COLOUR_PLAIN, "%lld %s", job,
+        table_addf(table, "%lld %s", job,
                    json_is_object(json_object_get(run, "remedy")) ? "kept" : "requeued");
     else if (job && is_of_others)
-        table_addf(table, COLOUR_PLAIN, "%lld", job);
+        table_addf(table, "%lld", job);
     else if (job && text_equal(state, "pending") && text_equal(field_text(run, "state"), "running"))
-        table_addf(table, COLOUR_PLAIN, "%lld", job); /* Slurm was not asked since the job began */
+        table_addf(table, "%lld", job); /* Slurm was not asked since the job began */
     else if (job)
-        table_addf(table, COLOUR_PLAIN, "%lld %s%s%s", job, state, says_more ? ", " : "",
+        table_addf(table, "%lld %s%s%s", job, state, says_more ? ", " : "",
                    says_more ? reason : "");
     else
-        table_add(table, COLOUR_PLAIN, "");
+        table_add(table, "");
 }
 
 static void why_add_nodes(struct table *table, const json_t *run)
@@ -160,9 +160,9 @@ static void why_add_nodes(struct table *table, const json_t *run)
     const char *first = json_string_value(json_array_get(nodes, 0));
     size_t count = json_array_size(nodes);
     if (count > 1)
-        table_addf(table, COLOUR_PLAIN, "%s and %zu more", first ? first : "?", count - 1);
+        table_addf(table, "%s and %zu more", first ? first : "?", count - 1);
     else
-        table_add(table, COLOUR_PLAIN, first ? first : "");
+        table_add(table, first ? first : "");
 }
 
 static void why_add_steps(struct table *table, const json_t *run)
@@ -170,13 +170,13 @@ static void why_add_steps(struct table *table, const json_t *run)
     double first = field_number(run, "first_step"), last = field_number(run, "last_step");
     bool resumes = field_text(run, "resume")[0] != '\0';
     if (resumes)
-        table_addf(table, COLOUR_PLAIN, "%.0f", first);
+        table_addf(table, "%.0f", first);
     else
-        table_add(table, COLOUR_PLAIN, "start");
+        table_add(table, "start");
     if (isnan(last))
-        table_add(table, COLOUR_PLAIN, "none");
+        table_add(table, "none");
     else
-        table_addf(table, COLOUR_PLAIN, "%.0f", last > first ? last - first : 0);
+        table_addf(table, "%.0f", last > first ? last - first : 0);
 }
 
 static void why_write_runs(const struct why *why, struct text *text)
@@ -198,18 +198,18 @@ static void why_write_runs(const struct why *why, struct text *text)
         const char *outcome = field_text(run, "outcome"), *cause = field_text(run, "cause");
         if (i == WHY_RUNS_MAX)
             break;
-        table_add(&table, COLOUR_PLAIN, field_text(run, "address"));
-        table_addf(&table, view_colour(outcome[0] ? outcome : field_text(run, "state")), "%s%s%s",
-                   outcome[0] ? outcome : field_text(run, "state"), cause[0] ? ": " : "", cause);
+        table_add(&table, field_text(run, "address"));
+        table_addf_in(&table, view_colour(outcome[0] ? outcome : field_text(run, "state")),
+                      "%s%s%s", outcome[0] ? outcome : field_text(run, "state"),
+                      cause[0] ? ": " : "", cause);
         why_add_code(&table, run);
         why_add_slurm(&table, runs, i);
         why_add_nodes(&table, run);
         why_add_steps(&table, run);
-        table_add(&table, COLOUR_PLAIN, field_text(run, "message"));
+        table_add(&table, field_text(run, "message"));
     }
     text_add(text, "\n");
     table_write(&table, &why->cli->out, 0, text);
-    table_fini(&table);
     if (count > WHY_RUNS_MAX)
         text_addf(text, "... and %zu before: phasectl runs %s\n", count - WHY_RUNS_MAX,
                   field_text(why->phase, "address"));

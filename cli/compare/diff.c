@@ -4,7 +4,6 @@
 #include "cli/client.h"
 #include "cli/compare/difference.h"
 #include "cli/field.h"
-#include "cli/format.h"
 #include "cli/options.h"
 #include "cli/phrases.h"
 #include "cli/reader/reader.h"
@@ -248,8 +247,7 @@ static void diff_add_value(struct table *table, const json_t *value)
 {
     struct text text = {0};
     difference_value(value, &text);
-    table_add(table, COLOUR_PLAIN, text_string(&text));
-    text_fini(&text);
+    table_take(table, COLOUR_PLAIN, &text);
 }
 
 /* Adds a table of what differs, and the lines of long texts below it. */
@@ -269,12 +267,11 @@ static void diff_write_part(const struct cli *cli, const struct diff *diff, cons
     table_init(&table, columns, sizeof columns / sizeof columns[0]);
     json_array_foreach(rows, i, row)
     {
-        table_add(&table, COLOUR_PLAIN, field_text(row, "path"));
+        table_add(&table, field_text(row, "path"));
         diff_add_value(&table, json_object_get(row, "left"));
         diff_add_value(&table, json_object_get(row, "right"));
     }
     table_write(&table, &cli->out, 0, text);
-    table_fini(&table);
     json_array_foreach(rows, i, row)
     {
         const json_t *left = json_object_get(row, "left"), *right = json_object_get(row, "right");
@@ -294,19 +291,18 @@ static void diff_write_part(const struct cli *cli, const struct diff *diff, cons
 /* Adds the cell of a figure, in the unit that its name says. */
 static void diff_add_figure_cell(struct table *table, const char *name, const json_t *value)
 {
-    char buffer[FORMAT_SIZE];
     double number = field_as_number(value);
     bool is_text = !value || (json_is_string(value) && isnan(number) &&
                               !text_equal(json_string_value(value), "nan"));
     if (is_text)
-        table_add(table, value ? view_colour(json_string_value(value)) : COLOUR_PLAIN,
-                  value ? json_string_value(value) : "-");
+        table_add_in(table, value ? view_colour(json_string_value(value)) : COLOUR_PLAIN,
+                     value ? json_string_value(value) : "-");
     else if (text_equal(name, "gpu_seconds") || text_equal(name, "seconds"))
-        table_add(table, COLOUR_PLAIN, format_duration(number, buffer));
+        table_add_duration(table, number);
     else if (text_equal(name, "cost_usd"))
-        table_add(table, COLOUR_PLAIN, format_cost(number, buffer));
+        table_add_cost(table, number);
     else
-        table_add(table, COLOUR_PLAIN, format_number(number, buffer));
+        table_add_number(table, number);
 }
 
 static void diff_add_change(struct table *table, const json_t *left, const json_t *right)
@@ -314,9 +310,9 @@ static void diff_add_change(struct table *table, const json_t *left, const json_
     double from = field_as_number(left), to = field_as_number(right);
     double percent = 100 * (to - from) / fabs(from);
     if (isfinite(percent) && from != to)
-        table_addf(table, COLOUR_PLAIN, "%+.1f %%", percent);
+        table_addf(table, "%+.1f %%", percent);
     else
-        table_add(table, COLOUR_PLAIN, "");
+        table_add(table, "");
 }
 
 /* Adds a row for each figure; the name of the phase only before the first. */
@@ -347,8 +343,8 @@ static void diff_add_rows(struct table *table, bool names_phase, const char *pha
         for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
             shown = text_equal(name, words[i].name) ? words[i].shown : shown;
         if (names_phase)
-            table_add(table, COLOUR_PLAIN, phase);
-        table_add(table, COLOUR_PLAIN, shown);
+            table_add(table, phase);
+        table_add(table, shown);
         diff_add_figure_cell(table, name, a);
         diff_add_figure_cell(table, name, b);
         diff_add_change(table, a, b);
@@ -380,7 +376,6 @@ static void diff_write_figures(const struct cli *cli, const struct diff *diff, s
     json_object_foreach(phases, name, value) diff_add_rows(
         &table, names_phase, name, json_object_get(left, name), json_object_get(right, name));
     table_write(&table, &cli->out, 0, text);
-    table_fini(&table);
     json_decref(phases);
 }
 

@@ -68,17 +68,16 @@ void finding_write(const json_t *findings, const struct terminal *terminal, stru
     json_array_foreach(findings, i, finding)
     {
         const char *word = field_text(finding, "severity"), *advice = field_text(finding, "advice");
-        table_add(&table, finding_colour(word), word);
-        table_add(&table, COLOUR_PLAIN, field_text(finding, "what"));
-        table_add(&table, COLOUR_PLAIN, field_text(finding, "seen"));
+        table_add_in(&table, finding_colour(word), word);
+        table_add(&table, field_text(finding, "what"));
+        table_add(&table, field_text(finding, "seen"));
         if (!*advice)
             continue;
-        table_add(&table, COLOUR_PLAIN, "");
-        table_add(&table, COLOUR_PLAIN, "");
-        table_addf(&table, COLOUR_BOLD, "-> %s", advice);
+        table_add(&table, "");
+        table_add(&table, "");
+        table_addf_in(&table, COLOUR_BOLD, "-> %s", advice);
     }
     table_write(&table, terminal, 0, text);
-    table_fini(&table);
     text_addf(text, "%zu error%s, %zu warning%s\n", errors, errors == 1 ? "" : "s", warnings,
               warnings == 1 ? "" : "s");
 }

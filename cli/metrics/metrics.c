@@ -1,7 +1,6 @@
 /* phasectl metrics: the rows of runs as a table, and their curves as CSV or as pictures. */
 #include "cli/cli.h"
 #include "cli/client.h"
-#include "lib/command.h"
 #include "cli/field.h"
 #include "cli/format.h"
 #include "cli/guard.h"
@@ -13,6 +12,7 @@
 #include "cli/verbs.h"
 #include "cli/view.h"
 #include "lib/address.h"
+#include "lib/command.h"
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/memory.h"
@@ -68,17 +68,16 @@ static void metrics_write(const struct cli *cli, const json_t *reply, struct tex
     }
     table_init(&table, columns, count + 1);
     for (size_t row = 0; row < json_array_size(steps); row++) {
-        table_addf(&table, COLOUR_PLAIN, "%.0f", json_number_value(json_array_get(steps, row)));
+        table_addf(&table, "%.0f", json_number_value(json_array_get(steps, row)));
         for (size_t i = 0; i < count; i++) {
             const json_t *value = json_array_get(series[i], row);
             char number[FORMAT_SIZE] = "";
             if (value && !json_is_null(value))
                 format_number(field_as_number(value), number);
-            table_add(&table, COLOUR_PLAIN, number);
+            table_add(&table, number);
         }
     }
     table_write(&table, &cli->out, 0, text);
-    table_fini(&table);
     if (count < all)
         text_addf(text, "%zu more metrics; choose with --name\n", all - count);
 }

@@ -9,17 +9,14 @@
 void help_content(const struct model *model, const struct terminal *terminal,
                   struct content *content)
 {
-    static const struct table_column columns[] = {{NULL, TABLE_LEFT, TABLE_WHOLE},
-                                                  {NULL, TABLE_LEFT, TABLE_REST}};
     const struct terminal folding = {.fd = -1, .colours = true, .columns = terminal->columns};
     struct table table;
     (void)model;
-    table_init(&table, columns, 2);
+    table_init(&table, table_names, TABLE_NAMES_COLUMNS);
     for (const struct keys_help *row = keys_help; row->keys; row++) {
-        table_add(&table, COLOUR_BOLD, row->keys);
-        table_add(&table, COLOUR_PLAIN, row->words);
+        table_add_in(&table, COLOUR_BOLD, row->keys);
+        table_add(&table, row->words);
     }
     table_write(&table, &folding, 0, &content->text);
-    table_fini(&table);
     text_add(&content->title, "keys; any other key closes this help");
 }

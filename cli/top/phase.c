@@ -32,15 +32,6 @@ static void phase_add_no_run(const struct model *model, struct content *content)
                                  : "no run yet\n");
 }
 
-/* Adds a row `name  value` unless the value is empty. */
-static void phase_add_row(struct table *table, const char *name, const char *value)
-{
-    if (!value[0])
-        return;
-    table_add(table, COLOUR_DIM, name);
-    table_add(table, COLOUR_PLAIN, value);
-}
-
 static void phase_add_amounts(struct table *table, const json_t *phase)
 {
     const json_t *total = members_total(phase);
@@ -54,15 +45,13 @@ static void phase_add_amounts(struct table *table, const json_t *phase)
         text_addf(&text, ", %s", format_cost(usd, cost));
     if (!isnan(end_usd))
         text_addf(&text, "; at this pace %s at its end", format_cost(end_usd, end));
-    phase_add_row(table, "spent", text_string(&text));
+    table_add_named(table, "spent", text_string(&text));
     text_fini(&text);
 }
 
 void phase_content(const struct model *model, const struct terminal *terminal,
                    struct content *content)
 {
-    static const struct table_column columns[] = {{NULL, TABLE_LEFT, TABLE_WHOLE},
-                                                  {NULL, TABLE_LEFT, TABLE_REST}};
     const struct terminal folding = {
         .fd = -1, .colours = true, .unicode = terminal->unicode, .columns = terminal->columns};
     struct address address;
@@ -72,18 +61,17 @@ void phase_content(const struct model *model, const struct terminal *terminal,
     text_addf(&content->title, "%s", phase ? field_text(phase, "address") : "phase");
     if (!phase)
         return;
-    table_init(&table, columns, 2);
+    table_init(&table, table_names, TABLE_NAMES_COLUMNS);
     view_note(json_object_get(model_workflow(model), "phases"), phase, model->now, &note);
-    phase_add_row(&table, view_state(phase), text_string(&note));
+    table_add_named(&table, view_state(phase), text_string(&note));
     if (!strstr(text_string(&note), field_text(phase, "warning")))
-        phase_add_row(&table, "warning", field_text(phase, "warning"));
+        table_add_named(&table, "warning", field_text(phase, "warning"));
     suspect_note(phase, &suspect);
-    phase_add_row(&table, "suspect", text_string(&suspect));
-    phase_add_row(&table, "best", field_text(phase, "best"));
-    phase_add_row(&table, "checkpoint", field_text(phase, "checkpoint"));
+    table_add_named(&table, "suspect", text_string(&suspect));
+    table_add_named(&table, "best", field_text(phase, "best"));
+    table_add_named(&table, "checkpoint", field_text(phase, "checkpoint"));
     phase_add_amounts(&table, phase);
     table_write(&table, &folding, 0, &content->text);
-    table_fini(&table);
     if (text_equal(field_text(phase, "state"), "held"))
         held_ways_out(&folding, phase, &content->text);
     text_fini(&note);

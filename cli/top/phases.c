@@ -79,8 +79,7 @@ static void phases_add_name(struct phases *phases, const json_t *phase, const ch
     if (members_is_matrix(phase))
         text_add(&name, is_unfolded ? (unicode ? "▾ " : "- ") : (unicode ? "▸ " : "+ "));
     text_add(&name, field_text(phase, "phase"));
-    table_add(&phases->table, COLOUR_PLAIN, text_string(&name));
-    text_fini(&name);
+    table_take(&phases->table, COLOUR_PLAIN, &name);
 }
 
 static void phases_add_bar(struct phases *phases, const json_t *phase, const char *state)
@@ -92,9 +91,9 @@ static void phases_add_bar(struct phases *phases, const json_t *phase, const cha
         total = field_number(phase, "members");
     }
     bool has_bar = !isnan(step) && total > 0;
-    table_add(&phases->table, view_colour(state),
-              has_bar ? format_bar(step, total, phases->bar, phases->model->terminal.unicode, bar)
-                      : "");
+    table_add_in(
+        &phases->table, view_colour(state),
+        has_bar ? format_bar(step, total, phases->bar, phases->model->terminal.unicode, bar) : "");
 }
 
 /* The newest value and the curve of the metric that tells most. */
@@ -102,42 +101,28 @@ static void phases_add_metric(struct phases *phases, const json_t *phase)
 {
     char path[PATHS_SIZE];
     const char *name = view_best_metric(json_object_get(phase, "metrics"));
-    struct text metric = {0}, curve = {0};
-    view_metric(phase, &metric);
-    table_add(&phases->table, COLOUR_PLAIN, text_string(&metric));
+    struct text curve = {0};
+    view_add_cell(&phases->table, phase, view_metric);
     if (paths_curve(phase, path)) {
         const json_t *series = json_object_get(model_json(phases->model, path), "series");
         spark_write(json_object_get(series, name), phases->curve, phases->model->terminal.unicode,
                     &curve);
     }
-    table_add(&phases->table, COLOUR_CYAN, text_string(&curve));
-    text_fini(&metric);
-    text_fini(&curve);
+    table_take(&phases->table, COLOUR_CYAN, &curve);
 }
 
 static void phases_add(struct phases *phases, const json_t *phase, const char *before)
 {
     const char *state = view_state(phase);
-    const json_t *total = members_total(phase);
-    double eta_s = field_number(phase, "eta_s");
-    char buffer[FORMAT_SIZE];
-    struct text progress = {0}, note = {0};
     struct table *table = &phases->table;
     content_add_key(phases->content, field_text(phase, "address"));
-    view_progress(phase, &progress);
-    view_note(phases->list, phase, phases->model->now, &note);
     phases_add_name(phases, phase, before);
-    table_add(table, view_colour(state), state);
+    table_add_in(table, view_colour(state), state);
     phases_add_bar(phases, phase, state);
-    table_add(table, COLOUR_PLAIN, text_string(&progress));
-    table_add(table, COLOUR_PLAIN, isnan(eta_s) ? "" : format_duration(eta_s, buffer));
+    view_add_cell(table, phase, view_progress);
+    view_add_eta(table, phase);
     phases_add_metric(phases, phase);
-    table_addf(table, COLOUR_PLAIN, "%lld", field_integer(total, "attempts"));
-    table_add(table, COLOUR_PLAIN, format_duration(field_number(total, "gpu_seconds"), buffer));
-    table_add(table, COLOUR_PLAIN, format_cost(field_number(total, "cost_usd"), buffer));
-    table_add(table, COLOUR_PLAIN, text_string(&note));
-    text_fini(&progress);
-    text_fini(&note);
+    view_add_spent(table, phases->list, phase, phases->model->now);
 }
 
 /* Adds the phases below `parent`, each with the phases below it. Those without a parent stand at
@@ -198,7 +183,6 @@ void phases_content(const struct model *model, const struct terminal *terminal,
     table_init(&phases.table, columns, sizeof columns / sizeof columns[0]);
     phases_add_below(&phases, count, "");
     table_write(&phases.table, terminal, 0, &content->text);
-    table_fini(&phases.table);
     free(phases.parents);
     content->headings = 1;
 }

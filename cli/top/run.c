@@ -94,10 +94,9 @@ static void run_add_metric(const struct model *model, const char *name, const js
     if ((count < 2) != is_single)
         return;
     spark_write(values, columns, model->terminal.unicode, &curve);
-    table_add(table, COLOUR_PLAIN, name);
-    table_add(table, COLOUR_PLAIN, newest ? format_number(field_as_number(newest), number) : "");
-    table_add(table, COLOUR_CYAN, text_string(&curve));
-    text_fini(&curve);
+    table_add(table, name);
+    table_add(table, newest ? format_number(field_as_number(newest), number) : "");
+    table_take(table, COLOUR_CYAN, &curve);
 }
 
 void run_metrics_content(const struct model *model, const struct terminal *terminal,
@@ -133,6 +132,5 @@ void run_metrics_content(const struct model *model, const struct terminal *termi
         json_object_foreach(series, name, values)
             run_add_metric(model, name, values, curve, is_single, &table);
     table_write(&table, terminal, 0, &content->text);
-    table_fini(&table);
     content->headings = 1;
 }

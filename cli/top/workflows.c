@@ -27,31 +27,14 @@ static void workflows_add(const struct model *model, const json_t *workflow, str
 {
     const json_t *phase = current_phase(workflow);
     const char *state = workflows_state(workflow, phase);
-    char buffer[FORMAT_SIZE], bar[FORMAT_BAR_SIZE], key[ADDRESS_TEXT_SIZE];
-    double ended = field_number(workflow, "ended"), eta_s = field_number(phase, "eta_s");
+    char bar[FORMAT_BAR_SIZE], key[ADDRESS_TEXT_SIZE];
     double step = field_number(phase, "step"), total = field_number(phase, "total");
-    struct text progress = {0}, note = {0};
+    bool has_bar = !isnan(step) && total > 0;
     (void)snprintf(key, sizeof key, "%lld", field_integer(workflow, "workflow"));
     content_add_key(content, key);
-    view_progress(phase, &progress);
-    current_note(workflow, phase, model->now, &note);
-    table_add(table, COLOUR_PLAIN, key);
-    table_add(table, COLOUR_PLAIN, field_text(workflow, "name"));
-    table_add(table, view_colour(state), state);
-    table_add(table, COLOUR_PLAIN, field_text(phase, "phase"));
-    table_add(table, COLOUR_PLAIN, text_string(&progress));
-    table_add(table, COLOUR_PLAIN, isnan(eta_s) ? "" : format_duration(eta_s, buffer));
-    bool has_bar = !isnan(step) && total > 0;
-    table_add(table, view_colour(state),
-              has_bar ? format_bar(step, total, WORKFLOWS_BAR, model->terminal.unicode, bar) : "");
-    double submitted = field_number(workflow, "submitted");
-    table_add(table, COLOUR_PLAIN,
-              format_duration((isnan(ended) ? model->now : ended) - submitted, buffer));
-    table_add(table, COLOUR_PLAIN, format_duration(field_number(workflow, "gpu_seconds"), buffer));
-    table_add(table, COLOUR_PLAIN, format_cost(field_number(workflow, "cost_usd"), buffer));
-    table_add(table, COLOUR_PLAIN, text_string(&note));
-    text_fini(&progress);
-    text_fini(&note);
+    if (has_bar)
+        format_bar(step, total, WORKFLOWS_BAR, model->terminal.unicode, bar);
+    current_add_row(table, workflow, COLOUR_PLAIN, state, has_bar ? bar : "", model->now);
 }
 
 void workflows_content(const struct model *model, const struct terminal *terminal,
@@ -77,7 +60,6 @@ void workflows_content(const struct model *model, const struct terminal *termina
     table_init(&table, columns, sizeof columns / sizeof columns[0]);
     json_array_foreach(workflows, i, workflow) workflows_add(model, workflow, &table, content);
     table_write(&table, terminal, 0, &content->text);
-    table_fini(&table);
     content->headings = 1;
 }
 

@@ -18,12 +18,12 @@ static void a_table_aligns_its_columns(void **state)
     struct table table;
     struct text text = {0};
     table_init(&table, columns, 3);
-    table_add(&table, COLOUR_PLAIN, "äb");
-    table_addf(&table, COLOUR_PLAIN, "%d", 1200);
-    table_add(&table, COLOUR_PLAIN, "");
-    table_add(&table, COLOUR_RED, "longer");
-    table_addf(&table, COLOUR_PLAIN, "%d", 7);
-    table_add(&table, COLOUR_PLAIN, "two\nlines");
+    table_add(&table, "äb");
+    table_addf(&table, "%d", 1200);
+    table_add(&table, "");
+    table_add_in(&table, COLOUR_RED, "longer");
+    table_addf(&table, "%d", 7);
+    table_add(&table, "two\nlines");
     table_write(&table, &pipe_output, 2, &text);
     assert_string_equal(text_string(&text), "  NAME       N  NOTE\n"
                                             "  äb      1200\n"
@@ -45,9 +45,9 @@ static void a_table_fits_the_terminal(void **state)
     memset(wide, 'x', sizeof wide - 1);
     wide[sizeof wide - 1] = '\0';
     table_init(&table, columns, 3);
-    table_add(&table, COLOUR_PLAIN, "a");
-    table_add(&table, COLOUR_PLAIN, wide);
-    table_add(&table, COLOUR_PLAIN, "passed");
+    table_add(&table, "a");
+    table_add(&table, wide);
+    table_add(&table, "passed");
     table_write(&table, &output, 0, &text);
     const char *row = strchr(text_string(&text), '\n') + 1;
     assert_int_equal(strcspn(row, "\n"), 80);
@@ -100,7 +100,7 @@ static void a_narrow_terminal_cuts_or_folds_columns(void **state)
             "3",   "",
         };
         for (size_t cell = 0; cell < sizeof cells / sizeof cells[0]; cell++)
-            table_add(&table, COLOUR_PLAIN, cells[cell]);
+            table_add(&table, cells[cell]);
         table_write(&table, &output, 0, &text);
         assert_string_equal(text_string(&text), rows[i].text);
         text_fini(&text);
@@ -135,9 +135,9 @@ static void a_name_is_cut_only_if_no_other_column_can_be(void **state)
         struct table table;
         struct text text = {0};
         table_init(&table, columns, sizeof columns / sizeof columns[0]);
-        table_add(&table, COLOUR_PLAIN, "production");
-        table_add(&table, COLOUR_PLAIN, "gpu-node-17,gpu-node-18");
-        table_add(&table, COLOUR_PLAIN, "where two nodes have it");
+        table_add(&table, "production");
+        table_add(&table, "gpu-node-17,gpu-node-18");
+        table_add(&table, "where two nodes have it");
         table_write(&table, &output, 0, &text);
         assert_string_equal(text_string(&text), rows[i].text);
         text_fini(&text);
@@ -192,7 +192,7 @@ static void a_row_of_a_screen_is_one_line(void **state)
         struct text text = {0};
         table_init(&table, columns, sizeof columns / sizeof columns[0]);
         for (size_t cell = 0; cell < sizeof cells / sizeof cells[0]; cell++)
-            table_add(&table, COLOUR_PLAIN, cells[cell]);
+            table_add(&table, cells[cell]);
         table_write(&table, &output, 0, &text);
         assert_string_equal(text_string(&text), rows[i].text);
         text_fini(&text);
