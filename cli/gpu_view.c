@@ -13,6 +13,8 @@
 
 #define GPU_VIEW_SLOW 0.75 /* a slower node is a straggler; the worker uses the same share */
 
+#define GPU_VIEW_NOTHING "nothing is known about the GPUs of this run\n"
+
 /* Sums over several GPUs. Zero-initialised: no GPU. */
 struct gpu_view {
     const char *node;
@@ -237,7 +239,10 @@ void gpu_view_nodes(const struct terminal *terminal, const json_t *reply, struct
         gpu_view_cell(&table, view->temperature_c > 0 ? view->temperature_c : NAN, "C");
         gpu_view_note_cell(&table, view, fastest);
     }
-    table_write(&table, terminal, 0, text);
+    if (count)
+        table_write(&table, terminal, 0, text);
+    else
+        text_add(text, GPU_VIEW_NOTHING);
     gpu_view_free(views, count);
 }
 
@@ -275,7 +280,10 @@ void gpu_view_each(const struct terminal *terminal, const json_t *reply, struct 
         table_take(&table, trouble.size ? COLOUR_YELLOW : COLOUR_PLAIN, &trouble);
         text_fini(&view.notes);
     }
-    table_write(&table, terminal, 0, text);
+    if (table.cell_count)
+        table_write(&table, terminal, 0, text);
+    else
+        text_add(text, GPU_VIEW_NOTHING);
 }
 
 /* --- In a line -------------------------------------------------------------------------------- */

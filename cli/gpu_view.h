@@ -7,7 +7,8 @@
 struct terminal;
 struct text;
 
-/* One line for each node: how fast its steps are, what its GPUs do, which GPUs are in trouble. */
+/* One line for each node: how fast its steps are, what its GPUs do, which GPUs are in trouble.
+ * Without GPUs, both tables are one sentence. */
 void gpu_view_nodes(const struct terminal *terminal, const json_t *reply, struct text *text);
 /* One line for each GPU. */
 void gpu_view_each(const struct terminal *terminal, const json_t *reply, struct text *text);

@@ -18,9 +18,6 @@ static void gpus_print(const struct cli *cli, const json_t *reply, enum gpus_for
     struct text text = {0};
     if (form == GPUS_JSON)
         client_print_json(reply);
-    else if (json_array_size(json_object_get(reply, "gpus")) == 0 &&
-             (form == GPUS_EACH || json_array_size(json_object_get(reply, "paces")) == 0))
-        text_add(&text, "nothing is known about the GPUs of this run\n");
     else if (form == GPUS_EACH)
         gpu_view_each(&cli->out, reply, &text);
     else

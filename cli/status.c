@@ -157,14 +157,6 @@ static void status_add_wait(struct table *table, const json_t *run)
     text_fini(&text);
 }
 
-static void status_add_hardware(struct table *table, const json_t *run)
-{
-    struct text text = {0};
-    if (view_hardware(run, &text))
-        table_add_named(table, "by GPU", text_string(&text));
-    text_fini(&text);
-}
-
 static void status_add_metrics(struct table *table, const json_t *phase)
 {
     const char *name;
@@ -180,15 +172,10 @@ static void status_add_metrics(struct table *table, const json_t *phase)
 static void status_add_gpus(struct cli *cli, struct table *table, const json_t *run)
 {
     json_t *reply;
-    struct text text = {0};
     if (client_get_part_of(cli, run, "/gpus", &reply, NULL) < 0)
         return;
-    gpu_view_step_time(reply, &text);
-    table_add_named(table, "a step takes", text_string(&text));
-    text_clear(&text);
-    gpu_view_summary(reply, &text);
-    table_add_named(table, "GPUs", text_string(&text));
-    text_fini(&text);
+    view_add_named(table, "a step takes", reply, gpu_view_step_time);
+    view_add_named(table, "GPUs", reply, gpu_view_summary);
     json_decref(reply);
 }
 
@@ -203,23 +190,21 @@ static void status_add_projection(struct table *table, const json_t *phase)
         table_add_named(table, "cost at its end", format_cost(usd, buffer));
 }
 
-static int status_write_phase(struct cli *cli, const struct address *address, const json_t *phase,
-                              struct text *text)
+static void status_write_phase(struct cli *cli, const struct address *address, const json_t *phase,
+                               struct text *text)
 {
     char buffer[FORMAT_SIZE], name[ADDRESS_TEXT_SIZE];
     const char *state = view_state(phase);
-    struct text progress = {0}, suspect = {0};
     struct table table;
     text_addf(text, "phase %s  ", address_text(address, name));
     terminal_colour(&cli->out, text, view_colour(state), state);
     text_add(text, "\n");
     table_init(&table, table_names, TABLE_NAMES_COLUMNS);
-    view_progress(phase, &progress);
     table_add_named(&table, "reason", field_text(phase, "reason"));
     table_add_named(&table, "warning", field_text(phase, "warning"));
     status_add_wait(&table, json_object_get(phase, "run"));
-    status_add_hardware(&table, json_object_get(phase, "run"));
-    table_add_named(&table, members_is_matrix(phase) ? "members" : "step", text_string(&progress));
+    view_add_named(&table, "by GPU", json_object_get(phase, "run"), view_hardware);
+    view_add_named(&table, members_is_matrix(phase) ? "members" : "step", phase, view_progress);
     if (!isnan(field_number(phase, "eta_s")))
         table_add_named(&table, "time left", format_duration(field_number(phase, "eta_s"), buffer));
     status_add_metrics(&table, phase);
@@ -234,11 +219,8 @@ static int status_write_phase(struct cli *cli, const struct address *address, co
     table_add_named(&table, "promoted", field_text(phase, "promoted"));
     table_add_named(&table, "output", field_text(phase, "out"));
     table_add_named(&table, "checkpoint", field_text(phase, "checkpoint"));
-    suspect_note(phase, &suspect);
-    table_add_named(&table, "suspect", text_string(&suspect));
+    view_add_named(&table, "suspect", phase, suspect_note);
     table_write(&table, &cli->out, 2, text);
-    text_fini(&suspect);
-    text_fini(&progress);
     if (members_is_matrix(phase)) {
         text_add(text, "\n");
         view_members(&cli->out, phase, (double)time(NULL), text);
@@ -247,7 +229,6 @@ static int status_write_phase(struct cli *cli, const struct address *address, co
         text_add(text, "\n");
         view_runs(&cli->out, json_object_get(phase, "runs"), (double)time(NULL), text);
     }
-    return CLI_OK;
 }
 
 static void status_write_run(struct cli *cli, const json_t *run, struct text *text)
@@ -266,7 +247,7 @@ static void status_write_run(struct cli *cli, const json_t *run, struct text *te
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         table_add_named(&table, rows[i], field_text(run, rows[i]));
     status_add_wait(&table, run);
-    status_add_hardware(&table, run);
+    view_add_named(&table, "by GPU", run, view_hardware);
     if (!isnan(exit_code) && strcmp(state, "ended") == 0)
         table_add_named(&table, "exit code", format_number(exit_code, buffer));
     table_add_named(&table, "job", format_number(field_number(run, "job_id"), buffer));

@@ -106,13 +106,11 @@ double view_run_duration(const json_t *run, double now)
     return (isnan(ended) ? now : ended) - field_number(run, "started");
 }
 
-bool view_hardware(const json_t *run, struct text *text)
+void view_hardware(const json_t *run, struct text *text)
 {
     const char *gpu = field_text(run, "gpu"), *by_gpu = field_text(run, "by_gpu");
-    bool differs = json_is_string(json_object_get(run, "by_gpu"));
-    if (differs)
+    if (json_is_string(json_object_get(run, "by_gpu")))
         text_addf(text, "%s (%s)", by_gpu[0] ? by_gpu : "nothing", gpu[0] ? gpu : "not known");
-    return differs;
 }
 
 static void view_names(const json_t *names, struct text *text)
@@ -168,6 +166,15 @@ void view_add_cell(struct table *table, const json_t *object,
     struct text text = {0};
     write(object, &text);
     table_take(table, COLOUR_PLAIN, &text);
+}
+
+void view_add_named(struct table *table, const char *name, const json_t *object,
+                    void (*write)(const json_t *object, struct text *text))
+{
+    struct text text = {0};
+    write(object, &text);
+    table_add_named(table, name, text_string(&text));
+    text_fini(&text);
 }
 
 void view_add_eta(struct table *table, const json_t *phase)

@@ -30,9 +30,9 @@ const char *view_best_metric(const json_t *metrics);
 /* Adds that metric of a phase, such as `loss 4.21`. */
 void view_metric(const json_t *phase, struct text *text);
 
-/* Adds which entry of `by_gpu` a run uses, and its GPU: `h100 (NVIDIA H100 80GB HBM3)`. Returns
- * false if its phase has no `by_gpu`, or the run has not begun. */
-bool view_hardware(const json_t *run, struct text *text);
+/* Adds which entry of `by_gpu` a run uses, and its GPU: `h100 (NVIDIA H100 80GB HBM3)`. Adds
+ * nothing if its phase has no `by_gpu`, or the run has not begun. */
+void view_hardware(const json_t *run, struct text *text);
 
 /* How long a run took, or has run until `now`; NaN before its start. */
 double view_run_duration(const json_t *run, double now);
@@ -44,6 +44,9 @@ void view_note(const json_t *phases, const json_t *phase, double now, struct tex
 /* Adds a cell with what `write` adds about the object. */
 void view_add_cell(struct table *table, const json_t *object,
                    void (*write)(const json_t *object, struct text *text));
+/* Adds a row with this name and what `write` adds; no row if it adds nothing. */
+void view_add_named(struct table *table, const char *name, const json_t *object,
+                    void (*write)(const json_t *object, struct text *text));
 /* Adds a cell with the time left of a phase; empty if it is not known. */
 void view_add_eta(struct table *table, const json_t *phase);
 /* Adds the last cells of a phase: its runs, its GPU time, its cost and its note. */

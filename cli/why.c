@@ -247,7 +247,8 @@ static void why_write_hardware(const struct why *why, struct text *text)
         struct text hardware = {0};
         if (i == WHY_RUNS_MAX)
             break;
-        if (view_hardware(run, &hardware)) {
+        view_hardware(run, &hardware);
+        if (hardware.size) {
             text_addf(text, "%s%s: by_gpu %s\n", is_first ? "\n" : "", field_text(run, "address"),
                       text_string(&hardware));
             is_first = false;

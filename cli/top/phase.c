@@ -56,7 +56,7 @@ void phase_content(const struct model *model, const struct terminal *terminal,
         .fd = -1, .colours = true, .unicode = terminal->unicode, .columns = terminal->columns};
     struct address address;
     const json_t *phase = phase_selected(model, &address);
-    struct text note = {0}, suspect = {0};
+    struct text note = {0};
     struct table table;
     text_addf(&content->title, "%s", phase ? field_text(phase, "address") : "phase");
     if (!phase)
@@ -66,8 +66,7 @@ void phase_content(const struct model *model, const struct terminal *terminal,
     table_add_named(&table, view_state(phase), text_string(&note));
     if (!strstr(text_string(&note), field_text(phase, "warning")))
         table_add_named(&table, "warning", field_text(phase, "warning"));
-    suspect_note(phase, &suspect);
-    table_add_named(&table, "suspect", text_string(&suspect));
+    view_add_named(&table, "suspect", phase, suspect_note);
     table_add_named(&table, "best", field_text(phase, "best"));
     table_add_named(&table, "checkpoint", field_text(phase, "checkpoint"));
     phase_add_amounts(&table, phase);
@@ -75,7 +74,6 @@ void phase_content(const struct model *model, const struct terminal *terminal,
     if (text_equal(field_text(phase, "state"), "held"))
         held_ways_out(&folding, phase, &content->text);
     text_fini(&note);
-    text_fini(&suspect);
 }
 
 void phase_gate_content(const struct model *model, const struct terminal *terminal,
@@ -114,10 +112,6 @@ void phase_gpus_content(const struct model *model, const struct terminal *termin
     gpus = model_json(model, paths_of(&run, PATHS_GPUS, path));
     if (!gpus)
         text_add(&content->text, "asking ...\n");
-    else if (json_array_size(json_object_get(gpus, "gpus")) +
-                 json_array_size(json_object_get(gpus, "paces")) ==
-             0)
-        text_add(&content->text, "nothing is known about the GPUs of this run\n");
     else
         gpu_view_nodes(terminal, gpus, &content->text);
 }
