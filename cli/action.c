@@ -17,24 +17,18 @@ static void action_hint(const struct cli *cli, const char *address)
         printf("to continue it: phasectl release %s\n", address);
 }
 
-struct action_options {
-    const char *from; /* the checkpoint to begin from; NULL: phased chooses it */
-    bool as_json;
-};
-
-/* `context` is the options. */
+/* `context` is the checkpoint to begin from, or NULL: phased chooses it. */
 static int action_on(struct cli *cli, const struct address *address, const void *context)
 {
-    const struct action_options *options = context;
     struct error err;
     struct text said = {0};
     json_t *reply;
     char text[ADDRESS_TEXT_SIZE];
     if (address_kind(address) == ADDRESS_RUN)
         return cli_usage(cli, "%s acts on a workflow or a phase, not on a run", cli->verb->name);
-    if (decide_post(cli, address, cli->verb->name, options->from, &reply, &err) < 0)
+    if (decide_post(cli, address, cli->verb->name, context, &reply, &err) < 0)
         return cli_fail(&err);
-    if (options->as_json) {
+    if (cli->as_json) {
         client_print_json(reply);
     } else {
         decide_write(cli->verb->name, reply, &said);
@@ -45,34 +39,27 @@ static int action_on(struct cli *cli, const struct address *address, const void 
     return CLI_OK;
 }
 
-static int action_run(struct cli *cli, char **words, const struct option_rule *rules,
-                      const struct action_options *options)
-{
-    struct option_arguments arguments = {.min = 1, .max = OPTION_ARGUMENTS_MAX};
-    int status;
-    if (!options_parse(cli, words, rules, &arguments, &status))
-        return status;
-    return options_each_address(cli, &arguments, action_on, options);
-}
-
 int action_verb(struct cli *cli, char **words)
 {
-    struct action_options options = {0};
     const struct option_rule rules[] = {
-        {"json", 0, NULL, "print the daemon's answer", .flag = &options.as_json},
+        {"json", 0, NULL, "print the daemon's answer", .flag = &cli->as_json},
         {0},
     };
-    return action_run(cli, words, rules, &options);
+    return options_addresses(cli, words, rules, 1, action_on, NULL);
 }
 
 int retry_verb(struct cli *cli, char **words)
 {
-    struct action_options options = {0};
+    const char *from = NULL;
     const struct option_rule rules[] = {
         {"from", 0, "STEP", "begin from this checkpoint: its step, its path, or `start`",
-         .text = &options.from},
-        {"json", 0, NULL, "print the daemon's answer", .flag = &options.as_json},
+         .text = &from},
+        {"json", 0, NULL, "print the daemon's answer", .flag = &cli->as_json},
         {0},
     };
-    return action_run(cli, words, rules, &options);
+    struct option_arguments arguments = {.min = 1, .max = OPTION_ARGUMENTS_MAX};
+    int status;
+    if (!options_parse(cli, words, rules, &arguments, &status))
+        return status;
+    return options_each_address(cli, &arguments, action_on, from);
 }

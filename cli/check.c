@@ -56,13 +56,14 @@ static int check_print_json(const char *file, const json_t *json,
 int check_verb(struct cli *cli, char **words)
 {
     struct option_list list = {0}, variants = {0}, logs = {0};
-    bool print = false, as_json = false;
+    bool print = false;
     const struct option_rule rules[] = {
         options_set_rule(&list),
         options_with_rule(&variants),
         {"log", 0, "PHASE=FILE", "try metrics, guards and gate on an earlier log", .list = &logs},
         {"print", 0, NULL, "print the resolved workflow as JSON", .flag = &print},
-        {"json", 0, NULL, "print the problems and the resolved workflow as JSON", .flag = &as_json},
+        {"json", 0, NULL, "print the problems and the resolved workflow as JSON",
+         .flag = &cli->as_json},
         {0},
     };
     struct option_arguments arguments = {.min = 1, .max = 1, .has_rest = true};
@@ -71,7 +72,7 @@ int check_verb(struct cli *cli, char **words)
     if (!options_parse(cli, words, rules, &arguments, &status) ||
         !source_arguments(cli, &arguments, &script, &status))
         return status;
-    if (as_json && (print || logs.count))
+    if (cli->as_json && (print || logs.count))
         return cli_usage(cli, "--json cannot be used with --print or --log");
     const char *file = arguments.items[0];
     struct spec_overrides overrides = {
@@ -94,11 +95,11 @@ int check_verb(struct cli *cli, char **words)
     probe_end(&probe);
     source_place(&source, &problems);
     json = code < 0 ? NULL : json;
-    if (!as_json)
+    if (!cli->as_json)
         check_print_problems(source.name, &problems);
-    status = as_json ? check_print_json(source.name, json, &problems)
-             : json  ? check_show(cli, file, json, print, &logs)
-                     : CLI_FAILED;
+    status = cli->as_json ? check_print_json(source.name, json, &problems)
+             : json       ? check_show(cli, file, json, print, &logs)
+                          : CLI_FAILED;
     json_decref(json);
     json_decref(overrides.variants);
     source_fini(&source);

@@ -29,6 +29,8 @@ struct cli {
     struct home home;
     struct terminal out;        /* standard output */
     struct http_client *client; /* NULL until the daemon is first asked */
+    bool as_json;               /* the words have --json */
+    bool has_several;           /* the words have several addresses */
     bool reads_files; /* no daemon runs: the files of runs were read, and a line said so */
 };
 

@@ -328,15 +328,13 @@ static bool cost_month(const char *text, long long *ret_since, long long *ret_un
 struct cost_options {
     long long since, until;
     bool is_part; /* only a month */
-    bool as_json;
-    bool has_title; /* the address is one of several */
 };
 
 static void cost_write(const struct cli *cli, const struct address *address, const json_t *json,
                        const struct cost_options *options, struct text *text)
 {
     const json_t *costs = json_object_get(json, "costs");
-    if (options->has_title)
+    if (cli->has_several)
         text_addf(text, "workflow %" PRIu64 "  %s\n", address->workflow,
                   field_text(json_array_get(costs, 0), "name"));
     if (json_array_size(costs) == 0)
@@ -347,7 +345,7 @@ static void cost_write(const struct cli *cli, const struct address *address, con
         cost_write_all(cli, costs, options->is_part, text);
     if (!options->is_part)
         cost_write_expected(cli, json_object_get(json, "expected"), address->phase, text);
-    if (options->has_title)
+    if (cli->has_several)
         text_add(text, "\n");
 }
 
@@ -371,7 +369,7 @@ static int cost_one(struct cli *cli, const struct address *address, const void *
     json_t *json;
     if (cost_get(cli, address, options->since, options->until, &json, &err) < 0)
         return cli_fail(&err);
-    if (options->as_json)
+    if (cli->as_json)
         client_print_json(json);
     else
         cost_write(cli, address, json, options, &text);
@@ -386,7 +384,7 @@ int cost_verb(struct cli *cli, char **words)
     const char *month = NULL;
     const struct option_rule rules[] = {
         {"month", 0, "YYYY-MM", "count only runs that began in this month", .text = &month},
-        {"json", 0, NULL, "print the daemon's answer", .flag = &options.as_json},
+        {"json", 0, NULL, "print the daemon's answer", .flag = &cli->as_json},
         {0},
     };
     struct option_arguments arguments = {.max = OPTION_ARGUMENTS_MAX};
@@ -396,21 +394,12 @@ int cost_verb(struct cli *cli, char **words)
     if (month && !cost_month(month, &options.since, &options.until))
         return cli_usage(cli, "--month wants a month such as 2026-11, not '%s'", month);
     options.is_part = month != NULL;
-    options.has_title = arguments.count > 1;
-    if (arguments.count == 0)
-        return cost_one(cli, &(struct address){0}, &options);
     return options_each_address(cli, &arguments, cost_one, &options);
 }
 
 /* --- budget ----------------------------------------------------------------------------------- */
 
 static const char *const budget_keys[] = {"usd", "gpu_hours", "hours"};
-
-struct budget_options {
-    json_t *budget; /* the new budget; empty: it is only shown */
-    bool as_json;
-    bool has_title; /* the workflow is one of several */
-};
 
 static void budget_print_json(uint64_t workflow, const json_t *budget, const struct cost_sum *sum)
 {
@@ -425,8 +414,7 @@ static void budget_print_json(uint64_t workflow, const json_t *budget, const str
     json_decref(json);
 }
 
-static int budget_show(struct cli *cli, const struct address *address,
-                       const struct budget_options *options)
+static int budget_show(struct cli *cli, const struct address *address)
 {
     struct cost_sum sum = {0};
     struct text text = {0};
@@ -443,11 +431,11 @@ static int budget_show(struct cli *cli, const struct address *address,
     const json_t *costs = json_object_get(json, "costs");
     const json_t *budget = json_object_get(workflow, "budget");
     json_array_foreach(costs, i, row) cost_add(&sum, row);
-    if (options->as_json)
+    if (cli->as_json)
         budget_print_json(address->workflow, json_is_object(budget) ? budget : NULL, &sum);
-    if (options->has_title && !options->as_json)
+    if (cli->has_several && !cli->as_json)
         text_addf(&text, "workflow %" PRIu64 "  ", address->workflow);
-    if (!options->as_json)
+    if (!cli->as_json)
         cost_write_budget(budget, &sum, &text);
     cli_print(&text);
     json_decref(json);
@@ -455,23 +443,23 @@ static int budget_show(struct cli *cli, const struct address *address,
     return CLI_OK;
 }
 
-/* `context` is the options. */
+/* `context` is the new budget. If it is empty, the budget is only shown. */
 static int budget_one(struct cli *cli, const struct address *address, const void *context)
 {
-    const struct budget_options *options = context;
+    const json_t *budget = context;
     struct error err;
     json_t *reply;
     if (*address->phase)
         return cli_usage(cli, "a budget belongs to a workflow, such as 7");
-    if (json_object_size(options->budget)) {
+    if (json_object_size(budget)) {
         char *path = text_format("/v1/workflows/%" PRIu64 "/budget", address->workflow);
-        int code = client_post(cli, path, options->budget, &reply, NULL, &err);
+        int code = client_post(cli, path, budget, &reply, NULL, &err);
         free(path);
         if (code < 0)
             return cli_fail(&err);
         json_decref(reply);
     }
-    return budget_show(cli, address, options);
+    return budget_show(cli, address);
 }
 
 /* Reads the amounts of the options. Returns false after a message. */
@@ -493,23 +481,21 @@ static bool budget_read(const struct cli *cli, const char *const *values, json_t
 int budget_verb(struct cli *cli, char **words)
 {
     const char *values[sizeof budget_keys / sizeof budget_keys[0]] = {NULL};
-    struct budget_options options = {0};
     const struct option_rule rules[] = {
         {"usd", 0, "N", "the new budget in US dollars", .text = &values[0]},
         {"gpu-hours", 0, "N", "the new budget in GPU hours", .text = &values[1]},
         {"hours", 0, "N", "the new budget in hours of allocations", .text = &values[2]},
-        {"json", 0, NULL, "print the budget, and what is spent, as JSON", .flag = &options.as_json},
+        {"json", 0, NULL, "print the budget, and what is spent, as JSON", .flag = &cli->as_json},
         {0},
     };
     struct option_arguments arguments = {.min = 1, .max = OPTION_ARGUMENTS_MAX};
     int status;
     if (!options_parse(cli, words, rules, &arguments, &status))
         return status;
-    options.budget = json_object();
-    options.has_title = arguments.count > 1;
-    status = budget_read(cli, values, options.budget)
-                 ? options_each_address(cli, &arguments, budget_one, &options)
+    json_t *budget = json_object();
+    status = budget_read(cli, values, budget)
+                 ? options_each_address(cli, &arguments, budget_one, budget)
                  : CLI_USAGE;
-    json_decref(options.budget);
+    json_decref(budget);
     return status;
 }

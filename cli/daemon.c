@@ -205,7 +205,7 @@ static int daemon_find(char **ret_path, struct error *err)
     return 0;
 }
 
-static int daemon_start(struct cli *cli, bool as_json)
+static int daemon_start(struct cli *cli)
 {
     struct error err;
     char *program = NULL;
@@ -215,7 +215,7 @@ static int daemon_start(struct cli *cli, bool as_json)
     if (!is_running && (daemon_find(&program, &err) < 0 || home_make(&cli->home, &err) < 0 ||
                         daemon_launch(cli, program, &ping, &err) < 0))
         status = cli_fail(&err);
-    else if (as_json)
+    else if (cli->as_json)
         client_print_json(ping);
     else
         daemon_print_ping(cli, ping, is_running ? "is running already" : "started");
@@ -237,22 +237,22 @@ static bool daemon_holds_lock(const struct cli *cli)
 }
 
 /* Says what became of the daemon that should stop. */
-static int daemon_print_stop(bool was_running, bool as_json)
+static int daemon_print_stop(const struct cli *cli, bool was_running)
 {
-    if (as_json)
+    if (cli->as_json)
         printf("{\"stopped\": %s}\n", was_running ? "true" : "false");
     else
         printf("%s\n", was_running ? "phased stopped" : "phased is not running");
     return CLI_OK;
 }
 
-static int daemon_stop(struct cli *cli, bool as_json)
+static int daemon_stop(struct cli *cli)
 {
     struct error err;
     json_t *ping;
     int code = daemon_ping(cli, &ping, &err);
     if (code == -ECONNREFUSED)
-        return daemon_print_stop(false, as_json);
+        return daemon_print_stop(cli, false);
     if (code < 0)
         return cli_fail(&err);
     pid_t pid = (pid_t)field_integer(ping, "pid");
@@ -270,16 +270,16 @@ static int daemon_stop(struct cli *cli, bool as_json)
                         DAEMON_STOP_MAX_S);
         return cli_fail(&err);
     }
-    return daemon_print_stop(true, as_json);
+    return daemon_print_stop(cli, true);
 }
 
-static int daemon_status(struct cli *cli, bool as_json)
+static int daemon_status(struct cli *cli)
 {
     struct error err;
     json_t *ping;
     if (daemon_ping(cli, &ping, &err) < 0)
         return cli_fail(&err);
-    if (as_json)
+    if (cli->as_json)
         client_print_json(ping);
     else
         daemon_print_ping(cli, ping, "is running");
@@ -289,10 +289,9 @@ static int daemon_status(struct cli *cli, bool as_json)
 
 int daemon_verb(struct cli *cli, char **words)
 {
-    bool as_json = false;
     const struct option_rule rules[] = {
         {"json", 0, NULL, "print the daemon's answer; with stop: whether it was running",
-         .flag = &as_json},
+         .flag = &cli->as_json},
         {0},
     };
     struct option_arguments arguments = {.min = 1, .max = 1};
@@ -300,10 +299,10 @@ int daemon_verb(struct cli *cli, char **words)
     if (!options_parse(cli, words, rules, &arguments, &status))
         return status;
     if (text_equal(arguments.items[0], "start"))
-        return daemon_start(cli, as_json);
+        return daemon_start(cli);
     if (text_equal(arguments.items[0], "stop"))
-        return daemon_stop(cli, as_json);
+        return daemon_stop(cli);
     if (text_equal(arguments.items[0], "status"))
-        return daemon_status(cli, as_json);
+        return daemon_status(cli);
     return cli_usage(cli, "unknown word '%s'; say start, stop or status", arguments.items[0]);
 }

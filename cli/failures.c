@@ -101,7 +101,8 @@ static json_t *failures_json(const char *path, const struct finding *finding)
                      line ? line : json_string("(not UTF-8)"));
 }
 
-static int failures_try(const json_t *catalogue, const struct option_arguments *logs, bool as_json)
+static int failures_try(const struct cli *cli, const json_t *catalogue,
+                        const struct option_arguments *logs)
 {
     struct recognizer *recognizer = recognizer_new(catalogue);
     struct text text = {0};
@@ -118,13 +119,13 @@ static int failures_try(const json_t *catalogue, const struct option_arguments *
         }
         (void)recognizer_look(recognizer, data, size,
                               &finding); /* without an entry nothing is found */
-        if (as_json)
+        if (cli->as_json)
             (void)json_array_append_new(list, failures_json(logs->items[i], &finding));
         else
             failures_print(logs->items[i], &finding, &text);
         free(data);
     }
-    if (as_json)
+    if (cli->as_json)
         client_print_json(list);
     cli_print(&text);
     json_decref(list);
@@ -134,12 +135,11 @@ static int failures_try(const json_t *catalogue, const struct option_arguments *
 
 int failures_verb(struct cli *cli, char **words)
 {
-    bool as_json = false;
     const char *file = cli->home.failures;
     const struct option_rule rules[] = {
         {"file", 0, "FILE", "entries of your own (default: failures.yaml in the home)",
          .text = &file},
-        {"json", 0, NULL, "print the list, or what the logs tell, as JSON", .flag = &as_json},
+        {"json", 0, NULL, "print the list, or what the logs tell, as JSON", .flag = &cli->as_json},
         {0},
     };
     struct option_arguments arguments = {.max = OPTION_ARGUMENTS_MAX};
@@ -151,8 +151,8 @@ int failures_verb(struct cli *cli, char **words)
     status = failures_print_problems(&problems);
     int tried = CLI_OK;
     if (arguments.count)
-        tried = failures_try(catalogue, &arguments, as_json);
-    else if (as_json)
+        tried = failures_try(cli, catalogue, &arguments);
+    else if (cli->as_json)
         client_print_json(catalogue);
     else
         failures_list(cli, catalogue);

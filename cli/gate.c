@@ -29,19 +29,19 @@ static int gate_find_phase(struct cli *cli, struct address *address, struct erro
     return code;
 }
 
-/* `context` is a bool: whether to print JSON. */
 static int gate_one(struct cli *cli, const struct address *asked, const void *context)
 {
     struct address address = *asked;
     struct error err;
     struct text text = {0};
     json_t *json;
+    (void)context;
     if (address_kind(&address) == ADDRESS_WORKFLOW && gate_find_phase(cli, &address, &err) < 0)
         return cli_fail(&err);
     address.attempt = 0; /* a gate judges a phase, not a run */
     if (client_get_part(cli, &address, "/gate?so_far=1", &json, &err) < 0)
         return cli_fail(&err);
-    if (*(const bool *)context)
+    if (cli->as_json)
         client_print_json(json);
     else
         view_judgement(&cli->out, json, (double)time(NULL), &text);
@@ -52,14 +52,9 @@ static int gate_one(struct cli *cli, const struct address *asked, const void *co
 
 int gate_verb(struct cli *cli, char **words)
 {
-    bool as_json = false;
     const struct option_rule rules[] = {
-        {"json", 0, NULL, "print the daemon's answer", .flag = &as_json},
+        {"json", 0, NULL, "print the daemon's answer", .flag = &cli->as_json},
         {0},
     };
-    struct option_arguments arguments = {.min = 1, .max = OPTION_ARGUMENTS_MAX};
-    int status;
-    if (!options_parse(cli, words, rules, &arguments, &status))
-        return status;
-    return options_each_address(cli, &arguments, gate_one, &as_json);
+    return options_addresses(cli, words, rules, 1, gate_one, NULL);
 }

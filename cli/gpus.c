@@ -11,14 +11,12 @@
 
 #include <stdio.h>
 
-enum gpus_form { GPUS_BY_NODE, GPUS_EACH, GPUS_JSON };
-
-static void gpus_print(const struct cli *cli, const json_t *reply, enum gpus_form form)
+static void gpus_print(const struct cli *cli, const json_t *reply, bool is_each)
 {
     struct text text = {0};
-    if (form == GPUS_JSON)
+    if (cli->as_json)
         client_print_json(reply);
-    else if (form == GPUS_EACH)
+    else if (is_each)
         gpu_view_each(&cli->out, reply, &text);
     else
         gpu_view_nodes(&cli->out, reply, &text);
@@ -53,24 +51,25 @@ static json_t *gpus_of_members(struct cli *cli, const struct address *phase, str
     return list;
 }
 
-static void gpus_print_members(const struct cli *cli, const json_t *list, enum gpus_form form)
+static void gpus_print_members(const struct cli *cli, const json_t *list, bool is_each)
 {
     const json_t *reply;
     size_t i;
-    if (form == GPUS_JSON) {
+    if (cli->as_json) {
         client_print_json(list);
         return;
     }
     json_array_foreach(list, i, reply)
     {
         printf("%s%s\n", i ? "\n" : "", field_text(reply, "run"));
-        gpus_print(cli, reply, form);
+        gpus_print(cli, reply, is_each);
     }
 }
 
+/* `context` is a bool: one line for each GPU. */
 static int gpus_one(struct cli *cli, const struct address *asked, const void *context)
 {
-    const enum gpus_form form = *(const enum gpus_form *)context;
+    bool is_each = *(const bool *)context;
     bool is_phase = address_kind(asked) == ADDRESS_PHASE;
     struct address address = *asked;
     struct error err;
@@ -78,7 +77,7 @@ static int gpus_one(struct cli *cli, const struct address *asked, const void *co
     if (is_phase && !list)
         return cli_fail(&err);
     if (json_array_size(list)) {
-        gpus_print_members(cli, list, form);
+        gpus_print_members(cli, list, is_each);
         json_decref(list);
         return CLI_OK;
     }
@@ -86,23 +85,18 @@ static int gpus_one(struct cli *cli, const struct address *asked, const void *co
     if (client_find_run(cli, &address, &err) < 0 ||
         client_get_part(cli, &address, "/gpus", &reply, &err) < 0)
         return cli_fail(&err);
-    gpus_print(cli, reply, form);
+    gpus_print(cli, reply, is_each);
     json_decref(reply);
     return CLI_OK;
 }
 
 int gpus_verb(struct cli *cli, char **words)
 {
-    bool as_json = false, is_each = false;
+    bool is_each = false;
     const struct option_rule rules[] = {
         {"each", 0, NULL, "print one line for each GPU", .flag = &is_each},
-        {"json", 0, NULL, "print the daemon's answer", .flag = &as_json},
+        {"json", 0, NULL, "print the daemon's answer", .flag = &cli->as_json},
         {0},
     };
-    struct option_arguments arguments = {.min = 1, .max = OPTION_ARGUMENTS_MAX};
-    int status;
-    if (!options_parse(cli, words, rules, &arguments, &status))
-        return status;
-    const enum gpus_form form = as_json ? GPUS_JSON : is_each ? GPUS_EACH : GPUS_BY_NODE;
-    return options_each_address(cli, &arguments, gpus_one, &form);
+    return options_addresses(cli, words, rules, 1, gpus_one, &is_each);
 }

@@ -38,10 +38,11 @@ static int import_check(const struct text *spec, json_t *list)
     return code < 0 ? CLI_FAILED : CLI_OK;
 }
 
-/* Never replaces a file: the user may have edited it. `as_json`: only a file gets the text. */
-static int import_write(const struct text *spec, const char *path, bool as_json, struct error *err)
+/* Never replaces a file: the user may have edited it. With --json only a file gets the text. */
+static int import_write(const struct cli *cli, const struct text *spec, const char *path,
+                        struct error *err)
 {
-    if (!path && as_json)
+    if (!path && cli->as_json)
         return 0;
     guard_pass();
     if (!path)
@@ -85,11 +86,10 @@ static void import_print_json(const struct text *spec, const json_t *problems)
 int import_verb(struct cli *cli, char **words)
 {
     const char *output = NULL;
-    bool as_json = false;
     const struct option_rule rules[] = {
         {"output", 'o', "FILE", "write the workflow to this new file", .text = &output},
         {"json", 0, NULL, "print the text of the workflow and the problems as JSON",
-         .flag = &as_json},
+         .flag = &cli->as_json},
         {0},
     };
     struct option_arguments files = {.min = 1, .max = OPTION_ARGUMENTS_MAX, .has_rest = true};
@@ -104,13 +104,13 @@ int import_verb(struct cli *cli, char **words)
         return status;
     if (files.count == 1)
         sources[0].arguments = &arguments;
-    json_t *list = as_json ? json_array() : NULL;
+    json_t *list = cli->as_json ? json_array() : NULL;
     status = import_sources(&files, sources, problems, &spec, list);
     if (status == CLI_OK)
         status = import_check(&spec, list);
-    if (as_json)
+    if (cli->as_json)
         import_print_json(status == CLI_OK ? &spec : NULL, list);
-    if (status == CLI_OK && import_write(&spec, output, as_json, &err) < 0)
+    if (status == CLI_OK && import_write(cli, &spec, output, &err) < 0)
         status = cli_fail(&err);
     json_decref(list);
     for (size_t i = 0; i < files.count; i++) {

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-static int nodes_list(struct cli *cli, bool as_json)
+static int nodes_list(struct cli *cli)
 {
     struct text text = {0};
     struct error err;
@@ -21,7 +21,7 @@ static int nodes_list(struct cli *cli, bool as_json)
     if (client_get(cli, &json, &err, "/v1/nodes") < 0)
         return cli_fail(&err);
     const json_t *nodes = json_object_get(json, "nodes");
-    if (as_json)
+    if (cli->as_json)
         client_print_json(nodes);
     else if (json_array_size(nodes) == 0)
         text_add(&text, "no node is left out\n");
@@ -41,8 +41,7 @@ static bool nodes_is_name(const char *word)
     return *word;
 }
 
-static int nodes_add(struct cli *cli, const char *node, const char *duration, const char *because,
-                     bool as_json)
+static int nodes_add(struct cli *cli, const char *node, const char *duration, const char *because)
 {
     uint32_t seconds = 0;
     struct error err;
@@ -60,7 +59,7 @@ static int nodes_add(struct cli *cli, const char *node, const char *duration, co
     free(path);
     if (code < 0)
         return cli_fail(&err);
-    if (as_json)
+    if (cli->as_json)
         client_print_json(reply);
     else if (duration)
         printf("%s is left out for %s\n", node, duration);
@@ -70,7 +69,7 @@ static int nodes_add(struct cli *cli, const char *node, const char *duration, co
     return CLI_OK;
 }
 
-static int nodes_clear(struct cli *cli, const char *node, bool as_json)
+static int nodes_clear(struct cli *cli, const char *node)
 {
     struct error err;
     json_t *reply;
@@ -79,7 +78,7 @@ static int nodes_clear(struct cli *cli, const char *node, bool as_json)
     free(path);
     if (code < 0)
         return cli_fail(&err);
-    if (as_json)
+    if (cli->as_json)
         client_print_json(reply);
     else
         printf("jobs may use %s again\n", node);
@@ -89,13 +88,12 @@ static int nodes_clear(struct cli *cli, const char *node, bool as_json)
 
 int nodes_verb(struct cli *cli, char **words)
 {
-    bool as_json = false;
     const char *duration = NULL, *because = NULL;
     const struct option_rule rules[] = {
         {"for", 0, "TIME", "with add: for this long, such as 2h (until `clear`)",
          .text = &duration},
         {"because", 0, "TEXT", "with add: the reason", .text = &because},
-        {"json", 0, NULL, "print the daemon's answer", .flag = &as_json},
+        {"json", 0, NULL, "print the daemon's answer", .flag = &cli->as_json},
         {0},
     };
     struct option_arguments arguments = {.max = 2};
@@ -109,9 +107,9 @@ int nodes_verb(struct cli *cli, char **words)
     if ((duration || because) && !adds)
         return cli_usage(cli, "--for and --because are only for add");
     if (!action)
-        return nodes_list(cli, as_json);
+        return nodes_list(cli);
     if (arguments.count < 2 || !nodes_is_name(arguments.items[1]))
         return cli_usage(cli, "%s wants the name of a node", action);
-    return adds ? nodes_add(cli, arguments.items[1], duration, because, as_json)
-                : nodes_clear(cli, arguments.items[1], as_json);
+    return adds ? nodes_add(cli, arguments.items[1], duration, because)
+                : nodes_clear(cli, arguments.items[1]);
 }

@@ -45,9 +45,9 @@ static void open_browser(const struct cli *cli, const char *url)
 int open_verb(struct cli *cli, char **words)
 {
     int status;
-    bool as_json = false;
     const struct option_rule rules[] = {
-        {"json", 0, NULL, "print the address as JSON, and open nothing", .flag = &as_json}, {0}};
+        {"json", 0, NULL, "print the address as JSON, and open nothing", .flag = &cli->as_json},
+        {0}};
     struct option_arguments arguments = {.max = 0};
     struct error err;
     char host[256] = "";
@@ -60,7 +60,7 @@ int open_verb(struct cli *cli, char **words)
     long long port = field_integer(reply, "port");
     if (gethostname(host, sizeof host - 1) < 0)
         host[0] = '\0';
-    if (as_json) {
+    if (cli->as_json) {
         client_print_json(reply);
     } else {
         printf("%s\n\nWhoever has this address can do what you can. On another machine, first:\n"

@@ -38,9 +38,7 @@ bool options_parse(const struct cli *cli, char **words, const struct option_rule
 }
 
 int options_each_address(struct cli *cli, const struct option_arguments *arguments,
-                         int (*one)(struct cli *cli, const struct address *address,
-                                    const void *context),
-                         const void *context)
+                         options_one *one, const void *context)
 {
     struct address addresses[OPTION_ARGUMENTS_MAX];
     struct error err;
@@ -48,11 +46,24 @@ int options_each_address(struct cli *cli, const struct option_arguments *argumen
     for (size_t i = 0; i < arguments->count; i++)
         if (address_parse(arguments->items[i], &addresses[i], &err) < 0)
             return cli_usage(cli, "%s", err.message);
+    if (arguments->count == 0)
+        return one(cli, &(struct address){0}, context);
+    cli->has_several = arguments->count > 1;
     for (size_t i = 0; i < arguments->count; i++) {
         int result = one(cli, &addresses[i], context);
         status = status == CLI_OK ? result : status;
     }
     return status;
+}
+
+int options_addresses(struct cli *cli, char **words, const struct option_rule *rules, size_t min,
+                      options_one *one, const void *context)
+{
+    struct option_arguments arguments = {.min = min, .max = OPTION_ARGUMENTS_MAX};
+    int status;
+    if (!options_parse(cli, words, rules, &arguments, &status))
+        return status;
+    return options_each_address(cli, &arguments, one, context);
 }
 
 struct option_rule options_set_rule(struct option_list *sets)

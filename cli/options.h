@@ -16,12 +16,18 @@ struct cli;
 bool options_parse(const struct cli *cli, char **words, const struct option_rule *rules,
                    struct option_arguments *arguments, int *ret_status);
 
+typedef int options_one(struct cli *cli, const struct address *address, const void *context);
+
 /* Calls `one` for each argument in order. The arguments are addresses; if one is not, `one` is
- * never called. Returns the first status that is not CLI_OK. */
+ * never called. Without arguments, calls `one` for workflow 0. Returns the first status that is not
+ * CLI_OK. */
 int options_each_address(struct cli *cli, const struct option_arguments *arguments,
-                         int (*one)(struct cli *cli, const struct address *address,
-                                    const void *context),
-                         const void *context);
+                         options_one *one, const void *context);
+
+/* Reads `words`, which are options and at least `min` addresses, and calls `one` in the same way.
+ * Returns the status to exit with. */
+int options_addresses(struct cli *cli, char **words, const struct option_rule *rules, size_t min,
+                      options_one *one, const void *context);
 
 /* Rules of the options that change a workflow file: `--set` and `--with`. */
 struct option_rule options_set_rule(struct option_list *sets);

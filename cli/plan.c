@@ -313,9 +313,9 @@ static int plan_ask(struct cli *cli, const struct source *source, const json_t *
     return code;
 }
 
-static int plan_show(const struct cli *cli, const char *file, const json_t *plan, bool as_json)
+static int plan_show(const struct cli *cli, const char *file, const json_t *plan)
 {
-    if (as_json) {
+    if (cli->as_json) {
         client_print_json(plan);
     } else {
         struct text text = {0};
@@ -332,11 +332,10 @@ static int plan_show(const struct cli *cli, const char *file, const json_t *plan
 int plan_verb(struct cli *cli, char **words)
 {
     struct option_list list = {0}, variants = {0};
-    bool as_json = false;
     const struct option_rule rules[] = {
         options_set_rule(&list),
         options_with_rule(&variants),
-        {"json", 0, NULL, "print the API's answer", .flag = &as_json},
+        {"json", 0, NULL, "print the API's answer", .flag = &cli->as_json},
         {0},
     };
     struct option_arguments arguments = {.min = 1, .max = 1, .has_rest = true};
@@ -363,7 +362,7 @@ int plan_verb(struct cli *cli, char **words)
         problems_print(source.name, problems);
         status = cli_fail(&err);
     } else {
-        status = plan_show(cli, source.name, plan, as_json);
+        status = plan_show(cli, source.name, plan);
         status = is_good ? status : CLI_FAILED;
     }
     json_decref(names);

@@ -432,17 +432,16 @@ static json_t *rehearse_resolve(const char *file, const struct sbatch_arguments 
 }
 
 /* Follows the rehearsal, and compares it with the file. */
-static int rehearse_run(struct cli *cli, const struct address *workflow, const json_t *real,
-                        bool as_json)
+static int rehearse_run(struct cli *cli, const struct address *workflow, const json_t *real)
 {
     struct rehearse report = {.cli = cli, .phases = json_array()};
     struct error err;
-    int status = watch_workflows(cli, workflow, 1, as_json ? WATCH_SILENTLY : WATCH_LINES);
+    int status = watch_workflows(cli, workflow, 1, cli->as_json ? WATCH_SILENTLY : WATCH_LINES);
     if (status == CLI_OK || status == CLI_FAILED) {
         bool is_told = rehearse_report(&report, workflow, real, &err) == 0;
-        if (as_json && is_told)
+        if (cli->as_json && is_told)
             rehearse_print_json(&report, workflow);
-        else if (!as_json)
+        else if (!cli->as_json)
             (void)fputs(text_string(&report.text), stdout);
         if (!is_told)
             status = cli_fail(&err);
@@ -458,12 +457,11 @@ int rehearse_verb(struct cli *cli, char **words)
 {
     struct option_list sets = {0}, variants = {0};
     unsigned steps = REHEARSAL_STEPS;
-    bool as_json = false;
     const struct option_rule rules[] = {
         {"steps", 0, "N", "run this many steps of each phase (20)", .number = &steps},
         options_set_rule(&sets),
         options_with_rule(&variants),
-        {"json", 0, NULL, "print only the report, as JSON", .flag = &as_json},
+        {"json", 0, NULL, "print only the report, as JSON", .flag = &cli->as_json},
         {0},
     };
     struct option_arguments arguments = {.min = 1, .max = 1, .has_rest = true};
@@ -476,13 +474,13 @@ int rehearse_verb(struct cli *cli, char **words)
         return status;
     if (steps > REHEARSAL_STEPS_MAX)
         return cli_usage(cli, "--steps is at most %d", REHEARSAL_STEPS_MAX);
-    status = submit_rehearsal(cli, &arguments, &sets, &variants, steps, as_json, &address);
+    status = submit_rehearsal(cli, &arguments, &sets, &variants, steps, &address);
     if (status != CLI_OK)
         return status;
     json_t *real = rehearse_resolve(arguments.items[0], &script, &sets, &variants, &err);
     if (!real)
         return cli_fail(&err);
-    status = rehearse_run(cli, &address, real, as_json);
+    status = rehearse_run(cli, &address, real);
     json_decref(real);
     return status;
 }

@@ -26,14 +26,13 @@ static json_t *runs_select(const json_t *runs, const char *phase)
     return selected;
 }
 
-/* Prints the runs of an address, or of all workflows (workflow 0). `context` is a bool: whether to
- * print JSON. */
+/* Prints the runs of an address, or of all workflows (workflow 0). */
 static int runs_one(struct cli *cli, const struct address *address, const void *context)
 {
-    bool as_json = *(const bool *)context;
     struct error err;
     struct text text = {0};
     json_t *json;
+    (void)context;
     if (address->workflow && client_check_address(cli, address, &err) < 0)
         return cli_fail(&err);
     int code = address->workflow
@@ -42,7 +41,7 @@ static int runs_one(struct cli *cli, const struct address *address, const void *
     if (code < 0)
         return cli_fail(&err);
     json_t *runs = runs_select(json_object_get(json, "runs"), address->phase);
-    if (as_json)
+    if (cli->as_json)
         client_print_json(runs);
     else if (json_array_size(runs) == 0)
         text_add(&text, "no runs yet\n");
@@ -56,16 +55,9 @@ static int runs_one(struct cli *cli, const struct address *address, const void *
 
 int runs_verb(struct cli *cli, char **words)
 {
-    bool as_json = false;
     const struct option_rule rules[] = {
-        {"json", 0, NULL, "print the daemon's answer", .flag = &as_json},
+        {"json", 0, NULL, "print the daemon's answer", .flag = &cli->as_json},
         {0},
     };
-    struct option_arguments arguments = {.max = OPTION_ARGUMENTS_MAX};
-    int status;
-    if (!options_parse(cli, words, rules, &arguments, &status))
-        return status;
-    if (arguments.count == 0)
-        return runs_one(cli, &(struct address){0}, &as_json);
-    return options_each_address(cli, &arguments, runs_one, &as_json);
+    return options_addresses(cli, words, rules, 0, runs_one, NULL);
 }

@@ -97,12 +97,11 @@ static int sandbox_print_json(const struct cli *cli)
 int sandbox_verb(struct cli *cli, char **words)
 {
     unsigned nodes = 0;
-    bool as_json = false;
     const struct option_rule rules[] = {
         {"nodes", 0, "N", "with start: how many nodes (4), of 8 pretend H100 each",
          .number = &nodes},
         {"json", 0, NULL, "with status: print whether it runs, and its configuration",
-         .flag = &as_json},
+         .flag = &cli->as_json},
         {0},
     };
     struct option_arguments arguments = {.min = 1, .max = 1};
@@ -115,9 +114,9 @@ int sandbox_verb(struct cli *cli, char **words)
         return cli_usage(cli, "unknown word '%s'; say start, stop or status", action);
     if (nodes && !start)
         return cli_usage(cli, "--nodes is only for start");
-    if (as_json && !text_equal(action, "status"))
+    if (cli->as_json && !text_equal(action, "status"))
         return cli_usage(cli, "--json is only for status");
-    if (as_json)
+    if (cli->as_json)
         return sandbox_print_json(cli);
     return sandbox_run(cli, action, nodes);
 }

@@ -18,7 +18,7 @@
 
 /* Options that print one text only, for other programs. */
 struct show_parts {
-    bool spec, diff, environment, as_json;
+    bool spec, diff, environment;
 };
 
 static unsigned show_lines(const char *text)
@@ -153,7 +153,7 @@ static int show_one(struct cli *cli, const struct address *address, const void *
     const char *note = field_text(source, "diff_note");
     if (parts->spec || parts->diff || parts->environment)
         guard_pass(); /* as they were submitted */
-    if (parts->as_json)
+    if (cli->as_json)
         client_print_json(source);
     else if (parts->diff && note[0])
         (void)fprintf(stderr, "phasectl: the changes were not kept: %s\n", note);
@@ -172,12 +172,8 @@ int show_verb(struct cli *cli, char **words)
         {"spec", 0, NULL, "print only the text of the file", .flag = &parts.spec},
         {"diff", 0, NULL, "print the changes since the commit, for git apply", .flag = &parts.diff},
         {"environment", 0, NULL, "print only the environment", .flag = &parts.environment},
-        {"json", 0, NULL, "print the daemon's answer", .flag = &parts.as_json},
+        {"json", 0, NULL, "print the daemon's answer", .flag = &cli->as_json},
         {0},
     };
-    struct option_arguments arguments = {.min = 1, .max = OPTION_ARGUMENTS_MAX};
-    int status;
-    if (!options_parse(cli, words, rules, &arguments, &status))
-        return status;
-    return options_each_address(cli, &arguments, show_one, &parts);
+    return options_addresses(cli, words, rules, 1, show_one, &parts);
 }

@@ -24,19 +24,9 @@
 
 enum { STATUS_WORKFLOWS_MAX = 50 }; /* more workflows are counted; --all lists them */
 
-/* Counts the workflows that are not shown. */
-static void status_write_rest(const json_t *reply, bool all, struct text *text)
-{
-    long long shown = (long long)json_array_size(json_object_get(reply, "workflows"));
-    long long rest = field_integer(reply, "total") - shown;
-    if (rest > 0)
-        text_addf(text,
-                  all ? "... and %lld more that ended earlier\n"
-                      : "... and %lld more: phasectl status --all\n",
-                  rest);
-}
-
-static void status_write_all(const struct cli *cli, const json_t *reply, struct text *text)
+/* `all` is whether --all was given. */
+static void status_write_all(const struct cli *cli, const json_t *reply, bool all,
+                             struct text *text)
 {
     static const struct table_column columns[] = {
         {"WORKFLOW", TABLE_RIGHT, TABLE_WHOLE}, {"NAME", TABLE_LEFT, TABLE_NAME},
@@ -49,14 +39,19 @@ static void status_write_all(const struct cli *cli, const json_t *reply, struct 
     struct table table;
     double now = (double)time(NULL);
     size_t i;
-    if (json_array_size(workflows) == 0) {
-        text_add(text, "no workflows; submit one with 'phasectl submit FILE'\n");
-        return;
-    }
     table_init(&table, columns, sizeof columns / sizeof columns[0]);
     json_array_foreach(workflows, i, workflow)
         current_add_row(&table, workflow, COLOUR_BOLD, field_text(workflow, "state"), NULL, now);
-    table_write(&table, &cli->out, 0, text);
+    if (table.cell_count)
+        table_write(&table, &cli->out, 0, text);
+    else
+        text_add(text, "no workflows; submit one with 'phasectl submit FILE'\n");
+    long long rest = field_integer(reply, "total") - (long long)json_array_size(workflows);
+    if (rest > 0)
+        text_addf(text,
+                  all ? "... and %lld more that ended earlier\n"
+                      : "... and %lld more: phasectl status --all\n",
+                  rest);
 }
 
 /* The options of the submission. */
@@ -268,45 +263,32 @@ static void status_write_slurm(struct cli *cli, struct text *text)
     json_decref(ping);
 }
 
-/* `context` is a bool: whether to print JSON. */
+/* Prints an address, or all workflows (workflow 0). `context` is a bool: also those that ended long
+ * ago. */
 static int status_one(struct cli *cli, const struct address *address, const void *context)
 {
-    bool as_json = *(const bool *)context;
+    bool all = *(const bool *)context;
     struct error err;
     struct text text = {0};
     json_t *json;
-    if (client_get_address(cli, address, &json, &err) < 0)
+    int code = address->workflow
+                   ? client_get_address(cli, address, &json, &err)
+                   : client_get(cli, &json, &err, "/v1/workflows?brief=%d&%s=%d", !cli->as_json,
+                                all ? "all" : "limit", all ? 1 : STATUS_WORKFLOWS_MAX);
+    if (code < 0)
         return cli_fail(&err);
-    if (as_json)
+    if (cli->as_json)
         client_print_json(json);
+    else if (!address->workflow)
+        status_write_all(cli, json, all, &text);
     else if (address_kind(address) == ADDRESS_WORKFLOW)
         status_write_workflow(cli, json, &text);
     else if (address_kind(address) == ADDRESS_PHASE)
         status_write_phase(cli, address, json, &text);
     else
         status_write_run(cli, json, &text);
-    if (!as_json)
+    if (!cli->as_json)
         status_write_slurm(cli, &text);
-    cli_print(&text);
-    json_decref(json);
-    return CLI_OK;
-}
-
-static int status_all(struct cli *cli, bool all, bool as_json)
-{
-    struct error err;
-    struct text text = {0};
-    json_t *json;
-    if (client_get(cli, &json, &err, "/v1/workflows?brief=%d&%s=%d", !as_json,
-                   all ? "all" : "limit", all ? 1 : STATUS_WORKFLOWS_MAX) < 0)
-        return cli_fail(&err);
-    if (as_json) {
-        client_print_json(json);
-    } else {
-        status_write_all(cli, json, &text);
-        status_write_rest(json, all, &text);
-        status_write_slurm(cli, &text);
-    }
     cli_print(&text);
     json_decref(json);
     return CLI_OK;
@@ -314,17 +296,11 @@ static int status_all(struct cli *cli, bool all, bool as_json)
 
 int status_verb(struct cli *cli, char **words)
 {
-    bool as_json = false, all = false;
+    bool all = false;
     const struct option_rule rules[] = {
-        {"json", 0, NULL, "print the daemon's answer", .flag = &as_json},
+        {"json", 0, NULL, "print the daemon's answer", .flag = &cli->as_json},
         {"all", 'a', NULL, "show also workflows that ended more than a day ago", .flag = &all},
         {0},
     };
-    struct option_arguments arguments = {.max = OPTION_ARGUMENTS_MAX};
-    int status;
-    if (!options_parse(cli, words, rules, &arguments, &status))
-        return status;
-    if (arguments.count == 0)
-        return status_all(cli, all, as_json);
-    return options_each_address(cli, &arguments, status_one, &as_json);
+    return options_addresses(cli, words, rules, 0, status_one, &all);
 }

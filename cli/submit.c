@@ -35,8 +35,7 @@ struct submit_options {
     json_t *variants; /* array of names */
     json_t *provenance;
     const struct option_list *sets;
-    bool hold, as_json;
-    bool is_silent;           /* only problems are printed */
+    bool hold;
     unsigned rehearsal_steps; /* 0: not a rehearsal */
     struct sbatch_arguments arguments;
     /* NULL: not given */
@@ -215,12 +214,14 @@ static int submit_add_file(const struct cli *cli, const struct submit_options *o
 }
 
 /* Prints a line for each workflow, after its warnings. `ret_addresses` has room for all. */
-static void submit_print(const struct option_arguments *files, const json_t *reply,
-                         const struct submit_options *options, struct address *ret_addresses)
+static void submit_print(const struct cli *cli, const struct option_arguments *files,
+                         const json_t *reply, const struct submit_options *options,
+                         struct address *ret_addresses)
 {
     const json_t *workflow;
     size_t i;
-    if (options->as_json)
+    bool prints_reply = cli->as_json && !options->rehearsal_steps;
+    if (prints_reply)
         client_print_json(reply);
     json_array_foreach(json_object_get(reply, "workflows"), i, workflow)
     {
@@ -229,10 +230,10 @@ static void submit_print(const struct option_arguments *files, const json_t *rep
             break;
         ret_addresses[i] =
             (struct address){.workflow = (uint64_t)field_integer(workflow, "workflow")};
-        if (options->as_json)
+        if (prints_reply)
             continue;
         problems_print(files->items[i], json_object_get(workflow, "warnings"));
-        if (!options->is_silent)
+        if (!cli->as_json)
             printf("workflow %s %s\n", address_text(&ret_addresses[i], text),
                    field_text(workflow, "name"));
     }
@@ -270,7 +271,7 @@ static int submit_files(struct cli *cli, const struct option_arguments *files,
         status = cli_fail(&err);
         goto out;
     }
-    submit_print(files, reply, options, ret_addresses);
+    submit_print(cli, files, reply, options, ret_addresses);
 out:
     json_decref(problems);
     json_decref(reply);
@@ -302,9 +303,9 @@ static int submit_all(struct cli *cli, const struct option_arguments *files,
 
 int submit_rehearsal(struct cli *cli, const struct option_arguments *file,
                      const struct option_list *sets, const struct option_list *variants,
-                     unsigned steps, bool is_silent, struct address *ret_address)
+                     unsigned steps, struct address *ret_address)
 {
-    struct submit_options options = {.rehearsal_steps = steps, .is_silent = is_silent};
+    struct submit_options options = {.rehearsal_steps = steps};
     return submit_all(cli, file, &options, sets, variants, ret_address);
 }
 
@@ -323,7 +324,7 @@ int submit_verb(struct cli *cli, char **words)
          .text = &options.window},
         {"priority", 0, "N", "if limits.yaml lets jobs wait, higher numbers go first (0)",
          .text = &options.priority},
-        {"json", 0, NULL, "print the daemon's answer", .flag = &options.as_json},
+        {"json", 0, NULL, "print the daemon's answer", .flag = &cli->as_json},
         {0},
     };
     struct option_arguments arguments = {.min = 1, .max = OPTION_ARGUMENTS_MAX, .has_rest = true};
@@ -334,6 +335,6 @@ int submit_verb(struct cli *cli, char **words)
     status = submit_all(cli, &arguments, &options, &list, &variants, addresses);
     if (status == CLI_OK && watch)
         status = watch_workflows(cli, addresses, arguments.count,
-                                 options.as_json ? WATCH_JSON : WATCH_LINES);
+                                 cli->as_json ? WATCH_JSON : WATCH_LINES);
     return status;
 }

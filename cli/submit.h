@@ -2,18 +2,16 @@
 #ifndef PHASED_CLI_SUBMIT_H
 #define PHASED_CLI_SUBMIT_H
 
-#include <stdbool.h>
-
 struct address;
 struct option_arguments;
 struct cli;
 struct option_list;
 
 /* Queues a rehearsal of `steps` steps (lib/spec/rehearsal.h) as `submit` queues a workflow, and
- * prints errors; the number of the workflow only if not `is_silent`. Returns the status to exit
+ * prints errors; the number of the workflow only without --json. Returns the status to exit
  * with. On CLI_OK, `ret_address` is the workflow. */
 int submit_rehearsal(struct cli *cli, const struct option_arguments *file,
                      const struct option_list *sets, const struct option_list *variants,
-                     unsigned steps, bool is_silent, struct address *ret_address);
+                     unsigned steps, struct address *ret_address);
 
 #endif

@@ -379,9 +379,8 @@ int watch_workflows(struct cli *cli, const struct address *addresses, size_t cou
 
 int watch_verb(struct cli *cli, char **words)
 {
-    bool as_json = false;
     const struct option_rule rules[] = {
-        {"json", 0, NULL, "print each event as a line of JSON", .flag = &as_json},
+        {"json", 0, NULL, "print each event as a line of JSON", .flag = &cli->as_json},
         {0},
     };
     struct option_arguments arguments = {.min = 1, .max = OPTION_ARGUMENTS_MAX};
@@ -396,5 +395,6 @@ int watch_verb(struct cli *cli, char **words)
         if (address_parse(arguments.items[i], &addresses[i], &err) < 0)
             return cli_usage(cli, "%s", err.message);
     }
-    return watch_workflows(cli, addresses, arguments.count, as_json ? WATCH_JSON : WATCH_LINES);
+    return watch_workflows(cli, addresses, arguments.count,
+                           cli->as_json ? WATCH_JSON : WATCH_LINES);
 }

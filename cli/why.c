@@ -512,7 +512,6 @@ static void why_print_json(const struct why *why)
     json_decref(json);
 }
 
-/* `context` is a bool: whether to print JSON. */
 static int why_one(struct cli *cli, const struct address *asked, const void *context)
 {
     struct address address = *asked;
@@ -520,9 +519,10 @@ static int why_one(struct cli *cli, const struct address *asked, const void *con
     struct error err;
     struct text text = {0};
     int status = CLI_OK;
+    (void)context;
     if (why_ask(&why, &address, &err) < 0)
         status = cli_fail(&err);
-    else if (*(const bool *)context)
+    else if (cli->as_json)
         why_print_json(&why);
     else
         why_write(&why, &text);
@@ -537,14 +537,9 @@ static int why_one(struct cli *cli, const struct address *asked, const void *con
 
 int why_verb(struct cli *cli, char **words)
 {
-    bool as_json = false;
     const struct option_rule rules[] = {
-        {"json", 0, NULL, "print the daemon's answers", .flag = &as_json},
+        {"json", 0, NULL, "print the daemon's answers", .flag = &cli->as_json},
         {0},
     };
-    struct option_arguments arguments = {.min = 1, .max = OPTION_ARGUMENTS_MAX};
-    int status;
-    if (!options_parse(cli, words, rules, &arguments, &status))
-        return status;
-    return options_each_address(cli, &arguments, why_one, &as_json);
+    return options_addresses(cli, words, rules, 1, why_one, NULL);
 }

@@ -391,7 +391,7 @@ static void diff_print_json(const struct diff *diff)
 
 /* --- The verb --------------------------------------------------------------------------------- */
 
-static void diff_show(const struct cli *cli, struct diff *diff, bool as_json)
+static void diff_show(const struct cli *cli, struct diff *diff)
 {
     struct text text = {0};
     diff->code = json_array();
@@ -400,7 +400,7 @@ static void diff_show(const struct cli *cli, struct diff *diff, bool as_json)
     difference_find("", diff->left.code, diff->right.code, diff->code);
     difference_find("", diff->left.params, diff->right.params, diff->params);
     difference_find("", diff->left.spec, diff->right.spec, diff->spec);
-    if (as_json) {
+    if (cli->as_json) {
         diff_print_json(diff);
         return;
     }
@@ -415,9 +415,8 @@ static void diff_show(const struct cli *cli, struct diff *diff, bool as_json)
 
 int diff_verb(struct cli *cli, char **words)
 {
-    bool as_json = false;
     const struct option_rule rules[] = {
-        {"json", 0, NULL, "print what differs, and all figures, as JSON", .flag = &as_json},
+        {"json", 0, NULL, "print what differs, and all figures, as JSON", .flag = &cli->as_json},
         {0},
     };
     struct option_arguments arguments = {.min = 2, .max = 2};
@@ -435,7 +434,7 @@ int diff_verb(struct cli *cli, char **words)
     if (diff_read(cli, &diff.left, &err) < 0 || diff_read(cli, &diff.right, &err) < 0)
         status = cli_fail(&err);
     else
-        diff_show(cli, &diff, as_json);
+        diff_show(cli, &diff);
     diff_fini(&diff);
     return status;
 }

@@ -15,10 +15,10 @@
 #include <string.h>
 #include <unistd.h>
 
-static void doctor_print(const struct cli *cli, const json_t *findings, bool as_json)
+static void doctor_print(const struct cli *cli, const json_t *findings)
 {
     struct text text = {0};
-    if (as_json) {
+    if (cli->as_json) {
         client_print_json(findings);
         return;
     }
@@ -50,9 +50,8 @@ static bool doctor_has_slurm(json_t *findings)
 
 int doctor_verb(struct cli *cli, char **words)
 {
-    bool as_json = false;
     const struct option_rule rules[] = {
-        {"json", 0, NULL, "print the findings as JSON", .flag = &as_json},
+        {"json", 0, NULL, "print the findings as JSON", .flag = &cli->as_json},
         {0},
     };
     struct option_arguments arguments = {.max = 0};
@@ -70,7 +69,7 @@ int doctor_verb(struct cli *cli, char **words)
             phased_look_at_configuration(findings);
         slurm_look(built, findings);
     }
-    doctor_print(cli, findings, as_json);
+    doctor_print(cli, findings);
     status = finding_count(findings, FINDING_ERROR) > 0 ? CLI_FAILED : CLI_OK;
     json_decref(findings);
     return status;

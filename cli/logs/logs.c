@@ -53,8 +53,7 @@ struct logs {
     long long rank; /* negative: all ranks, with the rank before each line */
     unsigned tail;
     struct lines_filter filter;
-    bool follows, without_time, as_json;
-    bool is_one_of_several; /* each run is named */
+    bool follows, without_time;
     struct logs_target targets[LOGS_TARGETS_MAX];
     size_t target_count;
 };
@@ -98,12 +97,12 @@ static void logs_print(const struct logs *logs, const struct logs_target *target
     if (!lines_pass(&logs->filter, line, size))
         return;
     (void)address_text(&target->run, run);
-    if (logs->as_json) {
+    if (logs->cli->as_json) {
         logs_print_json(run, rank, line, size);
         return;
     }
     size_t skipped = logs->without_time ? lines_time_size(line, size) : 0;
-    bool names_run = logs->is_one_of_several && logs->follows;
+    bool names_run = logs->cli->has_several && logs->follows;
     if (names_run && logs->rank < 0)
         printf("[%s %lld] ", run, rank);
     else if (names_run)
@@ -219,7 +218,7 @@ static int logs_once(const struct logs *logs, struct logs_target *target, struct
         return error_set(err, -ENOENT, "%s has no log of rank %lld", text, logs->rank);
     if (target->stream_count == 0)
         return error_set(err, -ENOENT, "%s has no logs yet", text);
-    if (logs->is_one_of_several && !logs->as_json)
+    if (logs->cli->has_several && !logs->cli->as_json)
         printf("==> %s <==\n", text);
     return logs_read_all(logs, target, true, err);
 }
@@ -342,7 +341,6 @@ static long long logs_parse_rank(const char *text)
 
 static int logs_run(struct logs *logs, const struct option_arguments *arguments)
 {
-    logs->is_one_of_several = arguments->count > 1;
     guard_pass();
     int status = options_each_address(logs->cli, arguments, logs_one, &logs);
     if (logs->follows && logs->target_count) {
@@ -368,7 +366,7 @@ int logs_verb(struct cli *cli, char **words)
          .text = &since},
         {"grep", 'e', "PATTERN", "print lines that match, as `grep -E`", .text = &pattern},
         {"no-time", 0, NULL, "leave out the times before the lines", .flag = &logs.without_time},
-        {"json", 0, NULL, "print an object for each line", .flag = &logs.as_json},
+        {"json", 0, NULL, "print an object for each line", .flag = &cli->as_json},
         {0},
     };
     struct option_arguments arguments = {.min = 1, .max = OPTION_ARGUMENTS_MAX};

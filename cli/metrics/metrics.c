@@ -31,9 +31,8 @@ enum {
 struct metrics_options {
     struct option_list names;
     unsigned last; /* 0: not given */
-    bool as_json, as_plot, as_csv;
+    bool as_plot, as_csv;
     const char *png;       /* the file to write; NULL: no picture is wanted */
-    bool has_title;        /* the run is one of several */
     struct curves *curves; /* of the runs so far, if curves are wanted */
 };
 
@@ -208,16 +207,16 @@ static int metrics_show(struct cli *cli, const struct address *run,
     int code = reader_get_metrics(cli, run, &options->names, last, &reply, err);
     if (code < 0)
         return code;
-    if (options->as_json) {
+    if (cli->as_json) {
         client_print_json(reply);
     } else {
-        if (options->has_title)
+        if (cli->has_several)
             text_addf(&text, "%s\n", address_text(run, buffer));
         if (json_array_size(json_object_get(reply, "steps")) == 0)
             text_add(&text, "no metrics yet\n");
         else
             metrics_write(cli, reply, &text);
-        if (options->has_title)
+        if (cli->has_several)
             text_add(&text, "\n");
     }
     cli_print(&text);
@@ -242,7 +241,7 @@ static int metrics_one(struct cli *cli, const struct address *address, const voi
 static bool metrics_check(const struct cli *cli, const struct metrics_options *options)
 {
     unsigned forms =
-        (unsigned)options->as_json + options->as_plot + options->as_csv + (options->png != NULL);
+        (unsigned)cli->as_json + options->as_plot + options->as_csv + (options->png != NULL);
     for (size_t i = 0; i < options->names.count; i++) {
         if (!metrics_is_name(options->names.items[i])) {
             (void)cli_usage(cli, "'%s' is not the name of a metric; names have a-z, 0-9 and _",
@@ -267,7 +266,7 @@ int metrics_verb(struct cli *cli, char **words)
          .flag = &options.as_plot},
         {"csv", 0, NULL, "print all steps of all runs as CSV", .flag = &options.as_csv},
         {"png", 0, "FILE", "draw the curves into this file, by gnuplot", .text = &options.png},
-        {"json", 0, NULL, "print the daemon's answer", .flag = &options.as_json},
+        {"json", 0, NULL, "print the daemon's answer", .flag = &cli->as_json},
         {0},
     };
     struct option_arguments arguments = {.min = 1, .max = OPTION_ARGUMENTS_MAX};
@@ -276,7 +275,6 @@ int metrics_verb(struct cli *cli, char **words)
         return status;
     if (!metrics_check(cli, &options))
         return CLI_USAGE;
-    options.has_title = arguments.count > 1;
     status = options_each_address(cli, &arguments, metrics_one, &options);
     if (curves.count) {
         int shown = metrics_show_curves(cli, &options);
