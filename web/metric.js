@@ -59,8 +59,8 @@ export function smooth(points, weight) {
 const PLAIN = /^(last|first|mean|median|min|max|p\d+)\(\s*([A-Za-z_][\w./-]*)\s*\)$/;
 const BOUNDS = {at_least: 'at least', at_most: 'at most', above: 'above', below: 'below'};
 
-// The lines to draw for a metric: [{value, text, warn}], of those checks whose value is one function
-// of the metric, such as p95(grad_norm). `criteria` are the checks as the file has them.
+// The lines to draw for a metric: [{value, text, warn}]. They are of the checks whose value is one
+// function of the metric, such as p95(grad_norm). `criteria` are the checks as the file has them.
 export function boundsOf(metric, criteria) {
   return Object.entries(criteria || {}).flatMap(([name, check]) => {
     const [, of, found] = PLAIN.exec(check.value || '') || [];

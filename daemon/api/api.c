@@ -136,7 +136,7 @@ static void page_look(struct request *request, void *arg)
 
 static int open_page(struct api *api, struct error *err)
 {
-    api->page.port = page_port();
+    api->page.port = page_port(api->config.home->path);
     int fd = listen_loopback(&api->page.port, err);
     const struct server_config config = {.listen_fd = fd,
                                          .body_max = PAGE_BODY_MAX,

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 /* The page loads nothing from elsewhere, runs no script but its own, and stands in no other page.
  */
@@ -21,10 +21,12 @@ const char *const page_headers[][2] = {
     {NULL, NULL},
 };
 
-unsigned page_port(void)
+unsigned page_port(const char *home)
 {
     enum { PORT_FIRST = 20000, PORT_COUNT = 10000 }; /* below those that the kernel hands out */
-    return PORT_FIRST + (unsigned)geteuid() % PORT_COUNT;
+    struct stat folder = {0};
+    (void)stat(home, &folder); /* if this fails, another home may have the same port */
+    return PORT_FIRST + (unsigned)(folder.st_ino % PORT_COUNT);
 }
 
 /* A name of this machine for itself. A page of another site may have a name of its own lead here,

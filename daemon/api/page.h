@@ -33,8 +33,8 @@ struct page {
 /* Of each reply, {name, value}; NULL ends them. */
 extern const char *const page_headers[][2];
 
-/* The port that the user's page has, if it is free; so a tunnel to it stays good. */
-unsigned page_port(void);
+/* The port that the page of this home has if it is free, so that a tunnel to it stays good. */
+unsigned page_port(const char *home);
 
 /* Whether the request may be answered. False: it was refused. */
 void page_admit(struct request *request, const struct page *page);
