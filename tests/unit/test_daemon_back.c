@@ -124,6 +124,23 @@ static void put(const char *folder, const char *name, const char *data)
     free(path);
 }
 
+/* A run has begun that saves below `home`/step_{step}. */
+static void begin_to_save(struct world *world)
+{
+    char *there = text_format("%s/runs/1/a/1/checkpoints.json", world->home);
+    char *noted = text_format("{\"pattern\":\"%s/step_{step}\",\"there\":[]}", world->home);
+    char *spec = text_format("%s    checkpoint: {path: \"$PHASED_OUT/step_{step}\"}\n", one_phase);
+    json_decref(world_expect(world, 201, "POST", "/v1/workflows", world_submission(spec, NULL)));
+    world_await_lines(world, "jobs", 1);
+    world_slurm_write(world, "state.101", "running");
+    push(world, "lead", 1, "started",
+         text_format("\"job_id\":101,\"restarts\":0,\"nodes\":[\"n1\"],\"end_time\":null"));
+    assert_int_equal(file_replace(there, noted, strlen(noted), 0600, NULL), 0);
+    free(spec);
+    free(noted);
+    free(there);
+}
+
 /* A program under the user's own srun lives longer than its agents, and saves when Slurm ends the
  * job. */
 static void the_next_run_resumes_from_a_checkpoint_saved_after_the_end(void **state)
@@ -132,16 +149,8 @@ static void the_next_run_resumes_from_a_checkpoint_saved_after_the_end(void **st
     char *ten = text_format("%s/step_10", world->home);
     char *eleven = text_format("%s/step_11", world->home);
     char *twelve = text_format("%s/step_12", world->home);
-    char *there = text_format("%s/runs/1/a/1/checkpoints.json", world->home);
-    char *noted = text_format("{\"pattern\":\"%s/step_{step}\",\"there\":[]}", world->home);
     char *torn = text_format("%s/step_13", world->home);
-    char *spec = text_format("%s    checkpoint: {path: \"$PHASED_OUT/step_{step}\"}\n", one_phase);
-    json_decref(world_expect(world, 201, "POST", "/v1/workflows", world_submission(spec, NULL)));
-    world_await_lines(world, "jobs", 1);
-    world_slurm_write(world, "state.101", "running");
-    push(world, "lead", 1, "started",
-         text_format("\"job_id\":101,\"restarts\":0,\"nodes\":[\"n1\"],\"end_time\":null"));
-    assert_int_equal(file_replace(there, noted, strlen(noted), 0600, NULL), 0);
+    begin_to_save(world);
     put(ten, "model", "1234");
     put(ten, "state", "5");
     push(world, "n1", 1, "checkpoint", text_format("\"path\":\"%s\",\"step\":10,\"bytes\":5", ten));
@@ -168,10 +177,7 @@ static void the_next_run_resumes_from_a_checkpoint_saved_after_the_end(void **st
     world_await(world, "/v1/workflows/1/phases/a/runs/2", "resume", twelve);
     world_await(world, "/v1/workflows/1", "phases.0.checkpoint", twelve);
     free(text);
-    free(spec);
     free(torn);
-    free(noted);
-    free(there);
     free(twelve);
     free(eleven);
     free(ten);
@@ -184,15 +190,7 @@ static void what_was_saved_before_a_guard_failed_is_found(void **state)
     struct world *world = *state;
     char *folders[5], *moved = text_format("%s/step_13", world->home);
     char *late = text_format("%s/step_14/model", world->home);
-    char *there = text_format("%s/runs/1/a/1/checkpoints.json", world->home);
-    char *noted = text_format("{\"pattern\":\"%s/step_{step}\",\"there\":[]}", world->home);
-    char *spec = text_format("%s    checkpoint: {path: \"$PHASED_OUT/step_{step}\"}\n", one_phase);
-    json_decref(world_expect(world, 201, "POST", "/v1/workflows", world_submission(spec, NULL)));
-    world_await_lines(world, "jobs", 1);
-    world_slurm_write(world, "state.101", "running");
-    push(world, "lead", 1, "started",
-         text_format("\"job_id\":101,\"restarts\":0,\"nodes\":[\"n1\"],\"end_time\":null"));
-    assert_int_equal(file_replace(there, noted, strlen(noted), 0600, NULL), 0);
+    begin_to_save(world);
     for (size_t i = 0; i < 5; i++) {
         folders[i] = text_format("%s/%s", world->home, names[i]);
         put(folders[i], "model", "1234");
@@ -217,9 +215,6 @@ static void what_was_saved_before_a_guard_failed_is_found(void **state)
     world_await(world, "/v1/workflows/1/phases/a/runs/2", "resume", moved);
     for (size_t i = 0; i < 5; i++)
         free(folders[i]);
-    free(spec);
-    free(noted);
-    free(there);
     free(late);
     free(moved);
 }
