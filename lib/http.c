@@ -156,8 +156,7 @@ static int http_fail(const struct http_client *client, CURLcode code, struct err
 {
     long number = 0;
     char reason[128];
-    (void)curl_easy_getinfo(client->curl, CURLINFO_OS_ERRNO, &number); /* 0 if there was no system
-                                                                        * error */
+    (void)curl_easy_getinfo(client->curl, CURLINFO_OS_ERRNO, &number); /* 0: no system error */
     if (code == CURLE_OPERATION_TIMEDOUT)
         number = ETIMEDOUT;
     else if (code == CURLE_COULDNT_RESOLVE_HOST)

@@ -1,5 +1,5 @@
-/* Numbers in JSON, which has neither NaN nor infinities: those are the texts "nan", "inf" and
- * "-inf", in journals, in the record, and in answers of the API. */
+/* Numbers in JSON. JSON has neither NaN nor infinities. Journals, the record and answers of the API
+ * have the texts "nan", "inf" and "-inf" instead. */
 #ifndef PHASED_LIB_JSON_DOUBLE_H
 #define PHASED_LIB_JSON_DOUBLE_H
 
@@ -8,7 +8,7 @@
 
 /* A new reference. */
 json_t *json_double(double value);
-/* False: it is neither a number nor one of these texts. */
+/* False: the value is neither a number nor one of these texts. */
 bool json_double_read(const json_t *json, double *ret_value);
 
 #endif

@@ -1,5 +1,5 @@
-/* The resource limits of the process in the form in which Slurm carries them to a job. A job that
- * the daemon submits thereby gets the limits of the shell where its workflow was submitted. */
+/* The resource limits of the process, in the form in which Slurm carries them to a job. So a job of
+ * the daemon has the limits of the shell in which its workflow was submitted. */
 #ifndef PHASED_LIB_LIMITS_H
 #define PHASED_LIB_LIMITS_H
 

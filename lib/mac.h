@@ -34,10 +34,10 @@ struct mac_secret {
  * makes a secret, a nonce or a token. */
 void mac_random(char *buffer, size_t size);
 
-/* True when `text` is exactly `digits` hex digits (either case). */
+/* Whether `text` is exactly `digits` hex digits (either case). */
 bool mac_is_hex(const char *text, size_t digits);
 
-/* Returns -EINVAL when `text` is not 64 hex digits (a newline at the end is allowed). */
+/* Returns -EINVAL if `text` is not 64 hex digits. A newline at the end is allowed. */
 int mac_secret_parse(const char *text, struct mac_secret *ret_secret, struct error *err);
 /* Reads the secret from the file at `path`. */
 int mac_secret_read(const char *path, struct mac_secret *ret_secret, struct error *err);

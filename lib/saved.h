@@ -6,9 +6,9 @@
  *
  * Before the ranks of a run start, the first node of the run notes the existing checkpoints in the
  * run's folder: checkpoints.json. The checkpoints that the run has left can then be found after its
- * end, even if its agents died. They are those that exist now, or existed when the next run began,
- * and did not exist before. An agent that lives until the end of its run also notes the checkpoints
- * that it did not believe, so that nobody takes them for whole later. */
+ * end, even if its agents died. These are the checkpoints that exist now or existed when the next
+ * run began, and that did not exist before. An agent that lives until the end of its run also notes
+ * the checkpoints that it did not take for whole, so that nobody takes them for whole later. */
 #ifndef PHASED_LIB_SAVED_H
 #define PHASED_LIB_SAVED_H
 
@@ -51,26 +51,27 @@ int saved_note(const char *run_dir, const struct saved_pattern *pattern,
  * off. */
 int saved_note_left_out(const char *run_dir, const struct saved_list *left_out, struct error *err);
 
-/* The least bytes of a checkpoint that may be as whole as one of this size: a hundredth fewer,
- * because numbers in the files get more digits with the steps. */
+/* Returns the least number of bytes that a whole checkpoint may have if another whole checkpoint
+ * has this size. It is a hundredth less, because numbers in the files get more digits with the
+ * steps. */
 double saved_near_bytes(double whole);
 
-/* What was saved before a guard failed: checkpoints of smaller steps that were last written before
- * this time. A program may number its checkpoints by epochs, so the step alone says too little. */
+/* The limit of the checkpoints that were saved before a guard failed. They have smaller steps, and
+ * were last written before this time. A program may number its checkpoints by epochs, so the step
+ * alone says too little. */
 struct saved_limit {
     int64_t step, time_ms;
 };
 
 extern const struct saved_limit saved_no_limit;
 
-/* Both values only ever become smaller. */
+/* Lowers the limit. A value above the present value changes nothing. */
 void saved_limit_lower(struct saved_limit *limit, int64_t step, int64_t time_ms);
 
-/* Lists the checkpoints of steps after `after`, and within the limit, that a run has left: a new
- * reference. Each is
- * {"path", "step", "bytes", "files", "time"}, where "time" is the last write, and "paths" if the
- * checkpoint has several: the form that journals use. The list is empty if there are no notes: no
- * rank was started. `phase_dir` holds the runs by their attempts.
+/* Lists the checkpoints that a run has left, of steps after `after` and within the limit: a new
+ * reference. Each is {"path", "step", "bytes", "files", "time"}, where "time" is the last write,
+ * and "paths" if the checkpoint has several: the form that journals use. The list is empty if there
+ * are no notes: no rank was started. `phase_dir` holds the runs by their attempts.
  *
  * Nobody has seen these checkpoints become whole. `told` lists checkpoints of one run that agents
  * have seen whole, the newest last. A checkpoint is torn, and left out, if it has
@@ -80,8 +81,8 @@ void saved_limit_lower(struct saved_limit *limit, int64_t step, int64_t time_ms)
  *     three or more, and all have the same size,
  *   - less than nine tenths of the bytes of the newest of `told`; or, if `told` is empty or NULL,
  *     of the largest that the run has left.
- * A checkpoint that the agent did not believe is left out too, unless somebody has written it
- * since. */
+ * A checkpoint that the agent did not take for whole is left out too, unless somebody has written
+ * to it since. */
 json_t *saved_left(const char *phase_dir, unsigned attempt, int64_t after,
                    const struct saved_limit *limit, const json_t *told);
 

@@ -68,9 +68,9 @@ void check_fini(struct check *check);
  * that is a number, a value that is text, a phase that does not come before. */
 int check_try(const struct check *check, const struct expr_scope *scope, struct error *err);
 
-/* Judges the check. The window comes from the check and `full_windows` from its kind; those of the
- * scope are ignored. Never fails: if an expression cannot be evaluated, the verdict is CHECK_ERROR.
- * `ret_verdict` is the caller's to verdict_fini(). */
+/* Judges the check. The check gives the window, and the kind of the check gives `full_windows`. The
+ * values in the scope are ignored. Never fails: if an expression cannot be evaluated, the verdict
+ * is CHECK_ERROR. `ret_verdict` is the caller's to verdict_fini(). */
 void check_evaluate(const struct check *check, enum check_kind kind, const struct expr_scope *scope,
                     struct verdict *ret_verdict);
 void verdict_fini(struct verdict *verdict);

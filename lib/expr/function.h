@@ -31,8 +31,8 @@ struct function {
 extern const struct function functions[];
 extern const size_t function_count;
 
-/* Returns the function with this name, or NULL. p01 to p99 are one function: `ret_percentile` says
- * which. For other functions it is the function's own. */
+/* Returns the function with this name, or NULL. p01 to p99 are one function, and `ret_percentile`
+ * is the wanted percentile. For any other function, `ret_percentile` comes from the table. */
 const struct function *function_find(const char *name, double *ret_percentile);
 
 /* Returns the name that is nearest to a wrong one, or NULL. */

@@ -10,7 +10,7 @@ struct values;
  *   Epoch [1/10], Step [100/600]     | epoch 1 | 200/2983 batches |
  *   Epoch: [0][10/100]               Train Epoch: 1 [640/60000 (1%)]
  *
- * Does not read `Epoch 2 step 50/1000`: the step there may be that of the whole run. */
+ * Does not read `Epoch 2 step 50/1000`: this step may count the whole run. */
 const char *epoch_read(struct values *values, const char *at, const char *end);
 
 #endif

@@ -8,10 +8,11 @@
  *   EXTRACT_FILE     JSON lines of a metrics file
  *
  * Names have lower case letters, digits and `_`, and begin with a letter. A line without a step has
- * the step of the line before. Of the states of a progress bar (carriage returns), the last state
- * of each step counts. Memory is bounded: the end of a line longer than EXTRACT_LINE_MAX is left
- * out, and so are names after the first EXTRACT_NAMES_MAX. If a program prints no steps, whole
- * epochs count as steps. There is no I/O. The callback runs within the call that gets the bytes. */
+ * the step of the line before. If a progress bar shows several states for one step (with carriage
+ * returns), the last state counts. Memory is bounded: the end of a line longer than
+ * EXTRACT_LINE_MAX is left out, and so are names after the first EXTRACT_NAMES_MAX. If a program
+ * prints no steps, whole epochs count as steps. There is no I/O. The callback runs within the call
+ * that gets the bytes. */
 #ifndef PHASED_LIB_METRICS_EXTRACT_H
 #define PHASED_LIB_METRICS_EXTRACT_H
 

@@ -39,9 +39,9 @@ typedef void guards_verdict(void *context, json_t *verdict);
 struct guards_reason {
     json_t *verdict; /* of the failed guard, a new reference; NULL for other reasons */
     char *message;   /* one line; the caller's to free() */
-    /* For a guard or NaN: checkpoints of this step and later are suspect. It is the step after the
-     * last at which the guard did not fail, however long its window is, or at which the metric was
-     * finite. */
+    /* For a guard or NaN: checkpoints of this step and later are suspect. This is the step after
+     * the last step at which the guard did not fail, or at which the metric was finite. The size of
+     * the guard's window does not matter. */
     int64_t since;
 };
 

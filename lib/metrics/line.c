@@ -177,7 +177,7 @@ static bool line_is_place(const struct line *line, const struct line_pair *pair)
 }
 
 /* Takes a value behind a separator. A whole number behind a colon is doubtful ("Found: 5 files in 3
- * folders"), unless the name is that of a step, an epoch or a known metric. */
+ * folders"), unless the name means a step, an epoch or a known metric. */
 static void line_take_pair(struct line *line, double value)
 {
     struct line_pair pair = line->pair;
@@ -388,7 +388,7 @@ static void line_read_word(struct line *line)
     }
     if (word.size && line_is_level(line, word)) {
         line->pair.word_count = 0;
-        line->has_number_first &= !line->has_stamp; /* the number is that of a process */
+        line->has_number_first &= !line->has_stamp; /* the number belongs to a process */
         return;
     }
     if (line->pair.word_count == LINE_WORDS_MAX) {

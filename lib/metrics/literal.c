@@ -169,8 +169,8 @@ static bool literal_read_object(struct literal *literal)
     return true;
 }
 
-/* `index` is the place in a list, or -1. Lists in lists and objects in lists are records, and
- * nothing of them is added. */
+/* `index` is the place in a list, or -1. Lists in lists and objects in lists are records, and their
+ * numbers are not added. */
 static bool literal_read_value(struct literal *literal, int index)
 {
     if (!literal_skip_spaces(literal))

@@ -144,8 +144,8 @@ static double speed_any(const struct extract_row *row, const char *const *names,
     return NAN;
 }
 
-/* In torchtitan `tps` is that of one GPU, and `tflops` is in the same row. In other programs `tps`
- * can be anything. */
+/* In torchtitan `tps` counts one GPU, and `tflops` is in the same row. In other programs `tps` can
+ * be anything. */
 static double speed_of_torchtitan(const struct extract_row *row)
 {
     return isnan(speed_value(row, "tflops")) ? NAN : speed_value(row, "tps");
@@ -159,7 +159,7 @@ static double speed_of_megatron(const struct speed *speed, const struct extract_
                                : NAN;
 }
 
-/* verl's perf/throughput is that of one GPU, so this uses the two values from which verl computes
+/* verl's perf/throughput counts one GPU, so this uses the two values from which verl computes
  * it. */
 static double speed_of_verl(const struct extract_row *row)
 {

@@ -1,8 +1,8 @@
 /* The speed of a run as metrics: `tokens_per_s`, `samples_per_s` and `mfu`, computed from what its
  * program prints. Nothing here reads a clock: the caller gives the time.
  *
- * `tokens_per_s` is that of the whole run. Programs have many names for it. Some print the value of
- * one GPU, and some print only the tokens and the time of a step. Names that can mean anything are
+ * `tokens_per_s` counts the whole run. Programs have many names for it. Some print the value of one
+ * GPU, and some print only the tokens and the time of a step. Names that can mean anything are
  * ignored; a program can always print tokens_per_s itself.
  *
  * If a program prints only its steps, the phase can say how many `tokens` and `samples` a step has

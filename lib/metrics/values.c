@@ -178,7 +178,7 @@ void values_add(struct values *values, const struct span *words, size_t word_cou
     struct extract_value *item = values_item(values, name, hash);
     if (!item)
         return;
-    item->value = value; /* of two values in a line the last counts, as in a series */
+    item->value = value; /* the last value in a line counts, as in a series */
     if (known->step_rank > values->step_rank && value == floor(value) &&
         fabs(value) <= EXTRACT_STEP_MAX) {
         values->step_rank = known->step_rank;

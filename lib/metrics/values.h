@@ -55,8 +55,8 @@ void values_init(struct values *values, const char *step_name);
 void values_clear(struct values *values);
 
 /* Adds a value. These words, joined by `_`, are its name, with `_index` at the end unless it is
- * negative. Leaves out names that cannot be those of metrics (pid, port, version), and what is
- * beyond the bounds. */
+ * negative. Leaves out names that no metric can have (pid, port, version), and values beyond the
+ * bounds. */
 void values_add(struct values *values, const struct span *words, size_t word_count, int index,
                 double value);
 

@@ -31,7 +31,7 @@ void journal_file_close(struct journal_file *file)
     text_fini(&file->text);
 }
 
-/* Reads on behind what was read of the current line. */
+/* Reads the next chunk of the current line. */
 static bool journal_file_fill(struct journal_file *file)
 {
     off_t at = file->offset + (off_t)file->text.size;
@@ -86,7 +86,7 @@ void journal_visit(const char *path, int type, journal_entry_found *found, void 
     struct journal_file file;
     journal_file_open(&file, path);
     while (journal_file_next(&file)) {
-        /* Most lines are metrics: a line that cannot be of the type is not parsed. */
+        /* Most lines are metrics, so a line that cannot have the type is not parsed. */
         if (!memmem(file.line, file.size, word, strlen(word)))
             continue;
         json_t *entry = json_loadb(file.line, file.size, 0, NULL);

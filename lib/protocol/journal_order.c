@@ -10,7 +10,8 @@ static void order_drop(const struct journal_order *order, void *item)
         order->drop(item);
 }
 
-/* An entry with a wrong number may have the number of another one. The one in its place counts. */
+/* An entry with a wrong number may have the number of another entry. The entry in its right place
+ * counts. */
 static void order_add_again(struct journal_order *order, struct journal_early *early, void *item)
 {
     if (!early->is_overtaken) {
@@ -56,7 +57,7 @@ bool journal_order_next(struct journal_order *order, bool is_end, uint64_t *ret_
     while (order->count > 0) {
         const struct journal_early *first = &order->early[0];
         bool is_next = first->number == order->last + 1;
-        /* The entry in the place of an overtaken one may still come, and be the right one. */
+        /* After an overtaken entry, the right entry with this number may still come. */
         bool is_sure = is_next && (!first->is_overtaken || order->count > 1);
         if (!is_sure && !is_end && order->count < JOURNAL_ORDER_MAX)
             return false;

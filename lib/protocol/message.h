@@ -1,6 +1,6 @@
-/* The JSON files by which the daemon and the workers tell each other: run.json, outcome.json and
- * the others in doc/protocol.md. Whoever writes one replaces it, or makes it once, so that nobody
- * reads half a file. The format gives the path. */
+/* The JSON files that the daemon and the workers exchange: run.json, outcome.json and the others in
+ * doc/protocol.md. A writer replaces the whole file, or makes the file once, so that nobody reads
+ * half a file. `format` and its arguments give the path. */
 #ifndef PHASED_LIB_PROTOCOL_MESSAGE_H
 #define PHASED_LIB_PROTOCOL_MESSAGE_H
 
@@ -10,8 +10,8 @@ struct error;
 
 enum { MESSAGE_SIZE_MAX = 16 << 20 }; /* the environment in a run.json may be large */
 
-/* A new reference. `ret_json` is NULL on failure: -ENOENT: there is no file; -EINVAL: it is not
- * JSON. */
+/* Reads a file. `ret_json` is a new reference, and NULL on failure. -ENOENT: there is no file.
+ * -EINVAL: the file is not JSON. */
 int message_read(json_t **ret_json, struct error *err, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

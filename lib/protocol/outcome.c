@@ -1,4 +1,4 @@
-/* Writing and reading the outcome of a run. */
+/* Writes and reads the outcome of a run. */
 #include "lib/protocol/outcome.h"
 
 #include "lib/error.h"
@@ -49,7 +49,8 @@ void outcome_blame(struct outcome *outcome, const char *complaint)
     static const char name_characters[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
     assert(complaint);
-    /* n1: task 0: Aborted. Whoever sent SIGKILL, a person or the OOM killer: the node is well. */
+    /* Such as "n1: task 0: Aborted". After "Killed" the node is not blamed, because a person or the
+     * OOM killer has sent SIGKILL. */
     bool is_of_task = strstr(complaint, ": task ") && !text_ends(complaint, ": Killed");
     const char *name = is_of_task ? complaint : NULL;
     for (size_t i = 0; i < sizeof(before) / sizeof(before[0]) && !name; i++) {
@@ -58,7 +59,7 @@ void outcome_blame(struct outcome *outcome, const char *complaint)
     }
     size_t size = name ? strspn(name, name_characters) : 0;
     if (size == 0 || size >= sizeof(outcome->node) || (name[size] && name[size] != ':'))
-        return; /* of several nodes it is not known which took the others down */
+        return; /* no name, or several nodes, of which any may have failed first */
     (void)snprintf(outcome->node, sizeof(outcome->node), "%.*s", (int)size, name);
 }
 
@@ -143,7 +144,7 @@ int outcome_read(const char *run_dir, const char *token, struct outcome *ret_out
     return result;
 }
 
-/* Whether a read ended so because of what the file holds: no later read can tell more. */
+/* Whether a read failed because of the content of the file. A later read would fail, too. */
 static bool outcome_is_unreadable(int result)
 {
     return result == -EINVAL || result == -EFBIG;
@@ -158,7 +159,7 @@ bool outcome_is_there(const char *run_dir, const char *token)
     return result == 0 || outcome_is_unreadable(result);
 }
 
-/* Whether the outcome.json that is there gives way: 0; -EEXIST: it stays. */
+/* Returns 0 if the existing outcome.json may be replaced. -EEXIST: it must stay. */
 static int outcome_gives_way(const struct outcome *outcome, const char *path, const char *run_dir,
                              const char *text, struct error *err)
 {
@@ -167,7 +168,7 @@ static int outcome_gives_way(const struct outcome *outcome, const char *path, co
     bool is_same = result == 0 && text_equal(there, text);
     free(there);
     if (is_same || result == -ENOENT)
-        return 0; /* of an earlier try, that could not say so; or nothing is there any more */
+        return 0; /* an earlier try has written this file, or the file is gone */
     if (outcome_is_unreadable(result))
         return 0;
     if (result < 0)
@@ -189,8 +190,8 @@ int outcome_write(const struct outcome *outcome, const char *run_dir, struct err
     if (!text)
         abort();
     int result = file_create_once(path, text, strlen(text), 0600, err);
-    /* On a file system that cannot make a file once, two leads may still meet between the look and
-     * the write. A run without an outcome would be worse. */
+    /* If the file system cannot make a file once, two leads may both find no outcome, and both
+     * write one. A run without an outcome would be worse. */
     if (result == -EEXIST || result == -EOPNOTSUPP) {
         result = outcome_gives_way(outcome, path, run_dir, text, err);
         if (result == 0)
@@ -217,7 +218,7 @@ bool outcome_is_sealed(const char *run_dir, struct error *err)
     char *path = text_format(TOMBSTONE, run_dir);
     bool is_sealed = access(path, F_OK) == 0;
     json_t *json;
-    (void)message_read(&json, NULL, "%s", path); /* it counts even if it cannot be read */
+    (void)message_read(&json, NULL, "%s", path); /* an unreadable tombstone counts, too */
     const char *outcome = json_string_value(json_object_get(json, "outcome"));
     const char *message = json_string_value(json_object_get(json, "message"));
     if (is_sealed)

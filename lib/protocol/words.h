@@ -1,8 +1,8 @@
 /* The words that daemon, workers, command line and record share: the states of phases and runs, how
- * runs end, and why, the entries of journals, and what leads are told.
+ * and why runs end, the entries of journals, and the commands for leads.
  *
- * Everything that names a state is generated from these rows, or tested against them: the enums,
- * the stored names, the CHECKs in schema/, the diagram in daemon/core/README.md. */
+ * These rows generate the enums and the stored names. Tests compare the CHECKs in schema/ and the
+ * diagram in daemon/core/README.md with the rows. */
 #ifndef PHASED_LIB_PROTOCOL_WORDS_H
 #define PHASED_LIB_PROTOCOL_WORDS_H
 
@@ -13,12 +13,12 @@
     X(BLOCKED, "blocked", false)    /* a phase before it has not succeeded yet */                  \
     X(QUEUED, "queued", false)      /* its run waits for an allocation, or to be submitted */      \
     X(ACTIVE, "active", false)      /* its run holds an allocation */                              \
-    X(DECIDING, "deciding", false)  /* its run has ended; the gate, or a remedy, is worked out */  \
-    X(HELD, "held", false)          /* a person decides; `hold` says what about */                 \
+    X(DECIDING, "deciding", false)  /* its run has ended; the gate or a remedy is evaluated */     \
+    X(HELD, "held", false)          /* a person must decide; `hold` says why */                    \
     X(SUCCEEDED, "succeeded", true) /* the gate passed, or a person said so */                     \
     X(FAILED, "failed", true)                                                                      \
     X(CANCELLED, "cancelled", true)                                                                \
-    X(SKIPPED, "skipped", true) /* a phase before it ended otherwise than succeeded */
+    X(SKIPPED, "skipped", true) /* a phase before it has not succeeded */
 
 enum phase_state {
 #define X(symbol, name, final) PHASE_##symbol,
@@ -27,10 +27,10 @@ enum phase_state {
         PHASE_STATE_COUNT
 };
 
-/* Why a phase is held, which says what may end it. */
+/* Why a phase is held. The comments end with the commands that may end the hold. */
 #define PHASE_HOLDS(X)                                                                             \
     X(NONE, "none")                                                                                \
-    X(USER, "user")         /* asked for, at submission or later: release */                       \
+    X(USER, "user")         /* a person has asked for it: release */                               \
     X(MANUAL, "manual")     /* the gate passed, and `promote: manual`: promote */                  \
     X(GATE, "gate")         /* the gate failed: promote, or retry */                               \
     X(FAILURE, "failure")   /* a run failed: retry */                                              \
@@ -94,11 +94,11 @@ enum run_cause {
         CAUSE_COUNT
 };
 
-/* Where a run that a remedy began goes on from. */
+/* Where the run after a remedy begins. */
 #define REMEDY_RESUMES(X)                                                                          \
-    X(CHECKPOINT, "checkpoint") /* the newest whole one */                                         \
-    X(START, "start")           /* nothing: what is there counts no more */                        \
-    X(PREVIOUS, "previous")     /* the one before that */
+    X(CHECKPOINT, "checkpoint") /* at the newest whole checkpoint */                               \
+    X(START, "start")           /* at step 0: earlier checkpoints do not count */                  \
+    X(PREVIOUS, "previous")     /* at the checkpoint before the newest */
 
 enum remedy_resume {
 #define X(symbol, name) REMEDY_##symbol,
@@ -156,10 +156,10 @@ enum entry_type {
         ENTRY_TYPE_COUNT
 };
 
-/* What the daemon tells a lead. */
+/* The commands of the daemon for a lead. */
 #define LEAD_VERBS(X)                                                                              \
-    X(STOP, "stop") /* the run */                                                                  \
-    X(NEXT, "next") /* another run, in the same allocation */                                      \
+    X(STOP, "stop") /* stop the run */                                                             \
+    X(NEXT, "next") /* begin another run, in the same allocation */                                \
     X(END, "end")   /* no other run follows */
 
 enum lead_verb {

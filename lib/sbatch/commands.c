@@ -22,7 +22,7 @@ enum {
 /* The words of a command, each ended by a NUL. */
 struct words {
     struct text text;
-    const char **places; /* where each byte stands in the script; of a NUL: where its word begins */
+    const char **places; /* the place of each byte in the script; for a NUL: of its word */
     size_t capacity;
 };
 
@@ -223,7 +223,7 @@ static void commands_look_inside(struct commands *commands, const struct runner 
         commands->called = found;
 }
 
-/* The option of sbatch that the word is; NULL: it is none. */
+/* Returns the option of sbatch that the word is; NULL: the word is no option. */
 static const struct sbatch_option *commands_option(const char *word)
 {
     const char *nearest;
@@ -235,8 +235,8 @@ static const struct sbatch_option *commands_option(const char *word)
     return option;
 }
 
-/* Whether these arguments have sbatch print something and submit nothing. What follows the name of
- * the script is not for sbatch. */
+/* Whether sbatch prints something and submits nothing with these arguments. Arguments after the
+ * name of the script are not for sbatch. */
 static bool commands_only_prints(const char *word, const char *end)
 {
     static const char *const names[] = {"help", "test-only", "usage", "version"};
@@ -320,7 +320,8 @@ static void commands_note_here(struct commands *commands)
     commands->at = at + size + strspn(at + size, "'\"");
 }
 
-/* Skips the here documents that begin after the end of a line, and searches those of a shell. */
+/* Skips the here documents that begin after the end of a line. Searches the documents that a shell
+ * reads. */
 static void commands_skip_here(struct commands *commands)
 {
     const char *begin = commands->at;

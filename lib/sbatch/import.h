@@ -27,8 +27,9 @@ struct sbatch_source {
 };
 
 /* Adds the workflow to `spec`, and the problems and warnings of `sources[i]` to `problems[i]`.
- * `environment` (like environ, or NULL) is that of the importing user, because sbatch reads
- * variables. `count` is 1 or more. -EINVAL: a script has errors, and the text is not usable. */
+ * `environment` (like environ, or NULL) is the environment of the importing user, because sbatch
+ * reads variables. `count` is 1 or more. -EINVAL: a script has errors, and the text is not
+ * usable. */
 int sbatch_import(const struct sbatch_source *sources, size_t count, char *const *environment,
                   struct text *spec, struct spec_problems *problems);
 

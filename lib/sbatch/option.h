@@ -27,7 +27,7 @@ struct sbatch_option {
     char letter; /* 0: none */
     enum sbatch_value value;
     enum sbatch_fate fate;
-    const char *variable; /* sets the option, and overrides the script; NULL: none does */
+    const char *variable; /* the variable that sets the option and overrides the script; or NULL */
     const char *detail;
 };
 

@@ -13,7 +13,7 @@ struct sections;
 struct spec_problems;
 
 /* Makes `sections` take the resources and Slurm options that the phase leaves out from `beside`,
- * the resolved phase beside it; NULL: there is none. */
+ * the resolved phase beside it; NULL: no phase is beside it. */
 void colocate_take_over(const struct phases_entry *entry, const json_t *beside,
                         struct sections *sections);
 

@@ -2,8 +2,8 @@
  * members and takes the params of the best.
  *
  * Members are ordinary phases with the names `ladder.1`, `ladder.2` and so on, which no phase of a
- * file can have. The matrix itself never runs. Other phases wait for it and read its params, which
- * are those of its first member until the best is known. */
+ * file can have. The matrix itself never runs. Other phases wait for the matrix and read its
+ * params. Until the best member is known, these are the params of the first member. */
 #ifndef PHASED_LIB_SPEC_MATRIX_H
 #define PHASED_LIB_SPEC_MATRIX_H
 
@@ -27,7 +27,8 @@ enum {
 void matrix_expand(struct phases *phases, struct node_arena *arena, bool is_rehearsal,
                    struct spec_problems *problems);
 
-/* Puts the params of a matrix or member over those of its node. Does nothing for other phases. */
+/* Puts the params of a matrix or member over the params of its node. Does nothing for other
+ * phases. */
 void matrix_lay(struct node_arena *arena, struct phases_entry *entry);
 
 /* Adds `matrix` or `member` to the resolved phase, which has its params. */

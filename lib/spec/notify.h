@@ -9,8 +9,8 @@
 struct node;
 struct scope;
 
-/* Returns {"on": ["held", ...], "command": text, "webhook": address}, the caller's. At least one of
- * the last two is there. NULL: the key is missing, or there was a problem. */
+/* Returns {"on": ["held", ...], "command": text, "webhook": address}, the caller's. The object has
+ * "command", "webhook" or both. NULL: the key is missing, or there was a problem. */
 json_t *notify_read(struct scope *scope, const struct node *node, bool is_phase);
 
 /* Whether curl may post to such an address: http or https, and no control character. */

@@ -18,8 +18,8 @@ void options_read_slurm(const struct sections *sections, const struct key *key, 
 /* Returns the price of the workflow, the caller's. NULL without the key or after a problem. */
 json_t *options_read_price(struct scope *scope, const struct node *node);
 
-/* Returns the amounts of a budget: those of "usd", "gpu_hours" and "hours" that the file has. NULL
- * as above. */
+/* Returns the amounts of a budget that the file has: "usd", "gpu_hours" and "hours". NULL without
+ * the key or after a problem. */
 json_t *options_read_amounts(struct scope *scope, const struct node *node);
 /* As options_read_amounts(), but dollars need a price. */
 json_t *options_read_budget(struct scope *scope, const struct node *node, const json_t *price);

@@ -10,8 +10,8 @@
 
 enum { OVERLAY_MEMORY_MAX = 100000 };
 
-/* A card that is sold as 80 GB reports 79.6 GiB. ECC takes a sixteenth of the memory of some cards:
- * of 24 GiB, 22.5 are left. */
+/* A card that is sold as 80 GB reports 79.6 GiB. ECC takes a sixteenth of the memory of some cards,
+ * so 22.5 of 24 GiB are left. */
 static const double overlay_least = 0.93, overlay_most = 1.02;
 
 /* Returns the amount in a key such as 80GB or 141GB, in GB; 0: the key is no amount. */

@@ -1,4 +1,4 @@
-/* The params that `--set` and remedies have changed. They are put over those of the file just
+/* The params that `--set` and remedies have changed. They are put over the params of the file just
  * before params are computed. */
 #ifndef PHASED_LIB_SPEC_OVERRIDES_H
 #define PHASED_LIB_SPEC_OVERRIDES_H

@@ -1,9 +1,9 @@
 /* One phase of a resolved workflow (lib/spec/spec.h), typed: what the daemon submits and the worker
  * runs.
  *
- * It keeps a reference to the JSON it was loaded from; strings and JSON values in it are borrowed
- * from there, so that document must not be changed meanwhile. Checks stay JSON: lib/expr reads
- * them. */
+ * The phase keeps a reference to the JSON document from which it was loaded. Its strings and JSON
+ * values are borrowed from the document, so the document must not change. Checks stay JSON, and
+ * lib/expr reads them. */
 #ifndef PHASED_LIB_SPEC_PHASE_H
 #define PHASED_LIB_SPEC_PHASE_H
 
@@ -16,8 +16,8 @@
 struct error;
 struct text;
 
-/* How long a program without checkpoints has between TERM and KILL when it is stopped, unless Slurm
- * leaves it less. Slurm's KillWait is as long by default. */
+/* How long a program without checkpoints has between TERM and KILL when it is stopped. Slurm may
+ * leave it less time. Slurm's KillWait has the same default. */
 enum { PHASE_STOP_S = 30 };
 
 enum phase_launch { PHASE_LAUNCH_NODE, PHASE_LAUNCH_RANK, PHASE_LAUNCH_GROUP };
@@ -29,7 +29,7 @@ struct phase_resources {
     uint32_t nodes;             /* at least 1 */
     uint32_t gpus;              /* per node; 0: no GPUs */
     const char *gpu_type;       /* NULL: any type */
-    const json_t *alternatives; /* array of {"gpus", "gpu_type"}, gpu_type among them; or NULL */
+    const json_t *alternatives; /* array of {"gpus", "gpu_type"}, with `gpu_type`; or NULL */
     uint32_t cpus;              /* per node; 0: not asked for */
     uint32_t cpus_per_gpu;      /* 0: not asked for */
     uint64_t mem_mb;            /* per node; 0: not asked for */
@@ -91,12 +91,12 @@ struct phase_spec {
  * Returns -EINVAL if it is no phase (a damaged run.json); the message names the member. */
 int phase_spec_init(struct phase_spec *phase, json_t *json, struct error *err);
 
-/* Also takes a zeroed phase. */
+/* Accepts a zeroed phase. */
 void phase_spec_fini(struct phase_spec *phase);
 
 /* Adds the value of a param as `run` finds it in the environment and as strings show it. Numbers
- * have their shortest exact form, reals a point or an exponent (5.0); the others are true and
- * false. */
+ * have their shortest exact form. Real numbers have a point or an exponent (5.0). Booleans are true
+ * and false. */
 void phase_value_text(const json_t *value, struct text *text);
 
 #endif

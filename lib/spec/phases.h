@@ -34,7 +34,7 @@ struct phases {
     struct phases_entry *entries; /* in the order of the file */
     size_t count;
     size_t written_count; /* the phases of the file come first, then members */
-    size_t *order; /* indices; each phase comes after those it waits for and the one beside it */
+    size_t *order; /* indices; a phase follows the phases it waits for and the phase beside it */
 };
 
 /* Reads the defaults and phases of `root`. Returns -EINVAL when parsing cannot continue;

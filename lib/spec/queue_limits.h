@@ -19,11 +19,11 @@
 
 enum { QUEUE_LIMITS_FILE_MAX = 64 * 1024 };
 
-/* The limits of the file, the caller's; empty when there are none. NULL with problems when the file
- * cannot be read: that does not mean that there are no limits. */
+/* Returns the limits of the file, the caller's. The object is empty if the file has no limits.
+ * NULL, with problems, if the file cannot be read; then the limits are unknown. */
 json_t *queue_limits_read(const char *data, size_t size, struct spec_problems *problems);
 
-/* The same of the file at `path`. A missing file has no limits. */
+/* Like queue_limits_read(), for the file at `path`. A missing file has no limits. */
 json_t *queue_limits_load(const char *path, struct spec_problems *problems);
 
 #endif

@@ -1,9 +1,9 @@
 /* A rehearsal: the whole workflow on the allocations of the real workflow, with a few steps of each
  * phase. It is made of the resolved workflow, with these differences:
  *
- *   - A phase that counts steps ends early by `until`: after `steps` steps, and as many for each
- *     phase before it, because it may continue their count; or after REHEARSAL_STEPS_S. A phase
- *     that counts no steps ends after REHEARSAL_BLIND_S.
+ *   - A phase that counts steps ends early by `until`: after `steps` steps, or after
+ *     REHEARSAL_STEPS_S. The steps of the phases before it are added, because the phase may
+ *     continue their count. A phase that counts no steps ends after REHEARSAL_BLIND_S.
  *   - A phase with a checkpoint is run again from it, for REHEARSAL_RESUMED_STEPS. `until_resumed`
  *     ends that run. It counts steps from the checkpoint, because the first run may have gone on
  *     while it was being stopped.
@@ -25,7 +25,7 @@ enum {
     REHEARSAL_STEPS_MAX = 1000,  /* a rehearsal is no training */
     REHEARSAL_STEPS_S = 15 * 60, /* long enough for 20 slow steps and a compilation before them */
     REHEARSAL_BLIND_S = 60,
-    REHEARSAL_RESUMED_STEPS = 5, /* enough to see that it goes on, and from where */
+    REHEARSAL_RESUMED_STEPS = 5, /* enough to see that the run continues, and from where */
     REHEARSAL_TIME_S = 30 * 60,
 };
 
