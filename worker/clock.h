@@ -5,9 +5,9 @@
 
 #include <stdint.h>
 
-/* Seconds since 1970, UTC, rounded to microseconds. The machine's clock counts only at the first
- * call; then the passed time is added. So a run lasts as long as it has lasted, even if somebody
- * sets the clock meanwhile. */
+/* Seconds since 1970, UTC, rounded to microseconds. Only the first call reads the machine's clock.
+ * Later calls add the time that has passed since then. So the duration of a run is right even if
+ * somebody sets the clock meanwhile. */
 double clock_calendar_s(void);
 
 /* Milliseconds since a moment in the past. */

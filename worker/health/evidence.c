@@ -18,7 +18,7 @@
 
 enum {
     EVIDENCE_TASKS_MAX = 512, /* threads of a process that are read */
-    EVIDENCE_KINDS_MAX = 8,   /* kinds of threads that are told for a process */
+    EVIDENCE_KINDS_MAX = 8,   /* kinds of threads that are reported for a process */
     EVIDENCE_SOCKETS_MAX = 1024,
     EVIDENCE_COMMAND_MAX = 160,
     EVIDENCE_STACK_MAX = 12,

@@ -21,9 +21,9 @@
 void grace_use(uv_loop_t *loop, int64_t job_id, void (*done)(void *context, bool is_so),
                void *context);
 
-/* Makes sure that Slurm does not requeue a finished job of which it may remember the grace. Call it
- * before the job exits for the last time. Runs scontrol like grace_use(). `done` is always called,
- * later; `is_so` has no meaning. */
+/* Makes sure that Slurm does not requeue a finished job, even if Slurm remembers the job's grace.
+ * Call it before the job exits for the last time. Runs scontrol like grace_use(). `done` is always
+ * called, later; `is_so` has no meaning. */
 void grace_forget(uv_loop_t *loop, int64_t job_id, void (*done)(void *context, bool is_so),
                   void *context);
 

@@ -31,10 +31,10 @@
 
 enum {
     HOST_LOOK_MS = 2000,     /* between two looks for guests and for dead leads */
-    HOST_DEATHS_MAX = 3,     /* of one lead in a row; then the host does not hold the job for it */
+    HOST_DEATHS_MAX = 3,     /* deaths of a lead in a row; then the job is not held for it */
     HOST_STEADY_MS = 60000,  /* a lead that lived this long does not die in a row */
     HOST_AGAIN_MS = 2000,    /* before a lead is started again; doubled for each death in a row */
-    HOST_AGAINS_MAX = 5,     /* of these doublings */
+    HOST_AGAINS_MAX = 5,     /* doublings at most */
     HOST_ORPHANS_MS = 60000, /* for the processes of a dead lead; agents stop within 10 s */
 };
 
@@ -44,7 +44,7 @@ struct host_lead {
     char *job_dir;
     struct child *child; /* NULL: the lead does not run */
     bool is_dead;        /* the lead was killed, and will be started again */
-    bool has_failed;     /* the last time it ended */
+    bool has_failed;     /* it failed the last time it ended */
     unsigned deaths;     /* in a row */
     uint64_t started_ms, died_ms;
 };
@@ -192,7 +192,7 @@ static void host_add_guests(struct host *host)
 {
     size_t i;
     json_t *guest, *guests;
-    (void)message_read(&guests, NULL, "%s/guests.json", host->job_dir); /* none: no guests yet */
+    (void)message_read(&guests, NULL, "%s/guests.json", host->job_dir); /* no file: no guests */
     json_array_foreach(json_object_get(guests, "job_dirs"), i, guest)
     {
         const char *job_dir = json_string_value(guest);

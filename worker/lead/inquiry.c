@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* how long another job that Slurm is ending is waited for */
+/* how long the lead waits for another job that Slurm is ending */
 enum { INQUIRY_ENDING_MS = 15 * 60 * 1000 };
 
 struct inquiry {

@@ -30,8 +30,8 @@ int job_step_start(const struct job_step_options *options, struct job_step **ret
 void job_step_send(struct job_step *step, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Returns the last error of srun. An error that says that a task or a node was lost is kept. Empty:
- * srun printed no error. Borrowed. */
+/* Returns the last error of srun. If an error says that a task or a node was lost, later errors do
+ * not replace it. Empty: srun printed no error. Borrowed. */
 const char *job_step_complaint(const struct job_step *step);
 
 /* Kills srun; `ended` follows. */

@@ -1,8 +1,8 @@
 /* Decides whether a run may begin. The folder of the run must have no tombstone, and no lead of
- * another job may run the phase. The lead that holds the phase may be dead; then Slurm says so. As
- * long as neither that lead nor Slurm says that the lead has ended, the run does not begin. If a
- * node may still run processes of a run that was given up, the run waits for their end, and for as
- * long as Slurm is ending the job of that run. */
+ * another job may run the phase. The lead that holds the phase may be dead; then Slurm says so. The
+ * run does not begin before that lead or Slurm says that the lead has ended. If a node may still
+ * run processes of a run that was given up, the new run waits for their end. It also waits as long
+ * as Slurm is ending the job of that run. */
 #include "worker/lead/lead_state.h"
 
 #include "lib/error.h"
@@ -58,13 +58,16 @@ static void lead_claim_warn(struct lead *lead, const char *what, const char *why
     lead_run_warn(lead->run, "%s: %s", what, why);
 }
 
-/* Waits for a node that was given up: until the node reports its end, or for the time that its
- * agent needs to notice and to stop its processes. The agent may be dead, and only Slurm may know a
- * process there, such as that of an srun in the phase. Slurm gives it KillWait between TERM and
- * KILL. So this also waits while Slurm says that it is ending the job. If Slurm does not answer,
- * the run begins. Also waits for a claim that cannot be read, because Slurm cannot be asked about
- * it. No clock of this node says when all that happened, so the time counts from the moment when
- * this lead has seen it. */
+/* Waits for a node that was given up. The wait ends when the node reports its end, or after the
+ * time that its agent needs to notice and to stop its processes.
+ *
+ * The agent may be dead, and Slurm alone may know a process on the node, such as a process of an
+ * srun in the phase. Slurm gives such a process KillWait between TERM and KILL. So this also waits
+ * while Slurm says that it is ending the job. If Slurm does not answer, the run begins.
+ *
+ * This also waits for a claim that cannot be read, because then Slurm cannot be asked. No clock of
+ * this node says when the node was given up. So the time counts from the moment when this lead
+ * first saw the claim. */
 static void lead_claim_await_end(struct lead *lead, const char *why)
 {
     unsigned number = lead->claim.holder.number;

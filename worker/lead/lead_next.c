@@ -16,7 +16,7 @@
 enum {
     LEAD_WAIT_TICK_MS = 200,
     LEAD_ALONE_MS = 10000, /* without an answer of the daemon, before the lead continues alone */
-    LEAD_WAIT_MS = 60000,  /* for a daemon that answers to decide; the linger time is added */
+    LEAD_WAIT_MS = 60000,  /* for the decision of a daemon that answers; plus the linger time */
     LEAD_NUMBER_MS = 1000, /* between two looks at the files that the daemon writes */
 };
 
@@ -27,8 +27,8 @@ static void lead_serve(struct lead *lead, struct lead_run *next)
 {
     struct error err;
     lead->run = next;
-    /* The run may be of another phase, with other claims. An answer of Slurm that is still to come
-     * is about none of them. */
+    /* The run may be of another phase, with other claims. A late answer of Slurm would be about an
+     * old claim. */
     lead->claim.holder = (struct phase_holder){0};
     lead->claim.passed = (struct phase_passed){0};
     lead->claim.ending = lead->claim.gone = 0;

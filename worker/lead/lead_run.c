@@ -348,7 +348,7 @@ bool lead_run_decide_by(struct lead_run *run, const struct lead_run_evidence *ev
     bool is_alive = text_equal(state, "RUNNING");
     /* A controller that was killed may have forgotten the start, and starts the job again. */
     bool is_forgotten = text_equal(state, "PENDING");
-    /* The state of a requeued job is the same as that of a cancelled job: COMPLETING. */
+    /* Slurm shows the same state for a requeued job and for a cancelled job: COMPLETING. */
     bool is_restarted = evidence->answer->restarts > run->outcome.restarts;
     run->is_requeued = is_restarted || is_forgotten;
     if (evidence->answer->is_preempted)

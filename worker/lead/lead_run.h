@@ -37,9 +37,9 @@ struct lead_run {
 };
 
 /* Prepares the run in `run_dir`: its folders, script, journal and link. The link gives commands to
- * `commands`. If another lead has begun the run, the run is over (`is_ended`). Its outcome is then
- * the one in outcome.json. If that lead was killed with its job, the outcome is told from the
- * journals and written now. Only the link of such a run is of use. */
+ * `commands`. If another lead has begun the run, the run is over (`is_ended`). Its outcome then
+ * comes from outcome.json. If that lead was killed with its job, the outcome comes from the
+ * journals, and is written now. Only the link of such a run is used. */
 int lead_run_open(const char *run_dir, struct commands *commands, struct lead_run **ret_run,
                   struct error *err);
 /* Waits at most `drain_ms` for the daemon to take the rest of the journal. Accepts NULL. */
@@ -49,9 +49,10 @@ void lead_run_close(struct lead_run *run, int drain_ms);
  * run. -EAGAIN: the number is not visible here yet. */
 int lead_run_number(struct lead_run *run, struct commands *commands, struct error *err);
 
-/* Call it when nothing of an earlier run of the phase can write any more. The run before may have
- * saved a checkpoint after the daemon had prepared this run, or have removed the one that the
- * daemon chose. If so, this run begins from the newest one that is there. */
+/* Lets the run begin from another checkpoint if that is needed. After the daemon had prepared this
+ * run, the run before may have saved a newer checkpoint, or may have removed the checkpoint that
+ * the daemon chose. Then this run begins from the newest existing checkpoint. Call it when no
+ * process of an earlier run of the phase can write any more. */
 void lead_run_choose_newest(struct lead_run *run);
 
 /* Adds an entry to the journal and wakes the link. Takes over the reference. */
@@ -61,7 +62,7 @@ void lead_run_tell(struct lead_run *run, enum entry_type type, json_t *members);
 void lead_run_warn(struct lead_run *run, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Decides the outcome of the run, unless it is decided already. Returns false if it was. */
+/* Decides the outcome of the run. Returns false, and changes nothing, if it was decided already. */
 bool lead_run_decide(struct lead_run *run, enum run_outcome kind, enum run_cause cause,
                      const char *format, ...) __attribute__((format(printf, 4, 5)));
 

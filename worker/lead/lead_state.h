@@ -73,13 +73,13 @@ struct lead_hang {
 
 /* The claim on the phase of the run that is to begin. */
 struct lead_claim {
-    bool is_asking;             /* Slurm about the job that has the phase */
+    bool is_asking;             /* asking Slurm about the job that has the phase */
     struct phase_passed passed; /* claims that this lead need not wait for */
     struct phase_holder holder; /* the job that has the phase */
     int64_t since_ms;           /* when this lead first saw the holder */
     unsigned ending;            /* a claim that has ended, but whose processes may still run */
     int64_t ending_ms;          /* when this lead first saw that claim */
-    unsigned gone;              /* such a claim, whose job Slurm is not ending any more */
+    unsigned gone;              /* such a claim, after Slurm has ended its job */
     void (*again)(struct lead *lead);
     uv_timer_t timer; /* until the next try */
 };
@@ -111,7 +111,7 @@ struct lead {
     uv_timer_t timer;       /* of the state: launching, stopping, lingering, leaving */
     uv_timer_t later;       /* to look again for the number of a run */
     uv_timer_t limit_timer; /* until the limit is due */
-    uv_timer_t look;        /* whether an agent has lost srun */
+    uv_timer_t look;        /* to look whether an agent has lost srun */
     char *orphan;           /* the file that says so (worker/protocol/orphan.h) */
     struct lead_hang hang;
     struct lead_claim claim;
@@ -122,7 +122,7 @@ struct lead {
     int64_t write_by_ms;          /* the deadline for writing the outcome */
     struct requeue requeue;
     char complaint[256];  /* the last message of srun */
-    bool is_asking;       /* Slurm for the reason of a stop */
+    bool is_asking;       /* asking Slurm for the reason of a stop */
     unsigned unanswered;  /* questions to Slurm without an answer */
     unsigned limit_asked; /* questions about the time limit without an answer */
     bool is_guest;        /* the job is shared with other leads */
@@ -139,7 +139,7 @@ lead_action *lead_answer(enum lead_state state, enum lead_event event);
 void lead_ignore(struct lead *lead);
 /* The time limit of the job is near: stops the run, as late as possible. */
 void lead_time_out(struct lead *lead);
-/* SIGTERM while the lead leaves: only the requeue cares. */
+/* SIGTERM came while the lead leaves. Only the requeue reacts. */
 void lead_pass_term(struct lead *lead);
 
 /* lead_stop.c: concludes the run. While Slurm is asked for the reason of a stop, this waits for the
@@ -159,8 +159,8 @@ void lead_look(uv_timer_t *timer);
 bool lead_is_at_limit(const struct lead *lead, int margin_s);
 /* Slurm stops the run. Stops the ranks, and asks Slurm for the reason. */
 void lead_interrupt(struct lead *lead);
-/* Slurm kills the job KillWait after the SIGTERM that came just now. Lets the ranks use this time,
- * and kills them before, so that the lead can say how the run ended. */
+/* Slurm kills the job KillWait after the SIGTERM that came just now. Lets the ranks use most of
+ * this time. Kills them before its end, so that the lead can say how the run ended. */
 void lead_end_before_kill(struct lead *lead);
 /* The step has ended, and its end also ends the run. */
 void lead_lose_step(struct lead *lead);

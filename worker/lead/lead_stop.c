@@ -18,7 +18,7 @@ enum {
     LEAD_LADDER_MS = 15000,  /* for the agents to finish a stop or a kill */
     LEAD_TERM_MARGIN_S = 30, /* a stop this close to the time limit comes from the limit */
     LEAD_ASK_MAX = 2,
-    LEAD_ASK_MS = 15000,   /* for Slurm to tell KillWait; after it, the default has time left */
+    LEAD_ASK_MS = 15000,   /* for Slurm to tell KillWait; less than the default KillWait */
     LEAD_KILL_WAIT_S = 30, /* by default */
 };
 
@@ -76,8 +76,8 @@ void lead_ladder_done(uv_timer_t *timer)
     uv_timer_start(timer, lead_ladder_done, LEAD_LADDER_MS, 0);
 }
 
-/* srun asks each node once to end its task, and then waits without a limit. The agent that is lost
- * reports nothing more, so without srun's end the run has none. */
+/* srun asks each node once to end its task, and then waits without a limit. The lost agent reports
+ * nothing more, so only the end of srun can end the run. */
 void lead_lost(void *context)
 {
     struct lead *lead = context;

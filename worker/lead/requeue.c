@@ -1,5 +1,6 @@
-/* Asks for a requeue with up to three calls of scontrol, unless the job only has to exit: a
- * requeue; if that is refused, the permission, and the requeue again. */
+/* Asks for a requeue with up to three calls of scontrol. The first call asks for the requeue. If
+ * Slurm refuses, the second call asks for the permission, and the third call asks for the requeue
+ * again. Sometimes the job only has to exit, and then there is no call. */
 #include "worker/lead/requeue.h"
 
 #include "lib/text.h"
@@ -13,8 +14,7 @@
 #include <unistd.h>
 
 enum {
-    /* scontrol blocks up to 18 s when Slurm is down. Then no other job waits for the nodes either.
-     */
+    /* scontrol blocks up to 18 s when Slurm is down. No other job can start on the nodes then. */
     REQUEUE_TIMEOUT_MS = 20000,
     REQUEUE_KILLED_MS = 10000, /* for Slurm to kill a job that it has requeued */
 };
@@ -33,7 +33,7 @@ static const struct {
     {REQUEUE_ASKED, REQUEUE_ACCEPT, REQUEUE_ACCEPTED},
     {REQUEUE_ASKED, REQUEUE_REFUSE, REQUEUE_OVER},
     {REQUEUE_ASKED, REQUEUE_BY_EXIT, REQUEUE_OVER},
-    /* The scontrol that asks gets the same SIGTERM, so any answer is its end. */
+    /* scontrol gets the same SIGTERM, so any answer only shows that scontrol has ended. */
     {REQUEUE_ENDING, REQUEUE_ACCEPT, REQUEUE_OVER},
     {REQUEUE_ENDING, REQUEUE_REFUSE, REQUEUE_OVER},
     {REQUEUE_ENDING, REQUEUE_BY_EXIT, REQUEUE_OVER},

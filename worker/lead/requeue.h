@@ -29,7 +29,7 @@ enum requeue_event {
     REQUEUE_WANT,    /* a run is to continue */
     REQUEUE_PASS_ON, /* the lead is a guest: its host asks Slurm */
     REQUEUE_ASK,     /* everything is written */
-    REQUEUE_TERM,    /* SIGTERM: a requeue begins with it, and the nodes are free at our exit */
+    REQUEUE_TERM,    /* SIGTERM, with which a requeue begins; our exit frees the nodes */
     REQUEUE_ACCEPT,
     REQUEUE_REFUSE,
     REQUEUE_BY_EXIT, /* Slurm requeues the job if it exits now */

@@ -16,7 +16,7 @@ enum argument_kind {
     ARGUMENT_NUMBER, /* double */
 };
 
-/* One option. The last row has no name. The bounds are those of numbers. */
+/* One option. The last row has no name. The bounds are for numbers. */
 struct argument {
     const char *name, *value_name;
     enum argument_kind kind;

@@ -41,7 +41,8 @@ float cpu_softmax(float *x, size_t count);
 /* The sum of a[i] * b[i], in four interleaved sums. */
 float cpu_dot(const float *a, const float *b, size_t count);
 
-/* kernel_product() as it is without vectors of eight. Tests use it on processors that have them. */
+/* The form of kernel_product() for processors without vectors of eight. Tests use it on processors
+ * that have such vectors. */
 void cpu_product_of_4(float *c, size_t c_stride, struct kernel_view a, const float *b,
                       size_t b_stride, size_t rows, size_t inner, size_t columns,
                       enum kernel_mode mode);

@@ -175,7 +175,7 @@ void ranks_fini(struct ranks *ranks)
     *ranks = (struct ranks){0};
 }
 
-/* Adds the values of one rank to those of rank 0. */
+/* Adds the values of one rank to the values of rank 0. */
 static int add_from(struct ranks *ranks, unsigned from, float *values, size_t count,
                     int64_t deadline_ms, struct error *err)
 {

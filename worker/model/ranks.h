@@ -38,8 +38,9 @@ struct ranks {
 int ranks_place_from_environment(struct ranks_place *ret_place, struct error *err);
 
 /* Meets the other ranks within `join_timeout_ms`. All must have the same `fingerprint` of what they
- * are going to do. If a rank has another one, the message names the rank, and all ranks fail.
- * Returns -EINTR if a stop was requested meanwhile. Later sums take at most `timeout_ms` each. */
+ * are going to do. If the fingerprint of a rank differs, the message names the rank, and all ranks
+ * fail. Returns -EINTR if a stop was requested meanwhile. Later sums take at most `timeout_ms`
+ * each. */
 int ranks_init(struct ranks *ranks, const struct ranks_place *place,
                const uint8_t fingerprint[RANKS_FINGERPRINT], int join_timeout_ms, int timeout_ms,
                struct error *err);

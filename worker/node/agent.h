@@ -35,8 +35,8 @@
 enum {
     AGENT_ORPHAN_S = 10,  /* to stop a run whose lead is gone */
     AGENT_LOOK_MS = 5000, /* between two looks whether the run was ended without this node */
-    /* After this time, an agent that was not told of the end of its run has noticed it and has
-     * stopped its processes. */
+    /* An agent may not be told of the end of its run. After this time it has noticed the end, and
+     * has stopped its processes. */
     AGENT_UNTOLD_MS = AGENT_LOOK_MS + AGENT_ORPHAN_S * 1000 + 1000,
 };
 

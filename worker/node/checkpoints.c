@@ -34,7 +34,7 @@ struct checkpoints {
     uint64_t changes;
     int64_t vouched_step;           /* guards vouch for checkpoints of this run before this step */
     bool is_suspect;                /* checkpoints that are begun from now on */
-    struct checkpoint_extent whole; /* the size of the last reported or resumed one */
+    struct checkpoint_extent whole; /* the size of the last reported or resumed checkpoint */
 };
 
 static void groups_free(struct group *groups, size_t count)

@@ -6,10 +6,10 @@
  *
  * `keep` counts the checkpoints of the phase over all its runs. After a run has saved one, the
  * checkpoints beyond the newest `keep` (at least two) are removed. The newest checkpoint that
- * guards vouch for always stays, because all others may turn out to be suspect. Of earlier runs,
- * only reported checkpoints count. Such a checkpoint is not kept for its own sake if it does not
- * lead to this run, is not whole or is suspect. Only files below the phase's own folder are
- * removed. */
+ * guards vouch for always stays, because all others may turn out to be suspect. Checkpoints of
+ * earlier runs count only if they were reported. Such a checkpoint is not kept for its own sake if
+ * it does not lead to this run, is not whole or is suspect. Only files below the phase's own folder
+ * are removed. */
 #ifndef PHASED_WORKER_NODE_CHECKPOINTS_H
 #define PHASED_WORKER_NODE_CHECKPOINTS_H
 
@@ -36,8 +36,8 @@ void checkpoints_free(struct checkpoints *checkpoints);
 /* Notes in the run's folder what exists at the first look (lib/saved.h). */
 int checkpoints_note(const struct checkpoints *checkpoints, const char *run_dir, struct error *err);
 
-/* The run resumes from the checkpoint at `path`, which is whole. So it says how large others should
- * be, until this run has saved one. Call it after the first look. */
+/* The run resumes from the checkpoint at `path`, which is whole. Its size says how large other
+ * checkpoints should be, until this run has saved one. Call it after the first look. */
 void checkpoints_resume(struct checkpoints *checkpoints, const char *path);
 
 /* Takes what earlier runs of the phase have reported, as lineage_saved() returns it: for the first

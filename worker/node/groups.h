@@ -12,9 +12,9 @@ struct groups;
 /* Leaves `count` devices from `first` on in `environment`. If there are fewer, leaves no device. */
 void groups_narrow(struct environment *environment, unsigned first, unsigned count);
 
-/* Distributes the devices of `environment`, and picks the ports. The devices are those of
- * CUDA_VISIBLE_DEVICES, which Slurm sets, otherwise the first ones. Fails if the groups need more
- * devices. */
+/* Distributes the devices of `environment`, and picks the ports. The devices are in
+ * CUDA_VISIBLE_DEVICES, which Slurm sets. Without this variable they are the first devices of the
+ * node. Fails if the groups need more devices. */
 int groups_new(const struct assignment *assignment, const struct environment *environment,
                struct groups **ret_groups, struct error *err);
 /* Accepts NULL. */

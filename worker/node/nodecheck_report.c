@@ -151,7 +151,7 @@ char *nodecheck_groups(const struct assignment_sizes *sizes, bool is_group)
 {
     struct text text = {0};
     unsigned total = sizes->tensor * sizes->pipeline * sizes->data;
-    /* The order of the ranks is that of worker/process/placement.h: tensor neighbours first, data
+    /* The ranks are in the order of worker/process/placement.h: tensor neighbours first, data
      * next. */
     if (sizes->tensor > 1)
         nodecheck_add_groups(&text, "tensor", total, sizes->tensor, 1);

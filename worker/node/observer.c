@@ -79,8 +79,8 @@ static void observer_step(void *context, const struct extract_row *row)
         observer->other_step = row->step;
 }
 
-/* Returns all paths of a checkpoint of several files, because a resume needs all of them. NULL: it
- * has only one. */
+/* Returns all paths of a checkpoint of several files, because a resume needs all of them. NULL: the
+ * checkpoint has only one path. */
 static json_t *observer_paths(const struct saved *checkpoint)
 {
     if (checkpoint->path_count < 2)

@@ -33,7 +33,7 @@ struct observer_options {
     struct journal *journal;
     bool is_first_node;
     const char *channel;
-    /* The run must stop. `verdict` is that of a guard, or NULL; borrowed during the call. */
+    /* The run must stop. `verdict` is the verdict of a guard, or NULL; borrowed during the call. */
     void (*stop)(void *context, enum observer_stop_cause cause, const char *message,
                  json_t *verdict);
     /* The driver has reported a fault of a GPU. */

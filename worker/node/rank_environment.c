@@ -34,8 +34,8 @@ static const char *const rank_environment_place_names[] = {
     "TP_SIZE",    "PP_SIZE",        "DP_SIZE",       NULL,
 };
 
-/* Variables that programs read as their place among Slurm's tasks. They are those of the agent, not
- * of a group. */
+/* Variables that programs read as their place among Slurm's tasks. Slurm sets them for the agent,
+ * and not for a group. */
 static const char *const rank_environment_task_names[] = {
     "SLURM_PROCID", "SLURM_LOCALID",         "SLURM_NTASKS",
     "SLURM_NPROCS", "SLURM_NTASKS_PER_NODE", "SLURM_TASKS_PER_NODE",

@@ -1,9 +1,9 @@
 /* log/rank-N.log: the output of one rank, each line with its time, in bounded space.
  *
- * When the file is full, it is set aside. The first one becomes rank-N.first.log and stays. Each
- * later one becomes rank-N.previous.log and replaces the one before. So the beginning and the
- * newest part always exist, and rank-N.log is the newest. A line that carriage returns overwrite is
- * kept once every few seconds, and in its last form.
+ * When the file is full, it is set aside. The first full file becomes rank-N.first.log and stays.
+ * Each later full file becomes rank-N.previous.log and replaces the full file before. So the
+ * beginning and the newest part always exist, and rank-N.log is the newest. A line that carriage
+ * returns overwrite is kept once every few seconds, and in its last form.
  *
  * If the log cannot be written, its lines are lost and counted, and nothing else happens. */
 #ifndef PHASED_WORKER_NODE_RANKLOG_H

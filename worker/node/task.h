@@ -2,11 +2,11 @@
  * such a way that the agent is no descendant of Slurm's processes. It represents the agent to Slurm
  * until the agent has ended.
  *
- * When Slurm preempts, it signals the processes of a step: with proctrack/cgroup those that it has
- * started itself, with proctrack/linuxproc all their descendants. An srun in a phase would take
- * SIGTERM as the order to kill its program at once. So the task takes Slurm's signals. It reports
- * SIGTERM to the agent, and passes on only stop and continue. If the task is killed, the agent
- * kills all its descendants.
+ * When Slurm preempts, it signals the processes of a step. With proctrack/cgroup it signals the
+ * processes that it has started itself. With proctrack/linuxproc it also signals all their
+ * descendants. An srun in a phase would take SIGTERM as the order to kill its program at once. So
+ * the task takes Slurm's signals. It reports SIGTERM to the agent, and passes on only stop and
+ * continue. If the task is killed, the agent kills all its descendants.
  *
  * The agent's heir is a process between the two that only waits. If the agent dies of a signal, its
  * descendants become children of the heir, and the heir kills them. Then the task dies of the same

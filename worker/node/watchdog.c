@@ -163,8 +163,9 @@ static void watchdog_pace(struct watchdog *watchdog, int64_t now_ms)
                                            (double)span.steps / span.seconds));
 }
 
-/* Warns once of a group that is silent while others print. The rule is that of hang.h, with the
- * output of each group. When the other groups have ended, the silence is that of the run. */
+/* Warns once of a group that is silent while others print. Uses the rule of hang.h, with the output
+ * of each group. When the other groups have ended, the silence of this group is the silence of the
+ * run. */
 static void watchdog_look_at_groups(struct watchdog *watchdog, int64_t now_ms)
 {
     struct watchdog_group *silent = NULL;

@@ -9,7 +9,7 @@
  *   {"report": "silent", "seconds": 912.0, "limit": 900.0, "steps": true}
  *       repeated while the silence lasts; `steps`: this node has printed steps before
  *   {"report": "examined", "seconds": 912.0, "summary": "...", "counts": {...}}
- *       the answer to watchdog_examine(); `counts` are those of outlier.h
+ *       the answer to watchdog_examine(); outlier.h explains `counts`
  *   {"report": "pace", "steps_per_s": 0.52}
  *       if this node prints steps
  *

@@ -16,9 +16,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A child that hangs in the kernel lives longer than this program. It must not keep the pipe open
- * from which somebody reads the report, and what the driver's library prints must not get into the
- * report. */
+/* A child that hangs in the kernel lives longer than this program. Somebody reads the report from a
+ * pipe, and the child must not keep this pipe open. The output of the driver's library must not get
+ * into the report. */
 static void driver_leave_outputs(void)
 {
     int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);

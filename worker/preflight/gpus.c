@@ -12,7 +12,7 @@ static struct fact fact_of(uint64_t value)
     return (struct fact){.is_known = true, .value = value};
 }
 
-/* Any call may be the first to find that the GPU is gone. That outweighs all it said before. */
+/* Any call may be the first to find that the GPU is gone. Then all earlier answers do not count. */
 static bool gpus_ok(const struct nvml *nvml, struct fact_gpu *gpu, int status)
 {
     if (status == NVML_GPU_IS_LOST || status == NVML_RESET_REQUIRED) {
@@ -51,7 +51,7 @@ static void gpus_read_processes(const struct nvml *nvml, void *device, struct fa
     if (!nvml->processes)
         return;
     int status = nvml->processes(device, &count, processes);
-    /* If there are too many for the array, they are counted, and no pid is known. */
+    /* If there are too many processes for the array, they are only counted, and no pid is known. */
     if (status == NVML_INSUFFICIENT_SIZE)
         gpu->process_count = fact_of(count);
     if (!gpus_ok(nvml, gpu, status))

@@ -122,8 +122,8 @@ static void speed_judge_one(const struct speed *speed, const struct measure *mea
     text_fini(&whose);
 }
 
-/* Adds the lowest figure of a kind; for groups, the lowest of one round. It stands for all. A
- * figure that nothing judges comes before all others. */
+/* Adds the lowest figure of a kind; for groups, the lowest of one round. This figure stands for all
+ * of its kind. A figure that nothing judges comes before all others. */
 static void speed_sum_up(const struct speed *speed, enum figure figure, unsigned round,
                          struct row_result *result)
 {

@@ -191,10 +191,10 @@ static bool processes_is_shell(const struct process *process)
     return is_shell;
 }
 
-/* Whether the process is an srun, or waits for an srun and must live on until the program under
- * srun has saved: the signal would end the process, or the trap of a shell may pass SIGTERM on to
- * srun. Slurm does not signal the shell of a batch script at a preemption. Other signals, and other
- * programs with a handler, are meant. */
+/* Whether the process must not get the signal, because it is an srun or waits for an srun. A
+ * process that waits must live until the program under srun has saved. Without a handler, the
+ * signal would end the process. The trap of a shell may pass SIGTERM on to srun. At a preemption,
+ * Slurm does not signal the shell of a batch script either. */
 static bool processes_is_spared(const struct process *family, size_t count, size_t member,
                                 int number)
 {

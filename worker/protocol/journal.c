@@ -1,4 +1,4 @@
-/* Writing and reading the journal of one run. */
+/* Writes and reads the journal of one run. */
 #include "worker/protocol/journal.h"
 
 #include "lib/memory.h"
@@ -18,31 +18,31 @@
 
 enum {
     JOURNAL_FACTS_MAX = 1024 * 1024,      /* bytes that may wait before facts are lost */
-    JOURNAL_STATES_MAX = 2 * 1024 * 1024, /* and before anything is */
+    JOURNAL_STATES_MAX = 2 * 1024 * 1024, /* bytes that may wait before any entry is lost */
 };
 
 struct journal {
-    pthread_mutex_t mutex; /* of everything below */
+    pthread_mutex_t mutex; /* protects all members below */
     char *path;
-    int fd;           /* -1 until it could be opened */
-    off_t size;       /* of the file, up to the end of its last whole line */
-    bool is_cut;      /* bytes of a line without its end lie after `size` */
+    int fd;           /* -1: not open yet */
+    off_t size;       /* size of the file, up to the end of its last whole line */
+    bool is_cut;      /* an incomplete line follows after `size` */
     uint64_t added;   /* number of the newest entry */
     uint64_t written; /* number of the newest entry in the file */
     struct text waiting;
     unsigned lost;
-    int failed;   /* errno of the last try to write, 0 when it went well */
+    int failed;   /* errno of the last try to write; 0: it succeeded */
     int lost_for; /* errno of the last loss */
-    /* Where the next reading begins: entry read_seq + 1 is held in `order`, or begins at
-     * read_offset or later. */
+    /* Where the next reading begins. Entry read_seq + 1 is in `order`, or it begins at read_offset
+     * or later. */
     uint64_t read_seq;
     off_t read_offset;
-    struct journal_order order; /* its items are lines; NULL: the reader had it when it began */
-    uint64_t stray;             /* the number of a line that was passed over; 0: none was */
+    struct journal_order order; /* of lines; NULL: the reader already had the line */
+    uint64_t stray;             /* the number of a skipped line; 0: no line was skipped */
     bool is_stray_told;
 };
 
-/* The number of an entry; 0 for a line that is none, as one cut short. */
+/* Returns the number of an entry; 0: the line is no entry, for example because it was cut short. */
 static uint64_t journal_number(const char *line, size_t size)
 {
     json_t *entry = json_loadb(line, size, 0, NULL);
@@ -67,7 +67,7 @@ static void journal_find_end(int fd, uint64_t *ret_last, off_t *ret_size)
         if (seq > 0)
             journal_order_add(&order, seq, NULL);
         while (journal_order_next(&order, is_end, &seq, &item))
-            ; /* order.last is all that counts */
+            ; /* only order.last is needed */
         if (!is_end && !file.is_inside)
             *ret_size = file.offset;
     }
@@ -75,8 +75,8 @@ static void journal_find_end(int fd, uint64_t *ret_last, off_t *ret_size)
     journal_file_close(&file);
 }
 
-/* Opens the file if it is not, and finds its end. Journals that have content are opened once in a
- * requeue's life, so reading all of one is cheap enough. */
+/* Opens the file if it is not open yet, and finds its end. This reads the whole file, which is
+ * cheap enough, because a journal with content is opened only once after each requeue. */
 static bool journal_is_open(struct journal *journal)
 {
     if (journal->fd >= 0)
@@ -174,8 +174,8 @@ void journal_warn(struct journal *journal, const char *format, ...)
     va_end(args);
 }
 
-/* Writes whole lines or nothing: what a full disk took of a line is cut off again. Returns an
- * errno, or 0. */
+/* Writes whole lines or nothing. If the disk becomes full, the part that was written is cut off
+ * again. Returns an errno, or 0. */
 static int journal_write(struct journal *journal, const char *data, size_t size)
 {
     size_t done = 0;
@@ -207,7 +207,7 @@ static int journal_end_line(struct journal *journal)
     return 0;
 }
 
-/* Whether the file is not what was written to it: `ret_what` says how, for people. */
+/* Whether somebody else has damaged the file. `ret_what` says how, for people. */
 static bool journal_is_damaged(const struct journal *journal, char **ret_what)
 {
     struct stat status;
@@ -243,7 +243,7 @@ static void journal_tell(struct journal *journal, enum entry_type type, char *ta
     free(take_message);
 }
 
-/* Goes on behind what is left of a file that somebody else has changed, and tells of it. */
+/* If somebody else has damaged the file, warns and continues after the remaining entries. */
 static void journal_repair(struct journal *journal)
 {
     char *what;
@@ -283,7 +283,7 @@ static void journal_flush_locked(struct journal *journal)
     text_clear(&journal->waiting);
 }
 
-/* After a loss, once there is room: how much was lost. */
+/* Adds an entry that says how many entries were lost. Called as soon as there is room. */
 static void journal_tell_loss(struct journal *journal)
 {
     char *message = text_format("%u entries of the journal were lost: %s", journal->lost,
@@ -310,7 +310,7 @@ void journal_sync(struct journal *journal)
     journal_flush(journal);
     pthread_mutex_lock(&journal->mutex);
     if (journal_is_open(journal))
-        (void)fdatasync(journal->fd); /* what fails is seen where it is read */
+        (void)fdatasync(journal->fd); /* a failure shows when the file is read */
     pthread_mutex_unlock(&journal->mutex);
 }
 
@@ -330,7 +330,7 @@ uint64_t journal_last(struct journal *journal)
 struct journal_reader {
     struct text *entries;
     size_t size_max;
-    uint64_t last; /* what the reader has */
+    uint64_t last; /* the newest entry that the reader has */
 };
 
 static void journal_add_read(struct journal_reader *reader, const char *line, size_t size)
@@ -340,8 +340,8 @@ static void journal_add_read(struct journal_reader *reader, const char *line, si
     text_add_bytes(reader->entries, line, size);
 }
 
-/* The entries up to number `last` are in the file no more: an entry stands for all of them, or the
- * reader would wait for them for ever. */
+/* The entries up to number `last` are no longer in the file. Adds one entry in place of them,
+ * because the reader would otherwise wait for them for ever. */
 static void journal_add_lost(struct journal_reader *reader, uint64_t last)
 {
     char *line = text_format("{\"seq\": %llu, \"time\": %.6f, \"type\": \"lost\", \"from\": %llu}",
@@ -351,8 +351,8 @@ static void journal_add_lost(struct journal_reader *reader, uint64_t last)
     free(line);
 }
 
-/* Takes a line of the file. The number stands in front, so entries that the reader has are passed
- * over quickly. */
+/* Takes a line of the file. The number is at the beginning of the line, so lines that the reader
+ * already has are skipped quickly. */
 static void journal_take(struct journal *journal, const struct journal_reader *reader,
                          const char *line, size_t size)
 {
@@ -366,7 +366,7 @@ static void journal_take(struct journal *journal, const struct journal_reader *r
         journal_order_add(&journal->order, seq, is_new ? xstrndup(line, size) : NULL);
 }
 
-/* Gives the reader what is in order, until it has enough. */
+/* Gives the reader the entries that are in order, until the reader has enough. */
 static void journal_give(struct journal *journal, struct journal_reader *reader, bool is_end)
 {
     uint64_t seq;
@@ -383,7 +383,7 @@ static void journal_give(struct journal *journal, struct journal_reader *reader,
     }
 }
 
-/* Reads the file on. */
+/* Reads the next part of the file. */
 static void journal_read_file(struct journal *journal, struct journal_reader *reader)
 {
     struct journal_file file;
@@ -405,7 +405,8 @@ uint64_t journal_read(struct journal *journal, uint64_t after, size_t size_max,
     if (after != journal->read_seq)
         journal_rewind(journal);
     journal_read_file(journal, &reader);
-    /* Behind a file that cannot be opened, what stands in it would seem to be lost. */
+    /* If the file cannot be opened, its entries would seem to be lost. So waiting entries are not
+     * read. */
     bool has_file = journal->fd >= 0 || reader.last >= journal->written;
     bool adds_waiting = has_file && journal->failed;
     const char *line = text_string(&journal->waiting), *end;
@@ -418,7 +419,7 @@ uint64_t journal_read(struct journal *journal, uint64_t after, size_t size_max,
     if (journal->order.stray)
         journal->stray = journal->order.stray;
     journal->read_seq = reader.last;
-    if (adds_waiting) /* the lines that wait are not in the file yet */
+    if (adds_waiting) /* the waiting lines are not in the file yet */
         journal_rewind(journal);
     pthread_mutex_unlock(&journal->mutex);
     return reader.last;

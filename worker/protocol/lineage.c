@@ -1,4 +1,4 @@
-/* Reading the folders of a phase's runs. */
+/* Reads the folders of a phase's runs. */
 #include "worker/protocol/lineage.h"
 
 #include "lib/checkpoint.h"
@@ -13,9 +13,9 @@
 #include <string.h>
 #include <time.h>
 
-enum { LINEAGE_LOOKS_NS = 200 * 1000 * 1000 }; /* between two looks at what nobody has seen whole */
+enum { LINEAGE_LOOKS_NS = 200 * 1000 * 1000 }; /* between two looks at unreported checkpoints */
 
-/* NULL when it cannot be read. */
+/* Returns NULL if the file cannot be read. */
 static json_t *lineage_run_json(const char *phase_dir, unsigned attempt)
 {
     json_t *json;
@@ -52,8 +52,8 @@ static void lineage_has(void *context, int type, const json_t *entry)
         json_array_append(list, (json_t *)entry);
 }
 
-/* Marks what no run goes on from by itself, but for what the next one went on from: a person has
- * chosen that. */
+/* Marks the suspect checkpoints. No run continues from a suspect checkpoint by itself. If the next
+ * run has continued from a checkpoint, a person has chosen it, and it is not suspect. */
 static void lineage_mark_suspects(const struct lineage_entries *entries, const json_t *next)
 {
     const char *chosen = json_string_value(json_object_get(next, "path"));
@@ -67,7 +67,7 @@ static void lineage_mark_suspects(const struct lineage_entries *entries, const j
     }
 }
 
-/* What one run has told, in the order of each node's journal. */
+/* Returns the checkpoints that one run has reported, in the order of each node's journal. */
 static struct lineage_entries lineage_told(const char *phase_dir, unsigned attempt)
 {
     struct lineage_entries entries = {.list = json_array(), .good = saved_no_limit};
@@ -89,8 +89,8 @@ static json_int_t lineage_step(const json_t *entry)
     return json_integer_value(json_object_get(entry, "step"));
 }
 
-/* Those that were whole when they were told, of this run or the last before that told any; a new
- * reference, or NULL. */
+/* Returns the checkpoints that this run has reported, each of which was whole then. If there are
+ * none, returns those of the newest earlier run that has reported any. A new reference, or NULL. */
 static json_t *lineage_whole(const char *phase_dir, unsigned attempt)
 {
     json_t *whole = NULL;
@@ -101,7 +101,7 @@ static json_t *lineage_whole(const char *phase_dir, unsigned attempt)
     return whole;
 }
 
-/* Whether the files are still as large as when they were told. */
+/* Whether the files are still as large as in the report. */
 static bool lineage_is_whole(const json_t *entry)
 {
     const char *path = json_string_value(json_object_get(entry, "path"));
@@ -109,7 +109,8 @@ static bool lineage_is_whole(const json_t *entry)
                                json_integer_value(json_object_get(entry, "bytes")));
 }
 
-/* Adds what the run has left and nobody has told, when a second look finds it the same. */
+/* Adds the checkpoints that the run has left and nobody has reported, if a second look finds them
+ * unchanged. */
 static void lineage_add_left(const char *phase_dir, unsigned attempt,
                              const struct lineage_entries *entries)
 {
@@ -123,7 +124,7 @@ static void lineage_add_left(const char *phase_dir, unsigned attempt,
     json_t *whole = lineage_whole(phase_dir, attempt);
     json_t *left = saved_left(phase_dir, attempt, after, &entries->good, whole);
     if (json_array_size(left) > 0)
-        (void)nanosleep(&pause, NULL); /* where it is cut short the looks are nearer */
+        (void)nanosleep(&pause, NULL); /* a signal may end the pause early */
     for (size_t i = 0; i < json_array_size(left); i++)
         if (lineage_is_whole(json_array_get(left, i)))
             json_array_append(list, json_array_get(left, i));
@@ -132,7 +133,8 @@ static void lineage_add_left(const char *phase_dir, unsigned attempt,
     json_decref(run);
 }
 
-/* The checkpoints of one run; `next` is what the run after it went on from, NULL: nothing. */
+/* Returns the checkpoints of one run. `next` is the checkpoint from which the next run continued;
+ * NULL: there is no such checkpoint. */
 static json_t *lineage_entries(const char *phase_dir, unsigned attempt, const json_t *next)
 {
     struct lineage_entries entries = lineage_told(phase_dir, attempt);
@@ -141,8 +143,8 @@ static json_t *lineage_entries(const char *phase_dir, unsigned attempt, const js
     return entries.list;
 }
 
-/* Whether no agent has begun the run, and nobody had chosen where it begins: the daemon lets a lead
- * choose only then (`known_step`). Such a run has not turned away from any checkpoint. */
+/* Whether no agent has begun the run, and nobody has chosen its checkpoint. The daemon lets the
+ * lead choose only in this case (`known_step`). Such a run has not rejected any checkpoint. */
 static bool lineage_is_empty(const char *phase_dir, unsigned attempt, const json_t *run)
 {
     char *pattern = text_format("%s/%u/journal/*" JOURNAL_ENDING, phase_dir, attempt);
@@ -158,15 +160,16 @@ static bool lineage_is_empty(const char *phase_dir, unsigned attempt, const json
     return !has_agent && json_is_integer(json_object_get(run, "known_step"));
 }
 
-/* Whether anything is in it, which is all that can be known of one from outside. */
+/* Whether the checkpoint has any bytes. Nothing else is known about a checkpoint that no journal
+ * has measured. */
 static bool lineage_is_there(const char *path)
 {
     struct checkpoint_extent extent = {0};
     return checkpoint_measure(path, &extent) == 0 && extent.bytes > 0;
 }
 
-/* The newest whole one of at most `step_max`, or NULL. Borrowed from the list. What was told last
- * of a path is what it was last known to be. */
+/* Returns the newest whole checkpoint that is not suspect, up to step `step_max`; borrowed from the
+ * list. NULL: there is none. If a checkpoint was reported several times, the last report counts. */
 static const json_t *lineage_newest(const json_t *entries, json_int_t step_max)
 {
     const json_t *newest = NULL;
@@ -201,7 +204,7 @@ static bool lineage_names(const json_t *entries, const char *path)
 
 json_t *lineage_checkpoint(const char *phase_dir, unsigned attempt)
 {
-    json_t *found = NULL, *origin = NULL; /* where the oldest run of the line began */
+    json_t *found = NULL, *origin = NULL; /* where the oldest run so far began */
     bool is_origin_known = false;
     json_int_t step_max = INT64_MAX;
     for (unsigned i = attempt; i > 0 && !found && step_max >= 0; i--) {
@@ -219,7 +222,7 @@ json_t *lineage_checkpoint(const char *phase_dir, unsigned attempt)
         const json_t *resume = json_object_get(run, "resume");
         const json_t *step = json_object_get(resume, "step");
         if (run && !json_is_object(resume))
-            step_max = -1; /* it began anew: what was before does not count */
+            step_max = -1; /* it began anew, so earlier checkpoints do not count */
         else if (json_is_integer(step) && json_integer_value(step) <= step_max) {
             step_max = json_integer_value(step);
             json_decref(origin);
@@ -230,7 +233,7 @@ json_t *lineage_checkpoint(const char *phase_dir, unsigned attempt)
         json_decref(entries);
         json_decref(run);
     }
-    /* One from outside, which no journal has measured. */
+    /* The oldest run began at a checkpoint that no journal has measured. */
     bool is_usable = !found && origin && !is_origin_known && step_max >= 0 &&
                      lineage_is_there(json_string_value(json_object_get(origin, "path")));
     if (is_usable)
@@ -260,7 +263,8 @@ json_t *lineage_saved(const char *phase_dir, unsigned attempt, const json_t *res
                 json_object_set_new(saved, path, json_boolean(is_good));
         }
         json_t *from = json_object_get(run, "resume");
-        /* Nobody wanted that: what was before may just not have been readable. It is left alone. */
+        /* The run began anew, but nobody asked for it. Earlier checkpoints may only have been
+         * unreadable, so they are left alone. */
         bool is_by_chance = !json_is_object(from) && !json_is_true(json_object_get(run, "anew"));
         if (!json_is_object(from))
             step_max = -1;

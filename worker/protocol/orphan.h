@@ -2,8 +2,8 @@
  *
  * srun does not notice that the slurmstepd of a node was killed. It waits for the task of that node
  * without a limit. The agent there notices, because its standard input ends. It can no longer reach
- * srun, so it makes a file in the job's folder, and the lead looks for that file. A lead that is
- * gone itself reads nothing, and the file does no harm. */
+ * srun, so it makes a file in the job's folder, and the lead looks for that file. If the lead
+ * itself is gone, nobody reads the file, and the file does no harm. */
 #ifndef PHASED_WORKER_PROTOCOL_ORPHAN_H
 #define PHASED_WORKER_PROTOCOL_ORPHAN_H
 

@@ -1,4 +1,4 @@
-/* Reading the journals of a run that is over. */
+/* Reads the journals of a run that is over. */
 #include "worker/protocol/posthumous.h"
 
 #include "lib/protocol/journal_file.h"
@@ -19,7 +19,7 @@ struct posthumous_node {
     bool has_exited;
 };
 
-/* A number of 0 is that of the end. */
+/* Counts the entry with this number. 0: the journal has ended. */
 static void posthumous_count(struct posthumous_node *node, uint64_t number)
 {
     uint64_t last;
@@ -27,7 +27,7 @@ static void posthumous_count(struct posthumous_node *node, uint64_t number)
     if (number > 0)
         journal_order_add(&node->order, number, NULL);
     while (journal_order_next(&node->order, number == 0, &last, &item))
-        ; /* `order.last` is all that counts */
+        ; /* only `order.last` is needed */
 }
 
 static void posthumous_node_entry(void *context, int type, const json_t *entry)
@@ -104,8 +104,8 @@ static void posthumous_lead_entry(void *context, int type, const json_t *entry)
     }
 }
 
-/* Of all nodes. The lead had said nothing of a stop: then the run has succeeded where all of them
- * had done their part, and otherwise the next run goes on where it was killed. */
+/* Adds the journals of all nodes. The run has succeeded if all nodes had done their part and the
+ * lead was not stopping the run. */
 static void posthumous_add_nodes(const char *run_dir, const struct posthumous_lead *lead)
 {
     struct outcome *outcome = lead->outcome;

@@ -10,8 +10,8 @@ struct outcome;
 
 /* Adds the journal of one node to an outcome: its last number, its last step, the start of its
  * ranks, and its last sign of life. Returns the step of its newest checkpoint, or -1.
- * `ret_is_done`: its last entry says that the node's work is done, and no entry names anything as
- * suspect. */
+ * `ret_is_done`: the last `exited` entry says that the node's work is done, and no entry reports
+ * anything as suspect. */
 int64_t posthumous_add_node(const char *run_dir, const char *node, struct outcome *outcome,
                             bool *ret_is_done);
 

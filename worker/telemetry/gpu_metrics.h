@@ -3,8 +3,8 @@
  * bytes), gpu_power_w (mean).
  *
  * The least busy GPU is the GPU with the lowest mean of ten seconds. It is not chosen for each
- * second, because the driver samples only a few moments of a second. So of eight GPUs that are all
- * 95 % busy, one often seems idle.
+ * second, because the driver samples only a few moments of a second. So one of eight GPUs often
+ * seems idle, although all are 95 % busy.
  *
  * Guards get each second at the newest step, and judge the GPUs of this node. The journal gets one
  * row of the newest step every 10 s, only on the first node. The row has the mean of these ten

@@ -87,7 +87,7 @@ static void idle_add_time(uint64_t seconds, struct text *text)
               is_long ? "min" : "s");
 }
 
-/* Adds the GPUs that have changed, and that are idle now if `are_idle`, or else busy. */
+/* Adds the GPUs that have become idle (`are_idle`) or busy. */
 static void idle_tell(const struct idle *idle, const bool *changed, bool are_idle,
                       struct text *text)
 {

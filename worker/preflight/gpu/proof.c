@@ -113,8 +113,8 @@ static int try_triad(const struct proof *proof, struct bench_device *own)
     return wrong;
 }
 
-/* As sums of two streams, no float is wrong. As sums of three, all are, except where the third is
- * 0. */
+/* The buffer has sums of two streams. So no float is wrong as a sum of two streams. As a sum of
+ * three streams every float is wrong, except where the third stream is 0. */
 static int try_count_sums(const struct proof *proof, struct bench_device *own)
 {
     struct bench *bench = proof->bench;
