@@ -63,8 +63,8 @@ struct sim_folder *folder_make_for(struct sim *sim, const struct run *run)
     return folder;
 }
 
-/* Returns the newest checkpoint of earlier attempts that is not suspect, since the phase was last
- * begun anew; -1: there is none. */
+/* Returns the newest checkpoint of earlier attempts that is not suspect. Counts the attempts since
+ * the phase last began anew. -1: there is no checkpoint. */
 static int64_t newest_checkpoint(const struct sim *sim, unsigned phase, unsigned attempt)
 {
     int64_t newest = -1;
@@ -117,8 +117,8 @@ static bool run_is_over(const struct sim *sim, const struct sim_folder *folder)
     return false;
 }
 
-/* Whether another lead has claimed the phase. Only for jobs that came back: no other lead may ever
- * need the claim. */
+/* Whether another lead has claimed the phase. This counts only jobs that came back, because no
+ * other lead may ever need the claim. */
 static bool phase_is_claimed(const struct sim *sim, const struct sim_lead *lead,
                              const struct sim_folder *folder)
 {
@@ -215,7 +215,7 @@ static void lead_start(struct sim *sim, struct sim_job *job, unsigned token)
                               .folder = folder,
                               .channel = folder->run,
                               .heard_at = sim->now};
-    if (!lead->channel) { /* made alone: the channel is that of the lead that made it */
+    if (!lead->channel) { /* made alone: it uses the channel of the lead that made it */
         for (unsigned i = 0; i < sim->folder_count; i++)
             if (sim->folders[i].phase == folder->phase && sim->folders[i].run)
                 lead->channel = sim->folders[i].run;

@@ -38,9 +38,9 @@ struct sim_job {
     const char *word; /* the state, as in cluster_job_state_name() */
     int64_t submitted, starts, started, ended;
     int64_t limit_s;
-    int64_t term_at, kill_at; /* of a running preemption; 0: there is none */
+    int64_t term_at, kill_at; /* of a running preemption; 0: there is no preemption */
     unsigned restarts;
-    bool was_requeued;  /* its begin is delayed */
+    bool was_requeued;  /* and its next begin is delayed */
     bool came_back;     /* the controller has lost its state, and found an older one */
     int64_t unwanted_s; /* how long the daemon could have seen and cancelled the job */
     bool was_warned;
@@ -159,8 +159,8 @@ struct sim {
     struct sim_folder *current[SIM_TOKENS_MAX];
     const struct sim_job *claim[SIM_TOKENS_MAX];
     unsigned folder_of[SIM_TOKENS_MAX]; /* the owner of that folder; 0: the job itself */
-    unsigned host[SIM_TOKENS_MAX]; /* the job beside whose leads this one's leads run; 0: no job */
-    unsigned fresh_from[SIM_ROWS]; /* earlier folders no longer count: begun anew */
+    unsigned host[SIM_TOKENS_MAX];      /* the host of this job's leads; 0: the job is no guest */
+    unsigned fresh_from[SIM_ROWS];   /* the phase began anew here; earlier folders do not count */
     unsigned fresh_before[SIM_ROWS]; /* the same value, before a person began anew after ... */
     uint64_t fresh_after[SIM_ROWS];  /* ... this run */
 
