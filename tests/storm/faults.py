@@ -1,7 +1,7 @@
 """The faults of a storm: a table of kinds, and how each is done and undone.
 
-A fault draws nothing while it happens: its time, kind, target and length come from the seed.
-Each function returns what it did, or None where there was nothing to do it to.
+A fault draws no random number while it happens. Its time, kind, target and length come from the
+seed. Each function returns what it did, or None if it found no target.
 """
 import glob
 import os
@@ -15,22 +15,22 @@ import time
 
 from cluster import send, state_of, until
 
-WAIT_S = 30  # for something to do a fault to
+WAIT_S = 30  # how long a fault waits for a target
 # The states of a phase in which it waits for a person's command.
 WAITS_FOR = {"release": ("held",), "resume": ("held",), "promote": ("held",),
              "retry": ("held", "failed")}
-SHORT_S = 8  # the longest that a fault lasts in a short storm, so that few overlap
+SHORT_S = 8  # the longest fault of a short storm, so that few faults overlap
 
 
 class Fault:
     def __init__(self, at, kind, pick, length):
         self.at, self.kind, self.pick, self.length = at, kind, pick, length
         self.time, self.until, self.what = None, None, None
-        self.workflows, self.live = [], []  # that it was done to; that were at work then
-        self.refused = False                # it was tried, and not taken
-        self.tries = 0                      # that failed; each has another target
-        self.why = "nothing to do it to"    # it was not tried
-        self.pid = None                     # of the process that it was sent to
+        self.workflows, self.live = [], []  # its targets; those that ran at that time
+        self.refused = False                # the last try had no effect
+        self.tries = 0                      # failed tries; each has another target
+        self.why = "nothing to do it to"    # why it was not tried
+        self.pid = None                     # of the process that got the signal
 
 
 class Faults:
@@ -64,7 +64,7 @@ class Faults:
         return found and found[0]
 
     def slurm(self, fault, *words):
-        """A command that does the fault; those that undo it may fail."""
+        """Runs the command that does the fault. Commands that undo a fault may fail."""
         done = self.cluster.call(*words)
         fault.refused = done.returncode != 0
         return f"{' '.join(words)} {done.stderr.strip()}".strip()
@@ -75,7 +75,7 @@ class Faults:
     # --- Signals -------------------------------------------------------------------------------
 
     def signal(self, fault, kind, name):
-        """One process of a kind; one that was stopped goes on later."""
+        """Signals one process of a kind. A stopped process continues later."""
         process = self.choose(fault, self.cluster.processes(kind))
         if not process:
             return None
@@ -101,7 +101,7 @@ class Faults:
         return pid and f"{name} to the daemon for {fault.length:.0f} s"
 
     def daemon_twice(self, locked):
-        """A second daemon on the same home: refused by the lock, or it takes over without one."""
+        """Starts a second daemon on the same home. It takes over if the lock is gone."""
         first = self.cluster.daemon_pid()
         if not first:
             return None
@@ -122,7 +122,7 @@ class Faults:
         return f"a second daemon {how} the lock ended with {second.returncode}"
 
     def connections(self, _):
-        """Many connect, say nothing, and go together; the daemon hears others afterwards."""
+        """Many clients connect, say nothing and leave. Then the daemon must answer others."""
         pid, crowd = self.cluster.daemon_pid(), []
         if not pid:
             return None
@@ -218,7 +218,7 @@ class Faults:
         return said
 
     def forget(self, fault, keep):
-        """The controller's state is lost, or that of some time ago is there again."""
+        """Removes the controller's state, or puts back an older state."""
         state, copy = self.cluster.slurm / "state", self.cluster.slurm / f"state.{fault.at:.0f}"
         self.down("slurmctld", 1)
         try:
@@ -240,7 +240,7 @@ class Faults:
     # --- Files ---------------------------------------------------------------------------------
 
     def lock(self, fault, statement):
-        """Another program holds the record, as a backup or a viewer does."""
+        """Locks the record, as a backup or a viewer does."""
         base = None
         try:
             base = sqlite3.connect(self.cluster.home / "phased.db", timeout=5, isolation_level=None)
@@ -257,7 +257,7 @@ class Faults:
         return f"{statement} for {min(fault.length, 20):.0f} s"
 
     def damage(self, fault, pattern, how, newest=True):
-        """The newest files are the ones that matter; one of the six newest is taken."""
+        """Damages one of the six newest files, because the newest files matter most."""
         def age(path):
             try:
                 return -path.stat().st_mtime
@@ -285,7 +285,7 @@ class Faults:
         return f"{how} {path.relative_to(self.cluster.home)}"
 
     def damage_unseen(self, fault):
-        """While the daemon is away a run's journal loses its end."""
+        """Cuts the end of a run's journal while the daemon is away."""
         if not self.cluster.daemon_pid():
             return None
         self.down("daemon", 1)
@@ -315,7 +315,7 @@ class Faults:
     # --- People --------------------------------------------------------------------------------
 
     def people(self, fault, verb, twice=False):
-        """A command at a phase that is not over; if it can be, one that waits for that command."""
+        """Gives a command to a phase that is not over, if possible to one that waits for it."""
         phases = self.cluster.record(
             "SELECT workflow || '/' || name AS address, workflow, state FROM phase "
             "WHERE state NOT IN ('succeeded', 'cancelled', 'skipped') ORDER BY id")
@@ -335,7 +335,7 @@ class Faults:
         return f"phasectl {verb} {phase['address']}: {'; '.join(said)}"
 
     def clock(self, fault):
-        """The daemon's clock jumps and jumps back, where libfaketime is there."""
+        """Sets the daemon's clock, and later sets it back. Needs libfaketime."""
         library = next(iter(glob.glob("/usr/lib*/*/faketime/libfaketimeMT.so.1")), None)
         if not library:
             fault.why = "there is no libfaketime"
@@ -363,8 +363,8 @@ class Faults:
             self.down("daemon", -1)
 
 
-# kind: (weight, shortest and longest length in seconds, what it does). A kind whose repair takes
-# minutes by its nature is left out of a short storm.
+# kind: (weight, shortest and longest length in seconds, what it does). A short storm leaves out
+# kinds whose repair takes minutes.
 KINDS = {
     "daemon kill": (6, 1, 10, lambda f, x: f.daemon(x, "KILL")),
     "daemon term": (3, 1, 10, lambda f, x: f.daemon(x, "TERM")),
@@ -430,14 +430,15 @@ KINDS = {
     "state lost": (1, 1, 1, lambda f, x: f.forget(x, False)),
     "state rolled back": (3, 5, 60, lambda f, x: f.forget(x, True)),
 }
-# A controller that is killed may forget a job: phased waits five minutes before it believes that.
+# A killed controller may forget a job. phased waits five minutes before it believes that.
 SLOW = {"daemon away", "slurmd kill", "slurmctld kill", "state lost", "state rolled back",
         "scancel pending", "node down", "outcome remove", "outcome truncate", "outcome garbage",
         "clock"}
 
 
 def draw(rng, seconds, every, short, only):
-    """Faults over these seconds, one about every so many; each kind once before any is repeated."""
+    """Draws faults for these seconds, about one in `every` seconds. Each kind comes once before any
+    kind is repeated."""
     kinds = sorted(kind for kind in KINDS if any(word in kind for word in only or [])
                    or not only and not (short and kind in SLOW))
     if not kinds:
@@ -455,7 +456,7 @@ def draw(rng, seconds, every, short, only):
 
 
 def attempt(faults, fault):
-    """True if it was done."""
+    """Tries the fault once. Returns true if it was done."""
     if not fault.refused:
         fault.time = time.time()
     fault.live = sorted({process.workflow for process in faults.cluster.processes("rank")
@@ -470,7 +471,7 @@ def attempt(faults, fault):
 
 
 def carry_out(faults, fault):
-    """Does it, if need be later: while the daemon is away, or nothing runs, much cannot be done."""
+    """Does the fault. Tries again for WAIT_S, because a fault may find no target at first."""
     until(lambda: faults.over or attempt(faults, fault), WAIT_S, 1)
     fault.until = time.time()
     word = "refused: " if fault.refused else ""

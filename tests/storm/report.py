@@ -52,7 +52,7 @@ def row(kind, count, gaps):
 
 
 def times(found):
-    """How often each kind of fault was, what it held up, and for how long."""
+    """How often each kind of fault came, how many workflows it held up, and for how long."""
     table = recovery(found)
     yield (f"{'fault':22} {'count':>6} {'held up':>8} {'median':>8} {'max':>8}   "
            "seconds until a new step")
@@ -107,7 +107,7 @@ def sides(found, workflow):
 
 
 def text(found, violations):
-    """What a note needs, and last what went wrong: a log may be cut at its head."""
+    """What a note needs. The violations come last, because a log may be cut at its beginning."""
     lines = []
     for workflow in sorted({v.workflow for v in violations if v.workflow}):
         lines += list(sides(found, workflow)) + [""]
