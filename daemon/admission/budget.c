@@ -30,7 +30,7 @@ static void budget_check(struct admission *admission, const json_t *row)
 
 struct budget_lift {
     uint64_t workflow;
-    unsigned phase; /* its index */
+    unsigned phase; /* the index of the phase */
 };
 
 static bool is_spent(struct admission *admission, const struct workflow *workflow,
@@ -42,7 +42,7 @@ static bool is_spent(struct admission *admission, const struct workflow *workflo
     json_t *rows;
     bool is_spent = false;
     if (store_budgets(store, workflow->id, &rows, &err) < 0)
-        return false; /* a record that cannot be read is told of elsewhere */
+        return false; /* another part of the daemon reports that the record cannot be read */
     const json_t *budget = json_object_get(json_array_get(rows, 0), "budget");
     if (budget && store_spending(store, workflow->id, &spent, &err) == 0)
         is_spent = spending_part(budget, &spent, text) >= 1;
@@ -50,7 +50,7 @@ static bool is_spent(struct admission *admission, const struct workflow *workflo
     return is_spent;
 }
 
-/* Whether it, or a member of it, has still to stop before it is held. */
+/* Whether a run of the phase, or of a member of the phase, must still stop before it is held. */
 static bool phase_is_being_held(const struct phase *phase)
 {
     const struct matrix *matrix = phase->members;
@@ -67,7 +67,7 @@ void admission_lift(struct loop *loop, uint64_t id)
     struct admission *admission = loop_room(loop, &admission_room);
     const struct workflow *workflow = core_workflow(loop_core(loop), id);
     size_t count = 0;
-    for (size_t i = 0; i < admission->lift_count; i++) /* the newest budget alone decides */
+    for (size_t i = 0; i < admission->lift_count; i++) /* only the newest budget counts */
         if (admission->lifts[i].workflow != id)
             admission->lifts[count++] = admission->lifts[i];
     for (unsigned i = 0; workflow && i < workflow->phase_count; i++) {
@@ -80,7 +80,7 @@ void admission_lift(struct loop *loop, uint64_t id)
     admission->lift_count = count;
 }
 
-/* False: it is over with this one. */
+/* Returns false when the lift is done, or is not needed any more. */
 static bool lift_is_under_way(struct admission *admission, const struct budget_lift *lift)
 {
     char text[BUDGET_TEXT_SIZE];

@@ -21,7 +21,7 @@ enum { BUDGET_EVERY_MS = 2000, BUDGET_TEXT_SIZE = AMOUNT_SHARE_SIZE, MONTH_NAME_
 
 #define BUDGET_WARN_AT 0.8
 
-/* limits.yaml, which is read again when it changes. */
+/* limits.yaml. The file is read again when it changes. */
 struct limits {
     json_t *file;             /* NULL: not read yet, or wrong */
     char problem[REASON_MAX]; /* what is wrong with it */
@@ -30,21 +30,21 @@ struct limits {
 
 struct month {
     char name[MONTH_NAME_SIZE]; /* 2026-11; empty: not read from the record yet */
-    json_t *budget;             /* NULL: there is none */
+    json_t *budget;             /* NULL: there is no budget */
     bool is_told;
-    double part; /* of it that is spent, as `text` says */
+    double part; /* the part of the budget that is spent, as `text` says */
     char text[BUDGET_TEXT_SIZE];
-    uint64_t due_ms; /* of libuv's time: when that is summed up again */
+    uint64_t due_ms; /* in libuv's time: when the cost of the month is summed up again */
 };
 
 struct queue {
-    uint64_t looked_ms; /* of libuv's time: when limits.yaml was looked at */
+    uint64_t looked_ms; /* in libuv's time: when limits.yaml was last looked at */
     bool has_file;      /* limits.yaml can be read */
     struct turn_limits bounds;
     /* The newest round of turns: */
     bool is_stale;
-    struct queue_line *lines;   /* a workflow each */
-    struct queue_place *places; /* a job each that waited */
+    struct queue_line *lines;   /* one for each workflow */
+    struct queue_place *places; /* one for each job that waited */
     size_t place_count;
     struct map by_job; /* the places, by the job's id */
 };
@@ -54,48 +54,49 @@ struct admission {
     struct limits limits;
     struct month month;
     struct queue queue;
-    struct budget_lift *lifts; /* holds that are to be taken back */
+    struct budget_lift *lifts; /* holds to be taken back */
     size_t lift_count;
 };
 
 /* --- limits.c --------------------------------------------------------------------------------- */
 
-/* The limits as they are now; empty: there are none. NULL: the file is wrong, and nothing is
- * submitted. */
+/* The limits as they are now. An empty object: there are no limits. NULL: the file is wrong, and
+ * nothing is submitted. */
 const json_t *limits_get(struct admission *admission);
 
 /* --- spending.c ------------------------------------------------------------------------------- */
 
 enum budget_of { BUDGET_OF_WORKFLOW, BUDGET_OF_MONTH };
 
-/* The largest part of the budget that is spent (1: all of it); `text` says which: "$7.02 of $7".
- * What has no price counts as nothing. */
+/* The largest part of the budget that is spent; 1 is all of it. `text` says how much: "$7.02 of
+ * $7". A cost whose price is not known counts as nothing. */
 double spending_part(const json_t *budget, const struct store_spending *spent,
                      char text[BUDGET_TEXT_SIZE]);
 /* Says in the workflow's history that this part is spent. */
 void spending_warn(struct loop *loop, uint64_t workflow, enum budget_of of, double part,
                    const char *text);
-/* Holds what is or will soon be at work; the others wait for that anyway. `text` says how much is
- * spent. False: there was nothing, or it is being held already. */
+/* Holds the phases that run or will soon run. Other phases wait for the budget anyway. `text` says
+ * how much is spent. False: there is no such phase, or all of them are being held already. */
 bool spending_hold(struct loop *loop, struct workflow *workflow, enum budget_of of,
                    const char *text);
 
 /* --- month.c ---------------------------------------------------------------------------------- */
 
-/* The part that is spent, and of what; 0: there is no budget. At most half a minute old, since all
- * runs of the month are summed up. */
+/* The part of the month's budget that is spent; 0: there is no budget. `text` says how much is
+ * spent. The answer may be half a minute old, because all runs of the month have to be summed up.
+ */
 double month_part(struct admission *admission, char text[BUDGET_TEXT_SIZE]);
-/* Warns, or holds what is at work. */
+/* Warns people, or holds the phases that run. */
 void month_check(struct admission *admission);
 
 /* --- budget.c --------------------------------------------------------------------------------- */
 
-/* Looks at all budgets; for the room. */
+/* Looks at all budgets. The room calls this. */
 void budget_look(void *state);
 
 /* --- queue.c ---------------------------------------------------------------------------------- */
 
-/* Whether `minute` of the day is within the window; one that ends before it begins goes over
+/* Whether `minute` of the day is within the window. A window that ends before it begins goes over
  * midnight. */
 bool queue_is_open(unsigned window_from, unsigned window_to, unsigned minute);
 

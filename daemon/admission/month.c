@@ -14,7 +14,7 @@
 
 enum { MONTH_EVERY_MS = 30000 };
 
-/* Its first second in local time, and its name. */
+/* Returns when the current month began in local time. `name` gets the name of the month. */
 static int64_t month_begin_ms(char name[MONTH_NAME_SIZE])
 {
     time_t now = loop_now_ms() / 1000;
@@ -63,7 +63,8 @@ static void month_save(struct admission *admission)
 
 /* --- What is spent ---------------------------------------------------------------------------- */
 
-/* Makes it that of the current month, by the file where that is right. */
+/* Makes admission->month the current month. Takes the budget from limits.yaml if the file is right.
+ */
 static int month_refresh(struct admission *admission, const char *name, struct error *err)
 {
     struct month *month = &admission->month;
@@ -98,7 +99,7 @@ double month_part(struct admission *admission, char text[BUDGET_TEXT_SIZE])
     int64_t begin_ms = month_begin_ms(name);
     uint64_t now_ms = uv_now(loop_config(admission->loop)->uv);
     if (month_refresh(admission, name, &err) < 0 || !month->budget)
-        return 0; /* a record that cannot be read is told of elsewhere */
+        return 0; /* another part of the daemon reports that the record cannot be read */
     if (now_ms >= month->due_ms) {
         if (store_spending_since(loop_store(admission->loop), begin_ms, &spent, &err) < 0)
             return 0;

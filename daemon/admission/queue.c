@@ -26,7 +26,8 @@ struct queue_place {
     struct queue_line *line;
     uint64_t job;
     enum turn_wait wait;
-    unsigned turn; /* its place among the runs that wait for limits.yaml, from 1; 0: it has none */
+    unsigned turn; /* the place of its run among the runs that wait for limits.yaml, from 1; 0: no
+                      place */
 };
 
 static void round_end(struct queue *queue)

@@ -49,7 +49,7 @@ static int spending_write(struct loop_item *base, struct store *store, struct er
                                 .to = "budget", /* the kind of notice */
                                 .message = item->message};
     int status = store_event_add(store, &event, err);
-    if (status < 0 || item->of == BUDGET_OF_MONTH) /* whose row says itself what was told */
+    if (status < 0 || item->of == BUDGET_OF_MONTH) /* month.c records the warning */
         return status;
     return store_budget_tell(store, item->workflow, err);
 }
@@ -85,8 +85,8 @@ static bool phase_is_at_work(const struct phase *phase)
     return has_one;
 }
 
-/* Members are held by their matrix, all in one step: held one by one, each would give its lane to
- * the next. */
+/* The matrix holds its members, all in one step. If the members were held one by one, each would
+ * give its lane to the next member. */
 bool spending_hold(struct loop *loop, struct workflow *workflow, enum budget_of of,
                    const char *text)
 {

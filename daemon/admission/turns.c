@@ -8,7 +8,7 @@ static int compare(uint64_t a, uint64_t b)
     return (a > b) - (a < b);
 }
 
-/* By workflow, and of each in the order in which its jobs came about. */
+/* Sorts by workflow. The jobs of one workflow stand in the order in which they were made. */
 static int by_workflow(const void *one, const void *other)
 {
     const struct turn *a = one, *b = other;
@@ -24,8 +24,8 @@ static int by_turn(const void *one, const void *other)
     return a->place != b->place ? compare(a->place, b->place) : by_workflow(one, other);
 }
 
-/* Each run of a workflow has its place behind those before it, so that the places of several
- * workflows interlock. */
+/* Gives each run a place behind the earlier runs of its workflow. So runs of different workflows
+ * take turns. */
 static void put_in_order(struct turn *turns, size_t count)
 {
     unsigned before = 0;
@@ -45,7 +45,7 @@ static bool is_bounded(const struct turn *turn, const struct turn_limits *limits
     return limits->jobs || limits->running || (limits->gpus && turn->gpus);
 }
 
-/* `runs`: it would be one more that may run. */
+/* `runs`: whether the job adds one more job that may run. */
 static enum turn_wait wait_for_room(unsigned gpus, bool runs, const struct turn_limits *limits,
                                     const struct turn_limits *used)
 {
@@ -69,15 +69,15 @@ enum turn_wait turns_ask(unsigned gpus, const struct turn_limits *limits,
 void turns_decide(struct turn *turns, size_t count, const struct turn_limits *limits,
                   struct turn_limits *used, turn_may *may, void *arg)
 {
-    bool is_closed = false; /* somebody before waits for room */
-    uint64_t newest = 0;    /* the run that went last */
+    bool is_closed = false; /* a job before waits for room */
+    uint64_t newest = 0;    /* the run that was admitted last */
     put_in_order(turns, count);
     for (size_t i = 0; i < count; i++) {
         struct turn *turn = &turns[i];
         bool runs = !turn->is_candidate && turn->run != newest;
         turn->wait = wait_for_room(turn->gpus, runs, limits, used);
         if (turn->wait == TURN_NEVER)
-            continue; /* it stands in nobody's way */
+            continue; /* it keeps no other job waiting */
         if (turn->wait == TURN_GOES && is_closed && is_bounded(turn, limits))
             turn->wait = TURN_BEHIND;
         is_closed = is_closed || turn->wait != TURN_GOES;
