@@ -47,13 +47,13 @@ static void post_seen(struct loop *loop, struct workflow *workflow, struct alloc
     loop_post(loop, &event);
 }
 
-/* Whether Slurm lets a requeued job wait, which the core wants to end. */
+/* Whether Slurm makes a requeued job wait. The core wants to end that wait. */
 static bool is_put_off(const struct cluster_job *seen)
 {
     return seen->restarts > 0 && cluster_job_is_waiting(seen, loop_now_ms() / 1000);
 }
 
-/* Most jobs of most polls are as they were: they need no event. */
+/* Most polls change nothing about most jobs. Such jobs need no event. */
 static bool is_news(const struct allocation *job, const struct cluster_job *seen)
 {
     return job->absent_since_ms || cluster_job_is_final(seen) || cluster_job_is_stuck(seen) ||
@@ -69,8 +69,8 @@ static void post_absent(struct loop *loop, struct workflow *workflow, struct all
     loop_post(loop, &event);
 }
 
-/* Calls `each` for every job that has not ended, and for jobs that are still to be cancelled after
- * their end. */
+/* Calls `each` for every job that has not ended, and for every job that must still be cancelled
+ * although it has ended. */
 static void live_jobs(struct loop *loop,
                       void (*each)(struct loop *loop, struct workflow *workflow,
                                    struct allocation *job, void *arg),
@@ -104,8 +104,8 @@ static void absent_unless_seen(struct loop *loop, struct workflow *workflow, str
         post_absent(loop, workflow, job);
 }
 
-/* The job with this token, whose workflow may have ended long ago. Jobs of this user that carry
- * tokens which nobody here knows are another daemon's. */
+/* Finds the job with this token. Its workflow may have ended long ago. A job of this user with an
+ * unknown token belongs to another daemon. */
 static struct allocation *find_job(struct loop *loop, const struct cluster_job *seen,
                                    struct workflow **ret_workflow)
 {
@@ -138,8 +138,8 @@ static int by_id(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* Slurm's estimates change with every turn of its scheduler, and nothing is decided by them. So
- * they are not recorded. */
+/* Slurm's estimates change with every turn of its scheduler. No decision depends on them, so they
+ * are not recorded. */
 static void take_starts(struct launch *launch, const struct cluster_result *result)
 {
     launch->starts = xreallocarray(launch->starts, result->job_count + 1, sizeof *launch->starts);
@@ -173,8 +173,8 @@ static void take_jobs(struct launch *launch, const struct cluster_result *result
     for (size_t i = 0; i < result->job_count; i++) {
         struct workflow *workflow;
         struct allocation *job = find_job(loop, &result->jobs[i], &workflow);
-        /* Two may have one token, after an answer that was lost: the claim on the folder decides.
-         */
+        /* After a lost answer two jobs may have the same token. The claim on the folder decides
+         * which job serves. */
         if (!job || (job->slurm_id != result->jobs[i].id && !job->ended))
             continue;
         map_put(&seen, job->id, job);
@@ -222,11 +222,11 @@ void poll_turned(void *state)
     struct launch *launch = state;
     struct loop *loop = launch->loop;
     uint64_t now_ms = uv_now(loop_config(loop)->uv);
-    /* core_is_busy() looks at all runs, so it is not asked in every turn. */
+    /* core_is_busy() looks at all runs, so not every turn asks it. */
     if (launch->is_polling || now_ms < launch->busy_due_ms ||
         !core_is_busy(loop_core(loop), loop_now_ms()))
         return;
-    launch->busy_due_ms = now_ms + POLL_BUSY_MS; /* the look may come to nothing */
+    launch->busy_due_ms = now_ms + POLL_BUSY_MS; /* the look may make no poll */
     loop_look(loop, &launch_room, 0);
 }
 
@@ -253,7 +253,7 @@ static void post_answer(struct loop *loop, const struct core_effect *effect,
                         const struct cluster_result *result)
 {
     char message[sizeof result->message];
-    bool is_away = result->outcome == CLUSTER_UNREACHABLE; /* the message alone does not say so */
+    bool is_away = result->outcome == CLUSTER_UNREACHABLE; /* the message may not say so */
     (void)snprintf(message, sizeof message, "%s%.220s", is_away ? "Slurm does not answer: " : "",
                    result->message);
     struct core_event event = {.kind = answer_kind(result),
@@ -265,8 +265,9 @@ static void post_answer(struct loop *loop, const struct core_effect *effect,
 }
 
 /* Slurm has refused an order that leaves nodes out. Too few nodes may be left, or an excluded node
- * may not exist any more: Slurm's reasons differ, and no exclusion is worth a phase that never
- * runs. The same order goes once more, without them. */
+ * may not exist any more. Slurm gives different reasons for this, so the reason is not looked at. A
+ * phase must not wait for ever because of an exclusion: the same order is sent once more without
+ * excluded nodes. */
 static int submit_anywhere(struct launch *launch, const struct core_effect *effect,
                            const struct cluster_result *result)
 {
@@ -305,7 +306,8 @@ int lookup_answer(void *state, const struct core_effect *effect,
     return CARRIED_OUT;
 }
 
-/* That a job to cancel is absent may be a controller's error: polls tell when it is gone. */
+/* A job to cancel is absent. That may be an error of the controller. Polls tell when the job is
+ * gone. */
 int change_answer(void *state, const struct core_effect *effect,
                   const struct cluster_result *result)
 {

@@ -52,7 +52,7 @@ void folder_fini(struct folder *folder)
     free(folder->run);
 }
 
-/* Returns 1 when the folder is new: then nobody can be reading in it. */
+/* Returns 1 if the folder is new. Then nobody can be reading in it. */
 static int make(const char *path, struct error *err)
 {
     if (mkdir(path, 0700) == 0)
@@ -85,7 +85,7 @@ static int write_to(const char *path, const char *data, size_t size, mode_t mode
     return status;
 }
 
-/* As file_replace(), without its syncs; in a new folder without the rename. */
+/* Does what file_replace() does, but does not sync. In a new folder it does not rename either. */
 static int write_file(const char *parent, bool is_new, const char *name, const char *data,
                       mode_t mode, struct error *err)
 {
@@ -95,7 +95,7 @@ static int write_file(const char *parent, bool is_new, const char *name, const c
     if (status == 0 && !is_new && rename(draft, path) < 0)
         status = -errno;
     if (status < 0) {
-        (void)unlink(draft); /* it may not be there */
+        (void)unlink(draft); /* the draft may not exist */
         (void)error_set(err, status, "could not write %s: %s", path, strerror(-status));
     }
     free(path);
@@ -114,8 +114,8 @@ static json_t *text_or_null(const char *text)
     return text ? json_string(text) : json_null();
 }
 
-/* Of each phase whether it comes before: phases stand after those that they wait for. The caller's
- * to free(). */
+/* Returns for each phase whether it comes before this one. A phase stands after the phases that it
+ * waits for. The caller frees the result. */
 static bool *list_before(const struct phase *phase)
 {
     const struct workflow *workflow = phase->workflow;
@@ -128,7 +128,7 @@ static bool *list_before(const struct phase *phase)
     return is_before;
 }
 
-/* What the phases before left: {"prepare": {"out": "/...", "checkpoint": null}}. */
+/* What the earlier phases left: {"prepare": {"out": "/...", "checkpoint": null}}. */
 static json_t *inputs_json(const struct folder *folder, const struct phase *phase)
 {
     json_t *inputs = json_object();
@@ -189,7 +189,7 @@ static char *run_json(const struct folder *folder, const struct home *home, cons
     return text;
 }
 
-/* The run.json that stands there; NULL: none that can be read. */
+/* Reads the run.json in the folder. NULL: there is no readable file. */
 static json_t *read_run_json(const struct folder *folder)
 {
     json_t *json;
@@ -205,7 +205,8 @@ static bool has_lead_journal(const struct folder *folder)
     return has;
 }
 
-/* Whether a lead has begun the run in this folder; alone, or before the daemon was restarted. */
+/* Whether a lead has begun the run in this folder. The lead may have begun it alone, or before the
+ * daemon was restarted. */
 static bool is_begun(const struct folder *folder, const struct run *run, const json_t *json)
 {
     if (json_is_true(json_object_get(json, "alone")))
@@ -228,7 +229,8 @@ json_t *folder_resume(const struct folder *folder)
     return resume;
 }
 
-/* Looks for what a lead has begun there: sets `ret_resume` to what it resumes from, or to NULL. */
+/* Looks for a run that a lead has begun in the folder. Sets `ret_resume` to what that run resumes
+ * from, or to NULL. */
 static int take_over(const struct folder *folder, const struct run *run, json_t **ret_resume,
                      struct error *err)
 {
@@ -256,14 +258,14 @@ static int write_run(const char *path, bool is_new, const char *secret, const ch
     return status < 0 ? status : write_file(path, is_new, "run.json", json, 0600, err);
 }
 
-/* Returns -EEXIST when the folder was made meanwhile. */
+/* Returns -EEXIST if the folder was made meanwhile. */
 static int make_whole(const struct folder *folder, const struct run *run, const char *secret,
                       const char *json, struct error *err)
 {
     char *draft = text_format("%s/.%u.new", folder->phase, run->attempt);
     int status = make(draft, err);
     if (status >= 0)
-        status = write_run(draft, true, secret, json, err); /* a draft that was left is ours too */
+        status = write_run(draft, true, secret, json, err); /* an old draft is ours, too */
     if (status == 0 && rename(draft, folder->run) < 0) {
         status = errno == ENOTEMPTY ? -EEXIST : -errno;
         (void)error_set(err, status, "could not make the folder %s: %s", folder->run,
@@ -346,7 +348,7 @@ static bool has_work(const struct seat *seat)
     return seat_run(seat)->state != RUN_ENDED;
 }
 
-/* The folders of those that have joined the allocation, oldest first. */
+/* The folders of the seats that have joined the allocation, oldest first. */
 static json_t *guests_json(const struct folder *folder, const struct workflow *workflow,
                            const struct allocation *allocation)
 {
@@ -369,7 +371,7 @@ int folder_join_job(const struct folder *folder, const struct run *run, struct e
     int status = make(folder->job, err);
     if (status < 0)
         return status;
-    /* From then on it is its lead's. */
+    /* Once the file exists, it belongs to the lead of the seat. */
     char *current = text_format("%s/current.json", folder->job);
     if (access(current, F_OK) < 0)
         status = write_current(folder, false, err);

@@ -10,11 +10,11 @@
 #include <string.h>
 
 enum {
-    WARN_MARGIN_S = 15,    /* beyond the time a stop takes: for the lead's own end */
+    WARN_MARGIN_S = 15,    /* beyond the time to stop: the lead needs it to end itself */
     SHORTEST_MINUTES = 10, /* of a job that is shortened to start before a reservation */
 };
 
-/* {"PATH": "..."} as "PATH=..." */
+/* Makes {"PATH": "..."} into "PATH=...". */
 static size_t environment_fill(struct job_order *order, const json_t *environment)
 {
     size_t count = 0;
@@ -29,7 +29,7 @@ static size_t environment_fill(struct job_order *order, const json_t *environmen
     return count;
 }
 
-/* An option's value as it would be written in a spec. */
+/* Writes an option's value as a spec would write it. */
 static char *option_text(const json_t *value)
 {
     if (json_is_string(value))
@@ -72,8 +72,8 @@ static void options_fill(struct job_order *order, const json_t *spec, const char
     order->description.option_count = count;
 }
 
-/* What those who share the allocation need: the longest time to stop, and whether all of them can
- * go on in another job. */
+/* What the phases need that share the allocation: the longest time to stop, and whether all of them
+ * can go on in another job. */
 static struct phase shared_needs(const struct phase *phase)
 {
     struct phase needs = *phase;
@@ -94,9 +94,10 @@ static unsigned warning_s(const struct phase *phase)
     return warn_s < phase->time_s / 2 ? warn_s : phase->time_s / 2;
 }
 
-/* A phase that goes on in one job after another need not wait until after a reservation for all of
- * its time. Less than a quarter would be spent on beginning again and again. The time of packed
- * members is for all of them: what does not fit into it waits in the queue again. 0: all of it. */
+/* The least time of the job; 0: the job needs all of its time. A phase that can go on in another
+ * job may start before a reservation with less time than it asks for. It gets at least a quarter of
+ * its time, because otherwise it would spend most of the time on beginning again. The time of
+ * packed members is for all of them together: members that do not fit wait in the queue again. */
 static unsigned time_min_minutes(const struct phase *phase)
 {
     if (phase->matrix && phase->matrix->lanes > 0)
@@ -106,8 +107,8 @@ static unsigned time_min_minutes(const struct phase *phase)
     return least < saving ? saving : least;
 }
 
-/* The batch script. Which job it is in, the lead could not tell otherwise: ids are given out
- * again. */
+/* The batch script. The script tells the lead the token of its job. The lead cannot use the id of
+ * the job instead, because Slurm gives ids out again. */
 static char *order_script(const struct phase *phase, const struct allocation *job,
                           const struct folder *folder, const char *worker)
 {
@@ -159,7 +160,7 @@ void job_order_init(struct job_order *order, const struct run *run, const struct
         .can_chain = needs.has_checkpoint,
         .time_min_minutes = time_min_minutes(&needs),
         .warn_s = warning_s(&needs),
-        /* A run that was preempted goes on in the same job, which keeps its age in the queue. */
+        /* A preempted run goes on in the same job. The job keeps its age in the queue. */
         .requeue = true,
     };
     options_fill(order, launch->spec, excluded, phase_parts(phase),

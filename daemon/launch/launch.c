@@ -28,8 +28,8 @@ static void post_job(struct loop *loop, enum core_event_kind kind, const struct 
     loop_post(loop, &event);
 }
 
-/* The nodes that the order leaves out. The caller frees them. A record that cannot be read must not
- * stop a submission. */
+/* Returns the nodes that the order leaves out. The caller frees the text. A submission must not
+ * fail because this cannot be read from the record. */
 static char *excluded_nodes(struct launch *launch, const struct core_effect *effect)
 {
     struct allocation *job = effect->allocation;
@@ -104,7 +104,7 @@ static int carry_submit(void *state, const struct core_effect *effect)
     if (search_again(loop, run))
         return CARRIED_LATER_MS + FOLDER_RETRY_MS;
     folder_init_job(&folder, loop_config(loop)->home, run, job);
-    bool is_begun; /* maybe in another candidate for its seat */
+    bool is_begun; /* perhaps in another candidate for its seat */
     int carried = CARRIED_OUT;
     if (prepare(launch, run, &folder, &stored, &is_begun, &err) < 0) {
         post_job(loop, EV_LIMITED, effect, &err); /* no job exists; the core tries again later */

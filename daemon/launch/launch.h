@@ -1,5 +1,5 @@
-/* What a run finds when it begins, and what Slurm is asked for: folders, secrets, checkpoints to
- * resume from, the orders and their answers. */
+/* What a run finds when it begins: its folder, its secret, and the checkpoint to resume from. Also
+ * what Slurm is asked for, and what Slurm answers. */
 #ifndef PHASED_DAEMON_LAUNCH_LAUNCH_H
 #define PHASED_DAEMON_LAUNCH_LAUNCH_H
 
@@ -23,88 +23,91 @@ struct store_launch;
 
 extern const struct room launch_room;
 
-/* Prepares what a run finds that is to go on in the seat of the run before it; what came of it as
- * a room says it. CARRIED_OUT: all is there, and `ret_is_begun` says whether its lead has begun the
- * run already, alone. */
+/* Prepares the folder of a run that goes on in the seat of the run before it. Returns what carry()
+ * of a room returns. CARRIED_OUT: the folder is complete, and `ret_is_begun` says whether the lead
+ * has begun the run already by itself. */
 int launch_next(struct loop *loop, const struct run *run, bool *ret_is_begun);
 
-/* When Slurm expects to start a job that waits, in seconds since 1970; 0: it has not said. */
+/* When Slurm expects to start a waiting job, in seconds since 1970; 0: Slurm has not said. */
 int64_t launch_expected_start(struct loop *loop, uint32_t slurm_id);
 
-/* The secret that the messages of the run are signed with. -ENOENT: there is no such run, or it has
- * none yet. */
+/* The secret that signs the messages of the run. -ENOENT: there is no such run, or the run has no
+ * secret yet. */
 int launch_secret(struct loop *loop, uint64_t run, struct mac_secret *ret_secret,
                   struct error *err);
 
 /* --- folder.c --------------------------------------------------------------------------------- */
 
-/* The folders of workflows, jobs and runs below $PHASED_HOME/runs; doc/protocol.md has their
+/* The folders of workflows, jobs and runs below $PHASED_HOME/runs. doc/protocol.md describes their
  * contents.
  *
- * What is written here can all be made again from the record, so nothing is synced to disk: after a
- * power failure a job that starts may find an empty file and fail, and its run is repeated. A run's
- * folder appears whole, by rename, since a lead that goes on alone makes the same one: whoever
- * comes second finds it. Files that somebody may be reading are replaced by rename. What runs write
- * (journal/, log/, out/) their workers make. */
+ * The daemon can make all these files again from the record, so it syncs none of them to disk.
+ * After a power failure a job may find an empty file and fail. Its run is then repeated. A run's
+ * folder appears whole, by rename, because a lead that goes on alone makes the same folder: whoever
+ * comes second finds it complete. Files that somebody may be reading are replaced by rename.
+ * Workers make the folders that runs write to (journal/, log/, out/). */
 struct folder {
     char *workflow, *job, *phase, *out, *run;
-    char *own; /* of the job itself, for its log; of a candidate it is another than `job` */
+    char *own; /* of the job itself, for its log; a candidate has a folder other than `job` */
 };
 
 void folder_init(struct folder *folder, const struct home *home, const struct run *run);
 void folder_fini(struct folder *folder);
 
-/* What the run that is made there resumes from: an object, or JSON's null; NULL when that cannot be
+/* Reads what the run in this folder resumes from: an object, or JSON's null. NULL: that cannot be
  * read. A new reference. */
 json_t *folder_resume(const struct folder *folder);
-/* Puts a tombstone into the run's folder, synced: no lead begins the run any more. Where there is
- * no such folder, or it is of another job, there is nothing to do. */
+/* Puts a tombstone into the run's folder, and syncs the tombstone. From then on no lead begins the
+ * run. Does nothing if there is no such folder, or if the folder belongs to another job. */
 int folder_seal(const struct folder *folder, const struct run *run, struct error *err);
 
 /* --- resume.c --------------------------------------------------------------------------------- */
 
 /* Which checkpoint a run begins from.
  *
- * The core names the newest one that was told. When the run's folder is made, the files are looked
- * at: one that is not there any more, or has not its size any more, is passed over for the one
- * before; likewise one from which an earlier run made no step before its program failed. One that
- * is suspect, saved when a guard had broken or NaN had come, only a person can choose. What was
- * made before the phase was begun anew counts no more, however new its steps. What was chosen
- * stands in run.json, and the core learns it when the run starts.
+ * The core names the newest checkpoint that was told. When the run's folder is made, the daemon
+ * looks at the files. It passes over a checkpoint that is gone or has changed its size, and a
+ * checkpoint from which an earlier run failed before its first step. The checkpoint before takes
+ * its place. Only a person can choose a suspect checkpoint, which was saved when a guard had failed
+ * or NaN had come. If the phase was begun anew, no earlier checkpoint counts, whatever its step.
+ * run.json has the choice, and the core learns it when the run starts.
  *
- * Each is a new reference to {"path", "step"}, or to JSON's null. */
+ * Each result is a new reference to {"path", "step"}, or to JSON's null. */
 
-/* The newest checkpoint that the run has saved before step `since`, as the record has it or in the
- * list `more` of journal entries; null: there is none. Of a run that a person had begin with a
- * suspect one it may be a good one from before. */
+/* Finds the newest checkpoint that the run saved before step `since`. It looks in the record and in
+ * `more`, a list of journal entries. If a person let the run begin with a suspect checkpoint, it
+ * may be an earlier good checkpoint. JSON's null: there is no such checkpoint. */
 int resume_before(struct store *store, const struct run *run, int64_t since, const json_t *more,
                   json_t **ret_resume, struct error *err);
-/* The whole checkpoint before the newest one that leads to where the phase is; null: there is none
- * before it. Where the newest is suspect, that is the newest one that is not. */
+/* Finds the whole checkpoint before the newest one, among the checkpoints that lead to where the
+ * phase is. If the newest checkpoint is suspect, finds the newest checkpoint that is not suspect.
+ * JSON's null: there is no such checkpoint. */
 int resume_previous(struct store *store, const struct phase *phase, json_t **ret_resume,
                     struct error *err);
-/* What a person means by `from`: "start", the step of a recorded checkpoint, or its path; with an
- * empty path for the start. -ENOENT: no such one is whole; the message names those that are. */
+/* Finds what a person means by `from`: "start", the step of a recorded checkpoint, or its path. For
+ * "start" the path of the result is empty. -ENOENT: no such checkpoint is whole. The message then
+ * names the checkpoints that are whole. */
 int resume_find(struct store *store, const struct phase *phase, const char *from,
                 json_t **ret_found, struct error *err);
 
 /* --- search.c --------------------------------------------------------------------------------- */
 
-/* Looks for checkpoints of a run that nobody has told: its agents were killed before they saw them,
- * or their last words were lost. Posts those that it finds, as the run's journals would have told
- * them. What agents that ended by themselves did not believe is not among them. `more` are entries
- * of its journals that the record may not have yet. Nor are those beyond the limit or beyond what
- * the core knows as suspect. False: there is nothing. */
+/* Looks for checkpoints of a run that nobody has told, because its agents were killed before they
+ * saw the files, or because their last words were lost. Posts what it finds as the run's journals
+ * would have told it. `more` are entries of the journals that may not be in the record yet. Three
+ * kinds of checkpoints are left out: those that an agent which ended by itself did not believe,
+ * those beyond the limit, and those that the core knows as suspect. False: nothing was found. */
 bool search_left(struct loop *loop, struct run *run, const json_t *more,
                  const struct saved_limit *limit);
-/* search_left() for the run before this one, which is about to be prepared or begins from something
- * that nobody has told: a program that outlives its agents may save after the end of its run. True:
- * there is something, and the record has it a moment later. */
+/* Does search_left() for the run before this run. This run is about to be prepared, or has begun
+ * from a checkpoint that nobody has told. A program that outlives its agents may save after the end
+ * of its run. True: a checkpoint was found, and the record will have it in a moment. */
 bool search_again(struct loop *loop, const struct run *run);
 
 /* --- job_order.c ------------------------------------------------------------------------------ */
 
-/* What the cluster is asked to submit, from a run and what the record has of it. */
+/* What the cluster is asked to submit. It is made of the run and of what the record says about the
+ * run. */
 struct job_order {
     struct cluster_description description; /* points into the rest */
     char *name, *script, *output;
@@ -114,8 +117,8 @@ struct job_order {
 };
 
 /* `launch` and `folder` are borrowed for as long as the order lives. `worker` is the path of
- * phase-worker. `excluded` are nodes that it leaves out besides those the spec does, with commas
- * between; NULL: none. */
+ * phase-worker. `excluded` are nodes that the order leaves out besides the nodes that the spec
+ * excludes, with commas between; NULL: no nodes. */
 void job_order_init(struct job_order *order, const struct run *run, const struct allocation *job,
                     const struct folder *folder, const struct store_launch *launch,
                     const char *worker, const char *excluded);

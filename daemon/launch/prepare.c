@@ -1,4 +1,4 @@
-/* What a run finds when it begins: its secret, what is known of failures, its folder. */
+/* Makes what a run finds when it begins: its secret, the catalogue of failures, its folder. */
 #include "daemon/admission/admission.h"
 #include "daemon/launch/inside.h"
 #include "daemon/loop/loop.h"
@@ -54,8 +54,8 @@ static void failures_tell(struct loop *loop, const struct run *run,
     text_fini(&lines);
 }
 
-/* The catalogue; borrowed until the next call. What is wrong in the file is told once, in the
- * history of the run that is prepared, and never keeps a run from starting. */
+/* Returns the catalogue, borrowed until the next call. A mistake in the file is told once, in the
+ * history of the run that is being prepared. A mistake never keeps a run from starting. */
 static const json_t *failures_get(struct launch *launch, const struct run *run)
 {
     const char *path = loop_config(launch->loop)->home->failures;
@@ -109,7 +109,7 @@ int launch_next(struct loop *loop, const struct run *run, bool *ret_is_begun)
     struct error err;
     char reason[REASON_MAX];
     if (!admission_pays(loop, run->phase->workflow, reason))
-        return CARRIED_LATER_MS + CHANGE_RETRY_MS; /* it will be held */
+        return CARRIED_LATER_MS + CHANGE_RETRY_MS; /* the budget will hold the phase */
     if (search_again(loop, run))
         return CARRIED_LATER_MS + FOLDER_RETRY_MS;
     folder_init(&folder, loop_config(loop)->home, run);

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SEARCH_STEPS_MAX = 8 }; /* that a message names */
+enum { SEARCH_STEPS_MAX = 8 }; /* the most steps that a message names */
 
 /* A checkpoint of the record, with copies of its texts. */
 struct row {
@@ -23,11 +23,11 @@ struct row {
     int64_t step, bytes, time_ms;
     json_t *paths;
     bool is_suspect, is_unseen;
-    bool is_file;  /* the newest that was told of this path: what lies there now */
-    bool is_ahead; /* it leads to where the phase is */
+    bool is_file;  /* the newest row of its path: the file holds this checkpoint */
+    bool is_ahead; /* the checkpoint leads to where the phase is */
 };
 
-/* Those of a phase, newest step first. */
+/* The checkpoints of a phase, newest step first. */
 struct rows {
     struct row *items;
     size_t count;
@@ -51,7 +51,7 @@ static void rows_fini(struct rows *rows)
 static int rows_add(void *arg, const struct store_checkpoint *checkpoint)
 {
     struct rows *rows = arg;
-    if ((rows->count & (rows->count + 1)) == 0) /* a power of two, less one */
+    if ((rows->count & (rows->count + 1)) == 0) /* a power of two, less 1 */
         rows->items = xrealloc(rows->items, 2 * (rows->count + 1) * sizeof *rows->items);
     rows->items[rows->count++] = (struct row){
         .path = xstrdup(checkpoint->path),
@@ -87,10 +87,11 @@ static bool rows_have(const struct rows *rows, uint64_t run, const char *path)
     return false;
 }
 
-/* Marks what leads to the checkpoint at `path`: of the run that wrote it what is not newer, of the
- * run that this one resumed from what that took over, and so on. What was made before a run that
- * began anew is of no use, although it may lie there still. `before` is among the workflow's runs.
- */
+/* Marks the checkpoints that lead to the checkpoint at `path`. These are the checkpoints of the run
+ * that wrote it, up to its step. They also are the checkpoints of the run from which that run
+ * resumed, up to the step that was taken over, and so on. Checkpoints from before a run that began
+ * anew do not lead there, even if the files still exist. The search begins before the run with
+ * index `before`. */
 static void rows_mark(struct rows *rows, const struct phase *phase, size_t before, const char *path,
                       int64_t step)
 {
@@ -110,8 +111,8 @@ static void rows_mark(struct rows *rows, const struct phase *phase, size_t befor
             rows->items[i].is_ahead = true;
 }
 
-/* Whether a program that began with this checkpoint failed before its first step; it may have been
- * written again since. */
+/* Whether a program that began with this checkpoint failed before its first step. A checkpoint that
+ * was written again since then counts as new. */
 static bool has_failed(const struct run *run, const struct row *row)
 {
     const struct workflow *workflow = run->phase->workflow;
@@ -140,7 +141,7 @@ static size_t run_index(const struct run *run)
     return index;
 }
 
-/* The run of the phase that ended before this one was made; NULL: it is the first. */
+/* The run of the phase before this run; NULL: this run is the first. */
 static const struct run *run_before(const struct run *run)
 {
     const struct workflow *workflow = run->phase->workflow;
@@ -150,8 +151,8 @@ static const struct run *run_before(const struct run *run)
     return NULL;
 }
 
-/* Whether a person has chosen this one, for this run or for the one before, which has broken no
- * guard since. */
+/* Whether a person has chosen this checkpoint for this run. A choice for the run before also
+ * counts, if that run broke no guard. */
 static bool is_chosen(const struct run *run, const struct row *row)
 {
     const struct run *before = run_before(run);
@@ -161,8 +162,8 @@ static bool is_chosen(const struct run *run, const struct row *row)
                                      text_equal(before->resume_path, row->path));
 }
 
-/* Why a phase that has checkpoints begins at its start without anybody having wanted that; NULL: it
- * has none of this kind. */
+/* Why a phase that has checkpoints begins at its start although nobody wanted that. NULL: the phase
+ * has no such reason. */
 static char *begins_anew(const struct rows *rows, const struct run *run)
 {
     const struct phase *phase = run->phase;
@@ -185,8 +186,8 @@ static char *begins_anew(const struct rows *rows, const struct run *run)
     return NULL;
 }
 
-/* The highest step that the record has of the run before, or of what leads to where the phase is.
- * What was left behind may have greater steps, and does not count. */
+/* The highest recorded step of the run before, or of the checkpoints that lead to where the phase
+ * is. Other checkpoints were left behind. They may have greater steps, and do not count. */
 static int64_t known_step(const struct rows *rows, const struct run *before)
 {
     int64_t step = -1;
@@ -236,8 +237,8 @@ void resume_fini(struct resume *resume)
     *resume = (struct resume){0};
 }
 
-/* Of a run that a person had begin with a suspect one: the newest good one before that; else NULL.
- */
+/* If a person let the run begin with a suspect checkpoint: the newest good checkpoint before it.
+ * Otherwise NULL. */
 static const struct row *good_before(struct rows *rows, const struct run *run)
 {
     const struct row *good = NULL;
@@ -285,11 +286,12 @@ int resume_before(struct store *store, const struct run *run, int64_t since, con
     return status;
 }
 
-/* Those that agents have seen whole, of one run or of all (0), newest last. A new reference. */
+/* The checkpoints that agents have seen whole, newest last. `run` is the run that they belong to;
+ * 0: all runs. A new reference. */
 static json_t *told_whole(const struct rows *rows, uint64_t run)
 {
     json_t *told = json_array();
-    for (size_t i = rows->count; i-- > 0;) { /* newest step first */
+    for (size_t i = rows->count; i-- > 0;) { /* the rows begin with the newest step */
         const struct row *row = &rows->items[i];
         if ((!run || row->run == run) && row->bytes >= 0 && !row->is_unseen)
             (void)json_array_append_new(told,
@@ -330,7 +332,7 @@ int resume_left(struct store *store, const char *phase_dir, const struct run *ru
     return status;
 }
 
-/* Whether the phase's newest run has ended with a suspect one. */
+/* Whether the phase's newest run has a suspect checkpoint. */
 static bool is_newest_suspect(const struct rows *rows, const struct phase *phase)
 {
     for (size_t i = 0; phase->run && i < rows->count; i++)
@@ -365,7 +367,7 @@ int resume_previous(struct store *store, const struct phase *phase, json_t **ret
     return status;
 }
 
-/* A person's choice: among all, also those that were left behind. */
+/* A person may choose any checkpoint, also one that was left behind. */
 int resume_find(struct store *store, const struct phase *phase, const char *from,
                 json_t **ret_found, struct error *err)
 {
@@ -374,7 +376,7 @@ int resume_find(struct store *store, const struct phase *phase, const char *from
         return 0;
     }
     struct rows rows = {0};
-    struct text steps = {0}; /* of those that are whole */
+    struct text steps = {0}; /* the steps of whole checkpoints */
     unsigned count = 0;
     json_t *found = NULL;
     int status = rows_load(store, phase->id, &rows, err);

@@ -1,5 +1,6 @@
-/* Looking for untold checkpoints. What is found is recorded with its size, and looked at once more
- * when the next run begins from it: two looks, between which nobody has written. */
+/* Looks for untold checkpoints. A checkpoint that is found is recorded with its size. It is looked
+ * at once more when the next run begins from it. If the size is the same, nobody has written in
+ * between. */
 #include "daemon/launch/inside.h"
 #include "daemon/loop/loop.h"
 #include "daemon/store/store.h"
@@ -30,7 +31,7 @@ static int search_write_one(const struct search_item *item, const json_t *left, 
         .is_unseen = true,
     };
     int status = store_checkpoint_add(store, &checkpoint, err);
-    if (status < 0) /* what the record cannot hold is left out */
+    if (status < 0) /* an entry that the record cannot hold is left out */
         return status == -EINVAL && store_excuse(store) ? 0 : status;
     char *message = text_format("step %lld: %s", (long long)checkpoint.step, checkpoint.path);
     const struct store_event event = {.type = STORE_EVENT_CHECKPOINT,
