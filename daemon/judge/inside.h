@@ -18,45 +18,48 @@ struct workflow;
 
 /* --- evidence.c ------------------------------------------------------------------------------- */
 
-/* What the names of an expression mean in a phase: its params, its metrics, what is known of it. */
+/* What the names in an expression mean in a phase: its params, its metrics, and facts about it. */
 struct evidence {
     json_t *spec, *facts;
     struct metrics *metrics;
-    char *lack; /* which entries of journals the metrics lack, for people; NULL: none */
+    char *lack; /* the entries that the metrics lack, in words for people; NULL: no entries */
 };
 
-/* From the record. Whether it fails or not, it is the caller's to evidence_fini(). */
+/* Loads the evidence from the record. Also after a failure the caller frees it with
+ * evidence_fini(). */
 int evidence_load(struct store *store, const struct phase *phase, struct evidence *evidence,
                   struct error *err);
 void evidence_fini(struct evidence *evidence);
 
-/* As lib/expr takes it; borrows from the evidence. `phase`: NULL for the own one. */
+/* The names in the form that lib/expr takes; borrowed from the evidence. `phase` NULL: the phase
+ * itself. */
 struct expr_names evidence_names(const struct evidence *evidence, const char *phase);
 
 /* --- replan.c --------------------------------------------------------------------------------- */
 
-/* Adds [{"param", "from", "to"}] of this phase to what was changed. */
+/* Adds the changes [{"param", "from", "to"}] of this phase to all changes. */
 void replan_change(struct store_source *source, const char *phase, const json_t *changes);
 
-/* Reads the workflow's text again with all params that were set since. The resolved document, and
- * the model made of it, are the caller's. -EINVAL says what is wrong; then there is neither. */
+/* Resolves the workflow's text again with all params that were set since. The caller owns the
+ * resolved document and the model that is made of it. -EINVAL: `err` says what is wrong, and
+ * neither of the two is made. */
 int replan(const struct store_source *source, const struct workflow *workflow,
            json_t **ret_resolved, struct workflow **ret_plan, struct error *err);
 
 /* --- matrix.c --------------------------------------------------------------------------------- */
 
-/* Posts EV_JUDGED with whom the matrix chooses, and what follows from it. Fails when the record
- * cannot be read: try again. */
+/* Posts EV_JUDGED with the members that the matrix chooses, and with what follows from the choice.
+ * Fails if the record cannot be read. The caller then tries again. */
 int matrix_judge(struct loop *loop, struct phase *matrix, struct error *err);
 
 /* --- remedy.c --------------------------------------------------------------------------------- */
 
-/* Posts EV_REMEDIED for the phase's remedy, with the rows of what changes. Fails when the record
- * cannot be read: then nothing is posted, and it may be tried again.
+/* Posts EV_REMEDIED for the phase's remedy, with the rows of what changes. Fails if the record
+ * cannot be read. Nothing is posted then, and the caller may try again.
  *
- * The workflow's own text is read again with the params as the remedy sets them. So everything that
- * follows from them (derived params, strings, gates, resources, also of later phases) is what it
- * would be had they stood there from the beginning. */
+ * The workflow's own text is resolved again with the params that the remedy sets. Derived params,
+ * strings, gates and resources follow from the params, also in later phases. So all of them are as
+ * if the params had been in the text from the beginning. */
 int remedy_work_out(struct loop *loop, struct phase *phase, struct error *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* Evaluating gates: what a check may name is gathered first, the phases before it only when some
- * check names them. */
+/* Evaluates gates. The evidence of a gate is loaded first. The evidence of earlier phases is loaded
+ * only if a check names these phases. */
 #include "daemon/judge/inside.h"
 #include "daemon/judge/judge.h"
 #include "daemon/loop/loop.h"
@@ -21,7 +21,7 @@ struct judgement {
     json_t *verdicts;
     struct text lack;                         /* which entries of journals are missing */
     struct text failed, insufficient, broken; /* the names of the checks */
-    struct text checks; /* those that failed, with commas and nothing else between */
+    struct text checks;                       /* those that failed, with only commas between */
     char message[REASON_MAX];
 };
 
@@ -51,7 +51,7 @@ static bool gate_names(const json_t *gate, const char *phase)
     return false;
 }
 
-/* `phase`: NULL for the own one. */
+/* `phase` NULL: the phase itself. */
 static void add_lack(struct judgement *judgement, const struct evidence *evidence,
                      const char *phase)
 {
@@ -60,7 +60,7 @@ static void add_lack(struct judgement *judgement, const struct evidence *evidenc
                   phase ? phase : "", phase ? ": " : "", evidence->lack);
 }
 
-/* What is judged without all that the run told says nothing, neither well nor ill. */
+/* The run told more than the record has, so nobody knows what the check would find. */
 static void withdraw_verdict(struct verdict *verdict, const char *lack)
 {
     if (verdict->outcome != CHECK_PASSED && verdict->outcome != CHECK_FAILED)
@@ -109,7 +109,7 @@ static void judge_check(struct judgement *judgement, const char *name, const jso
         };
         check_evaluate(&check, CHECK_GATE, &scope, &verdict);
         check_fini(&check);
-    } else { /* the spec was checked when it came, so this is rather a newer phased's */
+    } else { /* it was checked when it came: a newer phased may have taken it */
         verdict = (struct verdict){.name = xstrdup(name),
                                    .outcome = CHECK_ERROR,
                                    .bounds = xstrdup(""),
@@ -199,8 +199,8 @@ static void judgement_free(struct loop_item *item)
     free(judgement);
 }
 
-/* Evaluates all checks of the gate on what the record has of the newest run. Fails when the record
- * cannot be read. */
+/* Evaluates all checks of the gate against the record of the newest run. Fails if the record cannot
+ * be read. */
 static int judge_checks(struct loop *loop, const struct phase *phase,
                         struct judgement **ret_judgement, struct error *err)
 {
@@ -224,8 +224,7 @@ static int judge_checks(struct loop *loop, const struct phase *phase,
     return 0;
 }
 
-/* Posts the verdicts and EV_JUDGED. Fails when the record cannot be read: then nothing is posted.
- */
+/* Posts the verdicts and EV_JUDGED. Fails if the record cannot be read. Nothing is posted then. */
 static int judge_gate(struct loop *loop, struct phase *phase, struct error *err)
 {
     struct judgement *judgement;
@@ -245,10 +244,10 @@ static int judge_gate(struct loop *loop, struct phase *phase, struct error *err)
 
 /* --- While the run goes on -------------------------------------------------------------------- */
 
-/* A long run has so many metrics that its gate takes the loop some time. */
+/* A long run has many metrics, so its gate takes some of the loop's time. */
 enum {
     SO_FAR_PART = 20, /* at most a twentieth of the time goes into one run */
-    SO_FAR_RUNS = 100 /* answers that are kept */
+    SO_FAR_RUNS = 100 /* the most answers that are kept */
 };
 
 struct judge {

@@ -1,5 +1,6 @@
-/* Judging members: each one's `where` and value by its own metrics, one after another, since those
- * of many would not fit into memory together. */
+/* Judges members: `where` and the value of each member are evaluated on its own metrics. Members
+ * are judged one after another, because the metrics of many members would not fit into memory
+ * together. */
 #include "daemon/judge/inside.h"
 #include "daemon/loop/loop.h"
 #include "daemon/store/store.h"
@@ -20,17 +21,17 @@ struct decision {
     struct loop_item item;
     struct phase *matrix;
     json_t *spec, *resolved;
-    const json_t *best, *rungs; /* of the spec; JSON's null where there is none */
+    const json_t *best, *rungs; /* parts of the spec, or JSON's null */
     struct workflow *plan;
     struct core_score *scores; /* of all members */
-    char **reasons;            /* in the order of the members: why it is out; NULL: it is not */
+    char **reasons;            /* by member: why it is out; NULL: it is not out */
     size_t count;
     struct phase **chosen;
     struct core_choice choice;
-    bool is_where;   /* it is `where` alone that leaves none */
+    bool is_where;   /* only `where` is to blame that no member is left */
     char *lack;      /* which entries of a member's journals are missing; NULL: none */
     json_t *changes; /* {"ladder": [{"param", "from", "to"}]} */
-    bool *follows;   /* of each phase of the workflow: it takes params over, having run not yet */
+    bool *follows;   /* by phase: it has not run yet, and takes params over */
     char message[REASON_MAX];
 };
 
@@ -98,8 +99,8 @@ static int write_plan(const struct decision *decision, struct store *store, stru
     return status;
 }
 
-/* Comes after the core's decision, in the same turn: it has not decided when a person has cancelled
- * the matrix in between. */
+/* Is written after the core has decided, in the same turn. If a person has cancelled the matrix in
+ * between, the core has decided nothing, and nothing is written. */
 static int decision_write(struct loop_item *item, struct store *store, struct error *err)
 {
     const struct decision *decision = (struct decision *)item;
@@ -119,7 +120,7 @@ static void judge_where(const struct expr_scope *scope, const char *where, char 
     struct check check;
     struct error err;
     struct verdict verdict;
-    if (check_from_json("where", json, &check, &err) < 0) { /* checked when the spec came */
+    if (check_from_json("where", json, &check, &err) < 0) { /* it was checked when the spec came */
         *ret_reason = xstrdup(err.message);
     } else {
         check_evaluate(&check, CHECK_GATE, scope, &verdict);
@@ -147,7 +148,7 @@ static void judge_value(const struct expr_scope *scope, const char *expression, 
     expr_result_fini(&result);
 }
 
-/* The value is told of those, too, that are out by `where`: a person may want one of them. */
+/* Also works out the value of a member that is out by `where`: a person may want the member. */
 static int judge_member(struct decision *decision, struct store *store, struct core_score *score,
                         char **ret_reason, struct error *err)
 {
@@ -218,7 +219,7 @@ static void add_change(json_t *list, const char *param, json_t *from, json_t *to
         list, json_pack("{s:s, s:O?, s:O}", "param", param, "from", from, "to", to));
 }
 
-/* Those that go on get the next rung's value. */
+/* The members that go on get the value of the next rung. */
 static void conclude_rung(struct decision *decision)
 {
     const struct phase *matrix = decision->matrix;
@@ -238,7 +239,8 @@ static void conclude_rung(struct decision *decision)
     text_fini(&value);
 }
 
-/* The matrix takes over all params in which the best differs, also by remedies. */
+/* The matrix takes over all params in which the best member differs, also params that remedies have
+ * changed. */
 static int conclude_best(struct decision *decision, struct store *store, struct error *err)
 {
     const struct core_score *score = &decision->scores[0];
@@ -289,7 +291,7 @@ static void conclude_none(struct decision *decision)
                    reason ? reason : "");
 }
 
-/* The one that a person has said is the best comes first, however it was measured. */
+/* Puts the member that a person has named as the best first, however it was measured. */
 static void conclude_wanted(struct decision *decision)
 {
     struct core_score *scores = decision->scores, wanted = {0};
@@ -306,7 +308,7 @@ static void conclude_wanted(struct decision *decision)
     scores[0] = wanted;
 }
 
-/* Sets what is chosen, and what follows for params. */
+/* Sets which members are chosen, and what follows for params. */
 static int conclude(struct decision *decision, struct store *store, struct error *err)
 {
     const struct phase *matrix = decision->matrix;
@@ -322,7 +324,7 @@ static int conclude(struct decision *decision, struct store *store, struct error
         conclude_wanted(decision);
         left = kept = 1;
     } else if (decision->lack && json_is_object(decision->best)) {
-        left = kept = 0; /* the member may be the best, or not: a person says which is */
+        left = kept = 0; /* the member may be the best: a person decides */
         decision->is_where = false;
     }
     decision->choice.goes_on = left > 0 && kept > 1;
@@ -345,7 +347,7 @@ static int conclude(struct decision *decision, struct store *store, struct error
     return 0;
 }
 
-/* -EINVAL: what was chosen does not go with the rest of the workflow. */
+/* -EINVAL: the choice does not go with the rest of the workflow. */
 static int work_out_plan(struct decision *decision, struct store *store, struct error *err)
 {
     struct workflow *workflow = decision->matrix->workflow;

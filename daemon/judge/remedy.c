@@ -1,4 +1,4 @@
-/* From the record to other params, and back into it. */
+/* Works out the params that a remedy sets, and writes them into the record. */
 #include "daemon/judge/inside.h"
 #include "daemon/loop/loop.h"
 #include "daemon/launch/launch.h"
@@ -14,11 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is worked out, until it is recorded. */
+/* What was worked out, until it is recorded. */
 struct remedy_item {
     struct loop_item item;
     struct phase *phase;
-    uint64_t run; /* that failed */
+    uint64_t run; /* the run that failed */
     char *cause;
     const char *resume;
     unsigned number, times;
@@ -42,8 +42,8 @@ static void item_free(struct loop_item *base)
     free(item);
 }
 
-/* Comes after the core's decision, in the same turn. What a person has cancelled in between keeps
- * its params. */
+/* Is written after the core has decided, in the same turn. If a person has cancelled the phase in
+ * between, the phase keeps its params. */
 static int item_write(struct loop_item *base, struct store *store, struct error *err)
 {
     const struct remedy_item *item = (struct remedy_item *)base;
@@ -65,7 +65,7 @@ static int item_write(struct loop_item *base, struct store *store, struct error 
     return status;
 }
 
-/* The `set` of the remedy at this place among all of the phase; NULL: none. */
+/* The `set` of the remedy with this index in the phase; NULL: no `set`. */
 static const json_t *find_set(const json_t *spec, size_t place)
 {
     const char *cause;
@@ -98,7 +98,7 @@ static void describe(struct remedy_item *item)
     text_fini(&text);
 }
 
-/* -EINVAL with what is wrong, for people. */
+/* -EINVAL: `err` says what is wrong, for people. */
 static int compute_changes(struct remedy_item *item, const json_t *set, struct error *err)
 {
     const json_t *params = json_object_get(item->spec, "params");
@@ -115,7 +115,8 @@ static int compute_changes(struct remedy_item *item, const json_t *set, struct e
     return 0;
 }
 
-/* -EINVAL: it is impossible, as the message says. Others: the record could not be read. */
+/* -EINVAL: the remedy is impossible, as the message says. Any other error: the record could not be
+ * read. */
 static int work_out(struct remedy_item *item, struct store *store, struct error *err)
 {
     const struct phase *phase = item->phase;

@@ -1,5 +1,6 @@
-/* Looking for results: of an equal phase, asked for from the same folder, whose files are there, on
- * GPUs as they are asked for now. */
+/* Looks for results that can be used again. The earlier phase must be equal, and submit must have
+ * been called in the same folder. The files of the result must still exist. Its GPUs must be GPUs
+ * that the member asks for now. */
 #include "daemon/core/model.h"
 #include "daemon/judge/judge.h"
 #include "daemon/loop/loop.h"
@@ -33,9 +34,10 @@ static const json_t *matrix_of(const json_t *resolved, const struct phase *matri
     return json_object_get(find(resolved, matrix->name), "matrix");
 }
 
-/* All that the spec says of it but its name, its place in the matrix and the type of its GPUs (by
- * what they really were it is compared later); how its rungs go; the folder, and the code as far as
- * it is known. */
+/* Makes the fingerprint of a member. It covers what the spec says of the phase, the rungs, the
+ * folder, and the code as far as it is known. It leaves out three things: the name, the place in
+ * the matrix, and the type of the GPUs. Results are compared later by the GPUs that they really
+ * had. */
 static void mark(json_t *spec, const json_t *rungs, const json_t *submission)
 {
     static const char *const code[] = {"commit", "diff", "packages"};
@@ -44,13 +46,13 @@ static void mark(json_t *spec, const json_t *rungs, const json_t *submission)
     char fingerprint[FINGERPRINT_SIZE];
     if (!content || !document)
         abort();
-    (void)json_object_del(content, "name"); /* they are there */
+    (void)json_object_del(content, "name"); /* the key exists */
     (void)json_object_del(content, "member");
     if (json_array_size(json_object_get(resources, "alternatives")) == 0)
-        (void)json_object_del(resources, "gpu_type"); /* likewise */
+        (void)json_object_del(resources, "gpu_type"); /* the key exists, too */
     (void)json_object_set_new(content, "resources", resources);
     (void)json_object_set_new(document, "phase", content);
-    for (int i = 0; json_is_object(rungs) && i < 2; i++) /* which part is cut changes no result */
+    for (int i = 0; json_is_object(rungs) && i < 2; i++) /* `cut` changes no result */
         (void)json_object_set(document, i ? "values" : "param",
                               json_object_get(rungs, i ? "values" : "param"));
     (void)json_object_set(document, "workdir", json_object_get(submission, "workdir"));
@@ -66,7 +68,7 @@ static void mark(json_t *spec, const json_t *rungs, const json_t *submission)
 
 /* --- GPUs ------------------------------------------------------------------------------------- */
 
-/* One may be the driver's name, the other a type of Slurm's. */
+/* One name may come from the driver, and the other may be a type of Slurm's. */
 static bool is_same_model(const char *model, const char *other)
 {
     const struct overlay_gpu gpu = {.model = model}, others = {.model = other};
@@ -93,15 +95,15 @@ static bool may_get(const json_t *spec, const char *model)
 
 /* --- Results ---------------------------------------------------------------------------------- */
 
-/* What is known of a matrix: of each member several results, whose model has to be the same for
- * all, since they are compared. */
+/* The earlier results of a matrix. Each member may have several. The results are compared with each
+ * other, so the GPUs of all results that are used must be of the same model. */
 struct known {
     struct phase **members;
     struct store_results *results;
     size_t count;
 };
 
-/* Of how many members there is a result on such GPUs. */
+/* How many members have a result on GPUs of this model. */
 static size_t known_count(const struct known *known, const char *model)
 {
     size_t count = 0;
@@ -115,7 +117,7 @@ static size_t known_count(const struct known *known, const char *model)
     return count;
 }
 
-/* The model that most members were run on; NULL: none was run. */
+/* The model that most members were run on; NULL: no member was run. */
 static const char *known_model(const struct known *known)
 {
     const char *tried[STORE_RESULTS_MAX];
@@ -143,7 +145,7 @@ static void take(const struct home *home, struct store_results *results, const c
     for (size_t i = 0; i < results->count && !member->reused; i++) {
         struct store_result *result = &results->items[i];
         char *out = text_format("%s/%s/out", home->runs, result->address);
-        if (is_same_model(result->gpu, model) && access(out, F_OK) == 0) { /* not tidied up */
+        if (is_same_model(result->gpu, model) && access(out, F_OK) == 0) { /* not deleted */
             member->reused = result->phase;
             member->reused_from = result->address;
             member->reused_rung = result->rung;
@@ -155,7 +157,7 @@ static void take(const struct home *home, struct store_results *results, const c
     }
 }
 
-/* Drops what cannot be of the GPUs that the member asks for. */
+/* Drops results whose GPUs are not what the member asks for. */
 static void sift(const json_t *spec, struct store_results *results)
 {
     bool has_gpus =
