@@ -27,28 +27,30 @@ enum {
     NOTIFY_GIVE_UP_MS = 24 * 3600 * 1000,
 };
 
-/* timeout(1) ends what hangs: TERM after 30 s, KILL five seconds later, to all of its group. */
+/* timeout(1) ends a program that hangs, with its whole process group: TERM after 30 s, KILL five
+ * seconds later. */
 static const char *const notify_command[] = {"timeout", "-k", "5", "30", "sh", "-c", NULL, NULL};
-/* curl reads all of it from its input: addresses may hold secrets, and `ps` shows arguments. */
+/* curl reads its whole configuration from its input. An address may hold secrets, and `ps` shows
+ * arguments. */
 static const char *const notify_webhook[] = {"timeout", "-k",       "5", "30", "curl",
                                              "-q",      "--config", "-", NULL};
 
 enum { ERRORS_SIZE = 4096, ERROR_MAX = 160 };
 
-/* One notice under way. */
+/* One notice that is being told. */
 struct notifier {
     uv_process_t process;
     struct notify *notify;
     json_t *notice;
-    int errors; /* a file in memory of what it says on standard error; negative: none */
+    int errors; /* a file in memory with its standard error; negative: no file */
 };
 
 struct notify {
     struct loop *loop;
-    struct notifier *notifiers[NOTIFY_AT_ONCE_MAX]; /* under way; NULL: none */
+    struct notifier *notifiers[NOTIFY_AT_ONCE_MAX]; /* the programs that run; NULL: no program */
 };
 
-/* When a notice is due again that could not be told `tries` times, this one included. */
+/* When a notice is due again that was tried `tries` times, including this time. */
 static int64_t notify_retry_at(int64_t now_ms, unsigned tries)
 {
     int64_t delay_ms = NOTIFY_RETRY_FIRST_MS;
@@ -73,8 +75,8 @@ static uint64_t notice_number(const json_t *notice, const char *key)
 struct notify_item {
     struct loop_item item;
     uint64_t notice, workflow;
-    int64_t due_ms; /* 0: done with */
-    char *warning;  /* or NULL */
+    int64_t due_ms; /* 0: never again */
+    char *warning;  /* may be NULL */
 };
 
 static int notify_write(struct loop_item *base, struct store *store, struct error *err)
@@ -110,7 +112,7 @@ static void notify_post(struct loop *loop, const json_t *notice, int64_t due_ms,
     loop_post_item(loop, &item->item, NULL);
 }
 
-/* `said`: the program's last words, NULL: none. */
+/* `said` is the program's last message; NULL: no message. */
 static void notify_record(struct loop *loop, const json_t *notice, int64_t exit_code,
                           const char *said)
 {
@@ -143,12 +145,12 @@ static void notifier_closed(uv_handle_t *handle)
     loop_release(loop);
 }
 
-/* The last line of what it said on standard error, the caller's; NULL: nothing. */
+/* The last line of the program's standard error; the caller frees it. NULL: nothing. */
 static char *notifier_said(const struct notifier *notifier)
 {
     char text[ERRORS_SIZE + 1];
     ssize_t size = notifier->errors >= 0 ? pread(notifier->errors, text, ERRORS_SIZE, 0) : 0;
-    text[size > 0 ? size : 0] = '\0'; /* the rest of the file is NULs as well */
+    text[size > 0 ? size : 0] = '\0'; /* the rest of the file is NULs, too */
     size_t end = strlen(text);
     while (end > 0 && strchr("\r\n ", text[end - 1]))
         text[--end] = '\0';
@@ -161,7 +163,7 @@ static char *notifier_said(const struct notifier *notifier)
         cut--;
     if (cut < end)
         text[cut] = '\0';
-    json_t *string = json_string(line); /* what is no UTF-8 is not told */
+    json_t *string = json_string(line); /* a line that is not UTF-8 is left out */
     char *said = string ? xstrdup(line) : NULL;
     json_decref(string);
     return said;
@@ -190,7 +192,7 @@ static void add_config(struct text *text, const char *key, const char *value)
     text_add(text, "\"\n");
 }
 
-/* What the program reads: the notice as JSON, or how to send that. */
+/* Writes what the program reads: the notice as JSON, or for curl how to send the notice. */
 static void notifier_input(const json_t *notice, struct text *text)
 {
     json_t *told = json_pack(
@@ -216,7 +218,7 @@ static void notifier_input(const json_t *notice, struct text *text)
     json_decref(told);
 }
 
-/* A file in memory that is read from its beginning; a negative errno. */
+/* Returns a file in memory with the program's input, at its beginning, or a negative errno. */
 static int notifier_open(const json_t *notice)
 {
     struct text text = {0};
@@ -226,14 +228,14 @@ static int notifier_open(const json_t *notice)
         fd = -errno;
     if (fd >= 0 &&
         (write(fd, text.data, text.size) != (ssize_t)text.size || lseek(fd, 0, SEEK_SET))) {
-        (void)close(fd); /* what was written is of no use */
+        (void)close(fd); /* the file is of no use */
         fd = -EIO;
     }
     text_fini(&text);
     return fd;
 }
 
-/* A file in memory that does not grow: what a program says beyond its size it cannot write. */
+/* Returns a file in memory that cannot grow. What a program writes beyond its size is lost. */
 static int notifier_open_errors(void)
 {
     int fd = memfd_create("errors", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -245,7 +247,8 @@ static int notifier_open_errors(void)
     return fd;
 }
 
-/* The daemon's environment and what the notice says; the list and its texts are the caller's. */
+/* Returns the daemon's environment with what the notice says. The caller frees the list and its
+ * texts. */
 static char **notifier_environment(const json_t *notice)
 {
     static const char *const keys[] = {"kind", "address", "name", "message"};
@@ -267,8 +270,9 @@ static void notifier_start(struct notify *notify, struct notifier **place, json_
     struct loop *loop = notify->loop;
     const char *target = notice_text(notice, "target");
     bool is_command = text_equal(notice_text(notice, "way"), "command");
-    /* The record may be older than the check of files, or somebody's who can write to it: a line of
-     * a webhook's address would be an option of curl. */
+    /* The target may not be valid: the record may be older than the check of files, or somebody
+     * else may have written to it. A second line in a webhook's address would be an option of curl.
+     */
     if (is_command ? !notify_is_command(target) : !notify_is_webhook(target)) {
         notify_post(loop, notice, 0,
                     text_format("the %s of notify is refused: see 'phasectl check' of its file",
@@ -305,16 +309,16 @@ static void notifier_start(struct notify *notify, struct notifier **place, json_
         .stdio = streams,
     };
     int status = uv_spawn(loop_config(loop)->uv, &notifier->process, &options);
-    (void)close(fd); /* the program has its own */
+    (void)close(fd); /* the program has its own copy */
     for (char **at = environment; *at; at++)
         free(*at);
     free(environment);
     *place = notifier;
-    if (status < 0) /* what has not started exits as a shell says it */
+    if (status < 0) /* the same status that a shell gives */
         notifier_exited(&notifier->process, 127, 0);
 }
 
-/* Which are under way is not in the record: what is told already is passed over. */
+/* The record does not say which notices are being told, and lists them again. They are skipped. */
 static bool is_under_way(const struct notify *notify, uint64_t id)
 {
     for (size_t i = 0; i < NOTIFY_AT_ONCE_MAX; i++)
@@ -387,7 +391,7 @@ static void *notify_open(struct loop *loop)
     return notify;
 }
 
-/* What is under way ends; it is told again after the next start. */
+/* Ends the programs that run. Their notices are told again after the next start. */
 static void notify_close(void *state)
 {
     struct notify *notify = state;
@@ -395,7 +399,7 @@ static void notify_close(void *state)
         struct notifier *notifier = notify->notifiers[i];
         if (!notifier)
             continue;
-        (void)uv_process_kill(&notifier->process, SIGTERM); /* it may be gone */
+        (void)uv_process_kill(&notifier->process, SIGTERM); /* the program may be gone */
         uv_close((uv_handle_t *)&notifier->process, notifier_closed);
     }
 }

@@ -1,5 +1,5 @@
-/* Telling people: programs of their own carry out the notices of the record, so that nothing waits
- * for a notice. A notice that cannot be told is tried again, later each time, for a day. */
+/* Tells people. A separate program carries out each notice of the record, so that nothing waits for
+ * a notice. A notice that cannot be told is tried again for a day, less and less often. */
 #ifndef PHASED_DAEMON_NOTIFY_NOTIFY_H
 #define PHASED_DAEMON_NOTIFY_NOTIFY_H
 
