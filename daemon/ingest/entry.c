@@ -1,4 +1,4 @@
-/* The types of entries, a table of what each writes and tells. */
+/* The types of entries: a table of what each type writes, and what it tells the core. */
 #include "daemon/ingest/entry.h"
 
 #include "daemon/loop/loop.h"
@@ -17,9 +17,9 @@
 #include <string.h>
 
 enum {
-    NODE_NAME_MAX = 255, /* POSIX's limit of a host's name */
+    NODE_NAME_MAX = 255, /* POSIX's limit for a host's name */
     METRIC_NAME_MAX = EXPR_NAME_MAX,
-    MESSAGE_MAX = 1024, /* bytes that people are shown */
+    MESSAGE_MAX = 1024, /* bytes that people see */
 };
 
 #define NODE_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
@@ -34,8 +34,8 @@ static const char *text_of(const json_t *entry, const char *name)
     return json_string_value(json_object_get(entry, name));
 }
 
-/* `otherwise` also for what is beyond NUMBER_MAX: sums and differences of numbers that were taken
- * never overflow. */
+/* Returns `otherwise` also for a number beyond NUMBER_MAX. So sums and differences of numbers that
+ * were taken never overflow. */
 static int64_t integer_of(const json_t *entry, const char *name, int64_t otherwise)
 {
     double value = json_number_value(json_object_get(entry, name));
@@ -70,7 +70,7 @@ uint64_t entry_sequence(const json_t *entry)
 
 /* --- Rows ------------------------------------------------------------------------------------- */
 
-/* Up to `size_max` bytes of it, all of them whole letters. */
+/* Returns up to `size_max` bytes of the text, and never cuts a letter. */
 static size_t whole_size(const char *text, size_t size_max)
 {
     size_t size = strnlen(text, size_max + 1);
@@ -99,8 +99,8 @@ static int write_history(const json_t *entry, const struct entry_origin *origin,
     return status;
 }
 
-/* The writers below return -EINVAL for what they do not understand. What was a metric, or may have
- * been one, is missing then: no gate is judged as if it were there. */
+/* The writers below return -EINVAL for what they do not understand. An entry that was a metric, or
+ * may have been a metric, then counts as missing, and a gate knows that. */
 static int write_strange(const json_t *entry, const struct entry_origin *origin,
                          struct store *store, struct error *err)
 {
@@ -149,7 +149,7 @@ static bool is_node_name(const char *name)
     return size > 0 && size <= NODE_NAME_MAX && !name[size];
 }
 
-/* Adds the names of a list, of each what a node's name can be. */
+/* Adds the names of a list. A name that no node can have becomes "?". */
 static void add_names(struct text *text, const json_t *names, const char *between)
 {
     size_t i;
@@ -222,7 +222,7 @@ static int write_guard(const json_t *entry, const struct entry_origin *origin, s
     return status;
 }
 
-/* Recorded without `seq`, `time` and `type`, which every entry has. */
+/* The evidence is recorded without `seq`, `time` and `type`, which every entry has. */
 static int write_evidence(const json_t *entry, const struct entry_origin *origin,
                           struct store *store, struct error *err)
 {
@@ -231,7 +231,7 @@ static int write_evidence(const json_t *entry, const struct entry_origin *origin
     json_t *evidence = json_copy((json_t *)entry);
     if (!evidence)
         abort();
-    (void)json_object_del(evidence, "seq"); /* they are there, or it does not matter */
+    (void)json_object_del(evidence, "seq"); /* a key that is absent does not matter */
     (void)json_object_del(evidence, "time");
     (void)json_object_del(evidence, "type");
     int status = store_evidence_put(store, origin->run, origin->node, evidence,
@@ -282,7 +282,7 @@ static int write_pace(const json_t *entry, const struct entry_origin *origin, st
     return store_pace_put(store, origin->run, origin->node, &pace, err);
 }
 
-/* The lead names the nodes that it speaks of; a node speaks of itself. */
+/* An entry of the lead names its nodes. An entry of a node is about the node itself. */
 static int write_warning(const json_t *entry, const struct entry_origin *origin,
                          struct store *store, struct error *err)
 {
@@ -306,7 +306,7 @@ static int write_unknown(const json_t *entry, const struct entry_origin *origin,
     return error_set(err, -EINVAL, "no entry has the type %.40s", type ? type : "of none");
 }
 
-/* With a message: entries that never got a number, since the disk was full. */
+/* With a message, these are entries that never got a number, because the disk was full. */
 static int write_lost(const json_t *entry, const struct entry_origin *origin, struct store *store,
                       struct error *err)
 {
@@ -326,7 +326,7 @@ static int write_lost(const json_t *entry, const struct entry_origin *origin, st
 
 /* --- Events ----------------------------------------------------------------------------------- */
 
-/* "on n1, n2 (job 4711)", for people; cut where it would be too long. */
+/* Writes "on n1, n2 (job 4711)" for people; a long text is cut. */
 static void write_place(const json_t *nodes, uint32_t job_id, char buffer[REASON_MAX])
 {
     struct text text = {0};
@@ -385,8 +385,8 @@ static bool tell_ended(const json_t *entry, char buffer[REASON_MAX], struct core
     return entry_outcome(entry, event);
 }
 
-/* Names of nodes with commas between, which jobs will be kept away from: Slurm refuses every job
- * that names anything else. NULL: it is none. */
+/* Returns the names of nodes that jobs will be kept away from, with commas between. Slurm refuses
+ * every job that names anything but nodes. NULL: this is no such list. */
 static const char *nodes_of(const json_t *json, const char *name)
 {
     const char *nodes = text_of(json, name);
@@ -402,7 +402,7 @@ bool entry_outcome(const json_t *json, struct core_event *ret_event)
     if (outcome <= OUTCOME_NONE || outcome == OUTCOME_LOST || cause < 0)
         return false;
     if ((outcome == OUTCOME_FAILED) != (cause != CAUSE_NONE))
-        return false; /* a cause belongs to a failure, and to nothing else */
+        return false; /* every failure has a cause, and nothing else has */
     const char *message = text_of(json, "message");
     int64_t job_id = integer_of(json, "job_id", 0);
     ret_event->kind = EV_RUN_ENDED;
@@ -495,7 +495,7 @@ struct failure_item {
     json_t *outcome;
 };
 
-/* What a worker wrote may be no failure: then nothing is recorded. */
+/* A worker may have written something that is no failure. Then nothing is recorded. */
 static int failure_write(struct loop_item *base, struct store *store, struct error *err)
 {
     const struct failure_item *item = (const struct failure_item *)base;

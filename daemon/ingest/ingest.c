@@ -1,4 +1,4 @@
-/* The room of what workers tell, and the ageing of what they have told. */
+/* The room that listens to workers. It also makes old samples coarser. */
 #include "daemon/ingest/ingest.h"
 
 #include "daemon/ingest/inside.h"
@@ -10,14 +10,14 @@
 
 enum {
     LOOK_EVERY_MS = 10 * 1000,
-    AGEING_LOOKS = 60,       /* from one ageing to the next */
-    OUTCOME_RETRY_MS = 5000, /* all journals of the run are read again */
+    AGEING_LOOKS = 60,       /* between two calls of the ageing */
+    OUTCOME_RETRY_MS = 5000, /* then all journals of the run are read again */
 };
 
 /* --- Ageing ----------------------------------------------------------------------------------- */
 
-/* The record's samples of GPUs grow coarser as they age (store_samples_age), so that months of
- * training stay small. A little each time, as it takes a turn of the loop. */
+/* The record's samples of GPUs get coarser as they age (store_samples_age), so that months of
+ * training stay small. Each call does a small part, because it takes a turn of the loop. */
 
 static int ageing_write(struct loop_item *item, struct store *store, struct error *err)
 {

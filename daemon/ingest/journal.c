@@ -1,5 +1,5 @@
-/* Taking journals. Entries that are taken go into one item, which the turn writes; what the core
- * must know of them follows as events of the same turn, so that both are committed together. */
+/* Takes journals. The entries that are taken go into one item, which the turn writes. The events
+ * for the core follow in the same turn, so both are committed together. */
 #include "daemon/ingest/entry.h"
 #include "daemon/ingest/inside.h"
 #include "daemon/launch/launch.h"
@@ -22,8 +22,8 @@
 
 enum {
     NODE_NAME_MAX = 255,
-    /* From a job's end until a file server shows all that its nodes have written, to who opens the
-     * folder once more. Less than the core waits for an outcome. */
+    /* How long after a job's end a file server may still hide what the nodes have written. A folder
+     * that is opened after this time shows everything. Less than the core waits for an outcome. */
     SHOWN_MS = 4000,
 };
 
@@ -32,9 +32,9 @@ struct journal_item {
     struct entry_origin origin;
     char *node;
     json_t *entries;
-    size_t begin, end; /* those that are taken */
+    size_t begin, end; /* the entries that are taken */
     uint64_t committed;
-    bool is_late; /* they are acknowledged, and not recorded */
+    bool is_late; /* the entries are acknowledged, but not recorded */
     struct ingest_waiter waiter;
 };
 
@@ -102,8 +102,8 @@ static struct journal_item *item_new(struct notes *notes, const struct run *run,
     return item;
 }
 
-/* What the outcome counts and no journal has will not come any more: the record is told so before
- * it is told of the end, and no gate is judged as if all were there. */
+/* Some entries that the outcome counts are in no journal, and will not come any more. The record is
+ * told before it is told of the end, so that no gate is judged as if the entries were there. */
 static void post_losses(struct ingest *ingest, struct notes *notes, const struct run *run,
                         const json_t *outcome)
 {
@@ -150,8 +150,8 @@ static void post_end(struct ingest *ingest, struct notes *notes, struct run *run
 
 /* --- Taking ----------------------------------------------------------------------------------- */
 
-/* The run has begun: from what, its run.json says. The daemon has written that when it looked at
- * the files, or a lead that was alone, or a lead that has found a newer checkpoint since. */
+/* The run has begun. Its run.json says from what. The daemon wrote run.json when it looked at the
+ * files, unless a lead that was alone wrote it, or a lead that found a newer checkpoint. */
 static void post_started(struct ingest *ingest, struct core_event *event)
 {
     struct folder folder;
@@ -164,13 +164,13 @@ static void post_started(struct ingest *ingest, struct core_event *event)
     if (path)
         event->step = entry_step(resume);
     if (path && (!run->resume_path || !text_equal(path, run->resume_path)))
-        (void)search_again(ingest->loop, run); /* the record has it before the run begins */
+        (void)search_again(ingest->loop, run); /* recorded before the run begins */
     loop_post(ingest->loop, event);
     json_decref(resume);
     folder_fini(&folder);
 }
 
-/* The core goes back to what the run saved before. */
+/* Sends the core back to the newest checkpoint before the suspect step. */
 static void post_suspect(struct ingest *ingest, struct notes *notes, struct core_event *event)
 {
     json_t *good = NULL;
@@ -210,7 +210,7 @@ static void post_entry(struct ingest *ingest, struct notes *notes, struct run *r
         loop_post(ingest->loop, &event);
 }
 
-/* One event for all metric rows of a push. */
+/* Posts one event for all metric rows of a push. */
 static void post_progress(struct ingest *ingest, struct notes *notes, struct run *run,
                           const struct journal_item *item)
 {
@@ -234,8 +234,8 @@ static void post_progress(struct ingest *ingest, struct notes *notes, struct run
     loop_post(ingest->loop, &event);
 }
 
-/* Which entries follow what was taken: [begin, end). The lead's `ended` waits for the entries that
- * it counts. */
+/* Finds the entries that follow the entries taken so far: [begin, end). The lead's `ended` must
+ * wait for the entries that it counts. */
 static void item_choose(struct ingest *ingest, struct notes *notes, struct notes_node *node,
                         struct journal_item *item)
 {
@@ -258,8 +258,8 @@ static void item_choose(struct ingest *ingest, struct notes *notes, struct notes
     item->committed = node->taken;
 }
 
-/* Whether these are a worker's words on a run that was declared over before it told so: what it has
- * done since must not be taken for the run's. */
+/* Whether the entries come too late: the run was declared over before its worker told the end. What
+ * the worker has done since then must not be recorded as part of the run. */
 static bool is_late(struct ingest *ingest, struct notes *notes, const struct run *run,
                     const struct journal_item *item)
 {
@@ -310,11 +310,12 @@ static int take(struct ingest *ingest, struct notes *notes, const char *name, js
 /* How a file is read. */
 enum reading_kind {
     READ_QUIETLY,
-    READ_AND_WARN, /* of what cannot be right while the run goes on, once for each node */
-    READ_LAST,     /* no writer is left: entries that are missing before another one are lost */
+    READ_AND_WARN, /* warns of a file that is wrong while the run goes on, once for each node */
+    READ_LAST,     /* nobody writes any more: missing entries before another entry are lost */
 };
 
-/* Of a file that was removed or cut its writer tells, who goes on behind what is left. */
+/* Warns of a wrong file. A file that was removed or cut is not reported here: its writer reports
+ * it, and goes on behind what is left. */
 static void warn_of_file(struct ingest *ingest, const struct notes *notes, struct notes_node *node,
                          const struct reading *reading)
 {
@@ -340,7 +341,7 @@ static void warn_of_file(struct ingest *ingest, const struct notes *notes, struc
                   node->name, reading->gap_first, reading->gap_last);
 }
 
-/* Takes what the file has beyond what was taken. */
+/* Takes the entries of the file that were not taken yet. */
 static void read_node(struct ingest *ingest, struct notes *notes, const char *folder,
                       const char *name, enum reading_kind how)
 {
@@ -350,13 +351,13 @@ static void read_node(struct ingest *ingest, struct notes *notes, const char *fo
         return;
     reading_open(&reading, folder, name, node->taken, how == READ_LAST);
     while (reading_next(&reading))
-        (void)take(ingest, notes, name, reading.entries, NULL, NULL); /* what stays is missing */
+        (void)take(ingest, notes, name, reading.entries, NULL, NULL); /* others stay missing */
     if (how == READ_AND_WARN || reading.order.stray)
         warn_of_file(ingest, notes, node, &reading);
     reading_close(&reading);
 }
 
-/* Reads the nodes of which the outcome counts more than was taken. */
+/* Reads the journals of the nodes whose entries the outcome counts and that were not all taken. */
 static void read_missing(struct ingest *ingest, struct notes *notes, struct run *run,
                          const json_t *outcome, enum reading_kind how)
 {
@@ -395,8 +396,9 @@ static void read_nodes(struct ingest *ingest, struct notes *notes, const char *f
     read_node(ingest, notes, folder, "lead", how);
 }
 
-/* NULL: there is none, or none that is this run's. A lead that was believed gone may still tell the
- * end of a run of its own, in a folder that is another job's by now. */
+/* Reads outcome.json. NULL: the file is absent, or another job's lead wrote it. A lead that was
+ * believed gone may still tell the end of its own run in a folder that belongs to another job by
+ * now. */
 static json_t *read_outcome_file(struct ingest *ingest, struct notes *notes, const struct run *run,
                                  const char *folder)
 {
@@ -414,7 +416,8 @@ static json_t *read_outcome_file(struct ingest *ingest, struct notes *notes, con
     return outcome;
 }
 
-/* The last line of what the batch script printed: why it could not even begin. */
+/* Reads the last line that the batch script printed. It says why the script could not even begin.
+ */
 static void read_last_words(const char *folder, char *ret_words, size_t size)
 {
     char tail[REASON_MAX] = "";
@@ -425,7 +428,7 @@ static void read_last_words(const char *folder, char *ret_words, size_t size)
     if (!file)
         return;
     (void)fseek(file, -(long)(sizeof tail - 1),
-                SEEK_END); /* a shorter one is read from its start */
+                SEEK_END); /* a shorter file is read from its start */
     size_t count = fread(tail, 1, sizeof tail - 1, file);
     (void)fclose(file); /* it was only read */
     while (count > 0 && tail[count - 1] == '\n')
@@ -436,14 +439,14 @@ static void read_last_words(const char *folder, char *ret_words, size_t size)
 
 /* --- Public ----------------------------------------------------------------------------------- */
 
-/* The run, from the record where its workflow is over; NULL: there is none. */
+/* Finds the run in memory, or in the record if its workflow is over. NULL: there is no such run. */
 static struct run *find_run(struct ingest *ingest, uint64_t id)
 {
     struct workflow *loaded;
     uint64_t workflow;
     if (!loop_run(ingest->loop, id) &&
         store_find_run(loop_store(ingest->loop), id, &workflow, NULL) == 0)
-        (void)loop_workflow(ingest->loop, workflow, &loaded, NULL); /* then there is none */
+        (void)loop_workflow(ingest->loop, workflow, &loaded, NULL); /* may fail: no such run */
     return loop_run(ingest->loop, id);
 }
 
@@ -469,7 +472,7 @@ int ingest_take(struct loop *loop, uint64_t run, const char *node, json_t *entri
     int status = take(ingest, notes, node, json_incref(entries), waiter, err);
     if (status == 0 && notes->outcome && !notes->has_ended && object) {
         json_t *outcome = json_incref(notes->outcome);
-        read_missing(ingest, notes, object, outcome, READ_QUIETLY); /* pushes may be behind */
+        read_missing(ingest, notes, object, outcome, READ_QUIETLY); /* pushes may come later */
         json_decref(outcome);
     }
     if (!object && !notes->is_late)
@@ -490,8 +493,8 @@ static bool is_over(const struct allocation *job)
     return job->ended && loop_now_ms() - allocation_quiet_since_ms(job) >= SHOWN_MS;
 }
 
-/* Whether nobody tells anything more of the run. Of a job that is only absent that is not known,
- * but of one that was requeued since. */
+/* Whether nobody will tell anything more of the run. If the job is only absent, that is not known.
+ * If the job was requeued since then, the run is settled. */
 static bool is_settled(const struct run *run, const json_t *outcome)
 {
     const struct allocation *job = run->seat->allocation;
@@ -499,14 +502,15 @@ static bool is_settled(const struct run *run, const json_t *outcome)
            job->restarts > json_integer_value(json_object_get(outcome, "restarts"));
 }
 
-/* Takes the reference to `outcome`. False: entries that it counts are not there, and may come. */
+/* Takes the reference to `outcome`. False: entries that the outcome counts are missing, and may
+ * still come. */
 static bool take_outcome(struct ingest *ingest, struct notes *notes, struct run *run,
                          json_t *outcome)
 {
     bool is_last = is_settled(run, outcome);
     json_decref(notes->outcome);
     notes->outcome = outcome;
-    json_incref(outcome); /* what is read may bring another one */
+    json_incref(outcome); /* reading may replace notes->outcome */
     read_missing(ingest, notes, run, outcome, is_last ? READ_LAST : READ_QUIETLY);
     bool is_whole = is_last || finals_are_taken(ingest, notes, outcome);
     if (is_whole)
@@ -526,7 +530,7 @@ bool journal_read_outcome(struct ingest *ingest, struct run *run)
     read_nodes(ingest, notes, folder.run, is_last ? READ_LAST : READ_QUIETLY);
     json_t *outcome = read_outcome_file(ingest, notes, run, folder.run);
     if (!outcome)
-        outcome = json_incref(notes->outcome); /* told, but it counts entries that are not there */
+        outcome = json_incref(notes->outcome); /* the lead has told it already */
     bool is_whole = !outcome || take_outcome(ingest, notes, run, outcome);
     if (is_whole && !notes->has_ended) {
         if (run->has_begun && is_last)

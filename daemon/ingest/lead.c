@@ -1,4 +1,4 @@
-/* What leads are told: which effects stand for them in the outbox. */
+/* What leads are told. A command for a lead follows from the pending effects of its run. */
 #include "daemon/ingest/inside.h"
 #include "daemon/launch/launch.h"
 #include "daemon/loop/loop.h"
@@ -24,8 +24,8 @@ static bool is_told(const struct loop *loop, enum core_effect_kind kind, const s
     return loop_effect(loop, kind, run->id) == EFFECT_STANDING;
 }
 
-/* Whether a lead goes on with this run, or shall; one that went on alone knows the run, but not
- * yet its number. */
+/* Whether a lead goes on with this run, or was told to. A lead that went on alone knows the run,
+ * but may not know the run's number yet. */
 static bool is_next(const struct loop *loop, const struct run *run)
 {
     return run->has_begun || is_told(loop, FX_TELL_NEXT, run);
@@ -35,7 +35,7 @@ struct lead_command lead_command(const struct loop *loop, uint64_t run_id, unsig
 {
     const struct run *run = loop_run(loop, run_id);
     if (!run ||
-        (run->state == RUN_ENDED && run->seat->allocation->ended)) { /* nobody should be there */
+        (run->state == RUN_ENDED && run->seat->allocation->ended)) { /* no lead should be there */
         if (after < 1)
             return (struct lead_command){.number = 1, .verb = VERB_STOP, .why = STOP_OVER};
         return (struct lead_command){.number = after < 2 ? 2 : 0, .verb = VERB_END};
@@ -84,12 +84,12 @@ void ingest_listen(struct loop *loop, void (*told)(void *arg), void *arg)
 int lead_tell(void *state, const struct core_effect *effect)
 {
     struct ingest *ingest = state;
-    (void)effect; /* that it stands is what lead_command() looks for */
+    (void)effect; /* lead_command() finds the effect in the outbox */
     ingest->has_told = true;
     return CARRIED_OUT;
 }
 
-/* The lead is to stop, if there is one: lead_command(). */
+/* Seals the run's folder. If there is a lead, lead_command() tells it to stop. */
 int lead_seal(void *state, const struct core_effect *effect)
 {
     struct ingest *ingest = state;
@@ -108,7 +108,7 @@ int lead_seal(void *state, const struct core_effect *effect)
     return lead_tell(ingest, effect);
 }
 
-/* The lead may have begun the run already, alone: then its journals tell how far it is. */
+/* The lead may have begun the run already by itself. Then its journals say how far the run is. */
 int lead_tell_next(void *state, const struct core_effect *effect)
 {
     struct ingest *ingest = state;
@@ -120,14 +120,14 @@ int lead_tell_next(void *state, const struct core_effect *effect)
     if (is_begun) {
         log_line("run %llu/%s#%u was begun by its lead already",
                  (unsigned long long)run->phase->workflow->id, run->phase->name, run->attempt);
-        (void)journal_read_outcome(ingest, run); /* what is missing its lead tells */
+        (void)journal_read_outcome(ingest, run); /* the lead will send missing entries */
     }
     return lead_tell(ingest, effect);
 }
 
 /* --- Silent runs ------------------------------------------------------------------------------ */
 
-/* Whether a lead may be there that serves this run, or waits for what comes after it. */
+/* Whether there may be a lead that serves this run, or that waits for the next run. */
 static bool is_served(const struct run *run)
 {
     const struct allocation *allocation = run->seat->allocation;
@@ -160,7 +160,8 @@ static void write_command(const struct loop *loop, struct notes *notes, const st
     free(control);
 }
 
-/* Whether nobody speaks for the run though somebody should be there; with its notes. */
+/* Whether no worker speaks for the run although a lead may be there. `ret_notes` gets the run's
+ * notes. */
 static bool is_silent(struct ingest *ingest, const struct run *run, struct notes **ret_notes)
 {
     if (!is_served(run))
@@ -185,7 +186,7 @@ static void look(struct ingest *ingest, struct run *run)
     struct notes *notes;
     if (run->state != RUN_ENDED && is_silent(ingest, run, &notes))
         journal_read(ingest, run);
-    tell(ingest, run); /* what could not be written before */
+    tell(ingest, run); /* the file, if an earlier attempt to write it failed */
 }
 
 static void go_round(struct ingest *ingest, void (*each)(struct ingest *ingest, struct run *run))

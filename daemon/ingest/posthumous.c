@@ -1,5 +1,5 @@
-/* Reading the journals of a run that nobody will write an outcome for. The lead does the same where
- * its job is started again (worker/protocol/posthumous.c). */
+/* Reads the journals of a run without an outcome, if nobody will write the outcome any more. The
+ * lead does the same if its job is started again (worker/protocol/posthumous.c). */
 #include "daemon/ingest/inside.h"
 #include "daemon/launch/launch.h"
 #include "lib/protocol/journal_file.h"
@@ -19,7 +19,7 @@ static void keep_last(void *context, int type, const json_t *entry)
     *last = json_incref((json_t *)entry);
 }
 
-/* The last whole entry of this type; NULL: there is none. A new reference. */
+/* The last whole entry of this type; NULL: there is no such entry. A new reference. */
 static json_t *last_entry(const char *run_dir, const char *writer, enum entry_type type)
 {
     char *path = journal_path(run_dir, writer);
@@ -29,11 +29,12 @@ static json_t *last_entry(const char *run_dir, const char *writer, enum entry_ty
     return last;
 }
 
-/* Of a phase that splits its input nobody but the lead, or the next run, takes away the parts. */
+/* Whether the outputs exist. A phase that splits its input is never complete here, because only the
+ * lead or the next run takes the parts away. */
 static bool is_complete(const struct folder *folder)
 {
     json_t *run;
-    (void)message_read(&run, NULL, "%s/run.json", folder->run); /* else it is not complete */
+    (void)message_read(&run, NULL, "%s/run.json", folder->run); /* may fail: not complete */
     const json_t *spec = json_object_get(run, "spec"), *output;
     bool is_whole = spec && !json_is_object(json_object_get(spec, "shard"));
     size_t i;

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 enum {
-    ENTRIES_MAX = 4096,   /* held at once */
-    PASSED_MAX = 64 << 20 /* bytes of longer lines of a file: what follows is not read */
+    ENTRIES_MAX = 4096,   /* in memory at once */
+    PASSED_MAX = 64 << 20 /* bytes in overlong lines; after that the file is not read on */
 };
 
 static void drop_entry(void *entry)
@@ -44,7 +44,7 @@ static void reading_add(struct reading *reading, json_t *take_entry)
     reading->last = sequence;
 }
 
-/* What was taken before is only counted. */
+/* Entries that were taken before are only counted. */
 static void reading_line(struct reading *reading)
 {
     const struct journal_file *file = &reading->file;
