@@ -15,13 +15,13 @@
 struct fit_wish {
     const struct phase *phase;
     const char *excluded;
-    json_t *options; /* the spec's `slurm:`, with the memory */
+    json_t *options; /* the spec's `slurm:`, and the memory */
     const char *partitions;
-    bool has_qos; /* which may have the right to more than its partition */
+    bool has_qos; /* a QOS may allow more than the partition does */
     int64_t memory_mb;
 };
 
-/* Whether `name` stands in the list with commas between. */
+/* Whether `name` is in the list, which has commas between the names. */
 static bool fit_is_named(const char *names, const char *name)
 {
     size_t size = strlen(name);
@@ -48,12 +48,12 @@ static void wish_init(struct fit_wish *wish, const struct phase *phase, const ch
     };
     if (json_is_string(memory) && slurm_option_read(SLURM_OPTION_MEM, json_string_value(memory), 0,
                                                     &wish->memory_mb, NULL) < 0)
-        wish->memory_mb = 0; /* the check of the spec has told of it */
+        wish->memory_mb = 0; /* the check of the spec has reported it */
 }
 
 /* --- Counting --------------------------------------------------------------------------------- */
 
-/* How many GPUs the node has of a type that would do. */
+/* How many GPUs of a suitable type the node has. */
 static unsigned node_gpus(const struct fit_wish *wish, const struct survey_node *node)
 {
     const struct phase *phase = wish->phase;
@@ -82,10 +82,10 @@ static bool node_would_do(const struct fit_wish *wish, const struct survey_node 
            (phase->gpus_per_node == 0 || node_gpus(wish, node) >= phase->gpus_per_node);
 }
 
-/* Of the nodes of one partition. */
+/* Counts of the nodes of one partition. */
 struct fit_count {
     unsigned nodes, idle;
-    unsigned away, excluded; /* would do as well, but are down or drained, or left out by phased */
+    unsigned away, excluded; /* suitable nodes that are down or drained; that phased excludes */
 };
 
 static struct fit_count fit_count(const struct fit_wish *wish, const struct cluster_survey *survey,
@@ -107,8 +107,8 @@ static struct fit_count fit_count(const struct fit_wish *wish, const struct clus
     return count;
 }
 
-/* Slurm takes a job that waits for nodes which are away, and phased leaves none out where the job
- * could not run otherwise. */
+/* How many nodes the job can have, perhaps later. Slurm takes a job that must wait for nodes that
+ * are down or drained. phased lifts its exclusions if the job could not run otherwise. */
 static unsigned nodes_of_use(const struct fit_count *count)
 {
     return count->nodes + count->away + count->excluded;
@@ -130,7 +130,7 @@ static bool partition_fits(const struct fit_wish *wish, const struct survey_part
 
 /* --- What is missing -------------------------------------------------------------------------- */
 
-/* "with 8 h200" */
+/* Adds "with 8 h200". */
 static void add_need(const struct fit_wish *wish, struct text *text)
 {
     const struct phase *phase = wish->phase;
@@ -147,7 +147,7 @@ static void add_need(const struct fit_wish *wish, struct text *text)
                   phase->gpus_per_node || phase->cpus_per_node ? "," : " with", wish->memory_mb);
 }
 
-/* Why this partition will not do, though it is the one that is wanted. */
+/* Adds why this partition will not do. The phase wants this partition. */
 static void add_reason(const struct fit_wish *wish, const struct survey_partition *partition,
                        const struct fit_count *count, struct text *text)
 {
@@ -247,7 +247,8 @@ static bool is_wanted(const struct fit_wish *wish, const struct survey_partition
                             : partition->is_default;
 }
 
-/* Takes `reasons`; what would do instead is named. `has_nodes`: somewhere there are enough. */
+/* Says why the phase fits nowhere, and which partition would do instead. Frees `reasons`.
+ * `has_nodes`: some partition has enough nodes. */
 static json_t *missing_json(const struct fit_wish *wish, struct text *reasons, size_t wanted,
                             bool has_nodes, const json_t *partitions)
 {
@@ -317,7 +318,7 @@ bool fit_waits(const struct cluster_survey *survey, const struct phase *phase, c
     struct phase typed = *phase;
     struct fit_wish wish;
     bool waits = false;
-    typed.gpu_type = (char *)gpu_type; /* is only read */
+    typed.gpu_type = (char *)gpu_type; /* it is only read */
     typed.alternatives = NULL;
     wish_init(&wish, &typed, NULL);
     for (size_t i = 0; i < survey->partition_count && !waits; i++) {
@@ -336,7 +337,7 @@ void estimate_judge_budget(const struct estimate *estimate, const json_t *budget
     for (enum amount i = 0; i < AMOUNT_COUNT; i++) {
         double limit = json_number_value(json_object_get(budget, amount_key(i)));
         char may[AMOUNT_SIZE], budgeted[AMOUNT_SIZE];
-        if (!(limit > 0 && estimate->amounts[i] > limit)) /* neither is NaN */
+        if (!(limit > 0 && estimate->amounts[i] > limit)) /* NaN is above no limit */
             continue;
         char *text = text_format(
             "it may %s %s, and its budget is %s", i == AMOUNT_HOURS ? "take" : "cost",

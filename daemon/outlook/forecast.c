@@ -1,5 +1,5 @@
-/* Asks the cluster about the jobs that a workflow would have, and puts its answer, the judgement
- * and the record of similar phases together. */
+/* Asks the cluster about the jobs that a workflow would have. Joins the answer, the judgement, and
+ * the record of similar phases into a plan. */
 #include "daemon/admission/admission.h"
 #include "daemon/core/model.h"
 #include "daemon/launch/launch.h"
@@ -20,14 +20,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a job asks for: the first phase that has such a one, and of the GPUs that it leaves the
- * choice between which; NULL: any. */
+/* What a job asks for. `phase` is the first phase with such a job. `gpu_type` is one of the types
+ * between which the phase leaves the choice; NULL: any type. */
 struct forecast_shape {
     const struct phase *phase;
     char *gpu_type;
 };
 
-/* Jobs that ask for the same have the same forecast: a sweep asks once. */
+/* Jobs that ask for the same have the same forecast. So a sweep asks only once. */
 struct forecast {
     struct loop *loop;
     json_t *resolved;
@@ -35,7 +35,7 @@ struct forecast {
     struct forecast_shape shapes[SURVEY_FORECASTS_MAX];
     size_t shape_count;
     char *excluded;
-    double *ends_s; /* of each phase, from the start of the first, without the queue */
+    double *ends_s; /* by phase: seconds from the start of the first phase, without the queue */
     outlook_done *done;
     void *arg;
 };
@@ -51,14 +51,15 @@ static void forecast_free(struct forecast *forecast)
     free(forecast);
 }
 
-/* Of a matrix the members run; of phases side by side the one that the others name has the job. */
+/* Whether the phase has a job of its own. The members of a matrix have jobs, and not the matrix. If
+ * phases run side by side, the phase that the others name in `colocate` has the job. */
 static bool has_job(const struct phase *phase)
 {
     return !phase->members && (!phase->beside || phase->beside->members);
 }
 
-/* The next of the types that a phase leaves the choice between, the caller's, or its only one.
- * NULL: it was the last. The first call is with `at` 0. */
+/* Returns the next type of GPU that the phase may use; the caller frees the text. NULL: there are
+ * no more types. `at` is 0 in the first call. */
 static char *next_type(const struct phase *phase, size_t *at)
 {
     const char *types = phase->alternatives ? phase->alternatives : phase->gpu_type;
@@ -82,7 +83,7 @@ static bool is_alike(const struct forecast_shape *shape, const struct phase *b,
            text_equal(a->slurm_options, b->slurm_options);
 }
 
-/* Negative: it was not asked for. */
+/* Negative: Slurm was not asked about such a job. */
 static int shape_of(const struct forecast *forecast, const struct phase *phase,
                     const char *gpu_type)
 {
@@ -92,7 +93,7 @@ static int shape_of(const struct forecast *forecast, const struct phase *phase,
     return -1;
 }
 
-/* Takes the type. */
+/* Frees `gpu_type`, or keeps it. */
 static void add_shape(struct forecast *forecast, const struct phase *phase, char *gpu_type)
 {
     if (forecast->shape_count == SURVEY_FORECASTS_MAX || shape_of(forecast, phase, gpu_type) >= 0)
@@ -101,7 +102,7 @@ static void add_shape(struct forecast *forecast, const struct phase *phase, char
         forecast->shapes[forecast->shape_count++] = (struct forecast_shape){phase, gpu_type};
 }
 
-/* A job for each of its types, as a run has. */
+/* Adds a job for each type of GPU, because a run asks for a job with each type. */
 static void add_shapes(struct forecast *forecast, const struct phase *phase)
 {
     size_t at = 0;
@@ -114,7 +115,7 @@ static void add_shapes(struct forecast *forecast, const struct phase *phase)
 
 /* --- Time and money --------------------------------------------------------------------------- */
 
-/* What a phase takes: as similar ones did, else at most its `time`. */
+/* What a phase takes: as much as similar phases took, or else at most its `time`. */
 struct forecast_cost {
     unsigned similar;
     double seconds, gpu_seconds, usd;
@@ -124,12 +125,12 @@ static struct forecast_cost cost_of(const struct forecast *forecast, const struc
 {
     struct forecast_cost cost = {.seconds = phase->time_s};
     struct store_price price = store_price_of(forecast->resolved, phase);
-    unsigned parts = phase_parts(phase); /* of one job, of which each member has its part */
+    unsigned parts = phase_parts(phase); /* each member has one part of the job */
     struct error err;
     double mean_s;
     if (store_similar(loop_store(forecast->loop), forecast->resolved, phase, &cost.similar, &mean_s,
                       &err) < 0)
-        cost.similar = 0; /* a record that cannot be read is told of elsewhere */
+        cost.similar = 0; /* another part of the daemon reports that the record cannot be read */
     if (cost.similar && isfinite(mean_s))
         cost.seconds = mean_s;
     if (phase->members)
@@ -141,8 +142,8 @@ static struct forecast_cost cost_of(const struct forecast *forecast, const struc
     return cost;
 }
 
-/* When the phase ends if nothing ever waits in the queue. A matrix that runs its members in lanes
- * takes all of their time, divided. */
+/* When the phase ends if no job ever waits in the queue. If the members of a matrix run in lanes,
+ * their times are added and divided by the lanes. */
 static double end_of(const struct forecast *forecast, const struct phase *phase, double seconds)
 {
     double start_s = 0, first_s = INFINITY, last_s = 0, sum_s = 0;
@@ -173,7 +174,7 @@ static json_t *real_or_null(double number)
     return isfinite(number) ? json_real(number) : json_null();
 }
 
-/* What Slurm says of the start of the phase's job with these GPUs. */
+/* What Slurm says about the start of the phase's job with these GPUs. */
 static json_t *start_json(const struct forecast *forecast, const struct phase *phase,
                           const char *gpu_type, const struct cluster_survey *survey)
 {
@@ -192,7 +193,7 @@ static json_t *start_json(const struct forecast *forecast, const struct phase *p
                      (int)is_refused);
 }
 
-/* Whether that one comes before this one; what Slurm refuses comes last. */
+/* Whether the job `that` starts before the job `this`. A job that Slurm refuses comes last. */
 static bool starts_before(const json_t *that, const json_t *this)
 {
     double a = json_number_value(json_object_get(that, "start"));
@@ -205,8 +206,8 @@ static bool starts_before(const json_t *that, const json_t *this)
            !json_is_true(json_object_get(that, "refused"));
 }
 
-/* The start, put into the phase's object: where there is a choice, the first of all starts, and
- * each of them. */
+/* Adds the start to the phase's object. If the phase has a choice of GPUs, adds the earliest start,
+ * and the start with each type. */
 static void add_start(const struct forecast *forecast, const struct phase *phase,
                       const struct cluster_survey *survey, json_t *json)
 {
@@ -230,7 +231,8 @@ static void add_start(const struct forecast *forecast, const struct phase *phase
     json_decref(first);
 }
 
-/* What phased itself would let it wait for. The later phases wait for those before them. */
+/* Adds what phased itself would make the job wait for. Later phases wait for the phases before
+ * them, so nothing is said of them. */
 static void judge_queue(const struct forecast *forecast, const struct phase *phase, json_t *dangers)
 {
     char reason[REASON_MAX];
@@ -276,7 +278,7 @@ static void estimate_add(struct estimate *sum, const struct estimate *one)
     sum->is_measured = sum->is_measured && one->is_measured;
 }
 
-/* Of a phase that runs. Without GPUs it costs nothing, where there is a price at all. */
+/* Costs of a phase that runs. A phase without GPUs costs nothing, if there is a price at all. */
 static struct estimate estimate_of_one(const struct forecast *forecast, const struct phase *phase,
                                        const struct forecast_cost *cost)
 {
@@ -290,7 +292,7 @@ static struct estimate estimate_of_one(const struct forecast *forecast, const st
     };
 }
 
-/* Of a matrix what its members take together. */
+/* Costs of a matrix: the sum of its members. */
 static struct estimate estimate_of(const struct forecast *forecast, const struct phase *phase,
                                    const struct forecast_cost *cost)
 {
@@ -306,8 +308,8 @@ static struct estimate estimate_of(const struct forecast *forecast, const struct
     return sum;
 }
 
-/* Against what the file expects of the phase. A phase that goes on in job after job has no time
- * that would be too short. */
+/* Compares with what the file expects of the phase. If a phase can go on in another job, its `time`
+ * cannot be too short. */
 static void judge_phase(const struct forecast *forecast, const struct phase *phase,
                         const struct forecast_cost *cost, json_t *json)
 {
@@ -384,8 +386,8 @@ static void forecast_surveyed(void *arg, const struct cluster_result *result)
 
 /* --- The question ----------------------------------------------------------------------------- */
 
-/* The order that a first run of the phase would be given; it has no folder yet. `job` must live as
- * long as the order. */
+/* Makes the order that a first run of the phase would get. The run has no folder yet. `job` must
+ * live as long as the order. */
 static void order_init(struct job_order *order, const struct forecast *forecast,
                        const struct phase *phase, const struct allocation *job,
                        const struct store_launch *launch)

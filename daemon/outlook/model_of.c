@@ -1,4 +1,4 @@
-/* What the core must know of each phase. */
+/* Makes the core's model of a resolved workflow. */
 #include "daemon/outlook/outlook.h"
 
 #include "daemon/core/model.h"
@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* The phase of that name that stands before this one; NULL: there is none. */
+/* Finds an earlier phase by its name; NULL: there is no such phase. */
 static struct phase *model_of_find(const struct workflow *workflow, const struct phase *phase,
                                    const char *name)
 {
@@ -46,7 +46,8 @@ static int model_of_after(struct workflow *workflow, struct phase *phase,
     return 0;
 }
 
-/* Their types with commas between, the caller's; NULL: there is no choice. */
+/* The types of the alternatives, with commas between; the caller frees the text. NULL: there is no
+ * choice. */
 static char *model_of_alternatives(const json_t *alternatives)
 {
     struct text types = {0};
@@ -74,7 +75,7 @@ static void model_of_resources(struct phase *phase, const struct phase_spec *spe
     phase->time_s = resources->time_s;
 }
 
-/* What allocations must have alike, so that one fits the other. */
+/* The options that two allocations must have alike, so that a phase can use either. */
 static char *model_of_slurm_options(const struct phase_spec *spec)
 {
     json_t *options = json_copy((json_t *)spec->slurm);
@@ -109,7 +110,8 @@ static void model_of_remedies(struct phase *phase, const struct phase_spec *spec
     }
 }
 
-/* A member shares the job of its matrix, which is as large as all that run at once. */
+/* A member shares the job of its matrix. The job is large enough for all members that run at once.
+ */
 static void model_of_parts(struct phase *member)
 {
     unsigned parts = phase_parts(member);
@@ -126,7 +128,7 @@ static void model_of_parts(struct phase *member)
     json_decref(options);
 }
 
-/* Members come before their matrix, so that these pointers are to phases that are made. */
+/* Members come before their matrix, so these pointers lead to phases that are made already. */
 static int model_of_matrix(struct workflow *workflow, struct phase *phase, const json_t *json,
                            struct error *err)
 {
@@ -181,7 +183,7 @@ static int model_of_phase(struct workflow *workflow, struct phase *phase, json_t
     return status;
 }
 
-/* Whoever shares a job knows which one it is. */
+/* Phases that share a job must know which job it is, so they cannot have a choice of GPUs. */
 static int model_of_check_choice(const struct phase *phase, struct error *err)
 {
     if (phase->alternatives && (phase_shares(phase) || phase_parts(phase) > 1))

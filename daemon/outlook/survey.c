@@ -1,4 +1,4 @@
-/* Asking the cluster what it is, for somebody who waits. */
+/* Asks the cluster what it has, for a person who waits. */
 #include "daemon/loop/loop.h"
 #include "daemon/outlook/outlook.h"
 #include "daemon/slurm/cluster.h"
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A person waits: a controller that hangs is told of instead. */
+/* A person waits. If the controller hangs, the person is told so. */
 enum { SURVEY_PATIENCE_MS = 8000 };
 
 struct outlook {
@@ -35,7 +35,7 @@ static void survey_on_closed(uv_handle_t *handle)
     loop_release(loop);
 }
 
-/* Answers whoever has asked, unless that was done. */
+/* Gives the answer to the caller that has asked, unless the caller has an answer already. */
 static void survey_answer(struct outlook *outlook, uint64_t key,
                           const struct cluster_result *result)
 {
@@ -54,7 +54,7 @@ static void survey_on_impatience(uv_timer_t *timer)
         .message = "it has not answered for 8 s",
     };
     loop_note_answer(asker->outlook->loop,
-                     &result); /* `phasectl daemon status` must not say otherwise */
+                     &result); /* `phasectl daemon status` must say the same */
     (void)snprintf(result.message, sizeof result.message,
                    "it has not answered for 8 s; `phasectl daemon status` says when it does");
     survey_answer(asker->outlook, asker->key, &result);
@@ -98,7 +98,7 @@ static int outlook_take(void *state, const struct core_effect *effect,
     return CARRIED_OUT;
 }
 
-/* Tells those who wait that there will be no answer. */
+/* Tells all that wait that there will be no answer. */
 static void outlook_close(void *state)
 {
     struct outlook *outlook = state;
