@@ -1,5 +1,5 @@
-/* The lock is fcntl's: it works on NFS too, where the homes of clusters are, if that is mounted
- * with locks. */
+/* The lock is a lock of fcntl(). It works on NFS, too, where clusters have their homes, if NFS is
+ * mounted with locks. */
 #include "daemon/lock.h"
 
 #include "lib/error.h"
@@ -15,7 +15,7 @@ static int lock_refuse(int fd, const char *path, int cause, struct error *err)
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     if (cause != EAGAIN && cause != EACCES)
         return error_set(err, -cause, "could not lock %s: %s", path, strerror(cause));
-    /* The file's text is for people: the holder may be on another host, whose ids fcntl has not. */
+    /* The text in the file is for people: fcntl() does not know the process ids of other hosts. */
     char pid[32] = "";
     ssize_t size = pread(fd, pid, sizeof pid - 1, 0);
     pid[size > 0 ? strcspn(pid, "\n") : 0] = '\0';
@@ -38,7 +38,7 @@ int lock_take(const char *path, struct error *err)
     }
     char pid[32];
     int size = snprintf(pid, sizeof pid, "%d\n", (int)getpid());
-    /* A full disk: the lock holds nevertheless, and the record says what is the matter. */
+    /* The disk may be full. The lock holds nevertheless, and the record reports the full disk. */
     if (ftruncate(fd, 0) < 0 || pwrite(fd, pid, (size_t)size, 0) < 0)
         (void)0;
     return fd;

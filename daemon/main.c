@@ -1,7 +1,7 @@
-/* phased: the daemon. Builds its parts in order, runs the loop, and takes them down in the opposite
- * order when it is told to stop. Running jobs are left alone: their workers go on, and the next
- * daemon of this home takes them up again. When Slurm's configuration has changed, that is the same
- * process, which executes itself anew. */
+/* phased: the daemon. Builds its parts in order, runs the loop, and takes the parts down in the
+ * opposite order when it is told to stop. Running jobs are left alone. Their workers go on, and the
+ * next daemon of this home takes them up again. If Slurm's configuration has changed, the next
+ * daemon is the same process: it executes phased anew. */
 #include "daemon/api/api.h"
 #include "daemon/lock.h"
 #include "daemon/loop/loop.h"
@@ -41,15 +41,15 @@ static const char usage[] =
 
 enum {
     BEGINS_ANEW = -1,
-    RENEWAL_TRIES = 360, /* what was well a moment ago may be so again: an hour */
+    RENEWAL_TRIES = 360, /* for an hour, because the trouble may pass */
     RENEWAL_AGAIN_S = 10,
-    RECORD_PATIENCE_S = 60, /* for who else has the record locked: a person's sqlite3, a backup */
+    RECORD_PATIENCE_S = 60, /* while another program, such as sqlite3, has the record locked */
     RECORD_AGAIN_MS = 200,
 };
 
 struct options {
-    const char *home, *host, *program; /* program: its own path */
-    int tries; /* that are left, of a process that began anew and cannot serve yet */
+    const char *home, *host, *program; /* program: the path of phased itself */
+    int tries; /* how often a process that began anew may still fail to serve */
 };
 
 struct daemon {
@@ -64,12 +64,12 @@ struct daemon {
     uv_signal_t signals[2];
     uv_async_t renewal;
     bool is_stopping, begins_anew, is_fenced;
-    int starter; /* a pipe to whoever waits for the start; -1: nobody does */
+    int starter; /* a pipe to the program that waits for the start; -1: no program waits */
 };
 
 /* --- Command line ----------------------------------------------------------------------------- */
 
-/* Returns -1 when the daemon can go on, otherwise the status to exit with. */
+/* Returns -1 if the daemon can go on, or else the status to exit with. */
 static int read_options(char **words, struct options *options)
 {
     bool is_foreground = false, is_check = false, is_version = false;
@@ -98,17 +98,17 @@ static int read_options(char **words, struct options *options)
 
 /* --- Telling of the start --------------------------------------------------------------------- */
 
-/* `phasectl daemon start` names the pipe by which it hears how the start goes: the log may lie on a
- * disk that is full. */
+/* `phasectl daemon start` opens a pipe, and hears on the pipe how the start goes. The log would not
+ * do: it may be on a full disk. */
 static int find_starter(void)
 {
     const char *text = getenv("PHASED_START_FD");
     int fd = text ? (int)strtol(text, NULL, 10) : -1;
-    (void)unsetenv("PHASED_START_FD"); /* not for those that are started by us */
+    (void)unsetenv("PHASED_START_FD"); /* programs that we start must not see it */
     return fd > STDERR_FILENO && fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 ? fd : -1;
 }
 
-/* `word`: wait or fail. Who is gone need not hear it. */
+/* `word`: wait or fail. The other program may be gone. */
 static void tell_starter(const struct daemon *daemon, const char *word, const char *text)
 {
     if (daemon->starter >= 0)
@@ -145,7 +145,7 @@ static void raise_limits(void)
     struct rlimit files;
     if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
         files.rlim_cur = files.rlim_max;
-        (void)setrlimit(RLIMIT_NOFILE, &files); /* with fewer it works too, for fewer workers */
+        (void)setrlimit(RLIMIT_NOFILE, &files); /* fewer files are enough for fewer workers */
     }
 }
 
@@ -159,7 +159,7 @@ static int prepare_home(struct daemon *daemon, const struct options *options, st
     daemon->lock = lock_take(daemon->home.lock, err);
     if (daemon->lock < 0)
         return daemon->lock;
-    /* The home's own private Slurm, where there is one and nothing else was said. */
+    /* The home's own private Slurm is used, if there is one and SLURM_CONF is not set. */
     if (!getenv("SLURM_CONF") && access(daemon->home.slurm_conf, R_OK) == 0)
         (void)setenv("SLURM_CONF", daemon->home.slurm_conf, 1);
     return file_make_folders(daemon->home.runs, 0700, err);
@@ -171,7 +171,7 @@ static void ask_for_renewal(void *arg)
     (void)uv_async_send(&daemon->renewal); /* cannot fail */
 }
 
-/* A lock of somebody else passes: it is waited for, and that is said. */
+/* Another program's lock passes. The daemon waits for it, and says so. */
 static int open_record(struct daemon *daemon, struct error *err)
 {
     const uint64_t until = uv_hrtime() + RECORD_PATIENCE_S * (uint64_t)1000000000;
@@ -191,7 +191,7 @@ static int open_record(struct daemon *daemon, struct error *err)
         if (uv_hrtime() >= until)
             return error_prefix(err, "waited %d s", RECORD_PATIENCE_S);
         uv_sleep(RECORD_AGAIN_MS);
-        (void)uv_run(&daemon->uv, UV_RUN_NOWAIT); /* for SIGTERM */
+        (void)uv_run(&daemon->uv, UV_RUN_NOWAIT); /* so that SIGTERM is seen */
         if (daemon->is_stopping)
             return error_set(err, -EINTR, "stopped while the record was locked");
     }
@@ -254,7 +254,7 @@ static void api_is_closed(void *arg)
     daemon->api = NULL;
     if (daemon->loop)
         loop_close(daemon->loop, loop_is_closed, daemon);
-    /* Before what its thread wakes is gone. */
+    /* The cluster ends before the handles that its thread wakes are gone. */
     cluster_free(daemon->cluster);
     if (!daemon->loop)
         loop_is_closed(daemon);
@@ -305,12 +305,13 @@ static void daemon_fini(struct daemon *daemon)
     free(daemon->worker);
     home_fini(&daemon->home);
     if (daemon->lock >= 0)
-        (void)close(daemon->lock); /* nothing is lost with it but the lock */
+        (void)close(daemon->lock); /* only the lock is lost */
 }
 
 /* --- Running ---------------------------------------------------------------------------------- */
 
-/* Returns the exit status, or BEGINS_ANEW when nothing is left of this process but itself. */
+/* Returns the exit status. BEGINS_ANEW: everything is taken down, and the process can execute anew.
+ */
 static int serve(struct options *options)
 {
     struct daemon daemon = {.home = {.folder = -1}, .lock = -1, .starter = find_starter()};
@@ -318,7 +319,7 @@ static int serve(struct options *options)
     char text[sizeof err.where + sizeof err.message + 32];
     int64_t started_ms = loop_now_ms();
     static const int numbers[] = {SIGTERM, SIGINT};
-    (void)uv_loop_init(&daemon.uv); /* fails without memory or descriptors only: then all does */
+    (void)uv_loop_init(&daemon.uv); /* fails only without memory or descriptors */
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         (void)uv_signal_init(&daemon.uv, &daemon.signals[i]); /* likewise */
         daemon.signals[i].data = &daemon;
@@ -341,7 +342,8 @@ static int serve(struct options *options)
     if (status == 0 && !daemon.begins_anew)
         log_line("stopped");
     daemon_fini(&daemon);
-    /* Nobody would start it again: a slurm.conf that is half written, a disk that is full. */
+    /* Nobody else would start the daemon again. slurm.conf may be half written, or a disk may be
+     * full. */
     if (status < 0 && status != -EINTR && daemon.lock >= 0 && options->tries > 0) {
         log_line("cannot begin anew yet: trying again in %d s", RENEWAL_AGAIN_S);
         uv_sleep(1000 * RENEWAL_AGAIN_S); /* signals end the process now */
@@ -354,14 +356,15 @@ static int serve(struct options *options)
     return daemon.begins_anew ? BEGINS_ANEW : 0;
 }
 
-/* Executes what lies where this program did, under the same id. Returns only when it cannot. */
+/* Executes the file that this program came from, under the same process id. Returns only on
+ * failure. */
 static int begin_anew(const struct options *options, char **argv)
 {
     char tries[16];
     const char *program = options->program;
     (void)snprintf(tries, sizeof tries, "%d", options->tries - 1); /* fits */
-    (void)setenv("PHASED_RENEWAL", tries, 1);                      /* without it one try is made */
-    (void)close_range(STDERR_FILENO + 1, ~0U, 0); /* what libraries may have left open */
+    (void)setenv("PHASED_RENEWAL", tries, 1);     /* if this fails, there is only one try */
+    (void)close_range(STDERR_FILENO + 1, ~0U, 0); /* libraries may have left some open */
     (void)execv(program, argv);
     fprintf(stderr, "phased: could not begin anew: cannot execute %s: %s\n", program,
             strerror(errno));
@@ -383,7 +386,7 @@ int main(int argc, char **argv)
     options.program = program;
     const char *tries = getenv("PHASED_RENEWAL");
     options.tries = tries ? (int)strtol(tries, NULL, 10) : 0;
-    (void)unsetenv("PHASED_RENEWAL"); /* not for those that are started by us */
+    (void)unsetenv("PHASED_RENEWAL"); /* programs that we start must not see it */
     status = serve(&options);
     if (status == BEGINS_ANEW)
         status = begin_anew(&options, argv);

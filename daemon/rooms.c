@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 const struct room *const daemon_rooms[] = {
-    &admission_room, /* may it be submitted now */
+    &admission_room, /* may a job be submitted now */
     &launch_room,    /* what a run finds, and what Slurm is asked for */
     &ingest_room,    /* what workers tell, and what leads are told */
     &outlook_room,   /* what would become of a workflow */

@@ -4,7 +4,8 @@
 
 struct room;
 
-/* In the order in which they are opened: a room uses those before it only. NULL is the last. */
+/* The rooms in the order in which they are opened. A room uses only rooms before it. NULL is the
+ * last. */
 extern const struct room *const daemon_rooms[];
 
 #endif
