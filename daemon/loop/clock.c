@@ -9,12 +9,12 @@
 #include <time.h>
 
 enum {
-    CLOCK_SET_MS = 2000, /* less is no matter, and no reason to write everything anew */
-    READING_MS = 100,    /* that reading two clocks may take */
+    CLOCK_SET_MS = 2000, /* a smaller step does no harm, and is not worth writing all times anew */
+    READING_MS = 100,    /* the most that reading two clocks may take */
 };
 
-/* How far the time of day is ahead of the machine's own time. The clock is the process's, as
- * the system's is. */
+/* How far the time of day is ahead of the machine's own time. This is a global, because the process
+ * has only one clock. */
 static int64_t ahead_ms = INT64_MIN;
 
 static int64_t read_ms(clockid_t id)
@@ -24,8 +24,8 @@ static int64_t read_ms(clockid_t id)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* By how much the machine's clock is ahead; PHASED_CLOCK names a file with a number of milliseconds
- * more, for tests that set it. */
+/* How far the machine's clock is ahead. Tests set the clock: PHASED_CLOCK names a file with a
+ * number of milliseconds that is added. */
 static int64_t measure_ms(void)
 {
     const char *path = getenv("PHASED_CLOCK");
@@ -36,7 +36,7 @@ static int64_t measure_ms(void)
     if (file)
         (void)fclose(file); /* it was only read */
     int64_t before, real;
-    do { /* a process that is stopped between the two readings would see a jump */
+    do { /* if the process was stopped between the two readings, they would show a jump */
         before = read_ms(CLOCK_BOOTTIME);
         real = read_ms(CLOCK_REALTIME);
     } while (read_ms(CLOCK_BOOTTIME) - before > READING_MS);
@@ -57,13 +57,13 @@ int64_t loop_now_ms(void)
 
 int64_t clock_of(int64_t time_ms)
 {
-    (void)loop_now_ms(); /* from then on it is known */
+    (void)loop_now_ms(); /* sets ahead_ms */
     return time_ms == INT64_MAX ? time_ms : time_ms - ahead_ms;
 }
 
 static int64_t clock_set_by_ms(void)
 {
-    (void)loop_now_ms(); /* from then on it is known */
+    (void)loop_now_ms(); /* sets ahead_ms */
     int64_t by_ms = measure_ms() - ahead_ms;
     return llabs(by_ms) < CLOCK_SET_MS ? 0 : by_ms;
 }

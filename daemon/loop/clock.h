@@ -1,8 +1,8 @@
 /* The daemon's clocks. clock_ms() is monotonic: nobody sets it, and it goes on while the machine
- * sleeps. What waits in the loop goes by it. loop_now_ms() is the time of day, for what is stored:
- * it goes as fast, until the next turn takes over that somebody has set the machine's clock. Then
- * the core moves the times that it waits for by as much, so that nothing comes sooner or later for
- * it and nothing seems to have lasted longer. */
+ * sleeps. Whatever waits in the loop goes by clock_ms(). loop_now_ms() is the time of day, for what
+ * is stored. It goes as fast as clock_ms(). If somebody sets the machine's clock, the next turn
+ * takes that over. The core then moves the times that it waits for by the same amount. So nothing
+ * comes sooner or later, and nothing seems to have lasted longer. */
 #ifndef PHASED_DAEMON_LOOP_CLOCK_H
 #define PHASED_DAEMON_LOOP_CLOCK_H
 
@@ -10,11 +10,11 @@
 #include <stdint.h>
 
 int64_t clock_ms(void);
-/* When a time of day is by clock_ms(). */
+/* Converts a time of day into a time of clock_ms(). */
 int64_t clock_of(int64_t time_ms);
 /* Whether the machine's clock was set, and clock_look() has not taken that over yet. */
 bool clock_was_set(void);
-/* Takes over by how much the machine's clock was set, and returns that; 0: it was not. */
+/* Takes over how far the machine's clock was set, and returns that; 0: the clock was not set. */
 int64_t clock_look(void);
 
 #endif

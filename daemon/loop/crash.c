@@ -1,4 +1,4 @@
-/* The one place with a global: a fault is a property of the process, as its environment is. */
+/* The one place with a global: a fault belongs to the process, like its environment. */
 #include "daemon/loop/crash.h"
 
 #include "daemon/core/core.h"

@@ -32,8 +32,8 @@ static void promote_superseded(struct loop *loop, const struct allocation *job)
         outbox_promote(&loop->outbox, pending);
 }
 
-/* If a person wants the run to stop, its waiting submission is due at once, and is given up then.
- * Otherwise it might wait for minutes. */
+/* If a person wants the run to stop, its waiting submission is due at once, and is then given up.
+ * Otherwise the submission might wait for minutes. */
 static void promote_ended(struct loop *loop, const struct run *run)
 {
     const struct workflow *workflow = run->phase->workflow;
@@ -46,7 +46,7 @@ static void promote_ended(struct loop *loop, const struct run *run)
     }
 }
 
-/* The times of the outbox are monotonic. */
+/* Puts the effect into the outbox. Times in the outbox are monotonic. */
 void effects_keep(struct loop *loop, const struct core_effect *effect)
 {
     struct core_effect own = *effect;
@@ -129,7 +129,7 @@ void loop_note_answer(struct loop *loop, const struct cluster_result *result)
                    is_answering ? "" : result->message);
 }
 
-/* The effect that this is the answer to; NULL: a room has asked on its own. */
+/* The effect that the cluster answers; NULL: a room has asked on its own. */
 static struct pending *pending_of(const struct loop *loop, const struct cluster_result *result)
 {
     switch (result->kind) {

@@ -1,6 +1,6 @@
 /* Inside daemon/loop: the loop's own state, which its files share. Calls go down: loop.c, turn.c,
- * effects.c, then rooms.c and index.c, then owner.c, then what knows no loop: outbox.c, posts.c,
- * clock.c, log.c, crash.c. */
+ * effects.c, then rooms.c and index.c, then owner.c. Files below these know no loop: outbox.c,
+ * posts.c, clock.c, log.c, crash.c. */
 #ifndef PHASED_DAEMON_LOOP_INSIDE_H
 #define PHASED_DAEMON_LOOP_INSIDE_H
 
@@ -25,19 +25,19 @@ struct loop {
     void *history_arg;
 
     struct posts queue; /* posted */
-    struct posts batch; /* stepped, with these effects; kept while a commit fails */
+    struct posts batch; /* was stepped, with the effects below; kept while a commit fails */
     struct core_effects effects;
     int64_t batch_ms;
-    char trouble[600];                /* of the last commit; empty: it succeeded */
-    int64_t retry_ms, retry_delay_ms; /* times here are of clock_ms() */
+    char trouble[600];                /* why the last commit failed; empty: it succeeded */
+    int64_t retry_ms, retry_delay_ms; /* times of clock_ms(), like all times here */
     bool is_turning, has_history;
-    bool is_fenced; /* another daemon serves the record: nothing is done any more */
+    bool is_fenced; /* another daemon serves the record, so nothing is done any more */
 
     struct outbox outbox;
-    int64_t results_ms; /* when the results that wait are taken; INT64_MAX: none wait */
+    int64_t results_ms; /* when waiting results are taken; INT64_MAX: no results wait */
     struct map runs;    /* by id: struct run */
     struct map jobs;    /* by the head of the token: struct allocation */
-    struct map owners;  /* of these jobs, by id: struct workflow */
+    struct map owners;  /* by the id of a job in `jobs`: struct workflow */
     struct workflow **finals;
     size_t final_count, final_capacity;
     struct loop_cluster_status cluster_status;
@@ -51,7 +51,7 @@ struct loop {
     struct loop_place *places;
     size_t place_count;
     unsigned holds;
-    void (*end)(struct loop *loop); /* after the last of them */
+    void (*end)(struct loop *loop); /* called after the last hold is released */
     bool is_closing;
     void (*closed)(void *arg);
     void *closed_arg;
@@ -65,13 +65,14 @@ void turn_clock(struct loop *loop, int64_t by_ms);
 
 /* --- effects.c -------------------------------------------------------------------------------- */
 
-/* After the commit: indexes, logs, and takes it into the outbox. */
+/* After the commit of the effect: updates indexes, writes logs, and takes the effect into the
+ * outbox. */
 void effects_committed(struct loop *loop, const struct core_effect *effect);
 /* Takes an effect of a kept kind into the outbox. */
 void effects_keep(struct loop *loop, const struct core_effect *effect);
-/* Takes the answers of the cluster that wait. */
+/* Takes the waiting answers of the cluster. */
 void effects_answer(struct loop *loop);
-/* Carries out what is due, as far as the cluster has room. */
+/* Carries out the effects that are due, as far as the cluster has room. */
 void effects_run(struct loop *loop);
 
 /* --- rooms.c ---------------------------------------------------------------------------------- */
@@ -90,19 +91,19 @@ void rooms_free(struct loop *loop);
 
 void index_job(struct loop *loop, struct workflow *workflow, struct allocation *job);
 void index_workflow(struct loop *loop, struct workflow *workflow);
-/* Forgets the workflow, and the core does. */
+/* Makes the loop and the core forget the workflow. */
 void index_drop(struct loop *loop, struct workflow *workflow);
-/* The workflow may be forgotten once nothing is left to do for it. */
+/* Notes that the workflow may be forgotten once nothing is left to do for it. */
 void finals_add(struct loop *loop, struct workflow *workflow);
-/* Forgets those for which nothing is left to do. Not while something is posted, which may be about
- * one of them. */
+/* Forgets the workflows for which nothing is left to do. Does nothing while there are posts,
+ * because a post may be about one of these workflows. */
 void finals_drop(struct loop *loop);
 
 /* --- owner.c ---------------------------------------------------------------------------------- */
 
-/* Another daemon serves the record, as `failure` says: this one ends. */
+/* Ends this daemon: another daemon serves the record, as `failure` says. */
 void loop_fence(struct loop *loop, const struct error *failure);
-/* Whether this daemon may act; if not, it ends. */
+/* Whether this daemon may act. If not, the daemon ends. */
 bool loop_is_owner(struct loop *loop);
 
 #endif

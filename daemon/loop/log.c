@@ -1,4 +1,4 @@
-/* The log: each line is one write, so that lines of a file that others write to stay whole. */
+/* The log. Each line is one write, so lines stay whole even if others write to the same file. */
 #include "daemon/loop/loop.h"
 
 #include "lib/text.h"
@@ -27,7 +27,7 @@ void log_line(const char *format, ...)
         if ((unsigned char)line.data[i] < ' ')
             line.data[i] = ' ';
     text_add(&line, "\n");
-    /* A log that cannot be written (its disk is full) must not stop the work. */
+    /* A log that cannot be written, for example on a full disk, must not stop the work. */
     if (write(STDERR_FILENO, line.data, line.size) < 0)
         (void)0;
     text_fini(&line);

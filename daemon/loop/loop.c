@@ -34,8 +34,8 @@ static void on_alarm(uv_timer_t *timer)
     loop_post(loop, &event);
 }
 
-/* When to look at the core's deadlines (they are seconds away), which costs a look at all runs: not
- * more often than every TIME_STEP_MS. */
+/* When to look at the core's deadlines. The look costs a look at all runs, and deadlines are
+ * seconds away. So the look comes at most every TIME_STEP_MS. */
 static int64_t core_due(struct loop *loop, int64_t now_ms)
 {
     int64_t next_look_ms = loop->looked_ms + TIME_STEP_MS;
@@ -55,7 +55,7 @@ static void set_alarm(struct loop *loop)
         due_ms = earlier(due_ms, loop->retry_ms);
     } else {
         due_ms = earlier(due_ms, core_due(loop, now_ms));
-        /* Those that are due already wait for room, which a result makes. */
+        /* Effects that are due already wait for room. A result will make room. */
         due_ms = earlier(due_ms, outbox_deadline(&loop->outbox, now_ms));
     }
     uint64_t delay_ms = due_ms > now_ms ? (uint64_t)(due_ms - now_ms) : 0;
@@ -75,7 +75,7 @@ static void on_prepare(uv_prepare_t *prepare)
         set_alarm(loop);
 }
 
-/* Right after the descriptors were served, so that nothing waits for another round. */
+/* Runs right after the descriptors were served, so that no post waits for another round. */
 static void on_check(uv_check_t *check)
 {
     struct loop *loop = check->data;
@@ -83,7 +83,7 @@ static void on_check(uv_check_t *check)
         turn(loop);
 }
 
-/* Nobody waits for what Slurm says: a little later more of it may share one commit. */
+/* Nobody waits for Slurm's results. A short delay lets more results share one commit. */
 static void on_wake(uv_async_t *wake)
 {
     struct loop *loop = wake->data;
@@ -104,12 +104,12 @@ static int take_outbox(void *arg, const struct core_effect *effect)
     struct loop *loop = arg;
     if (effect->kind != FX_SUBMIT) {
         int64_t latest_ms = loop_now_ms() + DUE_LAST_MS;
-        struct core_effect due = *effect; /* it may be of a clock that was set back since */
+        struct core_effect due = *effect; /* the time may be from a clock that was set back since */
         due.due_ms = due.due_ms < latest_ms ? due.due_ms : latest_ms;
         effects_keep(loop, &due);
         return 0;
     }
-    /* It may have been carried out. */
+    /* The submission may have been carried out. */
     struct core_event event = {.kind = EV_UNSURE,
                                .workflow = effect->workflow,
                                .allocation = effect->allocation,
@@ -138,7 +138,7 @@ static int load(struct loop *loop, struct error *err)
         if (workflow_is_final(workflow))
             finals_add(loop, workflow);
     }
-    turn_clock(loop, 0); /* times in the record may be of a clock that was ahead */
+    turn_clock(loop, 0); /* times in the record may be from a clock that was ahead */
     return status;
 }
 
@@ -157,7 +157,7 @@ static void loop_free(struct loop *loop)
     free(loop);
 }
 
-/* The last hold is released. */
+/* Called when the last hold is released. */
 static void loop_end(struct loop *loop)
 {
     void (*closed)(void *) = loop->closed;
@@ -222,7 +222,7 @@ static void on_closed(uv_handle_t *handle)
 
 void loop_close(struct loop *loop, void (*closed)(void *arg), void *arg)
 {
-    turn(loop); /* what was posted already is still recorded */
+    turn(loop); /* what was posted already is recorded */
     loop->is_closing = true;
     loop->closed = closed;
     loop->closed_arg = arg;

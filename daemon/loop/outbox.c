@@ -1,5 +1,5 @@
-/* The effects that wait stand in two lists, sorted by due time. Back-offs are about as long as each
- * other, so the place of a new one is found quickly from the end. */
+/* The effects that wait stand in two lists, sorted by due time. Most waits are about equally long,
+ * so the place of a new effect is near the end. */
 #include "daemon/loop/outbox.h"
 
 #include "lib/memory.h"

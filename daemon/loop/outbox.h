@@ -1,10 +1,10 @@
-/* The pending effects, in memory: the core has decided them, they are committed, and they must be
- * carried out until their result is in the record. Their rows are the store's, and are loaded at a
+/* The pending effects, in memory. The core has decided them, and they are committed. They must be
+ * carried out until their result is in the record. The store has their rows, and loads them at the
  * start. Times are monotonic (clock.h), also the due times of the effects.
  *
- * The kind of an effect and the object that it is about identify a pending effect. It waits (until
- * it is due, or until the cluster has room), is under way (the cluster has a request), or stands
- * (it was carried out, and is kept until the core says that it is done). */
+ * The kind of an effect and the object that it is about identify a pending effect. A pending effect
+ * waits (until it is due, or until the cluster has room), is under way (the cluster has a request),
+ * or stands (it was carried out, and is kept until the core says that it is done). */
 #ifndef PHASED_DAEMON_LOOP_OUTBOX_H
 #define PHASED_DAEMON_LOOP_OUTBOX_H
 
@@ -22,8 +22,8 @@ struct pending {
     struct pending *prev, *next; /* while waiting */
 };
 
-/* Where pending effects wait. Those that need a request to the cluster have a line of their own:
- * the cluster has room for so many, and the others must not wait behind them. */
+/* Where pending effects wait. Effects that need a request to the cluster have a line of their own.
+ * The cluster may have no room for them, and other effects must not wait behind them. */
 enum outbox_line { OUTBOX_CLUSTER, OUTBOX_OWN, OUTBOX_LINES };
 
 struct outbox {
@@ -33,8 +33,8 @@ struct outbox {
 
 void outbox_fini(struct outbox *outbox);
 
-/* Takes in an effect of a kept kind. A new one waits until its due time. One that stands waits
- * again. One that is done goes away, as soon as it is not under way. */
+/* Takes in an effect of a kept kind. A new effect waits until its due time. An effect that stands
+ * waits again. An effect that is done goes away as soon as it is not under way. */
 void outbox_apply(struct outbox *outbox, const struct core_effect *effect);
 
 /* The pending effect of that kind for the object with this id: core_effect_target(). NULL: there is
@@ -46,17 +46,17 @@ bool outbox_concerns(const struct outbox *outbox, const struct workflow *workflo
 
 /* The next effect that waits in the line, if it is due at `now_ms`, else NULL. */
 struct pending *outbox_due(const struct outbox *outbox, enum outbox_line line, int64_t now_ms);
-/* When the next effect that is not due at `now_ms` is due; INT64_MAX: no such effect waits. */
+/* When the next effect is due that is not due at `now_ms`; INT64_MAX: no such effect waits. */
 int64_t outbox_deadline(const struct outbox *outbox, int64_t now_ms);
 
-/* Moves an effect on that waits: a request is under way, or it was carried out. */
+/* Moves on an effect that waits: its request is under way, or it was carried out. */
 void outbox_begin(struct outbox *outbox, struct pending *pending, enum pending_state state);
-/* The cluster has answered the request: the effect stands, waits again, or is freed. True: it is
- * still there. */
+/* The cluster has answered the request. The effect now stands, waits again, or is freed. True: it
+ * is not freed. */
 bool outbox_end(struct outbox *outbox, struct pending *pending);
-/* An effect that waits is due at once. */
+/* Makes an effect that waits due at once. */
 void outbox_promote(struct outbox *outbox, struct pending *pending);
-/* Lets an effect that stands wait until `due_ms`. */
+/* Makes an effect that stands wait until `due_ms`. */
 void outbox_retry(struct outbox *outbox, struct pending *pending, int64_t due_ms);
 
 #endif

@@ -1,4 +1,5 @@
-/* A post copies its event's texts, since the poster's may be gone when it is stepped. */
+/* A post copies its event's texts: the texts of the caller may be gone when the event is stepped.
+ */
 #include "daemon/loop/posts.h"
 
 #include "daemon/loop/loop.h"

@@ -8,14 +8,14 @@
 
 struct loop_item;
 
-enum { POST_TEXTS = 8 }; /* that an event has */
+enum { POST_TEXTS = 8 }; /* the most texts in an event */
 
 struct post {
     struct post *next;
     struct loop_item *item;
     struct core_event event;
     bool has_event;
-    char *texts[POST_TEXTS]; /* owned: what the event's pointers mean */
+    char *texts[POST_TEXTS]; /* owned copies: the event's pointers point to them */
 };
 
 /* A queue, which owns what is in it. */

@@ -48,7 +48,7 @@ static int batch_commit(struct loop *loop, struct error *err)
     bool has_rows = loop->effects.count > 0;
     for (struct post *post = loop->batch.first; post && !has_rows; post = post->next)
         has_rows = post->item && post->item->write;
-    if (!has_rows) /* what could not be written may have been taken back since */
+    if (!has_rows) /* rows that could not be written may have been taken back */
         return loop->trouble[0] ? store_try_commit(loop->config.store, err) : 0;
     crash_point("commit", CRASH_BEFORE);
     int status = store_begin(loop->config.store, err);
@@ -75,8 +75,9 @@ static void batch_remove(struct loop *loop, struct workflow *workflow)
     index_drop(loop, workflow);
 }
 
-/* What may pass by itself, or by somebody's hand: a full disk, a lock, a file system that is away.
- * All else is a row that the record will never take, which is a mistake in phased. */
+/* Whether the failure may pass by itself or by a person's help: a full disk, a lock, a file system
+ * that is away. Any other failure is a row that the record will never take, which is a mistake in
+ * phased. */
 static bool may_pass(const struct error *failure)
 {
     switch (failure->code) {
@@ -93,8 +94,8 @@ static bool may_pass(const struct error *failure)
     }
 }
 
-/* Tells the askers that it has failed, and takes new workflows back. They are the last that got
- * numbers, and nobody was told these. False: none was new. */
+/* Tells the askers that the commit has failed, and takes new workflows back. These workflows got
+ * the last numbers, and nobody was told the numbers. False: there was no new workflow. */
 static bool batch_take_back(struct loop *loop, const struct error *failure)
 {
     struct posts kept;
@@ -135,7 +136,7 @@ static void batch_fail(struct loop *loop, const struct error *failure)
     loop->retry_ms = clock_ms() + loop->retry_delay_ms;
     (void)error_text(failure, loop->trouble, sizeof loop->trouble);
 
-    may_help |= batch_take_back(loop, failure); /* it may have been a new workflow's */
+    may_help |= batch_take_back(loop, failure); /* perhaps only a new workflow's rows failed */
     if (failure->code == -ESTALE) {
         loop_fence(loop, failure);
     } else if (!may_help) {
