@@ -30,7 +30,8 @@ bool allocation_is_wanted_by_others(const struct run *run)
     return false;
 }
 
-/* Whether a run waits for the allocation: for this one alone, or for any of the candidates. */
+/* Whether a run waits for the allocation, and for no other candidate, or for any of the candidates.
+ */
 static bool allocation_is_awaited(const struct allocation *allocation)
 {
     const struct run *run;
@@ -90,7 +91,7 @@ static void allocation_ask(struct step *step, enum core_effect_kind kind,
     step_do_job(step, kind, allocation)->due_ms = due_ms;
 }
 
-/* Slurm, or the look-up, has answered. */
+/* Notes that Slurm, or the look-up, has answered. */
 static void allocation_stop_asking(struct step *step, struct allocation *allocation)
 {
     allocation->is_asked = false;
@@ -98,7 +99,7 @@ static void allocation_stop_asking(struct step *step, struct allocation *allocat
     step_done_job(step, FX_LOOKUP, allocation);
 }
 
-/* When to ask again, after one more try without success. */
+/* When to ask again after another failed try. */
 static int64_t allocation_back_off(struct step *step, struct allocation *allocation)
 {
     int64_t delay_ms = RETRY_FIRST_MS << (allocation->tries < 5 ? allocation->tries : 5);
@@ -106,7 +107,7 @@ static int64_t allocation_back_off(struct step *step, struct allocation *allocat
     return step->now_ms + (delay_ms < RETRY_LAST_MS ? delay_ms : RETRY_LAST_MS);
 }
 
-/* Adds an allocation for the seat of the run. `type` names the type of GPUs; empty: the phase says
+/* Adds an allocation for the seat of the run. `type` names the type of GPUs; empty: the phase names
  * it. */
 static void allocation_add(struct step *step, struct run *run, const char *type, size_t size,
                            int64_t due_ms)
@@ -155,8 +156,8 @@ static void allocation_fail(struct step *step, struct allocation *allocation, en
         step_tell_job(step, fact, allocation);
 }
 
-/* Slurm does not know the job. Submits it if a run needs it and no answer is pending, or gives it
- * up. */
+/* Slurm does not know the job. If a run needs the job and no answer is pending, submits it.
+ * Otherwise gives it up. */
 static void allocation_ask_again(struct step *step, struct allocation *allocation)
 {
     if (allocation->is_asked || !allocation_is_awaited(allocation))
@@ -207,7 +208,7 @@ static void allocation_on_refused(struct step *step, struct allocation *allocati
 {
     allocation_stop_asking(step, allocation);
     if (!allocation_is_awaited(allocation) && !allocation_is_idle(allocation))
-        return; /* its lead has reported */
+        return; /* the lead of the job has reported */
     allocation_set_reason(allocation, step->event->message);
     allocation_fail(step, allocation, FACT_JOB_REFUSED);
 }
@@ -283,8 +284,8 @@ void allocation_reported(struct step *step, struct run *run)
 
 /* --- What Slurm shows ------------------------------------------------------------------------- */
 
-/* When the allocation ended: when Slurm says so, or else when the daemon first missed the job.
- * Nobody pays for time in which nobody saw the job. */
+/* When the allocation ended: the time that Slurm gives, or else when the daemon first missed the
+ * job. Nobody pays for time in which nobody saw the job. */
 static int64_t allocation_end_ms(const struct step *step, const struct allocation *allocation)
 {
     int64_t since_ms = allocation->started_ms ? allocation->started_ms : allocation->submitted_ms;
@@ -490,7 +491,7 @@ static void allocation_on_back(struct step *step, struct allocation *allocation)
         step_save_job(step, allocation);
     }
     allocation->is_back = true;
-    /* Once more, if the last cancellation has not helped. */
+    /* Cancels again, if the last cancellation has not helped. */
     (void)step_do_job(step, FX_CANCEL_JOB, allocation);
 }
 
@@ -563,7 +564,7 @@ static void candidate_settle(struct step *step, struct allocation *candidate)
 }
 
 /* The job waits after its last run: Slurm has requeued the job, or has forgotten that it ran. A
- * lead would find nothing to do in it, and a held job never gets one. */
+ * lead would find nothing to do in the job. A held job would never get a lead. */
 static void waiting_settle(struct step *step, struct allocation *allocation)
 {
     if (allocation->started_ms || allocation->is_closed ||

@@ -1,5 +1,5 @@
-/* From where the next run of a phase begins: the newest whole checkpoint that is not suspect, or
- * the checkpoint that a person or a remedy chose. */
+/* Which checkpoint the next run of a phase begins from: the newest whole checkpoint that is not
+ * suspect, or the checkpoint that a person or a remedy chose. */
 #include "daemon/core/step.h"
 
 #include "lib/memory.h"
@@ -10,7 +10,7 @@
 
 static void phase_set_checkpoint(struct phase *phase, const char *path, int64_t at)
 {
-    char *copy = xstrdup_or_null(path); /* the path may be the phase's own */
+    char *copy = xstrdup_or_null(path); /* the path may belong to the phase */
     free(phase->checkpoint_path);
     phase->checkpoint_path = copy;
     phase->checkpoint_step = copy ? at : 0;
@@ -63,8 +63,8 @@ void checkpoint_on_saved(struct step *step, const struct fact *fact)
     }
 }
 
-/* The phase goes back to the checkpoint that it had before the guard broke: of this run, or the one
- * that this run began from. */
+/* The phase goes back to the checkpoint that it had before the guard failed. The checkpoint is of
+ * this run, or is the checkpoint from which this run began. */
 void checkpoint_on_suspect(struct step *step, const struct fact *fact)
 {
     struct run *run = fact->run;

@@ -62,7 +62,7 @@ static const struct command_row phase_rows[COMMAND_COUNT] = {
                        .holds = BIT(HOLD_GATE) | BIT(HOLD_FAILURE) | BIT(HOLD_PROGRESS)},
 };
 
-/* A person decides about a matrix as about a gate. A matrix takes a retry also where it can choose
+/* A person decides about a matrix as about a gate. A matrix also takes a retry if it can choose
  * again: matrix_judges_again(). */
 static const struct command_row matrix_rows[COMMAND_COUNT] = {
     [COMMAND_PROMOTE] = {.holds = BIT(HOLD_MANUAL) | BIT(HOLD_GATE)},
@@ -85,7 +85,8 @@ static bool matrix_was_stopped(const struct matrix *matrix)
     return matrix_count(matrix, PHASE_HELD) + matrix_count(matrix, PHASE_CANCELLED) > 0;
 }
 
-/* Whether a retry makes the matrix choose again from the results that it has. Nothing runs then. */
+/* Whether a retry makes the matrix choose again from the results that it has. In that case nothing
+ * runs. */
 static bool matrix_judges_again(const struct matrix *matrix)
 {
     const struct phase *phase = matrix->phase;
@@ -257,8 +258,8 @@ static const char *command_who(const struct core_event *event)
     return event->message && *event->message ? event->message : "a person";
 }
 
-/* A matrix whose `where` left no member chooses without `where`; or a person promotes the member
- * that is to be the best. Both are decisions like others, and are judged. */
+/* A person may let a matrix whose `where` left no member choose without `where`, or promote the
+ * member that is to be the best. Both are judged like other decisions. */
 static void command_promote(struct step *step, struct phase *phase, const char *reason)
 {
     bool is_choice = phase->matrix && phase->state == PHASE_SUCCEEDED;
@@ -273,7 +274,7 @@ static void command_promote(struct step *step, struct phase *phase, const char *
     (void)snprintf(text, sizeof text, "%.100s %.120s", phase->name, reason);
     matrix->best = is_choice ? phase : NULL;
     matrix->phase->is_overridden = true;
-    matrix_revive(step, matrix, text); /* it decides when it is settled, after this event */
+    matrix_revive(step, matrix, text); /* it decides after this event */
 }
 
 static void command_hold(struct step *step, struct phase *phase, const char *reason)

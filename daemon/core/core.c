@@ -155,7 +155,7 @@ static void core_on_time(struct step *step, const struct core *core)
     }
 }
 
-/* Moves times as far as the clock was set. A time that is in the future then was told by another
+/* Moves times as far as the clock was set. A time that is then in the future came from another
  * clock, which was ahead. False: no time has changed. */
 static bool core_move_times(const struct step *step, int64_t *const *times_ms, size_t count)
 {
@@ -189,7 +189,8 @@ static void core_move_run(struct step *step, struct run *run)
         step_save_run(step, run);
 }
 
-/* Whether the allocation waits or goes on. After its end it goes on as long as one of its runs. */
+/* Whether the allocation waits or goes on. After its end it goes on as long as one of its runs goes
+ * on. */
 static bool allocation_is_moved(const struct allocation *allocation)
 {
     return !allocation->ended || !allocation_is_idle(allocation);
@@ -221,7 +222,7 @@ static void core_on_judged(struct step *step, const struct fact *fact)
     (fact->phase->members ? matrix_on_fact : phase_on_fact)(step, fact);
 }
 
-/* Which layer hears of an event or a fact. */
+/* Which layer is told an event or a fact. */
 static void (*const listeners[FACT_COUNT])(struct step *step, const struct fact *fact) = {
     [EV_ADDED] = core_on_added,
     [EV_SUBMITTED] = allocation_on_fact,

@@ -24,21 +24,21 @@ struct error;
 /* --- Events ----------------------------------------------------------------------------------- */
 
 enum core_event_kind {
-    EV_ADDED,       /* a workflow: it was given to core_add(), nothing has begun */
+    EV_ADDED,       /* a workflow: it was given to core_add(), and nothing has begun */
     EV_SUBMITTED,   /* a job: Slurm has it, under slurm_id; also if a look-up found the job */
     EV_REFUSED,     /* a job: Slurm will never take it; message */
     EV_LIMITED,     /* a job: a limit of the site is reached; no job exists; try later */
     EV_UNSURE,      /* a job: nobody answered; it may exist */
     EV_UNKNOWN,     /* a job: a controller that answers does not know the token */
-    EV_JOB_SEEN,    /* a job: as Slurm has it */
+    EV_JOB_SEEN,    /* a job: what Slurm says about it */
     EV_JOB_ABSENT,  /* a job: not in a poll that a controller answered */
     EV_RUN_STARTED, /* a run: its lead has reported */
     EV_RUN_STOPPING,
     EV_RUN_ENDED,  /* a run: outcome known, and all its journals are committed */
     EV_RUN_SILENT, /* a run: its folder holds no outcome; message: the job's last words */
-    EV_SEALED,     /* a run: its folder says that it has ended */
+    EV_SEALED,     /* a run: its folder now says that it has ended */
     EV_CHECKPOINT, /* a run: a whole checkpoint: path, step */
-    EV_SUSPECT,    /* a run: a guard broke, or NaN came: what was saved since then is suspect */
+    EV_SUSPECT,    /* a run: a guard failed, or NaN came; what was saved since then is suspect */
     EV_PROGRESS,   /* a run: step, begin_step */
     EV_JUDGED,     /* a phase: the gate's verdict; a matrix: whom it chooses */
     EV_REMEDIED,   /* a phase: its remedy was worked out, or cannot be */
@@ -66,20 +66,20 @@ struct core_choice {
     bool goes_on;
     size_t count; /* never 0 */
     struct phase *const *members;
-    struct phase *best; /* NULL: they go on, or no member is better than the others */
+    struct phase *best; /* NULL: the members go on, or no member is better than the others */
 };
 
-/* One member, as it was measured. */
+/* One member, and how it was measured. */
 struct core_score {
     struct phase *member;
-    size_t number; /* for whoever measures */
+    size_t number; /* a number for the caller */
     double value;  /* NaN: it has no value */
     bool is_left;  /* it ran well, and may be chosen */
 };
 
-/* Sorts the scores: members that are left come first, and the best of them first of all. Of equal
- * members the earlier comes first. `cut` is the part (0 to 1) of the members left that is cut.
- * Returns how many members stay: at least one, if any is left. */
+/* Sorts the scores: members that are left come first, the best of them at the top. If two members
+ * are equal, the earlier member comes first. `cut` is the part (0 to 1) of the members left that is
+ * cut. Returns how many members stay: at least one, if any member is left. */
 size_t core_choose(struct core_score *scores, size_t count, bool is_min, double cut);
 
 /* INCOMPLETE: the record lacks a part of what the run told, so nobody knows what the gate would
@@ -111,33 +111,33 @@ struct core_event {
     enum run_outcome outcome;
     enum run_cause cause;
     int exit_code, signal;
-    int64_t started_ms, ended_ms; /* as the worker's clock had it */
-    int64_t step;                 /* the last step; of CHECKPOINT: the checkpoint's; -1: no step */
-    int64_t begin_step;           /* PROGRESS: the first of the steps that are told */
-    bool requeues;                /* RUN_ENDED: the lead has asked Slurm to requeue the job */
-    /* RUN_ENDED: the node to blame for a failure; after a preflight several nodes with commas
-     * between; NULL: no node */
+    int64_t started_ms, ended_ms; /* by the worker's clock */
+    int64_t step;       /* the last step; CHECKPOINT: the step of the checkpoint; -1: no step */
+    int64_t begin_step; /* PROGRESS: the first step that is told */
+    bool requeues;      /* RUN_ENDED: the lead has asked Slurm to requeue the job */
+    /* RUN_ENDED: the node to blame for a failure; NULL: no node. After a preflight there may be
+     * several nodes, with commas between. */
     const char *node;
-    int64_t since; /* SUSPECT: from this step on; `path`, `step`: the newest checkpoint before it */
+    int64_t since; /* SUSPECT: the first suspect step; `path`, `step`: the checkpoint before */
     int64_t suspected_ms; /* SUSPECT: when it was told, by the worker's clock */
-    /* Of a checkpoint, with `step`.
-     * SUSPECT: NULL: the run has no such checkpoint.
-     * RUN_STARTED: the one that the run really resumed from; empty: the run began from the start;
-     * NULL: that is not known, so what the record says is believed.
-     * COMMAND, to retry: the one that a person has chosen; empty: the start; NULL: nothing. */
+    /* The path of a checkpoint, with `step`. SUSPECT: NULL: the run has no such checkpoint.
+     * RUN_STARTED: the checkpoint that the run really resumed from; empty: the run began from the
+     * start; NULL: not known, so the record is believed. COMMAND, to retry: the checkpoint that a
+     * person has chosen; empty: the start; NULL: nothing was chosen. */
     const char *path;
-    const char *token;   /* RUN_STARTED: of the job that the lead is in; NULL: not known */
+    const char *token;   /* RUN_STARTED: the token of the lead's job; NULL: not known */
     int64_t retry_ms;    /* LIMITED: when it is worth trying again; 0: not known */
     const char *message; /* REMEDIED: which params became what, or why the remedy is impossible */
-    /* JUDGED: the checks that failed, with commas between. RUN_ENDED: the guard that stopped it. */
+    /* JUDGED: the checks that failed, with commas between. RUN_ENDED: the guard that stopped the
+     * run. */
     const char *checks;
-    /* REMEDIED: the workflow with the other params; NULL: the remedy is impossible. `path` and
-     * `step` are the checkpoint before the newest one. JUDGED, of a matrix: the workflow with what
+    /* REMEDIED: the workflow with the other params, and in `path` and `step` the checkpoint before
+     * the newest one; NULL: the remedy is impossible. JUDGED, for a matrix: the workflow with what
      * follows from the choice. */
     const struct workflow *plan;
-    const struct core_choice *choice; /* JUDGED, of a matrix that passed */
-    /* JUDGED. Of a matrix FAILED says that `where` left no member: a person may let the matrix
-     * choose without it. INSUFFICIENT says that the matrix cannot choose. */
+    const struct core_choice *choice; /* JUDGED: the choice of a matrix that passed */
+    /* JUDGED. If a matrix FAILED, `where` left no member, and a person may let the matrix choose
+     * without `where`. If a matrix is INSUFFICIENT, it cannot choose. */
     enum gate_result gate;
     bool is_ungated;           /* JUDGED, PASSED: the phase has no gate, and its run succeeded */
     enum core_command command; /* COMMAND */
@@ -189,12 +189,12 @@ struct core_effect {
     struct phase *phase;
     struct run *run;
     struct allocation *allocation;
-    bool is_done;          /* of a kept kind: delete it from the outbox; nothing is carried out */
-    int64_t due_ms;        /* SUBMIT, LOOKUP: not before (back-off); 0: at once */
-    const char *from, *to; /* HISTORY: state names, static; may be NULL */
+    bool is_done;             /* for a kept kind: it is only deleted from the outbox */
+    int64_t due_ms;           /* SUBMIT, LOOKUP: not before this time (back-off); 0: at once */
+    const char *from, *to;    /* HISTORY: state names, static; may be NULL */
     char message[REASON_MAX]; /* HISTORY, WARNING; PROMOTION: who did it, empty: no person;
                                  BLAME_NODE: the node */
-    bool is_ungated;          /* PROMOTION, where no person did it: the phase has no gate */
+    bool is_ungated;          /* PROMOTION by no person: the phase has no gate */
 };
 
 struct core_effects {
@@ -233,19 +233,20 @@ void core_free(struct core *core);
 void core_add(struct core *core, struct workflow *workflow);
 /* Frees a final workflow that is no longer needed in memory. */
 void core_drop(struct core *core, struct workflow *workflow);
-/* Nobody has been told of workflows with this number or greater ones, and they were dropped: their
- * numbers are given again. Does nothing if one of them is still there. */
+/* Takes back the numbers of workflows from this number on, so that they are given again. Nobody has
+ * been told of these workflows, and they were dropped. Does nothing if one of them still exists. */
 void core_give_again(struct core *core, uint64_t workflow);
 
 /* Decides. Appends to `effects`. The same core and the same events give the same effects. */
 void core_step(struct core *core, const struct core_event *event, struct core_effects *effects);
 
-/* Whether a run still needs the allocation, which is not known to exist. If no run needs it, it is
- * not submitted: EV_LIMITED then ends the runs that wait for it. */
+/* Whether a run still needs the allocation. The job of the allocation is not known to exist. If no
+ * run needs the allocation, its job is not submitted: EV_LIMITED then ends the runs that wait for
+ * it. */
 bool core_allocation_is_needed(const struct allocation *allocation);
 
-/* For a run that has not begun: the last run of its phase that has. The last checkpoint of that run
- * may be told after its end, and this run shall go on from there. NULL: no run has begun, or the
+/* For a run that has not begun: the last run of its phase that has begun. That run may tell its
+ * last checkpoint after its end, and this run must go on from there. NULL: no run has begun, or the
  * checkpoint was chosen. */
 struct run *core_run_before(const struct run *run);
 

@@ -1,5 +1,6 @@
-/* Whether a phase may begin now, and in which allocation: a new one, the one that a run before it
- * keeps, or the one of a phase beside it. This file asks questions only and changes nothing. */
+/* Whether a phase may begin now, and in which allocation: a new allocation, the allocation that a
+ * run before it keeps, or the allocation of a phase beside it. This file asks questions only and
+ * changes nothing. */
 #include "daemon/core/step.h"
 
 #include "lib/text.h"
@@ -33,7 +34,7 @@ bool phase_is_ready(const struct phase *phase)
 
 /* --- Shape and time --------------------------------------------------------------------------- */
 
-/* How long the member may take, as the members show that have run. */
+/* How long the member may take, judging by the members that have run. */
 static int64_t member_needs_s(const struct phase *member)
 {
     const struct workflow *workflow = member->workflow;
@@ -88,8 +89,8 @@ static bool phase_has_time(const struct phase *phase, const struct allocation *a
     return allocation->started_ms + 1000 * (int64_t)allocation->time_s - now_ms >= 1000 * needed_s;
 }
 
-/* The shape must be equal: a larger allocation would waste what is not used. An allocation that is
- * shared is left to the phases that share it. */
+/* The shape must be equal: a larger allocation would waste GPUs. A shared allocation is left to the
+ * phases that share it. */
 bool phase_fits(const struct phase *phase, const struct run *donor, int64_t now_ms)
 {
     const struct phase *from = donor->phase;

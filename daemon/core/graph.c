@@ -1,5 +1,5 @@
-/* The graph of a workflow: which phases begin, are skipped or wait again when a phase has come to
- * its end, and which phase goes on in the allocation. */
+/* The graph of a workflow: which phases begin, are skipped or wait again when a phase has ended,
+ * and which phase goes on in its allocation. */
 #include "daemon/core/step.h"
 
 #include <stdio.h>
@@ -55,10 +55,10 @@ static bool graph_revive(struct step *step, struct phase *phase, struct phase *b
 
 /* --- The table -------------------------------------------------------------------------------- */
 
-/* Returns true if the phases after `phase` are to be told the same. */
+/* Returns true if the phases after `phase` must be told the same. */
 typedef bool graph_handler(struct step *step, struct phase *phase, struct phase *before);
 
-/* A row a state of the phase that waits; a column a fact about the phase before. */
+/* A row for each state of the waiting phase; a column for each fact about the phase before. */
 static graph_handler *const graph_table[PHASE_STATE_COUNT][FACT_COUNT] = {
     [PHASE_BLOCKED] = {[FACT_PHASE_SUCCEEDED] = graph_begin, [FACT_PHASE_LOST] = graph_skip},
     [PHASE_HELD] = {[FACT_PHASE_LOST] = graph_skip_held},

@@ -1,9 +1,9 @@
 /* Matrices: phases that have members, and choose among them.
  *
  * Members are phases like others. The phase of the matrix never runs. It is blocked while members
- * run, and decides when all members have come to an end. Whoever has the metrics of the members
- * works out which members go on to the next rung, or which is the best (FX_JUDGE). The answer is a
- * choice. */
+ * run, and decides when all members have come to an end. A room that has the metrics of the members
+ * works out which members go on to the next rung, or which member is the best (FX_JUDGE). The
+ * answer is a choice. */
 #include "daemon/core/step.h"
 
 #include <assert.h>
@@ -146,7 +146,7 @@ static void matrix_climb(struct step *step, struct matrix *matrix, const struct 
     struct phase *phase = matrix->phase;
     char reason[REASON_MAX];
     phase->rung++;
-    phase->is_overridden = false; /* a person said that of the rung before */
+    phase->is_overridden = false; /* a person said that about the rung before */
     (void)snprintf(reason, sizeof reason, "rung %u of %u", phase->rung + 1, matrix->rung_count);
     for (size_t i = 0; i < choice->count; i++) {
         struct phase *member = choice->members[i];
@@ -170,7 +170,7 @@ static void matrix_on_judged(struct step *step, struct matrix *matrix)
     const struct core_choice *choice = event->choice;
     const char *message = event->message ? event->message : "";
     if (event->gate != GATE_PASSED) {
-        matrix->best = NULL; /* what a person wanted is impossible */
+        matrix->best = NULL; /* the member that a person wanted is impossible */
         phase->is_overridden = false;
         phase_fail(step, phase, event->gate == GATE_FAILED ? HOLD_GATE : HOLD_FAILURE, message);
         return;
@@ -196,7 +196,7 @@ static void matrix_on_judged(struct step *step, struct matrix *matrix)
 
 typedef void matrix_handler(struct step *step, struct matrix *matrix);
 
-/* A row a state. An empty cell: it is no news, or comes too late. */
+/* A row for each state. An empty cell: the fact is no news, or comes too late. */
 static matrix_handler *const matrix_table[PHASE_STATE_COUNT][FACT_COUNT] = {
     [PHASE_BLOCKED] = {[FACT_SETTLED] = matrix_on_settled},
     [PHASE_DECIDING] = {[EV_JUDGED] = matrix_on_judged},

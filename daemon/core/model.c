@@ -135,8 +135,7 @@ const char *workflow_state(const struct workflow *workflow)
     for (size_t i = 0; i < workflow->phase_count; i++) {
         const struct phase *phase = &workflow->phases[i];
         if (!phase->matrix ||
-            !phase_state_is_final(
-                phase->state)) /* a member that has ended is a matter of its matrix */
+            !phase_state_is_final(phase->state)) /* the matrix deals with a member that has ended */
             counts[phase->state]++;
     }
     if (counts[PHASE_QUEUED] || counts[PHASE_ACTIVE] || counts[PHASE_DECIDING])

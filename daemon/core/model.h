@@ -20,12 +20,13 @@ enum {
     GPU_TYPE_MAX = 64,
 };
 
-/* What Slurm grants: an intent to submit a job, and what became of the job. The token identifies
- * an allocation. The id of the job does not, since a controller gives ids out again.
+/* What Slurm grants: an intent to submit a job, and what became of the job. The token identifies an
+ * allocation. The id of the job does not, since a controller gives ids out again.
  *
  * A phase may leave Slurm the choice between types of GPUs. Then an allocation is asked for with
- * each type: candidates for one seat. The candidate whose lead claims the folder of the seat serves
- * the seat. The others are cancelled. If one of them starts nevertheless, it ends at the claim. */
+ * each type. These allocations are candidates for one seat. The candidate whose lead claims the
+ * folder of the seat serves the seat. The other candidates are cancelled. If such a candidate
+ * starts nevertheless, it ends at the claim. */
 struct allocation {
     struct workflow *workflow;
     uint64_t id; /* ours */
@@ -33,13 +34,13 @@ struct allocation {
     struct seat *seat; /* the allocation is asked for this seat; other seats may join it */
     uint32_t slurm_id; /* 0: the job is not known to exist */
     bool ended;        /* Slurm says that the job is over, or the job was absent too long */
-    char state[24];    /* Slurm's, as cluster_job_state_name() has it; empty: never seen */
+    char state[24]; /* as cluster_job_state_name() gives it; empty: Slurm has not shown the job */
     char reason[REASON_MAX];
     char nodes[NODES_MAX];
     unsigned node_count, gpus_per_node; /* as asked for */
     char gpu_type[GPU_TYPE_MAX]; /* of a candidate; empty: it is no candidate, and has the GPUs that
                                     the phase names */
-    unsigned time_s;             /* the limit: as asked for, then as Slurm has it */
+    unsigned time_s;             /* the limit: as asked for, later as Slurm says */
     unsigned restarts;           /* as Slurm counts requeues */
     int64_t submitted_ms, started_ms, ended_ms;
     int64_t absent_since_ms; /* since when a controller that answers does not have the job */
@@ -63,7 +64,7 @@ struct seat {
     char token[TOKEN_LENGTH + 1];
     struct allocation *allocation; /* until a lead has claimed the folder: one of the candidates
                                       that may still come */
-    unsigned slot; /* of members side by side: which part of the GPUs the seat has; from 0 */
+    unsigned slot; /* for members side by side: which part of the GPUs the seat has, from 0 */
 };
 
 /* One attempt at a phase. */
@@ -71,39 +72,39 @@ struct run {
     uint64_t id;
     struct phase *phase;
     unsigned attempt; /* from 1 within the phase */
-    unsigned rung;    /* of a member: the rung of the phase when the run was added */
+    unsigned rung;    /* for a member: the rung of the phase when the run was added */
     enum run_state state;
-    enum run_outcome outcome; /* of an ended run */
-    enum run_cause cause;     /* of a failed run */
+    enum run_outcome outcome; /* of a run that has ended */
+    enum run_cause cause;     /* of a run that has failed */
     char message[REASON_MAX];
     struct seat *seat; /* always there */
-    bool in_place;     /* it goes on in the seat of the run before: promoted, or requeued */
+    bool in_place;     /* it goes on in the seat of the run before, promoted or requeued */
     bool has_begun;    /* its lead has reported */
     bool requeues;     /* it has ended, and its lead had the job requeued; not stored */
     bool is_let_go;    /* it has ended, and its lead was told to leave: FX_TELL_END is pending */
-    bool is_remedied;  /* a remedy answered its failure, for which no checkpoint is to blame */
-    /* What is wanted of a run that has not ended. The lead is told, and after a restart again. */
+    bool is_remedied;  /* a remedy has answered its failure, so no checkpoint is to blame */
+    /* What somebody wants of a run that has not ended. The lead is told, and told again after a
+     * restart. */
     enum run_wish { WISH_NONE, WISH_CANCEL, WISH_HOLD } wish;
     char *resume_path; /* the checkpoint it starts from; NULL: from the start */
     int64_t resume_step;
     int64_t begin_step, last_step; /* the first and the last step that it told; -1: no step */
-    int64_t suspect_step; /* no run goes on by itself from what was saved at this step or later;
-                             -1: nothing is suspect */
+    int64_t suspect_step;          /* checkpoints of this step or later are suspect; -1: no step */
     int64_t
         suspected_ms; /* when that was told, by the worker's clock; 0: not known, or nothing is */
-    bool has_saved;   /* the phase's checkpoint is from this run; not stored */
+    bool has_saved;   /* the phase's checkpoint comes from this run; not stored */
     int exit_code, signal;
     int64_t submitted_ms, started_ms, ended_ms;
     int64_t silent_since_ms; /* its job has ended: when its outcome was last looked for */
     int64_t told_ms;         /* when it was last told to stop, or to go on */
-    int64_t idle_ms;         /* it has ended: since when its job runs on for nothing; not stored */
+    int64_t idle_ms;         /* it has ended: since when its job runs without work; not stored */
 };
 
 /* What is done about a failure before a person is asked: another run with other params. */
 struct remedy {
     char *cause; /* the name of a cause, a guard or a check of the gate */
     enum remedy_resume resume;
-    unsigned times, used; /* how often it may be tried, and how often it was, in the phase's life */
+    unsigned times, used; /* how often it may be tried and was tried, in the phase's whole life */
 };
 
 /* The members of a phase that does not run itself: one phase for each combination of its params. */
@@ -113,7 +114,7 @@ struct matrix {
     size_t count;
     unsigned lanes;      /* how many members run at once; 0: all, each in its own job */
     bool is_parallel;    /* the members share one job, each with a part of the GPUs */
-    unsigned rung_count; /* how often the better members go on; 1: they end once */
+    unsigned rung_count; /* how many rungs there are; 1: the members end once */
     struct phase *best;  /* the member that a person wants, then the one that was chosen; NULL: no
                             member is better than the others, or nothing was decided */
 };
@@ -148,7 +149,8 @@ struct phase {
     char *checkpoint_path;
     int64_t checkpoint_step;
     bool is_chosen; /* a person chose this checkpoint; until a run has begun; not stored */
-    bool is_anew;   /* the start was chosen: no earlier checkpoint counts; until a run has begun */
+    bool
+        is_anew; /* the start was chosen: earlier checkpoints do not count, until a run has begun */
 
     unsigned attempts;
     unsigned failures[CAUSE_COUNT]; /* since the last command of a person */
@@ -190,25 +192,25 @@ bool workflow_is_final(const struct workflow *workflow);
 
 /* Whether the phase shares its allocations: its own, or those of the phase beside it. */
 bool phase_shares(const struct phase *phase);
-/* Into how many parts the allocations of the phase are divided. Members that run side by side ask
- * for a part each. 1: the phase has the whole. */
+/* Into how many parts the allocations of the phase are divided. Each of the members that run side
+ * by side asks for one part. 1: the phase has the whole allocation. */
 unsigned phase_parts(const struct phase *phase);
-/* Whose results count as the phase's: its best member, if it has one, or else the phase itself. */
+/* Whose results count as the results of the phase: its best member, or else the phase itself. */
 const struct phase *phase_result(const struct phase *phase);
 /* Whether Slurm has the choice between this allocation and others. */
 bool allocation_is_candidate(const struct allocation *allocation);
 /* The newest run in the seat, and in the seat that the allocation was asked for. */
 struct run *seat_run(const struct seat *seat);
 struct run *allocation_run(const struct allocation *allocation);
-/* Whether all runs in it have ended. */
+/* Whether all runs in the allocation have ended. */
 bool allocation_is_idle(const struct allocation *allocation);
-/* The type of its GPUs, where this phase asked for it; NULL: any type. */
+/* The type of its GPUs, if this phase asked for the allocation; NULL: any type. */
 const char *allocation_gpu_type(const struct allocation *allocation, const struct phase *phase);
-/* Since when nothing in an allocation that has ended can write: since Slurm's end, or since the
- * daemon saw the end, whichever is later. Slurm dates the end before the last processes are gone.
- */
+/* Since when nothing can write any more in an allocation that has ended: the end that Slurm gives,
+ * or when the daemon saw the end, whichever is later. Slurm's end is earlier than the end of the
+ * last processes. */
 int64_t allocation_quiet_since_ms(const struct allocation *allocation);
-/* Whether the seat has joined an allocation that was asked for another one. */
+/* Whether the seat has joined an allocation that was asked for another seat. */
 bool seat_is_joined(const struct seat *seat);
 /* Whether several candidates may still serve the run, since no lead has reported. */
 bool seat_is_open(const struct run *run);
@@ -216,18 +218,17 @@ bool seat_is_open(const struct run *run);
 bool run_is_in(const struct run *run, const struct allocation *allocation);
 /* Whether the run has ended, and another run may follow it in its seat: the allocation goes on. */
 bool run_keeps_seat(const struct run *run);
-/* The run cannot have begun before this time. The lead of a requeued job may begin the next run
- * before the daemon knows that run. */
+/* The run cannot have begun before this time. A requeued job may begin its next run before the
+ * daemon knows that run. */
 int64_t run_earliest_ms(const struct run *run);
-/* The next of the runs for which run_is_in() is true; NULL: there are no more. `*at` begins as 0.
- */
+/* The next run for which run_is_in() is true; NULL: there are no more. `*at` begins as 0. */
 struct run *allocation_next_run(const struct allocation *allocation, size_t *at);
 /* Whether the run's lead may have this token, of a seat or of an allocation. */
 bool run_is_served_by(const struct run *run, const char *token);
 /* Takes over what the spec says from `plan`, the same phase with other params. What params cannot
  * change stays: the name, what the phase waits for, the remedies. */
 void phase_adopt(struct phase *phase, const struct phase *plan);
-/* How often all remedies for this cause were tried together, and how often they may be tried. */
+/* How often all remedies for this cause together were tried, and may be tried. */
 void phase_count_remedies(const struct phase *phase, const char *cause, unsigned *ret_used,
                           unsigned *ret_times);
 

@@ -75,7 +75,7 @@ struct run *phase_start_in_seat(struct step *step, struct phase *phase, struct r
     phase_queue(step, phase, reason);
     step_save_run(step, run);
     (void)step_do(step, FX_TELL_NEXT, run); /* at once */
-    /* A lead may have begun this run while the daemon was away. Then the run's folder tells it. */
+    /* If a lead has begun this run while the daemon was away, the run's folder says so. */
     if (donor->seat->allocation->ended) {
         run->silent_since_ms = step->now_ms;
         (void)step_do(step, FX_READ_OUTCOME, run);
@@ -288,7 +288,7 @@ static void phase_retry(struct step *step, struct run *run)
                           run->last_step <= run->resume_step;
     bool is_refused = step->event->kind == EV_REFUSED;
     bool is_given = run->in_place || seat_is_joined(run->seat);
-    if (is_given && !run->has_begun && !is_refused) { /* it never had its allocation */
+    if (is_given && !run->has_begun && !is_refused) { /* it never had an allocation */
         phase_again(step, phase, run->message);
         return;
     }
@@ -306,8 +306,7 @@ static void phase_retry(struct step *step, struct run *run)
                               : " again",
                    run->message[0] && (!is_said || count > 1) ? ": " : "", run->message,
                    remedy_is_used_up(phase, checks, cause) ? "; its remedies are used up" : "");
-    if (died_on_resume && !phase->must_resume) /* by an unusable checkpoint, maybe: the next run
-                                                  takes the one before */
+    if (died_on_resume && !phase->must_resume) /* its checkpoint may be unusable */
         phase_again(step, phase, reason);
     /* A job that was refused would be refused again. Only a person can help. */
     else if (count <= allowed && !is_refused)
@@ -379,10 +378,10 @@ static void phase_on_judged(struct step *step, struct phase *phase)
     const struct core_event *event = step->event;
     const char *message = event->message ? event->message : "";
     char reason[REASON_MAX];
-    if (phase->remedy) /* news twice: a remedy is being worked out already */
+    if (phase->remedy) /* the news came twice: a remedy is being worked out already */
         return;
     if (event->gate == GATE_INCOMPLETE && !phase->fail_finally) {
-        phase_let_go(step, phase); /* also of a member: what was not measured is not out */
+        phase_let_go(step, phase); /* also for a member: it was not measured, but is not out */
         phase_move_held(step, phase, HOLD_GATE, message);
     } else if (event->gate != GATE_PASSED) {
         if (remedy_begin(step, phase, event->checks, NULL, message))
@@ -455,7 +454,7 @@ static void phase_on_remedied(struct step *step, struct phase *phase)
         phase_fail(step, phase, was_judged ? HOLD_GATE : HOLD_FAILURE, reason);
         return;
     }
-    /* If the node may be to blame, the next run goes elsewhere, after a while. */
+    /* If the node may be to blame, the next run begins on another node, after a while. */
     bool is_by_node = run_cause_retries(run->cause) > 0;
     bool can_stay = !is_by_node && plan_keeps_shape(phase, &event->plan->phases[phase->index]);
     run->is_remedied = true;
@@ -470,7 +469,7 @@ static void phase_on_remedied(struct step *step, struct phase *phase)
 
 typedef void phase_handler(struct step *step, struct phase *phase);
 
-/* A row a state. An empty cell: it is no news, or comes too late. */
+/* A row for each state. An empty cell: the fact is no news, or comes too late. */
 static phase_handler *const phase_table[PHASE_STATE_COUNT][FACT_COUNT] = {
     [PHASE_QUEUED] = {[FACT_RUN_BEGAN] = phase_on_run_began, [FACT_RUN_ENDED] = phase_on_run_ended},
     [PHASE_ACTIVE] = {[FACT_RUN_WAITS] = phase_on_run_waits, [FACT_RUN_ENDED] = phase_on_run_ended},

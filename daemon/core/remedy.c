@@ -1,9 +1,10 @@
 /* Remedies: other params and another run answer a failure, as often as the spec allows.
  *
- * This file decides which remedy is tried. The decision counts as a try, and is committed with the
- * intent to work the remedy out (FX_REMEDY). Whoever has the workflow's text works out the params,
- * again after a crash. Only the answer (EV_REMEDIED) begins the run. Counts never go back, also
- * when a person retries: what the spec allows is a bound for the whole life of a phase. */
+ * This file decides which remedy is tried. The decision counts as a try. It is committed with the
+ * intent to work the remedy out (FX_REMEDY). The room that has the workflow's text works out the
+ * params, and does so again after a crash. Only the answer (EV_REMEDIED) begins the run. Counts
+ * never go back, not even when a person retries: the spec limits the tries in the whole life of a
+ * phase. */
 #include "daemon/core/step.h"
 
 #include "lib/text.h"
@@ -18,7 +19,7 @@ static bool remedy_is_for(const struct remedy *remedy, const char *name, size_t 
 }
 
 /* The first remedy for one of `names` (with commas between; NULL: no names), in the order of the
- * names. Remedies that were tried as often as they may be count only with `used_up`. */
+ * names. With `used_up`, remedies that were tried as often as allowed count, too. */
 static struct remedy *remedy_find(const struct phase *phase, const char *names, bool used_up)
 {
     while (names && *names) {

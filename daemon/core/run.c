@@ -27,7 +27,7 @@ void run_stop(struct step *step, struct run *run, enum run_wish wish, const char
     if (run->has_begun)
         (void)step_do(step, FX_TELL_STOP, run); /* at once */
     else if (run->state != RUN_SUBMITTING && !seat_is_open(run))
-        allocation_withdraw(step, run); /* else when the submission is answered */
+        allocation_withdraw(step, run); /* otherwise when the submission is answered */
 }
 
 static void run_blame(struct step *step, struct run *run, const char *node, size_t size)
@@ -38,8 +38,8 @@ static void run_blame(struct step *step, struct run *run, const char *node, size
 }
 
 /* Keeps new jobs away from a node that makes runs fail. The lead says which node that is, or that
- * no node is to blame. Without a lead's word the only node of a job is. A preflight may find
- * several. */
+ * no node is to blame. If the lead says nothing and the job has only one node, that node is to
+ * blame. A preflight may find several nodes. */
 static void run_blame_node(struct step *step, struct run *run)
 {
     bool is_told = step->event->kind == EV_RUN_ENDED;
@@ -80,7 +80,7 @@ static void run_end(struct step *step, struct run *run, enum run_outcome outcome
     /* The worker has not told the end of the run, and may tell it later. */
     if (step->event->kind != EV_RUN_ENDED || step->event->run != run)
         (void)step_do(step, FX_SEAL, run); /* at once */
-    if (run->last_step > run->resume_step) /* only failed preflights in a row count */
+    if (run->last_step > run->resume_step) /* only preflights that fail in a row count */
         run->phase->failures[CAUSE_PREFLIGHT] = 0;
     step_done(step, FX_READ_OUTCOME, run);
     step_done(step, FX_TELL_STOP, run);
@@ -148,7 +148,8 @@ static void run_on_ended(struct step *step, struct run *run)
     run_end(step, run, event->outcome, event->cause, event->message);
 }
 
-/* The run left no outcome: the journals say how it ended, or else Slurm's last word on the job. */
+/* The run left no outcome. Its journals say how it ended, or else Slurm's last word on the job
+ * does. */
 static void run_end_by_job(struct step *step, struct run *run)
 {
     static const struct {
@@ -207,7 +208,7 @@ static void run_on_silent(struct step *step, struct run *run)
         run_end_by_job(step, run);
 }
 
-/* The run has ended, so that what its folder says changes nothing. */
+/* The run has ended, so its folder changes nothing any more. */
 static void run_on_read(struct step *step, struct run *run)
 {
     step_done(step, FX_READ_OUTCOME, run);
@@ -319,7 +320,7 @@ void run_catch_up(struct step *step, struct run *run)
 
 /* --- The table -------------------------------------------------------------------------------- */
 
-/* The cells of every state in which a run has not ended. */
+/* The cells of each state in which a run has not ended. */
 #define RUN_LIVES                                                                                  \
     [EV_RUN_ENDED] = run_on_ended, [EV_RUN_SILENT] = run_on_silent, [EV_SEALED] = run_on_sealed,   \
     [EV_PROGRESS] = run_on_progress, [FACT_JOB_MISSED] = run_on_job_missed,                        \
@@ -327,7 +328,7 @@ void run_catch_up(struct step *step, struct run *run)
     [FACT_JOB_GIVEN_UP] = run_on_job_given_up, [FACT_JOB_STUCK] = run_on_job_stuck,                \
     [FACT_JOB_BACK] = run_on_job_back, [FACT_JOB_ENDED] = run_on_job_ended
 
-/* A row a state. An empty cell: it is no news, or comes too late. */
+/* A row for each state. An empty cell: the fact is no news, or comes too late. */
 static run_handler *const run_table[RUN_STATE_COUNT][FACT_COUNT] = {
     [RUN_SUBMITTING] =
         {RUN_LIVES, [EV_RUN_STARTED] = run_on_started, [FACT_JOB_KNOWN] = run_on_job_known},
@@ -379,9 +380,9 @@ static int64_t run_silence_time(const struct run *run)
     return run->silent_since_ms + OUTCOME_GRACE_MS;
 }
 
-/* When to cancel a job that Slurm shows as running although all its runs have ended; 0: that was
- * just seen; INT64_MAX: never. Slurm does not hear that a batch step was killed, and keeps the
- * nodes until it asks them again, usually half an hour later. */
+/* When to cancel a job that Slurm shows as running although all its runs have ended. 0: that was
+ * just seen; INT64_MAX: never. If a batch step is killed, Slurm does not hear of it, and keeps the
+ * nodes until it asks them again. That is usually half an hour later. */
 static int64_t run_leave_time(const struct run *run)
 {
     const struct allocation *allocation = run->seat->allocation;

@@ -1,9 +1,9 @@
 /* Seats: which allocation a seat has, if there are several candidates for the seat.
  *
  * This file does not decide which candidate serves the seat. Leads decide that by the claim on the
- * folder of the seat (doc/protocol.md). So the decision is right while the daemon is away, too. The
- * report of the lead tells it. Until then no candidate may be cancelled because another candidate
- * was seen to run: the candidate that Slurm shows as running may have come second. */
+ * folder of the seat (doc/protocol.md). So the decision is right even while the daemon is away. The
+ * report of the lead tells the daemon. Until then no candidate may be cancelled because another
+ * candidate was seen to run. The candidate that Slurm shows as running may have come second. */
 #include "daemon/core/step.h"
 
 #include "lib/text.h"

@@ -5,8 +5,8 @@
 
 #define BIT(state) (1U << (state))
 
-/* A row a state: the states that may follow. A final state ends by a retry, of the phase or of a
- * phase before it, or by the next rung of a matrix. */
+/* A row for each state: the states that may follow. A final state ends by a retry of the phase or
+ * of a phase before it, or by the next rung of a matrix. */
 static const unsigned phase_moves[PHASE_STATE_COUNT] = {
     [PHASE_BLOCKED] = BIT(PHASE_QUEUED) | BIT(PHASE_HELD) | BIT(PHASE_CANCELLED) |
                       BIT(PHASE_SKIPPED) | BIT(PHASE_DECIDING) | BIT(PHASE_FAILED) | /* a matrix */
@@ -26,7 +26,7 @@ static const unsigned phase_moves[PHASE_STATE_COUNT] = {
 };
 
 /* A lead may report before the submission is answered. If the daemon was away, the end of the run
- * may be the first that it learns. */
+ * may be the first thing that it learns. */
 static const unsigned run_moves[RUN_STATE_COUNT] = {
     [RUN_SUBMITTING] = BIT(RUN_PENDING) | BIT(RUN_RUNNING) | BIT(RUN_ENDED),
     [RUN_PENDING] = BIT(RUN_STARTING) | BIT(RUN_RUNNING) | BIT(RUN_ENDED),

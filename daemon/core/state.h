@@ -13,7 +13,7 @@ enum {
 bool phase_move_is_allowed(enum phase_state from, enum phase_state to);
 bool run_move_is_allowed(enum run_state from, enum run_state to);
 
-/* How often a run that failed so is followed by another before a person is asked. */
+/* How often a failed run with this cause is followed by another run before a person is asked. */
 unsigned run_cause_retries(enum run_cause cause);
 
 #endif

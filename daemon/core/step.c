@@ -93,7 +93,7 @@ struct core_effect *step_add(struct step *step, enum core_effect_kind kind,
 
 void step_save_workflow(struct step *step, struct workflow *workflow)
 {
-    (void)step_add(step, FX_SAVE_WORKFLOW, workflow); /* nothing to add to it */
+    (void)step_add(step, FX_SAVE_WORKFLOW, workflow); /* a workflow has no details to add */
 }
 
 void step_save_phase(struct step *step, struct phase *phase)
@@ -142,7 +142,7 @@ void step_done_job(struct step *step, enum core_effect_kind kind, struct allocat
 
 void step_save_job(struct step *step, struct allocation *allocation)
 {
-    (void)step_do_job(step, FX_SAVE_JOB, allocation); /* nothing to add to it */
+    (void)step_do_job(step, FX_SAVE_JOB, allocation); /* a job has no details to add */
 }
 
 void step_new_token(struct step *step, char ret_token[TOKEN_LENGTH + 1])

@@ -48,8 +48,8 @@ struct facts {
 
 /* Where an allocation is, for the table in allocation.c. */
 enum allocation_state {
-    ALLOCATION_INTENDED, /* a job may or may not exist */
-    ALLOCATION_KNOWN,    /* Slurm has it */
+    ALLOCATION_INTENDED, /* a job may exist or not */
+    ALLOCATION_KNOWN,    /* Slurm has the job */
     ALLOCATION_ENDED,
     ALLOCATION_STATE_COUNT,
 };
@@ -66,15 +66,15 @@ struct step {
 };
 
 enum {
-    OUTCOME_GRACE_MS = 5000,      /* from a job's end to the belief that no outcome comes */
-    ABSENCE_MS = 300 * 1000,      /* of continuous absence, before a job is lost */
-    ABSENCE_GAP_MS = 90 * 1000,   /* between two looks; after longer, absence begins anew */
+    OUTCOME_GRACE_MS = 5000, /* from a job's end to the belief that no outcome comes */
+    ABSENCE_MS = 300 * 1000, /* how long a job must be absent without a break before it is lost */
+    ABSENCE_GAP_MS = 90 * 1000,   /* between two looks; after a longer gap absence begins anew */
     CANCEL_MARGIN_MS = 30 * 1000, /* after its time to stop, before a job is cancelled */
     LEAVE_MS = 120 * 1000,        /* for a lead to leave after its last run and the linger */
     FAILURE_FIRST_MS = 10 * 1000, /* from a failed run to the next submission, doubled ... */
     FAILURE_LAST_MS = 300 * 1000, /* ... up to this */
     CLOCK_SAME_MS = 2000,         /* two clocks that differ by less agree */
-    NEXT_MARGIN_MS = 2000,        /* of the linger, for `next` to reach the lead */
+    NEXT_MARGIN_MS = 2000,        /* the part of the linger in which `next` must reach the lead */
     RETRY_FIRST_MS = 5000,        /* before a look-up: a slow controller may still be reading ... */
     LIMITED_TRIES_SAID = 10,      /* five minutes at a limit, and its message says so */
     RETRY_LAST_MS = 30 * 1000,    /* ... doubled up to this, as for submissions at a limit */
@@ -88,7 +88,7 @@ void command_on_fact(struct step *step, const struct fact *fact);
 
 /* A phase has come to its end: the phases after it begin, or are skipped. */
 void graph_on_fact(struct step *step, const struct fact *fact);
-/* The phases after the phase that were skipped wait for it again. */
+/* Phases after the phase that were skipped wait for it again. */
 void graph_revive_after(struct step *step, struct phase *phase);
 /* Ends the workflow when all its phases are final, and opens it again when a phase is not. */
 void workflow_settle(struct step *step, struct workflow *workflow);
@@ -118,26 +118,26 @@ void phase_start(struct step *step, struct phase *phase, const char *reason);
  * the lead waits for the run; or the run was requeued, and the job will start again. */
 struct run *phase_start_in_seat(struct step *step, struct phase *phase, struct run *donor,
                                 enum run_state state, const char *reason);
-/* The allocation that the phase keeps is not needed any more. */
+/* Gives up the allocation that the phase keeps. */
 void phase_let_go(struct step *step, struct phase *phase);
 /* The phase waits for a person, or fails for good, as its spec says. */
 void phase_fail(struct step *step, struct phase *phase, enum phase_hold hold, const char *reason);
 void phase_cancel(struct step *step, struct phase *phase, const char *reason);
-/* The phase has succeeded: a person says so, or else (`who` is empty) its gate or its choice. */
+/* The phase has succeeded: a person says so (`who`), or else its gate or its choice. */
 void phase_succeed(struct step *step, struct phase *phase, const char *reason, const char *who);
-/* Takes over what the plan says of the phase and of later phases that have not run yet. Those may
- * take params over from the phase. */
+/* Takes over what the plan says of the phase and of later phases that have not run yet. The later
+ * phases may take params over from the phase. */
 void phase_adopt_plan(struct step *step, struct phase *phase, const struct workflow *plan);
 void phase_on_fact(struct step *step, const struct fact *fact);
 
 /* --- remedy.c --------------------------------------------------------------------------------- */
 
-/* The phase's run has failed, or its gate. Begins to work out the first remedy that is left for one
- * of `checks`, or else for one of `cause` (both are names with commas between, or NULL). False: no
- * remedy is left. */
+/* The phase's run or gate has failed. Begins to work out the first remedy that is left for one of
+ * `checks`, or else for `cause`. Both have names with commas between, or are NULL. False: no remedy
+ * is left. */
 bool remedy_begin(struct step *step, struct phase *phase, const char *checks, const char *cause,
                   const char *reason);
-/* Whether there are or were remedies for these. */
+/* Whether there are or were remedies for these checks or this cause. */
 bool remedy_is_used_up(const struct phase *phase, const char *checks, const char *cause);
 /* The phase does not need its remedy any more. */
 void remedy_forget(struct step *step, struct phase *phase);
@@ -171,7 +171,7 @@ void run_set_resume(struct run *run, const char *path, int64_t at);
 /* A fact is about a run, or about an allocation and so about all runs in the allocation. */
 void run_on_fact(struct step *step, const struct fact *fact);
 void run_on_job_fact(struct step *step, const struct fact *fact);
-/* The run's seat has just joined an allocation: moves the run to the state of the allocation. */
+/* The run's seat has just joined an allocation. Moves the run to the state of the allocation. */
 void run_catch_up(struct step *step, struct run *run);
 void run_on_time(struct step *step, struct run *run);
 int64_t run_deadline(const struct run *run);
@@ -185,14 +185,14 @@ void allocation_new(struct step *step, struct run *run, int64_t due_ms);
 /* The folder of the run holds no outcome. Allocations of the run that Slurm does not know are
  * submitted again, or given up. False: no allocation of the run can start any more. */
 bool allocation_may_come(struct step *step, struct run *run);
-/* Moves the start of the allocation to that of the run, if the run began first by their clocks.
- * Otherwise the time of the run would count as waiting, too. */
+/* If the run began before its allocation by their clocks, moves the allocation's start to the run's
+ * start. Otherwise the time of the run would also count as waiting. */
 void allocation_pull_start(struct step *step, const struct run *run);
 /* The run's lead has reported, so its allocation runs. */
 void allocation_reported(struct step *step, struct run *run);
 /* When a run that was told to stop has had its time to stop. */
 int64_t run_patience(const struct run *run);
-/* The run shall stop: whether another run wants to go on in its allocation. */
+/* The run shall stop. Whether another run wants to go on in its allocation. */
 bool allocation_is_wanted_by_others(const struct run *run);
 /* Cancels the run's allocation. */
 void allocation_cancel(struct step *step, struct run *run);
@@ -201,10 +201,10 @@ void allocation_cancel(struct step *step, struct run *run);
 void allocation_withdraw(struct step *step, struct run *run);
 enum allocation_state allocation_state(const struct allocation *allocation);
 void allocation_on_fact(struct step *step, const struct fact *fact);
-/* Cancels candidates that are superseded, and jobs that Slurm has requeued after their last run;
- * after every event. */
+/* Cancels candidates that are superseded, and jobs that Slurm has requeued after their last run.
+ * Called after every event. */
 void allocation_settle(struct step *step, struct workflow *workflow);
-/* Whether a candidate that was cancelled, or a job that came back, has not gone yet. */
+/* Whether a cancelled candidate, or a job that came back, still exists. */
 bool allocation_is_going(const struct workflow *workflow);
 
 /* --- seat.c ----------------------------------------------------------------------------------- */
@@ -215,11 +215,12 @@ struct seat *seat_new(struct step *step, struct workflow *workflow);
 void seat_join(struct step *step, struct run *run, struct allocation *allocation);
 /* A candidate that may still come to serve the seat; NULL: there is none. */
 struct allocation *seat_left(const struct seat *seat);
-/* The allocation is over, and its seat loses it. False: another candidate may serve the seat. */
+/* The allocation is over, and is taken from its seat. False: another candidate may serve the seat.
+ */
 bool seat_loses(struct step *step, const struct allocation *allocation);
-/* The run's lead has reported from the job with this token; NULL: from the job with this id. */
+/* The run's lead has reported from the job with this token. NULL: from the job with this id. */
 void seat_decide(struct run *run, const char *token, uint32_t slurm_id);
-/* Whether the run, the newest in its seat, has no use for this candidate. */
+/* Whether the run has no use for this candidate. The run is the newest in its seat. */
 bool seat_is_done_with(const struct run *run, const struct allocation *candidate);
 
 /* --- step.c: effects, facts, and the only places that assign a state -------------------------- */
@@ -234,18 +235,19 @@ void step_save_job(struct step *step, struct allocation *allocation);
 /* Effects on a run and its allocation; `done` deletes them from the outbox again. */
 struct core_effect *step_do(struct step *step, enum core_effect_kind kind, struct run *run);
 void step_done(struct step *step, enum core_effect_kind kind, struct run *run);
-/* The same on any allocation. */
+/* Do the same for any allocation. */
 struct core_effect *step_do_job(struct step *step, enum core_effect_kind kind,
                                 struct allocation *allocation);
 void step_done_job(struct step *step, enum core_effect_kind kind, struct allocation *allocation);
 void step_new_token(struct step *step, char ret_token[TOKEN_LENGTH + 1]);
 
-/* Other clocks tell when jobs and runs began and ended, and may differ from the daemon's clock: a
- * clock is wrong, or the daemon's clock was set. Returns when something began that cannot have
- * begun before `least_ms`: the told time if that may be true, or else now. */
+/* Jobs and runs begin and end by other clocks, which may differ from the daemon's clock: a clock
+ * may be wrong, or the daemon's clock was set. Returns when something began that cannot have begun
+ * before `least_ms`: the told time if that is possible, or else now. */
 int64_t step_began_ms(const struct step *step, int64_t told_ms, int64_t least_ms);
-/* Returns when something ended that began at `began_ms`, or at `told_began_ms` by the clock that
- * tells the end; 0: that clock does not say. It has lasted as long as that clock says. */
+/* Returns when something ended that began at `began_ms`. `told_began_ms` is its begin by the clock
+ * that tells the end; 0: that clock does not say. The time in between is as long as that clock
+ * says. */
 int64_t step_ended_ms(const struct step *step, int64_t began_ms, int64_t told_began_ms,
                       int64_t told_ended_ms);
 
@@ -256,11 +258,11 @@ void step_tell_phase(struct step *step, enum fact_kind kind, struct phase *phase
 /* Takes the oldest fact; false: no fact is left. */
 bool step_take(struct step *step, struct fact *ret_fact);
 
-/* `reason` may be empty, or the phase's own reason. */
+/* `reason` may be empty, or be the phase's own reason. */
 void phase_set_reason(struct phase *phase, const char *reason);
-/* Moves the phase, which must be allowed to, and records why. */
+/* Moves the phase, which must be allowed, and records why. */
 void phase_move(struct step *step, struct phase *phase, enum phase_state to, const char *reason);
-/* Moves the phase to PHASE_HELD, for this. */
+/* Moves the phase to PHASE_HELD, for this reason. */
 void phase_move_held(struct step *step, struct phase *phase, enum phase_hold hold,
                      const char *reason);
 void run_move(struct step *step, struct run *run, enum run_state to, const char *message);
