@@ -20,10 +20,11 @@ struct store;
 int answer_source(struct store *store, uint64_t workflow, json_t **ret_json, struct error *err);
 
 /* Gives each WORKFLOW to `take`, which owns it. Workflows with a held phase come first, then the
- * others that are not over, both newest first. Then come those that ended less than a day ago (at
- * most 100), or all that ended (at most 1,000), the last first. `ret_total` is how many there are;
- * `take` gets at most `limit` (0: no further limit). It gets one at a time, since all of them as
- * objects would be most of the daemon's memory. */
+ * others that are not over. Both groups begin with the newest workflow. Workflows that ended less
+ * than a day ago (at most 100) come last, or all that ended (at most 1,000). This group begins with
+ * the workflow that ended last. `ret_total` is how many workflows there are. `take` gets at most
+ * `limit` (0: no further limit). `take` gets one workflow at a time: as objects, all workflows
+ * together would be most of the daemon's memory. */
 enum answer_scope { ANSWER_RECENT, ANSWER_ALL };
 /* Brief: without metrics, and without the members that the record has no value for. */
 enum answer_detail { ANSWER_FULL, ANSWER_BRIEF };
@@ -52,7 +53,7 @@ int answer_gpus(struct store *store, uint64_t run, json_t **ret_json, struct err
 /* {"runs": [{"address", "gpus", "paces", "metrics": {"loss": 2.5}}]}: the runs that have an
  * allocation now. */
 int answer_at_work(struct store *store, json_t **ret_json, struct error *err);
-/* The run's own id (`run` of RUN), for answer_metrics(). */
+/* The id of the run (`run` of RUN), for answer_metrics(). */
 int answer_run_id(struct store *store, uint64_t workflow, const char *phase, unsigned attempt,
                   uint64_t *ret_run, struct error *err);
 

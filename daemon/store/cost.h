@@ -22,40 +22,44 @@ struct store_price {
 };
 struct store_price store_price_of(const json_t *resolved, const struct phase *phase);
 
-/* How long phases like this one took that have succeeded; without any `ret_mean_s` is NaN. */
+/* How long similar phases took that have succeeded. If there is no such phase, `ret_mean_s` is NaN.
+ */
 int store_similar(struct store *store, const json_t *resolved, const struct phase *phase,
                   unsigned *ret_count, double *ret_mean_s, struct error *err);
 
-/* Of all allocations of the workflow, with runs or without. */
+/* The cost of all allocations of the workflow, with or without runs. */
 int store_spending(struct store *store, uint64_t workflow, struct store_spending *ret_spending,
                    struct error *err);
 
-/* Of runs that began since then, of all workflows. */
+/* The cost of all runs that began since `since_ms`, in all workflows. */
 int store_spending_since(struct store *store, int64_t since_ms, struct store_spending *ret_spending,
                          struct error *err);
 
-/* The budgets of the workflows that are not over, or of that one (0: of all): [{"workflow",
- * "budget": {"usd", "gpu_hours", "hours"}, "told": whether it was warned of}]. */
+/* The budgets of the workflows that are not over, or of one of them (0: of all): [{"workflow",
+ * "budget": {"usd", "gpu_hours", "hours"}, "told": whether people were warned}]. */
 int store_budgets(struct store *store, uint64_t workflow, json_t **ret_budgets, struct error *err);
 
-/* Sets another budget than the file's; an empty object: no budget. Warnings are told again. */
+/* Sets a budget that replaces the file's budget. An empty object: no budget. People are warned
+ * anew. */
 int store_budget_set(struct store *store, uint64_t workflow, const json_t *budget,
                      struct error *err);
 int store_budget_tell(struct store *store, uint64_t workflow, struct error *err);
 
-/* The budget of all workflows in this month ("2026-11"), or else of the newest month before; the
- * caller's; NULL: no budget. `ret_is_told`: people were warned in this month that most is spent. */
+/* The budget of this month ("2026-11") for all workflows together. If the month has no budget, the
+ * budget of the newest month before. NULL: no budget. The caller owns the result. `ret_is_told`:
+ * people were warned in this month that most of the budget is spent. */
 int store_month_load(struct store *store, const char *month, json_t **ret_budget, bool *ret_is_told,
                      struct error *err);
 int store_month_save(struct store *store, const char *month, const json_t *budget, bool is_told,
                      struct error *err);
 
-/* [{"phase": its name, null: the whole, "expect": {"hours": [3, 5]}, "hours", "gpu_hours", "usd"}]:
- * what the workflow took, and those of its phases for which the file expects something. */
+/* [{"phase": its name, or null for the workflow, "expect": {"hours": [3, 5]}, "hours", "gpu_hours",
+ * "usd"}]: what was taken by the workflow, and by each phase for which the file expects something.
+ */
 int answer_expected(struct store *store, uint64_t workflow, json_t **ret_list, struct error *err);
 
 /* {"costs": [{"workflow", "name", "budget", "expect", "phase", "cause", "seconds", "gpu_seconds",
- * "cost_usd"}]} of runs that began in this time; workflow 0: of all workflows. */
+ * "cost_usd"}]} of all runs that began in this time. `workflow` 0: runs of all workflows. */
 int answer_costs(struct store *store, uint64_t workflow, int64_t since_ms, int64_t until_ms,
                  json_t **ret_json, struct error *err);
 

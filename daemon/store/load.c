@@ -10,8 +10,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* The value of a stored name; NULL is 0. An unknown name sets `damaged`: the CHECKs do not allow to
- * write it. */
+/* The value of a stored name; NULL is 0. An unknown name sets `damaged`: the CHECKs of the schema
+ * allow no unknown name. */
 static unsigned load_name(const char *name, int (*parse)(const char *), bool *damaged)
 {
     int value = name ? parse(name) : 0;

@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { METRIC_IDS_MAX = 4096 }; /* in memory; beyond it all are forgotten, and looked up again */
+enum { METRIC_IDS_MAX = 4096 }; /* in memory; then all are forgotten, and looked up again */
 
 static int metric_name(struct store *store, const char *name, int64_t *ret_id, struct error *err)
 {

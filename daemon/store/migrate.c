@@ -1,9 +1,9 @@
-/* Which version of the schema a file has, and the steps to the newest.
+/* Which version of the schema a file has, and the steps to the newest version.
  *
- * A number says too little of a schema: a step may have been changed after somebody had taken it.
- * So a file keeps a digest of each step that made it. Older files have no digests: their tables,
+ * A number is not enough to tell the schema: a step may have changed after somebody had taken it.
+ * So a file keeps a digest of each step that made it. Older files have no digests. Their tables,
  * columns and views are compared with what the steps make. Views and indexes that people have added
- * belong to the people. */
+ * do not count. */
 #include "daemon/store/store_private.h"
 
 #include "lib/memory.h"
@@ -19,7 +19,8 @@
 
 enum { DIGEST_BYTES = 16, DIGEST_SIZE = 2 * DIGEST_BYTES + 1 };
 
-/* A file with nothing in it is new, also if a start was killed before its first transaction. */
+/* A file with nothing in it is new. If a start was killed before its first transaction, the file is
+ * new, too. */
 int store_identify(struct store *store, int64_t *ret_version, struct error *err)
 {
     int64_t application = 0, tables = 0, version = 0;
@@ -74,9 +75,9 @@ static int refuse_other(struct store *store, int version, const char *what, stru
                         version, what);
 }
 
-/* Lists the schema, a line for each object; the caller's to free(). NULL: it cannot be read. Views
- * and indexes count only if they are in `wants`, such a list, too (NULL: all count): people add
- * others. */
+/* Lists the schema, with a line for each object. The caller frees the list. NULL: the schema cannot
+ * be read. `wants` is another such list: only its views and indexes count, because people add
+ * others. `wants` NULL: all count. */
 static char *describe(sqlite3 *db, const char *wants)
 {
     static const char sql[] =
@@ -111,7 +112,8 @@ static char *describe_steps(const struct embedded_sql *steps, int count)
     return text;
 }
 
-/* The first line of `text` that `other` lacks, borrowed; its length, 0: `other` lacks no line. */
+/* Finds the first line of `text` that `other` lacks, borrowed. Returns its length; 0: `other` lacks
+ * no line. */
 static size_t find_line(const char *text, const char *other, const char **ret_line)
 {
     for (const char *line = text; *line; line += strcspn(line, "\n") + 1) {

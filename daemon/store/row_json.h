@@ -16,7 +16,7 @@
 enum row_json_nulls { ROW_JSON_WITH_NULLS, ROW_JSON_WITHOUT_NULLS };
 json_t *row_json(const struct stmt *stmt, enum row_json_nulls nulls);
 
-/* All rows that the statement still gives as a list, the caller's. */
+/* Makes a list of the rows that the statement still gives. The caller owns the list. */
 int row_json_list(struct stmt *stmt, json_t **ret_rows, struct error *err);
 
 #endif

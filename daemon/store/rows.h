@@ -5,7 +5,7 @@
 #include "daemon/core/model.h"
 #include "daemon/store/stmt.h"
 
-/* Binds what changes of a phase, for phase_insert and phase_save. */
+/* Binds what can change in a phase, for phase_insert and phase_save. */
 void rows_bind_phase(struct stmt *stmt, const struct phase *phase);
 
 /* What is stored of the remedies; JSON's null if there are no remedies. A new reference. */
@@ -16,7 +16,7 @@ bool rows_load_remedies(const json_t *json, struct phase *phase);
  * such row. */
 int rows_insert_matrix(struct store *store, const struct phase *phase, const json_t *spec,
                        struct error *err);
-/* Writes what changes of a matrix. */
+/* Writes what can change in a matrix. */
 int rows_save_matrix(struct store *store, const struct phase *phase, struct error *err);
 
 /* {value, stored name} of enum run_wish; WISH_NONE has no name, but NULL. */

@@ -1,4 +1,4 @@
-/* GPUs, and what they did. */
+/* GPUs, and samples of what they did. */
 #include "daemon/store/answers.h"
 #include "daemon/store/row_json.h"
 #include "daemon/store/store_private.h"
@@ -130,7 +130,7 @@ static int samples_before(struct store *store, int64_t limit_ms, int64_t *ret_be
         }
     }
     bool is_much = befores_ms[0] != 0, is_any = befores_ms[1] != 0;
-    /* Whole minutes, at least one: a part of a minute would be taken for the whole. */
+    /* Whole minutes, and at least one. A part of a minute must not be taken for a whole minute. */
     int64_t before_ms = is_much ? befores_ms[0] : limit_ms;
     before_ms -= before_ms % SAMPLES_MINUTE_MS;
     if (is_any && before_ms <= befores_ms[1])

@@ -42,12 +42,12 @@ int store_open(const char *path, const char *runs, struct store **ret_store, str
 /* Rolls back what was not committed. Accepts NULL. */
 void store_close(struct store *store);
 
-/* Reads every page; -EUCLEAN with SQLite's first complaint. store_open() does that for small files
- * only, since a large file would delay the start. */
+/* Reads every page. -EUCLEAN: `err` has SQLite's first complaint. store_open() checks only small
+ * files in this way, since a large file would delay the start. */
 int store_check(struct store *store, struct error *err);
 
-/* To be called outside of a transaction. -ESTALE: another daemon has opened the record since then.
- */
+/* Must not be called inside a transaction. -ESTALE: another daemon has opened the record since this
+ * daemon did. */
 int store_check_lease(struct store *store, struct error *err);
 
 /* Whether a transaction can be committed now. Changes nothing. Negative if not. */
@@ -57,13 +57,13 @@ int store_begin(struct store *store, struct error *err);
 int store_commit(struct store *store, struct error *err);
 /* Does nothing without a transaction. */
 void store_rollback(struct store *store);
-/* To be called after a write failed with -EINVAL because of its values: SQLite has undone that
- * write alone, and the transaction goes on without it. False: the transaction is lost. */
+/* Called after a write failed with -EINVAL because of its values. SQLite has undone this write
+ * alone, and the transaction goes on without it. False: the transaction is lost. */
 bool store_excuse(struct store *store);
 
 /* --- Workflows -------------------------------------------------------------------------------- */
 
-/* What came with a workflow, but the core does not need. All pointers are borrowed. */
+/* What came with a workflow and the core does not need. All pointers are borrowed. */
 struct store_submission {
     const char *file;          /* as the client named it */
     const char *spec;          /* its text */
@@ -85,16 +85,16 @@ int store_workflow_insert(struct store *store, const struct workflow *workflow,
 /* The state of the workflow, as v_workflow has it; -ENOENT. */
 int store_workflow_state(struct store *store, uint64_t workflow, char ret_state[24],
                          struct error *err);
-/* The workflow that was submitted with this key; -ENOENT. */
+/* Finds the workflow that was submitted with this key; -ENOENT. */
 int store_find_key(struct store *store, const char *key, uint64_t *ret_workflow, struct error *err);
-/* The workflow of the job with this token, or of this run; -ENOENT. */
+/* Finds the workflow of the job with this token, or of this run; -ENOENT. */
 int store_find_token(struct store *store, const char *token, uint64_t *ret_workflow,
                      struct error *err);
 int store_find_run(struct store *store, uint64_t run, uint64_t *ret_workflow, struct error *err);
 
-/* Writes the row that a SAVE_* names, as the model has it now; a line of history; or a promotion or
- * the exclusion of a node, with its line of history. Puts a kept effect into the outbox, or deletes
- * it from there if the effect is done.
+/* Writes one effect. A SAVE_* effect names a row, which is written as the model has it now. Other
+ * effects write a line of history. A promotion or the exclusion of a node is written with its line
+ * of history. Puts a kept effect into the outbox, or deletes it there if it is done.
  *
  * Write a row before the rows that refer to it: a job before its run. As long as a reference leads
  * nowhere, SQLite searches whole tables at each insert. */
@@ -135,9 +135,9 @@ int store_launch_load(struct store *store, uint64_t phase, struct store_launch *
                       struct error *err);
 void store_launch_fini(struct store_launch *launch);
 
-/* The resolved phase alone, a new reference. -ENOENT. */
+/* The resolved phase, a new reference. -ENOENT. */
 int store_phase_spec(struct store *store, uint64_t phase, json_t **ret_spec, struct error *err);
-/* The same as the run really had it, by its type of GPU; for gates and remedies. */
+/* The resolved phase as the run really had it, with its type of GPU. For gates and remedies. */
 int store_run_spec(struct store *store, uint64_t run, json_t **ret_spec, struct error *err);
 
 /* The key of a run's messages: 64 hexadecimal digits. The record must have the run. -ENOENT, also
@@ -146,17 +146,17 @@ int store_secret_set(struct store *store, uint64_t run, const char *secret, stru
 int store_secret(struct store *store, uint64_t run, char ret_secret[MAC_SECRET_SIZE],
                  struct error *err);
 
-/* The nodes on which the run began: names with commas between. */
+/* Records the nodes on which the run began: names with commas between. */
 int store_run_nodes_set(struct store *store, uint64_t run, const char *nodes, struct error *err);
-/* Which type of GPU the run found there, and which part of `by_gpu` it took; both may be NULL. */
+/* Records which type of GPU the run found on its nodes, and which part of `by_gpu` it took. Both
+ * may be NULL. */
 int store_run_hardware_set(struct store *store, uint64_t run, const char *gpu, const char *by_gpu,
                            struct error *err);
 
 /* --- What runs tell --------------------------------------------------------------------------- */
 
-/* The highest sequence number of this node's journal that is in the record; 0: no entry is. Set it
- * in the transaction that writes what the entries say, so that an entry which comes again is known.
- */
+/* The highest sequence number of this node's journal in the record; 0: no entry. Set it in the
+ * transaction that writes the entries. Then an entry that comes again is known. */
 int store_journal_committed(struct store *store, uint64_t run, const char *node,
                             uint64_t *ret_sequence, struct error *err);
 int store_journal_set(struct store *store, uint64_t run, const char *node, uint64_t sequence,
@@ -178,10 +178,10 @@ int store_metric_add(struct store *store, uint64_t run, int64_t step, const char
 int store_metrics_load(struct store *store, uint64_t phase, int64_t now_ms, struct metrics *metrics,
                        double *ret_elapsed_s, struct error *err);
 
-/* Which entries the journals of these runs lack, for people: "the journal of n1 lacks entries 19 to
- * 118 of run #1". NULL: they lack nothing. The caller's to free(). Entries that can only be of
- * steps after the checkpoint from which the next run resumed do not count: that run made the steps
- * again. */
+/* Says for people which entries the journals of these runs lack: "the journal of n1 lacks entries
+ * 19 to 118 of run #1". NULL: they lack nothing. The caller frees the text. If the next run resumed
+ * from a checkpoint, it made the steps after the checkpoint again. So entries that can only be
+ * about these steps do not count. */
 int store_metrics_lack(struct store *store, uint64_t phase, char **ret_lack, struct error *err);
 
 struct store_checkpoint {
@@ -191,18 +191,18 @@ struct store_checkpoint {
     int64_t bytes; /* of all its files; -1: not known */
     int64_t time_ms;
     const json_t *paths; /* the list of its files; NULL: `path` is all of it */
-    bool is_suspect;     /* by itself, or since the run is suspect from an earlier step on */
-    bool is_unseen;      /* it was found when the run was over */
+    bool is_suspect;     /* suspect itself, or saved after the run became suspect */
+    bool is_unseen;      /* it was found after the end of the run */
 };
 
 /* Adds a checkpoint, or replaces what is known of its path. */
 int store_checkpoint_add(struct store *store, const struct store_checkpoint *checkpoint,
                          struct error *err);
-/* What the run has saved at this step or later, or saves from this time on, is suspect. */
+/* Marks what the run has saved at this step or later, or will save after this time, as suspect. */
 int store_run_suspect(struct store *store, uint64_t run, int64_t step, int64_t time_ms,
                       struct error *err);
 /* Calls `each` for the checkpoints of all runs of a phase, newest step first. The strings are
- * borrowed for the call. The calls end as those of store_outbox() do. */
+ * borrowed for the call. If `each` does not return 0, the calls end and its result is returned. */
 int store_checkpoints(struct store *store, uint64_t phase,
                       int (*each)(void *arg, const struct store_checkpoint *checkpoint), void *arg,
                       struct error *err);
@@ -212,8 +212,8 @@ int store_checkpoints(struct store *store, uint64_t phase,
 int store_evidence_put(struct store *store, uint64_t run, const char *node, const json_t *evidence,
                        int64_t time_ms, struct error *err);
 
-/* Why a run failed, as far as that was recognised: the `failure` of its outcome, and the cause.
- * -EINVAL: the JSON is no failure; the transaction is still good. */
+/* Why a run failed, as far as the cause was recognised: the `failure` of its outcome. -EINVAL: the
+ * JSON is no failure; the transaction is still good. */
 int store_failure_put(struct store *store, uint64_t run, const json_t *failure, const char *cause,
                       struct error *err);
 
@@ -226,7 +226,7 @@ enum {
     STORE_NODE_SIZE = 256,
 };
 
-/* A failure that a node is to blame for. All borrowed. */
+/* A failure for which a node is to blame. All pointers are borrowed. */
 struct store_node_failure {
     const char *node;
     const char *cause; /* as stored of a run */
@@ -239,9 +239,8 @@ struct store_node_failure {
  * clears the node. If one failure ended several runs, only the first run counts. */
 int store_node_failed(struct store *store, const struct store_node_failure *failure, int64_t now_ms,
                       int64_t *ret_until_ms, struct error *err);
-/* The same, because a person wants it; until_ms 0: until the node is cleared. `message` may be
- * NULL.
- */
+/* Keeps new jobs away from the node because a person wants that. until_ms 0: until the node is
+ * cleared. `message` may be NULL. */
 int store_node_exclude(struct store *store, const char *node, const char *message, int64_t until_ms,
                        int64_t now_ms, struct error *err);
 /* Ends the exclusion of the node, if there is one, and forgets the node's failures. */
@@ -274,7 +273,7 @@ int store_gpus_put(struct store *store, uint64_t run, const char *node, const js
  * the transaction is still good. */
 int store_samples_put(struct store *store, uint64_t run, const char *node, const json_t *sample,
                       struct error *err);
-/* How many steps took how long on a node: its `pace` entry. */
+/* Adds how many steps took how long on a node: the node's `pace` entry. */
 struct store_pace {
     int64_t step, steps, time_ms;
     double seconds;
@@ -294,7 +293,7 @@ int store_verdicts_set(struct store *store, uint64_t run, const json_t *verdicts
 int store_guard_add(struct store *store, uint64_t run, const json_t *verdict, int64_t time_ms,
                     struct error *err);
 
-/* What a workflow was made of, and what remedies have changed since then. */
+/* What a workflow was made of, and what remedies have changed since its submission. */
 struct store_source {
     char *file, *spec; /* its name, its text */
     json_t *variants;  /* array of names; NULL: no variants */
@@ -317,7 +316,8 @@ struct store_remedy {
 
 int store_remedy_add(struct store *store, const struct store_remedy *remedy, int64_t time_ms,
                      struct error *err);
-/* Writes again what the spec says of a phase, from `phase` and from the document `resolved`. */
+/* Writes again what the spec says about a phase. It comes from `phase` and the document `resolved`.
+ */
 int store_phase_replan(struct store *store, const struct phase *phase, const json_t *resolved,
                        struct error *err);
 
@@ -332,7 +332,7 @@ struct store_result {
 
 enum { STORE_RESULTS_MAX = 16 };
 
-/* The newest results. */
+/* The newest results of members. */
 struct store_results {
     struct store_result items[STORE_RESULTS_MAX];
     size_t count;
