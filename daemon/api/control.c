@@ -18,7 +18,7 @@ struct control_item {
     struct loop_item item;
     struct request *request;
     const struct workflow *workflow;
-    bool *chosen; /* by the index of the phase: the command is for it */
+    bool *chosen; /* by the index of a phase: whether the command is for the phase */
     /* Names of phases: those that the command changes, those whose run must stop first, and those
      * that are judged again. */
     json_t *phases, *stopping, *judging;
@@ -31,8 +31,8 @@ static void add_phase(json_t *phases, const struct phase *phase)
     free(address);
 }
 
-/* The chosen phases that were skipped before the command came to them, because it has ended a phase
- * before them. */
+/* Finds the chosen phases that were skipped before the command came to them: the command has ended
+ * a phase before them. */
 static json_t *skipped_phases(const struct control_item *item)
 {
     json_t *skipped = json_array();
@@ -74,9 +74,9 @@ static struct phase *find_phase(struct workflow *workflow, const char *name)
     return NULL;
 }
 
-/* Whether the command is left to the matrix of the phase. That is so if the command is for the
- * whole workflow and the matrix takes the command: the matrix then passes it on to its members. A
- * member is promoted only by name. */
+/* Whether the command is left to the matrix of the phase. If the command is for the whole workflow
+ * and the matrix takes it, the matrix passes the command on to its members. A member is promoted
+ * only by name. */
 static bool is_left_to_matrix(const struct call *call, const struct phase *phase)
 {
     return phase->matrix && (call->command == COMMAND_PROMOTE ||

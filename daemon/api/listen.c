@@ -96,7 +96,7 @@ int listen_loopback(unsigned *port, struct error *err)
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return listen_fail(fd, "a port of 127.0.0.1", err);
-    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on); /* after a restart: at once */
+    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on); /* a restart need not wait */
     int bound = bind(fd, (struct sockaddr *)&address, sizeof address);
     if (bound < 0) {
         address.sin_port = 0;

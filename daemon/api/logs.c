@@ -73,8 +73,8 @@ void logs_get(struct call *call)
     call_answer(call, status, json, &err);
 }
 
-/* Adds the bytes as UTF-8, with U+FFFD for each byte that is not. Returns how many bytes it took:
- * not the beginning of a letter whose end may come yet. */
+/* Adds the bytes as UTF-8. Each byte that is not UTF-8 becomes U+FFFD. Returns how many bytes were
+ * taken. A cut letter at the end is not taken: the rest of the letter may still come. */
 static size_t add_letters(struct text *text, const char *bytes, size_t size)
 {
     size_t at = 0;
@@ -92,7 +92,7 @@ static size_t add_letters(struct text *text, const char *bytes, size_t size)
     return at;
 }
 
-/* Reads up to `max` bytes from `offset` on, or the last ones. */
+/* Reads up to `max` bytes from `offset` on, or the last `max` bytes. */
 static json_t *logs_part(const char *path, bool is_tail, int64_t offset, size_t max,
                          struct error *err)
 {

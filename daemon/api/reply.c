@@ -22,7 +22,7 @@ static int reply_add(const char *bytes, size_t size, void *text)
 
 void reply_add_json(struct text *text, json_t *json)
 {
-    /* 15 digits are the most that a double keeps exactly: 129.36, not 129.36000000000001. */
+    /* A double keeps at most 15 digits exactly: 129.36, not 129.36000000000001. */
     if (json_dump_callback(json, reply_add, text, JSON_COMPACT | JSON_REAL_PRECISION(15)) < 0)
         abort(); /* no memory, or the API made a value that JSON does not have */
     json_decref(json);

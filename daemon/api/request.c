@@ -1,4 +1,4 @@
-/* What handlers read of a request, and the reply that they give it. */
+/* The request as handlers read it, and the reply that they give. */
 #include "daemon/api/request.h"
 
 #include "daemon/api/peers.h"

@@ -1,7 +1,7 @@
-/* Runs libmicrohttpd in the loop. libuv polls its epoll descriptor. A timer runs it when it asks
- * for that, or when the time of a stranger is up (peers.h). A request that its handler does not
- * answer at once is suspended. The reply resumes it, and libmicrohttpd then calls on_request()
- * again, which sends the reply. */
+/* Runs libmicrohttpd in the loop. libuv polls libmicrohttpd's epoll descriptor. A timer runs
+ * libmicrohttpd when it asks for that, or when the time of a stranger is up (peers.h). If a handler
+ * does not answer a request at once, the request is suspended. The reply resumes the request.
+ * libmicrohttpd then calls on_request() again, which sends the reply. */
 #include "daemon/api/server.h"
 
 #include "daemon/api/peers.h"
@@ -255,7 +255,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
         return request->is_answered ? request_send(request) : MHD_YES;
     }
     if (*upload_size > 0) {
-        /* Only a body of unknown length can get here. A reply cannot be sent before its end. */
+        /* Only a body of unknown length can get here. A reply must wait for its end. */
         if (request->peer->body.size + *upload_size > server->config.body_max ||
             !peer_add(request->peer, upload, *upload_size))
             return MHD_NO;
