@@ -188,7 +188,7 @@ struct cluster_operations {
 int cluster_submit(struct cluster *cluster, uint64_t key,
                    const struct cluster_description *description, struct error *err);
 /* Finds the job that carries `token`. A job that has ended is found as long as the controller
- * remembers it. */
+ * remembers the job. */
 int cluster_lookup(struct cluster *cluster, uint64_t key, const char *token, struct error *err);
 /* Lists all jobs of this user that carry any token, including the jobs of another daemon of the
  * same user. */
@@ -224,9 +224,9 @@ const char *cluster_kind_name(enum cluster_kind kind);
 const char *cluster_job_state_name(enum cluster_job_state state);
 /* Whether the job has ended and will not run again. */
 bool cluster_job_is_final(const struct cluster_job *job);
-/* Whether Slurm has delayed the begin of a pending job to later than a moment after `now`, and
- * cluster_begin() can change that. While Slurm cleans up the job's last run, cluster_begin()
- * cannot: Slurm sets the begin only after that. */
+/* Whether cluster_begin() can end the wait of a pending job. That is so if Slurm has delayed the
+ * job's begin to later than a moment after `now`. While Slurm cleans up the job's last run,
+ * cluster_begin() can do nothing: Slurm sets the begin only after that. */
 bool cluster_job_is_waiting(const struct cluster_job *job, int64_t now);
 /* Whether Slurm holds the job because it could not be launched. Such a job stays held until
  * somebody acts. A job that its owner or an administrator holds is not stuck. */

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-/* Since 26.05 calls take a structure instead of a job's number. With this macro they take both. */
+/* Since 26.05 calls take a structure instead of a job's number. With this macro calls take both. */
 #define SLURM_BACKWARD_COMPAT 1
 
 #include <slurm/slurm.h>
