@@ -28,8 +28,8 @@ schema/queries.c: schema/embed.awk schema/local.mk $(MIGRATIONS) $(QUERIES)
 # schema: what editors and the record need to know of the data.
 dist_noinst_DATA += schema/workflow.schema.json
 
-# What is made of the table of keys is committed, so that editors find the schema in the sources, and
-# tests/specs/test_keys.sh compares. After a change of the table: make keys
+# The files made from the table of keys are committed, so that editors find the schema in the sources.
+# tests/specs/test_keys.sh compares them with the table. After a change of the table: make keys
 dist_noinst_DATA += schema/forms.json
 EXTRA_DIST += schema/splice.awk
 check_PROGRAMS += schema/write_keys

@@ -81,7 +81,7 @@ static void add_property(json_t *map, const char *name, json_t *property)
         (void)json_object_set_new(properties, name, property);
 }
 
-/* The form called `name`, as a map of nothing but its properties. */
+/* The form called `name`: a map that allows only its properties. */
 static json_t *open_map(json_t *forms, const char *name)
 {
     json_t *map = json_object_get(forms, name);
@@ -106,7 +106,7 @@ static void add_map(json_t *forms, enum keys_map keys)
     }
 }
 
-/* Adds a map with those keys of another that merge by `merge` or a later rule. */
+/* Adds a map with the keys of another map that merge by `merge` or a later rule. */
 static void add_part(json_t *forms, const char *name, enum keys_map keys, enum key_merge merge,
                      const char *path)
 {
@@ -119,7 +119,7 @@ static void add_part(json_t *forms, const char *name, enum keys_map keys, enum k
     }
 }
 
-/* sbatch spells its options with - and phased with _; both are taken. */
+/* sbatch spells its options with -, and phased with _. Both spellings are accepted. */
 static void add_options(json_t *forms)
 {
     json_t *map = open_map(forms, "slurm"), *patterns = json_object();
@@ -144,7 +144,7 @@ static void add_options(json_t *forms)
     (void)json_object_set_new(map, "patternProperties", patterns);
 }
 
-/* Prints with as much on a line as there is room for; `used` is what stands before and after. */
+/* Prints as much on each line as fits. `used` is the width of what stands before and after. */
 static void print_json(const json_t *value, int indent, size_t used)
 {
     char *line = json_dumps(value, JSON_ENCODE_ANY);
@@ -214,7 +214,7 @@ static void print_type(const json_t *forms, const struct key_type *type)
         printf("%s%s", i ? " | " : "", type->words[i]);
 }
 
-/* A sentence a line, as the manual has them. */
+/* Prints each sentence on a line of its own, as in the rest of the manual. */
 static void print_help(const char *help)
 {
     for (const char *at = help; *at; at++) {

@@ -5,7 +5,7 @@ SELECT sum(usd) AS usd, total(gpu_hours) AS gpu_hours, total(paid_seconds) / 360
  WHERE workflow = :workflow;
 
 -- name: month_spending
--- The cost of runs that began since then, with the waiting time of their allocations. NULL: no
+-- The cost of runs that began since `since`, with the waiting time of their allocations. NULL: no
 -- price is known.
 SELECT sum(usd) AS usd, total(gpu_hours) AS gpu_hours, total(paid_seconds) / 3600 AS hours
   FROM v_paid

@@ -44,7 +44,7 @@ SELECT notice.id AS notice, notice.kind, notice.way, notice.message, notice.trie
 UPDATE notice SET done = :now WHERE id = :notice;
 
 -- name: notice_move
--- The clock was set: what is not told yet is due by so much later.
+-- The clock was set. Moves the due times of all notices that are not told yet.
 UPDATE notice SET due = due + :by WHERE done IS NULL;
 
 -- name: notice_retry

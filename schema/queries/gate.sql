@@ -4,7 +4,7 @@ INSERT INTO verdict (run, kind, time, name, outcome, warn, value, bounds, reason
 VALUES (:run, :kind, :time, :name, :outcome, :warn, :value, :bounds, :reason, :verdict);
 
 -- name: verdict_delete
--- The verdicts of the gate on a run, before it judges anew.
+-- Deletes the verdicts of the gate on a run, before the gate judges anew.
 DELETE FROM verdict WHERE run = :run AND kind = 'gate';
 
 -- name: gate_run

@@ -83,7 +83,7 @@ SELECT gpu, 60, time - time % 60000,
  GROUP BY gpu, time - time % 60000;
 
 -- name: sample_drop
--- Old samples shorter than a minute.
+-- Drops old samples shorter than a minute.
 DELETE FROM sample
  WHERE seconds < 60 AND time < :before;
 

@@ -24,7 +24,7 @@ SELECT id, name, state, hold, reason, overridden, checkpoint_path, checkpoint_st
  ORDER BY position;
 
 -- name: phase_save
--- What changes of a phase. What comes from the spec stays: phase_replan changes it.
+-- Saves what changes in a phase. phase_replan saves what comes from the spec.
 UPDATE phase
    SET state = :state, hold = :hold, reason = :reason, overridden = :overridden,
        checkpoint_path = :checkpoint_path, checkpoint_step = :checkpoint_step, anew = :anew,
@@ -140,7 +140,7 @@ SELECT phase.name AS phase, phase.workflow || '/' || phase.name AS address, phas
                                   AND run.id = (SELECT min(other.id)
                                                   FROM run AS other
                                                  WHERE other.job = run.job)))) AS used
-  JOIN (SELECT lanes, -- and whether it pays now: of runs in one allocation the first does
+  JOIN (SELECT lanes, -- and whether it pays now: the first run in an allocation pays
                lanes > 1 OR NOT EXISTS
                (SELECT 1
                   FROM run AS own

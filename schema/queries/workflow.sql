@@ -13,7 +13,7 @@ SELECT name, submitted, ended, priority, after, window_from, window_to
  WHERE id = :id;
 
 -- name: workflow_save
--- What changes of a workflow.
+-- Saves what changes in a workflow.
 UPDATE workflow SET name = :name, submitted = :submitted, ended = :ended WHERE id = :id;
 
 -- name: workflow_find_key
