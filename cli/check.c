@@ -53,13 +53,42 @@ static int check_print_json(const char *file, const json_t *json,
     return json ? CLI_OK : CLI_FAILED;
 }
 
+static int check_file(struct cli *cli, const char *file, const struct source_words *given,
+                      bool print, const struct option_list *logs)
+{
+    struct spec_overrides overrides = given->overrides;
+    struct spec_problems problems = {0};
+    struct source source;
+    struct error err;
+    json_t *json = NULL;
+    if (source_read(file, &given->arguments, &source, &err) < 0)
+        return cli_fail(&err);
+    struct spec_probe probe = probe_begin();
+    overrides.probe = &probe;
+    overrides.try_variants = true;
+    int code = spec_parse(source.name, source.text, source.size, &overrides, &json, &problems);
+    probe_end(&probe);
+    source_place(&source, &problems);
+    json = code < 0 ? NULL : json;
+    if (!cli->as_json)
+        check_print_problems(source.name, &problems);
+    int status = cli->as_json ? check_print_json(source.name, json, &problems)
+                 : json       ? check_show(cli, file, json, print, logs)
+                              : CLI_FAILED;
+    json_decref(json);
+    source_fini(&source);
+    spec_problems_fini(&problems);
+    return status;
+}
+
 int check_verb(struct cli *cli, char **words)
 {
-    struct option_list list = {0}, variants = {0}, logs = {0};
+    struct option_list logs = {0};
+    struct source_words given = {0};
     bool print = false;
     const struct option_rule rules[] = {
-        options_set_rule(&list),
-        options_with_rule(&variants),
+        source_set_rule(&given),
+        source_with_rule(&given),
         {"log", 0, "PHASE=FILE", "try metrics, guards and gate on an earlier log", .list = &logs},
         {"print", 0, NULL, "print the resolved workflow as JSON", .flag = &print},
         {"json", 0, NULL, "print the problems and the resolved workflow as JSON",
@@ -67,42 +96,13 @@ int check_verb(struct cli *cli, char **words)
         {0},
     };
     struct option_arguments arguments = {.min = 1, .max = 1, .has_rest = true};
-    struct sbatch_arguments script;
     int status;
-    if (!options_parse(cli, words, rules, &arguments, &status) ||
-        !source_arguments(cli, &arguments, &script, &status))
+    if (!options_parse(cli, words, rules, &arguments, &status))
         return status;
     if (cli->as_json && (print || logs.count))
         return cli_usage(cli, "--json cannot be used with --print or --log");
-    const char *file = arguments.items[0];
-    struct spec_overrides overrides = {
-        .variants = options_texts(&variants),
-        .try_variants = true,
-        .texts = list.items,
-        .count = list.count,
-    };
-    struct spec_problems problems = {0};
-    struct source source;
-    struct error err;
-    json_t *json = NULL;
-    if (source_read(file, &script, &source, &err) < 0) {
-        json_decref(overrides.variants);
-        return cli_fail(&err);
-    }
-    struct spec_probe probe = probe_begin();
-    overrides.probe = &probe;
-    int code = spec_parse(source.name, source.text, source.size, &overrides, &json, &problems);
-    probe_end(&probe);
-    source_place(&source, &problems);
-    json = code < 0 ? NULL : json;
-    if (!cli->as_json)
-        check_print_problems(source.name, &problems);
-    status = cli->as_json ? check_print_json(source.name, json, &problems)
-             : json       ? check_show(cli, file, json, print, &logs)
-                          : CLI_FAILED;
-    json_decref(json);
-    json_decref(overrides.variants);
-    source_fini(&source);
-    spec_problems_fini(&problems);
+    if (source_words_read(cli, &arguments, &given, &status))
+        status = check_file(cli, arguments.items[0], &given, print, &logs);
+    source_words_fini(&given);
     return status;
 }

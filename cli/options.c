@@ -4,12 +4,9 @@
 #include "cli/cli.h"
 #include "lib/address.h"
 #include "lib/error.h"
-#include "lib/memory.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static void options_help(const struct verb *verb, const struct option_rule *rules)
 {
@@ -64,44 +61,4 @@ int options_addresses(struct cli *cli, char **words, const struct option_rule *r
     if (!options_parse(cli, words, rules, &arguments, &status))
         return status;
     return options_each_address(cli, &arguments, one, context);
-}
-
-struct option_rule options_set_rule(struct option_list *sets)
-{
-    return (struct option_rule){"set", 0, "PARAM=VALUE",
-                                "set a param; of one phase: validate.iterations=10", .list = sets};
-}
-
-struct option_rule options_with_rule(struct option_list *variants)
-{
-    return (struct option_rule){"with", 0, "VARIANT",
-                                "put this variant over the file; may be given several times",
-                                .list = variants};
-}
-
-json_t *options_texts(const struct option_list *list)
-{
-    json_t *array = json_array();
-    for (size_t i = 0; i < list->count; i++) {
-        json_t *text = json_string(list->items[i]);
-        (void)json_array_append_new(array, text ? text : json_string("(not UTF-8)"));
-    }
-    return array;
-}
-
-json_t *options_overrides(const struct option_list *list, const char **ret_wrong)
-{
-    json_t *object = json_object();
-    for (size_t i = 0; i < list->count; i++) {
-        const char *item = list->items[i], *equals = strchr(item, '=');
-        char *name = equals && equals != item ? xstrndup(item, (size_t)(equals - item)) : NULL;
-        if (!name || json_object_set_new(object, name, json_string(equals + 1)) < 0) {
-            *ret_wrong = item;
-            free(name);
-            json_decref(object);
-            return NULL;
-        }
-        free(name);
-    }
-    return object;
 }

@@ -6,8 +6,6 @@
 
 #include <stdbool.h>
 
-#include <jansson.h>
-
 struct address;
 struct cli;
 
@@ -28,16 +26,5 @@ int options_each_address(struct cli *cli, const struct option_arguments *argumen
  * Returns the status to exit with. */
 int options_addresses(struct cli *cli, char **words, const struct option_rule *rules, size_t min,
                       options_one *one, const void *context);
-
-/* Rules of the options that change a workflow file: `--set` and `--with`. */
-struct option_rule options_set_rule(struct option_list *sets);
-struct option_rule options_with_rule(struct option_list *variants);
-
-/* Returns the texts as a new array. */
-json_t *options_texts(const struct option_list *list);
-
-/* Returns a new object of the `PARAM=VALUE` texts; the last value of a param wins. Returns NULL
- * when a text has another form, and sets `ret_wrong` to that text. */
-json_t *options_overrides(const struct option_list *list, const char **ret_wrong);
 
 #endif

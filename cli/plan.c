@@ -329,46 +329,48 @@ static int plan_show(const struct cli *cli, const char *file, const json_t *plan
     return field_is_true(plan, "fits") ? CLI_OK : CLI_FAILED;
 }
 
-int plan_verb(struct cli *cli, char **words)
+static int plan_file(struct cli *cli, const char *file, const struct source_words *given)
 {
-    struct option_list list = {0}, variants = {0};
-    const struct option_rule rules[] = {
-        options_set_rule(&list),
-        options_with_rule(&variants),
-        {"json", 0, NULL, "print the API's answer", .flag = &cli->as_json},
-        {0},
-    };
-    struct option_arguments arguments = {.min = 1, .max = 1, .has_rest = true};
-    struct sbatch_arguments script;
     struct source source;
     struct error err;
-    const char *wrong = NULL;
     int status;
-    if (!options_parse(cli, words, rules, &arguments, &status) ||
-        !source_arguments(cli, &arguments, &script, &status))
-        return status;
-    json_t *set = options_overrides(&list, &wrong), *plan = NULL, *problems = NULL;
+    json_t *plan = NULL, *problems = NULL, *set = source_words_set(cli, given);
     if (!set)
-        return cli_usage(cli, "--set wants PARAM=VALUE, not '%s'", wrong);
-    if (source_read(arguments.items[0], &script, &source, &err) < 0) {
+        return CLI_USAGE;
+    if (source_read(file, &given->arguments, &source, &err) < 0) {
         json_decref(set);
         return cli_fail(&err);
     }
-    json_t *names = options_texts(&variants);
-    const struct spec_overrides overrides = {
-        .variants = names, .texts = list.items, .count = list.count};
-    bool is_good = probe_print(&source, &overrides);
-    if (plan_ask(cli, &source, set, names, &plan, &problems, &err) < 0) {
+    bool is_good = probe_print(&source, &given->overrides);
+    if (plan_ask(cli, &source, set, given->overrides.variants, &plan, &problems, &err) < 0) {
         problems_print(source.name, problems);
         status = cli_fail(&err);
     } else {
         status = plan_show(cli, source.name, plan);
         status = is_good ? status : CLI_FAILED;
     }
-    json_decref(names);
     json_decref(set);
     json_decref(plan);
     json_decref(problems);
     source_fini(&source);
+    return status;
+}
+
+int plan_verb(struct cli *cli, char **words)
+{
+    struct source_words given = {0};
+    const struct option_rule rules[] = {
+        source_set_rule(&given),
+        source_with_rule(&given),
+        {"json", 0, NULL, "print the API's answer", .flag = &cli->as_json},
+        {0},
+    };
+    struct option_arguments arguments = {.min = 1, .max = 1, .has_rest = true};
+    int status;
+    if (!options_parse(cli, words, rules, &arguments, &status))
+        return status;
+    if (source_words_read(cli, &arguments, &given, &status))
+        status = plan_file(cli, arguments.items[0], &given);
+    source_words_fini(&given);
     return status;
 }

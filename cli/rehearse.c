@@ -411,23 +411,20 @@ static int rehearse_report(struct rehearse *report, const struct address *workfl
 }
 
 /* Reads the file again. The daemon has just accepted it. */
-static json_t *rehearse_resolve(const char *file, const struct sbatch_arguments *arguments,
-                                const struct option_list *sets, const struct option_list *variants,
+static json_t *rehearse_resolve(const char *file, const struct source_words *given,
                                 struct error *err)
 {
-    struct spec_overrides overrides = {
-        .variants = options_texts(variants), .texts = sets->items, .count = sets->count};
     struct spec_problems problems = {0};
     struct source source;
     json_t *json = NULL;
-    if (source_read(file, arguments, &source, err) == 0) {
-        if (spec_parse(source.name, source.text, source.size, &overrides, &json, &problems) < 0)
+    if (source_read(file, &given->arguments, &source, err) == 0) {
+        if (spec_parse(source.name, source.text, source.size, &given->overrides, &json, &problems) <
+            0)
             (void)error_set(err, -EINVAL, "%s has changed in the meantime, and has problems now",
                             file);
         source_fini(&source);
     }
     spec_problems_fini(&problems);
-    json_decref(overrides.variants);
     return json;
 }
 
@@ -453,34 +450,41 @@ static int rehearse_run(struct cli *cli, const struct address *workflow, const j
     return status;
 }
 
-int rehearse_verb(struct cli *cli, char **words)
+static int rehearse_file(struct cli *cli, const struct option_arguments *file,
+                         const struct source_words *given, unsigned steps)
 {
-    struct option_list sets = {0}, variants = {0};
-    unsigned steps = REHEARSAL_STEPS;
-    const struct option_rule rules[] = {
-        {"steps", 0, "N", "run this many steps of each phase (20)", .number = &steps},
-        options_set_rule(&sets),
-        options_with_rule(&variants),
-        {"json", 0, NULL, "print only the report, as JSON", .flag = &cli->as_json},
-        {0},
-    };
-    struct option_arguments arguments = {.min = 1, .max = 1, .has_rest = true};
-    struct sbatch_arguments script;
     struct address address;
     struct error err;
-    int status;
-    if (!options_parse(cli, words, rules, &arguments, &status) ||
-        !source_arguments(cli, &arguments, &script, &status))
-        return status;
-    if (steps > REHEARSAL_STEPS_MAX)
-        return cli_usage(cli, "--steps is at most %d", REHEARSAL_STEPS_MAX);
-    status = submit_rehearsal(cli, &arguments, &sets, &variants, steps, &address);
+    int status = submit_rehearsal(cli, file, given, steps, &address);
     if (status != CLI_OK)
         return status;
-    json_t *real = rehearse_resolve(arguments.items[0], &script, &sets, &variants, &err);
+    json_t *real = rehearse_resolve(file->items[0], given, &err);
     if (!real)
         return cli_fail(&err);
     status = rehearse_run(cli, &address, real);
     json_decref(real);
+    return status;
+}
+
+int rehearse_verb(struct cli *cli, char **words)
+{
+    struct source_words given = {0};
+    unsigned steps = REHEARSAL_STEPS;
+    const struct option_rule rules[] = {
+        {"steps", 0, "N", "run this many steps of each phase (20)", .number = &steps},
+        source_set_rule(&given),
+        source_with_rule(&given),
+        {"json", 0, NULL, "print only the report, as JSON", .flag = &cli->as_json},
+        {0},
+    };
+    struct option_arguments arguments = {.min = 1, .max = 1, .has_rest = true};
+    int status;
+    if (!options_parse(cli, words, rules, &arguments, &status))
+        return status;
+    if (steps > REHEARSAL_STEPS_MAX)
+        return cli_usage(cli, "--steps is at most %d", REHEARSAL_STEPS_MAX);
+    if (source_words_read(cli, &arguments, &given, &status))
+        status = rehearse_file(cli, &arguments, &given, steps);
+    source_words_fini(&given);
     return status;
 }

@@ -70,6 +70,56 @@ bool source_arguments(const struct cli *cli, const struct option_arguments *file
     return false;
 }
 
+struct option_rule source_set_rule(struct source_words *words)
+{
+    return (struct option_rule){"set", 0, "PARAM=VALUE",
+                                "set a param; of one phase: validate.iterations=10",
+                                .list = &words->sets};
+}
+
+struct option_rule source_with_rule(struct source_words *words)
+{
+    return (struct option_rule){"with", 0, "VARIANT",
+                                "put this variant over the file; may be given several times",
+                                .list = &words->variants};
+}
+
+bool source_words_read(const struct cli *cli, const struct option_arguments *files,
+                       struct source_words *words, int *ret_status)
+{
+    json_t *variants = json_array();
+    for (size_t i = 0; i < words->variants.count; i++) {
+        json_t *text = json_string(words->variants.items[i]);
+        (void)json_array_append_new(variants, text ? text : json_string("(not UTF-8)"));
+    }
+    words->overrides = (struct spec_overrides){
+        .variants = variants, .texts = words->sets.items, .count = words->sets.count};
+    return source_arguments(cli, files, &words->arguments, ret_status);
+}
+
+void source_words_fini(struct source_words *words)
+{
+    json_decref(words->overrides.variants);
+    words->overrides = (struct spec_overrides){0};
+}
+
+json_t *source_words_set(const struct cli *cli, const struct source_words *words)
+{
+    json_t *object = json_object();
+    for (size_t i = 0; i < words->sets.count; i++) {
+        const char *item = words->sets.items[i], *equals = strchr(item, '=');
+        char *name = equals && equals != item ? xstrndup(item, (size_t)(equals - item)) : NULL;
+        bool is_good = name && json_object_set_new(object, name, json_string(equals + 1)) == 0;
+        free(name);
+        if (!is_good) {
+            (void)cli_usage(cli, "--set wants PARAM=VALUE, not '%s'", item);
+            json_decref(object);
+            return NULL;
+        }
+    }
+    return object;
+}
+
 /* The line of `run:`; 0: the script does not stand below it line by line. */
 static unsigned source_run_line(const char *text)
 {

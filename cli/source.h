@@ -2,6 +2,7 @@
 #ifndef PHASED_CLI_SOURCE_H
 #define PHASED_CLI_SOURCE_H
 
+#include "lib/option.h"
 #include "lib/sbatch/import.h"
 #include "lib/spec/spec.h"
 
@@ -12,7 +13,6 @@
 
 struct cli;
 struct error;
-struct option_arguments;
 
 /* Print the problems of a workflow file, one line each, to standard error. The daemon or phasectl
  * has found them. `problems` is an array of the API, or NULL. A problem without a file is one of
@@ -32,6 +32,27 @@ struct source {
  * Otherwise prints what is wrong, and sets `ret_status` to the status to exit with. */
 bool source_arguments(const struct cli *cli, const struct option_arguments *files,
                       struct sbatch_arguments *ret_arguments, int *ret_status);
+
+/* What the words of a verb say about a file: --set, --with, and the arguments of a script. */
+struct source_words {
+    struct option_list sets, variants;
+    struct sbatch_arguments arguments;
+    struct spec_overrides overrides; /* of the two lists */
+};
+
+/* The rules of --set and --with. */
+struct option_rule source_set_rule(struct source_words *words);
+struct option_rule source_with_rule(struct source_words *words);
+
+/* Completes the words when the options are read: the arguments, as source_arguments() does, and the
+ * overrides. source_words_fini() frees them, also after a failure. */
+bool source_words_read(const struct cli *cli, const struct option_arguments *files,
+                       struct source_words *words, int *ret_status);
+void source_words_fini(struct source_words *words);
+
+/* Returns a new object of the params of --set; the last value of a param wins. If a text is not
+ * PARAM=VALUE, prints that and returns NULL. */
+json_t *source_words_set(const struct cli *cli, const struct source_words *words);
 
 /* Reads a file, and prints problems and warnings of a script. `arguments` are for a script; a
  * workflow takes none. Fails as file_read() does, and with -EINVAL when a script cannot become a

@@ -31,13 +31,10 @@ enum { SUBMIT_TRIES = 5, SUBMIT_WAIT_MS = 300 }; /* about 9 s together; a daemon
 
 /* The options of a submission. */
 struct submit_options {
-    json_t *set;      /* object: params to texts */
-    json_t *variants; /* array of names */
-    json_t *provenance;
-    const struct option_list *sets;
+    const struct source_words *given;
+    json_t *set, *provenance; /* the params of --set; the code */
     bool hold;
     unsigned rehearsal_steps; /* 0: not a rehearsal */
-    struct sbatch_arguments arguments;
     /* NULL: not given */
     const char *priority, *after, *window;
 };
@@ -131,9 +128,9 @@ static json_t *submit_body(const struct submit_options *options)
     (void)gethostname(host, sizeof host - 1); /* if it fails, the name is empty */
     json_t *body = json_pack(
         "{s:O, s:O, s:O, s:b, s:s, s:o, s:i, s:o, s:s, s:[]}", "set", options->set, "with",
-        options->variants, "provenance", options->provenance, "hold", options->hold, "workdir",
-        workdir ? workdir : "/", "environment", submit_environment(), "umask", (int)submit_umask(),
-        "limits", submit_limits(), "host", host, "workflows");
+        options->given->overrides.variants, "provenance", options->provenance, "hold",
+        options->hold, "workdir", workdir ? workdir : "/", "environment", submit_environment(),
+        "umask", (int)submit_umask(), "limits", submit_limits(), "host", host, "workflows");
     if (options->rehearsal_steps)
         (void)json_object_set_new(body, "rehearse", json_integer(options->rehearsal_steps));
     free(workdir);
@@ -143,29 +140,14 @@ static json_t *submit_body(const struct submit_options *options)
 /* Whether the workflow asks for a copy of its code. The daemon reports problems of the file. */
 static bool submit_wants_snapshot(const struct source *source, const struct submit_options *options)
 {
-    const struct spec_overrides overrides = {
-        .variants = options->variants,
-        .texts = options->sets->items,
-        .count = options->sets->count,
-    };
     struct spec_problems problems = {0};
     json_t *json = NULL;
-    (void)spec_parse(source->name, source->text, source->size, &overrides, &json, &problems);
+    (void)spec_parse(source->name, source->text, source->size, &options->given->overrides, &json,
+                     &problems);
     bool wants = text_equal(field_text(json, "code"), "snapshot");
     spec_problems_fini(&problems);
     json_decref(json);
     return wants;
-}
-
-/* Checks what only this machine can check, as the daemon may run on another one. */
-static bool submit_probe(const struct source *source, const struct submit_options *options)
-{
-    const struct spec_overrides overrides = {
-        .variants = options->variants,
-        .texts = options->sets->items,
-        .count = options->sets->count,
-    };
-    return probe_print(source, &overrides);
 }
 
 /* Copies the code. The programs start in the copy, as if submit had been called there. */
@@ -190,13 +172,14 @@ static int submit_add_file(const struct cli *cli, const struct submit_options *o
 {
     char key[MAC_TOKEN_SIZE];
     struct source source;
-    int code = source_read(file, &options->arguments, &source, err);
+    int code = source_read(file, &options->given->arguments, &source, err);
     if (code < 0)
         return code;
     mac_random(key, sizeof key);
     json_t *item = json_pack("{s:s, s:s%, s:s}", "file", source.name, "spec", source.text,
                              source.size, "key", key);
-    bool is_good = submit_probe(&source, options);
+    /* The daemon, which checks the rest, may run on another machine. */
+    bool is_good = probe_print(&source, &options->given->overrides);
     bool is_frozen = item && is_good && submit_wants_snapshot(&source, options);
     source_fini(&source);
     if (!is_good) {
@@ -279,44 +262,35 @@ out:
     return status;
 }
 
-/* Reads the params, the variants and the arguments, and queues the files. */
+/* Reads the params and the code, and queues the files. */
 static int submit_all(struct cli *cli, const struct option_arguments *files,
-                      struct submit_options *options, const struct option_list *sets,
-                      const struct option_list *variants, struct address *ret_addresses)
+                      struct submit_options *options, struct address *ret_addresses)
 {
-    const char *wrong = NULL;
-    int status;
-    if (!source_arguments(cli, files, &options->arguments, &status))
-        return status;
-    options->set = options_overrides(sets, &wrong);
+    options->set = source_words_set(cli, options->given);
     if (!options->set)
-        return cli_usage(cli, "--set wants PARAM=VALUE, not '%s'", wrong);
-    options->variants = options_texts(variants);
+        return CLI_USAGE;
     options->provenance = provenance_capture();
-    options->sets = sets;
-    status = submit_files(cli, files, options, ret_addresses);
+    int status = submit_files(cli, files, options, ret_addresses);
     json_decref(options->provenance);
-    json_decref(options->variants);
     json_decref(options->set);
     return status;
 }
 
 int submit_rehearsal(struct cli *cli, const struct option_arguments *file,
-                     const struct option_list *sets, const struct option_list *variants,
-                     unsigned steps, struct address *ret_address)
+                     const struct source_words *given, unsigned steps, struct address *ret_address)
 {
-    struct submit_options options = {.rehearsal_steps = steps};
-    return submit_all(cli, file, &options, sets, variants, ret_address);
+    struct submit_options options = {.given = given, .rehearsal_steps = steps};
+    return submit_all(cli, file, &options, ret_address);
 }
 
 int submit_verb(struct cli *cli, char **words)
 {
-    struct option_list list = {0}, variants = {0};
-    struct submit_options options = {0};
+    struct source_words given = {0};
+    struct submit_options options = {.given = &given};
     bool watch = false;
     const struct option_rule rules[] = {
-        options_set_rule(&list),
-        options_with_rule(&variants),
+        source_set_rule(&given),
+        source_with_rule(&given),
         {"watch", 'w', NULL, "then follow the workflows until they end", .flag = &watch},
         {"hold", 0, NULL, "hold the workflow until `phasectl release`", .flag = &options.hold},
         {"after", 0, "WORKFLOW", "wait until this workflow has succeeded", .text = &options.after},
@@ -332,7 +306,9 @@ int submit_verb(struct cli *cli, char **words)
     int status;
     if (!options_parse(cli, words, rules, &arguments, &status))
         return status;
-    status = submit_all(cli, &arguments, &options, &list, &variants, addresses);
+    if (source_words_read(cli, &arguments, &given, &status))
+        status = submit_all(cli, &arguments, &options, addresses);
+    source_words_fini(&given);
     if (status == CLI_OK && watch)
         status = watch_workflows(cli, addresses, arguments.count,
                                  cli->as_json ? WATCH_JSON : WATCH_LINES);
