@@ -16,7 +16,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PART_MAX = 256 << 10 };
+enum {
+    PART_MAX = 256 << 10,  /* bytes of a log in one answer */
+    PART_USUAL = 64 << 10, /* if the request does not say */
+    LETTER_MAX = 4,        /* bytes of a letter */
+};
 
 static int by_rank(const void *a, const void *b)
 {
@@ -57,20 +61,38 @@ static json_t *logs_list(const char *folder)
     return list;
 }
 
+/* The folder of the run's logs, which the caller frees. */
+static int logs_folder(const struct call *call, char **ret_folder, struct error *err)
+{
+    json_t *run = NULL;
+    int status = answer_run(loop_store(call->api->config.loop), call->address.workflow,
+                            call->address.phase, call->address.attempt, &run, err);
+    if (status < 0)
+        return status;
+    const char *folder = json_string_value(json_object_get(run, "run_dir"));
+    *ret_folder = text_format("%s/log", folder ? folder : "");
+    json_decref(run);
+    return 0;
+}
+
 void logs_get(struct call *call)
 {
-    json_t *run = NULL, *json = NULL;
+    json_t *json = NULL;
+    char *folder = NULL;
     struct error err;
-    int status = answer_run(loop_store(call->api->config.loop), call->address.workflow,
-                            call->address.phase, call->address.attempt, &run, &err);
-    if (status == 0) {
-        const char *folder = json_string_value(json_object_get(run, "run_dir"));
-        char *path = text_format("%s/log", folder ? folder : "");
-        json = json_pack("{s:o}", "logs", logs_list(path));
-        free(path);
-        json_decref(run);
-    }
+    int status = logs_folder(call, &folder, &err);
+    if (status == 0)
+        json = json_pack("{s:o}", "logs", logs_list(folder));
+    free(folder);
     call_answer(call, status, json, &err);
+}
+
+/* How many bytes the letter has that begins with this byte; 0: no letter of several bytes does. */
+static size_t letter_size(unsigned char first)
+{
+    if (first < 0xc2 || first > 0xf4)
+        return 0;
+    return first < 0xe0 ? 2 : first < 0xf0 ? 3 : LETTER_MAX;
 }
 
 /* Adds the bytes as UTF-8. Each byte that is not UTF-8 becomes U+FFFD. Returns how many bytes were
@@ -81,7 +103,7 @@ static size_t add_letters(struct text *text, const char *bytes, size_t size)
     while (at < size) {
         uint32_t letter;
         size_t length = text_letter(bytes + at, size - at, &letter);
-        if (length == 0 && size - at < 4 && (unsigned char)bytes[at] >= 0xc0)
+        if (length == 0 && size - at < letter_size((unsigned char)bytes[at]))
             break;
         if (length > 0)
             text_add_bytes(text, bytes + at, length);
@@ -92,58 +114,62 @@ static size_t add_letters(struct text *text, const char *bytes, size_t size)
     return at;
 }
 
+static int logs_open(const char *path, struct stat *ret_info, struct error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    if (fd < 0)
+        return error_set(err, -errno, "%s: %s", path, strerror(errno));
+    if (fstat(fd, ret_info) == 0 && S_ISREG(ret_info->st_mode))
+        return fd;
+    (void)close(fd); /* it was only read */
+    return error_set(err, -EINVAL, "%s: not a file", path);
+}
+
 /* Reads up to `max` bytes from `offset` on, or the last `max` bytes. */
-static json_t *logs_part(const char *path, bool is_tail, int64_t offset, size_t max,
-                         struct error *err)
+static int logs_part(const char *path, bool is_tail, int64_t offset, size_t max, json_t **ret_json,
+                     struct error *err)
 {
     struct stat info;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-    if (fd < 0 || fstat(fd, &info) < 0 || !S_ISREG(info.st_mode)) {
-        (void)error_set(err, fd < 0 ? -errno : -EINVAL, "%s: %s", path,
-                        fd < 0 ? strerror(errno) : "not a file");
-        if (fd >= 0)
-            (void)close(fd); /* it was only read */
-        return NULL;
-    }
+    int fd = logs_open(path, &info, err);
+    if (fd < 0)
+        return fd;
     if (is_tail)
         offset = info.st_size > (off_t)max ? info.st_size - (off_t)max : 0;
     char *bytes = xmalloc(max);
     struct text text = {0};
     ssize_t got = pread(fd, bytes, max, offset);
     size_t size = got > 0 ? (size_t)got : 0, skip = 0;
-    while (offset > 0 && skip < size && skip < 3 && ((unsigned char)bytes[skip] & 0xc0) == 0x80)
+    while (offset > 0 && skip < size && skip < LETTER_MAX - 1 &&
+           ((unsigned char)bytes[skip] & 0xc0) == 0x80)
         skip++; /* the rest of a letter */
     size_t taken = skip + add_letters(&text, bytes + skip, size - skip);
-    json_t *json =
+    *ret_json =
         json_pack("{s:s, s:I, s:I, s:I, s:o}", "path", path, "size", (json_int_t)info.st_size,
                   "offset", (json_int_t)offset, "next", (json_int_t)offset + (json_int_t)taken,
                   "text", json_stringn(text_string(&text), text.size));
     text_fini(&text);
     free(bytes);
     (void)close(fd); /* it was only read */
-    return json;
+    return 0;
 }
 
 void logs_read(struct call *call)
 {
     uint64_t rank, offset, max;
-    json_t *run = NULL, *json = NULL;
+    json_t *json = NULL;
+    char *folder = NULL, *path = NULL;
     struct error err;
     bool is_tail = !request_query(call->request, "offset");
     if (!call_number(call, "rank", 0, &rank) || !call_number(call, "offset", 0, &offset) ||
-        !call_number(call, "max", PART_MAX / 4, &max))
+        !call_number(call, "max", PART_USUAL, &max))
         return;
-    int status = answer_run(loop_store(call->api->config.loop), call->address.workflow,
-                            call->address.phase, call->address.attempt, &run, &err);
+    max = max > PART_MAX ? PART_MAX : max < LETTER_MAX ? LETTER_MAX : max;
+    int status = logs_folder(call, &folder, &err);
     if (status == 0) {
-        const char *folder = json_string_value(json_object_get(run, "run_dir"));
-        char *path =
-            text_format("%s/log/rank-%llu.log", folder ? folder : "", (unsigned long long)rank);
-        json =
-            logs_part(path, is_tail, (int64_t)offset, max && max < PART_MAX ? max : PART_MAX, &err);
-        status = json ? 0 : -ENOENT;
-        free(path);
-        json_decref(run);
+        path = text_format("%s/rank-%llu.log", folder, (unsigned long long)rank);
+        status = logs_part(path, is_tail, (int64_t)offset, (size_t)max, &json, &err);
     }
+    free(path);
+    free(folder);
     call_answer(call, status, json, &err);
 }

@@ -66,6 +66,15 @@ SPEC
         next=$(part "offset=$next&max=7" | jq .next)
     done
     [ "$(cat "$PHASED_HOME/text")" = "$(part max=1000 | jq -r .text)" ]
+    size=$(part max=4 | jq .size)
+    [ "$(part max=1000 | jq .next)" = "$size" ]
+    truncate -s "$((size - 1))" "$PHASED_HOME/runs/1/say/1/log/rank-0.log"
+    printf '\377' >>"$PHASED_HOME/runs/1/say/1/log/rank-0.log" # no letter begins so
+    [ "$(part max=1000 | jq .next)" = "$size" ]
+    printf '\303' >>"$PHASED_HOME/runs/1/say/1/log/rank-0.log" # the rest of the letter may come
+    [ "$(part max=1000 | jq .next)" = "$size" ]
+    printf '\244' >>"$PHASED_HOME/runs/1/say/1/log/rank-0.log"
+    [ "$(part "offset=$size&max=1" | jq -r .text)" = ä ]
     [ "$(code '/v1/workflows/1/phases/say/runs/1/log?rank=7' -H "Authorization: Bearer $token")" = 404 ]
 }
 
