@@ -56,8 +56,8 @@ int main(int argc, char **argv)
     (void)argc;
     (void)setlocale(LC_CTYPE, "");  /* if it fails: plain ASCII */
     (void)signal(SIGPIPE, SIG_IGN); /* the failed write tells of a closed pipe */
-    (void)signal(SIGCHLD,
-                 SIG_DFL); /* a parent may ignore it, and how programs ended is lost then */
+    /* If the parent ignores SIGCHLD, phasectl would not learn how its programs end. */
+    (void)signal(SIGCHLD, SIG_DFL);
     struct cli cli = {0};
     struct error err;
     guard_streams();

@@ -8,7 +8,6 @@
 #include "lib/file.h"
 #include "lib/text.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -16,8 +15,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Other users can see the words of a program, but not the file. So the browser gets a file of the
- * owner that leads it to the address. */
+/* Opens the address in a browser, if there is a desktop. Other users can see the arguments of a
+ * program, so the browser gets a file that only the owner can read, and the file names the address.
+ */
 static void open_browser(const struct cli *cli, const char *url)
 {
     const char *display = getenv("DISPLAY"), *wayland = getenv("WAYLAND_DISPLAY");
@@ -36,8 +36,8 @@ static void open_browser(const struct cli *cli, const char *url)
     if (file_replace(cli->home.page, html, strlen(html), 0600, &err) < 0)
         fprintf(stderr, "phasectl: the browser is not opened: %s\n", err.message);
     else
-        (void)posix_spawnp(&pid, words[0], &quiet, NULL, words,
-                           environ); /* else a person does it */
+        /* If this fails, the person opens the printed address. */
+        (void)posix_spawnp(&pid, words[0], &quiet, NULL, words, environ);
     (void)posix_spawn_file_actions_destroy(&quiet);
     free(html);
 }

@@ -3,8 +3,9 @@
  * The page is served over TCP on the loopback address, where every user of the machine can connect.
  * Its files hold no secrets. All other requests need the token, which only the owner's socket gives
  * away (`phasectl open`). A browser sends the token as a header and not as a cookie, so pages of
- * other sites cannot use it. The token is made anew by each daemon, and is never stored: while no
- * daemon runs, another user could listen on its port and be sent the token. */
+ * other sites cannot use it. Each daemon makes a new token, and stores it nowhere. While no daemon
+ * runs, another user could listen on the port, and the browser would send the token to that user.
+ */
 #ifndef PHASED_DAEMON_API_PAGE_H
 #define PHASED_DAEMON_API_PAGE_H
 
@@ -21,8 +22,8 @@ struct page_file {
     size_t size;
 };
 
-/* All files of web/, and of the library that draws curves if there was one when phased was built;
- * made by web/embed.sh. An entry without a name ends them. */
+/* All files of web/, and the library that draws curves if phased was built with it. web/embed.sh
+ * makes the list. An entry without a name ends the list. */
 extern const struct page_file page_files[];
 
 struct page {
@@ -30,7 +31,7 @@ struct page {
     unsigned port;
 };
 
-/* Of each reply, {name, value}; NULL ends them. */
+/* The headers of each reply, as {name, value}. A row of NULL ends the list. */
 extern const char *const page_headers[][2];
 
 /* The port that the page of this home has if it is free, so that a tunnel to it stays good. */
@@ -38,7 +39,7 @@ unsigned page_port(const char *home);
 
 /* Whether the request may be answered. False: it was refused. */
 void page_admit(struct request *request, const struct page *page);
-/* Answers with a file. False: the path is not one of a file. */
+/* Answers with a file. False: the request is not for a file. */
 bool page_serve(struct request *request);
 
 #endif

@@ -63,16 +63,16 @@ static void add_wait(struct loop *loop, json_t *json)
 }
 
 /* add_wait() for all runs in a workflow, phase or run. */
-static void add_starts(struct loop *loop, json_t *json)
+static void add_waits(struct loop *loop, json_t *json)
 {
     static const char *const lists[] = {"phases", "members", "runs"};
     json_t *item;
     size_t i;
     add_wait(loop, json);
     if (json_is_object(json_object_get(json, "run")))
-        add_starts(loop, json_object_get(json, "run"));
+        add_waits(loop, json_object_get(json, "run"));
     for (size_t list = 0; list < sizeof lists / sizeof lists[0]; list++)
-        json_array_foreach(json_object_get(json, lists[list]), i, item) add_starts(loop, item);
+        json_array_foreach(json_object_get(json, lists[list]), i, item) add_waits(loop, item);
 }
 
 struct list {
@@ -83,7 +83,7 @@ struct list {
 static void list_take(json_t *workflow, void *context)
 {
     struct list *list = context;
-    add_starts(list->loop, workflow);
+    add_waits(list->loop, workflow);
     text_add(&list->text, list->text.size ? "," : "{\"workflows\":[");
     reply_add_json(&list->text, workflow);
 }
@@ -117,7 +117,7 @@ void read_workflow(struct call *call)
     struct error err;
     int status = answer_workflow(store_of(call), call->address.workflow, &json, &err);
     if (status == 0)
-        add_starts(call->api->config.loop, json);
+        add_waits(call->api->config.loop, json);
     call_answer(call, status, json, &err);
 }
 
@@ -136,7 +136,7 @@ void read_phase(struct call *call)
     int status =
         answer_phase(store_of(call), call->address.workflow, call->address.phase, &json, &err);
     if (status == 0)
-        add_starts(call->api->config.loop, json);
+        add_waits(call->api->config.loop, json);
     call_answer(call, status, json, &err);
 }
 
@@ -147,7 +147,7 @@ void read_run(struct call *call)
     int status = answer_run(store_of(call), call->address.workflow, call->address.phase,
                             call->address.attempt, &json, &err);
     if (status == 0)
-        add_starts(call->api->config.loop, json);
+        add_waits(call->api->config.loop, json);
     call_answer(call, status, json, &err);
 }
 
@@ -160,7 +160,7 @@ void read_runs(struct call *call)
         return;
     int status = answer_runs(store_of(call), workflow, RUNS_MAX, &json, &err);
     if (status == 0)
-        add_starts(call->api->config.loop, json);
+        add_waits(call->api->config.loop, json);
     call_answer(call, status, json, &err);
 }
 

@@ -47,6 +47,19 @@ code() { curl -s -o "$PHASED_HOME/reply" -w '%{http_code}' "${@:2}" "$base$1"; }
     ! grep -rqF "${next#*#}" "$PHASED_HOME"
 }
 
+@test "on a desktop the page is opened, and no other user sees its token" {
+    mkdir "$PHASED_HOME/bin"
+    printf '#!/bin/sh\necho "$@" >%s/opened\n' "$PHASED_HOME" >"$PHASED_HOME/bin/xdg-open"
+    chmod +x "$PHASED_HOME/bin/xdg-open"
+    PATH=$PHASED_HOME/bin:$PATH DISPLAY='' WAYLAND_DISPLAY='' phasectl open
+    PATH=$PHASED_HOME/bin:$PATH DISPLAY=:7 phasectl open --json
+    [ ! -e "$PHASED_HOME/page.html" ]
+    PATH=$PHASED_HOME/bin:$PATH DISPLAY=:7 phasectl open
+    eventually 10 grep -qx "$PHASED_HOME/page.html" "$PHASED_HOME/opened"
+    grep -qF "url=$url\"" "$PHASED_HOME/page.html"
+    [ "$(stat -c %a "$PHASED_HOME/page.html")" = 600 ]
+}
+
 @test "a part of a log has whole letters, and says where to read on" {
     submit <<'SPEC'
 name: words
