@@ -6,7 +6,6 @@ set -u
 cd "${SRC:-.}" || exit 1
 git ls-files >/dev/null 2>&1 || { echo "1..0 # SKIP the rules are for what git knows"; exit 0; }
 build=${BIN:-build/bin}/..
-count=0
 
 # A row is a folder (or one file), then the folders that it may use. `lib/*` stands for lib and all
 # folders in it. The rows of worker are its floors: a row may use the rows above it.
@@ -83,16 +82,7 @@ breaches() {
     ' | sort -u
 }
 
-# report TITLE BREACHES: one test, with its breaches as diagnostics.
-report() {
-    count=$((count + 1))
-    if [ -z "$2" ]; then
-        echo "ok $count - $1"
-    else
-        echo "not ok $count - $1"
-        sed 's/^/# /' <<<"$2"
-    fi
-}
+. tests/tidy/report.bash
 
 includes() {
     local files

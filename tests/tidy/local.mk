@@ -16,4 +16,4 @@ EXTRA_DIST += tests/tidy/web.sh
 
 TESTS += tests/tidy/words.sh
 EXTRA_DIST += tests/tidy/words.sh
-EXTRA_DIST += tests/tidy/README.md
+EXTRA_DIST += tests/tidy/README.md tests/tidy/report.bash

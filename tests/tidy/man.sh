@@ -2,20 +2,10 @@
 # The manual pages say what the programs know: every verb, option and key. Prints TAP.
 set -u
 man=$SRC/doc/man
-count=0
 explained=$(mktemp -d)
 sed '/^\.\\" keys: begin/,/^\.\\" keys: end/d' "$man/phased-spec.5" >"$explained/phased-spec.5"
 
-# report TITLE BREACHES: one test, with its breaches as diagnostics.
-report() {
-    count=$((count + 1))
-    if [ -z "$2" ]; then
-        echo "ok $count - $1"
-    else
-        echo "not ok $count - $1"
-        sed 's/^/# /' <<<"$2"
-    fi
-}
+. "$SRC/tests/tidy/report.bash"
 
 # Says what of the words on standard input the page does not have: lacks PAGE PATTERN, where %s is
 # the word. No words at all is a breach too: then the test reads the wrong thing.

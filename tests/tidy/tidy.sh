@@ -6,18 +6,8 @@ set -u
 cd "${SRC:-.}" || exit 1
 git ls-files >/dev/null 2>&1 || { echo "1..0 # SKIP the rules are for what git knows"; exit 0; }
 mapfile -t sources < <(git ls-files '*.c' '*.h' '*.cu')
-count=0
 
-# report TITLE BREACHES: one test, with its breaches as diagnostics.
-report() {
-    count=$((count + 1))
-    if [ -z "$2" ]; then
-        echo "ok $count - $1"
-    else
-        echo "not ok $count - $1"
-        sed 's/^/# /' <<<"$2"
-    fi
-}
+. tests/tidy/report.bash
 
 report 'files have at most 600 lines' \
     "$(wc -l "${sources[@]}" | awk '$2 != "total" && $1 > 600 { print $2 ": " $1 " lines" }')"

@@ -1,0 +1,13 @@
+# What the scripts of this folder share: one test of TAP, numbered by `count`.
+count=0
+
+# report TITLE BREACHES: one test, with its breaches as diagnostics.
+report() {
+    count=$((count + 1))
+    if [ -z "$2" ]; then
+        echo "ok $count - $1"
+    else
+        echo "not ok $count - $1"
+        sed 's/^/# /' <<<"$2"
+    fi
+}
