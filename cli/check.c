@@ -61,7 +61,7 @@ static int check_file(struct cli *cli, const char *file, const struct source_wor
     struct source source;
     struct error err;
     json_t *json = NULL;
-    if (source_read(file, &given->arguments, &source, &err) < 0)
+    if (source_read(file, given, &source, &err) < 0)
         return cli_fail(&err);
     struct spec_probe probe = probe_begin();
     overrides.probe = &probe;
@@ -81,6 +81,20 @@ static int check_file(struct cli *cli, const char *file, const struct source_wor
     return status;
 }
 
+/* Checks every file, also after a file with a mistake. Returns the first status that is not
+ * CLI_OK. */
+static int check_files(struct cli *cli, const struct option_arguments *files,
+                       const struct source_words *given, bool print, const struct option_list *logs)
+{
+    int status = CLI_OK;
+    for (size_t i = 0; i < files->count; i++) {
+        int result = check_file(cli, files->items[i], given, print, logs);
+        status = status == CLI_OK ? result : status;
+        (void)fflush(stdout); /* problems go to standard error, and stand in the same order */
+    }
+    return status;
+}
+
 int check_verb(struct cli *cli, char **words)
 {
     struct option_list logs = {0};
@@ -95,14 +109,15 @@ int check_verb(struct cli *cli, char **words)
          .flag = &cli->as_json},
         {0},
     };
-    struct option_arguments arguments = {.min = 1, .max = 1, .has_rest = true};
+    struct option_arguments files = {.min = 1, .max = OPTION_ARGUMENTS_MAX, .has_rest = true};
     int status;
-    if (!options_parse(cli, words, rules, &arguments, &status))
-        return status;
-    if (cli->as_json && (print || logs.count))
-        return cli_usage(cli, "--json cannot be used with --print or --log");
-    if (source_words_read(cli, &arguments, &given, &status))
-        status = check_file(cli, arguments.items[0], &given, print, &logs);
+    bool is_good = source_words_read(cli, words, rules, &files, &given, &status);
+    if (is_good && cli->as_json && (print || logs.count))
+        status = cli_usage(cli, "--json cannot be used with --print or --log");
+    else if (is_good && files.count > 1 && logs.count)
+        status = cli_usage(cli, "--log is for one file, not for %zu", files.count);
+    else if (is_good)
+        status = check_files(cli, &files, &given, print, &logs);
     source_words_fini(&given);
     return status;
 }

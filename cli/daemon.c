@@ -1,5 +1,5 @@
-/* phasectl daemon start|stop|status. The daemon starts in a new session and writes to the log of
- * the home. SIGTERM stops it. */
+/* phasectl daemon start|stop|status|build-slurm. The daemon starts in a new session and writes to
+ * the log of the home. SIGTERM stops it. */
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/field.h"
@@ -7,6 +7,7 @@
 #include "cli/sandbox.h"
 #include "cli/verbs.h"
 #include "lib/error.h"
+#include "lib/file.h"
 #include "lib/place.h"
 #include "lib/text.h"
 
@@ -224,18 +225,6 @@ static int daemon_start(struct cli *cli)
     return status;
 }
 
-/* A daemon holds the lock of its home until it ends. Its process may stay longer, as a zombie: in a
- * container, process 1 may never wait for its children. */
-static bool daemon_holds_lock(const struct cli *cli)
-{
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    int fd = open(cli->home.lock, O_RDWR | O_CLOEXEC);
-    bool is_held = fd >= 0 && fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-    if (fd >= 0)
-        (void)close(fd);
-    return is_held;
-}
-
 /* Says what became of the daemon that should stop. */
 static int daemon_print_stop(const struct cli *cli, bool was_running)
 {
@@ -263,9 +252,9 @@ static int daemon_stop(struct cli *cli)
         return cli_fail(&err);
     }
     time_t deadline = time(NULL) + DAEMON_STOP_MAX_S;
-    while (daemon_holds_lock(cli) && time(NULL) < deadline)
+    while (home_is_locked(&cli->home) > 0 && time(NULL) < deadline)
         cli_wait(DAEMON_POLL_MS);
-    if (daemon_holds_lock(cli)) {
+    if (home_is_locked(&cli->home) > 0) {
         (void)error_set(&err, -ETIMEDOUT, "phased (pid %d) still runs after %d s", (int)pid,
                         DAEMON_STOP_MAX_S);
         return cli_fail(&err);
@@ -287,9 +276,40 @@ static int daemon_status(struct cli *cli)
     return CLI_OK;
 }
 
+/* Becomes the script that builds a module for the Slurm of this machine. Returns only if that
+ * fails. */
+static int daemon_build_slurm(struct cli *cli, const char *prefix, const char *headers)
+{
+    struct error err;
+    if (home_make(&cli->home, &err) < 0 || file_make_folders(cli->home.slurm, 0700, &err) < 0)
+        return cli_fail(&err);
+    char *script = place_library("build-slurm"), *source = place_library("source");
+    const char *words[] = {script, "module", "--source", source, "--to", cli->home.slurm,
+                           NULL,   NULL,     NULL,       NULL,   NULL};
+    size_t count = 6;
+    if (prefix) {
+        words[count++] = "--prefix";
+        words[count++] = prefix;
+    }
+    if (headers) {
+        words[count++] = "--headers";
+        words[count++] = headers;
+    }
+    (void)signal(SIGPIPE, SIG_DFL); /* as a shell would start it */
+    (void)execv(script, (char **)words);
+    (void)error_set(&err, -errno, "cannot run %s: %s", script, strerror(errno));
+    free(script);
+    free(source);
+    return cli_fail(&err);
+}
+
 int daemon_verb(struct cli *cli, char **words)
 {
+    const char *prefix = NULL, *headers = NULL;
     const struct option_rule rules[] = {
+        {"prefix", 0, "DIR", "with build-slurm: where Slurm is installed, such as /opt/slurm",
+         .text = &prefix},
+        {"headers", 0, "DIR", "with build-slurm: the folder of slurm/slurm.h", .text = &headers},
         {"json", 0, NULL, "print the daemon's answer; with stop: whether it was running",
          .flag = &cli->as_json},
         {0},
@@ -298,11 +318,17 @@ int daemon_verb(struct cli *cli, char **words)
     int status;
     if (!options_parse(cli, words, rules, &arguments, &status))
         return status;
+    bool is_build = text_equal(arguments.items[0], "build-slurm");
+    if ((prefix || headers) && !is_build)
+        return cli_usage(cli, "--prefix and --headers are only for build-slurm");
+    if (is_build)
+        return daemon_build_slurm(cli, prefix, headers);
     if (text_equal(arguments.items[0], "start"))
         return daemon_start(cli);
     if (text_equal(arguments.items[0], "stop"))
         return daemon_stop(cli);
     if (text_equal(arguments.items[0], "status"))
         return daemon_status(cli);
-    return cli_usage(cli, "unknown word '%s'; say start, stop or status", arguments.items[0]);
+    return cli_usage(cli, "unknown word '%s'; say start, stop, status or build-slurm",
+                     arguments.items[0]);
 }

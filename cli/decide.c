@@ -3,20 +3,20 @@
 
 #include "cli/client.h"
 #include "lib/address.h"
+#include "lib/home.h"
 #include "lib/memory.h"
 #include "lib/text.h"
 
 #include <assert.h>
-#include <pwd.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-/* The user who decides, for the record; the caller's to free(). */
-static char *decide_who(void)
+char *decide_who(void)
 {
-    const struct passwd *entry = getpwuid(getuid());
-    return entry ? xstrdup(entry->pw_name) : text_format("uid %u", getuid());
+    const char *by = getenv("PHASED_BY");
+    char user[HOME_USER_SIZE];
+    (void)home_user(getuid(), user);
+    return by && *by ? text_format("%s by %s", user, by) : xstrdup(user);
 }
 
 int decide_post(struct cli *cli, const struct address *address, const char *verb, const char *from,
@@ -33,7 +33,7 @@ int decide_post(struct cli *cli, const struct address *address, const char *verb
     return code;
 }
 
-static bool decide_is_in(const json_t *phases, const json_t *phase)
+bool decide_is_in(const json_t *phases, const json_t *phase)
 {
     const json_t *item;
     size_t i;

@@ -4,16 +4,24 @@
 #define PHASED_CLI_DECIDE_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
 struct address;
 struct cli;
 struct error;
 struct text;
 
+/* Who decides or submits, for the record: the user, and the program that asks for the user, if
+ * $PHASED_BY names one: "anna by mcp (editor)". The caller frees it. */
+char *decide_who(void);
+
 /* Asks the daemon to carry out `verb` on a workflow or a phase. `from` is the checkpoint that a
  * retry begins from, or NULL. */
 int decide_post(struct cli *cli, const struct address *address, const char *verb, const char *from,
                 json_t **ret_reply, struct error *err);
+
+/* Whether a list of the answer, such as `stopping`, has the phase. */
+bool decide_is_in(const json_t *phases, const json_t *phase);
 
 /* Adds a line for each phase of the answer: "7/train is being held: its run stops". */
 void decide_write(const char *verb, const json_t *reply, struct text *text);

@@ -93,17 +93,20 @@ int import_verb(struct cli *cli, char **words)
         {0},
     };
     struct option_arguments files = {.min = 1, .max = OPTION_ARGUMENTS_MAX, .has_rest = true};
-    struct sbatch_arguments arguments;
+    struct source_words given = {.next = SCRIPT_WORDS_FILE};
     struct sbatch_source sources[OPTION_ARGUMENTS_MAX] = {0};
     struct spec_problems problems[OPTION_ARGUMENTS_MAX] = {0};
     struct text spec = {0};
     struct error err;
     int status;
-    if (!options_parse(cli, words, rules, &files, &status) ||
-        !source_arguments(cli, &files, &arguments, &status))
+    if (!source_words_read(cli, words, rules, &files, &given, &status)) {
+        source_words_fini(&given);
         return status;
-    if (files.count == 1)
-        sources[0].arguments = &arguments;
+    }
+    if (files.count == 1) {
+        sources[0].arguments = &given.arguments;
+        sources[0].options = &given.split.options;
+    }
     json_t *list = cli->as_json ? json_array() : NULL;
     status = import_sources(&files, sources, problems, &spec, list);
     if (status == CLI_OK)
@@ -117,6 +120,7 @@ int import_verb(struct cli *cli, char **words)
         spec_problems_fini(&problems[i]);
         free((void *)(uintptr_t)sources[i].data);
     }
+    source_words_fini(&given);
     text_fini(&spec);
     return status;
 }

@@ -1,4 +1,5 @@
-# cli: phasectl. Links neither libuv, Slurm nor libmicrohttpd; only cli/reader uses SQLite.
+# cli: phasectl. Links neither libuv, Slurm nor libmicrohttpd; only cli/reader and
+# cli/metrics/trackio.c use SQLite.
 bin_PROGRAMS += bin/phasectl
 bin_phasectl_SOURCES = \
 	cli/action.c \
@@ -11,22 +12,35 @@ bin_phasectl_SOURCES = \
 	cli/doctor/doctor.c \
 	cli/doctor/phased.c cli/doctor/phased.h \
 	cli/doctor/slurm.c cli/doctor/slurm.h \
+	cli/events.c \
 	cli/failures.c \
 	cli/gate.c \
 	cli/gpus.c \
 	cli/import.c \
 	cli/logs/logs.c \
+	cli/mcp/call.c cli/mcp/call.h \
+	cli/mcp/mcp.c \
+	cli/mcp/tool.c cli/mcp/tool.h \
+	cli/metrics/export.c cli/metrics/export.h \
 	cli/metrics/metrics.c \
+	cli/metrics/trackio.c cli/metrics/trackio.h \
 	cli/nodes.c \
 	cli/oldlog.c cli/oldlog.h \
-	cli/open.c \
+	cli/open.c cli/open.h \
+	cli/otlp.c cli/otlp.h \
 	cli/plan.c \
 	cli/provenance.c cli/provenance.h \
 	cli/reader/reader.c cli/reader/reader.h \
 	cli/reader/record.c cli/reader/record.h \
 	cli/rehearse.c \
+	cli/remote/code.c cli/remote/code.h \
+	cli/remote/connection.c cli/remote/connection.h \
+	cli/remote/page.c cli/remote/page.h \
+	cli/remote/remote.c cli/remote/remote.h \
+	cli/remote/session.c cli/remote/session.h \
 	cli/runs.c \
 	cli/show.c \
+	cli/script_words.c cli/script_words.h \
 	cli/source.c cli/source.h \
 	cli/sandbox.c cli/sandbox.h \
 	cli/status.c \
@@ -63,9 +77,13 @@ cli_libcli_a_SOURCES = \
 	cli/logs/stream.c cli/logs/stream.h \
 	cli/metrics/curves.c cli/metrics/curves.h \
 	cli/metrics/plot.c cli/metrics/plot.h \
+	cli/metrics/tfevents.c cli/metrics/tfevents.h \
 	cli/options.c cli/options.h \
 	cli/phrases.c cli/phrases.h \
 	cli/reader/folder.c cli/reader/folder.h \
+	cli/remote/command.c cli/remote/command.h \
+	cli/since.c cli/since.h \
+	cli/spans.c cli/spans.h \
 	cli/table.c cli/table.h \
 	cli/terminal.c cli/terminal.h \
 	cli/view.c cli/view.h
@@ -75,5 +93,5 @@ noinst_DATA += libexec/phased
 CLEANFILES += libexec/phased
 libexec/phased:
 	$(AM_V_at)$(MKDIR_P) libexec && ln -sfn '$(abs_top_srcdir)/etc/sandbox' $@
-EXTRA_DIST += cli/README.md cli/compare/README.md cli/doctor/README.md cli/logs/README.md cli/metrics/README.md cli/reader/README.md \
+EXTRA_DIST += cli/README.md cli/compare/README.md cli/doctor/README.md cli/logs/README.md cli/mcp/README.md cli/metrics/README.md cli/reader/README.md cli/remote/README.md \
 	cli/top/README.md

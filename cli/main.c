@@ -1,6 +1,7 @@
 /* phasectl: finds the verb and runs it. */
 #include "cli/cli.h"
 #include "cli/guard.h"
+#include "cli/remote/remote.h"
 #include "cli/verbs.h"
 #include "lib/error.h"
 #include "lib/http.h"
@@ -12,24 +13,44 @@
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 static void main_help(void)
 {
-    printf("usage: phasectl VERB ...\n\n"
+    printf("usage: phasectl [--host LOGIN] VERB ...\n\n"
            "Runs staged GPU training on Slurm: a phase starts when the gate of the phase before "
            "passes.\n\n");
     for (size_t i = 0; i < verb_count; i++)
         printf("  %-9s %s\n", verbs[i].name, verbs[i].help);
-    printf("\n'phasectl VERB --help' explains a verb. 'phasectl help' prints this text. An ADDRESS "
-           "is 7 (a\nworkflow), 7/validate (a phase) or 7/validate#2 (a run). All state is in "
-           "$PHASED_HOME,\nor ~/.phased.\n");
+    printf(
+        "\n'phasectl VERB --help' explains a verb. 'phasectl help' prints this text. An ADDRESS "
+        "is 7 (a\nworkflow), 7/validate (a phase) or 7/validate#2 (a run). All state is in "
+        "$PHASED_HOME,\nor ~/.phased. With --host, or $PHASED_HOST, a verb runs on a login node, "
+        "over ssh.\n");
+}
+
+/* Takes `--host LOGIN` off the words. Returns the host; NULL or "": this machine. */
+static const char *main_host(char ***words)
+{
+    static const char option[] = "--host";
+    const char *word = **words;
+    if (!word || !text_starts(word, option))
+        return getenv("PHASED_HOST");
+    if (word[strlen(option)] == '=') {
+        (*words)++;
+        return word + strlen(option) + 1;
+    }
+    if (word[strlen(option)] || !(*words)[1])
+        return NULL; /* the word is refused as a verb */
+    *words += 2;
+    return (*words)[-1];
 }
 
 static int main_run(struct cli *cli, char **words)
 {
-    const char *name = words[0];
+    const char *host = main_host(&words), *name = words[0];
     if (!name) {
         main_help();
         return CLI_USAGE;
@@ -48,7 +69,7 @@ static int main_run(struct cli *cli, char **words)
         return nearest ? cli_usage(cli, "unknown verb '%s'; did you mean '%s'?", name, nearest)
                        : cli_usage(cli, "unknown verb '%s'", name);
     }
-    return cli->verb->function(cli, words + 1);
+    return host && *host ? remote_verb(cli, host, words) : cli->verb->function(cli, words + 1);
 }
 
 int main(int argc, char **argv)

@@ -1,4 +1,6 @@
 /* phasectl open: prints the address of the web page, and shows it where a desktop is. */
+#include "cli/open.h"
+
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/field.h"
@@ -15,10 +17,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Opens the address in a browser, if there is a desktop. Other users can see the arguments of a
- * program, so the browser gets a file that only the owner can read, and the file names the address.
- */
-static void open_browser(const struct cli *cli, const char *url)
+/* Other users can see the arguments of a program, so the browser gets a file that only the owner
+ * can read, and the file names the address. */
+void open_browser(const struct cli *cli, const char *url)
 {
     const char *display = getenv("DISPLAY"), *wayland = getenv("WAYLAND_DISPLAY");
     posix_spawn_file_actions_t quiet;
@@ -33,7 +34,8 @@ static void open_browser(const struct cli *cli, const char *url)
     (void)posix_spawn_file_actions_init(&quiet); /* without them the browser prints here */
     (void)posix_spawn_file_actions_addopen(&quiet, 1, "/dev/null", O_WRONLY, 0);
     (void)posix_spawn_file_actions_addopen(&quiet, 2, "/dev/null", O_WRONLY, 0);
-    if (file_replace(cli->home.page, html, strlen(html), 0600, &err) < 0)
+    if (home_make(&cli->home, &err) < 0 ||
+        file_replace(cli->home.page, html, strlen(html), 0600, &err) < 0)
         fprintf(stderr, "phasectl: the browser is not opened: %s\n", err.message);
     else
         /* If this fails, the person opens the printed address. */

@@ -274,6 +274,20 @@ static void plan_write_note(const json_t *plan, struct text *text)
             "START assumes that the job is submitted now, and not after the phases before it\n");
 }
 
+/* Adds "train runs in /images/train.sif (runtime: auto)" for each phase with a container. */
+static void plan_write_containers(const json_t *plan, struct text *text)
+{
+    const json_t *phase;
+    size_t i;
+    json_array_foreach(json_object_get(plan, "phases"), i, phase)
+    {
+        const json_t *container = json_object_get(phase, "container");
+        if (container)
+            text_addf(text, "%s runs in %s (runtime: %s)\n", field_text(phase, "phase"),
+                      field_text(container, "image"), field_text(container, "runtime"));
+    }
+}
+
 /* Adds "at most 2h00m, without the queue, 16h00m of GPU time, $98.00". */
 static void plan_write_sum(const json_t *plan, struct text *text)
 {
@@ -322,6 +336,7 @@ static int plan_show(const struct cli *cli, const char *file, const json_t *plan
         problems_print(file, json_object_get(plan, "warnings"));
         plan_write_table(cli, json_object_get(plan, "phases"), &text);
         plan_write_note(plan, &text);
+        plan_write_containers(plan, &text);
         plan_write_sum(plan, &text);
         plan_write_dangers(cli, plan, &text);
         cli_print(&text);
@@ -337,7 +352,7 @@ static int plan_file(struct cli *cli, const char *file, const struct source_word
     json_t *plan = NULL, *problems = NULL, *set = source_words_set(cli, given);
     if (!set)
         return CLI_USAGE;
-    if (source_read(file, &given->arguments, &source, &err) < 0) {
+    if (source_read(file, given, &source, &err) < 0) {
         json_decref(set);
         return cli_fail(&err);
     }
@@ -367,9 +382,7 @@ int plan_verb(struct cli *cli, char **words)
     };
     struct option_arguments arguments = {.min = 1, .max = 1, .has_rest = true};
     int status;
-    if (!options_parse(cli, words, rules, &arguments, &status))
-        return status;
-    if (source_words_read(cli, &arguments, &given, &status))
+    if (source_words_read(cli, words, rules, &arguments, &given, &status))
         status = plan_file(cli, arguments.items[0], &given);
     source_words_fini(&given);
     return status;

@@ -127,7 +127,7 @@ static void provenance_add_packages(json_t *provenance)
     free(python);
 }
 
-json_t *provenance_capture(void)
+json_t *provenance_capture_code(void)
 {
     static const char *const root[] = {"git", "rev-parse", "--show-toplevel", NULL};
     static const char *const commit[] = {"git", "rev-parse", "--verify", "HEAD", NULL};
@@ -139,19 +139,45 @@ json_t *provenance_capture(void)
                               provenance_line(branch)); /* no branch: HEAD is detached */
         provenance_add_changes(provenance);
     }
+    return provenance;
+}
+
+/* Reads what the other machine has captured. The code is in `folder` here. */
+static json_t *provenance_received(const char *folder)
+{
+    char *path = text_format("%s.json", folder);
+    json_t *provenance = json_load_file(path, 0, NULL);
+    free(path);
+    if (!json_is_object(provenance)) {
+        json_decref(provenance);
+        return json_object();
+    }
+    if (json_object_get(provenance, "root"))
+        (void)provenance_take(provenance, "root", text_format("%s", folder));
+    return provenance;
+}
+
+json_t *provenance_capture(void)
+{
+    const char *folder = getenv(PROVENANCE_FOLDER);
+    json_t *provenance = folder ? provenance_received(folder) : provenance_capture_code();
     provenance_add_packages(provenance);
     return provenance;
 }
 
-/* Copies tracked and new files. It skips a file whose deletion is not committed yet. */
+/* Copies tracked and new files. It skips a file whose deletion is not committed yet. For code that
+ * came from another machine, the other machine has listed the files. */
 static int provenance_copy(const char *root, const char *folder)
 {
     static const char script[] =
-        "cd \"$1\" && git ls-files --cached --others --exclude-standard -z |"
+        "cd \"$1\" && if [ \"$3\" ]; then cat \"$3.files\";"
+        " else git ls-files --cached --others --exclude-standard -z; fi |"
         " tar --create --null --no-recursion --ignore-failed-read --files-from=- --file=- |"
         " tar --extract --directory=\"$2\" --file=-";
-    const char *const words[] = {"bash", "-o", "pipefail", "-c", script,
-                                 "bash", root, folder,     NULL};
+    const char *received = getenv(PROVENANCE_FOLDER);
+    const char *const words[] = {
+        "bash", "-o", "pipefail", "-c", script, "bash", root, folder, received ? received : "",
+        NULL};
     pid_t pid = provenance_start(words, STDERR_FILENO);
     return pid > 0 ? provenance_wait(pid) : -1;
 }

@@ -9,10 +9,18 @@
 struct cli;
 struct error;
 
+/* The variable that names a folder of code that came from another machine. Beside the folder are
+ * FOLDER.json, which that machine has captured, and FOLDER.files: the files, with a NUL after
+ * each. */
+#define PROVENANCE_FOLDER "PHASED_CODE"
+
 /* Returns a new object of texts: "root", "commit", "branch", "diff" (against the commit; absent
  * when it is too long or not text), "diff_note", "untracked" (one name a line) and "packages" of
  * the active Python environment (one name==version a line). */
 json_t *provenance_capture(void);
+
+/* Returns the same without "packages", always of the current folder. */
+json_t *provenance_capture_code(void);
 
 /* Copies the repository of `provenance`, with its changes and without ignored files, to a new
  * folder `key` in the home. `ret_workdir` is the current folder within the copy; the caller's to

@@ -417,7 +417,7 @@ static json_t *rehearse_resolve(const char *file, const struct source_words *giv
     struct spec_problems problems = {0};
     struct source source;
     json_t *json = NULL;
-    if (source_read(file, &given->arguments, &source, err) == 0) {
+    if (source_read(file, given, &source, err) == 0) {
         if (spec_parse(source.name, source.text, source.size, &given->overrides, &json, &problems) <
             0)
             (void)error_set(err, -EINVAL, "%s has changed in the meantime, and has problems now",
@@ -479,11 +479,10 @@ int rehearse_verb(struct cli *cli, char **words)
     };
     struct option_arguments arguments = {.min = 1, .max = 1, .has_rest = true};
     int status;
-    if (!options_parse(cli, words, rules, &arguments, &status))
-        return status;
-    if (steps > REHEARSAL_STEPS_MAX)
-        return cli_usage(cli, "--steps is at most %d", REHEARSAL_STEPS_MAX);
-    if (source_words_read(cli, &arguments, &given, &status))
+    bool is_good = source_words_read(cli, words, rules, &arguments, &given, &status);
+    if (is_good && steps > REHEARSAL_STEPS_MAX)
+        status = cli_usage(cli, "--steps is at most %d", REHEARSAL_STEPS_MAX);
+    else if (is_good)
         status = rehearse_file(cli, &arguments, &given, steps);
     source_words_fini(&given);
     return status;

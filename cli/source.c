@@ -57,16 +57,21 @@ void problems_print_all(const struct spec_problems *problems)
 
 /* --- Reading ---------------------------------------------------------------------------------- */
 
-bool source_arguments(const struct cli *cli, const struct option_arguments *files,
-                      struct sbatch_arguments *ret_arguments, int *ret_status)
+/* The words after `--` are the arguments of one script. */
+static bool source_arguments(const struct cli *cli, const struct option_arguments *files,
+                             struct source_words *words, int *ret_status)
 {
-    *ret_arguments = (struct sbatch_arguments){.items = (const char *const *)files->rest};
+    struct sbatch_arguments *arguments = &words->arguments;
+    *arguments = (struct sbatch_arguments){.items = (const char *const *)files->rest};
     for (char **word = files->rest; word && *word; word++)
-        ret_arguments->count++;
-    if (!ret_arguments->count || files->count == 1)
+        arguments->count++;
+    if (files->count <= 1 || (!arguments->count && !words->split.options.count))
         return true;
-    *ret_status = cli_usage(cli, "the words after `--` are arguments for one script, not for %zu",
-                            files->count);
+    *ret_status = cli_usage(
+        cli,
+        arguments->count ? "the words from '%s' on are arguments for one script, not for %zu"
+                         : "options of sbatch such as '%s' are for one script, not for %zu",
+        arguments->count ? arguments->items[0] : words->split.items[0], files->count);
     return false;
 }
 
@@ -84,23 +89,28 @@ struct option_rule source_with_rule(struct source_words *words)
                                 .list = &words->variants};
 }
 
-bool source_words_read(const struct cli *cli, const struct option_arguments *files,
-                       struct source_words *words, int *ret_status)
+bool source_words_read(const struct cli *cli, char **words, const struct option_rule *rules,
+                       struct option_arguments *files, struct source_words *ret_words,
+                       int *ret_status)
 {
+    if (!script_words_split(cli, words, rules, ret_words->next, &ret_words->split, ret_status) ||
+        !options_parse(cli, ret_words->split.own, rules, files, ret_status))
+        return false;
     json_t *variants = json_array();
-    for (size_t i = 0; i < words->variants.count; i++) {
-        json_t *text = json_string(words->variants.items[i]);
+    for (size_t i = 0; i < ret_words->variants.count; i++) {
+        json_t *text = json_string(ret_words->variants.items[i]);
         (void)json_array_append_new(variants, text ? text : json_string("(not UTF-8)"));
     }
-    words->overrides = (struct spec_overrides){
-        .variants = variants, .texts = words->sets.items, .count = words->sets.count};
-    return source_arguments(cli, files, &words->arguments, ret_status);
+    ret_words->overrides = (struct spec_overrides){
+        .variants = variants, .texts = ret_words->sets.items, .count = ret_words->sets.count};
+    return source_arguments(cli, files, ret_words, ret_status);
 }
 
 void source_words_fini(struct source_words *words)
 {
     json_decref(words->overrides.variants);
     words->overrides = (struct spec_overrides){0};
+    script_words_fini(&words->split);
 }
 
 json_t *source_words_set(const struct cli *cli, const struct source_words *words)
@@ -130,13 +140,14 @@ static unsigned source_run_line(const char *text)
     return run ? line : 0;
 }
 
-static int source_import(const char *file, const struct sbatch_arguments *arguments,
-                         struct source *source, struct error *err)
+static int source_import(const char *file, const struct source_words *words, struct source *source,
+                         struct error *err)
 {
     struct sbatch_source script = {.file = file,
                                    .data = source->text,
                                    .size = source->size,
-                                   .arguments = arguments,
+                                   .arguments = words ? &words->arguments : NULL,
+                                   .options = words ? &words->split.options : NULL,
                                    .keeps_lines = true};
     struct spec_problems problems = {.file = xstrdup(file)};
     struct text text = {0};
@@ -158,8 +169,8 @@ static int source_import(const char *file, const struct sbatch_arguments *argume
     return code;
 }
 
-int source_read(const char *file, const struct sbatch_arguments *arguments,
-                struct source *ret_source, struct error *err)
+int source_read(const char *file, const struct source_words *words, struct source *ret_source,
+                struct error *err)
 {
     struct source source = {0};
     int code = file_read(file, SPEC_SIZE_MAX, &source.text, &source.size, err);
@@ -167,11 +178,16 @@ int source_read(const char *file, const struct sbatch_arguments *arguments,
         return code;
     source.name = xstrdup(file);
     if (sbatch_is_script(source.text, source.size))
-        code = source_import(file, arguments, &source, err);
-    else if (arguments && arguments->count)
+        code = source_import(file, words, &source, err);
+    else if (words && words->arguments.count)
         code = error_set(err, -EINVAL,
                          "%s is a workflow and takes no arguments: --set PARAM=VALUE sets a param",
                          file);
+    else if (words && words->split.options.count)
+        code = error_set(err, -EINVAL,
+                         "%s is a workflow and takes no options of sbatch such as '%s': write them "
+                         "into the file",
+                         file, words->split.items[0]);
     if (code < 0)
         source_fini(&source);
     else

@@ -2,6 +2,7 @@
 #ifndef PHASED_CLI_SOURCE_H
 #define PHASED_CLI_SOURCE_H
 
+#include "cli/script_words.h"
 #include "lib/option.h"
 #include "lib/sbatch/import.h"
 #include "lib/spec/spec.h"
@@ -28,14 +29,12 @@ struct source {
     unsigned run_line;  /* of a script: the line of `run:` in the text; the script follows */
 };
 
-/* The words after `--` are the arguments of one script. Returns true when the verb can go on.
- * Otherwise prints what is wrong, and sets `ret_status` to the status to exit with. */
-bool source_arguments(const struct cli *cli, const struct option_arguments *files,
-                      struct sbatch_arguments *ret_arguments, int *ret_status);
-
-/* What the words of a verb say about a file: --set, --with, and the arguments of a script. */
+/* What the words of a verb say about a file: --set, --with, and for a script the options of sbatch
+ * and the arguments. */
 struct source_words {
+    enum script_words_next next; /* set by the caller */
     struct option_list sets, variants;
+    struct script_words split;
     struct sbatch_arguments arguments;
     struct spec_overrides overrides; /* of the two lists */
 };
@@ -44,21 +43,23 @@ struct source_words {
 struct option_rule source_set_rule(struct source_words *words);
 struct option_rule source_with_rule(struct source_words *words);
 
-/* Completes the words when the options are read: the arguments, as source_arguments() does, and the
- * overrides. source_words_fini() frees them, also after a failure. */
-bool source_words_read(const struct cli *cli, const struct option_arguments *files,
-                       struct source_words *words, int *ret_status);
+/* Reads the words of `cli->verb` by its rules, and completes what they say about its files. Returns
+ * true when the verb can go on. Otherwise prints the help or what is wrong, and sets `ret_status`
+ * to the status to exit with. source_words_fini() frees the words, also after a failure. */
+bool source_words_read(const struct cli *cli, char **words, const struct option_rule *rules,
+                       struct option_arguments *files, struct source_words *ret_words,
+                       int *ret_status);
 void source_words_fini(struct source_words *words);
 
 /* Returns a new object of the params of --set; the last value of a param wins. If a text is not
  * PARAM=VALUE, prints that and returns NULL. */
 json_t *source_words_set(const struct cli *cli, const struct source_words *words);
 
-/* Reads a file, and prints problems and warnings of a script. `arguments` are for a script; a
- * workflow takes none. Fails as file_read() does, and with -EINVAL when a script cannot become a
- * workflow. */
-int source_read(const char *file, const struct sbatch_arguments *arguments,
-                struct source *ret_source, struct error *err);
+/* Reads a file, and prints problems and warnings of a script. `words` (or NULL) have arguments and
+ * options of sbatch for a script; a workflow takes none. Fails as file_read() does, and with
+ * -EINVAL when a script cannot become a workflow. */
+int source_read(const char *file, const struct source_words *words, struct source *ret_source,
+                struct error *err);
 void source_fini(struct source *source);
 
 /* Turns problems of the workflow into problems of the file. If the file is a script, problems

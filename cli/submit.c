@@ -3,6 +3,7 @@
 
 #include "cli/cli.h"
 #include "cli/client.h"
+#include "cli/decide.h"
 #include "cli/field.h"
 #include "cli/options.h"
 #include "cli/provenance.h"
@@ -40,7 +41,7 @@ struct submit_options {
 };
 
 /* Returns `environ` as an object. Slurm and JSON carry text only, so a variable that is not UTF-8
- * is left out with a warning. */
+ * is left out with a warning. PHASED_BY and PHASED_CODE are about this submission only. */
 static json_t *submit_environment(void)
 {
     json_t *object = json_object();
@@ -49,7 +50,8 @@ static json_t *submit_environment(void)
         if (size == 0 || (*at)[size] == '\0')
             continue;
         char *name = xstrndup(*at, size);
-        if (json_object_set_new(object, name, json_string(*at + size + 1)) < 0)
+        if (!text_equal(name, "PHASED_BY") && !text_equal(name, PROVENANCE_FOLDER) &&
+            json_object_set_new(object, name, json_string(*at + size + 1)) < 0)
             (void)fprintf(
                 stderr, "phasectl: warning: the variable %s is not UTF-8 and is left out\n", name);
         free(name);
@@ -133,6 +135,11 @@ static json_t *submit_body(const struct submit_options *options)
         "umask", (int)submit_umask(), "limits", submit_limits(), "host", host, "workflows");
     if (options->rehearsal_steps)
         (void)json_object_set_new(body, "rehearse", json_integer(options->rehearsal_steps));
+    if (getenv("PHASED_BY")) {
+        char *who = decide_who();
+        (void)json_object_set_new(body, "who", json_string(who));
+        free(who);
+    }
     free(workdir);
     return body;
 }
@@ -172,7 +179,7 @@ static int submit_add_file(const struct cli *cli, const struct submit_options *o
 {
     char key[MAC_TOKEN_SIZE];
     struct source source;
-    int code = source_read(file, &options->given->arguments, &source, err);
+    int code = source_read(file, options->given, &source, err);
     if (code < 0)
         return code;
     mac_random(key, sizeof key);
@@ -285,7 +292,7 @@ int submit_rehearsal(struct cli *cli, const struct option_arguments *file,
 
 int submit_verb(struct cli *cli, char **words)
 {
-    struct source_words given = {0};
+    struct source_words given = {.next = SCRIPT_WORDS_KNOWN};
     struct submit_options options = {.given = &given};
     bool watch = false;
     const struct option_rule rules[] = {
@@ -304,9 +311,7 @@ int submit_verb(struct cli *cli, char **words)
     struct option_arguments arguments = {.min = 1, .max = OPTION_ARGUMENTS_MAX, .has_rest = true};
     struct address addresses[OPTION_ARGUMENTS_MAX] = {0};
     int status;
-    if (!options_parse(cli, words, rules, &arguments, &status))
-        return status;
-    if (source_words_read(cli, &arguments, &given, &status))
+    if (source_words_read(cli, words, rules, &arguments, &given, &status))
         status = submit_all(cli, &arguments, &options, addresses);
     source_words_fini(&given);
     if (status == CLI_OK && watch)

@@ -14,6 +14,8 @@ enum {
     TABLE_GAP = 2,
     TABLE_GIVES_MIN = 8, /* a shorter piece of a name says nothing */
     TABLE_CUT_MIN = 8,   /* the least width of the rest where it is cut */
+    TABLE_NAME_MIN = 16, /* of a row of one line: what a name keeps while other columns have room */
+    TABLE_LINE_MIN = 12, /* of a row of one line: a shorter beginning of a sentence says nothing */
     TABLE_FOLD_MIN = 24, /* sentences in a narrower column are hard to read */
     TABLE_BELOW = 4,     /* how far the lines below a row are indented */
 };
@@ -159,8 +161,8 @@ static size_t layout_excess(const struct layout *layout)
 }
 
 /* Makes the columns of this kind narrower, always the widest one, until the line fits or all have
- * their least width. */
-static void layout_give(struct layout *layout, enum table_fit fit)
+ * the least width. */
+static void layout_give(struct layout *layout, enum table_fit fit, size_t least)
 {
     for (size_t excess = layout_excess(layout); excess; excess--) {
         size_t *widest = NULL;
@@ -169,7 +171,7 @@ static void layout_give(struct layout *layout, enum table_fit fit)
             if (can_give && (!widest || layout->widths[column] > *widest))
                 widest = &layout->widths[column];
         }
-        if (!widest || *widest <= TABLE_GIVES_MIN)
+        if (!widest || *widest <= least)
             break;
         --*widest;
     }
@@ -191,10 +193,12 @@ static bool layout_put_beside(struct layout *layout)
     bool is_sentence = layout->folds || layout->terminal->one_line;
     size_t least = is_sentence ? TABLE_FOLD_MIN : TABLE_CUT_MIN;
     *rest = whole < least ? whole : least;
-    layout_give(layout, TABLE_GIVES);
+    layout_give(layout, TABLE_GIVES, TABLE_GIVES_MIN);
     layout_leave_out(layout, TABLE_SPARE);
+    while (layout->terminal->one_line && layout_excess(layout) && *rest > TABLE_LINE_MIN)
+        --*rest;
     if (!is_sentence)
-        layout_give(layout, TABLE_NAME);
+        layout_give(layout, TABLE_NAME, TABLE_GIVES_MIN);
     if (layout_excess(layout))
         return false;
     *rest = whole;
@@ -210,19 +214,22 @@ static void layout_put_below(struct layout *layout)
     layout->widths[layout->rest] = 0;
     if (layout_excess(layout))
         layout->gap = 1;
-    layout_give(layout, TABLE_GIVES);
-    layout_give(layout, TABLE_NAME);
+    layout_give(layout, TABLE_GIVES, TABLE_GIVES_MIN);
+    layout_give(layout, TABLE_NAME, TABLE_GIVES_MIN);
 }
 
 /* Leaves the rest out, which makes room for the other columns. */
 static void layout_put_nowhere(struct layout *layout)
 {
-    static const enum table_fit order[] = {TABLE_SPARE, TABLE_USEFUL};
     layout->widths[layout->rest] = 0;
-    layout_give(layout, TABLE_GIVES);
-    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++)
-        layout_leave_out(layout, order[i]);
-    layout_give(layout, TABLE_NAME);
+    layout_give(layout, TABLE_GIVES, TABLE_GIVES_MIN);
+    layout_leave_out(layout, TABLE_SPARE);
+    struct layout least = *layout;
+    layout_give(&least, TABLE_NAME, TABLE_NAME_MIN);
+    layout_leave_out(&least, TABLE_USEFUL);
+    for (size_t column = 0; column < layout->table->column_count; column++)
+        layout->widths[column] = least.widths[column] ? layout->widths[column] : 0;
+    layout_give(layout, TABLE_NAME, TABLE_GIVES_MIN);
 }
 
 static void layout_init(struct layout *layout, const struct table *table,

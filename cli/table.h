@@ -10,7 +10,8 @@
  *
  * If the terminal wants one line for each row, the rest is cut. Where it would be too narrow,
  * columns are left out, the last first: first TABLE_SPARE, then the rest, then TABLE_USEFUL. Names
- * are cut only after that.
+ * are whole while the rest is there. They are cut before TABLE_USEFUL is left out, down to a width
+ * that still tells most names apart, and further only if no other column can give any more.
  *
  * libsmartcols 2.38 cuts names first, marks no cut and breaks lines within words. */
 #ifndef PHASED_CLI_TABLE_H

@@ -6,32 +6,34 @@
 #include <string.h>
 
 const struct verb verbs[] = {
-    {"submit", submit_verb, "FILE... [options] [-- ARGUMENT...]",
+    {"submit", submit_verb, "[options] FILE... [[--] ARGUMENT...]",
      "check workflow files or sbatch scripts and queue them",
      "Keeps the command, the environment, the umask and the current folder, as sbatch does.\n"
-     "An sbatch script gets the words after `--` as its arguments.\n"
+     "Options of sbatch before a script override its #SBATCH lines. The words after the script\n"
+     "are its arguments; after `--` all words are.\n"
      "If the answer is lost, the submission is repeated, but nothing is submitted twice.\n"},
-    {"check", check_verb, "FILE [options] [-- ARGUMENT...]",
-     "say what is wrong with a workflow file",
-     "Prints every problem as FILE:LINE:COLUMN. Exits 1 if there are problems. Needs no daemon.\n"
-     "An sbatch script gets the words after `--` as its arguments.\n"},
-    {"plan", plan_verb, "FILE [options] [-- ARGUMENT...]",
+    {"check", check_verb, "[options] FILE... [[--] ARGUMENT...]",
+     "say what is wrong with workflow files",
+     "Prints every problem as FILE:LINE:COLUMN. Exits 1 if a file has problems. Needs no daemon.\n"
+     "Takes options and arguments of a script as `submit` does.\n"},
+    {"plan", plan_verb, "[options] FILE [[--] ARGUMENT...]",
      "say what a workflow file would do on this cluster",
      "Shows where each phase fits, when Slurm would start it if it were submitted now, how long "
      "it\n"
      "may take and what it may cost. Warns of settings of the cluster that may harm a phase.\n"
      "Queues nothing. Exits 1 if a phase fits nowhere or Slurm would refuse it.\n"
-     "An sbatch script gets the words after `--` as its arguments.\n"},
-    {"rehearse", rehearse_verb, "FILE [options] [-- ARGUMENT...]",
+     "Takes options and arguments of a script as `submit` does.\n"},
+    {"rehearse", rehearse_verb, "[options] FILE [[--] ARGUMENT...]",
      "run a few steps of each phase, to find problems before the real run",
      "Uses the same allocations as the real run. Shows which metrics and checkpoints came, what\n"
      "the checks of the gates found, and what the real run would cost. Exits 1 if something is\n"
-     "missing. An sbatch script gets the words after `--` as its arguments.\n"},
-    {"import", import_verb, "SCRIPT... [options] [-- ARGUMENT...]",
+     "missing. Takes options and arguments of a script as `submit` does.\n"},
+    {"import", import_verb, "[options] SCRIPT... [-- ARGUMENT...]",
      "print sbatch scripts as one workflow",
      "Each script becomes a phase that starts after the phase before. Each option of an #SBATCH\n"
      "line is kept, or refused with its name and line. `submit` and `check` take scripts too.\n"
-     "If there is one script, the words after `--` are its arguments.\n"},
+     "If there is one script, options of sbatch before the script override its lines, and the\n"
+     "words after `--` are its arguments.\n"},
     {"status", status_verb, "[ADDRESS...] [options]",
      "show all workflows, or one workflow, phase or run",
      "Without an address, shows the workflows that are live or ended within a day.\n"},
@@ -49,6 +51,10 @@ const struct verb verbs[] = {
      "Without an address, does what `top` does. That needs a terminal.\n"
      "Exits 0 if all workflows succeeded, and 1 if one failed, was cancelled or is held. Ctrl-C\n"
      "stops the watching, and nothing else.\n"},
+    {"events", events_verb, "[ADDRESS...] [options]",
+     "print the history as lines of JSON, oldest first",
+     "Each line is an EVENT of doc/api.md. With --follow, Ctrl-C ends the verb with status 0.\n"
+     "With --otlp, sends spans to the collector of OTEL_EXPORTER_OTLP_ENDPOINT instead.\n"},
     {"top", top_verb, "", "show all workflows live; keys open, promote, hold, cancel and retry",
      "Uses the whole terminal. Shows workflows, the phases of a workflow with their gates and\n"
      "GPUs, and the metrics and the log of a run. Press ? for the keys. If you quit, everything\n"
@@ -56,12 +62,16 @@ const struct verb verbs[] = {
     {"open", open_verb, "[options]", "print the address of the web page",
      "The page shows what `top` shows, and curves, in a browser. On a desktop, opens it.\n"
      "The address is good until the daemon ends.\n"},
+    {"mcp", mcp_verb, "[options]", "serve an AI assistant by the Model Context Protocol",
+     "Reads and writes messages on standard input and output. The assistant starts it. By default\n"
+     "its tools only read: a submission is checked and planned, but not made.\n"},
     {"logs", logs_verb, "ADDRESS... [options]", "print what the ranks of a run printed",
      "For a phase, prints its newest run. For a workflow, prints its newest run of any phase.\n"
      "Needs no daemon.\n"},
     {"metrics", metrics_verb, "ADDRESS... [options]", "print the metrics of a run",
      "For a phase, prints its newest run. For a workflow, prints its newest run of any phase.\n"
-     "Needs no daemon.\n"},
+     "With --tensorboard or --trackio, writes all runs of a phase as one curve, and all phases of\n"
+     "a workflow. Needs no daemon.\n"},
     {"attach", attach_verb, "ADDRESS [options] [-- PROGRAM [ARGUMENT...]]",
      "open a shell beside the ranks of a run",
      "The shell, or the PROGRAM, is a step of the Slurm job, on a node of the run. It has the GPUs "
@@ -115,9 +125,10 @@ const struct verb verbs[] = {
      "find what may harm training on this machine and in this Slurm",
      "Looks at the machine, the settings of Slurm, and the home. Each line says what was found\n"
      "and what to do. Changes nothing, and needs no daemon. Exits 1 if a line is an error.\n"},
-    {"daemon", daemon_verb, "start|stop|status [options]", "start or stop phased",
+    {"daemon", daemon_verb, "start|stop|status|build-slurm [options]", "start or stop phased",
      "One daemon serves one home ($PHASED_HOME, or ~/.phased). Training goes on without it.\n"
-     "If the home has a sandbox and SLURM_CONF is not set, `start` uses the sandbox.\n"},
+     "If the home has a sandbox and SLURM_CONF is not set, `start` uses the sandbox.\n"
+     "`build-slurm` builds the module for the Slurm of this machine, if phased has none.\n"},
     {"sandbox", sandbox_verb, "start|stop|status [options]",
      "start or stop a private Slurm with pretend GPUs",
      "The sandbox is in the home, runs as your user and does not disturb another Slurm. `status`\n"

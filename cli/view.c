@@ -27,6 +27,7 @@ enum colour view_colour(const char *state)
         {"preempted", COLOUR_YELLOW}, {"timed_out", COLOUR_YELLOW}, {"held", COLOUR_MAGENTA},
         {"queued", COLOUR_BLUE},      {"pending", COLOUR_BLUE},     {"submitting", COLOUR_BLUE},
         {"blocked", COLOUR_DIM},      {"cancelled", COLOUR_DIM},    {"skipped", COLOUR_DIM},
+        {"failing", COLOUR_YELLOW},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (strcmp(rows[i].state, state) == 0)
@@ -463,7 +464,7 @@ static void view_gate_reasons(const struct terminal *terminal, const json_t *che
     }
 }
 
-/* The table alone. What a gate lacks before the end of the run is no failure. */
+/* The table alone. Before the end of the run, no check of a gate has failed. */
 static void view_checks(const struct terminal *terminal, const json_t *checks, bool is_early,
                         unsigned indent, struct text *text)
 {
@@ -482,6 +483,8 @@ static void view_checks(const struct terminal *terminal, const json_t *checks, b
         const char *word = view_verdict(verdict);
         if (is_early && text_equal(word, "insufficient"))
             word = "too early";
+        else if (is_early && text_equal(word, "failed"))
+            word = "failing";
         char number[FORMAT_SIZE] = "";
         if (value && !json_is_null(value))
             format_number(field_as_number(value), number);
@@ -547,13 +550,15 @@ void view_judgement(const struct terminal *terminal, const json_t *gate, double 
         view_guards(terminal, gate, text);
         return;
     }
-    if (!decided[0]) {
-        text_add(text, "not decided yet; the gate judges a run that succeeds\n");
+    bool has_checks = json_object_size(json_object_get(gate, "criteria")) ||
+                      json_array_size(json_object_get(gate, "checks"));
+    if (!has_checks && isnan(time_s)) {
+        text_add(text, "the gate has no checks: a run that succeeds passes\n");
         view_guards(terminal, gate, text);
         return;
     }
-    if (json_array_size(json_object_get(gate, "checks")) == 0 && isnan(time_s)) {
-        text_add(text, "the gate has no checks: a run that succeeds passes\n");
+    if (!decided[0]) {
+        text_add(text, "not decided yet; the gate judges a run that succeeds\n");
         view_guards(terminal, gate, text);
         return;
     }

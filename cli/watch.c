@@ -227,7 +227,8 @@ static int watch_read_history(struct watch *watch, struct error *err)
     if (watch->form == WATCH_LINES && count > WATCH_EVENTS_MAX)
         skipped = count - WATCH_EVENTS_MAX;
     if (code == 0 && skipped)
-        text_addf(&watch->above, "%*s%zu earlier events\n", EVENT_INDENT, "", skipped);
+        text_addf(&watch->above, "%*s%zu earlier event%s\n", EVENT_INDENT, "", skipped,
+                  skipped == 1 ? "" : "s");
     if (code == 0)
         watch_print_events(watch, all, skipped);
     watch->has_history = watch->has_history || code == 0;

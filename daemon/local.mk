@@ -7,7 +7,8 @@ include daemon/loop/local.mk
 
 # All of it but its main and the real Slurm, for tests too.
 noinst_LIBRARIES += daemon/libdaemon.a
-daemon_libdaemon_a_SOURCES = daemon/lock.c daemon/lock.h daemon/rooms.c daemon/rooms.h
+daemon_libdaemon_a_SOURCES = daemon/lock.c daemon/lock.h daemon/rooms.c daemon/rooms.h \
+	daemon/service.c daemon/service.h
 include daemon/admission/local.mk
 include daemon/ingest/local.mk
 include daemon/judge/local.mk
@@ -21,5 +22,5 @@ DAEMON_LIBS = lib/libphased.a $(UV_LIBS) $(MHD_LIBS) $(SQLITE_LIBS) $(FYAML_LIBS
 
 bin_PROGRAMS += bin/phased
 bin_phased_SOURCES = daemon/main.c
-bin_phased_LDADD = $(DAEMON_LDADD) daemon/slurm/libcluster.a $(SLURM_LIBS) $(DAEMON_LIBS)
+bin_phased_LDADD = $(DAEMON_LDADD) daemon/slurm/libcluster.a $(DAEMON_LIBS)
 EXTRA_DIST += daemon/README.md

@@ -6,8 +6,9 @@
 #include "daemon/lock.h"
 #include "daemon/loop/loop.h"
 #include "daemon/rooms.h"
+#include "daemon/service.h"
 #include "daemon/slurm/cluster.h"
-#include "daemon/slurm/configuration.h"
+#include "daemon/slurm/module.h"
 #include "daemon/slurm/slurm_cluster.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
@@ -41,7 +42,8 @@ static const char usage[] =
 
 enum {
     BEGINS_ANEW = -1,
-    RENEWAL_TRIES = 360, /* for an hour, because the trouble may pass */
+    EXIT_OTHER_DAEMON = 3, /* another daemon serves the home: to start again would not help */
+    RENEWAL_TRIES = 360,   /* for an hour, because the trouble may pass */
     RENEWAL_AGAIN_S = 10,
     RECORD_PATIENCE_S = 60, /* while another program, such as sqlite3, has the record locked */
     RECORD_AGAIN_MS = 200,
@@ -49,7 +51,9 @@ enum {
 
 struct options {
     const char *home, *host, *program; /* program: the path of phased itself */
+    bool is_anew;                      /* this process has executed itself */
     int tries; /* how often a process that began anew may still fail to serve */
+    struct service service;
 };
 
 struct daemon {
@@ -57,23 +61,66 @@ struct daemon {
     int lock;
     char *worker;
     struct store *store;
+    struct module module;
     struct cluster *cluster;
     struct loop *loop;
     struct api *api;
     uv_loop_t uv;
     uv_signal_t signals[2];
     uv_async_t renewal;
+    const struct service *service;
+    uv_timer_t service_timer;
     bool is_stopping, begins_anew, is_fenced;
     int starter; /* a pipe to the program that waits for the start; -1: no program waits */
 };
 
 /* --- Command line ----------------------------------------------------------------------------- */
 
+/* Opens the module of the home. A home that does not exist has no modules. */
+static int open_module(const char *home_path, struct module *ret_module, struct error *err)
+{
+    struct home home;
+    int status = home_init(&home, home_path, err);
+    if (status < 0)
+        return status;
+    status = module_open(&home, ret_module, err);
+    home_fini(&home);
+    return status;
+}
+
+static int print_version(const char *home)
+{
+    struct module module;
+    struct error err;
+    printf("phased " PACKAGE_VERSION "\n");
+    if (open_module(home, &module, &err) < 0) {
+        printf("no Slurm: %s\n", err.message);
+        return 0;
+    }
+    printf("module for Slurm %s: %s\nlibslurm: %s\n", module.calls->release, module.path,
+           module.library);
+    module_fini(&module);
+    return 0;
+}
+
+/* Ends the process, with Slurm's words on standard error, if the configuration cannot be used. */
+static int check_slurm(const char *home)
+{
+    struct module module;
+    struct error err;
+    if (open_module(home, &module, &err) < 0) {
+        fprintf(stderr, "phased: error: %s\n", err.message);
+        return 1;
+    }
+    free(module.calls->configuration_read());
+    module_fini(&module);
+    return 0;
+}
+
 /* Returns -1 if the daemon can go on, or else the status to exit with. */
 static int read_options(char **words, struct options *options)
 {
     bool is_foreground = false, is_check = false, is_version = false;
-    char release[CONFIGURATION_RELEASE_SIZE];
     const struct option_rule rules[] = {
         {"home", 0, "DIR", "where everything is kept (default: $PHASED_HOME, or ~/.phased)",
          .text = &options->home},
@@ -82,7 +129,7 @@ static int read_options(char **words, struct options *options)
         {"foreground", 0, NULL, "the default, for scripts that say it", .flag = &is_foreground},
         {"check-slurm", 0, NULL, "only try whether Slurm's configuration can be used",
          .flag = &is_check},
-        {"version", 0, NULL, "print the version", .flag = &is_version},
+        {"version", 0, NULL, "print the version, and which Slurm is used", .flag = &is_version},
         {0},
     };
     options->host = getenv("PHASED_HOST");
@@ -90,10 +137,8 @@ static int read_options(char **words, struct options *options)
     if (status >= 0)
         return status;
     if (is_version)
-        printf("phased " PACKAGE_VERSION "\nbuilt with Slurm %s\n", configuration_release(release));
-    else if (is_check)
-        free(configuration_read());
-    return is_version || is_check ? 0 : -1;
+        return print_version(options->home);
+    return is_check ? check_slurm(options->home) : -1;
 }
 
 /* --- Telling of the start --------------------------------------------------------------------- */
@@ -120,6 +165,34 @@ static void forget_starter(struct daemon *daemon)
     if (daemon->starter >= 0)
         (void)close(daemon->starter); /* nothing is buffered */
     daemon->starter = -1;
+}
+
+/* What `systemctl status` shows. The caller frees it. */
+static char *service_status(const struct daemon *daemon)
+{
+    const struct loop_cluster_status *cluster = loop_cluster_status(daemon->loop);
+    const char *trouble = loop_trouble(daemon->loop);
+    if (trouble)
+        return text_format("cannot record anything: %s", trouble);
+    if (cluster->name[0] && cluster->is_answering)
+        return text_format("serves %s; Slurm cluster %s answers", daemon->home.path, cluster->name);
+    return text_format("serves %s; Slurm does not answer%s%s", daemon->home.path,
+                       cluster->message[0] ? ": " : " yet", cluster->message);
+}
+
+static void tell_service(struct daemon *daemon)
+{
+    bool is_ready = daemon->loop && daemon->api && !daemon->is_stopping;
+    char *status =
+        is_ready ? service_status(daemon) : xstrdup(daemon->is_stopping ? "stopping" : "starting");
+    service_tell(daemon->service, is_ready ? "READY=1\nWATCHDOG=1" : "WATCHDOG=1", status);
+    free(status);
+}
+
+/* If the loop is stuck, this is not called, and systemd starts the daemon again. */
+static void on_service(uv_timer_t *timer)
+{
+    tell_service(timer->data);
 }
 
 /* --- Building --------------------------------------------------------------------------------- */
@@ -219,12 +292,18 @@ static int open_parts(struct daemon *daemon, const struct options *options, int6
     status = loop_open(&loop_config, &daemon->loop, err);
     if (status < 0)
         return status;
+    status = module_open(&daemon->home, &daemon->module, err);
+    if (status < 0)
+        return status;
+    log_line("uses the module for Slurm %s: %s with %s", daemon->module.calls->release,
+             daemon->module.path, daemon->module.library);
     struct slurm_cluster_config cluster_config = {.checker = options->program,
+                                                  .home = daemon->home.path,
                                                   .wake = loop_wake,
                                                   .wake_data = daemon->loop,
                                                   .renew = ask_for_renewal,
                                                   .renew_data = daemon};
-    status = slurm_cluster_new(&cluster_config, &daemon->cluster, err);
+    status = daemon->module.calls->cluster_new(&cluster_config, &daemon->cluster, err);
     if (status < 0)
         return status;
     loop_start(daemon->loop, daemon->cluster);
@@ -246,6 +325,7 @@ static void loop_is_closed(void *arg)
     for (size_t i = 0; i < sizeof daemon->signals / sizeof *daemon->signals; i++)
         uv_close((uv_handle_t *)&daemon->signals[i], NULL);
     uv_close((uv_handle_t *)&daemon->renewal, NULL);
+    uv_close((uv_handle_t *)&daemon->service_timer, NULL);
 }
 
 static void api_is_closed(void *arg)
@@ -275,6 +355,7 @@ static void on_signal(uv_signal_t *handle, int number)
 {
     struct daemon *daemon = handle->data;
     log_line("stopping: %s", strsignal(number));
+    service_tell(daemon->service, "STOPPING=1", "stopping");
     daemon->begins_anew = false;
     stop(daemon);
 }
@@ -285,6 +366,7 @@ static void on_renewal(uv_async_t *handle)
     if (daemon->is_stopping)
         return;
     log_line("beginning anew: Slurm's configuration has changed");
+    service_tell(daemon->service, "", "beginning anew: Slurm's configuration has changed");
     daemon->begins_anew = true;
     stop(daemon);
 }
@@ -302,6 +384,7 @@ static void daemon_fini(struct daemon *daemon)
     int status = uv_loop_close(&daemon->uv);
     assert(status == 0);
     store_close(daemon->store);
+    module_fini(&daemon->module);
     free(daemon->worker);
     home_fini(&daemon->home);
     if (daemon->lock >= 0)
@@ -314,7 +397,10 @@ static void daemon_fini(struct daemon *daemon)
  */
 static int serve(struct options *options)
 {
-    struct daemon daemon = {.home = {.folder = -1}, .lock = -1, .starter = find_starter()};
+    struct daemon daemon = {.home = {.folder = -1},
+                            .lock = -1,
+                            .starter = find_starter(),
+                            .service = &options->service};
     struct error err;
     char text[sizeof err.where + sizeof err.message + 32];
     int64_t started_ms = loop_now_ms();
@@ -326,16 +412,25 @@ static int serve(struct options *options)
         (void)uv_signal_start(&daemon.signals[i], on_signal, numbers[i]);
     }
     (void)uv_async_init(&daemon.uv, &daemon.renewal, on_renewal); /* likewise */
-    daemon.renewal.data = &daemon;
+    (void)uv_timer_init(&daemon.uv, &daemon.service_timer);       /* likewise */
+    daemon.renewal.data = daemon.service_timer.data = &daemon;
+    uint64_t every_ms = service_every_ms(&options->service);
+    if (every_ms > 0) {
+        (void)uv_timer_start(&daemon.service_timer, on_service, every_ms, every_ms); /* likewise */
+        tell_service(&daemon);
+    }
     int status = prepare_home(&daemon, options, &err);
     if (status == 0)
         status = open_parts(&daemon, options, started_ms, &err);
     if (status < 0) {
         fprintf(stderr, "phased: %s\n", error_text(&err, text, sizeof text));
         tell_starter(&daemon, "fail", text);
+        service_tell(&options->service, "WATCHDOG=1", text);
         stop(&daemon);
     } else {
         log_line("phased " PACKAGE_VERSION " (%d) serves %s", (int)getpid(), daemon.home.path);
+        if (options->is_anew)
+            service_be_patient(&options->service, false, "serving again");
     }
     forget_starter(&daemon);
     (void)uv_run(&daemon.uv, UV_RUN_DEFAULT); /* until all handles are closed */
@@ -349,7 +444,9 @@ static int serve(struct options *options)
         uv_sleep(1000 * RENEWAL_AGAIN_S); /* signals end the process now */
         return BEGINS_ANEW;
     }
-    if (status < 0 || daemon.is_fenced)
+    if (daemon.lock == -EBUSY || daemon.is_fenced)
+        return EXIT_OTHER_DAEMON;
+    if (status < 0)
         return 1;
     if (daemon.begins_anew)
         options->tries = RENEWAL_TRIES + 1;
@@ -363,7 +460,9 @@ static int begin_anew(const struct options *options, char **argv)
     char tries[16];
     const char *program = options->program;
     (void)snprintf(tries, sizeof tries, "%d", options->tries - 1); /* fits */
-    (void)setenv("PHASED_RENEWAL", tries, 1);     /* if this fails, there is only one try */
+    (void)setenv("PHASED_RENEWAL", tries, 1); /* if this fails, there is only one try */
+    service_be_patient(&options->service, true, "beginning anew");
+    service_hand_on(&options->service);
     (void)close_range(STDERR_FILENO + 1, ~0U, 0); /* libraries may have left some open */
     (void)execv(program, argv);
     fprintf(stderr, "phased: could not begin anew: cannot execute %s: %s\n", program,
@@ -385,11 +484,14 @@ int main(int argc, char **argv)
     char *program = find_itself();
     options.program = program;
     const char *tries = getenv("PHASED_RENEWAL");
+    options.is_anew = tries != NULL;
     options.tries = tries ? (int)strtol(tries, NULL, 10) : 0;
     (void)unsetenv("PHASED_RENEWAL"); /* programs that we start must not see it */
+    service_init(&options.service);
     status = serve(&options);
     if (status == BEGINS_ANEW)
         status = begin_anew(&options, argv);
+    service_fini(&options.service);
     free(program);
     return status;
 }

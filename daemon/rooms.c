@@ -13,6 +13,7 @@
 const struct room *const daemon_rooms[] = {
     &admission_room, /* may a job be submitted now */
     &launch_room,    /* what a run finds, and what Slurm is asked for */
+    &secrets_room,   /* removes the secrets of workflows that are over */
     &ingest_room,    /* what workers tell, and what leads are told */
     &outlook_room,   /* what would become of a workflow */
     &judge_room,     /* gates, matrices, remedies */

@@ -7,14 +7,24 @@ dist_examples_DATA = etc/workflows/demo.yaml etc/workflows/distill.yaml \
 	etc/workflows/hdp-diffusion-h200.yaml etc/workflows/latentwire.yaml \
 	etc/workflows/h100-mfu.yaml etc/prolog/preflight
 dist_pkgdata_DATA = etc/failures.yaml etc/preflight.yaml
+grafanadir = $(pkgdatadir)/grafana
+dist_grafana_DATA = etc/grafana/phased.json
 bashcompletiondir = $(datadir)/bash-completion/completions
 nodist_bashcompletion_DATA = etc/completions/phasectl
-EXTRA_DIST += etc/completions/phasectl.bash etc/prolog/README.md
+EXTRA_DIST += etc/completions/phasectl.bash etc/grafana/README.md etc/prolog/README.md
 CLEANFILES += etc/completions/phasectl
 
 # bash finds a completion by the command's name.
 etc/completions/phasectl: etc/completions/phasectl.bash
 	$(AM_V_GEN)$(MKDIR_P) etc/completions && cp $< $@
+
+# The unit names the path of phased.
+systemduserunitdir = $(prefix)/lib/systemd/user
+nodist_systemduserunit_DATA = etc/systemd/phased.service
+EXTRA_DIST += etc/systemd/phased.service.in etc/systemd/README.md
+CLEANFILES += etc/systemd/phased.service
+etc/systemd/phased.service: etc/systemd/phased.service.in Makefile
+	$(AM_V_GEN)$(MKDIR_P) etc/systemd && $(SED) 's|@bindir[@]|$(bindir)|' $(srcdir)/etc/systemd/phased.service.in >$@
 
 # The build folder looks like an installation: data in share/phased/.
 noinst_DATA += share/phased

@@ -7,14 +7,21 @@
 #include <errno.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { COMMAND_FILES = 3, COMMAND_POLL_MS = 10, COMMAND_READ = 65536 };
+enum {
+    COMMAND_FILES = 3,
+    COMMAND_POLL_MS = 10,
+    COMMAND_READ = 65536,
+    COMMAND_OUTPUT_MAX = 64 * 1024 * 1024, /* bytes: the files are in memory */
+};
 
 /* Makes the three files. The first has the input. */
 static int command_files(const char *input, int files[COMMAND_FILES], struct error *err)
@@ -67,20 +74,34 @@ static time_t command_now(void)
     return now.tv_sec;
 }
 
-/* Waits for the end of the program. Kills it at the deadline. */
-static int command_wait(const char *name, pid_t pid, unsigned seconds, int *ret_status,
-                        struct error *err)
+static bool command_is_too_long(const int files[COMMAND_FILES])
+{
+    struct stat out, err; /* fstat() cannot fail for open files */
+    return fstat(files[1], &out) == 0 && fstat(files[2], &err) == 0 &&
+           (out.st_size > COMMAND_OUTPUT_MAX || err.st_size > COMMAND_OUTPUT_MAX);
+}
+
+/* Waits for the end of the program. Kills it at the deadline, or if it prints too much. */
+static int command_wait(const char *name, pid_t pid, const int files[COMMAND_FILES],
+                        unsigned seconds, int *ret_status, struct error *err)
 {
     const struct timespec pause = {.tv_nsec = COMMAND_POLL_MS * 1000000};
     time_t deadline = command_now() + (time_t)seconds;
     int status = 0;
     pid_t ended;
-    while ((ended = waitpid(pid, &status, WNOHANG)) == 0 && command_now() <= deadline)
+    bool is_too_long = false;
+    while ((ended = waitpid(pid, &status, WNOHANG)) == 0 && command_now() <= deadline &&
+           !is_too_long) {
         (void)nanosleep(&pause, NULL);
+        is_too_long = command_is_too_long(files);
+    }
     if (ended == 0) {
         (void)kill(-pid, SIGKILL); /* it has not been waited for, so the number is still its own */
         while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
             continue;
+        if (is_too_long)
+            return error_set(err, -EFBIG, "%s printed more than %d MiB", name,
+                             COMMAND_OUTPUT_MAX >> 20);
         return error_set(err, -ETIMEDOUT, "%s did not end within %u s", name, seconds);
     }
     *ret_status = ended == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -108,7 +129,7 @@ int command_run(const char *const *words, const char *input, unsigned seconds,
     if (code == 0)
         code = command_start(words, files, &pid, err);
     if (code == 0)
-        code = command_wait(words[0], pid, seconds, &ret_result->status, err);
+        code = command_wait(words[0], pid, files, seconds, &ret_result->status, err);
     if (code == 0) {
         command_take(files[1], &ret_result->out);
         command_take(files[2], &ret_result->err);

@@ -12,8 +12,9 @@ struct command_result {
 };
 
 /* Runs `words`, which end with NULL, with `input` (NULL: nothing) as standard input. Returns
- * -ENOENT if there is no such program, and -ETIMEDOUT if it does not end within `seconds`: it is
- * killed then. The caller calls command_fini() after success. */
+ * -ENOENT if there is no such program. Kills the program and returns -ETIMEDOUT if it does not end
+ * within `seconds`, or -EFBIG if it has printed more than 64 MiB. The caller calls command_fini()
+ * after success. */
 int command_run(const char *const *words, const char *input, unsigned seconds,
                 struct command_result *ret_result, struct error *err);
 

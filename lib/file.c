@@ -177,6 +177,19 @@ char *file_parent(const char *path)
     return text_format("%.*s", (int)(end ? end - path : 0), path);
 }
 
+char *file_find_program(const char *path, const char *name)
+{
+    while (path && *path) {
+        size_t size = strcspn(path, ":");
+        char *file = text_format("%.*s/%s", (int)size, path, name);
+        if (file[0] == '/' && access(file, X_OK) == 0)
+            return file;
+        free(file);
+        path += size + (path[size] == ':');
+    }
+    return NULL;
+}
+
 int file_make_folders(const char *path, mode_t mode, struct error *err)
 {
     int result = 0;

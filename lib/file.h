@@ -40,6 +40,10 @@ bool file_is_same(const struct stat *a, const struct stat *b);
 /* The folder that contains `path`: /a for /a/b. The caller frees it. */
 char *file_parent(const char *path);
 
+/* Returns the first executable file `name` in the absolute folders of `path`, a list as in PATH.
+ * NULL: there is none, or `path` is NULL. The caller frees it. */
+char *file_find_program(const char *path, const char *name);
+
 /* Makes `path` and its missing parents, each with `mode`. An existing folder is not an error. */
 int file_make_folders(const char *path, mode_t mode, struct error *err);
 

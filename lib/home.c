@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { HOME_USER_SIZE = 64, HOME_LINKS_MAX = 16 };
+enum { HOME_LINKS_MAX = 16 };
 enum home_kind { HOME_FILE, HOME_FOLDER, HOME_TEXT };
 
 /* The path from the caller or the environment, which may be relative. The caller frees it. */
@@ -100,7 +100,7 @@ void home_fini(struct home *home)
 
 /* --- Who else may write there ----------------------------------------------------------------- */
 
-static const char *home_user(uid_t uid, char buffer[HOME_USER_SIZE])
+const char *home_user(uid_t uid, char buffer[HOME_USER_SIZE])
 {
     const struct passwd *entry = getpwuid(uid);
     if (entry)
@@ -305,6 +305,17 @@ int home_make(const struct home *home, struct error *err)
     HOME_FILES(X)
 #undef X
     return result;
+}
+
+int home_is_locked(const struct home *home)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int fd = open(home->lock, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    int is_locked = fcntl(fd, F_GETLK, &lock) < 0 ? -1 : lock.l_type != F_UNLCK;
+    (void)close(fd); /* nothing was written */
+    return is_locked;
 }
 
 int home_socket_address(struct home *home, char ret_address[HOME_SOCKET_ADDRESS_SIZE],

@@ -9,6 +9,7 @@
 #define PHASED_LIB_HOME_H
 
 #include <stddef.h>
+#include <sys/types.h>
 
 struct error;
 
@@ -24,8 +25,13 @@ struct error;
     X(limits, "limits.yaml", TEXT)            /* written by the user: phased(1) */                 \
     X(failures, "failures.yaml", TEXT)        /* written by the user: phased-failures(5) */        \
     X(runs, "runs", FOLDER)                   /* a folder for each workflow, job and run */        \
+    X(secrets, "secrets", FOLDER)             /* a file for each workflow: lib/secrets.h */        \
     X(page, "page.html", FILE)                /* leads a browser to the page of the daemon */      \
+    X(otlp, "otlp.json", FILE)                /* the last event that `events --otlp` has sent */   \
+    X(otlp_lock, "otlp.lock", FILE)           /* the sender of `events --otlp` locks it */         \
+    X(slurm, "slurm", FOLDER)                 /* modules for Slurm that the user has built */      \
     X(snapshots, "snapshots", FOLDER)         /* copies of the code that workflows run */          \
+    X(code, "code", FOLDER)                   /* code that came from other machines */             \
     X(sandbox, "sandbox", FOLDER)             /* the private Slurm, if there is one */             \
     X(slurm_conf, "sandbox/slurm.conf", FILE) /* the configuration of the private Slurm */
 
@@ -57,10 +63,19 @@ int home_check(const struct home *home, struct error *err);
 /* Checks one folder in the home in the same way. The folder must exist and must not be a link. */
 int home_check_folder(const char *path, struct error *err);
 
+/* Whether a daemon holds the lock of the home: some process, also on another host. -1: the file
+ * system cannot tell, since it has no locks. A daemon holds the lock until it ends. Its process may
+ * stay longer, as a zombie: in a container, process 1 may never wait for its children. */
+int home_is_locked(const struct home *home);
+
 /* Gives the path by which this process can bind or connect the socket. It is `home->socket`, or a
  * path through /proc/self/fd if `home->socket` is longer than the limit of 107 bytes. The path is
  * valid as long as `home` lives. The folder must exist, and is checked as by home_check(). */
 int home_socket_address(struct home *home, char ret_address[HOME_SOCKET_ADDRESS_SIZE],
                         struct error *err);
+
+/* Writes the name of a user into `buffer`, and returns `buffer`. */
+enum { HOME_USER_SIZE = 64 };
+const char *home_user(uid_t uid, char buffer[HOME_USER_SIZE]);
 
 #endif

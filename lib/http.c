@@ -25,6 +25,8 @@ struct http_client {
     long connect_ms, total_ms;
     bool is_signed;
     struct mac_secret secret;
+    bool has_proxy;             /* the environment may name one */
+    struct curl_slist *headers; /* in addition to those of every request */
 };
 
 /* The data that a transfer in progress has received. */
@@ -38,7 +40,7 @@ static pthread_once_t http_once = PTHREAD_ONCE_INIT;
 
 static void http_start(void)
 {
-    CURLcode code = curl_global_init(CURL_GLOBAL_NOTHING); /* no TLS: plain HTTP only */
+    CURLcode code = curl_global_init(CURL_GLOBAL_NOTHING); /* libcurl starts TLS itself */
     assert(code == CURLE_OK);
     (void)code; /* fails only without memory */
 }
@@ -83,11 +85,39 @@ struct http_client *http_client_new_tcp(const char *peer, const char *host, unsi
     return http_client_new(peer, address, text_format("http://%s", address));
 }
 
+/* Returns the URL without the parts that may be secret. The caller frees it. */
+static char *http_public_url(const char *url)
+{
+    static const CURLUPart secrets[] = {CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_OPTIONS,
+                                        CURLUPART_QUERY, CURLUPART_FRAGMENT};
+    char *text = NULL, *result = NULL;
+    CURLU *parts = curl_url();
+    if (!parts)
+        abort();
+    if (curl_url_set(parts, CURLUPART_URL, url, 0) == CURLUE_OK) {
+        for (size_t i = 0; i < sizeof secrets / sizeof secrets[0]; i++)
+            (void)curl_url_set(parts, secrets[i], NULL, 0); /* cannot fail: removes the part */
+        (void)curl_url_get(parts, CURLUPART_URL, &text, 0);
+    }
+    result = xstrdup(text ? text : "an address that is not valid");
+    curl_free(text);
+    curl_url_cleanup(parts);
+    return result;
+}
+
+struct http_client *http_client_new_url(const char *peer, const char *url)
+{
+    struct http_client *client = http_client_new(peer, http_public_url(url), xstrdup(url));
+    client->has_proxy = true;
+    return client;
+}
+
 void http_client_free(struct http_client *client)
 {
     if (!client)
         return;
     curl_easy_cleanup(client->curl);
+    curl_slist_free_all(client->headers);
     free(client->peer);
     free(client->address);
     free(client->base);
@@ -95,10 +125,37 @@ void http_client_free(struct http_client *client)
     free(client);
 }
 
+const char *http_client_address(const struct http_client *client)
+{
+    return client->address;
+}
+
 void http_client_set_timeouts(struct http_client *client, long connect_ms, long total_ms)
 {
     client->connect_ms = connect_ms;
     client->total_ms = total_ms;
+}
+
+static struct curl_slist *http_add_line(struct curl_slist *headers, const char *line)
+{
+    struct curl_slist *more = curl_slist_append(headers, line);
+    if (!more)
+        abort();
+    return more;
+}
+
+static struct curl_slist *http_add_header(struct curl_slist *headers, const char *name,
+                                          const char *value)
+{
+    char *line = text_format("%s: %s", name, value);
+    struct curl_slist *more = http_add_line(headers, line);
+    free(line);
+    return more;
+}
+
+void http_client_add_header(struct http_client *client, const char *name, const char *value)
+{
+    client->headers = http_add_header(client->headers, name, value);
 }
 
 void http_client_sign(struct http_client *client, const struct mac_secret *secret)
@@ -140,17 +197,6 @@ static size_t http_receive_header(char *data, size_t size, size_t count, void *c
     return length;
 }
 
-static struct curl_slist *http_add_header(struct curl_slist *headers, const char *name,
-                                          const char *value)
-{
-    char *line = text_format("%s: %s", name, value);
-    struct curl_slist *more = curl_slist_append(headers, line);
-    if (!more)
-        abort();
-    free(line);
-    return more;
-}
-
 /* Turns libcurl's error into an errno, with the system's words if there is an errno. */
 static int http_fail(const struct http_client *client, CURLcode code, struct error *err)
 {
@@ -167,7 +213,8 @@ static int http_fail(const struct http_client *client, CURLcode code, struct err
     size_t length = strnlen(words, sizeof(reason) - 1);
     memcpy(reason, words, length);
     reason[length] = '\0';
-    reason[0] = (char)tolower((unsigned char)reason[0]);
+    if (!isupper((unsigned char)reason[1])) /* not "sSL connect error" */
+        reason[0] = (char)tolower((unsigned char)reason[0]);
     return error_set(err, number ? -(int)number : -EIO, "cannot reach %s at %s: %s", client->peer,
                      client->address, reason);
 }
@@ -180,7 +227,8 @@ static void http_prepare(struct http_client *client, const char *method, const c
     curl_easy_reset(curl); /* keeps the connection */
     curl_easy_setopt(curl, CURLOPT_URL, url);
     curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, client->socket_path);
-    curl_easy_setopt(curl, CURLOPT_PROXY, "");
+    if (!client->has_proxy)
+        curl_easy_setopt(curl, CURLOPT_PROXY, "");
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, client->connect_ms);
     curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, client->total_ms);
@@ -219,6 +267,8 @@ int http_request(struct http_client *client, const char *method, const char *pat
     /* "Expect: 100-continue" would cost a round trip for each large body. */
     headers = http_add_header(headers, "Content-Type", "application/json");
     headers = http_add_header(headers, "Expect", "");
+    for (const struct curl_slist *own = client->headers; own; own = own->next)
+        headers = http_add_line(headers, own->data);
     if (client->is_signed) {
         mac_random(nonce, sizeof(nonce));
         mac_request(&client->secret, method, path, nonce, body, body_size, mac);

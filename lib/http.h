@@ -1,5 +1,5 @@
-/* A blocking HTTP/1.1 client for one peer, over a Unix socket or TCP. It keeps its connection
- * between requests. One thread at a time may use a client.
+/* A blocking HTTP/1.1 client for one peer, over a Unix socket, TCP or a URL. It keeps its
+ * connection between requests. One thread at a time may use a client.
  *
  * With a secret (http_client_sign) every request carries a nonce and a code. A reply without the
  * right code is refused, so that a false peer is never believed (lib/mac.h). */
@@ -22,15 +22,24 @@ struct http_reply {
 
 void http_reply_fini(struct http_reply *reply);
 
-/* Both functions make a client and do not connect yet. Messages call the other side `peer`: "the
+/* These functions make a client and do not connect yet. Messages call the other side `peer`: "the
  * daemon". http_client_free() frees a client and accepts NULL. */
 struct http_client *http_client_new_unix(const char *peer, const char *socket_path);
 struct http_client *http_client_new_tcp(const char *peer, const char *host, unsigned port);
+/* For a server of others, http:// or https://. Paths follow the URL. The proxy is the
+ * environment's; the other clients use no proxy. */
+struct http_client *http_client_new_url(const char *peer, const char *url);
 void http_client_free(struct http_client *client);
+
+/* The address of the peer for messages. The address of a URL has no user, password or query. */
+const char *http_client_address(const struct http_client *client);
 
 /* Sets how long to wait for a connection, and for one whole request with its reply. `total_ms` must
  * be longer than the 25 s of a long poll. The defaults are 5 s and 60 s. */
 void http_client_set_timeouts(struct http_client *client, long connect_ms, long total_ms);
+
+/* Adds a header to every request from now on. Neither text may have control characters. */
+void http_client_add_header(struct http_client *client, const char *name, const char *value);
 
 /* Signs every request from now on and accepts signed replies only. */
 void http_client_sign(struct http_client *client, const struct mac_secret *secret);

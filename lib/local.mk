@@ -17,10 +17,12 @@ lib_libphased_a_SOURCES = \
 	lib/fingerprint.c lib/fingerprint.h lib/file.c lib/file.h \
 	lib/place.c lib/place.h \
 	lib/saved.c lib/saved.h \
+	lib/secrets.c lib/secrets.h \
 	lib/units.c lib/units.h \
 	lib/mac.c lib/mac.h \
 	lib/http.c lib/http.h
-lib_libphased_a_CPPFLAGS = $(AM_CPPFLAGS) -DPHASED_PKGDATADIR='"$(pkgdatadir)"'
+lib_libphased_a_CPPFLAGS = $(AM_CPPFLAGS) -DPHASED_PKGDATADIR='"$(pkgdatadir)"' \
+	-DPHASED_PKGLIBDIR='"$(pkglibdir)"'
 include lib/expr/local.mk
 include lib/failures/local.mk
 include lib/metrics/local.mk

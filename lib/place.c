@@ -31,12 +31,23 @@ char *place_program(const char *name)
     return path;
 }
 
-char *place_data(const char *name)
+/* The file below `near`, which lies beside the program's folder, or else in `installed`. */
+static char *place_find(const char *near, const char *installed, const char *name)
 {
-    char *folder = place_folder(), *path = text_format("%s/../share/phased/%s", folder, name);
+    char *folder = place_folder(), *path = text_format("%s/../%s/%s", folder, near, name);
     free(folder);
     if (access(path, R_OK) == 0)
         return path;
     free(path);
-    return text_format("%s/%s", PHASED_PKGDATADIR, name);
+    return text_format("%s/%s", installed, name);
+}
+
+char *place_data(const char *name)
+{
+    return place_find("share/phased", PHASED_PKGDATADIR, name);
+}
+
+char *place_library(const char *name)
+{
+    return place_find("lib/phased", PHASED_PKGLIBDIR, name);
 }

@@ -12,6 +12,16 @@
         if phased.should_stop():                   # preempted, out of time, or asked to
             break
 
+mirror() sends what metric() reports to Weights & Biases or MLflow as well, if they are installed:
+
+    phased.mirror("wandb", project="trm")          # returns wandb's run, or None
+    phased.mirror("mlflow", experiment="trm")      # returns MLflow's run, or None
+
+All runs of a phase, after a preemption, a failure or a retry, are one run there. A run that resumes
+reports some steps a second time, and both services keep both. A mirror never ends the training: what
+a service does not take in time is dropped. One message says so, and the end of the program says how
+much was dropped.
+
 In a run, metric() and checkpoint() write a line to the file that PHASED_CHANNEL names, and the agent
 of the node reads it. Outside of phased they do nothing, so that the same trainer runs on a laptop.
 If the file cannot be written (a full disk), one message goes to standard error, and the training
@@ -24,21 +34,28 @@ have started. Helpers such as data loaders still die of TERM, because Python its
 TERM. If that ends the trainer, write `stop_signal: USR1`.
 """
 
+import atexit
+import collections
 import errno
 import json
 import math
+import multiprocessing
 import os
 import re
 import signal
 import sys
 import threading
+import time
 
-__all__ = ["metric", "checkpoint", "should_stop", "resume_path", "resume_step"]
+__all__ = ["metric", "mirror", "checkpoint", "should_stop", "resume_path", "resume_step"]
 
 _LINE_MAX = 65536  # bytes; the agent reads no longer line
+_MIRROR_MAX = 10000  # calls of metric() that wait for a service
+_MIRROR_EXIT_S = 5  # for all services together: the run may be short of time
 _is_stopping = False
 _has_complained = False
 _watching = None  # the process that has our handler
+_mirrors = {}  # by the name of the library
 
 
 def metric(step=None, **values):
@@ -48,12 +65,59 @@ def metric(step=None, **values):
     Values are numbers, or tensors of one element. NaN and infinities are reported too. Names
     are letters, digits and _, in lower case. Raises ValueError for anything else.
     """
-    told = {"values": {_name(name): _number(name, value) for name, value in values.items()}}
+    numbers = {_name(name): _number(name, value) for name, value in values.items()}
     if not values:
         raise ValueError("metric() without a value")
+    told = {"values": {name: _json_number(number) for name, number in numbers.items()}}
     if step is not None:
         told["step"] = _step(step)
     _tell({"metric": told})
+    for service in list(_mirrors.values()):
+        service.add(told.get("step"), numbers)
+
+
+def mirror(library, **options):
+    """Sends what metric() reports to "wandb" or "mlflow" too. Returns the library's run, or None.
+
+    The options go to wandb.init() or to mlflow.start_run(). With MLflow, `experiment` is the name of
+    the experiment, and `tracking_uri` the address of the server. The id of the run follows from the
+    workflow and the phase, so that all runs of the phase go on with it. Outside of phased the
+    library chooses the id. The step is a metric named `step` for W&B, because its own step never
+    goes back. MLflow's run stays active: use it rather than start another.
+
+    finish() of W&B's run first sends what waits, for 5 s at most, and ends the mirror. A second
+    mirror() to the same library returns the first run.
+
+    The library ends after the mirror, and its end is not limited to 5 s. Without a network, W&B
+    0.27 and newer give up after WANDB_FINISH_TIMEOUT seconds (60). Your own `settings` replace this
+    limit. Older versions wait for the network: set WANDB_MODE=offline, and call `wandb sync`
+    afterwards. MLflow's end takes minutes. MLFLOW_HTTP_REQUEST_TIMEOUT and
+    MLFLOW_HTTP_REQUEST_MAX_RETRIES limit it.
+
+    Only the first rank mirrors. The other ranks get None. So do all ranks if the library is not
+    installed, or if its service does not answer in time: a message on standard error says why.
+    """
+    if library not in _STARTS:
+        raise ValueError("not a library to mirror to: %r (wandb or mlflow)" % (library,))
+    ranks = _RANKS if os.environ.get("RANK") else _RANKS + _TASKS
+    if any(os.environ.get(name) not in (None, "", "0") for name in ranks):
+        return None
+    running = _mirrors.get(library)
+    if running and running.pid == os.getpid():
+        return running.library_run
+    try:
+        run, log = _STARTS[library](os.environ.get("PHASED_PHASE_ID"), options)
+    except Exception as error:  # libraries raise exceptions of their own, and networks are down
+        _say("metrics are not mirrored to %s: %s" % (library, _first_line(error)))
+        return None
+    _mirrors[library] = _Mirror(library, run, log)
+    atexit.unregister(_finish_mirrors)
+    atexit.register(_finish_mirrors)  # the newest comes first: the library ends after it
+    if multiprocessing.parent_process():  # if it is forked, it ends without atexit
+        from multiprocessing import util
+
+        util.Finalize(None, _finish_mirrors, exitpriority=0)
+    return run
 
 
 def checkpoint(path, step):
@@ -101,6 +165,10 @@ def _number(name, value):
         number = float(value.item() if hasattr(value, "item") else value)
     except Exception as error:  # tensors raise exceptions of their own
         raise ValueError("%s is not a number: %s" % (name, error)) from None
+    return number
+
+
+def _json_number(number):
     if math.isfinite(number):
         return number
     return "nan" if math.isnan(number) else "inf" if number > 0 else "-inf"
@@ -134,8 +202,177 @@ def _tell(message):
             os.close(channel)
     except OSError as error:
         if not _has_complained:
-            print("phased: cannot write %s: %s" % (path, error.strerror), file=sys.stderr)
+            _say("cannot write %s: %s" % (path, error.strerror))
         _has_complained = True
+
+
+# Each of these variables is 0, empty or absent in the first rank, whoever has started it. Slurm and
+# MPI count if nothing sets RANK: torchrun may order the nodes in its own way.
+_RANKS = ("RANK", "LOCAL_RANK", "NODE_RANK", "DP_RANK")
+_TASKS = ("SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")
+
+_WANDB_LIMITS = {"init_timeout": 60, "finish_timeout": 60}  # seconds; W&B 0.27 has the second
+
+
+def _start_wandb(phase_id, options):
+    import wandb
+
+    known = wandb.Settings()  # a setting that W&B does not know is an error
+    limits = {
+        name: seconds
+        for name, seconds in _WANDB_LIMITS.items()
+        if hasattr(known, name) and "WANDB_" + name.upper() not in os.environ
+    }
+    if phase_id:
+        ours = {"id": "phased-" + phase_id, "resume": "allow", "name": _phase_address()}
+        options = dict(ours, **options)
+    options.setdefault("settings", limits)
+    run = wandb.init(**options)
+    run.define_metric("step")
+    run.define_metric("*", step_metric="step")
+    finish = run.finish
+
+    def finish_after_mirror(*args, **kwargs):  # the run takes nothing more after its end
+        _finish_mirrors("wandb")
+        finish(*args, **kwargs)
+
+    run.finish = finish_after_mirror  # wandb.finish() calls it, too
+
+    def log(step, values, seconds):
+        run.log(values if step is None else dict(values, step=step))
+
+    return run, log
+
+
+# Without these limits, a server that is down holds a call for minutes.
+_MLFLOW_LIMITS = {"MLFLOW_HTTP_REQUEST_TIMEOUT": "10", "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2"}
+
+
+def _start_mlflow(phase_id, options):
+    ours = {name: limit for name, limit in _MLFLOW_LIMITS.items() if name not in os.environ}
+    os.environ.update(ours)
+    try:
+        run = _start_mlflow_run(phase_id, options)
+    finally:  # what the trainer itself uploads may take longer
+        for name in ours:
+            del os.environ[name]
+    import mlflow
+
+    client = mlflow.MlflowClient()
+
+    def log(step, values, seconds):
+        client.log_batch(
+            run.info.run_id,
+            metrics=[
+                mlflow.entities.Metric(name, value, int(seconds * 1000), step or 0)
+                for name, value in values.items()
+            ],
+        )
+
+    return run, log
+
+
+def _start_mlflow_run(phase_id, options):
+    import mlflow
+
+    uri, experiment = options.pop("tracking_uri", None), options.pop("experiment", None)
+    if uri:
+        mlflow.set_tracking_uri(uri)
+    if experiment:
+        mlflow.set_experiment(experiment)
+    if phase_id and "run_id" not in options:
+        found = mlflow.search_runs(
+            experiment_ids=[options["experiment_id"]] if "experiment_id" in options else None,
+            filter_string="tags.`phased.run` = '%s'" % phase_id,
+            max_results=1,
+            order_by=["attributes.start_time ASC"],
+            output_format="list",
+        )
+        options.setdefault("run_name", _phase_address())
+        options["tags"] = dict(options.get("tags") or {}, **{"phased.run": phase_id})
+        if found:
+            options["run_id"] = found[0].info.run_id
+    return mlflow.start_run(**options)
+
+
+_STARTS = {"wandb": _start_wandb, "mlflow": _start_mlflow}
+
+
+class _Mirror:
+    """A thread that logs what metric() reports: a service that hangs must not stop the training."""
+
+    def __init__(self, name, library_run, log):
+        self.name = name
+        self.library_run = library_run
+        self.log = log
+        self.pid = os.getpid()
+        self.step = resume_step()
+        self.calls = collections.deque()
+        self.failed = 0
+        self.wake = threading.Condition()
+        threading.Thread(target=self.run, daemon=True).start()
+
+    def add(self, step, values):
+        if self.pid != os.getpid():
+            return  # the thread is in the process that has called mirror()
+        self.step = self.step if step is None else step
+        with self.wake:
+            if len(self.calls) < _MIRROR_MAX:
+                self.calls.append((self.step, values, time.time()))
+                self.wake.notify_all()
+                return
+        self.fail("%s does not keep up" % self.name)
+
+    def run(self):
+        while True:
+            with self.wake:
+                while not self.calls:
+                    self.wake.wait()
+                call = self.calls[0]  # it is removed when it is done: finish() waits for that
+            try:
+                self.log(*call)
+            except Exception as error:
+                self.fail("%s does not take a metric: %s" % (self.name, _first_line(error)))
+            with self.wake:
+                self.calls.popleft()
+                self.wake.notify_all()
+
+    def fail(self, message):
+        with self.wake:
+            self.failed += 1
+            is_first = self.failed == 1
+        if is_first:
+            _say("%s; the training goes on" % message)
+
+    def finish(self, deadline):
+        if self.pid != os.getpid():
+            return
+        with self.wake:
+            self.wake.wait_for(lambda: not self.calls, max(0, deadline - time.monotonic()))
+            self.failed += len(self.calls)
+            lost = self.failed
+        if lost:
+            _say("%d calls of metric() did not reach %s" % (lost, self.name))
+
+
+def _finish_mirrors(*names):
+    deadline = time.monotonic() + _MIRROR_EXIT_S
+    for name in names or list(_mirrors):
+        service = _mirrors.pop(name, None)
+        if service:
+            service.finish(deadline)
+
+
+def _phase_address():
+    return os.environ.get("PHASED_ADDRESS", "").split("#")[0] or None
+
+
+def _first_line(error):
+    return (str(error).splitlines() or [""])[0] or type(error).__name__
+
+
+def _say(message):
+    print("phased: %s" % message, file=sys.stderr, flush=True)
 
 
 def _watch_for_stop():

@@ -4,7 +4,7 @@ MIGRATIONS = schema/001_record.sql schema/002_on_the_nodes.sql schema/003_pipeli
 	schema/007_begin_step.sql schema/008_seal.sql schema/009_lease.sql \
 	schema/010_migration.sql schema/011_gap_step.sql schema/012_seat.sql \
 	schema/013_silent.sql \
-	schema/014_suspected.sql
+	schema/014_suspected.sql schema/015_search.sql
 QUERIES = schema/queries/checkpoint.sql schema/queries/cost.sql schema/queries/event.sql \
 	schema/queries/gate.sql schema/queries/gpu.sql schema/queries/job.sql \
 	schema/queries/journal.sql schema/queries/matrix.sql schema/queries/metric.sql \
@@ -42,5 +42,6 @@ keys: schema/write_keys
 	"$(abs_builddir)/schema/write_keys" manual schema/forms.json | \
 		$(AWK) -f schema/splice.awk - doc/man/phased-spec.5 > "$(abs_builddir)/phased-spec.5" && \
 	cat "$(abs_builddir)/phased-spec.5" > doc/man/phased-spec.5 && \
-	rm "$(abs_builddir)/phased-spec.5"
+	rm "$(abs_builddir)/phased-spec.5" && \
+	"$(abs_builddir)/schema/write_keys" reference schema/forms.json > doc/spec.md
 .PHONY: keys

@@ -1,9 +1,10 @@
 /* Writes what is made of the table of keys (lib/spec/keys.def): the JSON schema of workflow files,
- * or the list of keys for the manual.
+ * the list of keys for the manual, or the reference.
  *
  *   write_keys schema forms.json     the forms of values are written by hand; the maps of keys are
  *                                    added to the forms of the same names
- *   write_keys manual forms.json     a list for phased-spec(5), in mdoc */
+ *   write_keys manual forms.json     a list for phased-spec(5), in mdoc
+ *   write_keys reference forms.json  doc/spec.md: an index of the keys, and the list */
 #include "lib/spec/keys.h"
 #include "lib/spec/slurm_options.h"
 #include "lib/text.h"
@@ -15,7 +16,7 @@
 
 #include <jansson.h>
 
-enum { COLUMNS = 100 };
+enum { COLUMNS = 100, KEYS_INDEX_MAX = 512 };
 
 static const char *const option_forms[] = {
     [SLURM_VALUE_STRING] = "text", [SLURM_VALUE_INTEGER] = "whole", [SLURM_VALUE_MEMORY] = "text",
@@ -201,6 +202,12 @@ static const char *const merge_notes[] = {
     [KEY_INHERITED] = "",      [KEY_BY_GPU] = "; by GPU",
 };
 
+/* The name of a map as a reader knows it: some maps are one of several forms of a value. */
+static int title_size(const char *name)
+{
+    return (int)strcspn(name, "_");
+}
+
 static void print_type(const json_t *forms, const struct key_type *type)
 {
     const char *title =
@@ -232,8 +239,7 @@ static void write_manual(const json_t *forms)
 {
     for (enum keys_map map = 0; map < KEYS_LIMITS; map++) {
         const char *name = keys_map_name(map);
-        size_t size = strcspn(name, "_");
-        printf(".It Sy %.*s\n.Bl -tag -width Ds -compact\n", (int)size, name);
+        printf(".It Sy %.*s\n.Bl -tag -width Ds -compact\n", title_size(name), name);
         for (const struct key *key = keys_next(map, NULL); key; key = keys_next(map, key)) {
             printf(".It Cm %s No \"(", key->name);
             print_type(forms, &key->type);
@@ -244,17 +250,91 @@ static void write_manual(const json_t *forms)
     }
 }
 
+/* --- The reference ---------------------------------------------------------------------------- */
+
+static const char reference_head[] =
+    "# All keys of a workflow file\n\n"
+    "Made by `make keys` from the table of keys, `lib/spec/keys.def`. phased-spec(5) explains the\n"
+    "keys, and has examples.\n\n"
+    "The words in parentheses are the type of the value. *not in a variant*: a variant cannot\n"
+    "have the key. *own*: each phase sets this key itself, because `defaults` and `extends`\n"
+    "do not pass it on. *not by extends*: only `defaults` give it. *by GPU*: `by_gpu` can change\n"
+    "it.\n\n"
+    "## Index\n";
+
+static int compare_names(const void *left, const void *right)
+{
+    const struct key *first = *(const struct key *const *)left;
+    const struct key *second = *(const struct key *const *)right;
+    int order = strcmp(first->name, second->name);
+    return order ? order : (int)first->map - (int)second->map;
+}
+
+/* Prints all keys in the order of the alphabet, a line for each letter. */
+static void print_index(void)
+{
+    const struct key *keys[KEYS_INDEX_MAX];
+    size_t count = 0;
+    for (enum keys_map map = 0; map < KEYS_LIMITS; map++)
+        for (const struct key *key = keys_next(map, NULL); key; key = keys_next(map, key)) {
+            if (count == KEYS_INDEX_MAX)
+                abort();
+            keys[count++] = key;
+        }
+    qsort(keys, count, sizeof *keys, compare_names);
+    for (size_t i = 0; i < count; i++) {
+        const char *map = keys_map_name(keys[i]->map);
+        bool is_new = i == 0 || keys[i]->name[0] != keys[i - 1]->name[0];
+        printf("%s`%s` ([%.*s](#%.*s))", is_new ? "\n- " : ",\n  ", keys[i]->name, title_size(map),
+               map, title_size(map), map);
+    }
+    printf("\n");
+}
+
+/* Prints each sentence on a line of its own. Only what stands between backquotes has no meaning in
+ * Markdown. */
+static void print_markdown(const char *help)
+{
+    bool is_code = false;
+    for (const char *at = help; *at; at++) {
+        is_code ^= *at == '`';
+        if (*at == ' ' && at > help && at[-1] == '.')
+            printf("\n  ");
+        else
+            printf("%s%c", strchr("*_<\\", *at) && !is_code ? "\\" : "", *at);
+    }
+    printf("\n");
+}
+
+static void write_reference(const json_t *forms)
+{
+    printf("%s", reference_head);
+    print_index();
+    for (enum keys_map map = 0; map < KEYS_LIMITS; map++) {
+        const char *name = keys_map_name(map);
+        printf("\n## %.*s\n\n", title_size(name), name);
+        for (const struct key *key = keys_next(map, NULL); key; key = keys_next(map, key)) {
+            printf("- `%s` (", key->name);
+            print_type(forms, &key->type);
+            printf("%s)<br>\n  ", merge_notes[key->merge]);
+            print_markdown(key->help);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     json_error_t err;
     json_t *forms = argc == 3 ? json_load_file(argv[2], 0, &err) : NULL;
     if (!forms) {
         fprintf(stderr, "write_keys: %s\n",
-                argc == 3 ? err.text : "usage: write_keys schema|manual forms.json");
+                argc == 3 ? err.text : "usage: write_keys schema|manual|reference forms.json");
         return 1;
     }
     if (text_equal(argv[1], "schema"))
         write_schema(forms);
+    else if (text_equal(argv[1], "reference"))
+        write_reference(forms);
     else
         write_manual(forms);
     json_decref(forms);

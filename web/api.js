@@ -2,19 +2,36 @@
 // in this tab. A tab that a link opens asks the other tabs of this page for it.
 
 const TOKEN = 'phased-token';
+const KEPT_MAX = 200; /* answers about runs that have ended */
 const TABS_MS = 400; /* so long a new tab waits for the other tabs */
 const tabs = new BroadcastChannel('phased');
 let isGood = false; /* the daemon has taken the token */
+let isRefused = false;
+let isOld = false; /* the daemon had taken the token, and no longer does: it has begun anew */
 
 tabs.addEventListener('message', ({data}) => {
   if (data === 'token?' && isGood) tabs.postMessage({token: sessionStorage.getItem(TOKEN)});
+  if (isRefused && data.token) {
+    sessionStorage.setItem(TOKEN, data.token);
+    location.reload();
+  }
 });
 
+// A tab whose token is taken tells the other tabs: they may have the token of an earlier daemon.
+function judgeToken(isTaken) {
+  if (isTaken && !isGood) tabs.postMessage({token: sessionStorage.getItem(TOKEN)});
+  isOld = !isTaken && (isOld || isGood);
+  isGood = isTaken;
+  isRefused = !isTaken;
+}
+
+// Returns whether the address had a token.
 export function takeToken() {
   const found = /^#([0-9a-f]{64})(.*)$/.exec(location.hash);
-  if (!found) return;
+  if (!found) return false;
   sessionStorage.setItem(TOKEN, found[1]);
   history.replaceState(null, '', '#' + (found[2] || '/workflows'));
+  return true;
 }
 
 export function hasToken() {
@@ -61,10 +78,15 @@ async function ask(path, options, seconds) {
     if (options.signal && options.signal.aborted) throw error;
     throw new ApiError('away', 'The daemon does not answer.');
   }
-  isGood = reply.status !== 403;
+  judgeToken(reply.status !== 403);
   if (reply.ok && body) return body;
   if (reply.status === 403)
-    throw new ApiError('forbidden', 'The daemon does not know the token of this tab.');
+    throw new ApiError(
+      'forbidden',
+      isOld
+        ? 'The daemon was started anew, and each daemon has a new token.'
+        : 'The daemon does not know the token of this tab.',
+    );
   const error = (body && body.error) || {};
   throw new ApiError(error.code || 'internal', error.message || `status ${reply.status}`);
 }
@@ -79,6 +101,25 @@ export function post(path, body) {
     {method: 'POST', body: JSON.stringify(body), headers: {'Content-Type': 'application/json'}},
     30,
   );
+}
+
+// Keeps at most so many values in a map: the value that was put in first goes first.
+export function keep(map, key, value, most) {
+  map.delete(key);
+  map.set(key, value);
+  if (map.size > most) map.delete(map.keys().next().value);
+}
+
+// Answers about a run that has ended do not change: they are asked for once. Series are not kept
+// here, because curves.js keeps what it made of them.
+const kept = new Map();
+
+export async function getOnce(run, path, signal) {
+  const key = pathOf(run.address) + path;
+  if (kept.has(key)) return kept.get(key);
+  const reply = await get(key, signal);
+  if (run.state === 'ended' && !path.startsWith('/metrics')) keep(kept, key, reply, KEPT_MAX);
+  return reply;
 }
 
 // "7", "7/train" and "7/train#2" as the segments of a path.

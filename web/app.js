@@ -2,24 +2,33 @@
 // person does. Start reading here; README.md has the map.
 import {askOtherTabs, get, hasToken, takeToken} from './api.js';
 import * as chart from './chart.js';
+import * as compare from './compare.js';
+import * as costs from './costs.js';
 import * as curves from './curves.js';
 import {h, show} from './dom.js';
-import {waitForEvent} from './events.js';
+import {WAIT, waitForEvent} from './events.js';
 import {time} from './format.js';
+import * as heat from './heat.js';
 import * as keys from './keys.js';
 import * as logs from './log.js';
+import * as nodes from './nodes.js';
 import * as phase from './phase.js';
-import {current, linkTo, replace} from './route.js';
+import {current, linkTo, replace, toggle} from './route.js';
 import {confirm} from './verbs.js';
 import * as workflow from './workflow.js';
 import * as workflows from './workflows.js';
 
-const VIEWS = {workflows, workflow, phase};
+const VIEWS = {workflows, workflow, phase, compare, nodes, costs};
 const GAP = 1000;
 const BUSY = 5000;
 const LOG = 2000;
 const CALM = 20000; /* milliseconds between two questions */
+const PINGS = 30000; /* between two questions about the cluster */
+const REST = 3; /* the daemon rests so many times as long as it took to answer, */
+const REST_MAX = 60000; /* at most so long */
 const RESTS = ['held', 'succeeded', 'failed', 'cancelled'];
+/* what goes when a field changes */
+const RESETS = {rank: {find: ''}, x: {zoom: ''}, filter: {rows: ''}, state: {rows: ''}};
 const $ = (id) => document.getElementById(id);
 
 let route = null;
@@ -29,8 +38,11 @@ let abort = new AbortController();
 let timer = 0;
 let isAsking = false;
 let isLate = false;
-let asked = 0;
+let asked = 0; /* when; 0: a person waits for the answer */
+let took = 0; /* so long took the last answer */
 let goneSince = 0; /* since when the daemon does not answer */
+let clock = 0; /* asks about the daemon and the cluster */
+let user = ''; /* the owner of the daemon */
 let trouble = ''; /* what keeps the daemon from starting anything */
 
 // Whether `to` shows more of the same place than was asked for.
@@ -54,6 +66,7 @@ function draw() {
   show($('main'), view.render(route, data));
   if (view.mounted) view.mounted($('main'), route, data);
   chart.sweep();
+  heat.sweep();
 }
 
 function say(text) {
@@ -78,7 +91,13 @@ function complain(error) {
       {class: 'panel bad', role: 'alert', 'data-key': 'trouble'},
       h('p', {}, error.message),
       error.code === 'forbidden' &&
-        h('p', {}, 'Open the page with ', h('code', {}, 'phasectl open'), '.'),
+        h(
+          'p',
+          {},
+          'Open the page again with ',
+          h('code', {}, 'phasectl open'),
+          ': this tab then goes on by itself.',
+        ),
       error.code !== 'forbidden' && h('p', {}, h('a', {href: '#/workflows'}, 'All workflows')),
     ),
   ]);
@@ -115,9 +134,7 @@ function pause() {
     ? isFollowing
       ? LOG
       : BUSY
-    : route.view === 'workflows'
-      ? BUSY
-      : CALM;
+    : CALM;
 }
 
 function answered() {
@@ -136,34 +153,50 @@ function failed(error) {
     schedule(Math.min(1000 + (Date.now() - goneSince) / 10, BUSY));
     return;
   }
+  if (error.code === 'forbidden') {
+    goneSince = 0;
+    banner('');
+    complain(error);
+    return;
+  }
   answered();
-  if (data && error.code !== 'not_found' && error.code !== 'forbidden') {
+  if (data && error.code !== 'not_found') {
     banner(`${error.message}. The page tries again.`);
     schedule(BUSY);
     return;
   }
   complain(error);
-  if (error.code !== 'forbidden') schedule(CALM);
+  schedule(CALM);
 }
 
-// Asks for what the view shows, and shows it. Asks once at a time, and at most once a second.
+// The least time between two questions. Events of all workflows reach a view of no workflow. After
+// an answer that took long, the daemon gets a rest of several times as long.
+function gap() {
+  const least = !route.workflow && !goneSince ? BUSY : GAP;
+  return Math.max(least, took + Math.min(REST * took, REST_MAX));
+}
+
+// Asks for what the view shows, and shows it. Asks once at a time, and not too often.
 async function refresh() {
   if (isAsking) {
     isLate = true;
     return;
   }
-  const wait = asked + GAP - Date.now();
+  const wait = asked + gap() - Date.now();
   if (wait > 0) {
     schedule(wait);
     return;
   }
   isAsking = true;
   isLate = false;
-  asked = Date.now();
+  const begun = Date.now();
+  asked = begun;
   const asking = route;
   const {signal} = abort;
   try {
-    const reply = await VIEWS[asking.view].load(asking, signal);
+    const reply = await VIEWS[asking.view].load(asking, signal).finally(() => {
+      took = Date.now() - begun;
+    });
     answered();
     if (placeOf(asking) === placeOf(route)) {
       const isOther = shown !== '' && shown !== placeOf(route);
@@ -171,7 +204,7 @@ async function refresh() {
       shown = placeOf(route);
       draw();
       if (isOther && document.activeElement === document.body) $('main').focus();
-      schedule(needsMore(asking, route) ? 0 : isLate ? GAP : pause());
+      schedule(needsMore(asking, route) ? 0 : isLate ? gap() : pause());
     }
   } catch (error) {
     if (!signal.aborted) failed(error.code ? error : Object.assign(error, {code: 'page'}));
@@ -193,42 +226,74 @@ function tellStates(events) {
   if (told.length > 0) say(told.slice(-3).join('; '));
 }
 
-// Waits for events of the workflow that is shown. One question is open at a time.
+// Waits until somebody can see the page. A browser opens about six connections to one host, for all
+// tabs together, so a hidden tab must not keep one.
+function untilSeen(signal) {
+  return new Promise((resolve) => {
+    if (!document.hidden || signal.aborted) return resolve();
+    document.addEventListener('visibilitychange', resolve, {once: true, signal});
+    signal.addEventListener('abort', resolve, {once: true});
+  });
+}
+
+function sleep(milliseconds) {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}
+
+// Waits for events of the workflow that is shown; 0: of all workflows. One question is open at a
+// time. What happened before the first answer about the cluster is no news.
 async function watch(number, signal) {
+  let last = null;
   while (!signal.aborted) {
     try {
-      const {events, news} = await waitForEvent(number, signal);
-      tellStates(news);
-      if (events.length > 0) refresh();
+      if (last === null) last = await cluster();
+      await untilSeen(signal);
+      if (signal.aborted) return;
+      const begun = Date.now();
+      const reply = await waitForEvent(number, last, signal);
+      const late = Date.now() - begun - WAIT * 1000;
+      last = Math.max(last, reply.last);
+      tellStates(reply.events);
+      const isChanged = number ? reply.events.length : workflows.changes(reply.events, data);
+      if (isChanged && !document.hidden) refresh();
+      if (late > 0) await sleep(Math.min(REST * late, REST_MAX));
     } catch (error) {
       if (signal.aborted || error.code === 'forbidden') return;
       if (error.code === 'away') refresh(); /* says so, and tries again */
-      await new Promise((resolve) => setTimeout(resolve, 2000));
+      await sleep(2000);
     }
   }
 }
 
+// Returns the last event.
 async function cluster() {
-  const ping = await get('/ping').catch(() => null);
-  if (!ping) return; /* the banner says so already */
-  trouble = ping.trouble
-    ? `The record cannot be written, so nothing new begins: ${ping.trouble}`
-    : ping.cluster.answering
+  const reply = await get('/ping');
+  const {message} = reply.cluster;
+  user = reply.user;
+  trouble = reply.trouble
+    ? `The record cannot be written, so nothing new begins: ${reply.trouble}`
+    : reply.cluster.answering
       ? ''
-      : `Slurm does not answer, so nothing new begins: ${ping.cluster.message}`;
-  show($('cluster'), [h('span', {class: 'dim'}, ping.cluster.name)]);
+      : `Slurm does not answer, so nothing new begins${message ? `: ${message}` : ''}`;
+  show($('cluster'), [h('span', {class: 'dim'}, reply.cluster.name)]);
   if (!goneSince) banner(trouble);
+  return reply.last;
+}
+
+// A failure is left to the questions of the view: the banner tells it.
+function ping() {
+  cluster().catch(() => null);
 }
 
 // --- Going elsewhere -----------------------------------------------------------------------------
 
 function go() {
-  const before = route;
-  takeToken();
+  const before = takeToken() ? null : route;
   if (!hasToken()) {
     askForToken();
     return;
   }
+  clock = clock || setInterval(ping, PINGS);
   route = current();
   if (before && placeOf(before) === placeOf(route)) {
     if (data && shown === placeOf(route)) draw();
@@ -243,8 +308,9 @@ function go() {
   asked = 0;
   clearTimeout(timer);
   window.scrollTo(0, 0);
+  if (route.view === 'compare') ping();
+  else watch(route.workflow, abort.signal); /* before refresh(), which then shows what is no news */
   refresh();
-  if (route.workflow) watch(route.workflow, abort.signal);
 }
 
 function goBack() {
@@ -253,15 +319,17 @@ function goBack() {
       data && data.phase.matrix
         ? linkTo(`${route.workflow}/${data.phase.matrix}`)
         : linkTo(String(route.workflow));
-  else if (route.view === 'workflow') location.hash = '#/workflows';
+  else if (['workflow', 'nodes', 'costs'].includes(route.view)) location.hash = '#/workflows';
+  else if (route.view === 'compare') location.hash = compare.choose(route);
 }
 
 // --- What a person does --------------------------------------------------------------------------
 
 const ACTS = {
   verb: (element) =>
-    confirm($('dialog'), element.dataset, (text) => {
+    confirm($('dialog'), element.dataset, user, (text) => {
       say(text);
+      asked = 0;
       refresh();
     }),
   close: () => $('dialog').close(),
@@ -269,6 +337,8 @@ const ACTS = {
   skip: () => $('main').focus(),
   set: ({dataset}) => replace({[dataset.name]: dataset.value}),
   metric: ({dataset}) => curves.toggleMetric(dataset.name, data),
+  more: () => workflows.more(route, data),
+  curve: ({dataset}) => compare.toggleCurve(dataset.name, data),
   jump: ({dataset}) => logs.jump($('log'), Number(dataset.by)),
   earlier: async () => {
     const height = $('log').scrollHeight;
@@ -286,14 +356,22 @@ function onClick(event) {
     return;
   }
   const row = event.target.closest('tr[data-row]');
-  if (row && !event.target.closest('a, button, input, select') && !String(getSelection()))
+  if (row && !event.target.closest('a, button, input, select, label') && !String(getSelection()))
     row.querySelector('a[href]').click();
 }
 
-// A field with `data-set` changes the state in the address.
+// Rows are added before the end of the list can be seen.
+function onScroll() {
+  const end = $('more');
+  if (end && end.getBoundingClientRect().top < 1.5 * innerHeight) workflows.more(route, data);
+}
+
+// A field with `data-set` changes the state in the address. A box with `data-list` puts its value
+// into a list there, or takes it out.
 function onInput(event) {
   const {target} = event;
-  const name = target.dataset.set;
+  const {list, set: name} = target.dataset;
+  if (list) toggle(list, target.value);
   if (!name) return;
   const value =
     target.type === 'checkbox'
@@ -307,7 +385,7 @@ function onInput(event) {
       : target.type === 'range' && target.value === '0'
         ? ''
         : target.value;
-  replace({[name]: value, ...(name === 'rank' ? {find: ''} : {})});
+  replace({[name]: value, ...RESETS[name]});
 }
 
 function onPoint(event) {
@@ -330,6 +408,7 @@ async function start() {
   document.addEventListener('input', onInput);
   document.addEventListener('pointerover', onPoint);
   document.addEventListener('focusin', onPoint);
+  document.addEventListener('scroll', onScroll, {passive: true});
   document.addEventListener('keydown', onFindKey);
   document.addEventListener('keydown', (event) => keys.onKey(event, $('dialog'), goBack));
   document.addEventListener(
@@ -338,12 +417,12 @@ async function start() {
   );
   document.addEventListener('visibilitychange', () => !document.hidden && route && refresh());
   window.addEventListener('hashchange', go);
-  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', chart.redraw);
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
+    chart.redraw();
+    heat.redraw();
+  });
+  window.addEventListener('resize', heat.redraw);
   go();
-  if (hasToken()) {
-    cluster();
-    setInterval(cluster, 30000);
-  }
 }
 
 start();

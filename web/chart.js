@@ -1,12 +1,15 @@
-// Draws a stitched metric with dygraphs: the curve, what was rewound, where attempts begin, where
-// checkpoints were saved, and the bounds of checks. The numbers can stand in a table instead.
+// Draws a stitched metric with dygraphs: the curve, what was rewound, its marks, and the bounds of
+// checks. The numbers can stand in a table instead.
+import {placeOf, say, ticks} from './axis.js';
 import {h} from './dom.js';
 import {number, plural} from './format.js';
+import {drawMarks, sayMark, sayMarks} from './marks.js';
 import {smooth} from './metric.js';
 import {table} from './parts.js';
 
 const ROWS = 200; /* of a table: the newest */
 const STRANGE = 20; /* points without a number that are named in the chart */
+export const COLOURS = 8; /* of several curves; further curves are dashed */
 const charts = new Map(); /* by their element */
 
 export function canDraw() {
@@ -24,13 +27,13 @@ function countOf({line, members}) {
 }
 
 // In words, for those who do not see the curve.
-export function summary(metric, {line, rewound, strange, members}) {
+export function summary(metric, {line, rewound, strange, members, noun}, marks = []) {
   if (members) {
     const ends = members
       .slice(0, 3)
       .map((member) => `${member.name} ${number(member.line.at(-1).value)}`);
     return (
-      `${metric} of ${plural(members.length, 'member')}: ` +
+      `${metric} of ${plural(members.length, noun || 'member')}: ` +
       ends.join(', ') +
       (members.length > 3 ? ' ...' : '')
     );
@@ -43,45 +46,87 @@ export function summary(metric, {line, rewound, strange, members}) {
     `${metric}: ${plural(line.length, 'point')}, ${number(first.value)} at step ${first.step}, ` +
     `${number(last.value)} at step ${last.step}` +
     (lost ? `; ${lost} rewound (grey)` : '') +
-    (strange.length ? `; ${strange.length} not a number, first at step ${strange[0].step}` : '')
+    (strange.length ? `; ${strange.length} not a number, first at step ${strange[0].step}` : '') +
+    (marks.length ? '; ' + sayMarks(marks) : '')
   );
 }
 
-// What is drawn: [{name, points, look}]. `look` are options of dygraphs for one series.
-function partsOf({line, rewound, members}, weight) {
-  const smoothed = (points) => (weight > 0 ? smooth(points, weight) : points);
+// The look of one curve of several. A curve has a place in the list of colours, unless there are
+// too many curves to tell them apart; the best member of a sweep stands out.
+function lookOf({place, isBest}) {
+  if (place === undefined)
+    return {color: colour(isBest ? 'curve' : 'others'), strokeWidth: isBest ? 3 : 1};
+  const strokePattern = place < COLOURS ? null : [5, 3];
+  return {color: colour(colourOf(place)), strokeWidth: isBest ? 3 : 1.6, strokePattern};
+}
+
+function colourOf(place) {
+  return 'curve-' + ((place % COLOURS) + 1);
+}
+
+// Shows in a table which curve is meant.
+export function swatch(place) {
+  return h('span', {
+    class: place < COLOURS ? 'swatch' : 'swatch dashed',
+    style: {'border-top-color': `var(--${colourOf(place)})`},
+    'aria-hidden': 'true',
+  });
+}
+
+// On an axis of times, a line ends with its attempt: between two attempts nothing ran.
+function apart(points, axis) {
+  if (!axis) return points;
+  return points.flatMap((point, i) => {
+    const before = points[i - 1];
+    if (!before || before.attempt === point.attempt) return [point];
+    return [{...point, time: (before.time + point.time) / 2, value: NaN}, point];
+  });
+}
+
+// What is drawn: [{name, points, begin, look}]. `look` are options of dygraphs for one series.
+function partsOf({line, rewound, members, begin}, weight, axis) {
+  const smoothed = (points) => apart(weight > 0 ? smooth(points, weight) : points, axis);
   if (members)
     return members.map((member) => ({
       name: member.name,
       points: smoothed(member.line),
-      look: {color: colour(member.isBest ? 'curve' : 'others'), strokeWidth: member.isBest ? 2 : 1},
+      begin: member.begin,
+      look: lookOf(member),
     }));
-  const raw = {name: 'value', points: line, look: {color: colour('curve'), strokeWidth: 1.6}};
+  const look = {color: colour('curve'), strokeWidth: 1.6};
+  const raw = {name: 'value', points: apart(line, axis), begin, look};
   const lost = rewound.map(({attempt, points}) => ({
     name: 'rewound ' + attempt,
     points,
+    begin,
     look: {color: colour('rewound'), strokeWidth: 1.2, strokePattern: [4, 3]},
   }));
   if (weight === 0) return [raw, ...lost];
   raw.look = {color: colour('curve-faint'), strokeWidth: 1};
-  const look = {color: colour('curve'), strokeWidth: 2};
-  return [raw, {name: 'smoothed', points: smoothed(line), look}, ...lost];
+  const thick = {color: colour('curve'), strokeWidth: 2};
+  return [raw, {name: 'smoothed', points: smoothed(line), begin, look: thick}, ...lost];
 }
 
-function rowsOf(parts) {
+// The rows of dygraphs: a place and a value of each part. Steps that came at the same time have a
+// row each.
+function rowsOf(parts, axis) {
   const rows = new Map();
-  parts.forEach(({points}, i) => {
-    for (const {step, value} of points) {
-      if (!rows.has(step)) rows.set(step, [step, ...parts.map(() => null)]);
-      rows.get(step)[i + 1] = value;
+  parts.forEach(({points, begin}, i) => {
+    for (const point of points) {
+      const x = placeOf(axis, point, begin);
+      if (!rows.has(x)) rows.set(x, []);
+      let row = rows.get(x).find((other) => other[i + 1] === null);
+      if (!row) rows.get(x).push((row = [x, ...parts.map(() => null)]));
+      row[i + 1] = point.value;
     }
   });
-  return [...rows.values()].sort((a, b) => a[0] - b[0]);
+  return [...rows.values()].flat().sort((a, b) => a[0] - b[0]);
 }
 
 // The range of the values, made larger for bounds that are not far away; null: as dygraphs has it.
 function rangeOf({stitched, bounds, isLog}) {
-  const values = stitched.line.map((point) => point.value).filter(Number.isFinite);
+  const points = [stitched.line, ...stitched.rewound.map((part) => part.points)].flat();
+  const values = points.map((point) => point.value).filter(Number.isFinite);
   if (!values.length || isLog) return null;
   const low = values.reduce((a, b) => Math.min(a, b));
   const high = values.reduce((a, b) => Math.max(a, b));
@@ -92,69 +137,71 @@ function rangeOf({stitched, bounds, isLog}) {
   return from < low || to > high ? [from - 0.06 * span, to + 0.1 * span] : null;
 }
 
-function under(context, area, graph, {stitched, bounds, checkpoints}) {
+function under(context, area, graph, {stitched, bounds, marks, axis}) {
   const bottom = area.y + area.h;
   const right = area.x + area.w;
   context.save();
   context.font = '11px system-ui, sans-serif';
   context.lineWidth = 1;
-  const rule = (x0, y0, x1, y1) => {
-    context.beginPath();
-    context.moveTo(x0, y0);
-    context.lineTo(x1, y1);
-    context.stroke();
-  };
-  context.setLineDash([2, 3]);
-  context.strokeStyle = context.fillStyle = colour('dim');
-  stitched.begins.forEach(({attempt, step}) => {
-    const x = Math.round(graph.toDomXCoord(step)) + 0.5;
-    if (x < area.x - 1 || x > right || stitched.begins.length < 2) return;
-    rule(x, area.y, x, bottom);
-    context.fillText('#' + attempt, x + 3, area.y + 11);
-  });
+  const across = (point) => graph.toDomXCoord(placeOf(axis, point, stitched.begin));
+  drawMarks(context, area, marks, {across, colour});
   context.setLineDash([6, 4]);
+  const labels = [];
   for (const {value, text, warn} of bounds) {
     const y = Math.round(graph.toDomYCoord(value)) + 0.5;
     if (!(y >= area.y && y <= bottom)) continue;
     context.strokeStyle = context.fillStyle = colour(warn ? 'busy' : 'bad');
-    rule(area.x, y, right, y);
-    context.textAlign = 'right';
-    context.fillText(text, right - 4, y - 4 > area.y + 10 ? y - 4 : y + 12);
-    context.textAlign = 'left';
+    context.beginPath();
+    context.moveTo(area.x, y);
+    context.lineTo(right, y);
+    context.stroke();
+    labels.push({text, x: right - 4, y: y - 4 > area.y + 10 ? y - 4 : y + 12, warn});
   }
   context.fillStyle = colour('bad');
-  for (const {step, text} of stitched.strange.slice(0, STRANGE))
-    context.fillText(text, graph.toDomXCoord(step) + 2, bottom - 12);
-  context.fillStyle = colour('good');
-  for (const step of checkpoints) {
-    const x = graph.toDomXCoord(step);
-    if (x < area.x || x > right) continue;
-    context.beginPath();
-    context.moveTo(x, bottom - 7);
-    context.lineTo(x - 4, bottom);
-    context.lineTo(x + 4, bottom);
-    context.fill();
+  for (const point of stitched.strange.slice(0, STRANGE))
+    context.fillText(point.text, across(point) + 2, bottom - 12);
+  context.restore();
+  return () => writeLabels(context, labels);
+}
+
+// The labels of bounds stand above the curves, on a ground of their own.
+function writeLabels(context, labels) {
+  context.save();
+  context.font = '11px system-ui, sans-serif';
+  context.textAlign = 'right';
+  for (const {text, x, y, warn} of labels) {
+    const {width} = context.measureText(text);
+    context.fillStyle = colour('back');
+    context.globalAlpha = 0.85;
+    context.fillRect(x - width - 2, y - 10, width + 4, 13);
+    context.globalAlpha = 1;
+    context.fillStyle = colour(warn ? 'busy' : 'bad');
+    context.fillText(text, x, y);
   }
   context.restore();
 }
 
-// What stands at a step, in words.
-function tell(metric, stitched, step, points, series) {
+// What stands at a place of the axis, in words.
+function tell({metric, stitched, marks, axis}, place, points, series) {
+  const where = say(axis, place);
   if (stitched.members) {
     const found = points.find(({name}) => name === series);
-    return `step ${step}: ${metric}` + (found ? ` of ${series} ${number(found.yval)}` : '');
+    return `${where}: ${metric}` + (found ? ` of ${series} ${number(found.yval)}` : '');
   }
-  const point = stitched.line.find((other) => other.step === step);
+  const point = stitched.line.find((other) => placeOf(axis, other, stitched.begin) === place);
+  const step = point && axis ? `, step ${point.step}` : '';
   const parts = points.map(({name, yval}) =>
     name === 'value' ? number(yval) : `${name} ${number(yval)}`,
   );
-  return (
-    `step ${step}: ${metric} ${parts.join(', ')}` + (point ? ` (attempt ${point.attempt})` : '')
-  );
+  const here = marks.filter((mark) => point && mark.step === point.step).map(sayMark);
+  return [
+    `${where}${step}: ${metric} ${parts.join(', ')}` + (point ? ` (attempt ${point.attempt})` : ''),
+    ...here,
+  ].join('; ');
 }
 
 function optionsOf(chart, parts) {
-  const {stitched, isLog, zoom, metric} = chart.shown;
+  const {stitched, isLog, zoom, metric, axis} = chart.shown;
   return {
     labels: ['step', ...parts.map(({name}) => name)],
     series: Object.fromEntries(parts.map(({name, look}) => [name, look])),
@@ -178,21 +225,29 @@ function optionsOf(chart, parts) {
     animatedZooms: false,
     axes: {
       y: {axisLabelWidth: 52, axisLabelFormatter: (value) => number(value)},
-      x: {axisLabelFormatter: (value) => number(value)},
+      x: {
+        axisLabelFormatter: (value) => number(value),
+        ticker: axis
+          ? (from, to, pixels) => ticks(axis, from, to, pixels)
+          : window.Dygraph.numericTicks,
+      },
     },
-    underlayCallback: (context, area, graph) => under(context, area, graph, chart.shown),
-    highlightCallback: (event, step, points, row, series) => {
-      chart.says.textContent = tell(metric, chart.shown.stitched, step, points, series);
+    underlayCallback: (context, area, graph) => {
+      chart.writeLabels = under(context, area, graph, chart.shown);
+    },
+    drawCallback: () => chart.writeLabels(),
+    highlightCallback: (event, place, points, row, series) => {
+      chart.says.textContent = tell(chart.shown, place, points, series);
     },
     unhighlightCallback: () => {
-      chart.says.textContent = summary(metric, chart.shown.stitched);
+      chart.says.textContent = summary(metric, chart.shown.stitched, chart.shown.marks);
     },
     zoomCallback: (from, to) => chart.shown.onZoom(chart.graph.isZoomed('x') ? [from, to] : null),
   };
 }
 
-// shown: {metric, stitched, bounds, checkpoints, weight, isLog, zoom, onZoom}. `element` belongs to
-// this module.
+// shown: {metric, stitched, bounds, marks, weight, isLog, axis, zoom, onZoom}. `element`
+// belongs to this module.
 export function draw(element, shown) {
   let chart = charts.get(element);
   if (!chart) {
@@ -201,10 +256,11 @@ export function draw(element, shown) {
     charts.set(element, chart);
   }
   chart.shown = shown;
-  const text = summary(shown.metric, shown.stitched);
-  const parts = partsOf(shown.stitched, shown.weight);
-  const file = rowsOf(parts);
+  const text = summary(shown.metric, shown.stitched, shown.marks);
+  const parts = partsOf(shown.stitched, shown.weight, shown.axis);
+  const file = rowsOf(parts, shown.axis);
   element.setAttribute('data-points', countOf(shown.stitched));
+  element.setAttribute('data-bounds', shown.bounds.map((bound) => bound.text).join('; '));
   element.setAttribute(
     'data-rewound',
     shown.stitched.rewound.reduce((sum, part) => sum + part.count, 0),
@@ -239,20 +295,27 @@ export function redraw() {
 }
 
 // The newest points of the curve as a table; of a sweep, the last point of each member.
-export function numbers(metric, stitched) {
+export function numbers(metric, stitched, marks, axis) {
+  const cells = (point, begin, name) => [
+    point.step,
+    axis ? say(axis, placeOf(axis, point, begin)) : '',
+    number(point.value),
+    name,
+  ];
   const rows = stitched.members
-    ? stitched.members.map(({name, line}) => [line.at(-1).step, number(line.at(-1).value), name])
+    ? stitched.members.map(({name, line, begin}) => cells(line.at(-1), begin, name))
     : stitched.line
         .slice(-ROWS)
         .reverse()
-        .map(({step, value, attempt}) => [step, number(value), '#' + attempt]);
+        .map((point) => cells(point, stitched.begin, '#' + point.attempt));
   const columns = [
     ['step', 'num'],
+    ['time', 'num'],
     [metric, 'num'],
-    [stitched.members ? 'member' : 'attempt', 'num'],
+    [stitched.members ? stitched.noun || 'member' : 'attempt', 'num'],
   ];
   const says =
-    summary(metric, stitched) +
+    summary(metric, stitched, marks) +
     (stitched.line.length > ROWS ? `; the newest ${ROWS} are shown` : '');
   return h(
     'div',
@@ -268,7 +331,7 @@ export function numbers(metric, stitched) {
     table(
       metric,
       columns,
-      rows.map((cells) => ({key: cells[0] + '-' + cells[2], cells})),
+      rows.map((row) => ({key: row[0] + '-' + row[3], cells: row})),
     ),
   );
 }

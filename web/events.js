@@ -2,44 +2,30 @@
 import {get} from './api.js';
 
 const PAGE = 1000; /* the daemon gives at most so many at once */
-let known = {workflow: 0, last: 0, list: [], isComplete: false};
-
-function keep(workflow, reply) {
-  if (known.workflow !== workflow) return;
-  const fresh = reply.events.filter((event) => event.event > known.last);
-  known.list.push(
-    ...fresh.filter((event) => event.type === 'phase' || event.type === 'checkpoint'),
-  );
-  known.last = Math.max(known.last, reply.last);
-}
+const KEPT = ['phase', 'checkpoint', 'gate', 'promotion'];
+let known = {workflow: 0, last: 0, list: []};
 
 // Brings the list up to date, and returns it.
 export async function eventsOf(workflow, signal) {
-  if (known.workflow !== workflow) known = {workflow, last: 0, list: [], isComplete: false};
+  if (known.workflow !== workflow) known = {workflow, last: 0, list: []};
   const mine = known;
-  while (mine === known) {
+  let count = PAGE;
+  while (count >= PAGE) {
     const reply = await get(`/events?workflow=${workflow}&after=${mine.last}&wait=0`, signal);
-    keep(workflow, reply);
-    if (reply.events.length >= PAGE) continue;
-    mine.isComplete = true;
-    break;
+    const fresh = reply.events.filter((event) => event.event > mine.last);
+    mine.list.push(...fresh.filter(({type}) => KEPT.includes(type)));
+    mine.last = Math.max(mine.last, reply.last);
+    count = reply.events.length;
   }
   return mine.list;
 }
 
-// Returns what happens to the workflow, and what of it is news; waits up to 25 s for it.
-export async function waitForEvent(workflow, signal) {
-  const isNews = known.workflow === workflow && known.isComplete;
-  const after = known.workflow === workflow ? known.last : 0;
-  const reply = await get(`/events?workflow=${workflow}&after=${after}&wait=25`, signal, 40);
-  keep(workflow, reply);
-  return {events: reply.events, news: isNews ? reply.events : []};
-}
+export const WAIT = 5; /* seconds */
 
-// The steps at which a phase saved checkpoints: [{step, run}], by the text of the event.
-export function checkpointsOf(events, phase) {
-  return events
-    .filter((event) => event.type === 'checkpoint' && event.phase === phase)
-    .map((event) => ({run: event.run, step: Number((/^step (\d+)/.exec(event.message) || [])[1])}))
-    .filter(({step}) => Number.isFinite(step));
+// Waits so long for what happens to the workflow after an event; 0: to any workflow. The daemon
+// does not see that a page has left: it keeps the connection of a question until its wait is over,
+// and it has 32 connections for pages.
+export function waitForEvent(workflow, after, signal) {
+  const of = workflow ? `workflow=${workflow}&` : '';
+  return get(`/events?${of}after=${after}&wait=${WAIT}`, signal, 40);
 }

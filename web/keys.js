@@ -6,6 +6,12 @@ const HELP = [
   ['j, ↓', 'the next row'],
   ['k, ↑', 'the row before'],
   ['Enter', 'open the row'],
+  ['p', 'promote the phase of the row, or of the page'],
+  ['h', 'hold it, or release it'],
+  ['r', 'retry it'],
+  ['c', 'cancel it; each of these asks first'],
+  ['x', 'choose the workflow of the row for a comparison'],
+  ['X', 'compare the chosen workflows'],
   ['Esc', 'leave the field, close the dialog, or go back'],
   ['?', 'these keys'],
 ];
@@ -41,6 +47,20 @@ function move(by) {
   to.closest('tr').scrollIntoView({block: 'nearest'});
 }
 
+function click(element) {
+  if (element) element.click();
+}
+
+// Clicks a button of the row that has the focus. Without such a row, the button is of the first
+// phase that waits for a person, or of what the page shows as a whole.
+function decide(at, ...verbs) {
+  const row = at && at.closest('tr[data-row]');
+  const all = (selector) => [...document.querySelectorAll(selector)];
+  const places = row ? [row] : [...all('#s-held .panel'), ...all('#main .head')];
+  const wanted = verbs.map((verb) => `button[data-verb=${verb}]`).join();
+  click(places.map((place) => place.querySelector(wanted)).find(Boolean));
+}
+
 // `goBack` leads to the view above.
 export function onKey(event, dialog, goBack) {
   const at = document.activeElement;
@@ -70,6 +90,12 @@ export function onKey(event, dialog, goBack) {
     k: () => move(-1),
     ArrowDown: () => move(1),
     ArrowUp: () => move(-1),
+    p: () => decide(at, 'promote'),
+    h: () => decide(at, 'hold', 'release'),
+    r: () => decide(at, 'retry'),
+    c: () => decide(at, 'cancel'),
+    x: () => click(at && at.closest('tr') && at.closest('tr').querySelector('input[data-list]')),
+    X: () => click(document.querySelector('#compare')),
   };
   const hasRows = document.querySelector('#main tr[data-row]');
   if (!keys[event.key] || (event.key.startsWith('Arrow') && !hasRows)) return;

@@ -1,8 +1,8 @@
 # web: the page, embedded into the daemon.
-WEB_FILES = web/index.html web/style.css web/api.js web/app.js web/chart.js web/curves.js \
-	web/dom.js web/events.js web/format.js web/keys.js web/log.js web/members.js web/metric.js \
-	web/parts.js web/phase.js web/route.js web/timeline.js web/verbs.js web/words.js \
-	web/workflow.js web/workflows.js
+WEB_FILES = web/index.html web/style.css web/api.js web/app.js web/axis.js web/chart.js \
+	web/compare.js web/costs.js web/curves.js web/dom.js web/events.js web/format.js web/heat.js \
+	web/keys.js web/log.js web/marks.js web/members.js web/metric.js web/nodes.js web/parts.js web/phase.js \
+	web/route.js web/timeline.js web/verbs.js web/words.js web/workflow.js web/workflows.js
 EXTRA_DIST += web/embed.sh web/README.md $(WEB_FILES)
 CLEANFILES += web/files.c
 nodist_daemon_api_libapi_a_SOURCES = web/files.c

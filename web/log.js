@@ -4,6 +4,7 @@ import {h} from './dom.js';
 import {plural} from './format.js';
 
 const CHUNK = 65536;
+const CHUNKS = 16; /* that are read back at once */
 const SKIP = 1048576; /* what grew by more than this is not read on, but from its end again */
 const LINES = 5000; /* older lines are dropped, when there are so many more: */
 const LINES_MORE = 1000;
@@ -34,13 +35,6 @@ function ask(offset, max, signal) {
   return get(`${pathOf(log.address)}/log?rank=${log.rank}${from}&max=${max}`, signal);
 }
 
-// Leaves out the line that a chunk begins within: [where the rest begins, the rest].
-function wholeLines(offset, text) {
-  const end = text.indexOf('\n') + 1;
-  if (offset === 0 || end === 0) return [offset, text];
-  return [offset + new TextEncoder().encode(text.slice(0, end)).length, text.slice(end)];
-}
-
 function append(text) {
   const parts = text.split('\n');
   if (log.isPartial) parts[0] = log.lines.pop() + parts[0];
@@ -68,16 +62,14 @@ export async function read(address, rank, isFollowed, signal) {
         Object.assign(mine, NOTHING, {lines: [], cuts: mine.cuts + 1});
         continue;
       }
-      const [begin, text] =
-        mine.next < 0 ? wholeLines(reply.offset, reply.text) : [mine.begin, reply.text];
       Object.assign(mine, {
         size: reply.size,
         path: reply.path,
         next: reply.next,
-        begin,
+        begin: mine.next < 0 ? reply.offset : mine.begin,
         trouble: '',
       });
-      append(text);
+      append(reply.text);
       if (reply.next >= reply.size || !reply.text) break;
     }
   } catch (error) {
@@ -87,15 +79,27 @@ export async function read(address, rank, isFollowed, signal) {
   return mine;
 }
 
-// Reads what comes before the lines that are shown.
+// Reads what comes before the lines that are shown, until a line is whole, within limits: the first
+// line may be longer than a chunk. Offsets are those of the daemon, because a byte that is no
+// letter is one byte of the file, but three of the text.
 export async function readEarlier() {
   const mine = log;
-  const from = Math.max(0, mine.begin - CHUNK);
-  const reply = await ask(from, mine.begin - from, null);
-  if (mine !== log) return;
-  const [begin, text] = wholeLines(from, reply.text);
-  mine.begin = begin < mine.begin ? begin : from;
-  mine.lines.unshift(...text.replace(/\n$/, '').split('\n'));
+  for (let i = 0; i < CHUNKS && mine.begin > 0; i++) {
+    const from = Math.max(0, mine.begin - CHUNK);
+    const reply = await ask(from, mine.begin - from, null);
+    if (mine !== log || mine.begin <= reply.offset) return;
+    const parts = reply.text.split('\n');
+    mine.lines[0] = parts.pop() + (mine.lines[0] || '');
+    mine.lines.unshift(...parts);
+    mine.begin = reply.offset;
+    if (parts.length) return;
+  }
+}
+
+// The first line may be the rest of a line.
+function shownLines() {
+  const [first, ...rest] = log.lines;
+  return log.begin > 0 && !log.cuts && log.lines.length ? ['\u2026' + first, ...rest] : log.lines;
 }
 
 function lineOf(text, find) {
@@ -122,7 +126,7 @@ export function draw(place, says, find) {
   if (!isSame || log.drawn !== log.next) {
     const kept = isSame ? Math.max(log.shown - 1, 0) : 0; /* the last line may have grown */
     while (place.childNodes.length > kept) place.lastChild.remove();
-    place.append(...log.lines.slice(kept).map((line) => lineOf(line, needle)));
+    place.append(...shownLines().slice(kept).map((line) => lineOf(line, needle)));
     place.setAttribute('data-of', of);
     log.shown = log.lines.length;
     log.drawn = log.next;

@@ -1,4 +1,6 @@
 // What the GPUs of a run do, and the members of a sweep.
+import {canDraw, swatch} from './chart.js';
+import {slotOf} from './curves.js';
 import {h} from './dom.js';
 import {duration, number} from './format.js';
 import {bar, state, table} from './parts.js';
@@ -59,30 +61,45 @@ export function gpuTable(gpus) {
 
 const STANDINGS = ['best', 'left', '', 'cut', 'out'];
 
-// Members that may still be chosen stand before those that cannot, the best values first.
-export function sortMembers(all) {
+// Members that may still be chosen stand before those that cannot, the best values first. `soFar`
+// has the values of members that run; `isBest` is added: the member would win now, or has won.
+export function sortMembers({members: all, so_far: soFar}) {
+  const values = soFar ? soFar.values : {};
+  const shown = all.map((member) => ({...member, value: values[member.phase] ?? member.value}));
   const rank = (member) => STANDINGS.indexOf(member.standing || '');
-  const best = (all.find((member) => member.standing === 'best') || {}).value;
-  const far = (member) =>
-    typeof member.value !== 'number'
-      ? Infinity
-      : typeof best === 'number'
-        ? Math.abs(member.value - best)
-        : 0;
-  return [...all].sort(
+  const best = (shown.find((member) => member.standing === 'best') || {}).value;
+  const far = ({value}) => {
+    if (typeof value !== 'number') return Infinity;
+    if (soFar) return soFar.goal === 'max' ? -value : value;
+    return typeof best === 'number' ? Math.abs(value - best) : 0;
+  };
+  const sorted = shown.sort(
     (a, b) => rank(a) - rank(b) || (far(a) === far(b) ? a.number - b.number : far(a) - far(b)),
   );
+  return sorted.map((member, i) => ({
+    ...member,
+    isBest: soFar ? i === 0 && far(member) < Infinity : member.standing === 'best',
+  }));
+}
+
+// "the lowest last(loss) so far"
+export function rankedBy({so_far: soFar}) {
+  return soFar && `the ${soFar.goal === 'max' ? 'highest' : 'lowest'} ${soFar.value} so far`;
 }
 
 export function members({phase}, route) {
   if (!Array.isArray(phase.members)) return null;
   const params = [...new Set(phase.members.flatMap((member) => Object.keys(member.case || {})))];
-  const rows = sortMembers(phase.members).map((member) => ({
+  const mark = (member) =>
+    canDraw() && member.run && member.run.started && slotOf(member) !== undefined
+      ? swatch(slotOf(member))
+      : null;
+  const rows = sortMembers(phase).map((member) => ({
     key: member.phase,
     open: true,
-    class: member.standing === 'best' ? 'best' : '',
+    class: member.isBest ? 'best' : '',
     cells: [
-      h('a', {href: link(route.workflow, member.phase)}, member.phase),
+      [mark(member), h('a', {href: link(route.workflow, member.phase)}, member.phase)],
       ...params.map((name) => number((member.case || {})[name])),
       state(stateOf(member)),
       bar(member),

@@ -20,6 +20,7 @@ const KINDS = {
   stopping: 'busy',
   starting: 'busy',
   warned: 'busy',
+  failing: 'busy',
   preempted: 'busy',
   timed_out: 'busy',
   held: 'held',
@@ -27,6 +28,7 @@ const KINDS = {
   pending: 'wait',
   submitting: 'wait',
 };
+const ALARMS = ['preempted', 'timed_out', 'warned', 'failing'];
 const SIGNS = {good: '✓', bad: '✗', busy: '▶', held: '❚❚', wait: '…', idle: '·'};
 
 export function kindOf(word) {
@@ -36,8 +38,7 @@ export function kindOf(word) {
 // The word and a sign, so that a state is never told by its colour alone.
 export function state(word, sign) {
   const kind = kindOf(word);
-  const shown =
-    sign || (word === 'preempted' || word === 'timed_out' || word === 'warned' ? '!' : SIGNS[kind]);
+  const shown = sign || (ALARMS.includes(word) ? '!' : SIGNS[kind]);
   return h(
     'span',
     {class: 'state ' + kind},

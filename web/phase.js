@@ -1,12 +1,13 @@
 // One phase: its curves over all attempts, its attempts, its gate, the log and the GPUs of its
-// newest run, and the members of a sweep.
-import {get, pathOf} from './api.js';
+// newest run or of the run in the address, and the members of a sweep.
+import {get, getOnce, pathOf} from './api.js';
 import {chosen, curve, curvesOf, drawCurves, memberCurves} from './curves.js';
 import {h} from './dom.js';
 import {eventsOf} from './events.js';
 import {cost, duration, plural, time} from './format.js';
+import * as heat from './heat.js';
 import * as logs from './log.js';
-import {gpuTable, members, sortMembers} from './members.js';
+import {gpuTable, members, rankedBy, sortMembers} from './members.js';
 import {
   bar,
   button,
@@ -20,6 +21,7 @@ import {
   table,
 } from './parts.js';
 import {changed, link} from './route.js';
+import {timelineOf} from './timeline.js';
 import {buttons, verbsOf} from './verbs.js';
 import {gateFor} from './workflow.js';
 import {
@@ -34,19 +36,18 @@ import {
 } from './words.js';
 
 const DETAILS_MAX = 20;
-const kept = new Map(); /* answers about runs that have ended: they do not change */
+const GPU_PARTS = 100;
+const HISTORY_MS = 60000;
+let history = {}; /* of the GPUs of the run that was shown last */
 
-async function once(run, path, signal) {
-  const key = pathOf(run.address) + path;
-  if (kept.has(key)) return kept.get(key);
-  const reply = await get(key, signal);
-  if (run.state === 'ended') kept.set(key, reply);
-  return reply;
+// The run that the address names, else `newest`.
+function runOf({params}, phase, newest) {
+  const attempt = params.get('run');
+  return attempt ? phase.runs.find((run) => run.attempt === Number(attempt)) : newest;
 }
 
 async function logOf(route, phase, signal) {
-  const attempt = route.params.get('run') || (phase.run && phase.run.started && phase.run.attempt);
-  const run = phase.runs.find((other) => other.attempt === Number(attempt));
+  const run = runOf(route, phase, phase.run && phase.run.started && phase.runs[0]);
   if (!run) return null;
   const isLive = run.state !== 'ended';
   const isFollowed = route.params.get('follow') !== '0';
@@ -56,26 +57,44 @@ async function logOf(route, phase, signal) {
   return {run, rank, files, isLive, isFollowed};
 }
 
+// What the GPUs of a run do, with their history. That of a run that goes on is asked for once a
+// minute, because it is long.
+async function gpusOf(route, phase, signal) {
+  const newest = phase.runs.find(({started}) => started);
+  const run = runOf(route, phase, newest);
+  if (!run || !run.started || !phase.gpus) return null;
+  const path = '/gpus?parts=' + GPU_PARTS;
+  if (run.state === 'ended') return {...(await getOnce(run, path, signal)), run};
+  if (history.run !== run.address || Date.now() - history.asked > HISTORY_MS) {
+    const gpus = await get(pathOf(run.address) + path, signal);
+    history = {run: run.address, asked: Date.now(), reply: gpus.history};
+    return {...gpus, run};
+  }
+  return {...(await get(pathOf(run.address) + '/gpus', signal)), history: history.reply, run};
+}
+
 /* The params that change what is asked for. */
-export const ASKS = ['metric', 'run', 'rank', 'follow'];
+export const ASKS = ['metric', 'zoom', 'run', 'rank', 'follow'];
 
 export async function load(route, signal) {
   const path = `/workflows/${route.workflow}/phases/${encodeURIComponent(route.phase)}`;
-  const [phase, events] = await Promise.all([get(path, signal), eventsOf(route.workflow, signal)]);
+  const [phase, events] = await Promise.all([
+    get(path + '?so_far=1', signal),
+    eventsOf(route.workflow, signal),
+  ]);
   const started = phase.runs
     .filter((run) => run.started)
     .reverse(); /* the API has the newest first */
   const metrics = chosen(route.params, phase);
   const isTold = (run) =>
     ['failed', 'lost', 'cancelled'].includes(run.outcome) || run === phase.runs[0];
-  const ask = (run, end) => once(run, end, signal);
-  const newest = phase.runs.find((run) => run.started);
+  const ask = (run, end) => getOnce(run, end, signal);
   const [curves, gate, details, log, gpus, matrix] = await Promise.all([
     Promise.all(
       metrics.map((metric) =>
         Array.isArray(phase.members)
-          ? memberCurves(sortMembers(phase.members), metric, ask)
-          : curve(started, metric, ask),
+          ? memberCurves(sortMembers(phase), metric, ask, route.params)
+          : curve(started, metric, ask, route.params),
       ),
     ),
     gateFor(route.workflow, phase, signal),
@@ -83,10 +102,10 @@ export async function load(route, signal) {
       phase.runs
         .filter(isTold)
         .slice(0, DETAILS_MAX)
-        .map((run) => once(run, '', signal)),
+        .map((run) => getOnce(run, '', signal)),
     ),
     logOf(route, phase, signal),
-    newest && phase.gpus > 0 ? get(pathOf(newest.address) + '/gpus', signal) : null,
+    gpusOf(route, phase, signal),
     phase.matrix
       ? get(`/workflows/${route.workflow}/phases/${encodeURIComponent(phase.matrix)}`, signal)
       : null,
@@ -176,6 +195,7 @@ function aboutOf({phase}) {
     ],
     ['reused', phase.reused],
     ['members', isMatrix(phase) ? membersNote(phase) : ''],
+    ['ranked by', rankedBy(phase)],
   ]);
 }
 
@@ -190,7 +210,7 @@ function attempts(route, {phase, details, log}) {
             'a',
             {
               href: changed({run: run.attempt}),
-              'aria-label': `attempt ${run.attempt}: show its log`,
+              'aria-label': `attempt ${run.attempt}: show its log and its GPUs`,
               'aria-current': log && log.run === run ? 'true' : null,
             },
             '#' + run.attempt,
@@ -273,6 +293,8 @@ function logSection(route, {log}) {
 // Draws what other modules draw into their own elements.
 export function mounted(main, route, data) {
   drawCurves(main, route, data);
+  const map = main.querySelector('.heat');
+  if (map) heat.draw(map, data.gpus.history);
   const place = main.querySelector('#log');
   if (place) logs.draw(place, main.querySelector('#log-says'), route.params.get('find') || '');
 }
@@ -287,9 +309,14 @@ export function render(route, data) {
       section('Waiting for you', 'held', heldPanel(phase, data.gate, {matrix: data.matrix})),
     section('Members', 'members', members(data, route)),
     section('Curve', 'curves', curvesOf(route, data)),
-    section('Attempts', 'attempts', attempts(route, data)),
+    section('Attempts', 'attempts', timelineOf(phase, data.events), attempts(route, data)),
     !isHeld && section('Gate', 'gates', gateOf(phase.address, data.gate)),
     section(data.log ? `Log of ${data.log.run.address}` : 'Log', 'log', logSection(route, data)),
-    section('GPUs', 'gpus', gpuTable(data.gpus)),
+    section(
+      data.gpus ? `GPUs of ${data.gpus.run.address}` : 'GPUs',
+      'gpus',
+      gpuTable(data.gpus),
+      data.gpus && heat.heatOf(data.gpus.history),
+    ),
   ].filter(Boolean);
 }

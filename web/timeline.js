@@ -1,9 +1,10 @@
 // The attempts of each phase on one line of time: waiting, running, and waiting for a person. What
-// a piece means is written in it, and told below when it is pointed at or has the focus.
+// a piece means is written in it, and told below when it is pointed at or has the focus. A phase
+// alone has a line from its first attempt on.
 import {h} from './dom.js';
 import {duration, now, number, time} from './format.js';
 import {kindOf} from './parts.js';
-import {linkTo} from './route.js';
+import {changed, linkTo} from './route.js';
 
 const TICKS = [
   1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800,
@@ -27,20 +28,26 @@ function piecesOfRun(run, end) {
     });
   if (!run.started) return pieces;
   const word = run.outcome || run.state;
+  const resumed =
+    run.resume && typeof run.first_step === 'number'
+      ? `, resumed from step ${number(run.first_step)}`
+      : '';
   const steps =
     typeof run.last_step === 'number'
       ? `, steps ${number(run.first_step)}–${number(run.last_step)}`
       : '';
   const text =
-    `${run.address} ${word}${run.cause ? ': ' + run.cause : ''}, ` +
+    `${run.address} ${word}${run.cause ? ': ' + run.cause : ''}${resumed}, ` +
     `${time(run.started)} for ${duration((run.ended || end) - run.started)}` +
     `${run.nodes && run.nodes.length ? ' on ' + run.nodes.join(', ') : ''}${steps}` +
     (run.message ? `; ${run.message}` : '');
   pieces.push({
     from: run.started,
     to: run.ended || end,
-    kind: kindOf(word),
-    word: `#${run.attempt} ${word.replace('_', ' ')}`,
+    kind: word === 'held' ? 'idle' : kindOf(word) /* it trained: the hold is a piece of its own */,
+    word:
+      `#${run.attempt} ${resumed ? 'resumed, ' : ''}` +
+      (word === 'held' ? 'stopped' : word.replace('_', ' ')),
     text,
     address: run.address,
   });
@@ -88,7 +95,7 @@ function piecesOfMatrix(matrix, phases, runs, end) {
   ];
 }
 
-function lane(phase, pieces, begin, span) {
+function lane(phase, pieces, begin, span, linkOf) {
   const percent = (seconds) => ((100 * seconds) / span).toFixed(3) + '%';
   return h(
     'div',
@@ -101,7 +108,7 @@ function lane(phase, pieces, begin, span) {
         h(
           'a',
           {
-            href: linkTo(piece.address),
+            href: linkOf(piece.address),
             class: 'piece ' + piece.kind,
             'data-key': String(i),
             'data-tip': piece.text,
@@ -144,18 +151,40 @@ export function timeline(workflow, runs, events) {
   const span = Math.max(end - begin, 1);
   const phases = workflow.phases.filter((phase) => !phase.matrix);
   const lanes = phases.map((phase) => {
-    const own = phase.of_members
-      ? piecesOfMatrix(phase, workflow.phases, runs, end)
-      : runs.filter((run) => run.phase === phase.phase).flatMap((run) => piecesOfRun(run, end));
-    const pieces = [...own, ...piecesOfHolds(phase, events, end)];
-    return [phase, pieces.sort((a, b) => a.from - b.from)];
+    const own = phase.of_members ? piecesOfMatrix(phase, workflow.phases, runs, end) : [];
+    const ofPhase = runs.filter((run) => run.phase === phase.phase);
+    return [phase, [...own, ...piecesOf(phase, ofPhase, events, end)].sort(byTime)];
   });
   if (!lanes.some(([, pieces]) => pieces.length)) return null;
+  return picture(lanes, begin, span, linkTo);
+}
+
+function byTime(a, b) {
+  return a.from - b.from;
+}
+
+function piecesOf(phase, runs, events, end) {
+  const pieces = runs.flatMap((run) => piecesOfRun(run, end));
+  return [...pieces, ...piecesOfHolds(phase, events, end)];
+}
+
+function picture(lanes, begin, span, linkOf) {
   return h(
     'div',
     {class: 'timeline', 'data-key': 'timeline'},
-    lanes.map(([phase, pieces]) => lane(phase, pieces, begin, span)),
+    lanes.map(([phase, pieces]) => lane(phase, pieces, begin, span, linkOf)),
     axis(begin, span),
     h('p', {class: 'tip dim', 'aria-live': 'polite', 'data-own': 'tip'}, HINT),
   );
+}
+
+// The line of one phase with its `runs`. A piece leads to the log of its run, and keeps what else a
+// person has chosen. Null before anything has begun.
+export function timelineOf(phase, events) {
+  const pieces = piecesOf(phase, phase.runs, events, now()).sort(byTime);
+  if (!pieces.length) return null;
+  const begin = pieces[0].from;
+  const end = Math.max(...pieces.map((piece) => piece.to));
+  const linkOf = (address) => changed({run: address.split('#')[1]});
+  return picture([[phase, pieces]], begin, Math.max(end - begin, 1), linkOf);
 }

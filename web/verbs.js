@@ -175,8 +175,9 @@ function capital(text) {
   return text[0].toUpperCase() + text.slice(1);
 }
 
-// Asks the person, then the daemon. `done` gets what happened, in words.
-export function confirm(dialog, {verb, address, help}, done) {
+// Asks the person, then the daemon. The record has the name of the owner of the daemon, who alone
+// can have the token. `done` gets what happened, in words.
+export function confirm(dialog, {verb, address, help}, user, done) {
   const target = address.includes('/') ? address : 'workflow ' + address;
   const error = h('p', {class: 'error', role: 'alert', hidden: true});
   const yes = h('button', {type: 'submit', class: 'main', 'data-key': 'yes'}, `${verb} ${address}`);
@@ -193,7 +194,9 @@ export function confirm(dialog, {verb, address, help}, done) {
     event.preventDefault();
     yes.disabled = true;
     try {
-      const reply = await post(`${pathOf(address)}/${verb}`, {who: 'page'});
+      const reply = await post(`${pathOf(address)}/${verb}`, {
+        who: `${user || 'a person'} in the browser`,
+      });
       dialog.close();
       done(told(verb, reply));
     } catch (failure) {

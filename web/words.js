@@ -58,35 +58,6 @@ export function currentPhase(workflow) {
   return open.find((phase) => stateOf(phase) !== 'blocked') || open[0] || phases.at(-1);
 }
 
-const WAITS = [
-  [/^Resources/, 'no nodes that fit are free'],
-  [/^Priority/, 'jobs of a higher priority come first'],
-  [/^None/, 'Slurm has not looked at the job yet'],
-  [/^BeginTime/, 'its begin time has not come yet'],
-  [/^Dependency/, 'a job that this job depends on has not ended'],
-  [/^Reservation/, 'its reservation has not begun'],
-  [/^ReqNodeNotAvail/, 'nodes that the job asks for are not available'],
-  [/^Nodes required for job are DOWN/, 'nodes that the job needs are not available'],
-  [/^PartitionTimeLimit/, 'the job asks for more time than its partition allows'],
-  [/^PartitionNodeLimit/, 'the job asks for more nodes than its partition allows'],
-  [/^Partition(Down|Inactive)/, 'its partition starts no jobs at present'],
-  [/^JobHeldUser/, 'the job is held in Slurm, by its owner'],
-  [/^JobHeldAdmin/, 'the job is held in Slurm, by an administrator'],
-  [/^(Assoc|QOS|Max).*PerJob/, 'the job asks for more than the site allows one job'],
-  [/^Assoc.*Minutes/, 'the time that the site gives its account is used up'],
-  [/^QOS.*Minutes/, 'the time that the site gives its QOS is used up'],
-  [
-    /^(Assoc|Max.*PerAccount)/,
-    'a limit of the site on its account; the job begins when others have ended',
-  ],
-  [/^QOS/, 'a limit of the site on its QOS; the job begins when others have ended'],
-];
-
-function slurmWord(reason) {
-  const row = WAITS.find(([pattern]) => pattern.test(reason));
-  return row ? `${row[1]} (${reason})` : reason;
-}
-
 // What a run waits for; empty if it does not wait.
 export function waitOf(run) {
   if (!run) return '';
@@ -111,7 +82,7 @@ export function waitOf(run) {
   const left = (run.job_start || 0) - now();
   return (
     `${job} waits in Slurm` +
-    (reason ? ': ' + slurmWord(reason) : '') +
+    (reason ? ': ' + (run.job_waits_for || reason) : '') +
     (left > 0 ? `; Slurm expects its start in ${duration(left)}` : '')
   );
 }
@@ -186,13 +157,32 @@ export function remedyOf(run) {
   );
 }
 
+const EARLY = {insufficient: 'too early', failed: 'failing'};
+
 // The verdict in one word. A failure that only warns has a word of its own, and before the end of
-// the run a gate that lacks data has not failed.
+// the run no check has failed.
 export function verdictOf(verdict, isEarly) {
-  if (isEarly && verdict.outcome === 'insufficient') return 'too early';
+  if (isEarly && EARLY[verdict.outcome]) return EARLY[verdict.outcome];
   return verdict.warn && verdict.outcome !== 'passed' ? 'warned' : verdict.outcome;
 }
 
 export function stepsOf(run) {
   return typeof run.last_step === 'number' ? `${run.first_step}–${run.last_step}` : '';
+}
+
+// The rows of /v1/costs, summed by what `keyOf` says of them: a sum has its key and its first row.
+export function costsBy(rows, keyOf) {
+  const found = new Map();
+  for (const row of rows) {
+    const key = keyOf(row);
+    const sum = found.get(key) || {key, row, seconds: 0, gpuSeconds: 0, usd: null, paid: 0};
+    found.set(key, sum);
+    sum.seconds += row.seconds;
+    sum.gpuSeconds += row.gpu_seconds;
+    sum.paid += row.paid_seconds;
+    if (row.cost_usd !== null) sum.usd = (sum.usd || 0) + row.cost_usd;
+    const use = ['useful', 'waiting'].includes(row.cause) ? row.cause : 'lost';
+    sum[use] = (sum[use] || 0) + row.paid_seconds;
+  }
+  return [...found.values()];
 }

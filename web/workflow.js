@@ -1,6 +1,6 @@
 // One workflow: its phases as a tree, its attempts on a line of time, its gates, what it costs, and
 // what a person may decide.
-import {get, pathOf} from './api.js';
+import {get, keep, pathOf} from './api.js';
 import {h} from './dom.js';
 import {eventsOf} from './events.js';
 import {budget, cost, duration, number, plural, time} from './format.js';
@@ -8,7 +8,7 @@ import {bar, facts, gateOf, heldPanel, section, state, table} from './parts.js';
 import {link} from './route.js';
 import {timeline} from './timeline.js';
 import {buttons, verbsOf, verbsOfWorkflow} from './verbs.js';
-import {isFinal, metricOf, noteOf, stateOf, totals} from './words.js';
+import {costsBy, isFinal, metricOf, noteOf, stateOf, totals} from './words.js';
 
 const COLUMNS = [
   ['phase', 'name tree'],
@@ -23,6 +23,7 @@ const COLUMNS = [
   ['', 'verbs'],
 ];
 const DETAILS_MAX = 8;
+const GATES_MAX = 1000;
 const gates = new Map(); /* of phases that are over: they do not change */
 
 // The gate of a phase, with what it would find now while the phase is active.
@@ -34,7 +35,7 @@ export async function gateFor(workflow, phase, signal) {
     `/workflows/${workflow}/phases/${encodeURIComponent(phase.phase)}/gate?so_far=1`,
     signal,
   );
-  if (isFinal(phase.state)) gates.set(key, gate);
+  if (isFinal(phase.state)) keep(gates, key, gate, GATES_MAX);
   return gate;
 }
 
@@ -203,22 +204,13 @@ const CAUSES = ['useful', 'waiting', 'repeated'];
 
 // Where the time went: by cause over all phases.
 function causes(costs) {
-  const sums = new Map();
-  for (const row of costs) {
-    const sum = sums.get(row.cause) || {seconds: 0, gpu: 0, usd: null};
-    sums.set(row.cause, {
-      seconds: sum.seconds + row.seconds,
-      gpu: sum.gpu + row.gpu_seconds,
-      usd: row.cost_usd === null ? sum.usd : (sum.usd || 0) + row.cost_usd,
-    });
-  }
   const rank = (cause) => (CAUSES.indexOf(cause) + CAUSES.length + 1) % (CAUSES.length + 1);
-  const rows = [...sums]
-    .filter(([, sum]) => sum.seconds > 0)
-    .sort(([a], [b]) => rank(a) - rank(b))
-    .map(([cause, sum]) => ({
-      key: cause,
-      cells: [cause, duration(sum.seconds), sum.gpu ? duration(sum.gpu) : '', cost(sum.usd)],
+  const rows = costsBy(costs, (row) => row.cause)
+    .filter((sum) => sum.seconds > 0)
+    .sort((a, b) => rank(a.key) - rank(b.key))
+    .map(({key, seconds, gpuSeconds, usd}) => ({
+      key,
+      cells: [key, duration(seconds), gpuSeconds ? duration(gpuSeconds) : '', cost(usd)],
     }));
   return rows.length
     ? table(

@@ -2,8 +2,8 @@
 import {get} from './api.js';
 import {h} from './dom.js';
 import {cost, duration, now, plural} from './format.js';
-import {bar, state, table} from './parts.js';
-import {link} from './route.js';
+import {bar, button, state, table} from './parts.js';
+import {link, listOf, replace} from './route.js';
 import {currentPhase, isFinal, isMatrix, membersNote, metricOf, noteOf} from './words.js';
 
 const GROUPS = [
@@ -11,6 +11,9 @@ const GROUPS = [
   ['At work', (workflow) => workflow.state === 'running'],
   ['Over', (workflow) => !['held', 'running'].includes(workflow.state)],
 ];
+const ROWS = 100; /* that are added at the end of the list */
+const ROWS_ASKED = 500; /* by one question */
+const ROWS_MAX = 2000; /* for which a browser is quick */
 const STATES = ['held', 'running', 'succeeded', 'failed', 'cancelled'];
 const COLUMNS = [
   ['id', 'num'],
@@ -25,10 +28,48 @@ const COLUMNS = [
   ['note', 'wide note'],
 ];
 
-export const ASKS = ['all']; /* the params that change what is asked for */
+export const ASKS = ['filter', 'state', 'rows']; /* the params that change what is asked for */
 
-export async function load(route, signal) {
-  return get('/workflows' + (route.params.get('all') ? '?all=1' : ''), signal);
+// The daemon chooses and sorts. The address has how many rows a person has scrolled to, and the
+// answers to several questions follow one another.
+export async function load({params}, signal) {
+  const query = new URLSearchParams({all: 1});
+  if (params.get('filter')) query.set('words', params.get('filter').trim());
+  if (params.get('state')) query.set('state', params.get('state'));
+  const wanted = rowsOf(params);
+  const found = [];
+  let total = 0;
+  for (let hasMore = true; hasMore && found.length < wanted; ) {
+    const limit = Math.min(wanted - found.length, ROWS_ASKED);
+    query.set('limit', limit);
+    if (found.length) query.set('before', found.at(-1).workflow);
+    const reply = await get('/workflows?' + query, signal);
+    found.push(...reply.workflows);
+    ({total} = reply);
+    hasMore = reply.workflows.length === limit;
+  }
+  return {workflows: unique(found), total, hasMore: found.length >= wanted};
+}
+
+// Whether the list is asked for at once after these events. A long list waits for its turn.
+export function changes(events, data) {
+  const isShort = !data || !data.workflows || data.workflows.length <= 2 * ROWS;
+  return isShort && events.some(({type}) => type === 'phase' || type === 'run');
+}
+
+function rowsOf(params) {
+  return Math.min(Math.max(Number(params.get('rows')) || ROWS, ROWS), ROWS_MAX);
+}
+
+// A workflow that moves between two questions can be in both answers.
+function unique(workflows) {
+  return [...new Map(workflows.map((workflow) => [workflow.workflow, workflow])).values()];
+}
+
+// Shows more rows, because a person has come to the end of the list.
+export function more({params}, data) {
+  if (!data || !data.hasMore || rowsOf(params) >= ROWS_MAX) return;
+  if (data.workflows.length >= rowsOf(params) - ROWS / 2) replace({rows: rowsOf(params) + ROWS});
 }
 
 export function isBusy(data) {
@@ -49,33 +90,23 @@ function note(phase) {
   return noteOf(phase) + (phase.warning ? `; warning: ${phase.warning}` : '');
 }
 
-// What the filter looks in.
-function words(workflow) {
-  const phase = currentPhase(workflow);
-  return [
-    workflow.workflow,
-    workflow.name,
-    workflow.file,
-    ...workflow.variants,
-    ...Object.entries(workflow.set).map(([key, value]) => `${key}=${value}`),
-    workflow.state,
-    workflow.branch,
-    phase && phase.phase,
-    note(phase),
-  ]
-    .join(' ')
-    .toLowerCase();
+// The number of a workflow, with a box that chooses it for a comparison.
+function pick(number, isPicked) {
+  return h(
+    'label',
+    {class: 'pick'},
+    h('input', {
+      type: 'checkbox',
+      'data-list': 'pick',
+      value: number,
+      checked: isPicked,
+      'aria-label': `compare workflow ${number}`,
+    }),
+    ` ${number}`,
+  );
 }
 
-function isFound(workflow, filter) {
-  const text = words(workflow);
-  return filter
-    .toLowerCase()
-    .split(/\s+/)
-    .every((word) => text.includes(word));
-}
-
-function row(workflow) {
+function row(workflow, isPicked) {
   const phase = currentPhase(workflow) || {phase: '', reason: '', state: 'blocked', after: []};
   const isOver = isFinal(workflow.state);
   const choices = [
@@ -87,7 +118,7 @@ function row(workflow) {
     open: true,
     class: workflow.state === 'held' ? 'needs' : '',
     cells: [
-      workflow.workflow,
+      pick(workflow.workflow, isPicked),
       [
         h('a', {href: link(workflow.workflow)}, workflow.name),
         choices.length > 0 && h('span', {class: 'dim choices'}, ' ' + choices.join(' ')),
@@ -104,8 +135,8 @@ function row(workflow) {
   };
 }
 
-function controls(route, data, filter, wanted) {
-  const counts = (name) => data.workflows.filter((workflow) => workflow.state === name).length;
+function controls(route) {
+  const wanted = route.params.get('state') || '';
   const option = (value, text) => h('option', {value, selected: value === wanted}, text);
   return h(
     'form',
@@ -114,65 +145,83 @@ function controls(route, data, filter, wanted) {
       type: 'search',
       id: 'filter',
       'data-set': 'filter',
-      value: filter,
-      placeholder: 'filter: name, id, file, note  (/)',
-      'aria-label': 'Filter the workflows',
+      value: route.params.get('filter') || '',
+      placeholder: 'search: name, id, file, set values  (/)',
+      'aria-label': 'Search the workflows',
     }),
     h(
       'select',
       {'data-set': 'state', 'aria-label': 'State of the workflows'},
-      option('', `all states (${data.workflows.length})`),
-      STATES.map((name) => option(name, `${name} (${counts(name)})`)),
+      option('', 'all states'),
+      STATES.map((name) => option(name, name)),
     ),
-    h(
-      'label',
-      {},
-      h('input', {type: 'checkbox', 'data-set': 'all', checked: route.params.has('all')}),
-      ' also those that ended more than a day ago',
-    ),
+    comparison(listOf(route.params, 'pick')),
   );
 }
 
-export function render(route, data) {
-  const filter = route.params.get('filter') || '';
-  const wanted = route.params.get('state') || '';
-  const found = data.workflows.filter(
-    (workflow) => (!wanted || workflow.state === wanted) && isFound(workflow, filter),
+// Leads to the chosen workflows in the same charts.
+function comparison(picked) {
+  if (!picked.length) return null;
+  return h(
+    'span',
+    {class: 'buttons', 'data-key': 'comparison'},
+    h(
+      'a',
+      {class: 'button main', id: 'compare', href: '#/compare?with=' + picked.join(',')},
+      `compare ${plural(picked.length, 'workflow')}`,
+    ),
+    button('set', 'choose none', {'data-name': 'pick', 'data-value': ''}),
   );
-  const groups = GROUPS.map(([name, isIn]) => [name, found.filter(isIn)]).filter(
+}
+
+// "120 workflows", "the first 100 of 5000 workflows", "7 workflows found among 5000"
+function countOf({workflows, total, hasMore}, isChosen) {
+  const count = workflows.length;
+  if (isChosen)
+    return `${hasMore ? 'the first ' : ''}${plural(count, 'workflow')} found among ${total}`;
+  return hasMore ? `the first ${count} of ${plural(total, 'workflow')}` : plural(count, 'workflow');
+}
+
+export function render(route, data) {
+  const {workflows} = data;
+  const {params} = route;
+  const isChosen = Boolean(params.get('filter') || params.get('state'));
+  const picked = listOf(params, 'pick');
+  const groups = GROUPS.map(([name, isIn]) => [name, workflows.filter(isIn)]).filter(
     ([, list]) => list.length,
   );
-  const rest = data.total - data.workflows.length;
   return [
     h('h1', {'data-key': 'title'}, 'Workflows'),
-    controls(route, data, filter, wanted),
-    h(
-      'p',
-      {class: 'dim', id: 'count', role: 'status'},
-      found.length === data.workflows.length
-        ? plural(found.length, 'workflow')
-        : `${found.length} of ${plural(data.workflows.length, 'workflow')}`,
-      rest > 0 && `; ${rest} more that ended earlier`,
-    ),
-    found.length > 0 &&
+    controls(route),
+    h('p', {class: 'dim', id: 'count', role: 'status'}, countOf(data, isChosen)),
+    workflows.length > 0 &&
       table(
         'workflows',
         COLUMNS,
         groups.flatMap(([name, list]) => [
           {group: [name, h('span', {class: 'count'}, ' ' + list.length)], key: name},
-          ...list.map(row),
+          ...list.map((workflow) => row(workflow, picked.includes(String(workflow.workflow)))),
         ]),
         'list',
       ),
-    !data.workflows.length &&
+    data.hasMore &&
+      h(
+        'p',
+        {id: 'more', 'data-key': 'more'},
+        rowsOf(params) < ROWS_MAX
+          ? button('more', 'show more workflows')
+          : `No more than ${ROWS_MAX} rows are shown: search for the others.`,
+      ),
+    !workflows.length &&
+      !isChosen &&
       h(
         'p',
         {class: 'empty'},
         'No workflows yet. Submit one: ',
         h('code', {}, 'phasectl submit FILE'),
       ),
-    data.workflows.length > 0 &&
-      !found.length &&
-      h('p', {class: 'empty', 'data-key': 'none'}, 'No workflow fits the filter.'),
+    !workflows.length &&
+      isChosen &&
+      h('p', {class: 'empty', 'data-key': 'none'}, 'No workflow fits the search.'),
   ];
 }

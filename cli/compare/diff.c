@@ -250,6 +250,38 @@ static void diff_add_value(struct table *table, const json_t *value)
     table_take(table, COLOUR_PLAIN, &text);
 }
 
+/* Whether the value says nothing: null, or a list or an object without members. */
+static bool diff_is_empty(const json_t *value)
+{
+    bool is_plain = !json_is_object(value) && !json_is_array(value);
+    return !value || json_is_null(value) ||
+           (!is_plain && json_object_size(value) + json_array_size(value) == 0);
+}
+
+/* Adds a row. An object that only one side has, and that is too long for a cell, has a row for each
+ * member that says something. */
+static void diff_add_row(struct table *table, const char *path, const json_t *left,
+                         const json_t *right)
+{
+    const json_t *only = !right ? left : !left ? right : NULL;
+    const char *name;
+    json_t *value;
+    if (!difference_is_long_object(only)) {
+        table_add(table, path);
+        diff_add_value(table, left);
+        diff_add_value(table, right);
+        return;
+    }
+    json_object_foreach((json_t *)only, name, value)
+    {
+        if (diff_is_empty(value))
+            continue;
+        char *longer = text_format("%s.%s", path, name);
+        diff_add_row(table, longer, left ? value : NULL, right ? value : NULL);
+        free(longer);
+    }
+}
+
 /* Adds a table of what differs, and the lines of long texts below it. */
 static void diff_write_part(const struct cli *cli, const struct diff *diff, const char *title,
                             const json_t *rows, struct text *text)
@@ -266,11 +298,8 @@ static void diff_write_part(const struct cli *cli, const struct diff *diff, cons
         return;
     table_init(&table, columns, sizeof columns / sizeof columns[0]);
     json_array_foreach(rows, i, row)
-    {
-        table_add(&table, field_text(row, "path"));
-        diff_add_value(&table, json_object_get(row, "left"));
-        diff_add_value(&table, json_object_get(row, "right"));
-    }
+        diff_add_row(&table, field_text(row, "path"), json_object_get(row, "left"),
+                     json_object_get(row, "right"));
     table_write(&table, &cli->out, 0, text);
     json_array_foreach(rows, i, row)
     {

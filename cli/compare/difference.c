@@ -155,6 +155,24 @@ bool difference_is_long(const json_t *value)
     return end && end[1];
 }
 
+/* Returns NULL if the JSON is too long to be shown. Otherwise the caller frees it. */
+static char *difference_json(const json_t *value)
+{
+    char *json = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(15));
+    if (json && strlen(json) <= DIFFERENCE_JSON_MAX)
+        return json;
+    free(json);
+    return NULL;
+}
+
+bool difference_is_long_object(const json_t *value)
+{
+    char *json = json_is_object(value) ? difference_json(value) : NULL;
+    bool is_long = json_is_object(value) && !json;
+    free(json);
+    return is_long;
+}
+
 void difference_value(const json_t *value, struct text *text)
 {
     if (!value || json_is_null(value)) {
@@ -170,9 +188,8 @@ void difference_value(const json_t *value, struct text *text)
         const char *string = json_string_value(value);
         text_add_bytes(text, string, difference_length(string));
     } else {
-        char *json = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(15));
-        bool is_short = json && strlen(json) <= DIFFERENCE_JSON_MAX;
-        text_add(text, is_short ? json : json_is_array(value) ? "[...]" : "{...}");
+        char *json = difference_json(value);
+        text_add(text, json ? json : json_is_array(value) ? "[...]" : "{...}");
         free(json);
     }
 }

@@ -17,6 +17,9 @@ void difference_find(const char *path, const json_t *left, const json_t *right, 
  * has, after "+ ", in the order of the texts, each line after `indent` spaces. */
 void difference_lines(const char *left, const char *right, unsigned indent, struct text *text);
 
+/* Whether difference_value() would show {...} for the value. */
+bool difference_is_long_object(const json_t *value);
+
 /* Adds a value for people: a text without quotes, `12 lines`, a number with all its digits, JSON.
  */
 void difference_value(const json_t *value, struct text *text);

@@ -20,7 +20,6 @@
 #include "schema/queries.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,19 +33,6 @@ enum {
 };
 
 /* --- The daemon ------------------------------------------------------------------------------- */
-
-/* Whether some process, also on another host, has the lock of the home. -1: the file system cannot
- * tell, since it has no locks. */
-static int phased_lock_is_held(const struct cli *cli)
-{
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    int fd = open(cli->home.lock, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0)
-        return 0;
-    int held = fcntl(fd, F_GETLK, &lock) < 0 ? -1 : lock.l_type != F_UNLCK;
-    (void)close(fd); /* nothing was written */
-    return held;
-}
 
 static void phased_judge_ping(const json_t *ping, json_t *findings)
 {
@@ -70,7 +56,7 @@ static void phased_look_at_daemon(struct cli *cli, json_t *findings)
     char address[HOME_SOCKET_ADDRESS_SIZE];
     struct error err;
     json_t *ping = NULL;
-    int held = phased_lock_is_held(cli), code = home_socket_address(&cli->home, address, &err);
+    int held = home_is_locked(&cli->home), code = home_socket_address(&cli->home, address, &err);
     if (code == 0 && !cli->client) {
         cli->client = http_client_new_unix("the daemon", address);
         http_client_set_timeouts(cli->client, 1000 * PHASED_ASK_S, 1000 * PHASED_ASK_S);
@@ -185,7 +171,7 @@ void phased_look_at_home(struct cli *cli, json_t *findings)
 
 /* --- Programs --------------------------------------------------------------------------------- */
 
-/* Whether a program of phased runs: a libslurm that is gone prevents it. */
+/* Whether a program of phased runs: a library that is gone prevents it. */
 static bool phased_try(const char *name, const char *option, const char *what, const char *advice,
                        struct command_result *ret_result, json_t *findings)
 {
@@ -207,18 +193,36 @@ static bool phased_try(const char *name, const char *option, const char *what, c
     return is_good;
 }
 
+/* `said`: what `phased --version` prints after its first line. */
+static void phased_judge_module(const char *said, char *ret_built, size_t size, json_t *findings)
+{
+    static const char module[] = "module for Slurm ", library[] = "\nlibslurm: ";
+    const char *used = strstr(said, library);
+    const char *path = strstr(said, ": ");
+    ret_built[0] = '\0';
+    if (!text_starts(said, module) || !used || !path) {
+        finding_add(findings, FINDING_ERROR, "module",
+                    "build one for your Slurm: `phasectl daemon build-slurm`", "%.*s",
+                    (int)strcspn(said, "\n"), said);
+        return;
+    }
+    const char *release = said + strlen(module);
+    path += strlen(": ");
+    used += strlen(library);
+    (void)snprintf(ret_built, size, "%.*s", (int)strcspn(release, ":\n"), release);
+    finding_add(findings, FINDING_OK, "module", NULL, "for Slurm %s: %.*s with %.*s", ret_built,
+                (int)strcspn(path, "\n"), path, (int)strcspn(used, "\n"), used);
+}
+
 static void phased_judge_version(const char *said, char *ret_built, size_t size, json_t *findings)
 {
-    const char *built = strstr(said, "Slurm ");
     int length = (int)strcspn(said, "\n");
-    ret_built[0] = '\0';
-    if (built)
-        (void)snprintf(ret_built, size, "%.*s", (int)strcspn(built + 6, "\n"), built + 6);
     bool is_same = length == (int)strlen("phased " PACKAGE_VERSION) &&
                    text_starts(said, "phased " PACKAGE_VERSION);
     finding_add(findings, is_same ? FINDING_OK : FINDING_WARNING, "phased",
                 is_same ? NULL : "install all programs of one version into one folder", "%.*s%s%s",
                 length, said, is_same ? "" : " beside phasectl ", is_same ? "" : PACKAGE_VERSION);
+    phased_judge_module(said + length + (said[length] == '\n'), ret_built, size, findings);
 }
 
 static void phased_look_at_worker(bool is_sandbox, json_t *findings)

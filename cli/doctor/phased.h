@@ -12,8 +12,8 @@ struct cli;
 /* The home, the daemon, the record, limits.yaml and failures.yaml. */
 void phased_look_at_home(struct cli *cli, json_t *findings);
 
-/* phased, phase-worker and what notices need. Fills `ret_built` with the release of Slurm that
- * phased was built with; empty: unknown. */
+/* phased and its module, phase-worker and what notices need. Fills `ret_built` with the release of
+ * Slurm that the module is for; empty: there is no module. */
 void phased_look_at_programs(bool is_sandbox, char *ret_built, size_t size, json_t *findings);
 
 /* Whether phased can use Slurm's configuration. */

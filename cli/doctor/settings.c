@@ -199,15 +199,17 @@ void setting_judge_version(const char *built, const char *controller, json_t *fi
                     controller);
     else if (ours > theirs)
         finding_add(findings, FINDING_ERROR, "release",
-                    "build phased again with the headers of the controller's release",
-                    "phased was built with Slurm %s, and the controller is older: %s", built,
+                    "build the module of the controller's release: `phasectl daemon build-slurm`",
+                    "phased uses the module for Slurm %s, and the controller is older: %s", built,
                     controller);
     else
         finding_add(findings, ours < theirs ? FINDING_WARNING : FINDING_OK, "release",
-                    ours < theirs ? "build phased again: a controller understands only the two or "
-                                    "three releases before its own"
-                                  : NULL,
-                    "phased was built with Slurm %s, the controller is %s", built, controller);
+                    ours < theirs
+                        ? "build the module of the controller's release with `phasectl daemon "
+                          "build-slurm`: a controller understands only the two or "
+                          "three releases before its own"
+                        : NULL,
+                    "phased uses the module for Slurm %s, the controller is %s", built, controller);
 }
 
 /* --- Partitions ------------------------------------------------------------------------------- */

@@ -30,7 +30,7 @@ void setting_value(const char *config, const char *key, char *ret_value, size_t 
 /* Judges the settings of the whole cluster. */
 void setting_judge(const char *config, json_t *findings);
 
-/* Compares the Slurm that phased was built with to the controller's: texts such as "24.11.5". */
+/* Compares the Slurm of phased's module to the controller's: texts such as "24.11.5". */
 void setting_judge_version(const char *built, const char *controller, json_t *findings);
 
 /* Reads the text of `scontrol show partition`, and that of `sinfo -h -o %R|%G|%F`. Returns the

@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-/* `built` is the release of Slurm that phased was built with; empty: unknown. Each question has 5
+/* `built` is the release of Slurm that phased's module is for; empty: unknown. Each question has 5
  * seconds. After a question that had no answer in this time, no other question is asked. */
 void slurm_look(const char *built, json_t *findings);
 

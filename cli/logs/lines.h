@@ -18,9 +18,7 @@ struct lines_filter {
     regex_t pattern; /* what a line must match after its time */
 };
 
-/* Reads `--since`: a duration until `now` (10m), or a time by the local clock (14:05, 2026-11-01,
- * 2026-11-01 14:05:30), or as logs write it (2026-11-01T12:00:00Z). A time of day is the last one
- * before `now`. */
+/* Reads `--since`: lines from this time on (cli/since.h). */
 int lines_since(struct lines_filter *filter, const char *text, time_t now, struct error *err);
 
 /* Reads `--grep`: an extended regular expression, as `grep -E` takes it. */

@@ -17,9 +17,16 @@ enum { CURVES_NUMBER_SIZE = 32, CURVES_WIDTH = 1000, CURVES_HEIGHT = 400 /* pixe
 void curves_add(struct curves *curves, const struct address *run, json_t *metrics)
 {
     assert(curves->count < CURVES_RUNS_MAX);
-    struct curves_run *added = &curves->runs[curves->count++];
+    struct curves_run *added = &curves->runs[curves->count];
     (void)address_text(run, added->name);
     added->metrics = metrics;
+    for (size_t i = 0; i < curves->count; i++) {
+        if (text_equal(curves->runs[i].name, added->name)) {
+            json_decref(metrics);
+            return;
+        }
+    }
+    curves->count++;
 }
 
 void curves_fini(struct curves *curves)
@@ -32,6 +39,18 @@ void curves_fini(struct curves *curves)
 static const json_t *curves_series(const struct curves_run *run, const char *name)
 {
     return json_object_get(json_object_get(run->metrics, "series"), name);
+}
+
+bool curves_has(const json_t *metrics, const char *name)
+{
+    const json_t *value;
+    size_t i;
+    json_array_foreach(json_object_get(json_object_get(metrics, "series"), name), i, value)
+    {
+        if (!json_is_null(value))
+            return true;
+    }
+    return false;
 }
 
 json_t *curves_names(const struct curves *curves, const struct option_list *wanted)

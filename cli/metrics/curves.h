@@ -4,6 +4,7 @@
 
 #include "lib/address.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <jansson.h>
@@ -24,9 +25,13 @@ struct curves {
     size_t count;
 };
 
-/* Takes `metrics`. There must be room for one more run. */
+/* Takes `metrics`. There must be room for one more run. A run that is there already changes
+ * nothing. */
 void curves_add(struct curves *curves, const struct address *run, json_t *metrics);
 void curves_fini(struct curves *curves);
+
+/* Whether the metrics of a run have a value of this name. */
+bool curves_has(const json_t *metrics, const char *name);
 
 /* Returns the names that any run has, as a new object; in the order of `wanted`, if that is not
  * empty. */

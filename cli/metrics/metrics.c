@@ -1,10 +1,11 @@
-/* phasectl metrics: the rows of runs as a table, and their curves as CSV or as pictures. */
+/* phasectl metrics: the rows of runs as a table, and their curves as CSV, pictures or files. */
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/field.h"
 #include "cli/format.h"
 #include "cli/guard.h"
 #include "cli/metrics/curves.h"
+#include "cli/metrics/export.h"
 #include "cli/metrics/plot.h"
 #include "cli/options.h"
 #include "cli/reader/reader.h"
@@ -34,11 +35,52 @@ struct metrics_options {
     bool as_plot, as_csv;
     const char *png;       /* the file to write; NULL: no picture is wanted */
     struct curves *curves; /* of the runs so far, if curves are wanted */
+    struct export_options files;
 };
 
 static bool metrics_wants_curves(const struct metrics_options *options)
 {
     return options->as_plot || options->as_csv || options->png;
+}
+
+static bool metrics_wants_files(const struct metrics_options *options)
+{
+    return options->files.tensorboard || options->files.trackio;
+}
+
+/* --- Names ------------------------------------------------------------------------------------ */
+
+/* Returns an error if the run has metrics, but none with this name. */
+static int metrics_check_name(struct cli *cli, const struct address *run, const char *name,
+                              struct error *err)
+{
+    static const struct option_list all = {.count = 0};
+    char buffer[ADDRESS_TEXT_SIZE];
+    const char *other;
+    json_t *metrics, *values;
+    struct text others = {0};
+    int code = reader_get_metrics(cli, run, &all, 0, &metrics, err);
+    if (code < 0)
+        return code;
+    json_object_foreach(json_object_get(metrics, "series"), other, values)
+        text_addf(&others, "%s%s", others.size ? ", " : "", other);
+    if (others.size && !json_object_get(json_object_get(metrics, "series"), name))
+        code = error_set(err, -ENOENT, "%s has no metric '%s'; it has %s",
+                         address_text(run, buffer), name, text_string(&others));
+    text_fini(&others);
+    json_decref(metrics);
+    return code;
+}
+
+/* Returns an error if the metrics of the run, which were asked for by these names, lack one. */
+static int metrics_check_names(struct cli *cli, const struct address *run, const json_t *metrics,
+                               const struct option_list *names, struct error *err)
+{
+    int code = 0;
+    for (size_t i = 0; i < names->count && code == 0; i++)
+        if (!curves_has(metrics, names->items[i]))
+            code = metrics_check_name(cli, run, names->items[i], err);
+    return code;
 }
 
 /* --- The table -------------------------------------------------------------------------------- */
@@ -173,13 +215,37 @@ static int metrics_write_png(const struct curves *curves, const json_t *names, c
     return code;
 }
 
-static int metrics_show_curves(const struct cli *cli, const struct metrics_options *options)
+/* Returns an error if no run has one of the names, although the runs have other metrics. */
+static int metrics_check_curves(struct cli *cli, const struct metrics_options *options,
+                                struct error *err)
+{
+    const struct curves *curves = options->curves;
+    int code = 0;
+    for (size_t i = 0; i < options->names.count; i++) {
+        const char *name = options->names.items[i];
+        size_t run = 0;
+        while (run < curves->count && !curves_has(curves->runs[run].metrics, name))
+            run++;
+        bool is_unknown = run == curves->count;
+        for (run = 0; is_unknown && run < curves->count && code == 0; run++) {
+            struct address address;
+            code = address_parse(curves->runs[run].name, &address, err);
+            if (code == 0)
+                code = metrics_check_name(cli, &address, name, err);
+        }
+    }
+    return code;
+}
+
+static int metrics_show_curves(struct cli *cli, const struct metrics_options *options)
 {
     struct text text = {0};
     struct error err;
     const char *name;
+    int code = metrics_check_curves(cli, options, &err);
+    if (code < 0)
+        return cli_fail(&err);
     json_t *value, *names = curves_names(options->curves, &options->names);
-    int code = 0;
     if (options->as_csv) {
         guard_pass(); /* the names are those of the programs */
         curves_csv(options->curves, names, &text);
@@ -207,6 +273,11 @@ static int metrics_show(struct cli *cli, const struct address *run,
     int code = reader_get_metrics(cli, run, &options->names, last, &reply, err);
     if (code < 0)
         return code;
+    code = metrics_check_names(cli, run, reply, &options->names, err);
+    if (code < 0) {
+        json_decref(reply);
+        return code;
+    }
     if (cli->as_json) {
         client_print_json(reply);
     } else {
@@ -240,8 +311,9 @@ static int metrics_one(struct cli *cli, const struct address *address, const voi
 /* Prints what is wrong with the options, and returns false. */
 static bool metrics_check(const struct cli *cli, const struct metrics_options *options)
 {
-    unsigned forms =
-        (unsigned)cli->as_json + options->as_plot + options->as_csv + (options->png != NULL);
+    bool has_files = metrics_wants_files(options);
+    unsigned forms = (unsigned)cli->as_json + options->as_plot + options->as_csv +
+                     (options->png != NULL) + has_files;
     for (size_t i = 0; i < options->names.count; i++) {
         if (!metrics_is_name(options->names.items[i])) {
             (void)cli_usage(cli, "'%s' is not the name of a metric; names have a-z, 0-9 and _",
@@ -250,8 +322,15 @@ static bool metrics_check(const struct cli *cli, const struct metrics_options *o
         }
     }
     if (forms > 1)
-        (void)cli_usage(cli, "--json, --plot, --csv and --png exclude each other");
-    return forms <= 1;
+        (void)cli_usage(cli, "--json, --plot, --csv, --png, and --tensorboard or --trackio exclude "
+                             "each other");
+    else if (has_files && options->last)
+        (void)cli_usage(cli, "--tensorboard and --trackio write all steps, so they exclude --last");
+    else if (options->files.follows && !has_files)
+        (void)cli_usage(cli, "--follow needs --tensorboard or --trackio");
+    else
+        return true;
+    return false;
 }
 
 int metrics_verb(struct cli *cli, char **words)
@@ -266,6 +345,12 @@ int metrics_verb(struct cli *cli, char **words)
          .flag = &options.as_plot},
         {"csv", 0, NULL, "print all steps of all runs as CSV", .flag = &options.as_csv},
         {"png", 0, "FILE", "draw the curves into this file, by gnuplot", .text = &options.png},
+        {"tensorboard", 0, "DIR", "write event files of TensorBoard into this folder",
+         .text = &options.files.tensorboard},
+        {"trackio", 0, "FILE", "write into this database of trackio",
+         .text = &options.files.trackio},
+        {"follow", 'f', NULL, "go on writing these files until the addresses have ended",
+         .flag = &options.files.follows},
         {"json", 0, NULL, "print the daemon's answer", .flag = &cli->as_json},
         {0},
     };
@@ -275,6 +360,9 @@ int metrics_verb(struct cli *cli, char **words)
         return status;
     if (!metrics_check(cli, &options))
         return CLI_USAGE;
+    options.files.names = &options.names;
+    if (metrics_wants_files(&options))
+        return export_write(cli, &arguments, &options.files);
     status = options_each_address(cli, &arguments, metrics_one, &options);
     if (curves.count) {
         int shown = metrics_show_curves(cli, &options);

@@ -1,4 +1,4 @@
-/* Curves drawn with letters: of braille dots (2 x 4 in each letter) where the output is UTF-8.
+/* Curves are drawn with letters. A letter has braille dots (2 x 4) where the output is UTF-8.
  * Curves that differ neither in colour nor in anything else are drawn with a letter each. */
 #ifndef PHASED_CLI_METRICS_PLOT_H
 #define PHASED_CLI_METRICS_PLOT_H

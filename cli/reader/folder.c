@@ -5,6 +5,7 @@
 #include "lib/address.h"
 #include "lib/error.h"
 #include "lib/expr/metrics.h"
+#include "lib/memory.h"
 #include "lib/protocol/journal_file.h"
 #include "lib/protocol/message.h"
 #include "lib/text.h"
@@ -120,6 +121,52 @@ int folder_find_run(const char *runs, struct address *address, struct error *err
                          address_text(address, text));
     *address = found;
     return 0;
+}
+
+/* Adds one run, if its folder tells of it. */
+static void folder_add_run(const char *runs, const struct address *run, json_t *list, char **name)
+{
+    char *path = folder_path(runs, run, "run.json"), key[ADDRESS_TEXT_SIZE];
+    json_t *json;
+    if (message_read(&json, NULL, "%s", path) == 0) {
+        const json_t *resume = json_object_get(json, "resume");
+        json_t *from = json_object_get(resume, "path");
+        (void)json_object_set_new(list, address_text(run, key),
+                                  json_pack("{s:s, s:I, s:O?, s:I}", "phase", run->phase, "attempt",
+                                            (json_int_t)run->attempt, "resume", from, "first_step",
+                                            (json_int_t)field_integer(resume, "step")));
+        if (!*name)
+            *name = xstrdup(field_text(json, "workflow_name"));
+        json_decref(json);
+    }
+    free(path);
+}
+
+void folder_add_runs(const char *runs, uint64_t workflow, json_t *list, char **name)
+{
+    char *path = text_format("%s/%llu", runs, (unsigned long long)workflow);
+    DIR *folder = opendir(path);
+    struct dirent *phase;
+    while (folder && (phase = readdir(folder))) {
+        struct address run = {.workflow = workflow};
+        if (phase->d_name[0] == '.' || strlen(phase->d_name) >= sizeof run.phase)
+            continue;
+        memcpy(run.phase, phase->d_name, strlen(phase->d_name) + 1);
+        char *phase_path = text_format("%s/%s", path, run.phase);
+        DIR *attempts = opendir(phase_path);
+        struct dirent *attempt;
+        while (attempts && (attempt = readdir(attempts))) {
+            run.attempt = folder_attempt(attempt->d_name);
+            if (run.attempt)
+                folder_add_run(runs, &run, list, name);
+        }
+        if (attempts)
+            (void)closedir(attempts); /* it was only read */
+        free(phase_path);
+    }
+    if (folder)
+        (void)closedir(folder); /* it was only read */
+    free(path);
 }
 
 bool folder_has_ended(const char *runs, const struct address *run)

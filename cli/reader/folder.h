@@ -4,6 +4,9 @@
 #define PHASED_CLI_READER_FOLDER_H
 
 #include <stdbool.h>
+#include <stdint.h>
+
+#include <jansson.h>
 
 struct address;
 struct error;
@@ -18,6 +21,10 @@ char *folder_path(const char *runs, const struct address *run, const char *name)
 
 /* Whether the run has told how it ended, or the daemon has declared it over. */
 bool folder_has_ended(const char *runs, const struct address *run);
+
+/* Adds the runs of the workflow that have a folder to `list`, by their addresses; as
+ * reader_get_history() has them. Sets `name`, if it is NULL, to the name of the workflow. */
+void folder_add_runs(const char *runs, uint64_t workflow, json_t *list, char **name);
 
 /* Adds the metrics that the nodes of the run have written down. Later values replace earlier ones.
  * What is no metric is passed over. */

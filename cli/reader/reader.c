@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 /* Whether to answer from files: `code` says that no daemon runs, and the home has a record. */
@@ -61,6 +62,89 @@ int reader_has_ended(struct cli *cli, const struct address *run, struct error *e
     json_decref(json);
     return has_ended;
 }
+
+/* --- History ---------------------------------------------------------------------------------- */
+
+static bool reader_is_final(const char *state)
+{
+    static const char *const final[] = {"ended", "succeeded", "failed", "cancelled", "skipped"};
+    for (size_t i = 0; i < sizeof final / sizeof final[0]; i++) {
+        if (text_equal(state, final[i]))
+            return true;
+    }
+    return false;
+}
+
+static bool reader_is_of(const struct address *address, const json_t *run)
+{
+    enum address_kind kind = address_kind(address);
+    return (kind == ADDRESS_WORKFLOW || text_equal(field_text(run, "phase"), address->phase)) &&
+           (kind != ADDRESS_RUN || field_integer(run, "attempt") == address->attempt);
+}
+
+static int reader_ask_history(struct cli *cli, const struct address *address, json_t **ret_json,
+                              struct error *err)
+{
+    unsigned long long workflow = address->workflow;
+    bool is_workflow = address_kind(address) == ADDRESS_WORKFLOW;
+    json_t *shown = NULL, *answer = NULL, *runs;
+    int code = client_get_address(cli, address, &shown, err);
+    if (code == 0)
+        code = client_get(cli, &answer, err,
+                          is_workflow ? "/v1/runs?workflow=%llu" : "/v1/workflows/%llu", workflow);
+    if (code == 0) {
+        if (address_kind(address) == ADDRESS_RUN)
+            runs = json_pack("[O]", shown);
+        else
+            runs = json_incref(json_object_get(is_workflow ? answer : shown, "runs"));
+        *ret_json =
+            json_pack("{s:s, s:b, s:o*}", "name", field_text(is_workflow ? shown : answer, "name"),
+                      "is_over", reader_is_final(field_text(shown, "state")), "runs", runs);
+    }
+    json_decref(shown);
+    json_decref(answer);
+    return code;
+}
+
+/* Folders come last and replace what the record says. */
+static int reader_find_history(const struct cli *cli, const struct address *address,
+                               json_t **ret_json, struct error *err)
+{
+    char text[ADDRESS_TEXT_SIZE];
+    char *name = NULL;
+    const char *key;
+    json_t *by_address = json_object(), *runs = json_array(), *run;
+    int code = record_add_runs(cli->home.database, address, by_address, &name, err);
+    bool is_known = name && address_kind(address) != ADDRESS_RUN; /* a phase may have no run yet */
+    if (code == 0) {
+        folder_add_runs(cli->home.runs, address->workflow, by_address, &name);
+        json_object_foreach(by_address, key, run)
+        {
+            if (reader_is_of(address, run))
+                (void)json_array_append(runs, run);
+        }
+        if (json_array_size(runs) || is_known)
+            *ret_json = json_pack("{s:s, s:b, s:O}", "name", name ? name : "workflow", "is_over",
+                                  address_kind(address) == ADDRESS_RUN &&
+                                      folder_has_ended(cli->home.runs, address),
+                                  "runs", runs);
+        else
+            code = error_set(err, -ENOENT, "no run of %s is known", address_text(address, text));
+    }
+    json_decref(by_address);
+    json_decref(runs);
+    free(name);
+    return code;
+}
+
+int reader_get_history(struct cli *cli, const struct address *address, json_t **ret_json,
+                       struct error *err)
+{
+    int code = reader_ask_history(cli, address, ret_json, err);
+    return reader_is_alone(cli, code) ? reader_find_history(cli, address, ret_json, err) : code;
+}
+
+/* --- Metrics ---------------------------------------------------------------------------------- */
 
 static int reader_ask_metrics(struct cli *cli, const struct address *run,
                               const struct option_list *names, unsigned last, json_t **ret_json,

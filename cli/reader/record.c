@@ -4,6 +4,7 @@
 #include "lib/address.h"
 #include "lib/error.h"
 #include "lib/expr/metrics.h"
+#include "lib/memory.h"
 
 #include <errno.h>
 #include <math.h>
@@ -25,6 +26,11 @@ static const char record_metrics[] =
     " JOIN run ON run.phase = phase.id JOIN metric ON metric.run = run.id"
     " JOIN metric_name ON metric_name.id = metric.name"
     " WHERE phase.workflow = ?1 AND phase.name = ?2 AND run.attempt = ?3";
+
+static const char record_history[] =
+    "SELECT workflow.name, phase.name, run.attempt, run.resume_path, run.resume_step FROM workflow"
+    " JOIN phase ON phase.workflow = workflow.id LEFT JOIN run ON run.phase = phase.id"
+    " WHERE workflow.id = ?1 AND (?2 = '' OR phase.name = ?2) ORDER BY run.id DESC";
 
 /* Calls `take` with each row of the query about `address`. */
 static int record_ask(const char *path, const char *query, const struct address *address,
@@ -87,6 +93,38 @@ int record_add_metrics(const char *path, const struct address *run, struct metri
                        struct error *err)
 {
     int code = record_ask(path, record_metrics, run, record_take_metric, metrics, err);
+    return code == -ENOENT ? 0 : code;
+}
+
+struct record_runs {
+    const struct address *address;
+    json_t *runs;
+    char **name;
+};
+
+static void record_take_history(sqlite3_stmt *row, void *context)
+{
+    struct record_runs *found = context;
+    char key[ADDRESS_TEXT_SIZE];
+    struct address run = {.workflow = found->address->workflow,
+                          .attempt = (uint32_t)sqlite3_column_int64(row, 2)};
+    const char *resume = (const char *)sqlite3_column_text(row, 3);
+    (void)snprintf(run.phase, sizeof run.phase, "%s", (char *)sqlite3_column_text(row, 1));
+    if (!*found->name)
+        *found->name = xstrdup((const char *)sqlite3_column_text(row, 0));
+    if (!run.attempt)
+        return; /* the phase has no run yet */
+    (void)json_object_set_new(found->runs, address_text(&run, key),
+                              json_pack("{s:s, s:I, s:s?, s:I}", "phase", run.phase, "attempt",
+                                        (json_int_t)run.attempt, "resume", resume, "first_step",
+                                        (json_int_t)sqlite3_column_int64(row, 4)));
+}
+
+int record_add_runs(const char *path, const struct address *address, json_t *runs, char **ret_name,
+                    struct error *err)
+{
+    struct record_runs found = {.address = address, .runs = runs, .name = ret_name};
+    int code = record_ask(path, record_history, address, record_take_history, &found, err);
     return code == -ENOENT ? 0 : code;
 }
 

@@ -2,6 +2,8 @@
 #ifndef PHASED_CLI_READER_RECORD_H
 #define PHASED_CLI_READER_RECORD_H
 
+#include <jansson.h>
+
 struct address;
 struct error;
 struct metrics;
@@ -10,6 +12,12 @@ struct metrics;
  * `path` is the file of the record. Returns -ENOENT if the record has no such run, or does not
  * exist. */
 int record_find_run(const char *path, struct address *address, struct error *err);
+
+/* Adds the runs of the workflow or phase to `runs`, by their addresses; as reader_get_history() has
+ * them. Sets `ret_name` to the name of the workflow, the caller's to free(). Adds nothing if there
+ * is no record, or the record does not have the address. */
+int record_add_runs(const char *path, const struct address *address, json_t *runs, char **ret_name,
+                    struct error *err);
 
 /* Adds the metrics of a run. Adds nothing if the record does not exist or does not have the run. */
 int record_add_metrics(const char *path, const struct address *run, struct metrics *metrics,

@@ -77,7 +77,7 @@ static void content_find_key(const struct content *content, struct scroll *scrol
 
 /* Selects a row and keeps it in view. */
 static void content_settle(const struct content *content, const struct scroll_lines *rows,
-                           int height, const char *search, struct scroll *scroll)
+                           int height, struct scroll *scroll)
 {
     content_find_key(content, scroll);
     long count = (long)content->key_count, height_max = height > 0 ? height : 1;
@@ -85,8 +85,8 @@ static void content_settle(const struct content *content, const struct scroll_li
     at = scroll->to_begin ? 0 : scroll->to_end ? count - 1 : at;
     at = at < 0 ? 0 : at >= count ? count - 1 : at;
     scroll->at = at < 0 ? 0 : (size_t)at;
-    if (scroll->seek != SCROLL_STAY && search[0] && count > 0) {
-        size_t line = scroll_find(rows, scroll->at, scroll->seek, search);
+    if (scroll->seek != SCROLL_STAY && scroll->search[0] && count > 0) {
+        size_t line = scroll_find(rows, scroll->at, scroll->seek, scroll->search);
         scroll->has_lost = line == rows->count;
         scroll->at = scroll->has_lost ? scroll->at : line;
     }
@@ -105,23 +105,23 @@ static void content_settle(const struct content *content, const struct scroll_li
 
 static void content_draw_rows(const struct content *content, struct grid *grid,
                               const struct area *area, const struct scroll_lines *rows,
-                              const char *search, bool is_marked, struct scroll *scroll)
+                              bool is_marked, struct scroll *scroll)
 {
-    content_settle(content, rows, area->rows, search, scroll);
+    content_settle(content, rows, area->rows, scroll);
     scroll->area = *area;
     scroll->count = content->key_count;
     for (int i = 0; i < area->rows && scroll->first + (size_t)i < rows->count; i++) {
         struct area line = {area->row + i, area->column, 1, area->columns};
         size_t row = scroll->first + (size_t)i;
         grid_put(grid, &line, ((const char *const *)rows->context)[row]);
-        grid_mark_text(grid, &line, search);
+        grid_mark_text(grid, &line, scroll->search);
         if (is_marked && row == scroll->at)
             grid_mark(grid, &line, GRID_SELECTED);
     }
 }
 
 void content_draw(const struct content *content, struct grid *grid, const struct area *area,
-                  const char *search, bool is_marked, struct scroll *scroll)
+                  bool is_marked, struct scroll *scroll)
 {
     struct content_lines lines = content_split(content);
     size_t headings = content->headings < lines.count ? content->headings : lines.count;
@@ -136,8 +136,8 @@ void content_draw(const struct content *content, struct grid *grid, const struct
         below.rows--;
     }
     if (content->can_select)
-        content_draw_rows(content, grid, &below, &rest, search, is_marked, scroll);
+        content_draw_rows(content, grid, &below, &rest, is_marked, scroll);
     else
-        scroll_draw(&rest, grid, &below, search, scroll);
+        scroll_draw(&rest, grid, &below, scroll);
     free(lines.starts);
 }

@@ -28,9 +28,8 @@ void content_add_key(struct content *content, const char *key);
 /* How many rows the content needs in `columns`. */
 int content_rows(const struct content *content, int columns);
 
-/* Makes the moves and writes the pane. `search` is what is sought, or empty; `is_marked` says
- * whether the selected row is marked. */
+/* Makes the moves and writes the pane. `is_marked` says whether the selected row is marked. */
 void content_draw(const struct content *content, struct grid *grid, const struct area *area,
-                  const char *search, bool is_marked, struct scroll *scroll);
+                  bool is_marked, struct scroll *scroll);
 
 #endif

@@ -13,6 +13,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     DRAW_SIDE_BY_SIDE = 140, /* columns from which panes stand side by side */
@@ -77,9 +78,15 @@ static void draw_title(const struct model *model, const struct box *box, bool is
     text_fini(&line);
 }
 
+/* The pane that keys move in. */
+static enum pane draw_pane(const struct model *model)
+{
+    return model->has_help ? PANE_HELP : model->focus[model->place];
+}
+
 static bool draw_is_focused(const struct model *model, enum pane pane)
 {
-    return pane == PANE_HELP || (!model->has_help && pane == model->focus[model->place]);
+    return pane == draw_pane(model);
 }
 
 static void draw_log_get(const void *context, size_t line, struct text *text)
@@ -87,15 +94,26 @@ static void draw_log_get(const void *context, size_t line, struct text *text)
     log_line(context, line, text);
 }
 
-static void draw_log(struct model *model, const struct area *area, const char *search,
-                     struct grid *grid)
+static void draw_log(struct model *model, const struct area *area, struct grid *grid)
 {
     const struct log *log = &model->log;
     struct scroll *scroll = &model->scrolls[PANE_LOG];
     struct scroll_lines lines = {.count = log->count, .get = draw_log_get, .context = log};
-    scroll_draw(&lines, grid, area, search, scroll);
+    scroll_draw(&lines, grid, area, scroll);
     if (log->count == 0)
         grid_put(grid, area, log->path ? "nothing was printed yet" : "no log yet");
+}
+
+/* Notes which phases are in view: their curves are asked for. */
+static void draw_see(struct model *model, const struct content *content)
+{
+    const struct scroll *scroll = &model->scrolls[PANE_PHASES];
+    model->seen_count = 0;
+    for (int i = 0; i < scroll->area.rows && i < MODEL_SEEN_MAX; i++) {
+        size_t row = scroll->first + (size_t)i;
+        if (row < content->key_count)
+            memcpy(model->seen[model->seen_count++], content->keys[row], ADDRESS_TEXT_SIZE);
+    }
 }
 
 /* Draws the box with its title into its area. */
@@ -103,7 +121,6 @@ static void draw_box(struct model *model, struct box *box, struct grid *grid)
 {
     struct area below = box->area;
     bool is_focused = draw_is_focused(model, box->pane);
-    const char *search = is_focused ? model->search : "";
     if (box->area.rows <= 0)
         return;
     if (box->pane != PANE_WORKFLOWS) {
@@ -112,10 +129,12 @@ static void draw_box(struct model *model, struct box *box, struct grid *grid)
         below.rows--;
     }
     if (box->pane == PANE_LOG)
-        draw_log(model, &below, search, grid);
+        draw_log(model, &below, grid);
     else
-        content_draw(&box->content, grid, &below, search, is_focused || box->pane == PANE_PHASES,
+        content_draw(&box->content, grid, &below, is_focused || box->pane == PANE_PHASES,
                      &model->scrolls[box->pane]);
+    if (box->pane == PANE_PHASES)
+        draw_see(model, &box->content);
 }
 
 static void draw_make(const struct model *model, struct box *box, int columns)
@@ -296,6 +315,24 @@ static void draw_messages(const struct model *model, double clock_s, struct text
     }
 }
 
+static bool draw_has_lost(const struct model *model, enum pane pane)
+{
+    return model->scrolls[pane].search[0] && model->scrolls[pane].has_lost;
+}
+
+/* The daemon searches all workflows, also those that the list leaves out. */
+static void draw_lost(const struct model *model, enum pane pane, struct text *text)
+{
+    const char *search = model->scrolls[pane].search;
+    const struct answer *answer = pane == PANE_WORKFLOWS ? model_search(model) : NULL;
+    if (pane == PANE_WORKFLOWS && !answer)
+        text_addf(text, "looking for '%s' among all workflows ...", search);
+    else if (answer && answer->json)
+        text_addf(text, "no workflow has '%s'", search);
+    else
+        text_addf(text, "'%s' is not in this pane", search);
+}
+
 static void draw_footer(const struct model *model, struct grid *grid)
 {
     static const char *const keys[PLACE_COUNT] = {
@@ -304,7 +341,7 @@ static void draw_footer(const struct model *model, struct grid *grid)
         "Tab pane  / search  n N next  g G ends  f follow  Esc back  ? help  q quit",
     };
     struct area area = {grid->rows - 1, 0, 1, grid->columns};
-    enum pane pane = model->has_help ? PANE_HELP : model->focus[model->place];
+    enum pane pane = draw_pane(model);
     char name[ADDRESS_TEXT_SIZE];
     struct text text = {0}, words = {0};
     enum colour colour = COLOUR_BOLD;
@@ -313,8 +350,8 @@ static void draw_footer(const struct model *model, struct grid *grid)
     } else if (model->prompt == PROMPT_CANCEL) {
         text_addf(&words, "cancel %s for good? Its runs stop with a checkpoint. y/n",
                   address_text(&model->target, name));
-    } else if (model->search[0] && model->scrolls[pane].has_lost) {
-        text_addf(&words, "'%s' is not in this pane", model->search);
+    } else if (draw_has_lost(model, pane)) {
+        draw_lost(model, pane, &words);
     } else {
         text_add(&words, keys[model->place]);
         colour = COLOUR_DIM;
@@ -339,7 +376,10 @@ void draw(struct model *model, double clock_s, struct grid *grid)
         model->scrolls[pane].area = (struct area){0};
     draw_header(model, grid);
     (model->has_help ? draw_help : places[model->place])(model, &area, grid);
-    content_draw(&messages, grid, &below, "", false, &nowhere);
+    content_draw(&messages, grid, &below, false, &nowhere);
     draw_footer(model, grid);
+    enum pane pane = draw_pane(model);
+    model->shows_search =
+        draw_has_lost(model, pane) || grid_has_mark(grid, &model->scrolls[pane].area, GRID_FOUND);
     content_fini(&messages);
 }

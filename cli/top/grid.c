@@ -157,6 +157,18 @@ void grid_mark(struct grid *grid, const struct area *area, enum grid_mark mark)
     }
 }
 
+bool grid_has_mark(const struct grid *grid, const struct area *area, enum grid_mark mark)
+{
+    for (int row = area->row; row < area->row + area->rows; row++) {
+        for (int column = area->column; column < area->column + area->columns; column++) {
+            const struct grid_cell *cell = grid_cell(grid, row, column);
+            if (cell && cell->mark == mark)
+                return true;
+        }
+    }
+    return false;
+}
+
 /* How many cells from `column` on have the letters of `text`; 0: they have others. */
 static int grid_match(const struct grid *grid, int row, int column, const char *text)
 {

@@ -44,6 +44,8 @@ int grid_fold(struct grid *grid, const struct area *area, int skip, const char *
 
 /* Marks all cells of the area. */
 void grid_mark(struct grid *grid, const struct area *area, enum grid_mark mark);
+/* Whether a cell of the area has this mark. */
+bool grid_has_mark(const struct grid *grid, const struct area *area, enum grid_mark mark);
 /* Marks each place in the area where `text` stands within a row. Case does not count. */
 void grid_mark_text(struct grid *grid, const struct area *area, const char *text);
 

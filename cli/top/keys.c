@@ -5,6 +5,7 @@
 #include "cli/phrases.h"
 #include "cli/top/model.h"
 #include "cli/top/paths.h"
+#include "cli/view.h"
 #include "lib/text.h"
 
 #include <limits.h>
@@ -21,13 +22,14 @@ const struct keys_help keys_help[] = {
     {"g, Home", "to the beginning"},
     {"G, End", "to the end"},
     {"Enter", "open the workflow, the run of the phase, or the members of the matrix"},
-    {"Esc, Backspace", "back"},
+    {"Esc, Backspace", "end the search that is shown; otherwise back"},
     {"Tab, Shift-Tab", "the next pane, the pane before"},
-    {"/", "search in the pane; n and N: the next place, and the one before"},
+    {"/", "search in the pane, in the list also workflows that it leaves out"},
+    {"n, N", "the next place that the search finds, the place before"},
     {"f", "in a log: follow new lines, or stop following"},
     {"Left, Right", "in a log: the rank before, the next rank"},
     {"p", "promote: start the next phases, whatever the gate says"},
-    {"h", "hold: stop with a checkpoint; on a phase that you hold: release"},
+    {"h", "hold: stop with a checkpoint; release what you hold, if nothing runs or is queued"},
     {"c", "cancel: end for good, after y"},
     {"r", "retry: run again what is held or has failed"},
     {"mouse", "select, open what is selected, scroll"},
@@ -43,6 +45,11 @@ static const enum pane keys_panes[PLACE_COUNT][PANE_COUNT] = {
     [PLACE_WORKFLOW] = {PANE_PHASES, PANE_PHASE, PANE_GATE, PANE_GPUS, PANE_RUNS, PANE_COUNT},
     [PLACE_RUN] = {PANE_METRICS, PANE_LOG, PANE_COUNT},
 };
+
+static struct scroll *keys_scroll(struct model *model)
+{
+    return &model->scrolls[model->has_help ? PANE_HELP : model->focus[model->place]];
+}
 
 static void keys_next_pane(struct model *model, bool is_back)
 {
@@ -114,14 +121,15 @@ static void keys_enter(struct model *model)
 
 static void keys_back(struct model *model)
 {
-    if (model->search[0]) {
-        model->search[0] = '\0';
+    struct scroll *scroll = keys_scroll(model);
+    bool is_first = model->place == PLACE_WORKFLOWS;
+    if (is_first || model->shows_search) {
+        scroll->search[0] = '\0';
         return;
     }
     if (model->place == PLACE_RUN)
         log_close(&model->log);
-    if (model->place != PLACE_WORKFLOWS)
-        model->place--;
+    model->place--;
 }
 
 /* --- Decisions -------------------------------------------------------------------------------- */
@@ -134,23 +142,58 @@ static void keys_decide(struct model *model, const char *verb, const struct addr
     model_notice(model, false, "%s %s ...", verb, address_text(address, name));
 }
 
-/* Whether a person holds the workflow or the phase. */
-static bool keys_is_held_by_user(const struct model *model, const struct address *address)
+static bool keys_is_held_by_user(const json_t *phase)
 {
-    const json_t *phases = json_object_get(model_listed(model, address->workflow), "phases");
+    return text_equal(field_text(phase, "state"), "held") &&
+           text_equal(field_text(phase, "hold"), "user");
+}
+
+static bool keys_is_under_way(const json_t *phase)
+{
+    const char *state = field_text(phase, "state");
+    return text_equal(state, "active") || text_equal(state, "queued");
+}
+
+static bool keys_can_be_cancelled(const json_t *phase)
+{
+    return !view_is_final(field_text(phase, "state"));
+}
+
+/* Whether the phase, or any phase of the workflow, is so. */
+static bool keys_has(const struct model *model, const struct address *address,
+                     bool (*is_so)(const json_t *phase))
+{
     const json_t *phase;
     size_t i;
-    if (model->place != PLACE_WORKFLOWS)
-        phases = json_object_get(model_workflow(model), "phases");
-    json_array_foreach(phases, i, phase)
+    json_array_foreach(model_phases(model, address->workflow), i, phase)
     {
         bool is_meant =
             !address->phase[0] || text_equal(field_text(phase, "phase"), address->phase);
-        if (is_meant && text_equal(field_text(phase, "state"), "held") &&
-            text_equal(field_text(phase, "hold"), "user"))
+        if (is_meant && is_so(phase))
             return true;
     }
     return false;
+}
+
+/* A workflow may have phases that run beside phases that a person holds. Whoever presses the key
+ * there wants the workflow to stop. */
+static const char *keys_hold_verb(const struct model *model, const struct address *address)
+{
+    bool is_release = keys_has(model, address, keys_is_held_by_user) &&
+                      !keys_has(model, address, keys_is_under_way);
+    return is_release ? "release" : "hold";
+}
+
+/* Asks, unless nothing is left to cancel. */
+static void keys_cancel(struct model *model, const struct address *address)
+{
+    char name[ADDRESS_TEXT_SIZE];
+    if (keys_has(model, address, keys_can_be_cancelled)) {
+        model->target = *address;
+        model->prompt = PROMPT_CANCEL;
+    } else {
+        model_notice(model, true, "cannot cancel %s: it has ended", address_text(address, name));
+    }
 }
 
 static void keys_decision(struct model *model, int key)
@@ -163,23 +206,17 @@ static void keys_decision(struct model *model, int key)
         keys_decide(model, "promote", &address);
         break;
     case 'h':
-        keys_decide(model, keys_is_held_by_user(model, &address) ? "release" : "hold", &address);
+        keys_decide(model, keys_hold_verb(model, &address), &address);
         break;
     case 'r':
         keys_decide(model, "retry", &address);
         break;
     default:
-        model->target = address;
-        model->prompt = PROMPT_CANCEL;
+        keys_cancel(model, &address);
     }
 }
 
 /* --- Searches and logs ------------------------------------------------------------------------ */
-
-static struct scroll *keys_scroll(struct model *model)
-{
-    return &model->scrolls[model->has_help ? PANE_HELP : model->focus[model->place]];
-}
 
 static void keys_type(struct model *model, int key)
 {
@@ -189,7 +226,7 @@ static void keys_type(struct model *model, int key)
     if (key == TOP_KEY_ESCAPE || (key == TOP_KEY_BACKSPACE && size == 0)) {
         model->prompt = PROMPT_NONE;
     } else if (key == TOP_KEY_ENTER) {
-        memcpy(model->search, model->typed, sizeof model->search);
+        memcpy(keys_scroll(model)->search, model->typed, sizeof model->typed);
         keys_scroll(model)->seek = SCROLL_SEEK_HERE;
         model->prompt = PROMPT_NONE;
     } else if (key == TOP_KEY_BACKSPACE) {
@@ -219,7 +256,7 @@ static void keys_change_rank(struct model *model, int step)
             continue;
         log = json_array_get(logs, (i + count + (size_t)step) % count);
         log_open(&model->log, field_text(log, "path"), field_integer(log, "rank"));
-        model->scrolls[PANE_LOG] = (struct scroll){.follows = model->scrolls[PANE_LOG].follows};
+        scroll_restart(&model->scrolls[PANE_LOG]);
         return;
     }
 }

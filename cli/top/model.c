@@ -4,10 +4,13 @@
 #include "cli/client.h"
 #include "cli/decide.h"
 #include "cli/field.h"
+#include "cli/phrases.h"
 #include "cli/top/paths.h"
+#include "cli/view.h"
 #include "lib/memory.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,6 +50,7 @@ void model_notice(struct model *model, bool is_bad, const char *format, ...)
     text_addv(&model->notice, format, args);
     va_end(args);
     model->is_bad_notice = is_bad;
+    model->stopping[0] = '\0';
 }
 
 /* --- Answers ---------------------------------------------------------------------------------- */
@@ -120,11 +124,32 @@ static void model_take_answer(struct model *model, struct reply *reply)
     answer->took_s = reply->took_s;
     if (code < 0 && client_may_retry(code))
         return;
+    bool is_first = !answer->json;
     json_decref(answer->json);
     free(answer->message);
     answer->json = reply->json;
     answer->message = code < 0 ? xstrdup(reply->error.message) : NULL;
     reply->json = NULL;
+    struct scroll *list = &model->scrolls[PANE_WORKFLOWS];
+    if (is_first && answer == model_search(model) && list->has_lost)
+        list->seek = SCROLL_SEEK_HERE; /* now its rows are known */
+}
+
+/* Takes the notice away that a phase stops when the phase has stopped. What a matrix does is up to
+ * its members. */
+static void model_end_notice(struct model *model)
+{
+    const json_t *phase;
+    struct address address;
+    size_t i;
+    if (address_parse(model->stopping, &address, NULL) < 0)
+        return;
+    json_array_foreach(model_phases(model, address.workflow), i, phase)
+    {
+        if (text_equal(field_text(phase, "phase"), address.phase) && !members_is_matrix(phase) &&
+            !text_equal(view_state(phase), "stopping"))
+            text_clear(&model->notice);
+    }
 }
 
 /* Notices are one line: of many phases the first is named. */
@@ -142,6 +167,9 @@ static void model_take_decision(struct model *model, struct reply *reply)
     if (count > 1)
         text_addf(&model->notice, ", and %zu more", count - 1);
     text_fini(&said);
+    const json_t *phase = json_array_get(json_object_get(reply->json, "phases"), 0);
+    if (decide_is_in(json_object_get(reply->json, "stopping"), phase))
+        (void)snprintf(model->stopping, sizeof model->stopping, "%s", json_string_value(phase));
     for (size_t i = 0; i < model->answer_count; i++) /* everything may have changed */
         model->answers[i].asked_s = 0;
 }
@@ -186,10 +214,12 @@ void model_take(struct model *model, struct reply *reply, double clock_s)
         model_take_bytes(model, reply, clock_s);
     } else {
         model->is_away = reply->error.code < 0 && client_may_retry(reply->error.code);
-        if (reply->request.kind == REQUEST_GET)
+        if (reply->request.kind == REQUEST_GET) {
             model_take_answer(model, reply);
-        else
+            model_end_notice(model);
+        } else {
             model_take_decision(model, reply);
+        }
         model_open_log(model);
     }
     json_decref(reply->json);
@@ -215,16 +245,39 @@ bool model_target(const struct model *model, struct address *ret_address)
     return true;
 }
 
-const json_t *model_listed(const struct model *model, uint64_t workflow)
+const struct answer *model_search(const struct model *model)
+{
+    char path[PATHS_SIZE];
+    const char *search = model->scrolls[PANE_WORKFLOWS].search;
+    const struct answer *answer =
+        search[0] ? model_answer(model, paths_search(search, path)) : NULL;
+    return answer && (answer->json || answer->message) ? answer : NULL;
+}
+
+static const json_t *model_find_workflow(const json_t *answer, uint64_t workflow)
 {
     const json_t *item;
     size_t i;
-    json_array_foreach(json_object_get(model_json(model, PATHS_WORKFLOWS), "workflows"), i, item)
+    json_array_foreach(json_object_get(answer, "workflows"), i, item)
     {
         if (field_integer(item, "workflow") == (long long)workflow)
             return item;
     }
     return NULL;
+}
+
+const json_t *model_listed(const struct model *model, uint64_t workflow)
+{
+    const json_t *listed = model_find_workflow(model_json(model, PATHS_WORKFLOWS), workflow);
+    const struct answer *search = listed ? NULL : model_search(model);
+    return search ? model_find_workflow(search->json, workflow) : listed;
+}
+
+const json_t *model_phases(const struct model *model, uint64_t workflow)
+{
+    bool is_shown = model->place != PLACE_WORKFLOWS && model->workflow.workflow == workflow;
+    return json_object_get(is_shown ? model_workflow(model) : model_listed(model, workflow),
+                           "phases");
 }
 
 const json_t *model_workflow(const struct model *model)

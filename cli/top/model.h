@@ -31,7 +31,10 @@ enum pane {
 /* What the last line asks for. */
 enum prompt { PROMPT_NONE, PROMPT_SEARCH, PROMPT_CANCEL };
 
-enum { MODEL_ANSWERS_MAX = 64, MODEL_TYPED_SIZE = 80 };
+enum {
+    MODEL_SEEN_MAX = 128, /* more phases than a screen has rows for */
+    MODEL_ANSWERS_MAX = 192,
+};
 
 /* The newest answer to a path of the API. */
 struct answer {
@@ -51,13 +54,18 @@ struct model {
     struct address workflow, run;     /* those that are shown */
     char unfolded[ADDRESS_TEXT_SIZE]; /* the matrix whose members are shown */
     struct scroll scrolls[PANE_COUNT];
+    /* The phases that were in view in the last picture. */
+    char seen[MODEL_SEEN_MAX][ADDRESS_TEXT_SIZE];
+    size_t seen_count;
     bool has_help, is_over;
 
     enum prompt prompt;
-    char typed[MODEL_TYPED_SIZE], search[MODEL_TYPED_SIZE];
+    char typed[SCROLL_SEARCH_SIZE];
+    bool shows_search;     /* in the pane of the last picture that keys move in */
     struct address target; /* what is to be cancelled, if the answer is yes */
     struct text notice;    /* what came of the last decision; the next key takes it away */
     bool is_bad_notice;
+    char stopping[ADDRESS_TEXT_SIZE]; /* the phase of which `notice` says that it stops, or empty */
 
     struct answer answers[MODEL_ANSWERS_MAX];
     size_t answer_count;
@@ -90,8 +98,13 @@ bool model_selected(const struct model *model, enum pane pane, struct address *r
 /* What decisions are about. */
 bool model_target(const struct model *model, struct address *ret_address);
 
+/* The answer to the search in the list of workflows: it has all workflows with these words, also
+ * those that the list leaves out. NULL: nothing is sought, or there was no answer yet. */
+const struct answer *model_search(const struct model *model);
 /* A workflow as the list has it; NULL: not known. */
 const json_t *model_listed(const struct model *model, uint64_t workflow);
+/* The newest that is known of the phases of a workflow; NULL: nothing. */
+const json_t *model_phases(const struct model *model, uint64_t workflow);
 /* The workflow that is shown, until it is known as the list has it, and a phase of it; NULL: not
  * known. */
 const json_t *model_workflow(const struct model *model);

@@ -14,6 +14,14 @@ const char *paths_of(const struct address *address, const char *rest, char buffe
     return buffer;
 }
 
+const char *paths_search(const char *words, char buffer[PATHS_SIZE])
+{
+    int used = snprintf(buffer, PATHS_SIZE, "%s", PATHS_SEARCH);
+    for (; *words && used + 3 < PATHS_SIZE; words++)
+        used += snprintf(buffer + used, PATHS_SIZE - (size_t)used, "%%%02x", (unsigned char)*words);
+    return buffer;
+}
+
 /* Whether the worker could have given a metric this name. Other letters would break the path. */
 static bool paths_is_name(const char *name)
 {

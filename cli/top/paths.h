@@ -7,10 +7,11 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-enum { PATHS_SIZE = ADDRESS_PATH_SIZE + 160 };
+enum { PATHS_SIZE = ADDRESS_PATH_SIZE + 320 };
 
 #define PATHS_PING      "/v1/ping"
 #define PATHS_WORKFLOWS "/v1/workflows?brief=1&limit=1000"
+#define PATHS_SEARCH    PATHS_WORKFLOWS "&all=1&words="
 
 /* What comes after the path of a phase or a run. */
 #define PATHS_GATE    "/gate?so_far=1"
@@ -20,6 +21,9 @@ enum { PATHS_SIZE = ADDRESS_PATH_SIZE + 160 };
 
 /* The path of a workflow, a phase or a run, and what comes after it. Returns `buffer`. */
 const char *paths_of(const struct address *address, const char *rest, char buffer[PATHS_SIZE]);
+
+/* The path of all workflows with these words. Returns `buffer`. */
+const char *paths_search(const char *words, char buffer[PATHS_SIZE]);
 
 /* The path of the newest numbers of the metric that tells most of the phase's newest run. Returns
  * false if there is none. */

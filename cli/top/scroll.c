@@ -80,10 +80,10 @@ static bool scroll_sees_found(const struct scroll *scroll, const struct area *ar
 }
 
 static void scroll_go_to_found(const struct scroll_lines *lines, const struct area *area,
-                               const char *search, struct scroll *scroll)
+                               struct scroll *scroll)
 {
     size_t from = scroll_sees_found(scroll, area) ? scroll->found : scroll->at;
-    size_t line = scroll_find(lines, from, scroll->seek, search);
+    size_t line = scroll_find(lines, from, scroll->seek, scroll->search);
     scroll->has_lost = line == lines->count;
     if (scroll->has_lost)
         return;
@@ -94,7 +94,7 @@ static void scroll_go_to_found(const struct scroll_lines *lines, const struct ar
 }
 
 static void scroll_settle(const struct scroll_lines *lines, const struct area *area,
-                          const char *search, struct scroll *scroll)
+                          struct scroll *scroll)
 {
     size_t end;
     int end_sub;
@@ -110,12 +110,19 @@ static void scroll_settle(const struct scroll_lines *lines, const struct area *a
     long moves = scroll->lines + scroll->pages * (area->rows > 1 ? area->rows - 1 : 1);
     if (lines->count)
         scroll_move(lines, area->columns, moves, scroll);
-    if (scroll->seek != SCROLL_STAY && search[0])
-        scroll_go_to_found(lines, area, search, scroll);
+    if (scroll->seek != SCROLL_STAY && scroll->search[0])
+        scroll_go_to_found(lines, area, scroll);
     if (scroll->at > end || (scroll->at == end && scroll->sub > end_sub)) {
         scroll->at = end;
         scroll->sub = end_sub;
     }
+}
+
+void scroll_restart(struct scroll *scroll)
+{
+    struct scroll before = *scroll;
+    *scroll = (struct scroll){.follows = before.follows};
+    memcpy(scroll->search, before.search, sizeof scroll->search);
 }
 
 void scroll_clear(struct scroll *scroll)
@@ -126,13 +133,13 @@ void scroll_clear(struct scroll *scroll)
 }
 
 void scroll_draw(const struct scroll_lines *lines, struct grid *grid, const struct area *area,
-                 const char *search, struct scroll *scroll)
+                 struct scroll *scroll)
 {
     struct text text = {0};
     int used = 0, skip;
     if (area->rows <= 0 || area->columns <= 0)
         return;
-    scroll_settle(lines, area, search, scroll);
+    scroll_settle(lines, area, scroll);
     scroll_clear(scroll);
     scroll->area = *area;
     scroll->count = 0;
@@ -144,6 +151,6 @@ void scroll_draw(const struct scroll_lines *lines, struct grid *grid, const stru
         used += grid_fold(grid, &rest, skip, text_string(&text)) - skip;
         skip = 0;
     }
-    grid_mark_text(grid, area, search);
+    grid_mark_text(grid, area, scroll->search);
     text_fini(&text);
 }

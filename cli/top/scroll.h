@@ -13,17 +13,20 @@
 
 struct text;
 
+enum { SCROLL_SEARCH_SIZE = 80 };
+
 enum scroll_seek { SCROLL_STAY, SCROLL_SEEK_HERE, SCROLL_SEEK_NEXT, SCROLL_SEEK_BEFORE };
 
 struct scroll {
-    size_t at;                   /* the selected row, or the first line shown */
-    int sub;                     /* of that line, how many rows are above the pane */
-    size_t first;                /* of a table: the first row shown */
-    char key[ADDRESS_TEXT_SIZE]; /* the address of the selected row; it stays selected if rows
-                                    change places */
-    bool follows;                /* shows the last lines, also when lines are added */
-    size_t found;                /* the line that was found last */
-    bool has_lost;               /* the last search has found nothing */
+    size_t at;                       /* the selected row, or the first line shown */
+    int sub;                         /* of that line, how many rows are above the pane */
+    size_t first;                    /* of a table: the first row shown */
+    char key[ADDRESS_TEXT_SIZE];     /* the address of the selected row; it stays selected if rows
+                                        change places */
+    bool follows;                    /* shows the last lines, also when lines are added */
+    char search[SCROLL_SEARCH_SIZE]; /* what is sought; empty: nothing */
+    size_t found;                    /* the line that was found last */
+    bool has_lost;                   /* the last search has found nothing */
 
     struct area area; /* where the rows were drawn last */
     size_t count;     /* how many rows could be selected then */
@@ -45,9 +48,12 @@ struct scroll_lines {
 size_t scroll_find(const struct scroll_lines *lines, size_t from, enum scroll_seek seek,
                    const char *search);
 
-/* Makes the moves and writes the pane. `search` is what is sought, or empty. */
+/* Makes the moves and writes the pane. */
 void scroll_draw(const struct scroll_lines *lines, struct grid *grid, const struct area *area,
-                 const char *search, struct scroll *scroll);
+                 struct scroll *scroll);
+
+/* Goes to the beginning, or follows as before. The search stays. */
+void scroll_restart(struct scroll *scroll);
 
 /* Forgets the moves: they are made. */
 void scroll_clear(struct scroll *scroll);

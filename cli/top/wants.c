@@ -2,7 +2,6 @@
 #include "cli/top/wants.h"
 
 #include "cli/field.h"
-#include "cli/phrases.h"
 #include "cli/top/model.h"
 #include "lib/text.h"
 
@@ -39,7 +38,15 @@ static bool wants_has_ended(const json_t *run)
     return text_equal(field_text(run, "state"), "ended");
 }
 
-/* The curves of all phases that are shown. */
+static bool wants_sees(const struct model *model, const char *address)
+{
+    size_t i = 0;
+    while (i < model->seen_count && !text_equal(model->seen[i], address))
+        i++;
+    return i < model->seen_count;
+}
+
+/* The curves of all phases that are in view. */
 static void wants_add_curves(const struct model *model, struct wants *wants)
 {
     const json_t *phase;
@@ -48,7 +55,7 @@ static void wants_add_curves(const struct model *model, struct wants *wants)
     {
         char path[PATHS_SIZE];
         bool has_ended = wants_has_ended(json_object_get(phase, "run"));
-        if (!members_has(phase) && paths_curve(phase, path))
+        if (wants_sees(model, field_text(phase, "address")) && paths_curve(phase, path))
             wants_add(wants, path, has_ended ? WANTS_OVER_S : WANTS_DETAIL_S);
     }
 }
@@ -84,7 +91,10 @@ size_t wants_list(const struct model *model, struct want wants[WANTS_MAX])
     struct wants list = {.items = wants};
     char path[PATHS_SIZE];
     if (model->place == PLACE_WORKFLOWS) {
+        const char *search = model->scrolls[PANE_WORKFLOWS].search;
         wants_add(&list, PATHS_WORKFLOWS, WANTS_STATE_S);
+        if (search[0])
+            wants_add(&list, paths_search(search, path), WANTS_SLOW_S);
     } else if (model->place == PLACE_WORKFLOW) {
         wants_add(&list, paths_of(&model->workflow, "", path), WANTS_STATE_S);
         wants_add_phase(model, &list);

@@ -3,15 +3,16 @@
 #ifndef PHASED_CLI_TOP_WANTS_H
 #define PHASED_CLI_TOP_WANTS_H
 
+#include "cli/top/model.h"
 #include "cli/top/paths.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
-struct model;
 struct request;
 
-enum { WANTS_MAX = 32 };
+/* A curve for each phase that is in view, and what the other panes need. */
+enum { WANTS_MAX = MODEL_SEEN_MAX + 8 };
 
 /* An answer that the panes need, not older than `period_s`. */
 struct want {

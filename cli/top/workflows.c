@@ -37,6 +37,19 @@ static void workflows_add(const struct model *model, const json_t *workflow, str
     current_add_row(table, workflow, COLOUR_PLAIN, state, has_bar ? bar : "", model->now);
 }
 
+/* Whether a workflow that the search has found is not in the list. The list has all workflows that
+ * have not ended. */
+static bool workflows_is_left_out(const json_t *workflows, const json_t *found)
+{
+    if (isnan(field_number(found, "ended")))
+        return false;
+    for (size_t i = json_array_size(workflows); i-- > 0;)
+        if (json_equal(json_object_get(json_array_get(workflows, i), "workflow"),
+                       json_object_get(found, "workflow")))
+            return false;
+    return true;
+}
+
 void workflows_content(const struct model *model, const struct terminal *terminal,
                        struct content *content)
 {
@@ -50,15 +63,19 @@ void workflows_content(const struct model *model, const struct terminal *termina
     };
     const json_t *answer = model_json(model, PATHS_WORKFLOWS), *workflow;
     const json_t *workflows = json_object_get(answer, "workflows");
+    const struct answer *search = model_search(model);
     struct table table;
     size_t i;
-    if (json_array_size(workflows) == 0) {
+    const json_t *found = json_object_get(search ? search->json : NULL, "workflows");
+    if (json_array_size(workflows) + json_array_size(found) == 0) {
         text_add(&content->text, answer ? "no workflows; submit one with 'phasectl submit FILE'\n"
                                         : "asking ...\n");
         return;
     }
     table_init(&table, columns, sizeof columns / sizeof columns[0]);
     json_array_foreach(workflows, i, workflow) workflows_add(model, workflow, &table, content);
+    json_array_foreach(found, i, workflow) if (workflows_is_left_out(workflows, workflow))
+        workflows_add(model, workflow, &table, content);
     table_write(&table, terminal, 0, &content->text);
     content->headings = 1;
 }
@@ -83,5 +100,5 @@ void workflows_count(const struct model *model, struct text *text)
     }
     long long rest = field_integer(answer, "total") - (long long)json_array_size(workflows);
     if (rest > 0)
-        text_addf(text, "  and %lld more", rest);
+        text_addf(text, "  and %lld more, found by /", rest);
 }

@@ -1,17 +1,23 @@
 /* Opening and closing the API: its servers, two sets of long polls, daemon.json. */
 #include "daemon/api/inside.h"
 
-#include "daemon/api/listen.h"
 #include "daemon/ingest/ingest.h"
 #include "daemon/loop/loop.h"
 #include "lib/error.h"
 #include "lib/home.h"
 #include "lib/memory.h"
 #include "lib/protocol/message.h"
+#include "lib/text.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 enum {
@@ -21,8 +27,123 @@ enum {
     WORKER_CONNECTIONS_MAX = 8192, /* a lead has two, a node one */
     PAGE_BODY_MAX = 64 << 10,      /* a verb */
     PAGE_CONNECTIONS_MAX = 32,     /* a browser has up to six */
+    BACKLOG = 1024,                /* enough for a job array that starts all at once */
     OWN_FILES_MAX = 96, /* other descriptors: the record, Slurm, logs, connections of the page */
 };
+
+/* --- Listening sockets: non-blocking, and closed on exec ----------------------------------------
+ */
+
+static int listen_fail(int fd, const char *what, struct error *err)
+{
+    int code = -errno;
+    if (fd >= 0)
+        (void)close(fd); /* nothing was sent over it */
+    return error_set(err, code, "could not listen on %s: %s", what, strerror(-code));
+}
+
+/* Replaces an existing socket. */
+static int listen_unix(struct home *home, struct error *err)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int status = home_socket_address(home, address.sun_path, err);
+    if (status < 0)
+        return status;
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return listen_fail(fd, home->socket, err);
+    (void)unlink(home->socket); /* the file may be absent; if it cannot be removed, bind() reports
+                                 * it */
+    mode_t mask = umask(0177);
+    int bound = bind(fd, (struct sockaddr *)&address, sizeof address);
+    int code = errno;
+    (void)umask(mask);
+    errno = code;
+    if (bound < 0 || listen(fd, BACKLOG) < 0)
+        return listen_fail(fd, home->socket, err);
+    return fd;
+}
+
+static int bind_any(int family)
+{
+    struct sockaddr_in six_less = {.sin_family = AF_INET};
+    struct sockaddr_in6 six = {.sin6_family = AF_INET6};
+    int off = 0, fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -1;
+    if (family == AF_INET6)
+        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off); /* without this the
+                                                                            * socket takes IPv6 only
+                                                                            */
+    int bound = family == AF_INET6 ? bind(fd, (struct sockaddr *)&six, sizeof six)
+                                   : bind(fd, (struct sockaddr *)&six_less, sizeof six_less);
+    if (bound == 0 && listen(fd, BACKLOG) == 0)
+        return fd;
+    int code = errno;
+    (void)close(fd); /* nothing was sent over it */
+    errno = code;
+    return -1;
+}
+
+/* Listens on all interfaces, on a free port. */
+static int listen_tcp(unsigned *ret_port, struct error *err)
+{
+    union {
+        struct sockaddr any;
+        struct sockaddr_in four;
+        struct sockaddr_in6 six;
+    } address;
+    socklen_t size = sizeof address;
+    int fd = bind_any(AF_INET6);
+    if (fd < 0)
+        fd = bind_any(AF_INET); /* the host has no IPv6 */
+    if (fd < 0 || getsockname(fd, &address.any, &size) < 0)
+        return listen_fail(fd, "a TCP port", err);
+    *ret_port =
+        ntohs(address.any.sa_family == AF_INET6 ? address.six.sin6_port : address.four.sin_port);
+    return fd;
+}
+
+/* Listens on 127.0.0.1, on this port if it is free, else on a free one. */
+static int listen_loopback(unsigned *port, struct error *err)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)*port),
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    const int on = 1;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return listen_fail(fd, "a port of 127.0.0.1", err);
+    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on); /* a restart need not wait */
+    int bound = bind(fd, (struct sockaddr *)&address, sizeof address);
+    if (bound < 0) {
+        address.sin_port = 0;
+        bound = bind(fd, (struct sockaddr *)&address, sizeof address);
+    }
+    if (bound < 0 || listen(fd, BACKLOG) < 0 ||
+        getsockname(fd, (struct sockaddr *)&address, &size) < 0)
+        return listen_fail(fd, "a port of 127.0.0.1", err);
+    *port = ntohs(address.sin_port);
+    return fd;
+}
+
+/* Returns the name by which other hosts reach this host: `host` if given, the host's own name if it
+ * resolves, or else the loopback address. The caller frees it. */
+static char *listen_host(const char *host)
+{
+    char name[256] = "";
+    struct addrinfo *found = NULL;
+    if (host && *host)
+        return xstrdup(host);
+    if (gethostname(name, sizeof name - 1) < 0 || getaddrinfo(name, NULL, NULL, &found) != 0)
+        return text_format("127.0.0.1");
+    freeaddrinfo(found);
+    return xstrdup(name);
+}
+
+/* --- Opening and closing ------------------------------------------------------------------------
+ */
 
 /* Limits the connections of each server, so that neither server uses up the descriptors of the
  * other server or of the daemon itself. */
@@ -93,29 +214,26 @@ static int open_server(struct api *api, const struct server_config *wanted,
     return status;
 }
 
-static int open_people(struct api *api, struct error *err)
+static int open_people(struct api *api, unsigned connections_max, struct error *err)
 {
-    unsigned people_max, workers_max;
-    share_files(&people_max, &workers_max);
     int fd = listen_unix(api->config.home, err);
     (void)stat(api->config.home->socket, &api->socket); /* if this fails, the socket file is not
                                                          * removed at the end */
     const struct server_config config = {.listen_fd = fd,
                                          .body_max = PERSON_BODY_MAX,
-                                         .connections_max = people_max,
+                                         .connections_max = connections_max,
                                          .owner_only = true,
                                          .handle = routes_handle_person};
     return fd < 0 ? fd : open_server(api, &config, &api->people, err);
 }
 
-static int open_workers(struct api *api, struct error *err)
+static int open_workers(struct api *api, unsigned connections_max, struct error *err)
 {
-    unsigned port, people_max, workers_max;
-    share_files(&people_max, &workers_max);
+    unsigned port = 0;
     int fd = listen_tcp(&port, err);
     const struct server_config config = {.listen_fd = fd,
                                          .body_max = WORKER_BODY_MAX,
-                                         .connections_max = workers_max,
+                                         .connections_max = connections_max,
                                          .admit = routes_admit_worker,
                                          .handle = routes_handle_worker};
     int status = fd < 0 ? fd : open_server(api, &config, &api->workers, err);
@@ -155,9 +273,11 @@ int api_open(const struct api_config *config, struct api **ret_api, struct error
     waiters_init(&api->events, config->uv, events_answer, api);
     waiters_init(&api->commands, config->uv, worker_answer, api);
     api->handles_open = 2;
-    int status = open_workers(api, err);
+    unsigned people_max, workers_max;
+    share_files(&people_max, &workers_max);
+    int status = open_workers(api, workers_max, err);
     if (status == 0)
-        status = open_people(api, err);
+        status = open_people(api, people_max, err);
     if (status == 0)
         status = open_page(api, err);
     if (status < 0) {

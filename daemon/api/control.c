@@ -183,6 +183,24 @@ static bool can_pay(struct call *call, struct workflow *workflow)
     return false;
 }
 
+/* Whether the phases can run again: they may need secrets that were removed. False: the request was
+ * answered with an error. */
+static bool can_run(struct call *call, struct workflow *workflow, const bool *chosen)
+{
+    bool runs = call->command == COMMAND_RETRY || call->command == COMMAND_RESUME ||
+                call->command == COMMAND_RELEASE;
+    struct error err;
+    for (size_t i = 0; runs && i < workflow->phase_count; i++) {
+        const struct phase *phase = &workflow->phases[i];
+        if (!chosen[i] || launch_secrets_check(call->api->config.loop, phase, &err) == 0)
+            continue;
+        request_reply_error(call->request, API_CONFLICT, call->text, "cannot %s %s: %s",
+                            core_command_name(call->command), call->text, err.message);
+        return false;
+    }
+    return true;
+}
+
 void control_post(struct call *call)
 {
     struct workflow *workflow;
@@ -206,7 +224,7 @@ void control_post(struct call *call)
         goto out;
     chosen = xcalloc(workflow->phase_count, sizeof *chosen);
     size_t count = choose(call, workflow, chosen, &err);
-    if (count > 0 && !can_pay(call, workflow))
+    if (count > 0 && (!can_pay(call, workflow) || !can_run(call, workflow, chosen)))
         goto out;
     if (count > 0)
         carry_out(call, workflow, chosen, json_string_value(json_object_get(body, "who")), from);

@@ -4,6 +4,7 @@
 
 #include "lib/gpu_columns.h"
 #include "lib/json_double.h"
+#include "lib/protocol/words.h"
 #include "lib/text.h"
 
 #include <math.h>
@@ -149,6 +150,83 @@ static void exposition_metrics(const json_t *runs, struct text *text)
             (void)json_double_read(value, &number); /* the store has written it */
             exposition_value(text, number);
         }
+    }
+}
+
+/* --- Workflows -------------------------------------------------------------------------------- */
+
+enum exposition_of_workflow { OF_STATE, OF_PHASES, OF_COST, OF_GPU_SECONDS, OF_BUDGET };
+
+static const struct exposition_workflow_family {
+    const char *name, *type, *help;
+} exposition_workflow_families[EXPOSITION_WORKFLOW_FAMILIES] = {
+    [OF_STATE] = {"phased_workflow_state", "gauge", "1: the workflow is in this state"},
+    [OF_PHASES] = {"phased_phases", "gauge", "phases of the workflow in this state"},
+    [OF_COST] = {"phased_workflow_cost_usd", "gauge", "what the workflow has cost, dollars"},
+    [OF_GPU_SECONDS] = {"phased_workflow_gpu_seconds_total", "counter",
+                        "GPU seconds of the workflow"},
+    [OF_BUDGET] = {"phased_workflow_budget", "gauge", "what the workflow may cost, in the unit"},
+};
+
+/* Adds a line of one family. `label` is a label in addition to those of the workflow; it may be
+ * NULL. */
+static void exposition_workflow_line(struct exposition_workflows *workflows,
+                                     enum exposition_of_workflow of, const json_t *workflow,
+                                     const char *label, const char *label_value, double value)
+{
+    struct text *text = &workflows->families[of];
+    text_addf(text, "%s{workflow=\"%lld\",", exposition_workflow_families[of].name,
+              (long long)json_integer_value(json_object_get(workflow, "workflow")));
+    exposition_label(text, "name", exposition_text(workflow, "name"));
+    if (label) {
+        text_add(text, ",");
+        exposition_label(text, label, label_value);
+    }
+    exposition_value(text, value);
+}
+
+/* The members of a matrix count, and the matrix itself does not. */
+static void exposition_phases(struct exposition_workflows *workflows, const json_t *workflow)
+{
+    size_t counts[PHASE_STATE_COUNT] = {0}, i;
+    const json_t *phase;
+    json_array_foreach(json_object_get(workflow, "phases"), i, phase)
+    {
+        const char *state = exposition_text(phase, "state");
+        for (int j = 0;
+             j < PHASE_STATE_COUNT && !json_is_integer(json_object_get(phase, "members")); j++)
+            counts[j] += text_equal(phase_state_name((enum phase_state)j), state ? state : "");
+    }
+    for (int j = 0; j < PHASE_STATE_COUNT; j++)
+        if (counts[j])
+            exposition_workflow_line(workflows, OF_PHASES, workflow, "state",
+                                     phase_state_name((enum phase_state)j), (double)counts[j]);
+}
+
+void exposition_add_workflow(struct exposition_workflows *workflows, const json_t *workflow)
+{
+    const json_t *cost_usd = json_object_get(workflow, "cost_usd");
+    const char *unit;
+    json_t *limit;
+    exposition_workflow_line(workflows, OF_STATE, workflow, "state",
+                             exposition_text(workflow, "state"), 1);
+    exposition_phases(workflows, workflow);
+    if (json_is_number(cost_usd))
+        exposition_workflow_line(workflows, OF_COST, workflow, NULL, NULL,
+                                 json_number_value(cost_usd));
+    exposition_workflow_line(workflows, OF_GPU_SECONDS, workflow, NULL, NULL,
+                             json_number_value(json_object_get(workflow, "gpu_seconds")));
+    json_object_foreach(json_object_get(workflow, "budget"), unit, limit) exposition_workflow_line(
+        workflows, OF_BUDGET, workflow, "unit", unit, json_number_value(limit));
+}
+
+void exposition_write_workflows(struct exposition_workflows *workflows, struct text *text)
+{
+    for (size_t i = 0; i < EXPOSITION_WORKFLOW_FAMILIES; i++) {
+        const struct exposition_workflow_family *family = &exposition_workflow_families[i];
+        exposition_begin(text, family->name, family->type, family->help);
+        text_add(text, text_string(&workflows->families[i]));
+        text_fini(&workflows->families[i]);
     }
 }
 

@@ -76,6 +76,9 @@ bool call_can_record(struct call *call);
 int submission_check(const json_t *body, struct error *err);
 /* Adds the defaults of optional members to the body. */
 void submission_fill(json_t *body);
+/* Puts marks in place of the secrets in the body: in the spec, the environment and the changes of
+ * the code. `ret_secrets` is the caller's. In secrets.c. */
+int submission_hide(json_t *body, json_t **ret_secrets, struct error *err);
 /* Returns the resolved workflow, a new reference. NULL: the spec has problems, which are added to
  * the list `problems`. */
 json_t *submission_resolve(const json_t *body, json_t *problems, json_t *warnings,

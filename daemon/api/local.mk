@@ -8,7 +8,6 @@ daemon_api_libapi_a_SOURCES = \
 	daemon/api/events.c \
 	daemon/api/exposition.c daemon/api/exposition.h \
 	daemon/api/inside.h \
-	daemon/api/listen.c daemon/api/listen.h \
 	daemon/api/logs.c \
 	daemon/api/nodes.c \
 	daemon/api/page.c daemon/api/page.h \
@@ -18,9 +17,11 @@ daemon_api_libapi_a_SOURCES = \
 	daemon/api/reply.c \
 	daemon/api/request.c daemon/api/request.h \
 	daemon/api/routes.c \
+	daemon/api/secrets.c \
 	daemon/api/server.c daemon/api/server.h \
 	daemon/api/submission.c \
 	daemon/api/submit.c \
 	daemon/api/waiters.c daemon/api/waiters.h \
+	daemon/api/waits.c daemon/api/waits.h \
 	daemon/api/worker.c
 EXTRA_DIST += daemon/api/README.md

@@ -114,6 +114,19 @@ static size_t add_letters(struct text *text, const char *bytes, size_t size)
     return at;
 }
 
+/* How many bytes at `at` are the rest of a letter that begins before them. Bytes that only look so
+ * belong to no letter, and are no rest. */
+static size_t letter_rest(const char *bytes, size_t at, size_t size)
+{
+    for (size_t before = 1; before < LETTER_MAX && before <= at; before++) {
+        uint32_t letter;
+        size_t length = text_letter(bytes + at - before, size - (at - before), &letter);
+        if (length > before)
+            return length - before;
+    }
+    return 0;
+}
+
 static int logs_open(const char *path, struct stat *ret_info, struct error *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
@@ -125,7 +138,8 @@ static int logs_open(const char *path, struct stat *ret_info, struct error *err)
     return error_set(err, -EINVAL, "%s: not a file", path);
 }
 
-/* Reads up to `max` bytes from `offset` on, or the last `max` bytes. */
+/* Reads up to `max` bytes from `offset` on, or the last `max` bytes. A part that would begin
+ * within a letter begins after the letter. */
 static int logs_part(const char *path, bool is_tail, int64_t offset, size_t max, json_t **ret_json,
                      struct error *err)
 {
@@ -135,14 +149,15 @@ static int logs_part(const char *path, bool is_tail, int64_t offset, size_t max,
         return fd;
     if (is_tail)
         offset = info.st_size > (off_t)max ? info.st_size - (off_t)max : 0;
-    char *bytes = xmalloc(max);
+    size_t before = offset < LETTER_MAX - 1 ? (size_t)offset : LETTER_MAX - 1;
+    char *bytes = xmalloc(before + max);
     struct text text = {0};
-    ssize_t got = pread(fd, bytes, max, offset);
-    size_t size = got > 0 ? (size_t)got : 0, skip = 0;
-    while (offset > 0 && skip < size && skip < LETTER_MAX - 1 &&
-           ((unsigned char)bytes[skip] & 0xc0) == 0x80)
-        skip++; /* the rest of a letter */
-    size_t taken = skip + add_letters(&text, bytes + skip, size - skip);
+    ssize_t got = pread(fd, bytes, before + max, offset - (off_t)before);
+    size_t size = got > (ssize_t)before ? (size_t)got : before;
+    size_t skip = got > (ssize_t)before ? letter_rest(bytes, before, size) : 0;
+    const char *begin = bytes + before + skip;
+    size_t taken = add_letters(&text, begin, size - before - skip);
+    offset += (int64_t)skip;
     *ret_json =
         json_pack("{s:s, s:I, s:I, s:I, s:o}", "path", path, "size", (json_int_t)info.st_size,
                   "offset", (json_int_t)offset, "next", (json_int_t)offset + (json_int_t)taken,

@@ -1,10 +1,9 @@
 /* Read-only requests of people: the record, and the daemon itself. */
 #include "daemon/api/inside.h"
 
-#include "daemon/admission/admission.h"
 #include "daemon/api/exposition.h"
+#include "daemon/api/waits.h"
 #include "daemon/judge/judge.h"
-#include "daemon/launch/launch.h"
 #include "daemon/loop/loop.h"
 #include "daemon/store/answers.h"
 #include "lib/error.h"
@@ -19,9 +18,12 @@
 #include <unistd.h>
 
 enum {
-    RUNS_MAX = 1000, /* in an answer of GET /v1/runs about all workflows */
+    RUNS_MAX = 1000,         /* in an answer of GET /v1/runs about all workflows */
+    RUNS_OF_ONE_MAX = 10000, /* about one workflow */
     METRIC_NAMES_MAX = 256,
     BUCKETS_MAX = 10000,
+    METRIC_ROWS_MAX = 50000, /* that are read for an answer with buckets */
+    PARTS_MAX = 200,         /* of the history of GPUs */
 };
 
 static struct store *store_of(const struct call *call)
@@ -33,46 +35,19 @@ void read_ping(struct call *call)
 {
     const struct api_config *config = &call->api->config;
     const struct loop_cluster_status *cluster = loop_cluster_status(config->loop);
-    json_t *json = json_pack("{s:s, s:i, s:s, s:f, s:{s:s, s:b, s:s}}", "version", config->version,
-                             "pid", (int)getpid(), "home", config->home->path, "started",
-                             (double)config->started_ms / 1000, "cluster", "name", cluster->name,
-                             "answering", (int)cluster->is_answering, "message", cluster->message);
+    char user[HOME_USER_SIZE];
+    uint64_t last = 0;
+    struct error err;
+    (void)answer_last_event(store_of(call), &last, &err); /* a daemon in trouble answers, too */
+    json_t *json = json_pack(
+        "{s:s, s:i, s:s, s:f, s:s, s:I, s:{s:s, s:b, s:s}}", "version", config->version, "pid",
+        (int)getpid(), "home", config->home->path, "started", (double)config->started_ms / 1000,
+        "user", home_user(geteuid(), user), "last", (json_int_t)last, "cluster", "name",
+        cluster->name, "answering", (int)cluster->is_answering, "message", cluster->message);
     const char *trouble = loop_trouble(config->loop);
     if (trouble)
         (void)json_object_set_new(json, "trouble", json_string(trouble));
     request_reply_json(call->request, 200, json);
-}
-
-/* Adds `job_turn` or `job_start` to a run that waits. The record does not have them: they change
- * whenever another job starts. */
-static void add_wait(struct loop *loop, json_t *json)
-{
-    const char *state = json_string_value(json_object_get(json, "job_state"));
-    uint64_t id = (uint64_t)json_integer_value(json_object_get(json, "run"));
-    const struct run *run = id && !state ? loop_run(loop, id) : NULL;
-    unsigned turn =
-        run && run->seat->allocation ? admission_turn(loop, run->seat->allocation->id) : 0;
-    if (turn)
-        (void)json_object_set_new(json, "job_turn", json_integer(turn));
-    if (!state || !text_equal(state, "pending"))
-        return;
-    json_int_t job = json_integer_value(json_object_get(json, "job_id"));
-    int64_t start_s = launch_expected_start(loop, (uint32_t)job);
-    if (start_s)
-        (void)json_object_set_new(json, "job_start", json_integer(start_s));
-}
-
-/* add_wait() for all runs in a workflow, phase or run. */
-static void add_waits(struct loop *loop, json_t *json)
-{
-    static const char *const lists[] = {"phases", "members", "runs"};
-    json_t *item;
-    size_t i;
-    add_wait(loop, json);
-    if (json_is_object(json_object_get(json, "run")))
-        add_waits(loop, json_object_get(json, "run"));
-    for (size_t list = 0; list < sizeof lists / sizeof lists[0]; list++)
-        json_array_foreach(json_object_get(json, lists[list]), i, item) add_waits(loop, item);
 }
 
 struct list {
@@ -83,23 +58,30 @@ struct list {
 static void list_take(json_t *workflow, void *context)
 {
     struct list *list = context;
-    add_waits(list->loop, workflow);
+    waits_add(list->loop, workflow);
     text_add(&list->text, list->text.size ? "," : "{\"workflows\":[");
     reply_add_json(&list->text, workflow);
 }
 
 void read_workflows(struct call *call)
 {
-    uint64_t all, limit, brief;
+    uint64_t all, limit, brief, before;
     int64_t total = 0;
     struct error err;
     if (!call_number(call, "all", 0, &all) || !call_number(call, "limit", 0, &limit) ||
-        !call_number(call, "brief", 0, &brief))
+        !call_number(call, "brief", 0, &brief) || !call_number(call, "before", 0, &before))
         return;
     struct list list = {.loop = call->api->config.loop};
-    int status = answer_workflows(
-        store_of(call), all ? ANSWER_ALL : ANSWER_RECENT, brief ? ANSWER_BRIEF : ANSWER_FULL,
-        limit < INT32_MAX ? (unsigned)limit : 0, loop_now_ms(), list_take, &list, &total, &err);
+    const struct answer_list wanted = {
+        .scope = all ? ANSWER_ALL : ANSWER_RECENT,
+        .detail = brief ? ANSWER_BRIEF : ANSWER_FULL,
+        .limit = limit < INT32_MAX ? (unsigned)limit : 0,
+        .before = before,
+        .state = request_query(call->request, "state"),
+        .words = request_query(call->request, "words"),
+    };
+    int status =
+        answer_workflows(store_of(call), &wanted, loop_now_ms(), list_take, &list, &total, &err);
     if (status < 0) {
         call_answer(call, status, NULL, &err);
     } else {
@@ -115,9 +97,9 @@ void read_workflow(struct call *call)
 {
     json_t *json = NULL;
     struct error err;
-    int status = answer_workflow(store_of(call), call->address.workflow, &json, &err);
+    int status = answer_workflow(store_of(call), call->address.workflow, ANSWER_FULL, &json, &err);
     if (status == 0)
-        add_waits(call->api->config.loop, json);
+        waits_add(call->api->config.loop, json);
     call_answer(call, status, json, &err);
 }
 
@@ -131,12 +113,22 @@ void read_source(struct call *call)
 
 void read_phase(struct call *call)
 {
-    json_t *json = NULL;
+    json_t *json = NULL, *values = NULL;
     struct error err;
+    uint64_t so_far;
+    if (!call_number(call, "so_far", 0, &so_far))
+        return;
     int status =
         answer_phase(store_of(call), call->address.workflow, call->address.phase, &json, &err);
+    if (status == 0 && so_far)
+        status = judge_matrix_so_far(call->api->config.loop, call->address.workflow,
+                                     call->address.phase, &values, &err);
+    if (values)
+        (void)json_object_set_new(json, "so_far", values);
     if (status == 0)
-        add_waits(call->api->config.loop, json);
+        waits_add(call->api->config.loop, json);
+    else
+        json_decref(json);
     call_answer(call, status, json, &err);
 }
 
@@ -147,20 +139,22 @@ void read_run(struct call *call)
     int status = answer_run(store_of(call), call->address.workflow, call->address.phase,
                             call->address.attempt, &json, &err);
     if (status == 0)
-        add_waits(call->api->config.loop, json);
+        waits_add(call->api->config.loop, json);
     call_answer(call, status, json, &err);
 }
 
 void read_runs(struct call *call)
 {
-    uint64_t workflow;
+    uint64_t workflow, at_work;
     json_t *json = NULL;
     struct error err;
-    if (!call_number(call, "workflow", 0, &workflow))
+    if (!call_number(call, "workflow", 0, &workflow) || !call_number(call, "at_work", 0, &at_work))
         return;
-    int status = answer_runs(store_of(call), workflow, RUNS_MAX, &json, &err);
+    int status = at_work ? answer_runs_at_work(store_of(call), &json, &err)
+                         : answer_runs(store_of(call), workflow,
+                                       workflow ? RUNS_OF_ONE_MAX : RUNS_MAX, &json, &err);
     if (status == 0)
-        add_waits(call->api->config.loop, json);
+        waits_add(call->api->config.loop, json);
     call_answer(call, status, json, &err);
 }
 
@@ -199,46 +193,75 @@ static void names_add(const char *value, void *arg)
 void read_metrics(struct call *call)
 {
     struct names names = {.count = 0};
-    uint64_t last, buckets, run;
+    uint64_t last, buckets, from, to, run;
     json_t *json = NULL;
     struct error err;
-    if (!call_number(call, "last", 0, &last) || !call_number(call, "buckets", 0, &buckets))
+    if (!call_number(call, "last", 0, &last) || !call_number(call, "buckets", 0, &buckets) ||
+        !call_number(call, "from", UINT64_MAX, &from) || !call_number(call, "to", INT64_MAX, &to))
         return;
+    const struct answer_range range = {
+        .last = last < UINT32_MAX ? (unsigned)last : UINT32_MAX,
+        .buckets = buckets < BUCKETS_MAX ? (unsigned)buckets : BUCKETS_MAX,
+        .from = from <= INT64_MAX ? (int64_t)from : INT64_MIN,
+        .to = (int64_t)to,
+        .rows = METRIC_ROWS_MAX,
+    };
     request_query_each(call->request, "name", names_add, &names);
     int status = answer_run_id(store_of(call), call->address.workflow, call->address.phase,
                                call->address.attempt, &run, &err);
     if (status == 0)
-        status =
-            answer_metrics(store_of(call), run, names.items, names.count,
-                           last < UINT32_MAX ? (unsigned)last : UINT32_MAX,
-                           buckets < BUCKETS_MAX ? (unsigned)buckets : BUCKETS_MAX, &json, &err);
+        status = answer_metrics(store_of(call), run, names.items, names.count, &range, &json, &err);
     call_answer(call, status, json, &err);
 }
 
 void read_gpus(struct call *call)
 {
-    uint64_t run;
-    json_t *json = NULL;
+    uint64_t run, parts;
+    json_t *json = NULL, *history = NULL;
     struct error err;
+    if (!call_number(call, "parts", 0, &parts))
+        return;
     int status = answer_run_id(store_of(call), call->address.workflow, call->address.phase,
                                call->address.attempt, &run, &err);
     if (status == 0)
         status = answer_gpus(store_of(call), run, &json, &err);
+    if (status == 0 && parts)
+        status = answer_gpu_history(
+            store_of(call), run, parts < PARTS_MAX ? (unsigned)parts : PARTS_MAX, &history, &err);
+    if (history)
+        (void)json_object_set_new(json, "history", history);
+    else if (status < 0)
+        json_decref(json);
     call_answer(call, status, json, &err);
+}
+
+static void exposition_take(json_t *workflow, void *context)
+{
+    exposition_add_workflow(context, workflow);
+    json_decref(workflow);
 }
 
 void read_exposition(struct call *call)
 {
     struct error err;
     struct text text = {0};
-    json_t *at_work;
+    struct exposition_workflows workflows = {0};
+    const struct answer_list recent = {.scope = ANSWER_RECENT, .detail = ANSWER_BRIEF};
+    json_t *at_work = NULL;
+    int64_t now_ms = loop_now_ms(), total;
     int status = answer_at_work(store_of(call), &at_work, &err);
+    if (status == 0)
+        status = answer_workflows(store_of(call), &recent, now_ms, exposition_take, &workflows,
+                                  &total, &err);
+    if (status == 0)
+        exposition_write(at_work, now_ms, &text);
+    exposition_write_workflows(&workflows, &text);
+    json_decref(at_work);
     if (status < 0) {
         call_fail(call->request, NULL, &err);
+        text_fini(&text);
         return;
     }
-    exposition_write(at_work, loop_now_ms(), &text);
-    json_decref(at_work);
     size_t size = text.size;
     request_set_type(call->request, "text/plain; version=0.0.4; charset=utf-8");
     request_reply_take(call->request, 200, text_steal(&text), size);

@@ -28,7 +28,7 @@ static const struct {
     {"key", JSON_STRING, false},         {"with", JSON_ARRAY, false},
     {"provenance", JSON_OBJECT, false},  {"priority", JSON_INTEGER, false},
     {"after", JSON_INTEGER, false},      {"window", JSON_STRING, false},
-    {"rehearse", JSON_INTEGER, false},
+    {"rehearse", JSON_INTEGER, false},   {"who", JSON_STRING, false},
 };
 
 static const char *type_name(json_type type)

@@ -4,6 +4,7 @@
 #include "daemon/api/inside.h"
 
 #include "daemon/judge/judge.h"
+#include "daemon/launch/launch.h"
 #include "daemon/loop/loop.h"
 #include "daemon/outlook/outlook.h"
 #include "daemon/store/store.h"
@@ -44,7 +45,7 @@ struct submit_item {
     struct submit_batch *batch;
     size_t index;              /* in the list of the batch */
     struct workflow *workflow; /* owned by the item until it is posted, then by the core */
-    json_t *body, *resolved, *warnings;
+    json_t *body, *secrets, *resolved, *warnings;
     struct store_submission submission; /* borrows from the members above */
 };
 
@@ -104,7 +105,12 @@ static void fail_batch(struct submit_batch *batch, const char *where, const stru
 static int submit_write(struct loop_item *base, struct store *store, struct error *err)
 {
     struct submit_item *item = (struct submit_item *)base;
-    return store_workflow_insert(store, item->workflow, &item->submission, err);
+    const struct home *home = loop_config(item->batch->api->config.loop)->home;
+    int status = json_object_size(item->secrets)
+                     ? launch_secrets_write(home, item->workflow->id, item->secrets, err)
+                     : 0;
+    return status < 0 ? status
+                      : store_workflow_insert(store, item->workflow, &item->submission, err);
 }
 
 static void submit_done(struct loop_item *base, const struct error *failure)
@@ -129,6 +135,7 @@ static void submit_free(struct loop_item *base)
 {
     struct submit_item *item = (struct submit_item *)base;
     json_decref(item->body);
+    json_decref(item->secrets);
     json_decref(item->resolved);
     json_decref(item->warnings);
     release_batch(item->batch);
@@ -147,6 +154,7 @@ static void post(struct submit_item *item)
         .kind = EV_ADDED,
         .workflow = item->workflow,
         .hold = json_is_true(json_object_get(item->body, "hold")),
+        .message = json_string_value(json_object_get(item->body, "who")),
     };
     loop_post_item(loop, &item->item, &event);
 }
@@ -273,14 +281,18 @@ static int make_item(struct submit_batch *batch, size_t index, struct submit_ite
                      struct error *err)
 {
     struct workflow *workflow;
-    json_t *body = json_array_get(batch->list, index), *warnings = json_array();
-    json_t *resolved = resolve(batch, body, warnings);
-    int status = resolved ? check_copy(body, resolved, err) : 0;
+    json_t *body = json_array_get(batch->list, index), *secrets;
+    int status = submission_hide(body, &secrets, err);
+    if (status < 0)
+        return status;
+    json_t *warnings = json_array(), *resolved = resolve(batch, body, warnings);
+    status = resolved ? check_copy(body, resolved, err) : 0;
     if (resolved && status == 0)
         status = outlook_model(resolved, &workflow, err);
     if (resolved && status == 0 && (status = complete(batch, body, resolved, workflow, err)) < 0)
         workflow_free(workflow);
     if (!resolved || status < 0) {
+        json_decref(secrets);
         json_decref(warnings);
         json_decref(resolved);
         return status;
@@ -292,6 +304,7 @@ static int make_item(struct submit_batch *batch, size_t index, struct submit_ite
         .index = index,
         .workflow = workflow,
         .body = json_incref(body),
+        .secrets = secrets,
         .resolved = resolved,
         .warnings = warnings,
         .submission =

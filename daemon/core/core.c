@@ -122,6 +122,15 @@ struct workflow *core_workflow_at(const struct core *core, size_t index)
 
 /* --- Events ----------------------------------------------------------------------------------- */
 
+/* The reason of a first phase: "submitted by anna", or "" if the submission does not say by whom.
+ */
+static void core_submission_reason(const struct core_event *event, char reason[REASON_MAX])
+{
+    const char *who = event->message ? event->message : "";
+    const char *what = event->hold ? "held at its submission" : *who ? "submitted" : "";
+    (void)snprintf(reason, REASON_MAX, "%s%s%.100s", what, *who ? " by " : "", who);
+}
+
 static void core_on_added(struct step *step, const struct fact *fact)
 {
     struct workflow *workflow = fact->workflow;
@@ -139,10 +148,11 @@ static void core_on_added(struct step *step, const struct fact *fact)
         bool decides = step->event->hold && phase->members && matrix_is_through(phase->members);
         if (phase->reused || (!phase_is_ready(phase) && !decides))
             continue;
+        core_submission_reason(step->event, reason);
         if (step->event->hold)
-            phase_move_held(step, phase, HOLD_USER, "held at its submission");
+            phase_move_held(step, phase, HOLD_USER, reason);
         else
-            phase_start(step, phase, "");
+            phase_start(step, phase, reason);
     }
 }
 

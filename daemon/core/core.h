@@ -125,8 +125,10 @@ struct core_event {
      * start; NULL: not known, so the record is believed. COMMAND, to retry: the checkpoint that a
      * person has chosen; empty: the start; NULL: nothing was chosen. */
     const char *path;
-    const char *token;   /* RUN_STARTED: the token of the lead's job; NULL: not known */
-    int64_t retry_ms;    /* LIMITED: when it is worth trying again; 0: not known */
+    const char *token; /* RUN_STARTED: the token of the lead's job; NULL: not known */
+    int64_t retry_ms;  /* LIMITED: when it is worth trying again; 0: not known */
+    /* RUN_STOPPING: why its worker wants the phase to be held; NULL: the worker does not. */
+    const char *hold_reason;
     const char *message; /* REMEDIED: which params became what, or why the remedy is impossible */
     /* JUDGED: the checks that failed, with commas between. RUN_ENDED: the guard that stopped the
      * run. */

@@ -120,8 +120,15 @@ static void run_on_started(struct step *step, struct run *run)
         run_stop(step, run, run->wish, run->phase->reason);
 }
 
+/* A worker may stop a run so that the phase is held, for example before a full disk. What a person
+ * wants of the run goes first. */
 static void run_on_stopping(struct step *step, struct run *run)
 {
+    if (step->event->hold_reason && run->wish == WISH_NONE) {
+        run->wish = WISH_HOLD;
+        phase_set_reason(run->phase, step->event->hold_reason);
+        step_save_phase(step, run->phase);
+    }
     run->told_ms = step->now_ms;
     run_move(step, run, RUN_STOPPING, step->event->message ? step->event->message : "");
 }

@@ -376,6 +376,8 @@ static bool tell_stopping(const json_t *entry, char buffer[REASON_MAX], struct c
                    message && *message ? ": " : "", message ? message : "");
     event->kind = EV_RUN_STOPPING;
     event->message = buffer;
+    if (why && text_equal(why, stop_reason_name(STOP_HELD)))
+        event->hold_reason = message ? message : "";
     return true;
 }
 

@@ -52,6 +52,10 @@ int replan(const struct store_source *source, const struct workflow *workflow,
  * Fails if the record cannot be read. The caller then tries again. */
 int matrix_judge(struct loop *loop, struct phase *matrix, struct error *err);
 
+/* What judge_matrix_so_far() returns, without its limit on time. */
+int matrix_so_far(struct loop *loop, const struct phase *matrix, json_t **ret_json,
+                  struct error *err);
+
 /* --- remedy.c --------------------------------------------------------------------------------- */
 
 /* Posts EV_REMEDIED for the phase's remedy, with the rows of what changes. Fails if the record

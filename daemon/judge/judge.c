@@ -18,6 +18,7 @@ struct judgement {
     struct expr_names *before_names;
     size_t before_count;
     uint64_t workflow, phase, run;
+    enum check_kind kind; /* CHECK_GUARD while the run goes on: windows may fill yet */
     json_t *verdicts;
     struct text lack;                         /* which entries of journals are missing */
     struct text failed, insufficient, broken; /* the names of the checks */
@@ -107,7 +108,7 @@ static void judge_check(struct judgement *judgement, const char *name, const jso
             .before = judgement->before_names,
             .before_count = judgement->before_count,
         };
-        check_evaluate(&check, CHECK_GATE, &scope, &verdict);
+        check_evaluate(&check, judgement->kind, &scope, &verdict);
         check_fini(&check);
     } else { /* it was checked when it came: a newer phased may have taken it */
         verdict = (struct verdict){.name = xstrdup(name),
@@ -201,7 +202,7 @@ static void judgement_free(struct loop_item *item)
 
 /* Evaluates all checks of the gate against the record of the newest run. Fails if the record cannot
  * be read. */
-static int judge_checks(struct loop *loop, const struct phase *phase,
+static int judge_checks(struct loop *loop, const struct phase *phase, enum check_kind kind,
                         struct judgement **ret_judgement, struct error *err)
 {
     struct judgement *judgement = xcalloc(1, sizeof *judgement);
@@ -210,6 +211,7 @@ static int judge_checks(struct loop *loop, const struct phase *phase,
     judgement->workflow = phase->workflow->id;
     judgement->phase = phase->id;
     judgement->run = phase->run->id;
+    judgement->kind = kind;
     judgement->verdicts = json_array();
     int status = gather(judgement, loop_store(loop), phase, err);
     if (status < 0) {
@@ -228,7 +230,7 @@ static int judge_checks(struct loop *loop, const struct phase *phase,
 static int judge_gate(struct loop *loop, struct phase *phase, struct error *err)
 {
     struct judgement *judgement;
-    int status = judge_checks(loop, phase, &judgement, err);
+    int status = judge_checks(loop, phase, CHECK_GATE, &judgement, err);
     if (status < 0)
         return status;
     struct core_event event = {.kind = EV_JUDGED,
@@ -246,54 +248,85 @@ static int judge_gate(struct loop *loop, struct phase *phase, struct error *err)
 
 /* A long run has many metrics, so its gate takes some of the loop's time. */
 enum {
-    SO_FAR_PART = 20, /* at most a twentieth of the time goes into one run */
+    SO_FAR_PART = 20, /* at most a twentieth of the time goes into one run, or into one matrix */
     SO_FAR_RUNS = 100 /* the most answers that are kept */
 };
 
 struct judge {
     struct loop *loop;
-    json_t *answers; /* by run: {"until": uv_hrtime(), "verdicts"} */
+    json_t *answers; /* by run or by matrix: {"until": uv_hrtime(), "answer"} */
 };
 
-static const struct phase *active_phase(const struct loop *loop, uint64_t workflow_id,
-                                        const char *name)
+static const struct phase *find_phase(const struct loop *loop, uint64_t workflow_id,
+                                      const char *name)
 {
     const struct workflow *workflow = core_workflow(loop_core(loop), workflow_id);
-    for (size_t i = 0; workflow && i < workflow->phase_count; i++) {
-        const struct phase *phase = &workflow->phases[i];
-        if (text_equal(phase->name, name))
-            return phase->state == PHASE_ACTIVE && !phase->members ? phase : NULL;
-    }
+    for (size_t i = 0; workflow && i < workflow->phase_count; i++)
+        if (text_equal(workflow->phases[i].name, name))
+            return &workflow->phases[i];
     return NULL;
+}
+
+/* The answer that is still to be given again; NULL: the answer has to be worked out. */
+static json_t *answer_kept(const struct judge *judge, const char *key)
+{
+    const json_t *kept = json_object_get(judge->answers, key);
+    json_int_t until = json_integer_value(json_object_get(kept, "until"));
+    return (json_int_t)uv_hrtime() < until ? json_incref(json_object_get(kept, "answer")) : NULL;
+}
+
+static void answer_keep(struct judge *judge, const char *key, uint64_t begin, json_t *answer)
+{
+    uint64_t end = uv_hrtime(), until = end + (SO_FAR_PART - 1) * (end - begin);
+    if (json_object_size(judge->answers) >= SO_FAR_RUNS)
+        (void)json_object_clear(judge->answers);
+    (void)json_object_set_new(
+        judge->answers, key,
+        json_pack("{s:I, s:O?}", "until", (json_int_t)until, "answer", answer));
 }
 
 int judge_so_far(struct loop *loop, uint64_t workflow, const char *phase_name,
                  json_t **ret_verdicts, struct error *err)
 {
     struct judge *judge = loop_room(loop, &judge_room);
-    const struct phase *phase = active_phase(loop, workflow, phase_name);
+    const struct phase *phase = find_phase(loop, workflow, phase_name);
     uint64_t begin = uv_hrtime();
     struct judgement *judgement;
-    char run[24];
+    char key[32];
     *ret_verdicts = NULL;
-    if (!phase)
+    if (!phase || phase->state != PHASE_ACTIVE || phase->members)
         return 0;
-    (void)snprintf(run, sizeof run, "%llu", (unsigned long long)phase->run->id); /* fits */
-    json_t *answer = json_object_get(judge->answers, run);
-    if (!answer || (json_int_t)begin >= json_integer_value(json_object_get(answer, "until"))) {
-        int status = judge_checks(loop, phase, &judgement, err);
-        if (status < 0)
-            return status;
-        uint64_t end = uv_hrtime(), until = end + (SO_FAR_PART - 1) * (end - begin);
-        if (json_object_size(judge->answers) >= SO_FAR_RUNS)
-            (void)json_object_clear(judge->answers);
-        answer =
-            json_pack("{s:I, s:O}", "until", (json_int_t)until, "verdicts", judgement->verdicts);
-        (void)json_object_set_new(judge->answers, run, answer);
-        judgement_free(&judgement->item);
-    }
-    *ret_verdicts = json_incref(json_object_get(answer, "verdicts"));
+    (void)snprintf(key, sizeof key, "%llu", (unsigned long long)phase->run->id); /* fits */
+    *ret_verdicts = answer_kept(judge, key);
+    if (*ret_verdicts)
+        return 0;
+    int status = judge_checks(loop, phase, CHECK_GUARD, &judgement, err);
+    if (status < 0)
+        return status;
+    *ret_verdicts = json_incref(judgement->verdicts);
+    answer_keep(judge, key, begin, *ret_verdicts);
+    judgement_free(&judgement->item);
     return 0;
+}
+
+int judge_matrix_so_far(struct loop *loop, uint64_t workflow, const char *phase_name,
+                        json_t **ret_json, struct error *err)
+{
+    struct judge *judge = loop_room(loop, &judge_room);
+    const struct phase *matrix = find_phase(loop, workflow, phase_name);
+    uint64_t begin = uv_hrtime();
+    char key[32];
+    *ret_json = NULL;
+    if (!matrix || !matrix->members || matrix->state != PHASE_BLOCKED)
+        return 0;
+    (void)snprintf(key, sizeof key, "matrix %llu", (unsigned long long)matrix->id); /* fits */
+    *ret_json = answer_kept(judge, key);
+    if (*ret_json)
+        return 0;
+    int status = matrix_so_far(loop, matrix, ret_json, err);
+    if (status == 0)
+        answer_keep(judge, key, begin, *ret_json);
+    return status;
 }
 
 /* --- The room --------------------------------------------------------------------------------- */

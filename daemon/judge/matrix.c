@@ -406,3 +406,46 @@ int matrix_judge(struct loop *loop, struct phase *matrix, struct error *err)
     loop_post_item(loop, &decision->item, &event);
     return 0;
 }
+
+/* --- While members run ------------------------------------------------------------------------ */
+
+/* Adds the value of a member, if its metrics give a value yet. */
+static int add_value_so_far(struct store *store, const struct phase *member, const char *expression,
+                            json_t *values, struct error *err)
+{
+    struct evidence evidence = {0};
+    int status = evidence_load(store, member, &evidence, err);
+    if (status == 0) {
+        const struct expr_scope scope = {.own = evidence_names(&evidence, NULL)};
+        double value = NAN;
+        char *reason = NULL;
+        judge_value(&scope, expression, &value, &reason);
+        if (isfinite(value))
+            (void)json_object_set_new(values, member->name, json_real(value));
+        free(reason);
+    }
+    evidence_fini(&evidence);
+    return status;
+}
+
+int matrix_so_far(struct loop *loop, const struct phase *matrix, json_t **ret_json,
+                  struct error *err)
+{
+    struct store *store = loop_store(loop);
+    json_t *spec = NULL, *values = json_object();
+    int status = store_phase_spec(store, matrix->id, &spec, err);
+    json_t *best = json_object_get(json_object_get(spec, "matrix"), "best");
+    json_t *expression = json_object_get(best, "value");
+    for (size_t i = 0; status == 0 && expression && i < matrix->members->count; i++) {
+        const struct phase *member = matrix->members->members[i];
+        if (member->run && member->rung == matrix->rung)
+            status = add_value_so_far(store, member, json_string_value(expression), values, err);
+    }
+    *ret_json = NULL;
+    if (status == 0 && expression)
+        *ret_json = json_pack("{s:O, s:O, s:O}", "value", expression, "goal",
+                              json_object_get(best, "goal"), "values", values);
+    json_decref(values);
+    json_decref(spec);
+    return status;
+}

@@ -63,18 +63,9 @@ static bool is_news(const struct allocation *job, const struct cluster_job *seen
            !text_equal(job->reason, seen->reason) || !text_equal(job->nodes, seen->nodes);
 }
 
-static void post_absent(struct loop *loop, struct workflow *workflow, struct allocation *job)
-{
-    struct core_event event = {.kind = EV_JOB_ABSENT, .workflow = workflow, .allocation = job};
-    loop_post(loop, &event);
-}
-
-/* Calls `each` for every job that has not ended, and for every job that must still be cancelled
- * although it has ended. */
-static void live_jobs(struct loop *loop,
-                      void (*each)(struct loop *loop, struct workflow *workflow,
-                                   struct allocation *job, void *arg),
-                      void *arg)
+/* Tells the core of every job that has not ended and that the poll has not seen. A job that has
+ * ended is among them if it must still be cancelled. */
+static void post_absent(struct loop *loop, const struct map *seen)
 {
     const struct core *core = loop_core(loop);
     for (size_t i = 0; i < core_workflow_count(core); i++) {
@@ -82,26 +73,12 @@ static void live_jobs(struct loop *loop,
         for (size_t j = 0; j < workflow->allocation_count; j++) {
             struct allocation *job = workflow->allocations[j];
             bool is_back = job->ended && loop_effect(loop, FX_CANCEL_JOB, job->id);
-            if (job->slurm_id && (!job->ended || is_back))
-                each(loop, workflow, job, arg);
+            struct core_event event = {
+                .kind = EV_JOB_ABSENT, .workflow = workflow, .allocation = job};
+            if (job->slurm_id && (!job->ended || is_back) && !map_find(seen, job->id))
+                loop_post(loop, &event);
         }
     }
-}
-
-static void still_absent(struct loop *loop, struct workflow *workflow, struct allocation *job,
-                         void *arg)
-{
-    (void)arg;
-    if (job->absent_since_ms && !job->ended)
-        post_absent(loop, workflow, job);
-}
-
-static void absent_unless_seen(struct loop *loop, struct workflow *workflow, struct allocation *job,
-                               void *arg)
-{
-    const struct map *seen = arg;
-    if (!map_find(seen, job->id))
-        post_absent(loop, workflow, job);
 }
 
 /* Finds the job with this token. Its workflow may have ended long ago. A job of this user with an
@@ -184,7 +161,7 @@ static void take_jobs(struct launch *launch, const struct cluster_result *result
             continue; /* Slurm answered before it was asked to begin the job: it is no news */
         take_seen(loop, workflow, job, &result->jobs[i]);
     }
-    live_jobs(loop, absent_unless_seen, &seen);
+    post_absent(loop, &seen);
     map_fini(&seen);
 }
 
@@ -197,9 +174,7 @@ int poll_answer(void *state, const struct core_effect *effect, const struct clus
     launch->busy_due_ms = now_ms + POLL_BUSY_MS;
     launch->idle_due_ms = now_ms + POLL_IDLE_MS;
     loop_look(launch->loop, &launch_room, POLL_BUSY_MS);
-    if (result->outcome == CLUSTER_UNCHANGED)
-        live_jobs(launch->loop, still_absent, NULL);
-    else if (result->outcome == CLUSTER_DONE)
+    if (result->outcome == CLUSTER_DONE)
         take_jobs(launch, result);
     map_fini(&launch->begun);
     return CARRIED_OUT;

@@ -161,6 +161,7 @@ static char *run_json(const struct folder *folder, const struct home *home, cons
     add(json, "workflow", json_integer((json_int_t)phase->workflow->id));
     add(json, "workflow_name", json_string(phase->workflow->name));
     add(json, "phase", json_string(phase->name));
+    add(json, "phase_id", json_string(launch->phase_id));
     add(json, "attempt", json_integer(run->attempt));
     add(json, "job_dir", json_string(folder->job));
     add(json, "run_dir", json_string(folder->run));
@@ -168,6 +169,10 @@ static char *run_json(const struct folder *folder, const struct home *home, cons
     add(json, "daemon_file", json_string(home->daemon_file));
     add(json, "workdir", text_or_null(launch->workdir));
     add(json, "environment", json_incref(launch->environment));
+    char *secrets = launch_secrets_path(home, phase->workflow->id);
+    if (launch_needs_secrets(launch))
+        add(json, "secrets", json_string(secrets));
+    free(secrets);
     add(json, "spec", json_incref(launch->spec));
     add(json, "inputs", inputs_json(folder, phase));
     add(json, "resume", json_incref(begun ? begun : resume->from));

@@ -64,7 +64,8 @@ int change_answer(void *state, const struct core_effect *effect,
 /* Writes the secret of a run that will begin, in the transaction of the effect that begins the run.
  */
 int secret_write(void *state, const struct core_effect *effect, struct error *err);
-/* Makes the run's folder. On success the caller frees `ret_launch` with store_launch_fini(). */
+/* Makes the run's folder. On success the caller frees `ret_launch` with store_launch_fini().
+ * If a secret that the run needs was removed, prepare() fails, and the phase is held. */
 int prepare(struct launch *launch, const struct run *run, const struct folder *folder,
             struct store_launch *ret_launch, bool *ret_is_begun, struct error *err);
 

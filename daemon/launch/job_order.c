@@ -3,6 +3,7 @@
 #include "daemon/launch/launch.h"
 #include "daemon/store/store.h"
 #include "lib/memory.h"
+#include "lib/secrets.h"
 #include "lib/text.h"
 
 #include <jansson.h>
@@ -14,19 +15,36 @@ enum {
     SHORTEST_MINUTES = 10, /* of a job that is shortened to start before a reservation */
 };
 
-/* Makes {"PATH": "..."} into "PATH=...". */
-static size_t environment_fill(struct job_order *order, const json_t *environment)
+/* Takes a text, and frees it with the order. */
+static char *order_keep(struct job_order *order, char *take_text)
+{
+    order->kept = xreallocarray(order->kept, order->kept_count + 1, sizeof *order->kept);
+    return order->kept[order->kept_count++] = take_text;
+}
+
+static void order_add_option(struct job_order *order, const char *name, char *take_value)
+{
+    size_t count = order->description.option_count++;
+    order->options = xreallocarray(order->options, count + 1, sizeof *order->options);
+    order->options[count] =
+        (struct cluster_option){.name = name, .value = order_keep(order, take_value)};
+    order->description.options = order->options;
+}
+
+/* Makes {"PATH": "..."} into "PATH=...". Secrets are left out: the lead needs none of them, and the
+ * programs get them from the worker. */
+static void environment_fill(struct job_order *order, const json_t *environment)
 {
     size_t count = 0;
     const char *name;
     json_t *value;
     json_object_foreach((json_t *)environment, name, value)
     {
+        if (secrets_is_mark(json_string_value(value)))
+            continue;
         char *text = text_format("%s=%s", name, json_string_value(value));
-        order->owned[count] = text;
-        order->environment[count++] = text;
+        order->environment[count++] = order_keep(order, text);
     }
-    return count;
 }
 
 /* Writes an option's value as a spec would write it. */
@@ -40,36 +58,26 @@ static char *option_text(const json_t *value)
 }
 
 static void options_fill(struct job_order *order, const json_t *spec, const char *excluded,
-                         unsigned parts, size_t owned)
+                         unsigned parts)
 {
     const json_t *slurm = json_object_get(spec, "slurm");
     const json_t *memory = json_object_get(json_object_get(spec, "resources"), "mem_mb");
-    size_t count = 0;
     const char *name;
     json_t *value;
     if (excluded) {
         const char *own = json_string_value(json_object_get(slurm, "exclude"));
-        order->owned[owned] = text_format("%s%s%s", own ? own : "", own ? "," : "", excluded);
-        order->description.excluded =
-            order->owned[owned] + strlen(order->owned[owned]) - strlen(excluded);
-        order->options[count++] =
-            (struct cluster_option){.name = "exclude", .value = order->owned[owned++]};
+        char *all = text_format("%s%s%s", own ? own : "", own ? "," : "", excluded);
+        order_add_option(order, "exclude", all);
+        order->description.excluded = all + strlen(all) - strlen(excluded);
     }
     json_object_foreach((json_t *)slurm, name, value)
     {
-        if (excluded && text_equal(name, "exclude"))
-            continue;
-        order->owned[owned] = option_text(value);
-        order->options[count++] =
-            (struct cluster_option){.name = name, .value = order->owned[owned++]};
+        if (!excluded || !text_equal(name, "exclude"))
+            order_add_option(order, name, option_text(value));
     }
-    if (json_is_integer(memory)) {
-        order->owned[owned] = text_format("%lldM", (long long)json_integer_value(memory) * parts);
-        order->options[count++] =
-            (struct cluster_option){.name = "mem", .value = order->owned[owned++]};
-    }
-    order->description.options = order->options;
-    order->description.option_count = count;
+    if (json_is_integer(memory))
+        order_add_option(order, "mem",
+                         text_format("%lldM", (long long)json_integer_value(memory) * parts));
 }
 
 /* What the phases need that share the allocation: the longest time to stop, and whether all of them
@@ -127,27 +135,21 @@ void job_order_init(struct job_order *order, const struct run *run, const struct
 {
     const struct phase *phase = run->phase;
     size_t variables = json_object_size(launch->environment);
-    size_t option_count = json_object_size(json_object_get(launch->spec, "slurm")) + 2;
     struct phase needs = shared_needs(phase);
 
     *order = (struct job_order){
-        .name = text_format("%s.%s", phase->workflow->name, phase->name),
-        .script = order_script(phase, job, folder, worker),
-        .output = text_format("%s/job.log", folder->own),
         .environment = xcalloc(variables + 1, sizeof(char *)),
         .limits = xcalloc(json_array_size(launch->limits) + 1, sizeof(char *)),
-        .owned = xcalloc(variables + option_count + 1, sizeof(char *)),
-        .options = xcalloc(option_count, sizeof(struct cluster_option)),
     };
     for (size_t i = 0; i < json_array_size(launch->limits); i++)
         order->limits[i] = json_string_value(json_array_get(launch->limits, i));
     const json_t *workdir = json_object_get(launch->spec, "workdir");
     order->description = (struct cluster_description){
         .token = job->token,
-        .name = order->name,
-        .script = order->script,
+        .name = order_keep(order, text_format("%s.%s", phase->workflow->name, phase->name)),
+        .script = order_keep(order, order_script(phase, job, folder, worker)),
         .work_dir = json_is_string(workdir) ? json_string_value(workdir) : launch->workdir,
-        .output = order->output,
+        .output = order_keep(order, text_format("%s/job.log", folder->own)),
         .environment = order->environment,
         .limits = order->limits[0] ? order->limits : NULL,
         .umask = (int)launch->umask,
@@ -163,19 +165,16 @@ void job_order_init(struct job_order *order, const struct run *run, const struct
         /* A preempted run goes on in the same job. The job keeps its age in the queue. */
         .requeue = true,
     };
-    options_fill(order, launch->spec, excluded, phase_parts(phase),
-                 environment_fill(order, launch->environment));
+    environment_fill(order, launch->environment);
+    options_fill(order, launch->spec, excluded, phase_parts(phase));
 }
 
 void job_order_fini(struct job_order *order)
 {
-    free(order->name);
-    free(order->script);
-    free(order->output);
     free(order->environment);
     free(order->limits);
-    for (size_t i = 0; order->owned && order->owned[i]; i++)
-        free(order->owned[i]);
-    free(order->owned);
+    for (size_t i = 0; i < order->kept_count; i++)
+        free(order->kept[i]);
+    free(order->kept);
     free(order->options);
 }

@@ -71,7 +71,7 @@ static int order(struct launch *launch, const struct core_effect *effect,
                    loop_config(launch->loop)->worker, excluded);
     free(excluded);
     enum core_event_kind failure = EV_LIMITED;
-    int status = folder_make_job(folder, order.script, err);
+    int status = folder_make_job(folder, order.description.script, err);
     if (status == 0) {
         failure = EV_REFUSED;
         status = cluster_submit(cluster, core_effect_target(effect), &order.description, err);

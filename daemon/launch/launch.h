@@ -21,7 +21,7 @@ struct run;
 struct store;
 struct store_launch;
 
-extern const struct room launch_room;
+extern const struct room launch_room, secrets_room;
 
 /* Prepares the folder of a run that goes on in the seat of the run before it. Returns what carry()
  * of a room returns. CARRIED_OUT: the folder is complete, and `ret_is_begun` says whether the lead
@@ -30,6 +30,23 @@ int launch_next(struct loop *loop, const struct run *run, bool *ret_is_begun);
 
 /* When Slurm expects to start a waiting job, in seconds since 1970; 0: Slurm has not said. */
 int64_t launch_expected_start(struct loop *loop, uint32_t slurm_id);
+
+/* --- The secrets of workflows, in secrets.c --------------------------------------------------- */
+
+/* The file with the secrets of a workflow (lib/secrets.h). The caller frees the path. */
+char *launch_secrets_path(const struct home *home, uint64_t workflow);
+/* Writes the file, in the transaction that adds the workflow. */
+int launch_secrets_write(const struct home *home, uint64_t workflow, const json_t *secrets,
+                         struct error *err);
+/* Whether the environment of the phase has secrets. */
+bool launch_needs_secrets(const struct store_launch *launch);
+/* Whether the programs of a phase can get all values of their environment. -ENOENT: a value was
+ * removed, and the message is the name of its variable. */
+int launch_secrets_find(const struct home *home, uint64_t workflow,
+                        const struct store_launch *launch, struct error *err);
+/* As launch_secrets_find(), for a person who wants the phase to run. The message then says what the
+ * person can do. */
+int launch_secrets_check(struct loop *loop, const struct phase *phase, struct error *err);
 
 /* The secret that signs the messages of the run. -ENOENT: there is no such run, or the run has no
  * secret yet. */
@@ -110,10 +127,10 @@ bool search_again(struct loop *loop, const struct run *run);
  * run. */
 struct job_order {
     struct cluster_description description; /* points into the rest */
-    char *name, *script, *output;
     const char **environment, **limits;
-    char **owned; /* texts that the arrays and options point to; NULL-terminated */
     struct cluster_option *options;
+    char **kept; /* the texts of all of these */
+    size_t kept_count;
 };
 
 /* `launch` and `folder` are borrowed for as long as the order lives. `worker` is the path of

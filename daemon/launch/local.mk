@@ -6,5 +6,6 @@ daemon_libdaemon_a_SOURCES += \
 	daemon/launch/job_order.c \
 	daemon/launch/prepare.c \
 	daemon/launch/resume.c \
-	daemon/launch/search.c
+	daemon/launch/search.c \
+	daemon/launch/secrets.c
 EXTRA_DIST += daemon/launch/README.md

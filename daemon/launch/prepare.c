@@ -10,6 +10,7 @@
 #include "lib/text.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,6 +77,33 @@ static const json_t *failures_get(struct launch *launch, const struct run *run)
 
 /* --- The run's folder ------------------------------------------------------------------------- */
 
+/* Holds the phase if values of its secrets were removed, because its programs would fail. A person
+ * may have let a phase run again that needs no secrets, and this phase follows that phase. */
+static int hold_without_secrets(struct loop *loop, const struct run *run,
+                                const struct store_launch *stored, struct error *err)
+{
+    struct phase *phase = run->phase;
+    struct error missing;
+    char who[REASON_MAX];
+    int status =
+        launch_secrets_find(loop_config(loop)->home, phase->workflow->id, stored, &missing);
+    if (status < 0 && status != -ENOENT)
+        *err = missing;
+    if (status != -ENOENT)
+        return status;
+    (void)snprintf(who, sizeof who,
+                   "phased: the secret %.40s was removed, submit the workflow again",
+                   missing.message);
+    struct core_event event = {.kind = EV_COMMAND,
+                               .workflow = phase->workflow,
+                               .phase = phase,
+                               .command = COMMAND_HOLD,
+                               .message = who};
+    if (core_command_check(phase, COMMAND_HOLD, NULL) == 0)
+        loop_post(loop, &event);
+    return error_set(err, status, "the secret %.50s was removed", missing.message);
+}
+
 int prepare(struct launch *launch, const struct run *run, const struct folder *folder,
             struct store_launch *ret_launch, bool *ret_is_begun, struct error *err)
 {
@@ -92,6 +120,8 @@ int prepare(struct launch *launch, const struct run *run, const struct folder *f
         goto out;
     status = folder_make_run(folder, loop_config(loop)->home, run, ret_launch,
                              failures_get(launch, run), secret, &resume, ret_is_begun, err);
+    if (status == 0 && !*ret_is_begun)
+        status = hold_without_secrets(loop, run, ret_launch, err);
     if (status < 0)
         store_launch_fini(ret_launch);
     else if (resume.why && !*ret_is_begun)

@@ -248,6 +248,20 @@ static void judge_queue(const struct forecast *forecast, const struct phase *pha
     free(text);
 }
 
+/* Adds the container of the phase, if there is one. The nodes look for its image and runtime. */
+static void add_container(const struct forecast *forecast, const char *name, json_t *json)
+{
+    const json_t *phase;
+    size_t i;
+    json_array_foreach(json_object_get(forecast->resolved, "phases"), i, phase)
+    {
+        json_t *container = json_object_get(phase, "container");
+        if (json_is_object(container) &&
+            text_equal(json_string_value(json_object_get(phase, "name")), name))
+            (void)json_object_set(json, "container", container);
+    }
+}
+
 static json_t *phase_json(const struct forecast *forecast, const struct phase *phase,
                           const struct cluster_survey *survey, const struct forecast_cost *cost)
 {
@@ -266,6 +280,7 @@ static json_t *phase_json(const struct forecast *forecast, const struct phase *p
                   "gpu_seconds", cost->gpu_seconds, "cost_usd", real_or_null(cost->usd));
     (void)json_object_update(json, rest);
     json_decref(rest);
+    add_container(forecast, phase->name, json);
     add_start(forecast, phase, survey, json);
     judge_queue(forecast, phase, json_object_get(json, "dangers"));
     return json;

@@ -176,36 +176,3 @@ bool answer_has_token(const job_info_msg_t *loaded, const char *token)
             return true;
     return false;
 }
-
-/* FNV-1a is short. With 64 bits two lists that follow each other never have the same digest in
- * practice. */
-static uint64_t digest_add(uint64_t digest, const void *bytes, size_t size)
-{
-    const unsigned char *at = bytes;
-    for (size_t i = 0; i < size; i++)
-        digest = (digest ^ at[i]) * UINT64_C(1099511628211);
-    return digest;
-}
-
-uint64_t answer_jobs_digest(const struct cluster_result *result)
-{
-    uint64_t digest = UINT64_C(14695981039346656037);
-    for (size_t i = 0; i < result->job_count; i++) {
-        const struct cluster_job *job = &result->jobs[i];
-        const int64_t numbers[] = {
-            job->id,           job->state,
-            job->completing,   job->requeuing,
-            job->held,         job->restarts,
-            job->submit_time,  job->eligible_time,
-            job->start_time,   job->end_time,
-            job->preempt_time, job->exit_code,
-            job->exit_signal,  job->time_limit_minutes,
-            job->priority,
-        };
-        digest = digest_add(digest, numbers, sizeof numbers);
-        digest = digest_add(digest, job->token, sizeof job->token);
-        digest = digest_add(digest, job->reason, strlen(job->reason) + 1);
-        digest = digest_add(digest, job->nodes, strlen(job->nodes) + 1);
-    }
-    return digest;
-}

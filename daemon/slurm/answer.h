@@ -15,7 +15,4 @@ void answer_jobs(struct cluster_result *result, const job_info_msg_t *loaded, co
 /* Whether any job carries `token`. */
 bool answer_has_token(const job_info_msg_t *loaded, const char *token);
 
-/* A digest of the list of jobs. It covers everything that callers see. */
-uint64_t answer_jobs_digest(const struct cluster_result *result);
-
 #endif

@@ -38,7 +38,7 @@ enum {
 #define CLUSTER_KINDS(X)                                                                           \
     X(SUBMIT, "submit") /* DONE (job_id), LIMITED */                                               \
     X(LOOKUP, "lookup") /* DONE (job_id, jobs: the one job), ABSENT */                             \
-    X(POLL, "poll")     /* DONE (jobs: all that carry a token), UNCHANGED */                       \
+    X(POLL, "poll")     /* DONE (jobs: all that carry a token) */                                  \
     X(CANCEL, "cancel") /* DONE, ABSENT: no such job with this token, or it has ended */           \
     X(BEGIN, "begin")   /* DONE, ABSENT */                                                         \
     X(SURVEY, "survey") /* DONE (survey) */
@@ -52,7 +52,6 @@ enum { CLUSTER_KIND_COUNT = CLUSTER_SURVEY + 1 };
 
 enum cluster_outcome {
     CLUSTER_DONE,
-    CLUSTER_UNCHANGED,   /* the result of a poll: the same jobs as in the last DONE poll */
     CLUSTER_ABSENT,      /* the controller answered, and knows no such job */
     CLUSTER_REFUSED,     /* permanently: `message` says why; the same request fails again */
     CLUSTER_LIMITED,     /* by a limit of the site on jobs: no job exists, try later */

@@ -74,9 +74,9 @@ bool configuration_version_equal(const struct configuration_version *a,
            a->time.tv_nsec == b->time.tv_nsec;
 }
 
-int configuration_check(const char *checker, struct error *err)
+int configuration_check(const char *checker, const char *home, struct error *err)
 {
-    const char *const words[] = {checker, "--check-slurm", NULL};
+    const char *const words[] = {checker, "--check-slurm", home ? "--home" : NULL, home, NULL};
     struct command_result result;
     int code = file_check(err);
     if (code == 0)
@@ -107,11 +107,4 @@ char *configuration_read(void)
         abort(); /* no memory */
     free(kept);
     return file;
-}
-
-const char *configuration_release(char buffer[CONFIGURATION_RELEASE_SIZE])
-{
-    (void)snprintf(buffer, CONFIGURATION_RELEASE_SIZE, "%d.%02d.%d", SLURM_VERSION_NUMBER >> 16,
-                   SLURM_VERSION_NUMBER >> 8 & 0xff, SLURM_VERSION_NUMBER & 0xff); /* fits */
-    return buffer;
 }

@@ -25,19 +25,14 @@ struct configuration_version configuration_version(const char *file);
 bool configuration_version_equal(const struct configuration_version *a,
                                  const struct configuration_version *b);
 
-/* Runs `checker --check-slurm`, which reads the configuration. Returns -ENOENT if SLURM_CONF names
- * no readable file, -EINVAL with Slurm's own words if the checker fails, and -ETIMEDOUT if the
- * checker does not end. */
-int configuration_check(const char *checker, struct error *err);
+/* Runs `checker --check-slurm`, which reads the configuration with a module of `home` (NULL: of its
+ * own home). Returns -ENOENT if SLURM_CONF names no readable file, -EINVAL with Slurm's own words
+ * if the checker fails, and -ETIMEDOUT if the checker does not end. */
+int configuration_check(const char *checker, const char *home, struct error *err);
 
 /* Reads the configuration for this process, or ends the process with Slurm's words on standard
  * error. Returns the file that was read, or NULL if the controller hands the configuration out.
  * Call it before the process has threads: it restores the environment, which libslurm changes. */
 char *configuration_read(void);
-
-enum { CONFIGURATION_RELEASE_SIZE = 32 };
-
-/* The release of Slurm that phased was built with, such as "24.11.5". */
-const char *configuration_release(char buffer[CONFIGURATION_RELEASE_SIZE]);
 
 #endif

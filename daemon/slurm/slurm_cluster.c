@@ -31,9 +31,8 @@
 struct request {
     struct request *next;
     struct cluster_result result; /* its kind, key and job_id are also those of the request */
-    struct submission *submission;
-    struct submission *described[SURVEY_FORECASTS_MAX]; /* for a survey */
-    size_t described_count;
+    struct submission *submissions[SURVEY_FORECASTS_MAX]; /* one to submit, or those of a survey */
+    size_t submission_count;
     char token[CLUSTER_TOKEN_LENGTH + 1];
     int64_t argument;
 };
@@ -54,9 +53,7 @@ struct slurm_cluster {
     struct request_list waiting, answered;
     bool closing;
 
-    uint64_t digest; /* of the jobs of the last poll; the thread alone uses it and the members below
-                      */
-    bool has_digest;
+    /* The thread alone uses the members below. */
     char name[64];       /* the name of the cluster, once the controller has answered */
     char *configuration; /* path of the configuration file, or NULL */
     struct configuration_version version;
@@ -92,9 +89,8 @@ static void request_free(struct request *request)
 {
     if (!request)
         return;
-    submission_free(request->submission);
-    for (size_t i = 0; i < request->described_count; i++)
-        submission_free(request->described[i]);
+    for (size_t i = 0; i < request->submission_count; i++)
+        submission_free(request->submissions[i]);
     cluster_result_fini(&request->result);
     free(request);
 }
@@ -165,19 +161,17 @@ static int submit_job(struct submission *submission, submit_response_msg_t **ret
 static void carry_out_submit(struct slurm_cluster *slurm, struct request *request)
 {
     struct cluster_result *result = &request->result;
+    struct submission *submission = request->submissions[0];
     submit_response_msg_t *response = NULL;
     struct text dropped = {0};
     struct error err;
-    const char *names = request->submission->job.partition;
-    uint32_t limit = partitions_limit(&slurm->partitions, names, time(NULL));
-    if (submission_fit(request->submission, limit, &err) < 0) {
+    uint32_t limit = partitions_limit(&slurm->partitions, submission->job.partition, time(NULL));
+    if (submission_fit(submission, limit, &err) < 0) {
         result->outcome = CLUSTER_REFUSED;
         (void)snprintf(result->message, sizeof result->message, "%.255s", err.message);
-        submission_free(request->submission);
-        request->submission = NULL;
         return;
     }
-    int slurm_result = submit_job(request->submission, &response, &dropped);
+    int slurm_result = submit_job(submission, &response, &dropped);
     answer_change(result, slurm_result);
     if (slurm_result == SLURM_SUCCESS && response) {
         result->job_id = submit_response_id(response);
@@ -193,8 +187,6 @@ static void carry_out_submit(struct slurm_cluster *slurm, struct request *reques
     text_fini(&dropped);
     if (response)
         slurm_free_submit_response_response_msg(response);
-    submission_free(request->submission);
-    request->submission = NULL;
 }
 
 /* Asks for the cluster's name once: the name cannot change as long as libslurm keeps its
@@ -227,24 +219,6 @@ static void carry_out_load(struct slurm_cluster *slurm, struct request *batch)
     }
     if (loaded)
         slurm_free_job_info_msg(loaded);
-}
-
-static void carry_out_poll(struct slurm_cluster *slurm, struct request *request)
-{
-    struct cluster_result *result = &request->result;
-    carry_out_load(slurm, request);
-    if (result->outcome != CLUSTER_DONE)
-        return;
-    uint64_t digest = answer_jobs_digest(result);
-    if (slurm->has_digest && slurm->digest == digest) {
-        uint64_t key = result->key;
-        cluster_result_fini(result);
-        *result =
-            (struct cluster_result){.key = key, .kind = CLUSTER_POLL, .outcome = CLUSTER_UNCHANGED};
-        memcpy(result->cluster, slurm->name, sizeof result->cluster);
-    }
-    slurm->digest = digest;
-    slurm->has_digest = true;
 }
 
 /* Whether the job with the request's id still carries the request's token. A controller that
@@ -291,10 +265,8 @@ static void carry_out(struct slurm_cluster *slurm, struct request *batch)
         carry_out_submit(slurm, batch);
         break;
     case CLUSTER_LOOKUP:
-        carry_out_load(slurm, batch);
-        break;
     case CLUSTER_POLL:
-        carry_out_poll(slurm, batch);
+        carry_out_load(slurm, batch);
         break;
     case CLUSTER_CANCEL:
         if (is_same_job(batch))
@@ -305,7 +277,8 @@ static void carry_out(struct slurm_cluster *slurm, struct request *batch)
             carry_out_begin(slurm, batch);
         break;
     case CLUSTER_SURVEY:
-        surveyor_look(&slurm->partitions, batch->described, batch->described_count, &batch->result);
+        surveyor_look(&slurm->partitions, batch->submissions, batch->submission_count,
+                      &batch->result);
         break;
     }
 }
@@ -318,7 +291,7 @@ static bool configuration_is_new(struct slurm_cluster *slurm)
     if (configuration_version_equal(&version, &slurm->version))
         return false;
     slurm->version = version;
-    return configuration_check(slurm->config.checker, NULL) == 0;
+    return configuration_check(slurm->config.checker, slurm->config.home, NULL) == 0;
 }
 
 /* Waits for requests. Returns one request, or all lookups at the head of the list, linked. NULL:
@@ -371,23 +344,22 @@ static void *slurm_cluster_run(void *data)
 
 /* --- On the caller's side --------------------------------------------------------------------- */
 
-/* NULL, with `err` filled: too many results are not taken. */
-static struct request *request_new(struct slurm_cluster *slurm, uint64_t key,
-                                   enum cluster_kind kind, struct error *err)
+static struct request *request_new(uint64_t key, enum cluster_kind kind)
 {
-    if (slurm->outstanding >= CLUSTER_REQUESTS_MAX) {
-        (void)error_set(err, -EAGAIN, "could not ask Slurm: %d requests are waiting",
-                        CLUSTER_REQUESTS_MAX);
-        return NULL;
-    }
     struct request *request = xcalloc(1, sizeof *request);
     request->result.key = key;
     request->result.kind = kind;
     return request;
 }
 
-static int request_post(struct slurm_cluster *slurm, struct request *request)
+/* Gives the request to the thread. Frees it if too many results are not taken. */
+static int ask(struct slurm_cluster *slurm, struct request *request, struct error *err)
 {
+    if (slurm->outstanding >= CLUSTER_REQUESTS_MAX) {
+        request_free(request);
+        return error_set(err, -EAGAIN, "could not ask Slurm: %d requests are waiting",
+                         CLUSTER_REQUESTS_MAX);
+    }
     slurm->outstanding++;
     pthread_mutex_lock(&slurm->mutex);
     list_add(&slurm->waiting, request);
@@ -396,73 +368,64 @@ static int request_post(struct slurm_cluster *slurm, struct request *request)
     return 0;
 }
 
-static int slurm_cluster_submit(struct cluster *cluster, uint64_t key,
-                                const struct cluster_description *description, struct error *err)
+static int ask_about_job(struct cluster *cluster, struct request *request, const char *token,
+                         struct error *err)
 {
-    struct slurm_cluster *slurm = slurm_cluster_of(cluster);
-    struct request *request = request_new(slurm, key, CLUSTER_SUBMIT, err);
-    if (!request)
-        return -EAGAIN;
-    int result =
-        submission_new(&slurm->defaults, description, time(NULL), &request->submission, err);
-    if (result < 0) {
-        request_free(request);
-        return result;
-    }
-    return request_post(slurm, request);
+    assert(strlen(token) == CLUSTER_TOKEN_LENGTH);
+    memcpy(request->token, token, sizeof request->token);
+    return ask(slurm_cluster_of(cluster), request, err);
 }
 
 static int slurm_cluster_lookup(struct cluster *cluster, uint64_t key, const char *token,
                                 struct error *err)
 {
-    struct slurm_cluster *slurm = slurm_cluster_of(cluster);
-    assert(strlen(token) == CLUSTER_TOKEN_LENGTH);
-    struct request *request = request_new(slurm, key, CLUSTER_LOOKUP, err);
-    if (!request)
-        return -EAGAIN;
-    memcpy(request->token, token, sizeof request->token);
-    return request_post(slurm, request);
-}
-
-static int slurm_cluster_poll(struct cluster *cluster, uint64_t key, struct error *err)
-{
-    struct slurm_cluster *slurm = slurm_cluster_of(cluster);
-    struct request *request = request_new(slurm, key, CLUSTER_POLL, err);
-    return request ? request_post(slurm, request) : -EAGAIN;
+    return ask_about_job(cluster, request_new(key, CLUSTER_LOOKUP), token, err);
 }
 
 static int slurm_cluster_change(struct cluster *cluster, uint64_t key, enum cluster_kind kind,
                                 uint32_t job_id, const char *token, int64_t argument,
                                 struct error *err)
 {
-    struct slurm_cluster *slurm = slurm_cluster_of(cluster);
-    assert(job_id != 0 && strlen(token) == CLUSTER_TOKEN_LENGTH);
-    struct request *request = request_new(slurm, key, kind, err);
-    if (!request)
-        return -EAGAIN;
+    assert(job_id != 0);
+    struct request *request = request_new(key, kind);
     request->result.job_id = job_id;
-    memcpy(request->token, token, sizeof request->token);
     request->argument = argument;
-    return request_post(slurm, request);
+    return ask_about_job(cluster, request, token, err);
+}
+
+static int slurm_cluster_poll(struct cluster *cluster, uint64_t key, struct error *err)
+{
+    return ask(slurm_cluster_of(cluster), request_new(key, CLUSTER_POLL), err);
+}
+
+static int ask_with_jobs(struct cluster *cluster, struct request *request,
+                         const struct cluster_description *const *descriptions, size_t count,
+                         struct error *err)
+{
+    struct slurm_cluster *slurm = slurm_cluster_of(cluster);
+    for (size_t i = 0; i < count; i++) {
+        int result = submission_new(&slurm->defaults, descriptions[i], time(NULL),
+                                    &request->submissions[i], err);
+        if (result < 0) {
+            request_free(request);
+            return result;
+        }
+        request->submission_count++;
+    }
+    return ask(slurm, request, err);
+}
+
+static int slurm_cluster_submit(struct cluster *cluster, uint64_t key,
+                                const struct cluster_description *description, struct error *err)
+{
+    return ask_with_jobs(cluster, request_new(key, CLUSTER_SUBMIT), &description, 1, err);
 }
 
 static int slurm_cluster_survey(struct cluster *cluster, uint64_t key,
                                 const struct cluster_description *const *descriptions, size_t count,
                                 struct error *err)
 {
-    struct slurm_cluster *slurm = slurm_cluster_of(cluster);
-    struct request *request = request_new(slurm, key, CLUSTER_SURVEY, err);
-    int result = request ? 0 : -EAGAIN;
-    for (size_t i = 0; i < count && result == 0; i++) {
-        result = submission_new(&slurm->defaults, descriptions[i], time(NULL),
-                                &request->described[i], err);
-        request->described_count += result == 0;
-    }
-    if (result < 0) {
-        request_free(request);
-        return result;
-    }
-    return request_post(slurm, request);
+    return ask_with_jobs(cluster, request_new(key, CLUSTER_SURVEY), descriptions, count, err);
 }
 
 static bool slurm_cluster_take(struct cluster *cluster, struct cluster_result *ret_result)
@@ -480,14 +443,9 @@ static bool slurm_cluster_take(struct cluster *cluster, struct cluster_result *r
     return true;
 }
 
-static void slurm_cluster_free(struct cluster *cluster)
+/* Frees everything but the thread. */
+static void slurm_cluster_release(struct slurm_cluster *slurm)
 {
-    struct slurm_cluster *slurm = slurm_cluster_of(cluster);
-    pthread_mutex_lock(&slurm->mutex);
-    slurm->closing = true;
-    pthread_cond_signal(&slurm->changed);
-    pthread_mutex_unlock(&slurm->mutex);
-    pthread_join(slurm->thread, NULL);
     partitions_fini(&slurm->partitions);
     slurm_fini();
     free(slurm->configuration);
@@ -496,6 +454,17 @@ static void slurm_cluster_free(struct cluster *cluster)
     pthread_cond_destroy(&slurm->changed);
     pthread_mutex_destroy(&slurm->mutex);
     free(slurm);
+}
+
+static void slurm_cluster_free(struct cluster *cluster)
+{
+    struct slurm_cluster *slurm = slurm_cluster_of(cluster);
+    pthread_mutex_lock(&slurm->mutex);
+    slurm->closing = true;
+    pthread_cond_signal(&slurm->changed);
+    pthread_mutex_unlock(&slurm->mutex);
+    pthread_join(slurm->thread, NULL);
+    slurm_cluster_release(slurm);
 }
 
 static const struct cluster_operations slurm_cluster_operations = {
@@ -522,7 +491,7 @@ static int thread_start(struct slurm_cluster *slurm)
 int slurm_cluster_new(const struct slurm_cluster_config *config, struct cluster **ret_cluster,
                       struct error *err)
 {
-    int result = configuration_check(config->checker, err);
+    int result = configuration_check(config->checker, config->home, err);
     if (result < 0)
         return result;
     struct slurm_cluster *slurm = xcalloc(1, sizeof *slurm);
@@ -539,11 +508,7 @@ int slurm_cluster_new(const struct slurm_cluster_config *config, struct cluster 
     pthread_cond_init(&slurm->changed, NULL);
     result = thread_start(slurm);
     if (result < 0) {
-        slurm_fini();
-        free(slurm->configuration);
-        pthread_cond_destroy(&slurm->changed);
-        pthread_mutex_destroy(&slurm->mutex);
-        free(slurm);
+        slurm_cluster_release(slurm);
         return error_set(err, result, "could not start the Slurm thread: %s", strerror(-result));
     }
     *ret_cluster = &slurm->cluster;

@@ -11,6 +11,7 @@ struct error;
 struct slurm_cluster_config {
     /* The program phased itself: with `--check-slurm` it only reads Slurm's configuration. */
     const char *checker;
+    const char *home; /* whose modules the checker uses; NULL: its own home */
     /* Both callbacks run on the Slurm thread and must not block; uv_async_send() is meant. `wake`
      * says that results wait. It may be called more often than needed. */
     void (*wake)(void *wake_data);

@@ -1,11 +1,11 @@
 /* The differences between the releases of Slurm that phased can be built with, 22.05 to 26.05.
  *
- * Every file here includes this header instead of libslurm's own headers. configure checks for each
- * feature, not for a version: sites and distributions patch their Slurm. */
+ * Every file here includes this header instead of libslurm's own headers. `build-slurm features`
+ * checks for each feature, not for a version: sites and distributions patch their Slurm. */
 #ifndef PHASED_DAEMON_SLURM_VERSIONS_H
 #define PHASED_DAEMON_SLURM_VERSIONS_H
 
-#include "config.h"
+#include "daemon/slurm/features.h"
 
 #include <stdint.h>
 
@@ -16,12 +16,12 @@
 #include <slurm/slurm_errno.h>
 
 /* Since 26.05 the error is named after its one cause, a full cluster (MaxJobCount). */
-#if !HAVE_DECL_ESLURM_MAX_JOB_COUNT
+#ifndef HAVE_ESLURM_MAX_JOB_COUNT
 #define ESLURM_MAX_JOB_COUNT ESLURM_ERROR_ON_DESC_TO_RECORD_COPY
 #endif
 
 /* Renamed in 26.05. */
-#if !HAVE_DECL_SLURM_FREE_CONF
+#ifndef HAVE_SLURM_FREE_CONF
 #define slurm_free_conf slurm_free_ctl_conf
 #endif
 
@@ -44,24 +44,16 @@ static inline uint32_t submit_response_id(const submit_response_msg_t *response)
 #endif
 }
 
-/* libslurm exports this function, but no public header declares it. It was renamed in 24.05. NULL
- * if libslurm has neither name. */
-#if defined HAVE_SLURM_JOB_STATE_REASON_STRING
-const char *slurm_job_state_reason_string(enum job_state_reason reason);
-#elif defined HAVE_SLURM_JOB_REASON_STRING
-char *slurm_job_reason_string(enum job_state_reason reason);
-#endif
+/* libslurm exports this function, but no public header declares it. It was renamed in 24.05. The
+ * name that libslurm does not have is NULL. */
+const char *slurm_job_state_reason_string(enum job_state_reason reason) __attribute__((weak));
+char *slurm_job_reason_string(enum job_state_reason reason) __attribute__((weak));
 
 static inline const char *reason_string(enum job_state_reason reason)
 {
-#if defined HAVE_SLURM_JOB_STATE_REASON_STRING
-    return slurm_job_state_reason_string(reason);
-#elif defined HAVE_SLURM_JOB_REASON_STRING
-    return slurm_job_reason_string(reason);
-#else
-    (void)reason;
-    return NULL;
-#endif
+    if (slurm_job_state_reason_string)
+        return slurm_job_state_reason_string(reason);
+    return slurm_job_reason_string ? slurm_job_reason_string(reason) : NULL;
 }
 
 /* libslurm exports this function, and the manual names it, but no header declares it. */

@@ -12,11 +12,15 @@
 #include <errno.h>
 #include <inttypes.h>
 
-enum {
-    RECENT_MS = 24 * 3600 * 1000,
-    RECENT_MAX = 100, /* workflows that are over: a status is for one screen */
-    ENDED_MAX = 1000, /* if all are asked for: the daemon can do nothing else meanwhile */
-};
+/* Ends an answer: gives `json` to the caller, or drops it if it did not become whole. */
+static int answer_end(int result, json_t *json, json_t **ret_json)
+{
+    if (result < 0)
+        json_decref(json);
+    else
+        *ret_json = json;
+    return result;
+}
 
 /* Steps a statement that gives one row, and ends it. -ENOENT: there is no row. */
 static int answer_one(struct stmt *stmt, enum answer_detail detail, json_t **ret_json,
@@ -56,13 +60,9 @@ static int answer_run_list(struct store *store, struct stmt *list, json_t **ret_
             break;
         json_array_append_new(runs, run);
     }
-    if (result < 0) {
+    if (result < 0)
         stmt_reset(list);
-        json_decref(runs);
-        return result;
-    }
-    *ret_runs = runs;
-    return 0;
+    return answer_end(result, runs, ret_runs);
 }
 
 static int answer_newest_metrics(struct store *store, uint64_t run, json_t **ret_metrics,
@@ -76,11 +76,7 @@ static int answer_newest_metrics(struct store *store, uint64_t run, json_t **ret
         const char *name = stmt_text(stmt, "name");
         json_object_set_new(metrics, name, json_double(stmt_real(stmt, "value")));
     }
-    if (result < 0)
-        json_decref(metrics);
-    else
-        *ret_metrics = metrics;
-    return result;
+    return answer_end(result, metrics, ret_metrics);
 }
 
 /* A phase, its newest run and its workflow. */
@@ -108,11 +104,7 @@ static int answer_phase_by_ids(struct store *store, const struct answer_phase_id
     if (detail == ANSWER_FULL)
         json_object_set_new(phase, "metrics", metrics ? metrics : json_object());
     projection_add(phase);
-    if (result < 0)
-        json_decref(phase);
-    else
-        *ret_json = phase;
-    return result;
+    return answer_end(result, phase, ret_json);
 }
 
 static int answer_find_phase(struct store *store, uint64_t workflow, const char *name,
@@ -222,8 +214,8 @@ static int answer_add_phases(struct store *store, uint64_t id, enum answer_detai
     return 0;
 }
 
-static int answer_listed(struct store *store, uint64_t workflow, enum answer_detail detail,
-                         json_t **ret_json, struct error *err)
+int answer_workflow(struct store *store, uint64_t workflow, enum answer_detail detail,
+                    json_t **ret_json, struct error *err)
 {
     json_t *json = NULL;
     struct stmt *stmt = store_stmt(store, Q_WORKFLOW_ANSWER);
@@ -234,16 +226,7 @@ static int answer_listed(struct store *store, uint64_t workflow, enum answer_det
     if (result < 0)
         return result;
     result = answer_add_phases(store, workflow, detail, json, err);
-    if (result < 0)
-        json_decref(json);
-    else
-        *ret_json = json;
-    return result;
-}
-
-int answer_workflow(struct store *store, uint64_t workflow, json_t **ret_json, struct error *err)
-{
-    return answer_listed(store, workflow, ANSWER_FULL, ret_json, err);
+    return answer_end(result, json, ret_json);
 }
 
 int answer_source(struct store *store, uint64_t workflow, json_t **ret_json, struct error *err)
@@ -253,44 +236,6 @@ int answer_source(struct store *store, uint64_t workflow, json_t **ret_json, str
     int result = answer_one(stmt, ANSWER_FULL, ret_json, err);
     if (result == -ENOENT)
         return error_set(err, result, "no workflow %" PRIu64, workflow);
-    return result;
-}
-
-static int answer_workflows_count(struct store *store, int64_t since_ms, int64_t *ret_count,
-                                  struct error *err)
-{
-    struct stmt *stmt = store_stmt(store, Q_WORKFLOWS_COUNT);
-    stmt_bind_int(stmt, ":since", since_ms);
-    int result = stmt_step(stmt, err);
-    if (result < 0)
-        return result;
-    *ret_count = stmt_int(stmt, "count");
-    stmt_reset(stmt);
-    return 0;
-}
-
-int answer_workflows(struct store *store, enum answer_scope scope, enum answer_detail detail,
-                     unsigned limit, int64_t now_ms, answer_take *take, void *context,
-                     int64_t *ret_total, struct error *err)
-{
-    int64_t since_ms = scope == ANSWER_ALL ? 0 : now_ms - RECENT_MS;
-    unsigned ended_max = scope == ANSWER_ALL ? ENDED_MAX : RECENT_MAX;
-    int result = answer_workflows_count(store, since_ms, ret_total, err);
-    if (result < 0)
-        return result;
-    json_t *workflow = NULL;
-    struct stmt *list = store_stmt(store, Q_WORKFLOWS_RECENT);
-    stmt_bind_int(list, ":since", since_ms);
-    stmt_bind_int(list, ":limit", limit ? (int64_t)limit : -1);
-    stmt_bind_int(list, ":ended_limit", limit && limit < ended_max ? limit : ended_max);
-    while ((result = stmt_step(list, err)) > 0) {
-        result = answer_listed(store, stmt_id(list, "id"), detail, &workflow, err);
-        if (result < 0)
-            break;
-        take(workflow, context);
-    }
-    if (result < 0)
-        stmt_reset(list);
     return result;
 }
 
@@ -326,17 +271,11 @@ int answer_phase(struct store *store, uint64_t workflow, const char *phase, json
     struct stmt *list = store_stmt(store, Q_RUNS_OF_PHASE);
     stmt_bind_id(list, ":phase", ids.phase);
     result = answer_run_list(store, list, &runs, err);
-    if (result < 0) {
-        json_decref(json);
-        return result;
+    if (result == 0) {
+        json_object_set_new(json, "runs", runs);
+        result = answer_add_members(store, ids.phase, json, err);
     }
-    json_object_set_new(json, "runs", runs);
-    result = answer_add_members(store, ids.phase, json, err);
-    if (result < 0)
-        json_decref(json);
-    else
-        *ret_json = json;
-    return result;
+    return answer_end(result, json, ret_json);
 }
 
 int answer_runs(struct store *store, uint64_t workflow, unsigned limit, json_t **ret_json,
@@ -348,6 +287,15 @@ int answer_runs(struct store *store, uint64_t workflow, unsigned limit, json_t *
         stmt_bind_id(list, ":workflow", workflow);
     stmt_bind_int(list, ":limit", limit);
     int result = answer_run_list(store, list, &runs, err);
+    if (result == 0)
+        *ret_json = json_pack("{s:o}", "runs", runs);
+    return result;
+}
+
+int answer_runs_at_work(struct store *store, json_t **ret_json, struct error *err)
+{
+    json_t *runs = NULL;
+    int result = answer_run_list(store, store_stmt(store, Q_RUNS_AT_WORK), &runs, err);
     if (result == 0)
         *ret_json = json_pack("{s:o}", "runs", runs);
     return result;
@@ -373,7 +321,7 @@ static int answer_one_at_work(struct store *store, uint64_t id, json_t *run, jso
 int answer_at_work(struct store *store, json_t **ret_json, struct error *err)
 {
     int result;
-    json_t *runs = json_array();
+    json_t *runs = json_array(), *json = json_pack("{s:o}", "runs", runs);
     struct stmt *list = store_stmt(store, Q_RUNS_AT_WORK);
     while ((result = stmt_step(list, err)) > 0) {
         uint64_t id = stmt_id(list, "id");
@@ -382,13 +330,9 @@ int answer_at_work(struct store *store, json_t **ret_json, struct error *err)
         if (result < 0)
             break;
     }
-    if (result < 0) {
+    if (result < 0)
         stmt_reset(list);
-        json_decref(runs);
-        return result;
-    }
-    *ret_json = json_pack("{s:o}", "runs", runs);
-    return 0;
+    return answer_end(result, json, ret_json);
 }
 
 int answer_run_id(struct store *store, uint64_t workflow, const char *phase, unsigned attempt,
@@ -418,11 +362,7 @@ static int answer_checks(struct store *store, enum query query, uint64_t run, js
     stmt_bind_id(stmt, ":run", run);
     while ((result = stmt_step(stmt, err)) > 0)
         json_array_append_new(checks, stmt_json(stmt, "verdict"));
-    if (result < 0)
-        json_decref(checks);
-    else
-        *ret_checks = checks;
-    return result;
+    return answer_end(result, checks, ret_checks);
 }
 
 static int answer_evidence(struct store *store, uint64_t run, json_t **ret_evidence,
@@ -440,11 +380,7 @@ static int answer_evidence(struct store *store, uint64_t run, json_t **ret_evide
         json_object_set_new(evidence, "time", json_real(stmt_real(stmt, "time")));
         json_array_append_new(list, evidence);
     }
-    if (result < 0)
-        json_decref(list);
-    else
-        *ret_evidence = list;
-    return result;
+    return answer_end(result, list, ret_evidence);
 }
 
 /* JSON's null if nothing was recognised. */
@@ -468,11 +404,7 @@ static int answer_warnings(struct store *store, uint64_t run, json_t **ret_warni
     stmt_bind_id(stmt, ":run", run);
     while ((result = stmt_step(stmt, err)) > 0)
         json_array_insert_new(list, 0, row_json(stmt, ROW_JSON_WITH_NULLS)); /* oldest first */
-    if (result < 0)
-        json_decref(list);
-    else
-        *ret_warnings = list;
-    return result;
+    return answer_end(result, list, ret_warnings);
 }
 
 static int answer_guards(struct store *store, uint64_t run, json_t **ret_guards, struct error *err)
@@ -501,11 +433,7 @@ int answer_run(struct store *store, uint64_t workflow, const char *phase, unsign
         if (result == 0)
             json_object_set_new(run, parts[i].name, part);
     }
-    if (result < 0)
-        json_decref(run);
-    else
-        *ret_json = run;
-    return result;
+    return answer_end(result, run, ret_json);
 }
 
 /* The run that the newest verdicts of a phase are about; 0: the phase was not judged yet. */
@@ -542,14 +470,19 @@ int answer_gate(struct store *store, uint64_t workflow, const char *phase, json_
     result = answer_checks(store, Q_GATE_CHECKS, ids.run, &checks, err);
     if (result == 0)
         result = answer_checks(store, Q_GUARD_CHECKS, newest, &guards, err);
-    if (result < 0) {
-        json_decref(checks);
-        json_decref(gate);
+    (void)json_object_set_new(gate, "checks", checks); /* does nothing without checks */
+    (void)json_object_set_new(gate, "guards", guards);
+    return answer_end(result, gate, ret_json);
+}
+
+int answer_last_event(struct store *store, uint64_t *ret_last, struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_EVENT_LAST);
+    int result = stmt_step(stmt, err);
+    if (result < 0)
         return result;
-    }
-    json_object_set_new(gate, "checks", checks);
-    json_object_set_new(gate, "guards", guards);
-    *ret_json = gate;
+    *ret_last = stmt_id(stmt, "last");
+    stmt_reset(stmt);
     return 0;
 }
 
@@ -569,11 +502,7 @@ int answer_events(struct store *store, uint64_t after, uint64_t workflow, unsign
         last = json_integer_value(json_object_get(event, "event"));
         json_array_append_new(events, event);
     }
-    if (result < 0)
-        json_decref(events);
-    else
-        *ret_json = json_pack("{s:o, s:I}", "events", events, "last", last);
-    return result;
+    return answer_end(result, json_pack("{s:o, s:I}", "events", events, "last", last), ret_json);
 }
 
 int answer_nodes(struct store *store, int64_t now_ms, json_t **ret_json, struct error *err)

@@ -23,5 +23,5 @@ daemon_store_libstore_a_SOURCES = \
 	daemon/store/nodes.c daemon/store/nodes.h \
 	daemon/store/answers.c daemon/store/answers.h \
 	daemon/store/projection.c daemon/store/projection.h \
-	daemon/store/answer_metrics.c
+	daemon/store/answer_lists.c daemon/store/answer_metrics.c
 nodist_daemon_store_libstore_a_SOURCES = schema/queries.c schema/queries.h

@@ -3,6 +3,7 @@
 #include "daemon/store/row_json.h"
 #include "daemon/store/store_private.h"
 #include "lib/gpu_columns.h"
+#include "lib/text.h"
 
 #include <errno.h>
 #include <math.h>
@@ -175,4 +176,46 @@ int answer_gpus(struct store *store, uint64_t run, json_t **ret_json, struct err
     else
         *ret_json = json_pack("{s:o, s:o}", "gpus", gpus, "paces", paces);
     return result;
+}
+
+/* The list of values of the GPU of this row of Q_GPUS_HISTORY. The rows of a GPU follow one
+ * another. */
+static json_t *history_values(struct stmt *stmt, json_t *gpus)
+{
+    const json_t *newest = json_array_get(gpus, json_array_size(gpus) - 1);
+    const char *node = stmt_text(stmt, "node");
+    int64_t number = stmt_int(stmt, "gpu");
+    if (!newest || json_integer_value(json_object_get(newest, "gpu")) != number ||
+        !text_equal(json_string_value(json_object_get(newest, "node")), node))
+        json_array_append_new(
+            gpus, json_pack("{s:s, s:I, s:[]}", "node", node, "gpu", (json_int_t)number, "util"));
+    return json_object_get(json_array_get(gpus, json_array_size(gpus) - 1), "util");
+}
+
+int answer_gpu_history(struct store *store, uint64_t run, unsigned parts, json_t **ret_json,
+                       struct error *err)
+{
+    int result;
+    json_t *gpus = json_array(), *first = NULL, *seconds = NULL;
+    struct stmt *stmt = store_stmt(store, Q_GPUS_HISTORY);
+    stmt_bind_id(stmt, ":run", run);
+    stmt_bind_int(stmt, ":parts", parts ? parts : 1);
+    while ((result = stmt_step(stmt, err)) > 0) {
+        json_array_append_new(history_values(stmt, gpus), stmt_is_null(stmt, "util")
+                                                              ? json_null()
+                                                              : json_real(stmt_real(stmt, "util")));
+        if (!first) {
+            first = json_real(stmt_real(stmt, "first"));
+            seconds = json_real(stmt_real(stmt, "seconds"));
+        }
+    }
+    if (result < 0) {
+        json_decref(first);
+        json_decref(seconds);
+        json_decref(gpus);
+        return result;
+    }
+    *ret_json = json_pack("{s:o, s:o, s:o}", "first", first ? first : json_null(), "seconds",
+                          seconds ? seconds : json_null(), "gpus", gpus);
+    return 0;
 }

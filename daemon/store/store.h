@@ -83,6 +83,10 @@ struct store_submission {
 int store_workflow_insert(struct store *store, const struct workflow *workflow,
                           const struct store_submission *submission, struct error *err);
 /* The state of the workflow, as v_workflow has it; -ENOENT. */
+/* Whether no phase of the workflow will run any more. `before_ms` is the time since which a
+ * workflow that has failed or was cancelled must have rested. -ENOENT. */
+int store_workflow_is_over(struct store *store, uint64_t workflow, int64_t before_ms,
+                           bool *ret_is_over, struct error *err);
 int store_workflow_state(struct store *store, uint64_t workflow, char ret_state[24],
                          struct error *err);
 /* Finds the workflow that was submitted with this key; -ENOENT. */
@@ -121,6 +125,8 @@ int store_outbox(struct store *store, const struct core *core,
 /* --- What a run needs ------------------------------------------------------------------------- */
 
 /* The parts of run.json that the model does not have. */
+enum { STORE_PHASE_ID_SIZE = 16 + 1 }; /* hexadecimal digits, and a NUL */
+
 struct store_launch {
     json_t *spec;        /* the resolved phase */
     json_t *environment; /* object */
@@ -128,6 +134,8 @@ struct store_launch {
     json_t *changed;     /* list of the params that remedies have changed */
     char *workdir;
     unsigned umask;
+    char phase_id[STORE_PHASE_ID_SIZE]; /* the same for all runs of the phase, and different from
+                                         * the ids of all other phases of any home */
 };
 
 /* -ENOENT. The result is the caller's to store_launch_fini(). */

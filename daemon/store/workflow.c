@@ -2,12 +2,14 @@
 #include "daemon/store/cost.h"
 #include "daemon/store/rows.h"
 #include "daemon/store/store_private.h"
+#include "lib/fingerprint.h"
 #include "lib/text.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static double workflow_number(const json_t *json)
@@ -263,6 +265,12 @@ int store_launch_load(struct store *store, uint64_t phase, struct store_launch *
         .umask = stmt_unsigned(stmt, "umask"),
         .changed = stmt_json(stmt, "changed"),
     };
+    json_t *identity = stmt_json(stmt, "identity");
+    char fingerprint[FINGERPRINT_SIZE];
+    fingerprint_json(identity, fingerprint);
+    json_decref(identity);
+    (void)snprintf(launch.phase_id, sizeof launch.phase_id, "%.*s", STORE_PHASE_ID_SIZE - 1,
+                   fingerprint);
     stmt_reset(stmt);
     if (!launch.spec || !launch.environment || !launch.limits || !launch.workdir ||
         !launch.changed) {
@@ -281,6 +289,20 @@ void store_launch_fini(struct store_launch *launch)
     json_decref(launch->changed);
     free(launch->workdir);
     *launch = (struct store_launch){0};
+}
+
+int store_workflow_is_over(struct store *store, uint64_t workflow, int64_t before_ms,
+                           bool *ret_is_over, struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_WORKFLOW_IS_OVER);
+    stmt_bind_id(stmt, ":workflow", workflow);
+    stmt_bind_int(stmt, ":before", before_ms);
+    int result = stmt_find(stmt, "workflow", workflow, err);
+    if (result < 0)
+        return result;
+    *ret_is_over = stmt_int(stmt, "is_over") != 0;
+    stmt_reset(stmt);
+    return 0;
 }
 
 int store_workflow_state(struct store *store, uint64_t workflow, char ret_state[24],

@@ -5,6 +5,7 @@
 #include "lib/json_double.h"
 #include "lib/memory.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -33,9 +34,11 @@ static void columns_begin(struct columns_series *series, size_t count, unsigned 
 }
 
 /* Adds the next step and its values. Returns false after the last step. */
-static bool columns_add_step(struct columns_series *series, size_t count, json_t *steps)
+static bool columns_add_step(struct columns_series *series, size_t count, json_t *steps,
+                             json_t *times)
 {
     int64_t step = INT64_MAX;
+    double time_s = INFINITY;
     for (size_t i = 0; i < count; i++)
         if (series[i].at < series[i].series.count &&
             series[i].series.rows[series[i].at].step < step)
@@ -47,8 +50,10 @@ static bool columns_add_step(struct columns_series *series, size_t count, json_t
         const struct metrics_row *row = &series[i].series.rows[series[i].at];
         bool has = series[i].at < series[i].series.count && row->step == step;
         (void)json_array_append_new(series[i].column, has ? json_double(row->value) : json_null());
+        time_s = has ? fmin(time_s, row->time_s) : time_s;
         series[i].at += has;
     }
+    (void)json_array_append_new(times, json_real(time_s));
     return true;
 }
 
@@ -56,7 +61,7 @@ json_t *columns_json(struct metrics *metrics, const char *const *names, size_t c
 {
     size_t wanted = count ? count : metrics_name_count(metrics), found = 0;
     struct columns_series *series = xcalloc(wanted + 1, sizeof *series);
-    json_t *steps = json_array(), *columns = json_object();
+    json_t *steps = json_array(), *times = json_array(), *columns = json_object();
     for (size_t i = 0; i < wanted; i++) {
         const char *name = count ? names[i] : metrics_name(metrics, i);
         if (json_object_get(columns, name))
@@ -67,8 +72,8 @@ json_t *columns_json(struct metrics *metrics, const char *const *names, size_t c
         (void)json_object_set_new(columns, name, column);
     }
     columns_begin(series, found, last);
-    while (columns_add_step(series, found, steps))
+    while (columns_add_step(series, found, steps, times))
         continue;
     free(series);
-    return json_pack("{s:o, s:o}", "steps", steps, "series", columns);
+    return json_pack("{s:o, s:o, s:o}", "steps", steps, "times", times, "series", columns);
 }

@@ -15,6 +15,7 @@
 #include <pcre2.h>
 
 enum {
+    PATTERN_SIZE_MAX = 8192,
     PATTERN_MATCHES_MAX = 32,      /* matches in one line */
     PATTERN_STEPS_MAX = 100000,    /* steps of the matcher; some milliseconds */
     PATTERN_MEMORY_MAX_KIB = 4096, /* memory of the matcher */
@@ -28,28 +29,59 @@ struct pattern {
     uint32_t name_count, name_row_size;
 };
 
-int pattern_new(const char *text, struct pattern **ret_pattern, struct error *err)
+/* The name in row `index` of the table: it follows the number of its group. */
+static const char *pattern_name(const struct pattern *pattern, uint32_t index)
 {
-    int result = 0, code;
+    return (const char *)pattern->names + (size_t)index * pattern->name_row_size + 2;
+}
+
+/* Fills the code and the table of names, which has at least one name. */
+static int pattern_compile(const char *text, struct pattern *pattern, struct error *err)
+{
+    int code;
     PCRE2_SIZE at;
-    struct pattern *pattern = xcalloc(1, sizeof *pattern);
+    if (strlen(text) > PATTERN_SIZE_MAX)
+        return error_set_at(err, -EINVAL, "", 1, 1, "the pattern is longer than %d bytes",
+                            PATTERN_SIZE_MAX);
     pattern->code =
         pcre2_compile((PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED,
                       PCRE2_MATCH_INVALID_UTF | PCRE2_NEVER_BACKSLASH_C, &code, &at, NULL);
     if (!pattern->code) {
         PCRE2_UCHAR message[160];
         (void)pcre2_get_error_message(code, message, sizeof message); /* a cut message is fine */
-        result = error_set_at(err, -EINVAL, "", 1, (unsigned)at + 1, "the pattern is wrong: %s",
-                              (const char *)message);
-        goto out;
+        return error_set_at(err, -EINVAL, "", 1, (unsigned)at + 1, "the pattern is wrong: %s",
+                            (const char *)message);
     }
     (void)pcre2_pattern_info(pattern->code, PCRE2_INFO_NAMECOUNT, &pattern->name_count);
     (void)pcre2_pattern_info(pattern->code, PCRE2_INFO_NAMEENTRYSIZE, &pattern->name_row_size);
     (void)pcre2_pattern_info(pattern->code, PCRE2_INFO_NAMETABLE, &pattern->names);
-    if (!pattern->name_count) {
-        result = error_set_at(err, -EINVAL, "", 1, 1,
-                              "the pattern has no named group, such as (?<loss>[0-9.]+)");
-        goto out;
+    if (!pattern->name_count)
+        return error_set_at(err, -EINVAL, "", 1, 1,
+                            "the pattern has no named group, such as (?<loss>[0-9.]+)");
+    return 0;
+}
+
+json_t *pattern_names(const char *text, struct error *err)
+{
+    struct pattern pattern = {0};
+    json_t *names = pattern_compile(text, &pattern, err) < 0 ? NULL : json_object();
+    for (uint32_t i = 0; names && i < pattern.name_count; i++) {
+        char plain[EXTRACT_NAME_MAX + 1];
+        values_name_of(pattern_name(&pattern, i), plain);
+        if (plain[0])
+            json_object_set_new(names, plain, json_true());
+    }
+    pcre2_code_free(pattern.code);
+    return names;
+}
+
+int pattern_new(const char *text, struct pattern **ret_pattern, struct error *err)
+{
+    struct pattern *pattern = xcalloc(1, sizeof *pattern);
+    int result = pattern_compile(text, pattern, err);
+    if (result < 0) {
+        pattern_free(pattern);
+        return result;
     }
     /* Without JIT the matcher counts its steps. The JIT counts differently, but its steps are
      * bounded too. */
@@ -61,10 +93,7 @@ int pattern_new(const char *text, struct pattern **ret_pattern, struct error *er
     (void)pcre2_set_match_limit(pattern->limits, PATTERN_STEPS_MAX);
     (void)pcre2_set_heap_limit(pattern->limits, PATTERN_MEMORY_MAX_KIB);
     *ret_pattern = pattern;
-    pattern = NULL;
-out:
-    pattern_free(pattern);
-    return result;
+    return 0;
 }
 
 void pattern_free(struct pattern *pattern)
@@ -85,7 +114,7 @@ static void pattern_add_groups(struct pattern *pattern, struct values *values, c
     for (uint32_t i = 0; i < pattern->name_count; i++) {
         const unsigned char *row = pattern->names + (size_t)i * pattern->name_row_size;
         uint32_t group = (uint32_t)row[0] << 8 | row[1];
-        const char *name = (const char *)row + 2;
+        const char *name = pattern_name(pattern, i);
         if (group >= group_count || bounds[2 * group] == PCRE2_UNSET ||
             bounds[2 * group] > bounds[2 * group + 1])
             continue;

@@ -130,14 +130,19 @@ static const struct values_name *values_name(struct values *values, const char *
     return known;
 }
 
+void values_name_of(const char *word, char ret_name[EXTRACT_NAME_MAX + 1])
+{
+    struct span span = {.at = word, .size = strlen(word)};
+    if (!values_plain_name(&span, 1, -1, ret_name, EXTRACT_NAME_MAX + 1))
+        ret_name[0] = '\0';
+}
+
 void values_init(struct values *values, const char *step_name)
 {
     memset(values, 0, sizeof *values);
     values->step_index = SIZE_MAX;
-    if (step_name) {
-        struct span word = {.at = step_name, .size = strlen(step_name)};
-        (void)values_plain_name(&word, 1, -1, values->step_name, sizeof values->step_name);
-    }
+    if (step_name)
+        values_name_of(step_name, values->step_name);
 }
 
 void values_clear(struct values *values)

@@ -1,5 +1,4 @@
-/* The values of one line, with plain names, and which of them is the step. Internal to
- * lib/metrics. */
+/* The values of one line, with plain names, and which of them is the step. */
 #ifndef PHASED_LIB_METRICS_VALUES_H
 #define PHASED_LIB_METRICS_VALUES_H
 
@@ -59,6 +58,10 @@ void values_clear(struct values *values);
  * bounds. */
 void values_add(struct values *values, const struct span *words, size_t word_count, int index,
                 double value);
+
+/* Writes the plain name of a metric that a person or a pattern calls `word`: Loss is loss. Empty:
+ * no metric can have the name. */
+void values_name_of(const char *word, char ret_name[EXTRACT_NAME_MAX + 1]);
 
 /* Sets the step that a progress bar counts. A step that the line names wins. */
 void values_count_step(struct values *values, double step);

@@ -30,7 +30,7 @@ enum phase_state {
 /* Why a phase is held. The comments end with the commands that may end the hold. */
 #define PHASE_HOLDS(X)                                                                             \
     X(NONE, "none")                                                                                \
-    X(USER, "user")         /* a person has asked for it: release */                               \
+    X(USER, "user")         /* a person or the worker has asked for it: release */                 \
     X(MANUAL, "manual")     /* the gate passed, and `promote: manual`: promote */                  \
     X(GATE, "gate")         /* the gate failed: promote, or retry */                               \
     X(FAILURE, "failure")   /* a run failed: retry */                                              \

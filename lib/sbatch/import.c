@@ -3,16 +3,19 @@
 
 #include "lib/error.h"
 #include "lib/memory.h"
+#include "lib/sbatch/array.h"
 #include "lib/sbatch/commands.h"
 #include "lib/sbatch/dependency.h"
 #include "lib/sbatch/script.h"
 #include "lib/sbatch/shape.h"
+#include "lib/sbatch/signal.h"
 #include "lib/sbatch/write.h"
 #include "lib/spec/phase.h"
 #include "lib/spec/problems.h"
 #include "lib/spec/scope.h"
 #include "lib/spec/slurm_options.h"
 #include "lib/text.h"
+#include "lib/units.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -29,6 +32,8 @@ enum { NAME_MAX_SIZE = 48, TIME_DEFAULT_MIN = 24 * 60 };
 struct import {
     struct sbatch_script script;
     struct sbatch_shape shape;
+    struct sbatch_array array;
+    struct sbatch_signal signal;
     struct sbatch_dependency dependency;
     char *title;        /* the name of the script for people */
     char *name;         /* the name of the phase */
@@ -41,25 +46,6 @@ struct import {
 static const char *value_of(const struct import *import, const char *option)
 {
     return sbatch_given(&import->script, option)->value;
-}
-
-/* Returns the signal of --signal as a `stop_signal`; NULL: `stop_signal` does not have this
- * signal. */
-static const char *signal_of(const struct import *import)
-{
-    static const struct {
-        const char *name, *number;
-    } signals[] = {{"TERM", "15"}, {"USR1", "10"}, {"USR2", "12"}, {"INT", "2"}};
-    const char *given = value_of(import, "signal");
-    const char *colon = strchr(given, ':');
-    const char *word = colon ? colon + 1 : given;
-    word += strncasecmp(word, "SIG", 3) == 0 ? 3 : 0;
-    size_t size = strcspn(word, "@");
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
-        if ((strlen(signals[i].name) == size && strncasecmp(word, signals[i].name, size) == 0) ||
-            (strlen(signals[i].number) == size && strncmp(word, signals[i].number, size) == 0))
-            return signals[i].name;
-    return NULL;
 }
 
 /* --- Names ------------------------------------------------------------------------------------ */
@@ -207,40 +193,6 @@ static void take_nice(struct import *import)
     keep_slurm(import, "nice", *value ? value : "100");
 }
 
-/* Slurm's signal is not requested: phased itself stops programs before the time limit and at a
- * preemption. Without a `checkpoint` it sends only TERM. */
-static void take_signal(struct import *import)
-{
-    const char *hint = "TERM, INT, USR1 and USR2 are possible";
-    if (signal_of(import))
-        hint = "for another signal or more time, set `checkpoint:` in the file that `phasectl "
-               "import` writes";
-    sbatch_warn(&import->script, "signal",
-                "'%s' is not sent: before the time limit and at a preemption, all processes of the "
-                "script get TERM, and KILL after %ds if Slurm leaves that long; %s",
-                value_of(import, "signal"), PHASE_STOP_S, hint);
-}
-
-static void take_output(struct import *import, const char *option)
-{
-    const char *value = value_of(import, option);
-    if (!text_equal(value, "/dev/null"))
-        sbatch_warn(&import->script, option,
-                    "'%s' is not written: `phasectl logs` shows what the script prints", value);
-}
-
-static void take_stdout(struct import *import)
-{
-    take_output(import, "output");
-}
-
-/* Warns only if --output does not: one warning covers both. */
-static void take_stderr(struct import *import)
-{
-    if (!value_of(import, "output"))
-        take_output(import, "error");
-}
-
 /* Keeps an option of Slurm as it is. The value of a flag is true. */
 static void take_slurm(struct import *import, const struct sbatch_option *option)
 {
@@ -254,9 +206,10 @@ static const struct {
     const char *name;
     void (*take)(struct import *import);
 } own_options[] = {
-    {"dependency", take_dependency}, {"error", take_stderr}, {"exclusive", take_exclusive},
-    {"export", take_export},         {"nice", take_nice},    {"output", take_stdout},
-    {"signal", take_signal},
+    {"dependency", take_dependency},
+    {"exclusive", take_exclusive},
+    {"export", take_export},
+    {"nice", take_nice},
 };
 
 static void take_own(struct import *import, const char *name)
@@ -305,11 +258,23 @@ static bool is_endless(const char *time)
            text_equal(time, "-1") || (*time && strspn(time, "0:-") == strlen(time));
 }
 
+/* Reads a time of sbatch, and also one with a unit, as the times of a workflow: 4h. */
+static bool read_minutes(const char *value, int64_t *ret_minutes)
+{
+    struct error err;
+    uint32_t seconds;
+    if (slurm_option_read(SLURM_OPTION_TIME_MIN, value, 0, ret_minutes, &err) == 0)
+        return true;
+    if (units_parse_duration(value, &seconds, &err) < 0 || !seconds)
+        return false;
+    *ret_minutes = ((int64_t)seconds + 59) / 60;
+    return true;
+}
+
 static int64_t minutes_of(const struct import *import)
 {
     const char *value = value_of(import, "time");
     int64_t minutes = TIME_DEFAULT_MIN;
-    struct error err;
     if (!value)
         spec_problems_add(import->script.problems, SPEC_WARNING, 1, 1, "time",
                           "not given: 24h, or the limit of the partition if that is less");
@@ -318,9 +283,9 @@ static int64_t minutes_of(const struct import *import)
                       "'%s' is not a limit: phased stops a phase in time to save, and says what it "
                       "can cost, so it needs a limit, such as --time=7-00:00:00",
                       value);
-    else if (slurm_option_read(SLURM_OPTION_TIME_MIN, value, 0, &minutes, &err) < 0)
+    else if (!read_minutes(value, &minutes))
         sbatch_refuse(&import->script, "time",
-                      "'%s' is not a time, such as 90 (minutes), 1:30:00 or 2-12:00:00", value);
+                      "'%s' is not a time, such as 90 (minutes), 1:30:00, 2-12:00:00 or 4h", value);
     return minutes;
 }
 
@@ -350,39 +315,29 @@ static void add_resources(const struct import *import, struct text *spec)
     text_add(spec, "}\n");
 }
 
-static void add_logs(const struct import *import, struct text *spec)
-{
-    const char *output = value_of(import, "output"), *error = value_of(import, "error");
-    if (!output && !error)
-        return;
-    text_add(spec, "    # `phasectl logs` shows its output; sbatch wrote the output to ");
-    write_comment(spec, output ? output : error);
-    if (output && error) {
-        text_add(spec, " and ");
-        write_comment(spec, error);
-    }
-    text_add(spec, ".\n");
-}
-
 /* Only the user knows what the program saves. */
 static void add_checkpoint(const struct import *import, struct text *spec)
 {
-    const char *given = value_of(import, "signal");
-    const char *signal = given ? signal_of(import) : NULL;
-    if (!signal)
-        return;
-    const char *at = strchr(given, '@');
-    text_addf(
-        spec,
-        "    # checkpoint: {path: \"$PHASED_OUT/*_{step}*\", stop_signal: %s, save_time: ", signal);
-    write_comment(spec, at ? at + 1 : "60");
-    text_add(spec, "s}\n");
+    static const char *const known[] = {"TERM", "USR1", "USR2", "INT"};
+    const struct sbatch_signal *signal = &import->signal;
+    for (size_t i = 0; signal->name && i < sizeof known / sizeof *known; i++)
+        if (text_equal(signal->name, known[i]))
+            text_addf(spec,
+                      "    # checkpoint: {path: \"$PHASED_OUT/*_{step}*\", stop_signal: %s, "
+                      "save_time: %us}\n",
+                      signal->name, signal->seconds);
 }
 
 static void add_run(const struct import *import, struct text *spec)
 {
     struct text run = {0};
-    write_run(&run, &import->script, &import->shape, import->arguments);
+    const struct write_parts parts = {.script = &import->script,
+                                      .shape = &import->shape,
+                                      .array = &import->array,
+                                      .signal = &import->signal,
+                                      .arguments = import->arguments,
+                                      .phase = import->name};
+    write_run(&run, &parts);
     text_add(spec, "    run: ");
     write_block(spec, &run);
     text_fini(&run);
@@ -399,6 +354,7 @@ static void add_phase(struct import *import, struct text *spec)
     else if (import->before)
         text_addf(spec, "    after: %s\n", import->before);
     add_resources(import, spec);
+    sbatch_array_write_keys(&import->array, spec);
     take_options(import);
     if (import->slurm.size)
         text_addf(spec, "    slurm:\n%s", text_string(&import->slurm));
@@ -409,7 +365,6 @@ static void add_phase(struct import *import, struct text *spec)
         write_scalar(spec, folder);
         text_add(spec, "\n");
     }
-    add_logs(import, spec);
     add_checkpoint(import, spec);
     add_run(import, spec);
 }
@@ -443,6 +398,7 @@ static void import_fini(struct import *import)
 {
     sbatch_script_fini(&import->script);
     sbatch_shape_fini(&import->shape);
+    sbatch_array_fini(&import->array);
     sbatch_dependency_fini(&import->dependency);
     text_fini(&import->env);
     text_fini(&import->slurm);
@@ -495,7 +451,11 @@ static bool import_read(struct import *imports, size_t index, const struct sbatc
         return false;
     if (environment)
         sbatch_variables_read(&import->script, environment);
+    if (source->options)
+        sbatch_words_read(&import->script, source->options);
     sbatch_shape_read(&import->script, &import->shape);
+    sbatch_array_read(&import->script, &import->array);
+    sbatch_signal_read(&import->script, &import->signal);
     import->title = title_of(&import->script);
     import->name = name_among(imports, index, name_of(import));
     import->before = index ? imports[index - 1].name : NULL; /* NULL: that file was not a script */
@@ -515,6 +475,10 @@ int sbatch_import(const struct sbatch_source *sources, size_t count, char *const
         }
         if (i == 0)
             add_head(&imports[i], count, spec);
+        if (imports[i].array.count && i + 1 < count)
+            sbatch_refuse(&imports[i].script, "array",
+                          "only for the last script: the next script would begin when one task has "
+                          "succeeded");
         add_phase(&imports[i], spec);
         warn_of_body(&imports[i]);
         spec_problems_sort(&problems[i]);

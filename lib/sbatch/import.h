@@ -9,7 +9,7 @@
 struct spec_problems;
 struct text;
 
-/* The arguments of a script: $1, $2 and so on. */
+/* Words: the arguments of a script ($1, $2 and so on), or options of sbatch. */
 struct sbatch_arguments {
     const char *const *items;
     size_t count;
@@ -21,6 +21,9 @@ struct sbatch_source {
     const char *data;
     size_t size;
     const struct sbatch_arguments *arguments; /* NULL: no arguments */
+    /* Options of sbatch that were given before the script, such as --nodes and 2. They override its
+     * lines and the variables. NULL: no options. */
+    const struct sbatch_arguments *options;
     /* For a program that runs the workflow, not for a person who edits it: line n of `run` is line
      * n of the script, so that bash's messages have the line numbers of the script. */
     bool keeps_lines;

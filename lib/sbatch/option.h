@@ -1,5 +1,6 @@
-/* The options of sbatch 22.05, with the letters of earlier releases, and what becomes of each
- * option in a workflow. This is the only list of them. */
+/* The options of sbatch from 22.05 to 26.05, with the letters of earlier releases, and what becomes
+ * of each option in a workflow. This is the only list of them. doc/sbatch.md shows it, and
+ * tests/unit/test_sbatch_options.c compares the two. */
 #ifndef PHASED_LIB_SBATCH_OPTION_H
 #define PHASED_LIB_SBATCH_OPTION_H
 
@@ -17,7 +18,7 @@ enum sbatch_fate {
     SBATCH_OWN,     /* becomes a key of the phase; import.c has one place for each */
     SBATCH_SLURM,   /* stays an option of Slurm, under `slurm:` */
     SBATCH_STEP,    /* goes to srun inside the script by the variable `detail` */
-    SBATCH_DROPPED, /* phased does so anyway, or the option means nothing here */
+    SBATCH_DROPPED, /* phased does so anyway, or the option means nothing here; `detail` */
     SBATCH_WARNED,  /* left out; `detail` says why */
     SBATCH_REFUSED, /* is an error; `detail` says why */
 };

@@ -2,6 +2,7 @@
 #include "lib/sbatch/script.h"
 
 #include "lib/memory.h"
+#include "lib/sbatch/import.h"
 #include "lib/spec/problems.h"
 
 #include <assert.h>
@@ -19,6 +20,7 @@ struct reader {
     const char *line, *at, *end;
     unsigned number;
     bool has_command; /* sbatch reads no options any more */
+    bool is_words;    /* the line was made of the words before a script */
 };
 
 static const char byte_order_mark[] = "\xef\xbb\xbf";
@@ -54,8 +56,18 @@ static bool is_blank(char c)
 static void complain(const struct reader *reader, enum spec_severity severity, const char *at,
                      const char *path, const char *message)
 {
-    spec_problems_add(reader->script->problems, severity, reader->number,
-                      (unsigned)(at - reader->line) + 1, path, "%s", message);
+    unsigned column = reader->is_words ? 0 : (unsigned)(at - reader->line) + 1;
+    char *word = text_format("%s%s", reader->is_words && *path ? "--" : "", path);
+    spec_problems_add(reader->script->problems, severity, reader->number, column, word, "%s",
+                      message);
+    free(word);
+}
+
+static bool is_utf8(const char *value)
+{
+    json_t *string = json_string(value);
+    json_decref(string);
+    return string;
 }
 
 /* Reads the next word without its quotes. False: the line ends, or a comment begins. */
@@ -95,18 +107,26 @@ static void replace(struct sbatch_script *script, const struct sbatch_option *op
 {
     struct sbatch_given *place = &script->given[option - sbatch_options];
     free(place->value);
+    free(place->variable);
     *place = *given;
 }
 
 static void give(struct reader *reader, const struct sbatch_option *option, const char *value,
                  const char *begin)
 {
-    if (strchr(value, '$'))
+    struct sbatch_given given = {.line = reader->number};
+    if (reader->is_words)
+        given.variable = text_format("--%s", option->name);
+    else
+        given.column = (unsigned)(begin - reader->line) + 1;
+    if (reader->is_words && !is_utf8(value)) {
+        complain(reader, SPEC_ERROR, begin, option->name, "it is not UTF-8 text");
+        value = "";
+    }
+    if (!reader->is_words && strchr(value, '$'))
         complain(reader, SPEC_ERROR, begin, option->name,
                  "sbatch expands no variables in #SBATCH lines: write the value");
-    const struct sbatch_given given = {.value = xstrdup(value),
-                                       .line = reader->number,
-                                       .column = (unsigned)(begin - reader->line) + 1};
+    given.value = xstrdup(value);
     replace(reader->script, option, &given);
 }
 
@@ -266,13 +286,6 @@ static const char *find(char *const *environment, const char *name)
     return NULL;
 }
 
-static bool is_utf8(const char *value)
-{
-    json_t *string = json_string(value);
-    json_decref(string);
-    return string;
-}
-
 /* Whether the variable sets a flag: it is empty, `yes` or a number other than 0. */
 static bool is_set(const char *value)
 {
@@ -290,7 +303,7 @@ static void take_variable(struct sbatch_script *script, char *const *environment
     } else if (option->value == SBATCH_NEEDED && !*value) {
         spec_problems_add(script->problems, SPEC_WARNING, 0, 0, name, "left out: it is empty");
     } else {
-        const struct sbatch_given given = {.value = xstrdup(value), .variable = name};
+        const struct sbatch_given given = {.value = xstrdup(value), .variable = xstrdup(name)};
         replace(script, option, &given);
     }
 }
@@ -312,10 +325,30 @@ void sbatch_variables_read(struct sbatch_script *script, char *const *environmen
                           "left out: use --switches=COUNT@TIME in the script");
 }
 
+/* --- Words ------------------------------------------------------------------------------------ */
+
+/* Quotes the words and reads them as a line: lines and words have the same grammar. */
+void sbatch_words_read(struct sbatch_script *script, const struct sbatch_arguments *words)
+{
+    struct text line = {0};
+    text_add(&line, directive);
+    for (size_t i = 0; i < words->count; i++) {
+        text_add(&line, " ");
+        text_add_quoted(&line, words->items[i]);
+    }
+    const char *data = text_string(&line);
+    struct reader reader = {
+        .script = script, .line = data, .end = data + line.size, .is_words = true};
+    take_directive(&reader);
+    text_fini(&line);
+}
+
 void sbatch_script_fini(struct sbatch_script *script)
 {
-    for (size_t i = 0; i < SBATCH_OPTIONS_MAX; i++)
+    for (size_t i = 0; i < SBATCH_OPTIONS_MAX; i++) {
         free(script->given[i].value);
+        free(script->given[i].variable);
+    }
     free(script->interpreter);
     text_fini(&script->body);
 }

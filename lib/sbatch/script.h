@@ -12,12 +12,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct sbatch_arguments;
 struct spec_problems;
 
 struct sbatch_given {
     char *value; /* NULL: the option was not given; empty: it has no value */
     unsigned line, column;
-    const char *variable; /* the environment variable that gave the option; NULL: a line did */
+    char *variable; /* what gave the option if no line did: an environment variable, or a word such
+                     * as `--nodes`; NULL: a line did */
 };
 
 struct sbatch_script {
@@ -43,6 +45,9 @@ void sbatch_script_read(struct sbatch_script *script, const char *file, const ch
 /* Applies the variables in `environment` (`NAME=value`, ended by NULL), which override the options
  * of the script. */
 void sbatch_variables_read(struct sbatch_script *script, char *const *environment);
+/* Applies words such as `--nodes 2`, which override the lines and the variables. A word that is not
+ * an option or its value is an error. */
+void sbatch_words_read(struct sbatch_script *script, const struct sbatch_arguments *words);
 void sbatch_script_fini(struct sbatch_script *script);
 
 /* Returns what was given for the option of this name, which must be in the table. Its value is NULL

@@ -2,9 +2,12 @@
 #include "lib/sbatch/write.h"
 
 #include "lib/error.h"
+#include "lib/sbatch/array.h"
 #include "lib/sbatch/import.h"
+#include "lib/sbatch/output.h"
 #include "lib/sbatch/script.h"
 #include "lib/sbatch/shape.h"
+#include "lib/sbatch/signal.h"
 #include "lib/spec/script.h"
 #include "lib/spec/slurm_options.h"
 #include "lib/text.h"
@@ -289,9 +292,10 @@ static void write_with_interpreter(struct text *run, const struct sbatch_script 
 }
 
 /* Writes the part before the script. */
-static void write_preamble(struct text *run, const struct sbatch_script *script,
-                           const struct sbatch_shape *shape)
+static void write_preamble(struct text *run, const struct write_parts *parts)
 {
+    const struct sbatch_script *script = parts->script;
+    const struct sbatch_shape *shape = parts->shape;
     const char *folder = sbatch_given(script, "chdir")->value;
     const char *input = sbatch_given(script, "input")->value;
     if (shape->nodes > 1) {
@@ -300,11 +304,14 @@ static void write_preamble(struct text *run, const struct sbatch_script *script,
         text_add(run, "\n");
     }
     write_environment(run, script, shape);
+    sbatch_array_write_run(parts->array, parts->phase, run);
     if (write_changes_folder(script)) {
         text_add(run, "cd -- ");
         write_word(run, folder);
         text_add(run, "\n");
     }
+    sbatch_signal_write_run(parts->signal, run);
+    sbatch_output_write_run(script, parts->array->count > 0, run);
     if (input && *input) {
         text_add(run, "exec <");
         write_word(run, input);
@@ -312,10 +319,11 @@ static void write_preamble(struct text *run, const struct sbatch_script *script,
     }
 }
 
-void write_run(struct text *run, const struct sbatch_script *script,
-               const struct sbatch_shape *shape, const struct sbatch_arguments *arguments)
+void write_run(struct text *run, const struct write_parts *parts)
 {
-    write_preamble(run, script, shape);
+    const struct sbatch_script *script = parts->script;
+    const struct sbatch_arguments *arguments = parts->arguments;
+    write_preamble(run, parts);
     bool is_shell = script->interpreter && is_bash(script->interpreter);
     if (is_shell && arguments && arguments->count) {
         text_add(run, "set --");

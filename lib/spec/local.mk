@@ -3,8 +3,10 @@ lib_libphased_a_SOURCES += \
 	lib/spec/by_gpu.c lib/spec/by_gpu.h \
 	lib/spec/checks.c lib/spec/checks.h \
 	lib/spec/colocate.c lib/spec/colocate.h \
+	lib/spec/container.c lib/spec/container.h \
 	lib/spec/dependency.c lib/spec/dependency.h \
 	lib/spec/gpus.c lib/spec/gpus.h \
+	lib/spec/hide.c lib/spec/hide.h \
 	lib/spec/keys.c lib/spec/keys.def lib/spec/keys.h \
 	lib/spec/layout.c lib/spec/layout.h \
 	lib/spec/matrix.c lib/spec/matrix.h \

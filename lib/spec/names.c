@@ -1,17 +1,16 @@
 /* Comparing the names in checks with the metrics that a phase will have. */
-#define PCRE2_CODE_UNIT_WIDTH 8
 #include "lib/spec/names.h"
 
 #include "lib/expr/expr.h"
 #include "lib/memory.h"
+#include "lib/metrics/pattern.h"
+#include "lib/metrics/values.h"
 #include "lib/spec/node.h"
 #include "lib/text.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <pcre2.h>
 
 /* Metrics that a run has without printing them: the metrics of worker/telemetry, and the facts. */
 static const char *const names_measured[] = {
@@ -25,46 +24,25 @@ struct names {
     struct spec_problems *problems;
     const json_t *params;
     bool has_gpus, has_pattern;
-    json_t *groups; /* the named groups of the pattern, as keys of an object */
+    json_t *groups; /* the metrics of the pattern, as keys of an object */
     const char **known;
     size_t known_count;
 };
 
 /* --- What is known ---------------------------------------------------------------------------- */
 
-static json_t *names_of_groups(const char *pattern)
-{
-    json_t *groups = json_object();
-    int code;
-    PCRE2_SIZE offset;
-    PCRE2_SPTR table = NULL;
-    uint32_t count = 0, size = 0;
-    pcre2_code *compiled = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED,
-                                         PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C, &code, &offset, NULL);
-    if (!compiled)
-        return groups; /* the reader of the pattern has reported it */
-    (void)pcre2_pattern_info(compiled, PCRE2_INFO_NAMECOUNT,
-                             &count); /* none of the three can fail */
-    (void)pcre2_pattern_info(compiled, PCRE2_INFO_NAMEENTRYSIZE, &size);
-    (void)pcre2_pattern_info(compiled, PCRE2_INFO_NAMETABLE, &table);
-    for (uint32_t i = 0; i < count; i++) /* the name follows its number */
-        (void)json_object_set_new(groups, (const char *)table + (size_t)i * size + 2, json_true());
-    pcre2_code_free(compiled);
-    return groups;
-}
-
 static void names_init(struct names *names, struct spec_problems *problems, const json_t *json)
 {
     const json_t *metrics = json_object_get(json, "metrics");
     const json_t *gpus = json_object_get(json_object_get(json, "resources"), "gpus");
     const char *pattern = json_string_value(json_object_get(metrics, "pattern")), *name;
-    json_t *value;
+    json_t *value, *groups = pattern ? pattern_names(pattern, NULL) : NULL;
     *names = (struct names){
         .problems = problems,
         .params = json_object_get(json, "params"),
         .has_gpus = json_integer_value(gpus) > 0,
         .has_pattern = pattern != NULL,
-        .groups = pattern ? names_of_groups(pattern) : json_object(),
+        .groups = groups ? groups : json_object(), /* no pattern, or a reported one */
     };
     names->known = xcalloc(NAMES_MEASURED + json_object_size(names->groups), sizeof *names->known);
     for (size_t i = 0; i < NAMES_MEASURED; i++)
@@ -144,9 +122,12 @@ static void names_look_at_progress(const struct names *names, const struct node 
     const struct node *node = node_get(node_get(phase, "progress"), "step");
     const char *step =
         json_string_value(json_object_get(json_object_get(json, "progress"), "step"));
-    if (node && node->kind == NODE_SCALAR && step && names->has_pattern &&
-        !text_equal(step, "step"))
-        names_judge(names, node, 0, step);
+    char plain[EXTRACT_NAME_MAX + 1];
+    if (!node || node->kind != NODE_SCALAR || !step || !names->has_pattern ||
+        text_equal(step, "step"))
+        return;
+    values_name_of(step, plain);
+    names_judge(names, node, 0, plain);
 }
 
 void names_check(struct spec_problems *problems, const struct node *phase, const json_t *json)

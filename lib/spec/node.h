@@ -36,6 +36,7 @@ struct node {
     bool takes_away; /* a null of a variant that has removed a value */
     bool is_used;    /* a param that something refers to; set by lib/spec/scope.c */
     unsigned indent;
+    size_t begin, end; /* the bytes of a scalar in the file, quotes included */
     unsigned line, column;
     unsigned key_line, key_column; /* of the key; 0: no key */
     const char *key;               /* the key in `parent`; NULL for the root and in lists */

@@ -297,6 +297,19 @@ static json_t *scope_scalar(struct scope *scope, const struct node *node,
     return value;
 }
 
+bool scope_text_plain(const char *text, struct text *ret_text)
+{
+    char name[SCOPE_NAME_MAX + 1];
+    for (const char *at = text; *at; at++) {
+        bool is_dollar = at[0] == '$' && at[1] == '$';
+        if (!is_dollar && scope_reference_size(at, name))
+            return false;
+        text_add_bytes(ret_text, at, 1);
+        at += is_dollar;
+    }
+    return true;
+}
+
 bool scope_text(struct scope *scope, const struct node *node, struct text *ret_text)
 {
     return scope_expand(scope, node, NULL, ret_text);

@@ -61,6 +61,11 @@ json_t *scope_params(struct scope *scope);
  * problem. */
 bool scope_text(struct scope *scope, const struct node *node, struct text *ret_text);
 
+/* Appends `text` to `ret_text`, with `$` in place of `$$`. Returns false if the text has a
+ * reference.
+ */
+bool scope_text_plain(const char *text, struct text *ret_text);
+
 /* Returns the value of a scalar, the caller's. It is a number, true or false if the file has it so
  * without quotes, or if the scalar refers to such a param (`$iterations`). Otherwise it is a
  * string. NULL after a problem. */

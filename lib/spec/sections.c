@@ -1,9 +1,11 @@
 /* Reading the sections of a phase. */
-#define PCRE2_CODE_UNIT_WIDTH 8
 #include "lib/spec/sections.h"
 
 #include "lib/error.h"
+#include "lib/metrics/pattern.h"
+#include "lib/secrets.h"
 #include "lib/spec/checks.h"
+#include "lib/spec/container.h"
 #include "lib/spec/gpus.h"
 #include "lib/spec/keys.h"
 #include "lib/spec/layout.h"
@@ -21,10 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <pcre2.h>
-
 enum {
-    SECTIONS_PATTERN_MAX = 8192,
     SECTIONS_SAVE_TIME_S = 60, /* the default; half of `time` if that is less */
     SECTIONS_LINGER_S = 20,
     SECTIONS_IDLE_S = 600,
@@ -174,8 +173,13 @@ static void sections_read_env(const struct sections *sections, const struct key 
         else if (node->kind != NODE_SCALAR && node->kind != NODE_NULL)
             node_problem(sections_problems(sections), node, "not a text");
         else if (node->kind == NODE_SCALAR && !node->is_cut &&
-                 scope_text(sections->scope, node, &text))
+                 scope_text(sections->scope, node, &text)) {
+            if (secrets_is_mark(text_string(&text)) && !secrets_is_mark(node->text))
+                node_problem(sections_problems(sections), node,
+                             "gives %s, which stands for the value of a secret: use another text",
+                             text_string(&text));
             sections_set(json, node->key, json_string(text_string(&text)));
+        }
         text_fini(&text);
     }
     sections_set(phase, "env", json);
@@ -183,33 +187,15 @@ static void sections_read_env(const struct sections *sections, const struct key 
 
 /* --- metrics, progress, checkpoint ------------------------------------------------------------ */
 
-/* Whether the worker can use the pattern. The worker compiles it in the same way. */
 static bool sections_check_pattern(const struct sections *sections, const struct node *node)
 {
-    int code;
-    PCRE2_SIZE offset;
-    uint32_t group_count = 0;
-    if (strlen(node->text) > SECTIONS_PATTERN_MAX) {
-        node_problem(sections_problems(sections), node, "longer than %d bytes",
-                     SECTIONS_PATTERN_MAX);
-        return false;
-    }
-    pcre2_code *pattern = pcre2_compile((PCRE2_SPTR)node->text, PCRE2_ZERO_TERMINATED,
-                                        PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C, &code, &offset, NULL);
-    if (!pattern) {
-        PCRE2_UCHAR message[200] = "";
-        (void)pcre2_get_error_message(code, message,
-                                      sizeof message); /* a shorter message is good enough */
-        node_problem(sections_problems(sections), node, "not a PCRE2 pattern: %s at offset %zu",
-                     (const char *)message, (size_t)offset);
-        return false;
-    }
-    (void)pcre2_pattern_info(pattern, PCRE2_INFO_NAMECOUNT, &group_count); /* cannot fail here */
-    pcre2_code_free(pattern);
-    if (group_count == 0)
-        node_problem(sections_problems(sections), node,
-                     "no named group: (?<loss>...) makes a metric called loss");
-    return group_count > 0;
+    struct error err;
+    json_t *names = pattern_names(node->text, &err);
+    bool is_good = names != NULL;
+    if (!is_good)
+        node_problem_at(sections_problems(sections), node, err.column - 1, "%s", err.message);
+    json_decref(names);
+    return is_good;
 }
 
 static json_t *sections_metrics_map(const struct sections *sections, const struct node *map)

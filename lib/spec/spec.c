@@ -5,6 +5,7 @@
 #include "lib/memory.h"
 #include "lib/spec/by_gpu.h"
 #include "lib/spec/colocate.h"
+#include "lib/spec/hide.h"
 #include "lib/spec/keys.h"
 #include "lib/spec/matrix.h"
 #include "lib/spec/names.h"
@@ -126,6 +127,24 @@ static void spec_read_code(struct spec_reader *reader, const struct node *node, 
     const char *word = node ? scalar_choice(&reader->outside, node, key->type.words) : NULL;
     if (word && !text_equal(word, key->type.words[0]))
         spec_set(workflow, "code", json_string(word));
+}
+
+static void spec_read_secrets(struct spec_reader *reader, const struct node *node, json_t *workflow)
+{
+    json_t *names = json_array();
+    if (node && node->kind != NODE_LIST)
+        node_problem(reader->problems, node, "not a list of variables");
+    for (size_t i = 0; node && node->kind == NODE_LIST && i < node->count; i++) {
+        const struct node *item = node->items[i];
+        if (item->kind != NODE_SCALAR || !scope_is_name(item->text) ||
+            text_equal(item->text, "PATH") || text_equal(item->text, "HOME"))
+            node_problem(reader->problems, item, "not the name of a variable that can be secret");
+        else
+            (void)json_array_append_new(names, json_string(item->text));
+    }
+    if (json_array_size(names))
+        spec_set(workflow, "secrets", json_incref(names));
+    json_decref(names);
 }
 
 static const struct {
@@ -347,6 +366,7 @@ static json_t *spec_read(struct spec_reader *reader)
         return NULL;
     }
     keys_check(reader->problems, reader->root, KEYS_WORKFLOW);
+    hide_check(reader->root, reader->problems);
     reader->variants = node_get(reader->root, "variants");
     size_t error_count = reader->problems->error_count;
     reader->root = variants_apply(&reader->arena, reader->root,

@@ -9,14 +9,14 @@
 
 /* Variables that can stand in texts come first. PHASED_HOME comes from the shell that submitted. */
 static const char *const variables_names[] = {
-    "PHASED_OUT",    "PHASED_RESUME",  "PHASED_RESUME_STEP", "PHASED_PHASE",
-    "PHASED_PARAMS", "PHASED_ADDRESS", "PHASED_CHANNEL",     "PHASED_RUN_DIR",
-    "PHASED_SHARD",  "PHASED_SHARDS",  "PHASED_SHARD_FILE",  "PHASED_STOP_SIGNAL",
-    "PHASED_HOME",   "PHASED_JOB",
+    "PHASED_OUT",      "PHASED_RESUME", "PHASED_RESUME_STEP", "PHASED_PHASE",
+    "PHASED_PHASE_ID", "PHASED_PARAMS", "PHASED_ADDRESS",     "PHASED_CHANNEL",
+    "PHASED_RUN_DIR",  "PHASED_SHARD",  "PHASED_SHARDS",      "PHASED_SHARD_FILE",
+    "PHASED_HOME",     "PHASED_JOB",    "PHASED_STOP_SIGNAL",
 };
 
 static const size_t variables_counts[] = {
-    [VARIABLES_OF_TEXTS] = 5,
+    [VARIABLES_OF_TEXTS] = 6,
     [VARIABLES_OF_SCRIPTS] = sizeof variables_names / sizeof variables_names[0],
 };
 

@@ -204,6 +204,8 @@ static int yaml_scalar(struct yaml_reader *reader, struct fy_event *event)
     node->is_plain = is_plain;
     const struct fy_mark *begin = fy_event_start_mark(event), *end = fy_event_end_mark(event);
     node->is_exact = is_plain && begin && end && begin->line == end->line;
+    node->begin = begin ? begin->input_pos : 0;
+    node->end = end ? end->input_pos : 0;
     node->text = text;
     if (begin && token && fy_token_scalar_style(token) == FYSS_LITERAL)
         yaml_measure_block(reader, begin->input_pos, node);

@@ -87,19 +87,29 @@ SELECT NULL AS phase, json_extract(workflow.resolved, '$.expect') AS "expect{}",
  GROUP BY workflow.id;
 
 -- name: costs_answer
--- The costs of runs that began in this period. `workflow` NULL: of all workflows.
+-- The costs of runs that began in this period. `workflow` NULL: of all workflows. A run that a
+-- person held is told apart from a run that a person cancelled.
+WITH spent AS (
+    SELECT v_cost.workflow, v_cost.phase, v_cost.seconds, v_cost.paid_seconds, v_cost.gpu_hours,
+           v_cost.usd,
+           CASE WHEN v_cost.cause = 'cancelled' AND run.wish = 'hold' THEN 'held'
+                ELSE v_cost.cause
+           END AS cause
+      FROM v_cost
+      LEFT JOIN run ON run.id = v_cost.run
+     WHERE (:workflow IS NULL OR v_cost.workflow = :workflow)
+       AND v_cost.began >= :since AND v_cost.began < :until
+)
 SELECT workflow.id AS workflow, workflow.name,
        ifnull(workflow.budget, ifnull(json_extract(workflow.resolved, '$.budget'), 'null'))
            AS "budget{}",
        ifnull(json_extract(workflow.resolved, '$.expect'), 'null') AS "expect{}",
-       phase.name AS phase, v_cost.cause, total(v_cost.seconds) AS seconds,
-       total(v_cost.paid_seconds) AS paid_seconds,
-       total(v_cost.gpu_hours) * 3600 AS gpu_seconds, sum(v_cost.usd) AS cost_usd
-  FROM v_cost
-  JOIN phase ON phase.id = v_cost.phase
-  JOIN workflow ON workflow.id = v_cost.workflow
- WHERE (:workflow IS NULL OR v_cost.workflow = :workflow)
-   AND v_cost.began >= :since AND v_cost.began < :until
- GROUP BY phase.id, v_cost.cause
- ORDER BY workflow.id DESC, phase.position, v_cost.cause = 'useful' DESC, v_cost.cause
+       phase.name AS phase, spent.cause, total(spent.seconds) AS seconds,
+       total(spent.paid_seconds) AS paid_seconds,
+       total(spent.gpu_hours) * 3600 AS gpu_seconds, sum(spent.usd) AS cost_usd
+  FROM spent
+  JOIN phase ON phase.id = spent.phase
+  JOIN workflow ON workflow.id = spent.workflow
+ GROUP BY phase.id, spent.cause
+ ORDER BY workflow.id DESC, phase.position, spent.cause = 'useful' DESC, spent.cause
  LIMIT 20000;

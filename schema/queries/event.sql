@@ -3,6 +3,10 @@
 INSERT INTO event (time, workflow, phase, run, type, from_state, to_state, message)
 VALUES (:time, :workflow, :phase, :run, :type, :from_state, :to_state, :message);
 
+-- name: event_last
+-- The number of the last event; 0: nothing has happened yet.
+SELECT ifnull(max(id), 0) AS last FROM event;
+
 -- name: events_after
 -- The events of all workflows after an event.
 SELECT event.id AS event, event.time / 1000.0 AS time, event.workflow, phase.name AS phase,

@@ -39,6 +39,44 @@ SELECT gpu.node, gpu.number AS gpu, gpu.model, gpu.uuid, gpu.memory_mib AS memor
  ORDER BY gpu.node, gpu.number
  LIMIT 1024;
 
+-- name: gpus_history
+-- How busy the GPUs of a run were over time, in parts of equal length: the mean of at most four
+-- samples of each part. The query steps from sample to sample, because a long run has millions.
+WITH RECURSIVE device AS MATERIALIZED (
+    SELECT id, node, number FROM gpu WHERE run = :run ORDER BY node, number LIMIT 256
+), kind AS MATERIALIZED (
+    SELECT seconds,
+           (SELECT min(time) FROM sample
+             WHERE sample.gpu = device.id AND sample.seconds = length.seconds) AS first,
+           (SELECT max(time) FROM sample
+             WHERE sample.gpu = device.id AND sample.seconds = length.seconds) AS last
+      FROM device, (SELECT 10 AS seconds UNION ALL SELECT 60) AS length
+), span AS MATERIALIZED (
+    SELECT min(first) AS first, max(last) AS last,
+           max((max(last) - min(first)) / :parts + 1, 1000 * max(seconds)) AS width
+      FROM kind
+     WHERE first NOT NULL
+), slot (n, first, last) AS (
+    SELECT 0, first, first + width / 4 FROM span WHERE first NOT NULL
+    UNION ALL
+    SELECT n + 1, span.first + (n + 1) * width / 4, span.first + (n + 2) * width / 4
+      FROM slot, span
+     WHERE span.first + (n + 1) * width / 4 <= span.last
+)
+SELECT device.node, device.number AS gpu, span.first / 1000.0 AS first,
+       span.width / 1000.0 AS seconds,
+       avg(ifnull((SELECT util FROM sample
+                    WHERE sample.gpu = device.id AND sample.seconds = 10
+                      AND time >= slot.first AND time < slot.last
+                    ORDER BY time LIMIT 1),
+                  (SELECT util FROM sample
+                    WHERE sample.gpu = device.id AND sample.seconds = 60
+                      AND time >= slot.first AND time < slot.last
+                    ORDER BY time LIMIT 1))) AS util
+  FROM device, slot, span
+ GROUP BY device.id, slot.n / 4
+ ORDER BY device.node, device.number, slot.n;
+
 -- name: sample_put
 -- What a GPU did in a second, in ten seconds or in a minute.
 INSERT OR REPLACE INTO sample (gpu, seconds, time,

@@ -33,33 +33,31 @@ SELECT metric_name.name, metric.step, metric.value, metric.time
  ORDER BY metric.name, metric.step;
 
 -- name: metric_tail
--- The newest rows of one series, newest first.
-SELECT metric.step, metric.value
+-- The newest rows of one series between two steps, newest first.
+SELECT metric.step, metric.value, metric.time
   FROM metric_name
   JOIN metric ON metric.run = :run AND metric.name = metric_name.id
- WHERE metric_name.name = :name
+ WHERE metric_name.name = :name AND metric.step BETWEEN :from AND :to
  ORDER BY metric.step DESC
  LIMIT :last;
 
--- name: metric_extremes
--- The lowest and the highest row, and one that is NaN, of each of so many equal parts of a series.
--- SQLite takes the step from the row that has the minimum or the maximum.
-WITH series AS MATERIALIZED (
-    SELECT metric.step, metric.value
-      FROM metric_name
-      JOIN metric ON metric.run = :run AND metric.name = metric_name.id
-     WHERE metric_name.name = :name
-), part (first, width) AS (
-    SELECT min(step), (max(step) - min(step)) / :buckets + 1 FROM series
-)
-SELECT step, min(value) AS value FROM series, part
- WHERE value NOT NULL GROUP BY (step - first) / width
-UNION
-SELECT step, max(value) AS value FROM series, part
- WHERE value NOT NULL GROUP BY (step - first) / width
-UNION
-SELECT min(step) AS step, NULL FROM series, part
- WHERE value IS NULL GROUP BY (step - first) / width;
+-- name: metric_span
+-- The id of a series, and its first and its last step between two steps; NULL: it has no row there.
+SELECT metric_name.id AS name,
+       (SELECT min(step) FROM metric
+         WHERE run = :run AND name = metric_name.id AND step BETWEEN :from AND :to) AS first,
+       (SELECT max(step) FROM metric
+         WHERE run = :run AND name = metric_name.id AND step BETWEEN :from AND :to) AS last
+  FROM metric_name
+ WHERE metric_name.name = :name;
+
+-- name: metric_part
+-- The first rows of one series between two steps.
+SELECT step, value, time
+  FROM metric
+ WHERE run = :run AND name = :name AND step BETWEEN :from AND :to
+ ORDER BY step
+ LIMIT :rows;
 
 -- name: metric_told
 -- The reported rows of a run up to a step: the first and the last row, the longest interval between

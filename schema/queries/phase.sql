@@ -196,8 +196,11 @@ INSERT INTO promotion (phase, next, run, decided_by, who, way, time)
 VALUES (:phase, :next, :run, :decided_by, :who, :way, :time);
 
 -- name: launch_load
--- What the launch of a run needs, with the params that remedies have changed.
+-- What the launch of a run needs, with the params that remedies have changed. No other phase has the
+-- same `identity`, not even in the record of another home.
 SELECT phase.spec, workflow.environment, workflow.limits, workflow.workdir, workflow.umask,
+       json_array(workflow.key, workflow.submitted, workflow.host, workflow.workdir, workflow.id,
+                  phase.name) AS identity,
        (SELECT json_group_array(DISTINCT json_extract(change.value, '$.param'))
           FROM run
           JOIN remedy ON remedy.run = run.id

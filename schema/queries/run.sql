@@ -70,13 +70,17 @@ SELECT phase.workflow || '/' || phase.name || '#' || run.attempt AS address,
        run.submitted / 1000.0 AS submitted, run.started / 1000.0 AS started,
        run.ended / 1000.0 AS ended,
        CASE WHEN run.resume_step > 0 THEN run.resume_step
-            ELSE (SELECT CASE WHEN count(*) = 2
-                              THEN max(2 * min(step) - max(step), 0) ELSE 0 END
-                    FROM (SELECT step
-                            FROM metric
-                           WHERE metric.run = :run
-                           ORDER BY name, step
-                           LIMIT 2)) END AS first_step,
+            ELSE ifnull((SELECT max(2 * step - next, 0)
+                           FROM (SELECT step, name,
+                                        (SELECT min(later.step)
+                                           FROM metric AS later
+                                          WHERE later.run = :run AND later.name = metric.name
+                                            AND later.step > metric.step) AS next
+                                   FROM metric
+                                  WHERE run = :run)
+                          WHERE next IS NOT NULL
+                          ORDER BY name, step
+                          LIMIT 1), 0) END AS first_step,
        CASE WHEN run.last_step >= 0 THEN run.last_step END AS last_step,
        run.resume_path AS resume,
        :runs || '/' || phase.workflow || '/' || phase.name || '/' || run.attempt AS run_dir,

@@ -30,6 +30,14 @@ SELECT workflow FROM outbox;
 -- The state of a workflow, which follows from its phases.
 SELECT state FROM v_workflow WHERE workflow = :workflow;
 
+-- name: workflow_is_over
+-- Whether no phase of the workflow will run any more: a workflow that has failed or was cancelled
+-- takes a retry, until it has rested since `before`.
+SELECT state = 'succeeded'
+       OR state IN ('failed', 'cancelled') AND ended < datetime(:before / 1000, 'unixepoch') AS is_over
+  FROM v_workflow
+ WHERE workflow = :workflow;
+
 -- name: workflow_answer
 -- A workflow without its phases.
 SELECT workflow.id AS workflow, workflow.name, v_workflow.state,
@@ -48,22 +56,42 @@ SELECT workflow.id AS workflow, workflow.name, v_workflow.state,
   LEFT JOIN provenance ON provenance.workflow = workflow.id
  WHERE v_workflow.workflow = :workflow;
 
--- name: workflows_recent
+-- name: workflow_place
+-- The group of workflows_list that a workflow is in, and the time at which it ended.
+SELECT CASE WHEN ended NOT NULL THEN 2
+            WHEN EXISTS (SELECT 1 FROM phase INDEXED BY phase_held
+                          WHERE phase.workflow = workflow.id AND state = 'held') THEN 0
+            ELSE 1 END AS place, ended
+  FROM workflow
+ WHERE id = :workflow;
+
+-- name: workflows_list
 -- First the workflows that wait for a person, then the others that are not over, then those that
--- ended last. The newest workflow comes first in each group. The query reads the indexes, because a
--- row of the tables is large. A negative limit means no limit.
+-- ended last. The newest workflow comes first in each group. Each group begins after the workflow
+-- that `before` names for it. The query reads the indexes, because a row of the tables is large. A
+-- negative limit means no limit, and NULL means any state and any words.
 SELECT id
   FROM (SELECT *
           FROM (SELECT DISTINCT 0 AS place, workflow AS id, workflow AS newest
                   FROM phase INDEXED BY phase_held
-                 WHERE state = 'held'
+                 WHERE state = 'held' AND workflow < :held_before
+                   AND (:words IS NULL
+                        OR (SELECT instr(words, lower(:words))
+                              FROM workflow WHERE id = phase.workflow))
+                   AND (:state IS NULL
+                        OR :state = iif(EXISTS (SELECT 1 FROM phase AS other
+                                                 WHERE other.workflow = phase.workflow
+                                                   AND state IN ('queued', 'active', 'deciding')),
+                                        'running', 'held'))
                  ORDER BY workflow DESC
                  LIMIT :limit)
         UNION ALL
         SELECT *
           FROM (SELECT 1, id, id
                   FROM workflow INDEXED BY workflow_ended
-                 WHERE ended IS NULL
+                 WHERE ended IS NULL AND id < :live_before
+                   AND (:words IS NULL OR instr(words, lower(:words)))
+                   AND (:state IS NULL OR :state = 'running')
                    AND NOT EXISTS (SELECT 1
                                      FROM phase INDEXED BY phase_held
                                     WHERE phase.workflow = workflow.id AND state = 'held')
@@ -73,14 +101,23 @@ SELECT id
         SELECT *
           FROM (SELECT 2, id, ended
                   FROM workflow INDEXED BY workflow_ended
-                 WHERE ended >= :since
-                 ORDER BY ended DESC
+                 WHERE ended >= :since AND (ended, id) < (:ended_before, :before)
+                   AND (:words IS NULL OR instr(words, lower(:words)))
+                   AND (:state IS NULL
+                        OR :state = ifnull((SELECT max(state) FROM phase INDEXED BY phase_failed
+                                             WHERE phase.workflow = workflow.id
+                                               AND state IN ('failed', 'cancelled')
+                                               AND NOT EXISTS (SELECT 1
+                                                                 FROM member
+                                                                WHERE member.phase = phase.id)),
+                                           'succeeded'))
+                 ORDER BY ended DESC, id DESC
                  LIMIT :ended_limit))
- ORDER BY place, newest DESC
+ ORDER BY place, newest DESC, id DESC
  LIMIT :limit;
 
 -- name: workflows_count
--- The number of workflows that workflows_recent lists without limits.
+-- The number of workflows that workflows_list lists without limits.
 SELECT (SELECT count(*) FROM workflow INDEXED BY workflow_ended WHERE ended IS NULL)
      + (SELECT count(*) FROM workflow INDEXED BY workflow_ended WHERE ended >= :since) AS count;
 

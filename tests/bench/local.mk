@@ -1,7 +1,9 @@
 # tests/bench: figures beside their references, by `./quickstart bench`; check runs them small.
 TESTS += tests/bench/bench.sh
-bench_tools = tests/bench/bench_reference tests/bench/bench_client tests/bench/bench_printer \
-	tests/bench/bench_failures
+bench_tools = tests/bench/bench_client tests/bench/bench_printer tests/bench/bench_failures
+if HAVE_SLURM
+bench_tools += tests/bench/bench_reference
+endif
 check_PROGRAMS += $(bench_tools)
 tests_bench_bench_reference_SOURCES = tests/bench/reference.c
 tests_bench_bench_reference_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)

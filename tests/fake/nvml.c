@@ -2,6 +2,7 @@
  * separated by commas. FAKE_NVML_n2 replaces FAKE_NVML on the node n2. If FAKE_NVML_FILE names a
  * file, all words are read from that file at every call, so that a test can change them.
  *
+ *   h100       the GPUs are H100
  *   count=7    there are seven GPUs
  *   lost=3     GPU 3 has fallen off the bus
  *   falls=3    GPU 3 falls off the bus when its memory is read
@@ -140,7 +141,8 @@ EXPORT int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device)
 EXPORT int nvmlDeviceGetName(void *device, char *name, unsigned size);
 EXPORT int nvmlDeviceGetName(void *device, char *name, unsigned size)
 {
-    snprintf(name, size, said("name") == index_of(device) ? "NVIDIA L4" : "NVIDIA H200");
+    const char *model = said("h100") > 0 ? "NVIDIA H100 80GB HBM3" : "NVIDIA H200";
+    snprintf(name, size, "%s", said("name") == index_of(device) ? "NVIDIA L4" : model);
     return SUCCESS;
 }
 

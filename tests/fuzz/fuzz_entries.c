@@ -79,7 +79,8 @@ static void fuzz_ask(void)
     json_decref(json);
     assert(answer_preflight(record.store, 1, &json, &err) == 0);
     json_decref(json);
-    assert(answer_metrics(record.store, 1, NULL, 0, 0, 0, &json, &err) == 0);
+    const struct answer_range all = {.from = INT64_MIN, .to = INT64_MAX};
+    assert(answer_metrics(record.store, 1, NULL, 0, &all, &json, &err) == 0);
     json_decref(json);
     assert(answer_events(record.store, 0, 7, 1000, &json, &err) == 0);
     json_decref(json);

@@ -1,9 +1,9 @@
 #!/bin/bash
 # What `phasectl import` makes of scripts of many habits, and what it says: for one/NAME.sh, and for
 # the scripts of the folder several/NAME in their order, NAME.out holds the messages and then the
-# workflow. NAME.env holds variables of the shell where that is done, and NAME.words the words after
-# the script. What is written must pass `phasectl check`. With --write the expectations are written
-# anew. Prints TAP.
+# workflow. NAME.env holds variables of the shell where that is done, NAME.before the words before
+# the script, and NAME.words the words after it. What is written must pass `phasectl check`. With
+# --write the expectations are written anew. Prints TAP.
 set -u
 cd "${SRC:-$(dirname "$0")/../..}" || exit 1
 phasectl=$(realpath "${BIN:-build/bin}/phasectl")
@@ -26,15 +26,16 @@ import() {
 
 # compare NAME SCRIPT...
 compare() {
-    variables=() words=()
+    variables=() before=() words=()
     [ ! -e "$1.env" ] || mapfile -t variables <"$1.env"
+    [ ! -e "$1.before" ] || mapfile -t before <"$1.before"
     [ ! -e "$1.words" ] || mapfile -t words <"$1.words"
     if [ "$write" ]; then
-        import "${@:2}" "${words[@]}" >"$1.out"
+        import "${before[@]}" "${@:2}" "${words[@]}" >"$1.out"
         return
     fi
     count=$((count + 1))
-    if import "${@:2}" "${words[@]}" | diff "$1.out" - >"$work/difference"; then
+    if import "${before[@]}" "${@:2}" "${words[@]}" | diff "$1.out" - >"$work/difference"; then
         echo "ok $count - $1"
     else
         echo "not ok $count - $1"

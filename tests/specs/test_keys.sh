@@ -1,7 +1,7 @@
-# The schema and the list of keys in the manual are what schema/write_keys makes of the table.
+# The schema, the list of keys in the manual and the reference are what schema/write_keys makes of the table.
 cd "${SRC:-.}" || exit 1
 write=$BIN/../schema/write_keys
-echo "1..2"
+echo "1..3"
 
 # same NUMBER TITLE FILE: checks that standard input equals FILE.
 same() {
@@ -16,3 +16,4 @@ same() {
 "$write" schema schema/forms.json | same 1 'the schema is that of the table of keys' schema/workflow.schema.json
 "$write" manual schema/forms.json | awk -f schema/splice.awk - doc/man/phased-spec.5 |
     same 2 'phased-spec(5) lists the table of keys' doc/man/phased-spec.5
+"$write" reference schema/forms.json | same 3 'doc/spec.md lists the table of keys' doc/spec.md

@@ -18,8 +18,8 @@ storm() {
 verdict() {
     local word='not ok'
     wait "$3" && word=ok
-    sed 's/^/# /' "$said/$2"
     echo "$word $1 - $4"
+    sed 's/^/# /' "$said/$2"
 }
 
 echo 1..3

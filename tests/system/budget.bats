@@ -15,7 +15,7 @@ teardown() { home_down; }
 
 # priced BUDGET: a training that costs $1 a second. It saves every 20 steps, and ends by itself.
 priced() {
-    training | sed "s/^name:.*/&\nprice: {per_node_hour: 3600}\nbudget: $1/; s/iterations: 150/iterations: 5000/"
+    training | sed "s/^name:.*/&\nprice: {per_node_hour: 3600}\nbudget: $1/; s/iterations: 150/iterations: 20000/"
 }
 
 spent() {
@@ -24,11 +24,11 @@ spent() {
 
 @test "a budget warns at 80 % and holds at 100 % after a checkpoint; with a larger budget the phase goes on" {
     phasectl daemon start
-    workflow=$(priced '{usd: 15}' | submit)
+    workflow=$(priced '{usd: 60}' | submit)
     eventually 60 warned_by_status
     eventually 90 state "$workflow/train" held
-    [[ $(phasectl status "$workflow/train" --json | jq -r .reason) = 'held by its budget, of which $'*' of $15 is spent' ]]
-    record "SELECT message FROM event WHERE type = 'warning'" | grep -E '^[89][0-9] % of the budget is spent: \$1[0-9.]+ of \$15$'
+    [[ $(phasectl status "$workflow/train" --json | jq -r .reason) = 'held by its budget, of which $'*' of $60 is spent' ]]
+    record "SELECT message FROM event WHERE type = 'warning'" | grep -E '^[89][0-9] % of the budget is spent: \$[45][0-9.]+ of \$60$'
     [ "$(record 'SELECT count(*) FROM checkpoint')" -gt 0 ]
     [ "$(record 'SELECT outcome FROM run')" = cancelled ]
 
@@ -51,7 +51,7 @@ spent() {
 
 # At this pace the workflow will cost more than its budget.
 warned_by_status() {
-    phasectl status "$workflow" | grep -qE '^warning: at this pace \$[0-9.]+ when the active runs end, of a budget of \$15$'
+    phasectl status "$workflow" | grep -qE '^warning: at this pace \$[0-9.]+ when the active runs end, of a budget of \$60$'
 }
 
 foretold_by_status() {
@@ -68,7 +68,7 @@ goes_on() {
 @test "costs are split by outcome, and the parts add up to the total" {
     phasectl daemon start
     workflow=$(priced '{gpu_hours: 48}' |
-        sed 's/iterations: 5000/iterations: 150/; s/^price:.*/&\nexpect: {usd: [1, 2]}/; s/launch: rank/&\n    expect: {hours: 100}/; s/save-every 20/save-every 1000/' |
+        sed 's/iterations: 20000/iterations: 150/; s/^price:.*/&\nexpect: {usd: [1, 2]}/; s/launch: rank/&\n    expect: {hours: 100}/; s/save-every 20/save-every 1000/' |
         submit)
     eventually 60 past "$workflow/train" 45 # all of which is lost
     pkill -KILL -f "training.py.*$PHASED_HOME"
@@ -95,7 +95,7 @@ planned() {
 @test "a plan says where a workflow fits, when it starts and what it costs, and records nothing" {
     phasectl daemon start
     priced '{usd: 100}' |
-        sed 's/5000/40/; s/^price:.*/&\nexpect: {usd: [50, 98]}/; s/launch: rank/&\n    expect: {usd: [0.1, 0.2]}/' \
+        sed 's/20000/40/; s/^price:.*/&\nexpect: {usd: [50, 98]}/; s/launch: rank/&\n    expect: {usd: [0.1, 0.2]}/' \
             >"$PHASED_HOME/spec.yaml"
     phasectl plan "$PHASED_HOME/spec.yaml" >"$PHASED_HOME/plan"
     grep -E '^train +h100:1 +preempt \(2 of 2 idle\) +at once +<= 30m00s +<= \$1800.00 +\$0.10 to \$0.20$' "$PHASED_HOME/plan"
@@ -166,7 +166,7 @@ spends_at_most() {
     [ -e "${library[0]}" ] || skip "there is no libfaketime"
     echo +0 >"$PHASED_HOME/clock"
     env LD_PRELOAD="${library[0]}" FAKETIME_TIMESTAMP_FILE="$PHASED_HOME/clock" \
-        FAKETIME_CACHE_DURATION=1 FAKETIME_DONT_FAKE_MONOTONIC=1 phasectl daemon start
+        FAKETIME_CACHE_DURATION=1 FAKETIME_DONT_FAKE_MONOTONIC=1 NO_FAKE_STAT=1 phasectl daemon start
     clock_was_set() { [ "$(grep -c 'the clock was set' "$PHASED_HOME/phased.log")" = "$1" ]; }
     local times=0 set_to workflow step
     for set_to in +4d +0; do # the second run begins while the clock is four days ahead

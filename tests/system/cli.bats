@@ -92,6 +92,9 @@ status 7/
 logs 7 --rank -1
 metrics 7 --last 0
 metrics 7 --name ../secret
+metrics 7 --csv --trackio curves.db
+metrics 7 --tensorboard events --last 3
+metrics 7 --follow
 cancel 7/first#1
 daemon restart
 sandbox stop --nodes 3
@@ -108,7 +111,8 @@ WORDS
 
 @test "without a daemon each question gives one line that says how to start the daemon" {
     local words
-    for words in status 'watch 1' 'logs 1' 'metrics 1' 'gpus 1' 'gate 1/first' 'cancel 1' runs 'daemon status'; do
+    for words in status 'watch 1' 'logs 1' 'metrics 1' 'gpus 1' 'gate 1/first' 'cancel 1' runs events 'events -f' \
+        'daemon status'; do
         # shellcheck disable=SC2086
         PHASED_HOME=$BATS_TEST_TMPDIR/nobody run -1 --separate-stderr phasectl $words
         [ "$stderr" = "phasectl: no daemon is running for $BATS_TEST_TMPDIR/nobody;\
@@ -129,6 +133,21 @@ WORDS
     [[ $stderr == *"bad.yaml:6:"*"launch"* ]]
     [[ $stderr == *"bad.yaml:15:"*"at_mots"*"did you mean at_most?"* ]]
     [[ $stderr == *"phasectl: bad.yaml has "*" problems" ]]
+}
+
+@test "check checks every file, also those after a file with a mistake" {
+    workflow 20 >one.yaml
+    workflow 20 | sed 's/at_most/at_mots/' >bad.yaml
+    workflow 30 >two.yaml
+    run -0 phasectl check one.yaml two.yaml
+    [ "$output" = $'one.yaml is good: 2 phases\ntwo.yaml is good: 2 phases' ]
+    run -1 phasectl check one.yaml bad.yaml missing.yaml two.yaml
+    [[ ${lines[0]} == "one.yaml is good: "* && ${lines[1]} == "bad.yaml:15:"*"at_mots"* ]]
+    [[ $output == *$'\n'"phasectl: "*"missing.yaml"*$'\n'"two.yaml is good: 2 phases" ]]
+    [ "$(phasectl check --json one.yaml bad.yaml two.yaml | jq -c '[.file, .good]')" = \
+        $'["one.yaml",true]\n["bad.yaml",false]\n["two.yaml",true]' ]
+    run -2 phasectl check one.yaml two.yaml --log first=some.log
+    [[ $output == *"--log is for one file, not for 2"* ]]
 }
 
 @test "check --print prints the resolved workflow" {
@@ -229,7 +248,8 @@ PHASED
     run -0 phasectl gate "$id/first"
     [[ $output == "gate of $id/first: failed"* ]]
     [[ $output == *"low 10 is "*"train longer"* ]]
-    [ "$(phasectl gate "$id" 2>&1)" = "phasectl: a gate belongs to a phase: name one, such as $id/first" ]
+    run -0 phasectl gate "$id" # all gates of the workflow
+    [[ $output == "gate of $id/first: failed"*$'\n'"gate of $id/second: the gate has no checks: a run that succeeds passes" ]]
     run -0 phasectl promote "$id/first"
     [ "$output" = "$id/first promoted" ]
     run -0 phasectl watch "$id"

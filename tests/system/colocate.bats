@@ -7,7 +7,7 @@ load training.bash
 
 setup_file() {
     sandbox_up 2
-    reference_up
+    reference_up 400
 }
 teardown_file() { sandbox_down; }
 setup() { home_up; }
@@ -22,7 +22,7 @@ pair() {
 name: pair
 defaults:
   launch: rank
-  params: {iterations: 150}
+  params: {iterations: 400}
   run: |
     echo "\$SLURM_JOB_ID \$CUDA_VISIBLE_DEVICES" >>"\$PHASED_OUT/executed"
     exec $TRAINING --out "\$PHASED_OUT" --resume "\$PHASED_RESUME" \
@@ -89,8 +89,8 @@ both_run() {
 one_job() {
     [ "$(job | wc -l)" = 1 ]
     [ "$(sort -u "$(out small)/executed" "$(out large)/executed" | wc -l)" = 1 ]
-    cmp "$REFERENCE/step_000150.ckpt" "$(out small)/step_000150.ckpt"
-    cmp "$REFERENCE/step_000150.ckpt" "$(out large)/step_000150.ckpt"
+    cmp "$REFERENCE/step_000400.ckpt" "$(out small)/step_000400.ckpt"
+    cmp "$REFERENCE/step_000400.ckpt" "$(out large)/step_000400.ckpt"
 }
 
 outcomes_of() {
@@ -149,7 +149,7 @@ waits() {
     [ "$(outcomes_of large)" = 'preempted succeeded' ]
     [ "$(restarts)" = 1 ]
     one_job
-    [ "$(record 'SELECT count(DISTINCT step) FROM metric')" = 150 ]
+    [ "$(record 'SELECT count(DISTINCT step) FROM metric')" = 400 ]
 }
 
 @test "two phases side by side go on alone while the daemon is away" {

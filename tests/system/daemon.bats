@@ -43,7 +43,8 @@ SPEC
     run phased --help
     [ "$status" = 0 ] && [[ $output == usage:* ]]
     run phased --version
-    [ "$status" = 0 ] && [[ ${lines[0]} == phased\ [0-9]* && ${lines[1]} =~ ^built\ with\ Slurm\ [0-9.]+$ ]]
+    [ "$status" = 0 ] && [[ ${lines[0]} == phased\ [0-9]* && ${lines[1]} =~ ^module\ for\ Slurm\ [0-9.]+:\ / ]]
+    [[ ${lines[2]} == "libslurm: /"*/libslurm.so.* ]]
     run phased --elephant
     [ "$status" = 2 ]
     run phased elephant
@@ -55,6 +56,60 @@ SPEC
     [ "$status" = 1 ]
     [[ $output == *nothing.conf* ]]
     [ ! -e "$PHASED_HOME/phased.sock" ]
+}
+
+# Makes programs without a module in the folder $1. What builds a module lies beside them.
+without_module() {
+    mkdir -p "$1/bin" "$1/lib/phased"
+    cp "$BIN/phased" "$BIN/phasectl" "$BIN/phase-worker" "$1/bin/"
+    cp -r "$BIN/../lib/phased/build-slurm" "$BIN/../lib/phased/source" "$1/lib/phased/"
+}
+
+@test "without a module for Slurm phased says so, and build-slurm builds one that runs a job" {
+    local programs=$PHASED_HOME/programs slurm
+    slurm=$(scontrol --version | cut -d ' ' -f 2)
+    without_module "$programs"
+    run "$programs/bin/phased" --version
+    [ "$status" = 0 ] && [[ ${lines[1]} == "no Slurm: "*" for Slurm $slurm: "*"(there are no modules)" ]]
+    run "$programs/bin/phasectl" daemon start
+    [ "$status" = 1 ] && [[ $output == *"build one with \`phasectl daemon build-slurm\`"* ]]
+    run "$programs/bin/phasectl" doctor --json
+    jq -e 'any(.[]; .severity == "error" and .what == "module")' <<<"$output"
+    # Half a module of another release does not help, and does no harm.
+    mkdir -m 700 "$PHASED_HOME/slurm"
+    head -c 5000 "$BIN/../lib/phased/"phased-slurm-*.so >"$PHASED_HOME/slurm/phased-slurm-99.05.so"
+    run "$programs/bin/phasectl" daemon start
+    [ "$status" = 1 ] && [[ $output == *"phased-slurm-99.05.so: the file is cut off"* ]]
+
+    "$programs/bin/phasectl" daemon build-slurm
+    [[ $("$programs/bin/phased" --version) == *": $PHASED_HOME/slurm/phased-slurm-"* ]]
+    "$programs/bin/phasectl" daemon start
+    sleeper >"$PHASED_HOME/sleeper.yaml"
+    "$programs/bin/phasectl" submit "$PHASED_HOME/sleeper.yaml"
+    eventually 60 in_state RUNNING
+    "$programs/bin/phasectl" cancel 1
+    "$programs/bin/phasectl" daemon stop
+}
+
+@test "build-slurm names what it lacks, and leaves no file" {
+    CC=no-compiler run phasectl daemon build-slurm
+    [ "$status" = 1 ] && [[ $output == *"there is no C compiler 'no-compiler'"* ]]
+    run phasectl daemon build-slurm --headers "$PHASED_HOME"
+    [ "$status" = 1 ] && [[ $output == *"there is no slurm/slurm.h in $PHASED_HOME"* ]]
+    run phasectl daemon build-slurm --prefix "$PHASED_HOME"
+    [ "$status" = 1 ] && [[ $output == *"there is no libslurm.so in $PHASED_HOME/lib64"* ]]
+    # Headers of another release than the library.
+    local headers
+    mkdir -p "$PHASED_HOME/other/slurm"
+    headers=$(cc -M -include slurm/slurm.h -x c /dev/null | tr ' ' '\n' | grep '/slurm/slurm\.h$')
+    cp "${headers%/*}"/*.h "$PHASED_HOME/other/slurm/"
+    sed -i 's/^#define SLURM_VERSION_NUMBER .*/#define SLURM_VERSION_NUMBER 0x140b05/' \
+        "$PHASED_HOME/other/slurm/slurm_version.h"
+    run phasectl daemon build-slurm --headers "$PHASED_HOME/other"
+    [ "$status" = 1 ] && [[ $output == *"the headers are of Slurm 20.11.5, and "*" is of Slurm "* ]]
+    [ -z "$(ls -A "$PHASED_HOME/slurm")" ]
+    run phasectl daemon start --prefix /opt/slurm
+    [ "$status" = 2 ]
 }
 
 @test "a home that others may write to, or that contains a link, is refused with the reason" {

@@ -26,8 +26,9 @@ found() {
 
 @test "a good Slurm without a daemon gives no error, and doctor makes and queues nothing" {
     run -0 --separate-stderr phasectl doctor --json
-    found ok controller "^Slurm [0-9.]+, cluster sandbox, let you in"
-    found ok release "^phased was built with Slurm"
+    found ok controller "^Slurm [0-9.]+, cluster sandbox, let you in" ||
+        found warning controller "^Slurm [0-9.]+, cluster sandbox, let you in and answered after" # a busy machine
+    found ok release "^phased uses the module for Slurm"
     found ok slurm.conf "can use"
     found ok home "only you can write to $PHASED_HOME"
     found ok prod "1 node \(0 away\), 1 x gpu:h100:8, jobs of any length"

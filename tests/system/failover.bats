@@ -42,14 +42,17 @@ setup() {
 }
 teardown() { home_down; }
 
-# The controller has saved that the job runs: otherwise the backup controller kills the job.
-is_saved() { [ "$SANDBOX/state/job_state" -nt "$PHASED_HOME/runs/$1/train/out/executed" ]; }
+# The controller has saved that the job runs: otherwise the backup controller kills the job. The
+# controller saves jobs within seconds after one of them has changed.
+is_saved() { [ "$SANDBOX/state/job_state" -nt "$SANDBOX/changed" ]; }
 
 @test "when a backup controller takes over, running jobs go on and no submission is lost" {
     phasectl daemon start
     first=$(training | sed 's/iterations: 150/iterations: 700/' | submit)
     eventually 60 past "$first/train" 5
-    eventually 30 is_saved "$first"
+    touch "$SANDBOX/changed"
+    scontrol update JobId="$(head -n 1 "$PHASED_HOME/runs/$first/train/out/executed")" AdminComment=changed
+    eventually 60 is_saved
     second=$(training | submit)
     kill -KILL "$(cat "$SANDBOX/pid/first")" # which may or may not have saved the second one
     third=$(training | submit)               # nobody answers

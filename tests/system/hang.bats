@@ -58,7 +58,7 @@ c.pause()
 @test "a hanging program that ignores TERM is killed" {
     new_run 1 "{$hang, \"run\": $(script 'trap "" TERM; echo up; while :; do sleep 1 || true; done')}"
     start_lead 1
-    WAIT_S=40 await_lead 1
+    await_lead 1
     [ "$(outcome 1 '[.cause, .last_step]')" = '["hang",null]' ]
     [ "$(journal 1 n1 'select(.type == "exited") | [.ranks[].signal]')" = "[9]" ]
     await no_process_names "PHASED_RUN_DIR=$home/phase/1"
@@ -73,7 +73,7 @@ signal.signal(signal.SIGTERM, lambda *_: (print(\"term\"), sys.exit(0)))
 while True: time.sleep(100)
 "')}"
     start_lead 1
-    WAIT_S=40 await_lead 1
+    await_lead 1
     [ "$(outcome 1 .cause)" = hang ]
     [ "$(cut -d' ' -f2- "$home/phase/1/log/rank-0.log" | xargs)" = "usr1 term" ]
 }
@@ -82,7 +82,7 @@ while True: time.sleep(100)
     new_run 1 "{$hang, \"run\": $(script '(setsid bash -c "trap \"\" TERM HUP; (sleep 1000 & sleep 1001 & wait) & disown" >/dev/null 2>&1 &)
         exec sleep 1002')}"
     start_lead 1
-    WAIT_S=40 await_lead 1
+    await_lead 1
     [ "$(evidence 1 n1 '[.processes[] | select(.name == "sleep") | [.command, .rank]] | sort')" = \
         '[["sleep 1000",null],["sleep 1001",null],["sleep 1002",0]]' ]
     no_process_names "PHASED_RUN_DIR=$home/phase/1"
@@ -113,10 +113,12 @@ while True: time.sleep(100)
 }
 
 @test "processes that somebody has stopped do not hang" {
-    new_run 1 "{$hang, \"run\": $(script 'echo $$ >$PHASED_OUT/pid; sleep 0.3; echo went on')}"
+    new_run 1 "{$hang, \"run\": $(script 'echo $$ >$PHASED_OUT/pid
+        until [ -e $PHASED_OUT/stopped ]; do sleep 0.1; done; echo went on')}"
     start_lead 1
     await test -s "$home/out/pid"
     kill -STOP "$(cat "$home/out/pid")"
+    : >"$home/out/stopped"
     await grep -q 'stopped by a signal' "$home/phase/1/journal/n1.jsonl"
     sleep 3 # more than the limit
     kill -CONT "$(cat "$home/out/pid")"
@@ -190,7 +192,7 @@ SH
         \"run\": $(script 'for ((i = 1; i < 20 || RANK == 0 && i < 90; i++)); do
             echo "step=$i loss=1"; sleep 0.1; done; [ "$RANK" = 0 ] || exec sleep 7')}"
     start_lead 1 2
-    WAIT_S=60 await_lead
+    await_lead
     [ "$(outcome 1 .outcome)" = succeeded ]
     [[ $(record 1 lead 'select(.type == "warning") | .message') == "n2 has shown nothing for "*" s, while others go on" ]]
     # n2 stops, and the other nodes wait for it.
@@ -198,7 +200,7 @@ SH
         \"run\": $(script 'for i in {1..8}; do echo "step=$i loss=1"; sleep 0.1; done
         [ "$RANK" = 1 ] || exec sleep 1000; while :; do :; done')}"
     start_lead 2 3
-    WAIT_S=60 await_lead 1
+    await_lead 1
     [ "$(outcome 2 '[.cause, .evidence.unanswered]')" = '["hang",[]]' ]
     [[ $(outcome 2 .message) == *"(limit 2 s): unlike 2 others, "*" of rank 1 (pid "*") on n2 spins" ]]
     [[ $(outcome 2 .evidence.nodes.n1) == "sleep of rank 0 "*" sleeps"* ]]
@@ -211,7 +213,7 @@ SH
         \"parallel\": {\"tensor\": 1, \"pipeline\": 1, \"data\": 2},
         \"run\": $(script 'echo up; [ "$DP_RANK" = 0 ] || exec sleep 1000; for i in {1..35}; do sleep 0.1; echo on; done')}"
     start_lead 1
-    WAIT_S=40 await_lead 1
+    await_lead 1
     [[ $(journal 1 n1 'select(.type == "warning") | .message') == "group 1 has printed nothing for "*" s, while others go on" ]]
     [[ $(outcome 1 '[.cause, .message] | join(" ")') == "hang "*"sleep of rank 1 (pid "*") sleeps"* ]]
 }
@@ -222,7 +224,7 @@ SH
         \"run\": $(script 'pause=(0.2 0.5 0.2)
         for ((i = 1; SECONDS < 24; i++)); do echo "step=$i loss=1"; sleep ${pause[$RANK]}; done')}"
     start_lead 1 3
-    WAIT_S=60 await_lead
+    await_lead
     [ "$(record 1 lead 'select(.type == "warning") | .message' | wc -l)" = 1 ]
     [[ $(record 1 lead 'select(.type == "warning") | .message') == "n2 is a straggler: "*" steps/s, 0."*" of what n"[13]" makes "* ]]
     # Metrics are read only from the first node.

@@ -238,7 +238,8 @@ own_meeting_points() {
 # sharded COUNT RUN [MORE]: a phase of two groups that split an input of COUNT lines. Each group
 # adds a line to `executed`, and marks its lines.
 sharded() {
-    seq "$1" >"$PHASED_HOME/input.txt"
+    seq "$1" >"$PHASED_HOME/input.new"
+    mv "$PHASED_HOME/input.new" "$PHASED_HOME/input.txt" # a phase may be reading the one before
     cat <<SPEC
 name: sharded
 phases:

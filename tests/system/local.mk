@@ -1,25 +1,32 @@
 # tests/system: whole programs, most of them on a sandbox. The longest come first.
-TESTS += tests/system/failover.bats # five minutes of it are waiting
 TESTS += tests/system/recovery.bats tests/system/requeue.bats tests/system/slurm_faults.bats
+TESTS += tests/system/worker_slurm.bats tests/system/worker.bats tests/system/hang.bats
+TESTS += tests/system/worker_claim.bats tests/system/workflows.bats tests/system/import.bats
+TESTS += tests/system/sbatch.bats
+TESTS += tests/system/checkpoints.bats tests/system/journals.bats tests/system/room.bats
+EXTRA_DIST += tests/system/room.bats \
+	tests/system/controller.bats tests/system/checkpoints.bats tests/system/journals.bats
 TESTS += tests/system/sandbox.bats
 TESTS += tests/system/cli.bats tests/system/demo.bats tests/system/quickstart.bats
-EXTRA_DIST += tests/system/sandbox.bats tests/system/cli.bats \
+EXTRA_DIST += tests/system/sbatch.bats tests/system/sandbox.bats tests/system/cli.bats \
 	tests/system/demo.bats \
 	tests/system/quickstart.bats
 
-TESTS += tests/system/worker.bats tests/system/worker_host.bats tests/system/worker_slurm.bats tests/system/worker_preflight.bats
-TESTS += tests/system/worker_limit.bats
+TESTS += tests/system/worker_host.bats tests/system/worker_preflight.bats
+TESTS += tests/system/worker_limit.bats tests/system/worker_room.bats
 EXTRA_DIST += tests/system/worker.bats tests/system/worker_host.bats tests/system/worker_slurm.bats \
-	tests/system/worker_preflight.bats tests/system/worker_limit.bats tests/system/worker
+	tests/system/worker_preflight.bats tests/system/worker_limit.bats \
+	tests/system/worker_room.bats tests/system/worker
 TESTS += tests/system/telemetry.bats tests/system/telemetry_slurm.bats
 EXTRA_DIST += tests/system/telemetry.bats tests/system/telemetry_slurm.bats
 
 if HAVE_CMOCKA
+if HAVE_SLURM
 check_PROGRAMS += tests/system/test_cluster
 TESTS += tests/system/test_cluster
+endif
 tests_system_test_cluster_SOURCES = tests/system/test_cluster.c
-tests_system_test_cluster_LDADD = daemon/slurm/libcluster.a lib/libphased.a $(SLURM_LIBS) \
-	$(CMOCKA_LIBS)
+tests_system_test_cluster_LDADD = $(SLURM_CLUSTER_LIBS) $(CMOCKA_LIBS)
 endif
 
 TESTS += tests/system/crash.bats tests/system/faults.bats tests/system/silent.bats
@@ -27,30 +34,45 @@ EXTRA_DIST += tests/system/phased.bash tests/system/crash.bats tests/system/faul
 	tests/system/recovery.bats tests/system/requeue.bats \
 	tests/system/slurm_faults.bats tests/system/training.bash tests/system/training.py \
 	tests/system/silent.bats tests/system/failover.bats
+TESTS += tests/system/install.bats
+EXTRA_DIST += tests/system/install.bats tests/system/service.py
+TESTS += tests/system/export.bats
+EXTRA_DIST += tests/system/export.bats tests/system/export.py
 TESTS += tests/system/page.bats
-EXTRA_DIST += tests/system/page.bats tests/system/page.py
+EXTRA_DIST += tests/system/page.bats tests/system/page.py tests/system/page_browser.py \
+	tests/system/page_charts.py tests/system/page_runs.py
+TESTS += tests/system/ssh.bats
+EXTRA_DIST += tests/system/ssh.bats
+TESTS += tests/system/mcp.bats
+EXTRA_DIST += tests/system/mcp.bats tests/system/mcp.py
 TESTS += tests/system/stops.bats
 EXTRA_DIST += tests/system/stops.bats
 
 TESTS += tests/system/failures.bats tests/system/worker_failure.bats
 EXTRA_DIST += tests/system/failures.bats tests/system/worker_failure.bats
+TESTS += tests/system/container.bats
+EXTRA_DIST += tests/system/container.bats
 TESTS += tests/system/layouts.bats
 EXTRA_DIST += tests/system/layouts.bats
 TESTS += tests/system/colocate.bats
 EXTRA_DIST += tests/system/colocate.bats
 TESTS += tests/system/nodes.bats tests/system/preflight.bats
 EXTRA_DIST += tests/system/nodes.bats tests/system/preflight.bats
-TESTS += tests/system/hang.bats tests/system/hang_slurm.bats
+TESTS += tests/system/hang_slurm.bats
 EXTRA_DIST += tests/system/hang.bats tests/system/hang_slurm.bats
 
-TESTS += tests/system/workflows.bats
 EXTRA_DIST += tests/system/workflows.bats
 
 TESTS += tests/system/daemon.bats
 EXTRA_DIST += tests/system/daemon.bats
 
 TESTS += tests/system/python.bats
-EXTRA_DIST += tests/system/python.bats
+EXTRA_DIST += tests/system/python.bats tests/system/tracking/README.md \
+	tests/system/tracking/mlflow.py tests/system/tracking/wandb.py
+
+TESTS += tests/system/guide.bats tests/system/pages.bats
+EXTRA_DIST += tests/system/guide.bats tests/system/pages.bats tests/system/pages/README.md \
+	tests/system/pages/page.py tests/system/pages/train.py tests/system/pages/with_commands.py
 
 TESTS += tests/system/matrix.bats
 EXTRA_DIST += tests/system/matrix.bats
@@ -61,11 +83,16 @@ EXTRA_DIST += tests/system/hardware.bats
 
 TESTS += tests/system/doctor.bats
 EXTRA_DIST += tests/system/doctor.bats
+TESTS += tests/system/events.bats tests/system/monitoring.bats tests/system/otlp.bats
+EXTRA_DIST += tests/system/events.bats tests/system/monitoring.bats tests/system/otlp.bats \
+	tests/system/collector.py
 TESTS += tests/system/verbs.bats
 EXTRA_DIST += tests/system/verbs.bats
 
-TESTS += tests/system/import.bats
 EXTRA_DIST += tests/system/import.bats
+
+TESTS += tests/system/secrets.bats
+EXTRA_DIST += tests/system/secrets.bats
 
 TESTS += tests/system/check_log.bats
 EXTRA_DIST += tests/system/check_log.bats
@@ -82,6 +109,5 @@ EXTRA_DIST += tests/system/notify.bats
 TESTS += tests/system/top.bats
 EXTRA_DIST += tests/system/top.bats
 
-TESTS += tests/system/worker_claim.bats
 EXTRA_DIST += tests/system/worker_claim.bats
 EXTRA_DIST += tests/system/README.md

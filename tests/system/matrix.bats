@@ -163,7 +163,7 @@ is_undisturbed() {
     daemon_kill
     phasectl daemon start
     eventually 90 both_succeeded
-    [ $kills -ge 5 ]
+    [ $kills -ge 3 ] # each daemon lives for some commits, and a slow machine makes fewer
     is_undisturbed 1
     is_undisturbed 2
 }
@@ -207,7 +207,8 @@ SPEC
     [[ $output == *"of 200"*" succeeded, "*" waiting"* && $output != *sweep.1* ]]
     [[ $(phasectl why 1) == "1/sweep is active"*" succeeded, "*"1/sweep waits for its members: "*" of 200 have ended"* ]]
     run phasectl logs 1/sweep
-    [[ $status -ne 0 && $output == *"a matrix has no runs"*"such as 1/sweep.1"* ]]
+    # Meanwhile the last member may have ended.
+    [[ $status -ne 0 && $output == *"a matrix has no runs"*@("such as 1/sweep.1"|"its best member is")* ]]
     eventually 200 state 1 succeeded
     [ "$(given)" = '7 3' ]
     [ "$(phasectl status 1/sweep --json | jq -r .best)" = sweep.74 ]

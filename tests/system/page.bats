@@ -93,8 +93,48 @@ SPEC
 
 @test "people do in a browser what they do with phasectl" {
     command -v chromedriver >/dev/null || skip 'there is no chromium with its driver'
-    /usr/bin/python3 "$SRC/tests/system/page.py" prepare
-    /usr/bin/python3 "$SRC/tests/system/page.py" check "$url" | tee "$PHASED_HOME/page.tap"
+    /usr/bin/python3 -B "$SRC/tests/system/page.py" prepare
+    /usr/bin/python3 -B "$SRC/tests/system/page.py" check "$url" | tee "$PHASED_HOME/page.tap"
+    grep -q '^1\.\.' "$PHASED_HOME/page.tap"
+    ! grep -q '^not ok' "$PHASED_HOME/page.tap"
+}
+
+@test "a browser goes through thousands of workflows, and searches them" {
+    command -v chromedriver >/dev/null || skip 'there is no chromium with its driver'
+    phasectl daemon stop
+    {
+        echo 'CREATE TEMP TABLE size AS SELECT 3000 AS finished, 1 AS live;'
+        cat "$SRC/tests/bench/fill.sql"
+        cat <<'SQL'
+UPDATE workflow SET name = 'needle' WHERE id = 7;
+UPDATE phase SET gpus_per_node = 4, nodes = 2, attempts = 2 WHERE state = 'held';
+INSERT INTO run (phase, attempt, state, outcome, job, seat, in_place, begun, resume_step, last_step,
+                 exit_code, signal, submitted, started, ended)
+    SELECT phase, 2, run.state, outcome, job, seat, 1, 1, -1, -1, 0, 0, submitted, started, ended
+      FROM run JOIN phase ON phase.id = run.phase WHERE phase.state = 'held';
+INSERT INTO gpu (run, node, number)
+    WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 7)
+    SELECT (SELECT max(id) FROM run), 'n' || (1 + i / 4), i % 4 FROM n;
+INSERT INTO metric_name (name) VALUES ('deep');
+INSERT INTO metric (run, name, step, value, time)
+    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 120000)
+    SELECT run.id, (SELECT id FROM metric_name WHERE name = 'deep'), i,
+           iif(i = 70001, -5, 2 + i % 2), 1790000000000 + i
+      FROM run, n
+     WHERE attempt = 1 AND run.phase = (SELECT phase FROM run ORDER BY id DESC LIMIT 1);
+INSERT INTO gpu (run, node, number)
+    SELECT id, 'n3', 0 FROM run
+     WHERE attempt = 1 AND phase = (SELECT phase FROM run ORDER BY id DESC LIMIT 1);
+INSERT INTO sample (gpu, seconds, time, util)
+    WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 359)
+    SELECT gpu.id, 10, 1790000000000 + n.i * 10000,
+           CASE WHEN node = 'n3' THEN 20 WHEN node = 'n2' AND number = 3 AND i >= 180 THEN 0 ELSE 90 END
+      FROM gpu, n;
+SQL
+    } | sqlite3 "$PHASED_HOME/phased.db" >/dev/null
+    phasectl daemon start
+    url=$(phasectl open --json | jq -r .url)
+    /usr/bin/python3 -B "$SRC/tests/system/page.py" many "$url" | tee "$PHASED_HOME/page.tap"
     grep -q '^1\.\.' "$PHASED_HOME/page.tap"
     ! grep -q '^not ok' "$PHASED_HOME/page.tap"
 }

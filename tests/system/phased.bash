@@ -52,13 +52,18 @@ home_down() {
     eventually 30 rm -rf "$PHASED_HOME" # a job that is being cancelled may still write there
 }
 
+# page PAGE FOLDER [OPTION...]: does in the folder what the page says.
+page() {
+    python3 "$SRC/tests/system/pages/page.py" "$SRC/$@"
+}
+
 # eventually SECONDS COMMAND...: repeats the command until it succeeds. Fails at the deadline.
 eventually() {
     local deadline=$((SECONDS + $1))
     shift
     until "$@" >/dev/null 2>&1; do
         [ $SECONDS -lt $deadline ] || return 1
-        sleep 0.1
+        sleep 0.2
     done
 }
 
@@ -70,9 +75,15 @@ nodes_resume() {
     states=$(sinfo -h -N -n "$1" -o %T) && [ -n "$states" ] && ! grep -qE 'drain|down|unk|inval' <<<"$states"
 }
 
-# state ADDRESS WORD: whether a workflow or a phase is in this state.
+# state ADDRESS WORD: whether a workflow or a phase is in this state. Members of the first level have
+# two spaces before them. Tests ask this often, and jq takes more time than all the rest.
 state() {
-    [ "$(phasectl status "$1" --json 2>/dev/null | jq -r .state)" = "$2" ]
+    [[ $(phasectl status "$1" --json 2>/dev/null) == *$'\n  "state": "'"$2"'"'* ]]
+}
+
+# past ADDRESS STEP: whether the newest run is beyond this step.
+past() {
+    [[ $(phasectl status "$1" --json) =~ $'\n  "step": '([0-9]+) ]] && [ "${BASH_REMATCH[1]}" -gt "$2" ]
 }
 
 # submit [OPTION...] <SPEC: prints the number of the workflow.

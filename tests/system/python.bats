@@ -194,3 +194,187 @@ SPEC
     eventually 60 state "$workflow" succeeded
     [ "$(paste -sd' ' "$PHASED_HOME/runs/$workflow/train/out/steps")" = '1 2 3 4 5 6 7 8' ]
 }
+
+# mirrored STATEMENTS: runs them with the stand-ins of W&B and MLflow.
+mirrored() {
+    export TRACKING=$PHASED_HOME/tracking
+    mkdir -p "$TRACKING"
+    run --separate-stderr timeout 60 env PYTHONPATH="$PYTHONPATH:$SRC/tests/system/tracking" python3 -c "import phased, time
+$1"
+}
+
+@test "a mirror gets each metric, and a service that fails or hangs costs one message and five seconds" {
+    mirrored 'assert phased.mirror("wandb", project="p").id is None; assert phased.mirror("mlflow", experiment="e").info.run_id
+phased.metric(3, loss=0.5, lr=float("nan")); phased.metric(2, loss=0.25); phased.metric(acc=0.75)'
+    [ "$status" = 0 ] && [ -z "$stderr" ]
+    diff <(jq -c 'select(.call == "log") | .data' "$TRACKING/wandb") - <<'LOGS'
+{"loss":0.5,"lr":null,"step":3}
+{"loss":0.25,"step":2}
+{"acc":0.75,"step":2}
+LOGS
+    [ "$(jq -r 'select(.call == "log") | "\(.name)@\(.step)"' "$TRACKING/mlflow" | paste -sd' ')" = 'loss@3 lr@3 loss@2 acc@2' ]
+
+    touch "$TRACKING/broken"
+    mirrored 'phased.mirror("wandb"); phased.metric(1, loss=1); phased.metric(2, loss=1); print("on")'
+    [ "$status $output" = '0 on' ]
+    diff - <(echo "$stderr") <<'SAID'
+phased: wandb does not take a metric: the network is down; the training goes on
+phased: 2 calls of metric() did not reach wandb
+SAID
+    touch "$TRACKING/hangs"
+    mirrored 'phased.mirror("wandb"); begun = time.time()
+for step in range(10010): phased.metric(step, loss=1)
+assert time.time() - begun < 5'
+    [ "$status" = 0 ]
+    diff - <(echo "$stderr") <<'SAID'
+phased: wandb does not keep up; the training goes on
+phased: 10010 calls of metric() did not reach wandb
+SAID
+    mirrored 'run = phased.mirror("wandb"); phased.metric(1, loss=1); begun = time.time()
+run.finish(); assert 4 < time.time() - begun < 8; print("on")'
+    [ "$status $output" = '0 on' ]
+    [ "$stderr" = 'phased: 1 calls of metric() did not reach wandb' ]
+}
+
+@test "without the library, and in other ranks, mirror() returns None, and a run is found by its experiment" {
+    run --separate-stderr python3 -c 'import phased
+print(phased.mirror("wandb"), phased.mirror("mlflow", experiment="e")); phased.metric(1, loss=1)'
+    [ "$status $output" = '0 None None' ]
+    [ "${stderr_lines[0]}" = "phased: metrics are not mirrored to wandb: No module named 'wandb'" ]
+    [ "${#stderr_lines[@]}" = 2 ]
+    for rank in RANK=1 DP_RANK=1 SLURM_PROCID=1 OMPI_COMM_WORLD_RANK=1 PMI_RANK=1; do
+        declare -x "$rank"
+        mirrored 'print(phased.mirror("wandb", project="p"))'
+        unset "${rank%=*}"
+        [ "$status $output$stderr" = '0 None' ]
+        [ ! -e "$TRACKING/wandb" ]
+    done
+    # torchrun may give the first rank to the second task of Slurm.
+    RANK=0 LOCAL_RANK='' SLURM_PROCID=1 mirrored 'assert phased.mirror("wandb", project="p")'
+    [ "$status" = 0 ]
+    for again in 1 2; do
+        PHASED_PHASE_ID=0123456789abcdef mirrored 'print(phased.mirror("mlflow", experiment_id="7").info.run_id)'
+        [ "$output" = 00000000000000000000000000000001 ]
+    done
+    mirrored 'phased.mirror("tensorboard")'
+    [ "$status" = 1 ]
+}
+
+@test "what waits for a mirror is sent when W&B's run is finished, and when a forked process ends" {
+    export TRACKING=$PHASED_HOME/tracking
+    mkdir "$TRACKING"
+    touch "$TRACKING/slow"
+    mirrored 'run = phased.mirror("wandb")
+for step in range(100): phased.metric(step, loss=1)
+run.finish(exit_code=3)
+phased.metric(100, loss=1)'
+    [ "$status $stderr" = '0 ' ]
+    [ "$(jq -r '.call' "$TRACKING/wandb" | uniq -c | xargs)" = '1 init 2 define_metric 100 log 1 finish' ]
+    [ "$(jq 'select(.call == "finish") | .exit_code' "$TRACKING/wandb")" = 3 ]
+
+    for method in fork forkserver spawn; do
+        rm "$TRACKING/wandb"
+        cat >"$PHASED_HOME/trainer.py" <<TRAINER
+import multiprocessing
+import phased
+
+def train():
+    phased.mirror("wandb")
+    for step in range(100):
+        phased.metric(step, loss=1)
+
+if __name__ == "__main__":
+    child = multiprocessing.get_context("$method").Process(target=train)
+    child.start()
+    child.join()
+TRAINER
+        run -0 timeout 60 env PYTHONPATH="$PYTHONPATH:$SRC/tests/system/tracking" python3 "$PHASED_HOME/trainer.py"
+        [ -z "$output" ]
+        [ "$(grep -c '"call": "log"' "$TRACKING/wandb")" = 100 ]
+    done
+}
+
+@test "a second mirror() to a library returns the first run, and a finished run can be followed by another" {
+    mirrored 'first = phased.mirror("wandb")
+assert phased.mirror("wandb") is first
+run = phased.mirror("mlflow"); assert phased.mirror("mlflow") is run
+phased.metric(1, loss=1); first.finish()
+second = phased.mirror("wandb"); assert second is not first
+phased.metric(2, loss=1)'
+    [ "$status $stderr" = '0 ' ]
+    [ "$(jq -r 'select(.call == "log") | .data.step' "$TRACKING/wandb" | paste -sd' ')" = '1 2' ]
+    [ "$(jq -r 'select(.call == "log") | .step' "$TRACKING/mlflow" | paste -sd' ')" = '1 2' ]
+}
+
+@test "the limits of a mirror are not those of the trainer, and the trainer's own limits stay" {
+    mirrored 'import os; phased.mirror("wandb"); phased.mirror("mlflow")
+assert not [name for name in os.environ if name.startswith("MLFLOW_HTTP_")]'
+    [ "$status $stderr" = '0 ' ]
+    MLFLOW_HTTP_REQUEST_TIMEOUT=7 WANDB_INIT_TIMEOUT=7 mirrored 'import os; phased.mirror("wandb"); phased.mirror("mlflow")
+assert os.environ["MLFLOW_HTTP_REQUEST_TIMEOUT"] == "7"'
+    [ "$status $stderr" = '0 ' ]
+    touch "$TRACKING/old"
+    mirrored 'phased.mirror("wandb"); phased.mirror("wandb")'
+    [ "$status $stderr" = '0 ' ]
+    diff <(jq -c 'select(.call == "init") | .settings' "$TRACKING/wandb") - <<'SETTINGS'
+{"init_timeout":60,"finish_timeout":60}
+{"finish_timeout":60}
+{"init_timeout":60}
+SETTINGS
+    [ "$(jq -r 'select(.call == "start_run") | .timeout' "$TRACKING/mlflow" | paste -sd' ')" = '10 7' ]
+}
+
+@test "the runs of a phase are one run of W&B and of MLflow, although a job is requeued and steps are repeated" {
+    mkdir "$PHASED_HOME/tracking"
+    cat >"$PHASED_HOME/trainer.py" <<'TRAINER'
+import os
+import time
+
+import phased
+
+wandb = phased.mirror("wandb", project="p")
+mlflow = phased.mirror("mlflow", experiment="e")
+start = phased.resume_step() or 0
+for step in range(start + 1, 7):
+    phased.metric(step, loss=1 / step)
+    if step == 3:
+        path = "%s/saved_%d" % (os.environ["PHASED_OUT"], step)
+        open(path, "w").close()
+        phased.checkpoint(path, step)
+    while step == 5 and not start:  # saved at 3, logged up to 5: now the job is requeued
+        time.sleep(0.05)
+TRAINER
+    phasectl daemon start
+    workflow=$(submit <<SPEC
+name: mirrors
+phases:
+  train:
+    resources: {nodes: 1, gpus: h100:1, time: 30m}
+    launch: node
+    env: {TRACKING: $PHASED_HOME/tracking, WANDB_RUN_ID: \$PHASED_PHASE_ID, PYTHONPATH: "$PYTHONPATH:$SRC/tests/system/tracking"}
+    run: |
+      echo "\$PHASED_PHASE_ID \$WANDB_RUN_ID" >>"\$PHASED_OUT/ids"
+      exec python3 $PHASED_HOME/trainer.py
+    checkpoint: {path: "\$PHASED_OUT/saved_{step}"}
+SPEC
+    )
+    logged() { [ "$(grep -c '"call": "log"' "$PHASED_HOME/tracking/$1")" = "$2" ]; }
+    eventually 60 logged wandb 5
+    eventually 30 logged mlflow 5
+    knows_checkpoint() { [ "$(record "SELECT checkpoint_step FROM phase")" = 3 ]; }
+    eventually 30 knows_checkpoint
+    scontrol requeue "$(record 'SELECT slurm_id FROM job')"
+    eventually 120 state "$workflow" succeeded
+    ids=$(sort -u "$PHASED_HOME/runs/$workflow/train/out/ids")
+    [[ "$ids" =~ ^([0-9a-f]{16})\ ([0-9a-f]{16})$ ]]
+    id=${BASH_REMATCH[1]}
+    [ "$id" = "${BASH_REMATCH[2]}" ]
+    diff <(jq -c 'select(.call == "init") | del(.settings)' "$PHASED_HOME/tracking/wandb") - <<CALLS
+{"project":"p","id":"phased-$id","name":"$workflow/train","resume":"allow","call":"init"}
+{"project":"p","id":"phased-$id","name":"$workflow/train","resume":"allow","call":"init"}
+CALLS
+    [ "$(jq -r 'select(.call == "log") | .data.step' "$PHASED_HOME/tracking/wandb" | paste -sd' ')" = '1 2 3 4 5 4 5 6' ]
+    [ "$(jq -r 'select(.call == "log") | .step' "$PHASED_HOME/tracking/mlflow" | paste -sd' ')" = '1 2 3 4 5 4 5 6' ]
+    [ "$(jq -r 'select(.call == "log") | .run_id' "$PHASED_HOME/tracking/mlflow" | sort -u | wc -l)" = 1 ]
+    [ "$(jq -r 'select(.call == "create_run") | .tags["phased.run"]' "$PHASED_HOME/tracking/mlflow")" = "$id" ]
+}

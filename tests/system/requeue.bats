@@ -157,6 +157,24 @@ says_why_it_waits() {
     one_job "$workflow"
 }
 
+@test "a run is not begun a second time, although a crash took what its lead had written" {
+    phasectl daemon start
+    workflow=$(training | submit)
+    eventually 60 past "$workflow/train" 25
+    daemon_kill
+    preempt
+    eventually 60 eval '[[ $(scontrol show job "$(job 1)") = *JobState=PENDING* ]]'
+    rm "$PHASED_HOME/runs/$workflow/train/1/outcome.json"
+    : >"$PHASED_HOME/runs/$workflow/train/1/journal/lead.jsonl"
+    begin_soon "$(job 1)" 1
+    eventually 120 test -s "$PHASED_HOME/runs/$workflow/train/2/outcome.json"
+    phasectl daemon start
+    eventually 60 state "$workflow" succeeded
+    [ "$(outcomes)" = 'preempted succeeded' ]
+    steps_join 1
+    one_job "$workflow"
+}
+
 # has_told_step N: the journals of attempt N have a metric, whether or not the daemon is there.
 has_told_step() {
     grep -qs '"type": "metric"' "$PHASED_HOME/runs/$workflow/train/$1/journal"/n*.jsonl

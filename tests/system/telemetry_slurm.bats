@@ -75,7 +75,7 @@ SPEC
     [ "$(phasectl gate "$workflow/train" --json | jq -c '.checks[0] | [.name, .outcome, .value]')" = '["fast","passed",25.14]' ]
     [ "$(record "SELECT node || ' ' || round(idle_percent) FROM v_gpu WHERE number = 2 ORDER BY node" | xargs)" = "n1 100.0 n2 0.0" ]
     [ "$(record 'SELECT node FROM v_pace ORDER BY mean_step_seconds' | xargs)" = "n1 n2" ]
-    [ -z "$(scrape | grep -v '^#')" ]
+    [ -z "$(scrape | grep -vE '^(#|phased_workflow_|phased_phases)')" ]
 }
 
 both_members_have_told() {

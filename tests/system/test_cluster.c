@@ -418,27 +418,6 @@ static void an_unknown_option_is_refused_at_once(void **state)
     assert_false(cluster_take(test.cluster, &result));
 }
 
-static void a_poll_without_changes_says_so(void **state)
-{
-    (void)state;
-    struct allocation job;
-    job_init(&job, "#!/bin/sh\n");
-    job.description.hold = true;
-    uint32_t id = submit(&job);
-    assert_true(wait_for(id, CLUSTER_JOB_PENDING, 0).held);
-    struct cluster_result result;
-    for (int i = 0; i < 20; i++) {
-        /* A job of an earlier test may leave the memory of the controller meanwhile. */
-        result = answer_to(cluster_poll(test.cluster, 16, NULL), 16);
-        if (result.outcome == CLUSTER_UNCHANGED)
-            break;
-    }
-    assert_int_equal(result.outcome, CLUSTER_UNCHANGED);
-    (void)answer_to(cluster_cancel(test.cluster, 17, id, job.token, 0, NULL), 17);
-    result = answer_to(cluster_poll(test.cluster, 18, NULL), 18);
-    assert_int_equal(result.outcome, CLUSTER_DONE);
-}
-
 static void too_many_requests_are_refused_until_results_are_taken(void **state)
 {
     (void)state;
@@ -584,7 +563,6 @@ int main(void)
         cmocka_unit_test(a_requeued_job_keeps_its_id_and_begins_soon_when_told),
         cmocka_unit_test(what_slurm_refuses_is_told_in_its_words),
         cmocka_unit_test(an_unknown_option_is_refused_at_once),
-        cmocka_unit_test(a_poll_without_changes_says_so),
         cmocka_unit_test(too_many_requests_are_refused_until_results_are_taken),
         cmocka_unit_test(a_submission_without_an_answer_is_found_by_its_token),
         cmocka_unit_test(with_the_controller_gone_for_a_while_a_job_is_submitted_once),

@@ -18,7 +18,7 @@ setup_file() {
     workflow training 100000 9 | submit
     workflow waiting 3 9 | submit --hold
     eventually 60 state 1 held
-    eventually 60 past_step 2 5
+    eventually 60 past 2/train 5
 }
 
 teardown_file() {
@@ -61,10 +61,6 @@ phases:
     preflight: off
     run: echo exported
 SPEC
-}
-
-past_step() {
-    [ "$(phasectl status "$1/train" --json | jq '.step // 0')" -gt "$2" ]
 }
 
 # terminal COLUMNS ROWS COMMAND...: runs the command in a pane, and shows there how it exited.

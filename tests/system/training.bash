@@ -29,11 +29,6 @@ phases:
 SPEC
 }
 
-# past ADDRESS STEP: whether the newest run is beyond this step.
-past() {
-    [ "$(phasectl status "$1" --json | jq -r '.step // 0')" -gt "$2" ]
-}
-
 same_weights() {
     cmp "$REFERENCE/step_000150.ckpt" "$PHASED_HOME/runs/$1/train/out/step_000150.ckpt"
 }
@@ -42,7 +37,7 @@ same_weights() {
 jobs_agree() {
     local record
     record=$(record 'SELECT slurm_id FROM job WHERE started IS NOT NULL ORDER BY slurm_id' | paste -sd' ')
-    [ "$(sort -un "$PHASED_HOME"/runs/*/train/out/executed | paste -sd' ')" = "$record" ]
+    [ "$(sort -un "$PHASED_HOME"/runs/*/*/out/executed | paste -sd' ')" = "$record" ]
 }
 
 # Takes all nodes for two seconds.

@@ -151,7 +151,7 @@ two_by_two='"resources": {"nodes": 2, "gpus": 2}'
     new_run 1 "{\"run\": $(script 'line=$(printf "x%.0s" {1..1000})
         for block in {1..100}; do echo "step=$block loss=$block.5"; head -n 1000 < <(yes "$line"); done')}"
     start_lead 1
-    WAIT_S=60 await_lead
+    await_lead
     [ "$(journal 1 n1 'select(.type == "metric") | .values.loss' | wc -l)" = 100 ]
     [ "$(journal 1 n1 'select(.type == "metric") | .values.loss' | tail -n 1)" = 100.5 ]
     [ "$(du -sb "$home/phase/1/log" | cut -f1)" -lt 110000000 ]
@@ -315,7 +315,7 @@ terminate_step() {
 @test "TERM to all processes of the step is a preemption, not a failure" {
     local status=0 # there is something to go on from; the second time there is not
     for trapped in 'trap "sleep 0.3; echo 1 >$PHASED_OUT/ckpt_3; exit 0" TERM' ':'; do
-        rm -rf "$home/phase/1" "$job/claim"
+        rm -rf "$home/phase" "$job/claim"
         new_run 1 "{$two_by_two, \"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"save_time_s\": 10},
             \"run\": $(script "$trapped; echo ready; while :; do sleep 0.05 || true; done")}"
         start_lead 1 2
@@ -409,20 +409,27 @@ terminate_step() {
     cmp <(record 1 lead .) <(journal 1 lead .)
 }
 
+# gets_more: whether the daemon has got an entry of n1 since `seen` was counted.
+gets_more() { [ "$(cat "$home/record/1/n1.jsonl" | wc -l)" -gt "$seen" ]; }
+
 @test "a daemon that comes and goes gets every entry once, in order" {
+    local seen=0
     start_daemon
-    new_run 1 "{\"run\": $(script 'for i in {1..60}; do echo "step=$i loss=$i"; sleep 0.05; done')}" '{"linger_s": 30}'
+    new_run 1 "{\"run\": $(script 'step=0; until [ -e "$PHASED_OUT/go" ]; do
+        step=$((step + 1)); echo "step=$step loss=1"; sleep 0.05; done')}" '{"linger_s": 30}'
     command_lead 1 1 '{"verb": "end", "when": "ended"}'
     start_lead 1
-    await test -s "$home/record/1/n1.jsonl"
-    stop_daemon
-    start_daemon
-    sleep 0.3
-    stop_daemon
-    start_daemon
+    await gets_more
+    for _ in 1 2; do
+        stop_daemon
+        seen=$(wc -l <"$home/record/1/n1.jsonl")
+        start_daemon
+        await gets_more
+    done
+    touch "$home/out/go"
     await_lead
     cmp <(record 1 n1 .) <(journal 1 n1 .)
-    [ "$(record 1 n1 'select(.type == "metric")' | wc -l)" = 60 ]
+    [ "$(record 1 n1 'select(.type == "metric") | .step' | tail -n 1)" = "$(outcome 1 .last_step)" ]
 }
 
 @test "a daemon with a wrong code is not obeyed" {
@@ -478,6 +485,24 @@ terminate_step() {
     await_lead 1
     [ ! -e "$home/out/ran" ]
     [ "$(outcome 1 .ended)" = 2.5 ]
+}
+
+# The daemon removes the secrets of a workflow that is over.
+@test "a lead whose secrets are gone sees that its run is over, and starts no run without them" {
+    start_daemon
+    local gone="{\"secrets\": \"$home/secrets/7\", \"environment\": {\"HF_TOKEN\": \"(secret)\"}}"
+    new_run 1 '{"run": "touch $PHASED_OUT/ran"}' "$gone"
+    jq -n '{run: 1, job_id: 4711, restarts: 0, outcome: "succeeded", cause: null, exit_code: 0, signal: 0, message: "",
+        guard: null, started: 1.5, ended: 2.5, finals: {}, last_step: null, requeues: false}' >"$home/phase/1/outcome.json"
+    command_lead 1 1 '{"verb": "end"}'
+    start_lead 1
+    await_lead
+    [ "$(outcome 1 .ended)" = 2.5 ]
+    new_run 2 '{"run": "touch $PHASED_OUT/ran"}' "$gone"
+    start_lead 2
+    await_lead 1
+    [[ $(outcome 2 '[.outcome, .cause, .message]') == '["failed","launch",'*"$home/secrets/7"* ]]
+    [ ! -e "$home/out/ran" ]
 }
 
 @test "a full disk under the journal and the logs does not stop the training" {
@@ -576,7 +601,7 @@ requeues() {
     await_lead
     [ "$(outcome 1 '[.outcome, .message, .requeues]')" = '["preempted","the job was requeued in Slurm",true]' ]
     [ "$(requeues)" = 0 ] # it is done already
-    rm -r "$home/phase/1" "$job/claim"
+    rm -r "$home/phase" "$job/claim"
     sed -i s/Restarts=1/Restarts=0/ "$home/slurm/show"
     new_training 1
     start_lead 1
@@ -593,7 +618,7 @@ requeues() {
     FAKE_SRUN_ERROR="Unable to confirm allocation for job 4711: Job is pending execution" start_lead 1
     await_lead 1
     [ "$(outcome 1 '[.outcome, .message, .requeues]')" = '["preempted","Slurm has forgotten that the job runs",false]' ]
-    rm -r "$home/phase/1" "$job/claim"
+    rm -r "$home/phase" "$job/claim"
     new_training 1
     start_lead 1
     await past 1 12
@@ -669,7 +694,7 @@ requeues() {
     await past 1 12
     touch "$home/out/enough"
     terminate_step
-    WAIT_S=40 await has_outcome 2
+    await has_outcome 2
     local step=$(saved_step)
     [ "$(jq -c '[.run, .attempt, .alone, .resume.step, .run_dir]' "$home/phase/2/run.json")" = "[0,2,true,$step,\"$home/phase/2\"]" ]
     [ "$(jq -r .run_dir "$job/current.json")" = "$home/phase/2" ]
@@ -689,7 +714,7 @@ requeues() {
     rm "$home/out/ckpt_30"
     rm -f "$home"/out/ckpt_[5-9]? "$home"/out/ckpt_???
     start_again 1
-    WAIT_S=40 await has_outcome 2
+    await has_outcome 2
     [ "$(jq -c .resume "$home/phase/2/run.json")" = "{\"path\":\"$home/out/ckpt_20\",\"step\":20}" ]
     [ "$(outcome 2 .outcome)" = succeeded ]
 }
@@ -700,7 +725,7 @@ requeues() {
     await past 1 25
     kill_job
     start_again 1
-    WAIT_S=40 await grep -q step= "$home/phase/2/log/rank-0.log"
+    await grep -q step= "$home/phase/2/log/rank-0.log"
     # Does what the daemon does: a number, a secret, and `next` over the channel that the lead
     # reads.
     head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n' >"$home/phase/2/secret"
@@ -753,7 +778,7 @@ requeues() {
     preempted_state
     local signal
     for signal in TERM USR1 USR2 INT; do
-        rm -rf "$home/phase/1" "$home/out"
+        rm -rf "$home/phase" "$home/out"
         new_run 1 "{$two_by_two, \"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"stop_signal\": \"$signal\",
             \"save_time_s\": 20}, \"run\": $(script 'for name in TERM USR1 USR2 INT; do trap "echo got $name; told=$name" $name; done
             [ '$signal' = TERM ] || trap "" TERM
@@ -820,7 +845,7 @@ small_disk() {
         rm -rf "$home/record"
         mkdir "$home/record"
         start_daemon
-        rm -rf "$home"/phase/1/* "$job/claim" "$home/out/go"
+        rm -rf "$home"/phase/1/* "$home"/phase/lead.* "$job/claim" "$home/out/go"
         new_run 1 "{\"run\": $(script 'for i in {1..200}; do echo "step=$i loss=$i"; done; echo ready; until [ -e $PHASED_OUT/go ]; do sleep 0.05; done')}"
         start_lead 1
         await grep -q ready "$home/phase/1/log/rank-0.log"

@@ -35,7 +35,7 @@ small_group() {
     printf '#!/bin/bash\necho $$ >"%s/cgroup.procs"\nexec "%s/srun" "$@"\n' "$group" "$fakes" >"$home/bin/srun"
     chmod +x "$home/bin/srun"
     lead_path=$home/bin:$PATH start_lead 1
-    WAIT_S=60 await_lead 1
+    await_lead 1
     [ "$(outcome 1 '[.cause, .signal, .failure.name, .failure.rank, .failure.node, .failure.blame]')" = \
         '["oom",9,"host_oom",0,"n1","code"]' ]
     [ "$(outcome 1 .message)" = \

@@ -126,7 +126,7 @@ requeues() {
     await trains_now 2
     echo "JobState=RUNNING EndTime=$(date -d '+110 seconds' +%Y-%m-%dT%H:%M:%S) Restarts=0 PreemptTime=None" >"$home/slurm/show"
     kill -USR2 "$lead" # the first stops at once, the second need not stop yet
-    WAIT_S=60 await test -e "$home/restarted"
+    await test -e "$home/restarted"
     [ "$(outcome 1 '[.outcome, .requeues]')" = '["timed_out",true]' ]
     [ "$(outcome 2 '[.outcome, .requeues]')" = '["timed_out",true]' ]
     [ "$(requeues)" = 1 ]

@@ -58,7 +58,7 @@ told_between() {
 @test "a run with a checkpoint stops its time to save plus ten seconds before the limit" {
     limit 40
     run_to_limit "$(checkpoint 15)"
-    WAIT_S=40 await_lead
+    await_lead
     told_between 27 11
     [ "$(outcome 1 '[.outcome, .requeues]')" = '["timed_out",true]' ]
 }
@@ -133,7 +133,7 @@ deaf='trap "" TERM; touch "$PHASED_OUT/ready"; while :; do sleep 0.05; done'
     start_lead 1
     await test -e "$home/out/ready"
     command_lead 1 1 '{"verb": "stop", "why": "held"}'
-    WAIT_S=60 await_lead 1
+    await_lead 1
     [ -e "$home/out/stopped" ]
     [ "$(outcome 1 .outcome)" = cancelled ]
 }

@@ -187,7 +187,7 @@ STUB
     own_preflight <<<'sleep 1234 & sleep 1234'
     quick_run 1 1
     start_lead 1
-    WAIT_S=60 await_lead
+    await_lead
     [ "$(outcome 1 .outcome)" = succeeded ]
     [ "$(preflight_of 1 n1)" = "quick could not tell: phase-preflight gave no answer within 30 s" ]
     no_process_names "$home/bin/phase-preflight"

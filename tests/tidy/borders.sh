@@ -4,7 +4,7 @@
 # found, too.
 set -u
 cd "${SRC:-.}" || exit 1
-git ls-files >/dev/null 2>&1 || { echo "1..0 # SKIP the rules are for what git knows"; exit 0; }
+git ls-files --error-unmatch configure.ac >/dev/null 2>&1 || { echo "1..0 # SKIP the rules are for what git knows"; exit 0; }
 build=${BIN:-build/bin}/..
 
 # A row is a folder (or one file), then the folders that it may use. `lib/*` stands for lib and all
@@ -14,18 +14,21 @@ rooms() {
 lib
 lib/protocol            lib
 lib/expr                lib
-lib/spec                lib lib/expr lib/protocol
+lib/metrics             lib lib/expr
+lib/spec                lib lib/expr lib/protocol lib/metrics
 lib/failures            lib lib/spec
 lib/sbatch              lib lib/spec
-lib/metrics             lib lib/expr
 cli                     lib/*
 cli/reader              lib/* cli
 cli/logs                lib/* cli cli/reader
+cli/mcp                 lib/* cli
 cli/metrics             lib/* cli cli/reader
 cli/top                 lib/* cli cli/logs
 cli/compare             lib/* cli cli/reader
 cli/doctor              lib/* cli cli/reader
-cli/verbs.c             lib/* cli cli/compare cli/doctor cli/logs cli/metrics cli/top
+cli/remote              lib/* cli
+cli/main.c              lib/* cli cli/remote
+cli/verbs.c             lib/* cli cli/compare cli/doctor cli/logs cli/mcp cli/metrics cli/top
 cli/watch.c             lib/* cli cli/top
 worker                  lib/*
 worker/protocol         lib/* worker

@@ -25,13 +25,16 @@ expect() {
 
 needs() { nm -D --undefined-only "$1" | grep -qE " $2(@|\$)"; }
 has_relro() { readelf -lW "$1" | grep -q GNU_RELRO && readelf -dW "$1" | grep -qE 'BIND_NOW|FLAGS_1.*NOW'; }
+links_no_slurm() { ! readelf -dW "$1" | grep -q 'NEEDED.*libslurm'; }
 is_fortified() { [ $optimized = no ] || needs "$1" '__[a-z]+_chk'; }
 
-for program in "$BIN"/*; do
+for program in "$BIN"/* "$BIN"/../lib/phased/*.so; do
     [ -f "$program" ] || continue
     name=${program##*/}
     expect "$name" 'has full RELRO' has_relro "$program"
     expect "$name" 'protects its stack' needs "$program" __stack_chk_fail
     expect "$name" 'has its buffers checked' is_fortified "$program"
+    # Only the module may need one release of Slurm: the programs run with any.
+    [[ $name = *.so ]] || expect "$name" 'links no libslurm' links_no_slurm "$program"
 done
 echo "1..$number"

@@ -14,6 +14,10 @@ UNIT_TESTS += tests/unit/test_option
 tests_unit_test_option_SOURCES = tests/unit/test_option.c
 tests_unit_test_option_LDADD = $(UNIT_LDADD)
 
+UNIT_TESTS += tests/unit/test_sbatch_options
+tests_unit_test_sbatch_options_SOURCES = tests/unit/test_sbatch_options.c
+tests_unit_test_sbatch_options_LDADD = $(UNIT_LDADD)
+
 UNIT_TESTS += tests/unit/test_text
 tests_unit_test_text_SOURCES = tests/unit/test_text.c
 tests_unit_test_text_LDADD = $(UNIT_LDADD)
@@ -86,9 +90,15 @@ UNIT_TESTS += tests/unit/test_core_walk
 tests_unit_test_core_walk_SOURCES = tests/unit/test_core_walk.c $(CORE_WORLD)
 tests_unit_test_core_walk_LDADD = $(CORE_LDADD)
 
+UNIT_TESTS += tests/unit/test_remote
+tests_unit_test_remote_SOURCES = tests/unit/test_remote.c
+tests_unit_test_remote_LDADD = cli/libcli.a $(UNIT_LDADD)
 UNIT_TESTS += tests/unit/test_cli
 tests_unit_test_cli_SOURCES = tests/unit/test_cli.c
 tests_unit_test_cli_LDADD = cli/libcli.a $(UNIT_LDADD)
+UNIT_TESTS += tests/unit/test_spans
+tests_unit_test_spans_SOURCES = tests/unit/test_spans.c
+tests_unit_test_spans_LDADD = cli/libcli.a $(UNIT_LDADD)
 UNIT_TESTS += tests/unit/test_held
 tests_unit_test_held_SOURCES = tests/unit/test_held.c
 tests_unit_test_held_LDADD = cli/libcli.a $(UNIT_LDADD)
@@ -97,6 +107,9 @@ tests_unit_test_logs_SOURCES = tests/unit/test_logs.c tests/unit/folder.c tests/
 tests_unit_test_logs_LDADD = cli/libcli.a $(UNIT_LDADD)
 tests_unit_test_reader_SOURCES = tests/unit/test_reader.c tests/unit/folder.c tests/unit/folder.h
 tests_unit_test_reader_LDADD = cli/libcli.a $(UNIT_LDADD)
+UNIT_TESTS += tests/unit/test_tfevents
+tests_unit_test_tfevents_SOURCES = tests/unit/test_tfevents.c tests/unit/folder.c tests/unit/folder.h
+tests_unit_test_tfevents_LDADD = cli/libcli.a $(UNIT_LDADD)
 UNIT_TESTS += tests/unit/test_plot
 tests_unit_test_plot_SOURCES = tests/unit/test_plot.c
 tests_unit_test_plot_LDADD = cli/libcli.a $(UNIT_LDADD)
@@ -108,6 +121,9 @@ tests_unit_test_top_LDADD = $(TOP_LDADD)
 UNIT_TESTS += tests/unit/test_top_keys
 tests_unit_test_top_keys_SOURCES = tests/unit/test_top_keys.c $(TOP_WORLD)
 tests_unit_test_top_keys_LDADD = $(TOP_LDADD)
+UNIT_TESTS += tests/unit/test_top_wants
+tests_unit_test_top_wants_SOURCES = tests/unit/test_top_wants.c $(TOP_WORLD)
+tests_unit_test_top_wants_LDADD = $(TOP_LDADD)
 
 UNIT_TESTS += tests/unit/test_table
 tests_unit_test_table_SOURCES = tests/unit/test_table.c
@@ -155,6 +171,10 @@ tests_unit_test_queries_LDADD = $(STORE_LDADD)
 UNIT_TESTS += tests/unit/test_rehearsal
 tests_unit_test_rehearsal_SOURCES = tests/unit/test_rehearsal.c
 tests_unit_test_rehearsal_LDADD = $(UNIT_LDADD)
+
+UNIT_TESTS += tests/unit/test_secrets
+tests_unit_test_secrets_SOURCES = tests/unit/test_secrets.c
+tests_unit_test_secrets_LDADD = $(UNIT_LDADD)
 
 UNIT_TESTS += tests/unit/test_variants
 tests_unit_test_variants_SOURCES = tests/unit/test_variants.c
@@ -240,9 +260,15 @@ UNIT_TESTS += tests/unit/test_fit
 tests_unit_test_fit_SOURCES = tests/unit/test_fit.c
 tests_unit_test_fit_LDADD = $(DAEMON_LDADD) daemon/slurm/libcluster.a $(DAEMON_LIBS) $(CMOCKA_LIBS)
 
+UNIT_TESTS += tests/unit/test_module
+tests_unit_test_module_SOURCES = tests/unit/test_module.c $(FOLDER)
+tests_unit_test_module_LDADD = daemon/slurm/libcluster.a $(UNIT_LDADD)
+
+if HAVE_SLURM
 UNIT_TESTS += tests/unit/test_slurm
+endif
 tests_unit_test_slurm_SOURCES = tests/unit/test_slurm.c $(FOLDER)
-tests_unit_test_slurm_LDADD = daemon/slurm/libcluster.a $(UNIT_LDADD) $(SLURM_LIBS)
+tests_unit_test_slurm_LDADD = $(SLURM_CLUSTER_LIBS) $(UNIT_LDADD)
 EXTRA_DIST += tests/logs
 UNIT_TESTS += tests/unit/test_extract
 tests_unit_test_extract_SOURCES = tests/unit/test_extract.c
@@ -253,6 +279,10 @@ tests_unit_test_layout_LDADD = $(UNIT_LDADD)
 UNIT_TESTS += tests/unit/test_child
 tests_unit_test_child_SOURCES = tests/unit/test_child.c
 tests_unit_test_child_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
+EXTRA_DIST += tests/unit/container
+UNIT_TESTS += tests/unit/test_container
+tests_unit_test_container_SOURCES = tests/unit/test_container.c
+tests_unit_test_container_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
 UNIT_TESTS += tests/unit/test_placement
 tests_unit_test_placement_SOURCES = tests/unit/test_placement.c
 tests_unit_test_placement_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
@@ -284,6 +314,10 @@ tests_unit_test_journal_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
 UNIT_TESTS += tests/unit/test_checkpoints
 tests_unit_test_checkpoints_SOURCES = tests/unit/test_checkpoints.c $(FOLDER)
 tests_unit_test_checkpoints_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/unit/test_room
+tests_unit_test_room_SOURCES = tests/unit/test_room.c $(FOLDER)
+tests_unit_test_room_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
 
 UNIT_TESTS += tests/unit/test_lineage
 tests_unit_test_lineage_SOURCES = tests/unit/test_lineage.c $(FOLDER)
@@ -474,3 +508,7 @@ tests_unit_test_record_matrix_SOURCES = tests/unit/test_record_matrix.c $(STORE_
 tests_unit_test_record_matrix_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
 tests_unit_test_record_matrix_LDADD = $(STORE_LDADD)
 EXTRA_DIST += tests/unit/README.md tests/unit/unit.h
+
+UNIT_TESTS += tests/unit/test_service
+tests_unit_test_service_SOURCES = tests/unit/test_service.c
+tests_unit_test_service_LDADD = daemon/libdaemon.a $(UNIT_LDADD)

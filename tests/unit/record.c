@@ -238,8 +238,9 @@ json_t *record_list(struct record *record, enum answer_scope scope, unsigned lim
 {
     json_t *workflows = json_array();
     int64_t found;
-    assert_int_equal(answer_workflows(record->store, scope, ANSWER_FULL, limit, record_now_ms(),
-                                      record_list_take, workflows, &found, NULL),
+    const struct answer_list wanted = {.scope = scope, .detail = ANSWER_FULL, .limit = limit};
+    assert_int_equal(answer_workflows(record->store, &wanted, record_now_ms(), record_list_take,
+                                      workflows, &found, NULL),
                      0);
     assert_int_equal(found, total);
     return workflows;

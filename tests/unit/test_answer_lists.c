@@ -2,8 +2,11 @@
 #include "tests/unit/record.h"
 
 #include "daemon/store/answers.h"
+#include "lib/error.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 static void a_full_list_has_workflows_that_ended_a_day_ago(void **state)
@@ -47,8 +50,9 @@ static void a_brief_list_leaves_out_metrics_and_null_members(void **state)
     struct run *run = record_add_run(&record, &workflow->phases[0], 11, 21);
     record_save_run(&record, run);
     json_t *full = record_list(&record, ANSWER_RECENT, 0, 1);
-    assert_int_equal(answer_workflows(record.store, ANSWER_RECENT, ANSWER_BRIEF, 0, record_now_ms(),
-                                      record_list_take, brief, &total, NULL),
+    const struct answer_list wanted = {.scope = ANSWER_RECENT, .detail = ANSWER_BRIEF};
+    assert_int_equal(answer_workflows(record.store, &wanted, record_now_ms(), record_list_take,
+                                      brief, &total, NULL),
                      0);
     const json_t *phases[] = {json_object_get(json_array_get(full, 0), "phases"),
                               json_object_get(json_array_get(brief, 0), "phases")};
@@ -143,6 +147,93 @@ static void workflows_with_a_held_phase_come_first(void **state)
     record_close(&record);
 }
 
+/* The numbers of the workflows that the list has, and of those that a page of two has after each
+ * workflow of the list. */
+static char *listed(struct record *record, struct answer_list wanted)
+{
+    struct text ids = {0};
+    int64_t total;
+    size_t i;
+    json_t *all = json_array(), *workflow;
+    do {
+        json_array_clear(all);
+        assert_int_equal(answer_workflows(record->store, &wanted, record_now_ms(), record_list_take,
+                                          all, &total, NULL),
+                         0);
+        assert_int_equal(total, 8);
+        json_array_foreach(all, i, workflow)
+        {
+            wanted.before = (uint64_t)json_integer_value(json_object_get(workflow, "workflow"));
+            text_addf(&ids, " %llu", (unsigned long long)wanted.before);
+        }
+    } while (wanted.limit && json_array_size(all) > 0);
+    json_decref(all);
+    return text_steal(&ids);
+}
+
+/* Two held, two live and four that ended: one failed, one was cancelled, two ended together. */
+static void a_list_goes_on_and_can_be_searched(void **state)
+{
+    (void)state;
+    static const struct {
+        struct answer_list wanted;
+        const char *ids;
+    } rows[] = {
+        {{.scope = ANSWER_ALL}, " 6 2 4 3 8 7 5 1"},
+        {{.scope = ANSWER_ALL, .limit = 3}, " 6 2 4 3 8 7 5 1"},
+        {{.scope = ANSWER_ALL, .limit = 2}, " 6 2 4 3 8 7 5 1"},
+        {{.scope = ANSWER_ALL, .limit = 1}, " 6 2 4 3 8 7 5 1"},
+        {{.scope = ANSWER_RECENT, .before = 4}, " 3 8 7 5 1"},
+        {{.scope = ANSWER_ALL, .state = "held"}, " 6"},
+        {{.scope = ANSWER_ALL, .state = "running"}, " 2 4 3"},
+        {{.scope = ANSWER_ALL, .state = "running", .limit = 1}, " 2 4 3"},
+        {{.scope = ANSWER_ALL, .state = "failed"}, " 5"},
+        {{.scope = ANSWER_ALL, .state = "cancelled"}, " 1"},
+        {{.scope = ANSWER_ALL, .state = "succeeded", .limit = 1}, " 8 7"},
+        {{.scope = ANSWER_ALL, .words = "OD"}, " 3 7 5 1"},
+        {{.scope = ANSWER_ALL, .words = "odd", .state = "failed"}, " 5"},
+        {{.scope = ANSWER_ALL, .words = "8"}, " 8"},
+        {{.scope = ANSWER_ALL, .words = "train.url=http://X"}, " 4"},
+        {{.scope = ANSWER_ALL, .words = "no such"}, ""},
+    };
+    struct record record;
+    struct store_submission submission = record_submission();
+    record_open(&record);
+    record_begin(&record);
+    for (unsigned i = 1; i <= 8; i++) {
+        struct workflow *workflow = record_workflow(i);
+        bool is_live = i % 2 == 0 ? i < 8 : i == 3;
+        free(workflow->name);
+        workflow->name = xstrdup(i % 2 ? "odd" : "even");
+        workflow->ended_ms = is_live ? 0 : record_now_ms() - 1000 + (i == 7 ? 8 : i);
+        for (size_t phase = 0; phase < workflow->phase_count; phase++)
+            workflow->phases[phase].state = is_live ? PHASE_BLOCKED : PHASE_SUCCEEDED;
+        workflow->phases[0].state = i == 6 || i == 2 ? PHASE_HELD : workflow->phases[0].state;
+        workflow->phases[1].state = i == 2   ? PHASE_ACTIVE
+                                    : i == 5 ? PHASE_FAILED
+                                    : i == 1 ? PHASE_CANCELLED
+                                             : workflow->phases[1].state;
+        json_object_set_new((json_t *)submission.set, "train.url",
+                            json_string(i == 4 ? "http://x" : "none"));
+        assert_int_equal(store_workflow_insert(record.store, workflow, &submission, NULL), 0);
+        workflow_free(workflow);
+    }
+    record_commit(&record);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char *ids = listed(&record, rows[i].wanted);
+        assert_string_equal(ids, rows[i].ids);
+        free(ids);
+    }
+    struct error err;
+    const struct answer_list after_none = {.scope = ANSWER_ALL, .before = 99};
+    int64_t total;
+    assert_int_equal(answer_workflows(record.store, &after_none, record_now_ms(), record_list_take,
+                                      NULL, &total, &err),
+                     -ENOENT);
+    record_submission_fini(&submission);
+    record_close(&record);
+}
+
 int main(void)
 {
     record_stop_the_clock();
@@ -151,6 +242,7 @@ int main(void)
         cmocka_unit_test(a_brief_list_leaves_out_metrics_and_null_members),
         cmocka_unit_test(a_list_shows_only_the_last_workflows_that_are_over),
         cmocka_unit_test(workflows_with_a_held_phase_come_first),
+        cmocka_unit_test(a_list_goes_on_and_can_be_searched),
     };
     return cmocka_run_group_tests_name("answer_lists", tests, NULL, NULL);
 }

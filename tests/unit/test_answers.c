@@ -73,7 +73,7 @@ static struct workflow *seven(struct record *record)
                 {12, 100, "dt", 0.125}, {12, 104, "loss", 4.25}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         assert_int_equal(store_metric_add(record->store, rows[i].run, rows[i].step, rows[i].name,
-                                          rows[i].value, 1790000070000, NULL),
+                                          rows[i].value, 1790000070000 + 250 * (int64_t)i, NULL),
                          0);
     const struct store_pace pace = {.step = 190, .steps = 90, .seconds = 36, .time_ms = 1};
     assert_int_equal(store_pace_put(record->store, 12, "n1", &pace, NULL), 0);
@@ -142,7 +142,7 @@ static void workflows_phases_and_runs_have_the_documented_shapes(void **state)
     json_t *json;
     record_open(&record);
     struct workflow *workflow = seven(&record);
-    assert_int_equal(answer_workflow(record.store, 7, &json, &err), 0);
+    assert_int_equal(answer_workflow(record.store, 7, ANSWER_FULL, &json, &err), 0);
     assert_json(json, WORKFLOW_7);
     assert_json(record_list(&record, ANSWER_RECENT, 0, 1), "[" WORKFLOW_7 "]");
     assert_int_equal(answer_phase(record.store, 7, "validate", &json, &err), 0);
@@ -230,7 +230,7 @@ static void the_message_names_what_does_not_exist(void **state)
     uint64_t run;
     record_open(&record);
     struct workflow *workflow = seven(&record);
-    assert_int_equal(answer_workflow(record.store, 8, &json, &err), -ENOENT);
+    assert_int_equal(answer_workflow(record.store, 8, ANSWER_FULL, &json, &err), -ENOENT);
     assert_string_equal(err.message, "no workflow 8");
     assert_int_equal(answer_phase(record.store, 7, "valid", &json, &err), -ENOENT);
     assert_string_equal(err.message, "no phase 7/valid");
@@ -262,7 +262,7 @@ static void the_record_and_the_core_agree_on_the_state_of_a_workflow(void **stat
                 .kind = FX_SAVE_PHASE, .workflow = workflow, .phase = &workflow->phases[j]};
             record_apply(&record, &save);
         }
-        assert_int_equal(answer_workflow(record.store, 1, &json, NULL), 0);
+        assert_int_equal(answer_workflow(record.store, 1, ANSWER_FULL, &json, NULL), 0);
         assert_string_equal(json_string_value(json_object_get(json, "state")),
                             workflow_state(workflow));
         json_decref(json);
@@ -270,6 +270,9 @@ static void the_record_and_the_core_agree_on_the_state_of_a_workflow(void **stat
     workflow_free(workflow);
     record_close(&record);
 }
+
+/* The earliest time of each step, where two metrics have the step. */
+#define TIMES " 'times': [1790000071.5, 1790000070.25, 1790000070.5, 1790000071.0, 1790000071.25],"
 
 static void series_share_one_list_of_steps(void **state)
 {
@@ -282,38 +285,81 @@ static void series_share_one_list_of_steps(void **state)
         unsigned last;
         const char *expected;
         unsigned buckets;
+        int64_t from, to; /* to 0: all steps */
     } cases[] = {
         {NULL, 0, 0,
-         "{'steps': [100, 101, 102, 103, 104], 'series': {'loss': [null, 5.0, 4.5, '-inf', 4.25],"
+         "{'steps': [100, 101, 102, 103, 104]," TIMES
+         " 'series': {'loss': [null, 5.0, 4.5, '-inf', 4.25],"
          " 'dt': [0.125, null, 'nan', null, 7.0]}}",
-         0},
-        {NULL, 0, 2, "{'steps': [103, 104], 'series': {'loss': ['-inf', 4.25], 'dt': [null, 7.0]}}",
-         0},
-        {loss, 1, 3, "{'steps': [102, 103, 104], 'series': {'loss': [4.5, '-inf', 4.25]}}", 0},
-        {both, 2, 1, "{'steps': [104], 'series': {'dt': [7.0], 'loss': [4.25]}}", 0},
+         0, 0, 0},
+        {NULL, 0, 2,
+         "{'steps': [103, 104], 'times': [1790000071.0, 1790000071.25],"
+         " 'series': {'loss': ['-inf', 4.25], 'dt': [null, 7.0]}}",
+         0, 0, 0},
+        {loss, 1, 3,
+         "{'steps': [102, 103, 104], 'times': [1790000070.5, 1790000071.0, 1790000071.75],"
+         " 'series': {'loss': [4.5, '-inf', 4.25]}}",
+         0, 0, 0},
+        {both, 2, 1,
+         "{'steps': [104], 'times': [1790000071.25], 'series': {'dt': [7.0], 'loss': [4.25]}}", 0,
+         0, 0},
         {both, 2, 99,
-         "{'steps': [100, 101, 102, 103, 104], 'series': {'loss': [null, 5.0, 4.5, '-inf', 4.25],"
+         "{'steps': [100, 101, 102, 103, 104]," TIMES
+         " 'series': {'loss': [null, 5.0, 4.5, '-inf', 4.25],"
          " 'dt': [0.125, null, 'nan', null, 7.0]}}",
-         0},
-        {none, 1, 0, "{'steps': [], 'series': {'mfu': []}}", 0},
+         0, 0, 0},
+        {none, 1, 0, "{'steps': [], 'times': [], 'series': {'mfu': []}}", 0, 0, 0},
         {both, 2, 0,
-         "{'steps': [100, 101, 102, 103, 104], 'series': {'loss': [null, 5.0, null, '-inf', null],"
+         "{'steps': [100, 101, 102, 103, 104],"
+         " 'times': [1790000071.5, 1790000070.25, 1790000070.75, 1790000071.0, 1790000071.25],"
+         " 'series': {'loss': [null, 5.0, null, '-inf', 4.25],"
          " 'dt': [0.125, null, 'nan', null, 7.0]}}",
-         1},
+         1, 0, 0},
         {loss, 1, 0,
-         "{'steps': [101, 102, 103, 104], 'series': {'loss': [5.0, 4.5, '-inf', 4.25]}}", 2},
-        {none, 1, 0, "{'steps': [], 'series': {'mfu': []}}", 5},
+         "{'steps': [101, 102, 103, 104],"
+         " 'times': [1790000070.25, 1790000070.5, 1790000071.0, 1790000071.75],"
+         " 'series': {'loss': [5.0, 4.5, '-inf', 4.25]}}",
+         2, 0, 0},
+        {none, 1, 0, "{'steps': [], 'times': [], 'series': {'mfu': []}}", 5, 0, 0},
+        {loss, 1, 0,
+         "{'steps': [102, 103], 'times': [1790000070.5, 1790000071.0],"
+         " 'series': {'loss': [4.5, '-inf']}}",
+         5, 102, 103},
+        {loss, 1, 1, "{'steps': [102], 'times': [1790000070.5], 'series': {'loss': [4.5]}}", 0, 100,
+         102},
     };
     struct record record;
     json_t *json;
     record_open(&record);
     struct workflow *workflow = seven(&record);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        assert_int_equal(answer_metrics(record.store, 12, cases[i].names, cases[i].count,
-                                        cases[i].last, cases[i].buckets, &json, NULL),
-                         0);
+        struct answer_range range = {cases[i].last, cases[i].buckets, cases[i].from,
+                                     cases[i].to ? cases[i].to : INT64_MAX, 1000};
+        assert_int_equal(
+            answer_metrics(record.store, 12, cases[i].names, cases[i].count, &range, &json, NULL),
+            0);
         assert_json(json, cases[i].expected);
     }
+    workflow_free(workflow);
+    record_close(&record);
+}
+
+static void a_long_series_is_read_in_parts(void **state)
+{
+    (void)state;
+    static const char *const loss[] = {"loss"};
+    struct answer_range range = {.buckets = 9, .to = INT64_MAX, .rows = 1};
+    struct record record;
+    json_t *json;
+    record_open(&record);
+    struct workflow *workflow = seven(&record);
+    assert_int_equal(answer_metrics(record.store, 12, loss, 1, &range, &json, NULL), 0);
+    assert_json(json, "{'steps': [101, 102], 'times': [1790000070.25, 1790000070.5],"
+                      " 'series': {'loss': [5.0, 4.5]}, 'next': 103}");
+    range.from = 103;
+    assert_int_equal(answer_metrics(record.store, 12, loss, 1, &range, &json, NULL), 0);
+    assert_json(json, "{'steps': [103, 104], 'times': [1790000071.0, 1790000071.75],"
+                      " 'series': {'loss': ['-inf', 4.25]}}");
     workflow_free(workflow);
     record_close(&record);
 }
@@ -487,6 +533,7 @@ int main(void)
         cmocka_unit_test(the_message_names_what_does_not_exist),
         cmocka_unit_test(the_record_and_the_core_agree_on_the_state_of_a_workflow),
         cmocka_unit_test(series_share_one_list_of_steps),
+        cmocka_unit_test(a_long_series_is_read_in_parts),
         cmocka_unit_test(a_gate_says_who_decided_and_why),
         cmocka_unit_test(a_gate_names_the_guard_that_stopped_the_newest_run),
         cmocka_unit_test(a_request_for_events_continues_after_the_last_one),

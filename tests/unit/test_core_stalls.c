@@ -147,6 +147,43 @@ static void a_phase_without_checkpoint_ends_at_its_limit_unless_it_resumes(void 
     }
 }
 
+/* The worker of a run sees that the next checkpoint does not fit. */
+static void a_worker_may_want_its_phase_held(void **state)
+{
+    (void)state;
+    static const struct {
+        bool is_cancelled; /* a person cancels the run first */
+        enum run_outcome outcome;
+        enum phase_state becomes;
+    } rows[] = {
+        {false, OUTCOME_CANCELLED, PHASE_HELD},
+        {false, OUTCOME_SUCCEEDED, PHASE_DECIDING}, /* the program ended at that moment */
+        {true, OUTCOME_CANCELLED, PHASE_CANCELLED},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct world world;
+        world_init(&world);
+        world_begin(&world, false);
+        world_runs(&world, "validate");
+        struct phase *phase = world_phase(&world, "validate");
+        if (rows[i].is_cancelled)
+            world_command(&world, "validate", COMMAND_CANCEL);
+        world_step(&world, (struct core_event){.kind = EV_RUN_STOPPING,
+                                               .run = phase->run,
+                                               .message = "held: no room",
+                                               .hold_reason = "no room"});
+        world_ended(&world, "validate", rows[i].outcome, CAUSE_NONE, 10);
+        assert_int_equal(phase->state, rows[i].becomes);
+        if (rows[i].becomes == PHASE_HELD) {
+            assert_int_equal(phase->hold, HOLD_USER);
+            assert_string_equal(phase->reason, "no room");
+            world_command(&world, "validate", COMMAND_RELEASE);
+            assert_int_equal(phase->state, PHASE_QUEUED);
+        }
+        world_fini(&world);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -154,6 +191,7 @@ int main(void)
         WORLD_TEST(a_program_that_dies_on_resuming_is_tried_again_and_then_held),
         cmocka_unit_test(a_phase_that_times_out_runs_again_while_it_makes_steps),
         cmocka_unit_test(a_phase_without_checkpoint_ends_at_its_limit_unless_it_resumes),
+        cmocka_unit_test(a_worker_may_want_its_phase_held),
     };
     return cmocka_run_group_tests_name("core stalls", tests, NULL, NULL);
 }

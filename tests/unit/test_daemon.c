@@ -304,7 +304,12 @@ static void a_gate_tells_what_it_would_find_while_its_phase_is_active(void **sta
 {
     struct world *world = *state;
     static const char path[] = "/v1/workflows/1/phases/a/gate?so_far=1";
-    submit(world, two_phases);
+    const char *next = strstr(two_phases, "  b:");
+    char *spec =
+        text_format("%.*s      recent: {value: mean(loss), over: 50 steps, at_most: 2}\n%s",
+                    (int)(next - two_phases), two_phases, next);
+    submit(world, spec);
+    free(spec);
     json_t *gate = world_expect(world, 200, "GET", path, NULL);
     assert_null(json_object_get(gate, "so_far")); /* nothing has begun */
     json_decref(gate);
@@ -317,6 +322,7 @@ static void a_gate_tells_what_it_would_find_while_its_phase_is_active(void **sta
     world_await(world, path, "so_far.0.outcome", "failed");
     world_await(world, path, "so_far.0.name", "low");
     world_await(world, path, "so_far.1.outcome", "passed");
+    world_await(world, path, "so_far.2.outcome", "insufficient"); /* two of fifty steps */
     gate = world_expect(world, 200, "GET", "/v1/workflows/1/phases/a/gate", NULL);
     assert_null(json_object_get(gate, "so_far")); /* it was not asked for */
     assert_true(json_is_null(json_object_get(gate, "decided")));
@@ -327,6 +333,7 @@ static void a_gate_tells_what_it_would_find_while_its_phase_is_active(void **sta
     free(end);
     world_await(world, path, "decided", "failed");
     gate = world_expect(world, 200, "GET", path, NULL);
+    assert_string_equal(world_member(gate, "checks.2.outcome"), "failed"); /* no more will come */
     assert_null(json_object_get(gate, "so_far"));
     json_decref(gate);
 }

@@ -1,6 +1,7 @@
 /* Jobs that wait before Slurm has them: in turns, and given up at once when nobody needs them. */
 #include "tests/unit/daemon_world.h"
 
+#include "daemon/api/waits.h"
 #include "lib/file.h"
 #include "lib/text.h"
 
@@ -283,10 +284,58 @@ static void a_job_of_another_user_with_the_same_id_is_not_cancelled(void **state
     free(jobs);
 }
 
+static void a_submission_says_who_made_it(void **state)
+{
+    struct world *world = *state;
+    for (int i = 0; i < 3; i++) {
+        json_t *body = world_submission(one_phase, NULL);
+        if (i < 2)
+            (void)json_object_set_new(body, "who", json_string("anna by mcp (editor)"));
+        if (i > 0)
+            (void)json_object_set_new(body, "hold", json_true());
+        json_decref(world_expect(world, 201, "POST", "/v1/workflows", body));
+    }
+    json_t *json = world_expect(world, 200, "GET", "/v1/events?after=0&workflow=1", NULL);
+    assert_string_equal(world_member(json, "events.0.message"),
+                        "submitted by anna by mcp (editor)");
+    json_decref(json);
+    json = world_expect(world, 200, "GET", "/v1/workflows/2", NULL);
+    assert_string_equal(world_member(json, "phases.0.reason"),
+                        "held at its submission by anna by mcp (editor)");
+    json_decref(json);
+    json = world_expect(world, 200, "GET", "/v1/workflows/3", NULL);
+    assert_string_equal(world_member(json, "phases.0.reason"), "held at its submission");
+    json_decref(json);
+}
+
+static void reasons_of_slurm_are_explained(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *reason, *text;
+    } rows[] = {
+        {"Priority", "jobs of a higher priority come first (Priority)"},
+        {"PartitionInactive", "its partition starts no jobs at present (PartitionInactive)"},
+        {"QOSMaxJobsPerUserLimit", "a limit of the site on its QOS; the job begins when others have"
+                                   " ended (QOSMaxJobsPerUserLimit)"},
+        {"AssocMaxGRESPerJob",
+         "the job asks for more than the site allows one job (AssocMaxGRESPerJob)"},
+        {"AssocGrpGRESMinutes",
+         "the time that the site gives its account is used up (AssocGrpGRESMinutes)"},
+        {"Licenses", "Licenses"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char *text = waits_explain(rows[i].reason);
+        assert_string_equal(text, rows[i].text);
+        free(text);
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reasons_of_slurm_are_explained),
         TEST(a_retry_that_is_cancelled_in_its_back_off_is_never_submitted),
         TEST(a_job_that_waits_tells_when_slurm_expects_its_start),
         TEST(a_retry_that_is_held_in_its_back_off_is_never_submitted),
@@ -299,6 +348,7 @@ int main(void)
         TEST(a_job_of_another_user_with_the_same_id_is_not_cancelled),
         TEST(a_new_workflow_does_not_overtake_waiting_ones),
         TEST(all_candidates_may_wait_in_slurm_if_one_may_run),
+        TEST(a_submission_says_who_made_it),
     };
     return cmocka_run_group_tests_name("daemon queue", tests, NULL, NULL);
 }

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include <utime.h>
@@ -233,7 +232,8 @@ static void a_job_that_a_person_holds_waits_and_says_so(void **state)
     world_await_lines(world, "jobs", 1);
     world_slurm_write(world, "reason.101", "JobHeldUser");
     world_slurm_write(world, "held.101", "1");
-    world_await(world, "/v1/workflows/1", "phases.0.run.job_reason", "JobHeldUser");
+    world_await(world, "/v1/workflows/1", "phases.0.run.job_waits_for",
+                "the job is held in Slurm, by its owner (JobHeldUser)");
     assert_int_equal(world_slurm_lines(world, "cancelled"), 0);
     assert_int_equal(world_slurm_lines(world, "jobs"), 1);
 }

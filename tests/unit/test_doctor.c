@@ -104,9 +104,9 @@ static void a_controller_must_not_be_older_than_phased(void **state)
     } rows[] = {
         {"24.11.5", "24.11.0", ""},
         {"22.05.8", "24.11.5",
-         "warning release: phased was built with Slurm 22.05.8, the controller is 24.11.5\n"},
+         "warning release: phased uses the module for Slurm 22.05.8, the controller is 24.11.5\n"},
         {"24.11.5", "24.05.1",
-         "error release: phased was built with Slurm 24.11.5, and the controller is older: "
+         "error release: phased uses the module for Slurm 24.11.5, and the controller is older: "
          "24.05.1\n"},
         {"24.11.5", "",
          "note release: cannot compare the Slurm of phased (24.11.5) with the controller's ()\n"},

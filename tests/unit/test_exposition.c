@@ -91,6 +91,51 @@ static void the_exposition_has_steps_and_metrics_of_runs(void **state)
     text_fini(&text);
 }
 
+static void workflows_have_a_state_phases_a_cost_and_a_budget(void **state)
+{
+    (void)state;
+    struct text text = {0};
+    struct exposition_workflows workflows = {0};
+    json_t *first = json_loads(
+        "{\"workflow\": 7, \"name\": \"trm\", \"state\": \"running\", \"gpu_seconds\": 120.5,"
+        " \"cost_usd\": 3.25, \"budget\": {\"usd\": 15, \"gpu_hours\": 48}, \"phases\": ["
+        "  {\"state\": \"succeeded\"}, {\"state\": \"queued\"}, {\"state\": \"queued\"},"
+        "  {\"state\": \"active\", \"members\": 2}]}",
+        0, NULL);
+    json_t *second = json_loads("{\"workflow\": 8, \"name\": \"a\\\"b\", \"state\": \"held\","
+                                " \"gpu_seconds\": 0.0, \"cost_usd\": null, \"phases\": []}",
+                                0, NULL);
+    assert_non_null(first);
+    assert_non_null(second);
+    exposition_add_workflow(&workflows, first);
+    exposition_add_workflow(&workflows, second);
+    exposition_write_workflows(&workflows, &text);
+    assert_string_equal(
+        text_string(&text),
+        "# HELP phased_workflow_state 1: the workflow is in this state\n"
+        "# TYPE phased_workflow_state gauge\n"
+        "phased_workflow_state{workflow=\"7\",name=\"trm\",state=\"running\"} 1\n"
+        "phased_workflow_state{workflow=\"8\",name=\"a\\\"b\",state=\"held\"} 1\n"
+        "# HELP phased_phases phases of the workflow in this state\n"
+        "# TYPE phased_phases gauge\n"
+        "phased_phases{workflow=\"7\",name=\"trm\",state=\"queued\"} 2\n"
+        "phased_phases{workflow=\"7\",name=\"trm\",state=\"succeeded\"} 1\n"
+        "# HELP phased_workflow_cost_usd what the workflow has cost, dollars\n"
+        "# TYPE phased_workflow_cost_usd gauge\n"
+        "phased_workflow_cost_usd{workflow=\"7\",name=\"trm\"} 3.25\n"
+        "# HELP phased_workflow_gpu_seconds_total GPU seconds of the workflow\n"
+        "# TYPE phased_workflow_gpu_seconds_total counter\n"
+        "phased_workflow_gpu_seconds_total{workflow=\"7\",name=\"trm\"} 120.5\n"
+        "phased_workflow_gpu_seconds_total{workflow=\"8\",name=\"a\\\"b\"} 0\n"
+        "# HELP phased_workflow_budget what the workflow may cost, in the unit\n"
+        "# TYPE phased_workflow_budget gauge\n"
+        "phased_workflow_budget{workflow=\"7\",name=\"trm\",unit=\"usd\"} 15\n"
+        "phased_workflow_budget{workflow=\"7\",name=\"trm\",unit=\"gpu_hours\"} 48\n");
+    json_decref(first);
+    json_decref(second);
+    text_fini(&text);
+}
+
 static void labels_are_escaped(void **state)
 {
     (void)state;
@@ -109,6 +154,7 @@ int main(void)
         cmocka_unit_test(families_have_the_names_labels_and_units_of_dcgm_exporter),
         cmocka_unit_test(absent_and_old_values_are_left_out),
         cmocka_unit_test(the_exposition_has_steps_and_metrics_of_runs),
+        cmocka_unit_test(workflows_have_a_state_phases_a_cost_and_a_budget),
         cmocka_unit_test(labels_are_escaped),
     };
     return cmocka_run_group_tests_name("exposition", tests, NULL, NULL);

@@ -103,7 +103,8 @@ static void assert_lines(const struct line_case *cases, size_t count)
         assert_rows(&options, cases[i].line, cases[i].rows);
 }
 
-/* In the blocks of examples of the page, a line with an arrow is the row of the line before. */
+/* Blocks that name no language are examples: a line with an arrow is the row of the line before.
+ * Each heading begins a new log. The last heading has no examples. */
 static void the_examples_in_doc_metrics_are_true(void **state)
 {
     (void)state;
@@ -111,21 +112,25 @@ static void the_examples_in_doc_metrics_are_true(void **state)
     const char *source = getenv("SRC");
     char *name = text_format("%s/doc/metrics.md", source ? source : "."), *page, *rest;
     struct text input = {0}, expected = {0};
-    bool is_example = false;
+    bool is_block = false, is_example = false;
+    unsigned rows = 0;
     assert_int_equal(file_read(name, 1 << 20, &page, NULL, NULL), 0);
     rest = page;
     for (char *line; (line = strsep(&rest, "\n"));) {
-        if (text_equal(line, "```"))
-            is_example = !is_example;
-        else if (is_example && text_starts(line, "-> "))
-            text_addf(&expected, "%s\n", line + 3);
-        else if (is_example)
-            text_addf(&input, "%s\n", line);
+        if (text_starts(line, "```")) {
+            is_block = !is_block;
+            is_example = is_block && text_equal(line, "```");
+        } else if (!is_block && line[0] == '#') {
+            assert_rows(&options, text_string(&input), text_string(&expected));
+            text_fini(&input);
+            text_fini(&expected);
+        } else if (is_example) {
+            bool is_row = text_starts(line, "-> ");
+            text_addf(is_row ? &expected : &input, "%s\n", is_row ? line + 3 : line);
+            rows += is_row;
+        }
     }
-    assert_true(input.size > 300);
-    assert_rows(&options, text_string(&input), text_string(&expected));
-    text_fini(&input);
-    text_fini(&expected);
+    assert_true(rows > 30 && !input.size);
     free(page);
     free(name);
 }

@@ -106,6 +106,40 @@ static void only_a_signed_reply_answers_a_signed_request(void **state)
     }
 }
 
+static void a_client_of_a_url_adds_the_path_to_the_url(void **state)
+{
+    (void)state;
+    const struct http_server_options options = {.answer = echo};
+    struct http_server *server = http_server_start(&options);
+    struct http_reply reply;
+    struct error err;
+    char *url = text_format("http://127.0.0.1:%u/20", http_server_port(server));
+    struct http_client *client = http_client_new_url("the collector", url);
+    http_client_add_header(client, "authorization", "Basic c2VjcmV0");
+    assert_int_equal(http_request(client, "POST", "4", "{}", 2, &reply, &err), 0);
+    assert_int_equal(reply.status, 204);
+    http_reply_fini(&reply);
+    http_client_free(client);
+    free(url);
+    http_server_end(server);
+}
+
+static void a_message_has_no_secret_of_the_url(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"http://127.0.0.1:4318/v1/traces", "http://127.0.0.1:4318/v1/traces"},
+        {"https://anna:secret@host:1/x?key=secret#secret", "https://host:1/x"},
+        {"http://secret@host/x?key=a@b", "http://host/x"},
+        {"http://anna:sec/ret@host/x", "an address that is not valid"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct http_client *client = http_client_new_url("the collector", cases[i][0]);
+        assert_string_equal(http_client_address(client), cases[i][1]);
+        http_client_free(client);
+    }
+}
+
 static void the_message_about_a_peer_that_is_away_has_name_and_reason(void **state)
 {
     (void)state;
@@ -137,6 +171,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(any_status_is_a_reply_and_the_connection_is_kept),
         TEST(only_a_signed_reply_answers_a_signed_request),
+        TEST(a_client_of_a_url_adds_the_path_to_the_url),
+        TEST(a_message_has_no_secret_of_the_url),
         TEST(the_message_about_a_peer_that_is_away_has_name_and_reason),
     };
     return cmocka_run_group_tests_name("http", tests, NULL, NULL);

@@ -4,6 +4,7 @@
 #include "daemon/core/model.h"
 #include "daemon/launch/launch.h"
 #include "daemon/store/store.h"
+#include "lib/text.h"
 
 #include <jansson.h>
 
@@ -66,10 +67,55 @@ static void a_phase_with_a_checkpoint_accepts_less_time(void **state)
     }
 }
 
+/* What a spec asks of Slurm, and the nodes to keep away from, become options of the job. */
+static void options_come_from_the_spec(void **state)
+{
+    static const struct {
+        const char *spec, *excluded, *options;
+    } rows[] = {
+        {"{}", NULL, ""},
+        {"{}", "n1", "exclude=n1 "},
+        {"{\"resources\": {\"mem_mb\": 512}}", NULL, "mem=512M "},
+        {"{\"slurm\": {\"exclude\": \"n9\", \"nice\": 5, \"contiguous\": true}}", NULL,
+         "exclude=n9 nice=5 contiguous=true "},
+        {"{\"slurm\": {\"nice\": 5, \"exclude\": \"n9\"}, \"resources\": {\"mem_mb\": 512}}",
+         "n1,n2", "exclude=n9,n1,n2 nice=5 mem=512M "},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct workflow workflow = {.name = "w"};
+        struct phase phase = {.workflow = &workflow, .name = "p", .nodes = 1};
+        struct allocation job = {.token = "ab"};
+        struct run run = {.phase = &phase};
+        struct folder folder = {.job = "/job", .own = "/job"};
+        struct store_launch launch = {.spec = json_loads(rows[i].spec, 0, NULL),
+                                      .environment = json_pack("{s:s, s:s}", "A", "1", "B", "2"),
+                                      .workdir = "/"};
+        struct job_order order;
+        struct text options = {0};
+        job_order_init(&order, &run, &job, &folder, &launch, "/bin/phase-worker", rows[i].excluded);
+        const struct cluster_description *description = &order.description;
+        for (size_t k = 0; k < description->option_count; k++)
+            text_addf(&options, "%s=%s ", description->options[k].name,
+                      description->options[k].value);
+        assert_string_equal(text_string(&options), rows[i].options);
+        assert_string_equal(description->name, "w.p");
+        assert_string_equal(description->environment[1], "B=2");
+        assert_null(description->environment[2]);
+        if (rows[i].excluded)
+            assert_string_equal(description->excluded, rows[i].excluded);
+        job_order_fini(&order);
+        text_fini(&options);
+        json_decref(launch.spec);
+        json_decref(launch.environment);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_phase_with_a_checkpoint_accepts_less_time),
+        cmocka_unit_test(options_come_from_the_spec),
     };
     return cmocka_run_group_tests_name("job_order", tests, NULL, NULL);
 }

@@ -12,7 +12,7 @@ static char letter_of(lead_action *action)
         {lead_ignore, '.'},         {lead_begin, 'b'},     {lead_interrupt, 'i'},
         {lead_time_out, 't'},       {lead_lose_step, 's'}, {lead_pass_term, 'p'},
         {lead_leave_stepless, 'e'}, {lead_cancel, 'c'},    {lead_next, 'n'},
-        {lead_leave, 'l'},          {lead_over, 'o'},
+        {lead_leave, 'l'},          {lead_over, 'o'},      {lead_wait, 'w'},
     };
     for (size_t i = 0; i < sizeof letters / sizeof *letters; i++)
         if (letters[i].action == action)
@@ -23,13 +23,13 @@ static char letter_of(lead_action *action)
 static void every_state_answers_every_event(void **state)
 {
     (void)state;
-    /* A row is a state, a column an event: ready, term, limit, step ended, next, stop, dismiss. A
-     * letter is an action. */
+    /* A row is a state, a column an event: ready, term, limit, step ended, next, stop, dismiss,
+     * begun before. A letter is an action. */
     static const char *const rows[LEAD_STATES] = {
-        [LEAD_LAUNCHING] = "bitsnco",
-        [LEAD_RUNNING] = ".itsoco",
-        [LEAD_LINGERING] = ".lllnll",
-        [LEAD_LEAVING] = ".p.e...",
+        [LEAD_LAUNCHING] = "bitsncow",
+        [LEAD_RUNNING] = ".itsoco.",
+        [LEAD_LINGERING] = ".lllnll.",
+        [LEAD_LEAVING] = ".p.e....",
     };
     for (unsigned from = 0; from < LEAD_STATES; from++) {
         char row[LEAD_EVENTS + 1] = "";

@@ -1,4 +1,4 @@
-/* Whose outcome.json stays if two leads write it. */
+/* What outcome.json keeps, and whose outcome.json stays if two leads write it. */
 #include "tests/unit/folder.h"
 #include "tests/unit/unit.h"
 
@@ -122,6 +122,65 @@ static void an_outcome_that_cannot_be_checked_stays(void **state)
     free(path);
 }
 
+static void an_outcome_is_read_as_it_was_written(void **state)
+{
+    struct outcome outcome, read;
+    struct error err;
+    (void)state;
+    assert_int_equal(outcome_read(folder, NULL, &read, &err), -ENOENT);
+    assert_false(outcome_is_there(folder, NULL));
+    outcome_init(&outcome, 12);
+    outcome.kind = OUTCOME_FAILED;
+    outcome.cause = CAUSE_GUARD;
+    outcome.guard = json_pack("{s:s}", "name", "cap");
+    outcome.has_step = outcome.requeues = true;
+    outcome.last_step = 90;
+    outcome.job_id = 4711;
+    outcome.restarts = 3;
+    outcome.started = 1.25;
+    outcome_set_message(&outcome, "a guard");
+    json_object_set_new(outcome.finals, "n1", json_integer(7));
+    assert_int_equal(outcome_write(&outcome, folder, &err), 0);
+    assert_int_equal(outcome_read(folder, NULL, &read, &err), 0);
+    json_t *before = outcome_to_json(&outcome), *after = outcome_to_json(&read);
+    assert_true(json_equal(before, after));
+    json_decref(before);
+    json_decref(after);
+    outcome_fini(&outcome);
+    outcome_fini(&read);
+    put("{\"run\": 1}");
+    assert_int_equal(outcome_read(folder, NULL, &read, &err), -EINVAL);
+}
+
+static void the_outcome_of_another_job_does_not_count(void **state)
+{
+    static const struct {
+        const char *told, *token;
+        int result;
+    } rows[] = {
+        {"aaaa", "aaaa", 0},
+        {"aaaa", "bbbb", -ESTALE},
+        {"aaaa", "", 0}, /* the token is not known */
+        {"", "aaaa", 0}, /* of an older worker */
+    };
+    (void)state;
+    char *path = text_format("%s/outcome.json", folder);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct outcome outcome, read;
+        struct error err;
+        outcome_init(&outcome, 12);
+        (void)snprintf(outcome.token, sizeof outcome.token, "%s", rows[i].told);
+        assert_int_equal(outcome_write(&outcome, folder, &err), 0);
+        assert_int_equal(outcome_read(folder, rows[i].token, &read, &err), rows[i].result);
+        assert_int_equal(outcome_is_there(folder, rows[i].token), rows[i].result == 0);
+        if (rows[i].result == 0)
+            outcome_fini(&read);
+        outcome_fini(&outcome);
+        assert_int_equal(unlink(path), 0);
+    }
+    free(path);
+}
+
 #define TESTS(setup)                                                                               \
     cmocka_unit_test_setup_teardown(the_first_lead_of_a_job_that_writes_an_outcome_wins, setup,    \
                                     folder_remove),                                                \
@@ -130,6 +189,10 @@ static void an_outcome_that_cannot_be_checked_stays(void **state)
         cmocka_unit_test_setup_teardown(an_outcome_that_is_too_large_exists_and_is_replaced,       \
                                         setup, folder_remove),                                     \
         cmocka_unit_test_setup_teardown(an_outcome_that_cannot_be_checked_stays, setup,            \
+                                        folder_remove),                                            \
+        cmocka_unit_test_setup_teardown(an_outcome_is_read_as_it_was_written, setup,               \
+                                        folder_remove),                                            \
+        cmocka_unit_test_setup_teardown(the_outcome_of_another_job_does_not_count, setup,          \
                                         folder_remove)
 
 int main(void)

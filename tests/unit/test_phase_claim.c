@@ -224,6 +224,49 @@ static void a_claim_is_lost_only_to_a_higher_claim_of_another_start(void **state
     free(run_dir);
 }
 
+/* The lead of another life of the job must not begin the run a second time. */
+static void the_last_claim_of_a_run_says_that_it_was_begun(void **state)
+{
+    static const struct phase_life again = {.job_id = 17, .restarts = 2, .token = "aaaa"};
+    struct phase_holder holder, found;
+    struct error err;
+    char *first = text_format("%s/1", folder), *second = text_format("%s/2", folder);
+    (void)state;
+    assert_int_equal(phase_claim_of_run(first, &found, &err), -ENOENT);
+    assert_int_equal(take(1, &life, &holder), 0);
+    assert_int_equal(phase_claim_of_run(first, &found, &err), 0);
+    assert_true(found.life.job_id == life.job_id && found.life.restarts == life.restarts);
+    assert_int_equal(phase_claim_of_run(second, &found, &err), -ENOENT);
+    end_run(1);
+    assert_int_equal(take(2, &again, &holder), 0);
+    assert_int_equal(phase_claim_of_run(first, &found, &err), 0);
+    assert_true(found.number == 1 && found.life.restarts == life.restarts);
+    assert_int_equal(phase_claim_of_run(second, &found, &err), 0);
+    assert_true(found.number == 2 && found.life.restarts == again.restarts);
+    free(first);
+    free(second);
+}
+
+/* Nobody knows whether such a claim is of the run. */
+static void a_claim_that_cannot_be_read_is_told_apart_from_no_claim(void **state)
+{
+    struct phase_holder holder, found;
+    struct error err;
+    char *first = text_format("%s/1", folder), *second = text_format("%s/2", folder);
+    char *ruined = text_format("%s/lead.2", folder);
+    (void)state;
+    assert_int_equal(take(1, &life, &holder), 0);
+    assert_int_equal(file_replace(ruined, "{", 1, 0600, NULL), 0);
+    assert_int_equal(phase_claim_of_run(second, &found, &err), -EAGAIN);
+    assert_int_equal(found.number, 2);
+    assert_non_null(strstr(err.message, "/lead.2 cannot be read"));
+    assert_int_equal(phase_claim_of_run(first, &found, &err), 0);
+    assert_int_equal(found.number, 1);
+    free(ruined);
+    free(first);
+    free(second);
+}
+
 static bool is_there(unsigned number)
 {
     char *path = text_format("%s/lead.%u", folder, number);
@@ -349,6 +392,8 @@ int main(void)
         TEST(a_claim_waits_until_the_nodes_of_an_ended_run_have_ended),
         TEST(an_unreadable_claim_blocks_only_for_a_while),
         TEST(a_claim_is_lost_only_to_a_higher_claim_of_another_start),
+        TEST(the_last_claim_of_a_run_says_that_it_was_begun),
+        TEST(a_claim_that_cannot_be_read_is_told_apart_from_no_claim),
         TEST(claims_work_on_a_file_system_without_links),
         TEST(the_number_of_a_claim_is_never_used_again),
         TEST(the_wait_for_a_job_that_is_ending_is_bounded),

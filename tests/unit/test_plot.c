@@ -212,12 +212,15 @@ static void a_program_that_is_missing_or_does_not_end_is_an_error(void **state)
     (void)state;
     static const char *const missing[] = {"no-such-program", NULL};
     static const char *const endless[] = {"sh", "-c", "sleep 1000 & sleep 1000", NULL};
+    static const char *const chatty[] = {"sh", "-c", "yes", NULL};
     static const char *const killed[] = {"sh", "-c", "kill -KILL $$", NULL};
     struct command_result result;
     struct error err;
     assert_int_equal(command_run(missing, NULL, 60, &result, &err), -ENOENT);
     assert_int_equal(command_run(endless, NULL, 0, &result, &err), -ETIMEDOUT);
     assert_string_equal(err.message, "sh did not end within 0 s");
+    assert_int_equal(command_run(chatty, NULL, 60, &result, &err), -EFBIG);
+    assert_string_equal(err.message, "sh printed more than 64 MiB");
     assert_int_equal(command_run(killed, NULL, 60, &result, &err), 0);
     assert_int_equal(result.status, -1);
     command_fini(&result);

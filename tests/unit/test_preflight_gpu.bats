@@ -15,7 +15,7 @@ setup() {
     : >"$DIR/kernel.log"
     # The installed thresholds, with sizes that a processor can do in a moment.
     sed 's/^scratch_free_mib:.*/scratch_free_mib: 0/; /^clock_error_ms/d
-        s/seconds: [0-9]*/seconds: 20/; s/mib: [0-9]*}/mib: 1}/; s/elements: [0-9]*/elements: 32/' \
+        s/seconds: [0-9]*/seconds: 60/; s/mib: [0-9]*}/mib: 1}/; s/elements: [0-9]*/elements: 32/' \
         "$SRC/etc/preflight.yaml" >"$DIR/thresholds.yaml"
 }
 
@@ -155,7 +155,7 @@ figures() {
     fault busy allreduce failed "all 0-7: reducing: not done in time"
     fault leaving allreduce failed "all 0-7: leaving a group: not done in time"
     fault hang=3 allreduce failed "all 0-7: reducing for the first time: not done in time"
-    sed -i 's/seconds: 20/seconds: 3/' "$DIR/thresholds.yaml"
+    sed -i 's/seconds: 60/seconds: 3/' "$DIR/thresholds.yaml"
     fault hang=1,stuck allreduce failed "all 0-1: reducing for the first time: not done in time" \
         --devices 0,1
 }
@@ -203,7 +203,7 @@ figures() {
 @test "a node that does not come, or a folder that was used before, fails no node" {
     only allreduce
     mkdir "$DIR/meeting"
-    sed -i 's/seconds: 20/seconds: 1/' "$DIR/thresholds.yaml"
+    sed -i 's/seconds: 60/seconds: 1/' "$DIR/thresholds.yaml"
     run -3 full --devices 2,3 --nodes 2 --node 1 --rendezvous "$DIR/meeting"
     row allreduce "could not tell" "no other node has written it in time"
     run -3 full --devices 2,3 --nodes 2 --node 0 --rendezvous "$DIR/meeting"

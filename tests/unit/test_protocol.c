@@ -185,7 +185,7 @@ static void old_journals_keep_their_meaning(void **state)
     free(path);
     text_fini(&types);
     outcome_init(&outcome, 1);
-    assert_int_equal(posthumous_read(path_of("first/1"), &outcome), POSTHUMOUS_TOLD);
+    assert_int_equal(posthumous_read(path_of("first/1"), NULL, 1, &outcome), POSTHUMOUS_TOLD);
     assert_int_equal(outcome.kind, OUTCOME_SUCCEEDED);
     assert_int_equal(outcome.last_step, 2);
     outcome_fini(&outcome);
@@ -201,7 +201,7 @@ static void the_journals_of_a_dead_lead_give_the_end(void **state)
     assert_int_equal(file_read(path, 65536, &text, NULL, NULL), 0);
     put("first/1/journal/lead.jsonl", text, strcspn(text, "\n") + 1);
     outcome_init(&outcome, 1);
-    assert_int_equal(posthumous_read(path_of("first/1"), &outcome), POSTHUMOUS_KILLED);
+    assert_int_equal(posthumous_read(path_of("first/1"), NULL, 1, &outcome), POSTHUMOUS_KILLED);
     assert_int_equal(outcome.kind, OUTCOME_SUCCEEDED);
     assert_int_equal(outcome.job_id, 1);
     assert_int_equal(outcome.last_step, 2);

@@ -73,6 +73,30 @@ static void a_run_has_ended_when_its_folder_says_so(void **state)
     assert_true(folder_has_ended(folder, &other));
 }
 
+static void folders_tell_which_runs_there_are(void **state)
+{
+    (void)state;
+    json_t *runs = json_object();
+    char *name = NULL;
+    folder_add_runs(folder, 7, runs, &name); /* there is no folder */
+    assert_null(name);
+    put("7/a/out/1", "");
+    put("7/a/3/run.json", "{\"run\"");
+    put("7/a/1/run.json", "{\"workflow_name\": \"trm\", \"resume\": null}");
+    put("7/a/2/run.json",
+        "{\"workflow_name\": \"trm\", \"resume\": {\"path\": \"/s\", \"step\": 60}}");
+    put("8/a/1/run.json", "{\"workflow_name\": \"other\", \"resume\": null}");
+    folder_add_runs(folder, 7, runs, &name);
+    char *text = json_dumps(runs, JSON_COMPACT | JSON_SORT_KEYS);
+    assert_string_equal(name, "trm");
+    assert_string_equal(
+        text, "{\"7/a#1\":{\"attempt\":1,\"first_step\":0,\"phase\":\"a\",\"resume\":null},"
+              "\"7/a#2\":{\"attempt\":2,\"first_step\":60,\"phase\":\"a\",\"resume\":\"/s\"}}");
+    free(text);
+    free(name);
+    json_decref(runs);
+}
+
 static void assert_columns(struct metrics *metrics, const struct option_list *names, unsigned last,
                            const char *expected)
 {
@@ -90,23 +114,27 @@ static void series_share_one_list_of_steps(void **state)
     static const struct option_list two = {.items = {"lr", "other"}, .count = 2};
     static const struct option_list twice = {.items = {"lr", "lr"}, .count = 2};
     struct metrics *metrics = metrics_new();
-    assert_columns(metrics, &all, 0, "{\"steps\":[],\"series\":{}}");
-    metrics_add(metrics, "loss", 2, 0, 4.5);
-    metrics_add(metrics, "loss", 1, 0, NAN);
-    metrics_add(metrics, "lr", 2, 0, INFINITY);
-    metrics_add(metrics, "lr", 4, 0, -INFINITY);
-    metrics_add(metrics, "loss", 2, 0, 3.5); /* the newer value counts */
-    assert_columns(metrics, &all, 0,
-                   "{\"steps\":[1,2,4],\"series\":{\"loss\":[\"nan\",3.5,null],"
-                   "\"lr\":[null,\"inf\",\"-inf\"]}}");
-    assert_columns(metrics, &all, 2,
-                   "{\"steps\":[2,4],\"series\":{\"loss\":[3.5,null],\"lr\":[\"inf\",\"-inf\"]}}");
-    assert_columns(metrics, &two, 1,
-                   "{\"steps\":[4],\"series\":{\"lr\":[\"-inf\"],\"other\":[null]}}");
+    assert_columns(metrics, &all, 0, "{\"steps\":[],\"times\":[],\"series\":{}}");
+    metrics_add(metrics, "loss", 2, 20, 4.5);
+    metrics_add(metrics, "loss", 1, 10.5, NAN);
+    metrics_add(metrics, "lr", 2, 22, INFINITY);
+    metrics_add(metrics, "lr", 4, 40, -INFINITY);
+    metrics_add(metrics, "loss", 2, 21, 3.5); /* the newer value counts */
     assert_columns(
-        metrics, &two, 9,
-        "{\"steps\":[2,4],\"series\":{\"lr\":[\"inf\",\"-inf\"],\"other\":[null,null]}}");
-    assert_columns(metrics, &twice, 1, "{\"steps\":[4],\"series\":{\"lr\":[\"-inf\"]}}");
+        metrics, &all, 0,
+        "{\"steps\":[1,2,4],\"times\":[10.5,21.0,40.0],\"series\":{\"loss\":[\"nan\",3.5,null],"
+        "\"lr\":[null,\"inf\",\"-inf\"]}}");
+    assert_columns(metrics, &all, 2,
+                   "{\"steps\":[2,4],\"times\":[21.0,40.0],\"series\":{\"loss\":[3.5,null],\"lr\":["
+                   "\"inf\",\"-inf\"]}}");
+    assert_columns(
+        metrics, &two, 1,
+        "{\"steps\":[4],\"times\":[40.0],\"series\":{\"lr\":[\"-inf\"],\"other\":[null]}}");
+    assert_columns(metrics, &two, 9,
+                   "{\"steps\":[2,4],\"times\":[22.0,40.0],\"series\":{\"lr\":[\"inf\",\"-inf\"],"
+                   "\"other\":[null,null]}}");
+    assert_columns(metrics, &twice, 1,
+                   "{\"steps\":[4],\"times\":[40.0],\"series\":{\"lr\":[\"-inf\"]}}");
     metrics_free(metrics);
 }
 
@@ -128,7 +156,9 @@ static void journals_are_readable_after_any_crash(void **state)
         "{\"seq\":5,\"time\":2,\"type\":\"metric\",\"st");
     put("7/a/2/journal/notes.txt", "{\"type\":\"metric\",\"step\":9,\"values\":{\"loss\":2}}\n");
     folder_add_metrics(folder, &run, metrics);
-    assert_columns(metrics, &all, 0, "{\"steps\":[1,2,3],\"series\":{\"loss\":[5.0,\"nan\",2.0]}}");
+    assert_columns(
+        metrics, &all, 0,
+        "{\"steps\":[1,2,3],\"times\":[1.5,2.0,2.0],\"series\":{\"loss\":[5.0,\"nan\",2.0]}}");
     metrics_free(metrics);
 }
 
@@ -138,6 +168,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_newest_run_is_found_by_its_folder, folder_make,
                                         folder_remove),
         cmocka_unit_test_setup_teardown(a_run_has_ended_when_its_folder_says_so, folder_make,
+                                        folder_remove),
+        cmocka_unit_test_setup_teardown(folders_tell_which_runs_there_are, folder_make,
                                         folder_remove),
         cmocka_unit_test(series_share_one_list_of_steps),
         cmocka_unit_test_setup_teardown(journals_are_readable_after_any_crash, folder_make,

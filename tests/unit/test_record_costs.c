@@ -230,7 +230,7 @@ static void all_uses_of_an_allocation_add_up_to_it(void **state)
         assert_int_equal(store_spending_since(record.store, paid_start_ms, &month, NULL), 0);
         assert_int_equal(store_spending_since(record.store, paid_start_ms + HOUR_MS, &later, NULL),
                          0);
-        assert_int_equal(answer_workflow(record.store, 1, &json, NULL), 0);
+        assert_int_equal(answer_workflow(record.store, 1, ANSWER_FULL, &json, NULL), 0);
         double status_s = json_number_value(json_object_get(json, "gpu_seconds"));
         assert_float_equal(spent.gpu_hours, 16, 0.001);
         assert_float_equal(spent.hours, 1, 0.001);
@@ -350,7 +350,7 @@ static void many_phases_of_one_allocation_are_answered_fast(void **state)
     unsigned thousands = 0;
     json_t *json;
     sqlite3_progress_handler(record.store->db, STEPS_PER_CALL, count_steps, &thousands);
-    assert_int_equal(answer_workflow(record.store, 1, &json, NULL), 0);
+    assert_int_equal(answer_workflow(record.store, 1, ANSWER_FULL, &json, NULL), 0);
     sqlite3_progress_handler(record.store->db, 0, NULL, NULL);
     assert_true(json_array_size(json_object_get(json, "phases")) >= 200);
     if (thousands > THOUSANDS_MAX)

@@ -284,6 +284,51 @@ static void a_day_of_minutes_of_a_gpu_is_small(void **state)
     record_close(&record);
 }
 
+static void the_history_of_gpus_has_parts_of_equal_length(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned parts;
+        int seconds[2]; /* of the samples of the first and the second hundred seconds */
+        const char *expected;
+    } rows[] = {
+        {100,
+         {10, 10},
+         "[[10.0,20.0,30.0,40.0,50.0,60.0,null,null,null,null,80.0,70.0],"
+         "[0.0,0.0,0.0,0.0,0.0,0.0,null,null,null,null,0.0,0.0]]"},
+        {2, {10, 10}, "[[35.0,80.0],[0.0,0.0]]"},
+        {3, {10, 10}, "[[25.0,55.0,75.0],[0.0,0.0,0.0]]"},
+        {100, {10, 60}, "[[35.0,80.0,70.0],[0.0,0.0,0.0]]"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct record record;
+        struct error err;
+        json_t *json;
+        workflow_free(begin_run(&record));
+        put_gpus(&record);
+        assert_int_equal(answer_gpu_history(record.store, 1, 5, &json, &err), 0);
+        json_decref(json);
+        record_begin(&record);
+        for (int at = 0; at < 6; at++)
+            put_sample(&record, 1790000000 + 10 * at, rows[i].seconds[0], 10 + 10 * at);
+        put_sample(&record, 1790000100, rows[i].seconds[1], 80);
+        put_sample(&record, 1790000100 + rows[i].seconds[1], rows[i].seconds[1], 70);
+        record_commit(&record);
+        assert_int_equal(answer_gpu_history(record.store, 1, rows[i].parts, &json, &err), 0);
+        assert_true(json_real_value(json_object_get(json, "first")) == 1790000000.0);
+        const json_t *gpus = json_object_get(json, "gpus"), *gpu;
+        size_t at;
+        json_t *values = json_array();
+        json_array_foreach(gpus, at, gpu) json_array_append(values, json_object_get(gpu, "util"));
+        char *text = json_dumps(values, JSON_COMPACT);
+        assert_string_equal(text, rows[i].expected);
+        free(text);
+        json_decref(values);
+        json_decref(json);
+        record_close(&record);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -294,6 +339,7 @@ int main(void)
         cmocka_unit_test(idle_time_is_a_share_of_all_time_and_not_of_single_seconds),
         cmocka_unit_test(a_node_has_a_pace_of_its_newest_minute_and_of_all_time),
         cmocka_unit_test(a_day_of_minutes_of_a_gpu_is_small),
+        cmocka_unit_test(the_history_of_gpus_has_parts_of_equal_length),
     };
     return cmocka_run_group_tests_name("gpus of the record", tests, NULL, NULL);
 }

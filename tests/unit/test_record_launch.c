@@ -8,6 +8,7 @@
 #include "lib/mac.h"
 
 #include <errno.h>
+#include <string.h>
 
 static void a_repeated_submission_is_recognised_by_its_key(void **state)
 {
@@ -61,6 +62,44 @@ static void a_run_gets_what_was_submitted(void **state)
     record_assert(&record, "SELECT spec || overrides || resolved FROM workflow",
                   "name: trm\n{\"validate.iterations\":\"10\"}"
                   "{\"name\":\"trm\",\"price\":{\"by_gpu\":{\"h100\":2.5}}}");
+    workflow_free(workflow);
+    record_close(&record);
+}
+
+static void read_phase_id(struct record *record, uint64_t phase, char ret_id[STORE_PHASE_ID_SIZE])
+{
+    struct error err;
+    struct store_launch launch;
+    assert_int_equal(store_launch_load(record->store, phase, &launch, &err), 0);
+    memcpy(ret_id, launch.phase_id, STORE_PHASE_ID_SIZE);
+    store_launch_fini(&launch);
+}
+
+static void a_phase_has_an_id_that_no_phase_of_another_submission_has(void **state)
+{
+    (void)state;
+    struct record record;
+    char first[STORE_PHASE_ID_SIZE], again[STORE_PHASE_ID_SIZE], other[STORE_PHASE_ID_SIZE];
+    struct workflow *workflow = record_workflow(1);
+    record_open(&record);
+    record_insert(&record, workflow);
+    read_phase_id(&record, 100, first);
+    read_phase_id(&record, 100, again);
+    read_phase_id(&record, 101, other);
+    assert_int_equal(strlen(first), STORE_PHASE_ID_SIZE - 1);
+    assert_string_equal(first, again);
+    assert_string_not_equal(first, other);
+    static const char *const differences[] = {
+        "UPDATE workflow SET submitted = submitted + 1",
+        "UPDATE workflow SET key = 'another'",
+        "UPDATE workflow SET workdir = '/elsewhere'",
+    };
+    for (size_t i = 0; i < sizeof differences / sizeof *differences; i++) {
+        assert_int_equal(store_exec(record.store, differences[i], "", NULL), 0);
+        read_phase_id(&record, 100, other);
+        assert_string_not_equal(first, other);
+        memcpy(first, other, sizeof first);
+    }
     workflow_free(workflow);
     record_close(&record);
 }
@@ -129,6 +168,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_repeated_submission_is_recognised_by_its_key),
         cmocka_unit_test(a_run_gets_what_was_submitted),
+        cmocka_unit_test(a_phase_has_an_id_that_no_phase_of_another_submission_has),
         cmocka_unit_test(a_secret_stays_when_the_run_is_saved),
         cmocka_unit_test(a_journal_position_is_kept_for_each_run_and_node),
     };

@@ -470,28 +470,6 @@ static void the_live_one_of_two_jobs_with_a_token_is_found(void **state)
     cluster_result_fini(&result);
 }
 
-static void lists_that_differ_have_different_digests(void **state)
-{
-    (void)state;
-    slurm_job_info_t job = {.job_id = 1, .comment = "phased:" TOKEN, .state_desc = "why"};
-    job_info_msg_t loaded = {.record_count = 1, .job_array = &job};
-    uint64_t digests[6];
-    char other[] = "what";
-    for (int i = 0; i < 6; i++) {
-        struct cluster_result result = {.kind = CLUSTER_POLL};
-        job.job_state = i == 1 ? JOB_RUNNING : JOB_PENDING;
-        job.state_desc = i == 2 ? other : NULL;
-        job.restart_cnt = i == 3;
-        job.preempt_time = i == 4;
-        answer_jobs(&result, &loaded, NULL);
-        digests[i] = answer_jobs_digest(&result);
-        cluster_result_fini(&result);
-    }
-    assert_true(digests[0] == digests[5]);
-    for (int i = 1; i < 5; i++)
-        assert_true(digests[i] != digests[0]);
-}
-
 /* A checker that says this and fails, as libslurm would. */
 static void assert_refused(const char *says, const char *expected)
 {
@@ -499,7 +477,7 @@ static void assert_refused(const char *says, const char *expected)
     char *checker = text_format("%s/checker", folder);
     char *script = text_format("#!/bin/sh\necho '%s' >&2\nexit 1\n", says);
     assert_int_equal(file_replace(checker, script, strlen(script), 0700, NULL), 0);
-    assert_int_equal(configuration_check(checker, &err), -EINVAL);
+    assert_int_equal(configuration_check(checker, NULL, &err), -EINVAL);
     assert_string_equal(err.message, expected);
     free(checker);
     free(script);
@@ -534,7 +512,6 @@ int main(void)
         cmocka_unit_test(states_and_flags_are_distinguished),
         cmocka_unit_test(a_requeued_job_waits_and_a_failed_launch_is_stuck),
         cmocka_unit_test(the_live_one_of_two_jobs_with_a_token_is_found),
-        cmocka_unit_test(lists_that_differ_have_different_digests),
         cmocka_unit_test_setup_teardown(the_message_about_an_unusable_configuration_says_what_to_do,
                                         folder_make, folder_remove),
     };

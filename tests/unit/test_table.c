@@ -166,11 +166,19 @@ static void a_row_of_a_screen_is_one_line(void **state)
              " 7  distil-large-student   120  1m04s  ###...  limits.yaml allows one .\n"},
         {70, "ID  NAME                  STEP    ETA  NOTE\n"
              " 7  distil-large-student   120  1m04s  limits.yaml allows one job at .\n"},
-        {60, "ID  NAME                  STEP    ETA  BAR      COST\n" /* the rest is left out */
-             " 7  distil-large-student   120  1m04s  ###...  $3.20\n"},
+        {60, "ID  NAME                  STEP    ETA  NOTE\n"
+             " 7  distil-large-student   120  1m04s  limits.yaml allows o.\n"},
+        {51, "ID  NAME                  STEP    ETA  NOTE\n"
+             " 7  distil-large-student   120  1m04s  limits.yaml.\n"},
+        {50, "ID  NAME                  STEP    ETA  BAR\n" /* the rest before the name */
+             " 7  distil-large-student   120  1m04s  ###...\n"},
+        {46, "ID  NAME                  STEP    ETA  BAR\n" /* the rest is left out */
+             " 7  distil-large-student   120  1m04s  ###...\n"},
         {37, "ID  NAME                  STEP    ETA\n"
              " 7  distil-large-student   120  1m04s\n"},
-        {36, "ID  NAME                  STEP\n"
+        {33, "ID  NAME              STEP    ETA\n"
+             " 7  distil-..student   120  1m04s\n"},
+        {32, "ID  NAME                  STEP\n"
              " 7  distil-large-student   120\n"},
         {24, "ID  NAME\n"
              " 7  distil-large-student\n"},

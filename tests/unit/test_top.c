@@ -54,7 +54,7 @@ static void a_list_shows_what_fits(void **state)
     }
 }
 
-static void a_name_stays_whole_before_anything_else(void **state)
+static void a_long_name_leaves_room_for_the_other_columns(void **state)
 {
     (void)state;
     static const char name[] = "distillation-of-the-large-teacher-into-8b";
@@ -67,13 +67,18 @@ static void a_name_stays_whole_before_anything_else(void **state)
         " 'state': 'held', 'hold': 'gate', 'step': 58679, 'total': 60000, 'eta_s': 5.0,"
         " 'reason': 'gate failed: refinement and grad_norm'}]}], 'total': 1}");
     for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++) {
-        assert_non_null(strstr(top_world_picture(&world, 5, widths[i]), name));
+        (void)top_world_picture(&world, 5, widths[i]);
+        assert_non_null(strstr(top_world_row(&world, 1), "STEP"));
+        assert_non_null(strstr(top_world_row(&world, 2), "58679/60000"));
         assert_int_equal(top_world_colour(&world, "held"), COLOUR_MAGENTA);
         assert_non_null(strstr(top_world_row(&world, 2), "production"));
     }
     assert_non_null(strstr(top_world_row(&world, 2), "gate failed: refinement and grad_norm"));
-    assert_non_null(
-        strstr(top_world_picture(&world, 5, 50), "distillati..r-into-8b")); /* only now */
+    assert_non_null(strstr(top_world_row(&world, 2), name));
+    (void)top_world_picture(&world, 5, 80);
+    assert_string_equal(top_world_row(&world, 2),
+                        "       7  distillation-of..teacher-into-8b  held "
+                        "  production  58679/60000  5.0s");
     top_world_fini(&world);
 }
 
@@ -116,7 +121,32 @@ static void what_is_not_listed_is_counted(void **state)
     top_world_answer(&world, PATHS_WORKFLOWS,
                      "{'workflows': [{'workflow': 7, 'name': 'a', 'state': 'succeeded', 'phases':"
                      " []}], 'total': 1201}");
-    assert_non_null(strstr(top_world_picture(&world, 5, 80), "1 succeeded  and 1200 more"));
+    assert_non_null(
+        strstr(top_world_picture(&world, 5, 80), "1 succeeded  and 1200 more, found by /"));
+    top_world_fini(&world);
+}
+
+static void a_notice_that_a_phase_stops_goes_when_it_has_stopped(void **state)
+{
+    (void)state;
+#define LIST(state, run)                                                                           \
+    "{'workflows': [{'workflow': 7, 'name': 'a', 'state': 'running', 'phases': [{'phase':"         \
+    " 'train', 'state': '" state "', 'run': {'state': '" run "', 'wish': 'hold'}}]}]}"
+    static const char stopping[] = LIST("active", "running"), held[] = LIST("held", "ended");
+    struct top_world world;
+    top_world_init(&world);
+    top_world_answer(&world, PATHS_WORKFLOWS, stopping);
+    (void)top_world_picture(&world, 24, 80);
+    top_world_type(&world, "h");
+    struct reply reply = {.request = world.model.decision};
+    reply.json = json_pack("{s:[s], s:[s]}", "phases", "7/train", "stopping", "7/train");
+    model_take(&world.model, &reply, world.clock_s);
+    top_world_answer(&world, PATHS_WORKFLOWS, stopping);
+    (void)top_world_picture(&world, 24, 80);
+    assert_string_equal(top_world_row(&world, 22), "7/train is being held: its run stops");
+    top_world_answer(&world, PATHS_WORKFLOWS, held);
+    (void)top_world_picture(&world, 24, 80);
+    assert_string_equal(top_world_row(&world, 22), "");
     top_world_fini(&world);
 }
 
@@ -137,11 +167,12 @@ static void a_workflow_is_a_tree_with_its_current_phase(void **state)
         "active      on n1",
         "checkpoint  /home/anna/step_300.ckpt",
         "spent       7h46m of GPU time, $19.00",
-        "-- gate, 1 of 2 checks pass so far ---------------------------------------------",
+        "-- gate, 1 of 3 checks pass so far ---------------------------------------------",
         "gate of 7/train: so far; the gate judges a run that succeeds",
         "  CHECK  VALUE  BOUNDS   WINDOW       VERDICT",
         "  low     2.25  below 3  steps 1-320  passed",
         "  late          below 1               too early",
+        "  far     2.25  below 2               failing",
         "-- GPUs ------------------------------------------------------------------------",
         "NODE  STEP  TAKES  GPUS  BUSY    LEAST  IDLE  MEMORY  POWER  TEMP  NOTE",
         "n1                    1   97%  97% (0)",
@@ -173,7 +204,7 @@ static void a_wide_terminal_has_panes_side_by_side(void **state)
     (void)top_world_picture(&world, 24, 200);
     top_world_press(&world, TOP_KEY_ENTER);
     assert_true(text_starts(top_world_row(&world, 7), "── 7/train ──"));
-    assert_non_null(strstr(top_world_row(&world, 7), "  ── gate, 1 of 2 "));
+    assert_non_null(strstr(top_world_row(&world, 7), "  ── gate, 1 of 3 "));
     assert_non_null(strstr(top_world_row(&world, 8), "gate of 7/train: so far"));
     assert_true(text_starts(top_world_row(&world, 5), "  ├ ▸ ladder"));
     assert_non_null(strstr(top_world_row(&world, 4), "█░░░░░░░░░░  320"));
@@ -404,9 +435,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_list_shows_what_fits),
-        cmocka_unit_test(a_name_stays_whole_before_anything_else),
+        cmocka_unit_test(a_long_name_leaves_room_for_the_other_columns),
         cmocka_unit_test(five_hundred_workflows_are_one_screen),
         cmocka_unit_test(what_is_not_listed_is_counted),
+        cmocka_unit_test(a_notice_that_a_phase_stops_goes_when_it_has_stopped),
         cmocka_unit_test(a_workflow_is_a_tree_with_its_current_phase),
         cmocka_unit_test(a_wide_terminal_has_panes_side_by_side),
         cmocka_unit_test(the_members_of_a_matrix_unfold),

@@ -1,4 +1,4 @@
-/* Keys, clicks, replies, logs and requests of the live view. */
+/* Keys, clicks, replies and logs of the live view. */
 #include "tests/unit/unit.h"
 
 #include "tests/unit/top_world.h"
@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *selected(const struct top_world *world, enum pane pane)
@@ -169,6 +170,23 @@ static void a_cancel_wants_a_yes(void **state)
     top_world_fini(&world);
 }
 
+static void what_has_ended_is_not_cancelled(void **state)
+{
+    (void)state;
+    struct top_world world;
+    top_world_init(&world);
+    top_world_answer(&world, PATHS_WORKFLOWS,
+                     "{'workflows': [{'workflow': 5, 'name': 'over', 'state': 'failed', 'phases':"
+                     " [{'phase': 'a', 'state': 'failed'}, {'phase': 'b', 'state': 'skipped'}]}]}");
+    (void)top_world_picture(&world, 24, 80);
+    top_world_type(&world, "cy");
+    assert_string_equal(decision(&world), "");
+    top_world_press(&world, 'c');
+    assert_string_equal(top_world_row(&world, 22), "cannot cancel 5: it has ended");
+    assert_true(text_starts(last_row(&world), "Enter open"));
+    top_world_fini(&world);
+}
+
 static void what_a_person_holds_is_released(void **state)
 {
     (void)state;
@@ -181,6 +199,36 @@ static void what_a_person_holds_is_released(void **state)
     top_world_type(&world, "jh");
     assert_string_equal(decision(&world), "release 10");
     top_world_fini(&world);
+}
+
+static void a_workflow_is_held_while_anything_of_it_is_under_way(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *first, *second, *decision;
+    } cases[] = {
+        {"'held', 'hold': 'user'", "'active'", "hold 7"},
+        {"'active'", "'held', 'hold': 'user'", "hold 7"},
+        {"'held', 'hold': 'user'", "'queued'", "hold 7"},
+        {"'held', 'hold': 'user'", "'blocked'", "release 7"},
+        {"'held', 'hold': 'user'", "'succeeded'", "release 7"},
+        {"'held', 'hold': 'gate'", "'succeeded'", "hold 7"}, /* the daemon says why not */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct top_world world;
+        top_world_init(&world);
+        char *answer = text_format(
+            "{'workflows': [{'workflow': 7, 'name': 'a', 'state': 'running', 'phases': ["
+            "{'phase': 'first', 'address': '7/first', 'state': %s},"
+            "{'phase': 'second', 'address': '7/second', 'state': %s}]}]}",
+            cases[i].first, cases[i].second);
+        top_world_answer(&world, PATHS_WORKFLOWS, answer);
+        (void)top_world_picture(&world, 24, 80);
+        top_world_press(&world, 'h');
+        assert_string_equal(decision(&world), cases[i].decision);
+        free(answer);
+        top_world_fini(&world);
+    }
 }
 
 static void what_came_of_a_decision_is_told_until_the_next_key(void **state)
@@ -232,13 +280,67 @@ static void a_search_selects_the_next_row_with_the_text(void **state)
     top_world_type(&world, "/nobody");
     top_world_press(&world, TOP_KEY_BACKSPACE);
     top_world_press(&world, TOP_KEY_ENTER);
-    assert_string_equal(last_row(&world), "'nobod' is not in this pane");
+    assert_string_equal(last_row(&world), "looking for 'nobod' among all workflows ...");
+    top_world_answer(&world, PATHS_SEARCH "%6e%6f%62%6f%64", "{'workflows': []}");
+    (void)top_world_picture(&world, 24, 80);
+    assert_string_equal(last_row(&world), "no workflow has 'nobod'");
     assert_string_equal(selected(&world, PANE_WORKFLOWS), "1");
     top_world_press(&world, TOP_KEY_ESCAPE);
     assert_true(text_starts(last_row(&world), "Enter open"));
     top_world_type(&world, "/x");
     top_world_press(&world, TOP_KEY_ESCAPE);
     assert_true(text_starts(last_row(&world), "Enter open"));
+    top_world_fini(&world);
+}
+
+static void a_search_finds_what_the_list_leaves_out(void **state)
+{
+    (void)state;
+    struct top_world world;
+    top_world_init(&world);
+    top_world_many(&world, 3);
+    (void)top_world_picture(&world, 24, 80);
+    top_world_type(&world, "/a b");
+    top_world_press(&world, TOP_KEY_ENTER);
+    struct want wants[WANTS_MAX];
+    assert_int_equal(wants_list(&world.model, wants), 3);
+    assert_string_equal(wants[1].path, PATHS_SEARCH "%61%20%62");
+    top_world_answer(&world, wants[1].path,
+                     "{'workflows': [{'workflow': 2, 'name': 'job-2', 'ended': null},"
+                     " {'workflow': 1200, 'name': 'a b', 'state': 'succeeded', 'submitted': 5.0,"
+                     " 'ended': 9.0, 'phases': []}], 'total': 1201}");
+    (void)top_world_picture(&world, 24, 80);
+    assert_string_equal(selected(&world, PANE_WORKFLOWS), "1200");
+    assert_true(text_starts(top_world_row(&world, 5), "    1200  a b "));
+    assert_string_equal(top_world_row(&world, 6), "");
+    top_world_press(&world, TOP_KEY_ENTER);
+    assert_int_equal(world.model.workflow.workflow, 1200);
+    assert_non_null(strstr(top_world_picture(&world, 24, 80), "1200 a b  succeeded"));
+    top_world_press(&world, TOP_KEY_ESCAPE); /* one press: nothing is sought in this place */
+    assert_int_equal(world.model.place, PLACE_WORKFLOWS);
+    assert_string_equal(selected(&world, PANE_WORKFLOWS), "1200");
+    top_world_press(&world, TOP_KEY_ESCAPE);
+    assert_string_equal(top_world_row(&world, 5), "");
+    top_world_fini(&world);
+}
+
+static void escape_ends_only_a_search_that_is_seen(void **state)
+{
+    (void)state;
+    struct top_world world;
+    top_world_init(&world);
+    top_world_run(&world, "one\ntwo\n");
+    (void)top_world_picture(&world, 20, 80);
+    top_world_type(&world, "/two");
+    top_world_press(&world, TOP_KEY_ENTER);
+    top_world_press(&world, TOP_KEY_ESCAPE);
+    assert_int_equal(world.model.place, PLACE_RUN);
+    assert_string_equal(world.model.scrolls[PANE_LOG].search, "");
+    top_world_type(&world, "/two");
+    top_world_press(&world, TOP_KEY_ENTER);
+    top_world_press(&world, TOP_KEY_TAB);
+    top_world_press(&world, TOP_KEY_ESCAPE); /* nothing is sought in the other pane */
+    assert_int_equal(world.model.place, PLACE_WORKFLOW);
     top_world_fini(&world);
 }
 
@@ -337,116 +439,13 @@ static void a_click_selects_and_a_click_on_the_selected_row_opens(void **state)
     top_world_workflow(&world);
     (void)top_world_picture(&world, 26, 80);
     top_world_press(&world, TOP_KEY_ENTER);
-    keys_click(&world.model, KEYS_CLICK, 22, 3);
+    keys_click(&world.model, KEYS_CLICK, 23, 3);
     (void)top_world_picture(&world, 26, 80);
     assert_int_equal(world.model.focus[PLACE_WORKFLOW], PANE_RUNS);
     assert_string_equal(selected(&world, PANE_RUNS), "7/train#1");
-    keys_click(&world.model, KEYS_CLICK, 23, 3); /* below the last run */
+    keys_click(&world.model, KEYS_CLICK, 24, 3); /* below the last run */
     (void)top_world_picture(&world, 26, 80);
     assert_string_equal(selected(&world, PANE_RUNS), "7/train#1");
-    top_world_fini(&world);
-}
-
-/* --- Requests --------------------------------------------------------------------------------- */
-
-/* What is asked for now; empty: nothing. It counts as asked. */
-static const char *next_path(struct top_world *world)
-{
-    static struct request request;
-    double wait_s;
-    if (!wants_next(&world->model, world->clock_s, &request, &wait_s))
-        return "";
-    model_ask(&world->model, &request, world->clock_s);
-    return request.path;
-}
-
-static void answers_are_asked_for_again_when_they_are_old(void **state)
-{
-    (void)state;
-    struct top_world world;
-    top_world_init(&world);
-    assert_string_equal(next_path(&world), PATHS_WORKFLOWS);
-    top_world_answer(&world, PATHS_WORKFLOWS, "{'workflows': []}");
-    assert_string_equal(next_path(&world), PATHS_PING);
-    top_world_answer(&world, PATHS_PING, "{}");
-    assert_string_equal(next_path(&world), "");
-    world.clock_s += 0.9;
-    assert_string_equal(next_path(&world), "");
-    world.clock_s += 0.2;
-    assert_string_equal(next_path(&world), PATHS_WORKFLOWS);
-
-    struct reply slow = {.request = {.kind = REQUEST_GET, .path = PATHS_WORKFLOWS}, .took_s = 0.15};
-    slow.json = json_pack("{s:[]}", "workflows");
-    model_take(&world.model, &slow, world.clock_s);
-    world.clock_s += 2.8; /* a daemon that needs 0.15 s is not asked for 3 s */
-    assert_string_equal(next_path(&world), "");
-    world.clock_s += 0.3;
-    assert_string_equal(next_path(&world), PATHS_WORKFLOWS);
-    top_world_fini(&world);
-}
-
-static void a_daemon_that_is_away_is_tried_each_second(void **state)
-{
-    (void)state;
-    struct top_world world;
-    top_world_init(&world);
-    top_world_fail(&world, PATHS_WORKFLOWS, -ECONNREFUSED, "away");
-    assert_string_equal(next_path(&world), "");
-    world.clock_s += 1.1;
-    assert_string_not_equal(next_path(&world), "");
-    top_world_fini(&world);
-}
-
-static void a_run_asks_for_what_its_panes_show(void **state)
-{
-    (void)state;
-    struct top_world world;
-    struct want wants[WANTS_MAX];
-    top_world_init(&world);
-    top_world_run(&world, "one\n");
-    size_t count = wants_list(&world.model, wants), found = 0;
-    static const char *const paths[] = {"/v1/workflows/7", "/v1/workflows/7/phases/train/runs/2",
-                                        "/v1/workflows/7/phases/train/runs/2/logs",
-                                        "/v1/workflows/7/phases/train/runs/2/metrics?last=1000",
-                                        PATHS_PING};
-    for (size_t i = 0; i < count; i++)
-        for (size_t path = 0; path < sizeof paths / sizeof paths[0]; path++)
-            found += text_equal(wants[i].path, paths[path]);
-    assert_int_equal(found, sizeof paths / sizeof paths[0]);
-    assert_int_equal(count, found);
-    top_world_answer(&world, PATHS_PING, "{}");
-    world.clock_s += 0.6;
-    assert_string_equal(next_path(&world), "/log/rank-0.log");
-    top_world_fini(&world);
-}
-
-static void a_failure_is_shown_where_its_answer_would_be(void **state)
-{
-    (void)state;
-    struct top_world world;
-    top_world_init(&world);
-    top_world_workflow(&world);
-    (void)top_world_picture(&world, 24, 80);
-    top_world_press(&world, TOP_KEY_ENTER);
-    top_world_fail(&world, "/v1/workflows/7", -ENOENT, "no workflow 7");
-    assert_non_null(strstr(top_world_picture(&world, 24, 80), "no workflow 7\n"));
-    top_world_fini(&world);
-}
-
-static void more_answers_than_fit_replace_the_oldest(void **state)
-{
-    (void)state;
-    struct top_world world;
-    top_world_init(&world);
-    for (int i = 0; i < 3 * MODEL_ANSWERS_MAX; i++) {
-        char path[40];
-        (void)snprintf(path, sizeof path, "/v1/workflows/%d", i + 1);
-        world.clock_s++;
-        top_world_answer(&world, path, "{}");
-    }
-    assert_int_equal(world.model.answer_count, MODEL_ANSWERS_MAX);
-    assert_non_null(model_json(&world.model, "/v1/workflows/192"));
-    assert_null(model_json(&world.model, "/v1/workflows/1"));
     top_world_fini(&world);
 }
 
@@ -500,17 +499,16 @@ int main(void)
         cmocka_unit_test(the_selection_follows_its_workflow),
         cmocka_unit_test(decisions_are_about_what_is_selected),
         cmocka_unit_test(a_cancel_wants_a_yes),
+        cmocka_unit_test(what_has_ended_is_not_cancelled),
         cmocka_unit_test(what_a_person_holds_is_released),
+        cmocka_unit_test(a_workflow_is_held_while_anything_of_it_is_under_way),
         cmocka_unit_test(what_came_of_a_decision_is_told_until_the_next_key),
         cmocka_unit_test(a_search_selects_the_next_row_with_the_text),
+        cmocka_unit_test(a_search_finds_what_the_list_leaves_out),
+        cmocka_unit_test(escape_ends_only_a_search_that_is_seen),
         cmocka_unit_test(a_log_is_searched_and_followed),
         cmocka_unit_test(left_and_right_change_the_rank),
         cmocka_unit_test(a_click_selects_and_a_click_on_the_selected_row_opens),
-        cmocka_unit_test(answers_are_asked_for_again_when_they_are_old),
-        cmocka_unit_test(a_daemon_that_is_away_is_tried_each_second),
-        cmocka_unit_test(a_run_asks_for_what_its_panes_show),
-        cmocka_unit_test(a_failure_is_shown_where_its_answer_would_be),
-        cmocka_unit_test(more_answers_than_fit_replace_the_oldest),
         cmocka_unit_test(a_log_grows_and_begins_anew),
         cmocka_unit_test(a_very_long_log_gives_up_its_beginning),
     };

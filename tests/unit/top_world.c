@@ -117,7 +117,8 @@ void top_world_workflow(struct top_world *world)
         "{'phase': '7/train', 'decided': null, 'decided_by': null, 'time': null, 'checks': [],"
         " 'guards': [], 'so_far': [{'name': 'low', 'outcome': 'passed', 'value': 2.25, 'bounds':"
         " 'below 3', 'window': {'first_step': 1, 'last_step': 320}}, {'name': 'late', 'outcome':"
-        " 'insufficient', 'value': null, 'bounds': 'below 1', 'reason': 'no rows yet'}]}");
+        " 'insufficient', 'value': null, 'bounds': 'below 1', 'reason': 'no rows yet'}, {'name':"
+        " 'far', 'outcome': 'failed', 'value': 2.25, 'bounds': 'below 2', 'reason': ''}]}");
     top_world_answer(world, "/v1/workflows/7/phases/train/runs/2/gpus",
                      "{'gpus': [{'node': 'n1', 'gpu': 0, 'util': 97}], 'paces': []}");
     top_world_answer(

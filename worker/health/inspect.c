@@ -1,6 +1,7 @@
 /* Runs py-spy and nvidia-smi, all at the same time. */
 #include "worker/health/inspect.h"
 
+#include "lib/file.h"
 #include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/process/child.h"
@@ -36,29 +37,15 @@ struct tool_set {
 
 /* --- Finding ---------------------------------------------------------------------------------- */
 
-/* Returns the first executable file `name` in the folders of `path`. NULL: there is none. */
-static char *inspect_find(const char *path, const char *name)
-{
-    while (path && *path) {
-        size_t size = strcspn(path, ":");
-        char *file = text_format("%.*s/%s", (int)size, path, name);
-        if (file[0] == '/' && access(file, X_OK) == 0)
-            return file;
-        free(file);
-        path += size + (path[size] == ':');
-    }
-    return NULL;
-}
-
 /* Finds a tool on the PATH of the inspected process, because py-spy is often installed only in the
  * environment of that program. */
 static char *inspect_find_of(pid_t pid, const char *name)
 {
     size_t size;
     char *environment = process_environment(pid, &size);
-    char *found = inspect_find(process_variable(environment, size, "PATH"), name);
+    char *found = file_find_program(process_variable(environment, size, "PATH"), name);
     free(environment);
-    return found ? found : inspect_find(getenv("PATH"), name);
+    return found ? found : file_find_program(getenv("PATH"), name);
 }
 
 static bool inspect_is_python(pid_t pid)
@@ -177,7 +164,7 @@ static void inspect_ask_python(struct tool_set *set, pid_t pid)
 
 static void inspect_ask_gpus(struct tool_set *set)
 {
-    char *program = inspect_find(getenv("PATH"), "nvidia-smi");
+    char *program = file_find_program(getenv("PATH"), "nvidia-smi");
     char *const argv[] = {program, NULL};
     if (program)
         inspect_start(set, argv, 0);

@@ -169,6 +169,7 @@ static lead_action *const lead_actions[LEAD_EVENTS][LEAD_STATES] = {
     [LEAD_NEXT] = {lead_next, lead_over, lead_next, lead_ignore},
     [LEAD_STOP] = {lead_cancel, lead_cancel, lead_leave, lead_ignore},
     [LEAD_DISMISS] = {lead_over, lead_over, lead_leave, lead_ignore},
+    [LEAD_BEGUN] = {lead_wait, lead_ignore, lead_ignore, lead_ignore},
 };
 
 lead_action *lead_answer(enum lead_state state, enum lead_event event)

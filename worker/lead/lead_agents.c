@@ -96,7 +96,9 @@ static void lead_agent_ended(struct lead *lead, struct lead_agent *agent, const 
         lead_conclude(lead);
 }
 
-/* A guard, a NaN or `until`, seen by the first node, ends the run. `until` ends it as succeeded. */
+/* A guard, a NaN, `until` or a full disk, seen by the first node, ends the run. `until` ends it as
+ * succeeded. On a full disk the ranks are killed at once: a checkpoint was saved just now, and
+ * another one would not fit. */
 static void lead_agent_guard(struct lead *lead, const json_t *report)
 {
     const char *message = json_string_value(json_object_get(report, "message"));
@@ -108,9 +110,9 @@ static void lead_agent_guard(struct lead *lead, const json_t *report)
         return;
     if (json_is_object(verdict))
         lead->run->outcome.guard = json_incref(verdict);
-    if (why != STOP_UNTIL)
+    if (why != STOP_UNTIL && why != STOP_HELD)
         job_step_send(lead->step, "suspect");
-    lead_stop(lead, lead_run_stop_seconds(lead->run));
+    lead_stop(lead, why == STOP_HELD ? 0 : lead_run_stop_seconds(lead->run));
 }
 
 static void lead_agent_failed(struct lead *lead, const struct lead_agent *agent,

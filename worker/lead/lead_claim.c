@@ -2,7 +2,10 @@
  * another job may run the phase. The lead that holds the phase may be dead; then Slurm says so. The
  * run does not begin before that lead or Slurm says that the lead has ended. If a node may still
  * run processes of a run that was given up, the new run waits for their end. It also waits as long
- * as Slurm is ending the job of that run. */
+ * as Slurm is ending the job of that run.
+ *
+ * An earlier lead of this job may have begun the same run. If a claim cannot be read, nobody knows
+ * that. Then the lead looks again before it claims, and a run that proves to be begun is over. */
 #include "worker/lead/lead_state.h"
 
 #include "lib/error.h"
@@ -89,6 +92,25 @@ static void lead_claim_await_end(struct lead *lead, const char *why)
     uv_timer_start(&lead->claim.timer, lead_claim_again, is_left ? 0 : LEAD_CLAIM_AGAIN_MS, 0);
 }
 
+/* Looks whether the run may begin, and claims the phase. -EALREADY: the run was begun before. Other
+ * errors are those of phase_claim_take(). */
+static int lead_claim_take(struct lead *lead, struct error *err)
+{
+    struct lead_run *run = lead->run;
+    if (outcome_is_sealed(run->assignment->run_dir, err))
+        return -ECANCELED;
+    if (run->unread_claim && run->unread_claim == lead->claim.passed.left)
+        run->unread_claim = 0; /* the time to wait for it is over */
+    if (lead_run_look_again(run, err) == -EAGAIN) {
+        lead->claim.holder = (struct phase_holder){.number = run->unread_claim};
+        return -EAGAIN;
+    }
+    if (run->is_ended)
+        return error_set(err, -EALREADY, "an earlier lead of this job has begun the run");
+    return phase_claim_take(run->assignment, &lead->life, lead->claim.passed, &lead->claim.holder,
+                            err);
+}
+
 bool lead_claim(struct lead *lead, void (*again)(struct lead *lead))
 {
     struct lead_run *run = lead->run;
@@ -97,10 +119,12 @@ bool lead_claim(struct lead *lead, void (*again)(struct lead *lead))
     if (lead->claim.is_asking)
         return false;
     unsigned last = lead->claim.holder.number;
-    int status = outcome_is_sealed(run->assignment->run_dir, &err)
-                     ? -ECANCELED
-                     : phase_claim_take(run->assignment, &lead->life, lead->claim.passed,
-                                        &lead->claim.holder, &err);
+    int status = lead_claim_take(lead, &err);
+    if (status == -EALREADY) {
+        printf("phase-worker lead: %s\n", err.message);
+        lead->handle(lead, LEAD_BEGUN);
+        return false;
+    }
     if (status == -ECANCELED || status == -ESTALE) {
         bool is_sealed = status == -ECANCELED;
         (void)lead_run_decide(run, is_sealed ? OUTCOME_CANCELLED : OUTCOME_FAILED,

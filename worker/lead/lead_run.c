@@ -39,9 +39,12 @@ static int lead_run_write_script(const struct lead_run *run, const char *name, c
     return result;
 }
 
+/* The agents read the secrets themselves. The lead only finds out at once that they are gone. */
 static int lead_run_prepare(const struct lead_run *run, struct error *err)
 {
-    int result = assignment_make_folders(run->assignment->run_dir, err);
+    int result = assignment_read_secrets(run->assignment, err);
+    if (result == 0)
+        result = assignment_make_folders(run->assignment->run_dir, err);
     if (result == 0)
         result = file_make_folders(run->assignment->out_dir, 0700, err);
     if (result < 0)
@@ -165,21 +168,27 @@ static void lead_run_check_outputs(struct lead_run *run)
     }
 }
 
-/* Finds out whether another lead has begun the run, and how the run ended. */
-static enum posthumous_end lead_run_look_back(struct lead_run *run)
+/* Finds out whether another lead has begun the run, and how the run ended. If nothing tells that,
+ * but a claim cannot be read, sets `unread_claim` and `err`. */
+static enum posthumous_end lead_run_look_back(struct lead_run *run, struct error *err)
 {
     const char *run_dir = run->assignment->run_dir;
     struct outcome outcome;
-    struct error err;
     enum posthumous_end end = POSTHUMOUS_TOLD;
-    int result = outcome_read(run_dir, run->outcome.token, &outcome, &err);
+    int result = outcome_read(run_dir, run->outcome.token, &outcome, err);
     if (result == -ESTALE)
-        fprintf(stderr, "phase-worker lead: %s\n", err.message);
+        fprintf(stderr, "phase-worker lead: %s\n", err->message);
+    run->unread_claim = 0;
     if (result < 0) {
         outcome_init(&outcome, run->assignment->run);
         memcpy(outcome.token, run->outcome.token, sizeof(outcome.token));
-        end = posthumous_read(run_dir, &outcome);
+        struct phase_holder claim;
+        int claimed = phase_claim_of_run(run_dir, &claim, err);
+        end = posthumous_read(run_dir, claimed == 0 ? &claim.life : NULL, run->assignment->nodes,
+                              &outcome);
         run->needs_writing = end != POSTHUMOUS_NOT_BEGUN;
+        if (claimed == -EAGAIN && end == POSTHUMOUS_NOT_BEGUN)
+            run->unread_claim = claim.number;
     }
     if (end == POSTHUMOUS_NOT_BEGUN) {
         outcome_fini(&outcome);
@@ -191,6 +200,21 @@ static enum posthumous_end lead_run_look_back(struct lead_run *run)
     if (end == POSTHUMOUS_KILLED && outcome.kind == OUTCOME_SUCCEEDED)
         lead_run_check_outputs(run);
     return end;
+}
+
+/* Tells an end that nobody has told, and writes the outcome. */
+static void lead_run_tell_past(struct lead_run *run, enum posthumous_end past)
+{
+    if (past == POSTHUMOUS_KILLED)
+        lead_run_tell(run, ENTRY_ENDED, outcome_to_json(&run->outcome));
+    (void)lead_run_write(run, NULL); /* the lead tries again when it leaves the run */
+}
+
+int lead_run_look_again(struct lead_run *run, struct error *err)
+{
+    if (run->unread_claim)
+        lead_run_tell_past(run, lead_run_look_back(run, err));
+    return run->unread_claim ? -EAGAIN : 0;
 }
 
 /* Reads the assignment. If it depends on the GPU, finds out the GPU first. */
@@ -224,8 +248,8 @@ int lead_run_open(const char *run_dir, struct commands *commands, struct lead_ru
     run->outcome.job_id = life.job_id;
     run->outcome.restarts = life.restarts;
     memcpy(run->outcome.token, life.token, sizeof(run->outcome.token));
-    enum posthumous_end past = lead_run_look_back(run);
     struct error problem;
+    enum posthumous_end past = lead_run_look_back(run, &problem);
     bool is_ready = run->is_ended || lead_run_prepare(run, &problem) == 0;
     char *path = journal_path(run_dir, "lead");
     run->journal = journal_open(path);
@@ -234,9 +258,7 @@ int lead_run_open(const char *run_dir, struct commands *commands, struct lead_ru
         lead_run_open_link(run, commands);
     if (!is_ready)
         (void)lead_run_decide(run, OUTCOME_FAILED, CAUSE_LAUNCH, "%s", problem.message);
-    if (past == POSTHUMOUS_KILLED)
-        lead_run_tell(run, ENTRY_ENDED, outcome_to_json(&run->outcome));
-    (void)lead_run_write(run, NULL); /* the lead tries again when it leaves the run */
+    lead_run_tell_past(run, past);
     *ret_run = run;
     return 0;
 }

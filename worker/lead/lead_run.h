@@ -34,6 +34,7 @@ struct lead_run {
     bool is_ended;      /* the outcome is decided and in the journal */
     bool needs_writing; /* outcome.json could not be written yet */
     bool is_overtaken;  /* another lead, which took this lead for dead, has written the outcome */
+    unsigned unread_claim; /* the number of a claim that may be of this run; 0: there is none */
 };
 
 /* Prepares the run in `run_dir`: its folders, script, journal and link. The link gives commands to
@@ -42,6 +43,9 @@ struct lead_run {
  * journals, and is written now. Only the link of such a run is used. */
 int lead_run_open(const char *run_dir, struct commands *commands, struct lead_run **ret_run,
                   struct error *err);
+/* Looks again for another lead that has begun the run, if a claim could not be read before.
+ * -EAGAIN: the claim `unread_claim` still cannot be read. */
+int lead_run_look_again(struct lead_run *run, struct error *err);
 /* Waits at most `drain_ms` for the daemon to take the rest of the journal. Accepts NULL. */
 void lead_run_close(struct lead_run *run, int drain_ms);
 

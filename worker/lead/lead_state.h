@@ -51,6 +51,7 @@ enum lead_event {
     LEAD_NEXT,    /* the daemon gives another run */
     LEAD_STOP,    /* the daemon stops the run */
     LEAD_DISMISS, /* the daemon has no other run */
+    LEAD_BEGUN,   /* an earlier lead proves to have begun the run */
     LEAD_EVENTS,
 };
 

@@ -4,8 +4,10 @@
 #include "lib/error.h"
 #include "lib/memory.h"
 #include "lib/text.h"
+#include "worker/node/room.h"
 
 #include <ftw.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +34,7 @@ struct checkpoints {
     struct group *groups;
     size_t group_count;
     uint64_t changes;
+    unsigned told;                  /* how many were reported, also if they were removed since */
     int64_t vouched_step;           /* guards vouch for checkpoints of this run before this step */
     bool is_suspect;                /* checkpoints that are begun from now on */
     struct checkpoint_extent whole; /* the size of the last reported or resumed checkpoint */
@@ -68,6 +71,7 @@ static struct group *checkpoints_list(const struct checkpoints *checkpoints, siz
 static void checkpoints_tell(struct checkpoints *checkpoints, struct group *group)
 {
     group->is_told = true;
+    checkpoints->told++;
     checkpoints->whole = group->saved.extent;
     checkpoints->found(checkpoints->context, &group->saved,
                        checkpoints->is_suspect && !group->is_good);
@@ -83,16 +87,19 @@ static int checkpoints_remove_entry(const char *path, const struct stat *status,
     return 0;
 }
 
-static void checkpoints_remove(const struct checkpoints *checkpoints, const struct group *group)
+/* Whether the path lies below the phase's own folder. */
+static bool checkpoints_owns(const struct checkpoints *checkpoints, const char *path)
 {
     size_t size = strlen(checkpoints->folder);
-    for (size_t i = 0; i < group->saved.path_count; i++) {
-        const char *path = group->saved.paths[i];
-        bool is_below = text_starts(path, checkpoints->folder) && path[size] == '/' &&
-                        !strstr(path + size, "/../");
-        if (is_below)
-            (void)nftw(path, checkpoints_remove_entry, 16, FTW_DEPTH | FTW_PHYS);
-    }
+    return text_starts(path, checkpoints->folder) && path[size] == '/' &&
+           !strstr(path + size, "/../");
+}
+
+static void checkpoints_remove(const struct checkpoints *checkpoints, const struct group *group)
+{
+    for (size_t i = 0; i < group->saved.path_count; i++)
+        if (checkpoints_owns(checkpoints, group->saved.paths[i]))
+            (void)nftw(group->saved.paths[i], checkpoints_remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 /* Whether `group` may be removed in favour of `other`. A run may count its steps from 0 again. Such
@@ -113,29 +120,31 @@ static bool group_is_vouched(const struct group *group, int64_t vouched_step)
     return group->is_good_before || (group->is_told && group->saved.step < vouched_step);
 }
 
+/* Whether `keep` newer checkpoints stand for this one, which is also not the newest that guards
+ * vouch for. */
+static bool checkpoints_is_spare(const struct checkpoints *checkpoints, size_t i, unsigned keep)
+{
+    const struct group *groups = checkpoints->groups;
+    unsigned newer = 0;
+    bool is_last_good = group_is_vouched(&groups[i], checkpoints->vouched_step);
+    for (size_t j = 0; j < checkpoints->group_count; j++) {
+        if (!group_gives_way(&groups[i], &groups[j]))
+            continue;
+        newer++;
+        is_last_good &= !group_is_vouched(&groups[j], checkpoints->vouched_step);
+    }
+    return (groups[i].is_told || groups[i].is_before) && newer >= keep && !is_last_good;
+}
+
 /* Removes old checkpoints beyond the newest `keep`, once this run has saved one. After a guard has
  * failed, nothing is removed any more. */
 static void checkpoints_prune(struct checkpoints *checkpoints)
 {
-    const struct group *groups = checkpoints->groups;
-    bool has_told = false;
-    for (size_t i = 0; i < checkpoints->group_count; i++)
-        has_told |= groups[i].is_told;
-    if (!checkpoints->keep || !has_told || checkpoints->is_suspect)
+    if (!checkpoints->keep || !checkpoints->told || checkpoints->is_suspect)
         return;
-    for (size_t i = 0; i < checkpoints->group_count; i++) {
-        unsigned newer = 0;
-        bool is_last_good = group_is_vouched(&groups[i], checkpoints->vouched_step);
-        for (size_t j = 0; j < checkpoints->group_count; j++) {
-            if (!group_gives_way(&groups[i], &groups[j]))
-                continue;
-            newer++;
-            is_last_good &= !group_is_vouched(&groups[j], checkpoints->vouched_step);
-        }
-        if ((groups[i].is_told || groups[i].is_before) && newer >= checkpoints->keep &&
-            !is_last_good)
-            checkpoints_remove(checkpoints, &groups[i]);
-    }
+    for (size_t i = 0; i < checkpoints->group_count; i++)
+        if (checkpoints_is_spare(checkpoints, i, checkpoints->keep))
+            checkpoints_remove(checkpoints, &checkpoints->groups[i]);
 }
 
 /* Looks at the files. A group that has not changed keeps its state. */
@@ -260,6 +269,47 @@ void checkpoints_look(struct checkpoints *checkpoints)
 uint64_t checkpoints_changes(const struct checkpoints *checkpoints)
 {
     return checkpoints->changes;
+}
+
+void checkpoints_room(const struct checkpoints *checkpoints, struct room_look *ret_look)
+{
+    unsigned whole = 0;
+    *ret_look = (struct room_look){
+        .size = checkpoints->whole.bytes,
+        .changes = checkpoints->changes,
+        .saved = checkpoints->told,
+        .bound = UINT_MAX,
+    };
+    for (size_t i = 0; i < checkpoints->group_count; i++) {
+        whole += checkpoints->groups[i].is_told || checkpoints->groups[i].is_before;
+        ret_look->bytes += checkpoints->groups[i].saved.extent.bytes;
+    }
+    if (checkpoints->keep)
+        ret_look->bound = checkpoints->keep > whole ? checkpoints->keep - whole : 0;
+}
+
+static int saved_compare_sizes(const void *a, const void *b)
+{
+    const struct saved *const *first = a, *const *second = b;
+    uint64_t bytes = (*first)->extent.bytes, other = (*second)->extent.bytes;
+    return (bytes < other) - (bytes > other);
+}
+
+const struct saved **checkpoints_spare(const struct checkpoints *checkpoints, size_t *ret_count)
+{
+    const struct saved **spare = xcalloc(checkpoints->group_count + 1, sizeof *spare);
+    size_t count = 0;
+    for (size_t i = 0; !checkpoints->is_suspect && i < checkpoints->group_count; i++) {
+        const struct saved *saved = &checkpoints->groups[i].saved;
+        bool is_own = checkpoints_is_spare(checkpoints, i, CHECKPOINTS_KEEP_MIN);
+        for (size_t j = 0; is_own && j < saved->path_count; j++)
+            is_own = checkpoints_owns(checkpoints, saved->paths[j]);
+        if (is_own)
+            spare[count++] = saved;
+    }
+    qsort(spare, count, sizeof *spare, saved_compare_sizes);
+    *ret_count = count;
+    return spare;
 }
 
 void checkpoints_vouch(struct checkpoints *checkpoints, int64_t step)

@@ -21,6 +21,7 @@
 
 struct checkpoints;
 struct error;
+struct room_look;
 
 /* A checkpoint has become whole; borrowed during the call. `is_suspect`: it was saved after a guard
  * had failed, or after NaN. */
@@ -49,6 +50,13 @@ void checkpoints_look(struct checkpoints *checkpoints);
 
 /* How often a look found a new or changed checkpoint. A change shows that somebody writes. */
 uint64_t checkpoints_changes(const struct checkpoints *checkpoints);
+
+/* What the checkpoints take on their file system. */
+void checkpoints_room(const struct checkpoints *checkpoints, struct room_look *ret_look);
+
+/* Lists the checkpoints that `keep: 2` would remove, the largest first: a new array of borrowed
+ * checkpoints. The caller frees the array. */
+const struct saved **checkpoints_spare(const struct checkpoints *checkpoints, size_t *ret_count);
 
 /* Guards vouch for the checkpoints of this run before this step, because later metrics cannot make
  * them suspect. Without a call, guards vouch for all checkpoints. */

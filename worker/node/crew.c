@@ -6,6 +6,7 @@
 #include "lib/text.h"
 #include "worker/protocol/assignment.h"
 #include "worker/clock.h"
+#include "worker/node/container.h"
 #include "worker/node/rank_environment.h"
 #include "worker/process/child.h"
 #include "worker/process/environment.h"
@@ -27,10 +28,18 @@ enum {
     CREW_REPORT_MS = 50,        /* between two looks for successes to report, after the first one */
     CREW_EXPECT_MS = 1000,      /* for Slurm's signal to reach all nodes */
     CREW_TERM_MS = 5000,        /* between TERM and KILL, but at most half of the time to stop */
+    CREW_RUNTIME_MS = 2000,     /* for a runtime to remove its container after KILL */
     CREW_KILL_AGAIN_MS = 200,   /* KILL is repeated for processes that were forked meanwhile */
     CREW_UNKILLABLE_MS = 10000, /* after KILL; then the process is stuck in the kernel */
     CREW_EXIT_BY_SIGNAL = 128,  /* plus the signal: a shell's code for a killed command */
 };
+
+/* The processes of podman outside of its containers, and then those that show an image as a file
+ * system: without them, a program could not save. */
+enum { CREW_FIRST_FUSE = 4 };
+static const char *const crew_runtime[] = {
+    "podman",        "conmon",         "crun",    "runc",      "squashfuse",
+    "squashfuse_ll", "fuse-overlayfs", "fuse2fs", "gocryptfs", NULL};
 
 struct crew_member {
     struct crew *crew;
@@ -98,6 +107,19 @@ static void crew_go(struct crew *crew)
     crew->options.gone(crew->options.context);
 }
 
+static bool crew_has_podman(const struct crew *crew)
+{
+    return crew->options.container && container_is_podman(crew->options.container);
+}
+
+/* Signals all processes of the ranks. A runtime removes a container only after its end. */
+static void crew_signal_all(const struct crew *crew, int number)
+{
+    bool is_early = !crew->is_killing || clock_steady_ms() - crew->kill_ms < CREW_RUNTIME_MS;
+    bool is_spared = crew->options.container && is_early;
+    (void)processes_signal_others(0, is_spared ? crew_runtime : NULL, number);
+}
+
 static unsigned crew_signal_steps(struct crew *crew, int number)
 {
     crew->knows_steps = true;
@@ -122,7 +144,7 @@ static void crew_ladder_done(uv_timer_t *timer)
         crew_go(crew);
         return;
     }
-    (void)processes_signal_all(SIGKILL);
+    crew_signal_all(crew, SIGKILL);
     uv_timer_start(&crew->ladder, crew_ladder_done, CREW_KILL_AGAIN_MS, 0);
 }
 
@@ -134,7 +156,7 @@ static void crew_term_done(uv_timer_t *timer)
     int64_t left_ms = crew->kill_ms - clock_steady_ms();
     if (crew_signal_steps(crew, SIGTERM) || !crew->is_gone)
         crew->was_cut_off = true; /* they may be writing */
-    (void)processes_signal_all(SIGTERM);
+    crew_signal_all(crew, SIGTERM);
     uv_timer_start(timer, crew_ladder_done, left_ms > 0 ? (uint64_t)left_ms : 0, 0);
 }
 
@@ -159,8 +181,14 @@ static void crew_signal(struct crew *crew)
     int number = crew->options.assignment->stop_signal;
     if (crew->was_terminated && number == SIGTERM)
         return; /* the ranks have this signal already */
+    /* A container of podman is a session of its own. Podman itself would signal only the first
+     * process of the container. */
+    bool is_inside = crew_has_podman(crew) && processes_signal_children("conmon", number);
+    const char *const *spared = is_inside                 ? crew_runtime
+                                : crew->options.container ? crew_runtime + CREW_FIRST_FUSE
+                                                          : NULL;
     for (unsigned i = 0; i < crew->count; i++)
-        (void)processes_signal_group(crew->members[i].rank.pid, number); /* it may have ended */
+        (void)processes_signal_others(crew->members[i].rank.pid, spared, number); /* may be over */
 }
 
 static void crew_expect_done(uv_timer_t *timer)
@@ -229,7 +257,7 @@ static void crew_check(struct crew *crew)
         return;
     crew->is_stopping = crew->is_clearing = true;
     (void)crew_signal_steps(crew, SIGTERM);
-    (void)processes_signal_all(SIGTERM);
+    crew_signal_all(crew, SIGTERM);
     crew_kill_within(crew, CREW_LEFTOVER_MS);
 }
 
@@ -303,6 +331,12 @@ static void crew_member_ended(struct crew *crew, struct crew_member *member, int
     member->status = status;
     member->rank.code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
     member->rank.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    /* A runtime ends with a code when a signal has ended the program. */
+    int number = member->rank.code - CREW_EXIT_BY_SIGNAL;
+    if (crew->options.container && number > 0 && crew_is_asked(crew, number)) {
+        member->rank.code = 0;
+        member->rank.signal = number;
+    }
     bool is_failure = member->rank.code || member->rank.signal;
     bool is_asked = crew_is_asked(crew, member->rank.signal);
     if ((member->rank.signal && !is_asked) || member->rank.code > CREW_EXIT_BY_SIGNAL)
@@ -412,7 +446,9 @@ int crew_start(const struct crew_options *options, struct crew **ret_crew, struc
     memory_kills_read("", &crew->memory_kills);
     if (assignment->workdir)
         environment_expand(options->environment, assignment->workdir, &workdir);
-    char *const arguments[] = {"bash", "-eu", "-o", "pipefail", script, NULL};
+    char *command = options->container ? container_start(options->container, script) : NULL;
+    char *const arguments[] = {"bash",  "-eu", "-o", "pipefail", command ? "-c" : script,
+                               command, NULL};
     struct child_options start = {
         .loop = options->loop,
         .kind = CHILD_OF_AGENT,
@@ -433,6 +469,7 @@ int crew_start(const struct crew_options *options, struct crew **ret_crew, struc
     else if (crew->count == 0)
         crew->is_gone = true;
     free(script);
+    free(command);
     text_fini(&workdir);
     *ret_crew = crew;
     return status;

@@ -35,7 +35,8 @@ struct crew_options {
     const struct assignment *assignment;
     struct environment *environment; /* common to all ranks */
     const struct rank_place *place;
-    const char *script; /* the name of a file in the run's folder */
+    const char *script;                /* the name of a file in the run's folder */
+    const struct container *container; /* NULL: the ranks run without a container */
     unsigned first_rank, count;
     bool (*is_over)(void *context,
                     unsigned local_rank); /* if it returns true, the rank is not started; or NULL */

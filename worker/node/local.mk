@@ -3,6 +3,8 @@ worker_libworker_a_SOURCES += \
 	worker/node/agent.c worker/node/agent.h \
 	worker/node/channel.c worker/node/channel.h \
 	worker/node/checkpoints.c worker/node/checkpoints.h \
+	worker/node/container.c worker/node/container.h \
+	worker/node/container_script.c \
 	worker/node/crew.c worker/node/crew.h \
 	worker/node/groups.c worker/node/groups.h \
 	worker/node/node_run.c worker/node/node_run.h \
@@ -14,6 +16,7 @@ worker_libworker_a_SOURCES += \
 	worker/node/rank_environment.c worker/node/rank_environment.h \
 	worker/node/ranklog.c worker/node/ranklog.h \
 	worker/node/rendezvous.c worker/node/rendezvous.h \
+	worker/node/room.c worker/node/room.h \
 	worker/node/shards.c worker/node/shards.h \
 	worker/node/split.c worker/node/split.h \
 	worker/node/tail.c worker/node/tail.h \

@@ -6,6 +6,7 @@
 #include "lib/text.h"
 #include "worker/protocol/assignment.h"
 #include "worker/clock.h"
+#include "worker/node/container.h"
 #include "worker/node/crew.h"
 #include "worker/node/groups.h"
 #include "worker/protocol/journal.h"
@@ -300,6 +301,7 @@ static void node_run_closed(uv_handle_t *handle)
     assignment_free(run->assignment);
     assignment_free(run->numbered);
     environment_fini(&run->environment);
+    container_free(run->container);
     groups_free(run->groups);
     json_decref(run->failure);
     gpu_fault_fini(&run->fault);

@@ -19,7 +19,9 @@
  *    "line"}, "failure"}
  *       the first failure on this node; the only process of a node has none of the three names;
  *       `failure` is the finding of failure.h, or null
- *   {"report": "guard", "turn", "cause": "guard" | "nan", "message", "verdict"}
+ *   {"report": "guard", "turn", "cause": "guard" | "nan" | "until" | "held", "message",
+ *    "verdict"}
+ *       "held": the next checkpoint does not fit, so the phase must be held
  *   {"report": "silent" | "examined" | "pace", "turn", ...}
  *       see worker/node/watchdog.h
  *   {"report": "gone", "turn"}

@@ -6,6 +6,7 @@
 #include "lib/text.h"
 #include "worker/protocol/assignment.h"
 #include "worker/clock.h"
+#include "worker/node/container.h"
 #include "worker/node/crew.h"
 #include "worker/node/groups.h"
 #include "worker/protocol/journal.h"
@@ -35,6 +36,7 @@ static void node_run_guard(void *context, enum observer_stop_cause cause, const 
         [OBSERVER_STOP_GUARD] = "guard",
         [OBSERVER_STOP_NAN] = "nan",
         [OBSERVER_STOP_UNTIL] = "until",
+        [OBSERVER_STOP_ROOM] = "held",
     };
     struct node_run *run = context;
     node_run_report(run, json_pack("{s:s, s:s, s:s, s:O?}", "report", "guard", "cause",
@@ -134,6 +136,7 @@ static int node_run_start_crew(struct node_run *run, const char *script, struct 
         .environment = &run->environment,
         .place = &run->place,
         .script = script,
+        .container = run->container,
         /* The joining process is numbered after all groups. */
         .first_rank = run->joined ? assignment->nodes * run->place.ranks_per_node
                                   : run->place.node_index * count,
@@ -191,7 +194,11 @@ static void node_run_start_watchdog(struct node_run *run)
 static bool node_run_is_by_spec(const struct error *err)
 {
     static const int numbers[] = {ENOENT, ENOTDIR, EISDIR, EACCES, ELOOP, ENAMETOOLONG};
-    bool is_path = text_equal(err->where, "workdir") || text_equal(err->where, "shard.input");
+    static const char *const keys[] = {"workdir", "shard.input", "container.image",
+                                       "container.mounts"};
+    bool is_path = false;
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        is_path |= text_equal(err->where, keys[i]);
     for (size_t i = 0; is_path && i < sizeof numbers / sizeof numbers[0]; i++)
         if (err->code == -numbers[i])
             return true;
@@ -323,6 +330,9 @@ static int node_run_prepare(struct node_run *run, struct error *err)
     if (assignment->launch == ASSIGNMENT_LAUNCH_GROUP)
         status = groups_new(assignment, &run->environment, &run->groups, err);
     run->place.groups = run->groups;
+    if (status == 0)
+        status =
+            container_new(assignment, &run->environment, run->options.loop, &run->container, err);
     return status;
 }
 
@@ -330,12 +340,15 @@ static int node_run_read_assignment(struct node_run *run, struct error *err)
 {
     struct assignment *assignment;
     int status = assignment_read(run->run_dir, &assignment, err);
-    if (status == 0 && assignment->needs_hardware) {
-        assignment_free(assignment);
+    if (status < 0)
+        return status;
+    status = assignment_read_secrets(assignment, err);
+    if (status == 0 && assignment->needs_hardware)
         status = error_set(err, -ENOENT, "%s/hardware.json is not visible yet", run->run_dir);
-    }
     if (status == 0)
         run->assignment = assignment;
+    else
+        assignment_free(assignment);
     return status;
 }
 

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 struct assignment;
+struct container;
 struct crew;
 struct crew_rank;
 struct groups;
@@ -39,11 +40,12 @@ struct node_run {
     struct rendezvous rendezvous;
     struct environment environment;
     struct rank_place place;
-    struct groups *groups;   /* with launch: group, otherwise NULL */
-    struct shards *shards;   /* if the input is split, otherwise NULL */
-    struct nodecheck *check; /* the preflight; NULL: it has not begun, or there is none */
-    bool is_fit;             /* the lead says that all nodes are fit */
-    struct journal *journal; /* this and the next three are NULL if the run has no ranks here */
+    struct groups *groups;       /* with launch: group, otherwise NULL */
+    struct container *container; /* NULL: the ranks run without a container */
+    struct shards *shards;       /* if the input is split, otherwise NULL */
+    struct nodecheck *check;     /* the preflight; NULL: it has not begun, or there is none */
+    bool is_fit;                 /* the lead says that all nodes are fit */
+    struct journal *journal;     /* this and the next three are NULL if the run has no ranks here */
     struct link *link;
     struct observer *observer;
     struct crew *crew;

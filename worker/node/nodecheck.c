@@ -56,11 +56,12 @@ static void nodecheck_closed(uv_handle_t *handle)
     free(check);
 }
 
-/* Kills the running preflight. The agent reaps it, or the kernel does when the agent ends. */
+/* Kills the running preflight with its group, so that no process escapes that it is just forking.
+ * The agent reaps it, or the kernel does when the agent ends. */
 static void nodecheck_kill(struct nodecheck *check)
 {
     if (check->child && child_pid(check->child))
-        (void)processes_signal_group(child_pid(check->child), SIGKILL); /* it may have ended */
+        (void)kill(-child_pid(check->child), SIGKILL); /* it may have ended */
 }
 
 static void nodecheck_try(uv_timer_t *timer);

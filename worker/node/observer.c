@@ -17,6 +17,7 @@
 #include "lib/metrics/extract.h"
 #include "worker/metrics/proof.h"
 #include "worker/metrics/rows.h"
+#include "worker/node/room.h"
 #include "worker/node/tail.h"
 #include "worker/telemetry/gpu_metrics.h"
 #include "worker/telemetry/idle.h"
@@ -25,6 +26,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     OBSERVER_CHECKPOINTS_MS = 2000,
@@ -49,6 +51,8 @@ struct observer {
     struct lines channel_lines;
     struct checkpoints *checkpoints; /* or NULL */
     int64_t checkpoints_ms;          /* when they were last looked at */
+    char *checkpoints_folder;        /* or NULL, as above */
+    struct room room;
     bool has_saved;
     int64_t saved_step; /* of the newest reported checkpoint */
     uint64_t signs;     /* counts rows and checkpoints */
@@ -229,14 +233,64 @@ static void observer_inherit(struct observer *observer)
 {
     const struct assignment *assignment = observer->options.assignment;
     const json_t *resume = json_object_get(assignment->json, "resume");
-    if (!assignment->keep || assignment->attempt < 2 ||
-        (!json_is_object(resume) && !assignment->is_anew))
+    if (assignment->attempt < 2 || (!json_is_object(resume) && !assignment->is_anew))
         return;
     char *phase_dir = file_parent(assignment->run_dir);
     json_t *saved = lineage_saved(phase_dir, assignment->attempt - 1, resume);
     checkpoints_inherit(observer->checkpoints, saved);
     json_decref(saved);
     free(phase_dir);
+}
+
+/* Returns the deepest folder that all checkpoints of the pattern have in common. */
+static char *observer_fixed_folder(const char *pattern)
+{
+    size_t size = strcspn(pattern, "*?[{\\");
+    while (size > 1 && pattern[size - 1] != '/')
+        size--;
+    return text_format("%.*s", (int)size, pattern);
+}
+
+/* Whether the newest checkpoint is of the last step that the spec names. No other will follow. */
+static bool observer_has_saved_all(const struct observer *observer)
+{
+    const json_t *progress = json_object_get(observer->options.assignment->spec, "progress");
+    const json_t *total = json_object_get(progress, "total");
+    return observer->has_saved && json_is_number(total) &&
+           (double)observer->saved_step >= json_number_value(total);
+}
+
+/* Warns if few more checkpoints fit. If the next one does not fit, the run is stopped, and the
+ * phase is held: nothing is lost, because a checkpoint was saved just now. */
+static void observer_look_at_room(struct observer *observer)
+{
+    const char *folder = observer->checkpoints_folder;
+    struct room_look look;
+    struct room_facts facts;
+    uint64_t free_bytes;
+    checkpoints_room(observer->checkpoints, &look);
+    if (!room_look(&observer->room, &look, clock_steady_ms(), &facts) || observer->is_stopped ||
+        observer_has_saved_all(observer) || !room_free(folder, &free_bytes))
+        return;
+    enum room_verdict verdict = room_judge(&facts, free_bytes);
+    bool is_known = verdict == ROOM_FINE || (verdict == ROOM_FEW && observer->room.is_few);
+    observer->room.is_few = verdict != ROOM_FINE;
+    if (is_known)
+        return;
+    size_t count;
+    const struct saved **spare = checkpoints_spare(observer->checkpoints, &count);
+    char *warning = room_warning(&facts, free_bytes, folder, spare, count);
+    journal_warn(observer->options.journal, "%s", warning);
+    free(warning);
+    if (verdict == ROOM_FULL) {
+        char *reason = room_reason(&facts, free_bytes, spare, count);
+        observer->is_stopped = true;
+        observer->options.stop(observer->options.context, OBSERVER_STOP_ROOM, reason, NULL);
+        free(reason);
+    }
+    free(spare);
+    journal_flush(observer->options.journal);
+    observer->options.urgent(observer->options.context);
 }
 
 static int observer_open_checkpoints(struct observer *observer, struct error *err)
@@ -247,6 +301,7 @@ static int observer_open_checkpoints(struct observer *observer, struct error *er
     char *path = observer_path(observer, assignment->checkpoint_path);
     int status = checkpoints_new(path, assignment->out_dir, assignment->keep, observer_checkpoint,
                                  observer, &observer->checkpoints, err);
+    observer->checkpoints_folder = observer_fixed_folder(path);
     free(path);
     if (status < 0)
         return status;
@@ -257,6 +312,7 @@ static int observer_open_checkpoints(struct observer *observer, struct error *er
     if (assignment->resume)
         checkpoints_resume(observer->checkpoints, assignment->resume);
     observer_inherit(observer);
+    observer_look_at_room(observer);
     return 0;
 }
 
@@ -362,6 +418,7 @@ void observer_free(struct observer *observer)
     tail_fini(&observer->channel);
     lines_fini(&observer->channel_lines);
     checkpoints_free(observer->checkpoints);
+    free(observer->checkpoints_folder);
     free(observer);
 }
 
@@ -447,6 +504,7 @@ void observer_look(struct observer *observer)
     }
     if (observer->checkpoints && now_ms - observer->checkpoints_ms >= OBSERVER_CHECKPOINTS_MS) {
         checkpoints_look(observer->checkpoints);
+        observer_look_at_room(observer);
         observer->checkpoints_ms = now_ms;
     }
 }

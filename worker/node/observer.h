@@ -22,7 +22,12 @@ struct gpu_second;
 struct journal;
 struct observer;
 
-enum observer_stop_cause { OBSERVER_STOP_GUARD, OBSERVER_STOP_NAN, OBSERVER_STOP_UNTIL };
+enum observer_stop_cause {
+    OBSERVER_STOP_GUARD,
+    OBSERVER_STOP_NAN,
+    OBSERVER_STOP_UNTIL,
+    OBSERVER_STOP_ROOM, /* the next checkpoint does not fit */
+};
 
 /* All members are borrowed until observer_free(). */
 struct observer_options {

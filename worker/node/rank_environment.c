@@ -1,6 +1,7 @@
 /* Builds the environment of ranks in layers. */
 #include "worker/node/rank_environment.h"
 
+#include "lib/secrets.h"
 #include "lib/spec/phase.h"
 #include "worker/protocol/assignment.h"
 #include "worker/node/groups.h"
@@ -49,16 +50,27 @@ static bool rank_environment_is_of(const char *name, const char *const *patterns
     return *patterns != NULL;
 }
 
-static void rank_environment_add_captured(struct environment *environment, const json_t *captured)
+/* Sets a variable whose text may be the mark of a secret. The program never gets the mark: a value
+ * that is missing is not set. */
+static void rank_environment_set(struct environment *environment, const json_t *secrets,
+                                 const char *name, const char *text)
+{
+    const char *value = secrets_value(secrets, name, text);
+    if (value)
+        environment_set(environment, name, value);
+}
+
+static void rank_environment_add_captured(struct environment *environment,
+                                          const struct assignment *assignment)
 {
     const char *name;
     json_t *value;
-    json_object_foreach((json_t *)captured, name, value)
+    json_object_foreach((json_t *)assignment->environment, name, value)
     {
         if (json_is_string(value) && *name && !strchr(name, '=') &&
             !rank_environment_is_of(name, rank_environment_job_names) &&
             !rank_environment_is_of(name, rank_environment_place_names))
-            environment_set(environment, name, json_string_value(value));
+            rank_environment_set(environment, assignment->secrets, name, json_string_value(value));
     }
 }
 
@@ -134,6 +146,8 @@ static void rank_environment_add_phased(struct environment *environment,
     environment_set(environment, "PHASED_OUT", assignment->out_dir);
     environment_set(environment, "PHASED_RUN_DIR", assignment->run_dir);
     environment_set(environment, "PHASED_PHASE", assignment->phase);
+    environment_set(environment, "PHASED_PHASE_ID",
+                    assignment->phase_id ? assignment->phase_id : "");
     environment_set(environment, "PHASED_ADDRESS", assignment->address);
     environment_set(environment, "PHASED_CHANNEL", place->channel);
     environment_set(environment, "PHASED_STOP_SIGNAL", assignment->stop_signal_name);
@@ -147,16 +161,17 @@ static void rank_environment_add_phased(struct environment *environment,
     rank_environment_add_inputs(environment, assignment->inputs);
 }
 
-static void rank_environment_add_env(struct environment *environment, const json_t *env)
+static void rank_environment_add_env(struct environment *environment,
+                                     const struct assignment *assignment)
 {
     const char *name;
     json_t *json;
-    json_object_foreach((json_t *)env, name, json)
+    json_object_foreach(json_object_get(assignment->spec, "env"), name, json)
     {
         struct text text = {0};
         char *value = rank_environment_value(json);
         environment_expand(environment, value, &text);
-        environment_set(environment, name, text_string(&text));
+        rank_environment_set(environment, assignment->secrets, name, text_string(&text));
         free(value);
         text_fini(&text);
     }
@@ -224,12 +239,12 @@ void rank_environment_build(struct environment *environment, const struct assign
     unsigned local = assignment->gpus ? assignment->gpus : 1;
     /* Otherwise Python buffers its output into a pipe, for minutes if a step prints one line. */
     environment_set(environment, "PYTHONUNBUFFERED", "1");
-    rank_environment_add_captured(environment, assignment->environment);
+    rank_environment_add_captured(environment, assignment);
     rank_environment_add_job(environment, job);
     if (assignment->has_part)
         groups_narrow(environment, assignment->gpu_first, assignment->gpus);
     rank_environment_add_phased(environment, assignment, place);
-    rank_environment_add_env(environment, json_object_get(assignment->spec, "env"));
+    rank_environment_add_env(environment, assignment);
     rank_environment_add_params(environment, json_object_get(assignment->spec, "params"));
     rank_environment_set_world(environment, place, local);
     rank_environment_set_tasks(environment, place, 1);

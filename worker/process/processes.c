@@ -204,14 +204,23 @@ static bool processes_is_spared(const struct process *family, size_t count, size
             !processes_catches(process->pid, number));
 }
 
-/* Signals the descendants in `group`. 0 means all descendants. */
-static unsigned processes_signal(pid_t group, int number)
+static bool processes_is_named(const struct process *process, const char *const *names)
+{
+    for (; names && *names; names++)
+        if (text_equal(process->name, *names))
+            return true;
+    return false;
+}
+
+/* Signals the descendants in `group`, except those with one of `names`. 0 means all descendants. */
+static unsigned processes_signal(pid_t group, const char *const *names, int number)
 {
     size_t count;
     unsigned signalled = 0;
     struct process *family = processes_family(getpid(), &count);
     for (size_t member = 0; member < count; member++) {
         bool is_meant = (!group || family[member].group == group) &&
+                        !processes_is_named(&family[member], names) &&
                         !processes_is_spared(family, count, member, number);
         if (is_meant && kill(family[member].pid, number) == 0)
             signalled++;
@@ -222,7 +231,29 @@ static unsigned processes_signal(pid_t group, int number)
 
 unsigned processes_signal_all(int number)
 {
-    return processes_signal(0, number);
+    return processes_signal(0, NULL, number);
+}
+
+unsigned processes_signal_others(pid_t group, const char *const *names, int number)
+{
+    return processes_signal(group, names, number);
+}
+
+unsigned processes_signal_children(const char *name, int number)
+{
+    const char *const names[] = {name, NULL};
+    size_t count;
+    unsigned signalled = 0;
+    struct process *family = processes_family(getpid(), &count);
+    for (size_t parent = 0; parent < count; parent++) {
+        if (!processes_is_named(&family[parent], names))
+            continue;
+        for (size_t i = 0; i < count; i++)
+            if (family[i].parent == family[parent].pid && family[i].pid == family[i].group)
+                signalled += processes_signal(family[i].group, NULL, number);
+    }
+    free(family);
+    return signalled;
 }
 
 void processes_end_all(void)
@@ -237,5 +268,5 @@ void processes_end_all(void)
 
 unsigned processes_signal_group(pid_t group, int number)
 {
-    return processes_signal(group, number);
+    return processes_signal(group, NULL, number);
 }

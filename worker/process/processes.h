@@ -61,6 +61,14 @@ unsigned processes_signal_all(int number);
  * hit a foreign process when the number of an ended group is in use again. */
 unsigned processes_signal_group(pid_t group, int number);
 
+/* Like processes_signal_group(), but leaves out processes with one of `names`, which end with NULL.
+ * If `group` is 0, all descendants are meant. */
+unsigned processes_signal_others(pid_t group, const char *const *names, int number);
+
+/* Like processes_signal_all(), for the process groups of the children of processes with this name.
+ */
+unsigned processes_signal_children(const char *name, int number);
+
 /* Kills all descendants, also those that are forked meanwhile. Returns when no descendant is left,
  * or after about 10 s, because a process may be stuck in the kernel. */
 void processes_end_all(void);

@@ -194,6 +194,7 @@ static int assignment_read_json(struct assignment *assignment, struct error *err
         assignment->is_alone ? json_integer_value(json_object_get(json, "known_run")) : run;
     assignment->address =
         text_format("%lld/%s#%lld", (long long)workflow, assignment->phase, (long long)attempt);
+    assignment->phase_id = assignment_string(json, "phase_id");
     assignment->environment = environment;
     assignment->inputs = json_object_get(json, "inputs");
     assignment->changed = json_object_get(json, "changed");
@@ -210,6 +211,14 @@ static int assignment_read_json(struct assignment *assignment, struct error *err
     if (!assignment->workdir)
         assignment->workdir = assignment_string(json, "workdir");
     return result;
+}
+
+int assignment_read_secrets(struct assignment *assignment, struct error *err)
+{
+    const char *path = assignment_string(assignment->json, "secrets");
+    json_decref(assignment->secrets);
+    assignment->secrets = NULL;
+    return path ? message_read(&assignment->secrets, err, "%s", path) : 0;
 }
 
 int assignment_read(const char *run_dir, struct assignment **ret_assignment, struct error *err)
@@ -241,6 +250,7 @@ void assignment_free(struct assignment *assignment)
     json_decref(assignment->json);
     json_decref(assignment->spec);
     json_decref(assignment->hardware);
+    json_decref(assignment->secrets);
     free(assignment->address);
     free(assignment);
 }

@@ -29,9 +29,11 @@ struct assignment {
     bool is_alone; /* made by a lead without the daemon: it has no secret and cannot be pushed */
     const char *run_dir, *job_dir, *out_dir, *daemon_file;
     const char *phase, *script;
+    const char *phase_id;      /* the same for all runs; NULL: an older daemon made run.json */
     const char *workdir;       /* NULL: the folder of the worker */
     char *address;             /* 7/validate#2 */
-    const json_t *environment; /* captured at submission */
+    const json_t *environment; /* captured at submission; with marks in place of secrets */
+    json_t *secrets;           /* owned; see lib/secrets.h; NULL: none, or not read */
     json_t *spec;              /* owned; with the part for the present GPU put over it */
     json_t *hardware;          /* the GPU that was found (hardware.json); NULL: not looked for */
     bool needs_hardware;       /* the GPU must be found first, because the spec depends on it */
@@ -68,6 +70,10 @@ struct assignment {
 /* Reads RUN_DIR/run.json, and RUN_DIR/secret unless the run was made alone. -ENOENT or -ESTALE: a
  * file may not be visible here yet. */
 int assignment_read(const char *run_dir, struct assignment **ret_assignment, struct error *err);
+/* Reads the secrets of the workflow. Only what starts ranks needs them: the daemon removes the file
+ * when the workflow is over. The values stay out of the JSON of the run, which may be written
+ * again. Errors are as for assignment_read(). */
+int assignment_read_secrets(struct assignment *assignment, struct error *err);
 void assignment_free(struct assignment *assignment);
 
 /* Resumes from this checkpoint instead, {"path", "step"}: here and in run.json, which the agents

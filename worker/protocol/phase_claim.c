@@ -181,6 +181,33 @@ int phase_claim_take(const struct assignment *assignment, const struct phase_lif
     return result;
 }
 
+int phase_claim_of_run(const char *run_dir, struct phase_holder *ret_holder, struct error *err)
+{
+    char *phase_dir = file_parent(run_dir);
+    unsigned unreadable = 0;
+    int result = -ENOENT;
+    for (unsigned number = claim_newest(phase_dir); number > 0 && result < 0; number--) {
+        json_t *claim = claim_read(phase_dir, number);
+        const struct phase_holder holder = {.number = number, .life = phase_life_read(claim)};
+        const char *of = json_string_value(json_object_get(claim, "run_dir"));
+        if (text_equal(of ? of : "", run_dir)) {
+            *ret_holder = holder;
+            result = 0;
+        } else if (holder.life.job_id <= 0 && !unreadable) {
+            unreadable = number;
+        }
+        json_decref(claim);
+    }
+    if (result < 0 && unreadable) {
+        *ret_holder = (struct phase_holder){.number = unreadable};
+        result = error_set(err, -EAGAIN, "%s/lead.%u cannot be read", phase_dir, unreadable);
+    } else if (result < 0) {
+        (void)error_set(err, result, "no lead has claimed the phase for %s", run_dir);
+    }
+    free(phase_dir);
+    return result;
+}
+
 unsigned phase_claim_newest(const char *run_dir)
 {
     char *phase_dir = file_parent(run_dir);

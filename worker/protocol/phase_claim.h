@@ -58,6 +58,11 @@ int phase_claim_take(const struct assignment *assignment, const struct phase_lif
                      struct phase_passed passed, struct phase_holder *ret_holder,
                      struct error *err);
 
+/* Finds the last claim of a lead for this run: that lead has begun the run. -ENOENT: there is no
+ * such claim. -EAGAIN: there is none among the claims that can be read, and `ret_holder` has the
+ * number of the newest other claim, which may be of this run. */
+int phase_claim_of_run(const char *run_dir, struct phase_holder *ret_holder, struct error *err);
+
 /* Returns the highest number in the phase of this run; 0: there is no claim. */
 unsigned phase_claim_newest(const char *run_dir);
 /* Whether another life has claimed the phase of this run, since `number` was the highest one. */

@@ -6,10 +6,13 @@
 #include "lib/text.h"
 #include "worker/clock.h"
 #include "lib/protocol/outcome.h"
+#include "worker/protocol/phase_claim.h"
 
+#include <dirent.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct posthumous_node {
     struct outcome *outcome;
@@ -104,12 +107,33 @@ static void posthumous_lead_entry(void *context, int type, const json_t *entry)
     }
 }
 
+/* Returns the nodes that have a journal. */
+static json_t *posthumous_find_nodes(const char *run_dir)
+{
+    json_t *nodes = json_array();
+    char *path = text_format("%s/journal", run_dir);
+    DIR *folder = opendir(path);
+    struct dirent *entry;
+    while (folder && (entry = readdir(folder))) {
+        const char *end = strrchr(entry->d_name, '.');
+        size_t size = end ? (size_t)(end - entry->d_name) : 0;
+        bool is_journal = end && strcmp(end, JOURNAL_ENDING) == 0;
+        if (is_journal && strcmp(entry->d_name, "lead" JOURNAL_ENDING) != 0)
+            json_array_append_new(nodes, json_stringn(entry->d_name, size));
+    }
+    if (folder)
+        closedir(folder);
+    free(path);
+    return nodes;
+}
+
 /* Adds the journals of all nodes. The run has succeeded if all nodes had done their part and the
  * lead was not stopping the run. */
-static void posthumous_add_nodes(const char *run_dir, const struct posthumous_lead *lead)
+static void posthumous_add_nodes(const char *run_dir, const struct posthumous_lead *lead,
+                                 unsigned nodes)
 {
     struct outcome *outcome = lead->outcome;
-    bool are_done = json_array_size(lead->nodes) > 0, is_done = false, has_saved = false;
+    bool are_done = json_array_size(lead->nodes) >= nodes, is_done = false, has_saved = false;
     size_t i;
     json_t *node;
     json_array_foreach(lead->nodes, i, node)
@@ -129,7 +153,8 @@ static void posthumous_add_nodes(const char *run_dir, const struct posthumous_le
         outcome->kind == OUTCOME_PREEMPTED || (outcome->kind == OUTCOME_TIMED_OUT && has_saved);
 }
 
-enum posthumous_end posthumous_read(const char *run_dir, struct outcome *outcome)
+enum posthumous_end posthumous_read(const char *run_dir, const struct phase_life *claimed,
+                                    unsigned nodes, struct outcome *outcome)
 {
     struct posthumous_lead lead = {.outcome = outcome};
     enum posthumous_end end = POSTHUMOUS_NOT_BEGUN;
@@ -142,8 +167,13 @@ enum posthumous_end posthumous_read(const char *run_dir, struct outcome *outcome
         outcome_fini(outcome);
         *outcome = told;
         end = POSTHUMOUS_TOLD;
-    } else if (lead.nodes) {
-        posthumous_add_nodes(run_dir, &lead);
+    } else if (lead.nodes || claimed) {
+        if (!lead.nodes) {
+            lead.nodes = posthumous_find_nodes(run_dir);
+            outcome->job_id = claimed->job_id;
+            outcome->restarts = claimed->restarts;
+        }
+        posthumous_add_nodes(run_dir, &lead, nodes);
         end = POSTHUMOUS_KILLED;
     }
     json_decref(lead.nodes);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 struct outcome;
+struct phase_life;
 
 /* Adds the journal of one node to an outcome: its last number, its last step, the start of its
  * ranks, and its last sign of life. Returns the step of its newest checkpoint, or -1.
@@ -23,8 +24,13 @@ enum posthumous_end {
 
 /* Fills an initialised outcome. If the lead was stopping the run, that reason is the outcome.
  * Otherwise the run has succeeded if the work of all nodes was done. Otherwise it was preempted,
- * and the next run continues. */
-enum posthumous_end posthumous_read(const char *run_dir, struct outcome *outcome);
+ * and the next run continues.
+ *
+ * `claimed`: the life that has claimed the phase for this run; NULL: there is no claim. The claim
+ * shows that the run was begun, even if a crash of the file system took the lead's journal. The
+ * nodes are then those that have a journal, and `nodes` is how many there should be. */
+enum posthumous_end posthumous_read(const char *run_dir, const struct phase_life *claimed,
+                                    unsigned nodes, struct outcome *outcome);
 
 /* Whether each node of the run has reported that no process of the run is left there. */
 bool posthumous_has_ended(const char *run_dir);

@@ -24,7 +24,7 @@ worker_teardown() {
 
 # Waits until a command succeeds, at most WAIT_S seconds.
 await() {
-    local end=$((SECONDS + ${WAIT_S:-20}))
+    local end=$((SECONDS + ${WAIT_S:-60}))
     until "$@" 2>/dev/null; do
         if [ "$SECONDS" -ge "$end" ]; then
             echo "# gave up waiting for: $*" >&2

@@ -20,4 +20,5 @@ bin_phase_preflight_gpu_SOURCES = $(PREFLIGHT_GPU_SOURCES) worker/preflight/gpu/
 bin_phase_preflight_gpu_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 bin_phase_preflight_gpu_LDADD = $(PREFLIGHT_GPU_LIBS) $(CUDA_LIBS)
 worker/preflight/gpu/kernels.$(OBJEXT): worker/preflight/gpu/kernels.h
+CLEANFILES += worker/preflight/gpu/kernels.d
 EXTRA_DIST += worker/preflight/gpu/README.md

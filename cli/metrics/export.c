@@ -1,0 +1,348 @@
+/* Writes curves, whole or what is new of them. A curve is a phase with all its runs, or one run.
+ *
+ * A curve is written whole at first, at the end, and when another run of the phase has begun,
+ * because that run takes steps back. In between, only the newest steps of the newest run are asked
+ * for. */
+#include "cli/metrics/export.h"
+
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/field.h"
+#include "cli/metrics/tfevents.h"
+#include "cli/metrics/trackio.h"
+#include "cli/options.h"
+#include "cli/reader/reader.h"
+#include "lib/address.h"
+#include "lib/error.h"
+#include "lib/expr/metrics.h"
+#include "lib/memory.h"
+#include "lib/metrics/columns.h"
+#include "lib/text.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { EXPORT_POLL_MS = 2000, EXPORT_NEWEST = 200 /* steps that are asked for in a poll */ };
+
+struct export_curve {
+    struct address address; /* of a phase or run */
+    uint32_t attempt;       /* the newest run in the files; 0: nothing is written */
+    bool is_settled;        /* that run has ended, and is in the files */
+    bool is_final;          /* the address is over, and all is in the files */
+    int64_t taken_back;     /* the steps after this step are of the newest run; -1: all are */
+    int64_t last_step;
+    json_t *last; /* for each name, the last step in the event file */
+    char *path;   /* of the event file; NULL: there is none */
+};
+
+struct exporter {
+    struct cli *cli;
+    const struct export_options *options;
+    struct export_curve *curves;
+    size_t count;
+    size_t over;   /* how many addresses are over */
+    bool is_later; /* everything was written once: a daemon that is gone may come back */
+};
+
+/* --- One curve of several runs ---------------------------------------------------------------- */
+
+struct export_run {
+    const json_t *run; /* of a history */
+    json_t *metrics;
+    long long attempt;
+};
+
+/* The step at which a run took over: it resumed there, or made its first step just after. */
+static int64_t export_begin(const struct export_run *run)
+{
+    const json_t *steps = json_object_get(run->metrics, "steps");
+    int64_t resumed = INT64_MAX, own = INT64_MAX;
+    if (field_text(run->run, "resume")[0])
+        resumed = field_integer(run->run, "first_step");
+    if (json_array_size(steps))
+        own = json_integer_value(json_array_get(steps, 0)) - 1;
+    return resumed < own ? resumed : own;
+}
+
+/* The last step of a run that no later run took back. */
+static int64_t export_limit(const struct export_run *runs, size_t count, long long attempt)
+{
+    int64_t limit = INT64_MAX;
+    for (size_t i = 0; i < count; i++) {
+        int64_t begin = runs[i].attempt > attempt ? export_begin(&runs[i]) : INT64_MAX;
+        limit = begin < limit ? begin : limit;
+    }
+    return limit;
+}
+
+static void export_add_rows(const json_t *columns, int64_t limit, struct metrics *metrics)
+{
+    const json_t *steps = json_object_get(columns, "steps"), *value;
+    const json_t *times = json_object_get(columns, "times");
+    const char *name;
+    json_t *series;
+    size_t row;
+    json_object_foreach(json_object_get(columns, "series"), name, series)
+    {
+        json_array_foreach(series, row, value)
+        {
+            int64_t step = json_integer_value(json_array_get(steps, row));
+            if (!json_is_null(value) && step <= limit)
+                metrics_add(metrics, name, step, json_number_value(json_array_get(times, row)),
+                            field_as_number(value));
+        }
+    }
+}
+
+/* Reads the runs of a curve, and sets `ret_columns` to the steps that no later run took back. Sets
+ * the newest attempt and where it took over. */
+static int export_read(const struct exporter *exporter, struct export_curve *curve,
+                       const json_t *history, json_t **ret_columns, struct error *err)
+{
+    const json_t *list = json_object_get(history, "runs"), *item;
+    struct export_run *runs = xcalloc(json_array_size(list) + 1, sizeof *runs);
+    struct metrics *metrics = metrics_new();
+    size_t count = 0, i;
+    int code = 0;
+    curve->attempt = 0;
+    json_array_foreach(list, i, item)
+    {
+        struct address run = curve->address;
+        if (code < 0 || !text_equal(field_text(item, "phase"), run.phase))
+            continue;
+        run.attempt = (uint32_t)field_integer(item, "attempt");
+        curve->attempt = run.attempt > curve->attempt ? run.attempt : curve->attempt;
+        runs[count] = (struct export_run){.run = item, .attempt = run.attempt};
+        code = reader_get_metrics(exporter->cli, &run, exporter->options->names, 0,
+                                  &runs[count].metrics, err);
+        count += code == 0;
+    }
+    for (i = 0; i < count; i++)
+        export_add_rows(runs[i].metrics, export_limit(runs, count, runs[i].attempt), metrics);
+    curve->taken_back = count > 1 ? export_limit(runs, count, curve->attempt - 1LL) : -1;
+    if (code == 0)
+        *ret_columns = columns_json(metrics, NULL, 0, 0);
+    for (i = 0; i < count; i++)
+        json_decref(runs[i].metrics);
+    metrics_free(metrics);
+    free(runs);
+    return code;
+}
+
+/* --- Files ------------------------------------------------------------------------------------ */
+
+/* The folder below that of TensorBoard, and the name of the run in trackio: trm-7/validate. The
+ * caller frees it. */
+static char *export_name(const struct export_curve *curve, const json_t *history)
+{
+    struct text name = {0};
+    text_addf(&name, "%s-%llu/%s", field_text(history, "name"),
+              (unsigned long long)curve->address.workflow, curve->address.phase);
+    if (curve->address.attempt)
+        text_addf(&name, "#%u", curve->address.attempt);
+    return text_steal(&name);
+}
+
+static int64_t export_step(const json_t *columns, bool is_last)
+{
+    const json_t *steps = json_object_get(columns, "steps");
+    return json_integer_value(json_array_get(steps, is_last ? json_array_size(steps) - 1 : 0));
+}
+
+static int export_write_events(const struct exporter *exporter, struct export_curve *curve,
+                               const char *name, const json_t *columns, struct error *err)
+{
+    struct text file = {0};
+    char *folder = text_format("%s/%s", exporter->options->tensorboard, name);
+    free(curve->path);
+    curve->path = NULL;
+    json_object_clear(curve->last);
+    tfevents_add_beginning(&file,
+                           json_number_value(json_array_get(json_object_get(columns, "times"), 0)));
+    tfevents_add_rows(&file, columns, curve->last);
+    int code = tfevents_replace(folder, &file, &curve->path, err);
+    text_fini(&file);
+    free(folder);
+    return code;
+}
+
+/* Writes all of a curve. */
+static int export_whole(const struct exporter *exporter, struct export_curve *curve,
+                        const json_t *history, struct error *err)
+{
+    json_t *columns = NULL;
+    struct text line = {0};
+    int code = export_read(exporter, curve, history, &columns, err);
+    if (code < 0)
+        return code;
+    size_t steps = json_array_size(json_object_get(columns, "steps"));
+    char *name = export_name(curve, history);
+    if (steps) {
+        curve->last_step = export_step(columns, true);
+        if (exporter->options->tensorboard)
+            code = export_write_events(exporter, curve, name, columns, err);
+        if (code == 0 && exporter->options->trackio)
+            code = trackio_replace(exporter->options->trackio, name, INT64_MIN, columns, err);
+        text_addf(&line, "%s: %zu step%s\n", name, steps, steps == 1 ? "" : "s");
+    } else if (!exporter->options->follows) {
+        text_addf(&line, "%s: no metrics yet\n", name);
+    }
+    if (code == 0)
+        cli_print(&line);
+    text_fini(&line);
+    free(name);
+    json_decref(columns);
+    return code;
+}
+
+/* Asks for the newest steps of the newest run, and for all its steps if steps were missed. */
+static int export_get_newest(const struct exporter *exporter, const struct export_curve *curve,
+                             json_t **ret_columns, struct error *err)
+{
+    struct address run = curve->address;
+    run.attempt = curve->attempt;
+    int code = reader_get_metrics(exporter->cli, &run, exporter->options->names, EXPORT_NEWEST,
+                                  ret_columns, err);
+    if (code < 0 || json_array_size(json_object_get(*ret_columns, "steps")) < EXPORT_NEWEST ||
+        export_step(*ret_columns, false) <= curve->last_step)
+        return code;
+    json_decref(*ret_columns);
+    return reader_get_metrics(exporter->cli, &run, exporter->options->names, 0, ret_columns, err);
+}
+
+/* Adds what is new to files that were written whole before. */
+static int export_more(const struct exporter *exporter, struct export_curve *curve,
+                       const json_t *history, struct error *err)
+{
+    json_t *columns = NULL;
+    int code = export_get_newest(exporter, curve, &columns, err);
+    if (code < 0)
+        return code;
+    bool has_steps = json_array_size(json_object_get(columns, "steps")) > 0;
+    bool is_whole = has_steps && ((exporter->options->tensorboard && !curve->path) ||
+                                  export_step(columns, false) <= curve->taken_back);
+    if (has_steps && !is_whole && exporter->options->tensorboard) {
+        struct text more = {0};
+        tfevents_add_rows(&more, columns, curve->last);
+        code = tfevents_append(curve->path, &more, err);
+        is_whole = code == -ENOENT; /* another phasectl has written a new file */
+        text_fini(&more);
+    }
+    if (is_whole) {
+        code = export_whole(exporter, curve, history, err);
+    } else if (code == 0 && has_steps) {
+        char *name = export_name(curve, history);
+        if (exporter->options->trackio)
+            code = trackio_replace(exporter->options->trackio, name, export_step(columns, false),
+                                   columns, err);
+        curve->last_step = export_step(columns, true);
+        free(name);
+    }
+    json_decref(columns);
+    return code;
+}
+
+/* --- The curves of an address ----------------------------------------------------------------- */
+
+static struct export_curve *export_find(struct exporter *exporter, const struct address *address)
+{
+    for (size_t i = 0; i < exporter->count; i++) {
+        const struct address *known = &exporter->curves[i].address;
+        if (known->workflow == address->workflow && known->attempt == address->attempt &&
+            text_equal(known->phase, address->phase))
+            return &exporter->curves[i];
+    }
+    exporter->curves =
+        xreallocarray(exporter->curves, exporter->count + 1, sizeof *exporter->curves);
+    struct export_curve *curve = &exporter->curves[exporter->count++];
+    *curve = (struct export_curve){.address = *address, .last = json_object()};
+    return curve;
+}
+
+/* Writes what a run has changed in its curve. `run` is the newest run of the curve. */
+static int export_one(const struct exporter *exporter, struct export_curve *curve,
+                      const json_t *run, const json_t *history, struct error *err)
+{
+    int code = 0;
+    bool has_ended = text_equal(field_text(run, "state"), "ended");
+    bool is_new = curve->attempt != field_integer(run, "attempt");
+    bool is_over = field_is_true(history, "is_over");
+    if (is_new || (is_over && !curve->is_final) || (has_ended && !curve->is_settled))
+        code = export_whole(exporter, curve, history, err);
+    else if (!has_ended)
+        code = export_more(exporter, curve, history, err);
+    if (code < 0)
+        curve->attempt = 0; /* the next time it is written whole */
+    curve->is_settled = code == 0 && has_ended;
+    curve->is_final = code == 0 && is_over;
+    return code;
+}
+
+/* Whether the run is the newest one of its phase. */
+static bool export_is_newest(const json_t *runs, const json_t *run)
+{
+    const json_t *other;
+    size_t i;
+    json_array_foreach(runs, i, other)
+    {
+        if (text_equal(field_text(other, "phase"), field_text(run, "phase")) &&
+            field_integer(other, "attempt") > field_integer(run, "attempt"))
+            return false;
+    }
+    return true;
+}
+
+/* Writes the curves of all phases in a history, the oldest first. */
+static int export_all(struct exporter *exporter, const struct address *address,
+                      const json_t *history, struct error *err)
+{
+    const json_t *runs = json_object_get(history, "runs");
+    int code = 0;
+    for (size_t i = json_array_size(runs); code == 0 && i-- > 0;) {
+        const json_t *run = json_array_get(runs, i);
+        struct address curve = *address;
+        if (!export_is_newest(runs, run))
+            continue;
+        (void)snprintf(curve.phase, sizeof curve.phase, "%s", field_text(run, "phase"));
+        code = export_one(exporter, export_find(exporter, &curve), run, history, err);
+    }
+    return code;
+}
+
+/* `context` is the exporter. */
+static int export_address(struct cli *cli, const struct address *address, const void *context)
+{
+    struct exporter *exporter = *(struct exporter *const *)context;
+    struct error err;
+    json_t *history = NULL;
+    int code = reader_get_history(cli, address, &history, &err);
+    if (code == 0)
+        code = export_all(exporter, address, history, &err);
+    exporter->over += code == 0 && field_is_true(history, "is_over");
+    json_decref(history);
+    if (code == 0 || (exporter->is_later && client_may_retry(code)))
+        return CLI_OK;
+    return cli_fail(&err);
+}
+
+int export_write(struct cli *cli, const struct option_arguments *addresses,
+                 const struct export_options *options)
+{
+    struct exporter exporter = {.cli = cli, .options = options}, *context = &exporter;
+    int status = options_each_address(cli, addresses, export_address, &context);
+    while (options->follows && status == CLI_OK && exporter.over < addresses->count) {
+        (void)fflush(stdout); /* main() reports failures */
+        cli_wait(EXPORT_POLL_MS);
+        exporter.over = 0;
+        exporter.is_later = true;
+        status = options_each_address(cli, addresses, export_address, &context);
+    }
+    for (size_t i = 0; i < exporter.count; i++) {
+        json_decref(exporter.curves[i].last);
+        free(exporter.curves[i].path);
+    }
+    free(exporter.curves);
+    return status;
+}

@@ -1,0 +1,33 @@
+/* The code that a submission runs: the git repository of the current folder, or the current folder.
+ * The code is copied to a folder `code/NAME-DIGEST` in the home of the host. That folder belongs to
+ * this folder of this machine alone. The files that git ignores and the .git folder stay here. */
+#ifndef PHASED_CLI_REMOTE_CODE_H
+#define PHASED_CLI_REMOTE_CODE_H
+
+#include "lib/text.h"
+
+struct connection;
+struct error;
+
+struct code {
+    char *root;        /* of the repository, or the current folder */
+    char *below;       /* the current folder, from the root: "" or "sub/folder" */
+    char *name;        /* NAME-DIGEST */
+    struct text names; /* of the files, from the root: "./README"; a NUL after each */
+};
+
+/* Lists the files of the current folder's code. Refuses a whole home folder. The caller calls
+ * code_fini(), also after a failure. */
+int code_init(struct code *code, struct error *err);
+void code_fini(struct code *code);
+
+/* Adds the file `path`, also if git ignores it. Returns its path from the current folder, the
+ * caller's to free(). Returns NULL with -ENOENT if there is no such file, which may then be one of
+ * the host, as /dev/stdin is, and with -EXDEV if it is outside of the code. */
+int code_add(struct code *code, const char *path, char **ret_path, struct error *err);
+
+/* Copies the code, and tells the host the commit. Files of an earlier copy that are gone here go
+ * there too; what programs wrote there stays. */
+int code_send(const struct connection *connection, struct code *code, struct error *err);
+
+#endif

@@ -1,0 +1,264 @@
+/* ssh does the work; this file knows its options. */
+#include "cli/remote/connection.h"
+
+#include "lib/command.h"
+#include "lib/error.h"
+#include "lib/fingerprint.h"
+#include "lib/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    CONNECTION_KEY_SIZE = 16,
+    CONNECTION_FOLDER_MAX = 60, /* bytes: a socket has at most 107, and ssh adds 17 for a moment */
+    CONNECTION_ANSWER_S = 20,   /* a host that does not answer for so long is lost */
+    CONNECTION_CONTROL_S = 5,   /* the same for the process that keeps the connection */
+};
+
+/* The process that keeps the connection notices within 15 s that the host has gone. */
+#define CONNECTION_KEEPER                                                                          \
+    "-f -N -T -o ControlMaster=yes -o ControlPersist=10m -o ServerAliveInterval=5 "                \
+    "-o ServerAliveCountMax=2 -o ClearAllForwardings=yes -o RemoteCommand=none"
+
+/* Without the shared connection, ssh would make another one: `false` prevents that. */
+#define CONNECTION_USER                                                                            \
+    "-q -o ControlMaster=no -o ProxyCommand=false -o BatchMode=yes -o ClearAllForwardings=yes "    \
+    "-o RemoteCommand=none"
+
+/* --- The folder of the sockets ---------------------------------------------------------------- */
+
+static int connection_make_folder(const char *folder, struct error *err)
+{
+    struct stat status;
+    if (mkdir(folder, 0700) < 0 && errno != EEXIST)
+        return error_set(err, -errno, "could not make the folder %s: %s", folder, strerror(errno));
+    if (lstat(folder, &status) < 0)
+        return error_set(err, -errno, "could not read %s: %s", folder, strerror(errno));
+    if (!S_ISDIR(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & 077))
+        return error_set(err, -EPERM,
+                         "%s must be a folder of yours that nobody else can read: it is for the "
+                         "sockets of ssh",
+                         folder);
+    return 0;
+}
+
+/* Chooses the folder, and a name for this host and this ssh. */
+static int connection_name(struct connection *connection, struct error *err)
+{
+    const char *runtime = getenv("XDG_RUNTIME_DIR");
+    char fingerprint[FINGERPRINT_SIZE];
+    json_t *json = json_pack("[s, s]", connection->login, connection->ssh);
+    if (!json)
+        return error_set(err, -EINVAL, "PHASED_SSH must be UTF-8 text");
+    fingerprint_json(json, fingerprint);
+    json_decref(json);
+    /* The folder is removed at the logout, but tmux keeps its name. */
+    bool is_usable = runtime && runtime[0] == '/' && strlen(runtime) <= CONNECTION_FOLDER_MAX &&
+                     access(runtime, F_OK) == 0;
+    connection->folder = is_usable ? text_format("%s/phased", runtime)
+                                   : text_format("/tmp/phased-%u", (unsigned)geteuid());
+    connection->key = text_format("%.*s", CONNECTION_KEY_SIZE, fingerprint);
+    connection->socket = text_format("%s/%s", connection->folder, connection->key);
+    return connection_make_folder(connection->folder, err);
+}
+
+int connection_lock(const struct connection *connection, const char *name, struct error *err)
+{
+    char *path = text_format("%s/%s.lock", connection->folder, name);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600), code = 0;
+    while (fd >= 0 && flock(fd, LOCK_EX) < 0 && code == 0)
+        code = errno == EINTR ? 0 : -errno;
+    if (fd < 0 || code < 0) {
+        code = error_set(err, fd < 0 ? -errno : code, "could not lock %s", path);
+        if (fd >= 0)
+            (void)close(fd);
+    }
+    free(path);
+    return code < 0 ? code : fd;
+}
+
+/* --- Programs --------------------------------------------------------------------------------- */
+
+int connection_start(const char *command, int input, int output, bool has_own_group, pid_t *ret_pid,
+                     struct error *err)
+{
+    char *const words[] = {(char[]){"sh"}, (char[]){"-c"}, (char *)command, NULL};
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t defaults, none;
+    (void)sigemptyset(&none); /* these fail only without memory, and then the start fails */
+    (void)sigemptyset(&defaults);
+    (void)sigaddset(&defaults, SIGPIPE);
+    (void)posix_spawn_file_actions_init(&actions);
+    (void)posix_spawnattr_init(&attributes);
+    (void)posix_spawnattr_setflags(&attributes,
+                                   (short)(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK |
+                                           (has_own_group ? POSIX_SPAWN_SETPGROUP : 0)));
+    (void)posix_spawnattr_setsigdefault(&attributes, &defaults);
+    (void)posix_spawnattr_setsigmask(&attributes, &none);
+    if (input >= 0)
+        (void)posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
+    if (output >= 0)
+        (void)posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+    int failure = posix_spawnp(ret_pid, words[0], &actions, &attributes, words, environ);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    (void)posix_spawnattr_destroy(&attributes);
+    return failure ? error_set(err, -failure, "cannot run sh: %s", strerror(failure)) : 0;
+}
+
+int connection_wait(pid_t pid)
+{
+    int status;
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return 255;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* A shell command: ssh with these options. */
+static void connection_add(const struct connection *connection, const char *options,
+                           struct text *text)
+{
+    text_addf(text, "exec %s %s -S ", connection->ssh, options);
+    struct text socket = {0};
+    for (const char *at = connection->socket; *at; at++) /* ssh replaces %h and others */
+        text_add_bytes(&socket, *at == '%' ? "%%" : at, *at == '%' ? 2 : 1);
+    text_add_quoted(text, text_string(&socket));
+    text_fini(&socket);
+    text_add(text, " -- ");
+    text_add_quoted(text, connection->login);
+}
+
+char *connection_command(const struct connection *connection, const char *options,
+                         const char *command)
+{
+    struct text text = {0};
+    char *all = text_format("%s %s", CONNECTION_USER, options);
+    connection_add(connection, all, &text);
+    text_add(&text, " ");
+    text_add_quoted(&text, command);
+    free(all);
+    return text_steal(&text);
+}
+
+/* Runs a shell command that prints nothing of interest. Returns whether it has succeeded. */
+static bool connection_try(const char *command, unsigned seconds)
+{
+    const char *const words[] = {"sh", "-c", command, NULL};
+    struct command_result result;
+    if (command_run(words, NULL, seconds, &result, NULL) < 0)
+        return false;
+    bool is_good = result.status == 0;
+    command_fini(&result);
+    return is_good;
+}
+
+/* --- The connection --------------------------------------------------------------------------- */
+
+bool connection_is_alive(const struct connection *connection)
+{
+    char *command = connection_command(connection, "-T", "true");
+    bool is_alive =
+        access(connection->socket, F_OK) == 0 && connection_try(command, CONNECTION_ANSWER_S);
+    free(command);
+    return is_alive;
+}
+
+/* Asks the process that keeps the connection for something: -O of ssh(1). */
+static bool connection_control(const struct connection *connection, const char *options)
+{
+    struct text text = {0};
+    connection_add(connection, options, &text);
+    bool is_good = connection_try(text_string(&text), CONNECTION_CONTROL_S);
+    text_fini(&text);
+    return is_good;
+}
+
+/* Whether this program is in the background of its terminal, where ssh cannot ask for a password.
+ */
+static bool connection_is_in_background(void)
+{
+    int terminal = open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    bool is_so = terminal >= 0 && tcgetpgrp(terminal) != getpgrp();
+    if (terminal >= 0)
+        (void)close(terminal);
+    return is_so;
+}
+
+static int connection_make(const struct connection *connection, struct error *err)
+{
+    struct text text = {0};
+    pid_t pid;
+    if (access(connection->socket, F_OK) == 0) {
+        (void)connection_control(connection, "-O exit"); /* if it hangs, it ends by itself */
+        (void)unlink(connection->socket);
+    }
+    connection_add(connection,
+                   connection_is_in_background() ? "-o BatchMode=yes " CONNECTION_KEEPER
+                                                 : CONNECTION_KEEPER,
+                   &text);
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    int code = connection_start(text_string(&text), null, STDERR_FILENO, false, &pid, err);
+    if (null >= 0)
+        (void)close(null);
+    text_fini(&text);
+    if (code == 0 && connection_wait(pid) != 0)
+        code =
+            error_set(err, -EHOSTUNREACH, "there is no connection to %s; '%s %s' must work first",
+                      connection->login, connection->ssh, connection->login);
+    return code;
+}
+
+int connection_open(struct connection *connection, const char *login, struct error *err)
+{
+    const char *ssh = getenv("PHASED_SSH");
+    *connection = (struct connection){.login = login};
+    connection->ssh = text_format("%s", ssh && *ssh ? ssh : "ssh");
+    int code = connection_name(connection, err);
+    if (code < 0)
+        return code;
+    int lock = connection_lock(connection, connection->key, err);
+    if (lock < 0)
+        return lock;
+    if (!connection_is_alive(connection))
+        code = connection_make(connection, err);
+    (void)close(lock);
+    return code;
+}
+
+void connection_fini(struct connection *connection)
+{
+    free(connection->ssh);
+    free(connection->folder);
+    free(connection->key);
+    free(connection->socket);
+    *connection = (struct connection){0};
+}
+
+int connection_forward(const struct connection *connection, int port, int host_port,
+                       struct error *err)
+{
+    char *options = text_format("-q -O forward -L 127.0.0.1:%d:127.0.0.1:%d", port, host_port);
+    bool is_good = connection_control(connection, options);
+    free(options);
+    return is_good ? 0
+                   : error_set(err, -EADDRINUSE, "ssh cannot forward port %d of this machine to %s",
+                               port, connection->login);
+}
+
+void connection_unforward(const struct connection *connection, int port, int host_port)
+{
+    char *options = text_format("-q -O cancel -L 127.0.0.1:%d:127.0.0.1:%d", port, host_port);
+    (void)connection_control(connection, options); /* fails if the connection is lost */
+    free(options);
+}

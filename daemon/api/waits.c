@@ -1,0 +1,84 @@
+/* What Slurm's reasons mean, and what is added to runs that wait. */
+#include "daemon/api/waits.h"
+
+#include "daemon/admission/admission.h"
+#include "daemon/launch/launch.h"
+#include "daemon/loop/loop.h"
+#include "lib/memory.h"
+#include "lib/text.h"
+
+#include <string.h>
+
+/* Explains reasons by how they begin and what they contain; the first row that fits counts. */
+static const struct {
+    const char *begin, *part, *meaning;
+} reasons[] = {
+    {"Resources", "", "no nodes that fit are free"},
+    {"Priority", "", "jobs of a higher priority come first"},
+    {"None", "", "Slurm has not looked at the job yet"},
+    {"BeginTime", "", "its begin time has not come yet"},
+    {"Dependency", "", "a job that this job depends on has not ended"},
+    {"Reservation", "", "its reservation has not begun"},
+    {"ReqNodeNotAvail", "", "nodes that the job asks for are not available"},
+    {"Nodes required for job are DOWN", "", "nodes that the job needs are not available"},
+    {"PartitionTimeLimit", "", "the job asks for more time than its partition allows"},
+    {"PartitionNodeLimit", "", "the job asks for more nodes than its partition allows"},
+    {"PartitionDown", "", "its partition starts no jobs at present"},
+    {"PartitionInactive", "", "its partition starts no jobs at present"},
+    {"JobHeldUser", "", "the job is held in Slurm, by its owner"},
+    {"JobHeldAdmin", "", "the job is held in Slurm, by an administrator"},
+    {"Assoc", "PerJob", "the job asks for more than the site allows one job"},
+    {"QOS", "PerJob", "the job asks for more than the site allows one job"},
+    {"Max", "PerJob", "the job asks for more than the site allows one job"},
+    {"Assoc", "Minutes", "the time that the site gives its account is used up"},
+    {"QOS", "Minutes", "the time that the site gives its QOS is used up"},
+    {"Assoc", "", "a limit of the site on its account; the job begins when others have ended"},
+    {"QOS", "", "a limit of the site on its QOS; the job begins when others have ended"},
+    {"Max", "PerAccount",
+     "a limit of the site on its account; the job begins when others have ended"},
+};
+
+char *waits_explain(const char *reason)
+{
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+        if (text_starts(reason, reasons[i].begin) && strstr(reason, reasons[i].part))
+            return text_format("%s (%s)", reasons[i].meaning, reason);
+    }
+    return xstrdup(reason);
+}
+
+/* The record does not have what is added here: it changes whenever another job starts. */
+static void waits_add_to_run(struct loop *loop, json_t *json)
+{
+    const char *state = json_string_value(json_object_get(json, "job_state"));
+    const char *reason = json_string_value(json_object_get(json, "job_reason"));
+    uint64_t id = (uint64_t)json_integer_value(json_object_get(json, "run"));
+    const struct run *run = id && !state ? loop_run(loop, id) : NULL;
+    unsigned turn =
+        run && run->seat->allocation ? admission_turn(loop, run->seat->allocation->id) : 0;
+    if (turn)
+        (void)json_object_set_new(json, "job_turn", json_integer(turn));
+    if (!state || !text_equal(state, "pending"))
+        return;
+    if (reason && reason[0]) {
+        char *meaning = waits_explain(reason);
+        (void)json_object_set_new(json, "job_waits_for", json_string(meaning));
+        free(meaning);
+    }
+    json_int_t job = json_integer_value(json_object_get(json, "job_id"));
+    int64_t start_s = launch_expected_start(loop, (uint32_t)job);
+    if (start_s)
+        (void)json_object_set_new(json, "job_start", json_integer(start_s));
+}
+
+void waits_add(struct loop *loop, json_t *json)
+{
+    static const char *const lists[] = {"phases", "members", "runs"};
+    json_t *item;
+    size_t i;
+    waits_add_to_run(loop, json);
+    if (json_is_object(json_object_get(json, "run")))
+        waits_add(loop, json_object_get(json, "run"));
+    for (size_t list = 0; list < sizeof lists / sizeof lists[0]; list++)
+        json_array_foreach(json_object_get(json, lists[list]), i, item) waits_add(loop, item);
+}

@@ -1,0 +1,82 @@
+/* Which variables are secrets, and the marks that stand for their values. */
+#include "lib/secrets.h"
+
+#include "lib/memory.h"
+#include "lib/text.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The names of variables that are secrets, in upper or lower case. The list in phased-spec(5) has
+ * the same patterns; a test compares them. */
+static const char *const secrets_names[] = {
+    "*_TOKEN",  "TOKEN",      "*_KEY",    "*APIKEY*", "*API_KEY*", "*ACCESS_KEY*", "*PRIVATE_KEY*",
+    "*SECRET*", "*PASSWORD*", "*PASSWD*", "*_PASS",   "*_PWD",     "*PASSPHRASE*", "*CREDENTIAL*",
+    "*_AUTH",   "*_JWT",      "*_PAT",    "*_DSN",    "*WEBHOOK*",
+};
+
+/* Whether the text has a URL with a password: `scheme://user:password@host`. */
+static bool secrets_has_password(const char *text)
+{
+    while ((text = strstr(text, "://"))) {
+        text += 3;
+        const char *end = text + strcspn(text, "/?# \t\n");
+        const char *at = memchr(text, '@', (size_t)(end - text));
+        const char *colon = memchr(text, ':', (size_t)(end - text));
+        if (at && colon && colon + 1 < at)
+            return true;
+    }
+    return false;
+}
+
+/* Returns the number of the value that a mark stands for, from 1; 0: the text is no mark. */
+static unsigned secrets_number(const char *text)
+{
+    unsigned number = 0;
+    int end = 0;
+    if (text_equal(text, "(secret)"))
+        return 1;
+    if (sscanf(text, "(secret %5u)%n", &number, &end) < 1 || !end || text[end])
+        return 0;
+    return number;
+}
+
+bool secrets_is_mark(const char *text)
+{
+    return secrets_number(text) > 0;
+}
+
+bool secrets_is(const char *name, const char *value)
+{
+    if (!*value)
+        return false;
+    if (secrets_is_mark(value)) /* or the mark would be read as that of a secret */
+        return true;
+    for (size_t i = 0; i < sizeof secrets_names / sizeof *secrets_names; i++)
+        if (fnmatch(secrets_names[i], name, FNM_CASEFOLD) == 0)
+            return true;
+    return secrets_has_password(value);
+}
+
+char *secrets_add(json_t *secrets, const char *name, const char *value)
+{
+    json_t *values = json_object_get(secrets, name), *other;
+    size_t index;
+    if (!values) {
+        values = json_array();
+        (void)json_object_set_new(secrets, name, values); /* fails only without memory */
+    }
+    json_array_foreach(values, index, other) if (text_equal(json_string_value(other), value)) break;
+    if (index == json_array_size(values))
+        (void)json_array_append_new(values, json_string(value)); /* as above */
+    return index ? text_format("(secret %zu)", index + 1) : xstrdup("(secret)");
+}
+
+const char *secrets_value(const json_t *secrets, const char *name, const char *text)
+{
+    unsigned number = secrets_number(text);
+    if (!number)
+        return text;
+    return json_string_value(json_array_get(json_object_get(secrets, name), number - 1));
+}

@@ -1,0 +1,3 @@
+#!/bin/bash
+#SBATCH --time=60 --signal=USR1@1h
+./train

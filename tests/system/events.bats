@@ -1,0 +1,102 @@
+#!/usr/bin/env bats
+# phasectl events: what programs read of the history.
+
+load phased.bash
+bats_require_minimum_version 1.5.0
+
+setup_file() { sandbox_up; }
+teardown_file() { sandbox_down; }
+setup() {
+    home_up
+    cd "$PHASED_HOME" || return
+    phasectl daemon start
+}
+teardown() { home_down; }
+
+# Whether the file has all events of the record, each once and in order.
+has_all_events() {
+    [ "$(jq .event "$1")" = "$(record 'SELECT id FROM event ORDER BY id')" ]
+}
+
+# ended WORKFLOW FILE: the file has the end of the last phase.
+ended() {
+    jq -e "select(.workflow == $1 and .phase == \"second\" and .to == \"succeeded\")" "$2"
+}
+
+# Whether a background process of this shell has ended.
+gone() { ! kill -0 "$1"; }
+
+@test "events prints the history of all workflows, a workflow, a phase or a run as lines of JSON" {
+    local run
+    two_phases | submit
+    two_phases | submit
+    eventually 60 state 1 succeeded
+    eventually 60 state 2 succeeded
+    phasectl events >all
+    has_all_events all
+    [ "$(jq -c 'keys' all | sort -u)" = '["event","from","message","phase","run","time","to","type","workflow"]' ]
+    [ "$(phasectl events 1 2)" = "$(cat all)" ]
+    [ "$(phasectl events 2)" = "$(jq -c 'select(.workflow == 2)' all)" ]
+    [ "$(phasectl events 2/first 1/second | jq .event)" = "$(jq 'select((.workflow == 2 and
+        .phase == "first") or (.workflow == 1 and .phase == "second")) | .event' all)" ]
+    run=$(jq 'select(.workflow == 1 and .phase == "second") | .run | numbers' all | sort -u)
+    [ "$(phasectl events '1/second#1' | jq .run | sort -u)" = "$run" ]
+
+    [ "$(phasectl events --after 3 | jq .event | head -n 1)" = 4 ]
+    [ "$(phasectl events --since 1h | wc -l)" = "$(wc -l <all)" ]
+    [ -z "$(phasectl events --since 2100-01-01)" ]
+    [ -z "$(phasectl events --after 1000000)" ]
+    run -1 phasectl events 9
+    [ "$output" = 'phasectl: no workflow 9' ]
+    run -1 --separate-stderr phasectl events 9 2
+    [ "$output" = "$(phasectl events 2)" ]
+    run -2 phasectl events --since yesterday
+    [[ $output == *"--since wants a duration such as 10m"* ]]
+    run -1 sh -c 'phasectl events >/dev/full'
+    [[ $output == 'phasectl: could not write to standard output: '* ]]
+}
+
+@test "events reads a history of more than a page of the API" {
+    two_phases | submit
+    eventually 60 state 1 succeeded
+    sqlite3 -cmd '.timeout 10000' phased.db "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2100)
+        INSERT INTO event (time, workflow, type, message) SELECT 1000, 1, 'warning', 'made up' FROM n"
+    phasectl events >all
+    has_all_events all
+    [ "$(line_count all)" -gt 2100 ]
+}
+
+@test "events --follow goes on after a restart of the daemon, without loss and nothing twice" {
+    local follower status=0
+    phasectl events --follow >followed 2>said 3>&- &
+    follower=$!
+    two_phases | submit
+    eventually 60 ended 1 followed
+    daemon_kill
+    eventually 20 grep -q 'phasectl: the daemon does not answer; waiting for it' said
+    phasectl daemon start
+    two_phases | submit
+    eventually 60 ended 2 followed
+    phasectl daemon stop
+    phasectl daemon start
+    two_phases | submit
+    eventually 60 ended 3 followed
+    has_all_events followed
+    kill -INT $follower
+    wait $follower || status=$?
+    [ $status = 0 ]
+    [ "$(grep -c 'does not answer' said)" -le 2 ]
+}
+
+@test "events --follow ends when nobody reads any more, also while nothing happens" {
+    local follower
+    two_phases | submit
+    eventually 60 state 1 succeeded
+    mkfifo pipe
+    phasectl events --follow >pipe 2>said 3>&- &
+    follower=$!
+    head -n 2 pipe >two
+    eventually 20 gone $follower
+    [ "$(jq -c .event two | xargs)" = '1 2' ]
+    [ ! -s said ]
+}

@@ -1,0 +1,101 @@
+"""What page.py checks about the attempts of a phase: their line of time, what a person decides, and how
+often the page asks."""
+from page_browser import wait_for
+
+
+def check_line(page, api, tap):
+    number = api.named('again')['workflow']
+    page.go(f'#/w/{number}/train?metric=loss')
+    line = '#s-attempts .piece'
+    words = lambda: [text for text in page.texts(line) if text != 'queued']
+    tap.same(words, ['#1 stopped', 'held', '#2 resumed, succeeded'], 'the line of a phase has its attempts and holds')
+    kinds = lambda: {kind for kind in ('wait', 'idle', 'held', 'good') if page.count(f'{line}.{kind}')}
+    tap.true(lambda: kinds() >= {'idle', 'held', 'good'}, 'each kind of piece has its look', kinds)
+    page.js(f'[...document.querySelectorAll("{line}")].at(-1).focus()')
+    tap.true(lambda: ', resumed from step 20, ' in page.text('#s-attempts .tip'),
+             'an attempt tells where it resumed', lambda: page.text('#s-attempts .tip'))
+    page.js('[...document.querySelectorAll(arguments[0])].find((e) => e.textContent === "#1 stopped").click()', line)
+    tap.same(lambda: (page.fragment(), page.text('#s-log h2')),
+             (f'#/w/{number}/train?metric=loss&run=1', f'Log of {number}/train#1'),
+             'a piece leads to its log, and keeps what else is chosen')
+
+
+def check_verbs(page, api, tap):
+    """From here on, steer/train is cancelled."""
+    number = api.named('steer')['workflow']
+    address = f'{number}/train'
+    state = lambda: api.ask(f'/workflows/{number}/phases/train')['state']
+    attempts = lambda: api.ask(f'/workflows/{number}/phases/train')['attempts']
+    user = api.ask('/ping')['user']
+    # The log below grows meanwhile, and a button that moves below the header takes no click of a mouse.
+    click = lambda button: page.js('document.querySelector(arguments[0]).click()', button)
+    page.go(f'#/w/{number}/train')
+    page.browser.refresh()  # check_decisions holds back what the page sends
+    page.js('window.told = []; new MutationObserver(() => window.told.push(document.querySelector("#said").textContent))'
+            '.observe(document.querySelector("#said"), {childList: true})')
+    told = lambda: page.js('return window.told')
+    for verb, before, after, focus, says in (
+            ('hold', 'active', 'held', 'yes', f'{address} is being held: its run stops'),
+            ('release', 'held', 'active', 'yes', f'{address} released'),
+            ('cancel', 'active', 'cancelled', 'no', f'{address} is being cancelled: its run stops'),
+            ('retry', 'cancelled', 'active', 'yes', f'{address} will be run again'),
+            ('cancel', 'active', 'cancelled', 'no', f'{address} is being cancelled: its run stops')):
+        wait_for(lambda: state() == before, 120)
+        button = f'#main button[data-verb={verb}]'
+        wait_for(lambda: page.count(button) == 1)
+        count = attempts()
+        click(button)
+        tap.true(lambda: page.shows('dialog[open]', f'{verb.capitalize()} {address}?'), f'{verb} asks first',
+                 lambda: page.text('dialog'))
+        tap.same(lambda: page.js('return document.activeElement.dataset.key'), focus,
+                 f'the focus is on the button that is safe: {focus}')
+        page.press(page.keys.ESCAPE)
+        tap.same(lambda: (page.count('dialog[open]'), state(), attempts()), (0, before, count), 'Escape changes nothing')
+        click(button)
+        page.find('dialog button[type=submit]').click()
+        tap.true(lambda: says in told(), f'the page says what becomes of it: {says}', told)
+        page.js('window.told = []')
+        tap.true(lambda: wait_for(lambda: state() == after, 120), f'{verb} makes it {after}', state)
+        tap.true(lambda: any(word.endswith(after) for word in page.texts('.head .state')), 'and the page follows',
+                 lambda: page.texts('.head .state'))
+    messages = [event['message'] for event in api.ask(f'/events?workflow={number}&wait=0')['events']]
+    tap.say(sum(f'by {user} in the browser' in text for text in messages) >= 5,
+            'the record has who decided each', messages)
+
+
+def check_rest(page, api, tap):
+    """The daemon takes 1.5 s to answer about a run whose log is followed."""
+    page.go(f"#/w/{api.named('live')['workflow']}/ladder.1")
+    page.shows('#log', 'step=5')
+    page.js('window.asked = []; window.fetch = ((ask) => async (path, options) => {'
+            'if (!path.endsWith("?so_far=1") || path.includes("/gate")) return ask(path, options);'
+            'const one = {begin: performance.now()}; window.asked.push(one);'
+            'await new Promise((go) => setTimeout(go, 1500));'
+            'const reply = await ask(path, options); one.end = performance.now(); return reply; })(window.fetch)')
+    asked = lambda: page.js('return window.asked')
+    wait_for(lambda: len(asked()) >= 3, 120)
+    first, *_ = rests = [(later['begin'] - one['end']) / (one['end'] - one['begin'])
+                         for one, later in zip(asked(), asked()[1:])] or [0]
+    tap.say(len(rests) >= 2 and min(rests) > 2.9, 'the page rests three times as long as the daemon took', rests)
+    page.browser.refresh()
+
+
+def check_earlier(page, api, tap):
+    """The log of two/second has a line that is longer than a chunk, letters of three bytes across the
+    ends of chunks, and bytes that are no letters."""
+    number = api.named('two')['workflow']
+    path = api.ask(f'/workflows/{number}/phases/second/runs/1/logs')['logs'][0]['path']
+    lines = b''.join(b'%d \xff\xfe\x80 caf\xc3\xa9\n' % i for i in range(5000))
+    data = b'begin\n' + '\u20ac'.encode() * 60000 + b'\xff' * 100 + b'\n' + lines
+    with open(path, 'wb') as file:
+        file.write(data)
+    page.go(f'#/w/{number}/second')
+    page.shows('#log', '4999 ')
+    for _ in range(20):
+        if not page.count('button[data-act=earlier]'):
+            break
+        begin = page.js('return document.querySelector("#log").textContent.length')
+        page.js('document.querySelector("button[data-act=earlier]").click()')
+        wait_for(lambda: page.js('return document.querySelector("#log").textContent.length') != begin)
+    tap.say(page.text('#log') == data.decode(errors='replace'), 'what is read back is the file, byte by byte',
+            (len(page.text('#log')), len(data.decode(errors='replace')), page.text('#log')[:80]))

@@ -1,0 +1,74 @@
+/* Whether the file system has room for the next checkpoints of a run.
+ *
+ * The first node looks when a checkpoint has become whole and nothing has changed since for some
+ * seconds: then no checkpoint is being written, and whoever removes old checkpoints has done so. A
+ * checkpoint needs as much room as the newest whole one. The decisions here do no I/O, except
+ * room_free(). */
+#ifndef PHASED_WORKER_NODE_ROOM_H
+#define PHASED_WORKER_NODE_ROOM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct saved;
+
+/* What a look at the checkpoints has found. */
+struct room_look {
+    uint64_t bytes;   /* of all checkpoints that exist, whole or not */
+    uint64_t size;    /* of the newest whole one; 0: not known */
+    uint64_t changes; /* grows when a checkpoint is new or has changed */
+    unsigned saved;   /* how many checkpoints this run has saved */
+    unsigned bound;   /* so many more come until `keep` removes one for each; UINT_MAX: no `keep` */
+};
+
+/* What is remembered between two looks. Zero-initialised: no look was taken. */
+struct room {
+    bool has_looked;
+    struct room_look last;
+    int64_t changed_ms; /* when the checkpoints last changed */
+    unsigned saved;     /* at the last judgement, as the rest */
+    uint64_t bytes, peak;
+    int64_t judged_ms;
+    bool is_few; /* the run was warned, and the room has not grown since */
+};
+
+/* What a judgement needs to know, besides the free bytes. */
+struct room_facts {
+    uint64_t size;
+    unsigned bound;
+    bool is_begin;   /* the run begins: it has saved nothing yet */
+    bool has_grown;  /* since the last judgement the checkpoints have grown by more than half a
+                      * checkpoint */
+    bool has_peaked; /* they had grown so far for a moment, or still have: the program writes a
+                      * checkpoint before an old one is removed */
+    double every_s;  /* from one checkpoint to the next; 0: not known */
+};
+
+enum room_verdict {
+    ROOM_FINE,
+    ROOM_FEW,  /* few more checkpoints fit: warn */
+    ROOM_FULL, /* the next checkpoint does not fit: hold the phase */
+};
+
+/* Takes a look. Returns whether it is time to judge, with the facts. */
+bool room_look(struct room *room, const struct room_look *look, int64_t now_ms,
+               struct room_facts *ret_facts);
+
+enum room_verdict room_judge(const struct room_facts *facts, uint64_t free_bytes);
+
+/* What a person should know, with all figures. `spare` are checkpoints that the phase could do
+ * without, the largest first. The caller frees the text. */
+char *room_warning(const struct room_facts *facts, uint64_t free_bytes, const char *folder,
+                   const struct saved *const *spare, size_t spare_count);
+
+/* Why the phase is held, in few words. The caller frees the text. */
+char *room_reason(const struct room_facts *facts, uint64_t free_bytes,
+                  const struct saved *const *spare, size_t spare_count);
+
+/* How many bytes the user may still write below the folder. Returns false if that is not known. A
+ * quota of a folder or a project counts where the file system shows it as its size. A quota of the
+ * user is not seen. */
+bool room_free(const char *folder, uint64_t *ret_bytes);
+
+#endif
