@@ -13,6 +13,15 @@ teardown() {
     worker_teardown
 }
 
+# python TEXT: a script that runs TEXT, which has no single quotes, by python3. It prints until python3
+# has started: on a busy machine that takes longer than hang_s.
+python() {
+    script "(until [ -e \$PHASED_OUT/started ]; do echo starting; sleep 0.2; done &)
+exec python3 -c 'import ctypes, os, signal, sys, time
+open(os.environ[\"PHASED_OUT\"] + \"/started\", \"w\").close()
+$1'"
+}
+
 # evidence RUN NODE FILTER: the evidence in the node's journal.
 evidence() {
     journal "$1" "$2" "select(.type == \"evidence\") | $3"
@@ -42,12 +51,9 @@ evidence() {
 
 @test "a process that is stuck in the kernel is named, and is gone at the end" {
     # The process waits uninterruptibly for a child of vfork() that does not continue.
-    new_run 1 "{$hang, \"run\": $(script 'exec python3 -c "
-import ctypes
-c = ctypes.CDLL(None)
+    new_run 1 "{$hang, \"run\": $(python 'c = ctypes.CDLL(None)
 c.vfork()
-c.pause()
-"')}"
+c.pause()')}"
     start_lead 1
     await_lead 1
     [[ $(outcome 1 .evidence.nodes.n1) == "python3 of rank 0 (pid "*") waits uninterruptibly"*"1 are stuck" ]]
@@ -66,16 +72,13 @@ c.pause()
 
 @test "a hanging program gets TERM before KILL, even if its stop signal is another signal" {
     new_run 1 "{$hang, \"checkpoint\": {\"path\": \"\$PHASED_OUT/c_{step}\", \"stop_signal\": \"USR1\", \"save_time_s\": 5},
-        \"run\": $(script 'exec python3 -c "
-import signal, sys, time
-signal.signal(signal.SIGUSR1, lambda *_: print(\"usr1\"))
-signal.signal(signal.SIGTERM, lambda *_: (print(\"term\"), sys.exit(0)))
-while True: time.sleep(100)
-"')}"
+        \"run\": $(python 'signal.signal(signal.SIGUSR1, lambda *_: print("usr1"))
+signal.signal(signal.SIGTERM, lambda *_: (print("term"), sys.exit(0)))
+while True: time.sleep(100)')}"
     start_lead 1
     await_lead 1
     [ "$(outcome 1 .cause)" = hang ]
-    [ "$(cut -d' ' -f2- "$home/phase/1/log/rank-0.log" | xargs)" = "usr1 term" ]
+    [ "$(grep -o 'usr1\|term' "$home/phase/1/log/rank-0.log" | xargs)" = "usr1 term" ]
 }
 
 @test "evidence includes detached child processes, and they are gone at the end" {
@@ -174,7 +177,7 @@ printf '\nThread 0x2 (active): "MainThread"\n    all_reduce (train.py:7)\n'
 SH
     tool nvidia-smi <<<'echo "GPU 0: busy"; exec sleep 1000'
     new_run 1 "{$hang, \"env\": {\"PATH\": \"$home/bin:$PATH\"},
-        \"run\": $(script 'exec python3 -c "import time; time.sleep(1000)"')}"
+        \"run\": $(python 'time.sleep(1000)')}"
     start_lead 1
     await_lead 1
     [ "$(outcome 1 .cause)" = hang ]
