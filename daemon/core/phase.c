@@ -255,9 +255,12 @@ static void phase_on_run_began(struct step *step, struct phase *phase)
     phase_move(step, phase, PHASE_ACTIVE, run->wish == WISH_NONE ? "" : phase->reason);
 }
 
+/* The run was taken for running by mistake, or Slurm has requeued its job before its lead reported. */
 static void phase_on_run_waits(struct step *step, struct phase *phase)
 {
-    phase_move(step, phase, PHASE_QUEUED, "requeued");
+    const struct run *before = core_run_before(step->fact->run);
+    bool is_resume = before && before->outcome == OUTCOME_PREEMPTED;
+    phase_move(step, phase, PHASE_QUEUED, is_resume ? "preempted" : "requeued");
 }
 
 /* How long to wait before the next run, so that a bad node does not use up all retries at once. */

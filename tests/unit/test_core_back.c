@@ -238,7 +238,7 @@ static void a_run_whose_job_waits_again_is_pending(void **state)
     assert_string_equal(world_trace(world), "read-outcome validate#2\n"
                                             "validate#2: starting -> pending\n"
                                             "validate: active -> queued\n");
-    assert_string_equal(world_phase(world, "validate")->reason, "requeued");
+    assert_string_equal(world_phase(world, "validate")->reason, "preempted");
     world_seen(world, "validate", "running", false);
     assert_string_equal(world_trace(world), "validate#2: pending -> starting\n"
                                             "validate: queued -> active\n");
