@@ -23,6 +23,7 @@ bin_phasectl_SOURCES = \
 	cli/mcp/tool.c cli/mcp/tool.h \
 	cli/metrics/export.c cli/metrics/export.h \
 	cli/metrics/metrics.c \
+	cli/metrics/stitch.c cli/metrics/stitch.h \
 	cli/metrics/trackio.c cli/metrics/trackio.h \
 	cli/nodes.c \
 	cli/oldlog.c cli/oldlog.h \

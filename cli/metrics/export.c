@@ -8,15 +8,14 @@
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/field.h"
+#include "cli/metrics/stitch.h"
 #include "cli/metrics/tfevents.h"
 #include "cli/metrics/trackio.h"
 #include "cli/options.h"
 #include "cli/reader/reader.h"
 #include "lib/address.h"
 #include "lib/error.h"
-#include "lib/expr/metrics.h"
 #include "lib/memory.h"
-#include "lib/metrics/columns.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -45,91 +44,6 @@ struct exporter {
     size_t over;   /* how many addresses are over */
     bool is_later; /* everything was written once: a daemon that is gone may come back */
 };
-
-/* --- One curve of several runs ---------------------------------------------------------------- */
-
-struct export_run {
-    const json_t *run; /* of a history */
-    json_t *metrics;
-    long long attempt;
-};
-
-/* The step at which a run took over: it resumed there, or made its first step just after. */
-static int64_t export_begin(const struct export_run *run)
-{
-    const json_t *steps = json_object_get(run->metrics, "steps");
-    int64_t resumed = INT64_MAX, own = INT64_MAX;
-    if (field_text(run->run, "resume")[0])
-        resumed = field_integer(run->run, "first_step");
-    if (json_array_size(steps))
-        own = json_integer_value(json_array_get(steps, 0)) - 1;
-    return resumed < own ? resumed : own;
-}
-
-/* The last step of a run that no later run took back. */
-static int64_t export_limit(const struct export_run *runs, size_t count, long long attempt)
-{
-    int64_t limit = INT64_MAX;
-    for (size_t i = 0; i < count; i++) {
-        int64_t begin = runs[i].attempt > attempt ? export_begin(&runs[i]) : INT64_MAX;
-        limit = begin < limit ? begin : limit;
-    }
-    return limit;
-}
-
-static void export_add_rows(const json_t *columns, int64_t limit, struct metrics *metrics)
-{
-    const json_t *steps = json_object_get(columns, "steps"), *value;
-    const json_t *times = json_object_get(columns, "times");
-    const char *name;
-    json_t *series;
-    size_t row;
-    json_object_foreach(json_object_get(columns, "series"), name, series)
-    {
-        json_array_foreach(series, row, value)
-        {
-            int64_t step = json_integer_value(json_array_get(steps, row));
-            if (!json_is_null(value) && step <= limit)
-                metrics_add(metrics, name, step, json_number_value(json_array_get(times, row)),
-                            field_as_number(value));
-        }
-    }
-}
-
-/* Reads the runs of a curve, and sets `ret_columns` to the steps that no later run took back. Sets
- * the newest attempt and where it took over. */
-static int export_read(const struct exporter *exporter, struct export_curve *curve,
-                       const json_t *history, json_t **ret_columns, struct error *err)
-{
-    const json_t *list = json_object_get(history, "runs"), *item;
-    struct export_run *runs = xcalloc(json_array_size(list) + 1, sizeof *runs);
-    struct metrics *metrics = metrics_new();
-    size_t count = 0, i;
-    int code = 0;
-    curve->attempt = 0;
-    json_array_foreach(list, i, item)
-    {
-        struct address run = curve->address;
-        if (code < 0 || !text_equal(field_text(item, "phase"), run.phase))
-            continue;
-        run.attempt = (uint32_t)field_integer(item, "attempt");
-        curve->attempt = run.attempt > curve->attempt ? run.attempt : curve->attempt;
-        runs[count] = (struct export_run){.run = item, .attempt = run.attempt};
-        code = reader_get_metrics(exporter->cli, &run, exporter->options->names, 0,
-                                  &runs[count].metrics, err);
-        count += code == 0;
-    }
-    for (i = 0; i < count; i++)
-        export_add_rows(runs[i].metrics, export_limit(runs, count, runs[i].attempt), metrics);
-    curve->taken_back = count > 1 ? export_limit(runs, count, curve->attempt - 1LL) : -1;
-    if (code == 0)
-        *ret_columns = columns_json(metrics, NULL, 0, 0);
-    for (i = 0; i < count; i++)
-        json_decref(runs[i].metrics);
-    metrics_free(metrics);
-    free(runs);
-    return code;
-}
 
 /* --- Files ------------------------------------------------------------------------------------ */
 
@@ -172,11 +86,15 @@ static int export_write_events(const struct exporter *exporter, struct export_cu
 static int export_whole(const struct exporter *exporter, struct export_curve *curve,
                         const json_t *history, struct error *err)
 {
-    json_t *columns = NULL;
+    struct stitch stitch;
     struct text line = {0};
-    int code = export_read(exporter, curve, history, &columns, err);
+    int code = stitch_read(exporter->cli, &curve->address, history, exporter->options->names, 0,
+                           &stitch, err);
     if (code < 0)
         return code;
+    json_t *columns = stitch.columns;
+    curve->attempt = stitch.attempt;
+    curve->taken_back = stitch.taken_back;
     size_t steps = json_array_size(json_object_get(columns, "steps"));
     char *name = export_name(curve, history);
     if (steps) {

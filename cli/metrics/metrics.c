@@ -7,6 +7,7 @@
 #include "cli/metrics/curves.h"
 #include "cli/metrics/export.h"
 #include "cli/metrics/plot.h"
+#include "cli/metrics/stitch.h"
 #include "cli/options.h"
 #include "cli/reader/reader.h"
 #include "cli/table.h"
@@ -140,13 +141,16 @@ static int metrics_find_best(struct cli *cli, const struct address *run, char **
     return 0;
 }
 
-/* Adds the curves of a run. Pictures show the metric that tells most if no name was given. */
-static int metrics_add_curves(struct cli *cli, const struct address *run,
-                              const struct metrics_options *options, struct error *err)
+/* Adds the curves of a phase or run. Pictures show the metric that tells most if no name was given.
+ * `run`: the run, or the newest run of the phase. */
+static int metrics_add_curves(struct cli *cli, const struct address *address,
+                              const struct address *run, const struct metrics_options *options,
+                              struct error *err)
 {
     struct option_list names = options->names;
     char *best = NULL;
-    json_t *metrics;
+    json_t *history = NULL;
+    struct stitch stitch;
     if (options->curves->count == CURVES_RUNS_MAX)
         return error_set(err, -E2BIG, "at most %d runs can be drawn together", CURVES_RUNS_MAX);
     if (!names.count && !options->as_csv) {
@@ -156,9 +160,12 @@ static int metrics_add_curves(struct cli *cli, const struct address *run,
     }
     if (best)
         names.items[names.count++] = best;
-    int code = reader_get_metrics(cli, run, &names, options->last, &metrics, err);
+    int code = reader_get_history(cli, address, &history, err);
     if (code == 0)
-        curves_add(options->curves, run, metrics);
+        code = stitch_read(cli, address, history, &names, options->last, &stitch, err);
+    if (code == 0)
+        curves_add(options->curves, address, stitch.columns);
+    json_decref(history);
     free(best);
     return code;
 }
@@ -231,6 +238,8 @@ static int metrics_check_curves(struct cli *cli, const struct metrics_options *o
             struct address address;
             code = address_parse(curves->runs[run].name, &address, err);
             if (code == 0)
+                code = reader_find_run(cli, &address, err);
+            if (code == 0)
                 code = metrics_check_name(cli, &address, name, err);
         }
     }
@@ -302,9 +311,13 @@ static int metrics_one(struct cli *cli, const struct address *address, const voi
     struct address run = *address;
     struct error err;
     int code = reader_find_run(cli, &run, &err);
-    if (code == 0)
-        code = metrics_wants_curves(options) ? metrics_add_curves(cli, &run, options, &err)
-                                             : metrics_show(cli, &run, options, &err);
+    if (code == 0 && metrics_wants_curves(options)) {
+        struct address curve = run;
+        curve.attempt = address->attempt; /* 0: all runs of the phase */
+        code = metrics_add_curves(cli, &curve, &run, options, &err);
+    } else if (code == 0) {
+        code = metrics_show(cli, &run, options, &err);
+    }
     return code < 0 ? cli_fail(&err) : CLI_OK;
 }
 
@@ -341,9 +354,9 @@ int metrics_verb(struct cli *cli, char **words)
         {"name", 'n', "NAME", "print only this metric; may be repeated", .list = &options.names},
         {"last", 0, "N", "print the newest N steps (20, or all in curves)",
          .number = &options.last},
-        {"plot", 'p', NULL, "draw the curves of all runs: of the loss, or of each --name",
+        {"plot", 'p', NULL, "draw the curves of phases or runs: of the loss, or of each --name",
          .flag = &options.as_plot},
-        {"csv", 0, NULL, "print all steps of all runs as CSV", .flag = &options.as_csv},
+        {"csv", 0, NULL, "print all steps of phases or runs as CSV", .flag = &options.as_csv},
         {"png", 0, "FILE", "draw the curves into this file, by gnuplot", .text = &options.png},
         {"tensorboard", 0, "DIR", "write event files of TensorBoard into this folder",
          .text = &options.files.tensorboard},

@@ -155,6 +155,11 @@ has_step() {
     read_back events "events/forgetful-$workflow/train" >events.out
     cut -d' ' -f1-3 events.out | cmp - <(for step in {1..150}; do echo "loss $step $((1000 - step))"; done)
     read_back trackio curves.db "forgetful-$workflow/train" | cmp - events.out
+    phasectl metrics "$workflow" --csv | cmp - <(echo run,step,loss
+        for step in {1..150}; do echo "$workflow/train,$step,$((1000 - step))"; done)
+    [ "$(phasectl metrics "$workflow/train" --csv --last 1)" = $'run,step,loss\n'"$workflow/train,150,850" ]
+    [[ $(phasectl metrics "$workflow" --plot) =~ $workflow/train\ +850$ ]]
+    [[ $(phasectl metrics "$workflow/train#1" --csv | tail -n 1) = "$workflow/train#1,"* ]]
 
     # Followed after its end, nothing changes. A run alone has the steps that were taken back.
     phasectl metrics "$workflow/train" --tensorboard events --follow

@@ -231,9 +231,9 @@ timeless() {
     run -1 --separate-stderr phasectl metrics 1 99 2 --plot
     [ "$stderr" = 'phasectl: no workflow 99' ]
     [ "${lines[0]}" = loss ]
-    [[ $output =~ \ +a\ 1/train#1\ \ 10.*\ +b\ 2/train#1\ \ 5$ ]]
-    [ "$(phasectl metrics 1 2 --csv --name loss | sed -n '1p; 2p; 12p')" = $'run,step,loss\n1/train#1,1,100\n2/train#1,1,100' ]
-    [ "$(phasectl metrics 1 2 --csv --last 1 --name loss | tail -n +2)" = $'1/train#1,10,10\n2/train#1,20,5' ]
+    [[ $output =~ \ +a\ 1/train\ \ 10.*\ +b\ 2/train\ \ 5$ ]]
+    [ "$(phasectl metrics 1 2 --csv --name loss | sed -n '1p; 2p; 12p')" = $'run,step,loss\n1/train,1,100\n2/train,1,100' ]
+    [ "$(phasectl metrics 1 2 --csv --last 1 --name loss | tail -n +2)" = $'1/train,10,10\n2/train,20,5' ]
     run -2 phasectl metrics 1 --csv --json
     [[ $output = *"exclude each other"* ]]
 }
