@@ -8,23 +8,35 @@
 #include "lib/text.h"
 
 #include <math.h>
-#include <string.h>
 
 const json_t *current_phase(const json_t *workflow)
 {
-    const json_t *phases = json_object_get(workflow, "phases"), *phase, *open = NULL;
+    const json_t *phases = json_object_get(workflow, "phases"), *phase;
+    const json_t *queued = NULL, *blocked = NULL;
     size_t i;
     json_array_foreach(phases, i, phase)
     {
-        const char *state = field_text(phase, "state");
+        const char *state = view_state(phase);
+        const json_t **first = text_equal(state, "blocked")  ? &blocked
+                               : text_equal(state, "queued") ? &queued
+                                                             : NULL;
         if (view_is_final(state) || members_has(phase))
             continue;
-        if (strcmp(view_state(phase), "blocked") != 0)
+        if (!first)
             return phase;
-        if (!open)
-            open = phase;
+        if (!*first)
+            *first = phase;
     }
-    return open ? open : json_array_get(phases, json_array_size(phases) - 1);
+    return queued    ? queued
+           : blocked ? blocked
+                     : json_array_get(phases, json_array_size(phases) - 1);
+}
+
+const char *current_state(const json_t *workflow)
+{
+    const char *state = field_text(workflow, "state");
+    const json_t *phase = current_phase(workflow);
+    return text_equal(state, "running") && phase ? view_state(phase) : state;
 }
 
 /* Adds why the phase is in its state. May add nothing. */
@@ -42,9 +54,10 @@ static void current_note(const json_t *workflow, const json_t *phase, double now
 }
 
 void current_add_row(struct table *table, const json_t *workflow, enum colour colour,
-                     const char *state, const char *bar, double now)
+                     const char *bar, double now)
 {
     const json_t *phase = current_phase(workflow);
+    const char *state = current_state(workflow);
     double submitted = field_number(workflow, "submitted"), ended = field_number(workflow, "ended");
     struct text note = {0};
     table_addf_in(table, colour, "%lld", field_integer(workflow, "workflow"));

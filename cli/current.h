@@ -8,13 +8,16 @@
 
 struct table;
 
-/* The first phase that has begun and not ended, else the first that has not ended, else the last.
- */
+/* The first phase that is at work or held, else the first that is queued, else the first that is
+ * blocked, else the last. */
 const json_t *current_phase(const json_t *workflow);
 
-/* Adds the cells of a workflow: its number in this colour, its name, `state`, its phase with step
+/* The state to show of a workflow: if it is live, the state of its current phase. */
+const char *current_state(const json_t *workflow);
+
+/* Adds the cells of a workflow: its number in this colour, its name, its state, its phase with step
  * and time left, `bar` unless that is NULL, its age, GPU time, cost and note. */
 void current_add_row(struct table *table, const json_t *workflow, enum colour colour,
-                     const char *state, const char *bar, double now);
+                     const char *bar, double now);
 
 #endif

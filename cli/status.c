@@ -41,7 +41,7 @@ static void status_write_all(const struct cli *cli, const json_t *reply, bool al
     size_t i;
     table_init(&table, columns, sizeof columns / sizeof columns[0]);
     json_array_foreach(workflows, i, workflow)
-        current_add_row(&table, workflow, COLOUR_BOLD, field_text(workflow, "state"), NULL, now);
+        current_add_row(&table, workflow, COLOUR_BOLD, NULL, now);
     if (table.cell_count)
         table_write(&table, &cli->out, 0, text);
     else
@@ -129,7 +129,7 @@ static void status_write_projection(const struct terminal *terminal, const json_
 static void status_write_workflow(const struct cli *cli, const json_t *workflow, struct text *text)
 {
     char buffer[FORMAT_SIZE];
-    const char *state = field_text(workflow, "state");
+    const char *state = current_state(workflow);
     text_addf(text, "workflow %lld  %s  ", field_integer(workflow, "workflow"),
               field_text(workflow, "name"));
     terminal_colour(&cli->out, text, view_colour(state), state);

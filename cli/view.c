@@ -54,8 +54,11 @@ const char *view_state(const json_t *phase)
     bool is_open = strcmp(state, "active") == 0 || strcmp(state, "queued") == 0;
     bool is_stopping = strcmp(run_state, "stopping") == 0 ||
                        (field_text(run, "wish")[0] && strcmp(run_state, "ended") != 0);
-    if (strcmp(state, "blocked") == 0 && field_integer(members_total(phase), "begun") > 0)
-        return "active"; /* the members of the matrix have begun */
+    if (strcmp(state, "blocked") == 0 && field_integer(members_total(phase), "begun") > 0) {
+        const json_t *states = json_object_get(members_total(phase), "states");
+        bool only_wait = field_integer(states, "queued") > 0 && !json_object_get(states, "active");
+        return only_wait ? "queued" : "active"; /* the matrix is where its members are */
+    }
     return is_open && is_stopping ? "stopping" : state;
 }
 

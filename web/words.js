@@ -20,7 +20,10 @@ export function totals(phase) {
 // The state to show. A phase whose run is being stopped says so.
 export function stateOf(phase) {
   const run = phase.run || {};
-  if (phase.state === 'blocked' && totals(phase).begun > 0) return 'active';
+  if (phase.state === 'blocked' && totals(phase).begun > 0) {
+    const {queued, active} = totals(phase).states;
+    return queued && !active ? 'queued' : 'active'; /* a matrix is where its members are */
+  }
   const isOpen = phase.state === 'active' || phase.state === 'queued';
   const isStopping = run.state === 'stopping' || (run.wish && run.state !== 'ended');
   return isOpen && isStopping ? 'stopping' : phase.state;
@@ -50,12 +53,19 @@ export function metricOf(phase) {
   return best ? `${best} ${number(phase.metrics[best])}` : '';
 }
 
-// The phase at work: the first that is open and not blocked, else the first that is blocked, else
-// the last.
+// The first phase that is at work or held, else the first that is queued, else the first that is
+// blocked, else the last.
 export function currentPhase(workflow) {
   const phases = workflow.phases.filter((phase) => !phase.matrix);
   const open = phases.filter((phase) => !isFinal(phase.state));
-  return open.find((phase) => stateOf(phase) !== 'blocked') || open[0] || phases.at(-1);
+  const rank = (phase) => ['queued', 'blocked'].indexOf(stateOf(phase));
+  return open.sort((a, b) => rank(a) - rank(b))[0] || phases.at(-1);
+}
+
+// The state to show of a workflow: if it is live, the state of its current phase.
+export function stateOfWorkflow(workflow) {
+  const phase = currentPhase(workflow);
+  return workflow.state === 'running' && phase ? stateOf(phase) : workflow.state;
 }
 
 // What a run waits for; empty if it does not wait.

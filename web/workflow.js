@@ -8,7 +8,7 @@ import {bar, facts, gateOf, heldPanel, section, state, table} from './parts.js';
 import {link} from './route.js';
 import {timeline} from './timeline.js';
 import {buttons, verbsOf, verbsOfWorkflow} from './verbs.js';
-import {costsBy, isFinal, metricOf, noteOf, stateOf, totals} from './words.js';
+import {costsBy, isFinal, metricOf, noteOf, stateOf, stateOfWorkflow, totals} from './words.js';
 
 const COLUMNS = [
   ['phase', 'name tree'],
@@ -154,7 +154,7 @@ function head(workflow) {
       'div',
       {class: 'head', 'data-key': 'head'},
       h('h1', {}, h('span', {class: 'dim'}, workflow.workflow, ' '), workflow.name),
-      state(workflow.state),
+      state(stateOfWorkflow(workflow)),
       h('span', {class: 'buttons'}, buttons(String(workflow.workflow), verbsOfWorkflow(workflow))),
     ),
     facts([

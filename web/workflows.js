@@ -4,7 +4,15 @@ import {h} from './dom.js';
 import {cost, duration, now, plural} from './format.js';
 import {bar, button, state, table} from './parts.js';
 import {link, listOf, replace} from './route.js';
-import {currentPhase, isFinal, isMatrix, membersNote, metricOf, noteOf} from './words.js';
+import {
+  currentPhase,
+  isFinal,
+  isMatrix,
+  membersNote,
+  metricOf,
+  noteOf,
+  stateOfWorkflow,
+} from './words.js';
 
 const GROUPS = [
   ['Waiting for you', (workflow) => workflow.state === 'held'],
@@ -123,7 +131,7 @@ function row(workflow, isPicked) {
         h('a', {href: link(workflow.workflow)}, workflow.name),
         choices.length > 0 && h('span', {class: 'dim choices'}, ' ' + choices.join(' ')),
       ],
-      state(workflow.state),
+      state(stateOfWorkflow(workflow)),
       phase.phase,
       bar(phase),
       !isOver && typeof phase.eta_s === 'number' && duration(phase.eta_s),
@@ -153,7 +161,7 @@ function controls(route) {
       'select',
       {'data-set': 'state', 'aria-label': 'State of the workflows'},
       option('', 'all states'),
-      STATES.map((name) => option(name, name)),
+      STATES.map((name) => option(name, name === 'running' ? 'at work' : name)),
     ),
     comparison(listOf(route.params, 'pick')),
   );

@@ -2,6 +2,7 @@
 #include "cli/top/draw.h"
 
 #include "cli/current.h"
+#include "cli/current.h"
 #include "cli/field.h"
 #include "cli/format.h"
 #include "cli/top/content.h"
@@ -254,7 +255,7 @@ static void draw_help(struct model *model, const struct area *area, struct grid 
 static void draw_workflow_header(const struct model *model, struct text *text)
 {
     const json_t *workflow = model_workflow(model);
-    const char *state = field_text(workflow, "state");
+    const char *state = current_state(workflow);
     char buffer[FORMAT_SIZE];
     char *name = text_format("%llu %s", (unsigned long long)model->workflow.workflow,
                              field_text(workflow, "name"));

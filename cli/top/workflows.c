@@ -15,18 +15,10 @@
 
 enum { WORKFLOWS_BAR = 10 };
 
-/* The state of a live workflow is that of its current phase. */
-static const char *workflows_state(const json_t *workflow, const json_t *phase)
-{
-    const char *state = field_text(workflow, "state");
-    return text_equal(state, "running") && phase ? view_state(phase) : state;
-}
-
 static void workflows_add(const struct model *model, const json_t *workflow, struct table *table,
                           struct content *content)
 {
     const json_t *phase = current_phase(workflow);
-    const char *state = workflows_state(workflow, phase);
     char bar[FORMAT_BAR_SIZE], key[ADDRESS_TEXT_SIZE];
     double step = field_number(phase, "step"), total = field_number(phase, "total");
     bool has_bar = !isnan(step) && total > 0;
@@ -34,7 +26,7 @@ static void workflows_add(const struct model *model, const json_t *workflow, str
     content_add_key(content, key);
     if (has_bar)
         format_bar(step, total, WORKFLOWS_BAR, model->terminal.unicode, bar);
-    current_add_row(table, workflow, COLOUR_PLAIN, state, has_bar ? bar : "", model->now);
+    current_add_row(table, workflow, COLOUR_PLAIN, has_bar ? bar : "", model->now);
 }
 
 /* Whether a workflow that the search has found is not in the list. The list has all workflows that
@@ -92,7 +84,7 @@ void workflows_count(const struct model *model, struct text *text)
     for (size_t state = 0; state < sizeof states / sizeof states[0]; state++) {
         size_t count = 0;
         json_array_foreach(workflows, i, workflow) count +=
-            text_equal(workflows_state(workflow, current_phase(workflow)), states[state]);
+            text_equal(current_state(workflow), states[state]);
         char *words = text_format("%zu %s", count, states[state]);
         text_add(text, count ? "  " : "");
         terminal_colour(&model->terminal, text, view_colour(states[state]), count ? words : "");

@@ -138,7 +138,7 @@ rows_stay() {
     shows '^ +2  training +active'
     keys / training Enter
     keys Enter
-    shows '^2 training  running  submitted '
+    shows '^2 training  active  submitted '
     shows '^PHASE .*PROGRESS .*METRIC .*CURVE'
     shows '^train +active .*loss 5 +[▁█]{5,}'
     shows '^└ export +blocked'

@@ -126,6 +126,31 @@ static void what_is_not_listed_is_counted(void **state)
     top_world_fini(&world);
 }
 
+/* A member that runs, or a phase that is at work, comes before those that wait. */
+static void a_workflow_whose_jobs_only_wait_is_queued(void **state)
+{
+    (void)state;
+#define SWEEP(states)                                                                              \
+    "{'phase': 'sweep', 'state': 'blocked', 'members': 3, 'of_members': {'begun': 3, 'ended': 0,"  \
+    " 'states': {" states "}, 'attempts': 3}}"
+    static const char *const cases[][2] = {
+        {SWEEP("'queued': 3"), " queued  sweep"},
+        {SWEEP("'queued': 2, 'active': 1"), " active  sweep"},
+        {SWEEP("'queued': 3") ", {'phase': 'other', 'state': 'active'}", " active  other"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct top_world world;
+        top_world_init(&world);
+        char *answer = text_format("{'workflows': [{'workflow': 7, 'name': 'a', 'state':"
+                                   " 'running', 'phases': [%s]}]}",
+                                   cases[i][0]);
+        top_world_answer(&world, PATHS_WORKFLOWS, answer);
+        assert_non_null(strstr(top_world_picture(&world, 24, 80), cases[i][1]));
+        free(answer);
+        top_world_fini(&world);
+    }
+}
+
 static void a_notice_that_a_phase_stops_goes_when_it_has_stopped(void **state)
 {
     (void)state;
@@ -156,7 +181,7 @@ static void a_workflow_is_a_tree_with_its_current_phase(void **state)
 {
     (void)state;
     static const char *const rows[] = {
-        "7 llama  running  submitted 13:13:20  $19.60  llama.yaml                14:13:20",
+        "7 llama  active  submitted 13:13:20  $19.60  llama.yaml                 14:13:20",
         "-- phases ----------------------------------------------------------------------",
         "PHASE         STATE      PROGRESS       STEP    ETA  METRIC     CURVE     RUNS",
         "warmup        succeeded  ##########  100/100         loss 4.5                1",
@@ -438,6 +463,7 @@ int main(void)
         cmocka_unit_test(a_long_name_leaves_room_for_the_other_columns),
         cmocka_unit_test(five_hundred_workflows_are_one_screen),
         cmocka_unit_test(what_is_not_listed_is_counted),
+        cmocka_unit_test(a_workflow_whose_jobs_only_wait_is_queued),
         cmocka_unit_test(a_notice_that_a_phase_stops_goes_when_it_has_stopped),
         cmocka_unit_test(a_workflow_is_a_tree_with_its_current_phase),
         cmocka_unit_test(a_wide_terminal_has_panes_side_by_side),
