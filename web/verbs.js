@@ -85,7 +85,12 @@ export function verbsOf(phase, matrix) {
         ? 'stop the run after a checkpoint, and wait for a person'
         : 'let the phase wait for a person',
     });
-  if (takesRetry(phase, matrix)) found.push({verb: 'retry', help: retryHelp(phase)});
+  if (takesRetry(phase, matrix)) {
+    const step = phase.checkpoint_step;
+    if (isJudged(phase) && !isMatrix(phase) && typeof step === 'number')
+      found.push({verb: 'resume', help: `go on from the checkpoint of step ${step}`});
+    found.push({verb: 'retry', help: retryHelp(phase)});
+  }
   if ((NOT_FINAL.includes(phase.state) || isHeld) && wish !== 'cancel')
     found.push({
       verb: 'cancel',
@@ -147,6 +152,7 @@ const PAST = {
   release: 'released',
   cancel: 'cancelled',
   retry: 'will be run again',
+  resume: 'goes on from its checkpoint',
 };
 const STOPPING = {
   hold: 'is being held: its run stops',
