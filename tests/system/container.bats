@@ -53,11 +53,11 @@ podman_up() {
         podman rmi --force localhost/phased-test:1 >/dev/null
         return
     done
-    skip "podman cannot start a container here: $(tail -n 1 "$SANDBOX/podman/why")"
+    skip_all "podman cannot start a container here: $(tail -n 1 "$SANDBOX/podman/why")"
 }
 
 setup_file() {
-    command -v podman >/dev/null || skip "podman is not installed"
+    command -v podman >/dev/null || { skip_all "podman is not installed"; return; }
     sandbox_up 2
     podman_up
 }
@@ -66,6 +66,7 @@ teardown_file() {
     sandbox_down
 }
 setup() {
+    skips
     home_up
     export TMPDIR=$PHASED_HOME/tmp
     mkdir -p "$TMPDIR"

@@ -12,7 +12,7 @@ controller() {
 }
 
 setup_file() {
-    unshare --uts --mount true 2>/dev/null || return 0 # each test is skipped then
+    unshare --uts --mount true 2>/dev/null || { skip_all "needs namespaces of its own"; return; }
     sandbox_up 2
     reference_up
     printf '127.0.0.1 localhost first\n127.0.0.2 second\n' >"$SANDBOX/hosts"
@@ -37,7 +37,7 @@ teardown_file() {
     sandbox_down
 }
 setup() {
-    [ -n "${SANDBOX-}" ] || skip "needs namespaces of its own"
+    skips
     home_up
 }
 teardown() { home_down; }

@@ -5,8 +5,8 @@
 load phased.bash
 
 setup_file() {
-    [ -x /usr/sbin/sshd ] || skip "there is no sshd"
-    command -v rsync >/dev/null || skip "there is no rsync"
+    [ -x /usr/sbin/sshd ] || { skip_all "there is no sshd"; return; }
+    command -v rsync >/dev/null || { skip_all "there is no rsync"; return; }
     sandbox_up 2
     NODE=$(mktemp -d /tmp/phased-node-XXXXXX)
     export NODE
@@ -68,6 +68,7 @@ free_port() {
 
 # The laptop: it has no Slurm, no daemon, and a folder with code.
 setup() {
+    skips
     LAPTOP=$(mktemp -d /tmp/phased-laptop-XXXXXX)
     export LAPTOP HOME=$LAPTOP XDG_RUNTIME_DIR=$LAPTOP/run PHASED_HOST=login
     export PHASED_SSH="ssh -F $NODE/ssh_config"
@@ -78,6 +79,7 @@ setup() {
 }
 
 teardown() {
+    [ -n "${LAPTOP:-}" ] || return 0
     tmux -S "$LAPTOP/tmux" kill-server 2>/dev/null || true
     for socket in "$LAPTOP"/run/phased/*; do
         [ ! -S "$socket" ] || ssh -S "$socket" -O exit login 2>/dev/null || true

@@ -6,8 +6,8 @@ bats_require_minimum_version 1.5.0
 load phased
 
 setup_file() {
-    command -v tmux >/dev/null || skip "there is no tmux"
-    ldd "$BIN/phasectl" | grep -q ncurses || skip "phasectl was built without ncurses"
+    command -v tmux >/dev/null || { skip_all "there is no tmux"; return; }
+    ldd "$BIN/phasectl" | grep -q ncurses || { skip_all "phasectl was built without ncurses"; return; }
     export LC_ALL=C.UTF-8 FOLDER
     unset NO_COLOR TMUX
     FOLDER=$(mktemp -d /tmp/phased-top-XXXXXX)
@@ -30,10 +30,12 @@ teardown_file() {
 }
 
 setup() {
+    skips
     PANE=$BATS_TEST_TMPDIR/tmux
 }
 
 teardown() {
+    [ -n "${FOLDER:-}" ] || return 0
     [ -n "${BATS_TEST_COMPLETED:-}" ] || picture | sed 's/^/# /' # only shown when the test failed
     tmux -S "$PANE" kill-server 2>/dev/null || true
 }
