@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 enum { HTTP_REPLY_MAX = 64 * 1024 * 1024, HTTP_CONNECT_MS = 5000, HTTP_TOTAL_MS = 60000 };
 
@@ -219,16 +220,37 @@ static int http_fail(const struct http_client *client, CURLcode code, struct err
                      client->address, reason);
 }
 
+/* Returns the file with the certificates that this machine trusts; NULL if libcurl knows the file
+ * itself, or if there is none. libcurl knows the place of the machine where libcurl was built. */
+static const char *http_certificates(void)
+{
+    static const char *const places[] = {
+        "/etc/pki/tls/certs/ca-bundle.crt",   /* Red Hat and its like */
+        "/etc/ssl/certs/ca-certificates.crt", /* Debian and its like */
+        "/etc/ssl/ca-bundle.pem",             /* SUSE */
+    };
+    const char *known = curl_version_info(CURLVERSION_NOW)->cainfo;
+    if (!known || access(known, R_OK) == 0)
+        return NULL;
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
+        if (access(places[i], R_OK) == 0)
+            return places[i];
+    return NULL;
+}
+
 static void http_prepare(struct http_client *client, const char *method, const char *url,
                          const void *body, size_t body_size, struct curl_slist *headers,
                          struct http_receiver *receiver)
 {
     CURL *curl = client->curl;
+    const char *certificates = http_certificates();
     curl_easy_reset(curl); /* keeps the connection */
     curl_easy_setopt(curl, CURLOPT_URL, url);
     curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, client->socket_path);
     if (!client->has_proxy)
         curl_easy_setopt(curl, CURLOPT_PROXY, "");
+    if (certificates)
+        curl_easy_setopt(curl, CURLOPT_CAINFO, certificates);
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, client->connect_ms);
     curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, client->total_ms);
