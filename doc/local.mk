@@ -7,7 +7,7 @@ dist_man_MANS += \
 	doc/man/phasectl.1 \
 	doc/man/phased-failures.5 \
 	doc/man/phased-spec.5
-EXTRA_DIST += doc/guide/README.md doc/guide/cookbook.md doc/guide/containers.md doc/guide/port-your-sbatch-script.md \
+EXTRA_DIST += doc/guide/README.md doc/guide/cookbook.md doc/guide/containers.md doc/guide/port-your-sbatch-script.md doc/guide/without-root.md \
 	doc/guide/laptop-to-cluster.md \
 	doc/guide/two-phases.md doc/guide/distillation.md \
 	doc/guide/agents.md doc/guide/from-a-laptop.md doc/guide/criteria.md doc/guide/monitoring.md \

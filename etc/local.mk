@@ -31,4 +31,4 @@ noinst_DATA += share/phased
 CLEANFILES += share/phased
 share/phased:
 	$(AM_V_at)$(MKDIR_P) share && ln -sfn '$(abs_top_srcdir)/etc' $@
-EXTRA_DIST += etc/README.md etc/sandbox/README.md
+EXTRA_DIST += etc/README.md etc/sandbox/README.md etc/tarball

@@ -34,8 +34,8 @@ EXTRA_DIST += tests/system/phased.bash tests/system/crash.bats tests/system/faul
 	tests/system/recovery.bats tests/system/requeue.bats \
 	tests/system/slurm_faults.bats tests/system/training.bash tests/system/training.py \
 	tests/system/silent.bats tests/system/failover.bats
-TESTS += tests/system/install.bats
-EXTRA_DIST += tests/system/install.bats tests/system/service.py
+TESTS += tests/system/install.bats tests/system/tarball.bats
+EXTRA_DIST += tests/system/install.bats tests/system/tarball.bats tests/system/service.py
 TESTS += tests/system/export.bats
 EXTRA_DIST += tests/system/export.bats tests/system/export.py
 TESTS += tests/system/page.bats
