@@ -268,6 +268,13 @@ two_by_two='"resources": {"nodes": 2, "gpus": 2}'
     no_process_names "PHASED_RUN_DIR=$home"
 }
 
+@test "a program that writes what a rank has printed ends by itself" {
+    new_run 1 "{\"run\": $(script 'exec > >(sleep 0.1; exec cat >"$PHASED_OUT/copy"); seq 100')}"
+    start_lead 1
+    await_lead
+    seq 100 | cmp - "$home/out/copy"
+}
+
 @test "a stop command lets the program save, and the run ends as cancelled" {
     start_daemon
     new_run 1 "{\"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"save_time_s\": 10},

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 enum {
+    CREW_GRACE_MS = 1000, /* for leftovers that end by themselves, such as a tee of the output */
     CREW_LEFTOVER_MS = 2000,
     CREW_HOLD_MS = 300,
     CREW_REPORT_MS = 50,        /* between two looks for successes to report, after the first one */
@@ -239,7 +240,17 @@ void crew_terminated(struct crew *crew)
 
 /* --- The end ---------------------------------------------------------------------------------- */
 
-/* Ends the crew if no process is left. If only leftovers are left, tells them to end. */
+/* Tells leftovers to end. */
+static void crew_clear(uv_timer_t *timer)
+{
+    struct crew *crew = timer->data;
+    crew->is_stopping = crew->is_clearing = true;
+    (void)crew_signal_steps(crew, SIGTERM);
+    crew_signal_all(crew, SIGTERM);
+    crew_kill_within(crew, CREW_LEFTOVER_MS);
+}
+
+/* Ends the crew if no process is left. If only leftovers are left, they are told to end soon. */
 static void crew_check(struct crew *crew)
 {
     bool has_output = false;
@@ -253,12 +264,8 @@ static void crew_check(struct crew *crew)
     if (!crew->has_children && !has_output)
         crew_go(crew);
     /* During a stop they may be writing a checkpoint, and the ladder ends them. */
-    if (!crew->has_children || crew->is_stopping)
-        return;
-    crew->is_stopping = crew->is_clearing = true;
-    (void)crew_signal_steps(crew, SIGTERM);
-    crew_signal_all(crew, SIGTERM);
-    crew_kill_within(crew, CREW_LEFTOVER_MS);
+    if (crew->has_children && !crew->is_stopping && !uv_is_active((uv_handle_t *)&crew->ladder))
+        uv_timer_start(&crew->ladder, crew_clear, CREW_GRACE_MS, 0);
 }
 
 static void crew_hold_done(uv_timer_t *timer)
