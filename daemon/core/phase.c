@@ -255,7 +255,8 @@ static void phase_on_run_began(struct step *step, struct phase *phase)
     phase_move(step, phase, PHASE_ACTIVE, run->wish == WISH_NONE ? "" : phase->reason);
 }
 
-/* The run was taken for running by mistake, or Slurm has requeued its job before its lead reported. */
+/* The run was taken for running by mistake, or Slurm has requeued its job before its lead reported.
+ */
 static void phase_on_run_waits(struct step *step, struct phase *phase)
 {
     const struct run *before = core_run_before(step->fact->run);
