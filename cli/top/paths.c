@@ -29,14 +29,22 @@ static bool paths_is_name(const char *name)
     return !name[size] && size <= 128;
 }
 
-bool paths_curve(const json_t *phase, char buffer[PATHS_SIZE])
+bool paths_curve(const json_t *phase, long long from, char buffer[PATHS_SIZE])
 {
     const char *name = view_best_metric(json_object_get(phase, "metrics"));
     struct address run;
     if (!name || !paths_is_name(name) ||
         address_parse(field_text(json_object_get(phase, "run"), "address"), &run, NULL) < 0)
         return false;
-    size_t used = strlen(paths_of(&run, PATHS_METRICS, buffer));
-    (void)snprintf(buffer + used, PATHS_SIZE - used, "&name=%s", name);
+    size_t used = strlen(paths_of(&run, PATHS_CURVE, buffer));
+    used += (size_t)snprintf(buffer + used, PATHS_SIZE - used, "&name=%s", name);
+    if (from > 0 && used < PATHS_SIZE)
+        (void)snprintf(buffer + used, PATHS_SIZE - used, "&from=%lld", from);
     return true;
+}
+
+long long paths_curve_next(const json_t *answer, long long from)
+{
+    long long next = field_integer(answer, "next");
+    return next > from ? next : 0;
 }

@@ -18,6 +18,7 @@ enum { PATHS_SIZE = ADDRESS_PATH_SIZE + 320 };
 #define PATHS_GPUS    "/gpus"
 #define PATHS_LOGS    "/logs"
 #define PATHS_METRICS "/metrics?last=1000"
+#define PATHS_CURVE   "/metrics?buckets=200" /* many more than a curve has columns */
 
 /* The path of a workflow, a phase or a run, and what comes after it. Returns `buffer`. */
 const char *paths_of(const struct address *address, const char *rest, char buffer[PATHS_SIZE]);
@@ -25,8 +26,12 @@ const char *paths_of(const struct address *address, const char *rest, char buffe
 /* The path of all workflows with these words. Returns `buffer`. */
 const char *paths_search(const char *words, char buffer[PATHS_SIZE]);
 
-/* The path of the newest numbers of the metric that tells most of the phase's newest run. Returns
- * false if there is none. */
-bool paths_curve(const json_t *phase, char buffer[PATHS_SIZE]);
+/* The path of the metric that tells most of the phase's newest run, over the whole run from step
+ * `from` on; 0: from its first step. Returns false if there is no metric. */
+bool paths_curve(const json_t *phase, long long from, char buffer[PATHS_SIZE]);
+
+/* The step that the answer to paths_curve() ends before: one answer has a limited number of steps.
+ * Returns 0 if no step is missing. */
+long long paths_curve_next(const json_t *answer, long long from);
 
 #endif

@@ -96,19 +96,26 @@ static void phases_add_bar(struct phases *phases, const json_t *phase, const cha
         has_bar ? format_bar(step, total, phases->bar, phases->model->terminal.unicode, bar) : "");
 }
 
-/* The newest value and the curve of the metric that tells most. */
+/* The newest value of the metric that tells most, and its curve from the run's first step on. */
 static void phases_add_metric(struct phases *phases, const json_t *phase)
 {
     char path[PATHS_SIZE];
     const char *name = view_best_metric(json_object_get(phase, "metrics"));
+    struct spark spark = {0};
     struct text curve = {0};
+    long long from = 0;
     view_add_cell(&phases->table, phase, view_metric);
-    if (paths_curve(phase, path)) {
-        const json_t *series = json_object_get(model_json(phases->model, path), "series");
-        spark_write(json_object_get(series, name), phases->curve, phases->model->terminal.unicode,
-                    &curve);
+    while (paths_curve(phase, from, path)) {
+        const json_t *answer = model_json(phases->model, path);
+        const json_t *series = json_object_get(answer, "series");
+        spark_add(&spark, json_object_get(answer, "steps"), json_object_get(series, name));
+        from = paths_curve_next(answer, from);
+        if (!from)
+            break;
     }
+    spark_write(&spark, phases->curve, phases->model->terminal.unicode, &curve);
     table_take(&phases->table, COLOUR_CYAN, &curve);
+    spark_fini(&spark);
 }
 
 static void phases_add(struct phases *phases, const json_t *phase, const char *before)

@@ -84,19 +84,22 @@ static const json_t *run_newest(const json_t *values, size_t *ret_count)
 
 /* Adds a metric with its newest value and its curve, if it is among those with a curve or, for
  * `is_single`, among those with one value. */
-static void run_add_metric(const struct model *model, const char *name, const json_t *values,
-                           int columns, bool is_single, struct table *table)
+static void run_add_metric(const struct model *model, const char *name, const json_t *steps,
+                           const json_t *values, int columns, bool is_single, struct table *table)
 {
     char number[FORMAT_SIZE];
     size_t count;
+    struct spark spark = {0};
     const json_t *newest = run_newest(values, &count);
     struct text curve = {0};
     if ((count < 2) != is_single)
         return;
-    spark_write(values, columns, model->terminal.unicode, &curve);
+    spark_add(&spark, steps, values);
+    spark_write(&spark, columns, model->terminal.unicode, &curve);
     table_add(table, name);
     table_add(table, newest ? format_number(field_as_number(newest), number) : "");
     table_take(table, COLOUR_CYAN, &curve);
+    spark_fini(&spark);
 }
 
 void run_metrics_content(const struct model *model, const struct terminal *terminal,
@@ -130,7 +133,7 @@ void run_metrics_content(const struct model *model, const struct terminal *termi
     table_init(&table, columns, sizeof columns / sizeof columns[0]);
     for (int is_single = 0; is_single < 2; is_single++)
         json_object_foreach(series, name, values)
-            run_add_metric(model, name, values, curve, is_single, &table);
+            run_add_metric(model, name, steps, values, curve, is_single, &table);
     table_write(&table, terminal, 0, &content->text);
     content->headings = 1;
 }

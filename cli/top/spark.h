@@ -3,14 +3,30 @@
 #define PHASED_CLI_TOP_SPARK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include <jansson.h>
 
 struct text;
 
-/* Adds the newest numbers of the array `values` as at most `columns` bars, each the mean of as many
- * numbers. NaN and infinite numbers are an x, and null is left out. Adds nothing if there are fewer
- * than two numbers, because one number is no curve. */
-void spark_write(const json_t *values, int columns, bool unicode, struct text *text);
+struct spark_point {
+    double step, value;
+};
+
+/* Zero-initialised: no points. */
+struct spark {
+    struct spark_point *points; /* by step */
+    size_t count;
+};
+
+void spark_fini(struct spark *spark);
+
+/* Adds the values of the array `values` that are not null, at the steps of the array `steps`. */
+void spark_add(struct spark *spark, const json_t *steps, const json_t *values);
+
+/* Writes at most `columns` bars, each the mean of the values of equally many steps. NaN and
+ * infinite numbers are an x. Writes nothing if there are fewer than two values, because one value
+ * is no curve. */
+void spark_write(const struct spark *spark, int columns, bool unicode, struct text *text);
 
 #endif

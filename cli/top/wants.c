@@ -46,6 +46,20 @@ static bool wants_sees(const struct model *model, const char *address)
     return i < model->seen_count;
 }
 
+/* The curve of a phase. A part that another part follows does not change any more. */
+static void wants_add_curve(const struct model *model, const json_t *phase, struct wants *wants)
+{
+    char path[PATHS_SIZE];
+    bool has_ended = wants_has_ended(json_object_get(phase, "run"));
+    long long from = 0;
+    while (paths_curve(phase, from, path)) {
+        from = paths_curve_next(model_json(model, path), from);
+        wants_add(wants, path, has_ended || from ? WANTS_OVER_S : WANTS_DETAIL_S);
+        if (!from)
+            break;
+    }
+}
+
 /* The curves of all phases that are in view. */
 static void wants_add_curves(const struct model *model, struct wants *wants)
 {
@@ -53,10 +67,8 @@ static void wants_add_curves(const struct model *model, struct wants *wants)
     size_t i;
     json_array_foreach(json_object_get(model_workflow(model), "phases"), i, phase)
     {
-        char path[PATHS_SIZE];
-        bool has_ended = wants_has_ended(json_object_get(phase, "run"));
-        if (wants_sees(model, field_text(phase, "address")) && paths_curve(phase, path))
-            wants_add(wants, path, has_ended ? WANTS_OVER_S : WANTS_DETAIL_S);
+        if (wants_sees(model, field_text(phase, "address")))
+            wants_add_curve(model, phase, wants);
     }
 }
 

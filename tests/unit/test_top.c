@@ -432,7 +432,8 @@ static void a_curve_fits_its_columns(void **state)
         {"[1, 2, 3, 4, 5, 6, 7, 8]", 8, true, "▁▂▃▄▅▆▇█"},
         {"[1, 2, 3, 4, 5, 6, 7, 8]", 4, true, "▁▃▆█"},
         {"[1, 2, 3, 4, 5, 6, 7, 8]", 20, false, "_.-~=+*#"},
-        {"[1, null, 8, \"nan\", 1, \"inf\"]", 9, true, "▁█x▁x"},
+        {"[1, 8, \"nan\", 1, \"inf\"]", 9, true, "▁█x▁x"},
+        {"[1, null, 8]", 9, true, "▁█"},
         {"[5, 5, 5]", 9, true, "▁▁▁"},
         {"[5]", 9, true, ""},
         {"[]", 9, true, ""},
@@ -440,12 +441,35 @@ static void a_curve_fits_its_columns(void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         json_t *values = json_loads(rows[i].values, 0, NULL);
+        json_t *steps = json_array();
+        for (size_t step = 0; step < json_array_size(values); step++)
+            json_array_append_new(steps, json_integer((json_int_t)(10 * step)));
+        struct spark spark = {0};
         struct text text = {0};
-        spark_write(values, rows[i].columns, rows[i].unicode, &text);
+        spark_add(&spark, steps, values);
+        spark_write(&spark, rows[i].columns, rows[i].unicode, &text);
         assert_string_equal(text_string(&text), rows[i].curve);
         text_fini(&text);
+        spark_fini(&spark);
+        json_decref(steps);
         json_decref(values);
     }
+}
+
+static void a_curve_stands_over_its_steps(void **state)
+{
+    (void)state;
+    json_t *steps = json_pack("[iiiii]", 1, 2, 3, 4, 1000);
+    json_t *values = json_pack("[iiiii]", 8, 8, 8, 8, 1);
+    struct spark spark = {0};
+    struct text text = {0};
+    spark_add(&spark, steps, values);
+    spark_write(&spark, 5, true, &text);
+    assert_string_equal(text_string(&text), "████▁");
+    text_fini(&text);
+    spark_fini(&spark);
+    json_decref(steps);
+    json_decref(values);
 }
 
 static void without_ncurses_it_says_what_to_install(void **state)
@@ -477,6 +501,7 @@ int main(void)
         cmocka_unit_test(no_name_commands_the_terminal),
         cmocka_unit_test(rows_are_shared_by_need),
         cmocka_unit_test(a_curve_fits_its_columns),
+        cmocka_unit_test(a_curve_stands_over_its_steps),
         cmocka_unit_test(without_ncurses_it_says_what_to_install),
     };
     return cmocka_run_group_tests_name("top", tests, NULL, NULL);

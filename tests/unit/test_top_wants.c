@@ -113,7 +113,8 @@ static int answer_curves(struct top_world *world)
     for (size_t i = 0; i < count; i++) {
         if (!strstr(wants[i].path, "&name=loss"))
             continue;
-        top_world_answer(world, wants[i].path, "{'series': {'loss': [4, 3, 2, 1]}}");
+        top_world_answer(world, wants[i].path,
+                         "{'steps': [1, 2, 3, 4], 'series': {'loss': [4, 3, 2, 1]}}");
         curves++;
     }
     return curves;
@@ -130,6 +131,30 @@ static void every_phase_in_view_has_its_curve(void **state)
     (void)top_world_picture(&world, 60, 80);
     for (int row = 0; row < 40; row++)
         assert_non_null(strstr(top_world_row(&world, 3 + row), "loss 2  █"));
+    top_world_fini(&world);
+}
+
+/* One answer about a long run ends before its last step. */
+static void a_curve_shows_the_whole_run(void **state)
+{
+    (void)state;
+    static const char first[] = "/v1/workflows/7/phases/p1/runs/1/metrics?buckets=200&name=loss";
+    static const char second[] =
+        "/v1/workflows/7/phases/p1/runs/1/metrics?buckets=200&name=loss&from=50001";
+    struct top_world world;
+    struct want wants[WANTS_MAX];
+    top_world_init(&world);
+    many_phases(&world, 1);
+    top_world_answer(&world, first,
+                     "{'steps': [1, 2, 3, 50000], 'series': {'loss': [8, 8, 8, 4]},"
+                     " 'next': 50001}");
+    bool is_asked = false;
+    for (size_t i = 0, count = wants_list(&world.model, wants); i < count; i++)
+        is_asked = is_asked || text_equal(wants[i].path, second);
+    assert_true(is_asked);
+    top_world_answer(&world, second, "{'steps': [50001, 100000], 'series': {'loss': [4, 1]}}");
+    (void)top_world_picture(&world, 24, 80);
+    assert_non_null(strstr(top_world_row(&world, 3), "loss 2  ██▄▄▄▁"));
     top_world_fini(&world);
 }
 
@@ -187,6 +212,7 @@ int main(void)
         cmocka_unit_test(a_daemon_that_is_away_is_tried_each_second),
         cmocka_unit_test(a_run_asks_for_what_its_panes_show),
         cmocka_unit_test(every_phase_in_view_has_its_curve),
+        cmocka_unit_test(a_curve_shows_the_whole_run),
         cmocka_unit_test(no_curve_is_asked_for_that_nobody_sees),
         cmocka_unit_test(a_failure_is_shown_where_its_answer_would_be),
         cmocka_unit_test(more_answers_than_fit_replace_the_oldest),

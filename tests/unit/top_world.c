@@ -109,7 +109,7 @@ void top_world_workflow(struct top_world *world)
         " 'matrix': 'ladder', 'reason': '', 'attempts': 0, 'run': null},"
         " {'phase': 'export', 'address': '7/export', 'state': 'blocked', 'after': ['train'],"
         " 'reason': '', 'attempts': 0, 'gpu_seconds': 0.0, 'run': null}]}");
-    top_world_answer(world, "/v1/workflows/7/phases/train/runs/2/metrics?last=1000&name=loss",
+    top_world_answer(world, "/v1/workflows/7/phases/train/runs/2/metrics?buckets=200&name=loss",
                      "{'steps': [1, 2, 3, 4, 5, 6, 7, 8], 'series': {'loss': [9, 8, 7, 6, 5, 4, 3, "
                      "2.25]}}");
     top_world_answer(
