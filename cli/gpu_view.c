@@ -179,18 +179,29 @@ static void gpu_view_memory_cell(struct table *table, double memory_gb, double o
         table_addf(table, "%.1f/%.0fGB", memory_gb, of_gb);
 }
 
-static void gpu_view_pace_cells(struct table *table, const struct gpu_view *view,
-                                const struct gpu_view *fastest)
+/* Adds a cell such as "1200, 40s ago". */
+static void gpu_view_step_cell(struct table *table, const json_t *pace, double now)
+{
+    struct text cell = {0};
+    char age[FORMAT_SIZE];
+    double age_s = now - field_number(pace, "time");
+    if (pace)
+        text_addf(&cell, "%lld", field_integer(pace, "step"));
+    if (!isnan(age_s))
+        text_addf(&cell, ", %s ago", format_duration(fmax(age_s, 0), age));
+    table_take(table, COLOUR_PLAIN, &cell);
+}
+
+static void gpu_view_pace_cell(struct table *table, const struct gpu_view *view,
+                               const struct gpu_view *fastest)
 {
     char number[FORMAT_SIZE];
     double step_s = field_number(view->pace, "step_seconds");
     if (!view->pace) {
         table_add(table, "");
-        table_add(table, "");
         return;
     }
     double share = field_number(fastest->pace, "step_seconds") / step_s;
-    table_addf(table, "%lld", field_integer(view->pace, "step"));
     table_addf_in(table, share < GPU_VIEW_SLOW ? COLOUR_YELLOW : COLOUR_PLAIN, "%ss",
                   format_number(step_s, number));
 }
@@ -208,25 +219,37 @@ static void gpu_view_note_cell(struct table *table, const struct gpu_view *view,
     table_take(table, note.size ? COLOUR_YELLOW : COLOUR_PLAIN, &note);
 }
 
-void gpu_view_nodes(const struct terminal *terminal, const json_t *reply, struct text *text)
+bool gpu_view_knows(const json_t *reply)
 {
-    static const struct table_column columns[] = {
-        {"NODE", TABLE_LEFT, TABLE_WHOLE},   {"STEP", TABLE_RIGHT, TABLE_WHOLE},
+    return json_array_size(json_object_get(reply, "gpus")) > 0 ||
+           json_array_size(json_object_get(reply, "paces")) > 0;
+}
+
+void gpu_view_nodes(const struct terminal *terminal, const json_t *reply, double now,
+                    struct text *text)
+{
+    static const struct table_column all[] = {
+        {"NODE", TABLE_LEFT, TABLE_WHOLE},   {"STEP", TABLE_LEFT, TABLE_WHOLE},
         {"TAKES", TABLE_RIGHT, TABLE_WHOLE}, {"GPUS", TABLE_RIGHT, TABLE_WHOLE},
         {"BUSY", TABLE_RIGHT, TABLE_WHOLE},  {"LEAST", TABLE_RIGHT, TABLE_WHOLE},
         {"IDLE", TABLE_RIGHT, TABLE_WHOLE},  {"MEMORY", TABLE_RIGHT, TABLE_WHOLE},
         {"POWER", TABLE_RIGHT, TABLE_WHOLE}, {"TEMP", TABLE_RIGHT, TABLE_WHOLE},
         {"NOTE", TABLE_LEFT, TABLE_REST},
     };
+    static const size_t column_count = sizeof all / sizeof all[0];
+    struct table_column columns[sizeof all / sizeof all[0]] = {all[0]};
     struct table table;
-    size_t count;
+    size_t count, without = isnan(now) ? 1u : 0u; /* without the column STEP */
     struct gpu_view *views = gpu_view_group(reply, &count);
     const struct gpu_view *fastest = gpu_view_fastest(views, count);
-    table_init(&table, columns, sizeof columns / sizeof columns[0]);
+    memcpy(columns + 1, all + 1 + without, (column_count - 1 - without) * sizeof all[0]);
+    table_init(&table, columns, column_count - without);
     for (size_t i = 0; i < count; i++) {
         const struct gpu_view *view = &views[i];
         table_add(&table, view->node);
-        gpu_view_pace_cells(&table, view, fastest);
+        if (!without)
+            gpu_view_step_cell(&table, view->pace, now);
+        gpu_view_pace_cell(&table, view, fastest);
         table_addf(&table, "%u", view->count);
         gpu_view_cell(&table, gpu_view_busy(view), "%");
         if (view->util_count)

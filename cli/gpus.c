@@ -10,6 +10,7 @@
 #include "lib/text.h"
 
 #include <stdio.h>
+#include <time.h>
 
 static void gpus_print(const struct cli *cli, const json_t *reply, bool is_each)
 {
@@ -19,7 +20,7 @@ static void gpus_print(const struct cli *cli, const json_t *reply, bool is_each)
     else if (is_each)
         gpu_view_each(&cli->out, reply, &text);
     else
-        gpu_view_nodes(&cli->out, reply, &text);
+        gpu_view_nodes(&cli->out, reply, (double)time(NULL), &text);
     cli_print(&text);
 }
 

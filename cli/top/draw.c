@@ -46,7 +46,7 @@ void draw_share(const int *wanted, int count, int focus, int rows, int *ret_rows
 {
     int others = 0, left = rows > 0 ? rows : 0;
     for (int i = 0; i < count; i++) {
-        ret_rows[i] = left > 0;
+        ret_rows[i] = left > 0 && wanted[i] > 0;
         left -= ret_rows[i];
         others += i == focus ? 0 : wanted[i];
     }
@@ -117,12 +117,18 @@ static void draw_see(struct model *model, const struct content *content)
     }
 }
 
+/* A pane that has nothing to show has no title. */
+static bool draw_is_shown(const struct box *box)
+{
+    return box->pane == PANE_WORKFLOWS || box->content.title.size > 0;
+}
+
 /* Draws the box with its title into its area. */
 static void draw_box(struct model *model, struct box *box, struct grid *grid)
 {
     struct area below = box->area;
     bool is_focused = draw_is_focused(model, box->pane);
-    if (box->area.rows <= 0)
+    if (box->area.rows <= 0 || !draw_is_shown(box))
         return;
     if (box->pane != PANE_WORKFLOWS) {
         draw_title(model, box, is_focused, grid);
@@ -153,7 +159,10 @@ static void draw_stack(struct model *model, struct box *boxes, int count, const 
     for (int i = 0; i < count; i++) {
         bool is_log = boxes[i].pane == PANE_LOG;
         draw_make(model, &boxes[i], area->columns);
-        wanted[i] = is_log ? area->rows : 1 + content_rows(&boxes[i].content, area->columns);
+        wanted[i] = is_log ? area->rows
+                    : !draw_is_shown(&boxes[i])
+                        ? 0
+                        : 1 + content_rows(&boxes[i].content, area->columns);
         if (draw_is_focused(model, boxes[i].pane))
             focus = i;
     }

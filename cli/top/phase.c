@@ -98,22 +98,25 @@ void phase_gate_content(const struct model *model, const struct terminal *termin
         text_add(&content->text, "asking ...\n");
 }
 
+/* Without anything known, the pane is shown only while keys move in it. The step of a node is left
+ * out: the phases above have a newer step. */
 void phase_gpus_content(const struct model *model, const struct terminal *terminal,
                         struct content *content)
 {
     struct address address, run;
     char path[PATHS_SIZE];
     const json_t *newest = json_object_get(phase_selected(model, &address), "run"), *gpus;
-    text_add(&content->title, "GPUs");
-    if (address_parse(field_text(newest, "address"), &run, NULL) < 0) {
-        phase_add_no_run(model, content);
+    bool has_run = address_parse(field_text(newest, "address"), &run, NULL) == 0;
+    gpus = has_run ? model_json(model, paths_of(&run, PATHS_GPUS, path)) : NULL;
+    if (!gpu_view_knows(gpus) && model->focus[PLACE_WORKFLOW] != PANE_GPUS)
         return;
-    }
-    gpus = model_json(model, paths_of(&run, PATHS_GPUS, path));
-    if (!gpus)
+    text_add(&content->title, "GPUs");
+    if (!has_run)
+        phase_add_no_run(model, content);
+    else if (!gpus)
         text_add(&content->text, "asking ...\n");
     else
-        gpu_view_nodes(terminal, gpus, &content->text);
+        gpu_view_nodes(terminal, gpus, NAN, &content->text);
 }
 
 void phase_runs_content(const struct model *model, const struct terminal *terminal,

@@ -135,11 +135,14 @@ VALUES (:run, :node, :step, :seconds / :steps, :steps, :seconds, :time)
                   time = :time;
 
 -- name: paces_answer
--- The pace of each node of a run. A run that has ended has made its last step on all nodes.
-SELECT pace.node, CASE WHEN run.state = 'ended' THEN max(pace.step, run.last_step)
-                       ELSE pace.step END AS step,
+-- The pace of each node of a run, and when the node was at its step. A run that has ended has made
+-- its last step on all nodes before its end.
+SELECT pace.node,
+       CASE WHEN run.state = 'ended' AND run.last_step > pace.step
+            THEN run.last_step ELSE pace.step END AS step,
        pace.step_seconds, pace.seconds / pace.steps AS mean_step_seconds,
-       pace.time / 1000.0 AS time
+       CASE WHEN run.state = 'ended' AND run.last_step > pace.step
+            THEN run.ended ELSE pace.time END / 1000.0 AS time
   FROM pace
   JOIN run ON run.id = pace.run
  WHERE pace.run = :run

@@ -54,8 +54,8 @@ SPEC
     eventually 60 both_nodes_have_told "$workflow"
 
     gpus=$(phasectl gpus "$workflow/train")
-    grep -qE '^n1 +[0-9]+ +[0-9.]+s +8 +85% +0% \(2\) +12% +73\.4/147GB +654W +67C$' <<<"$gpus"
-    grep -qE '^n2 +[0-9]+ +[0-9.]+s +8 +60% +60% \(0\) .* 0\.[0-9]+ as fast as n1$' <<<"$gpus"
+    grep -qE '^n1 +[0-9]+, [0-9hms.]+ ago +[0-9.]+s +8 +85% +0% \(2\) +12% +73\.4/147GB +654W +67C$' <<<"$gpus"
+    grep -qE '^n2 +[0-9]+, [0-9hms.]+ ago +[0-9.]+s +8 +60% +60% \(0\) .* 0\.[0-9]+ as fast as n1$' <<<"$gpus"
     [ "$(phasectl gpus "$workflow" --each | grep -c 'NVIDIA H200')" = 16 ]
     eventually 60 shows_the_gpus "$workflow/train"
     status=$(phasectl status "$workflow/train")
@@ -100,7 +100,7 @@ SPEC
     eventually 60 both_members_have_told
     run phasectl gpus 1/ladder
     [[ ${lines[0]} == 1/ladder.1#1 && $output == *$'\n'1/ladder.2#1$'\n'* && $output != *ladder.3* ]]
-    [ "$(grep -cE '^n[12] +[0-9]+ .*W ' <<<"$output")" = 2 ]
+    [ "$(grep -cE '^n[12] .*W ' <<<"$output")" = 2 ]
     [ "$(phasectl gpus 1/ladder --each | grep -c 'NVIDIA H200')" = 4 ]
     touch "$PHASED_HOME/runs/1/enough"
     eventually 60 state 1/ladder.1 succeeded

@@ -6,6 +6,11 @@
 #include "lib/text.h"
 
 #include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NOW_S = 6000 };
 
 static const char two_nodes[] =
     "{\"gpus\": ["
@@ -33,7 +38,11 @@ static void expect(const char *reply,
 {
     const struct terminal terminal = {.fd = -1};
     struct text text = {0};
-    json_t *json = json_loads(reply, 0, NULL);
+    char *quoted = strdup(reply);
+    for (char *c = quoted; *c; c++)
+        *c = *c == '\'' ? '"' : *c;
+    json_t *json = json_loads(quoted, 0, NULL);
+    free(quoted);
     assert_non_null(json);
     write(&terminal, json, &text);
     assert_string_equal(text_string(&text), expected);
@@ -53,18 +62,41 @@ static void expect_line(const char *reply, void (*write)(const json_t *, struct 
     json_decref(json);
 }
 
+static void nodes(const struct terminal *terminal, const json_t *reply, struct text *text)
+{
+    gpu_view_nodes(terminal, reply, NOW_S, text);
+}
+
+static void nodes_without_steps(const struct terminal *terminal, const json_t *reply,
+                                struct text *text)
+{
+    gpu_view_nodes(terminal, reply, NAN, text);
+}
+
 static void the_line_of_a_node_shows_slow_nodes_and_faults(void **state)
 {
     (void)state;
-    expect(two_nodes, gpu_view_nodes,
-           "NODE  STEP  TAKES  GPUS  BUSY    LEAST  IDLE       MEMORY  POWER  TEMP  NOTE\n"
-           "n1    1200   0.5s     2   94%  90% (1)    5%  125.8/151GB   645W   91C  "
+    expect(two_nodes, nodes_without_steps,
+           "NODE  TAKES  GPUS  BUSY    LEAST  IDLE       MEMORY  POWER  TEMP  NOTE\n"
+           "n1     0.5s     2   94%  90% (1)    5%  125.8/151GB   645W   91C  "
            "GPU 1: slowed by heat\n"
-           "n2     900   0.8s     1                                                 "
+           "n2     0.8s     1                                                 "
            "0.62 as fast as n1; GPU 0: no data, Xid 79\n");
-    expect(no_driver, gpu_view_nodes,
+}
+
+static void the_step_of_a_node_has_its_age(void **state)
+{
+    (void)state;
+    expect("{'gpus': [], 'paces': ["
+           " {'node': 'n1', 'step': 1200, 'step_seconds': 0.5, 'time': 5960},"
+           " {'node': 'n2', 'step': 7, 'step_seconds': 0.5, 'time': 6001}]}",
+           nodes,
+           "NODE  STEP           TAKES  GPUS  BUSY  LEAST  IDLE  MEMORY  POWER  TEMP  NOTE\n"
+           "n1    1200, 40s ago   0.5s     0\n"
+           "n2    7, 0s ago       0.5s     0\n");
+    expect(no_driver, nodes,
            "NODE  STEP  TAKES  GPUS  BUSY  LEAST  IDLE  MEMORY  POWER  TEMP  NOTE\n"
-           "n1       7  12.5s     0\n");
+           "n1    7     12.5s     0\n");
 }
 
 static void the_line_of_a_gpu_leaves_unknown_values_blank(void **state)
@@ -95,6 +127,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_line_of_a_node_shows_slow_nodes_and_faults),
+        cmocka_unit_test(the_step_of_a_node_has_its_age),
         cmocka_unit_test(the_line_of_a_gpu_leaves_unknown_values_blank),
         cmocka_unit_test(all_gpus_fit_into_one_line),
     };

@@ -232,6 +232,31 @@ static void a_node_has_a_pace_of_its_newest_minute_and_of_all_time(void **state)
     record_close(&record);
 }
 
+static void the_last_step_of_a_run_is_as_old_as_its_end(void **state)
+{
+    (void)state;
+    struct record record;
+    struct error err;
+    json_t *json;
+    struct workflow *workflow = begin_run(&record);
+    struct run *run = workflow->phases[0].run;
+    const struct store_pace pace = {.step = 78, .steps = 40, .seconds = 60, .time_ms = 2000};
+    record_begin(&record);
+    assert_int_equal(store_pace_put(record.store, 1, "n1", &pace, &err), 0);
+    record_commit(&record);
+    run->state = RUN_ENDED;
+    run->last_step = 90;
+    run->ended_ms = 9000;
+    record_save_run(&record, run);
+    assert_int_equal(answer_gpus(record.store, 1, &json, &err), 0);
+    const json_t *row = json_array_get(json_object_get(json, "paces"), 0);
+    assert_int_equal(json_integer_value(json_object_get(row, "step")), 90);
+    assert_float_equal(json_number_value(json_object_get(row, "time")), 9, 0);
+    json_decref(json);
+    workflow_free(workflow);
+    record_close(&record);
+}
+
 /* Eight GPUs for so many days, minute by minute, as in a long run. */
 static void a_day_of_minutes_of_a_gpu_is_small(void **state)
 {
@@ -338,6 +363,7 @@ int main(void)
         cmocka_unit_test(after_a_day_ten_seconds_become_minutes_and_seconds_are_deleted),
         cmocka_unit_test(idle_time_is_a_share_of_all_time_and_not_of_single_seconds),
         cmocka_unit_test(a_node_has_a_pace_of_its_newest_minute_and_of_all_time),
+        cmocka_unit_test(the_last_step_of_a_run_is_as_old_as_its_end),
         cmocka_unit_test(a_day_of_minutes_of_a_gpu_is_small),
         cmocka_unit_test(the_history_of_gpus_has_parts_of_equal_length),
     };

@@ -199,8 +199,8 @@ static void a_workflow_is_a_tree_with_its_current_phase(void **state)
         "  late          below 1               too early",
         "  far     2.25  below 2               failing",
         "-- GPUs ------------------------------------------------------------------------",
-        "NODE  STEP  TAKES  GPUS  BUSY    LEAST  IDLE  MEMORY  POWER  TEMP  NOTE",
-        "n1                    1   97%  97% (0)",
+        "NODE  TAKES  GPUS  BUSY    LEAST  IDLE  MEMORY  POWER  TEMP  NOTE",
+        "n1              1   97%  97% (0)",
         "-- runs ------------------------------------------------------------------------",
         "RUN        STATE    OUTCOME    JOB  NODES  STARTED     TOOK  STEPS  MESSAGE",
         "7/train#2  running              12  n1     14:03:20  10m00s",
@@ -236,6 +236,26 @@ static void a_wide_terminal_has_panes_side_by_side(void **state)
     assert_non_null(strstr(top_world_row(&world, 4), "loss 2.25  █▇▆▅"));
     assert_non_null(strstr(top_world_row(&world, 4), "7h46m  $19.00  on n1"));
     assert_non_null(strstr(top_world_picture(&world, 24, 139), "\n── gate, 1")); /* stacked */
+    top_world_fini(&world);
+}
+
+static void without_gpus_there_is_no_pane_of_gpus(void **state)
+{
+    (void)state;
+    struct top_world world;
+    top_world_init(&world);
+    top_world_workflow(&world);
+    for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++) {
+        (void)top_world_picture(&world, 24, widths[i]);
+        top_world_press(&world, TOP_KEY_ENTER);
+        top_world_type(&world, "gjjj"); /* a phase without a run */
+        assert_null(strstr(top_world_picture(&world, 24, widths[i]), "─ GPUs"));
+        assert_non_null(strstr(top_world_picture(&world, 24, widths[i]), "─ runs"));
+        for (int pane = 0; pane < 3; pane++)
+            top_world_press(&world, TOP_KEY_TAB);
+        assert_non_null(strstr(top_world_picture(&world, 24, widths[i]), "─ GPUs"));
+        top_world_press(&world, TOP_KEY_ESCAPE);
+    }
     top_world_fini(&world);
 }
 
@@ -491,6 +511,7 @@ int main(void)
         cmocka_unit_test(a_notice_that_a_phase_stops_goes_when_it_has_stopped),
         cmocka_unit_test(a_workflow_is_a_tree_with_its_current_phase),
         cmocka_unit_test(a_wide_terminal_has_panes_side_by_side),
+        cmocka_unit_test(without_gpus_there_is_no_pane_of_gpus),
         cmocka_unit_test(the_members_of_a_matrix_unfold),
         cmocka_unit_test(an_eta_is_not_told_before_it_is_known),
         cmocka_unit_test(a_run_shows_its_metrics_and_its_log),
