@@ -54,12 +54,25 @@ static const char *held_retry_help(const json_t *phase, bool is_judged, char buf
     return buffer;
 }
 
+/* What a person can do about a phase. */
+struct held_ways {
+    struct {
+        bool is_shown;
+        /* In the live view: the key that does it, "" if the view shows it anyway, or HELD_MORE for
+         * a variant of what a key does. NULL: only the command does it. */
+        const char *key;
+        const char *verb, *suffix, *help;
+    } rows[12];
+    char from[40], help[80];
+};
+
+#define HELD_MORE "more"
+
 /* The core allows these commands only (daemon/core/command.c). A phase that has failed or was
  * cancelled is not held, and may be run again all the same. */
-void held_ways_out(const struct terminal *terminal, const json_t *phase, struct text *text)
+static void held_find_ways(const json_t *phase, struct held_ways *ways)
 {
-    const char *address = field_text(phase, "address"), *hold = field_text(phase, "hold");
-    const char *reason = field_text(phase, "reason");
+    const char *hold = field_text(phase, "hold"), *reason = field_text(phase, "reason");
     bool has_run = !isnan(field_number(json_object_get(phase, "run"), "started"));
     bool has_checkpoint = field_text(phase, "checkpoint")[0] != '\0';
     bool by_user = strcmp(hold, "user") == 0, by_manual = strcmp(hold, "manual") == 0;
@@ -70,41 +83,78 @@ void held_ways_out(const struct terminal *terminal, const json_t *phase, struct 
         by_gate || text_equal(field_text(json_object_get(phase, "run"), "outcome"), "succeeded");
     bool takes_retry = (by_gate || by_failure) && !is_refused;
     bool has_results = is_matrix && members_in_state(phase, "succeeded") > 0;
-    char from[40] = " ", help[80];
+    (void)snprintf(ways->from, sizeof ways->from, " ");
     if (by_failure && suspect_has(phase))
-        (void)suspect_option(phase, from + 1, sizeof from - 1);
-    const struct {
-        bool is_shown;
-        const char *verb, *suffix, *help;
-    } rows[] = {
-        {by_failure && has_run, "logs", "", "what the run printed"},
-        {is_matrix && !by_user, "status", "", "the members, and why they are out"},
-        {!is_matrix && (by_gate || by_manual), "gate", "", "what the gate found"},
-        {by_gate || by_manual, "promote", "",
-         !by_gate    ? "go on"
-         : is_matrix ? "choose without `where`"
-                     : "start the next phases anyway"},
-        {has_results && !by_user, "promote", ".N", "go on with this member"},
-        {is_refused, "cancel", "", "end the phase, then submit what Slurm takes"},
-        {takes_retry, "retry", from[1] ? from : "", held_retry_help(phase, is_judged, help)},
-        {takes_retry && !is_matrix && (has_checkpoint || suspect_has(phase)), "retry",
-         " --from STEP", "from another checkpoint, or `start`"},
-        {takes_retry && !is_matrix && has_checkpoint && is_judged, "resume", "",
-         "resume from the last checkpoint"},
-        {by_user, "release", "", has_run ? "let the phase go on" : "let the phase start"},
-        {is_refused, "retry", "", "ask Slurm again, when it would take the job"},
-        {!is_refused && !is_over, "cancel", "", "end it"},
-    };
+        (void)suspect_option(phase, ways->from + 1, sizeof ways->from - 1);
+    bool has_from = ways->from[1] != '\0';
+    const struct held_ways found = {
+        .rows = {
+            {by_failure && has_run, "Enter", "logs", "", "what the run printed"},
+            {is_matrix && !by_user, "Enter", "status", "", "the members, and why they are out"},
+            {!is_matrix && (by_gate || by_manual), "", "gate", "", "what the gate found"},
+            {by_gate || by_manual, "p", "promote", "",
+             !by_gate    ? "go on"
+             : is_matrix ? "choose without `where`"
+                         : "start the next phases anyway"},
+            {has_results && !by_user, HELD_MORE, "promote", ".N", "go on with this member"},
+            {is_refused, "c", "cancel", "", "end the phase, then submit what Slurm takes"},
+            {takes_retry, has_from ? NULL : "r", "retry", has_from ? ways->from : "",
+             held_retry_help(phase, is_judged, ways->help)},
+            {takes_retry && !is_matrix && (has_checkpoint || suspect_has(phase)), HELD_MORE,
+             "retry", " --from STEP", "from another checkpoint, or `start`"},
+            {takes_retry && !is_matrix && has_checkpoint && is_judged, HELD_MORE, "resume", "",
+             "resume from the last checkpoint"},
+            {by_user, "h", "release", "", has_run ? "let the phase go on" : "let the phase start"},
+            {is_refused, "r", "retry", "", "ask Slurm again, when it would take the job"},
+            {!is_refused && !is_over, "c", "cancel", "", "end it"},
+        }};
+    memcpy(ways->rows, found.rows, sizeof ways->rows);
+}
+
+void held_ways_out(const struct terminal *terminal, const json_t *phase, struct text *text)
+{
+    struct held_ways ways;
     struct table table;
+    held_find_ways(phase, &ways);
     table_init(&table, table_names, TABLE_NAMES_COLUMNS);
     held_budget_first(phase, &table);
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        char *target = text_format("%s%s", address, rows[i].suffix);
-        if (rows[i].is_shown)
-            held_way_out(&table, rows[i].verb, target, rows[i].help);
+    for (size_t i = 0; i < sizeof ways.rows / sizeof ways.rows[0]; i++) {
+        char *target = text_format("%s%s", field_text(phase, "address"), ways.rows[i].suffix);
+        if (ways.rows[i].is_shown)
+            held_way_out(&table, ways.rows[i].verb, target, ways.rows[i].help);
         free(target);
     }
     table_write(&table, terminal, 2, text);
+}
+
+void held_keys(const struct terminal *terminal, const json_t *phase, struct text *text)
+{
+    const char *address = field_text(phase, "address"), *gap = " ";
+    struct held_ways ways;
+    struct table table;
+    bool has_more = false;
+    held_find_ways(phase, &ways);
+    table_init(&table, table_names, TABLE_NAMES_COLUMNS);
+    held_budget_first(phase, &table);
+    for (size_t i = 0; i < sizeof ways.rows / sizeof ways.rows[0]; i++) {
+        const char *key = ways.rows[i].is_shown ? ways.rows[i].key : "";
+        if (!key) {
+            char *target = text_format("%s%s", address, ways.rows[i].suffix);
+            held_way_out(&table, ways.rows[i].verb, target, ways.rows[i].help);
+            free(target);
+        } else if (text_equal(key, HELD_MORE)) {
+            has_more = true;
+        } else if (key[0]) {
+            text_add(text, gap);
+            terminal_colour(terminal, text, COLOUR_BOLD, key);
+            text_addf(text, " %s", ways.rows[i].help);
+            gap = "   ";
+        }
+    }
+    if (has_more)
+        text_addf(text, "%smore: phasectl why %s", gap, address);
+    text_add(text, "\n");
+    table_write(&table, terminal, 1, text);
 }
 
 /* How many members of the same matrix are held for the same kind of reason, including this member.

@@ -72,8 +72,42 @@ void phase_content(const struct model *model, const struct terminal *terminal,
     phase_add_amounts(&table, phase);
     table_write(&table, &folding, 0, &content->text);
     if (text_equal(field_text(phase, "state"), "held"))
-        held_ways_out(&folding, phase, &content->text);
+        held_keys(&folding, phase, &content->text);
     text_fini(&note);
+}
+
+/* Which checks come first: those that hold the phase. */
+static int phase_check_rank(const json_t *verdict)
+{
+    const char *outcome = field_text(verdict, "outcome");
+    if (text_equal(outcome, "passed"))
+        return 3;
+    if (field_is_true(verdict, "warn"))
+        return 2;
+    return text_equal(outcome, "failed") ? 0 : 1;
+}
+
+/* Sorts a list of the gate. Checks of the same rank keep the order of the file. */
+static void phase_sort_checks(json_t *gate, const char *list)
+{
+    json_t *checks = json_object_get(gate, list), *verdict;
+    json_t *sorted = json_array();
+    size_t i;
+    for (int rank = 0; rank <= 3; rank++)
+        json_array_foreach(checks, i, verdict) if (phase_check_rank(verdict) == rank)(void)
+            json_array_append(sorted, verdict);    /* fails only without memory */
+    (void)json_object_set_new(gate, list, sorted); /* as above */
+}
+
+static void phase_write_gate(const struct model *model, const struct terminal *terminal,
+                             const json_t *gate, struct text *text)
+{
+    static const char *const lists[] = {"so_far", "checks", "guards"};
+    json_t *sorted = json_copy((json_t *)gate);
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
+        phase_sort_checks(sorted, lists[i]);
+    view_judgement(terminal, sorted, model->now, text);
+    json_decref(sorted);
 }
 
 void phase_gate_content(const struct model *model, const struct terminal *terminal,
@@ -93,7 +127,7 @@ void phase_gate_content(const struct model *model, const struct terminal *termin
         text_addf(&content->title, ", %zu of %zu checks pass so far", passed,
                   json_array_size(so_far));
     if (gate)
-        view_judgement(terminal, gate, model->now, &content->text);
+        phase_write_gate(model, terminal, gate, &content->text);
     else
         text_add(&content->text, "asking ...\n");
 }

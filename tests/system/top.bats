@@ -182,7 +182,7 @@ rows_stay() {
     keys Enter
     shows '^gate of 1/train: failed'
     shows '^  low +last\(loss\) < 1 +steps 1-3 +failed'
-    shows 'phasectl promote 1/train +start the next phases anyway'
+    shows '^ p start the next phases anyway   r run the phase again   c end it'
     keys p
     shows '^train +succeeded'
     shows '^└ export +succeeded'
