@@ -161,6 +161,22 @@ long long members_in_state(const json_t *matrix, const char *state)
     return field_integer(json_object_get(members_total(matrix), "states"), state);
 }
 
+void members_case(const json_t *member, struct text *text)
+{
+    json_t *params = json_object_get(member, "case"), *value;
+    const char *name, *standing = field_text(member, "standing"), *comma = "";
+    if (!members_has(member))
+        return;
+    json_object_foreach(params, name, value)
+    {
+        text_addf(text, "%s%s ", comma, name);
+        phase_value_text(value, text);
+        comma = ", ";
+    }
+    if (standing[0])
+        text_addf(text, "%s(%s)", comma[0] ? " " : "", standing);
+}
+
 void members_note(const json_t *matrix, struct text *text)
 {
     static const struct {

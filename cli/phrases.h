@@ -45,6 +45,10 @@ bool members_has_run(const char *phase, const json_t *run);
  * `gpu_seconds`, ...). Returns the phase itself if it is not a matrix. */
 const json_t *members_total(const json_t *phase);
 
+/* Adds what tells a member from the others: "batch 8, lr 0.1 (best)". Adds nothing for a phase that
+ * is no member. */
+void members_case(const json_t *member, struct text *text);
+
 /* How many members of the matrix are in this state. */
 long long members_in_state(const json_t *matrix, const char *state);
 /* Adds "rung 2 of 3: 150 succeeded, 40 out, 10 blocked". */

@@ -188,15 +188,12 @@ void view_add_eta(struct table *table, const json_t *phase)
     table_add(table, isnan(eta_s) ? "" : format_duration(eta_s, buffer));
 }
 
-void view_add_spent(struct table *table, const json_t *phases, const json_t *phase, double now)
+void view_add_spent(struct table *table, const json_t *phase)
 {
     const json_t *total = members_total(phase);
-    struct text note = {0};
     table_addf(table, "%lld", field_integer(total, "attempts"));
     table_add_duration(table, field_number(total, "gpu_seconds"));
     table_add_cost(table, field_number(total, "cost_usd"));
-    view_note(phases, phase, now, &note);
-    table_take(table, COLOUR_PLAIN, &note);
 }
 
 void view_phases(const struct terminal *terminal, const json_t *workflow, double now,
@@ -223,7 +220,10 @@ void view_phases(const struct terminal *terminal, const json_t *workflow, double
         view_add_cell(&table, phase, view_progress);
         view_add_cell(&table, phase, view_metric);
         view_add_eta(&table, phase);
-        view_add_spent(&table, phases, phase, now);
+        view_add_spent(&table, phase);
+        struct text note = {0};
+        view_note(phases, phase, now, &note);
+        table_take(&table, COLOUR_PLAIN, &note);
     }
     table_write(&table, terminal, 0, text);
 }

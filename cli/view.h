@@ -49,8 +49,8 @@ void view_add_named(struct table *table, const char *name, const json_t *object,
                     void (*write)(const json_t *object, struct text *text));
 /* Adds a cell with the time left of a phase; empty if it is not known. */
 void view_add_eta(struct table *table, const json_t *phase);
-/* Adds the last cells of a phase: its runs, its GPU time, its cost and its note. */
-void view_add_spent(struct table *table, const json_t *phases, const json_t *phase, double now);
+/* Adds cells with the runs, the GPU time and the cost of a phase. */
+void view_add_spent(struct table *table, const json_t *phase);
 
 /* A table of the workflow's phases. `now` is seconds since 1970. */
 void view_phases(const struct terminal *terminal, const json_t *workflow, double now,

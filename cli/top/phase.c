@@ -71,6 +71,7 @@ void phase_content(const struct model *model, const struct terminal *terminal,
     table_add_named(&table, "checkpoint", field_text(phase, "checkpoint"));
     phase_add_amounts(&table, phase);
     table_write(&table, &folding, 0, &content->text);
+    view_add_named(&table, "member", phase, members_case);
     if (text_equal(field_text(phase, "state"), "held"))
         held_keys(&folding, phase, &content->text);
     text_fini(&note);

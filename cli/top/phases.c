@@ -118,6 +118,17 @@ static void phases_add_metric(struct phases *phases, const json_t *phase)
     spark_fini(&spark);
 }
 
+/* Members have no names of their own, so their params come first. */
+static void phases_add_note(struct phases *phases, const json_t *phase)
+{
+    struct text line = {0}, note = {0};
+    members_case(phase, &line);
+    view_note(phases->list, phase, phases->model->now, &note);
+    text_addf(&line, "%s%s", line.size && note.size ? "; " : "", text_string(&note));
+    table_take(&phases->table, COLOUR_PLAIN, &line);
+    text_fini(&note);
+}
+
 static void phases_add(struct phases *phases, const json_t *phase, const char *before)
 {
     const char *state = view_state(phase);
@@ -129,7 +140,8 @@ static void phases_add(struct phases *phases, const json_t *phase, const char *b
     view_add_cell(table, phase, view_progress);
     view_add_eta(table, phase);
     phases_add_metric(phases, phase);
-    view_add_spent(table, phases->list, phase, phases->model->now);
+    view_add_spent(table, phase);
+    phases_add_note(phases, phase);
 }
 
 /* Adds the phases below `parent`, each with the phases below it. Those without a parent stand at

@@ -275,6 +275,13 @@ static void the_members_of_a_matrix_unfold(void **state)
     assert_true(text_starts(top_world_row(&world, 8), "  └ export      blocked"));
     assert_int_equal(grid_cell(&world.grid, 5, 0)->mark, GRID_SELECTED);
     assert_non_null(strstr(top_world_picture(&world, 24, 80), "a matrix has no runs of its own"));
+    top_world_press(&world, 'j');
+    assert_non_null(strstr(top_world_picture(&world, 24, 80), "\nmember  lr 0.1\n"));
+    (void)top_world_picture(&world, 24, 200);
+    assert_true(text_ends(top_world_row(&world, 6), "  lr 0.1"));
+    assert_true(text_ends(top_world_row(&world, 7), "  lr 0.2, batch 8 (best); no GPU"));
+    (void)top_world_picture(&world, 24, 80);
+    top_world_press(&world, 'k');
     top_world_press(&world, TOP_KEY_ENTER);
     assert_true(text_starts(top_world_row(&world, 6), "  └ export"));
     top_world_fini(&world);

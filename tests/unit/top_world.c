@@ -104,9 +104,11 @@ void top_world_workflow(struct top_world *world)
         " 'states': {'blocked': 2}, 'attempts': 0, 'gpu_seconds': 0.0, 'cost_usd': null},"
         " 'run': null},"
         " {'phase': 'ladder.1', 'address': '7/ladder.1', 'state': 'blocked', 'after': [],"
-        " 'matrix': 'ladder', 'reason': '', 'attempts': 0, 'run': null},"
+        " 'matrix': 'ladder', 'reason': '', 'attempts': 0, 'run': null, 'case': {'lr': 0.1},"
+        " 'standing': null},"
         " {'phase': 'ladder.2', 'address': '7/ladder.2', 'state': 'blocked', 'after': [],"
-        " 'matrix': 'ladder', 'reason': '', 'attempts': 0, 'run': null},"
+        " 'matrix': 'ladder', 'reason': 'no GPU', 'attempts': 0, 'run': null,"
+        " 'case': {'lr': 0.2, 'batch': 8}, 'standing': 'best'},"
         " {'phase': 'export', 'address': '7/export', 'state': 'blocked', 'after': ['train'],"
         " 'reason': '', 'attempts': 0, 'gpu_seconds': 0.0, 'run': null}]}");
     top_world_answer(world, "/v1/workflows/7/phases/train/runs/2/metrics?buckets=200&name=loss",
