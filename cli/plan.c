@@ -204,7 +204,7 @@ static void plan_write_line(const struct cli *cli, const json_t *phases, size_t 
     text_add(text, " ");
     plan_add_names(phases, index, said, text);
     text_add(text, ": ");
-    terminal_add_cut(text, said, 1000);
+    terminal_add_cut(&cli->out, text, said, 1000);
     text_add(text, "\n");
 }
 
@@ -244,7 +244,8 @@ static void plan_write_dangers(const struct cli *cli, const json_t *plan, struct
     json_array_foreach(json_object_get(plan, "dangers"), i, danger)
     {
         terminal_colour(&cli->out, text, COLOUR_YELLOW, "warning: ");
-        terminal_add_cut(text, json_is_string(danger) ? json_string_value(danger) : "", 1000);
+        terminal_add_cut(&cli->out, text, json_is_string(danger) ? json_string_value(danger) : "",
+                         1000);
         text_add(text, "\n");
     }
 }

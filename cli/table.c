@@ -251,7 +251,8 @@ static void layout_init(struct layout *layout, const struct table *table,
     for (size_t column = 0; column < count; column++) {
         if (table_is_empty(table, column))
             layout->widths[column] = 0;
-        else if (table->columns[column].fit == TABLE_REST)
+        else if (table->columns[column].fit == TABLE_REST ||
+                 table->columns[column].fit == TABLE_WRAPS)
             layout->rest = column;
     }
     layout->folds = layout->rest + 1 == count && !terminal->one_line;
@@ -262,16 +263,26 @@ static void layout_init(struct layout *layout, const struct table *table,
     (terminal->one_line ? layout_put_nowhere : layout_put_below)(layout);
 }
 
+/* Whether the column continues on further lines although it is not the last one. */
+static bool layout_wraps(const struct layout *layout, size_t column)
+{
+    return column < layout->table->column_count && !layout->terminal->one_line &&
+           layout->table->columns[column].fit == TABLE_WRAPS;
+}
+
 static void layout_write_cell(const struct layout *layout, size_t column,
                               const struct table_cell *cell, struct text *text)
 {
     const struct table_column *kind = &layout->table->columns[column];
+    size_t width = layout->widths[column];
     struct text cut = {0};
-    if (kind->fit == TABLE_REST)
-        terminal_add_cut(&cut, cell->string, layout->widths[column]);
+    if (layout_wraps(layout, column))
+        text_add_bytes(&cut, cell->string, terminal_fold(cell->string, width));
+    else if (kind->fit == TABLE_REST || kind->fit == TABLE_WRAPS)
+        terminal_add_cut(layout->terminal, &cut, cell->string, width);
     else
-        terminal_add_middle(&cut, cell->string, layout->widths[column]);
-    int blanks = (int)(layout->widths[column] - terminal_columns(text_string(&cut)));
+        terminal_add_middle(layout->terminal, &cut, cell->string, width);
+    int blanks = (int)(width - terminal_columns(text_string(&cut)));
     text_addf(text, "%*s", kind->align == TABLE_RIGHT ? blanks : 0, "");
     terminal_colour(layout->terminal, text, cell->colour, text_string(&cut));
     text_addf(text, "%*s", kind->align == TABLE_RIGHT ? 0 : blanks, "");
@@ -282,6 +293,22 @@ static void table_trim(struct text *text)
 {
     while (text->size && text->data[text->size - 1] == ' ')
         text->data[--text->size] = '\0';
+}
+
+/* Writes a text on as many lines as it needs. */
+static void layout_write_lines(const struct layout *layout, const char *at, enum colour colour,
+                               size_t width, size_t indent, struct text *text)
+{
+    while (*at) {
+        size_t size = terminal_fold(at, width);
+        char *line = xstrndup(at, size);
+        terminal_colour(layout->terminal, text, colour, line);
+        free(line);
+        at += size;
+        at += strspn(at, " ");
+        if (*at)
+            text_addf(text, "\n%*s", (int)indent, "");
+    }
 }
 
 /* Writes the last cell of a row on as many lines as it needs. */
@@ -295,16 +322,23 @@ static void layout_write_folded(const struct layout *layout, const struct table_
         table_trim(text);
         text_addf(text, "\n%*s", (int)indent, "");
     }
-    for (const char *at = cell->string; *at;) {
-        size_t size = terminal_fold(at, width);
-        char *line = xstrndup(at, size);
-        terminal_colour(layout->terminal, text, cell->colour, line);
-        free(line);
-        at += size;
-        at += strspn(at, " ");
-        if (*at)
-            text_addf(text, "\n%*s", (int)indent, "");
-    }
+    layout_write_lines(layout, cell->string, cell->colour, width, indent, text);
+}
+
+/* Writes the lines of a cell after its first line, which stands in its row. */
+static void layout_write_wrapped(const struct layout *layout, const struct table_cell *cell,
+                                 struct text *text)
+{
+    size_t indent = layout->indent, width = layout->widths[layout->rest];
+    const char *more = cell->string + terminal_fold(cell->string, width);
+    more += strspn(more, " ");
+    if (!*more)
+        return;
+    for (size_t column = 0; column < layout->rest; column++)
+        indent += layout->widths[column] ? layout->widths[column] + layout->gap : 0;
+    text_addf(text, "%*s", (int)indent, "");
+    layout_write_lines(layout, more, cell->colour, width, indent, text);
+    text_add(text, "\n");
 }
 
 static void layout_write_row(const struct layout *layout, const struct table_cell *cells,
@@ -323,6 +357,8 @@ static void layout_write_row(const struct layout *layout, const struct table_cel
     }
     table_trim(text);
     text_add(text, "\n");
+    if (layout_wraps(layout, layout->rest))
+        layout_write_wrapped(layout, &cells[layout->rest], text);
 }
 
 void table_write(struct table *table, const struct terminal *terminal, unsigned indent,

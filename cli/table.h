@@ -5,7 +5,7 @@
  * - columns that may give (TABLE_GIVES) are cut in their middle, the widest first;
  * - one column (TABLE_REST) has what is left of the line. If it is the last one, it continues on
  *   further lines, beside the other columns, or below its row where that would be too narrow.
- *   Elsewhere it is cut;
+ *   Elsewhere it is cut, or continues beside the other columns (TABLE_WRAPS);
  * - names (TABLE_NAME) are cut in their middle when no other column can give any more.
  *
  * If the terminal wants one line for each row, the rest is cut. Where it would be too narrow,
@@ -27,8 +27,17 @@ enum { TABLE_COLUMNS_MAX = 16, TABLE_NAMES_COLUMNS = 2 };
 
 enum table_align { TABLE_LEFT, TABLE_RIGHT };
 
-/* What becomes of a column where the line is too long. At most one column has the rest. */
-enum table_fit { TABLE_WHOLE, TABLE_NAME, TABLE_GIVES, TABLE_REST, TABLE_SPARE, TABLE_USEFUL };
+/* What becomes of a column where the line is too long. At most one column has the rest: TABLE_REST
+ * or TABLE_WRAPS. */
+enum table_fit {
+    TABLE_WHOLE,
+    TABLE_NAME,
+    TABLE_GIVES,
+    TABLE_REST,
+    TABLE_WRAPS,
+    TABLE_SPARE,
+    TABLE_USEFUL,
+};
 
 struct table_column {
     const char *title; /* borrowed; NULL in all columns: a table without titles */

@@ -142,34 +142,47 @@ void terminal_add_line(struct text *text, const char *before, struct text *line)
     text_fini(line);
 }
 
-void terminal_add_cut(struct text *text, const char *string, size_t columns)
+/* What stands for what was cut; shorter than `columns`, unless that is 0. */
+static const char *terminal_ellipsis(const struct terminal *terminal, size_t columns)
+{
+    if (columns == 0)
+        return "";
+    return terminal->unicode ? "…" : columns < 3 ? "." : "..";
+}
+
+void terminal_add_cut(const struct terminal *terminal, struct text *text, const char *string,
+                      size_t columns)
 {
     struct text plain = {0};
     terminal_add_plain(&plain, string);
     const char *at = text_string(&plain);
     if (terminal_columns(at) <= columns) {
         text_add(text, at);
-    } else if (columns) {
-        text_add_bytes(text, at, (size_t)(terminal_skip(at, columns - 1) - at));
-        text_add(text, ".");
+    } else {
+        const char *sign = terminal_ellipsis(terminal, columns);
+        text_add_bytes(text, at,
+                       (size_t)(terminal_skip(at, columns - terminal_columns(sign)) - at));
+        text_add(text, sign);
     }
     text_fini(&plain);
 }
 
-void terminal_add_middle(struct text *text, const char *string, size_t columns)
+void terminal_add_middle(const struct terminal *terminal, struct text *text, const char *string,
+                         size_t columns)
 {
     size_t all = terminal_columns(string);
     if (all <= columns || columns < 4) {
-        terminal_add_cut(text, string, columns);
+        terminal_add_cut(terminal, text, string, columns);
         return;
     }
-    size_t left = (columns - 1) / 2, right = columns - 2 - left;
+    const char *sign = terminal_ellipsis(terminal, columns);
+    size_t room = columns - terminal_columns(sign), left = (room + 1) / 2, right = room - left;
     text_add_bytes(text, string, (size_t)(terminal_skip(string, left) - string));
     const char *end = terminal_skip(string, all - right);
     size_t width;
     if (terminal_columns(end) > right) /* half of a wide letter would fit */
         end += terminal_letter(end, &width);
-    text_addf(text, "..%s", end);
+    text_addf(text, "%s%s", sign, end);
 }
 
 size_t terminal_fold(const char *string, size_t columns)

@@ -59,13 +59,15 @@ void terminal_add_plain(struct text *text, const char *string);
 /* Adds `before` and then `line` in the same way, as a line of its own. Empties `line`. */
 void terminal_add_line(struct text *text, const char *before, struct text *line);
 
-/* As terminal_add_plain(), at most `columns` wide. The last column becomes a dot when something was
- * cut. */
-void terminal_add_cut(struct text *text, const char *string, size_t columns);
+/* As terminal_add_plain(), at most `columns` wide. A text that was cut ends in an ellipsis: two
+ * dots if the terminal does not show UTF-8. */
+void terminal_add_cut(const struct terminal *terminal, struct text *text, const char *string,
+                      size_t columns);
 
 /* Adds at most `columns` of a `string` without colours and control characters. A longer string
- * loses its middle, which becomes two dots: names differ at their ends. */
-void terminal_add_middle(struct text *text, const char *string, size_t columns);
+ * loses its middle, where an ellipsis stands: names differ at their ends. */
+void terminal_add_middle(const struct terminal *terminal, struct text *text, const char *string,
+                         size_t columns);
 
 /* Where to break such a `string`: the size of its longest beginning that fits into `columns` and
  * ends with a word. Breaks a word only if the first word does not fit. 0 only for an empty string.

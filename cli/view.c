@@ -473,7 +473,7 @@ static void view_checks(const struct terminal *terminal, const json_t *checks, b
 {
     static const struct table_column columns[] = {
         {"CHECK", TABLE_LEFT, TABLE_WHOLE},   {"VALUE", TABLE_RIGHT, TABLE_WHOLE},
-        {"BOUNDS", TABLE_LEFT, TABLE_REST},   {"WINDOW", TABLE_LEFT, TABLE_WHOLE},
+        {"BOUNDS", TABLE_LEFT, TABLE_WRAPS},  {"WINDOW", TABLE_LEFT, TABLE_WHOLE},
         {"VERDICT", TABLE_LEFT, TABLE_WHOLE},
     };
     const json_t *verdict;

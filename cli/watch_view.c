@@ -148,7 +148,8 @@ void live_write(const struct terminal *terminal, const json_t *workflows, double
             }
             struct text plain = {0}, cut = {0};
             live_phase(terminal, phase, names_workflow, now, &plain);
-            terminal_add_cut(&cut, text_string(&plain), (size_t)terminal_width(terminal) - 1);
+            terminal_add_cut(terminal, &cut, text_string(&plain),
+                             (size_t)terminal_width(terminal) - 1);
             terminal_colour(terminal, text, view_colour(view_state(phase)), text_string(&cut));
             text_add(text, "\n");
             text_fini(&cut);

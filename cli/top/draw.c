@@ -386,6 +386,7 @@ void draw(struct model *model, double clock_s, struct grid *grid)
         model->scrolls[pane].area = (struct area){0};
     draw_header(model, grid);
     (model->has_help ? draw_help : places[model->place])(model, &area, grid);
+    grid->unicode = model->terminal.unicode;
     content_draw(&messages, grid, &below, false, &nowhere);
     draw_footer(model, grid);
     enum pane pane = draw_pane(model);

@@ -107,11 +107,14 @@ void grid_put(struct grid *grid, const struct area *area, const char *line)
     const char *end = line + strcspn(line, "\n");
     if (area->columns <= 0 || grid_write(grid, area, line, end, &colour) >= end)
         return;
-    int last = area->column + area->columns - 1;
-    struct grid_cell *cell = grid_at(grid, area->row, last);
-    if (cell && !cell->letter[0] && last > 0)
-        grid_set(grid, area->row, last - 1, " ", 1, colour);
-    grid_set(grid, area->row, last, ".", 1, colour);
+    const char *sign = grid->unicode ? "…" : ".";
+    int count = grid->unicode || area->columns < 3 ? 1 : 2;
+    int first = area->column + area->columns - count;
+    struct grid_cell *cell = grid_at(grid, area->row, first);
+    if (cell && !cell->letter[0] && first > 0)
+        grid_set(grid, area->row, first - 1, " ", 1, colour);
+    for (int column = first; column < first + count; column++)
+        grid_set(grid, area->row, column, sign, strlen(sign), colour);
 }
 
 /* Where a row ends that begins at `at`: after the last word that fits, or within the first word. */

@@ -19,6 +19,7 @@ struct grid_cell {
 
 struct grid {
     int rows, columns;
+    bool unicode;            /* the terminal shows UTF-8 */
     struct grid_cell *cells; /* row by row */
 };
 
@@ -34,7 +35,7 @@ void grid_fini(struct grid *grid);
 const struct grid_cell *grid_cell(const struct grid *grid, int row, int column);
 
 /* Writes a line of text, with colours as terminal_colour() gives them, into the first row of
- * `area`. The last column becomes a dot if the line is longer. */
+ * `area`. A longer line ends in an ellipsis: two dots if the terminal does not show UTF-8. */
 void grid_put(struct grid *grid, const struct area *area, const char *line);
 
 /* Writes a line of text into as many rows of `area` as it needs, without its first `skip` rows.

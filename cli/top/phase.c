@@ -23,6 +23,14 @@ static const json_t *phase_selected(const struct model *model, struct address *r
                                                            : NULL;
 }
 
+/* A terminal where a row of a table may have several lines. */
+static struct terminal phase_folding(const struct terminal *terminal)
+{
+    struct terminal folding = *terminal;
+    folding.one_line = false;
+    return folding;
+}
+
 static void phase_add_no_run(const struct model *model, struct content *content)
 {
     struct address address;
@@ -52,8 +60,7 @@ static void phase_add_amounts(struct table *table, const json_t *phase)
 void phase_content(const struct model *model, const struct terminal *terminal,
                    struct content *content)
 {
-    const struct terminal folding = {
-        .fd = -1, .colours = true, .unicode = terminal->unicode, .columns = terminal->columns};
+    const struct terminal folding = phase_folding(terminal);
     struct address address;
     const json_t *phase = phase_selected(model, &address);
     struct text note = {0};
@@ -64,6 +71,7 @@ void phase_content(const struct model *model, const struct terminal *terminal,
     table_init(&table, table_names, TABLE_NAMES_COLUMNS);
     view_note(json_object_get(model_workflow(model), "phases"), phase, model->now, &note);
     table_add_named(&table, view_state(phase), text_string(&note));
+    view_add_named(&table, "member", phase, members_case);
     if (!strstr(text_string(&note), field_text(phase, "warning")))
         table_add_named(&table, "warning", field_text(phase, "warning"));
     view_add_named(&table, "suspect", phase, suspect_note);
@@ -71,7 +79,6 @@ void phase_content(const struct model *model, const struct terminal *terminal,
     table_add_named(&table, "checkpoint", field_text(phase, "checkpoint"));
     phase_add_amounts(&table, phase);
     table_write(&table, &folding, 0, &content->text);
-    view_add_named(&table, "member", phase, members_case);
     if (text_equal(field_text(phase, "state"), "held"))
         held_keys(&folding, phase, &content->text);
     text_fini(&note);
@@ -104,10 +111,11 @@ static void phase_write_gate(const struct model *model, const struct terminal *t
                              const json_t *gate, struct text *text)
 {
     static const char *const lists[] = {"so_far", "checks", "guards"};
+    const struct terminal folding = phase_folding(terminal);
     json_t *sorted = json_copy((json_t *)gate);
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         phase_sort_checks(sorted, lists[i]);
-    view_judgement(terminal, sorted, model->now, text);
+    view_judgement(&folding, sorted, model->now, text);
     json_decref(sorted);
 }
 

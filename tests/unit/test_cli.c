@@ -143,8 +143,8 @@ static void a_cut_text_shows_that_it_was_cut(void **state)
         const char *text;
     } rows[] = {
         {"abcdef", 6, "abcdef"},
-        {"abcdef", 5, "abcd."},
-        {"äöüß", 3, "äö."},
+        {"abcdef", 5, "abc.."},
+        {"äöüß", 3, "ä.."},
         {"abc", 0, ""},
         {"a\033[31mb\n", 20, "ab?"},
         {"\033[1;32mstep\033[0m 12", 7, "step 12"},
@@ -154,10 +154,26 @@ static void a_cut_text_shows_that_it_was_cut(void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct text text = {0};
-        terminal_add_cut(&text, rows[i].string, rows[i].columns);
+        terminal_add_cut(&pipe_output, &text, rows[i].string, rows[i].columns);
         assert_string_equal(text_string(&text), rows[i].text);
         text_fini(&text);
     }
+}
+
+static void a_terminal_of_utf_8_shows_an_ellipsis(void **state)
+{
+    (void)state;
+    static const struct terminal output = {.fd = -1, .unicode = true};
+    struct text text = {0};
+    terminal_add_cut(&output, &text, "abcdef", 5);
+    assert_string_equal(text_string(&text), "abcd…");
+    text_clear(&text);
+    terminal_add_cut(&output, &text, "abcdef", 1);
+    assert_string_equal(text_string(&text), "…");
+    text_clear(&text);
+    terminal_add_middle(&output, &text, "abcdefgh", 6);
+    assert_string_equal(text_string(&text), "abc…gh");
+    text_fini(&text);
 }
 
 static void a_wide_letter_takes_two_columns(void **state)
@@ -168,10 +184,10 @@ static void a_wide_letter_takes_two_columns(void **state)
     struct text text = {0};
     assert_int_equal(terminal_columns("損失 1"), 6);
     assert_int_equal(terminal_columns("e\xcc\x81"), 1); /* a letter with a separate accent */
-    terminal_add_cut(&text, "損失曲線", 6);
-    assert_string_equal(text_string(&text), "損失.");
+    terminal_add_cut(&pipe_output, &text, "損失曲線", 6);
+    assert_string_equal(text_string(&text), "損失..");
     text_clear(&text);
-    terminal_add_middle(&text, "損失曲線の記録", 9);
+    terminal_add_middle(&pipe_output, &text, "損失曲線の記録", 9);
     assert_string_equal(text_string(&text), "損失..録");
     text_fini(&text);
     assert_int_equal(terminal_fold("損失が増えた", 5), strlen("損失"));
@@ -409,7 +425,7 @@ static void a_table_has_only_visible_letters(void **state)
 {
     (void)state;
     struct text text = {0};
-    terminal_add_cut(&text,
+    terminal_add_cut(&pipe_output, &text,
                      "a\xe2\x80\xae"
                      "b\xc2\x9b"
                      "c\x9b"
@@ -417,8 +433,8 @@ static void a_table_has_only_visible_letters(void **state)
                      100);
     assert_string_equal(text_string(&text), "a?b?c?de?");
     text_clear(&text);
-    terminal_add_cut(&text, "na\xc3\xafve\xc2\x85 name", 6);
-    assert_string_equal(text_string(&text), "na\xc3\xafve.");
+    terminal_add_cut(&pipe_output, &text, "na\xc3\xafve\xc2\x85 name", 6);
+    assert_string_equal(text_string(&text), "na\xc3\xafv..");
     text_fini(&text);
 }
 
@@ -433,6 +449,7 @@ int main(void)
         cmocka_unit_test(a_bar_fills_with_the_share_and_never_overflows),
         cmocka_unit_test(columns_count_letters_and_not_bytes_or_colours),
         cmocka_unit_test(a_cut_text_shows_that_it_was_cut),
+        cmocka_unit_test(a_terminal_of_utf_8_shows_an_ellipsis),
         cmocka_unit_test(a_wide_letter_takes_two_columns),
         cmocka_unit_test(the_ways_out_stand_in_one_column),
         cmocka_unit_test(a_job_that_does_not_run_says_why),

@@ -51,7 +51,7 @@ static void a_table_fits_the_terminal(void **state)
     table_write(&table, &output, 0, &text);
     const char *row = strchr(text_string(&text), '\n') + 1;
     assert_int_equal(strcspn(row, "\n"), 80);
-    assert_true(text_ends(row, "xx.  passed\n"));
+    assert_true(text_ends(row, "xx..  passed\n"));
     text_fini(&text);
     table_fini(&table);
 }
@@ -163,13 +163,13 @@ static void a_row_of_a_screen_is_one_line(void **state)
          " 7  distil-large-student   120  1m04s  ###...  $3.20  limits.yaml allows one job at a "
          "time\n"},
         {71, "ID  NAME                  STEP    ETA  BAR     NOTE\n" /* the rest has 24 columns */
-             " 7  distil-large-student   120  1m04s  ###...  limits.yaml allows one .\n"},
+             " 7  distil-large-student   120  1m04s  ###...  limits.yaml allows one..\n"},
         {70, "ID  NAME                  STEP    ETA  NOTE\n"
-             " 7  distil-large-student   120  1m04s  limits.yaml allows one job at .\n"},
+             " 7  distil-large-student   120  1m04s  limits.yaml allows one job at..\n"},
         {60, "ID  NAME                  STEP    ETA  NOTE\n"
-             " 7  distil-large-student   120  1m04s  limits.yaml allows o.\n"},
+             " 7  distil-large-student   120  1m04s  limits.yaml allows ..\n"},
         {51, "ID  NAME                  STEP    ETA  NOTE\n"
-             " 7  distil-large-student   120  1m04s  limits.yaml.\n"},
+             " 7  distil-large-student   120  1m04s  limits.yam..\n"},
         {50, "ID  NAME                  STEP    ETA  BAR\n" /* the rest before the name */
              " 7  distil-large-student   120  1m04s  ###...\n"},
         {46, "ID  NAME                  STEP    ETA  BAR\n" /* the rest is left out */
@@ -208,6 +208,31 @@ static void a_row_of_a_screen_is_one_line(void **state)
     }
 }
 
+static void a_column_in_the_middle_may_wrap(void **state)
+{
+    (void)state;
+    static const struct table_column columns[] = {{"CHECK", TABLE_LEFT, TABLE_WHOLE},
+                                                  {"BOUNDS", TABLE_LEFT, TABLE_WRAPS},
+                                                  {"VERDICT", TABLE_LEFT, TABLE_WHOLE}};
+    const struct terminal output = {.fd = -1, .columns = 40};
+    struct table table;
+    struct text text = {0};
+    table_init(&table, columns, 3);
+    table_add(&table, "order");
+    table_add(&table, "last(a) > last(b) and last(b) > last(c)");
+    table_add(&table, "failed");
+    table_add(&table, "low");
+    table_add(&table, "below 3");
+    table_add(&table, "passed");
+    table_write(&table, &output, 0, &text);
+    assert_string_equal(text_string(&text), "CHECK  BOUNDS                    VERDICT\n"
+                                            "order  last(a) > last(b) and     failed\n"
+                                            "       last(b) > last(c)\n"
+                                            "low    below 3                   passed\n");
+    text_fini(&text);
+    table_fini(&table);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -216,6 +241,7 @@ int main(void)
         cmocka_unit_test(a_narrow_terminal_cuts_or_folds_columns),
         cmocka_unit_test(a_name_is_cut_only_if_no_other_column_can_be),
         cmocka_unit_test(a_row_of_a_screen_is_one_line),
+        cmocka_unit_test(a_column_in_the_middle_may_wrap),
     };
     return cmocka_run_group_tests_name("table", tests, NULL, NULL);
 }
