@@ -12,8 +12,9 @@
 
 enum {
     TABLE_GAP = 2,
-    TABLE_GIVES_MIN = 8, /* a shorter piece of a name says nothing */
-    TABLE_CUT_MIN = 8,   /* the least width of the rest where it is cut */
+    TABLE_GIVES_MIN = 8,  /* a shorter piece of a name says nothing */
+    TABLE_CUT_MIN = 8,    /* the least width of the rest where it is cut */
+    TABLE_NAME_LONG = 24, /* of a row of one line: a longer name gives way like a sentence */
     TABLE_NAME_MIN = 16, /* of a row of one line: what a name keeps while other columns have room */
     TABLE_LINE_MIN = 12, /* of a row of one line: a shorter beginning of a sentence says nothing */
     TABLE_FOLD_MIN = 24, /* sentences in a narrower column are hard to read */
@@ -31,6 +32,7 @@ struct layout {
     const struct terminal *terminal;
     size_t columns, indent, gap;
     size_t widths[TABLE_COLUMNS_MAX + 1]; /* 0: the column is left out */
+    size_t measured[TABLE_COLUMNS_MAX];   /* the widths of whole columns */
     size_t rest;                          /* the column that gets the rest of the line; without
                                              one, the number past the last column, of width 0 */
     bool folds;                           /* the rest continues on further lines */
@@ -160,14 +162,16 @@ static size_t layout_excess(const struct layout *layout)
     return used > layout->columns ? used - layout->columns : 0;
 }
 
-/* Makes the columns of this kind narrower, always the widest one, until the line fits or all have
- * the least width. */
-static void layout_give(struct layout *layout, enum table_fit fit, size_t least)
+/* Makes the columns of this kind narrower that are wider than `beyond` when they are whole: always
+ * the widest one, until the line fits or all have the least width. */
+static void layout_give_beyond(struct layout *layout, enum table_fit fit, size_t beyond,
+                               size_t least)
 {
     for (size_t excess = layout_excess(layout); excess; excess--) {
         size_t *widest = NULL;
         for (size_t column = 0; column < layout->table->column_count; column++) {
-            bool can_give = layout->table->columns[column].fit == fit;
+            bool can_give =
+                layout->table->columns[column].fit == fit && layout->measured[column] > beyond;
             if (can_give && (!widest || layout->widths[column] > *widest))
                 widest = &layout->widths[column];
         }
@@ -175,6 +179,11 @@ static void layout_give(struct layout *layout, enum table_fit fit, size_t least)
             break;
         --*widest;
     }
+}
+
+static void layout_give(struct layout *layout, enum table_fit fit, size_t least)
+{
+    layout_give_beyond(layout, fit, 0, least);
 }
 
 /* Leaves columns of this kind out, the last first, until the line fits. */
@@ -193,10 +202,14 @@ static bool layout_put_beside(struct layout *layout)
     bool is_sentence = layout->folds || layout->terminal->one_line;
     size_t least = is_sentence ? TABLE_FOLD_MIN : TABLE_CUT_MIN;
     *rest = whole < least ? whole : least;
+    if (layout->terminal->one_line)
+        layout_give_beyond(layout, TABLE_NAME, TABLE_NAME_LONG, TABLE_NAME_LONG);
     layout_give(layout, TABLE_GIVES, TABLE_GIVES_MIN);
     layout_leave_out(layout, TABLE_SPARE);
     while (layout->terminal->one_line && layout_excess(layout) && *rest > TABLE_LINE_MIN)
         --*rest;
+    if (layout->terminal->one_line)
+        layout_give_beyond(layout, TABLE_NAME, TABLE_NAME_LONG, TABLE_NAME_MIN);
     if (!is_sentence)
         layout_give(layout, TABLE_NAME, TABLE_GIVES_MIN);
     if (layout_excess(layout))
@@ -245,7 +258,7 @@ static void layout_init(struct layout *layout, const struct table *table,
         .rest = count,
     };
     for (size_t column = 0; column < count; column++)
-        layout->widths[column] = table_measure(table, column);
+        layout->widths[column] = layout->measured[column] = table_measure(table, column);
     if (!layout_excess(layout))
         return;
     for (size_t column = 0; column < count; column++) {

@@ -208,6 +208,47 @@ static void a_row_of_a_screen_is_one_line(void **state)
     }
 }
 
+static void a_long_name_gives_way_before_the_rest(void **state)
+{
+    (void)state;
+    static const struct table_column columns[] = {
+        {"NAME", TABLE_LEFT, TABLE_NAME},
+        {"ETA", TABLE_RIGHT, TABLE_USEFUL},
+        {"COST", TABLE_RIGHT, TABLE_SPARE},
+        {"NOTE", TABLE_LEFT, TABLE_REST},
+    };
+    static const struct {
+        int columns;
+        const char *text;
+    } rows[] = {
+        {66, "NAME                            ETA   COST  NOTE\n"
+             "distillation-of…eacher-into-8b   1m  $3.20  gate failed: grad_norm\n"},
+        {60, "NAME                      ETA   COST  NOTE\n"
+             "distillation…her-into-8b   1m  $3.20  gate failed: grad_norm\n"},
+        {50, "NAME                      ETA  NOTE\n"
+             "distillation…her-into-8b   1m  gate failed: grad_…\n"},
+        {35, "NAME              ETA  NOTE\n"
+             "distilla…into-8b   1m  gate failed…\n"},
+        {34, "NAME                           ETA\n"
+             "distillation-o…eacher-into-8b   1m\n"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const struct terminal output = {
+            .fd = -1, .columns = rows[i].columns, .one_line = true, .unicode = true};
+        struct table table;
+        struct text text = {0};
+        table_init(&table, columns, sizeof columns / sizeof columns[0]);
+        table_add(&table, "distillation-of-the-large-teacher-into-8b");
+        table_add(&table, "1m");
+        table_add(&table, "$3.20");
+        table_add(&table, "gate failed: grad_norm");
+        table_write(&table, &output, 0, &text);
+        assert_string_equal(text_string(&text), rows[i].text);
+        text_fini(&text);
+        table_fini(&table);
+    }
+}
+
 static void a_column_in_the_middle_may_wrap(void **state)
 {
     (void)state;
@@ -241,6 +282,7 @@ int main(void)
         cmocka_unit_test(a_narrow_terminal_cuts_or_folds_columns),
         cmocka_unit_test(a_name_is_cut_only_if_no_other_column_can_be),
         cmocka_unit_test(a_row_of_a_screen_is_one_line),
+        cmocka_unit_test(a_long_name_gives_way_before_the_rest),
         cmocka_unit_test(a_column_in_the_middle_may_wrap),
     };
     return cmocka_run_group_tests_name("table", tests, NULL, NULL);
