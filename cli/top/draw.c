@@ -21,6 +21,7 @@ enum {
     DRAW_GAP = 2,
     DRAW_CLOCK = 8,
     DRAW_PANES_MAX = 5,
+    DRAW_LEAST = 3, /* rows of a pane: its title, its headings and a row */
 };
 
 /* A pane with what stands in it. */
@@ -42,11 +43,19 @@ static struct terminal draw_terminal(const struct model *model, int columns)
 
 /* --- Panes ------------------------------------------------------------------------------------ */
 
+static int draw_smaller(int first, int second)
+{
+    return first < second ? first : second;
+}
+
 void draw_share(const int *wanted, int count, int focus, int rows, int *ret_rows)
 {
-    int others = 0, left = rows > 0 ? rows : 0;
+    int others = 0, left = rows > 0 ? rows : 0, least = 0;
+    for (int i = 0; i < count; i++)
+        least += draw_smaller(wanted[i], DRAW_LEAST);
+    least = least <= rows ? DRAW_LEAST : 1;
     for (int i = 0; i < count; i++) {
-        ret_rows[i] = left > 0 && wanted[i] > 0;
+        ret_rows[i] = draw_smaller(draw_smaller(wanted[i], least), left);
         left -= ret_rows[i];
         others += i == focus ? 0 : wanted[i];
     }
@@ -377,6 +386,7 @@ void draw(struct model *model, double clock_s, struct grid *grid)
     static void (*const places[PLACE_COUNT])(struct model *, const struct area *, struct grid *) = {
         draw_workflows, draw_workflow, draw_run};
     struct content messages = {0};
+    grid->unicode = model->terminal.unicode;
     draw_messages(model, clock_s, &messages.text);
     int lines = content_rows(&messages, grid->columns);
     struct area area = {1, 0, grid->rows - 2 - lines, grid->columns};
@@ -386,7 +396,6 @@ void draw(struct model *model, double clock_s, struct grid *grid)
         model->scrolls[pane].area = (struct area){0};
     draw_header(model, grid);
     (model->has_help ? draw_help : places[model->place])(model, &area, grid);
-    grid->unicode = model->terminal.unicode;
     content_draw(&messages, grid, &below, false, &nowhere);
     draw_footer(model, grid);
     enum pane pane = draw_pane(model);
