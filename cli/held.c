@@ -102,7 +102,7 @@ static void held_find_ways(const json_t *phase, struct held_ways *ways)
              held_retry_help(phase, is_judged, ways->help)},
             {takes_retry && !is_matrix && (has_checkpoint || suspect_has(phase)), HELD_MORE,
              "retry", " --from STEP", "from another checkpoint, or `start`"},
-            {takes_retry && !is_matrix && has_checkpoint && is_judged, HELD_MORE, "resume", "",
+            {takes_retry && !is_matrix && has_checkpoint && is_judged, "R", "resume", "",
              "resume from the last checkpoint"},
             {by_user, "h", "release", "", has_run ? "let the phase go on" : "let the phase start"},
             {is_refused, "r", "retry", "", "ask Slurm again, when it would take the job"},

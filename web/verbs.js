@@ -152,7 +152,7 @@ const PAST = {
   release: 'released',
   cancel: 'cancelled',
   retry: 'will be run again',
-  resume: 'goes on from its checkpoint',
+  resume: 'resumes from its newest checkpoint',
 };
 const STOPPING = {
   hold: 'is being held: its run stops',

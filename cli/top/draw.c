@@ -2,7 +2,6 @@
 #include "cli/top/draw.h"
 
 #include "cli/current.h"
-#include "cli/current.h"
 #include "cli/field.h"
 #include "cli/format.h"
 #include "cli/top/content.h"

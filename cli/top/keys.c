@@ -32,6 +32,7 @@ const struct keys_help keys_help[] = {
     {"h", "hold: stop with a checkpoint; release what you hold, if nothing runs or is queued"},
     {"c", "cancel: end for good, after y"},
     {"r", "retry: run again what is held or has failed"},
+    {"R", "resume: go on from the last checkpoint, where retry would begin at the start"},
     {"mouse", "select, open what is selected, scroll"},
     {"?", "this help"},
     {"q, Ctrl-C", "quit; everything goes on without this view"},
@@ -211,6 +212,9 @@ static void keys_decision(struct model *model, int key)
     case 'r':
         keys_decide(model, "retry", &address);
         break;
+    case 'R':
+        keys_decide(model, "resume", &address);
+        break;
     default:
         keys_cancel(model, &address);
     }
@@ -340,6 +344,7 @@ static void keys_command(struct model *model, int key)
     case 'p':
     case 'h':
     case 'r':
+    case 'R':
     case 'c':
         keys_decision(model, key);
         break;

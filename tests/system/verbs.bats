@@ -246,7 +246,7 @@ timeless() {
     chmod +x fake/gnuplot
     PATH=$FOLDER/fake:$PATH phasectl metrics 1 2 --png picture.png
     [ "$(cat picture.png)" = picture ]
-    [ "$(sed -n '/^plot/p' script)" = "plot \$run_0 using 1:2 with lines title '1/train#1', \$run_1 using 1:2 with lines title '2/train#1'" ]
+    [ "$(sed -n '/^plot/p' script)" = "plot \$run_0 using 1:2 with lines title '1/train', \$run_1 using 1:2 with lines title '2/train'" ]
     printf '#!/bin/sh\necho "line 3: no" >&2; exit 1\n' >fake/gnuplot
     PATH=$FOLDER/fake:$PATH run -1 --separate-stderr phasectl metrics 1 --png other.png
     [ "$stderr" = 'phasectl: gnuplot made no picture: line 3: no' ]

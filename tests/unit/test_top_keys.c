@@ -141,6 +141,8 @@ static void decisions_are_about_what_is_selected(void **state)
     assert_string_equal(decision(&world), ""); /* it is sent once */
     top_world_press(&world, 'r');
     assert_string_equal(decision(&world), "retry 7");
+    top_world_press(&world, 'R');
+    assert_string_equal(decision(&world), "resume 7");
     top_world_press(&world, TOP_KEY_ENTER);
     top_world_press(&world, 'h');
     assert_string_equal(decision(&world), "hold 7/train");
