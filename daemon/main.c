@@ -124,7 +124,8 @@ static int read_options(char **words, struct options *options)
     const struct option_rule rules[] = {
         {"home", 0, "DIR", "where everything is kept (default: $PHASED_HOME, or ~/.phased)",
          .text = &options->home},
-        {"host", 0, "NAME", "how the nodes reach this host (default: $PHASED_HOST, or its name)",
+        {"host", 0, "NAME",
+         "how the nodes reach this host (default: $PHASED_DAEMON_HOST, or its name)",
          .text = &options->host},
         {"foreground", 0, NULL, "the default, for scripts that say it", .flag = &is_foreground},
         {"check-slurm", 0, NULL, "only try whether Slurm's configuration can be used",
@@ -132,7 +133,7 @@ static int read_options(char **words, struct options *options)
         {"version", 0, NULL, "print the version, and which Slurm is used", .flag = &is_version},
         {0},
     };
-    options->host = getenv("PHASED_HOST");
+    options->host = getenv("PHASED_DAEMON_HOST");
     int status = option_main("phased", usage, words, rules);
     if (status >= 0)
         return status;
