@@ -13,6 +13,7 @@
 #include "lib/home.h"
 #include "lib/http.h"
 #include "lib/place.h"
+#include "lib/protocol/message.h"
 #include "lib/spec/queue_limits.h"
 #include "lib/text.h"
 
@@ -51,6 +52,34 @@ static void phased_judge_ping(const json_t *ping, json_t *findings)
                     "Slurm does not answer the daemon: %s", field_text(cluster, "message"));
 }
 
+/* Whether this host reaches the port for workers by the name that they use. */
+static void phased_look_at_port(const struct cli *cli, json_t *findings)
+{
+    struct http_reply reply = {0};
+    struct error err;
+    json_t *json;
+    int code = message_read(&json, &err, "%s", cli->home.daemon_file);
+    if (code < 0)
+        return; /* the daemon is just starting */
+    const char *host = field_text(json, "host");
+    long long port = field_integer(json, "port");
+    struct http_client *client = http_client_new_tcp("the daemon", host, (unsigned)port);
+    http_client_set_timeouts(client, 1000 * PHASED_ASK_S, 1000 * PHASED_ASK_S);
+    code = http_request(client, "GET", "/v1/worker/0/command", NULL, 0, &reply, &err);
+    if (code < 0)
+        finding_add(
+            findings, FINDING_WARNING, "port",
+            "set PHASED_DAEMON_HOST to a name of this host that all nodes know, or let the site "
+            "open the port; meanwhile phased reads what workers write, every 10 s",
+            "%s", err.message);
+    else
+        finding_add(findings, FINDING_OK, "port", NULL,
+                    "workers are answered at %s:%lld (tried on this host)", host, port);
+    http_reply_fini(&reply);
+    http_client_free(client);
+    json_decref(json);
+}
+
 static void phased_look_at_daemon(struct cli *cli, json_t *findings)
 {
     char address[HOME_SOCKET_ADDRESS_SIZE];
@@ -68,19 +97,21 @@ static void phased_look_at_daemon(struct cli *cli, json_t *findings)
                     "set PHASED_HOME to a file system with locks; Lustre needs the mount option "
                     "flock",
                     "the file system of the home cannot lock files");
-    if (code == 0)
+    if (code == 0) {
         phased_judge_ping(ping, findings);
-    else if (code == -ECONNREFUSED && held <= 0)
+        phased_look_at_port(cli, findings);
+    } else if (code == -ECONNREFUSED && held <= 0) {
         finding_add(findings, FINDING_NOTE, "daemon", "start it: `phasectl daemon start`",
                     "no daemon runs for this home");
-    else if (code == -ECONNREFUSED)
+    } else if (code == -ECONNREFUSED) {
         finding_add(findings, FINDING_ERROR, "daemon",
                     "log in on the host where you started phased, and stop it there",
                     "a daemon on another host, or one that just starts, serves this home");
-    else
+    } else {
         finding_add(findings, FINDING_ERROR, "daemon",
                     "read the end of phased.log; `phasectl daemon stop` and `start` if it lasts",
                     "the daemon does not answer: %s", err.message);
+    }
     json_decref(ping);
 }
 

@@ -50,12 +50,19 @@ os.execvp("phasectl", ["phasectl", "doctor", "--json"])'
     found ok slurm.conf "can use"
 }
 
+@test "doctor warns of a host name that leads workers nowhere" {
+    PHASED_DAEMON_HOST=nowhere.invalid phasectl daemon start
+    run -0 phasectl doctor --json
+    found warning port "nowhere.invalid"
+}
+
 @test "doctor checks the daemon, the record and the files of the user" {
     phasectl daemon start
     echo 'jobs: many' >"$PHASED_HOME/limits.yaml"
     echo 'failures: 7' >"$PHASED_HOME/failures.yaml"
     run -1 phasectl doctor --json
     found ok daemon "^phased [0-9.]+ runs \(pid [0-9]+\)$"
+    found ok port "^workers are answered at .+:[0-9]+ "
     found ok record "^schema [0-9]+ of [0-9]+, 0 MiB"
     found error limits.yaml "limits.yaml:1:"
     found warning failures.yaml "failures.yaml:"
