@@ -83,7 +83,8 @@ static void the_live_view_names_its_keys(void **state)
     } rows[] = {
         {"{'state': 'held', 'hold': 'gate', 'checkpoint': '/80', 'checkpoint_step': 80,"
          " 'run': {'started': 1, 'outcome': 'succeeded'}}",
-         " p start the next phases anyway   r run the phase again   c end it"
+         " p start the next phases anyway   r run the phase again   "
+         "R resume from the last checkpoint   c end it"
          "   more: phasectl why 7/a\n"},
         {"{'state': 'held', 'hold': 'failure', 'run': {'started': 1, 'outcome': 'failed'}}",
          " Enter what the run printed   r run the phase again   c end it\n"},
