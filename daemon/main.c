@@ -50,8 +50,8 @@ enum {
 };
 
 struct options {
-    const char *home, *host, *program; /* program: the path of phased itself */
-    bool is_anew;                      /* this process has executed itself */
+    const char *home, *host, *job, *program; /* program: the path of phased itself */
+    bool is_anew;                            /* this process has executed itself */
     int tries; /* how often a process that began anew may still fail to serve */
     struct service service;
 };
@@ -134,6 +134,7 @@ static int read_options(char **words, struct options *options)
         {0},
     };
     options->host = getenv("PHASED_DAEMON_HOST");
+    options->job = getenv("PHASED_DAEMON_JOB"); /* daemon-job sets it */
     int status = option_main("phased", usage, words, rules);
     if (status >= 0)
         return status;
@@ -312,6 +313,7 @@ static int open_parts(struct daemon *daemon, const struct options *options, int6
                                     .loop = daemon->loop,
                                     .home = &daemon->home,
                                     .host = options->host,
+                                    .job = options->job,
                                     .version = PACKAGE_VERSION,
                                     .started_ms = started_ms};
     return api_open(&api_config, &daemon->api, err);

@@ -22,6 +22,9 @@ struct error;
     X(log, "phased.log", FILE)                /* messages of the daemon */                         \
     X(daemon_file, "daemon.json", FILE)       /* the address on which the daemon listens for       \
                                                * workers */                                        \
+    X(key, "key", FILE)                       /* what the owner proves itself with over TCP */     \
+    X(job, "daemon-job", FILE)                /* the daemon runs as a job: `daemon start --as-job` \
+                                               */                                                  \
     X(limits, "limits.yaml", TEXT)            /* written by the user: phased(1) */                 \
     X(failures, "failures.yaml", TEXT)        /* written by the user: phased-failures(5) */        \
     X(runs, "runs", FOLDER)                   /* a folder for each workflow, job and run */        \

@@ -9,13 +9,24 @@
 #include <ctype.h>
 #include <curl/curl.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
-enum { HTTP_REPLY_MAX = 64 * 1024 * 1024, HTTP_CONNECT_MS = 5000, HTTP_TOTAL_MS = 60000 };
+enum {
+    HTTP_REPLY_MAX = 64 * 1024 * 1024,
+    HTTP_CONNECT_MS = 5000,
+    HTTP_TOTAL_MS = 60000,
+    HTTP_TRIES = 3,        /* a connection may break between two requests */
+    HTTP_CHALLENGED = 401, /* statuses of the daemon's replies to a client that it does not know */
+    HTTP_FORBIDDEN = 403,
+};
+
+#define HTTP_PING "/v1/ping" /* what a client asks to make itself known */
 
 struct http_client {
     CURL *curl;
@@ -24,16 +35,19 @@ struct http_client {
     char *base;    /* beginning of each URL */
     char *socket_path;
     long connect_ms, total_ms;
-    bool is_signed;
+    bool is_signed, is_sealed;
     struct mac_secret secret;
-    bool has_proxy;             /* the environment may name one */
-    struct curl_slist *headers; /* in addition to those of every request */
+    char challenge[MAC_CHALLENGE_SIZE]; /* of the connection, if requests are sealed; empty: not
+                                         * known yet */
+    uint32_t count;                     /* of requests that have answered the challenge */
+    bool has_proxy;                     /* the environment may name one */
+    struct curl_slist *headers;         /* in addition to those of every request */
 };
 
 /* The data that a transfer in progress has received. */
 struct http_receiver {
     struct text body;
-    char mac[MAC_SIZE];
+    char mac[MAC_SIZE], challenge[MAC_CHALLENGE_SIZE];
     bool is_too_large;
 };
 
@@ -165,6 +179,12 @@ void http_client_sign(struct http_client *client, const struct mac_secret *secre
     client->is_signed = true;
 }
 
+void http_client_seal(struct http_client *client, const struct mac_secret *key)
+{
+    http_client_sign(client, key);
+    client->is_sealed = true;
+}
+
 static size_t http_receive_body(char *data, size_t size, size_t count, void *context)
 {
     struct http_receiver *receiver = context;
@@ -176,25 +196,34 @@ static size_t http_receive_body(char *data, size_t size, size_t count, void *con
     return size * count;
 }
 
-/* Keeps the value of Phased-MAC. A new status line (after "100 Continue") discards it. */
+/* Copies the value of the header into `buffer` if the line has this name, `name:`. A value that is
+ * too long is left out. */
+static void http_take_header(const char *line, size_t length, const char *name, char *buffer,
+                             size_t size)
+{
+    size_t at = strlen(name), end = length;
+    if (length <= at || strncasecmp(line, name, at) != 0)
+        return;
+    while (at < end && isspace((unsigned char)line[at]))
+        at++;
+    while (end > at && isspace((unsigned char)line[end - 1]))
+        end--;
+    if (end - at < size) {
+        memcpy(buffer, line + at, end - at);
+        buffer[end - at] = '\0';
+    }
+}
+
+/* Keeps the values of our headers. A new status line (after "100 Continue") discards them. */
 static size_t http_receive_header(char *data, size_t size, size_t count, void *context)
 {
-    static const char name[] = MAC_HEADER ":";
     struct http_receiver *receiver = context;
-    size_t length = size * count, at = sizeof(name) - 1;
+    size_t length = size * count;
     if (length >= 5 && memcmp(data, "HTTP/", 5) == 0)
-        receiver->mac[0] = '\0';
-    if (length <= at || strncasecmp(data, name, at) != 0)
-        return length;
-    size_t end = length;
-    while (at < end && isspace((unsigned char)data[at]))
-        at++;
-    while (end > at && isspace((unsigned char)data[end - 1]))
-        end--;
-    if (end - at < MAC_SIZE) {
-        memcpy(receiver->mac, data + at, end - at);
-        receiver->mac[end - at] = '\0';
-    }
+        receiver->mac[0] = receiver->challenge[0] = '\0';
+    http_take_header(data, length, MAC_HEADER ":", receiver->mac, sizeof receiver->mac);
+    http_take_header(data, length, MAC_CHALLENGE_HEADER ":", receiver->challenge,
+                     sizeof receiver->challenge);
     return length;
 }
 
@@ -278,21 +307,23 @@ static int http_check_reply(const struct http_client *client, const char *nonce,
                      client->address, reply->status);
 }
 
-int http_request(struct http_client *client, const char *method, const char *path, const void *body,
-                 size_t body_size, struct http_reply *ret_reply, struct error *err)
+/* Sends one request and takes its reply, without a look at the code of the reply. `nonce` is NULL
+ * if the client does not sign. */
+static int http_exchange(struct http_client *client, const char *method, const char *path,
+                         const char *nonce, const void *body, size_t body_size,
+                         struct http_reply *ret_reply, struct error *err)
 {
     int result = 0;
     struct http_receiver receiver = {0};
     struct curl_slist *headers = NULL;
-    char nonce[MAC_NONCE_SIZE], mac[MAC_SIZE];
+    char mac[MAC_SIZE];
     char *url = text_format("%s%s", client->base, path);
     /* "Expect: 100-continue" would cost a round trip for each large body. */
     headers = http_add_header(headers, "Content-Type", "application/json");
     headers = http_add_header(headers, "Expect", "");
     for (const struct curl_slist *own = client->headers; own; own = own->next)
         headers = http_add_line(headers, own->data);
-    if (client->is_signed) {
-        mac_random(nonce, sizeof(nonce));
+    if (nonce) {
         mac_request(&client->secret, method, path, nonce, body, body_size, mac);
         headers = http_add_header(headers, MAC_NONCE_HEADER, nonce);
         headers = http_add_header(headers, MAC_HEADER, mac);
@@ -310,18 +341,117 @@ int http_request(struct http_client *client, const char *method, const char *pat
     }
     long status = 0;
     (void)curl_easy_getinfo(client->curl, CURLINFO_RESPONSE_CODE, &status); /* always known here */
-    struct http_reply reply = {.status = (int)status, .body_size = receiver.body.size};
-    reply.body = text_steal(&receiver.body);
-    memcpy(reply.mac, receiver.mac, sizeof(reply.mac));
-    if (client->is_signed)
-        result = http_check_reply(client, nonce, &reply, err);
-    if (result == 0)
-        *ret_reply = reply;
-    else
-        http_reply_fini(&reply);
+    *ret_reply = (struct http_reply){.status = (int)status, .body_size = receiver.body.size};
+    ret_reply->body = text_steal(&receiver.body);
+    memcpy(ret_reply->mac, receiver.mac, sizeof(ret_reply->mac));
+    if (mac_is_hex(receiver.challenge, MAC_CHALLENGE_SIZE - 1)) {
+        memcpy(client->challenge, receiver.challenge, sizeof(client->challenge));
+        client->count = 0;
+    }
 out:
     curl_slist_free_all(headers);
     text_fini(&receiver.body);
     free(url);
     return result;
+}
+
+/* --- Sealed requests --------------------------------------------------------------------------
+ *
+ * The daemon has a challenge for each connection, and takes each number once after it. So nobody
+ * can use a recorded request again, and neither side needs a clock. */
+
+/* Opens the body of a reply whose code is right. */
+static int http_open_reply(const struct http_client *client, struct http_reply *reply,
+                           struct error *err)
+{
+    size_t size;
+    char *body = mac_open(&client->secret, reply->body, reply->body_size, &size);
+    if (!body)
+        return error_set(err, -EBADMSG, "the reply from %s is not sealed with the right key",
+                         client->address);
+    free(reply->body);
+    reply->body = body;
+    reply->body_size = size;
+    return 0;
+}
+
+/* Sends one request under the challenge that is known. The status 401 says that the connection has
+ * another challenge, which is known then: the daemon has not taken the request. */
+static int http_ask_sealed(struct http_client *client, const char *method, const char *path,
+                           const void *body, size_t body_size, struct http_reply *ret_reply,
+                           struct error *err)
+{
+    char nonce[MAC_NONCE_SIZE];
+    size_t size = 0;
+    char *sealed = body ? mac_seal(&client->secret, body, body_size, &size) : NULL;
+    (void)snprintf(nonce, sizeof nonce, "%s%08" PRIx32, client->challenge, ++client->count); /* fits
+                                                                                              */
+    int code = http_exchange(client, method, path, nonce, sealed, size, ret_reply, err);
+    free(sealed);
+    if (code < 0 || ret_reply->status == HTTP_CHALLENGED)
+        return code;
+    if (ret_reply->status == HTTP_FORBIDDEN && !ret_reply->mac[0])
+        code = error_set(err, -EACCES, "the daemon at %s does not take the key of this home",
+                         client->address);
+    if (code == 0)
+        code = http_check_reply(client, nonce, ret_reply, err);
+    if (code == 0)
+        code = http_open_reply(client, ret_reply, err);
+    if (code < 0)
+        http_reply_fini(ret_reply);
+    return code;
+}
+
+/* Asks until the daemon knows this connection: a first time for its challenge, a second time to
+ * answer it. */
+static int http_ask_until_known(struct http_client *client, const char *path,
+                                struct http_reply *ret_reply, struct error *err)
+{
+    for (int try = 0; try < HTTP_TRIES; try++) {
+        int code = http_ask_sealed(client, "GET", path, NULL, 0, ret_reply, err);
+        if (code < 0 || ret_reply->status != HTTP_CHALLENGED)
+            return code;
+        http_reply_fini(ret_reply);
+    }
+    return error_set(err, -EIO, "the daemon at %s does not keep a connection", client->address);
+}
+
+/* A request that changes something is sent once. The connection is made known before it, because
+ * the daemon does not read a large body of a client that it does not know. */
+static int http_request_sealed(struct http_client *client, const char *method, const char *path,
+                               const void *body, size_t body_size, struct http_reply *ret_reply,
+                               struct error *err)
+{
+    if (strcmp(method, "GET") == 0)
+        return http_ask_until_known(client, path, ret_reply, err);
+    int code = http_ask_until_known(client, HTTP_PING, ret_reply, err);
+    if (code < 0)
+        return code;
+    http_reply_fini(ret_reply);
+    code = http_ask_sealed(client, method, path, body, body_size, ret_reply, err);
+    if (code < 0 || ret_reply->status != HTTP_CHALLENGED)
+        return code;
+    http_reply_fini(ret_reply);
+    return error_set(err, -EIO, "the connection to %s broke, and the daemon may have taken %s %s",
+                     client->address, method, path);
+}
+
+/* --- Requests --------------------------------------------------------------------------------- */
+
+int http_request(struct http_client *client, const char *method, const char *path, const void *body,
+                 size_t body_size, struct http_reply *ret_reply, struct error *err)
+{
+    char nonce[MAC_NONCE_SIZE];
+    if (client->is_sealed)
+        return http_request_sealed(client, method, path, body, body_size, ret_reply, err);
+    if (!client->is_signed)
+        return http_exchange(client, method, path, NULL, body, body_size, ret_reply, err);
+    mac_random(nonce, sizeof(nonce));
+    int code = http_exchange(client, method, path, nonce, body, body_size, ret_reply, err);
+    if (code < 0)
+        return code;
+    code = http_check_reply(client, nonce, ret_reply, err);
+    if (code < 0)
+        http_reply_fini(ret_reply);
+    return code;
 }

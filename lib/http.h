@@ -2,7 +2,8 @@
  * connection between requests. One thread at a time may use a client.
  *
  * With a secret (http_client_sign) every request carries a nonce and a code. A reply without the
- * right code is refused, so that a false peer is never believed (lib/mac.h). */
+ * right code is refused, so that a false peer is never believed (lib/mac.h). With the key of a home
+ * (http_client_seal) bodies are encrypted too, and the daemon takes no request twice. */
 #ifndef PHASED_LIB_HTTP_H
 #define PHASED_LIB_HTTP_H
 
@@ -43,12 +44,16 @@ void http_client_add_header(struct http_client *client, const char *name, const 
 
 /* Signs every request from now on and accepts signed replies only. */
 void http_client_sign(struct http_client *client, const struct mac_secret *secret);
+/* Signs and seals every request from now on, as the TCP port of the daemon wants it from the owner
+ * of its home. `key` is the key of the home. */
+void http_client_seal(struct http_client *client, const struct mac_secret *key);
 
 /* Sends one request and waits for its reply. A reply with any status is a success, such as 404.
  * `path` includes the query. `body` (JSON) may be NULL. The caller frees the content of
  * `ret_reply`. Fails with -ECONNREFUSED, -ENOENT (no such socket), -ETIMEDOUT, -EHOSTUNREACH,
- * -EFBIG (a reply above 64 MiB), -EBADMSG (a reply whose code is wrong) or -EIO: "cannot reach the
- * daemon at /home/anna/.phased/phased.sock: connection refused". */
+ * -EFBIG (a reply above 64 MiB), -EBADMSG (a reply whose code is wrong), -EACCES (the daemon does
+ * not take the key) or -EIO: "cannot reach the daemon at /home/anna/.phased/phased.sock: connection
+ * refused". */
 int http_request(struct http_client *client, const char *method, const char *path, const void *body,
                  size_t body_size, struct http_reply *ret_reply, struct error *err);
 

@@ -3,6 +3,7 @@
 
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/memory.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -116,4 +117,54 @@ bool mac_equal(const char *a, const char *b)
     if (!a || !b || !mac_is_hex(a, MAC_SIZE - 1) || !mac_is_hex(b, MAC_SIZE - 1))
         return false;
     return sodium_memcmp(a, b, MAC_SIZE - 1) == 0;
+}
+
+/* --- Sealing ---------------------------------------------------------------------------------- */
+
+enum { SEAL_EXTRA = crypto_secretbox_NONCEBYTES + crypto_secretbox_MACBYTES };
+
+_Static_assert((int)crypto_secretbox_KEYBYTES == crypto_auth_hmacsha512256_BYTES,
+               "a code is a key of crypto_secretbox");
+
+/* One key has one use, so the key that encrypts is made from the secret. */
+static void seal_key(const struct mac_secret *secret,
+                     unsigned char ret_key[crypto_secretbox_KEYBYTES])
+{
+    static const unsigned char use[] = "seal\n";
+    mac_ready();
+    (void)crypto_auth_hmacsha512256(ret_key, use, sizeof(use) - 1, secret->key); /* cannot fail */
+}
+
+char *mac_seal(const struct mac_secret *secret, const void *body, size_t size, size_t *ret_size)
+{
+    unsigned char key[crypto_secretbox_KEYBYTES];
+    unsigned char *sealed = xmalloc(size + SEAL_EXTRA);
+    seal_key(secret, key);
+    randombytes_buf(sealed, crypto_secretbox_NONCEBYTES);
+    (void)crypto_secretbox_easy(sealed + crypto_secretbox_NONCEBYTES, body, size, sealed,
+                                key); /* fails only above 256 GiB */
+    sodium_memzero(key, sizeof(key));
+    *ret_size = size + SEAL_EXTRA;
+    return (char *)sealed;
+}
+
+char *mac_open(const struct mac_secret *secret, const void *sealed, size_t size, size_t *ret_size)
+{
+    unsigned char key[crypto_secretbox_KEYBYTES];
+    const unsigned char *bytes = sealed;
+    if (size < SEAL_EXTRA)
+        return NULL;
+    char *body = xmalloc(size - SEAL_EXTRA + 1);
+    seal_key(secret, key);
+    int code =
+        crypto_secretbox_open_easy((unsigned char *)body, bytes + crypto_secretbox_NONCEBYTES,
+                                   size - crypto_secretbox_NONCEBYTES, bytes, key);
+    sodium_memzero(key, sizeof(key));
+    if (code != 0) {
+        free(body);
+        return NULL;
+    }
+    body[size - SEAL_EXTRA] = '\0';
+    *ret_size = size - SEAL_EXTRA;
+    return body;
 }

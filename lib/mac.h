@@ -1,4 +1,5 @@
-/* Authentication: the secret of a run, and the codes (MAC) that requests and replies carry.
+/* Authentication: the secret of a run, the key of a home, and the codes (MAC) that requests and
+ * replies carry.
  *
  * A request carries `Phased-Nonce`, 32 random hex digits, and `Phased-MAC`, 64 hex digits of
  * crypto_auth (HMAC-SHA-512-256) under the run's secret, over
@@ -6,7 +7,10 @@
  * Its reply carries a `Phased-MAC` over
  *     reply\n<nonce of the request>\n<status>\n<body>
  * The first word keeps a request from being taken for a reply. The nonce ties a reply to its
- * request. All texts are lower-case hex and NUL-terminated. */
+ * request. All texts are lower-case hex and NUL-terminated.
+ *
+ * The owner of a home uses the same form with the key of the home. The nonce then begins with a
+ * challenge of the daemon, and bodies are sealed (mac_seal). */
 #ifndef PHASED_LIB_MAC_H
 #define PHASED_LIB_MAC_H
 
@@ -21,10 +25,12 @@ enum {
     MAC_NONCE_SIZE = 33,
     MAC_TOKEN_SIZE = 33,
     MAC_SIZE = 65,
+    MAC_CHALLENGE_SIZE = 25, /* the rest of the nonce is a number of 8 hex digits */
 };
 
-#define MAC_HEADER       "Phased-MAC"
-#define MAC_NONCE_HEADER "Phased-Nonce"
+#define MAC_HEADER           "Phased-MAC"
+#define MAC_NONCE_HEADER     "Phased-Nonce"
+#define MAC_CHALLENGE_HEADER "Phased-Challenge"
 
 struct mac_secret {
     unsigned char key[MAC_SECRET_BYTES];
@@ -51,5 +57,12 @@ void mac_reply(const struct mac_secret *secret, const char *nonce, int status, c
 /* Compares two codes in a time that does not depend on their difference. False if either is not a
  * MAC or is NULL. */
 bool mac_equal(const char *a, const char *b);
+
+/* Encrypts `body` by crypto_secretbox under a key that is made from the secret. The result is
+ * random bytes, which the sealed form begins with, and the encrypted body. The caller frees it. */
+char *mac_seal(const struct mac_secret *secret, const void *body, size_t size, size_t *ret_size);
+/* Returns the body of a sealed form with a NUL at its end. NULL: it was not sealed with this
+ * secret. The caller frees it. */
+char *mac_open(const struct mac_secret *secret, const void *sealed, size_t size, size_t *ret_size);
 
 #endif

@@ -21,13 +21,13 @@
 #include <unistd.h>
 
 enum {
-    PERSON_BODY_MAX = 16 << 20,    /* a list of specs, or one of 1 MiB as a JSON string */
-    WORKER_BODY_MAX = 8 << 20,     /* a push of journal entries */
-    PERSON_CONNECTIONS_MAX = 256,  /* of one user */
-    WORKER_CONNECTIONS_MAX = 8192, /* a lead has two, a node one */
-    PAGE_BODY_MAX = 64 << 10,      /* a verb */
-    PAGE_CONNECTIONS_MAX = 32,     /* a browser has up to six */
-    BACKLOG = 1024,                /* enough for a job array that starts all at once */
+    PERSON_BODY_MAX = 16 << 20,             /* a list of specs, or one of 1 MiB as a JSON string */
+    REMOTE_BODY_MAX = PERSON_BODY_MAX + 64, /* the same, sealed; workers send less */
+    PERSON_CONNECTIONS_MAX = 256,           /* of one user */
+    WORKER_CONNECTIONS_MAX = 8192,          /* a lead has two, a node one */
+    PAGE_BODY_MAX = 64 << 10,               /* a verb */
+    PAGE_CONNECTIONS_MAX = 32,              /* a browser has up to six */
+    BACKLOG = 1024,                         /* enough for a job array that starts all at once */
     OWN_FILES_MAX = 96, /* other descriptors: the record, Slurm, logs, connections of the page */
 };
 
@@ -174,8 +174,8 @@ static void on_history(void *arg)
 static int write_daemon_file(const struct api_config *config, unsigned port, struct error *err)
 {
     char *host = listen_host(config->host);
-    json_t *json =
-        json_pack("{s:s, s:i, s:i}", "host", host, "port", (int)port, "pid", (int)getpid());
+    json_t *json = json_pack("{s:s, s:i, s:i, s:s*}", "host", host, "port", (int)port, "pid",
+                             (int)getpid(), "job", config->job);
     int status = message_replace(json, err, "%s", config->home->daemon_file);
     json_decref(json);
     free(host);
@@ -232,10 +232,10 @@ static int open_workers(struct api *api, unsigned connections_max, struct error 
     unsigned port = 0;
     int fd = listen_tcp(&port, err);
     const struct server_config config = {.listen_fd = fd,
-                                         .body_max = WORKER_BODY_MAX,
+                                         .body_max = REMOTE_BODY_MAX,
                                          .connections_max = connections_max,
-                                         .admit = routes_admit_worker,
-                                         .handle = routes_handle_worker};
+                                         .admit = routes_admit_remote,
+                                         .handle = routes_handle_remote};
     int status = fd < 0 ? fd : open_server(api, &config, &api->workers, err);
     return status < 0 ? status : write_daemon_file(&api->config, port, err);
 }
@@ -275,7 +275,9 @@ int api_open(const struct api_config *config, struct api **ret_api, struct error
     api->handles_open = 2;
     unsigned people_max, workers_max;
     share_files(&people_max, &workers_max);
-    int status = open_workers(api, workers_max, err);
+    int status = owner_key(config->home, &api->key, err);
+    if (status == 0)
+        status = open_workers(api, workers_max, err);
     if (status == 0)
         status = open_people(api, people_max, err);
     if (status == 0)

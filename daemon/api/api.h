@@ -1,5 +1,6 @@
-/* The daemon's HTTP: doc/api.md for people over the Unix socket, doc/protocol.md for workers over
- * TCP. The API reads from the record. It posts every change to the loop. */
+/* The daemon's HTTP: doc/api.md for people over the Unix socket, doc/protocol.md for workers,
+ * and for the owner on other hosts, over TCP. The API reads from the record. It posts every change
+ * to the loop. */
 #ifndef PHASED_DAEMON_API_API_H
 #define PHASED_DAEMON_API_API_H
 
@@ -18,6 +19,7 @@ struct api_config {
     struct home *home;
     const char *host; /* the name by which workers reach this host; NULL: the host's own name, if it
                        * resolves */
+    const char *job; /* the job of Slurm in which the daemon runs; NULL: it runs outside of Slurm */
     const char *version;
     int64_t started_ms;
 };

@@ -21,6 +21,7 @@ struct api {
     struct api_config config;
     struct server *people, *workers, *pages;
     struct page page;
+    struct mac_secret key; /* of the home */
     struct waiters events, commands;
     struct submit_item *submitting; /* posted, but not committed; their keys are reserved */
     struct plan_call *planning;     /* waiting for the cluster */
@@ -48,10 +49,21 @@ typedef void call_handler(struct call *call);
 /* --- routes.c --------------------------------------------------------------------------------- */
 
 void routes_handle_person(struct request *request, void *api);
-void routes_handle_worker(struct request *request, void *api);
-/* Checks the header of a request before its body arrives. Refuses a request that does not come from
- * a worker of a known run. */
-void routes_admit_worker(struct request *request, void *api);
+/* Requests over TCP, of workers and of the owner. */
+void routes_handle_remote(struct request *request, void *arg);
+/* Checks the header of a request before its body arrives. Refuses a request that comes neither from
+ * a worker of a known run nor from the owner. */
+void routes_admit_remote(struct request *request, void *api);
+
+/* --- The owner over TCP, in owner.c ----------------------------------------------------------- */
+
+/* Reads the key of the home, or makes it. */
+int owner_key(const struct home *home, struct mac_secret *ret_key, struct error *err);
+/* Checks the header: a request that does not answer the challenge of its connection gets the
+ * challenge, and its body is not read. */
+void owner_look(struct request *request);
+/* Checks the code of the request, and opens its body. False: the request was answered. */
+bool owner_admit(struct request *request, const struct mac_secret *key);
 
 /* --- For all handlers, in call.c -------------------------------------------------------------- */
 

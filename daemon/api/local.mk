@@ -10,6 +10,7 @@ daemon_api_libapi_a_SOURCES = \
 	daemon/api/inside.h \
 	daemon/api/logs.c \
 	daemon/api/nodes.c \
+	daemon/api/owner.c \
 	daemon/api/page.c daemon/api/page.h \
 	daemon/api/peers.c daemon/api/peers.h \
 	daemon/api/plan.c \

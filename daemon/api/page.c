@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* The page loads nothing from elsewhere, runs no script but its own, and stands in no other page.
  */
@@ -90,7 +91,9 @@ void page_post(struct call *call)
 {
     const struct page *page = &call->api->page;
     char *url = text_format("http://127.0.0.1:%u/#%s", page->port, page->token);
-    json_t *json = json_pack("{s:s, s:i}", "url", url, "port", (int)page->port);
+    char host[256] = "";
+    (void)gethostname(host, sizeof host - 1); /* without it the client takes its own */
+    json_t *json = json_pack("{s:s, s:i, s:s}", "url", url, "port", (int)page->port, "host", host);
     request_reply_json(call->request, 200, json);
     free(url);
 }

@@ -8,6 +8,7 @@
 #ifndef PHASED_DAEMON_API_PEERS_H
 #define PHASED_DAEMON_API_PEERS_H
 
+#include "daemon/api/server.h"
 #include "lib/text.h"
 
 #include <stdint.h>
@@ -33,6 +34,7 @@ struct peer {
     unsigned char address[16]; /* as IPv6, or zeros */
     int64_t came_ms;
     bool is_stranger, is_dropped;
+    struct challenge challenge;
     struct text body; /* of the request that is being received */
 };
 

@@ -47,6 +47,8 @@ void read_ping(struct call *call)
     const char *trouble = loop_trouble(config->loop);
     if (trouble)
         (void)json_object_set_new(json, "trouble", json_string(trouble));
+    if (config->job)
+        (void)json_object_set_new(json, "job", json_string(config->job));
     request_reply_json(call->request, 200, json);
 }
 

@@ -6,6 +6,7 @@
 #include "lib/text.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* --- The request ------------------------------------------------------------------------------ */
@@ -70,6 +71,24 @@ void request_prove(struct request *request)
     peer_prove(request->peer);
 }
 
+void request_keep(struct request *request)
+{
+    request->is_kept = true;
+}
+
+struct challenge *request_challenge(struct request *request)
+{
+    return &request->peer->challenge;
+}
+
+void request_replace_body(struct request *request, char *body, size_t size)
+{
+    assert(!request->peer->is_stranger);
+    text_fini(&request->peer->body);
+    text_add_bytes(&request->peer->body, body, size);
+    free(body);
+}
+
 /* --- The reply -------------------------------------------------------------------------------- */
 
 void request_set_header(struct request *request, const char *name, const char *value)
@@ -77,6 +96,32 @@ void request_set_header(struct request *request, const char *name, const char *v
     assert(!request->header_name);
     request->header_name = xstrdup(name);
     request->header_value = xstrdup(value);
+}
+
+void request_sign(struct request *request, const struct mac_secret *secret, const char *nonce,
+                  bool is_sealed)
+{
+    request->is_signed = true;
+    request->is_sealed = is_sealed;
+    request->secret = *secret;
+    memcpy(request->nonce, nonce, sizeof request->nonce);
+}
+
+void request_finish_reply(struct request *request)
+{
+    char mac[MAC_SIZE];
+    if (!request->is_signed)
+        return;
+    if (request->is_sealed) {
+        size_t size;
+        char *sealed = mac_seal(&request->secret, request->reply, request->reply_size, &size);
+        free(request->reply);
+        request->reply = sealed;
+        request->reply_size = size;
+    }
+    mac_reply(&request->secret, request->nonce, (int)request->status, request->reply,
+              request->reply_size, mac);
+    request_set_header(request, MAC_HEADER, mac);
 }
 
 void request_set_type(struct request *request, const char *type)

@@ -138,12 +138,24 @@ void routes_handle_person(struct request *request, void *api)
     dispatch(person_routes, request, api, NULL);
 }
 
-void routes_handle_worker(struct request *request, void *api)
+static bool is_of_worker(const struct request *request)
 {
-    dispatch(worker_routes, request, api, NULL);
+    return text_starts(request_path(request), "/v1/worker/");
 }
 
-void routes_admit_worker(struct request *request, void *api)
+void routes_handle_remote(struct request *request, void *arg)
 {
-    dispatch(worker_routes, request, api, worker_look);
+    struct api *api = arg;
+    if (is_of_worker(request))
+        dispatch(worker_routes, request, api, NULL);
+    else if (owner_admit(request, &api->key))
+        dispatch(person_routes, request, api, NULL);
+}
+
+void routes_admit_remote(struct request *request, void *api)
+{
+    if (is_of_worker(request))
+        dispatch(worker_routes, request, api, worker_look);
+    else
+        owner_look(request);
 }

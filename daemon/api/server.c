@@ -140,6 +140,7 @@ static void request_end(void *arg, struct MHD_Connection *connection, void **con
 
 static enum MHD_Result request_send(struct request *request)
 {
+    request_finish_reply(request);
     struct MHD_Response *response =
         MHD_create_response_from_buffer(request->reply_size, request->reply, MHD_RESPMEM_MUST_FREE);
     if (!response)
@@ -152,7 +153,7 @@ static enum MHD_Result request_send(struct request *request)
     for (const char *const(*header)[2] = request->server->config.headers; header && (*header)[0];
          header++)
         (void)MHD_add_response_header(response, (*header)[0], (*header)[1]);
-    if (request->peer->is_stranger)
+    if (request->peer->is_stranger && !request->is_kept)
         (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
     enum MHD_Result result = MHD_queue_response(request->connection, request->status, response);
     MHD_destroy_response(response);

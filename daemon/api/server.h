@@ -8,10 +8,13 @@
 #ifndef PHASED_DAEMON_API_SERVER_H
 #define PHASED_DAEMON_API_SERVER_H
 
+#include "lib/mac.h"
+
 #include <jansson.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <uv.h>
 
 struct error;
@@ -22,6 +25,7 @@ struct text;
 /* Why a request was refused: the `code` of the API's errors, and the HTTP status. */
 #define API_ERRORS(X)                                                                              \
     X(BAD_REQUEST, "bad_request", 400)                                                             \
+    X(UNKNOWN_CLIENT, "forbidden", 401)                                                            \
     X(BAD_SPEC, "bad_spec", 422)                                                                   \
     X(FORBIDDEN, "forbidden", 403)                                                                 \
     X(NOT_FOUND, "not_found", 404)                                                                 \
@@ -74,11 +78,28 @@ const char *request_body(const struct request *request, size_t *ret_size);
 /* Marks the client as known: its connection may stay open. The connection of a stranger is closed
  * after a reply, or when its time is up (peers.h). With `owner_only` the owner needs no proof. */
 void request_prove(struct request *request);
+/* The connection of a stranger stays open after the reply, until the stranger's time is up. */
+void request_keep(struct request *request);
+
+/* What the owner of the home has to answer over TCP: the nonce of a request is the text and a
+ * greater number than `count`. It belongs to the connection. */
+struct challenge {
+    char text[MAC_CHALLENGE_SIZE]; /* empty: the connection has no challenge yet */
+    uint32_t count;                /* the number of the last request */
+};
+struct challenge *request_challenge(struct request *request);
+/* Puts another body in place of the one that came, and frees it with free(). Only for a client that
+ * has proven itself. */
+void request_replace_body(struct request *request, char *body, size_t size);
 
 /* --- The reply -------------------------------------------------------------------------------- */
 
 /* Adds a header to the reply. A request can have one. */
 void request_set_header(struct request *request, const char *name, const char *value);
+/* The reply to this request will carry a code under the secret (lib/mac.h), and its body will be
+ * encrypted if `is_sealed`. `nonce` is the nonce of the request. */
+void request_sign(struct request *request, const struct mac_secret *secret, const char *nonce,
+                  bool is_sealed);
 /* Sets the media type of a body that is not JSON. The string must be static. */
 void request_set_type(struct request *request, const char *type);
 /* Sends `body`, and frees it with free(). */

@@ -6,36 +6,9 @@
 #include "daemon/launch/launch.h"
 #include "daemon/loop/loop.h"
 #include "lib/error.h"
-#include "lib/memory.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-
-/* The members of a request that its reply needs. */
-struct worker_call {
-    struct api *api;
-    struct request *request;
-    struct mac_secret secret;
-    char nonce[MAC_NONCE_SIZE];
-};
-
-static void worker_reply(const struct worker_call *call, unsigned status, json_t *json)
-{
-    char mac[MAC_SIZE];
-    char *body = json_dumps(json, JSON_COMPACT);
-    if (!body)
-        abort();
-    json_decref(json);
-    mac_reply(&call->secret, call->nonce, (int)status, body, strlen(body), mac);
-    request_set_header(call->request, MAC_HEADER, mac);
-    request_reply_take(call->request, status, body, strlen(body));
-}
-
-static void worker_refuse(const struct worker_call *call, enum api_error error, const char *message)
-{
-    worker_reply(call, api_error_status(error), api_error_json(error, NULL, message));
-}
 
 /* Finds the secret of the run. */
 static bool worker_secret(const struct call *call, struct mac_secret *ret_secret)
@@ -58,9 +31,9 @@ void worker_look(struct call *call)
         worker_forbid(call->request);
 }
 
-/* Checks the code of a request. NULL: the request is refused, with a reply that gives nothing
+/* Checks the code of a request. False: the request was refused, with a reply that gives nothing
  * away. */
-static struct worker_call *worker_admit(const struct call *call)
+static bool worker_admit(const struct call *call)
 {
     struct request *request = call->request;
     const char *nonce = request_header(request, MAC_NONCE_HEADER);
@@ -75,38 +48,34 @@ static struct worker_call *worker_admit(const struct call *call)
     if (!mac_equal(request_header(request, MAC_HEADER), expected))
         goto refused;
     request_prove(request);
+    request_sign(request, &secret, nonce, false);
     ingest_heard(call->api->config.loop, call->run);
-    struct worker_call *admitted = xcalloc(1, sizeof *admitted);
-    *admitted = (struct worker_call){.api = call->api, .request = request, .secret = secret};
-    memcpy(admitted->nonce, nonce, sizeof admitted->nonce);
-    return admitted;
+    return true;
 refused:
     worker_forbid(request);
-    return NULL;
+    return false;
 }
 
 /* --- Journals --------------------------------------------------------------------------------- */
 
 static void journal_done(void *arg, uint64_t committed, const struct error *failure)
 {
-    struct worker_call *call = arg;
+    struct request *request = arg;
     if (failure)
-        worker_refuse(call, API_UNAVAILABLE, failure->message);
+        request_reply_error(request, API_UNAVAILABLE, NULL, "%s", failure->message);
     else
-        worker_reply(call, 200, json_pack("{s:I}", "committed", (json_int_t)committed));
-    free(call);
+        request_reply_json(request, 200, json_pack("{s:I}", "committed", (json_int_t)committed));
 }
 
 void worker_journal(struct call *call)
 {
-    struct worker_call *admitted = worker_admit(call);
-    if (!admitted)
+    if (!worker_admit(call))
         return;
     size_t size;
     const char *body = request_body(call->request, &size);
     json_t *json = json_loadb(body, size, 0, NULL);
     const char *node = json_string_value(json_object_get(json, "node"));
-    struct ingest_waiter waiter = {journal_done, admitted};
+    struct ingest_waiter waiter = {journal_done, call->request};
     struct error err;
     int status;
     if (loop_trouble(call->api->config.loop))
@@ -116,10 +85,9 @@ void worker_journal(struct call *call)
     else
         status = ingest_take(call->api->config.loop, call->run, node,
                              json_object_get(json, "entries"), &waiter, &err);
-    if (status < 0) {
-        worker_refuse(admitted, status == -EINVAL ? API_BAD_REQUEST : API_UNAVAILABLE, err.message);
-        free(admitted);
-    }
+    if (status < 0)
+        request_reply_error(call->request, status == -EINVAL ? API_BAD_REQUEST : API_UNAVAILABLE,
+                            NULL, "%s", err.message);
     json_decref(json);
 }
 
@@ -132,18 +100,16 @@ bool worker_answer(void *arg, const struct waiter *waiter, bool is_over)
         lead_command(api->config.loop, waiter->id, (unsigned)waiter->after);
     if (command.number == 0 && !is_over)
         return false;
-    worker_reply(waiter->context, 200, lead_command_json(api->config.loop, &command));
+    request_reply_json(waiter->request, 200, lead_command_json(api->config.loop, &command));
     return true;
 }
 
 void worker_command(struct call *call)
 {
     struct waiter waiter = {.request = call->request, .id = call->run};
-    struct worker_call *admitted = worker_admit(call);
-    if (!admitted)
+    if (!worker_admit(call))
         return;
     const char *after = request_query(call->request, "after");
     waiter.after = after ? strtoul(after, NULL, 10) & UINT32_MAX : 0;
-    waiter.context = admitted;
     waiters_add(&call->api->commands, &waiter, WAIT_MAX_S);
 }

@@ -237,7 +237,7 @@ PYTHON
     [[ $(ask GET /v1/ping) == *'"version"'* ]]
 }
 
-@test "a worker must know the secret of its run, and its port serves nothing else" {
+@test "a worker must know the secret of its run, and the owner the key, on the port for workers" {
     phasectl daemon start
     sleeper | submit
     eventually 30 test -s "$PHASED_HOME/runs/1/only/1/secret"
@@ -247,9 +247,12 @@ PYTHON
         -H "Phased-MAC: $(printf '0%.0s' {1..64})" "$(worker_url)/v1/worker/1/command"
     [[ $output == *403 ]]
     run curl -s -w '%{http_code}' "$(worker_url)/v1/workflows"
-    [[ $output == *404 ]]
+    [[ $output == *401 ]] && [[ $output != *sleeper* ]]
+    run curl -s -w '%{http_code}' -X POST "$(worker_url)/v1/workflows/1/cancel" -d '{}'
+    [[ $output == *401 ]]
     [ "$(stat -c %a "$PHASED_HOME/phased.sock")" = 600 ]
     [ "$(stat -c %a "$PHASED_HOME/runs/1/only/1/secret")" = 600 ]
+    [ "$(stat -c %a "$PHASED_HOME/key")" = 600 ]
     phasectl cancel 1
 }
 

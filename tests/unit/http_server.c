@@ -61,16 +61,30 @@ static void server_send(int fd, const char *data, size_t size)
 static void server_reply(struct http_server *server, int fd, const char *nonce, int status,
                          const char *body)
 {
+    static const char challenge[] = "0123456789abcdef01234567";
     struct text reply = {0};
-    text_addf(&reply, "HTTP/1.1 %d Said\r\nContent-Length: %zu\r\n", status, strlen(body));
-    if (server->options.secret) {
+    size_t size = strlen(body);
+    char *sealed = NULL;
+    bool is_known = !server->options.seals || text_starts(nonce, challenge);
+    if (!is_known)
+        status = 401;
+    else if (server->options.seals)
+        body = sealed = mac_seal(&server->secret, body, size, &size);
+    text_addf(&reply, "HTTP/1.1 %d Said\r\nContent-Length: %zu\r\n", status, size);
+    if (!is_known)
+        text_addf(&reply, MAC_CHALLENGE_HEADER ": %s\r\n", challenge);
+    if (server->options.secret && is_known) {
         char mac[MAC_SIZE];
         struct mac_secret secret = server->secret;
         secret.key[0] ^= server->options.signs_wrongly;
-        mac_reply(&secret, nonce, status, body, strlen(body), mac);
+        mac_reply(&secret, nonce, status, body, size, mac);
         text_addf(&reply, "phased-mac: %s\r\n", mac);
     }
-    text_addf(&reply, "\r\n%s", body);
+    text_add(&reply, "\r\n");
+    text_add_bytes(&reply, body, size);
+    if (server->options.alters && is_known)
+        reply.data[reply.size - 1] ^= 1;
+    free(sealed);
     server_send(fd, reply.data, reply.size);
     text_fini(&reply);
 }

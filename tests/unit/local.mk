@@ -419,6 +419,10 @@ UNIT_TESTS += tests/unit/test_daemon_hostile
 tests_unit_test_daemon_hostile_SOURCES = tests/unit/test_daemon_hostile.c $(DAEMON_WORLD)
 tests_unit_test_daemon_hostile_LDADD = $(DAEMON_WORLD_LDADD)
 
+UNIT_TESTS += tests/unit/test_daemon_owner
+tests_unit_test_daemon_owner_SOURCES = tests/unit/test_daemon_owner.c $(DAEMON_WORLD)
+tests_unit_test_daemon_owner_LDADD = $(DAEMON_WORLD_LDADD)
+
 UNIT_TESTS += tests/unit/test_daemon_queue
 tests_unit_test_daemon_queue_SOURCES = tests/unit/test_daemon_queue.c $(DAEMON_WORLD)
 tests_unit_test_daemon_queue_LDADD = $(DAEMON_WORLD_LDADD)

@@ -394,8 +394,8 @@ static void a_nul_in_the_value_of_a_header_gives_no_right(void **state)
         struct raw_request request;
         const char *as_owner, *as_worker;
     } rows[] = {
-        {RAW("GET /v1/ping HTTP/1.1\r\nHost: x\0y"), "200", "404"},
-        {RAW("GET /v1/ping HTTP/1.1\r\nHost: x\r\nContent-Length: 0\0009"), "200", "404"},
+        {RAW("GET /v1/ping HTTP/1.1\r\nHost: x\0y"), "200", "401"},
+        {RAW("GET /v1/ping HTTP/1.1\r\nHost: x\r\nContent-Length: 0\0009"), "200", "401"},
         {RAW("POST /v1/plan HTTP/1.1\r\nHost: x\r\nContent-Length: 0\0\r\nContent-Length: 9"),
          "400", "400"},
         {RAW("POST /v1/plan HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\0x\r\n"

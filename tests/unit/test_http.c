@@ -41,6 +41,17 @@ static char *echo(void *context, const char *method, const char *path, const cha
     return text_format("%s", body);
 }
 
+static char *say_hello(void *context, const char *method, const char *path, const char *body,
+                       int *ret_status)
+{
+    (void)context;
+    (void)method;
+    (void)path;
+    (void)body;
+    (void)ret_status;
+    return text_format("hello");
+}
+
 static char *silence(void *context, const char *method, const char *path, const char *body,
                      int *ret_status)
 {
@@ -165,6 +176,40 @@ static void the_message_about_a_peer_that_is_away_has_name_and_reason(void **sta
     http_client_free(client);
 }
 
+static void a_sealed_reply_is_taken_only_as_the_daemon_has_sent_it(void **state)
+{
+    (void)state;
+    static const struct {
+        bool signs_wrongly, alters;
+        int code;
+    } rows[] = {{false, false, 0}, {true, false, -EBADMSG}, {false, true, -EBADMSG}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct http_server_options options = {.socket_path = socket_path,
+                                                    .secret = &secret,
+                                                    .seals = true,
+                                                    .signs_wrongly = rows[i].signs_wrongly,
+                                                    .alters = rows[i].alters,
+                                                    .answer = say_hello};
+        struct http_server *server = http_server_start(&options);
+        struct http_client *client = http_client_new_unix("the daemon", socket_path);
+        struct http_reply reply;
+        struct error err;
+        http_client_seal(client, &secret);
+        for (int request = 0; request < 2; request++) {
+            assert_int_equal(http_request(client, "GET", "/a", NULL, 0, &reply, &err),
+                             rows[i].code);
+            if (rows[i].code < 0)
+                break;
+            assert_string_equal(reply.body, "hello");
+            assert_int_equal(reply.body_size, 5);
+            http_reply_fini(&reply);
+        }
+        http_client_free(client);
+        assert_int_equal(http_server_connections(server), 1);
+        http_server_end(server);
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
@@ -174,6 +219,7 @@ int main(void)
         TEST(a_client_of_a_url_adds_the_path_to_the_url),
         TEST(a_message_has_no_secret_of_the_url),
         TEST(the_message_about_a_peer_that_is_away_has_name_and_reason),
+        TEST(a_sealed_reply_is_taken_only_as_the_daemon_has_sent_it),
     };
     return cmocka_run_group_tests_name("http", tests, NULL, NULL);
 }

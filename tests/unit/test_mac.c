@@ -109,6 +109,35 @@ static void a_random_secret_reads_back_from_its_file(void **state)
     free(path);
 }
 
+static void only_the_secret_opens_what_it_has_sealed(void **state)
+{
+    (void)state;
+    static const char body[] = "HF_TOKEN=secret";
+    struct mac_secret secret = known_secret(), other = secret;
+    size_t size, opened;
+    other.key[31] ^= 1;
+    char *sealed = mac_seal(&secret, body, strlen(body), &size), *text;
+    assert_null(memmem(sealed, size, "secret", 6));
+    assert_null(mac_open(&other, sealed, size, &opened));
+    for (size_t i = 0; i <= size; i++)
+        assert_true(i == size || !mac_open(&secret, sealed, i, &opened));
+    for (size_t i = 0; i < size; i++) {
+        sealed[i] ^= 1;
+        assert_null(mac_open(&secret, sealed, size, &opened));
+        sealed[i] ^= 1;
+    }
+    assert_non_null(text = mac_open(&secret, sealed, size, &opened));
+    assert_string_equal(text, body);
+    assert_int_equal(opened, strlen(body));
+    free(text);
+    free(sealed);
+    sealed = mac_seal(&secret, "", 0, &size);
+    assert_non_null(text = mac_open(&secret, sealed, size, &opened));
+    assert_int_equal(opened, 0);
+    free(text);
+    free(sealed);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -117,6 +146,7 @@ int main(void)
         cmocka_unit_test(a_text_that_is_no_code_equals_nothing),
         cmocka_unit_test(only_64_hex_digits_are_a_secret),
         cmocka_unit_test(a_random_secret_reads_back_from_its_file),
+        cmocka_unit_test(only_the_secret_opens_what_it_has_sealed),
     };
     return cmocka_run_group_tests_name("mac", tests, NULL, NULL);
 }
