@@ -29,6 +29,7 @@ struct cli {
     struct home home;
     struct terminal out;        /* standard output */
     struct http_client *client; /* NULL until the daemon is first asked */
+    bool is_remote;             /* the client speaks TCP: the daemon may run on another host */
     bool as_json;               /* the words have --json */
     bool has_several;           /* the words have several addresses */
     bool reads_files; /* no daemon runs: the files of runs were read, and a line said so */

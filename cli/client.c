@@ -8,10 +8,13 @@
 #include "lib/address.h"
 #include "lib/error.h"
 #include "lib/http.h"
+#include "lib/mac.h"
+#include "lib/protocol/message.h"
 #include "lib/text.h"
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +27,59 @@ static int client_open(struct cli *cli, struct error *err)
     int code = home_socket_address(&cli->home, address, err);
     if (code == 0)
         cli->client = http_client_new_unix("the daemon", address);
+    return code;
+}
+
+/* The next request looks anew where the daemon is. */
+static void client_close(struct cli *cli)
+{
+    http_client_free(cli->client);
+    cli->client = NULL;
+    cli->is_remote = false;
+}
+
+/* Opens the way to a daemon on another host: over TCP, with the key of the home. Returns -ENOENT if
+ * no daemon serves the home. The lock of the home knows that of all hosts. */
+static int client_open_remote(struct cli *cli, struct error *err)
+{
+    struct mac_secret key;
+    json_t *json;
+    if (home_is_locked(&cli->home) == 0)
+        return error_set(err, -ENOENT, "no process holds %s", cli->home.lock);
+    int code = message_read(&json, err, "%s", cli->home.daemon_file);
+    if (code < 0)
+        return code;
+    const char *host = field_text(json, "host");
+    long long port = field_integer(json, "port");
+    code = mac_secret_read(cli->home.key, &key, err);
+    if (code == 0 && (!host[0] || port <= 0 || port > UINT16_MAX))
+        code = error_set(err, -EINVAL, "%s names no host and port", cli->home.daemon_file);
+    if (code == 0) {
+        client_close(cli);
+        cli->client = http_client_new_tcp("the daemon", host, (unsigned)port);
+        http_client_seal(cli->client, &key);
+        cli->is_remote = true;
+    }
+    json_decref(json);
+    return code;
+}
+
+/* Sends the request over the Unix socket, or over TCP if no daemon listens at the socket. */
+static int client_send(struct cli *cli, const char *method, const char *path, const char *body,
+                       struct http_reply *ret_reply, struct error *err)
+{
+    size_t size = body ? strlen(body) : 0;
+    int code = client_open(cli, err);
+    if (code < 0)
+        return code;
+    code = http_request(cli->client, method, path, body, size, ret_reply, err);
+    if (!cli->is_remote && (code == -ENOENT || code == -ECONNREFUSED)) {
+        code = client_open_remote(cli, err);
+        if (code == 0)
+            code = http_request(cli->client, method, path, body, size, ret_reply, err);
+    }
+    if (code < 0)
+        client_close(cli);
     return code;
 }
 
@@ -60,12 +116,7 @@ static int client_ask(struct cli *cli, const char *method, const char *path, con
 {
     struct http_reply reply = {0};
     json_t *json = NULL;
-    int code = client_open(cli, err);
-    if (code == -ENOENT)
-        return client_away(cli, err);
-    if (code < 0)
-        return code;
-    code = http_request(cli->client, method, path, body, body ? strlen(body) : 0, &reply, err);
+    int code = client_send(cli, method, path, body, &reply, err);
     if (code == -ENOENT || code == -ECONNREFUSED)
         return client_away(cli, err);
     if (code < 0)
@@ -192,7 +243,8 @@ int client_find_run(struct cli *cli, struct address *address, struct error *err)
 
 bool client_may_retry(int code)
 {
-    return code == -ECONNREFUSED || code == -ETIMEDOUT || code == -EIO || code == -EAGAIN;
+    return code == -ECONNREFUSED || code == -ETIMEDOUT || code == -EHOSTUNREACH || code == -EIO ||
+           code == -EAGAIN;
 }
 
 void client_print_json(const json_t *json)

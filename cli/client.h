@@ -1,4 +1,5 @@
-/* Requests to the daemon of the home, over its Unix socket. Each answer is new JSON, as the API
+/* Requests to the daemon of the home: over its Unix socket, or over TCP if the daemon runs on
+ * another host. Each answer is new JSON, as the API
  * describes it, and the caller's to json_decref().
  *
  * Failures: -ECONNREFUSED when no daemon runs (the message says how to start it). -ETIMEDOUT and

@@ -52,16 +52,14 @@ int open_verb(struct cli *cli, char **words)
         {0}};
     struct option_arguments arguments = {.max = 0};
     struct error err;
-    char host[256] = "";
     json_t *reply;
     if (!options_parse(cli, words, rules, &arguments, &status))
         return status;
     if (client_post(cli, "/v1/page", NULL, &reply, NULL, &err) < 0)
         return cli_fail(&err);
     const char *url = field_text(reply, "url");
+    const char *host = field_text(reply, "host"); /* the page is on the host of the daemon */
     long long port = field_integer(reply, "port");
-    if (gethostname(host, sizeof host - 1) < 0)
-        host[0] = '\0';
     if (cli->as_json) {
         client_print_json(reply);
     } else {

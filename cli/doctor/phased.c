@@ -105,8 +105,8 @@ static void phased_look_at_daemon(struct cli *cli, json_t *findings)
                     "no daemon runs for this home");
     } else if (code == -ECONNREFUSED) {
         finding_add(findings, FINDING_ERROR, "daemon",
-                    "log in on the host where you started phased, and stop it there",
-                    "a daemon on another host, or one that just starts, serves this home");
+                    "wait a moment, or stop phased on the host where you started it",
+                    "a daemon that just starts, or does not answer on its host, serves this home");
     } else {
         finding_add(findings, FINDING_ERROR, "daemon",
                     "read the end of phased.log; `phasectl daemon stop` and `start` if it lasts",
