@@ -1,7 +1,8 @@
 /* phasectl daemon start|stop|status|build-slurm. The daemon starts in a new session and writes to
- * the log of the home. SIGTERM stops it. */
+ * the log of the home, or starts as a job of Slurm. SIGTERM stops it. */
 #include "cli/cli.h"
 #include "cli/client.h"
+#include "cli/daemon_job.h"
 #include "cli/field.h"
 #include "cli/options.h"
 #include "cli/sandbox.h"
@@ -28,6 +29,7 @@ enum {
     DAEMON_START_MAX_S = 30, /* a large record on a slow file system is checked at the start */
     DAEMON_WAIT_MAX_S = 90,  /* when it says that it waits for the record */
     DAEMON_STOP_MAX_S = 40,  /* a call to a Slurm that does not answer takes up to 18 s */
+    DAEMON_JOB_MAX_S = 15,   /* to begin, on nodes that are free; then the user need not wait */
     DAEMON_FDS_MAX = 1024,   /* shells and test programs hand down few, and low ones */
     DAEMON_TAIL_LINES = 10,
     DAEMON_TAIL_SIZE = 16384,
@@ -225,6 +227,67 @@ static int daemon_start(struct cli *cli)
     return status;
 }
 
+/* Prints which jobs there are, if the daemon is to run as a job. `ping` is NULL if no daemon
+ * answers. */
+static void daemon_print_jobs(const struct cli *cli, const json_t *ping)
+{
+    struct error err;
+    char *line;
+    if (!daemon_job_is_wanted(cli))
+        return;
+    if (daemon_job_describe(cli, ping ? field_text(ping, "job") : "", &line, &err) < 0) {
+        (void)fprintf(stderr, "phasectl: the jobs of the daemon are not known: %s\n", err.message);
+        return;
+    }
+    if (line[0])
+        printf("%s\n", line);
+    free(line);
+}
+
+static int daemon_refuse_job(const struct cli *cli, const json_t *ping)
+{
+    struct error err;
+    const char *job = field_text(ping, "job");
+    if (job[0])
+        (void)error_set(&err, -EEXIST, "the daemon of this home runs as job %s already", job);
+    else
+        (void)error_set(&err, -EEXIST,
+                        "a daemon serves %s already (pid %lld): 'phasectl daemon stop' it first",
+                        cli->home.path, field_integer(ping, "pid"));
+    return cli_fail(&err);
+}
+
+/* Waits a little for a job that can begin at once. */
+static int daemon_start_job(struct cli *cli, char **options)
+{
+    struct error err;
+    json_t *ping = NULL;
+    char *job;
+    if (daemon_ping(cli, &ping, NULL) == 0) {
+        int status = daemon_refuse_job(cli, ping);
+        json_decref(ping);
+        return status;
+    }
+    if (home_make(&cli->home, &err) < 0 || daemon_job_start(cli, options, &job, &err) < 0)
+        return cli_fail(&err);
+    time_t deadline = time(NULL) + DAEMON_JOB_MAX_S;
+    while (daemon_ping(cli, &ping, NULL) < 0 && time(NULL) < deadline)
+        cli_wait(10 * DAEMON_POLL_MS);
+    if (cli->as_json && ping) {
+        client_print_json(ping);
+    } else if (cli->as_json) {
+        printf("{\"job\": \"%s\"}\n", job);
+    } else if (ping) {
+        daemon_print_ping(cli, ping, "started");
+        daemon_print_jobs(cli, ping);
+    } else {
+        printf("job %s will run phased; 'phasectl daemon status' says how it stands\n", job);
+    }
+    json_decref(ping);
+    free(job);
+    return CLI_OK;
+}
+
 /* Says what became of the daemon that should stop. */
 static int daemon_print_stop(const struct cli *cli, bool was_running)
 {
@@ -240,10 +303,23 @@ static int daemon_stop(struct cli *cli)
     struct error err;
     json_t *ping;
     int code = daemon_ping(cli, &ping, &err);
+    bool was_job = daemon_job_is_wanted(cli) || (code == 0 && field_text(ping, "job")[0]);
+    if (was_job) {
+        if (code == 0)
+            json_decref(ping);
+        if (daemon_job_stop(cli, &err) < 0)
+            return cli_fail(&err);
+        code = daemon_ping(cli, &ping, &err);
+    }
     if (code == -ECONNREFUSED)
-        return daemon_print_stop(cli, false);
+        return daemon_print_stop(cli, was_job);
     if (code < 0)
         return cli_fail(&err);
+    if (cli->is_remote) {
+        json_decref(ping);
+        (void)error_set(&err, -EXDEV, "phased runs on another host: stop it there");
+        return cli_fail(&err);
+    }
     pid_t pid = (pid_t)field_integer(ping, "pid");
     json_decref(ping);
     if (pid <= 1 || kill(pid, SIGTERM) < 0) {
@@ -266,12 +342,17 @@ static int daemon_status(struct cli *cli)
 {
     struct error err;
     json_t *ping;
-    if (daemon_ping(cli, &ping, &err) < 0)
+    if (daemon_ping(cli, &ping, &err) < 0) {
+        if (!cli->as_json)
+            daemon_print_jobs(cli, NULL);
         return cli_fail(&err);
-    if (cli->as_json)
+    }
+    if (cli->as_json) {
         client_print_json(ping);
-    else
+    } else {
         daemon_print_ping(cli, ping, "is running");
+        daemon_print_jobs(cli, ping);
+    }
     json_decref(ping);
     return CLI_OK;
 }
@@ -306,7 +387,11 @@ static int daemon_build_slurm(struct cli *cli, const char *prefix, const char *h
 int daemon_verb(struct cli *cli, char **words)
 {
     const char *prefix = NULL, *headers = NULL;
+    bool as_job = false;
     const struct option_rule rules[] = {
+        {"as-job", 0, NULL,
+         "with start: run it as a job of Slurm; options of sbatch may follow after `--`",
+         .flag = &as_job},
         {"prefix", 0, "DIR", "with build-slurm: where Slurm is installed, such as /opt/slurm",
          .text = &prefix},
         {"headers", 0, "DIR", "with build-slurm: the folder of slurm/slurm.h", .text = &headers},
@@ -314,17 +399,20 @@ int daemon_verb(struct cli *cli, char **words)
          .flag = &cli->as_json},
         {0},
     };
-    struct option_arguments arguments = {.min = 1, .max = 1};
+    struct option_arguments arguments = {.min = 1, .max = 1, .has_rest = true};
     int status;
     if (!options_parse(cli, words, rules, &arguments, &status))
         return status;
+    bool is_start = text_equal(arguments.items[0], "start");
+    if ((as_job && !is_start) || (arguments.rest && !as_job))
+        return cli_usage(cli, "--as-job and words after -- are only for start --as-job");
     bool is_build = text_equal(arguments.items[0], "build-slurm");
     if ((prefix || headers) && !is_build)
         return cli_usage(cli, "--prefix and --headers are only for build-slurm");
     if (is_build)
         return daemon_build_slurm(cli, prefix, headers);
-    if (text_equal(arguments.items[0], "start"))
-        return daemon_start(cli);
+    if (is_start)
+        return as_job ? daemon_start_job(cli, arguments.rest) : daemon_start(cli);
     if (text_equal(arguments.items[0], "stop"))
         return daemon_stop(cli);
     if (text_equal(arguments.items[0], "status"))

@@ -9,6 +9,7 @@ bin_phasectl_SOURCES = \
 	cli/cost.c \
 	cli/main.c \
 	cli/daemon.c \
+	cli/daemon_job.c cli/daemon_job.h \
 	cli/doctor/doctor.c \
 	cli/doctor/phased.c cli/doctor/phased.h \
 	cli/doctor/slurm.c cli/doctor/slurm.h \
@@ -54,6 +55,12 @@ bin_phasectl_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS) $(NCURSES_CFLAGS) \
 	-DPHASED_PKGLIBEXECDIR='"$(pkglibexecdir)"'
 bin_phasectl_LDADD = cli/top/libtop.a cli/libcli.a lib/libphased.a $(NCURSES_LIBS) \
 	$(FYAML_LIBS) $(JANSSON_LIBS) $(PCRE2_LIBS) $(SODIUM_LIBS) $(CURL_LIBS) $(SQLITE_LIBS) -lm
+
+# Runs phased as a job of Slurm. The build folder looks like an installation.
+dist_module_SCRIPTS += cli/daemon-job
+noinst_DATA += lib/phased/daemon-job
+lib/phased/daemon-job: cli/daemon-job
+	$(AM_V_at)$(MKDIR_P) lib/phased && cp $< $@
 
 include cli/top/local.mk
 

@@ -128,7 +128,11 @@ const struct verb verbs[] = {
     {"daemon", daemon_verb, "start|stop|status|build-slurm [options]", "start or stop phased",
      "One daemon serves one home ($PHASED_HOME, or ~/.phased). Training goes on without it.\n"
      "If the home has a sandbox and SLURM_CONF is not set, `start` uses the sandbox.\n"
-     "`build-slurm` builds the module for the Slurm of this machine, if phased has none.\n"},
+     "`build-slurm` builds the module for the Slurm of this machine, if phased has none.\n\n"
+     "`start --as-job -- --partition=cpu --time=7-0` is for sites that end processes on login "
+     "nodes:\n"
+     "a small job runs phased, and submits its successor before its time limit. `stop` ends "
+     "both.\n"},
     {"sandbox", sandbox_verb, "start|stop|status [options]",
      "start or stop a private Slurm with pretend GPUs",
      "The sandbox is in the home, runs as your user and does not disturb another Slurm. `status`\n"

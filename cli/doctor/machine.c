@@ -164,10 +164,11 @@ void machine_judge_descriptors(uint64_t limit, json_t *findings)
 void machine_judge_logout(bool kills, bool lingers, json_t *findings)
 {
     if (kills && !lingers)
-        finding_add(findings, FINDING_WARNING, "logout",
-                    "run `loginctl enable-linger`, or start phased on another host; training goes "
-                    "on without phased, but no next phase starts",
-                    "phased ends when you log out (KillUserProcesses of systemd)");
+        finding_add(
+            findings, FINDING_WARNING, "logout",
+            "run `loginctl enable-linger`, or let phased run as a job (`phasectl daemon start "
+            "--as-job`); training goes on without phased, but no next phase starts",
+            "phased ends when you log out (KillUserProcesses of systemd)");
     else
         finding_add(findings, FINDING_OK, "logout", NULL, "%s",
                     kills ? "processes of yours stay after a logout (linger)"

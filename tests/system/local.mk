@@ -36,6 +36,8 @@ EXTRA_DIST += tests/system/phased.bash tests/system/crash.bats tests/system/faul
 	tests/system/silent.bats tests/system/failover.bats
 TESTS += tests/system/install.bats tests/system/tarball.bats
 EXTRA_DIST += tests/system/install.bats tests/system/tarball.bats tests/system/service.py
+TESTS += tests/system/daemon_job.bats
+EXTRA_DIST += tests/system/daemon_job.bats
 TESTS += tests/system/export.bats
 EXTRA_DIST += tests/system/export.bats tests/system/export.py
 TESTS += tests/system/page.bats

@@ -1,0 +1,84 @@
+/* Runs the script `daemon-job`. */
+#include "cli/daemon_job.h"
+
+#include "cli/cli.h"
+#include "lib/command.h"
+#include "lib/error.h"
+#include "lib/memory.h"
+#include "lib/place.h"
+#include "lib/text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { DAEMON_JOB_MAX_S = 150 }; /* longer than the script waits for a job that ends */
+
+/* The words end with NULL. The first line that the script prints goes to `ret_line`, which may be
+ * NULL. */
+static int job_run(const char *const *words, char **ret_line, struct error *err)
+{
+    struct command_result result;
+    int code = command_run(words, NULL, DAEMON_JOB_MAX_S, &result, err);
+    if (code < 0)
+        return code;
+    if (result.status != 0) {
+        char *complaint = command_complaint(&result);
+        const char *said = complaint;
+        if (text_starts(said, "daemon-job: "))
+            said += strlen("daemon-job: ");
+        code = error_set(err, -ECHILD, "%s", said[0] ? said : "the script daemon-job failed");
+        free(complaint);
+    } else if (ret_line) {
+        const char *out = text_string(&result.out);
+        *ret_line = text_format("%.*s", (int)strcspn(out, "\n"), out);
+    }
+    command_fini(&result);
+    return code;
+}
+
+bool daemon_job_is_wanted(const struct cli *cli)
+{
+    return access(cli->home.job, F_OK) == 0;
+}
+
+int daemon_job_start(const struct cli *cli, char **options, char **ret_job, struct error *err)
+{
+    enum { WORDS = 4 };
+    size_t count = 0;
+    while (options && options[count])
+        count++;
+    char *script = place_library("daemon-job"), *program = place_program("phased");
+    const char **words = xcalloc(WORDS + count + 1, sizeof *words);
+    words[0] = script;
+    words[1] = "start";
+    words[2] = cli->home.path;
+    words[3] = program;
+    for (size_t i = 0; i < count; i++)
+        words[WORDS + i] = options[i];
+    int code = job_run(words, ret_job, err);
+    free(words);
+    free(program);
+    free(script);
+    return code;
+}
+
+int daemon_job_stop(const struct cli *cli, struct error *err)
+{
+    char *script = place_library("daemon-job");
+    const char *const words[] = {script, "stop", cli->home.path, NULL};
+    int code = job_run(words, NULL, err);
+    free(script);
+    return code;
+}
+
+int daemon_job_describe(const struct cli *cli, const char *serving, char **ret_line,
+                        struct error *err)
+{
+    char *script = place_library("daemon-job");
+    const char *const words[] = {script, "status", cli->home.path, serving, NULL};
+    int code = job_run(words, ret_line, err);
+    free(script);
+    return code;
+}

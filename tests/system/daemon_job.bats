@@ -1,0 +1,243 @@
+#!/usr/bin/env bats
+# The daemon as a job of Slurm: start --as-job, the hand-over to a successor, and phasectl on
+# another host.
+
+load phased.bash
+
+setup_file() { sandbox_up 3; }
+teardown_file() { sandbox_down; }
+setup() { home_up; }
+teardown() { home_down; }
+
+# ping MEMBER: what the daemon says of itself.
+ping() { phasectl daemon status --json 2>/dev/null | jq -r ".$1"; }
+
+serves_as() { [ "$(ping job)" = "$1" ]; }
+serves_as_another_than() { local job; job=$(ping job) && [[ $job =~ ^[0-9]+$ ]] && [ "$job" != "$1" ]; }
+
+# The number of jobs in the queue that are daemons of some home of this sandbox.
+daemon_jobs() { squeue -h -n phased-daemon -t PENDING,RUNNING,SUSPENDED -o %A | wc -l; }
+is_alone() { [ "$(daemon_jobs)" = "$1" ]; }
+
+job_in_state() { [ "$(squeue -h -j "$1" -o %T 2>/dev/null)" = "$2" ]; }
+job_has_ended() { ! squeue -h -j "$1" -t PENDING,RUNNING,COMPLETING,SUSPENDED 2>/dev/null | grep -q .; }
+
+said() { grep -qE "$1" "$PHASED_HOME/said"; }
+tells() { [[ $(phasectl daemon status 2>&1) =~ $1 ]]; }
+
+# As on another host: the socket is in the home and leads nowhere.
+hide_socket() {
+    mv "$PHASED_HOME/phased.sock" "$PHASED_HOME/hidden.sock"
+    python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$PHASED_HOME/phased.sock"
+}
+
+# The number of steps in the record, of different steps, and the first and the last step.
+steps_of() {
+    phasectl metrics "$1" --name loss --last 100000 --json | jq -c '[.steps | length, (unique | length), min, max]'
+}
+
+# Prints a step each 50 ms until the test says go.
+counter() {
+    cat <<'SPEC'
+name: counter
+phases:
+  count:
+    resources: {nodes: 1, gpus: h100:1, time: 20m}
+    launch: node
+    run: |
+      echo "$SLURM_JOB_ID" >>"$PHASED_OUT/executed"
+      for ((step = 1; ; step++)); do
+        echo "step=$step loss=1.5"
+        echo "$step" >"$PHASED_OUT/step"
+        [ ! -e "$PHASED_OUT/go" ] || exit 0
+        sleep 0.05
+      done
+SPEC
+}
+
+@test "the daemon runs as a job; another start is refused; stop ends the job and leaves training alone" {
+    phasectl daemon start --as-job -- --time=30 >"$PHASED_HOME/said"
+    said '^phased .* started '
+    local job
+    job=$(ping job)
+    said "^runs as job $job on node n[1-3], until 20[0-9-]+ [0-9]+:[0-9]+$"
+    [ "$(squeue -h -j "$job" -o '%j %C %T')" = 'phased-daemon 1 RUNNING' ]
+    tells "runs as job $job on node"
+    run phasectl daemon start --as-job
+    [ "$status" = 1 ] && [[ $output == *"the daemon of this home runs as job $job already"* ]]
+    run phasectl daemon start
+    [ "$status" = 0 ] && [[ $output == *"is running already"* ]]
+    counter | submit
+    eventually 60 test -s "$PHASED_HOME/runs/1/count/out/step"
+    [ "$(phasectl daemon stop)" = 'phased stopped' ]
+    is_alone 0
+    [ ! -e "$PHASED_HOME/daemon-job" ]
+    run phasectl daemon status
+    [ "$status" = 1 ] && [[ $output == *"no daemon is running"* ]]
+    # The next daemon is no job, and takes the run up.
+    phasectl daemon start
+    touch "$PHASED_HOME/runs/1/count/out/go"
+    eventually 60 state 1 succeeded
+    [ "$(ping job)" = null ]
+    [ "$(line_count "$PHASED_HOME/runs/1/count/out/executed")" = 1 ]
+}
+
+@test "phasectl reaches the daemon from another host, with the key of the home" {
+    phasectl daemon start
+    hide_socket
+    [[ $(phasectl daemon status) == *"is running (pid $(daemon_pid), "* ]]
+    HF_TOKEN=hf_0123456789 submit < <(two_phases)
+    eventually 60 state 1 succeeded
+    phasectl events 1 | grep -q succeeded
+    phasectl logs 1/first >"$PHASED_HOME/said"
+    said 'step=2 loss=4.25'
+    # A person follows a run while it goes on: long polls.
+    counter | submit
+    eventually 60 test -s "$PHASED_HOME/runs/2/count/out/step"
+    phasectl watch 2 >"$PHASED_HOME/watched" 2>&1 3>&- &
+    local watch=$!
+    touch "$PHASED_HOME/runs/2/count/out/go"
+    wait $watch
+    run phasectl daemon stop
+    [ "$status" = 1 ] && [[ $output == *"phased runs on another host: stop it there"* ]]
+    # Without the right key nothing is answered.
+    tr 0-9a-f 1-9a-f0 <"$PHASED_HOME/key" >"$PHASED_HOME/key.other"
+    cp "$PHASED_HOME/key" "$PHASED_HOME/key.right"
+    cat "$PHASED_HOME/key.other" >"$PHASED_HOME/key"
+    run phasectl cancel 1
+    [ "$status" = 1 ] && [[ $output == *"does not take the key of this home"* ]]
+    cat "$PHASED_HOME/key.right" >"$PHASED_HOME/key"
+    phasectl status 1
+    daemon_kill
+}
+
+@test "the successor takes over before the limit: the run goes on, and no step is lost or comes twice" {
+    phasectl daemon start --as-job -- --time=3 --signal=B:USR1@100 >"$PHASED_HOME/said"
+    local first second last
+    first=$(ping job)
+    counter | submit
+    eventually 60 test -s "$PHASED_HOME/runs/1/count/out/step"
+    eventually 200 serves_as_another_than "$first"
+    second=$(ping job)
+    eventually 60 job_has_ended "$first"
+    grep -q "job $first: the time limit comes near: the successor is job $second" "$PHASED_HOME/phased.log"
+    # The successor has the same options, and the run was not disturbed.
+    [ "$(squeue -h -j "$second" -o %l)" = 3:00 ]
+    is_alone 1
+    touch "$PHASED_HOME/runs/1/count/out/go"
+    eventually 60 state 1 succeeded
+    [ "$(line_count "$PHASED_HOME/runs/1/count/out/executed")" = 1 ]
+    [ "$(record 'SELECT count(*) FROM run')" = 1 ]
+    last=$(cat "$PHASED_HOME/runs/1/count/out/step")
+    [ "$(steps_of 1/count)" = "[$last,$last,1,$last]" ]
+    phasectl daemon stop
+    is_alone 0
+}
+
+@test "phased starts again after a crash, and the job after a requeue" {
+    phasectl daemon start --as-job >"$PHASED_HOME/said"
+    local job pid
+    job=$(ping job)
+    pid=$(ping pid)
+    counter | submit
+    eventually 60 test -s "$PHASED_HOME/runs/1/count/out/step"
+    kill -KILL "$pid"
+    eventually 60 serves_as "$job"
+    [ "$(ping pid)" != "$pid" ]
+    scontrol requeue "$job"
+    waits_to_begin() { [ "$(squeue -h -j "$job" -o '%T %r')" = 'PENDING BeginTime' ]; }
+    eventually 60 waits_to_begin
+    scontrol update JobId="$job" StartTime=now+2
+    eventually 60 job_in_state "$job" RUNNING
+    eventually 60 serves_as "$job"
+    [[ $(scontrol show job "$job") == *Restarts=1* ]]
+    touch "$PHASED_HOME/runs/1/count/out/go"
+    eventually 60 state 1 succeeded
+    [ "$(line_count "$PHASED_HOME/runs/1/count/out/executed")" = 1 ]
+    phasectl daemon stop
+}
+
+@test "a job that waits is named, a second one is refused, and stop takes it away" {
+    phasectl daemon start --as-job -- --begin=now+1hour >"$PHASED_HOME/said"
+    local job
+    job=$(sed -nE 's/^job ([0-9]+) will run phased.*/\1/p' "$PHASED_HOME/said")
+    [ -n "$job" ]
+    run phasectl daemon status
+    [ "$status" = 1 ] && [[ $output == *"job $job (pending"* ]] && [[ $output == *"no daemon is running"* ]]
+    run phasectl daemon start --as-job
+    [ "$status" = 1 ] && [[ $output == *"a job is there for the daemon of this home already: job $job (pending"* ]]
+    is_alone 1
+    phasectl daemon stop
+    is_alone 0
+    run phasectl daemon start --as-job -- --partition=elephant
+    [ "$status" = 1 ] && [[ $output == *[Ii]nvalid*partition* ]]
+    [ ! -e "$PHASED_HOME/daemon-job" ]
+    run phasectl daemon start -- --time=1
+    [ "$status" = 2 ]
+}
+
+@test "stop ends the daemon and the successor that waits" {
+    # The signal comes at once. The successor stays in the queue.
+    phasectl daemon start --as-job -- --time=2 --signal=B:USR1@110 >"$PHASED_HOME/said"
+    local job
+    job=$(ping job)
+    scontrol update NodeName=n[1-3] State=DRAIN Reason=test
+    has_successor() { tells "runs as job $job on node .*; its successor is job [0-9]+ \(pending"; }
+    eventually 110 has_successor
+    [ "$(phasectl daemon stop)" = 'phased stopped' ]
+    is_alone 0
+    scontrol update NodeName=n[1-3] State=RESUME
+}
+
+@test "a successor that begins after the limit serves then, and no step is lost" {
+    phasectl daemon start --as-job -- --time=2 --signal=B:USR1@110 >"$PHASED_HOME/said"
+    local job successor last
+    job=$(ping job)
+    counter | submit
+    eventually 60 test -s "$PHASED_HOME/runs/1/count/out/step"
+    scontrol update NodeName=n[1-3] State=DRAIN Reason=test
+    has_successor() { tells "its successor is job ([0-9]+) \(pending" && successor=${BASH_REMATCH[1]}; }
+    eventually 110 has_successor
+    scontrol update JobId="$job" TimeLimit=1 # which is over
+    eventually 90 job_has_ended "$job"
+    [[ $(scontrol show job "$job") == *JobState=TIMEOUT* ]]
+    run phasectl daemon start --as-job
+    [ "$status" = 1 ] && [[ $output == *"job $successor (pending"* ]]
+    scontrol update NodeName=n[1-3] State=RESUME
+    eventually 60 serves_as "$successor"
+    touch "$PHASED_HOME/runs/1/count/out/go"
+    eventually 60 state 1 succeeded
+    last=$(cat "$PHASED_HOME/runs/1/count/out/step")
+    [ "$(steps_of 1/count)" = "[$last,$last,1,$last]" ]
+    phasectl daemon stop
+    is_alone 0
+}
+
+@test "of two daemons that start at once, one serves" {
+    local codes=() pid served=0
+    for _ in 1 2; do
+        timeout 60 phased >>"$PHASED_HOME/both.log" 2>&1 3>&- &
+        codes+=($!)
+    done
+    answers() { phasectl daemon status; }
+    eventually 30 answers
+    one_has_ended() { [ "$(jobs -r | wc -l)" = 1 ]; }
+    eventually 30 one_has_ended
+    phasectl daemon stop
+    for pid in "${codes[@]}"; do
+        wait "$pid" && served=$((served + 1)) || [ $? = 3 ]
+    done
+    [ $served = 1 ]
+    grep -q "another daemon serves this home" "$PHASED_HOME/both.log"
+}
+
+# The sandbox has neither the partition nor the account.
+@test "doc/guide/daemon-as-a-job.md does what it says" {
+    local work=$PHASED_HOME/work start
+    mkdir "$work"
+    two_phases >"$work/train.yaml"
+    start=$(grep '^phasectl daemon start --as-job' "$SRC/doc/guide/daemon-as-a-job.md")
+    ${start/--partition=cpu --account=proj7/}
+    page doc/guide/daemon-as-a-job.md "$work" --without "$start"
+    is_alone 0
+}
