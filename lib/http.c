@@ -381,11 +381,12 @@ static int http_ask_sealed(struct http_client *client, const char *method, const
                            const void *body, size_t body_size, struct http_reply *ret_reply,
                            struct error *err)
 {
-    char nonce[MAC_NONCE_SIZE];
+    char nonce[MAC_OWNER_NONCE_SIZE], own[17];
     size_t size = 0;
     char *sealed = body ? mac_seal(&client->secret, body, body_size, &size) : NULL;
-    (void)snprintf(nonce, sizeof nonce, "%s%08" PRIx32, client->challenge, ++client->count); /* fits
-                                                                                              */
+    mac_random(own, sizeof own); /* so that no recorded reply fits */
+    (void)snprintf(nonce, sizeof nonce, "%s%08" PRIx32 "%s", client->challenge, ++client->count,
+                   own); /* fits */
     int code = http_exchange(client, method, path, nonce, sealed, size, ret_reply, err);
     free(sealed);
     if (code < 0 || ret_reply->status == HTTP_CHALLENGED)

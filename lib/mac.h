@@ -9,8 +9,8 @@
  * The first word keeps a request from being taken for a reply. The nonce ties a reply to its
  * request. All texts are lower-case hex and NUL-terminated.
  *
- * The owner of a home uses the same form with the key of the home. The nonce then begins with a
- * challenge of the daemon, and bodies are sealed (mac_seal). */
+ * The owner of a home uses the same form with the key of the home. The nonce is then longer, and
+ * begins with a challenge of the daemon, and bodies are sealed (mac_seal). */
 #ifndef PHASED_LIB_MAC_H
 #define PHASED_LIB_MAC_H
 
@@ -25,7 +25,8 @@ enum {
     MAC_NONCE_SIZE = 33,
     MAC_TOKEN_SIZE = 33,
     MAC_SIZE = 65,
-    MAC_CHALLENGE_SIZE = 25, /* the rest of the nonce is a number of 8 hex digits */
+    MAC_CHALLENGE_SIZE = 25,
+    MAC_OWNER_NONCE_SIZE = 49, /* the challenge, a number of 8 hex digits, and 16 random ones */
 };
 
 #define MAC_HEADER           "Phased-MAC"

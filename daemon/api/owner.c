@@ -27,11 +27,13 @@ int owner_key(const struct home *home, struct mac_secret *ret_key, struct error 
  * The code of the request proves that the owner has chosen the nonce. */
 static bool owner_answers(const struct challenge *challenge, const char *nonce, uint32_t *ret_count)
 {
-    enum { TEXT = MAC_CHALLENGE_SIZE - 1 };
-    if (!challenge->text[0] || !nonce || !mac_is_hex(nonce, MAC_NONCE_SIZE - 1) ||
+    enum { TEXT = MAC_CHALLENGE_SIZE - 1, COUNT = 8 };
+    char count[COUNT + 1] = "";
+    if (!challenge->text[0] || !nonce || !mac_is_hex(nonce, MAC_OWNER_NONCE_SIZE - 1) ||
         memcmp(nonce, challenge->text, TEXT) != 0)
         return false;
-    *ret_count = (uint32_t)strtoul(nonce + TEXT, NULL, 16);
+    memcpy(count, nonce + TEXT, COUNT);
+    *ret_count = (uint32_t)strtoul(count, NULL, 16);
     return *ret_count > challenge->count;
 }
 

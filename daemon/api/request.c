@@ -104,7 +104,7 @@ void request_sign(struct request *request, const struct mac_secret *secret, cons
     request->is_signed = true;
     request->is_sealed = is_sealed;
     request->secret = *secret;
-    memcpy(request->nonce, nonce, sizeof request->nonce);
+    (void)snprintf(request->nonce, sizeof request->nonce, "%s", nonce); /* fits */
 }
 
 void request_finish_reply(struct request *request)

@@ -25,7 +25,7 @@ struct request {
     char *header_name, *header_value;
     bool is_kept, is_signed, is_sealed; /* the last two: the reply */
     struct mac_secret secret;
-    char nonce[MAC_NONCE_SIZE];
+    char nonce[MAC_OWNER_NONCE_SIZE];
 };
 
 /* Seals and signs the reply, if request_sign() has asked for it. */

@@ -34,6 +34,7 @@ struct http_server {
     struct server_connection open[SERVER_CONNECTIONS_MAX];
     unsigned count;
     atomic_uint connections, right_codes;
+    char first_nonce[MAC_OWNER_NONCE_SIZE]; /* of the first signed reply */
 };
 
 /* Returns the value of a header of `request` as a new string. It is empty without the header. */
@@ -77,6 +78,10 @@ static void server_reply(struct http_server *server, int fd, const char *nonce, 
         char mac[MAC_SIZE];
         struct mac_secret secret = server->secret;
         secret.key[0] ^= server->options.signs_wrongly;
+        if (!server->first_nonce[0])
+            (void)snprintf(server->first_nonce, sizeof server->first_nonce, "%s", nonce);
+        if (server->options.replays)
+            nonce = server->first_nonce;
         mac_reply(&secret, nonce, status, body, size, mac);
         text_addf(&reply, "phased-mac: %s\r\n", mac);
     }

@@ -21,6 +21,7 @@ struct http_server_options {
     bool signs_wrongly;              /* it signs with another secret */
     bool seals;                      /* it has a challenge, and seals its replies */
     bool alters;                     /* it changes the last byte of each signed reply */
+    bool replays;                    /* it signs each reply for its first request, as a recording */
     http_server_answer *answer;
     void *context;
 };

@@ -176,13 +176,13 @@ static struct wire wire_open(struct world *world)
 /* A submission that is signed and sealed under the challenge of the connection. */
 static struct text wire_submission(const struct wire *wire, unsigned count)
 {
-    char nonce[MAC_NONCE_SIZE], mac[MAC_SIZE];
+    char nonce[MAC_OWNER_NONCE_SIZE], mac[MAC_SIZE];
     size_t size;
     struct text request = {0};
     json_t *body = world_submission(one_phase, NULL);
     char *text = json_dumps(body, JSON_COMPACT);
     char *sealed = mac_seal(&wire->key, text, strlen(text), &size);
-    (void)snprintf(nonce, sizeof nonce, "%s%08x", wire->challenge, count);
+    (void)snprintf(nonce, sizeof nonce, "%s%08x0123456789abcdef", wire->challenge, count);
     mac_request(&wire->key, "POST", "/v1/workflows", nonce, sealed, size, mac);
     text_addf(&request,
               "POST /v1/workflows HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n" MAC_NONCE_HEADER
@@ -234,8 +234,8 @@ static void an_altered_request_is_refused(void **state)
         assert_non_null(at);
         if (instead[i])
             memcpy(at, instead[i], strlen(instead[i]));
-        else if (text_equal(parts[i], MAC_NONCE_HEADER)) /* the last digit of the number */
-            at[strlen(MAC_NONCE_HEADER ": ") + MAC_NONCE_SIZE - 2] = '2';
+        else if (text_equal(parts[i], MAC_NONCE_HEADER)) /* its last digit */
+            at[strlen(MAC_NONCE_HEADER ": ") + MAC_OWNER_NONCE_SIZE - 2] = '2';
         else if (text_equal(parts[i], MAC_HEADER))
             at[strlen(MAC_HEADER ": ")] ^= 1;
         else

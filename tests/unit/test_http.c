@@ -176,6 +176,30 @@ static void the_message_about_a_peer_that_is_away_has_name_and_reason(void **sta
     http_client_free(client);
 }
 
+/* Somebody between the client and the daemon has recorded a connection, with its challenge. */
+static void a_recorded_reply_is_refused(void **state)
+{
+    (void)state;
+    const struct http_server_options options = {.socket_path = socket_path,
+                                                .secret = &secret,
+                                                .seals = true,
+                                                .replays = true,
+                                                .answer = say_hello};
+    struct http_server *server = http_server_start(&options);
+    for (int i = 0; i < 2; i++) {
+        struct http_client *client = http_client_new_unix("the daemon", socket_path);
+        struct http_reply reply;
+        struct error err;
+        http_client_seal(client, &secret);
+        int code = http_request(client, "GET", "/a", NULL, 0, &reply, &err);
+        assert_int_equal(code, i == 0 ? 0 : -EBADMSG); /* the first one is recorded */
+        if (code == 0)
+            http_reply_fini(&reply);
+        http_client_free(client);
+    }
+    http_server_end(server);
+}
+
 static void a_sealed_reply_is_taken_only_as_the_daemon_has_sent_it(void **state)
 {
     (void)state;
@@ -219,6 +243,7 @@ int main(void)
         TEST(a_client_of_a_url_adds_the_path_to_the_url),
         TEST(a_message_has_no_secret_of_the_url),
         TEST(the_message_about_a_peer_that_is_away_has_name_and_reason),
+        TEST(a_recorded_reply_is_refused),
         TEST(a_sealed_reply_is_taken_only_as_the_daemon_has_sent_it),
     };
     return cmocka_run_group_tests_name("http", tests, NULL, NULL);
