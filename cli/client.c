@@ -2,6 +2,7 @@
 #include "cli/client.h"
 
 #include "cli/cli.h"
+#include "cli/daemon_job.h"
 #include "cli/field.h"
 #include "cli/guard.h"
 #include "cli/phrases.h"
@@ -18,6 +19,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum {
+    CLIENT_HAND_OVER_MS = 4000, /* for a job that takes over from the job before it */
+    CLIENT_AGAIN_MS = 200,
+};
 
 static int client_open(struct cli *cli, struct error *err)
 {
@@ -64,6 +70,12 @@ static int client_open_remote(struct cli *cli, struct error *err)
     return code;
 }
 
+/* Nothing was sent, because no daemon listens. */
+static bool client_is_away(int code)
+{
+    return code == -ENOENT || code == -ECONNREFUSED;
+}
+
 /* Sends the request over the Unix socket, or over TCP if no daemon listens at the socket. */
 static int client_send(struct cli *cli, const char *method, const char *path, const char *body,
                        struct http_reply *ret_reply, struct error *err)
@@ -73,7 +85,7 @@ static int client_send(struct cli *cli, const char *method, const char *path, co
     if (code < 0)
         return code;
     code = http_request(cli->client, method, path, body, size, ret_reply, err);
-    if (!cli->is_remote && (code == -ENOENT || code == -ECONNREFUSED)) {
+    if (!cli->is_remote && client_is_away(code)) {
         code = client_open_remote(cli, err);
         if (code == 0)
             code = http_request(cli->client, method, path, body, size, ret_reply, err);
@@ -85,6 +97,10 @@ static int client_send(struct cli *cli, const char *method, const char *path, co
 
 static int client_away(const struct cli *cli, struct error *err)
 {
+    if (daemon_job_is_wanted(cli))
+        return error_set(err, -ECONNREFUSED,
+                         "no daemon serves %s now; 'phasectl daemon status' says where its job is",
+                         cli->home.path);
     return error_set(err, -ECONNREFUSED,
                      "no daemon is running for %s; start it with 'phasectl daemon start'",
                      cli->home.path);
@@ -116,8 +132,14 @@ static int client_ask(struct cli *cli, const char *method, const char *path, con
 {
     struct http_reply reply = {0};
     json_t *json = NULL;
-    int code = client_send(cli, method, path, body, &reply, err);
-    if (code == -ENOENT || code == -ECONNREFUSED)
+    int code;
+    unsigned waited_ms = 0;
+    while (code = client_send(cli, method, path, body, &reply, err),
+           client_is_away(code) && waited_ms < CLIENT_HAND_OVER_MS && daemon_job_is_wanted(cli)) {
+        cli_wait(CLIENT_AGAIN_MS);
+        waited_ms += CLIENT_AGAIN_MS;
+    }
+    if (client_is_away(code))
         return client_away(cli, err);
     if (code < 0)
         return code;

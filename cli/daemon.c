@@ -215,6 +215,14 @@ static int daemon_start(struct cli *cli)
     json_t *ping = NULL;
     int status = CLI_OK;
     bool is_running = daemon_ping(cli, &ping, NULL) == 0;
+    if (!is_running && daemon_job_is_wanted(cli)) {
+        (void)error_set(
+            &err, -EEXIST,
+            "%s is to be served by a job: 'phasectl daemon status' says where it is, and "
+            "'phasectl daemon stop' gives it up",
+            cli->home.path);
+        return cli_fail(&err);
+    }
     if (!is_running && (daemon_find(&program, &err) < 0 || home_make(&cli->home, &err) < 0 ||
                         daemon_launch(cli, program, &ping, &err) < 0))
         status = cli_fail(&err);
@@ -248,9 +256,9 @@ static int daemon_refuse_job(const struct cli *cli, const json_t *ping)
 {
     struct error err;
     const char *job = field_text(ping, "job");
-    if (job[0])
+    if (job[0] && daemon_job_want(cli, &err) == 0) /* a `stop` may have failed */
         (void)error_set(&err, -EEXIST, "the daemon of this home runs as job %s already", job);
-    else
+    else if (!job[0])
         (void)error_set(&err, -EEXIST,
                         "a daemon serves %s already (pid %lld): 'phasectl daemon stop' it first",
                         cli->home.path, field_integer(ping, "pid"));
@@ -343,9 +351,10 @@ static int daemon_status(struct cli *cli)
     struct error err;
     json_t *ping;
     if (daemon_ping(cli, &ping, &err) < 0) {
-        if (!cli->as_json)
-            daemon_print_jobs(cli, NULL);
-        return cli_fail(&err);
+        if (cli->as_json || !daemon_job_is_wanted(cli))
+            return cli_fail(&err);
+        daemon_print_jobs(cli, NULL);
+        return CLI_FAILED;
     }
     if (cli->as_json) {
         client_print_json(ping);

@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 #include "lib/command.h"
 #include "lib/error.h"
+#include "lib/file.h"
 #include "lib/memory.h"
 #include "lib/place.h"
 #include "lib/text.h"
@@ -41,6 +42,12 @@ static int job_run(const char *const *words, char **ret_line, struct error *err)
 bool daemon_job_is_wanted(const struct cli *cli)
 {
     return access(cli->home.job, F_OK) == 0;
+}
+
+int daemon_job_want(const struct cli *cli, struct error *err)
+{
+    static const char wanted[] = "wanted\n"; /* as the script writes it */
+    return file_replace(cli->home.job, wanted, sizeof wanted - 1, 0600, err);
 }
 
 int daemon_job_start(const struct cli *cli, char **options, char **ret_job, struct error *err)

@@ -2,6 +2,7 @@
 # The daemon as a job of Slurm: start --as-job, the hand-over to a successor, and phasectl on
 # another host.
 
+bats_require_minimum_version 1.5.0
 load phased.bash
 
 setup_file() { sandbox_up 3; }
@@ -80,6 +81,43 @@ SPEC
     eventually 60 state 1 succeeded
     [ "$(ping job)" = null ]
     [ "$(line_count "$PHASED_HOME/runs/1/count/out/executed")" = 1 ]
+}
+
+@test "options that do not make one job are refused, and a job that has gone is told" {
+    local option job
+    for option in --array=1-2 --chdir=/tmp -Jother --wait --wrap=true; do
+        run -1 phasectl daemon start --as-job -- "$option"
+        [ "$output" = "phasectl: the job of the daemon cannot have the option $option" ]
+    done
+    run -1 phasectl daemon start --as-job -- train.sh
+    [[ $output = "phasectl: 'train.sh' is no option; "* ]]
+    phasectl daemon start --as-job -- --time=30
+    job=$(ping job)
+    scancel "$job"
+    eventually 60 job_has_ended "$job"
+    eventually 30 tells "^its job has gone, .*start --as-job"
+    run -1 phasectl status
+    [[ $output = *"no daemon serves $PHASED_HOME now"* ]]
+    run -1 phasectl daemon start
+    [[ $output = *"is to be served by a job"* ]]
+    phasectl daemon start --as-job -- --time=30
+    [ -n "$(ping job)" ]
+    phasectl daemon stop
+    [ ! -e "$PHASED_HOME/daemon-job" ]
+}
+
+@test "a stop that fails because Slurm does not answer is taken back by another start" {
+    phasectl daemon start --as-job -- --time=30
+    kill -STOP "$(cat "$SANDBOX/pid/slurmctld")"
+    run phasectl daemon stop
+    kill -CONT "$(cat "$SANDBOX/pid/slurmctld")"
+    [ "$status" = 1 ]
+    eventually 60 tells 'it is to stop'
+    run -1 phasectl daemon start --as-job
+    [[ $output = *"already"* ]]
+    run phasectl daemon status
+    [[ $output != *"it is to stop"* ]]
+    phasectl daemon stop
 }
 
 @test "phasectl reaches the daemon from another host, with the key of the home" {
@@ -163,7 +201,7 @@ SPEC
     job=$(sed -nE 's/^job ([0-9]+) will run phased.*/\1/p' "$PHASED_HOME/said")
     [ -n "$job" ]
     run phasectl daemon status
-    [ "$status" = 1 ] && [[ $output == *"job $job (pending"* ]] && [[ $output == *"no daemon is running"* ]]
+    [ "$status" = 1 ] && [[ $output == "job $job (pending"* ]]
     run phasectl daemon start --as-job
     [ "$status" = 1 ] && [[ $output == *"a job is there for the daemon of this home already: job $job (pending"* ]]
     is_alone 1
