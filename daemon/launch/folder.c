@@ -304,8 +304,21 @@ int folder_make_run(const struct folder *folder, const struct home *home, const 
     return status;
 }
 
+static int make_empty(const struct folder *folder, struct error *err)
+{
+    int status = make(folder->workflow, err);
+    if (status >= 0)
+        status = make(folder->phase, err);
+    return status < 0 ? status : make(folder->run, err);
+}
+
+/* A run that never began may have no folder yet. Another daemon, which was paused before it
+ * submitted the run's job, may still submit it. The lead of that job must find the tombstone. */
 int folder_seal(const struct folder *folder, const struct run *run, struct error *err)
 {
+    int status = run->has_begun ? 0 : make_empty(folder, err);
+    if (status < 0)
+        return status;
     json_t *made = read_run_json(folder);
     const char *job = json_string_value(json_object_get(made, "job_dir"));
     bool is_ours = access(folder->run, F_OK) == 0 && (!job || text_equal(job, folder->job));
@@ -345,7 +358,13 @@ int folder_make_job(const struct folder *folder, const char *script, struct erro
         status = make(folder->own, err);
     if (status >= 0)
         status = write_file(folder->own, is_new && !is_candidate, "job.sh", script, 0700, err);
-    return status < 0 ? status : write_current(folder, is_new, err);
+    /* A lead that has claimed the folder may serve a later run by now. The job that is submitted
+     * here is a second one for this folder, and ends at once. */
+    char *claim = text_format("%s/claim", folder->job);
+    if (status >= 0 && access(claim, F_OK) < 0)
+        status = write_current(folder, is_new, err);
+    free(claim);
+    return status;
 }
 
 static bool has_work(const struct seat *seat)

@@ -102,7 +102,8 @@ void folder_init_job(struct folder *folder, const struct home *home, const struc
 int folder_make_run(const struct folder *folder, const struct home *home, const struct run *run,
                     const struct store_launch *launch, const json_t *failures, const char *secret,
                     const struct resume *resume, bool *ret_is_begun, struct error *err);
-/* Makes the folder of a job that is to begin with this run. `script` is the batch script. */
+/* Makes the folder of a job that is to begin with this run. `script` is the batch script. If a lead
+ * has claimed the folder, the run that it serves stays. */
 int folder_make_job(const struct folder *folder, const char *script, struct error *err);
 /* Makes the folder of a job that is to begin with this run, in the allocation of a host. Tells the
  * batch script of the host which guests it has. */

@@ -75,7 +75,8 @@ void folder_fini(struct folder *folder);
  * read. A new reference. */
 json_t *folder_resume(const struct folder *folder);
 /* Puts a tombstone into the run's folder, and syncs the tombstone. From then on no lead begins the
- * run. Does nothing if there is no such folder, or if the folder belongs to another job. */
+ * run. Makes the folder of a run that never began. Does nothing if the folder of another run is
+ * gone, or if the folder belongs to another job. */
 int folder_seal(const struct folder *folder, const struct run *run, struct error *err);
 
 /* --- resume.c --------------------------------------------------------------------------------- */

@@ -2,8 +2,10 @@
  * loses answers, the disk is full. Nothing is lost, and nothing is done twice. */
 #include "tests/unit/daemon_world.h"
 
+#include "lib/file.h"
 #include "lib/text.h"
 
+#include <glob.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +13,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 static const char two_phases[] = "name: two\n"
                                  "phases:\n"
@@ -260,6 +263,58 @@ static void a_job_at_a_limit_of_the_site_waits_and_says_so(void **state)
     world_await_lines(world, "jobs", 1);
 }
 
+static void await_file(struct world *world, const char *name)
+{
+    char *path = text_format("%s/%s", world->home, name);
+    for (int i = 0; i < 4000 && access(path, F_OK) < 0; i++)
+        world_pause();
+    assert_int_equal(access(path, F_OK), 0);
+    free(path);
+}
+
+/* Another daemon, which was paused before it did so, may still submit the job of the run. */
+static void a_run_that_was_never_submitted_gets_a_tombstone(void **state)
+{
+    struct world *world = *state;
+    world_slurm_write(world, "mode", "down");
+    world_stop(world);
+    world_start(world, "submit:1:before");
+    submit(world);
+    await(world, "phases.0.run.state", "submitting");
+    json_decref(world_expect(world, 200, "POST", "/v1/workflows/1/cancel", NULL));
+    world_slurm_write(world, "mode", "up");
+    await(world, "state", "cancelled");
+    await_file(world, "runs/1/a/1/tombstone.json");
+    assert_int_equal(world_slurm_lines(world, "jobs"), 0);
+}
+
+/* A job that the daemon does not know has claimed the folder, and has gone on to another run. */
+static void a_second_submission_leaves_the_run_of_the_lead(void **state)
+{
+    struct world *world = *state;
+    glob_t found;
+    world_slurm_write(world, "mode", "down");
+    submit(world);
+    await(world, "phases.0.run.job_reason",
+          "Slurm does not answer: Unable to contact the controller");
+    char *pattern = text_format("%s/runs/1/phased-*", world->home);
+    assert_int_equal(glob(pattern, 0, NULL, &found), 0);
+    assert_int_equal(found.gl_pathc, 1);
+    char *claim = text_format("%s/claim", found.gl_pathv[0]);
+    char *current = text_format("%s/current.json", found.gl_pathv[0]);
+    assert_int_equal(file_replace(claim, "{}", 2, 0600, NULL), 0);
+    assert_int_equal(file_replace(current, "{\"run_dir\":\"/b\"}", 16, 0600, NULL), 0);
+    world_slurm_write(world, "mode", "up");
+    world_await_lines(world, "jobs", 1);
+    json_t *json = json_load_file(current, 0, NULL);
+    assert_string_equal(world_member(json, "run_dir"), "/b");
+    json_decref(json);
+    free(pattern);
+    free(claim);
+    free(current);
+    globfree(&found);
+}
+
 static void limit_files(struct world *world, rlim_t size)
 {
     struct rlimit limit = {.rlim_cur = size, .rlim_max = RLIM_INFINITY};
@@ -340,6 +395,8 @@ int main(void)
         TEST(a_job_whose_answer_was_lost_is_adopted),
         TEST(a_phase_that_slurm_refuses_is_held_with_the_message_of_slurm),
         TEST(a_job_at_a_limit_of_the_site_waits_and_says_so),
+        TEST(a_run_that_was_never_submitted_gets_a_tombstone),
+        TEST(a_second_submission_leaves_the_run_of_the_lead),
         TEST(no_effect_happens_while_the_record_cannot_be_written),
         TEST(a_journal_waits_for_the_disk),
     };
