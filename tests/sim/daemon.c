@@ -27,7 +27,7 @@ static struct workflow *daemon_workflow(const struct sim *sim)
 
 const struct workflow *daemon_record(const struct sim *sim)
 {
-    return sim->daemon.record;
+    return sim->record.workflow;
 }
 
 static void daemon_post(struct sim *sim, struct sim_event event)
@@ -55,7 +55,7 @@ void daemon_crash(struct sim *sim, int64_t away_s)
 
 static int64_t daemon_now_ms(const struct sim *sim)
 {
-    return world_ms(1) + (sim->now - 1) * 1000 + sim->clock_ms;
+    return world_ms(1) + (sim->now - 1) * 1000 + sim->daemon.clock_ms;
 }
 
 /* --- Commit ----------------------------------------------------------------------------------- */
@@ -92,11 +92,14 @@ static void daemon_commit(struct sim *sim, const struct core_effects *effects)
             outbox_apply(sim, effect);
         }
     }
-    workflow_free(sim->daemon.record);
-    sim->daemon.record = workflow_copy(daemon_workflow(sim));
-    check_remedies(sim, sim->daemon.record);
-    check_seats(sim, sim->daemon.record);
-    check_matrix(sim, sim->daemon.record);
+    struct sim_record *record = &sim->record;
+    workflow_free(record->workflow);
+    record->workflow = workflow_copy(daemon_workflow(sim));
+    record->outbox_count = sim->daemon.outbox_count;
+    memcpy(record->outbox, sim->daemon.outbox, record->outbox_count * sizeof *record->outbox);
+    check_remedies(sim, record->workflow);
+    check_seats(sim, record->workflow);
+    check_matrix(sim, record->workflow);
 }
 
 /* --- Effects ---------------------------------------------------------------------------------- */
@@ -113,7 +116,9 @@ static void carry_submit(struct sim *sim, const struct run *run, const struct al
     enum sim_answer answer = SIM_LIMITED;
     if (!run->has_begun && run->state != RUN_ENDED) {
         sim->folder_of[token_number(job->token)] = folder;
-        sim->current[folder] = folder_make_for(sim, run);
+        struct sim_folder *made = folder_make_for(sim, run);
+        if (!sim->claim[folder]) /* otherwise it belongs to the lead */
+            sim->current[folder] = made;
         bool is_refused = sim->lacks_type && text_equal(job->gpu_type, "b");
         answer = is_refused ? SIM_REFUSED : slurm_submit(sim, job->token, submit_limit(run), &id);
     }
@@ -162,6 +167,8 @@ static void carry_read_outcome(struct sim *sim, const struct run *run)
 static void carry_seal(struct sim *sim, const struct run *run)
 {
     struct sim_folder *folder = folder_find(sim, run->id);
+    if (!folder && !run->has_begun && !folder_is_there(sim, run->phase->index, run->attempt))
+        folder = folder_make_for(sim, run);
     if (folder)
         folder->is_sealed = true;
     daemon_post(sim, (struct sim_event){.event = {.kind = EV_SEALED}, .phase = -1, .run = run->id});
@@ -199,7 +206,7 @@ static void carry_next(struct sim *sim, const struct run *run)
         carry_read_outcome(sim, run);
 }
 
-static void carry_out(struct sim *sim, const struct sim_outbox *row)
+void daemon_carry(struct sim *sim, const struct sim_outbox *row)
 {
     const struct workflow *workflow = daemon_workflow(sim);
     enum core_about about = core_effect_about(row->kind);
@@ -239,6 +246,22 @@ static void carry_out(struct sim *sim, const struct sim_outbox *row)
         break;
     default: /* the leads ask for it: daemon_ask() */
         break;
+    }
+}
+
+/* Carries out a batch. The daemon can die, or be paused, before each effect. */
+static void daemon_carry_all(struct sim *sim, const struct sim_outbox *rows, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        if (sim_fault(sim, 100)) {
+            daemon_crash(sim, sim_chance(sim, 2) ? 1 : sim_below(sim, 900));
+            return;
+        }
+        if (!sim->pause.daemon.core && sim_fault(sim, 25)) {
+            daemon_pause(sim, &rows[i], count - i);
+            return;
+        }
+        daemon_carry(sim, &rows[i]);
     }
 }
 
@@ -283,18 +306,17 @@ static bool daemon_handle(struct sim *sim, const struct sim_event *from)
     if (remedy >= 0)
         remedy_taken(sim, &event.workflow->phases[from->phase], remedy);
     daemon_commit(sim, &effects);
-    for (size_t i = 0; i < effects.count && daemon->core; i++) {
+    struct sim_outbox rows[SIM_OUTBOX_MAX];
+    unsigned count = 0;
+    for (size_t i = 0; i < effects.count; i++) {
         const struct core_effect *effect = &effects.items[i];
-        if (!core_effect_is_kept(effect->kind) || effect->is_done || effect->due_ms)
-            continue;
-        if (sim_fault(sim, 100)) {
-            daemon_crash(sim, sim_chance(sim, 2) ? 1 : sim_below(sim, 900));
-            break;
+        if (core_effect_is_kept(effect->kind) && !effect->is_done && !effect->due_ms) {
+            assert(count < SIM_OUTBOX_MAX);
+            rows[count++] = (struct sim_outbox){effect->kind, core_effect_target(effect), 0};
         }
-        struct sim_outbox row = {effect->kind, core_effect_target(effect), 0};
-        carry_out(sim, &row);
     }
     core_effects_fini(&effects);
+    daemon_carry_all(sim, rows, count);
     return true;
 }
 
@@ -319,33 +341,54 @@ static void daemon_drain(struct sim *sim)
     }
 }
 
+static void daemon_post_seen(struct sim *sim, uint64_t allocation, const struct sim_job *job)
+{
+    daemon_post(sim,
+                (struct sim_event){
+                    .event = {.kind = EV_JOB_SEEN,
+                              .slurm_id = job->id,
+                              .seen = {.state = job->word,
+                                       .is_running = job->state == SIM_RUNNING,
+                                       .is_final = job->state == SIM_OVER,
+                                       .is_waiting = job->state == SIM_PENDING && job->was_requeued,
+                                       .restarts = job->restarts,
+                                       .started_ms = world_ms(job->started)}},
+                    .phase = -1,
+                    .job = allocation,
+                });
+}
+
+/* As launch/answers.c does. A second job with the token is no news, until the first one is over. */
+static void daemon_look_at(struct sim *sim, const struct allocation *allocation, bool is_empty)
+{
+    bool is_there = false;
+    for (unsigned i = sim->job_count; !is_empty && i-- > 0;) {
+        const struct sim_job *job = &sim->jobs[i];
+        bool is_same = job->id == allocation->slurm_id;
+        if (!job->is_known || !text_equal(job->token, allocation->token) ||
+            (allocation->slurm_id && !is_same && !allocation->ended))
+            continue;
+        bool is_news =
+            !allocation->ended || job->state != SIM_OVER || (allocation->is_back && is_same);
+        if (is_news)
+            daemon_post_seen(sim, allocation->id, job);
+        is_there = true;
+        if (!allocation->ended)
+            break;
+    }
+    if (!is_there && (!allocation->ended || allocation->is_back))
+        daemon_post(sim, (struct sim_event){
+                             .event = {.kind = EV_JOB_ABSENT}, .phase = -1, .job = allocation->id});
+}
+
 static void daemon_poll(struct sim *sim)
 {
     const struct workflow *workflow = daemon_workflow(sim);
     if (!slurm_answers(sim))
         return;
     bool is_empty = sim->was_empty = sim_fault(sim, sim->was_empty ? 3 : 30);
-    for (size_t i = 0; i < workflow->allocation_count; i++) {
-        const struct allocation *job = workflow->allocations[i];
-        const struct sim_job *found = NULL;
-        for (unsigned j = sim->job_count; !is_empty && j-- > 0 && !found;)
-            if (sim->jobs[j].is_known && text_equal(sim->jobs[j].token, job->token))
-                found = &sim->jobs[j];
-        if (job->ended && !job->is_back && (!found || found->state == SIM_OVER))
-            continue;
-        struct sim_event event = {.event = {.kind = EV_JOB_ABSENT}, .phase = -1, .job = job->id};
-        if (found) {
-            event.event.kind = EV_JOB_SEEN;
-            event.event.slurm_id = found->id;
-            event.event.seen.state = found->word;
-            event.event.seen.is_running = found->state == SIM_RUNNING;
-            event.event.seen.is_final = found->state == SIM_OVER;
-            event.event.seen.is_waiting = found->state == SIM_PENDING && found->was_requeued;
-            event.event.seen.restarts = found->restarts;
-            event.event.seen.started_ms = world_ms(found->started);
-        }
-        daemon_post(sim, event);
-    }
+    for (size_t i = 0; i < workflow->allocation_count; i++)
+        daemon_look_at(sim, workflow->allocations[i], is_empty);
 }
 
 /* False: the daemon died meanwhile. */
@@ -362,7 +405,7 @@ void daemon_set_clock(struct sim *sim)
 {
     static const int64_t hours[] = {1, -1, 96, -96};
     int64_t by_ms = hours[sim_below(sim, 4)] * 3600 * 1000;
-    sim->clock_ms += by_ms;
+    sim->daemon.clock_ms += by_ms;
     sim_say(sim, "daemon: its clock is set by %lld s", (long long)by_ms / 1000);
     if (sim->daemon.core)
         (void)daemon_take_clock(sim, by_ms);
@@ -372,18 +415,23 @@ void daemon_start(struct sim *sim)
 {
     struct sim_daemon *daemon = &sim->daemon;
     struct core_config config = {.token = daemon_token, .arg = sim, .last_workflow = 1};
-    for (size_t i = 0; i < daemon->record->run_count; i++)
-        config.last_run = daemon->record->runs[i]->id;
-    for (size_t i = 0; i < daemon->record->seat_count; i++)
-        config.last_seat = daemon->record->seats[i]->id;
-    for (size_t i = 0; i < daemon->record->allocation_count; i++)
-        config.last_job = daemon->record->allocations[i]->id;
+    for (size_t i = 0; i < sim->record.workflow->run_count; i++)
+        config.last_run = sim->record.workflow->runs[i]->id;
+    for (size_t i = 0; i < sim->record.workflow->seat_count; i++)
+        config.last_seat = sim->record.workflow->seats[i]->id;
+    for (size_t i = 0; i < sim->record.workflow->allocation_count; i++)
+        config.last_job = sim->record.workflow->allocations[i]->id;
     daemon->core = core_new(&config);
-    core_add(daemon->core, workflow_copy(daemon->record));
+    core_add(daemon->core, workflow_copy(sim->record.workflow));
     daemon->next_poll = sim->now;
+    daemon->lease = ++sim->record.lease;
+    daemon->outbox_count = sim->record.outbox_count;
+    memcpy(daemon->outbox, sim->record.outbox, daemon->outbox_count * sizeof *daemon->outbox);
     sim_say(sim, "daemon: starts, %u in the outbox", daemon->outbox_count);
-    if (!daemon_take_clock(sim, 0))
+    if (!daemon_take_clock(sim, 0) || !daemon->core)
         return;
+    struct sim_outbox rows[SIM_OUTBOX_MAX];
+    unsigned count = 0;
     for (unsigned i = 0; i < daemon->outbox_count; i++) {
         struct sim_outbox *row = &daemon->outbox[i];
         if (row->due_ms > daemon_now_ms(sim) + DUE_LAST_MS)
@@ -394,9 +442,10 @@ void daemon_start(struct sim *sim)
             row->due_ms = 0;
             daemon_post_job(sim, EV_UNSURE, row->target, 0);
         } else if (!row->due_ms) {
-            carry_out(sim, row);
+            rows[count++] = *row;
         }
     }
+    daemon_carry_all(sim, rows, count);
 }
 
 /* Repeats effects of the outbox that are due, or whose answer was lost. */
@@ -404,18 +453,16 @@ static void daemon_repeat(struct sim *sim)
 {
     struct sim_daemon *daemon = &sim->daemon;
     struct sim_outbox rows[SIM_OUTBOX_MAX];
-    unsigned count = daemon->outbox_count;
-    memcpy(rows, daemon->outbox, sizeof rows);
-    for (unsigned i = 0; i < count; i++) {
-        bool is_due = rows[i].due_ms && rows[i].due_ms <= daemon_now_ms(sim);
+    unsigned count = 0;
+    for (unsigned i = 0; i < daemon->outbox_count; i++) {
+        struct sim_outbox *row = &daemon->outbox[i];
+        bool is_due = row->due_ms && row->due_ms <= daemon_now_ms(sim);
+        if (is_due || (row->kind == FX_CANCEL_JOB && sim->now % 10 == 0))
+            rows[count++] = *row;
         if (is_due)
-            for (unsigned j = 0; j < daemon->outbox_count; j++)
-                if (daemon->outbox[j].kind == rows[i].kind &&
-                    daemon->outbox[j].target == rows[i].target)
-                    daemon->outbox[j].due_ms = 0; /* in progress */
-        if (is_due || (rows[i].kind == FX_CANCEL_JOB && sim->now % 10 == 0))
-            carry_out(sim, &rows[i]);
+            row->due_ms = 0; /* in progress */
     }
+    daemon_carry_all(sim, rows, count);
 }
 
 void daemon_begin(struct sim *sim, struct workflow *workflow)
@@ -438,15 +485,9 @@ void daemon_begin(struct sim *sim, struct workflow *workflow)
         sim_breach(sim, "%u jobs are submitted for the first phases", submissions);
 }
 
-void daemon_tick(struct sim *sim)
+void daemon_turn(struct sim *sim)
 {
     struct sim_daemon *daemon = &sim->daemon;
-    if (!daemon->core && sim->now >= daemon->up_at)
-        daemon_start(sim);
-    if (daemon->core && sim_fault(sim, 2000))
-        daemon_crash(sim, sim_below(sim, sim_chance(sim, 5) ? 8000 : 300));
-    if (!daemon->core)
-        return;
     if (sim->now >= daemon->next_poll) {
         daemon_poll(sim);
         bool is_busy = core_is_busy(daemon->core, daemon_now_ms(sim));
@@ -458,10 +499,23 @@ void daemon_tick(struct sim *sim)
     daemon_drain(sim);
 }
 
+void daemon_tick(struct sim *sim)
+{
+    struct sim_daemon *daemon = &sim->daemon;
+    daemon_wake(sim);
+    if (!daemon->core && sim->now >= daemon->up_at)
+        daemon_start(sim);
+    if (daemon->core && sim_fault(sim, 2000))
+        daemon_crash(sim, sim_below(sim, sim_chance(sim, 5) ? 8000 : 300));
+    if (daemon->core)
+        daemon_turn(sim);
+}
+
 void daemon_end(struct sim *sim)
 {
     core_free(sim->daemon.core);
-    workflow_free(sim->daemon.record);
+    core_free(sim->pause.daemon.core);
+    workflow_free(sim->record.workflow);
 }
 
 /* --- Leads and persons ------------------------------------------------------------------------ */

@@ -20,12 +20,25 @@ struct sim_folder *folder_find(struct sim *sim, uint64_t run)
     return NULL;
 }
 
-struct sim_folder *folder_make(struct sim *sim, unsigned phase, unsigned attempt,
-                               int64_t begin_step)
+static struct sim_folder *folder_at(struct sim *sim, unsigned phase, unsigned attempt)
 {
     for (unsigned i = sim->folder_count; i-- > 0;)
         if (sim->folders[i].phase == phase && sim->folders[i].attempt == attempt)
             return &sim->folders[i];
+    return NULL;
+}
+
+bool folder_is_there(struct sim *sim, unsigned phase, unsigned attempt)
+{
+    return folder_at(sim, phase, attempt);
+}
+
+struct sim_folder *folder_make(struct sim *sim, unsigned phase, unsigned attempt,
+                               int64_t begin_step)
+{
+    struct sim_folder *there = folder_at(sim, phase, attempt);
+    if (there)
+        return there;
     if (sim->folder_count == SIM_RUNS_MAX)
         sim_breach(sim, "too many runs");
     struct sim_folder *folder = &sim->folders[sim->folder_count++];
@@ -117,14 +130,19 @@ static bool run_is_over(const struct sim *sim, const struct sim_folder *folder)
     return false;
 }
 
-/* Whether another lead has claimed the phase. This counts only jobs that came back, because no
- * other lead may ever need the claim. */
+/* Only the leads of such jobs may ever need the claim on the phase. */
+static bool job_is_odd(const struct sim_job *job)
+{
+    return job->came_back || job->has_twin || job->is_late;
+}
+
+/* Whether another lead has claimed the phase. */
 static bool phase_is_claimed(const struct sim *sim, const struct sim_lead *lead,
                              const struct sim_folder *folder)
 {
     for (unsigned i = 0; i < sim->job_count; i++)
         for (const struct sim_lead *other = sim->jobs[i].leads; other; other = other->next)
-            if (other != lead && (other->job->came_back || lead->job->came_back) &&
+            if (other != lead && (job_is_odd(other->job) || job_is_odd(lead->job)) &&
                 (other->state == LEAD_TRAINING || other->state == LEAD_STOPPING) &&
                 other->folder->phase == folder->phase)
                 return true;
@@ -136,7 +154,7 @@ static bool phase_has_gone_on(const struct sim *sim, const struct sim_lead *lead
                               const struct sim_folder *folder)
 {
     for (unsigned i = 0; i < sim->folder_count; i++)
-        if (lead->job->came_back && sim->folders[i].phase == folder->phase &&
+        if (job_is_odd(lead->job) && sim->folders[i].phase == folder->phase &&
             sim->folders[i].has_started && sim->folders[i].attempt > folder->attempt)
             return true;
     return false;
@@ -158,6 +176,21 @@ static void lead_open(struct sim *sim, struct sim_lead *lead, struct sim_folder 
     }
 }
 
+/* The run before may have saved more after the daemon had read its folder, if its job came back or
+ * has a twin. So the lead looks at the checkpoints once more. */
+static void lead_look_again(const struct sim *sim, struct sim_folder *folder)
+{
+    int64_t newest = newest_checkpoint(sim, folder->phase, folder->attempt);
+    for (unsigned i = sim->fresh_from[folder->phase]; i < sim->folder_count; i++) {
+        const struct sim_folder *before = &sim->folders[i];
+        if (before->phase != folder->phase || before->attempt >= folder->attempt || !before->job ||
+            !job_is_odd(before->job) || before->good_step != newest || newest <= folder->begin_step)
+            continue;
+        folder->begin_step = folder->last_step = newest;
+        folder->looked_again = true;
+    }
+}
+
 static void lead_begin(struct sim *sim, struct sim_lead *lead, struct sim_folder *folder)
 {
     if (sim->daemon.core && run_is_over(sim, folder))
@@ -166,6 +199,7 @@ static void lead_begin(struct sim *sim, struct sim_lead *lead, struct sim_folder
     if (folder->has_started)
         sim_breach(sim, "attempt %u of phase %u starts a second time", folder->attempt,
                    folder->phase);
+    lead_look_again(sim, folder);
     sim->current[lead->token] = folder;
     lead->folder = folder;
     lead->state = LEAD_TRAINING;
@@ -417,6 +451,15 @@ static void lead_tick(struct sim *sim, struct sim_lead *lead)
 
 /* --- The batch script ------------------------------------------------------------------------- */
 
+/* At most one job serves a folder, however many jobs have its token. */
+static void check_server(const struct sim *sim, const struct sim_job *job, unsigned number)
+{
+    for (unsigned i = 0; i < sim->job_count; i++)
+        for (const struct sim_lead *lead = sim->jobs[i].leads; lead; lead = lead->next)
+            if (lead->job != job && lead->token == number && lead->state != LEAD_GONE)
+                sim_breach(sim, "jobs %u and %u serve the same folder", lead->job->id, job->id);
+}
+
 void script_start(struct sim *sim, struct sim_job *job)
 {
     unsigned number = token_number(job->token);
@@ -427,6 +470,7 @@ void script_start(struct sim *sim, struct sim_job *job)
         return;
     }
     sim->claim[number] = job;
+    check_server(sim, job, number);
     lead_start(sim, job, number);
 }
 

@@ -1,6 +1,7 @@
 #!/bin/bash
-# Breaks the core in one way after the other, and expects the simulator to catch each. A mutation is
-# a line: what is broken | file | old text | new text. Prints TAP.
+# Breaks the core, or a rule that the fakes keep as the real programs do, in one way after the other,
+# and expects the simulator to catch each. A mutation is a line: what is broken | file | old text |
+# new text. A file without a folder is in daemon/core. Prints TAP.
 set -u
 seeds=${PHASED_MUTATION_SEEDS:-60000}
 work=$(mktemp -d)
@@ -61,6 +62,10 @@ a phase joins an allocation that has ended|fit.c|    if (allocation->ended \|\| 
 what becomes of a shared allocation is told to its first seat alone|run.c|        run_take(step, run);|        if (!seat_is_joined(run->seat))\n            run_take(step, run);
 a seat loses an allocation, and keeps it|seat.c|        run->seat->allocation = there;|        (void)there;
 a candidate is given up while others of its seat are wanted|allocation.c|    if (seat_loses(step, allocation))|    (void)seat_loses(step, allocation);
+a daemon that wakes does not look at the lease|tests/sim/pause.c|    if (daemon_is_owner(sim))\n        daemon_turn|    daemon_turn
+a lead does not look at the claim|tests/sim/lead.c|if (sim->claim[number] \&\& sim->claim[number] != job) {|if (0) {
+a second submission sets back the run that a lead serves|tests/sim/daemon.c|        if (!sim->claim[folder]) /* otherwise it belongs to the lead */\n|
+a run that never began gets no tombstone|tests/sim/daemon.c|    if (!folder \&\& !run->has_begun \&\&|    if (0 \&\&
 '
 
 # mutate FILE FROM TO: changes exactly one place, or fails.
@@ -98,15 +103,17 @@ compile_all "$work/whole"
 while IFS= read -r line; do
     [ -n "$line" ] || continue
     IFS=$'\x01' read -r title file from to <<<"$(perl -pe 's/(?<!\\)\|/\x01/g' <<<"$line")"
+    [[ $file == */* ]] || file=daemon/core/$file
     cp "$SRC"/daemon/core/*.[ch] "$work/tree/daemon/core/"
-    if ! mutate "$work/tree/daemon/core/$file" "$from" "$to"; then
+    cp "$SRC"/tests/sim/*.[ch] "$work/tree/tests/sim/"
+    if ! mutate "$work/tree/$file" "$from" "$to"; then
         report 'not ok' "$title" "the text to change is not in $file"
         continue
     fi
     cp "$work"/whole/*.o "$work/mutant/"
     if ! { case $file in
         *.h) compile_all "$work/mutant" ;;
-        *) compile "daemon/core/$file" "$work/mutant" ;;
+        *) compile "$file" "$work/mutant" ;;
         esac && ${CC:-gcc} "$work"/mutant/*.o -o "$work/tree/sim"; } 2>"$work/log"; then
         report 'not ok' "$title" "$(head -5 "$work/log")"
         continue

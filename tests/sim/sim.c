@@ -257,7 +257,8 @@ static void sim_run(uint64_t seed, bool is_verbose, uint64_t *seconds)
         daemon_tick(sim);
         sim_person(sim);
         const struct workflow *record = daemon_record(sim);
-        if (record->ended_ms && workflow_state(record)[0] == 's' && sim_is_quiet(sim))
+        if (record->ended_ms && workflow_state(record)[0] == 's' && sim_is_quiet(sim) &&
+            !sim->pause.daemon.core)
             break;
     }
     check_end(sim);

@@ -42,6 +42,8 @@ struct sim_job {
     unsigned restarts;
     bool was_requeued;  /* and its next begin is delayed */
     bool came_back;     /* the controller has lost its state, and found an older one */
+    bool is_late;       /* submitted by a daemon that no longer had the lease */
+    bool has_twin;      /* there is, or was, another job with the same token */
     int64_t unwanted_s; /* how long the daemon could have seen and cancelled the job */
     bool was_warned;
     unsigned nodes;
@@ -59,6 +61,7 @@ struct sim_folder {
     unsigned phase; /* index */
     unsigned attempt;
     bool was_alone, requeues;
+    bool looked_again; /* it began from a newer checkpoint than the daemon had chosen */
     bool is_sealed;    /* the daemon has put a tombstone there */
     unsigned restarts; /* of its job at the start */
     int64_t begin_step, checkpoint_step, last_step;
@@ -116,11 +119,12 @@ struct sim_outbox {
     int64_t due_ms;
 };
 
+/* The process. */
 struct sim_daemon {
     struct core *core; /* NULL: the daemon is down */
     int64_t up_at;
-    /* The record at the last commit. */
-    struct workflow *record;
+    unsigned lease;   /* the number that it wrote into the record when it started */
+    int64_t clock_ms; /* how far its clock is ahead */
     struct sim_outbox outbox[SIM_OUTBOX_MAX];
     unsigned outbox_count;
     int64_t next_poll;
@@ -128,12 +132,27 @@ struct sim_daemon {
     unsigned queue_count;
 };
 
+/* The record at the last commit. */
+struct sim_record {
+    struct workflow *workflow;
+    struct sim_outbox outbox[SIM_OUTBOX_MAX];
+    unsigned outbox_count;
+    unsigned lease; /* of the daemon that may act */
+};
+
+/* A daemon that sleeps, and the effects that it had looked at and not carried out yet. */
+struct sim_pause {
+    struct sim_daemon daemon; /* without a core: no daemon sleeps */
+    int64_t wakes_at;
+    struct sim_outbox left[SIM_OUTBOX_MAX];
+    unsigned left_count;
+};
+
 /* --- The world -------------------------------------------------------------------------------- */
 
 struct sim {
     uint64_t seed, random;
-    int64_t now;      /* seconds */
-    int64_t clock_ms; /* how far the daemon's clock is ahead */
+    int64_t now; /* seconds */
     bool has_faults, is_verbose;
     bool cancels; /* PreemptMode=CANCEL: neither Slurm nor leads requeue jobs */
 
@@ -164,7 +183,10 @@ struct sim {
     unsigned fresh_before[SIM_ROWS]; /* the same value, before a person began anew after ... */
     uint64_t fresh_after[SIM_ROWS];  /* ... this run */
 
+    struct sim_record record;
     struct sim_daemon daemon;
+    struct sim_pause pause;
+    bool is_late; /* what happens now is done by a daemon that no longer has the lease */
     int64_t held_since;
 
     /* What was seen, for the invariants. */
@@ -203,6 +225,7 @@ void slurm_job_done(struct sim *sim, struct sim_job *job);
 /* lead.c */
 unsigned token_number(const char *token); /* tokens are numbered from 1 */
 struct sim_folder *folder_find(struct sim *sim, uint64_t run);
+bool folder_is_there(struct sim *sim, unsigned phase, unsigned attempt);
 /* Returns the folder of an attempt. The folder may exist already. */
 struct sim_folder *folder_make(struct sim *sim, unsigned phase, unsigned attempt,
                                int64_t begin_step);
@@ -236,6 +259,9 @@ void daemon_start(struct sim *sim);
 void daemon_crash(struct sim *sim, int64_t away_s);
 void daemon_tick(struct sim *sim);
 void daemon_end(struct sim *sim);
+/* A turn: polls, carries out what is due, and handles what has come. */
+void daemon_turn(struct sim *sim);
+void daemon_carry(struct sim *sim, const struct sim_outbox *row);
 /* Somebody sets the clock of the daemon's machine. */
 void daemon_set_clock(struct sim *sim);
 /* Takes a message of a lead. False: the message was not acknowledged, and must be sent again. */
@@ -246,6 +272,14 @@ int daemon_ask(struct sim *sim, uint64_t run, uint64_t *ret_next);
 void daemon_command(struct sim *sim, unsigned phase, enum core_command command);
 /* Returns the record, also while the daemon is down. */
 const struct workflow *daemon_record(const struct sim *sim);
+
+/* pause.c */
+/* Whether the record names this daemon. */
+bool daemon_is_owner(const struct sim *sim);
+/* Stops the process, which keeps these effects, and lets another daemon start. */
+void daemon_pause(struct sim *sim, const struct sim_outbox *left, unsigned count);
+/* Wakes the daemon that sleeps, if its time has come. */
+void daemon_wake(struct sim *sim);
 
 /* matrix.c */
 void matrix_add(struct sim *sim, struct workflow *workflow);

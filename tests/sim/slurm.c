@@ -12,10 +12,23 @@ bool slurm_answers(struct sim *sim)
     return sim->now >= sim->controller_up_at && !sim_fault(sim, 50);
 }
 
+/* Returns the best answer for the token: a job that is not over, or else the newest. */
 static struct sim_job *job_find(struct sim *sim, const char *token)
 {
+    struct sim_job *best = NULL;
+    for (unsigned i = sim->job_count; i-- > 0;) {
+        struct sim_job *job = &sim->jobs[i];
+        if (job->is_known && text_equal(job->token, token) &&
+            (!best || (best->state == SIM_OVER && job->state != SIM_OVER)))
+            best = job;
+    }
+    return best;
+}
+
+static struct sim_job *job_find_by_id(struct sim *sim, uint32_t id, const char *token)
+{
     for (unsigned i = sim->job_count; i-- > 0;)
-        if (sim->jobs[i].is_known && text_equal(sim->jobs[i].token, token))
+        if (sim->jobs[i].is_known && sim->jobs[i].id == id && text_equal(sim->jobs[i].token, token))
             return &sim->jobs[i];
     return NULL;
 }
@@ -32,6 +45,22 @@ static void job_join_race(struct sim *sim, struct sim_job *job)
             job->starts = sim->jobs[i].starts;
 }
 
+/* Whether there are other jobs with the token. That may only be if one of them was submitted by a
+ * daemon that no longer had the lease. */
+static bool job_meets_twin(struct sim *sim, const char *token)
+{
+    bool has_twin = false;
+    for (unsigned i = 0; i < sim->job_count; i++) {
+        struct sim_job *job = &sim->jobs[i];
+        if (!text_equal(job->token, token) || (!job->is_known && job->state == SIM_OVER))
+            continue;
+        if (!job->is_late && !sim->is_late)
+            sim_breach(sim, "a second job with the token of job %u", job->id);
+        has_twin = job->has_twin = true;
+    }
+    return has_twin;
+}
+
 enum sim_answer slurm_submit(struct sim *sim, const char *token, int64_t limit_s, uint32_t *ret_id)
 {
     if (!slurm_answers(sim))
@@ -40,8 +69,7 @@ enum sim_answer slurm_submit(struct sim *sim, const char *token, int64_t limit_s
         return SIM_LIMITED;
     if (sim->job_count == SIM_JOBS_MAX)
         sim_breach(sim, "too many jobs");
-    if (job_find(sim, token))
-        sim_breach(sim, "a second job with the token of job %u", job_find(sim, token)->id);
+    bool has_twin = job_meets_twin(sim, token);
     struct sim_job *job = &sim->jobs[sim->job_count++];
     *job = (struct sim_job){
         .id = sim->next_job_id++,
@@ -50,11 +78,14 @@ enum sim_answer slurm_submit(struct sim *sim, const char *token, int64_t limit_s
         .submitted = sim->now,
         .starts = sim->now + 1 + sim_below(sim, 20),
         .limit_s = limit_s,
+        .is_late = sim->is_late,
+        .has_twin = has_twin,
     };
     memcpy(job->token, token, sizeof job->token);
     job_join_race(sim, job);
     *ret_id = job->id;
-    sim_say(sim, "slurm: job %u accepted", job->id);
+    sim_say(sim, "slurm: job %u accepted%s%s", job->id, job->is_late ? ", late" : "",
+            has_twin ? ", the second one with its token" : "");
     return sim_fault(sim, 20) ? SIM_NO_ANSWER : SIM_DONE; /* the answer may be lost */
 }
 
@@ -93,8 +124,8 @@ enum sim_answer slurm_cancel(struct sim *sim, uint32_t id, const char *token)
 {
     if (!slurm_answers(sim))
         return SIM_NO_ANSWER;
-    struct sim_job *job = job_find(sim, token);
-    if (!job || job->id != id || job->state == SIM_OVER)
+    struct sim_job *job = job_find_by_id(sim, id, token);
+    if (!job || job->state == SIM_OVER)
         return SIM_ABSENT;
     check_cancel(sim, job);
     job_end(sim, job, "cancelled");
@@ -126,8 +157,8 @@ bool slurm_requeue(struct sim *sim, struct sim_job *job)
 
 void slurm_begin(struct sim *sim, uint32_t id, const char *token)
 {
-    struct sim_job *job = job_find(sim, token);
-    if (slurm_answers(sim) && job && job->id == id && job->state == SIM_PENDING) {
+    struct sim_job *job = job_find_by_id(sim, id, token);
+    if (slurm_answers(sim) && job && job->state == SIM_PENDING) {
         job->was_requeued = false;
         job->starts = sim->now + 2 + sim_below(sim, 10);
     }
@@ -179,7 +210,8 @@ static void controller_roll_back(struct sim *sim)
     }
 }
 
-/* Checks a job that came back after the daemon had believed that it was over. */
+/* Checks a job that came back after the daemon had believed that it was over, or a job with the
+ * token of such a job. */
 static void check_unwanted(struct sim *sim, struct sim_job *job)
 {
     const struct workflow *record = daemon_record(sim);
@@ -191,7 +223,7 @@ static void check_unwanted(struct sim *sim, struct sim_job *job)
         is_over && job->state != SIM_OVER && sim->daemon.core && sim->now >= sim->controller_up_at;
     job->unwanted_s = is_seen ? job->unwanted_s + 1 : 0;
     if (job->unwanted_s > UNWANTED_S)
-        sim_breach(sim, "job %u came back, and is not cancelled", job->id);
+        sim_breach(sim, "job %u is not wanted, and is not cancelled", job->id);
 }
 
 static void job_tick(struct sim *sim, struct sim_job *job)
@@ -242,7 +274,7 @@ void slurm_tick(struct sim *sim)
         job_tick(sim, job);
         if (job->state == SIM_RUNNING)
             script_tick(sim, job);
-        if (job->came_back)
+        if (job->came_back || job->has_twin)
             check_unwanted(sim, job);
         if (job->is_known && job->state == SIM_OVER && sim->now > job->ended + PURGE_S)
             job->is_known = false;

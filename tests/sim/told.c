@@ -26,7 +26,7 @@ struct core_event started_event(const struct sim_folder *folder)
                                .token = folder->job->token,
                                .started_ms = world_ms(folder->job->started),
                                .step = -1};
-    if (folder->was_alone) {
+    if (folder->was_alone || folder->looked_again) {
         event.path = folder->begin_step >= 0 ? checkpoint_path(folder->begin_step) : "";
         event.step = folder->begin_step;
     }
