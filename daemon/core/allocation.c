@@ -457,6 +457,7 @@ static void allocation_warn(struct step *step, const struct allocation *allocati
 static void allocation_revive(struct step *step, struct allocation *allocation)
 {
     bool goes_on = allocation_run(allocation)->wish == WISH_NONE;
+    seat_regains(step, allocation);
     allocation_warn(step, allocation, goes_on ? "its run goes on" : "its run is stopped again");
     allocation->ended = allocation->is_closed = false;
     allocation->ended_ms = allocation->started_ms = 0;

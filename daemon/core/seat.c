@@ -52,6 +52,15 @@ bool seat_loses(struct step *step, const struct allocation *allocation)
     return false;
 }
 
+void seat_regains(struct step *step, struct allocation *allocation)
+{
+    struct run *run = allocation_run(allocation);
+    if (!seat_is_open(run) || !run->seat->allocation->ended)
+        return;
+    run->seat->allocation = allocation;
+    step_save_run(step, run);
+}
+
 void seat_decide(struct run *run, const char *token, uint32_t slurm_id)
 {
     const struct workflow *workflow = run->phase->workflow;

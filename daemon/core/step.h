@@ -218,6 +218,10 @@ struct allocation *seat_left(const struct seat *seat);
 /* The allocation is over, and is taken from its seat. False: another candidate may serve the seat.
  */
 bool seat_loses(struct step *step, const struct allocation *allocation);
+/* The allocation was over, and is there again. An open seat takes it if it has only one that is
+ * over.
+ */
+void seat_regains(struct step *step, struct allocation *allocation);
 /* The run's lead has reported from the job with this token. NULL: from the job with this id. */
 void seat_decide(struct run *run, const char *token, uint32_t slurm_id);
 /* Whether the run has no use for this candidate. The run is the newest in its seat. */

@@ -184,6 +184,21 @@ static void a_superseded_job_that_comes_back_is_cancelled_again(void **state)
                                             "cancel-job validate#1 as h200\n");
 }
 
+/* Both jobs are over, and the run waits for what its folder says. Then the first job is back. */
+static void a_job_that_comes_back_to_a_waiting_run_is_the_one_of_its_seat(void **state)
+{
+    struct world *world = *state;
+    waits(world);
+    is_seen(world, "h200", "failed", true);
+    is_seen(world, "h100", "failed", true);
+    const struct run *run = world_phase(world, "validate")->run;
+    assert_int_not_equal(run->state, RUN_ENDED);
+    assert_ptr_equal(run->seat->allocation, job_of(world, "h100"));
+    is_seen(world, "h200", "running", false);
+    assert_ptr_equal(run->seat->allocation, job_of(world, "h200"));
+    assert_false(run->seat->allocation->ended);
+}
+
 static void the_next_run_chooses_its_type_again(void **state)
 {
     struct world *world = *state;
@@ -233,6 +248,7 @@ int main(void)
         TEST(an_alternative_that_is_gone_is_not_submitted_again),
         TEST(a_cancelled_phase_cancels_all_its_jobs),
         TEST(a_superseded_job_that_comes_back_is_cancelled_again),
+        TEST(a_job_that_comes_back_to_a_waiting_run_is_the_one_of_its_seat),
         TEST(the_next_run_chooses_its_type_again),
         TEST(a_phase_promoted_in_place_has_the_type_of_the_job),
         TEST(a_phase_with_another_type_is_submitted),
