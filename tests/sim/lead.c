@@ -213,6 +213,7 @@ static void lead_begin(struct sim *sim, struct sim_lead *lead, struct sim_folder
     }
     folder->has_started = true;
     folder->job = lead->job;
+    folder->token = lead->token;
     folder->restarts = lead->job->restarts;
     sim_say(sim, "lead of job %u: attempt %u of phase %u from step %lld%s", lead->job->id,
             folder->attempt, folder->phase, (long long)folder->begin_step,
@@ -388,6 +389,10 @@ static void lead_go_on_alone(struct sim *sim, struct sim_lead *lead)
     const struct sim_folder *old = lead->folder;
     int64_t from = newest_checkpoint(sim, old->phase, old->attempt + 1);
     struct sim_folder *folder = folder_make(sim, old->phase, old->attempt + 1, from);
+    if (folder->has_started && folder->token != lead->token) { /* the lead of another job made it */
+        lead_leave(sim, lead, false);
+        return;
+    }
     if (!folder->run)
         folder->was_alone = true;
     lead_open(sim, lead, folder);

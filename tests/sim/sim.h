@@ -76,6 +76,7 @@ struct sim_folder {
     bool started_told, suspect_told, ended_told;
     int64_t checkpoint_told;
     struct sim_job *job;
+    unsigned token; /* of the lead that began it */
 };
 
 struct sim_lead {
