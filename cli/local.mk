@@ -9,7 +9,6 @@ bin_phasectl_SOURCES = \
 	cli/cost.c \
 	cli/main.c \
 	cli/daemon.c \
-	cli/daemon_job.c cli/daemon_job.h \
 	cli/doctor/doctor.c \
 	cli/doctor/phased.c cli/doctor/phased.h \
 	cli/doctor/slurm.c cli/doctor/slurm.h \
@@ -71,6 +70,7 @@ cli_libcli_a_SOURCES = \
 	cli/client.c cli/client.h \
 	cli/compare/difference.c cli/compare/difference.h \
 	cli/current.c cli/current.h \
+	cli/daemon_job.c cli/daemon_job.h \
 	cli/decide.c cli/decide.h \
 	cli/doctor/finding.c cli/doctor/finding.h \
 	cli/doctor/machine.c cli/doctor/machine.h \
