@@ -56,8 +56,9 @@ const char *view_state(const json_t *phase)
                        (field_text(run, "wish")[0] && strcmp(run_state, "ended") != 0);
     if (strcmp(state, "blocked") == 0 && field_integer(members_total(phase), "begun") > 0) {
         const json_t *states = json_object_get(members_total(phase), "states");
-        bool only_wait = field_integer(states, "queued") > 0 && !json_object_get(states, "active");
-        return only_wait ? "queued" : "active"; /* the matrix is where its members are */
+        bool works = json_object_get(states, "active") || json_object_get(states, "deciding");
+        bool waits = json_object_get(states, "queued") != NULL;
+        return waits && !works ? "queued" : "active"; /* the matrix is where its members are */
     }
     return is_open && is_stopping ? "stopping" : state;
 }

@@ -21,8 +21,8 @@ export function totals(phase) {
 export function stateOf(phase) {
   const run = phase.run || {};
   if (phase.state === 'blocked' && totals(phase).begun > 0) {
-    const {queued, active} = totals(phase).states;
-    return queued && !active ? 'queued' : 'active'; /* a matrix is where its members are */
+    const {queued, active, deciding} = totals(phase).states;
+    return queued && !active && !deciding ? 'queued' : 'active'; /* where its members are */
   }
   const isOpen = phase.state === 'active' || phase.state === 'queued';
   const isStopping = run.state === 'stopping' || (run.wish && run.state !== 'ended');
