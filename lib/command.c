@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 enum {
-    COMMAND_FILES = 3,
     COMMAND_POLL_MS = 10,
     COMMAND_READ = 65536,
     COMMAND_OUTPUT_MAX = 64 * 1024 * 1024, /* bytes: the files are in memory */
@@ -40,9 +39,8 @@ static int command_files(const char *input, int files[COMMAND_FILES], struct err
     return error_set(err, -errno, "could not make a file in memory: %s", strerror(errno));
 }
 
-/* Starts the program in a process group of its own, so that it can be killed with its children. */
-static int command_start(const char *const *words, const int files[COMMAND_FILES], pid_t *ret_pid,
-                         struct error *err)
+int command_start(const char *const *words, const int files[COMMAND_FILES], bool has_own_group,
+                  pid_t *ret_pid, struct error *err)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -52,12 +50,14 @@ static int command_start(const char *const *words, const int files[COMMAND_FILES
     (void)sigaddset(&defaults, SIGPIPE);
     (void)posix_spawn_file_actions_init(&actions);
     (void)posix_spawnattr_init(&attributes);
-    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF |
-                                                    POSIX_SPAWN_SETSIGMASK);
+    (void)posix_spawnattr_setflags(&attributes,
+                                   (short)(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK |
+                                           (has_own_group ? POSIX_SPAWN_SETPGROUP : 0)));
     (void)posix_spawnattr_setsigdefault(&attributes, &defaults);
     (void)posix_spawnattr_setsigmask(&attributes, &none); /* a thread may block signals */
     for (int i = 0; i < COMMAND_FILES; i++)
-        (void)posix_spawn_file_actions_adddup2(&actions, files[i], i);
+        if (files[i] >= 0)
+            (void)posix_spawn_file_actions_adddup2(&actions, files[i], i);
     int failure =
         posix_spawnp(ret_pid, words[0], &actions, &attributes, (char *const *)words, environ);
     (void)posix_spawn_file_actions_destroy(&actions);
@@ -127,7 +127,7 @@ int command_run(const char *const *words, const char *input, unsigned seconds,
     *ret_result = (struct command_result){0};
     int code = command_files(input, files, err);
     if (code == 0)
-        code = command_start(words, files, &pid, err);
+        code = command_start(words, files, true, &pid, err);
     if (code == 0)
         code = command_wait(words[0], pid, files, seconds, &ret_result->status, err);
     if (code == 0) {

@@ -4,12 +4,24 @@
 
 #include "lib/text.h"
 
+#include <stdbool.h>
+#include <sys/types.h>
+
 struct error;
+
+enum { COMMAND_FILES = 3 };
 
 struct command_result {
     int status; /* the exit code; -1: a signal ended it */
     struct text out, err;
 };
+
+/* Starts `words`, which end with NULL. SIGPIPE ends the program, and no signal is blocked. `files`
+ * become its standard input, output and error; -1: the file of this program. A program in a process
+ * group of its own can be killed with its children; programs in one group get Ctrl-C together.
+ * Returns -ENOENT if there is no such program. */
+int command_start(const char *const *words, const int files[COMMAND_FILES], bool has_own_group,
+                  pid_t *ret_pid, struct error *err);
 
 /* Runs `words`, which end with NULL, with `input` (NULL: nothing) as standard input. Returns
  * -ENOENT if there is no such program. Kills the program and returns -ETIMEDOUT if it does not end

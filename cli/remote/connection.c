@@ -8,8 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,28 +90,9 @@ int connection_lock(const struct connection *connection, const char *name, struc
 int connection_start(const char *command, int input, int output, bool has_own_group, pid_t *ret_pid,
                      struct error *err)
 {
-    char *const words[] = {(char[]){"sh"}, (char[]){"-c"}, (char *)command, NULL};
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t defaults, none;
-    (void)sigemptyset(&none); /* these fail only without memory, and then the start fails */
-    (void)sigemptyset(&defaults);
-    (void)sigaddset(&defaults, SIGPIPE);
-    (void)posix_spawn_file_actions_init(&actions);
-    (void)posix_spawnattr_init(&attributes);
-    (void)posix_spawnattr_setflags(&attributes,
-                                   (short)(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK |
-                                           (has_own_group ? POSIX_SPAWN_SETPGROUP : 0)));
-    (void)posix_spawnattr_setsigdefault(&attributes, &defaults);
-    (void)posix_spawnattr_setsigmask(&attributes, &none);
-    if (input >= 0)
-        (void)posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
-    if (output >= 0)
-        (void)posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-    int failure = posix_spawnp(ret_pid, words[0], &actions, &attributes, words, environ);
-    (void)posix_spawn_file_actions_destroy(&actions);
-    (void)posix_spawnattr_destroy(&attributes);
-    return failure ? error_set(err, -failure, "cannot run sh: %s", strerror(failure)) : 0;
+    const char *const words[] = {"sh", "-c", command, NULL};
+    const int files[COMMAND_FILES] = {input, output, -1};
+    return command_start(words, files, has_own_group, ret_pid, err);
 }
 
 int connection_wait(pid_t pid)
