@@ -420,12 +420,12 @@ SPEC
     kill -KILL $verb
     eventually 10 ends_there
     phasectl submit --hold my.yaml
-    nohup phasectl events -f >events 2>/dev/null 3>&- &
+    nohup phasectl events -f >later 2>/dev/null 3>&- &
     verb=$!
-    eventually 10 grep -q '"event"' events
+    eventually 10 grep -q '"event"' later
     kill -HUP $verb
     id=$(phasectl submit --hold my.yaml | number)
-    eventually 10 grep -qE "\"workflow\": ?$id\b" events
+    eventually 10 grep -qE "\"workflow\": ?$id\b" later
     kill -INT $verb
     wait $verb
     [ "$(logins)" = $((before + 1)) ]
