@@ -18,7 +18,7 @@ import tempfile
 
 from page_browser import Api, Page, Tap, wait_for
 from page_charts import check_axis, check_compare, check_compare_many, check_heat, check_marks, check_parts, check_zoom
-from page_runs import check_earlier, check_line, check_rest, check_verbs
+from page_runs import check_earlier, check_line, check_rest, check_resume, check_verbs
 
 NARROW = 390
 
@@ -113,6 +113,22 @@ phases:
     best: {min: last(loss)}
 """
 
+NEAR = """
+name: near
+phases:
+  train:
+    resources: {nodes: 1, gpus: h100:1, time: 30m}
+    launch: node
+    preflight: off
+    checkpoint: {path: "$PHASED_OUT/step_{step}.ckpt"}
+    run: |
+      step=$(( ${PHASED_RESUME_STEP:-0} + 2 ))
+      echo "step=$(( step - 1 )) loss=$(( 9 - step ))"
+      echo "step=$step loss=$(( 8 - step ))"
+      echo saved >"$PHASED_OUT/step_$step.ckpt"
+    gate: {low: {value: last(loss), below: 5}}
+"""
+
 LIVE = """
 name: live
 phases:
@@ -159,6 +175,7 @@ def prepare():
         sweep = submit(folder, 'sweep.yaml', SWEEP)
         long = submit(folder, 'long.yaml', LONG)
         held = submit(folder, '<b>held<b>.yaml', HELD)
+        near = submit(folder, 'near.yaml', NEAR)
         live = submit(folder, 'live.yaml', LIVE)
         submit(folder, 'steer.yaml', STEER)
         stage = lambda: status(f'{again}/train')
@@ -167,7 +184,8 @@ def prepare():
         phasectl('hold', f'{again}/train')
         come_to(f'{again}/train', 'held')
         phasectl('release', f'{again}/train')
-        come_to(held, 'held')
+        for workflow in (held, near):
+            come_to(workflow, 'held')
         for workflow in (two, sweep, long, again):
             come_to(workflow, 'succeeded')
         if not wait_for(lambda: all(phase['step'] == 5 for phase in status(f'{live}/ladder')['members']), 60):
@@ -184,10 +202,9 @@ def check_list(page, api, tap):
     ids = lambda: page.texts(ROWS + ' td:first-child')
     tap.same(ids, wanted, 'the list has the workflows in the order of the API')
     tap.same(page.fragment, '#/workflows', 'the token is no longer in the address')
-    held = api.named('held')
-    tap.same(lambda: page.texts('#main tbody tr')[0], 'Waiting for you 1', 'what waits for a person comes first')
-    tap.same(lambda: page.texts(ROWS + ':first-of-type, #main tr.needs td:first-child'), [str(held['workflow'])],
-             'it is the workflow that is held')
+    held = [str(api.named(name)['workflow']) for name in ('near', 'held')]
+    tap.same(lambda: page.texts('#main tbody tr')[0], 'Waiting for you 2', 'what waits for a person comes first')
+    tap.same(lambda: page.texts('#main tr.needs td:first-child'), held, 'these are the workflows that are held')
     row = f'#main tr[data-key="{api.named("two")["workflow"]}"]'
     tap.same(lambda: page.texts(row + ' .state'), ['✓succeeded'], 'a state is a sign and a word')
     row = f'#main tr[data-key="{api.named("again")["workflow"]}"]'
@@ -636,7 +653,7 @@ def check_many(page, api, tap):
 
 PARTS = (check_list, check_filter, check_keys, check_tab, check_workflow, check_curve, check_metric,
          check_rewound, check_line, check_log, check_earlier, check_sweep, check_live, check_rest, check_compare, check_axis, check_zoom, check_markup, check_decisions,
-         check_marks, check_verbs, check_nodes, check_costs, check_looks, check_names)
+         check_marks, check_verbs, check_resume, check_nodes, check_costs, check_looks, check_names)
 MANY = (check_many, check_compare_many, check_heat, check_parts)
 
 

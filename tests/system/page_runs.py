@@ -63,6 +63,24 @@ def check_verbs(page, api, tap):
             'the record has who decided each', messages)
 
 
+def check_resume(page, api, tap):
+    """The gate of near/train fails after step 2 and passes after step 4."""
+    number = api.named('near')['workflow']
+    train = lambda: api.ask(f'/workflows/{number}/phases/train')
+    tap.same(lambda: (train()['state'], train()['attempts']), ('held', 1), 'a gate holds the phase')
+    page.go(f'#/w/{number}/train')
+    button = '#main button[data-verb=resume]'
+    wait_for(lambda: page.count(button) == 1)
+    tap.same(lambda: page.js('return document.querySelector(arguments[0]).title', button),
+             'resume: go on from the checkpoint of step 2', 'the page offers to resume, and names the step')
+    page.js('document.querySelector(arguments[0]).click()', button)
+    wait_for(lambda: page.count('dialog[open]') == 1)
+    page.find('dialog button[type=submit]').click()
+    tap.true(lambda: wait_for(lambda: train()['state'] == 'succeeded', 120), 'resume goes on until the gate passes', train)
+    tap.same(lambda: [text for text in page.texts('#s-attempts .piece') if text.startswith('#')][-1],
+             '#2 resumed, succeeded', 'the page shows that the second attempt resumed')
+
+
 def check_rest(page, api, tap):
     """The daemon takes 1.5 s to answer about a run whose log is followed."""
     page.go(f"#/w/{api.named('live')['workflow']}/ladder.1")
