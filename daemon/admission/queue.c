@@ -355,9 +355,11 @@ static void look(struct admission *admission)
     queue->is_stale = true;
 }
 
-int admission_again_in_ms(void)
+int admission_again_in_ms(struct loop *loop)
 {
-    return ADMISSION_AGAIN_MS - (int)(loop_now_ms() % ADMISSION_AGAIN_MS);
+    const struct admission *admission = loop_room(loop, &admission_room);
+    enum { HALF_MS = ADMISSION_AGAIN_MS / 2 }; /* or jobs that are due early would be due twice */
+    return 3 * HALF_MS - (int)((admission->queue.looked_ms + HALF_MS) % ADMISSION_AGAIN_MS);
 }
 
 static bool has_turn(struct admission *admission, const struct allocation *job,

@@ -48,7 +48,7 @@ static char *excluded_nodes(struct launch *launch, const struct core_effect *eff
 /* Writes the reason only when it changes, so that another look costs no transaction. */
 static int wait_for_turn(struct loop *loop, const struct core_effect *effect, const char *reason)
 {
-    int in_ms = admission_again_in_ms();
+    int in_ms = admission_again_in_ms(loop);
     if (text_equal(reason, effect->allocation->reason))
         return CARRIED_LATER_MS + in_ms;
     struct core_event event = {.kind = EV_LIMITED,
