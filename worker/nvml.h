@@ -111,6 +111,8 @@ struct nvml_gpm_metrics {
     X(handle, nvmlDeviceGetHandleByIndex_v2, true, (unsigned, void **))                            \
     X(name, nvmlDeviceGetName, false, (void *, char *, unsigned))                                  \
     X(uuid, nvmlDeviceGetUUID, false, (void *, char *, unsigned))                                  \
+    X(minor, nvmlDeviceGetMinorNumber, false, (void *, unsigned *))                                \
+    X(mig_mode, nvmlDeviceGetMigMode, false, (void *, unsigned *, unsigned *))                     \
     X(pci, nvmlDeviceGetPciInfo_v3, false, (void *, struct nvml_pci *))                            \
     X(memory, nvmlDeviceGetMemoryInfo, false, (void *, struct nvml_memory *))                      \
     X(memory_v2, nvmlDeviceGetMemoryInfo_v2, false, (void *, struct nvml_memory_v2 *))             \

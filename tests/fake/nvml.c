@@ -11,6 +11,8 @@
  *              remapping, a process, memory in use, a dead link
  *   crowd=2    GPU 2 has more processes than the caller has room for
  *   action=2   GPU 2 asks for a reset
+ *   minors=4   the devices of the GPUs are nvidia4, nvidia5, ...; the default is nvidia0, ...
+ *   mig=2      GPU 2 is split by MIG
  *   plain      nothing optional is supported
  *   loud, unloaded, broken, hang, die   what init does; `loud` prints
  *
@@ -165,6 +167,24 @@ EXPORT const char *nvmlErrorString(int status);
 EXPORT const char *nvmlErrorString(int status)
 {
     return status == LOST ? "GPU is lost" : status == NOT_LOADED ? "Driver Not Loaded" : "Unknown";
+}
+
+EXPORT int nvmlDeviceGetMinorNumber(void *device, unsigned *minor);
+EXPORT int nvmlDeviceGetMinorNumber(void *device, unsigned *minor)
+{
+    if (said("plain") > 0)
+        return NOT_SUPPORTED;
+    *minor = (unsigned)(said_or("minors", 0) + index_of(device));
+    return SUCCESS;
+}
+
+EXPORT int nvmlDeviceGetMigMode(void *device, unsigned *current, unsigned *pending);
+EXPORT int nvmlDeviceGetMigMode(void *device, unsigned *current, unsigned *pending)
+{
+    if (said("plain") > 0)
+        return NOT_SUPPORTED;
+    *current = *pending = said("mig") == index_of(device);
+    return SUCCESS;
 }
 
 /* The address of GPU 2 is 0000:12:00. */

@@ -15,6 +15,10 @@ UNIT_TESTS += tests/unit/test_preflight_full
 tests_unit_test_preflight_full_SOURCES = tests/unit/test_preflight_full.c
 tests_unit_test_preflight_full_LDADD = $(PREFLIGHT_LIBS) $(CMOCKA_LIBS)
 
+UNIT_TESTS += tests/unit/test_gres
+tests_unit_test_gres_SOURCES = tests/unit/test_gres.c $(FOLDER)
+tests_unit_test_gres_LDADD = worker/preflight/libpreflight.a $(UNIT_LDADD)
+
 UNIT_TESTS += tests/unit/test_preflight_meeting
 tests_unit_test_preflight_meeting_SOURCES = tests/unit/test_preflight_meeting.c \
 	worker/preflight/gpu/meeting.c worker/preflight/gpu/nearby.c

@@ -190,6 +190,37 @@ xid() {
         "update NodeName=n7 State=DRAIN Reason=preflight: ecc failed GPU 5: 5 uncorrected errors, at most 0" ]
 }
 
+@test "the GPUs are printed for gres.conf, with the devices that the driver names" {
+    local i
+    for i in 4 5 6; do ln -s /dev/null "$DIR/nvidia$i"; done
+    export PHASED_DEV=$DIR
+    FAKE_NVML=count=3,minors=4,name=1 run -0 preflight --gres
+    [ "$output" = "Name=gpu Type=h200 File=$DIR/nvidia4
+Name=gpu Type=l4 File=$DIR/nvidia5
+Name=gpu Type=h200 File=$DIR/nvidia6" ]
+}
+
+# no_gres SCRIPT STATUS TEXT
+no_gres() {
+    FAKE_NVML=$1 run "-$2" --separate-stderr preflight --gres --deadline-ms 500
+    [ -z "$output" ]
+    [[ $stderr == "phase-preflight: "*"$3"* ]]
+}
+
+@test "GPUs that Slurm cannot give to jobs are not printed for gres.conf" {
+    ln -s /dev/null "$DIR/nvidia0"
+    : >"$DIR/nvidia1"
+    export PHASED_DEV=$DIR
+    no_gres count=0 3 "the driver has no GPU"
+    no_gres unloaded 3 "Driver Not Loaded"
+    no_gres hang 1 "the driver: no answer in time"
+    no_gres broken 1 "the driver: nvmlInit: Unknown"
+    no_gres count=1,lost=0 1 "GPU 0 does not answer: GPU is lost"
+    no_gres count=1,mig=0 1 "GPU 0 is split by MIG"
+    no_gres count=1,plain 1 "GPU 0: the driver does not say which device it is"
+    no_gres count=2 1 "GPU 1 has no device $DIR/nvidia1"
+}
+
 @test "mistakes in the thresholds are reported with their places" {
     printf 'memory_used_mib: much\nmodels:\n  - nvlinks: 18\nspeed: 3\n' >"$DIR/thresholds.yaml"
     run -2 preflight

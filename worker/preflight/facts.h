@@ -34,6 +34,8 @@ struct fact_gpu {
     char uuid[FACTS_TEXT_SIZE];
     struct fact place;             /* on the PCI bus, as fact_place() gives it */
     char trouble[FACTS_TEXT_SIZE]; /* why the GPU is lost */
+    struct fact minor;             /* N of /dev/nvidiaN */
+    struct fact mig_mode;          /* 1: the GPU is split into MIG devices */
     struct fact memory_total_mib, memory_used_mib;
     struct fact process_count;
     unsigned processes[FACTS_PROCESSES_MAX]; /* pids */

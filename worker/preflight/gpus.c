@@ -29,6 +29,15 @@ static void gpus_read_place(const struct nvml *nvml, void *device, struct fact_g
         gpu->place = fact_of(fact_place(pci.domain, pci.bus, pci.device));
 }
 
+static void gpus_read_device(const struct nvml *nvml, void *device, struct fact_gpu *gpu)
+{
+    unsigned minor = 0, current = 0, pending = 0;
+    if (nvml->minor && gpus_ok(nvml, gpu, nvml->minor(device, &minor)))
+        gpu->minor = fact_of(minor);
+    if (nvml->mig_mode && gpus_ok(nvml, gpu, nvml->mig_mode(device, &current, &pending)))
+        gpu->mig_mode = fact_of(current);
+}
+
 static void gpus_read_memory(const struct nvml *nvml, void *device, struct fact_gpu *gpu)
 {
     struct nvml_memory_v2 v2 = {.version = NVML_MEMORY_V2};
@@ -112,6 +121,7 @@ static void gpus_read_gpu(const struct nvml *nvml, struct fact_gpu *gpu)
     if (!nvml->uuid || !gpus_ok(nvml, gpu, nvml->uuid(device, gpu->uuid, sizeof gpu->uuid)))
         gpu->uuid[0] = '\0';
     gpus_read_place(nvml, device, gpu);
+    gpus_read_device(nvml, device, gpu);
     gpus_read_memory(nvml, device, gpu);
     gpus_read_processes(nvml, device, gpu);
     gpus_read_health(nvml, device, gpu);

@@ -5,6 +5,7 @@ worker_preflight_libpreflight_a_SOURCES = \
 	worker/preflight/baseline.c worker/preflight/baseline.h \
 	worker/preflight/driver.c worker/preflight/driver.h \
 	worker/preflight/figures.c worker/preflight/figures.h \
+	worker/preflight/gres.c worker/preflight/gres.h \
 	worker/preflight/groups.c worker/preflight/groups.h \
 	worker/preflight/gpus.c worker/preflight/gpus.h \
 	worker/preflight/host.c worker/preflight/host.h \

@@ -9,6 +9,7 @@
 #include "worker/preflight/baseline.h"
 #include "worker/preflight/driver.h"
 #include "worker/preflight/facts.h"
+#include "worker/preflight/gres.h"
 #include "worker/preflight/groups.h"
 #include "worker/preflight/host.h"
 #include "worker/preflight/measures.h"
@@ -159,6 +160,24 @@ static int print(struct preflight *preflight, const struct speed *speed, const c
     return fflush(stdout) != 0 ? -EIO : 0;
 }
 
+/* Prints the GPUs of this node for Slurm. */
+static int print_gres(const struct options *options)
+{
+    static struct facts facts; /* large, and zeroed */
+    const char *dev = getenv("PHASED_DEV");
+    struct text text = {0};
+    struct error err;
+    driver_read(getenv("PHASED_NVML"), (int)options->deadline_ms, &facts);
+    int rc = gres_text(&facts, dev && *dev ? dev : "/dev", &text, &err);
+    if (rc == 0 && (fputs(text_string(&text), stdout) < 0 || fflush(stdout) != 0))
+        rc = error_set(&err, -EIO, "cannot print the GPUs");
+    text_fini(&text);
+    if (rc == 0)
+        return ROW_PASSED;
+    (void)complain(&err);
+    return rc == -ENODEV ? ROW_UNKNOWN : ROW_FAILED;
+}
+
 static int run(struct preflight *preflight)
 {
     const struct options *options = &preflight->options;
@@ -210,6 +229,8 @@ int main(int count, char **arguments)
     int status = options_read(&preflight.options, arguments + 1);
     if (status >= 0)
         return status;
+    if (preflight.options.is_gres)
+        return print_gres(&preflight.options);
     const char *thresholds = preflight.options.thresholds, *baseline = preflight.options.baseline;
     char *installed = place_data("preflight.yaml");
     bool is_read =

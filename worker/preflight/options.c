@@ -49,6 +49,8 @@ static int read_words(struct options *options, char **words)
         {"observe", 0, NULL, "only report: exit with 0 whatever was found",
          .flag = &options->is_observed},
         {"json", 0, NULL, "print JSON, for programs", .flag = &options->is_json},
+        {"gres", 0, NULL, "only print the GPUs as lines of Slurm's gres.conf",
+         .flag = &options->is_gres},
         {"version", 0, NULL, "print the version", .flag = &is_version},
         {"parallel", 0, "SIZES", "which GPUs reduce together, as tensor=4,data=2",
          .text = &options->parallel},

@@ -13,7 +13,7 @@ struct options {
     const char *scratch, *kernel_log;
     const char *thresholds; /* NULL: the installed file */
     unsigned deadline_ms;
-    bool is_json, is_observed;
+    bool is_json, is_observed, is_gres;
     bool is_full;
     /* Only for the full level. */
     const char *parallel, *groups; /* at most one; NULL: all GPUs are one group */
