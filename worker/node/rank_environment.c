@@ -3,6 +3,7 @@
 
 #include "lib/secrets.h"
 #include "lib/spec/phase.h"
+#include "lib/text.h"
 #include "worker/protocol/assignment.h"
 #include "worker/node/groups.h"
 #include "worker/node/shards.h"
@@ -81,7 +82,10 @@ static void rank_environment_add_job(struct environment *environment, char *cons
         if (!equals)
             continue;
         char *name = text_format("%.*s", (int)(equals - *job), *job);
-        if (rank_environment_is_of(name, rank_environment_job_names))
+        /* The order says what the numbers in CUDA_VISIBLE_DEVICES mean. If the job has no order,
+         * the order of the shell stays. */
+        if (rank_environment_is_of(name, rank_environment_job_names) ||
+            text_equal(name, "CUDA_DEVICE_ORDER"))
             environment_set(environment, name, equals + 1);
         free(name);
     }
