@@ -6,6 +6,7 @@
 #include "cli/options.h"
 #include "cli/verbs.h"
 #include "lib/error.h"
+#include "lib/file.h"
 #include "lib/memory.h"
 #include "lib/place.h"
 #include "lib/text.h"
@@ -19,7 +20,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SANDBOX_STOPPED = 3 }; /* what the script exits with if a part does not run */
+enum {
+    SANDBOX_STOPPED = 3, /* what the script exits with if a part does not run */
+    SANDBOX_NODES = 4,   /* how many pretend nodes there are if nobody says */
+    SANDBOX_KIND_MAX = 64,
+};
 
 /* Finds the script that makes a sandbox; the path is the caller's to free(). */
 static int sandbox_find(char **ret_path, struct error *err)
@@ -66,7 +71,8 @@ bool sandbox_is_running(const struct cli *cli)
     return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* Replaces this program; returns only when that fails. */
+/* Replaces this program; returns only when that fails. `nodes` is the number of pretend nodes; 0:
+ * the script decides by what phase-preflight finds. */
 static int sandbox_run(struct cli *cli, const char *action, unsigned nodes)
 {
     struct error err;
@@ -74,21 +80,37 @@ static int sandbox_run(struct cli *cli, const char *action, unsigned nodes)
     if (home_make(&cli->home, &err) < 0 || sandbox_find(&script, &err) < 0)
         return cli_fail(&err);
     (void)snprintf(count, sizeof count, "%u", nodes);
-    const char *words[] = {script, action, cli->home.sandbox, nodes ? "--nodes" : NULL,
-                           count,  NULL};
+    char *preflight = place_program("phase-preflight");
+    const char *words[] = {script, action, cli->home.sandbox, NULL, NULL, NULL};
+    if (text_equal(action, "start")) {
+        words[3] = nodes ? "--nodes" : "--real";
+        words[4] = nodes ? count : preflight;
+    }
     (void)signal(SIGPIPE, SIG_DFL); /* as a shell would start it */
     (void)execv(script, (char **)words);
     (void)error_set(&err, -errno, "cannot run %s: %s", script, strerror(errno));
+    free(preflight);
     free(script);
     return cli_fail(&err);
+}
+
+/* Whether the nodes are pretend nodes. Only a sandbox with real GPUs has a file that says so. */
+static bool sandbox_pretends(const struct cli *cli)
+{
+    char *path = text_format("%s/kind", cli->home.sandbox), *kind = NULL;
+    bool is_real =
+        file_read(path, SANDBOX_KIND_MAX, &kind, NULL, NULL) == 0 && text_starts(kind, "real");
+    free(kind);
+    free(path);
+    return !is_real;
 }
 
 /* Returns what the script's `status` exits with. */
 static int sandbox_print_json(const struct cli *cli)
 {
     bool is_running = sandbox_is_running(cli);
-    json_t *json =
-        json_pack("{s:b, s:s}", "running", is_running, "slurm_conf", cli->home.slurm_conf);
+    json_t *json = json_pack("{s:b, s:b, s:s}", "running", is_running, "pretend",
+                             sandbox_pretends(cli), "slurm_conf", cli->home.slurm_conf);
     client_print_json(json);
     json_decref(json);
     return is_running ? CLI_OK : SANDBOX_STOPPED;
@@ -97,8 +119,11 @@ static int sandbox_print_json(const struct cli *cli)
 int sandbox_verb(struct cli *cli, char **words)
 {
     unsigned nodes = 0;
+    bool pretend = false;
     const struct option_rule rules[] = {
-        {"nodes", 0, "N", "with start: how many nodes (4), of 8 pretend H100 each",
+        {"pretend", 0, NULL, "with start: pretend nodes, even if this machine has GPUs",
+         .flag = &pretend},
+        {"nodes", 0, "N", "with start: how many pretend nodes (4), of 8 H100 each",
          .number = &nodes},
         {"json", 0, NULL, "with status: print whether it runs, and its configuration",
          .flag = &cli->as_json},
@@ -112,11 +137,11 @@ int sandbox_verb(struct cli *cli, char **words)
     bool start = text_equal(action, "start");
     if (!start && !text_equal(action, "stop") && !text_equal(action, "status"))
         return cli_usage(cli, "unknown word '%s'; say start, stop or status", action);
-    if (nodes && !start)
-        return cli_usage(cli, "--nodes is only for start");
+    if ((nodes || pretend) && !start)
+        return cli_usage(cli, "--%s is only for start", nodes ? "nodes" : "pretend");
     if (cli->as_json && !text_equal(action, "status"))
         return cli_usage(cli, "--json is only for status");
     if (cli->as_json)
         return sandbox_print_json(cli);
-    return sandbox_run(cli, action, nodes);
+    return sandbox_run(cli, action, nodes || !pretend ? nodes : SANDBOX_NODES);
 }

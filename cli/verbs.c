@@ -134,9 +134,10 @@ const struct verb verbs[] = {
      "a small job runs phased, and submits its successor before its time limit. `stop` ends "
      "both.\n"},
     {"sandbox", sandbox_verb, "start|stop|status [options]",
-     "start or stop a private Slurm with pretend GPUs",
-     "The sandbox is in the home, runs as your user and does not disturb another Slurm. `status`\n"
-     "exits 3 if a part of the sandbox does not run.\n"},
+     "start or stop a private Slurm on this machine",
+     "The sandbox is in the home, runs as your user and does not disturb another Slurm. If this\n"
+     "machine has NVIDIA GPUs and no other Slurm, the sandbox has one node with these GPUs.\n"
+     "Otherwise it has pretend nodes. `status` exits 3 if a part of the sandbox does not run.\n"},
 };
 
 const size_t verb_count = sizeof verbs / sizeof verbs[0];

@@ -6,9 +6,10 @@ TESTS += tests/system/sbatch.bats
 TESTS += tests/system/checkpoints.bats tests/system/journals.bats tests/system/room.bats
 EXTRA_DIST += tests/system/room.bats \
 	tests/system/controller.bats tests/system/checkpoints.bats tests/system/journals.bats
-TESTS += tests/system/sandbox.bats
+TESTS += tests/system/sandbox.bats tests/system/workstation.bats
 TESTS += tests/system/cli.bats tests/system/demo.bats tests/system/quickstart.bats
-EXTRA_DIST += tests/system/sbatch.bats tests/system/sandbox.bats tests/system/cli.bats \
+EXTRA_DIST += tests/system/sbatch.bats tests/system/sandbox.bats tests/system/workstation.bats \
+	tests/system/cli.bats \
 	tests/system/demo.bats \
 	tests/system/quickstart.bats
 

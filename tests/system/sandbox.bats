@@ -218,6 +218,157 @@ need_other() {
     rm "$link"
 }
 
+# --- The GPUs of this machine, which a scripted driver has (tests/fake/nvml.c) -------------------
+
+# gpus [OPTION...]: starts a sandbox with the real GPUs. FAKE_NVML says which GPUs there are. The
+# devices of six GPUs exist: nvidia2 to nvidia7.
+gpus() {
+    local i bin=${BIN:-$BATS_TEST_DIRNAME/../../build/bin}
+    export PHASED_NVML=$bin/../tests/fake/libnvidia-ml.so PHASED_DEV=$folder/dev
+    export PHASED_SITE_PLACES=$folder/etc/slurm.conf # not those of the machine that runs the tests
+    if [ ! -e "$folder/dev" ]; then
+        mkdir "$folder/dev"
+        for i in 2 3 4 5 6 7; do ln -s /dev/null "$folder/dev/nvidia$i"; done
+    fi
+    # The last deadline wins.
+    printf '#!/bin/sh\nexec "%s/phase-preflight" "$@" --deadline-ms 500\n' "$bin" >"$folder/preflight"
+    chmod +x "$folder/preflight"
+    "$sandbox" start "$folder/a" --real "$folder/preflight" "$@"
+}
+
+# Prints what Slurm knows of the nodes.
+nodes_in_slurm() {
+    SLURM_CONF=$folder/a/slurm.conf sinfo -h -p prod -o '%D %t %G'
+}
+
+@test "a machine with GPUs is one node with these GPUs, its processors and its memory" {
+    FAKE_NVML=count=3,minors=4,name=2 run gpus
+    [ "$status" = 0 ]
+    [[ "${lines[0]}" = "sandbox: real GPUs: "*" gpu:h200:2,gpu:l4:1" ]]
+    [ "$(nodes_in_slurm)" = "1 idle gpu:h200:2,gpu:l4:1" ]
+    [ "$(grep -o 'Type=.*' "$folder/a/gres.conf")" = "Type=h200 File=$folder/dev/nvidia4
+Type=h200 File=$folder/dev/nvidia5
+Type=l4 File=$folder/dev/nvidia6" ]
+    export SLURM_CONF=$folder/a/slurm.conf
+    machine=$(env -u SLURM_CONF slurmd -C)
+    [[ $machine =~ CPUs=([0-9]+).*RealMemory=([0-9]+) ]]
+    [ "$(sinfo -h -p prod -o '%c %m')" = "${BASH_REMATCH[1]} ${BASH_REMATCH[2]}" ]
+    run "$sandbox" status "$folder/a"
+    [ "$status" = 0 ]
+    [[ "$output" = *"real GPUs: "*" gpu:h200:2,gpu:l4:1"* ]]
+}
+
+@test "a job sees the GPUs that it asks for, by numbers in the order of the bus" {
+    FAKE_NVML=count=3,minors=2,name=2 gpus
+    export SLURM_CONF=$folder/a/slurm.conf
+    seen='echo $CUDA_DEVICE_ORDER,${CUDA_VISIBLE_DEVICES-all}'
+    [ "$(srun --gres=gpu:h200:1 sh -c "$seen")" = PCI_BUS_ID,0 ]
+    [ "$(srun --gres=gpu:h200:2 sh -c "$seen")" = PCI_BUS_ID,0,1 ]
+    [ "$(srun --gres=gpu:l4:1 sh -c "$seen")" = PCI_BUS_ID,2 ]
+    [ "$(srun --gres=gpu:3 sh -c "$seen")" = PCI_BUS_ID,0,1,2 ]
+    [ "$(srun sh -c "$seen")" = PCI_BUS_ID, ]
+    run srun --gres=gpu:l4:2 true
+    [ "$status" != 0 ]
+}
+
+job_waits() {
+    [ "$(squeue -h -t pending -o '%i %r')" = "$1 Resources" ]
+}
+
+@test "two jobs at the same time see different GPUs, and a third job waits" {
+    [ "$(nproc)" -ge 2 ] || skip "two jobs need two processors"
+    FAKE_NVML=count=2,minors=2 gpus
+    export SLURM_CONF=$folder/a/slurm.conf
+    for job in 1 2 3; do
+        sbatch -Q -o /dev/null --gres=gpu:h200:1 --wrap "echo \$CUDA_VISIBLE_DEVICES >$folder/job-\$SLURM_JOB_ID; sleep 1000"
+    done
+    wait_for running_jobs_are 2
+    wait_for test -s "$folder/job-1" -a -s "$folder/job-2"
+    [ "$(sort "$folder/job-1" "$folder/job-2")" = $'0\n1' ]
+    wait_for job_waits 3
+    scancel 1
+    wait_for test -s "$folder/job-3"
+    [ "$(cat "$folder/job-3")" = "$(cat "$folder/job-1")" ]
+}
+
+@test "GPUs have no types if those of one type are not side by side, because CUDA counts otherwise" {
+    FAKE_NVML=count=3,minors=2,name=1 run gpus
+    [ "$status" = 0 ]
+    [ "${lines[0]}" = "sandbox: the GPUs have no types, because GPUs of one type are not side by side" ]
+    [ "$(nodes_in_slurm)" = "1 idle gpu:3" ]
+    SLURM_CONF=$folder/a/slurm.conf run srun --gres=gpu:3 sh -c 'echo $CUDA_VISIBLE_DEVICES'
+    [ "$output" = 0,1,2 ]
+}
+
+@test "after a reboot with other GPUs, start takes the new ones and keeps the queue" {
+    FAKE_NVML=count=3,minors=2 gpus
+    export SLURM_CONF=$folder/a/slurm.conf
+    sbatch -Q -H -o /dev/null --gres=gpu:1 --wrap 'sleep 1'
+    run gpus
+    [[ "${lines[0]}" = "sandbox: already running, real GPUs: "*" gpu:h200:3" ]]
+    FAKE_NVML=count=2,minors=2 run gpus
+    [ "${lines[1]}" = "sandbox: this machine has other GPUs now: stop and start take them" ]
+    "$sandbox" stop "$folder/a" # saves the queue, which a reboot also does
+    FAKE_NVML=count=2,minors=2 gpus
+    [ "$(nodes_in_slurm)" = "1 idle gpu:h200:2" ]
+    [ "$(squeue -h -o %t)" = PD ]
+    # A GPU is gone while slurmd is dead.
+    kill_part "$(sinfo -h -N -o %N | head -n 1)"
+    rm "$folder/dev/nvidia3"
+    FAKE_NVML=count=1,minors=2 gpus
+    [ "$(grep -c File= "$folder/a/gres.conf")" = 1 ]
+}
+
+# no_gpus SCRIPT TEXT: start fails, says this, and leaves nothing behind.
+no_gpus() {
+    FAKE_NVML=$1 run gpus
+    [ "$status" = 1 ]
+    [ "${#lines[@]}" = 1 ]
+    [[ "$output" = "sandbox: "*"$2"*"(start --pretend makes pretend nodes)" ]]
+    [ ! -e "$folder/a/slurm.conf" ]
+}
+
+@test "GPUs that cannot be used are named, and nothing starts" {
+    no_gpus hang "the driver: no answer in time"
+    no_gpus broken "the driver: nvmlInit: Unknown"
+    no_gpus count=2,minors=2,lost=1 "GPU 1 does not answer: GPU is lost"
+    no_gpus count=2,minors=2,mig=1 "GPU 1 is split by MIG"
+    no_gpus count=2,minors=7 "GPU 1 has no device $folder/dev/nvidia8"
+    [ -z "$(leftovers)" ]
+}
+
+@test "without GPUs, or where another Slurm has them, the nodes are pretend nodes" {
+    FAKE_NVML=count=0 run gpus --nodes 1
+    [ "$status" = 0 ]
+    [ "${lines[0]}" = "sandbox: pretend nodes, because there are no NVIDIA GPUs: the driver has no GPU" ]
+    [ "$(nodes_in_slurm)" = "1 idle gpu:h100:8" ]
+    "$sandbox" stop "$folder/a"
+    touch "$folder/slurm.conf"
+    SLURM_CONF=$folder/slurm.conf FAKE_NVML=count=2,minors=2 run gpus --nodes 1
+    [ "$status" = 0 ]
+    [ "${lines[0]}" = "sandbox: pretend nodes, because the GPUs of this machine belong to the Slurm of $folder/slurm.conf" ]
+    rm "$folder/slurm.conf"
+    "$sandbox" stop "$folder/a"
+    mkdir "$folder/etc"
+    touch "$folder/etc/slurm.conf"
+    FAKE_NVML=count=2,minors=2 run gpus --nodes 1
+    [ "$status" = 0 ]
+    [ "${lines[0]}" = "sandbox: pretend nodes, because the GPUs of this machine belong to the Slurm of $folder/etc/slurm.conf" ]
+    rm "$folder/etc/slurm.conf"
+    run "$sandbox" status "$folder/a"
+    [[ "$output" = *"pretend GPUs: n1 gpu:h100:8"* ]]
+}
+
+@test "jobs that wait for real GPUs do not run on pretend GPUs unless somebody says so" {
+    FAKE_NVML=count=2,minors=2 gpus
+    "$sandbox" stop "$folder/a"
+    FAKE_NVML=unloaded run gpus
+    [ "$status" = 1 ]
+    [[ "$output" = "sandbox: its node had the GPUs of this machine, but there are no NVIDIA GPUs: "*"(start --pretend makes pretend nodes)" ]]
+    "$sandbox" start "$folder/a" --nodes 1
+    [ "$(nodes_in_slurm)" = "1 idle gpu:h100:8" ]
+}
+
 @test "wrong usage gives one line and exit code 2, and an impossible folder one line and exit code 1" {
     run "$sandbox" start
     [ "$status" = 2 ]
