@@ -8,7 +8,7 @@ dist_man_MANS += \
 	doc/man/phased-failures.5 \
 	doc/man/phased-spec.5
 EXTRA_DIST += doc/guide/README.md doc/guide/cookbook.md doc/guide/containers.md doc/guide/port-your-sbatch-script.md doc/guide/without-root.md \
-	doc/guide/laptop-to-cluster.md \
+	doc/guide/laptop-to-cluster.md doc/guide/validate-a-cluster.md \
 	doc/guide/two-phases.md doc/guide/distillation.md \
 	doc/guide/agents.md doc/guide/daemon-as-a-job.md doc/guide/from-a-laptop.md doc/guide/criteria.md doc/guide/monitoring.md \
 	doc/guide/demo.md doc/guide/page.png doc/guide/top.png

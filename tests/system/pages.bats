@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Pages that are no guides do what they say, and every page with commands has a test that runs them.
-# See pages/README.md.
+# Pages do what they say, apart from those of guide.bats, and every page with commands has a test that
+# runs them. See pages/README.md.
 
 load phased.bash
 
@@ -52,6 +52,13 @@ GPU
     [ "$status" = 3 ]
     grep 'on 2: 470' h200-0.yaml h200-1.yaml
     page doc/man/phase-preflight.1 "$WORK"
+}
+
+@test "doc/guide/validate-a-cluster.md does what it says, with scripted GPUs" {
+    gpus_up
+    export FAKE_NVML=h100
+    phasectl daemon start
+    page doc/guide/validate-a-cluster.md "$WORK"
 }
 
 @test "doc/metrics.md does what it says" {
