@@ -8,8 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- Who wants an allocation
- * ----------------------------------------------------------------------------- */
+/* --- Who wants an allocation ------------------------------------------------------------------ */
 
 int64_t run_patience(const struct run *run)
 {
@@ -74,8 +73,7 @@ void allocation_withdraw(struct step *step, struct run *run)
         allocation_cancel(step, run);
 }
 
-/* --- Asking for an allocation
- * ---------------------------------------------------------------------------- */
+/* --- Asking for an allocation ----------------------------------------------------------------- */
 
 static void allocation_set_reason(struct allocation *allocation, const char *reason)
 {
@@ -184,8 +182,7 @@ bool allocation_may_come(struct step *step, struct run *run)
     return may_come;
 }
 
-/* --- Answers to what was asked
- * ------------------------------------------------------------------------- */
+/* --- Answers to what was asked ---------------------------------------------------------------- */
 
 /* Slurm has the job, under this id. */
 static void allocation_adopt(struct step *step, struct allocation *allocation)
@@ -439,8 +436,7 @@ static void allocation_on_absent(struct step *step, struct allocation *allocatio
     }
 }
 
-/* --- Jobs that come back
- * -------------------------------------------------------------------------- */
+/* --- Jobs that come back ---------------------------------------------------------------------- */
 
 static void allocation_warn(struct step *step, const struct allocation *allocation,
                             const char *what)

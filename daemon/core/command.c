@@ -35,8 +35,7 @@ static bool phase_runs(const struct phase *phase)
     return phase->run && phase->run->state != RUN_ENDED;
 }
 
-/* --- Who takes a command
- * ----------------------------------------------------------------------------- */
+/* --- Who takes a command ---------------------------------------------------------------------- */
 
 #define BIT(value) (1U << (value))
 
