@@ -218,8 +218,8 @@ static int daemon_start(struct cli *cli)
     if (!is_running && daemon_job_is_wanted(cli)) {
         (void)error_set(
             &err, -EEXIST,
-            "%s is to be served by a job: 'phasectl daemon status' says where it is, and "
-            "'phasectl daemon stop' gives it up",
+            "a job shall serve %s: 'phasectl daemon status' shows the job, and 'phasectl daemon "
+            "stop' ends it",
             cli->home.path);
         return cli_fail(&err);
     }
@@ -289,7 +289,7 @@ static int daemon_start_job(struct cli *cli, char **options)
         daemon_print_ping(cli, ping, "started");
         daemon_print_jobs(cli, ping);
     } else {
-        printf("job %s will run phased; 'phasectl daemon status' says how it stands\n", job);
+        printf("job %s will run phased; 'phasectl daemon status' shows its state\n", job);
     }
     json_decref(ping);
     free(job);

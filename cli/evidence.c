@@ -85,7 +85,7 @@ static void evidence_write_python(const json_t *node, struct text *text)
     size_t more = json_array_size(pythons);
     if (!python)
         return;
-    text_addf(text, "    py-spy says of pid %lld", field_integer(python, "pid"));
+    text_addf(text, "    py-spy about pid %lld", field_integer(python, "pid"));
     if (more > 1)
         text_addf(text, ", and %zu more in --json", more - 1);
     text_add(text, ":\n");

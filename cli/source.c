@@ -78,7 +78,7 @@ static bool source_arguments(const struct cli *cli, const struct option_argument
 struct option_rule source_set_rule(struct source_words *words)
 {
     return (struct option_rule){"set", 0, "PARAM=VALUE",
-                                "set a param; of one phase: validate.iterations=10",
+                                "set a param, or the param of one phase: validate.iterations=10",
                                 .list = &words->sets};
 }
 

@@ -157,7 +157,9 @@ void machine_judge_descriptors(uint64_t limit, json_t *findings)
 {
     bool is_low = limit < MACHINE_DESCRIPTORS_LOW;
     finding_add(findings, is_low ? FINDING_WARNING : FINDING_OK, "descriptors",
-                is_low ? "raise it (`ulimit -Hn`): each worker of a running job takes one" : NULL,
+                is_low
+                    ? "raise the limit (`ulimit -Hn`): each worker of a running job takes one file"
+                    : NULL,
                 "a process may open %llu files", (unsigned long long)limit);
 }
 
@@ -171,7 +173,7 @@ void machine_judge_logout(bool kills, bool lingers, json_t *findings)
             "phased ends when you log out (KillUserProcesses of systemd)");
     else
         finding_add(findings, FINDING_OK, "logout", NULL, "%s",
-                    kills ? "processes of yours stay after a logout (linger)"
+                    kills ? "your processes stay after a logout (linger)"
                           : "systemd lets processes stay after a logout");
 }
 

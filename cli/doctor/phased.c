@@ -48,7 +48,7 @@ static void phased_judge_ping(const json_t *ping, json_t *findings)
         finding_add(findings, FINDING_ERROR, "daemon", "make room, or repair the file system",
                     "the record cannot be written, so nothing new begins: %s", trouble);
     if (!field_is_true(cluster, "answering"))
-        finding_add(findings, FINDING_WARNING, "daemon", "see what is said of the controller",
+        finding_add(findings, FINDING_WARNING, "daemon", "see the line about the controller",
                     "Slurm does not answer the daemon: %s", field_text(cluster, "message"));
 }
 
@@ -190,8 +190,8 @@ void phased_look_at_home(struct cli *cli, json_t *findings)
         return;
     }
     if (code < 0) {
-        finding_add(findings, FINDING_ERROR, "home", "phased does not start before: phased(1)",
-                    "%s", err.message);
+        finding_add(findings, FINDING_ERROR, "home",
+                    "phased does not start with such a home: phased(1)", "%s", err.message);
         return;
     }
     finding_add(findings, FINDING_OK, "home", NULL, "only you can write to %s", cli->home.path);

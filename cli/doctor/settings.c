@@ -287,7 +287,7 @@ static void judge_preemption(const struct setting_partition *partition, const ch
 {
     const char *name = partition->name, *mode = partition->preemption;
     const char *advice =
-        "write checkpoints often: they are all that is left of the run then (`checkpoint`)";
+        "write checkpoints often (`checkpoint`): nothing else is left of the run then";
     if (strstr(mode, "SUSPEND"))
         finding_add(findings, FINDING_WARNING, name,
                     "prefer another partition: a suspended job keeps the memory of its GPUs, and "

@@ -142,7 +142,7 @@ static void slurm_look_at_partitions(const char *config, const char *partitions,
                     "no partition has GPUs that Slurm knows");
     if (tried > 0 && taken == 0)
         finding_add(findings, FINDING_ERROR, "submit", "ask the site for access, or an account",
-                    "no partition takes jobs of yours");
+                    "no partition takes your jobs");
     else if (tried > 0)
         finding_add(findings, FINDING_OK, "submit", NULL,
                     "%zu of %zu partitions would take a job (nothing was queued)", taken, tried);

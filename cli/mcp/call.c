@@ -91,7 +91,7 @@ static bool outcome_run(struct outcome *outcome, const struct tool *tool, const 
     outcome->is_failure = true;
     if (code == -ETIMEDOUT)
         text_addf(&outcome->text, "phasectl %s did not end within %d s%s", tool->verb, CALL_MAX_S,
-                  tool->access == TOOL_READS ? "" : "; what was asked may be done all the same");
+                  tool->access == TOOL_READS ? "" : "; phased may still do what was asked");
     else if (code == -EFBIG)
         text_addf(&outcome->text, "phasectl %s prints too much for an answer", tool->verb);
     else

@@ -110,12 +110,12 @@ static int page_keep(struct connection *connection, int port, int host_port)
             connection_unforward(connection, port, host_port);
             if (status == 128 + SIGINT)
                 return CLI_OK;
-            (void)error_set(&err, -EIO, "%s no longer runs what holds the connection",
+            (void)error_set(&err, -EIO, "the process that held the connection has ended on %s",
                             connection->login);
             return cli_fail(&err);
         }
         if (!is_told)
-            (void)fprintf(stderr, "phasectl: the connection to %s was lost; it is made anew\n",
+            (void)fprintf(stderr, "phasectl: the connection to %s was lost; connecting again\n",
                           connection->login);
         is_told = true;
         const char *login = connection->login;

@@ -64,7 +64,7 @@ static void release_batch(struct submit_batch *batch)
 static void refuse_specs(struct submit_batch *batch)
 {
     size_t count = json_array_size(batch->list), errors = batch->bad_error_count;
-    const char *rest = count > 1 ? "; none of these workflows is queued" : "";
+    const char *rest = count > 1 ? "; no workflow is queued" : "";
     char *message = batch->bad_count > 1 ? text_format("%zu of %zu files have problems%s",
                                                        batch->bad_count, count, rest)
                                          : text_format("%s has %zu problem%s%s", batch->bad_file,

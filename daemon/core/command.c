@@ -160,8 +160,7 @@ static const char *command_objection(const struct phase *phase, enum core_comman
     bool has_come_to_rest = phase->state == PHASE_HELD || phase_state_is_final(phase->state);
     enum run_wish wish = phase_runs(phase) ? phase->run->wish : WISH_NONE;
     if (phase->members)
-        return matrix_stands_for(phase->members, command) ? NULL
-                                                          : "; none of its members takes that";
+        return matrix_stands_for(phase->members, command) ? NULL : "; no member takes that";
     if (member_is_too_late(phase, command))
         return "; its matrix has chosen without it";
     if (command == COMMAND_RESUME && !phase->checkpoint_path && has_come_to_rest)

@@ -117,7 +117,7 @@ static void matrix_end_empty(struct step *step, struct matrix *matrix)
     char reason[REASON_MAX];
     if (failed > 0) {
         bool has_cancelled = matrix_count(matrix, PHASE_CANCELLED) > 0;
-        (void)snprintf(reason, sizeof reason, "none of its members is left: %u failed%s", failed,
+        (void)snprintf(reason, sizeof reason, "no member is left: %u failed%s", failed,
                        has_cancelled ? ", the others were cancelled" : "");
         phase_fail(step, matrix->phase, HOLD_FAILURE, reason);
     } else {

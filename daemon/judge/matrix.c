@@ -287,7 +287,7 @@ static void conclude_none(struct decision *decision)
     const char *reason = NULL;
     for (size_t i = 0; i < decision->count && !reason; i++)
         reason = decision->scores[i].member->state == PHASE_SUCCEEDED ? decision->reasons[i] : NULL;
-    (void)snprintf(decision->message, REASON_MAX, "none of its members is left: %.180s",
+    (void)snprintf(decision->message, REASON_MAX, "no member is left: %.180s",
                    reason ? reason : "");
 }
 

@@ -161,7 +161,7 @@ static int check_run(const struct check *check, const struct expr_scope *scope,
     if (result < 0)
         return result;
     if (check->condition && ret_result->type != EXPR_BOOLEAN)
-        result = error_set(err, -EINVAL, "the condition is neither true nor false but %s",
+        result = error_set(err, -EINVAL, "the condition must be true or false, not %s",
                            ret_result->type == EXPR_NUMBER ? "a number" : "text");
     else if (check->value && ret_result->type != EXPR_NUMBER)
         result = error_set(err, -EINVAL, "the value is no number but %s",

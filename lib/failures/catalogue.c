@@ -155,7 +155,7 @@ static json_t *catalogue_entry(const struct node *node, struct spec_problems *pr
 {
     size_t error_count = problems->error_count;
     if (!catalogue_is_name(node->key))
-        node_key_problem(problems, node, "not a name: letters, digits and _ make one");
+        node_key_problem(problems, node, "not a name: a name has letters, digits and _");
     if (!node_map(problems, node, "a map with pattern, cause, blame and advice"))
         return NULL;
     catalogue_check_keys(node, problems);

@@ -249,7 +249,7 @@ void sbatch_script_read(struct sbatch_script *script, const char *file, const ch
     const char *reason =
         !text || memchr(data, '\0', size) ? "it is not UTF-8 text"
         : begins_with(data, size, byte_order_mark)
-            ? "it begins with a byte order mark (BOM): save it as UTF-8 without one"
+            ? "it begins with a byte order mark (BOM): save it as UTF-8 without a BOM"
         : size < 3 || !begins_with(data, size, "#!")
             ? "its first line must begin with #! and the path of an interpreter, "
               "such as #!/bin/bash"

@@ -46,13 +46,13 @@ static bool by_gpu_check(struct spec_problems *problems, const struct node *memb
     size_t error_count = problems->error_count;
     if (!by_gpu_is_name(member->key))
         node_key_problem(problems, member,
-                         "neither the model of a GPU (h100) nor its memory (80GB)");
+                         "must be the model of a GPU (h100) or its memory (80GB)");
     else if (strlen(member->key) <= 3 && !member->key[strspn(member->key, "0123456789")])
         node_key_problem(problems, member, "%.20s of what? Memory has a unit (%.20sGB)",
                          member->key, member->key);
     else if (!strpbrk(member->key, "0123456789"))
         node_key_warning(problems, member,
-                         "is %.64s a model of GPUs? Nearly all of them have a number", member->key);
+                         "is %.64s a model of GPUs? Nearly all models have a number", member->key);
     if (!node_map(problems, member, "a map of differences, such as {params: {batch: 64}}"))
         return false;
     for (size_t i = 0; i < member->count; i++) {

@@ -58,7 +58,7 @@ static const char *container_image_problem(const char *image, const char *runtim
     if (!is_absolute && (container_is_file(image) || image[0] == '.'))
         return "not an absolute path";
     if (!is_absolute && !container_is_name(image))
-        return "neither a path nor the name of an image (such as nvcr.io/nvidia/pytorch:25.06-py3)";
+        return "must be a path or the name of an image (such as nvcr.io/nvidia/pytorch:25.06-py3)";
     if (is_wrong && !text_equal(runtime, "auto"))
         return "not a file for this runtime: apptainer reads .sif and .sqsh, enroot reads .sqsh, "
                "podman reads .tar";

@@ -33,7 +33,7 @@ static bool gpus_check(struct scope *scope, const struct node *node, const struc
     {
         json_int_t count = json_integer_value(json_object_get(other, "gpus"));
         if (text_equal(json_string_value(json_object_get(other, "gpu_type")), gpus->type)) {
-            node_problem(scope->problems, node, "%s stands there twice", gpus->type);
+            node_problem(scope->problems, node, "%s is given twice", gpus->type);
             return false;
         }
         if (count != gpus->count) {

@@ -96,8 +96,8 @@ static void layout_report(const struct sections *sections, const struct node *ma
     else
         node_problem(sections->scope->problems, map,
                      "tensor %" PRId64 " x pipeline %" PRId64 " = %" PRId64
-                     " GPUs a group, but %s, which is no multiple of it",
-                     layout->tensor, layout->pipeline, group, have);
+                     " GPUs a group, but %s, which is no multiple of %" PRId64,
+                     layout->tensor, layout->pipeline, group, have, group);
     free(have);
 }
 
@@ -170,9 +170,9 @@ static void layout_check_group(const struct sections *sections, const struct nod
     if (nodes->gpus % group)
         node_problem(sections->scope->problems, map,
                      "tensor %" PRId64 " x pipeline %" PRId64 " = %" PRId64
-                     " GPUs a group, but a node has %" PRId64
-                     ", which is no multiple of it: with launch: group a group stays on one node",
-                     layout->tensor, layout->pipeline, group, nodes->gpus);
+                     " GPUs a group, but a node has %" PRId64 ", which is no multiple of %" PRId64
+                     ": with launch: group a group stays on one node",
+                     layout->tensor, layout->pipeline, group, nodes->gpus, group);
     else if (layout->data > LAYOUT_GROUPS_MAX)
         node_problem(sections->scope->problems, launch, "more than %d groups", LAYOUT_GROUPS_MAX);
 }

@@ -41,7 +41,7 @@ static struct node *matrix_param(struct node_arena *arena, const struct node *va
 static bool matrix_check_value(struct spec_problems *problems, const struct node *value)
 {
     if (value->kind != NODE_SCALAR)
-        node_problem(problems, value, "neither a number nor a text");
+        node_problem(problems, value, "must be a number or a text");
     return value->kind == NODE_SCALAR;
 }
 
@@ -121,7 +121,7 @@ static void matrix_read_cases(struct node_arena *arena, const struct node *matri
         count = matrix->count;
     else
         node_problem(problems, matrix,
-                     "neither a map of lists (such as {batch: [32, 64]}) nor a list of maps");
+                     "must be a map of lists (such as {batch: [32, 64]}) or a list of maps");
     for (size_t i = 0; matrix->kind == NODE_LIST && i < matrix->count; i++)
         is_good = matrix_check_case(problems, matrix->items[i], matrix->items[0]) && is_good;
     if (count > MATRIX_MEMBERS_MAX)

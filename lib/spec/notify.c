@@ -84,6 +84,6 @@ json_t *notify_read(struct scope *scope, const struct node *node, bool is_phase)
         node_problem(scope->problems, node_get(node, "command"),
                      "a command has no control characters but tabs and ends of lines");
     if (!node_get(node, "command") && !node_get(node, "webhook"))
-        node_problem(scope->problems, node, "neither command nor webhook says how");
+        node_problem(scope->problems, node, "needs a command or a webhook");
     return notify;
 }

@@ -234,7 +234,7 @@ static json_t *options_expected_range(struct scope *scope, const struct node *no
     double from, to;
     bool is_range = node->kind == NODE_LIST && node->count == 2;
     if (node->kind != NODE_SCALAR && !is_range) {
-        node_problem(scope->problems, node, "neither a number nor a range, such as [3, 5]");
+        node_problem(scope->problems, node, "must be a number or a range, such as [3, 5]");
         return NULL;
     }
     const struct node *first = is_range ? node->items[0] : node;

@@ -46,10 +46,10 @@ static void remedies_unknown(struct scope *scope, const struct node *node, const
     free(names);
     if (nearest)
         node_key_problem(scope->problems, node,
-                         "neither a cause nor a check of this phase (did you mean %s?)", nearest);
+                         "must be a cause or a check of this phase (did you mean %s?)", nearest);
     else
         node_key_problem(scope->problems, node,
-                         "neither a cause (oom, nan, hang, preflight, node_fail, exit) nor a guard "
+                         "must be a cause (oom, nan, hang, preflight, node_fail, exit), or a guard "
                          "or gate check of this phase");
 }
 
@@ -102,7 +102,7 @@ static json_t *remedies_read_value(struct scope *scope, const struct node *node)
         return NULL;
     }
     if (node->kind != NODE_SCALAR) {
-        node_problem(scope->problems, node, "neither a number nor an expression");
+        node_problem(scope->problems, node, "must be a number or an expression");
         return NULL;
     }
     if (node->is_cut)

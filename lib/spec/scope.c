@@ -58,7 +58,7 @@ bool scope_check_name(struct spec_problems *problems, const struct node *node)
 {
     bool is_name = scope_is_name(node->key);
     if (!is_name)
-        node_key_problem(problems, node, "not a name: letters, digits and _ make one");
+        node_key_problem(problems, node, "not a name: a name has letters, digits and _");
     return is_name;
 }
 

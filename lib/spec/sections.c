@@ -215,7 +215,7 @@ static json_t *sections_metrics_map(const struct sections *sections, const struc
         free(path);
         return json;
     } else if (!pattern) {
-        node_problem(sections_problems(sections), map, "neither pattern nor file");
+        node_problem(sections_problems(sections), map, "needs pattern or file");
     }
     return NULL;
 }
@@ -286,9 +286,9 @@ static char *sections_checkpoint_path(const struct sections *sections, const str
     char *path = scalar_string(sections->scope, node);
     const char *step = path ? strstr(path, "{step}") : NULL;
     if (path && !step)
-        node_problem(sections_problems(sections), node, "no {step} in it");
+        node_problem(sections_problems(sections), node, "must have {step} once");
     else if (path && strstr(step + 1, "{step}"))
-        node_problem(sections_problems(sections), node, "{step} stands in it more than once");
+        node_problem(sections_problems(sections), node, "has {step} more than once");
     return path;
 }
 

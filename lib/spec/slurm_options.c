@@ -70,7 +70,7 @@ static int memory_read(const char *text, int64_t *ret_mb, struct error *err)
 static int flag_read(const char *text, int64_t *ret_number, struct error *err)
 {
     if (!text_equal(text, "true") && !text_equal(text, "false"))
-        return error_set(err, -EINVAL, "'%s' is neither true nor false", text);
+        return error_set(err, -EINVAL, "'%s' must be true or false", text);
     *ret_number = text_equal(text, "true");
     return 0;
 }
@@ -177,7 +177,7 @@ static int time_read(const char *text, int64_t now, int64_t *ret_time, struct er
     if (relative_time_read(text, now, ret_time) || clock_time_read(text, now, ret_time))
         return 0;
     return error_set(err, -EINVAL,
-                     "'%s' is not a time: 2026-01-31T18:00, 18:00 and now+90minutes are", text);
+                     "'%s' is not a time, such as 2026-01-31T18:00, 18:00 or now+90minutes", text);
 }
 
 const char *slurm_option_name(enum slurm_option option)

@@ -80,7 +80,7 @@ static void spec_read_name(struct spec_reader *reader, const struct node *node, 
         node_missing(reader->problems, reader->root, "name", "missing: the name of the workflow");
     else if (node && (node->kind != NODE_SCALAR || !spec_is_workflow_name(node->text)))
         node_problem(reader->problems, node,
-                     "not a name: letters, digits, _, - and . make one, of at most %d",
+                     "not a name: a name has at most %d letters, digits, _, - and .",
                      SPEC_NAME_MAX);
     else if (node)
         spec_set(workflow, "name", json_string(node->text));
@@ -181,7 +181,7 @@ static void spec_probe_script(const struct spec_probe *probe, struct spec_proble
         node_problem_at(problems, node, spec_line_offset(node->text, line), "bash: %.300s",
                         message);
     else if (message)
-        node_problem(problems, node, "bash, in line %u of it: %.300s", line, message);
+        node_problem(problems, node, "bash, in line %u of the script: %.300s", line, message);
     free(message);
 }
 

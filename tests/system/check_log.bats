@@ -204,12 +204,12 @@ SPEC
     diff <(echo "$stderr") - <<SAID
 $work/p.yaml:7:14: warning: phases.pre.workdir: $work/none: does not exist on this machine
 $work/p.yaml:15:20: warning: phases.train.shard.input: $work: is a folder on this machine
-$work/p.yaml:16:12: phases.train.join: bash, in line 1 of it: unexpected EOF while looking for matching \`''
+$work/p.yaml:16:12: phases.train.join: bash, in line 1 of the script: unexpected EOF while looking for matching \`''
 $work/p.yaml:21:7: phases.train.run: bash: syntax error near unexpected token \`fi'
 phasectl: $work/p.yaml has 2 problems
 SAID
     sed -i -e '/join:/d' -e 's/^      fi/      done/' "$work/p.yaml"
     run --separate-stderr phasectl check "$work/p.yaml"
     [ "$status" = 1 ]
-    [[ $stderr == *"p.yaml:3:33: variants.broken.phases.pre.run: bash, in line 1 of it: syntax error"*"(with variant broken)"* ]]
+    [[ $stderr == *"p.yaml:3:33: variants.broken.phases.pre.run: bash, in line 1 of the script: syntax error"*"(with variant broken)"* ]]
 }

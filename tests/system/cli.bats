@@ -457,7 +457,7 @@ YAML
     workflow 20 | sed 's/gate:/gates:/' >bad.yaml
     before=$(phasectl status --all --json | jq '.workflows | length')
     run -1 --separate-stderr phasectl submit --hold one.yaml bad.yaml two.yaml
-    [[ $stderr == *"bad.yaml:"*"did you mean gate?"*"none of these workflows is queued"* ]]
+    [[ $stderr == *"bad.yaml:"*"did you mean gate?"*"no workflow is queued"* ]]
     [ -z "$output" ]
     run -1 --separate-stderr phasectl submit --hold one.yaml absent.yaml
     [[ $stderr == *"absent.yaml"* ]]

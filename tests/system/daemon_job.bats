@@ -99,7 +99,7 @@ SPEC
     run -1 phasectl status
     [[ $output = *"no daemon serves $PHASED_HOME now"* ]]
     run -1 phasectl daemon start
-    [[ $output = *"is to be served by a job"* ]]
+    [[ $output = *"a job shall serve "* ]]
     phasectl daemon start --as-job -- --time=30
     [ -n "$(ping job)" ]
     phasectl daemon stop

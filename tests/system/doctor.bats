@@ -116,7 +116,7 @@ os.execvp("phasectl", ["phasectl", "doctor", "--json"])'
     chmod +x "$PHASED_HOME/bin/sbatch"
     PATH=$PHASED_HOME/bin:$PATH run -1 phasectl doctor --json
     found warning prod "^Slurm refuses a job of one GPU: allocation failure: Invalid account"
-    found error submit "no partition takes jobs of yours"
+    found error submit "no partition takes your jobs"
     printf '#!/bin/sh\nexec sleep 1000\n' >"$PHASED_HOME/bin/sbatch"
     PATH=$PHASED_HOME/bin:$PATH run -0 phasectl doctor --json
     found warning preempt "cannot tell whether you may submit: sbatch did not end within 5 s"

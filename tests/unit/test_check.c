@@ -250,9 +250,9 @@ static void a_check_that_cannot_be_evaluated_is_an_error(void **state)
         const char *check, *expected;
     } cases[] = {
         {"{\"condition\": \"1 + 1\"}",
-         "error: c cannot be judged: the condition is neither true nor false but a number"},
+         "error: c cannot be judged: the condition must be true or false, not a number"},
         {"{\"condition\": \"preset\"}",
-         "error: c cannot be judged: the condition is neither true nor false but text"},
+         "error: c cannot be judged: the condition must be true or false, not text"},
         {"{\"value\": \"1 > 2\", \"above\": 1}",
          "error: c cannot be judged: the value is no number but true or false"},
         {"{\"value\": \"preset * 2\", \"above\": 1}",
@@ -273,7 +273,7 @@ static void a_try_finds_errors_before_the_run(void **state)
     } cases[] = {
         {"{\"condition\": \"last(a) > last(b)\"}", NULL},
         {"{\"value\": \"slope(validate.a)\", \"below\": 0, \"over\": {\"steps\": 5}}", NULL},
-        {"{\"condition\": \"last(a)\"}", "the condition is neither true nor false but a number"},
+        {"{\"condition\": \"last(a)\"}", "the condition must be true or false, not a number"},
         {"{\"value\": \"finite(a)\", \"below\": 0}", "the value is no number but true or false"},
         {"{\"condition\": \"later.a > 1\"}", "no phase before this one is called later"},
     };

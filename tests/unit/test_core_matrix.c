@@ -47,7 +47,7 @@ static void a_member_whose_params_fail_is_out_without_a_person(void **state)
     }
     const struct phase *matrix = world_phase(world, "ladder");
     assert_int_equal(matrix->state, PHASE_HELD);
-    assert_string_equal(matrix->reason, "none of its members is left: 3 failed");
+    assert_string_equal(matrix->reason, "no member is left: 3 failed");
     assert_string_equal(workflow_state(world->workflow), "held");
 }
 

@@ -239,7 +239,7 @@ static void one_wrong_submission_keeps_all_from_the_queue(void **state)
         {"a.yaml", two_phases}, {"b.yaml", "phases: 7"}, {"c.yaml", "name: c\nphase: {}\n"}};
     json_t *json = world_expect(world, 422, "POST", "/v1/workflows", submissions(rows, 3, NULL));
     assert_string_equal(world_member(json, "error.message"),
-                        "2 of 3 files have problems; none of these workflows is queued");
+                        "2 of 3 files have problems; no workflow is queued");
     json_t *problems = json_object_get(json_object_get(json, "error"), "problems");
     assert_string_equal(world_member(problems, "0.file"), "b.yaml");
     char *last = text_format("%zu.file", json_array_size(problems) - 1);
@@ -249,7 +249,7 @@ static void one_wrong_submission_keeps_all_from_the_queue(void **state)
 
     json = world_expect(world, 422, "POST", "/v1/workflows", submissions(rows, 2, NULL));
     assert_string_equal(world_member(json, "error.message"),
-                        "b.yaml has 2 problems; none of these workflows is queued");
+                        "b.yaml has 2 problems; no workflow is queued");
     json_decref(json);
     /* A key stands for one workflow. */
     json_t *body = submissions(rows, 1, NULL), *list = json_object_get(body, "workflows");

@@ -496,7 +496,7 @@ static void a_wrong_entry_is_reported_with_its_place_and_left_out(void **state)
          "mine.yaml:1:5: a.patern: unknown key; did you mean pattern?\n"},
         {"a: {pattern: 'x*'}",
          "mine.yaml:1:15: a.pattern: the pattern matches an empty line, and so every line\n"},
-        {"a b: {pattern: x}", "mine.yaml:1:1: a b: not a name: letters, digits and _ make one\n"},
+        {"a b: {pattern: x}", "mine.yaml:1:1: a b: not a name: a name has letters, digits and _\n"},
         {"a: x", "mine.yaml:1:4: a: not a map with pattern, cause, blame and advice\n"},
         {"- x", "mine.yaml:1:1: not a map of failures by name\n"},
         {"cuda_oom: {pattern: '('}",

@@ -300,7 +300,7 @@ static void a_wrong_option_is_refused_by_name(void **state)
         {{"switches", "few"}, "slurm.switches: 'few' is not COUNT or COUNT@MINUTES"},
         {{"core_spec", "70000"}, "slurm.core_spec: 70000 is not from 0 to 65533"},
         {{"priority", "-1"}, "slurm.priority: -1 is not from 0 to 4294967293"},
-        {{"exclusive", "maybe"}, "slurm.exclusive: 'maybe' is neither true nor false"},
+        {{"exclusive", "maybe"}, "slurm.exclusive: 'maybe' must be true or false"},
     };
     job_desc_msg_t defaults;
     slurm_init_job_desc_msg(&defaults);
