@@ -1,5 +1,5 @@
-/* The PHASED_ variables that the worker gives to programs (worker/node/environment.c). Some of them
- * may stand in texts of the spec. */
+/* The PHASED_ variables that the worker gives to programs (worker/node/rank_environment.c). Some of
+ * them may stand in texts of the spec. */
 #ifndef PHASED_LIB_SPEC_VARIABLES_H
 #define PHASED_LIB_SPEC_VARIABLES_H
 

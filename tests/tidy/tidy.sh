@@ -70,10 +70,15 @@ report 'each folder has a README' "$(git ls-files | grep / | xargs -n1 dirname |
     grep -vE '^(\.ci|m4|tests/(specs|logs|sbatch)/.*|tests/fuzz/corpus.*|schema/queries|etc/workflows|doc/man|etc/completions|debian/source|build-aux)$' |
     while read -r folder; do [ -f "$folder/README.md" ] || echo "$folder"; done)"
 
+made='(^|/)(sqlite3\.h|features\.h|interface\.h|queries\.[ch])$' # by libraries, and by the build
+report 'files that the code names by their paths exist' "$(
+    grep -ohE '\b(lib|daemon|worker|cli|tests|schema)/[a-z_0-9/]+\.([ch]|cu|md)\b' "${sources[@]}" | sort -u |
+        while read -r file; do [ -e "$file" ] || [[ $file =~ $made ]] || echo "$file"; done)"
+
 # What pages name in code quotes, and what is not there: `file.c`, `function()`, `function()` in
-# `file.c`. `made` are the files of libraries and of the build.
+# `file.c`.
 misnamed() {
-    local made='^(sqlite3\.h|features\.h|queries\.[ch])$' page function file called found
+    local page function file called found
     called=$(git grep -ohE '[a-z_0-9]+\(' -- '*.c' '*.h' '*.cu' '*.js' '*.py' | sort -u)
     git ls-files '*.md' | while read -r page; do
         tr '\n' ' ' <"$page" |

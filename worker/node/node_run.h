@@ -30,7 +30,7 @@
  *       `last_step` and `checkpoint` are steps or null; `failed` and `failure` are as above or
  *       null; `idle` is true if the run has no ranks here; `shards` counts the done shards
  *
- * A report is short enough for srun to pass it on in one piece (REPORT_MAX). */
+ * A report is short enough for srun to pass it on in one piece (REPORT_SIZE_MAX). */
 #ifndef PHASED_WORKER_NODE_NODE_RUN_H
 #define PHASED_WORKER_NODE_NODE_RUN_H
 
