@@ -268,10 +268,11 @@ static bool is_late(struct ingest *ingest, struct notes *notes, const struct run
         folder_init(&folder, loop_config(ingest->loop)->home, run);
         notes->is_late = outcome_is_sealed(folder.run, NULL);
         if (notes->is_late)
-            loop_warn(ingest->loop, run,
-                      "was over, and a worker (%s) still tells of it: that is not recorded, and "
-                      "stands in %s/journal",
-                      item->node, folder.run);
+            loop_warn(
+                ingest->loop, run,
+                "was over, and a worker (%s) still reports: the reports are not recorded, and "
+                "are in %s/journal",
+                item->node, folder.run);
         folder_fini(&folder);
     }
     return notes->is_late;

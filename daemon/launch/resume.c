@@ -175,9 +175,9 @@ static char *begins_anew(const struct rows *rows, const struct run *run)
             suspect = row;
     }
     if (suspect)
-        return text_format("begins anew: no checkpoint is good; that of step %" PRId64
+        return text_format("begins anew: no checkpoint is good; the checkpoint of step %" PRId64
                            " is suspect, saved when a guard had failed or NaN had come (phasectl "
-                           "retry %" PRIu64 "/%s --from %" PRId64 " takes it all the same)",
+                           "retry %" PRIu64 "/%s --from %" PRId64 " uses it anyway)",
                            suspect->step, phase->workflow->id, phase->name, suspect->step);
     if (run->resume_path)
         return text_format("begins anew: no checkpoint is whole any more, not even the one of step "

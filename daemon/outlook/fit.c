@@ -261,7 +261,7 @@ static json_t *missing_json(const struct fit_wish *wish, struct text *reasons, s
     } else if (wanted == 0 && wish->partitions) {
         text_addf(&text, "there is no partition %s", wish->partitions);
     } else if (wanted == 0) {
-        text_add(&text, "there is no default partition, and `slurm: {partition: ...}` names none");
+        text_add(&text, "there is no default partition: name one in `slurm: {partition: ...}`");
     } else {
         text_add(&text, text_string(reasons));
     }
@@ -303,8 +303,9 @@ json_t *fit_judge(const struct cluster_survey *survey, const struct phase *phase
     }
     if (survey->qos_preempts)
         (void)json_array_append_new(
-            dangers, json_string("jobs are preempted by QOS (PreemptType): whether those of this "
-                                 "phase are, the partitions do not tell"));
+            dangers,
+            json_string("jobs are preempted by QOS (PreemptType): the partitions do not tell "
+                        "whether the jobs of this phase are preempted"));
     json_t *missing =
         good ? json_null() : missing_json(&wish, &reasons, wanted, has_nodes, partitions);
     text_fini(&reasons);

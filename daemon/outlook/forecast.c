@@ -389,7 +389,7 @@ static void forecast_surveyed(void *arg, const struct cluster_result *result)
     if (!result) {
         forecast->done(forecast->arg, NULL, NULL);
     } else if (result->outcome != CLUSTER_DONE) {
-        (void)error_set(&err, -EBUSY, "could not ask Slurm (`phasectl check` needs none): %s",
+        (void)error_set(&err, -EBUSY, "could not ask Slurm (`phasectl check` needs no Slurm): %s",
                         result->message);
         forecast->done(forecast->arg, NULL, &err);
     } else {

@@ -92,7 +92,7 @@ static int check_read_key(struct check *check, const char *key, const json_t *va
     const char *otherwise = json_is_string(value) ? json_string_value(value) : "";
     check->warn = text_equal(otherwise, "warn");
     if (!check->warn && !text_equal(otherwise, "fail"))
-        return error_set(err, -EINVAL, "else: neither fail nor warn");
+        return error_set(err, -EINVAL, "else: must be fail or warn");
     return 0;
 }
 

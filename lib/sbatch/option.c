@@ -53,7 +53,7 @@ const struct sbatch_option sbatch_options[] = {
     {"extra-node-info", 'B', SBATCH_NEEDED, SBATCH_REFUSED, NULL,
      "use --constraint with a feature of such nodes"},
     {"get-user-env", 0, SBATCH_OPTIONAL, SBATCH_WARNED, "SBATCH_GET_USER_ENV",
-     "the environment is that of the submitting shell"},
+     "the job has the environment of the submitting shell"},
     {"gid", 0, SBATCH_NEEDED, SBATCH_REFUSED, NULL, "jobs run as whoever runs the daemon"},
     {"gpu-bind", 0, SBATCH_NEEDED, SBATCH_STEP, "SBATCH_GPU_BIND", "SLURM_GPU_BIND"},
     {"gpu-freq", 0, SBATCH_NEEDED, SBATCH_SLURM, "SBATCH_GPU_FREQ", NULL},

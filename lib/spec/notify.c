@@ -18,7 +18,7 @@ static void notify_add_kind(struct scope *scope, const struct node *node, bool i
     const char *kind = scalar_choice(scope, node, notify_kinds);
     if (kind && is_phase && text_equal(kind, "budget"))
         node_problem(scope->problems, node,
-                     "the budget is that of the workflow: use the notify of the workflow");
+                     "the budget belongs to the workflow: use the notify of the workflow");
     else if (kind)
         (void)json_array_append_new(kinds, json_string(kind));
 }

@@ -106,7 +106,7 @@ executed() {
     eventually 60 state 1/train held
     [ "$(executed)" = '0 0' ]
     [[ $(record "SELECT group_concat(message) FROM event WHERE type = 'warning' AND run = 2") == \
-        *"begins anew: no checkpoint is good; that of step "*" is suspect"*"--from "*"takes it all the same"* ]]
+        *"begins anew: no checkpoint is good; the checkpoint of step "*" is suspect"*"--from "*"uses it anyway"* ]]
     run -0 phasectl why 1/train
     [[ $output == *"; no checkpoint is good"* && $output == *"run again from the start: no checkpoint is good"* ]]
 }

@@ -334,7 +334,7 @@ static void the_message_about_a_wrong_check_names_the_key(void **state)
          "c: skip: neither a number of steps nor of seconds"},
         {"{\"condition\": \"true\", \"skip\": {\"steps\": 1, \"seconds\": 1}}",
          "c: skip: neither a number of steps nor of seconds"},
-        {"{\"condition\": \"true\", \"else\": \"stop\"}", "c: else: neither fail nor warn"},
+        {"{\"condition\": \"true\", \"else\": \"stop\"}", "c: else: must be fail or warn"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct check check;

@@ -87,7 +87,7 @@ static void lead_claim_await_end(struct lead *lead, const char *why)
     }
     if (is_left) {
         lead->claim.passed.left = number;
-        lead_claim_warn(lead, "the run begins all the same", why);
+        lead_claim_warn(lead, "the run begins anyway", why);
     }
     uv_timer_start(&lead->claim.timer, lead_claim_again, is_left ? 0 : LEAD_CLAIM_AGAIN_MS, 0);
 }

@@ -222,8 +222,7 @@ void lead_launch_done(uv_timer_t *timer)
     if (holder->number && lead->ready == lead->count)
         (void)lead_run_decide(
             lead->run, OUTCOME_FAILED, CAUSE_LAUNCH,
-            "job %lld runs this phase, and neither the job nor Slurm says that it "
-            "has ended: cancel the job",
+            "job %lld runs this phase, and nothing says that the job has ended: cancel the job",
             (long long)holder->life.job_id);
     (void)lead_run_decide(lead->run, OUTCOME_FAILED, CAUSE_LAUNCH,
                           "only %u of %u agents were ready after %d s", lead->ready, lead->count,

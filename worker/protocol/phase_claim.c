@@ -151,10 +151,11 @@ static int claim_check(const struct assignment *assignment, const char *phase_di
         result = error_set(err, -EBUSY, "run %lld of this phase, in job %lld, is not over",
                            (long long)attempt, (long long)holder.life.job_id);
     else if (number != passed.left && !posthumous_has_ended(run_dir ? run_dir : ""))
-        result = error_set(err, -EAGAIN,
-                           "run %lld of this phase, in job %lld, is over, and not all of its nodes "
-                           "have told that nothing is left there",
-                           (long long)attempt, (long long)holder.life.job_id);
+        result =
+            error_set(err, -EAGAIN,
+                      "run %lld of this phase, in job %lld, is over, but some of its nodes have "
+                      "not told that no process is left there",
+                      (long long)attempt, (long long)holder.life.job_id);
     json_decref(claim);
     return result;
 }

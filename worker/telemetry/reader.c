@@ -134,7 +134,7 @@ int reader_open(const char *path, const char *devices, const struct reader_liste
     }
     reader_open_gpus(reader, devices, count);
     if (!reader->count)
-        result = error_set(err, -ENODEV, "none of %u GPUs is allocated", count);
+        result = error_set(err, -ENODEV, "the node has %u GPUs, but no GPU is allocated", count);
 out:
     if (result < 0) {
         reader_close(reader);
