@@ -10,6 +10,7 @@
 #include "cli/reader/record.h"
 #include "lib/error.h"
 #include "lib/failures/catalogue.h"
+#include "lib/file.h"
 #include "lib/home.h"
 #include "lib/http.h"
 #include "lib/place.h"
@@ -269,17 +270,11 @@ static void phased_look_at_worker(bool is_sandbox, json_t *findings)
     free(path);
 }
 
-static bool phased_in_path(const char *name)
+static bool phased_is_installed(const char *name)
 {
-    const char *at = getenv("PATH");
-    bool is_there = false;
-    while (at && *at && !is_there) {
-        size_t size = strcspn(at, ":");
-        char *path = text_format("%.*s/%s", (int)size, at, name);
-        is_there = access(path, X_OK) == 0;
-        free(path);
-        at += size + (at[size] == ':');
-    }
+    char *program = file_find_program(getenv("PATH"), name);
+    bool is_there = program != NULL;
+    free(program);
     return is_there;
 }
 
@@ -293,7 +288,7 @@ void phased_look_at_programs(bool is_sandbox, char *ret_built, size_t size, json
         command_fini(&result);
     }
     phased_look_at_worker(is_sandbox, findings);
-    if (phased_in_path("curl") && phased_in_path("timeout"))
+    if (phased_is_installed("curl") && phased_is_installed("timeout"))
         finding_add(findings, FINDING_OK, "notify", NULL,
                     "notices can be sent (curl and timeout are there; nothing was sent)");
     else
