@@ -41,11 +41,10 @@ int launch_secrets_write(const struct home *home, uint64_t workflow, const json_
 /* Whether the environment of the phase has secrets. */
 bool launch_needs_secrets(const struct store_launch *launch);
 /* Whether the programs of a phase can get all values of their environment. -ENOENT: a value was
- * removed, and the message is the name of its variable. */
+ * removed. */
 int launch_secrets_find(const struct home *home, uint64_t workflow,
                         const struct store_launch *launch, struct error *err);
-/* As launch_secrets_find(), for a person who wants the phase to run. The message then says what the
- * person can do. */
+/* As launch_secrets_find(), of a phase that a person wants to run. */
 int launch_secrets_check(struct loop *loop, const struct phase *phase, struct error *err);
 
 /* The secret that signs the messages of the run. -ENOENT: there is no such run, or the run has no

@@ -83,17 +83,11 @@ static int hold_without_secrets(struct loop *loop, const struct run *run,
                                 const struct store_launch *stored, struct error *err)
 {
     struct phase *phase = run->phase;
-    struct error missing;
     char who[REASON_MAX];
-    int status =
-        launch_secrets_find(loop_config(loop)->home, phase->workflow->id, stored, &missing);
-    if (status < 0 && status != -ENOENT)
-        *err = missing;
+    int status = launch_secrets_find(loop_config(loop)->home, phase->workflow->id, stored, err);
     if (status != -ENOENT)
         return status;
-    (void)snprintf(who, sizeof who,
-                   "phased: the secret %.40s was removed, submit the workflow again",
-                   missing.message);
+    (void)snprintf(who, sizeof who, "phased: %.200s", err->message);
     struct core_event event = {.kind = EV_COMMAND,
                                .workflow = phase->workflow,
                                .phase = phase,
@@ -101,7 +95,7 @@ static int hold_without_secrets(struct loop *loop, const struct run *run,
                                .message = who};
     if (core_command_check(phase, COMMAND_HOLD, NULL) == 0)
         loop_post(loop, &event);
-    return error_set(err, status, "the secret %.50s was removed", missing.message);
+    return status;
 }
 
 int prepare(struct launch *launch, const struct run *run, const struct folder *folder,

@@ -89,7 +89,13 @@ int launch_secrets_find(const struct home *home, uint64_t workflow,
     int status = message_read(&secrets, err, "%s", path);
     if (status == 0 || status == -ENOENT) { /* without a file, there is no secret */
         const char *name = missing_of(secrets, launch);
-        status = name ? error_set(err, -ENOENT, "%s", name) : 0;
+        if (name)
+            status = error_set(err, -ENOENT,
+                               "the secret %.64s was removed after the workflow had ended, submit "
+                               "the workflow again",
+                               name);
+        else
+            status = 0;
     }
     json_decref(secrets);
     free(path);
@@ -99,18 +105,10 @@ int launch_secrets_find(const struct home *home, uint64_t workflow,
 int launch_secrets_check(struct loop *loop, const struct phase *phase, struct error *err)
 {
     struct store_launch launch;
-    struct error missing;
     int status = store_launch_load(loop_store(loop), phase->id, &launch, err);
     if (status < 0)
         return status;
-    status = launch_secrets_find(loop_config(loop)->home, phase->workflow->id, &launch, &missing);
-    if (status == -ENOENT)
-        (void)error_set(err, status,
-                        "the value of %s was removed after the workflow had ended, as the values "
-                        "of all secrets are: submit it again",
-                        missing.message);
-    else if (status < 0)
-        *err = missing;
+    status = launch_secrets_find(loop_config(loop)->home, phase->workflow->id, &launch, err);
     store_launch_fini(&launch);
     return status;
 }

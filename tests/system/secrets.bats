@@ -163,7 +163,7 @@ SPEC
     [[ $output == *'/marks.yaml: line 6: (secret) stands for a value of HF_TOKEN that is not recorded'* ]]
     mv "$PHASED_HOME/secrets/1" "$PHASED_HOME/aside"
     run -1 phasectl retry 1/only
-    [[ $output == *'cannot retry 1/only: the value of HF_TOKEN was removed'* ]]
+    [[ $output == *'cannot retry 1/only: the secret HF_TOKEN was removed'* ]]
     mv "$PHASED_HOME/aside" "$PHASED_HOME/secrets/1"
     touch "$PHASED_HOME/go" "$PHASED_HOME/secrets/.left-by-a-kill" "$PHASED_HOME/secrets/77"
     phasectl retry 1/only
@@ -198,7 +198,7 @@ SPEC
 # held PHASE: the phase is held because a secret of it is gone, and no run of it has begun.
 held() {
     [ "$(phasectl status "1/$1" --json | jq -r '.state + ": " + .reason')" = \
-        'held: held by phased: the secret HF_TOKEN was removed, submit the workflow again' ]
+        'held: held by phased: the secret HF_TOKEN was removed after the workflow had ended, submit the workflow again' ]
 }
 
 @test "a phase that begins after its secrets were removed is held, in place and in a job of its own" {
@@ -230,7 +230,7 @@ SPEC
     eventually 100 held other
     [ "$(record "SELECT count(*) FROM run WHERE started NOT NULL")" = 2 ] # both of them of first
     run -1 phasectl release 1/same
-    [[ $output == *'cannot release 1/same: the value of HF_TOKEN was removed'* ]]
+    [[ $output == *'cannot release 1/same: the secret HF_TOKEN was removed'* ]]
     mv "$PHASED_HOME/aside" "$PHASED_HOME/secrets/1"
     phasectl release 1
     eventually 100 state 1 succeeded
