@@ -14,8 +14,7 @@
 
 enum { CONTAINER_MOUNTS_MAX = 100 };
 
-/* Whether the text can be one path for every runtime. They separate paths by these characters. */
-static bool container_is_one_path(const char *path)
+bool container_is_one_path(const char *path)
 {
     return !strpbrk(path, ":,\"\\ \t\n");
 }
@@ -42,13 +41,19 @@ static bool container_is_file(const char *image)
     return text_ends(image, ".sif") || text_ends(image, ".sqsh") || text_ends(image, ".tar");
 }
 
+bool container_reads(const char *runtime, const char *image)
+{
+    if (!container_is_file(image))
+        return true;
+    if (text_ends(image, ".sqsh"))
+        return !text_equal(runtime, "podman");
+    return text_equal(runtime, text_ends(image, ".sif") ? "apptainer" : "podman");
+}
+
 /* Says why the image cannot be used; NULL: it can. */
 static const char *container_image_problem(const char *image, const char *runtime)
 {
     bool is_absolute = container_is_absolute(image);
-    bool is_wrong = (text_ends(image, ".sif") && !text_equal(runtime, "apptainer")) ||
-                    (text_ends(image, ".sqsh") && text_equal(runtime, "podman")) ||
-                    (text_ends(image, ".tar") && !text_equal(runtime, "podman"));
     if (is_absolute && !container_is_file(image))
         return "not a file that ends with .sif (apptainer), .sqsh (enroot, apptainer) or .tar "
                "(podman)";
@@ -59,7 +64,7 @@ static const char *container_image_problem(const char *image, const char *runtim
         return "not an absolute path";
     if (!is_absolute && !container_is_name(image))
         return "must be a path or the name of an image (such as nvcr.io/nvidia/pytorch:25.06-py3)";
-    if (is_wrong && !text_equal(runtime, "auto"))
+    if (!text_equal(runtime, "auto") && !container_reads(runtime, image))
         return "not a file for this runtime: apptainer reads .sif and .sqsh, enroot reads .sqsh, "
                "podman reads .tar";
     return NULL;

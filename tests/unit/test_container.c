@@ -2,6 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "lib/file.h"
+#include "lib/spec/container.h"
 #include "lib/text.h"
 #include "worker/node/container.h"
 
@@ -80,8 +81,9 @@ static void a_runtime_reads_its_own_files_and_all_names(void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         for (int k = CONTAINER_APPTAINER; k <= CONTAINER_PODMAN; k++)
-            assert_int_equal(container_reads((enum container_runtime)k, rows[i].image),
-                             rows[i].reads[k]);
+            assert_int_equal(
+                container_reads(container_runtime_name((enum container_runtime)k), rows[i].image),
+                rows[i].reads[k]);
 }
 
 int main(void)

@@ -4,6 +4,7 @@
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/memory.h"
+#include "lib/spec/container.h"
 #include "lib/text.h"
 #include "worker/process/child.h"
 #include "worker/process/environment.h"
@@ -95,7 +96,7 @@ static int container_choose(struct container *container, const char *wanted, con
     for (; i <= CONTAINER_PODMAN; i++) {
         const char *name = container_runtime_name((enum container_runtime)i);
         bool is_wanted = text_equal(wanted, "auto") || text_equal(wanted, name);
-        if (!is_wanted || !container_reads((enum container_runtime)i, container->image))
+        if (!is_wanted || !container_reads(name, container->image))
             continue;
         char *program = file_find_program(path, name);
         bool is_installed = program != NULL;
@@ -135,7 +136,7 @@ static bool container_has(const struct container *container, const char *path)
 static int container_add_folder(struct container *container, char *path, struct error *err)
 {
     int status = 0;
-    if (strpbrk(path, ":,\"\\ \t\n"))
+    if (!container_is_one_path(path))
         status = error_set_at(err, -EINVAL, "container", 0, 0,
                               "%s has a character that container runtimes do not allow", path);
     else if (*path == '/' && path[1] && !container_has(container, path))

@@ -39,8 +39,6 @@ struct container_order {
 char *container_script(const struct container_order *order);
 
 const char *container_runtime_name(enum container_runtime runtime);
-/* Whether the runtime can use the image. */
-bool container_reads(enum container_runtime runtime, const char *image);
 
 /* Looks for the runtime, the image and the folders of `assignment`, and makes a folder for the
  * image below TMPDIR. Fails with `where` "container.image" or "container.mounts" if the spec names

@@ -16,15 +16,6 @@ const char *container_runtime_name(enum container_runtime runtime)
     return container_names[runtime];
 }
 
-bool container_reads(enum container_runtime runtime, const char *image)
-{
-    if (image[0] != '/')
-        return true;
-    if (text_ends(image, ".sqsh"))
-        return runtime != CONTAINER_PODMAN;
-    return runtime == (text_ends(image, ".sif") ? CONTAINER_APPTAINER : CONTAINER_PODMAN);
-}
-
 /* Adds an option on a line of its own, and its value as one word. */
 static void container_add(struct text *text, const char *option, const char *value)
 {
