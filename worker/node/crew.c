@@ -35,12 +35,11 @@ enum {
     CREW_EXIT_BY_SIGNAL = 128,  /* plus the signal: a shell's code for a killed command */
 };
 
-/* The processes of podman outside of its containers, and then those that show an image as a file
- * system: without them, a program could not save. */
-enum { CREW_FIRST_FUSE = 4 };
-static const char *const crew_runtime[] = {
-    "podman",        "conmon",         "crun",    "runc",      "squashfuse",
-    "squashfuse_ll", "fuse-overlayfs", "fuse2fs", "gocryptfs", NULL};
+/* The processes that show an image as a file system: without them, a program could not save. */
+#define CREW_MOUNTS "squashfuse", "squashfuse_ll", "fuse-overlayfs", "fuse2fs", "gocryptfs", NULL
+static const char *const crew_mounts[] = {CREW_MOUNTS};
+/* As well the processes of podman outside of its containers. */
+static const char *const crew_runtime[] = {"podman", "conmon", "crun", "runc", CREW_MOUNTS};
 
 struct crew_member {
     struct crew *crew;
@@ -186,7 +185,7 @@ static void crew_signal(struct crew *crew)
      * process of the container. */
     bool is_inside = crew_has_podman(crew) && processes_signal_children("conmon", number);
     const char *const *spared = is_inside                 ? crew_runtime
-                                : crew->options.container ? crew_runtime + CREW_FIRST_FUSE
+                                : crew->options.container ? crew_mounts
                                                           : NULL;
     for (unsigned i = 0; i < crew->count; i++)
         (void)processes_signal_others(crew->members[i].rank.pid, spared, number); /* may be over */
