@@ -1,6 +1,7 @@
 /* Streams that make dangerous characters visible. */
 #include "cli/guard.h"
 
+#include "lib/file.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -71,20 +72,6 @@ static size_t guard_whole(const char *bytes, size_t size)
     return size;
 }
 
-int guard_write(int fd, const char *bytes, size_t size)
-{
-    while (size) {
-        ssize_t written = write(fd, bytes, size);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            return -errno;
-        bytes += written;
-        size -= (size_t)written;
-    }
-    return 0;
-}
-
 /* fopencookie() wants 0 for an error. */
 static ssize_t guard_answer(int result, size_t size)
 {
@@ -97,7 +84,7 @@ static ssize_t guard_take(void *cookie, const char *bytes, size_t size)
     struct guard *guard = cookie;
     struct text harmless = {0};
     if (guard->passes)
-        return guard_answer(guard_write(guard->fd, bytes, size), size);
+        return guard_answer(file_write(guard->fd, bytes, size), size);
     text_add_bytes(&guard->held, bytes, size);
     size_t whole = guard_whole(guard->held.data, guard->held.size);
     guard_add(&harmless, guard->held.data, whole);
@@ -106,7 +93,7 @@ static ssize_t guard_take(void *cookie, const char *bytes, size_t size)
     memcpy(rest, guard->held.data + whole, rest_size);
     text_clear(&guard->held);
     text_add_bytes(&guard->held, rest, rest_size);
-    int result = guard_write(guard->fd, text_string(&harmless), harmless.size);
+    int result = file_write(guard->fd, text_string(&harmless), harmless.size);
     text_fini(&harmless);
     return guard_answer(result, size);
 }

@@ -26,7 +26,4 @@ void guard_pass(void);
 /* Adds `bytes` through the filter. */
 void guard_add(struct text *text, const char *bytes, size_t size);
 
-/* Writes all `bytes` without the filter. Returns 0 or a negative errno. */
-int guard_write(int fd, const char *bytes, size_t size);
-
 #endif

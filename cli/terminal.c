@@ -2,6 +2,7 @@
 #include "cli/terminal.h"
 
 #include "cli/guard.h"
+#include "lib/file.h"
 #include "lib/text.h"
 
 #include <langinfo.h>
@@ -68,7 +69,7 @@ void terminal_draw(struct terminal *terminal, const char *above, const char *liv
     guard_add(&text, above, strlen(above));
     guard_add(&text, live, strlen(live));
     (void)fflush(stdout); /* a lost terminal is not a failure */
-    (void)guard_write(terminal->fd, text_string(&text), text.size); /* as above */
+    (void)file_write(terminal->fd, text_string(&text), text.size); /* as above */
     terminal->live_lines = terminal_count_lines(live);
     text_fini(&text);
 }

@@ -3,6 +3,7 @@
 #include "daemon/launch/inside.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
+#include "lib/file.h"
 #include "lib/home.h"
 #include "lib/memory.h"
 #include "lib/protocol/journal_file.h"
@@ -62,24 +63,10 @@ static int make(const char *path, struct error *err)
     return error_set(err, -errno, "could not make the folder %s: %s", path, strerror(errno));
 }
 
-static int write_all(int fd, const char *data, size_t size)
-{
-    while (size > 0) {
-        ssize_t written = write(fd, data, size);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            return -errno;
-        data += written;
-        size -= (size_t)written;
-    }
-    return 0;
-}
-
 static int write_to(const char *path, const char *data, size_t size, mode_t mode)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
-    int status = fd < 0 ? -errno : write_all(fd, data, size);
+    int status = fd < 0 ? -errno : file_write(fd, data, size);
     if (fd >= 0 && close(fd) < 0 && status == 0)
         status = -errno;
     return status;
