@@ -198,6 +198,28 @@ bool text_ends(const char *string, const char *suffix)
     return size >= suffix_size && text_equal(string + size - suffix_size, suffix);
 }
 
+bool text_has_item(const char *list, const char *item)
+{
+    size_t size = strlen(item);
+    for (const char *at = list; at && *at; at += strspn(at, ",")) {
+        size_t length = strcspn(at, ",");
+        if (length == size && memcmp(at, item, size) == 0)
+            return true;
+        at += length;
+    }
+    return false;
+}
+
+char *text_take_item(const char **list)
+{
+    if (!*list || !**list)
+        return NULL;
+    size_t size = strcspn(*list, ",");
+    char *item = text_format("%.*s", (int)size, *list);
+    *list += size + ((*list)[size] == ',');
+    return item;
+}
+
 /* Levenshtein's distance, in which a swap of two neighbours is one step. Keeps three rows of the
  * table. */
 static size_t text_distance(const char *a, const char *b)

@@ -50,6 +50,11 @@ bool text_equal(const char *a, const char *b);
 bool text_starts(const char *string, const char *prefix);
 bool text_ends(const char *string, const char *suffix);
 
+/* Lists with commas between their items; NULL is an empty list. */
+bool text_has_item(const char *list, const char *item);
+/* Takes the first item from the list; the caller frees it. NULL: no item is left. */
+char *text_take_item(const char **list);
+
 /* Returns the nearest of `count` names to `name` by edit distance, for "did you mean". NULL: no
  * name is near. A name is near if at most a third of its letters differ, rounded up. */
 const char *text_nearest(const char *name, const char *const *names, size_t count);

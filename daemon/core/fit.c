@@ -5,8 +5,6 @@
 
 #include "lib/text.h"
 
-#include <string.h>
-
 /* Whether the member has an allocation, or waits for one. */
 static bool member_has_lane(const struct phase *member)
 {
@@ -54,14 +52,7 @@ static bool phase_takes(const struct phase *phase, const char *type)
 {
     if (!phase->gpu_type)
         return true;
-    const char *types = phase->alternatives ? phase->alternatives : phase->gpu_type;
-    while (type && *types) {
-        size_t size = strcspn(types, ",");
-        if (strlen(type) == size && strncmp(types, type, size) == 0)
-            return true;
-        types += size + (types[size] == ',');
-    }
-    return false;
+    return type && text_has_item(phase_gpu_types(phase), type);
 }
 
 static bool phase_has_shape(const struct phase *phase, const struct phase *from,

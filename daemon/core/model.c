@@ -170,6 +170,11 @@ const struct phase *phase_result(const struct phase *phase)
     return phase->members && phase->members->best ? phase->members->best : phase;
 }
 
+const char *phase_gpu_types(const struct phase *phase)
+{
+    return phase->alternatives ? phase->alternatives : phase->gpu_type;
+}
+
 bool allocation_is_candidate(const struct allocation *allocation)
 {
     return allocation->gpu_type[0] != '\0';

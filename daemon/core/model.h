@@ -197,6 +197,8 @@ bool phase_shares(const struct phase *phase);
 unsigned phase_parts(const struct phase *phase);
 /* Whose results count as the results of the phase: its best member, or else the phase itself. */
 const struct phase *phase_result(const struct phase *phase);
+/* The types of GPUs that the phase may get, with commas between them; NULL: any. */
+const char *phase_gpu_types(const struct phase *phase);
 /* Whether Slurm has the choice between this allocation and others. */
 bool allocation_is_candidate(const struct allocation *allocation);
 /* The newest run in the seat, and in the seat that the allocation was asked for. */

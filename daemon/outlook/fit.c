@@ -9,7 +9,6 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* What the phase asks for, read once. */
 struct fit_wish {
@@ -20,19 +19,6 @@ struct fit_wish {
     bool has_qos; /* a QOS may allow more than the partition does */
     int64_t memory_mb;
 };
-
-/* Whether `name` is in the list, which has commas between the names. */
-static bool fit_is_named(const char *names, const char *name)
-{
-    size_t size = strlen(name);
-    for (const char *at = names; at && *at; at += strspn(at, ",")) {
-        size_t length = strcspn(at, ",");
-        if (length == size && memcmp(at, name, size) == 0)
-            return true;
-        at += length;
-    }
-    return false;
-}
 
 static void wish_init(struct fit_wish *wish, const struct phase *phase, const char *excluded)
 {
@@ -57,19 +43,13 @@ static void wish_init(struct fit_wish *wish, const struct phase *phase, const ch
 static unsigned node_gpus(const struct fit_wish *wish, const struct survey_node *node)
 {
     const struct phase *phase = wish->phase;
+    const char *types = phase->alternatives;
     unsigned most = 0;
-    char type[GPU_TYPE_MAX];
-    if (!phase->alternatives)
+    if (!types)
         return survey_gpus(node->gres, phase->gpu_type);
-    for (const char *at = phase->alternatives; *at; at += strspn(at, ",")) {
-        size_t size = strcspn(at, ",");
-        if (size < sizeof type) {
-            memcpy(type, at, size);
-            type[size] = '\0';
-            unsigned gpus = survey_gpus(node->gres, type);
-            most = gpus > most ? gpus : most;
-        }
-        at += size;
+    for (char *type; (type = text_take_item(&types)); free(type)) {
+        unsigned gpus = survey_gpus(node->gres, type);
+        most = gpus > most ? gpus : most;
     }
     return most;
 }
@@ -95,9 +75,9 @@ static struct fit_count fit_count(const struct fit_wish *wish, const struct clus
     const char *own = json_string_value(json_object_get(wish->options, "exclude"));
     for (size_t i = 0; i < partition->node_count; i++) {
         const struct survey_node *node = &survey->nodes[partition->nodes[i]];
-        if (!node_would_do(wish, node) || fit_is_named(own, node->name))
+        if (!node_would_do(wish, node) || text_has_item(own, node->name))
             continue;
-        bool is_excluded = fit_is_named(wish->excluded, node->name);
+        bool is_excluded = text_has_item(wish->excluded, node->name);
         bool is_there = node->is_usable && !is_excluded;
         count.away += !node->is_usable;
         count.excluded += node->is_usable && is_excluded;
@@ -134,7 +114,7 @@ static bool partition_fits(const struct fit_wish *wish, const struct survey_part
 static void add_need(const struct fit_wish *wish, struct text *text)
 {
     const struct phase *phase = wish->phase;
-    const char *type = phase->alternatives ? phase->alternatives : phase->gpu_type;
+    const char *type = phase_gpu_types(phase);
     if (phase->nodes > 1)
         text_addf(text, "%u ", phase->nodes);
     text_add(text, "nodes");
@@ -243,7 +223,7 @@ static void judge_partition(const struct fit_wish *wish, const struct survey_par
 
 static bool is_wanted(const struct fit_wish *wish, const struct survey_partition *partition)
 {
-    return wish->partitions ? fit_is_named(wish->partitions, partition->name)
+    return wish->partitions ? text_has_item(wish->partitions, partition->name)
                             : partition->is_default;
 }
 

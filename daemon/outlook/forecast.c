@@ -58,19 +58,6 @@ static bool has_job(const struct phase *phase)
     return !phase->members && (!phase->beside || phase->beside->members);
 }
 
-/* Returns the next type of GPU that the phase may use; the caller frees the text. NULL: there are
- * no more types. `at` is 0 in the first call. */
-static char *next_type(const struct phase *phase, size_t *at)
-{
-    const char *types = phase->alternatives ? phase->alternatives : phase->gpu_type;
-    const char *type = types ? types + *at : "";
-    size_t size = strcspn(type, ",");
-    if (size == 0)
-        return NULL;
-    *at += size + (type[size] == ',');
-    return text_format("%.*s", (int)size, type);
-}
-
 static bool is_alike(const struct forecast_shape *shape, const struct phase *b,
                      const char *gpu_type)
 {
@@ -105,11 +92,10 @@ static void add_shape(struct forecast *forecast, const struct phase *phase, char
 /* Adds a job for each type of GPU, because a run asks for a job with each type. */
 static void add_shapes(struct forecast *forecast, const struct phase *phase)
 {
-    size_t at = 0;
-    char *gpu_type;
-    if (!phase->gpu_type && !phase->alternatives)
+    const char *types = phase_gpu_types(phase);
+    if (!types)
         add_shape(forecast, phase, NULL);
-    while ((gpu_type = next_type(phase, &at)))
+    for (char *gpu_type; (gpu_type = text_take_item(&types));)
         add_shape(forecast, phase, gpu_type);
 }
 
@@ -212,9 +198,8 @@ static void add_start(const struct forecast *forecast, const struct phase *phase
                       const struct cluster_survey *survey, json_t *json)
 {
     json_t *alternatives = json_array(), *first = NULL;
-    size_t at = 0;
-    char *gpu_type;
-    while (phase->alternatives && (gpu_type = next_type(phase, &at))) {
+    const char *types = phase->alternatives;
+    for (char *gpu_type; (gpu_type = text_take_item(&types)); free(gpu_type)) {
         json_t *start = start_json(forecast, phase, gpu_type, survey);
         if (!first || starts_before(start, first)) {
             json_decref(first);
@@ -222,7 +207,6 @@ static void add_start(const struct forecast *forecast, const struct phase *phase
         }
         (void)json_object_set_new(start, "gpu_type", json_string(gpu_type));
         (void)json_array_append_new(alternatives, start);
-        free(gpu_type);
     }
     if (!first)
         first = start_json(forecast, phase, phase->gpu_type, survey);
@@ -269,7 +253,7 @@ static json_t *phase_json(const struct forecast *forecast, const struct phase *p
                        ? fit_judge(survey, phase, forecast->excluded)
                        : json_pack("{s:[], s:n, s:[]}", "partitions", "missing", "dangers");
     bool is_guest = phase->beside && !phase->beside->members;
-    const char *type = phase->alternatives ? phase->alternatives : phase->gpu_type;
+    const char *type = phase_gpu_types(phase);
     json_t *rest =
         json_pack("{s:s, s:i, s:i, s:o, s:i, s:s?, s:s?, s:b, s:f, s:i, s:f, s:o}", "phase",
                   phase->name, "nodes", (int)phase->nodes, "gpus", (int)phase->gpus_per_node,

@@ -1,8 +1,9 @@
 /* Loads the partitions, and finds the limit of one. */
 #include "daemon/slurm/partitions.h"
 
+#include "lib/text.h"
+
 #include <stdbool.h>
-#include <string.h>
 
 enum { PARTITIONS_AGE_MAX_S = 30 };
 
@@ -19,19 +20,6 @@ static void partitions_load(struct partitions *partitions, int64_t now_s)
     partitions->loaded_s = now_s;
 }
 
-/* Whether `name` is in the list. */
-static bool is_named(const char *names, const char *name)
-{
-    size_t size = strlen(name);
-    for (const char *at = names; *at; at += strspn(at, ",")) {
-        size_t length = strcspn(at, ",");
-        if (length == size && memcmp(at, name, size) == 0)
-            return true;
-        at += length;
-    }
-    return false;
-}
-
 uint32_t partitions_limit(struct partitions *partitions, const char *names, int64_t now_s)
 {
     uint32_t limit = 0;
@@ -39,8 +27,8 @@ uint32_t partitions_limit(struct partitions *partitions, const char *names, int6
     const partition_info_msg_t *loaded = partitions->loaded;
     for (uint32_t i = 0; loaded && i < loaded->record_count; i++) {
         const partition_info_t *partition = &loaded->partition_array[i];
-        bool is_meant =
-            names ? is_named(names, partition->name) : (partition->flags & PART_FLAG_DEFAULT) != 0;
+        bool is_meant = names ? text_has_item(names, partition->name)
+                              : (partition->flags & PART_FLAG_DEFAULT) != 0;
         if (!is_meant)
             continue;
         if (partition->max_time == INFINITE || partition->max_time == NO_VAL)

@@ -420,14 +420,11 @@ bool submission_drop_nodes(struct submission *submission,
     bool has_dropped = false;
     text_add_bytes(&kept, submission->job.exc_nodes, (size_t)(at - submission->job.exc_nodes));
     size_t own = kept.size;
-    for (size_t size; *at; at += size + (at[size] == ',')) {
-        size = strcspn(at, ",");
-        char *name = text_format("%.*s", (int)size, at);
+    for (char *name; (name = text_take_item(&at)); free(name)) {
         bool stays = is_node(context, name);
         struct text *list = stays ? &kept : dropped;
         text_addf(list, "%s%s", list->size > (stays ? own : 0) ? "," : "", name);
         has_dropped = has_dropped || !stays;
-        free(name);
     }
     if (kept.size == own && own) /* the comma after the spec's own names */
         kept.data[--kept.size] = '\0';

@@ -8,7 +8,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* A row of Q_SPENDING or Q_MONTH_SPENDING. */
 static int spending_read(struct stmt *stmt, struct store_spending *ret_spending, struct error *err)
@@ -33,15 +32,12 @@ static double cost_number(const json_t *json)
 static double cost_by_gpu(const json_t *prices, const char *types)
 {
     double dearest = NAN;
-    while (types && *types) {
-        size_t size = strcspn(types, ",");
-        char *type = text_format("%.*s", (int)size, types);
+    for (char *type; (type = text_take_item(&types));) {
         double one = cost_number(json_object_get(prices, type));
         free(type);
         if (isnan(one))
             return NAN;
         dearest = isnan(dearest) || one > dearest ? one : dearest;
-        types += size + (types[size] == ',');
     }
     return dearest;
 }
@@ -50,7 +46,7 @@ struct store_price store_price_of(const json_t *resolved, const struct phase *ph
 {
     const json_t *price = json_object_get(resolved, "price");
     const json_t *per_gpu = json_object_get(price, "per_gpu_hour");
-    const char *types = phase->alternatives ? phase->alternatives : phase->gpu_type;
+    const char *types = phase_gpu_types(phase);
     if (phase->gpus_per_node == 0) /* nobody has said what a node without GPUs costs */
         return (struct store_price){NAN, NAN};
     return (struct store_price){

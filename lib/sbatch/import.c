@@ -159,9 +159,8 @@ static void take_export(struct import *import)
 {
     const char *value = value_of(import, "export");
     bool has_all = !*value;
-    for (const char *at = value; *at;) {
-        size_t size = strcspn(at, ",");
-        char *item = text_format("%.*s", (int)size, at), *equals = strchr(item, '=');
+    for (char *item; (item = text_take_item(&value)); free(item)) {
+        char *equals = strchr(item, '=');
         has_all = has_all || text_equal(item, "ALL");
         if (equals) {
             *equals = '\0';
@@ -169,8 +168,6 @@ static void take_export(struct import *import)
                 sbatch_refuse(&import->script, "export", "'%s' cannot be set", item);
             keep_env(import, item, equals + 1);
         }
-        free(item);
-        at += size + (at[size] == ',');
     }
     if (!has_all)
         sbatch_warn(&import->script, "export",

@@ -92,9 +92,7 @@ static struct gpus gpus_of(const struct sbatch_script *script, const char *name)
 static void gres_read(const struct sbatch_script *script, struct text *rest, struct gpus *ret_gpus)
 {
     const char *value = sbatch_given(script, "gres")->value;
-    for (const char *at = value; at && *at;) {
-        size_t size = strcspn(at, ",");
-        char *item = text_format("%.*s", (int)size, at);
+    for (char *item; (item = text_take_item(&value)); free(item)) {
         bool is_gpu = text_equal(item, "gpu") || text_starts(item, "gpu:");
         if (!is_gpu && !text_equal(item, "none"))
             text_addf(rest, "%s%s", rest->size ? "," : "", item);
@@ -102,8 +100,6 @@ static void gres_read(const struct sbatch_script *script, struct text *rest, str
             sbatch_refuse(script, "gres", "GPUs of several models in one job");
         else if (is_gpu)
             gres_read_gpus(script, item + strlen("gpu"), ret_gpus);
-        free(item);
-        at += size + (at[size] == ',');
     }
 }
 

@@ -49,6 +49,26 @@ static void a_name_is_suggested_only_if_it_is_near(void **state)
     assert_string_equal(text_nearest("gpu", shorts, 2), "gpus");
 }
 
+static void a_list_has_items_between_commas(void **state)
+{
+    const char *list = "h200,,h100";
+    static const char *const items[] = {"h200", "", "h100"};
+    (void)state;
+    assert_true(text_has_item(list, "h200"));
+    assert_true(text_has_item(list, "h100"));
+    assert_false(text_has_item(list, "h10"));
+    assert_false(text_has_item(list, "h1000"));
+    assert_false(text_has_item(NULL, "h100"));
+    for (size_t i = 0; i < sizeof items / sizeof *items; i++) {
+        char *item = text_take_item(&list);
+        assert_string_equal(item, items[i]);
+        free(item);
+    }
+    assert_null(text_take_item(&list));
+    list = NULL;
+    assert_null(text_take_item(&list));
+}
+
 static void a_replaced_file_reads_back(void **state)
 {
     (void)state;
@@ -132,6 +152,7 @@ int main(void)
         cmocka_unit_test(a_text_grows_as_needed),
         cmocka_unit_test(a_quoted_word_survives_a_shell),
         cmocka_unit_test(a_name_is_suggested_only_if_it_is_near),
+        cmocka_unit_test(a_list_has_items_between_commas),
         cmocka_unit_test(a_replaced_file_reads_back),
         cmocka_unit_test(characters_that_a_terminal_obeys_become_visible),
         cmocka_unit_test(json_has_names_for_numbers_that_it_lacks),
