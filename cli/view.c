@@ -6,6 +6,7 @@
 #include "cli/phrases.h"
 #include "cli/table.h"
 #include "lib/memory.h"
+#include "lib/protocol/words.h"
 #include "lib/spec/phase.h"
 #include "lib/text.h"
 
@@ -38,12 +39,8 @@ enum colour view_colour(const char *state)
 
 bool view_is_final(const char *state)
 {
-    static const char *const states[] = {"succeeded", "failed", "cancelled", "skipped"};
-    for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
-        if (strcmp(states[i], state) == 0)
-            return true;
-    }
-    return false;
+    int parsed = phase_state_parse(state);
+    return parsed >= 0 && phase_state_is_final((enum phase_state)parsed);
 }
 
 const char *view_state(const json_t *phase)

@@ -6,6 +6,7 @@
 #include "cli/field.h"
 #include "cli/reader/folder.h"
 #include "cli/reader/record.h"
+#include "cli/view.h"
 #include "lib/address.h"
 #include "lib/error.h"
 #include "lib/expr/metrics.h"
@@ -65,16 +66,6 @@ int reader_has_ended(struct cli *cli, const struct address *run, struct error *e
 
 /* --- History ---------------------------------------------------------------------------------- */
 
-static bool reader_is_final(const char *state)
-{
-    static const char *const final[] = {"ended", "succeeded", "failed", "cancelled", "skipped"};
-    for (size_t i = 0; i < sizeof final / sizeof final[0]; i++) {
-        if (text_equal(state, final[i]))
-            return true;
-    }
-    return false;
-}
-
 static bool reader_is_of(const struct address *address, const json_t *run)
 {
     enum address_kind kind = address_kind(address);
@@ -93,13 +84,15 @@ static int reader_ask_history(struct cli *cli, const struct address *address, js
         code = client_get(cli, &answer, err,
                           is_workflow ? "/v1/runs?workflow=%llu" : "/v1/workflows/%llu", workflow);
     if (code == 0) {
+        const char *state = field_text(shown, "state");
+        bool is_over = text_equal(state, "ended") || view_is_final(state);
         if (address_kind(address) == ADDRESS_RUN)
             runs = json_pack("[O]", shown);
         else
             runs = json_incref(json_object_get(is_workflow ? answer : shown, "runs"));
         *ret_json =
             json_pack("{s:s, s:b, s:o*}", "name", field_text(is_workflow ? shown : answer, "name"),
-                      "is_over", reader_is_final(field_text(shown, "state")), "runs", runs);
+                      "is_over", is_over, "runs", runs);
     }
     json_decref(shown);
     json_decref(answer);
