@@ -198,6 +198,14 @@ bool text_ends(const char *string, const char *suffix)
     return size >= suffix_size && text_equal(string + size - suffix_size, suffix);
 }
 
+bool text_is_one_of(const char *word, const char *const *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (text_equal(word, words[i]))
+            return true;
+    return false;
+}
+
 bool text_has_item(const char *list, const char *item)
 {
     size_t size = strlen(item);

@@ -49,6 +49,7 @@ char *text_format(const char *format, ...) __attribute__((format(printf, 1, 2)))
 bool text_equal(const char *a, const char *b);
 bool text_starts(const char *string, const char *prefix);
 bool text_ends(const char *string, const char *suffix);
+bool text_is_one_of(const char *word, const char *const *words, size_t count);
 
 /* Lists with commas between their items; NULL is an empty list. */
 bool text_has_item(const char *list, const char *item);

@@ -26,14 +26,6 @@ static const char *const catalogue_tells[] = {"cause", "sign", "consequence"};
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-static bool catalogue_is_one_of(const char *word, const char *const *words, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (text_equal(word, words[i]))
-            return true;
-    return false;
-}
-
 static bool catalogue_is_name(const char *name)
 {
     size_t size = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
@@ -64,7 +56,7 @@ static const char *catalogue_word(const struct node *entry, const char *key,
 {
     const char *word = catalogue_text(entry, key, 64, otherwise, problems);
     struct text list = {0};
-    if (!word || catalogue_is_one_of(word, words, count))
+    if (!word || text_is_one_of(word, words, count))
         return word;
     for (size_t i = 0; i < count; i++)
         text_addf(&list, "%s%s", i == 0 ? "" : i + 1 < count ? ", " : " or ", words[i]);
@@ -130,7 +122,7 @@ static void catalogue_check_keys(const struct node *entry, struct spec_problems 
 {
     for (size_t i = 0; i < entry->count; i++) {
         const char *key = entry->items[i]->key;
-        if (catalogue_is_one_of(key, catalogue_keys, COUNT(catalogue_keys)))
+        if (text_is_one_of(key, catalogue_keys, COUNT(catalogue_keys)))
             continue;
         const char *near =
             spec_problems_nearest(problems, key, catalogue_keys, COUNT(catalogue_keys));

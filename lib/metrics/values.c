@@ -73,9 +73,8 @@ static size_t values_plain_name(const struct span *words, size_t word_count, int
 
 static bool values_is_metric_name(const char *name)
 {
-    for (size_t i = 0; i < NOT_METRICS; i++)
-        if (text_equal(not_metrics[i], name))
-            return false;
+    if (text_is_one_of(name, not_metrics, NOT_METRICS))
+        return false;
     for (size_t i = 0; i < NOT_METRIC_ENDS; i++)
         if (text_ends(name, not_metric_ends[i]))
             return false;

@@ -244,9 +244,8 @@ static bool commands_only_prints(const char *word, const char *end)
         const struct sbatch_option *option = commands_option(word);
         if (!option)
             return false;
-        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-            if (text_equal(option->name, names[i]))
-                return true;
+        if (text_is_one_of(option->name, names, sizeof names / sizeof *names))
+            return true;
         bool has_value = word[1] == '-' ? strchr(word, '=') != NULL : word[2] != '\0';
         if (option->value == SBATCH_NEEDED && !has_value)
             word = words_next(word, end);

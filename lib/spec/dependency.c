@@ -45,10 +45,7 @@ bool dependency_has_kind(const struct dependency_part *part)
 {
     static const char *const kinds[] = {"after",     "afterany",   "afterburstbuffer",
                                         "aftercorr", "afternotok", "afterok"};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (text_equal(part->kind, kinds[i]))
-            return true;
-    return false;
+    return text_is_one_of(part->kind, kinds, sizeof kinds / sizeof *kinds);
 }
 
 bool dependency_is_singleton(const struct dependency_part *part)

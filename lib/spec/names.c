@@ -56,14 +56,6 @@ static void names_fini(struct names *names)
     free(names->known);
 }
 
-static bool names_is_measured(const char *name, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (text_equal(name, names_measured[i]))
-            return true;
-    return false;
-}
-
 /* --- What is asked for ------------------------------------------------------------------------ */
 
 static void names_judge(const struct names *names, const struct node *node, size_t offset,
@@ -72,12 +64,12 @@ static void names_judge(const struct names *names, const struct node *node, size
     const char *nearest;
     if (json_object_get(names->params, name) || json_object_get(names->groups, name))
         return;
-    if (!names->has_gpus && names_is_measured(name, NAMES_OF_GPUS)) {
+    if (!names->has_gpus && text_is_one_of(name, names_measured, NAMES_OF_GPUS)) {
         node_warning_at(names->problems, node, offset,
                         "there are no gpus, so the program must send %s itself", name);
         return;
     }
-    if (names_is_measured(name, NAMES_MEASURED))
+    if (text_is_one_of(name, names_measured, NAMES_MEASURED))
         return;
     if (!names->has_pattern) {
         nearest = text_next_to(name, names_measured, NAMES_MEASURED);

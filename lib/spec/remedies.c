@@ -23,14 +23,6 @@ enum { REMEDIES_CAUSE_COUNT = sizeof remedies_causes / sizeof remedies_causes[0]
 
 /* --- What they go by -------------------------------------------------------------------------- */
 
-static bool remedies_is_cause(const char *name)
-{
-    for (size_t i = 0; i < REMEDIES_CAUSE_COUNT; i++)
-        if (text_equal(name, remedies_causes[i]))
-            return true;
-    return false;
-}
-
 static void remedies_unknown(struct scope *scope, const struct node *node, const json_t *gate,
                              const json_t *guards)
 {
@@ -60,7 +52,7 @@ static void remedies_check_key(struct scope *scope, const struct node *node, con
     if (!check)
         check = json_object_get(guards, node->key);
     const char *otherwise = json_string_value(json_object_get(check, "else"));
-    if (remedies_is_cause(node->key))
+    if (text_is_one_of(node->key, remedies_causes, REMEDIES_CAUSE_COUNT))
         return;
     if (text_equal(node->key, "guard"))
         node_key_problem(scope->problems, node, "use the name of the guard");

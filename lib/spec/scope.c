@@ -64,11 +64,8 @@ bool scope_check_name(struct spec_problems *problems, const struct node *node)
 
 static bool scope_is_taken(const char *name)
 {
-    for (size_t i = 0; i < SCOPE_TAKEN_NAMES; i++) {
-        if (text_equal(name, scope_taken_names[i]))
-            return true;
-    }
-    return text_starts(name, "PHASED_") || text_starts(name, "SLURM_");
+    return text_is_one_of(name, scope_taken_names, SCOPE_TAKEN_NAMES) ||
+           text_starts(name, "PHASED_") || text_starts(name, "SLURM_");
 }
 
 void scope_init(struct scope *scope, struct spec_problems *problems, size_t *expanded,

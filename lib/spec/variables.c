@@ -24,11 +24,7 @@ static const char variables_in[] = "PHASED_IN_", variables_checkpoint[] = "PHASE
 
 bool variables_has(enum variables_place place, const char *name)
 {
-    for (size_t i = 0; i < variables_counts[place]; i++) {
-        if (text_equal(name, variables_names[i]))
-            return true;
-    }
-    return false;
+    return text_is_one_of(name, variables_names, variables_counts[place]);
 }
 
 const char *variables_nearest(const char *name, struct spec_problems *problems)

@@ -111,9 +111,8 @@ bool inquiry_says_over(const struct inquiry_answer *answer, const struct phase_l
                                         "REVOKED",   "OUT_OF_MEMORY"};
     if (answer->is_unknown)
         return true;
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (text_equal(answer->state, words[i]))
-            return true;
+    if (text_is_one_of(answer->state, words, sizeof words / sizeof words[0]))
+        return true;
     /* The path of the output contains the token, whatever else a site changes. */
     bool is_other =
         life->token[0] && strstr(answer->text, " StdOut=/") && !strstr(answer->text, life->token);
