@@ -87,7 +87,7 @@ static void a_layout_that_does_not_fit_is_reported_with_the_arithmetic(void **st
          "tensor 4 x pipeline 1 x data 3 = 12 GPUs, but 1 node x 8 gpus = 8"},
         {PHASE(2, 8, "tp: 3", "tensor: $tp"), "tp=5",
          "tensor 5 x pipeline 1 = 5 GPUs a group, but 2 nodes x 8 gpus = 16, which is no multiple "
-         "of it"},
+         "of 5"},
         /* The file must be correct without overrides. */
         {PHASE(1, 4, "tp: 8", "tensor: $tp, data: 1"), "tp=16",
          "tensor 16 x pipeline 1 x data 1 = 16 GPUs, but 1 node x 4 gpus = 4"},
