@@ -26,6 +26,7 @@ struct queue_place {
     struct queue_line *line;
     uint64_t job;
     enum turn_wait wait;
+    bool has_gone; /* the job has asked after the round, and was told that it goes */
     unsigned turn; /* the place of its run among the runs that wait for limits.yaml, from 1; 0: no
                       place */
 };
@@ -149,13 +150,14 @@ struct round {
 };
 
 /* Whether the job has a place in the round. A job that waits for Slurm, or for the end of a pause
- * after a failure, has no place. */
+ * after a failure, has no place. A job that got its turn in the last round, and has not asked yet,
+ * keeps its place, or a new job would overtake it. */
 static bool is_in_round(const struct round *round, const struct allocation *job)
 {
     enum effect_state state = loop_effect(round->admission->loop, FX_SUBMIT, job->id);
     const struct queue_place *before = map_find(round->before, job->id);
     return (state == EFFECT_DUE ||
-            (state == EFFECT_WAITING && before && before->wait != TURN_GOES)) &&
+            (state == EFFECT_WAITING && before && !before->has_gone)) &&
            core_allocation_is_needed(job);
 }
 
@@ -368,8 +370,9 @@ static bool has_turn(struct admission *admission, const struct allocation *job,
     struct queue *queue = &admission->queue;
     if (queue->is_stale || !map_find(&queue->by_job, job->id))
         round_hold(admission);
-    const struct queue_place *place = map_find(&queue->by_job, job->id);
+    struct queue_place *place = map_find(&queue->by_job, job->id);
     assert(place); /* its submission is due */
+    place->has_gone = place->wait == TURN_GOES;
     if (place->wait == TURN_AFTER || place->wait == TURN_WINDOW || place->wait == TURN_BUDGET)
         (void)snprintf(ret_reason, REASON_MAX, "%s", place->line->reason);
     else if (place->wait != TURN_GOES)

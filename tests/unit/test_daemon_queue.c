@@ -228,8 +228,9 @@ static void limit(struct world *world, const char *text)
     free(path);
 }
 
-/* Waiting workflows look for room every two seconds. A new one must not find it first. */
-static void a_new_workflow_does_not_overtake_waiting_ones(void **state)
+/* Waiting workflows look for room every two seconds. New ones must not find it first. The second
+ * new one asks when the waiting one has its turn already and does not know yet. */
+static void new_workflows_do_not_overtake_waiting_ones(void **state)
 {
     struct world *world = *state;
     limit(world, "jobs: 1\n");
@@ -240,6 +241,9 @@ static void a_new_workflow_does_not_overtake_waiting_ones(void **state)
                 "limits.yaml allows 1 job in Slurm at a time");
     limit(world, "jobs: 2 \n");
     submit(world, one_phase);
+    submit(world, one_phase);
+    world_await(world, "/v1/workflows/4", "phases.0.run.job_reason",
+                "limits.yaml allows 2 jobs in Slurm at a time");
     world_await(world, "/v1/workflows/3", "phases.0.run.job_reason",
                 "limits.yaml allows 2 jobs in Slurm at a time");
     world_await(world, "/v1/workflows/2", "phases.0.run.state", "pending");
@@ -346,7 +350,7 @@ int main(void)
         TEST(a_job_at_a_limit_of_the_site_is_cancelled_at_once),
         TEST(candidates_at_a_limit_of_the_site_are_cancelled_at_once),
         TEST(a_job_of_another_user_with_the_same_id_is_not_cancelled),
-        TEST(a_new_workflow_does_not_overtake_waiting_ones),
+        TEST(new_workflows_do_not_overtake_waiting_ones),
         TEST(all_candidates_may_wait_in_slurm_if_one_may_run),
         TEST(a_submission_says_who_made_it),
     };
