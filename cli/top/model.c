@@ -266,7 +266,8 @@ static const json_t *model_find_workflow(const json_t *answer, uint64_t workflow
     return NULL;
 }
 
-const json_t *model_listed(const struct model *model, uint64_t workflow)
+/* A workflow as the list has it; NULL: not known. */
+static const json_t *model_listed(const struct model *model, uint64_t workflow)
 {
     const json_t *listed = model_find_workflow(model_json(model, PATHS_WORKFLOWS), workflow);
     const struct answer *search = listed ? NULL : model_search(model);

@@ -101,8 +101,6 @@ bool model_target(const struct model *model, struct address *ret_address);
 /* The answer to the search in the list of workflows: it has all workflows with these words, also
  * those that the list leaves out. NULL: nothing is sought, or there was no answer yet. */
 const struct answer *model_search(const struct model *model);
-/* A workflow as the list has it; NULL: not known. */
-const json_t *model_listed(const struct model *model, uint64_t workflow);
 /* The newest that is known of the phases of a workflow; NULL: nothing. */
 const json_t *model_phases(const struct model *model, uint64_t workflow);
 /* The workflow that is shown, until it is known as the list has it, and a phase of it; NULL: not

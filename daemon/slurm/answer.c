@@ -126,11 +126,8 @@ static void job_fill(struct cluster_job *job, const slurm_job_info_t *info, cons
         .eligible_time = info->eligible_time,
         .start_time = info->start_time,
         .end_time = info->end_time,
-        .preempt_time = info->preempt_time,
         .exit_code = WIFEXITED(info->exit_code) ? (uint32_t)WEXITSTATUS(info->exit_code) : 0,
-        .exit_signal = WIFSIGNALED(info->exit_code) ? (uint32_t)WTERMSIG(info->exit_code) : 0,
         .time_limit_minutes = info->time_limit == INFINITE ? UINT32_MAX : info->time_limit,
-        .priority = info->priority,
         .reason = job_reason(info),
         .nodes = xstrdup(info->nodes ? info->nodes : ""),
     };

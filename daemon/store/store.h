@@ -42,10 +42,6 @@ int store_open(const char *path, const char *runs, struct store **ret_store, str
 /* Rolls back what was not committed. Accepts NULL. */
 void store_close(struct store *store);
 
-/* Reads every page. -EUCLEAN: `err` has SQLite's first complaint. store_open() checks only small
- * files in this way, since a large file would delay the start. */
-int store_check(struct store *store, struct error *err);
-
 /* Must not be called inside a transaction. -ESTALE: another daemon has opened the record since this
  * daemon did. */
 int store_check_lease(struct store *store, struct error *err);

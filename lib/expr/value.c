@@ -87,7 +87,9 @@ const char *value_type_name(const struct value *value)
     return names[value->type];
 }
 
-int value_number(struct evaluation *evaluation, const struct value *value, double *ret_number)
+/* Returns the number, or the newest value of the series. -EINVAL for another type. */
+static int value_number(struct evaluation *evaluation, const struct value *value,
+                        double *ret_number)
 {
     if (value->type != VALUE_SERIES && value->type != VALUE_NUMBER)
         return error_set(evaluation->err, -EINVAL, "%s is used where a number is needed",

@@ -65,9 +65,6 @@ void value_release(struct evaluation *evaluation, struct value *value);
 /* Returns "a number", "text" or "true or false". */
 const char *value_type_name(const struct value *value);
 
-/* Returns the number, or the newest value of the series. -EINVAL for another type. */
-int value_number(struct evaluation *evaluation, const struct value *value, double *ret_number);
-
 /* Returns the rows of the series. For a number, fills `one` and returns it. -EINVAL for another
  * type. */
 int value_rows(struct evaluation *evaluation, const struct value *value, struct metrics_row *one,

@@ -41,8 +41,9 @@ static void *phases_allocate(size_t count, size_t size)
     return xcalloc(count + 1, size);
 }
 
-struct phases_entry *phases_refer(const struct phases *phases, const struct node *node,
-                                  struct spec_problems *problems)
+/* The phase that the scalar `node` names; NULL after a problem. */
+static struct phases_entry *phases_refer(const struct phases *phases, const struct node *node,
+                                         struct spec_problems *problems)
 {
     if (node->kind != NODE_SCALAR) {
         node_problem(problems, node, "not the name of a phase");

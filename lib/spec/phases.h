@@ -44,8 +44,4 @@ int phases_init(struct phases *phases, struct node_arena *arena, const struct no
                 bool is_rehearsal, struct spec_problems *problems);
 void phases_fini(struct phases *phases);
 
-/* The phase that the scalar `node` names; NULL after a problem. */
-struct phases_entry *phases_refer(const struct phases *phases, const struct node *node,
-                                  struct spec_problems *problems);
-
 #endif

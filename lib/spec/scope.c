@@ -127,7 +127,8 @@ bool scope_has_before(const struct scope *scope, const char *phase, const char *
     return before && json_object_get(before->params, name);
 }
 
-const char **scope_names(const struct scope *scope)
+/* The names of the params, for suggestions. The array is the caller's to free(). */
+static const char **scope_names(const struct scope *scope)
 {
     const char **names = xcalloc(scope->param_count + 1, sizeof *names);
     for (size_t i = 0; i < scope->param_count; i++)

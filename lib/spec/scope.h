@@ -95,9 +95,6 @@ bool scope_is_name(const char *name);
 /* Whether the key of `node` is such a name; if not, reports it. */
 bool scope_check_name(struct spec_problems *problems, const struct node *node);
 
-/* The names of the params, for suggestions. The array is the caller's to free(). */
-const char **scope_names(const struct scope *scope);
-
 /* Checks a bash script, the value of the key `run` or `join`. Marks the params that the script
  * uses, and warns of `$names` that are nearly one. */
 void scope_check_script(struct scope *scope, const struct node *script);

@@ -165,8 +165,6 @@ void lead_interrupt(struct lead *lead);
 void lead_end_before_kill(struct lead *lead);
 /* The step has ended, and its end also ends the run. */
 void lead_lose_step(struct lead *lead);
-/* Asks Slurm for the reason of a stop, unless the outcome is decided. */
-void lead_ask(struct lead *lead);
 /* A uv_timer_cb: the run has not begun in time. */
 void lead_launch_done(uv_timer_t *timer);
 

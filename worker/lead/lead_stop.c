@@ -188,7 +188,8 @@ static void lead_asked(void *context, const struct inquiry_answer *answer)
         lead_end_before_kill(lead);
 }
 
-void lead_ask(struct lead *lead)
+/* Asks Slurm for the reason of a stop, unless the outcome is decided. */
+static void lead_ask(struct lead *lead)
 {
     if (lead->is_asking || lead->run->is_decided)
         return;

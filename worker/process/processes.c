@@ -265,8 +265,3 @@ void processes_end_all(void)
             ;
     }
 }
-
-unsigned processes_signal_group(pid_t group, int number)
-{
-    return processes_signal(group, NULL, number);
-}

@@ -57,12 +57,9 @@ const char *process_variable(const char *environment, size_t size, const char *n
  * when a child ends. */
 unsigned processes_signal_all(int number);
 
-/* Like processes_signal_all(), for the descendants in one process group. Unlike kill(), it cannot
- * hit a foreign process when the number of an ended group is in use again. */
-unsigned processes_signal_group(pid_t group, int number);
-
-/* Like processes_signal_group(), but leaves out processes with one of `names`, which end with NULL.
- * If `group` is 0, all descendants are meant. */
+/* Like processes_signal_all(), for the descendants in one process group, or for all if `group` is
+ * 0. Leaves out processes with one of `names`, which end with NULL. Unlike kill(), it cannot hit a
+ * foreign process when the number of an ended group is in use again. */
 unsigned processes_signal_others(pid_t group, const char *const *names, int number);
 
 /* Like processes_signal_all(), for the process groups of the children of processes with this name.
