@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # The example workflow files, with phase-model in place of their programs. They run to their ends
-# with one preemption, and are held if their gates fail. The trainings are longer than in the files,
-# only to leave time for the preemption.
+# with one preemption, and are held if their gates fail. The trainings pause after each step, only to
+# leave time for the preemption.
 
 load phased.bash
 
@@ -51,19 +51,19 @@ preempted_once() {
 
 @test "bd3lm and hdp-diffusion train, are preempted, resume and are evaluated" {
     phasectl daemon start
-    [ "$(stand_in bd3lm-h200 MAX_STEPS=900)" = 1 ]
+    [ "$(stand_in bd3lm-h200 MAX_STEPS=200 pace=80)" = 1 ]
     preempted_once 1 train
     # Pace and cost are compared with the baseline in the file.
     [ "$(phasectl gate 1/train --json | jq -r '[.checks[] | select(.name == "faster" or .name == "saving") | .outcome] | join(" ")')" = 'passed passed' ]
-    [ "$(stand_in hdp-diffusion-h200 MAX_STEPS=900)" = 2 ]
+    [ "$(stand_in hdp-diffusion-h200 MAX_STEPS=200 pace=80)" = 2 ]
     preempted_once 2 train
 }
 
 @test "latentwire tries quick wins first, and h100-mfu stops at its goal" {
     phasectl daemon start
-    [ "$(stand_in latentwire train.samples=8000)" = 1 ]
+    [ "$(stand_in latentwire train.samples=3200 train.pace=80)" = 1 ]
     preempted_once 1 train
-    [ "$(stand_in h100-mfu target=2.3 max_steps=4000)" = 2 ]
+    [ "$(stand_in h100-mfu target=2.6 max_steps=4000 pace=80)" = 2 ]
     preempted_once 2 train
     [[ "$(phasectl status 2/train --json | jq -r .runs[0].message)" = "until holds: "* ]]
     [ "$(phasectl status 2/train --json | jq -r '.step < .total')" = true ]
@@ -75,7 +75,7 @@ preempted_once() {
 
 @test "prompt-distillation generates with TP=4, and trains on the result with DP=8" {
     phasectl daemon start
-    [ "$(stand_in prompt-distillation train.iterations=800)" = 1 ]
+    [ "$(stand_in prompt-distillation train.iterations=200 pace=80)" = 1 ]
     preempted_once 1 train
     local runs=$PHASED_HOME/runs/1
     [ "$(wc -l <"$runs/generate/out/data.jsonl")" = 24 ]
@@ -87,7 +87,7 @@ preempted_once() {
 
 @test "trm-two-phase validates and is promoted, and its production is preempted and resumes" {
     phasectl daemon start
-    [ "$(stand_in trm-two-phase production.iterations=800)" = 1 ]
+    [ "$(stand_in trm-two-phase production.pace=80)" = 1 ]
     preempted_once 1 production
     [ "$(phasectl status 1 --json | jq -c .variants)" = '["stand_in"]' ]
     # Derived and real params reach the program with the values of the file.

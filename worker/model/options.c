@@ -54,6 +54,8 @@ static const struct argument table[] = {
     {"eval-every", "N", ARGUMENT_WHOLE, AT(eval_every), 0, 1e12, "25",
      "steps between evaluations on the held-out text; 0: never"},
     {"log-every", "N", ARGUMENT_WHOLE, AT(log_every), 1, 1e12, "1", "steps between lines"},
+    {"pace", "MS", ARGUMENT_WHOLE, AT(pace_ms), 0, 60000, "0",
+     "pause after each step, for tests of long trainings"},
     {"rendezvous-timeout", "SECONDS", ARGUMENT_WHOLE, AT(rendezvous_timeout_s), 1, 86400, "60",
      "how long to wait for all ranks"},
     {"collective-timeout", "SECONDS", ARGUMENT_WHOLE, AT(collective_timeout_s), 1, 86400, "300",

@@ -13,7 +13,7 @@ struct options {
     uint64_t depth, width, heads, loops;
     double matrix_lr, embedding_lr, weight_base, grad_clip, weight_decay;
     uint64_t warmup, seed;
-    uint64_t save_every, keep, eval_every, log_every;
+    uint64_t save_every, keep, eval_every, log_every, pace_ms;
     uint64_t rendezvous_timeout_s, collective_timeout_s;
 };
 

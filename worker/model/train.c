@@ -268,6 +268,14 @@ static void save_on_the_way(struct train *train)
                 train->position.step, error_text(&err, message, sizeof message));
 }
 
+static void pause_ms(uint64_t time_ms)
+{
+    const struct timespec pause = {.tv_sec = (time_t)(time_ms / 1000),
+                                   .tv_nsec = (long)(time_ms % 1000) * 1000000};
+    if (time_ms > 0)
+        (void)nanosleep(&pause, NULL); /* a signal ends the pause early: it asks to stop */
+}
+
 static int train_steps(struct train *train, struct error *err)
 {
     const struct options *options = train->options;
@@ -283,6 +291,8 @@ static int train_steps(struct train *train, struct error *err)
         bool more = train->position.step < options->iterations && !figures.stop;
         if (train->ranks.rank == 0 && more && is_due(train->position.step, options->save_every))
             save_on_the_way(train);
+        if (more)
+            pause_ms(options->pace_ms);
     }
     return 0;
 }
