@@ -62,13 +62,16 @@ page() {
     python3 "$SRC/tests/system/pages/page.py" "$SRC/$@"
 }
 
-# eventually SECONDS COMMAND...: repeats the command until it succeeds. Fails at the deadline.
+# eventually SECONDS COMMAND...: repeats the command until it succeeds. Fails at the deadline. The pauses
+# grow to half a second, because each try costs processor time.
 eventually() {
-    local deadline=$((SECONDS + $1))
+    local deadline=$((SECONDS + $1)) pause_ms=50 pause
     shift
     until "$@" >/dev/null 2>&1; do
         [ $SECONDS -lt $deadline ] || return 1
-        sleep 0.2
+        printf -v pause '0.%03d' $pause_ms
+        sleep "$pause"
+        pause_ms=$((pause_ms < 500 ? pause_ms * 5 / 4 : 500))
     done
 }
 
