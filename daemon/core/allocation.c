@@ -421,6 +421,7 @@ static void allocation_on_seen(struct step *step, struct allocation *allocation)
 
 static void allocation_on_absent(struct step *step, struct allocation *allocation)
 {
+    int64_t lost_after_ms = step->config->absence_ms ? step->config->absence_ms : ABSENCE_MS;
     /* After a while in which nobody looked: the daemon or the controller was away. */
     bool is_new = step->now_ms - allocation->absent_seen_ms > ABSENCE_GAP_MS;
     allocation->absent_seen_ms = step->now_ms;
@@ -430,7 +431,7 @@ static void allocation_on_absent(struct step *step, struct allocation *allocatio
         step_tell_job(step, FACT_JOB_MISSED, allocation);
     }
     if (allocation_is_idle(allocation) ||
-        step->now_ms - allocation->absent_since_ms >= ABSENCE_MS) {
+        step->now_ms - allocation->absent_since_ms >= lost_after_ms) {
         allocation->state[0] = '\0';
         allocation_end(step, allocation);
     }

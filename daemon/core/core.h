@@ -225,6 +225,7 @@ struct core_config {
     void *arg;
     /* The highest ids in the record; new ones follow. */
     uint64_t last_workflow, last_phase, last_run, last_seat, last_job;
+    int64_t absence_ms; /* in place of ABSENCE_MS, for tests; 0: ABSENCE_MS */
 };
 
 struct core *core_new(const struct core_config *config);

@@ -22,7 +22,7 @@ a guard that breaks costs the checkpoints of all runs before|checkpoint.c|      
 checkpoints are forgotten|checkpoint.c|    phase_set_checkpoint(phase, event->path, event->step);\n    step_save|    phase_set_checkpoint(phase, event->path, event->step / 40 * 40);\n    step_save
 the end of a job is taken for the end of the outcome|run.c|    (void)step_do(step, FX_READ_OUTCOME, run);\n    }|    }
 a preempted run is not followed|phase.c|    case OUTCOME_PREEMPTED:\n|    case OUTCOME_PREEMPTED: break;\n
-a lost job is never noticed|allocation.c|step->now_ms - allocation->absent_since_ms >= ABSENCE_MS|0
+a lost job is never noticed|allocation.c|step->now_ms - allocation->absent_since_ms >= lost_after_ms|0
 a phase goes on in an allocation of another shape|fit.c|phase->nodes != allocation->node_count \|\|\n        |
 a phase that went to its end begins there when it is retried|command.c|phase->run->outcome == OUTCOME_SUCCEEDED|false
 the second start of a run counts too|run.c|    [RUN_RUNNING] = {RUN_LIVES,|    [RUN_RUNNING] = {RUN_LIVES,\n                     [EV_RUN_STARTED] = run_on_started,
