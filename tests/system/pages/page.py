@@ -8,7 +8,7 @@ import sys
 import time
 
 FENCE = re.compile(r" *```(\w*) ?(\S*)$")
-NUMBER = re.compile(r"[-+]?\d[\d:.,]*(?:e[-+]?\d+)?(?:ms|[smhd%]\b)?")
+NUMBER = re.compile(r"[-+]?(?:\d+[dhm](?=\d))*\d[\d:.,]*(?:e[-+]?\d+)?(?:ms|[smhd%]\b)?")
 HASH = re.compile(r"\b(?=[a-f]*\d)[0-9a-f]{12,40}\b")
 COMMAND = re.compile(
     r"\s*(\$ )?(\w+=\S* )*"
