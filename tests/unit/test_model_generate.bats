@@ -33,7 +33,7 @@ generate() {
 
 # start_long [OPTION...]: starts a longer task in the background. Its process is CHILD.
 start_long() {
-    for _ in $(seq 12); do cat "$SHARED/lines"; echo; done >"$DIR/lines"
+    for _ in $(seq 4); do cat "$SHARED/lines"; echo; done >"$DIR/lines"
     "$BIN/phase-model" generate --model "$SHARED/step_000015.ckpt" --input "$DIR/lines" \
         --output "$DIR/long.jsonl" --bytes 16 "$@" >"$DIR/log" 2>&1 &
     CHILD=$!
@@ -77,8 +77,8 @@ start_long() {
     start_long --tp 2
     kill -TERM "$CHILD"
     wait "$CHILD"
-    tail -n 1 "$DIR/log" | grep -Eq "^stopped after [0-9]+ of 480 lines"
-    [ "$(wc -l <"$DIR/long.jsonl")" -lt 480 ]
+    tail -n 1 "$DIR/log" | grep -Eq "^stopped after [0-9]+ of 160 lines"
+    [ "$(wc -l <"$DIR/long.jsonl")" -lt 160 ]
     generate "$DIR/long.jsonl" --input "$DIR/lines" --tp 4 --batch-size 64 >/dev/null
     generate "$DIR/whole.jsonl" --input "$DIR/lines" --batch-size 64 >/dev/null
     cmp "$DIR/long.jsonl" "$DIR/whole.jsonl"
@@ -94,7 +94,7 @@ start_long() {
     run pgrep -P "$CHILD"
     [ -z "$output" ]
     generate "$DIR/long.jsonl" --input "$DIR/lines" --batch-size 64 | grep -q '^resumed after'
-    [ "$(wc -l <"$DIR/long.jsonl")" -eq 480 ]
+    [ "$(wc -l <"$DIR/long.jsonl")" -eq 160 ]
 }
 
 refused() {
