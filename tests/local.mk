@@ -1,9 +1,16 @@
 # tests: each program or script is one entry in TESTS and prints TAP.
-# What waits long comes first, so that the others run beside it. What computes long comes before the
-# tests of tests/system, since these wait for Slurm most of the time.
-TESTS += tests/system/failover.bats tests/system/controller.bats # five minutes of each are waiting
-include tests/bench/local.mk
+# What takes minutes comes first, the longest at the top, so that all else runs beside it.
 include tests/storm/local.mk
+TESTS += tests/system/worker.bats tests/system/worker_slurm.bats tests/system/daemon_job.bats
+TESTS += tests/system/requeue.bats tests/system/guide.bats tests/system/slurm_faults.bats
+TESTS += tests/system/workflows.bats tests/system/recovery.bats tests/system/colocate.bats
+TESTS += tests/system/crash.bats tests/system/worker_claim.bats tests/system/budget.bats
+TESTS += tests/system/page.bats tests/system/queue.bats tests/system/notify.bats
+TESTS += tests/system/stops.bats tests/system/hang.bats tests/system/matrix.bats
+TESTS += tests/system/layouts.bats tests/system/import.bats tests/system/failover.bats
+TESTS += tests/system/python.bats tests/system/controller.bats tests/system/secrets.bats
+TESTS += tests/system/install.bats tests/system/hang_slurm.bats
+include tests/bench/local.mk
 
 if HAVE_CMOCKA
 UNIT_TESTS =

@@ -1,7 +1,4 @@
-# tests/system: whole programs, most of them on a sandbox. The longest come first.
-TESTS += tests/system/recovery.bats tests/system/requeue.bats tests/system/slurm_faults.bats
-TESTS += tests/system/worker_slurm.bats tests/system/worker.bats tests/system/hang.bats
-TESTS += tests/system/worker_claim.bats tests/system/workflows.bats tests/system/import.bats
+# tests/system: whole programs, most of them on a sandbox. tests/local.mk names the longest.
 TESTS += tests/system/sbatch.bats
 TESTS += tests/system/checkpoints.bats tests/system/journals.bats tests/system/room.bats
 EXTRA_DIST += tests/system/room.bats \
@@ -30,38 +27,32 @@ tests_system_test_cluster_SOURCES = tests/system/test_cluster.c
 tests_system_test_cluster_LDADD = $(SLURM_CLUSTER_LIBS) $(CMOCKA_LIBS)
 endif
 
-TESTS += tests/system/crash.bats tests/system/faults.bats tests/system/silent.bats
+TESTS += tests/system/faults.bats tests/system/silent.bats
 EXTRA_DIST += tests/system/phased.bash tests/system/crash.bats tests/system/faults.bats \
 	tests/system/recovery.bats tests/system/requeue.bats \
 	tests/system/slurm_faults.bats tests/system/training.bash tests/system/training.py \
 	tests/system/silent.bats tests/system/failover.bats
-TESTS += tests/system/install.bats tests/system/tarball.bats
+TESTS += tests/system/tarball.bats
 EXTRA_DIST += tests/system/install.bats tests/system/tarball.bats tests/system/service.py
-TESTS += tests/system/daemon_job.bats
 EXTRA_DIST += tests/system/daemon_job.bats
 TESTS += tests/system/export.bats
 EXTRA_DIST += tests/system/export.bats tests/system/export.py
-TESTS += tests/system/page.bats
 EXTRA_DIST += tests/system/page.bats tests/system/page.py tests/system/page_browser.py \
 	tests/system/page_charts.py tests/system/page_runs.py
 TESTS += tests/system/ssh.bats
 EXTRA_DIST += tests/system/ssh.bats
 TESTS += tests/system/mcp.bats
 EXTRA_DIST += tests/system/mcp.bats tests/system/mcp.py
-TESTS += tests/system/stops.bats
 EXTRA_DIST += tests/system/stops.bats
 
 TESTS += tests/system/failures.bats tests/system/worker_failure.bats
 EXTRA_DIST += tests/system/failures.bats tests/system/worker_failure.bats
 TESTS += tests/system/container.bats
 EXTRA_DIST += tests/system/container.bats
-TESTS += tests/system/layouts.bats
 EXTRA_DIST += tests/system/layouts.bats
-TESTS += tests/system/colocate.bats
 EXTRA_DIST += tests/system/colocate.bats
 TESTS += tests/system/nodes.bats tests/system/preflight.bats
 EXTRA_DIST += tests/system/nodes.bats tests/system/preflight.bats
-TESTS += tests/system/hang_slurm.bats
 EXTRA_DIST += tests/system/hang.bats tests/system/hang_slurm.bats
 
 EXTRA_DIST += tests/system/workflows.bats
@@ -69,15 +60,13 @@ EXTRA_DIST += tests/system/workflows.bats
 TESTS += tests/system/daemon.bats
 EXTRA_DIST += tests/system/daemon.bats
 
-TESTS += tests/system/python.bats
 EXTRA_DIST += tests/system/python.bats tests/system/tracking/README.md \
 	tests/system/tracking/mlflow.py tests/system/tracking/wandb.py
 
-TESTS += tests/system/guide.bats tests/system/pages.bats
+TESTS += tests/system/pages.bats
 EXTRA_DIST += tests/system/guide.bats tests/system/pages.bats tests/system/pages/README.md \
 	tests/system/pages/page.py tests/system/pages/train.py tests/system/pages/with_commands.py
 
-TESTS += tests/system/matrix.bats
 EXTRA_DIST += tests/system/matrix.bats
 TESTS += tests/system/remedies.bats
 EXTRA_DIST += tests/system/remedies.bats
@@ -94,19 +83,15 @@ EXTRA_DIST += tests/system/verbs.bats
 
 EXTRA_DIST += tests/system/import.bats
 
-TESTS += tests/system/secrets.bats
 EXTRA_DIST += tests/system/secrets.bats
 
 TESTS += tests/system/check_log.bats
 EXTRA_DIST += tests/system/check_log.bats
 
-TESTS += tests/system/budget.bats
 EXTRA_DIST += tests/system/budget.bats
 
-TESTS += tests/system/queue.bats
 EXTRA_DIST += tests/system/queue.bats
 
-TESTS += tests/system/notify.bats
 EXTRA_DIST += tests/system/notify.bats
 
 TESTS += tests/system/top.bats
