@@ -224,9 +224,13 @@ SH
 @test "a node whose steps come slowly is a straggler" {
     start_daemon
     new_run 1 "{\"resources\": {\"nodes\": 3, \"gpus\": 1},
-        \"run\": $(script 'pause=(0.2 0.5 0.2)
-        for ((i = 1; SECONDS < 24; i++)); do echo "step=$i loss=1"; sleep ${pause[$RANK]}; done')}"
+        \"run\": $(script 'pause=(0.4 1.5 0.4)
+        for ((i = 1; ; i++)); do
+            [ ! -e $PHASED_OUT/enough ] || exit 0
+            echo "step=$i loss=1"; sleep ${pause[$RANK]}; done')}"
     start_lead 1 3
+    WAIT_S=120 await grep -q straggler "$home/phase/1/journal/lead.jsonl"
+    touch "$home/out/enough"
     await_lead
     [ "$(record 1 lead 'select(.type == "warning") | .message' | wc -l)" = 1 ]
     [[ $(record 1 lead 'select(.type == "warning") | .message') == "n2 is a straggler: "*" steps/s, 0."*" of what n"[13]" makes "* ]]
