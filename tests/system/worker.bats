@@ -569,9 +569,9 @@ requeues() {
     command_lead 2 1 '{"verb": "end", "when": "ended"}'
     start_lead 1
     await past 1 12
-    touch "$home/out/enough"
     terminate_step
     await has_outcome 1
+    touch "$home/out/enough"
     local step=$(saved_step)
     new_training 2 "{\"resume\": {\"path\": \"$home/out/ckpt_$step\", \"step\": $step}}"
     command_lead 1 1 "{\"verb\": \"next\", \"run_dir\": \"$home/phase/2\", \"when\": \"ended\"}"
@@ -699,8 +699,9 @@ requeues() {
     new_training 1
     start_lead 1
     await past 1 12
-    touch "$home/out/enough"
     terminate_step
+    await has_outcome 1
+    touch "$home/out/enough"
     await has_outcome 2
     local step=$(saved_step)
     [ "$(jq -c '[.run, .attempt, .alone, .resume.step, .run_dir]' "$home/phase/2/run.json")" = "[0,2,true,$step,\"$home/phase/2\"]" ]

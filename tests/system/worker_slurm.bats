@@ -104,9 +104,9 @@ preempt_training() {
         \"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"save_time_s\": 10}, \"run\": $(script "$counting")}" "$1"
     submit 1 -p preempt -N 4 --gres=gpu:h100:8 -t 5 "${@:2}"
     await grep -q step=12 "$home/phase/1/log/rank-0.log"
-    touch "$home/out/enough"
     other_id=$(sbatch --parsable -p prod -N 4 --gres=gpu:h100:8 -o /dev/null --wrap 'sleep 3')
     await has_outcome 1
+    touch "$home/out/enough"
     [ "$(outcome 1 '[.outcome, .message, .requeues]')" = '["preempted","preempted by Slurm",true]' ]
     await nodes_are_free
     local started newest=$home/out/$(ls -t "$home/out" | grep -m 1 ckpt_)
