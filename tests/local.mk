@@ -1,5 +1,6 @@
 # tests: each program or script is one entry in TESTS and prints TAP.
 # What takes minutes comes first, the longest at the top, so that all else runs beside it.
+TESTS += tests/tidy/tidy.sh tests/sim/mutations.sh # these compute
 include tests/storm/local.mk
 TESTS += tests/system/worker.bats tests/system/worker_slurm.bats tests/system/daemon_job.bats
 TESTS += tests/system/requeue.bats tests/system/guide.bats tests/system/slurm_faults.bats

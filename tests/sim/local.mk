@@ -7,6 +7,5 @@ tests_sim_sim_LDADD = daemon/core/libcore.a lib/libphased.a
 
 TESTS += tests/sim/sim.sh
 EXTRA_DIST += tests/sim/sim.sh
-TESTS += tests/sim/mutations.sh
 EXTRA_DIST += tests/sim/mutations.sh
 EXTRA_DIST += tests/sim/README.md

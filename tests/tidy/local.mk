@@ -1,5 +1,4 @@
 # tests/tidy: the house rules.
-TESTS += tests/tidy/tidy.sh
 EXTRA_DIST += tests/tidy/tidy.sh
 
 TESTS += tests/tidy/borders.sh
