@@ -156,8 +156,7 @@ static bool is_in_round(const struct round *round, const struct allocation *job)
 {
     enum effect_state state = loop_effect(round->admission->loop, FX_SUBMIT, job->id);
     const struct queue_place *before = map_find(round->before, job->id);
-    return (state == EFFECT_DUE ||
-            (state == EFFECT_WAITING && before && !before->has_gone)) &&
+    return (state == EFFECT_DUE || (state == EFFECT_WAITING && before && !before->has_gone)) &&
            core_allocation_is_needed(job);
 }
 
