@@ -3,12 +3,15 @@
 
 #include "worker/process/steps.h"
 
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -75,15 +78,14 @@ static void only_processes_of_other_steps_of_the_run_are_killed(void **state)
     assert_int_equal(signalled, 3);
 }
 
-/* Starts a process that looks like slurmstepd, and one below it with these variables, which waits
- * for the end of the other. Returns the pid of the lower one. */
-static pid_t start_below(const char *title, const char *variable, pid_t *ret_stepd)
+/* Starts a process that looks like slurmstepd, which waits for the end of one below it with this
+ * command. Returns the pid of the lower one. */
+static pid_t start_below(const char *title, const char *command, pid_t *ret_stepd)
 {
-    char script[256], line[32] = {0};
+    char script[PATH_MAX + 128], line[32] = {0};
     int ready[2];
     (void)snprintf(script, sizeof script,
-                   "printf slurmstepd >/proc/$$/comm; env -i %s sleep 600 & echo $!; wait; exit 7",
-                   variable);
+                   "printf slurmstepd >/proc/$$/comm; %s & echo $!; wait; exit 7", command);
     assert_int_equal(pipe(ready), 0);
     pid_t pid = fork();
     if (pid == 0) {
@@ -100,18 +102,18 @@ static pid_t start_below(const char *title, const char *variable, pid_t *ret_ste
     return (pid_t)strtol(line, NULL, 10);
 }
 
-static void is_sleep(pid_t pid)
+static void is_named(pid_t pid, const char *wanted)
 {
     char path[64], name[32] = {0};
     (void)snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
-    for (int i = 0; i < 1000 && strcmp(name, "sleep\n") != 0; i++) {
+    for (int i = 0; i < 1000 && strcmp(name, wanted) != 0; i++) {
         FILE *file = fopen(path, "re");
         assert_non_null(file);
         (void)!fgets(name, sizeof name, file);
         (void)fclose(file);
         (void)poll(NULL, 0, 10);
     }
-    assert_string_equal(name, "sleep\n");
+    assert_string_equal(name, wanted);
 }
 
 static void a_process_without_an_environment_is_known_by_its_slurmstepd(void **state)
@@ -139,11 +141,13 @@ static void a_process_without_an_environment_is_known_by_its_slurmstepd(void **s
     for (size_t i = 0; i < 2 * (sizeof rows / sizeof *rows); i++) {
         char title[128];
         int status = 0, number = numbers[i % 2];
+        char command[128];
         pid_t stepd;
+        (void)snprintf(command, sizeof command, "env -i %s sleep 600", rows[i / 2].variable);
         (void)snprintf(title, sizeof title, "slurmstepd: [%s.%s", rows[i / 2].job,
                        rows[i / 2].step);
-        pid_t pid = start_below(title, rows[i / 2].variable, &stepd);
-        is_sleep(pid);
+        pid_t pid = start_below(title, command, &stepd);
+        is_named(pid, "sleep\n");
         if (rows[i / 2].is_shared)
             (void)setenv(STEPS_SHARED_VARIABLE, "1", 1);
         unsigned signalled = steps_signal("/runs/1", number);
@@ -156,8 +160,61 @@ static void a_process_without_an_environment_is_known_by_its_slurmstepd(void **s
     }
 }
 
-int main(void)
+#define BECOMING "becoming"
+
+/* Makes this process look as in the middle of execve(): without arguments and an environment. Its
+ * new name says when it does. */
+static int become(void)
 {
+    unsigned long long at[52] = {0};
+    char text[1024] = {0};
+    FILE *file = fopen("/proc/self/stat", "re");
+    if (!file || fread(text, 1, sizeof text - 1, file) == 0)
+        return 1;
+    (void)fclose(file);
+    char *word = strrchr(text, ')') + 1;
+    for (int i = 3; i < 52 && *word; i++) /* proc(5) counts from 1 */
+        at[i] = i == 3 ? (unsigned long long)(word += 2, 0) : strtoull(word, &word, 10);
+    struct prctl_mm_map map = {.start_code = at[26],
+                               .end_code = at[27],
+                               .start_data = at[45],
+                               .end_data = at[46],
+                               .start_brk = at[47],
+                               .brk = (uintptr_t)sbrk(0),
+                               .start_stack = at[28],
+                               .arg_start = at[48],
+                               .arg_end = at[48],
+                               .env_start = at[50],
+                               .env_end = at[50],
+                               .exe_fd = (uint32_t)-1};
+    if (prctl(PR_SET_MM, PR_SET_MM_MAP, &map, sizeof map, 0) < 0)
+        return 1;
+    (void)prctl(PR_SET_NAME, BECOMING);
+    (void)poll(NULL, 0, -1);
+    return 0;
+}
+
+/* It may be a step of another Slurm on this machine. */
+static void a_process_that_has_not_become_its_program_gets_no_signal(void **state)
+{
+    (void)state;
+    char title[128], command[PATH_MAX + 32], program[PATH_MAX] = {0};
+    int status;
+    pid_t stepd;
+    assert_true(readlink("/proc/self/exe", program, sizeof program - 1) > 0);
+    (void)snprintf(title, sizeof title, "slurmstepd: [%s.7]", job_text);
+    (void)snprintf(command, sizeof command, "'%s' " BECOMING, program);
+    pid_t pid = start_below(title, command, &stepd);
+    is_named(pid, BECOMING "\n");
+    assert_int_equal(steps_signal("/runs/1", SIGKILL), 0);
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(stepd, &status, 0), stepd);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 2 && strcmp(argv[1], BECOMING) == 0)
+        return become();
     (void)snprintf(job_text, sizeof job_text, "9%09d", (int)getpid());
     (void)setenv("SLURM_JOB_ID", job_text, 1);
     (void)setenv("SLURMD_NODENAME", "n1", 1);
@@ -166,6 +223,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_processes_of_other_steps_of_the_run_are_killed),
         cmocka_unit_test(a_process_without_an_environment_is_known_by_its_slurmstepd),
+        cmocka_unit_test(a_process_that_has_not_become_its_program_gets_no_signal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -108,9 +108,21 @@ static bool steps_is_meant(const struct process *all, size_t all_count, const st
     return false;
 }
 
-/* Adds the processes below one slurmstepd whose environments say nothing. slurmstepd may have
- * forked a process that has not become its program yet. Such a process has the name of slurmstepd.
- */
+/* Whether slurmstepd has forked the process, and the process has not become its program yet. Then
+ * it has the name of slurmstepd, or it has its new name but neither arguments nor an environment.
+ * The slurmstepd of another Slurm on this machine may have the same title, and only the environment
+ * tells the two apart. */
+static bool steps_is_becoming(const struct process *process)
+{
+    char path[64], *line = NULL;
+    size_t size = 0;
+    (void)snprintf(path, sizeof path, "/proc/%d/cmdline", (int)process->pid); /* fits */
+    (void)file_read(path, STEPS_LINE_MAX, &line, &size, NULL);
+    free(line);
+    return size == 0 || text_equal(process->name, STEPS_SLURMSTEPD);
+}
+
+/* Adds the processes below one slurmstepd whose environments say nothing. */
 static void steps_add_silent(pid_t stepd, const char *run_dir, const struct process *all,
                              size_t all_count, struct process *list, size_t *count)
 {
@@ -118,7 +130,7 @@ static void steps_add_silent(pid_t stepd, const char *run_dir, const struct proc
     struct process *family = processes_family(stepd, &family_count);
     for (size_t i = 0; i < family_count; i++) {
         const struct process *process = steps_find(all, all_count, family[i].pid);
-        if (process && !text_equal(process->name, STEPS_SLURMSTEPD) &&
+        if (process && !steps_is_becoming(process) &&
             steps_ask(process, run_dir) == STEPS_SILENT && !steps_find(list, *count, process->pid))
             list[(*count)++] = *process;
     }
