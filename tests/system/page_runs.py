@@ -14,6 +14,8 @@ def check_line(page, api, tap):
     page.js(f'[...document.querySelectorAll("{line}")].at(-1).focus()')
     tap.true(lambda: ', resumed from step 20, ' in page.text('#s-attempts .tip'),
              'an attempt tells where it resumed', lambda: page.text('#s-attempts .tip'))
+    # The line of the address before stays until the page has asked the daemon again.
+    wait_for(lambda: page.count(f'{line}[href*="metric=loss"]') > 0)
     page.js('[...document.querySelectorAll(arguments[0])].find((e) => e.textContent === "#1 stopped").click()', line)
     tap.same(lambda: (page.fragment(), page.text('#s-log h2')),
              (f'#/w/{number}/train?metric=loss&run=1', f'Log of {number}/train#1'),
