@@ -130,8 +130,8 @@ static void steps_add_silent(pid_t stepd, const char *run_dir, const struct proc
     struct process *family = processes_family(stepd, &family_count);
     for (size_t i = 0; i < family_count; i++) {
         const struct process *process = steps_find(all, all_count, family[i].pid);
-        if (process && !steps_is_becoming(process) &&
-            steps_ask(process, run_dir) == STEPS_SILENT && !steps_find(list, *count, process->pid))
+        if (process && !steps_is_becoming(process) && steps_ask(process, run_dir) == STEPS_SILENT &&
+            !steps_find(list, *count, process->pid))
             list[(*count)++] = *process;
     }
     free(family);
