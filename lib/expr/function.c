@@ -199,6 +199,14 @@ const char *function_suggest(const char *name)
     return text_nearest(name, names, function_count - 1);
 }
 
+size_t function_arguments(const struct function *function)
+{
+    size_t count = 1;
+    for (const char *at = function->arguments; *at; at++)
+        count += *at == ',';
+    return function->combine == OPERATION_NONE ? count : FUNCTION_ARGUMENTS_MAX;
+}
+
 /* Combines the arguments two by two, from the left. */
 static int function_combine(struct evaluation *evaluation, enum operation operation,
                             const struct value *arguments, size_t count, struct value *ret_value)

@@ -1,8 +1,4 @@
-/* The functions that an expression may call: one table, in function.c. Internal to lib/expr.
- *
- * There are three kinds. `reduce` makes a number of the rows of a series (a number counts as one
- * row). `map` changes each value of a series. `combine` joins several arguments at each step that
- * all of them have, or the rows of a single argument. */
+/* The functions that an expression may call: one table, in function.c. Internal to lib/expr. */
 #ifndef PHASED_LIB_EXPR_FUNCTION_H
 #define PHASED_LIB_EXPR_FUNCTION_H
 
@@ -16,12 +12,13 @@ enum { FUNCTION_ARGUMENTS_MAX = 16 };
 
 struct function {
     const char *name;
-    const char *arguments; /* as in the manual: "x" */
+    const char *arguments; /* as in the manual; it says how many there are: "x" or "x, ..." */
     const char *help;      /* one line, which the manual has word for word */
-    /* One of these four is set. */
-    double (*reduce)(struct metrics_series series);
-    double (*map)(double value);
-    enum operation combine; /* not OPERATION_NONE: up to FUNCTION_ARGUMENTS_MAX arguments */
+    /* What it computes. Each row of the table has one of these. */
+    double (*reduce)(struct metrics_series series); /* from all rows; a number is one row */
+    double (*map)(double value);                    /* from each value of a series */
+    enum operation combine; /* from the values at each step that all arguments have, or from the
+                               rows of a single argument */
     double percentile;
     size_t rows_min;   /* fewer rows are insufficient data */
     size_t extra_work; /* the cost of a row beyond reading it once, counted in rows */
@@ -38,7 +35,10 @@ const struct function *function_find(const char *name, double *ret_percentile);
 /* Returns the name that is nearest to a wrong one, or NULL. */
 const char *function_suggest(const char *name);
 
-/* Calls the function. `count` is 1 unless the function combines. */
+/* Returns how many arguments the function takes. A function that combines also takes fewer. */
+size_t function_arguments(const struct function *function);
+
+/* Calls the function with as many arguments as it takes. */
 int function_call(struct evaluation *evaluation, const struct function *function, double percentile,
                   const struct value *arguments, size_t count, struct value *ret_value);
 

@@ -332,10 +332,11 @@ static int parse_call(struct parser *parser, const char *name, unsigned start)
     int status = parse_parenthesis(parser, start, &arguments);
     if (status < 0)
         return status;
-    size_t arguments_max = function->combine == OPERATION_NONE ? 1 : FUNCTION_ARGUMENTS_MAX;
-    if (arguments > arguments_max)
-        return parse_refuse(parser, start, "%s takes %zu argument%s, not %zu", name, arguments_max,
-                            arguments_max == 1 ? "" : "s at most", arguments);
+    size_t wanted = function_arguments(function);
+    bool takes_fewer = function->combine != OPERATION_NONE;
+    if (takes_fewer ? arguments > wanted : arguments != wanted)
+        return parse_refuse(parser, start, "%s takes %zu argument%s%s, not %zu", name, wanted,
+                            wanted == 1 ? "" : "s", takes_fewer ? " at most" : "", arguments);
     struct node *node = parse_add(parser, NODE_CALL, arguments);
     node->function = function;
     node->percentile = percentile;
