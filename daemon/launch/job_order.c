@@ -4,6 +4,7 @@
 #include "daemon/store/store.h"
 #include "lib/memory.h"
 #include "lib/secrets.h"
+#include "lib/spec/phase.h"
 #include "lib/text.h"
 
 #include <jansson.h>
@@ -60,24 +61,20 @@ static char *option_text(const json_t *value)
 static void options_fill(struct job_order *order, const json_t *spec, const char *excluded,
                          unsigned parts)
 {
-    const json_t *slurm = json_object_get(spec, "slurm");
-    const json_t *memory = json_object_get(json_object_get(spec, "resources"), "mem_mb");
+    json_t *options = phase_spec_options(spec, parts), *value;
     const char *name;
-    json_t *value;
     if (excluded) {
-        const char *own = json_string_value(json_object_get(slurm, "exclude"));
+        const char *own = json_string_value(json_object_get(options, "exclude"));
         char *all = text_format("%s%s%s", own ? own : "", own ? "," : "", excluded);
         order_add_option(order, "exclude", all);
         order->description.excluded = all + strlen(all) - strlen(excluded);
     }
-    json_object_foreach((json_t *)slurm, name, value)
+    json_object_foreach(options, name, value)
     {
         if (!excluded || !text_equal(name, "exclude"))
-            order_add_option(order, name, option_text(value));
+            order_add_option(order, order_keep(order, xstrdup(name)), option_text(value));
     }
-    if (json_is_integer(memory))
-        order_add_option(order, "mem",
-                         text_format("%lldM", (long long)json_integer_value(memory) * parts));
+    json_decref(options);
 }
 
 /* What the phases need that share the allocation: the longest time to stop, and whether all of them

@@ -76,11 +76,9 @@ static void model_of_resources(struct phase *phase, const struct phase_spec *spe
 }
 
 /* The options that two allocations must have alike, so that a phase can use either. */
-static char *model_of_slurm_options(const struct phase_spec *spec)
+static char *model_of_slurm_options(const json_t *json, unsigned parts)
 {
-    json_t *options = json_copy((json_t *)spec->slurm);
-    if (spec->resources.mem_mb)
-        (void)json_object_set_new(options, "mem", json_integer((json_int_t)spec->resources.mem_mb));
+    json_t *options = phase_spec_options(json, parts);
     char *text = json_dumps(options, JSON_COMPACT | JSON_SORT_KEYS);
     if (!text)
         abort();
@@ -114,18 +112,8 @@ static void model_of_remedies(struct phase *phase, const struct phase_spec *spec
  */
 static void model_of_parts(struct phase *member)
 {
-    unsigned parts = phase_parts(member);
-    json_t *options = json_loads(member->slurm_options, 0, NULL);
-    const json_t *mem = json_object_get(options, "mem");
-    member->gpus_per_node *= parts;
-    member->cpus_per_node *= parts;
-    if (json_is_integer(mem))
-        (void)json_object_set_new(options, "mem", json_integer(json_integer_value(mem) * parts));
-    free(member->slurm_options);
-    member->slurm_options = json_dumps(options, JSON_COMPACT | JSON_SORT_KEYS);
-    if (!member->slurm_options)
-        abort();
-    json_decref(options);
+    member->gpus_per_node *= phase_parts(member);
+    member->cpus_per_node *= phase_parts(member);
 }
 
 /* Members come before their matrix, so these pointers lead to phases that are made already. */
@@ -171,7 +159,6 @@ static int model_of_phase(struct workflow *workflow, struct phase *phase, json_t
     phase->linger_s = spec.linger_s;
     phase->promote_manual = spec.promote == PHASE_PROMOTE_MANUAL;
     phase->fail_finally = spec.on_fail == PHASE_ON_FAIL_FAIL;
-    phase->slurm_options = model_of_slurm_options(&spec);
     phase->must_resume = json_object_get(json, "until_resumed") != NULL;
     model_of_remedies(phase, &spec);
     status = model_of_after(workflow, phase, &spec, err);
@@ -207,8 +194,12 @@ int outlook_model(const json_t *resolved, struct workflow **ret_workflow, struct
         phase->index = (unsigned)i;
         status = model_of_phase(workflow, phase, json_array_get(phases, i), err);
     }
-    for (size_t i = 0; status == 0 && i < workflow->phase_count; i++)
-        status = model_of_check_choice(&workflow->phases[i], err);
+    for (size_t i = 0; status == 0 && i < workflow->phase_count; i++) {
+        struct phase *phase = &workflow->phases[i];
+        phase->slurm_options =
+            model_of_slurm_options(json_array_get(phases, i), phase_parts(phase));
+        status = model_of_check_choice(phase, err);
+    }
     if (status < 0)
         workflow_free(workflow);
     else

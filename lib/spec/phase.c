@@ -41,22 +41,16 @@ static const char *phase_optional_string(struct phase_loader *loader, const json
 }
 
 /* Returns 0 for null. */
-static uint64_t phase_whole(struct phase_loader *loader, const json_t *json, const char *key,
-                            uint64_t min, uint64_t max)
+static uint32_t phase_whole(struct phase_loader *loader, const json_t *json, const char *key,
+                            uint32_t min)
 {
     if (min == 0 && json_is_null(json_object_get(json, key)))
         return 0;
     json_int_t number = json_integer_value(phase_member(loader, json, key, JSON_INTEGER));
-    bool is_good = number >= 0 && (uint64_t)number >= min && (uint64_t)number <= max;
+    bool is_good = number >= min && number <= INT32_MAX;
     if (!is_good && !loader->bad)
         loader->bad = key;
-    return is_good ? (uint64_t)number : min;
-}
-
-static uint32_t phase_whole_32(struct phase_loader *loader, const json_t *json, const char *key,
-                               uint32_t min)
-{
-    return (uint32_t)phase_whole(loader, json, key, min, INT32_MAX);
+    return is_good ? (uint32_t)number : min;
 }
 
 /* Returns the place of the string at `key` among `words`. */
@@ -90,14 +84,13 @@ static void phase_load_resources(struct phase_loader *loader, struct phase_spec 
 {
     const json_t *json = phase_member(loader, phase->json, "resources", JSON_OBJECT);
     phase->resources = (struct phase_resources){
-        .nodes = phase_whole_32(loader, json, "nodes", 1),
-        .gpus = phase_whole_32(loader, json, "gpus", 0),
+        .nodes = phase_whole(loader, json, "nodes", 1),
+        .gpus = phase_whole(loader, json, "gpus", 0),
         .gpu_type = phase_optional_string(loader, json, "gpu_type"),
         .alternatives = json_object_get(json, "alternatives"),
-        .cpus = phase_whole_32(loader, json, "cpus", 0),
-        .cpus_per_gpu = phase_whole_32(loader, json, "cpus_per_gpu", 0),
-        .mem_mb = phase_whole(loader, json, "mem_mb", 0, UINT64_C(1) << 40),
-        .time_s = phase_whole_32(loader, json, "time_s", 1),
+        .cpus = phase_whole(loader, json, "cpus", 0),
+        .cpus_per_gpu = phase_whole(loader, json, "cpus_per_gpu", 0),
+        .time_s = phase_whole(loader, json, "time_s", 1),
     };
 }
 
@@ -108,9 +101,9 @@ static void phase_load_layout(struct phase_loader *loader, struct phase_spec *ph
     const json_t *shard = json_object_get(phase->json, "shard");
     if (json_is_object(parallel))
         phase->parallel = (struct phase_parallel){
-            .tensor = phase_whole_32(loader, parallel, "tensor", 1),
-            .pipeline = phase_whole_32(loader, parallel, "pipeline", 1),
-            .data = phase_whole_32(loader, parallel, "data", 1),
+            .tensor = phase_whole(loader, parallel, "tensor", 1),
+            .pipeline = phase_whole(loader, parallel, "pipeline", 1),
+            .data = phase_whole(loader, parallel, "data", 1),
         };
     else if (phase->launch == PHASE_LAUNCH_GROUP && !loader->bad)
         loader->bad = "parallel";
@@ -155,8 +148,8 @@ static void phase_load_checkpoint(struct phase_loader *loader, struct phase_spec
     phase->checkpoint = (struct phase_checkpoint){
         .path = phase_string(loader, json, "path"),
         .stop_signal = signals[phase_word(loader, json, "stop_signal", names, 4)],
-        .save_time_s = phase_whole_32(loader, json, "save_time_s", 0),
-        .keep = phase_whole_32(loader, json, "keep", 0),
+        .save_time_s = phase_whole(loader, json, "save_time_s", 0),
+        .keep = phase_whole(loader, json, "keep", 0),
     };
 }
 
@@ -187,7 +180,7 @@ int phase_spec_init(struct phase_spec *phase, json_t *json, struct error *err)
         json_object_get(json, "remedies"); /* a workflow of an earlier version lacks them */
     phase->promote = (enum phase_promote)phase_word(&loader, json, "promote", promote, 2);
     phase->on_fail = (enum phase_on_fail)phase_word(&loader, json, "on_fail", on_fail, 2);
-    phase->linger_s = phase_whole_32(&loader, json, "linger_s", 0);
+    phase->linger_s = phase_whole(&loader, json, "linger_s", 0);
     phase->nan_ok = json_is_true(json_object_get(json, "nan_ok"));
     if (!json_is_boolean(json_object_get(json, "nan_ok")) && !loader.bad)
         loader.bad = "nan_ok";
@@ -206,6 +199,16 @@ void phase_spec_fini(struct phase_spec *phase)
     free(phase->after);
     json_decref(phase->json);
     *phase = (struct phase_spec){0};
+}
+
+json_t *phase_spec_options(const json_t *json, unsigned parts)
+{
+    const json_t *slurm = json_object_get(json, "slurm");
+    const json_t *mem = json_object_get(json_object_get(json, "resources"), "mem_mb");
+    json_t *options = slurm ? json_copy((json_t *)slurm) : json_object();
+    if (json_is_integer(mem))
+        (void)json_object_set_new(options, "mem", json_integer(json_integer_value(mem) * parts));
+    return options;
 }
 
 /* Writes the fewest digits that read back to the same number. */

@@ -32,7 +32,6 @@ struct phase_resources {
     const json_t *alternatives; /* array of {"gpus", "gpu_type"}, with `gpu_type`; or NULL */
     uint32_t cpus;              /* per node; 0: not asked for */
     uint32_t cpus_per_gpu;      /* 0: not asked for */
-    uint64_t mem_mb;            /* per node; 0: not asked for */
     uint32_t time_s;            /* at least 1 */
 };
 
@@ -93,6 +92,11 @@ int phase_spec_init(struct phase_spec *phase, json_t *json, struct error *err);
 
 /* Accepts a zeroed phase. */
 void phase_spec_fini(struct phase_spec *phase);
+
+/* Returns the options of sbatch that a job of `parts` such phases, side by side, asks for: those of
+ * `slurm`, and those that `resources` stands for. `json` is as for phase_spec_init(). A new
+ * reference. */
+json_t *phase_spec_options(const json_t *json, unsigned parts);
 
 /* Adds the value of a param as `run` finds it in the environment and as strings show it. Numbers
  * have their shortest exact form. Real numbers have a point or an exponent (5.0). Booleans are true

@@ -75,11 +75,11 @@ static void options_come_from_the_spec(void **state)
     } rows[] = {
         {"{}", NULL, ""},
         {"{}", "n1", "exclude=n1 "},
-        {"{\"resources\": {\"mem_mb\": 512}}", NULL, "mem=512M "},
+        {"{\"resources\": {\"mem_mb\": 512}}", NULL, "mem=512 "},
         {"{\"slurm\": {\"exclude\": \"n9\", \"nice\": 5, \"contiguous\": true}}", NULL,
          "exclude=n9 nice=5 contiguous=true "},
         {"{\"slurm\": {\"nice\": 5, \"exclude\": \"n9\"}, \"resources\": {\"mem_mb\": 512}}",
-         "n1,n2", "exclude=n9,n1,n2 nice=5 mem=512M "},
+         "n1,n2", "exclude=n9,n1,n2 nice=5 mem=512 "},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -55,7 +55,6 @@ static void every_member_is_loaded(void **state)
     assert_string_equal(phase.resources.gpu_type, "h100");
     assert_int_equal(phase.resources.cpus, 0);
     assert_int_equal(phase.resources.cpus_per_gpu, 16);
-    assert_int_equal(phase.resources.mem_mb, 4194304000);
     assert_int_equal(phase.resources.time_s, 3600);
     assert_string_equal(json_string_value(json_object_get(phase.slurm, "partition")), "prod");
     assert_int_equal(phase.launch, PHASE_LAUNCH_RANK);
@@ -130,8 +129,7 @@ static const struct {
     {"resources.gpus", "0", NULL},
     {"resources.gpu_type", "null", NULL},
     {"resources.gpu_type", "8", "gpu_type"},
-    {"resources.mem_mb", "null", NULL},
-    {"resources.mem_mb", "'1G'", "mem_mb"},
+    {"resources.cpus", "'1'", "cpus"},
     {"resources.time_s", "0", "time_s"},
     {"slurm", "null", "slurm"},
     {"launch", "'groups'", "launch"},
@@ -198,6 +196,33 @@ static void the_message_about_a_damaged_member_names_it(void **state)
     }
 }
 
+/* The job has the options of `slurm`, and those that `resources` stands for. */
+static void resources_become_options_of_the_job(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *phase;
+        unsigned parts;
+        const char *options;
+    } rows[] = {
+        {"{}", 1, "{}"},
+        {"{'slurm': {'nice': 5}, 'resources': {'mem_mb': null}}", 2, "{'nice': 5}"},
+        {"{'resources': {'mem_mb': 512}}", 1, "{'mem': 512}"},
+        {"{'slurm': {'nice': 5}, 'resources': {'mem_mb': 512}}", 4, "{'nice': 5, 'mem': 2048}"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        json_t *phase = load(rows[i].phase), *before = json_deep_copy(phase);
+        json_t *options = phase_spec_options(phase, rows[i].parts);
+        json_t *expected = load(rows[i].options);
+        assert_true(json_equal(options, expected));
+        assert_true(json_equal(phase, before));
+        json_decref(phase);
+        json_decref(before);
+        json_decref(options);
+        json_decref(expected);
+    }
+}
+
 static void only_an_object_is_a_phase(void **state)
 {
     (void)state;
@@ -250,6 +275,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_member_is_loaded),
         cmocka_unit_test(the_message_about_a_damaged_member_names_it),
+        cmocka_unit_test(resources_become_options_of_the_job),
         cmocka_unit_test(only_an_object_is_a_phase),
         cmocka_unit_test(values_are_written_as_short_as_exact),
     };
