@@ -34,17 +34,25 @@ static const char *phase_string(struct phase_loader *loader, const json_t *json,
     return json_string_value(phase_member(loader, json, key, JSON_STRING));
 }
 
+/* Whether the phase has a value for a key that it need not have. A workflow of an earlier version
+ * lacks the members that came later. */
+static bool phase_has(const json_t *json, const char *key)
+{
+    const json_t *member = json_object_get(json, key);
+    return member && !json_is_null(member);
+}
+
 static const char *phase_optional_string(struct phase_loader *loader, const json_t *json,
                                          const char *key)
 {
-    return json_is_null(json_object_get(json, key)) ? NULL : phase_string(loader, json, key);
+    return phase_has(json, key) ? phase_string(loader, json, key) : NULL;
 }
 
-/* Returns 0 for null. */
+/* Returns 0 if `min` is 0 and the phase has no value. */
 static uint32_t phase_whole(struct phase_loader *loader, const json_t *json, const char *key,
                             uint32_t min)
 {
-    if (min == 0 && json_is_null(json_object_get(json, key)))
+    if (min == 0 && !phase_has(json, key))
         return 0;
     json_int_t number = json_integer_value(phase_member(loader, json, key, JSON_INTEGER));
     bool is_good = number >= min && number <= INT32_MAX;
@@ -94,7 +102,6 @@ static void phase_load_resources(struct phase_loader *loader, struct phase_spec 
     };
 }
 
-/* Members that workflows of an earlier version lack. */
 static void phase_load_layout(struct phase_loader *loader, struct phase_spec *phase)
 {
     const json_t *parallel = json_object_get(phase->json, "parallel");
@@ -109,8 +116,7 @@ static void phase_load_layout(struct phase_loader *loader, struct phase_spec *ph
         loader->bad = "parallel";
     if (json_is_object(shard))
         phase->shard_input = phase_string(loader, shard, "input");
-    if (json_object_get(phase->json, "join"))
-        phase->join = phase_optional_string(loader, phase->json, "join");
+    phase->join = phase_optional_string(loader, phase->json, "join");
     if (json_object_get(phase->json, "outputs"))
         phase->outputs = phase_member(loader, phase->json, "outputs", JSON_ARRAY);
 }
@@ -167,8 +173,7 @@ int phase_spec_init(struct phase_spec *phase, json_t *json, struct error *err)
     phase_load_layout(&loader, phase);
     phase->params = phase_member(&loader, json, "params", JSON_OBJECT);
     phase->run = phase_string(&loader, json, "run");
-    if (json_object_get(json, "colocate")) /* a workflow of an earlier version lacks the member */
-        phase->colocate = phase_optional_string(&loader, json, "colocate");
+    phase->colocate = phase_optional_string(&loader, json, "colocate");
     phase->workdir = phase_optional_string(&loader, json, "workdir");
     phase->env = phase_member(&loader, json, "env", JSON_OBJECT);
     phase_load_metrics(&loader, phase);

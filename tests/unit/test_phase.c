@@ -129,7 +129,9 @@ static const struct {
     {"resources.gpus", "0", NULL},
     {"resources.gpu_type", "null", NULL},
     {"resources.gpu_type", "8", "gpu_type"},
+    {"resources.cpus", NULL, NULL}, /* as an earlier version would have resolved it */
     {"resources.cpus", "'1'", "cpus"},
+    {"resources.gpu_type", NULL, NULL},
     {"resources.time_s", "0", "time_s"},
     {"slurm", "null", "slurm"},
     {"launch", "'groups'", "launch"},
