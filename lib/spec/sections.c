@@ -72,22 +72,21 @@ static json_t *sections_whole(const struct sections *sections, const struct node
 
 /* --- resources -------------------------------------------------------------------------------- */
 
-static void sections_read_memory(const struct sections *sections, const struct node *node,
-                                 json_t *json)
+/* Returns the MiB, or JSON null. */
+static json_t *sections_memory(const struct sections *sections, const struct node *node)
 {
     uint64_t mb;
     struct error err;
+    json_t *json = NULL;
     char *text = node ? scalar_string(sections->scope, node) : NULL;
-    sections_set(json, "mem_mb", json_null());
-    if (!text)
-        return;
-    if (units_parse_memory(text, &mb, &err) < 0)
+    if (text && units_parse_memory(text, &mb, &err) < 0)
         node_problem(sections_problems(sections), node, "%s", err.message);
-    else if (mb == 0)
+    else if (text && mb == 0)
         node_problem(sections_problems(sections), node, "less than 1M");
-    else
-        sections_set(json, "mem_mb", json_integer((json_int_t)mb));
+    else if (text)
+        json = json_integer((json_int_t)mb);
     free(text);
+    return json ? json : json_null();
 }
 
 static void sections_read_time(const struct sections *sections, const struct node *map,
@@ -123,7 +122,7 @@ static void sections_read_resources(const struct sections *sections, const struc
     sections_set(json, "cpus", sections_whole(sections, map, KEYS_RESOURCES, "cpus"));
     sections_set(json, "cpus_per_gpu",
                  sections_whole(sections, map, KEYS_RESOURCES, "cpus_per_gpu"));
-    sections_read_memory(sections, node_get(map, "mem"), json);
+    sections_set(json, "mem_mb", sections_memory(sections, node_get(map, "mem")));
     sections_read_time(sections, map, json);
     if (cpus_per_gpu && node_get(map, "cpus"))
         node_key_problem(sections_problems(sections), cpus_per_gpu,
