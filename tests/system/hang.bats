@@ -92,8 +92,9 @@ while True: time.sleep(100)')}"
 }
 
 @test "a run hangs only when no node shows anything" {
+    hang='"hang_s": 4' # a loaded machine may need 2 s to start the programs
     new_run 1 "{$hang, \"resources\": {\"nodes\": 3, \"gpus\": 1},
-        \"run\": $(script 'echo up; for i in {1..25}; do sleep 0.2; [ "$RANK" != 1 ] || echo alive; done')}"
+        \"run\": $(script 'echo up; for i in {1..40}; do sleep 0.2; [ "$RANK" != 1 ] || echo alive; done')}"
     start_lead 1 3
     await_lead
     [ "$(outcome 1 .outcome)" = succeeded ]
@@ -105,9 +106,10 @@ while True: time.sleep(100)')}"
 }
 
 @test "a run whose checkpoint grows does not hang, even if the file has another name meanwhile" {
+    hang='"hang_s": 4' # a loaded machine may need 2 s to start the programs
     new_run 1 "{$hang, \"checkpoint\": {\"path\": \"\$PHASED_OUT/c_{step}/model.pt\"},
         \"run\": $(script 'echo step=1 loss=1; mkdir -p $PHASED_OUT/saving.tmp
-        for i in {1..25}; do echo more >>$PHASED_OUT/saving.tmp/model.pt; sleep 0.2; done
+        for i in {1..40}; do echo more >>$PHASED_OUT/saving.tmp/model.pt; sleep 0.2; done
         mv $PHASED_OUT/saving.tmp $PHASED_OUT/c_1')}"
     start_lead 1
     await_lead
