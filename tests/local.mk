@@ -4,13 +4,13 @@ TESTS += tests/tidy/tidy.sh tests/sim/mutations.sh # these compute
 include tests/storm/local.mk
 TESTS += tests/system/worker.bats tests/system/worker_slurm.bats tests/system/daemon_job.bats
 TESTS += tests/system/requeue.bats tests/system/guide.bats tests/system/slurm_faults.bats
-TESTS += tests/system/workflows.bats tests/system/recovery.bats tests/system/colocate.bats
+TESTS += tests/system/workflows.bats tests/system/recovery.bats
 TESTS += tests/system/crash.bats tests/system/worker_claim.bats tests/system/budget.bats
 TESTS += tests/system/page.bats tests/system/queue.bats tests/system/notify.bats
 TESTS += tests/system/stops.bats tests/system/hang.bats tests/system/matrix.bats
 TESTS += tests/system/layouts.bats tests/system/import.bats tests/system/failover.bats
 TESTS += tests/system/python.bats tests/system/controller.bats tests/system/secrets.bats
-TESTS += tests/system/install.bats tests/system/hang_slurm.bats
+TESTS += tests/system/install.bats tests/system/hang_slurm.bats tests/system/colocate.bats
 include tests/bench/local.mk
 
 if HAVE_CMOCKA
