@@ -172,9 +172,9 @@ static int become(void)
     if (!file || fread(text, 1, sizeof text - 1, file) == 0)
         return 1;
     (void)fclose(file);
-    char *word = strrchr(text, ')') + 1;
-    for (int i = 3; i < 52 && *word; i++) /* proc(5) counts from 1 */
-        at[i] = i == 3 ? (unsigned long long)(word += 2, 0) : strtoull(word, &word, 10);
+    char *word = strrchr(text, ')') + 3; /* behind the state, the third field of proc(5) */
+    for (int i = 4; i < 52; i++)
+        at[i] = strtoull(word, &word, 10);
     struct prctl_mm_map map = {.start_code = at[26],
                                .end_code = at[27],
                                .start_data = at[45],

@@ -116,10 +116,12 @@ static bool steps_is_becoming(const struct process *process)
 {
     char path[64], *line = NULL;
     size_t size = 0;
+    if (text_equal(process->name, STEPS_SLURMSTEPD))
+        return true;
     (void)snprintf(path, sizeof path, "/proc/%d/cmdline", (int)process->pid); /* fits */
     (void)file_read(path, STEPS_LINE_MAX, &line, &size, NULL);
     free(line);
-    return size == 0 || text_equal(process->name, STEPS_SLURMSTEPD);
+    return size == 0;
 }
 
 /* Adds the processes below one slurmstepd whose environments say nothing. */
