@@ -12,12 +12,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 static int file_fail(struct error *err, const char *verb, const char *path)
 {
     return error_set(err, -errno, "cannot %s %s: %s", verb, path, strerror(errno));
+}
+
+static int file_check_regular(const char *path, const struct stat *status, struct error *err)
+{
+    if (S_ISREG(status->st_mode))
+        return 0;
+    int code = S_ISDIR(status->st_mode) ? -EISDIR : -EINVAL;
+    return error_set(err, code, "cannot read %s: it is %s", path,
+                     S_ISDIR(status->st_mode) ? "a folder" : "not a regular file");
 }
 
 int file_read(const char *path, size_t size_max, char **ret_data, size_t *ret_size,
@@ -33,12 +43,9 @@ int file_read(const char *path, size_t size_max, char **ret_data, size_t *ret_si
         result = file_fail(err, "read", path);
         goto out;
     }
-    if (!S_ISREG(status.st_mode)) {
-        int code = S_ISDIR(status.st_mode) ? -EISDIR : -EINVAL;
-        result = error_set(err, code, "cannot read %s: it is %s", path,
-                           S_ISDIR(status.st_mode) ? "a folder" : "not a regular file");
+    result = file_check_regular(path, &status, err);
+    if (result < 0)
         goto out;
-    }
     char chunk[16384];
     ssize_t size;
     while ((size = read(fd, chunk, sizeof chunk)) > 0) {
@@ -60,6 +67,34 @@ out:
     text_fini(&text);
     (void)close(fd); /* it was only read */
     return result;
+}
+
+int file_map(const char *path, struct file_map *ret_map, struct error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return file_fail(err, "open", path);
+    struct stat status;
+    struct file_map map = {0};
+    int result = fstat(fd, &status) < 0 ? file_fail(err, "read", path)
+                                        : file_check_regular(path, &status, err);
+    if (result == 0 && status.st_size > 0) {
+        map.size = (size_t)status.st_size;
+        map.data = mmap(NULL, map.size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (map.data == MAP_FAILED)
+            result = file_fail(err, "map", path);
+    }
+    (void)close(fd); /* it was only read */
+    if (result == 0)
+        *ret_map = map;
+    return result;
+}
+
+void file_unmap(struct file_map *map)
+{
+    if (map->data)
+        (void)munmap(map->data, map->size); /* fails only for wrong addresses */
+    *map = (struct file_map){0};
 }
 
 int file_write(int fd, const char *data, size_t size)
@@ -93,30 +128,52 @@ static int file_sync_folder(const char *path)
     return result;
 }
 
+int file_change_begin(struct file_change *change, const char *path, mode_t mode, struct error *err)
+{
+    *change = (struct file_change){.path = xstrdup(path),
+                                   .temporary = text_format("%s.new-%d", path, (int)getpid())};
+    change->fd =
+        open(change->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode);
+    if (change->fd >= 0)
+        return 0;
+    int result = file_fail(err, "create", change->temporary);
+    free(change->path);
+    free(change->temporary);
+    return result;
+}
+
+int file_change_write(struct file_change *change, const void *data, size_t size, struct error *err)
+{
+    int result = file_write(change->fd, data, size);
+    return result < 0
+               ? error_set(err, result, "cannot write %s: %s", change->temporary, strerror(-result))
+               : 0;
+}
+
+int file_change_end(struct file_change *change, int result, struct error *err)
+{
+    if (result == 0 && fsync(change->fd) < 0)
+        result = file_fail(err, "write", change->temporary);
+    if (close(change->fd) < 0 && result == 0)
+        result = file_fail(err, "write", change->temporary);
+    if (result == 0 && rename(change->temporary, change->path) < 0)
+        result = file_fail(err, "replace", change->path);
+    if (result < 0)
+        (void)unlink(change->temporary); /* if this fails too, nothing more can be done */
+    else if (file_sync_folder(change->path) < 0)
+        result = file_fail(err, "sync the folder of", change->path);
+    free(change->path);
+    free(change->temporary);
+    return result;
+}
+
 int file_replace(const char *path, const void *data, size_t size, mode_t mode, struct error *err)
 {
-    int result = 0;
-    char *temporary = text_format("%s.new-%d", path, (int)getpid());
-    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode);
-    if (fd < 0) {
-        result = file_fail(err, "create", temporary);
-        goto out;
-    }
-    if (file_write_all(fd, data, size) < 0)
-        result = file_fail(err, "write", temporary);
-    if (close(fd) < 0 && result == 0)
-        result = file_fail(err, "write", temporary);
-    if (result == 0 && rename(temporary, path) < 0)
-        result = file_fail(err, "replace", path);
-    if (result < 0) {
-        (void)unlink(temporary); /* if this fails too, nothing more can be done */
-        goto out;
-    }
-    if (file_sync_folder(path) < 0)
-        result = file_fail(err, "sync the folder of", path);
-out:
-    free(temporary);
-    return result;
+    struct file_change change;
+    int result = file_change_begin(&change, path, mode, err);
+    if (result < 0)
+        return result;
+    return file_change_end(&change, file_change_write(&change, data, size, err), err);
 }
 
 /* Gives a whole file the name `path`, unless a file with that name exists. */

@@ -17,12 +17,34 @@ struct stat;
 int file_read(const char *path, size_t size_max, char **ret_data, size_t *ret_size,
               struct error *err);
 
+/* A file in memory. `data` is NULL if the file is empty. A file that somebody shortens while it is
+ * mapped ends the program with SIGBUS. */
+struct file_map {
+    void *data;
+    size_t size;
+};
+/* Maps the regular file at `path` for reading. It is read from the disk when it is used. */
+int file_map(const char *path, struct file_map *ret_map, struct error *err);
+void file_unmap(struct file_map *map);
+
 /* Writes all of these bytes, in as many pieces as it takes. Returns 0 or a negative errno. */
 int file_write(int fd, const char *data, size_t size);
 
 /* Replaces `path` by these bytes: a temporary file beside it, fsync, rename, fsync of the folder.
  * On failure the old file is still there. */
 int file_replace(const char *path, const void *data, size_t size, mode_t mode, struct error *err);
+
+/* The same for a file that is written in pieces: `fd` is the temporary file. */
+struct file_change {
+    int fd;
+    char *path, *temporary;
+};
+/* After a failure there is nothing to end. */
+int file_change_begin(struct file_change *change, const char *path, mode_t mode, struct error *err);
+int file_change_write(struct file_change *change, const void *data, size_t size, struct error *err);
+/* Replaces the file if `result`, the result of the writing, is 0. Removes the temporary file
+ * otherwise, and returns `result` with the error unchanged. */
+int file_change_end(struct file_change *change, int result, struct error *err);
 
 /* Makes `path` with these bytes, once. If several processes on any machines try at the same time,
  * one succeeds, and nobody sees half a file. It uses a temporary file beside `path` with a unique

@@ -124,12 +124,60 @@ static void the_message_names_a_file_system_without_hard_links(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, reset, clear)
 
+static void a_file_that_is_written_in_pieces_appears_whole_at_the_end(void **state)
+{
+    (void)state;
+    struct file_change change;
+    assert_int_equal(create("old"), 0);
+    assert_int_equal(file_change_begin(&change, path, 0640, NULL), 0);
+    assert_int_equal(file_change_write(&change, "new ", 4, NULL), 0);
+    assert_int_equal(file_change_write(&change, "text", 4, NULL), 0);
+    holds("old");
+    assert_int_equal(file_change_end(&change, 0, NULL), 0);
+    holds("new text");
+    assert_int_equal(count_files(), 1);
+}
+
+static void a_change_that_failed_leaves_the_old_file_and_no_other(void **state)
+{
+    (void)state;
+    struct file_change change;
+    assert_int_equal(create("old"), 0);
+    assert_int_equal(file_change_begin(&change, path, 0640, NULL), 0);
+    assert_int_equal(file_change_write(&change, "new", 3, NULL), 0);
+    assert_int_equal(file_change_end(&change, -ENOSPC, NULL), -ENOSPC);
+    holds("old");
+    assert_int_equal(count_files(), 1);
+}
+
+static void a_mapped_file_has_the_bytes_and_an_empty_file_has_no_data(void **state)
+{
+    (void)state;
+    struct file_map map;
+    assert_int_equal(create("text"), 0);
+    assert_int_equal(file_map(path, &map, NULL), 0);
+    assert_int_equal(map.size, 4);
+    assert_memory_equal(map.data, "text", 4);
+    file_unmap(&map);
+    assert_int_equal(file_replace(path, "", 0, 0640, NULL), 0);
+    assert_int_equal(file_map(path, &map, NULL), 0);
+    assert_null(map.data);
+    assert_int_equal(map.size, 0);
+    file_unmap(&map);
+    assert_int_equal(file_map(folder, &map, NULL), -EISDIR);
+    assert_int_equal(file_map("/dev/zero", &map, NULL), -EINVAL);
+    assert_int_equal(file_map("/nowhere", &map, NULL), -ENOENT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_file_is_made_once_with_links_and_without),
         TEST(a_link_whose_answer_was_lost_counts_as_made),
         TEST(the_message_names_a_file_system_without_hard_links),
+        TEST(a_file_that_is_written_in_pieces_appears_whole_at_the_end),
+        TEST(a_change_that_failed_leaves_the_old_file_and_no_other),
+        TEST(a_mapped_file_has_the_bytes_and_an_empty_file_has_no_data),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
