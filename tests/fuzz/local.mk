@@ -65,6 +65,16 @@ FUZZ_TESTS += tests/fuzz/fuzz_ras
 tests_fuzz_fuzz_ras_SOURCES = tests/fuzz/fuzz_ras.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_ras_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 tests_fuzz_fuzz_ras_LDADD = $(WORKER_LIBS)
+FUZZ_TESTS += tests/fuzz/fuzz_vocabulary
+tests_fuzz_fuzz_vocabulary_SOURCES = tests/fuzz/fuzz_vocabulary.c tests/fuzz/fuzz_main.c \
+	tests/fuzz/fuzz.h
+tests_fuzz_fuzz_vocabulary_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_vocabulary_LDADD = $(MODEL_LIBS)
+FUZZ_TESTS += tests/fuzz/fuzz_shard
+tests_fuzz_fuzz_shard_SOURCES = tests/fuzz/fuzz_shard.c tests/fuzz/fuzz_main.c \
+	tests/fuzz/fuzz.h
+tests_fuzz_fuzz_shard_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_shard_LDADD = $(MODEL_LIBS)
 
 check_PROGRAMS += $(FUZZ_TESTS)
 TESTS += $(FUZZ_TESTS)

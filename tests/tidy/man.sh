@@ -70,7 +70,8 @@ report 'phasectl(1) has every option' \
     "$(for verb in $(verbs); do "$BIN/phasectl" "$verb" --help; done | options_in | sort -u |
         lacks phasectl.1 'Fl (. , )?-%s( |$)')"
 report 'phase-model(1) has every option' \
-    "$("$BIN/phase-model" train --help | options_in | lacks phase-model.1 '^\.It Fl -%s ')"
+    "$(for command in tokenize train generate; do "$BIN/phase-model" "$command" --help; done |
+        options_in | lacks phase-model.1 '^\.It Fl -%s ')"
 report 'phase-preflight(1) has every option' \
     "$("$BIN/phase-preflight" --help | options_in | lacks phase-preflight.1 '^\.It Fl -%s( |$)')"
 report 'phased(1) has every option' \

@@ -23,7 +23,8 @@ tests_unit_test_text_SOURCES = tests/unit/test_text.c
 tests_unit_test_text_LDADD = $(UNIT_LDADD)
 
 MODEL_TESTS = tests/unit/test_model tests/unit/test_model_kernels \
-	tests/unit/test_model_checkpoint tests/unit/test_model_ranks tests/unit/test_model_decode
+	tests/unit/test_model_checkpoint tests/unit/test_model_ranks tests/unit/test_model_decode \
+	tests/unit/test_model_tokenizer tests/unit/test_model_shard
 MODEL_LDADD = worker/model/libmodel.a $(UNIT_LDADD)
 UNIT_TESTS += $(MODEL_TESTS)
 tests_unit_test_model_SOURCES = tests/unit/test_model.c
@@ -36,8 +37,14 @@ tests_unit_test_model_ranks_SOURCES = tests/unit/test_model_ranks.c
 tests_unit_test_model_ranks_LDADD = $(MODEL_LDADD)
 tests_unit_test_model_decode_SOURCES = tests/unit/test_model_decode.c
 tests_unit_test_model_decode_LDADD = $(MODEL_LDADD)
-TESTS += tests/unit/test_model_train.bats tests/unit/test_model_generate.bats
-EXTRA_DIST += tests/unit/test_model_train.bats tests/unit/test_model_generate.bats
+tests_unit_test_model_tokenizer_SOURCES = tests/unit/test_model_tokenizer.c $(FOLDER)
+tests_unit_test_model_tokenizer_LDADD = $(MODEL_LDADD)
+tests_unit_test_model_shard_SOURCES = tests/unit/test_model_shard.c $(FOLDER)
+tests_unit_test_model_shard_LDADD = $(MODEL_LDADD)
+MODEL_BATS = tests/unit/test_model_train.bats tests/unit/test_model_generate.bats \
+	tests/unit/test_model_tokenize.bats
+TESTS += $(MODEL_BATS)
+EXTRA_DIST += $(MODEL_BATS)
 
 UNIT_TESTS += tests/unit/test_mac
 tests_unit_test_mac_SOURCES = tests/unit/test_mac.c

@@ -36,6 +36,20 @@ static int read_value(const struct argument *argument, const char *value, void *
     return 0;
 }
 
+/* Keeps a word that is no option. Returns false if the command takes no such words. */
+static bool keep_word(const struct argument *table, void *values, char **words, char *word)
+{
+    for (; table->name; table++) {
+        if (table->kind != ARGUMENT_WORDS)
+            continue;
+        struct argument_words *kept = (struct argument_words *)((char *)values + table->offset);
+        kept->words = words;
+        kept->words[kept->count++] = word; /* a place that was read already */
+        return true;
+    }
+    return false;
+}
+
 /* `name` is not NUL-terminated: "=value" may follow. */
 static const struct argument *find(const struct argument *table, const char *name, size_t size)
 {
@@ -72,11 +86,13 @@ int arguments_read(const struct argument *table, void *values, int count, char *
         const char *word = words[i];
         if (text_equal(word, "--help") || text_equal(word, "-h"))
             return ARGUMENTS_HELP;
+        if (!text_starts(word, "--") && keep_word(table, values, words, words[i]))
+            continue;
         const char *equals = strchr(word, '=');
         size_t size = equals ? (size_t)(equals - word) : strlen(word);
         const struct argument *argument =
             text_starts(word, "--") ? find(table, word + 2, size - 2) : NULL;
-        if (!argument)
+        if (!argument || argument->kind == ARGUMENT_WORDS)
             return fail_unknown(table, word, err);
         if (!equals && i + 1 == count)
             return error_set(err, -EINVAL, "%s: its %s is missing", word, argument->value_name);
@@ -91,7 +107,10 @@ void arguments_print(const struct argument *table, FILE *stream)
 {
     for (; table->name; table++) {
         char left[64];
-        (void)snprintf(left, sizeof left, "--%s %s", table->name, table->value_name);
+        if (table->kind == ARGUMENT_WORDS)
+            (void)snprintf(left, sizeof left, "%s", table->value_name);
+        else
+            (void)snprintf(left, sizeof left, "--%s %s", table->name, table->value_name);
         fprintf(stream, "  %-30s %s", left, table->help);
         if (table->initial && *table->initial)
             fprintf(stream, " [%s]", table->initial);

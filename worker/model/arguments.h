@@ -14,9 +14,16 @@ enum argument_kind {
     ARGUMENT_TEXT,   /* const char *, borrowed from the words */
     ARGUMENT_WHOLE,  /* uint64_t */
     ARGUMENT_NUMBER, /* double */
+    ARGUMENT_WORDS,  /* struct argument_words: all words that are no options; without a default */
 };
 
-/* One option. The last row has no name. The bounds are for numbers. */
+struct argument_words {
+    char **words; /* borrowed; the words of the command are moved there */
+    size_t count;
+};
+
+/* One option. The last row has no name. A row of ARGUMENT_WORDS is named as its value. The bounds
+ * are for numbers. */
 struct argument {
     const char *name, *value_name;
     enum argument_kind kind;

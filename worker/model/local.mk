@@ -7,6 +7,10 @@ worker_model_libmodel_a_SOURCES = \
 	worker/model/cpu.c worker/model/cpu.h worker/model/cpu_attention.c \
 	worker/model/model.c worker/model/model.h worker/model/random.h \
 	worker/model/data.c worker/model/data.h \
+	worker/model/vocabulary.c worker/model/vocabulary.h worker/model/vocabulary_train.c \
+	worker/model/tokenizer.c worker/model/tokenizer.h \
+	worker/model/shard.c worker/model/shard.h \
+	worker/model/tokenize.c worker/model/tokenize.h \
 	worker/model/checkpoint.c worker/model/checkpoint.h \
 	worker/model/ranks.c worker/model/ranks.h \
 	worker/model/wire.c worker/model/wire.h \

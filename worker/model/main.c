@@ -7,6 +7,7 @@
 #include "worker/model/options.h"
 #include "worker/model/ranks.h"
 #include "worker/model/stop.h"
+#include "worker/model/tokenize.h"
 #include "worker/model/train.h"
 
 #include <errno.h>
@@ -16,8 +17,8 @@
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 static const char usage[] =
-    "usage: phase-model train|generate [OPTION VALUE]... | --help | --version\n"
-    "`phase-model train --help` and `phase-model generate --help` list the options.\n";
+    "usage: phase-model tokenize|train|generate [OPTION VALUE]... | --help | --version\n"
+    "`phase-model COMMAND --help` lists the options of a command.\n";
 
 static int fail(const struct error *err, int status)
 {
@@ -64,6 +65,20 @@ static int command_generate(int count, char **arguments)
     return generate_run(&options, &err) < 0 ? fail(&err, EXIT_FAILED) : EXIT_OK;
 }
 
+static int command_tokenize(int count, char **arguments)
+{
+    struct tokenize_options options;
+    struct error err;
+    int wish = tokenize_parse(&options, count, arguments, &err);
+    if (wish < 0)
+        return fail(&err, wish == -EINVAL ? EXIT_USAGE : EXIT_FAILED);
+    if (wish == ARGUMENTS_HELP) {
+        tokenize_print_help(stdout);
+        return EXIT_OK;
+    }
+    return tokenize_run(&options, &err) < 0 ? fail(&err, EXIT_FAILED) : EXIT_OK;
+}
+
 int main(int count, char **arguments)
 {
     struct error err;
@@ -76,6 +91,8 @@ int main(int count, char **arguments)
         return command_train(count - 2, arguments + 2);
     if (text_equal(command, "generate"))
         return command_generate(count - 2, arguments + 2);
+    if (text_equal(command, "tokenize"))
+        return command_tokenize(count - 2, arguments + 2);
     if (text_equal(command, "--version")) {
         printf("phase-model %s\n", PACKAGE_VERSION);
         return EXIT_OK;
