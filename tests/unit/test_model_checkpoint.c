@@ -15,7 +15,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct model_shape shape = {.width = 8, .depth = 1, .heads = 2, .loops = 2};
+static const struct model_shape shape = {
+    .vocabulary = 256, .width = 8, .depth = 1, .heads = 2, .kv_heads = 1, .hidden = 12, .loops = 2};
+static struct kernels *kernels;
 static const struct checkpoint_position position = {
     .step = 150, .rows = 2400, .seed = 7, .fingerprint = {1, 2, 3}};
 
@@ -26,7 +28,8 @@ struct place {
 
 static void init_model(struct model *model, uint64_t seed)
 {
-    model_init(model, &shape, 1, 4);
+    struct error err;
+    assert_int_equal(model_init(model, kernels, &shape, 4, MODEL_TRAINS, &err), 0);
     model_draw(model, seed);
     for (size_t i = 0; i < model->parameters; i++) {
         model->moment1[i] = (float)i;
@@ -71,7 +74,7 @@ static void a_saved_checkpoint_loads_the_same(void **state)
     assert_true(text_ends(place->path, "/step_000150.ckpt"));
     assert_int_equal(checkpoint_load(place->path, &loaded, &found, NULL, &err), 0);
     size_t size = saved.parameters * sizeof(float);
-    assert_memory_equal(saved.weights, loaded.weights, size);
+    assert_memory_equal(saved.master, loaded.master, size);
     assert_memory_equal(saved.moment1, loaded.moment1, size);
     assert_memory_equal(saved.moment2, loaded.moment2, size);
     assert_memory_equal(&found, &position, sizeof found);
@@ -92,7 +95,7 @@ static void assert_refused(struct place *place, const char *data, size_t size, c
     assert_int_equal(checkpoint_load(place->path, &model, &found, NULL, &err), -EINVAL);
     if (!strstr(err.message, reason))
         fail_msg("'%s' does not say '%s'", err.message, reason);
-    assert_memory_equal(model.weights, untouched.weights, model.parameters * sizeof(float));
+    assert_memory_equal(model.master, untouched.master, model.parameters * sizeof(float));
     model_fini(&model);
     model_fini(&untouched);
 }
@@ -106,16 +109,24 @@ static void a_damaged_checkpoint_is_refused(void **state)
     assert_int_equal(file_read(place->path, (size_t)1 << 30, &data, &size, &err), 0);
     assert_refused(place, data, 0, "not a checkpoint");
     assert_refused(place, data, 20, "not a checkpoint");
-    assert_refused(place, data, 100, "bytes instead of");
+    assert_refused(place, data, 120, "bytes instead of");
     assert_refused(place, data, size - 1, "bytes instead of");
     const struct {
         size_t offset;
         const char *reason;
     } rows[] = {
-        {0, "not a checkpoint"},   {8, "version"},
-        {12, "its width is"},      {24, "its loops is"},
-        {32, "its parameters is"}, {40, "checksum"},
-        {90, "checksum"},          {sizeof(struct checkpoint_header) + 1000, "checksum"},
+        {0, "not a checkpoint"},
+        {8, "it is a checkpoint of version 3, and this program reads version 2"},
+        {12, "its vocabulary is"},
+        {16, "its width is"},
+        {28, "its kv-heads is"},
+        {36, "its loops is"},
+        {40, "its tied is"},
+        {44, "checksum"},
+        {48, "its parameters is"},
+        {56, "checksum"},
+        {106, "checksum"},
+        {sizeof(struct checkpoint_header) + 1000, "checksum"},
         {size - 1, "checksum"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -124,6 +135,37 @@ static void a_damaged_checkpoint_is_refused(void **state)
         data[rows[i].offset] ^= 1;
     }
     free(data);
+}
+
+/* As phase-model wrote them before its blocks became those of modern decoders. */
+static void a_checkpoint_of_the_first_version_is_refused_with_its_version(void **state)
+{
+    struct place *place = *state;
+    struct error err;
+    char *data;
+    size_t size;
+    assert_int_equal(file_read(place->path, (size_t)1 << 30, &data, &size, &err), 0);
+    data[8] = 1;
+    assert_refused(place, data, size, "it is a checkpoint of version 1, and this program reads");
+    free(data);
+}
+
+static void a_model_for_decoding_gets_the_shape_and_the_weights(void **state)
+{
+    struct place *place = *state;
+    struct model saved, loaded;
+    struct model_shape found;
+    size_t sequence;
+    struct error err;
+    init_model(&saved, 1);
+    assert_int_equal(checkpoint_shape(place->path, &found, &sequence, &err), 0);
+    assert_memory_equal(&found, &shape, sizeof found);
+    assert_int_equal(sequence, 4);
+    assert_int_equal(model_init(&loaded, kernels, &found, 9, MODEL_DECODES, &err), 0);
+    assert_int_equal(checkpoint_load_weights(place->path, &loaded, &err), 0);
+    assert_memory_equal(saved.master, loaded.master, saved.parameters * sizeof(float));
+    model_fini(&saved);
+    model_fini(&loaded);
 }
 
 static void a_missing_checkpoint_is_named(void **state)
@@ -178,6 +220,21 @@ static void pruning_keeps_the_newest_and_those_of_other_runs(void **state)
     assert_int_equal(checkpoint_prune("/nowhere", 150, 2, &err), -ENOENT);
 }
 
+static int open_kernels(void **state)
+{
+    (void)state;
+    struct error err;
+    kernels = kernels_new(0, &err);
+    return kernels ? 0 : -1;
+}
+
+static int close_kernels(void **state)
+{
+    (void)state;
+    kernels_free(kernels);
+    return 0;
+}
+
 int main(void)
 {
     if (sodium_init() < 0)
@@ -185,9 +242,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_saved_checkpoint_loads_the_same, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_damaged_checkpoint_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_checkpoint_of_the_first_version_is_refused_with_its_version, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_model_for_decoding_gets_the_shape_and_the_weights, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_missing_checkpoint_is_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(pruning_keeps_the_newest_and_those_of_other_runs, set_up,
                                         tear_down),
     };
-    return cmocka_run_group_tests_name("model checkpoint", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("model checkpoint", tests, open_kernels, close_kernels);
 }

@@ -5,6 +5,7 @@
 #include "worker/model/decode.h"
 #include "worker/model/group.h"
 #include "worker/model/model.h"
+#include "worker/model/pass.h"
 
 #include <errno.h>
 #include <math.h>
@@ -15,55 +16,102 @@
 
 enum { SEQUENCE = 24, BATCH = 3, VALUES = 10000 };
 
-static void make_model(struct model *model)
-{
-    const struct model_shape shape = {.width = 32, .depth = 2, .heads = 4, .loops = 3};
-    model_init(model, &shape, BATCH, SEQUENCE);
-    model_draw(model, 7);
-}
+/* Three loops with a head of their own, and a plain decoder with one. */
+static const struct model_shape shapes[] = {
+    {.vocabulary = 256,
+     .width = 32,
+     .depth = 2,
+     .heads = 8,
+     .kv_heads = 4,
+     .hidden = 40,
+     .loops = 3},
+    {.vocabulary = 300,
+     .width = 36,
+     .depth = 1,
+     .heads = 6,
+     .kv_heads = 3,
+     .hidden = 50,
+     .loops = 1,
+     .tied = 1},
+};
 
-static double log_sum(const float *logits)
+static double log_sum(const float *logits, size_t count)
 {
     double sum = 0;
-    for (size_t i = 0; i < MODEL_VOCABULARY; i++)
+    for (size_t i = 0; i < count; i++)
         sum += exp((double)logits[i]);
     return log(sum);
 }
 
-static void decoding_token_by_token_gives_the_losses_of_the_whole_text(void **state)
+/* Decodes the text token by token. Returns the sum of the losses. */
+static double decode_text(const struct model *model, const uint32_t *ids, const uint32_t *targets)
 {
-    (void)state;
-    struct model model;
     struct group group;
     struct error err;
-    uint8_t ids[BATCH * SEQUENCE], targets[BATCH * SEQUENCE];
-    double losses[MODEL_LOOPS_MAX] = {0}, decoded = 0;
-    make_model(&model);
-    for (size_t i = 0; i < sizeof ids; i++) {
-        ids[i] = (uint8_t)(i * 31 + i / 7);
-        targets[i] = (uint8_t)(i * 17 + 3);
-    }
-    model_evaluate(&model, ids, targets, BATCH, losses);
+    size_t vocabulary = model->shape.vocabulary;
+    double sum = 0;
     assert_int_equal(group_fork(&group, 1, &err), 0);
-    struct decode *decode = decode_new(&model, &group, BATCH, SEQUENCE);
+    struct decode *decode = decode_new(model, &group, BATCH, SEQUENCE);
     decode_begin(decode, BATCH);
     for (size_t t = 0; t < SEQUENCE; t++) {
-        uint8_t column[BATCH];
+        uint32_t column[BATCH];
         const float *logits;
         for (size_t b = 0; b < BATCH; b++)
             column[b] = ids[b * SEQUENCE + t];
         assert_int_equal(decode_step(decode, column, &logits, &err), 0);
         for (size_t b = 0; b < BATCH; b++) {
-            const float *row = logits + b * MODEL_VOCABULARY;
-            decoded += log_sum(row) - (double)row[targets[b * SEQUENCE + t]];
+            const float *row = logits + b * vocabulary;
+            sum += log_sum(row, vocabulary) - (double)row[targets[b * SEQUENCE + t]];
         }
     }
-    double expected = losses[model.shape.loops - 1];
-    if (fabs(decoded - expected) > 1e-4 * expected)
-        fail_msg("%.6f decoded, %.6f evaluated", decoded, expected);
     decode_free(decode);
     assert_int_equal(group_end(&group, 0, &err), 0);
-    model_fini(&model);
+    return sum;
+}
+
+static void decoding_token_by_token_gives_the_losses_of_the_whole_text(void **state)
+{
+    (void)state;
+    struct error err;
+    struct kernels *kernels = kernels_new(0, &err);
+    assert_non_null(kernels);
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        struct model model;
+        uint32_t ids[BATCH * SEQUENCE], targets[BATCH * SEQUENCE];
+        double losses[MODEL_LOOPS_MAX] = {0};
+        assert_int_equal(model_init(&model, kernels, &shapes[i], SEQUENCE, MODEL_TRAINS, &err), 0);
+        struct pass *pass = pass_new(&model, BATCH, &err);
+        assert_non_null(pass);
+        model_draw(&model, 7);
+        for (uint32_t t = 0; t < BATCH * SEQUENCE; t++) {
+            ids[t] = (t * 31 + t / 7) % shapes[i].vocabulary;
+            targets[t] = (t * 17 + 3) % shapes[i].vocabulary;
+        }
+        pass_evaluate(pass, ids, targets, BATCH);
+        pass_losses(pass, losses);
+        double expected = losses[shapes[i].loops - 1];
+        double decoded = decode_text(&model, ids, targets);
+        if (fabs(decoded - expected) > 1e-4 * expected)
+            fail_msg("%.6f decoded, %.6f evaluated", decoded, expected);
+        pass_free(pass);
+        model_fini(&model);
+    }
+    kernels_free(kernels);
+}
+
+static void the_largest_group_divides_heads_and_keys_and_the_mlp(void **state)
+{
+    (void)state;
+    const struct {
+        uint32_t heads, kv_heads, hidden;
+        unsigned size;
+    } rows[] = {{8, 8, 64, 8}, {8, 4, 64, 4}, {12, 12, 2048, 4}, {8, 8, 50, 2},
+                {3, 3, 64, 1}, {8, 1, 64, 1}, {64, 64, 64, 16}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct model_shape shape = {
+            .heads = rows[i].heads, .kv_heads = rows[i].kv_heads, .hidden = rows[i].hidden};
+        assert_int_equal(decode_group_max(&shape), rows[i].size);
+    }
 }
 
 /* Values whose sum depends on the order. The order of the tree is expected. */
@@ -131,6 +179,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(decoding_token_by_token_gives_the_losses_of_the_whole_text),
+        cmocka_unit_test(the_largest_group_divides_heads_and_keys_and_the_mlp),
         cmocka_unit_test(a_group_sums_in_a_tree_with_the_same_bits_on_every_rank),
         cmocka_unit_test(a_rank_that_fails_or_dies_fails_the_group),
     };

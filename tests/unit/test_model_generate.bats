@@ -7,7 +7,7 @@ setup_file() {
     SHARED=$(mktemp -d /tmp/phased-test-XXXXXX)
     export BIN SHARED
     unset RANK WORLD_SIZE MASTER_ADDR MASTER_PORT
-    "$BIN/phase-model" train --out "$SHARED" --iterations 15 --device-batch-size 4 --depth 2 --heads 4 \
+    "$BIN/phase-model" train --out "$SHARED" --iterations 25 --device-batch-size 4 --depth 2 --heads 4 \
         --save-every 0 --eval-every 0 >/dev/null
     {
         sed 's/^ *//' /usr/share/common-licenses/GPL-3 | head -n 37
@@ -27,14 +27,14 @@ teardown() {
 generate() {
     local output=$1
     shift
-    "$BIN/phase-model" generate --model "$SHARED/step_000015.ckpt" --input "$SHARED/lines" \
+    "$BIN/phase-model" generate --model "$SHARED/step_000025.ckpt" --input "$SHARED/lines" \
         --output "$output" --bytes 16 "$@"
 }
 
 # start_long [OPTION...]: starts a longer task in the background. Its process is CHILD.
 start_long() {
     for _ in $(seq 4); do cat "$SHARED/lines"; echo; done >"$DIR/lines"
-    "$BIN/phase-model" generate --model "$SHARED/step_000015.ckpt" --input "$DIR/lines" \
+    "$BIN/phase-model" generate --model "$SHARED/step_000025.ckpt" --input "$DIR/lines" \
         --output "$DIR/long.jsonl" --bytes 16 "$@" >"$DIR/log" 2>&1 &
     CHILD=$!
     until grep -q '^step' "$DIR/log"; do
@@ -51,6 +51,19 @@ start_long() {
             cmp "$SHARED/reference.jsonl" "$DIR/$tp-$batch"
         done
     done
+}
+
+@test "heads that share keys and values are divided among 1, 2 and 4 processes without another byte" {
+    local tp
+    "$BIN/phase-model" train --out "$DIR" --iterations 25 --device-batch-size 4 --heads 8 --kv-heads 4 \
+        --hidden 100 --loops 1 --tied 1 --save-every 0 --eval-every 0 >/dev/null
+    for tp in 1 2 4; do
+        generate "$DIR/$tp" --model "$DIR/step_000025.ckpt" --tp $tp >/dev/null
+        cmp "$DIR/1" "$DIR/$tp"
+    done
+    [ "$(jq -s 'map(.text | utf8bytelength) | add / length > 8' "$DIR/1")" = true ]
+    refused "--tp 8: the model has 8 heads and 4 kv-heads" "$DIR/8" --model "$DIR/step_000025.ckpt" --tp 8
+    [ ! -e "$DIR/8" ]
 }
 
 @test "each line is JSON, in the order of the input, with its prompt and some text" {
@@ -107,13 +120,13 @@ refused() {
 
 @test "impossible options and inputs are refused with a reason, and the output is left alone" {
     refused "--tp 3: not a power of two" "$DIR/out" --tp 3
-    refused "--tp 8: the model has 4 heads" "$DIR/out" --tp 8
+    refused "--tp 8: the model has 4 heads and 4 kv-heads" "$DIR/out" --tp 8
     refused "--model is missing" "$DIR/out" --model ''
     refused "/nowhere" "$DIR/out" --model /nowhere
     refused "not a checkpoint" "$DIR/out" --model "$SHARED/lines"
     refused "/nowhere" "$DIR/out" --input /nowhere
     refused "/nowhere/out" /nowhere/out
-    head -c 5000 "$SHARED/step_000015.ckpt" >"$DIR/cut"
+    head -c 5000 "$SHARED/step_000025.ckpt" >"$DIR/cut"
     refused "cannot resume from $DIR/cut" "$DIR/out" --model "$DIR/cut"
     [ ! -e "$DIR/out" ]
     echo 'something else' >"$DIR/out"

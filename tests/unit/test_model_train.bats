@@ -258,6 +258,9 @@ near() {
     bad_value --matrix-lr nan
     bad_value --heads 5
     bad_value --preset lazy
+    bad_value --model huge
+    bad_value --heads 4 --kv-heads 3
+    bad_value --vocabulary 255
     bad_value --out ''
     bad_value --data /nowhere
     bad_value --data / --out "$DIR/out"
@@ -270,9 +273,30 @@ near() {
     usage tarin
 }
 
+@test "a checkpoint of another kind of model is refused by the option that differs" {
+    train out 2 --tied 1 --heads 4 --kv-heads 2
+    good=$DIR/out/step_000002.ckpt
+    for option in 'tied 0' 'kv-heads 1' 'hidden 64' 'vocabulary 300'; do
+        run -1 train again 4 --tied 1 --heads 4 --kv-heads 2 --resume "$good" --${option% *} ${option#* }
+        [[ $output == *"its ${option% *} is "*", not ${option#* }" ]]
+    done
+    run -0 train again 4 --tied 1 --heads 4 --kv-heads 2 --resume "$good"
+    printf '\001' | dd of="$good" bs=1 seek=8 conv=notrunc status=none
+    run -1 train again 4 --tied 1 --heads 4 --kv-heads 2 --resume "$good"
+    [[ $output == *'it is a checkpoint of version 1, and this program reads version 2' ]]
+}
+
+@test "the other options replace what --model sets" {
+    run -0 "$BIN/phase-model" train --model 124m --width 32 --depth 2 --heads 4 --vocabulary 256 --sequence-length 32 \
+        --device-batch-size 2 --iterations 2 --eval-every 0 --out "$DIR"
+    # 256 x 32 tokens, a norm of 32, and 2 blocks of 2 x 32 + 4 x 32 x 32 + 3 x 32 x 128.
+    [[ ${lines[0]} == 'training 41120 parameters on 1 rank, 2 rows of 32 tokens a step'* ]]
+    [[ ${lines[3]} == *' | step_0 '*' | lr 0.00012 | '* && ${lines[3]} != *step_1* ]]
+}
+
 @test "--help names every option with its default" {
     run -0 "$BIN/phase-model" train --help
-    [[ $output == *'--matrix-lr X '*'[0.01]'* ]]
+    [[ $output == *'--weight-decay X '*'[0.01]'* ]]
     [ "$(grep -c '^  --' <<<"$output")" -ge 20 ]
 }
 

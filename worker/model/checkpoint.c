@@ -4,6 +4,7 @@
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/text.h"
+#include "worker/model/kernels.h"
 #include "worker/model/model.h"
 
 #include <dirent.h>
@@ -17,20 +18,27 @@
 #include <unistd.h>
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the format is the memory's");
-_Static_assert(sizeof(struct checkpoint_header) == 96, "the header has no holes");
+_Static_assert(sizeof(struct checkpoint_header) == 112, "the header has no holes");
+
+enum { PIECE_FLOATS = 1 << 20 };
 
 static const char magic[8] = {'p', 'h', 'm', 'o', 'd', 'e', 'l', '\n'};
 
 static void fill_header(struct checkpoint_header *header, const struct model *model,
                         const struct checkpoint_position *position)
 {
+    const struct model_shape *shape = &model->shape;
     *header = (struct checkpoint_header){
         .version = CHECKPOINT_VERSION,
-        .width = model->shape.width,
-        .depth = model->shape.depth,
-        .heads = model->shape.heads,
-        .loops = model->shape.loops,
-        .vocabulary = MODEL_VOCABULARY,
+        .vocabulary = shape->vocabulary,
+        .width = shape->width,
+        .depth = shape->depth,
+        .heads = shape->heads,
+        .kv_heads = shape->kv_heads,
+        .hidden = shape->hidden,
+        .loops = shape->loops,
+        .tied = shape->tied,
+        .sequence = (uint32_t)model->sequence,
         .parameters = model->parameters,
         .step = position->step,
         .rows = position->rows,
@@ -40,55 +48,109 @@ static void fill_header(struct checkpoint_header *header, const struct model *mo
     memcpy(header->fingerprint, position->fingerprint, sizeof header->fingerprint);
 }
 
-static size_t file_size(const struct model *model)
+static struct model_shape shape_of(const struct checkpoint_header *header)
 {
-    return sizeof(struct checkpoint_header) + 3 * model->parameters * sizeof(float) +
-           CHECKPOINT_CHECKSUM;
+    return (struct model_shape){
+        .vocabulary = header->vocabulary,
+        .width = header->width,
+        .depth = header->depth,
+        .heads = header->heads,
+        .kv_heads = header->kv_heads,
+        .hidden = header->hidden,
+        .loops = header->loops,
+        .tied = header->tied,
+    };
 }
 
-static void take_checksum(uint8_t checksum[CHECKPOINT_CHECKSUM], const char *data, size_t size)
+/* A checkpoint that is being written. */
+struct writing {
+    struct file_change file;
+    crypto_generichash_state checksum; /* of all bytes so far */
+    const struct model *model;
+    float *piece;
+};
+
+static int write_part(struct writing *writing, const void *data, size_t size, struct error *err)
 {
-    (void)crypto_generichash(checksum, CHECKPOINT_CHECKSUM, (const unsigned char *)data, size, NULL,
-                             0); /* fails only for wrong sizes */
+    /* The hash cannot fail for a state that was started. */
+    (void)crypto_generichash_update(&writing->checksum, data, size);
+    return file_change_write(&writing->file, data, size, err);
+}
+
+static int write_array(struct writing *writing, const float *array, struct error *err)
+{
+    const struct model *model = writing->model;
+    int result = 0;
+    for (size_t done = 0; done < model->parameters && result == 0; done += PIECE_FLOATS) {
+        size_t left = model->parameters - done, count = left < PIECE_FLOATS ? left : PIECE_FLOATS;
+        kernels_get(model->kernels, writing->piece, array + done, count * sizeof *array);
+        result = write_part(writing, writing->piece, count * sizeof *array, err);
+    }
+    return result;
+}
+
+static int write_all(struct writing *writing, const struct checkpoint_position *position,
+                     struct error *err)
+{
+    const struct model *model = writing->model;
+    struct checkpoint_header header;
+    fill_header(&header, model, position);
+    int result = write_part(writing, &header, sizeof header, err);
+    if (result == 0)
+        result = write_array(writing, model->master, err);
+    if (result == 0)
+        result = write_array(writing, model->moment1, err);
+    if (result == 0)
+        result = write_array(writing, model->moment2, err);
+    if (result == 0)
+        result = kernels_status(model->kernels, err);
+    if (result < 0)
+        return result;
+    uint8_t checksum[CHECKPOINT_CHECKSUM];
+    (void)crypto_generichash_final(&writing->checksum, checksum, sizeof checksum);
+    return file_change_write(&writing->file, checksum, sizeof checksum, err);
 }
 
 int checkpoint_save(const char *folder, const struct model *model,
                     const struct checkpoint_position *position, char **ret_path, struct error *err)
 {
-    struct checkpoint_header header;
-    fill_header(&header, model, position);
-    size_t array = model->parameters * sizeof(float);
-    struct text file = {0};
-    text_add_bytes(&file, &header, sizeof header);
-    text_add_bytes(&file, model->weights, array);
-    text_add_bytes(&file, model->moment1, array);
-    text_add_bytes(&file, model->moment2, array);
-    uint8_t checksum[CHECKPOINT_CHECKSUM];
-    take_checksum(checksum, file.data, file.size);
-    text_add_bytes(&file, checksum, sizeof checksum);
-
+    struct writing writing = {.model = model};
     char *path = text_format("%s/step_%06" PRIu64 ".ckpt", folder, position->step);
-    int result = file_replace(path, file.data, file.size, 0666, err);
+    int result = file_change_begin(&writing.file, path, 0666, err);
+    if (result < 0)
+        goto out;
+    writing.piece = malloc(PIECE_FLOATS * sizeof *writing.piece);
+    if (!writing.piece)
+        abort();
+    /* This fails only for wrong sizes. */
+    (void)crypto_generichash_init(&writing.checksum, NULL, 0, CHECKPOINT_CHECKSUM);
+    result = write_all(&writing, position, err);
+    free(writing.piece);
+    result = file_change_end(&writing.file, result, err);
+out:
     if (result == 0)
         *ret_path = path;
     else
         free(path);
-    text_fini(&file);
     return result;
 }
 
 static int check_shape(const char *path, const struct checkpoint_header *header,
                        const struct model *model, struct error *err)
 {
+    const struct model_shape *wanted = &model->shape;
     const struct {
         const char *name;
         uint64_t saved, wanted;
     } rows[] = {
-        {"width", header->width, model->shape.width},
-        {"depth", header->depth, model->shape.depth},
-        {"heads", header->heads, model->shape.heads},
-        {"loops", header->loops, model->shape.loops},
-        {"vocabulary", header->vocabulary, MODEL_VOCABULARY},
+        {"vocabulary", header->vocabulary, wanted->vocabulary},
+        {"width", header->width, wanted->width},
+        {"depth", header->depth, wanted->depth},
+        {"heads", header->heads, wanted->heads},
+        {"kv-heads", header->kv_heads, wanted->kv_heads},
+        {"hidden", header->hidden, wanted->hidden},
+        {"loops", header->loops, wanted->loops},
+        {"tied", header->tied, wanted->tied},
         {"parameters", header->parameters, model->parameters},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -100,87 +162,125 @@ static int check_shape(const char *path, const struct checkpoint_header *header,
     return 0;
 }
 
-static int check_header(const char *path, const struct checkpoint_header *header, struct error *err)
+/* Maps a file, and takes its header if it is a checkpoint of this version. */
+static int open_file(const char *path, struct file_map *ret_map,
+                     struct checkpoint_header *ret_header, struct error *err)
 {
-    if (memcmp(header->magic, magic, sizeof magic) != 0)
-        return error_set(err, -EINVAL, "cannot resume from %s: not a checkpoint", path);
-    if (header->version != CHECKPOINT_VERSION)
-        return error_set(err, -EINVAL, "cannot resume from %s: version %u, this program reads %d",
-                         path, header->version, CHECKPOINT_VERSION);
-    return 0;
-}
-
-int checkpoint_shape(const char *path, struct model_shape *ret_shape, struct error *err)
-{
+    struct file_map map;
     struct checkpoint_header header = {0};
-    FILE *file = fopen(path, "rbe");
-    if (!file)
-        return error_set(err, -errno, "cannot read %s: %s", path, strerror(errno));
-    if (fread(&header, sizeof header, 1, file) != 1)
-        header = (struct checkpoint_header){0}; /* the file is too short for a header */
-    (void)fclose(file);                         /* nothing was written */
-    int result = check_header(path, &header, err);
-    struct model_shape shape = {header.width, header.depth, header.heads, header.loops};
+    int result = file_map(path, &map, err);
     if (result < 0)
         return result;
-    if (!shape.heads || !shape.width || shape.width % shape.heads || !shape.depth ||
-        shape.depth > MODEL_DEPTH_MAX || !shape.loops || shape.loops > MODEL_LOOPS_MAX ||
-        shape.width > MODEL_WIDTH_MAX || header.vocabulary != MODEL_VOCABULARY)
-        return error_set(err, -EINVAL, "cannot read %s: there is no such model", path);
-    *ret_shape = shape;
+    if (map.size >= sizeof header)
+        memcpy(&header, map.data, sizeof header);
+    if (memcmp(header.magic, magic, sizeof magic) != 0)
+        result = error_set(err, -EINVAL, "cannot resume from %s: not a checkpoint", path);
+    else if (header.version != CHECKPOINT_VERSION)
+        result = error_set(err, -EINVAL,
+                           "cannot resume from %s: it is a checkpoint of version %u, and this "
+                           "program reads version %d",
+                           path, header.version, CHECKPOINT_VERSION);
+    if (result < 0) {
+        file_unmap(&map);
+        return result;
+    }
+    *ret_map = map;
+    *ret_header = header;
     return 0;
 }
 
-/* Checks the shape before the size, because another shape is the reason for another size. */
-static int check_file(const char *path, const char *data, size_t size, const struct model *model,
-                      struct error *err)
+/* Checks the size of a file, and the sum if `checksum` is not NULL. */
+static int check_bytes(const char *path, const struct file_map *map,
+                       const struct checkpoint_header *header, uint8_t *checksum, struct error *err)
 {
-    struct checkpoint_header header;
-    if (size < sizeof header)
-        return error_set(err, -EINVAL, "cannot resume from %s: not a checkpoint", path);
-    memcpy(&header, data, sizeof header);
-    int result = check_header(path, &header, err);
-    if (result == 0)
-        result = check_shape(path, &header, model, err);
-    if (result < 0)
-        return result;
-    if (size != file_size(model))
-        return error_set(err, -EINVAL, "cannot resume from %s: %zu bytes instead of %zu", path,
-                         size, file_size(model));
-    uint8_t checksum[CHECKPOINT_CHECKSUM];
-    take_checksum(checksum, data, size - sizeof checksum);
-    if (memcmp(checksum, data + size - sizeof checksum, sizeof checksum) != 0)
+    const uint64_t parameters_max = UINT64_C(1) << 48; /* keeps the product far from overflow */
+    uint64_t size = sizeof *header + 3 * header->parameters * sizeof(float) + CHECKPOINT_CHECKSUM;
+    if (header->parameters > parameters_max || map->size != size)
+        return error_set(err, -EINVAL, "cannot resume from %s: %zu bytes instead of %" PRIu64, path,
+                         map->size, size);
+    if (!checksum)
+        return 0;
+    size_t summed = map->size - CHECKPOINT_CHECKSUM;
+    /* The hash fails only for wrong sizes. */
+    (void)crypto_generichash(checksum, CHECKPOINT_CHECKSUM, map->data, summed, NULL, 0);
+    if (memcmp(checksum, (const char *)map->data + summed, CHECKPOINT_CHECKSUM) != 0)
         return error_set(err, -EINVAL, "cannot resume from %s: its checksum is wrong", path);
     return 0;
+}
+
+int checkpoint_shape(const char *path, struct model_shape *ret_shape, size_t *ret_sequence,
+                     struct error *err)
+{
+    struct file_map map;
+    struct checkpoint_header header;
+    uint8_t checksum[CHECKPOINT_CHECKSUM];
+    int result = open_file(path, &map, &header, err);
+    if (result < 0)
+        return result;
+    result = check_bytes(path, &map, &header, checksum, err);
+    file_unmap(&map);
+    struct model_shape shape = shape_of(&header);
+    if (result == 0)
+        result = model_check(&shape, header.sequence, err);
+    if (result < 0)
+        return result;
+    *ret_shape = shape;
+    *ret_sequence = header.sequence;
+    return 0;
+}
+
+/* Fills one array of a model from a file. */
+static void put_array(struct model *model, float *array, const struct file_map *map, size_t index)
+{
+    size_t size = model->parameters * sizeof *array;
+    const char *floats = (const char *)map->data + sizeof(struct checkpoint_header);
+    kernels_put(model->kernels, array, floats + index * size, size);
 }
 
 int checkpoint_load(const char *path, struct model *model, struct checkpoint_position *ret_position,
                     uint8_t ret_checksum[CHECKPOINT_CHECKSUM], struct error *err)
 {
-    char *data;
-    size_t size;
-    /* The bound leaves room for the file of a larger model, whose shape makes the better
-     * message. */
-    int result = file_read(path, 16 * file_size(model) + ((size_t)1 << 30), &data, &size, err);
+    struct file_map map;
+    struct checkpoint_header header;
+    uint8_t checksum[CHECKPOINT_CHECKSUM];
+    int result = open_file(path, &map, &header, err);
     if (result < 0)
         return result;
-    result = check_file(path, data, size, model, err);
+    /* The shape comes before the size, because another shape is the reason for another size. */
+    result = check_shape(path, &header, model, err);
+    if (result == 0)
+        result = check_bytes(path, &map, &header, checksum, err);
     if (result < 0)
         goto out;
-    struct checkpoint_header header;
-    memcpy(&header, data, sizeof header);
-    size_t array = model->parameters * sizeof(float);
-    const char *floats = data + sizeof header;
-    memcpy(model->weights, floats, array);
-    memcpy(model->moment1, floats + array, array);
-    memcpy(model->moment2, floats + 2 * array, array);
+    put_array(model, model->master, &map, 0);
+    put_array(model, model->moment1, &map, 1);
+    put_array(model, model->moment2, &map, 2);
+    model_round(model);
     *ret_position =
         (struct checkpoint_position){.step = header.step, .rows = header.rows, .seed = header.seed};
     memcpy(ret_position->fingerprint, header.fingerprint, sizeof header.fingerprint);
     if (ret_checksum)
-        memcpy(ret_checksum, floats + 3 * array, CHECKPOINT_CHECKSUM);
+        memcpy(ret_checksum, checksum, CHECKPOINT_CHECKSUM);
 out:
-    free(data);
+    file_unmap(&map);
+    return result;
+}
+
+int checkpoint_load_weights(const char *path, struct model *model, struct error *err)
+{
+    struct file_map map;
+    struct checkpoint_header header;
+    int result = open_file(path, &map, &header, err);
+    if (result < 0)
+        return result;
+    result = check_shape(path, &header, model, err);
+    if (result == 0)
+        result = check_bytes(path, &map, &header, NULL, err);
+    if (result == 0) {
+        put_array(model, model->master, &map, 0);
+        model_round(model);
+    }
+    file_unmap(&map);
     return result;
 }
 

@@ -17,12 +17,13 @@ struct error;
 struct model;
 struct model_shape;
 
-enum { CHECKPOINT_VERSION = 1, CHECKPOINT_CHECKSUM = 32 };
+enum { CHECKPOINT_VERSION = 2, CHECKPOINT_CHECKSUM = 32 };
 
 struct checkpoint_header {
     char magic[8]; /* "phmodel\n" */
     uint32_t version;
-    uint32_t width, depth, heads, loops, vocabulary;
+    uint32_t vocabulary, width, depth, heads, kv_heads, hidden, loops, tied;
+    uint32_t sequence; /* tokens in a row of training: later positions are unknown to the model */
     uint64_t parameters;
     uint64_t step;           /* steps done */
     uint64_t rows;           /* rows of text that were used: reading continues there */
@@ -36,18 +37,24 @@ struct checkpoint_position {
     uint8_t fingerprint[32];
 };
 
-/* Writes FOLDER/step_<step>.ckpt through a temporary file, fsync and rename. The path is the
+/* Writes FOLDER/step_<step>.ckpt through a temporary file, fsync and rename. It takes a few MiB of
+ * memory, for a model of any size. The path is the
  * caller's to free(). */
 int checkpoint_save(const char *folder, const struct model *model,
                     const struct checkpoint_position *position, char **ret_path, struct error *err);
 
-/* Reads the shape of the model from the header of a file. */
-int checkpoint_shape(const char *path, struct model_shape *ret_shape, struct error *err);
+/* Reads a whole checkpoint and returns the shape of its model, and `sequence`, how many tokens its
+ * rows of training had. Refuses a file that is cut short, altered or of an impossible shape. */
+int checkpoint_shape(const char *path, struct model_shape *ret_shape, size_t *ret_sequence,
+                     struct error *err);
 
 /* Fills the weights and moments of a model of the same shape. Refuses a file that is cut short,
  * altered or of another shape, and does not change the model then. ret_checksum may be NULL. */
 int checkpoint_load(const char *path, struct model *model, struct checkpoint_position *ret_position,
                     uint8_t ret_checksum[CHECKPOINT_CHECKSUM], struct error *err);
+
+/* Fills only the weights, from a file that checkpoint_shape() has read. */
+int checkpoint_load_weights(const char *path, struct model *model, struct error *err);
 
 /* Removes checkpoints of steps before `step`, except the newest `keep` - 1. Does not touch later
  * steps: another run has left them. */

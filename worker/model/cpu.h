@@ -1,4 +1,4 @@
-/* What the two files of CPU kernels share: an exponential of four lanes, a softmax, a dot product.
+/* What the files of CPU kernels share: products, an exponential of four lanes, a softmax, scratch.
  * Private to these files and their tests. */
 #ifndef PHASED_WORKER_MODEL_CPU_H
 #define PHASED_WORKER_MODEL_CPU_H
@@ -41,10 +41,28 @@ float cpu_softmax(float *x, size_t count);
 /* The sum of a[i] * b[i], in four interleaved sums. */
 float cpu_dot(const float *a, const float *b, size_t count);
 
-/* The form of kernel_product() for processors without vectors of eight. Tests use it on processors
+/* A matrix with strides: element (row, column) is data[row * row_stride + column * column_stride].
+ * A transposed view swaps the strides. */
+struct cpu_view {
+    const float *data;
+    size_t row_stride, column_stride;
+};
+
+/* c[rows x columns] = or += a[rows x inner] b[inner x columns]; the rows of c and b are
+ * `..._stride` apart. Each element is summed in the order of `inner`, after the first terms that c
+ * has. */
+void cpu_product(float *c, size_t c_stride, struct cpu_view a, const float *b, size_t b_stride,
+                 size_t rows, size_t inner, size_t columns, enum kernel_mode mode);
+
+/* The form of cpu_product() for processors without vectors of eight. Tests use it on processors
  * that have such vectors. */
-void cpu_product_of_4(float *c, size_t c_stride, struct kernel_view a, const float *b,
-                      size_t b_stride, size_t rows, size_t inner, size_t columns,
-                      enum kernel_mode mode);
+void cpu_product_of_4(float *c, size_t c_stride, struct cpu_view a, const float *b, size_t b_stride,
+                      size_t rows, size_t inner, size_t columns, enum kernel_mode mode);
+
+/* to[columns x rows] = from[rows x columns]. The rows of `from` are `stride` apart. */
+void cpu_transpose(float *to, const float *from, size_t stride, size_t rows, size_t columns);
+
+/* Returns room for `count` floats until the next call. It grows in the first step only. */
+float *cpu_scratch(struct kernels *kernels, size_t count);
 
 #endif

@@ -1,80 +1,95 @@
 /* Causal attention on a CPU, one head of one sequence at a time. It computes whole matrices of
- * sequence x sequence by kernel_product(), and discards the half after the diagonal. */
+ * sequence x sequence by cpu_product(), and discards the half after the diagonal. */
 #include "worker/model/cpu.h"
 #include "worker/model/kernels.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Returns what a score loses with each place of distance. */
-static float slope_of(size_t head)
-{
-    return ldexpf(4.0f, -(int)head);
-}
-
-/* One head of one sequence within the packed arrays. */
+/* One head of one sequence within the packed arrays. Several heads may share its keys. */
 struct head {
-    size_t qkv; /* offset of its first query in qkv; keys and values follow after 1 and 2 widths */
-    size_t y;   /* offset of its first output */
-    size_t p;   /* offset of its probabilities */
-    size_t width; /* width of this head */
-    float slope;  /* what a score loses with each place of distance */
+    size_t q, k, v; /* offsets of its first query, key and value in qkv */
+    size_t y;       /* offset of its first output */
+    size_t p;       /* offset of its probabilities */
 };
+
+/* Returns the distance of two rows of qkv. */
+static size_t row_of(const struct kernel_attention_shape *shape)
+{
+    return (shape->heads + 2 * shape->kv_heads) * shape->head_width;
+}
 
 static struct head head_at(const struct kernel_attention_shape *shape, size_t sequence_index,
                            size_t index)
 {
-    size_t first_row = sequence_index * shape->sequence, width = shape->width / shape->heads;
+    size_t first_row = sequence_index * shape->sequence, width = shape->head_width;
+    size_t kv = shape->heads + index / (shape->heads / shape->kv_heads);
+    size_t first = first_row * row_of(shape);
     return (struct head){
-        .qkv = first_row * 3 * shape->width + index * width,
-        .y = first_row * shape->width + index * width,
+        .q = first + index * width,
+        .k = first + kv * width,
+        .v = first + (kv + shape->kv_heads) * width,
+        .y = (first_row * shape->heads + index) * width,
         .p = (sequence_index * shape->heads + index) * shape->sequence * shape->sequence,
-        .width = width,
-        .slope = slope_of(index),
     };
 }
 
-/* to[columns x rows] = from[rows x columns]. The rows of `from` are `stride` apart. */
-static void transpose(float *to, const float *from, size_t stride, size_t rows, size_t columns)
+/* Turns one head of one row. */
+static void turn_head(float *x, const float *table, size_t half, float side)
 {
-    for (size_t r = 0; r < rows; r++) {
-        for (size_t c = 0; c < columns; c++)
-            to[c * rows + r] = from[r * stride + c];
+    for (size_t i = 0; i < half; i++, table += 2) {
+        float c = table[0], s = side * table[1], a = x[i], b = x[i + half];
+        x[i] = a * c - b * s;
+        x[i + half] = a * s + b * c;
+    }
+}
+
+void kernel_rotary(struct kernels *kernels, kernel_number *qkv, const float *table, size_t first,
+                   const struct kernel_attention_shape *shape, enum kernel_turn turn)
+{
+    (void)kernels; /* needs no scratch */
+    float side = turn == KERNEL_FORWARD ? 1.0f : -1.0f;
+    for (size_t row = 0; row < shape->batch * shape->sequence; row++) {
+        const float *angles = table + (first + row % shape->sequence) * shape->head_width;
+        float *heads = qkv + row * row_of(shape);
+        for (size_t head = 0; head < shape->heads + shape->kv_heads; head++)
+            turn_head(heads + head * shape->head_width, angles, shape->head_width / 2, side);
     }
 }
 
 static void attend(float *y, float *p, const float *qkv, float *keys,
                    const struct kernel_attention_shape *shape, const struct head *head)
 {
-    size_t length = shape->sequence, stride = 3 * shape->width;
-    const float *q = qkv + head->qkv, *k = q + shape->width, *v = k + shape->width;
-    transpose(keys, k, stride, length, head->width);
-    kernel_product(p, length, (struct kernel_view){q, stride, 1}, keys, length, length, head->width,
-                   length, KERNEL_SET);
-    float scale = 1.0f / sqrtf((float)head->width);
+    size_t length = shape->sequence, stride = row_of(shape), width = shape->head_width;
+    cpu_transpose(keys, qkv + head->k, stride, length, width);
+    cpu_product(p, length, (struct cpu_view){qkv + head->q, stride, 1}, keys, length, length, width,
+                length, KERNEL_SET);
+    float scale = 1.0f / sqrtf((float)width);
     for (size_t t = 0; t < length; t++) {
         float *row = p + t * length;
         for (size_t s = 0; s <= t; s++)
-            row[s] = row[s] * scale - head->slope * (float)(t - s);
+            row[s] *= scale;
         (void)cpu_softmax(row, t + 1); /* only losses need the result */
         memset(row + t + 1, 0, (length - t - 1) * sizeof *row);
     }
-    kernel_product(y + head->y, shape->width, (struct kernel_view){p, length, 1}, v, stride, length,
-                   length, head->width, KERNEL_SET);
+    cpu_product(y + head->y, shape->heads * width, (struct cpu_view){p, length, 1}, qkv + head->v,
+                stride, length, length, width, KERNEL_SET);
 }
 
-/* `scores` becomes the gradient of the scores: ds = p (dp - sum(p dp)) / sqrt(width). */
+/* `scores` becomes the gradient of the scores: ds = p (dp - sum(p dp)) / sqrt(width). The gradients
+ * of keys and values are set or added to, by `mode`. */
 static void attend_backward(float *dqkv, const float *dy, const float *p, const float *qkv,
-                            float *values, float *scores,
-                            const struct kernel_attention_shape *shape, const struct head *head)
+                            float *values, const struct kernel_attention_shape *shape,
+                            const struct head *head, enum kernel_mode mode)
 {
-    size_t length = shape->sequence, width = shape->width, stride = 3 * width;
-    const float *q = qkv + head->qkv, *k = q + width, *v = k + width, *dout = dy + head->y;
-    float *dq = dqkv + head->qkv, *dk = dq + width, *dv = dk + width;
-    transpose(values, v, stride, length, head->width);
-    kernel_product(scores, length, (struct kernel_view){dout, width, 1}, values, length, length,
-                   head->width, length, KERNEL_SET);
-    float scale = 1.0f / sqrtf((float)head->width);
+    size_t length = shape->sequence, width = shape->head_width, stride = row_of(shape);
+    size_t y_stride = shape->heads * width;
+    const float *dout = dy + head->y;
+    float *scores = values + length * width;
+    cpu_transpose(values, qkv + head->v, stride, length, width);
+    cpu_product(scores, length, (struct cpu_view){dout, y_stride, 1}, values, length, length, width,
+                length, KERNEL_SET);
+    float scale = 1.0f / sqrtf((float)width);
     for (size_t t = 0; t < length; t++) {
         float *row = scores + t * length;
         const float *probability = p + t * length;
@@ -83,50 +98,66 @@ static void attend_backward(float *dqkv, const float *dy, const float *p, const 
             row[s] = probability[s] * (row[s] - mean) * scale;
         memset(row + t + 1, 0, (length - t - 1) * sizeof *row);
     }
-    kernel_product(dq, stride, (struct kernel_view){scores, length, 1}, k, stride, length, length,
-                   head->width, KERNEL_SET);
-    kernel_product(dk, stride, (struct kernel_view){scores, 1, length}, q, stride, length, length,
-                   head->width, KERNEL_SET);
-    kernel_product(dv, stride, (struct kernel_view){p, 1, length}, dout, width, length, length,
-                   head->width, KERNEL_SET);
+    cpu_product(dqkv + head->q, stride, (struct cpu_view){scores, length, 1}, qkv + head->k, stride,
+                length, length, width, KERNEL_SET);
+    cpu_product(dqkv + head->k, stride, (struct cpu_view){scores, 1, length}, qkv + head->q, stride,
+                length, length, width, mode);
+    cpu_product(dqkv + head->v, stride, (struct cpu_view){p, 1, length}, dout, y_stride, length,
+                length, width, mode);
 }
 
-size_t kernel_attention_scratch(const struct kernel_attention_shape *shape)
+size_t kernel_attention_kept(const struct kernel_attention_shape *shape)
 {
-    return shape->sequence * (shape->sequence + shape->width / shape->heads);
+    return shape->batch * shape->heads * shape->sequence * shape->sequence;
 }
 
-void kernel_attention(float *y, float *ret_p, const float *qkv, float *scratch,
-                      const struct kernel_attention_shape *shape)
+void kernel_attention(struct kernels *kernels, kernel_number *y, float *ret_kept,
+                      const kernel_number *qkv, const struct kernel_attention_shape *shape)
 {
+    float *keys = cpu_scratch(kernels, shape->sequence * shape->head_width);
     for (size_t b = 0; b < shape->batch; b++) {
         for (size_t h = 0; h < shape->heads; h++) {
             struct head head = head_at(shape, b, h);
-            attend(y, ret_p + head.p, qkv, scratch, shape, &head);
+            attend(y, ret_kept + head.p, qkv, keys, shape, &head);
         }
     }
 }
 
-void kernel_attention_newest(float *y, const float *query, const float *keys, const float *values,
-                             float *scratch, size_t count, size_t head, size_t width)
+void kernel_attention_backward(struct kernels *kernels, kernel_number *dqkv,
+                               const kernel_number *dy, const kernel_number *y, const float *kept,
+                               const kernel_number *qkv, const struct kernel_attention_shape *shape)
 {
-    float scale = 1.0f / sqrtf((float)width);
-    for (size_t s = 0; s < count; s++)
-        scratch[s] = cpu_dot(query, keys + s * width, width) * scale -
-                     slope_of(head) * (float)(count - 1 - s);
-    (void)cpu_softmax(scratch, count); /* only losses need the result */
-    kernel_product(y, width, (struct kernel_view){scratch, count, 1}, values, width, 1, count,
-                   width, KERNEL_SET);
-}
-
-void kernel_attention_backward(float *dqkv, const float *dy, const float *p, const float *qkv,
-                               float *scratch, const struct kernel_attention_shape *shape)
-{
-    float *scores = scratch + shape->sequence * (shape->width / shape->heads);
+    (void)y; /* the probabilities are kept whole */
+    float *scratch = cpu_scratch(kernels, shape->sequence * (shape->sequence + shape->head_width));
+    size_t sharing = shape->heads / shape->kv_heads;
     for (size_t b = 0; b < shape->batch; b++) {
         for (size_t h = 0; h < shape->heads; h++) {
             struct head head = head_at(shape, b, h);
-            attend_backward(dqkv, dy, p + head.p, qkv, scratch, scores, shape, &head);
+            attend_backward(dqkv, dy, kept + head.p, qkv, scratch, shape, &head,
+                            h % sharing ? KERNEL_ADD : KERNEL_SET);
+        }
+    }
+}
+
+void kernel_attention_newest(struct kernels *kernels, kernel_number *y, kernel_number *keys,
+                             kernel_number *values, const kernel_number *qkv, size_t first,
+                             size_t places, const struct kernel_attention_shape *shape)
+{
+    size_t width = shape->head_width, count = first + 1;
+    float *scores = cpu_scratch(kernels, count);
+    float scale = 1.0f / sqrtf((float)width);
+    for (size_t b = 0; b < shape->batch; b++) {
+        for (size_t h = 0; h < shape->heads; h++) {
+            struct head head = head_at(shape, b, h);
+            size_t kv = b * shape->kv_heads + h / (shape->heads / shape->kv_heads);
+            float *k = keys + kv * places * width, *v = values + kv * places * width;
+            memcpy(k + first * width, qkv + head.k, width * sizeof *k);
+            memcpy(v + first * width, qkv + head.v, width * sizeof *v);
+            for (size_t s = 0; s < count; s++)
+                scores[s] = cpu_dot(qkv + head.q, k + s * width, width) * scale;
+            (void)cpu_softmax(scores, count); /* only losses need the result */
+            cpu_product(y + head.y, width, (struct cpu_view){scores, count, 1}, v, width, 1, count,
+                        width, KERNEL_SET);
         }
     }
 }

@@ -42,23 +42,26 @@ void data_fini(struct data *data)
     *data = (struct data){0};
 }
 
-static void copy_row(const struct data *data, size_t offset, size_t row, uint8_t *ids,
-                     uint8_t *targets)
+static void copy_row(const struct data *data, size_t offset, size_t row, uint32_t *ids,
+                     uint32_t *targets)
 {
-    memcpy(ids + row * data->sequence, data->bytes + offset, data->sequence);
-    memcpy(targets + row * data->sequence, data->bytes + offset + 1, data->sequence);
+    const uint8_t *bytes = data->bytes + offset;
+    for (size_t i = 0; i < data->sequence; i++) {
+        ids[row * data->sequence + i] = bytes[i];
+        targets[row * data->sequence + i] = bytes[i + 1];
+    }
 }
 
-void data_rows(const struct data *data, uint64_t first, size_t count, uint8_t *ids,
-               uint8_t *targets)
+void data_rows(const struct data *data, uint64_t first, size_t count, uint32_t *ids,
+               uint32_t *targets)
 {
     size_t places = data->trained - data->sequence;
     for (size_t row = 0; row < count; row++)
         copy_row(data, random_at(data->seed, first + row) % places, row, ids, targets);
 }
 
-void data_held_out(const struct data *data, size_t rows, size_t first, size_t count, uint8_t *ids,
-                   uint8_t *targets)
+void data_held_out(const struct data *data, size_t rows, size_t first, size_t count, uint32_t *ids,
+                   uint32_t *targets)
 {
     size_t last = data->size - data->trained - data->sequence - 1;
     for (size_t row = 0; row < count; row++) {

@@ -27,11 +27,11 @@ void data_fini(struct data *data);
 
 /* Copies rows `first` to `first + count` of training, `sequence` bytes each. `targets` gets the
  * bytes one place later. */
-void data_rows(const struct data *data, uint64_t first, size_t count, uint8_t *ids,
-               uint8_t *targets);
+void data_rows(const struct data *data, uint64_t first, size_t count, uint32_t *ids,
+               uint32_t *targets);
 
 /* The same for the held-out part, which `rows` rows cover evenly. */
-void data_held_out(const struct data *data, size_t rows, size_t first, size_t count, uint8_t *ids,
-                   uint8_t *targets);
+void data_held_out(const struct data *data, size_t rows, size_t first, size_t count, uint32_t *ids,
+                   uint32_t *targets);
 
 #endif

@@ -1,64 +1,90 @@
 /* Computes one token for a batch of sequences, on one rank of a group. */
 #include "worker/model/decode.h"
 
+#include "lib/error.h"
 #include "worker/model/group.h"
 #include "worker/model/kernels.h"
 #include "worker/model/model.h"
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct decode {
     const struct model *model;
+    struct kernels *kernels; /* of the model */
     struct group *group;
     size_t batch_max, length_max, batch, length;
-    size_t heads, first_head;      /* heads of this rank */
-    size_t head_width, width;      /* width: of all heads of this rank */
-    float *keys, *values;          /* [loops x depth][batch_max][heads][length_max][head_width] */
-    float *state, *normed, *scale; /* whole rows: batch_max x the width of the model */
-    float *qkv, *attended; /* the part of this rank; qkv is three arrays of batch_max x width */
-    float *wide, *parts;   /* wide: inside the MLP; parts: one product for each head */
-    float *logits, *scratch;
+    size_t heads, kv_heads, hidden; /* of this rank; its first ones are rank * these numbers */
+    size_t head_width;
+    size_t part_count; /* parts of each sum that this rank computes */
+    uint32_t *ids;
+    kernel_number *keys, *values; /* [loops x depth][batch_max][kv_heads][length_max][head_width] */
+    kernel_number *state, *normed; /* whole rows: batch_max x the width of the model */
+    kernel_number *qkv, *attended, *wide, *gated; /* the columns of this rank */
+    kernel_number *parts;                         /* part_count products of whole rows */
+    kernel_number *logits;
+    float *scale;
+    kernel_number *rounded; /* on the host: logits, or the sum of a group */
+    float *floats;          /* on the host: the same */
 };
 
-static float *allocate(size_t count)
+static void *allocate(size_t count, size_t size)
 {
-    float *memory = calloc(count, sizeof *memory);
+    void *memory = calloc(count, size);
     if (!memory)
         abort();
     return memory;
+}
+
+unsigned decode_group_max(const struct model_shape *shape)
+{
+    unsigned size = 1;
+    while (size < GROUP_SIZE_MAX && shape->heads % (2 * size) == 0 &&
+           shape->kv_heads % (2 * size) == 0 && shape->hidden % (2 * size) == 0)
+        size *= 2;
+    return size;
+}
+
+static kernel_number *numbers(struct decode *decode, size_t count)
+{
+    return kernels_memory(decode->kernels, count * sizeof(kernel_number));
 }
 
 struct decode *decode_new(const struct model *model, struct group *group, size_t batch_max,
                           size_t length_max)
 {
     const struct model_shape *shape = &model->shape;
-    struct decode *decode = calloc(1, sizeof *decode);
-    if (!decode)
-        abort();
-    assert(shape->heads % group->size == 0 && (shape->heads & (shape->heads - 1)) == 0);
+    struct decode *decode = allocate(1, sizeof *decode);
+    unsigned parts = decode_group_max(shape);
+    assert(parts % group->size == 0 && length_max <= model->sequence);
     decode->model = model;
+    decode->kernels = model->kernels;
     decode->group = group;
     decode->batch_max = batch_max;
     decode->length_max = length_max;
     decode->heads = shape->heads / group->size;
-    decode->first_head = decode->heads * group->rank;
+    decode->kv_heads = shape->kv_heads / group->size;
+    decode->hidden = shape->hidden / group->size;
     decode->head_width = shape->width / shape->heads;
-    decode->width = decode->heads * decode->head_width;
-    size_t area = batch_max * shape->width, own = batch_max * decode->width;
-    size_t kept = (size_t)shape->loops * shape->depth * own * length_max;
-    decode->keys = allocate(kept);
-    decode->values = allocate(kept);
-    decode->state = allocate(area);
-    decode->normed = allocate(area);
-    decode->scale = allocate(batch_max);
-    decode->qkv = allocate(3 * own);
-    decode->attended = allocate(own);
-    decode->wide = allocate(MODEL_MLP_RATIO * own);
-    decode->parts = allocate(decode->heads * area);
-    decode->logits = allocate(batch_max * MODEL_VOCABULARY);
-    decode->scratch = allocate(length_max);
+    decode->part_count = parts / group->size;
+    size_t area = batch_max * shape->width;
+    size_t kept = (size_t)shape->loops * shape->depth * batch_max * decode->kv_heads * length_max;
+    size_t qkv = (decode->heads + 2 * decode->kv_heads) * decode->head_width;
+    decode->ids = kernels_memory(decode->kernels, batch_max * sizeof *decode->ids);
+    decode->keys = numbers(decode, kept * decode->head_width);
+    decode->values = numbers(decode, kept * decode->head_width);
+    decode->state = numbers(decode, area);
+    decode->normed = numbers(decode, area);
+    decode->qkv = numbers(decode, batch_max * qkv);
+    decode->attended = numbers(decode, batch_max * decode->heads * decode->head_width);
+    decode->wide = numbers(decode, batch_max * 2 * decode->hidden);
+    decode->gated = numbers(decode, batch_max * decode->hidden);
+    decode->parts = numbers(decode, decode->part_count * area);
+    decode->logits = numbers(decode, batch_max * shape->vocabulary);
+    decode->scale = kernels_memory(decode->kernels, batch_max * sizeof *decode->scale);
+    size_t widest = shape->vocabulary > shape->width ? shape->vocabulary : shape->width;
+    decode->rounded = allocate(batch_max * widest, sizeof *decode->rounded);
+    decode->floats = allocate(batch_max * widest, sizeof *decode->floats);
     return decode;
 }
 
@@ -66,17 +92,13 @@ void decode_free(struct decode *decode)
 {
     if (!decode)
         return;
-    free(decode->keys);
-    free(decode->values);
-    free(decode->state);
-    free(decode->normed);
-    free(decode->scale);
-    free(decode->qkv);
-    free(decode->attended);
-    free(decode->wide);
-    free(decode->parts);
-    free(decode->logits);
-    free(decode->scratch);
+    void *const arrays[] = {decode->ids,    decode->keys,  decode->values,   decode->state,
+                            decode->normed, decode->qkv,   decode->attended, decode->wide,
+                            decode->gated,  decode->parts, decode->logits,   decode->scale};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+        kernels_release(decode->kernels, arrays[i]);
+    free(decode->rounded);
+    free(decode->floats);
     free(decode);
 }
 
@@ -87,58 +109,81 @@ void decode_begin(struct decode *decode, size_t batch)
     decode->length = 0;
 }
 
-/* Returns where the head of a sequence keeps its rows, in `keys` and `values`. */
-static size_t place(const struct decode *decode, size_t layer, size_t sequence, size_t head)
+static void get_floats(struct decode *decode, const kernel_number *from, size_t count)
 {
-    size_t rows = (layer * decode->batch_max + sequence) * decode->heads + head;
-    return rows * decode->length_max * decode->head_width;
+    kernels_get(decode->kernels, decode->rounded, from, count * sizeof *from);
+    for (size_t i = 0; i < count; i++)
+        decode->floats[i] = kernel_number_value(decode->rounded[i]);
 }
 
-static void attend(struct decode *decode, size_t layer)
+/* Replaces the first part by its sum over the group. */
+static int sum_over_group(struct decode *decode, size_t area, struct error *err)
 {
-    size_t own = decode->batch_max * decode->width, size = decode->head_width;
-    for (size_t row = 0; row < decode->batch; row++) {
-        for (size_t head = 0; head < decode->heads; head++) {
-            size_t part = row * decode->width + head * size;
-            size_t kept = place(decode, layer, row, head), newest = kept + decode->length * size;
-            memcpy(decode->keys + newest, decode->qkv + own + part, size * sizeof(float));
-            memcpy(decode->values + newest, decode->qkv + 2 * own + part, size * sizeof(float));
-            kernel_attention_newest(decode->attended + part, decode->qkv + part,
-                                    decode->keys + kept, decode->values + kept, decode->scratch,
-                                    decode->length + 1, decode->first_head + head, size);
-        }
-    }
-}
-
-/* Adds to the state: `input`[batch x heads * slice] times the rows of this rank of `matrix`[... x
- * width], summed over the group. */
-static int add_product(struct decode *decode, const float *input, const float *matrix, size_t slice,
-                       struct error *err)
-{
-    size_t width = decode->model->shape.width, stride = decode->heads * slice;
-    size_t area = decode->batch * width;
-    for (size_t head = 0; head < decode->heads; head++)
-        kernel_product(decode->parts + head * area, width,
-                       (struct kernel_view){input + head * slice, stride, 1},
-                       matrix + (decode->first_head + head) * slice * width, width, decode->batch,
-                       slice, width, KERNEL_SET);
-    for (size_t distance = 1; distance < decode->heads; distance *= 2)
-        for (size_t head = 0; head < decode->heads; head += 2 * distance)
-            kernel_sum(decode->parts + head * area, decode->parts + head * area,
-                       decode->parts + (head + distance) * area, area);
-    int result = group_sum(decode->group, decode->parts, area, err);
-    if (result == 0)
-        kernel_sum(decode->state, decode->state, decode->parts, area);
+    if (decode->group->size == 1)
+        return 0;
+    get_floats(decode, decode->parts, area);
+    int result = group_sum(decode->group, decode->floats, area, err);
+    for (size_t i = 0; i < area; i++)
+        decode->rounded[i] = kernel_number_of(decode->floats[i]);
+    kernels_put(decode->kernels, decode->parts, decode->rounded, area * sizeof *decode->parts);
     return result;
 }
 
-/* output[batch x `columns`] = the normed state times these columns of a matrix. */
-static void take_columns(struct decode *decode, float *output, const float *matrix, size_t stride,
-                         size_t columns)
+/* Adds to the state: `input`[batch x inner] times the rows of this rank of a matrix, summed over
+ * the group. The matrix has `inner` rows for each rank. */
+static int add_product(struct decode *decode, const kernel_number *input,
+                       const kernel_number *matrix, size_t inner, struct error *err)
+{
+    size_t width = decode->model->shape.width, area = decode->batch * width;
+    size_t count = decode->part_count, slice = inner / count;
+    const kernel_number *own = matrix + decode->group->rank * inner * width;
+    for (size_t i = 0; i < count; i++)
+        kernel_product(decode->kernels, decode->parts + i * area, width, input + i * slice, inner,
+                       own + i * slice * width, width, decode->batch, slice, width, KERNEL_SET);
+    for (size_t distance = 1; distance < count; distance *= 2)
+        for (size_t i = 0; i < count; i += 2 * distance)
+            kernel_sum(decode->kernels, decode->parts + i * area, decode->parts + i * area,
+                       decode->parts + (i + distance) * area, area);
+    int result = sum_over_group(decode, area, err);
+    if (result == 0)
+        kernel_sum(decode->kernels, decode->state, decode->state, decode->parts, area);
+    return result;
+}
+
+/* output = the normed state times some columns of a matrix. The rows of the output and of the
+ * matrix are `output_stride` and `stride` apart. */
+static void take_columns(struct decode *decode, kernel_number *output, size_t output_stride,
+                         const kernel_number *matrix, size_t stride, size_t columns)
 {
     size_t width = decode->model->shape.width;
-    kernel_product(output, columns, (struct kernel_view){decode->normed, width, 1}, matrix, stride,
+    kernel_product(decode->kernels, output, output_stride, decode->normed, width, matrix, stride,
                    decode->batch, width, columns, KERNEL_SET);
+}
+
+static void attend(struct decode *decode, const kernel_number *qkv, size_t layer)
+{
+    const struct model_shape *shape = &decode->model->shape;
+    size_t head = decode->head_width, own = decode->heads * head, own_kv = decode->kv_heads * head;
+    size_t stride = shape->width + 2 * shape->kv_heads * head, row = own + 2 * own_kv;
+    size_t rank = decode->group->rank;
+    size_t kept = layer * decode->batch_max * decode->kv_heads * decode->length_max * head;
+    const kernel_number *keys = qkv + shape->width + rank * own_kv;
+    take_columns(decode, decode->qkv, row, qkv + rank * own, stride, own);
+    take_columns(decode, decode->qkv + own, row, keys, stride, own_kv);
+    take_columns(decode, decode->qkv + own + own_kv, row, keys + shape->kv_heads * head, stride,
+                 own_kv);
+    const struct kernel_attention_shape attention = {
+        .batch = decode->batch,
+        .sequence = 1,
+        .heads = decode->heads,
+        .kv_heads = decode->kv_heads,
+        .head_width = head,
+    };
+    kernel_rotary(decode->kernels, decode->qkv, decode->model->turns, decode->length, &attention,
+                  KERNEL_FORWARD);
+    kernel_attention_newest(decode->kernels, decode->attended, decode->keys + kept,
+                            decode->values + kept, decode->qkv, decode->length, decode->length_max,
+                            &attention);
 }
 
 /* `layer` counts the blocks of all loops. */
@@ -146,37 +191,45 @@ static int run_block(struct decode *decode, size_t layer, struct error *err)
 {
     const struct model_shape *shape = &decode->model->shape;
     struct model_block block = model_block(decode->model, layer % shape->depth);
-    size_t width = shape->width, own = decode->width, first = decode->first_head;
-    kernel_rmsnorm(decode->normed, decode->scale, decode->state, block.norm1, decode->batch, width);
-    for (size_t part = 0; part < 3; part++)
-        take_columns(decode, decode->qkv + part * decode->batch_max * own,
-                     block.qkv + part * width + first * decode->head_width, 3 * width, own);
-    attend(decode, layer);
-    int result = add_product(decode, decode->attended, block.out, decode->head_width, err);
+    size_t hidden = decode->hidden, rank = decode->group->rank;
+    kernel_sum_rmsnorm(decode->kernels, NULL, decode->normed, decode->scale, decode->state, NULL,
+                       block.norm1, decode->batch, shape->width);
+    attend(decode, block.qkv, layer);
+    int result =
+        add_product(decode, decode->attended, block.out, decode->heads * decode->head_width, err);
     if (result < 0)
         return result;
-    size_t slice = MODEL_MLP_RATIO * decode->head_width, inside = decode->heads * slice;
-    kernel_rmsnorm(decode->normed, decode->scale, decode->state, block.norm2, decode->batch, width);
-    take_columns(decode, decode->wide, block.up + first * slice, MODEL_MLP_RATIO * width, inside);
-    kernel_relu2(decode->wide, decode->wide, decode->batch * inside);
-    return add_product(decode, decode->wide, block.down, slice, err);
+    kernel_sum_rmsnorm(decode->kernels, NULL, decode->normed, decode->scale, decode->state, NULL,
+                       block.norm2, decode->batch, shape->width);
+    for (size_t half = 0; half < 2; half++)
+        take_columns(decode, decode->wide + half * hidden, 2 * hidden,
+                     block.up + half * shape->hidden + rank * hidden, 2 * (size_t)shape->hidden,
+                     hidden);
+    kernel_gate(decode->kernels, decode->gated, decode->wide, decode->batch, hidden);
+    return add_product(decode, decode->gated, block.down, hidden, err);
 }
 
-int decode_step(struct decode *decode, const uint8_t *ids, const float **ret_logits,
+int decode_step(struct decode *decode, const uint32_t *ids, const float **ret_logits,
                 struct error *err)
 {
-    const struct model *model = decode->model;
-    size_t width = model->shape.width, layers = (size_t)model->shape.loops * model->shape.depth;
+    const struct model_shape *shape = &decode->model->shape;
+    struct model_ends ends = model_ends(decode->model);
+    size_t width = shape->width, layers = (size_t)shape->loops * shape->depth;
     assert(decode->length < decode->length_max);
-    kernel_embed(decode->state, ids, model_tokens(model), decode->batch, width);
+    kernels_put(decode->kernels, decode->ids, ids, decode->batch * sizeof *ids);
+    kernel_embed(decode->kernels, decode->state, decode->ids, ends.tokens, decode->batch, width);
     for (size_t layer = 0; layer < layers; layer++) {
         int result = run_block(decode, layer, err);
         if (result < 0)
             return result;
     }
-    kernel_matmul(decode->logits, decode->state, model_head(model), decode->batch, width,
-                  MODEL_VOCABULARY);
+    if (ends.norm)
+        kernel_sum_rmsnorm(decode->kernels, NULL, decode->normed, decode->scale, decode->state,
+                           NULL, ends.norm, decode->batch, width);
+    kernel_matmul(decode->kernels, decode->logits, ends.norm ? decode->normed : decode->state,
+                  ends.head, decode->batch, width, shape->vocabulary, KERNEL_OUT_IN);
+    get_floats(decode, decode->logits, decode->batch * shape->vocabulary);
     decode->length++;
-    *ret_logits = decode->logits;
-    return 0;
+    *ret_logits = decode->floats;
+    return kernels_status(decode->kernels, err);
 }

@@ -33,10 +33,10 @@ static const struct argument table[] = {
     {"output", "FILE", ARGUMENT_TEXT, AT(output), 0, 0, "",
      "JSON lines, continued if the file exists; required"},
     {"tp", "N", ARGUMENT_WHOLE, AT(tensor), 1, GROUP_SIZE_MAX, "1",
-     "processes that share each matrix; a power of two that divides the heads"},
+     "processes that share each matrix; a power of two that divides heads and kv-heads"},
     {"batch-size", "N", ARGUMENT_WHOLE, AT(batch), 1, BATCH_MAX, "8", "lines at once"},
-    {"context", "N", ARGUMENT_WHOLE, AT(context), 1, TEXT_MAX, "256",
-     "how many of the last bytes of a prompt are read"},
+    {"context", "N", ARGUMENT_WHOLE, AT(context), 0, TEXT_MAX, "0",
+     "how many of the last bytes of a prompt are read; 0: what rows of training leave for them"},
     {"bytes", "N", ARGUMENT_WHOLE, AT(bytes), 1, TEXT_MAX, "64",
      "most bytes to write; the end of a line ends the text"},
     {0},
@@ -49,6 +49,9 @@ struct prompt {
 
 struct generate {
     const struct generate_options *options;
+    struct model_shape shape;
+    size_t context; /* bytes of a prompt that are read */
+    struct kernels *kernels;
     struct model model;
     struct group group;
     struct decode *decode;
@@ -87,8 +90,7 @@ void generate_print_help(FILE *stream)
 {
     fputs("usage: phase-model generate --model FILE --input FILE --output FILE [OPTION VALUE]...\n"
           "\n"
-          "Continues each line of a file, on CPUs. Options, with their defaults in\n"
-          "brackets:\n\n",
+          "Continues each line of a file. Options, with their defaults in brackets:\n\n",
           stream);
     arguments_print(table, stream);
     fputs("\n"
@@ -98,22 +100,45 @@ void generate_print_help(FILE *stream)
           stream);
 }
 
-static int load(struct generate *generate, struct error *err)
+/* The model knows no positions after the length of a row of training. So the prompt gets what the
+ * text leaves of this length, but at least half of it. */
+static int read_shape(struct generate *generate, struct error *err)
 {
-    const char *path = generate->options->model;
-    struct model_shape shape;
-    struct checkpoint_position position;
-    int result = checkpoint_shape(path, &shape, err);
+    const struct generate_options *options = generate->options;
+    size_t sequence;
+    int result = checkpoint_shape(options->model, &generate->shape, &sequence, err);
     if (result < 0)
         return result;
-    unsigned tensor = (unsigned)generate->options->tensor;
-    if (shape.heads % tensor || (shape.heads & (shape.heads - 1)))
+    unsigned tensor = (unsigned)options->tensor;
+    if (decode_group_max(&generate->shape) % tensor)
         return error_set(err, -ERANGE,
-                         "--tp %u: the model has %u heads; their number must be a power of two "
-                         "that --tp divides",
-                         tensor, shape.heads);
-    model_init(&generate->model, &shape, 1, 1); /* the model is only for decoding */
-    return checkpoint_load(path, &generate->model, &position, NULL, err);
+                         "--tp %u: the model has %u heads and %u kv-heads; --tp must divide both, "
+                         "and the width %u of its MLP",
+                         tensor, generate->shape.heads, generate->shape.kv_heads,
+                         generate->shape.hidden);
+    size_t bytes = (size_t)options->bytes, half = (sequence + 1) / 2;
+    size_t left = sequence > bytes + half ? sequence - bytes : half;
+    generate->context = options->context ? (size_t)options->context : left;
+    return 0;
+}
+
+/* Each rank of a group loads the model: a GPU does not survive fork(). */
+static int load(struct generate *generate, struct error *err)
+{
+    const struct generate_options *options = generate->options;
+    generate->kernels = kernels_new((int)generate->group.rank, err);
+    if (!generate->kernels)
+        return err->code;
+    size_t length = generate->context + (size_t)options->bytes;
+    int result = model_init(&generate->model, generate->kernels, &generate->shape, length,
+                            MODEL_DECODES, err);
+    if (result == 0)
+        result = checkpoint_load_weights(options->model, &generate->model, err);
+    if (result < 0)
+        return result;
+    generate->decode =
+        decode_new(&generate->model, &generate->group, (size_t)options->batch, length);
+    return kernels_status(generate->kernels, err);
 }
 
 static int read_prompts(struct generate *generate, struct error *err)
@@ -241,7 +266,7 @@ static int write_batch(struct generate *generate, const struct sequence *sequenc
 static uint8_t most_likely(const float *logits)
 {
     size_t best = 0;
-    for (size_t i = 1; i < MODEL_VOCABULARY; i++)
+    for (size_t i = 1; i < MODEL_BYTES; i++)
         if (logits[i] > logits[best])
             best = i;
     return (uint8_t)best;
@@ -260,8 +285,7 @@ static void take_byte(const struct generate *generate, struct sequence *sequence
 static void begin_sequence(const struct generate *generate, struct sequence *sequence,
                            const struct prompt *prompt)
 {
-    size_t context = (size_t)generate->options->context;
-    size_t size = prompt->size < context ? prompt->size : context;
+    size_t size = prompt->size < generate->context ? prompt->size : generate->context;
     *sequence = (struct sequence){
         .prompt = size ? prompt->bytes + prompt->size - size : (const uint8_t *)"\n",
         .prompt_size = size ? size : 1,
@@ -271,7 +295,8 @@ static void begin_sequence(const struct generate *generate, struct sequence *seq
 static int write_sequences(struct generate *generate, struct sequence *sequences, size_t batch,
                            struct error *err)
 {
-    uint8_t ids[BATCH_MAX];
+    uint32_t ids[BATCH_MAX];
+    size_t vocabulary = generate->shape.vocabulary;
     bool has_more = true;
     decode_begin(generate->decode, batch);
     for (size_t position = 0; has_more; position++) {
@@ -289,7 +314,7 @@ static int write_sequences(struct generate *generate, struct sequence *sequences
         has_more = false;
         for (size_t i = 0; i < batch; i++) {
             if (position + 1 >= sequences[i].prompt_size && !sequences[i].has_ended)
-                take_byte(generate, &sequences[i], most_likely(logits + i * MODEL_VOCABULARY));
+                take_byte(generate, &sequences[i], most_likely(logits + i * vocabulary));
             has_more |= !sequences[i].has_ended;
         }
     }
@@ -349,12 +374,13 @@ static int generate_all(struct generate *generate, struct error *err)
     if (generate->done)
         printf("resumed after %zu lines of %s\n", generate->done, options->output);
     int result = group_fork(&generate->group, (unsigned)options->tensor, err);
-    if (result == 0) {
-        generate->decode = decode_new(&generate->model, &generate->group, (size_t)options->batch,
-                                      (size_t)(options->context + options->bytes));
+    if (result == 0)
+        result = load(generate, err);
+    if (result == 0)
         result = run_group(generate, err);
-        decode_free(generate->decode);
-    }
+    decode_free(generate->decode);
+    model_fini(&generate->model);
+    kernels_free(generate->kernels);
     result = group_end(&generate->group, result, err); /* the other ranks end here */
     if (result == 0 && fsync(generate->output) < 0 && errno != EINVAL && errno != EROFS)
         result = error_set(err, -errno, "cannot write %s: %s", options->output, strerror(errno));
@@ -368,7 +394,7 @@ static int generate_all(struct generate *generate, struct error *err)
 int generate_run(const struct generate_options *options, struct error *err)
 {
     struct generate generate = {.options = options, .output = -1};
-    int result = load(&generate, err);
+    int result = read_shape(&generate, err);
     if (result == 0)
         result = read_prompts(&generate, err);
     if (result == 0)
@@ -379,6 +405,5 @@ int generate_run(const struct generate_options *options, struct error *err)
         result = error_set(err, -errno, "cannot write %s: %s", options->output, strerror(errno));
     free(generate.prompts);
     free(generate.input);
-    model_fini(&generate.model);
     return result;
 }

@@ -1,97 +1,244 @@
-/* The arithmetic of the model: each function is one kernel with its backward pass.
+/* The arithmetic of the model: each function is one kernel, some with their backward pass.
  *
- * cpu.c and cpu_attention.c are the plain reference. A GPU backend would implement the same header
- * and be chosen at link time. All arrays are float32, row-major, and belong to the caller. Inputs
- * and outputs never overlap, unless the comment allows it. A row is one token of one sequence.
+ * Two backends implement this header, and one of them is linked: cpu.c and cpu_attention.c are the
+ * plain reference, cuda/ is for GPUs. Nothing above this header knows which one it is. The code
+ * above only uses the type kernel_number.
  *
- * Every sum has one fixed order, which does not depend on the vector width of the processor or on
- * how a matrix is cut into tiles. So the results have the same bits on every run and every CPU. If
- * a comment says "adds", the function adds to its output. All other functions overwrite it. */
+ * All arrays of kernels are row-major and lie in the memory of the backend (kernels_memory()). A
+ * row is one token of one sequence. Inputs and outputs never overlap, unless the comment allows it.
+ * If a comment says "adds", the function adds to its output. All other functions overwrite it.
+ * Activations and the weights of products are kernel_number. Master weights, moments, gradients of
+ * weights, gains of norms and losses are float.
+ *
+ * Kernels are queued in the order of the calls and may run later. Only kernels_get(),
+ * kernels_sums_end() and kernels_status() wait for them. A kernel cannot fail by itself: the first
+ * failure of a backend stays, and kernels_status() returns it.
+ *
+ * On a CPU every sum has one fixed order, which does not depend on the vector width of the
+ * processor or on how a matrix is cut into tiles. So the results have the same bits on every run
+ * and every x86-64. */
 #ifndef PHASED_WORKER_MODEL_KERNELS_H
 #define PHASED_WORKER_MODEL_KERNELS_H
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
-/* A matrix with strides: element (row, column) is data[row * row_stride + column * column_stride].
- * A transposed view swaps the strides. */
-struct kernel_view {
-    const float *data;
-    size_t row_stride, column_stride;
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct error;
+struct ranks;
+struct kernels;
+
+#ifdef KERNELS_CUDA
+typedef uint16_t kernel_number; /* the bits of a bfloat16 */
+#else
+typedef float kernel_number;
+#endif
+
+/* ---- the backend and its memory ---- */
+
+/* Opens the backend. `device` counts the visible GPUs from 0; a CPU ignores it. Returns NULL on
+ * failure. */
+struct kernels *kernels_new(int device, struct error *err);
+void kernels_free(struct kernels *kernels);
+
+/* Returns 0 or the first failure of any call, such as a lack of memory. Waits for the kernels. */
+int kernels_status(struct kernels *kernels, struct error *err);
+
+/* Returns zeroed memory of the backend, aligned to 256 bytes. Returns NULL on failure, which
+ * kernels_status() then tells. */
+void *kernels_memory(struct kernels *kernels, size_t bytes);
+void kernels_release(struct kernels *kernels, void *memory);
+
+/* Sets the bytes to 0. */
+void kernels_clear(struct kernels *kernels, void *memory, size_t bytes);
+/* Copies from the host; the source may change as soon as the call returns. */
+void kernels_put(struct kernels *kernels, void *to_backend, const void *from_host, size_t bytes);
+/* Copies to the host, after all kernels that were queued before. Waits. */
+void kernels_get(struct kernels *kernels, void *to_host, const void *from_backend, size_t bytes);
+
+/* What a model needs of a backend. */
+struct kernels_needs {
+    size_t width, hidden, vocabulary, sequence, heads, kv_heads, head_width;
 };
+/* Returns 0 if the backend can compute such a model. If it cannot, the message names the size. */
+int kernels_check(const struct kernels_needs *needs, struct error *err);
+
+/* Lets the backend add numbers over the ranks. The ranks are borrowed. Call it at most once. */
+int kernels_join(struct kernels *kernels, struct ranks *ranks, struct error *err);
+/* Begins to replace `values`[count] on every rank by their sum over the ranks, in the order of the
+ * calls. Kernels that are queued later may run meanwhile. They may use `values` only after
+ * kernels_sums_end(). With a single rank it does nothing. */
+void kernels_sum(struct kernels *kernels, float *values, size_t count);
+/* Waits until all sums are done, or until the deadline of the ranks. The message names the rank
+ * that is missing. */
+int kernels_sums_end(struct kernels *kernels, struct error *err);
+
+/* ---- products ---- */
 
 enum kernel_mode {
     KERNEL_SET, /* overwrites the output */
-    KERNEL_ADD, /* adds to the output, which has the first terms of each sum */
+    KERNEL_ADD, /* adds to the output */
 };
 
-/* c[rows x columns] = a[rows x inner] b[inner x columns]; the rows of c are `c_stride` apart. Each
- * element is summed in the order of `inner`. */
-void kernel_product(float *c, size_t c_stride, struct kernel_view a, const float *b,
+/* How a matrix of weights lies in memory. */
+enum kernel_order {
+    KERNEL_IN_OUT, /* w[in x out] */
+    KERNEL_OUT_IN, /* w[out x in], as a table of embeddings that is also the head */
+};
+
+/* y[rows x out] = x[rows x in] w. */
+void kernel_matmul(struct kernels *kernels, kernel_number *y, const kernel_number *x,
+                   const kernel_number *w, size_t rows, size_t in, size_t out,
+                   enum kernel_order order);
+/* dx[rows x in] = dy[rows x out] w^T. */
+void kernel_matmul_dx(struct kernels *kernels, kernel_number *dx, const kernel_number *dy,
+                      const kernel_number *w, size_t rows, size_t in, size_t out,
+                      enum kernel_order order);
+/* Adds x^T dy to dw, which has the order of w. */
+void kernel_matmul_dw(struct kernels *kernels, float *dw, const kernel_number *dy,
+                      const kernel_number *x, size_t rows, size_t in, size_t out,
+                      enum kernel_order order);
+
+/* c[rows x columns] = a[rows x inner] b[inner x columns], where the rows of each matrix are
+ * `..._stride` numbers apart. It serves generation, whose matrices are parts of larger ones. */
+void kernel_product(struct kernels *kernels, kernel_number *c, size_t c_stride,
+                    const kernel_number *a, size_t a_stride, const kernel_number *b,
                     size_t b_stride, size_t rows, size_t inner, size_t columns,
                     enum kernel_mode mode);
 
-/* y[rows x out] = x[rows x in] w[in x out]. */
-void kernel_matmul(float *y, const float *x, const float *w, size_t rows, size_t in, size_t out);
-/* dx[rows x in] = dy w^T; adds x^T dy to dw. `scratch` holds in * out floats. */
-void kernel_matmul_backward(float *dx, float *dw, const float *dy, const float *x, const float *w,
-                            float *scratch, size_t rows, size_t in, size_t out);
+/* ---- what works row by row ---- */
 
-/* y = gain * x / rms(x) in each row; keeps 1 / rms in ret_scale[rows]. */
-void kernel_rmsnorm(float *y, float *ret_scale, const float *x, const float *gain, size_t rows,
-                    size_t width);
-/* Adds to dx and dgain. */
-void kernel_rmsnorm_backward(float *dx, float *dgain, const float *dy, const float *x,
-                             const float *gain, const float *scale, size_t rows, size_t width);
+/* state = a + b, and y = gain * state / sqrt(mean(state^2) + 1e-6) in each row; keeps the factor 1
+ * / sqrt(...) in ret_scale[rows]. `state` may be `a` or `b`. If b is NULL, the state is `a`, and
+ * `state` is not written and may be NULL. */
+void kernel_sum_rmsnorm(struct kernels *kernels, kernel_number *state, kernel_number *y,
+                        float *ret_scale, const kernel_number *a, const kernel_number *b,
+                        const float *gain, size_t rows, size_t width);
+/* Adds to dx and dgain, given the gradient `dy` of y and the state `x`. */
+void kernel_rmsnorm_backward(struct kernels *kernels, kernel_number *dx, float *dgain,
+                             const kernel_number *dy, const kernel_number *x, const float *gain,
+                             const float *scale, size_t rows, size_t width);
 
-struct kernel_attention_shape {
-    size_t batch, sequence, heads, width; /* width of all heads together */
-};
-/* Returns how many floats of scratch the two functions below need. */
-size_t kernel_attention_scratch(const struct kernel_attention_shape *shape);
-/* Causal attention with linear biases: the score of a token `d` places back loses d * 4 / 2^head.
- * The model knows nothing else of positions. qkv[rows x 3 width] has queries, keys and values side
- * by side; y[rows x width]. Keeps the probabilities in ret_p[batch x heads x sequence x
- * sequence]. */
-void kernel_attention(float *y, float *ret_p, const float *qkv, float *scratch,
-                      const struct kernel_attention_shape *shape);
-void kernel_attention_backward(float *dqkv, const float *dy, const float *p, const float *qkv,
-                               float *scratch, const struct kernel_attention_shape *shape);
-
-/* The same for only the newest of `count` tokens and one head, whose keys and values are kept:
- * y[width] from query[width], keys and values[count x width]. `scratch` has `count` floats. */
-void kernel_attention_newest(float *y, const float *query, const float *keys, const float *values,
-                             float *scratch, size_t count, size_t head, size_t width);
-
-/* y = max(x, 0)^2; y may be x. */
-void kernel_relu2(float *y, const float *x, size_t count);
-/* dx may be dy. */
-void kernel_relu2_backward(float *dx, const float *dy, const float *x, size_t count);
+/* y[rows x hidden] = silu(wide[row][0 .. hidden - 1]) * wide[row][hidden .. 2 hidden - 1], where
+ * silu(x) = x / (1 + e^-x). */
+void kernel_gate(struct kernels *kernels, kernel_number *y, const kernel_number *wide, size_t rows,
+                 size_t hidden);
+/* dwide may be wide. */
+void kernel_gate_backward(struct kernels *kernels, kernel_number *dwide, const kernel_number *dy,
+                          const kernel_number *wide, size_t rows, size_t hidden);
 
 /* y = a + b; y may be a or b. */
-void kernel_sum(float *y, const float *a, const float *b, size_t count);
+void kernel_sum(struct kernels *kernels, kernel_number *y, const kernel_number *a,
+                const kernel_number *b, size_t count);
 
-/* y[row] = table[ids[row]]. */
-void kernel_embed(float *y, const uint8_t *ids, const float *table, size_t rows, size_t width);
+/* y[row] = table[ids[row]]; the table has rows of `width`. */
+void kernel_embed(struct kernels *kernels, kernel_number *y, const uint32_t *ids,
+                  const kernel_number *table, size_t rows, size_t width);
 /* Adds to dtable. */
-void kernel_embed_backward(float *dtable, const float *dy, const uint8_t *ids, size_t rows,
-                           size_t width);
+void kernel_embed_backward(struct kernels *kernels, float *dtable, const kernel_number *dy,
+                           const uint32_t *ids, size_t rows, size_t width);
 
-/* Returns the sum over rows of -log softmax(logits)[target]. The logits become their own gradient
- * times `gradient_scale`. */
-double kernel_cross_entropy(float *logits, const uint8_t *targets, float gradient_scale,
-                            size_t rows, size_t classes);
+/* Adds the sum over rows of -log softmax(logits)[target] to *loss. The logits[rows x classes]
+ * become their own gradient times `gradient_scale`. */
+void kernel_cross_entropy(struct kernels *kernels, kernel_number *logits, float *loss,
+                          const uint32_t *targets, float gradient_scale, size_t rows,
+                          size_t classes);
 
-/* Returns the sum of squares. */
-double kernel_square_sum(const float *x, size_t count);
+/* ---- attention ---- */
+
+struct kernel_attention_shape {
+    size_t batch, sequence;
+    size_t heads, kv_heads; /* kv_heads divides heads: heads / kv_heads queries share a key */
+    size_t head_width;      /* even */
+};
+
+/* A row of qkv has heads queries, then kv_heads keys, then kv_heads values, head_width each. */
+
+enum kernel_turn { KERNEL_FORWARD, KERNEL_BACKWARD };
+
+/* Turns the queries and keys of qkv[batch * sequence rows] in place, by their positions: for i <
+ * head_width / 2 the pair (x[i], x[i + head_width / 2]) of a head becomes (x[i] c - x[i + half] s,
+ * x[i] s + x[i + half] c), where c and s are table[position][i][0] and [1]. The first token of each
+ * sequence has the position `first`. KERNEL_BACKWARD turns by the negative angle: so it makes the
+ * gradient of the unturned queries and keys. */
+void kernel_rotary(struct kernels *kernels, kernel_number *qkv, const float *table, size_t first,
+                   const struct kernel_attention_shape *shape, enum kernel_turn turn);
+
+/* Returns how many floats the forward pass keeps for the backward pass. */
+size_t kernel_attention_kept(const struct kernel_attention_shape *shape);
+/* Causal attention: y[rows x heads * head_width] = softmax(q k^T / sqrt(head_width)) v for each
+ * head, where a token sees itself and the tokens before it. */
+void kernel_attention(struct kernels *kernels, kernel_number *y, float *ret_kept,
+                      const kernel_number *qkv, const struct kernel_attention_shape *shape);
+/* dqkv has the layout of qkv. */
+void kernel_attention_backward(struct kernels *kernels, kernel_number *dqkv,
+                               const kernel_number *dy, const kernel_number *y, const float *kept,
+                               const kernel_number *qkv,
+                               const struct kernel_attention_shape *shape);
+
+/* Attention of one new token of each sequence, for generation. It first writes the keys and values
+ * of qkv[batch rows] to place `first` of keys and values[batch x kv_heads x places x head_width].
+ * Then y[batch x heads * head_width] reads the places 0 .. first. shape->sequence is 1. */
+void kernel_attention_newest(struct kernels *kernels, kernel_number *y, kernel_number *keys,
+                             kernel_number *values, const kernel_number *qkv, size_t first,
+                             size_t places, const struct kernel_attention_shape *shape);
+
+/* ---- the optimizer ---- */
+
+/* weights = master, rounded. On a CPU `weights` may be `master`. */
+void kernel_round(struct kernels *kernels, kernel_number *weights, const float *master,
+                  size_t count);
+
+/* Adds the sum of squares to *sum. */
+void kernel_square_sum(struct kernels *kernels, float *sum, const float *x, size_t count);
 
 struct kernel_adamw_step {
     float rate, beta1, beta2, epsilon, decay;
     float correction1, correction2; /* 1 - beta^t of each moment */
-    float gradient_scale;           /* below 1 if the gradient is clipped */
+    float clip;                     /* largest norm of the gradient; 0: no limit */
 };
-/* One step of AdamW with bias correction; the decay is decoupled from the gradient. */
-void kernel_adamw(float *weights, float *moment1, float *moment2, const float *gradient,
-                  size_t count, const struct kernel_adamw_step *step);
+/* One step of AdamW with bias correction; the decay is decoupled from the gradient. *square_sum is
+ * the sum of squares of the whole gradient. If the norm is above `clip`, the gradient is scaled
+ * down to it. If *square_sum is not finite, nothing changes. The new master weights are also
+ * written to `weights`, rounded; on a CPU `weights` may be `master`. */
+void kernel_adamw(struct kernels *kernels, float *master, kernel_number *weights, float *moment1,
+                  float *moment2, const float *gradient, size_t count, const float *square_sum,
+                  const struct kernel_adamw_step *step);
+
+/* ---- numbers on the host ---- */
+
+static inline float kernel_number_value(kernel_number number)
+{
+#ifdef KERNELS_CUDA
+    uint32_t bits = (uint32_t)number << 16;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+#else
+    return number;
+#endif
+}
+
+/* Rounds to the nearest number, and to an even one if two are equally near. */
+static inline kernel_number kernel_number_of(float value)
+{
+#ifdef KERNELS_CUDA
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    if ((bits & 0x7fffffff) > 0x7f800000)
+        return (kernel_number)(bits >> 16 | 0x40); /* stays no number */
+    return (kernel_number)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+#else
+    return value;
+#endif
+}
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

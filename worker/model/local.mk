@@ -4,8 +4,10 @@ noinst_LIBRARIES += worker/model/libmodel.a
 worker_model_libmodel_a_CFLAGS = $(AM_CFLAGS) -ffp-contract=off $(SODIUM_CFLAGS)
 worker_model_libmodel_a_SOURCES = \
 	worker/model/kernels.h \
-	worker/model/cpu.c worker/model/cpu.h worker/model/cpu_attention.c \
+	worker/model/cpu.c worker/model/cpu.h worker/model/cpu_product.c \
+	worker/model/cpu_rows.c worker/model/cpu_attention.c \
 	worker/model/model.c worker/model/model.h worker/model/random.h \
+	worker/model/pass.c worker/model/pass.h worker/model/rotary.c worker/model/rotary.h \
 	worker/model/data.c worker/model/data.h \
 	worker/model/vocabulary.c worker/model/vocabulary.h worker/model/vocabulary_train.c \
 	worker/model/tokenizer.c worker/model/tokenizer.h \

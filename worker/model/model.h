@@ -1,34 +1,51 @@
-/* The model: a decoder-only transformer over bytes, whose stack of blocks is applied several times.
+/* The model: a decoder-only transformer, whose stack of blocks may be applied several times.
  *
- * The embedding of the text is the first state. Each refinement loop runs the state through the
- * same `depth` blocks (pre-norm, causal attention, MLP). The same head reads the state after every
- * loop, so each loop has its own loss. The head reads the state without a norm: a loop adds to the
- * answer of the loop before, and the size of the state shows how sure the model is. Only the linear
- * biases of the attention carry positions, so the weights work for text of any length.
+ * Each block is what modern decoders have: a norm (RMSNorm), attention with rotary positions, in
+ * which several heads may share a key and a value, a norm again, and a gated MLP (SwiGLU). The
+ * embedding of the text is the first state. Each refinement loop runs the state through the same
+ * `depth` blocks. The same head reads the state after every loop, so each loop has its own loss.
+ *
+ * With several loops the head reads the state without a norm: a loop adds to the answer of the loop
+ * before, and the size of the state shows how sure the model is. With one loop the model is a plain
+ * decoder, and a last norm stands before the head.
  *
  * Training uses the sum of the losses of all loops with the weights of model_loop_weights(). The
  * last loop has the largest weight, so the first loop stays a rough draft that later loops improve.
  *
- * A model owns its weights, gradients, AdamW moments and the activations of one batch. Its numbers
- * depend only on its configuration, its seed and the text. */
+ * A model owns its weights, gradients and AdamW moments, in the memory of the kernels' backend.
+ * pass.h has the activations of a batch. All numbers depend only on the configuration, the seed and
+ * the text. */
 #ifndef PHASED_WORKER_MODEL_MODEL_H
 #define PHASED_WORKER_MODEL_MODEL_H
 
+#include "worker/model/kernels.h"
+
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+struct error;
+
 enum {
-    MODEL_VOCABULARY = 256, /* bytes */
+    MODEL_BYTES = 256, /* ids of a text of bytes */
+    MODEL_VOCABULARY_MAX = 1 << 20,
     MODEL_LOOPS_MAX = 16,
     MODEL_DEPTH_MAX = 256,
-    MODEL_WIDTH_MAX = 8192,
-    MODEL_MLP_RATIO = 4, /* the MLP is so many times as wide inside as the state */
+    MODEL_WIDTH_MAX = 16384,
+    MODEL_HIDDEN_MAX = 65536,
+    MODEL_HEADS_MAX = 256,
 };
 
-/* What the weights depend on. It is fixed as long as the model and its checkpoints live. width %
- * heads is 0. */
+/* What the weights depend on. It is fixed as long as the model and its checkpoints live. */
 struct model_shape {
-    uint32_t width, depth, heads, loops;
+    uint32_t vocabulary; /* different ids */
+    uint32_t width;      /* of the state of a token */
+    uint32_t depth;      /* blocks */
+    uint32_t heads;      /* of queries; divide the width into even parts */
+    uint32_t kv_heads;   /* of keys and values; divide the heads */
+    uint32_t hidden;     /* width inside the MLP */
+    uint32_t loops;
+    uint32_t tied; /* 1: the head is the table of embeddings; 0: it has weights of its own */
 };
 
 enum model_group {
@@ -37,7 +54,7 @@ enum model_group {
     MODEL_GAIN,      /* norms: the learning rate of the matrices, no decay */
 };
 
-/* One tensor: `size` floats at `offset` in weights, gradient and both moments. */
+/* One tensor: `size` numbers at `offset` in weights, gradient and both moments. */
 struct model_tensor {
     const char *name;
     size_t offset, size;
@@ -45,58 +62,94 @@ struct model_tensor {
     float spread; /* the first values are uniform in +-spread; gains start at 1 */
 };
 
+enum model_use {
+    MODEL_TRAINS,
+    MODEL_DECODES, /* has only weights */
+};
+
 struct model {
+    struct kernels *kernels; /* borrowed */
     struct model_shape shape;
-    size_t batch_max; /* sequences in the largest batch */
-    size_t sequence;  /* bytes in each sequence */
+    size_t sequence; /* tokens in the longest sequence */
     size_t parameters;
-    float *weights, *gradient, *moment1, *moment2;
+    float *master;          /* the weights that the optimizer keeps */
+    kernel_number *weights; /* the same, rounded; on a CPU the same memory */
+    float *gradient, *moment1, *moment2;
+    float *square_sum; /* one number: of the gradient, after model_measure() */
+    float *turns;      /* the table of kernel_rotary(), for `sequence` positions */
     size_t tensor_count;
     struct model_tensor *tensors;
-    struct model_activations *activations;
 };
 
 struct model_rates {
     float matrix, embedding; /* learning rates */
     float decay;
-    float gradient_scale; /* factor of the gradient, for clipping */
+    float clip; /* largest norm of the gradient; 0: no limit */
 };
 
-/* Sets all weights, gradients and moments to 0. */
-void model_init(struct model *model, const struct model_shape *shape, size_t batch_max,
-                size_t sequence);
+/* Returns 0 if there is such a model. If not, the message names the size that is wrong. */
+int model_check(const struct model_shape *shape, size_t sequence, struct error *err);
+
+/* Makes a model whose numbers are 0. The shape must have passed model_check(). The model must get
+ * model_fini() also after a failure, which is a lack of memory. */
+int model_init(struct model *model, struct kernels *kernels, const struct model_shape *shape,
+               size_t sequence, enum model_use use, struct error *err);
 void model_fini(struct model *model);
 
 /* Draws the first weights. */
 void model_draw(struct model *model, uint64_t seed);
 
+/* Makes the rounded weights from the master weights, which were written. */
+void model_round(struct model *model);
+
 /* Returns the weight of the loss of each loop: base^i / (base^0 + ... + base^(loops - 1)). */
 void model_loop_weights(float *ret_weights, size_t loops, double base);
 
+/* Sets the gradient to 0. */
 void model_clear_gradient(struct model *model);
 
-/* Runs forward and backward over `batch` sequences of bytes, each with its `targets`. The sum of
- * the losses of all tokens is added to losses[loop]. The gradient of the sum over loops of
- * scales[loop] times this sum is added to the gradient. */
-void model_learn(struct model *model, const uint8_t *ids, const uint8_t *targets, size_t batch,
-                 const float *scales, double *losses);
+/* Computes the norm of the gradient, which model_update() needs. Does not wait. */
+void model_measure(struct model *model);
+/* Returns the norm of the gradient. Waits. */
+double model_norm(const struct model *model);
 
-/* Runs only forward. Adds the sum of the losses of all tokens to losses[loop]. */
-void model_evaluate(struct model *model, const uint8_t *ids, const uint8_t *targets, size_t batch,
-                    double *losses);
+/* Takes one step of AdamW; `step` counts from 1. If the norm of the gradient is not finite, nothing
+ * changes. Does not wait. */
+void model_update(struct model *model, uint64_t step, const struct model_rates *rates);
 
-/* The weights of one block: gains norm1, norm2[width], and the matrices qkv[width x 3 width]
- * (queries, keys and values side by side, each by heads), out[width x width], up[width x 4 width]
- * and down[4 width x width]. Borrowed from the model. */
+/* The weights of one block: gains norm1, norm2[width], and the matrices
+ * - qkv[width x (heads + 2 kv_heads) head_width]: queries, keys and values side by side;
+ * - out[width x width], up[width x 2 hidden]: what is gated and its factor side by side;
+ * - down[hidden x width].
+ * Borrowed from the model. */
 struct model_block {
-    const float *norm1, *qkv, *out, *norm2, *up, *down;
+    const float *norm1, *norm2;
+    const kernel_number *qkv, *out, *up, *down;
 };
 struct model_block model_block(const struct model *model, size_t layer);
-/* Return tokens[MODEL_VOCABULARY x width] and head[width x MODEL_VOCABULARY]. */
-const float *model_tokens(const struct model *model);
-const float *model_head(const struct model *model);
+/* The same of the gradient. */
+struct model_block_gradient {
+    float *norm1, *norm2, *qkv, *out, *up, *down;
+    float *first; /* where the gradient of the block begins, */
+    size_t count; /* and how many numbers it has */
+};
+struct model_block_gradient model_block_gradient(struct model *model, size_t layer);
 
-/* Takes one step of AdamW; `step` counts from 1. */
-void model_update(struct model *model, uint64_t step, const struct model_rates *rates);
+/* The weights outside of the blocks: tokens and head[vocabulary x width], which are one array if
+ * they are tied. `norm`[width] stands before the head; NULL if there are several loops. */
+struct model_ends {
+    const float *norm;
+    const kernel_number *tokens, *head;
+};
+struct model_ends model_ends(const struct model *model);
+struct model_ends_gradient {
+    float *norm, *tokens, *head;
+    size_t count; /* all numbers; the first one is tokens[0] */
+};
+struct model_ends_gradient model_ends_gradient(struct model *model);
+
+/* Returns the sizes of attention for `batch` sequences of `sequence` tokens. */
+struct kernel_attention_shape model_attention(const struct model_shape *shape, size_t batch,
+                                              size_t sequence);
 
 #endif

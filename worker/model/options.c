@@ -25,21 +25,34 @@ static const struct argument table[] = {
      "rows of text a rank takes at once"},
     {"grad-accum", "N", ARGUMENT_WHOLE, AT(grad_accum), 1, 65536, "1",
      "batches a rank adds up before each update"},
-    {"sequence-length", "N", ARGUMENT_WHOLE, AT(sequence_length), 2, 8192, "128", "bytes in a row"},
-    {"depth", "N", ARGUMENT_WHOLE, AT(depth), 1, 64, "1", "blocks in the stack"},
-    {"width", "N", ARGUMENT_WHOLE, AT(width), 1, 8192, "64", "size of the state of a byte"},
-    {"heads", "N", ARGUMENT_WHOLE, AT(heads), 1, 256, "4",
-     "attention heads; must divide the width"},
-    {"loops", "N", ARGUMENT_WHOLE, AT(loops), 1, MODEL_LOOPS_MAX, "4",
-     "refinement loops: times the stack is applied"},
+    {"model", "NAME", ARGUMENT_TEXT, AT(model), 0, 0, "tiny",
+     "tiny, 124m, 350m or 1.5b: sets the options whose default is not in brackets"},
+    {"sequence-length", "N", ARGUMENT_WHOLE, AT(sequence_length), 2, 65536, NULL,
+     "tokens in a row; tiny: 128"},
+    {"vocabulary", "N", ARGUMENT_WHOLE, AT(vocabulary), MODEL_BYTES, MODEL_VOCABULARY_MAX, NULL,
+     "different tokens; tiny: 256, the bytes"},
+    {"depth", "N", ARGUMENT_WHOLE, AT(depth), 1, MODEL_DEPTH_MAX, NULL,
+     "blocks in the stack; tiny: 1"},
+    {"width", "N", ARGUMENT_WHOLE, AT(width), 2, MODEL_WIDTH_MAX, NULL,
+     "size of the state of a token; tiny: 64"},
+    {"heads", "N", ARGUMENT_WHOLE, AT(heads), 1, MODEL_HEADS_MAX, NULL,
+     "attention heads; must divide the width into even parts; tiny: 4"},
+    {"kv-heads", "N", ARGUMENT_WHOLE, AT(kv_heads), 0, MODEL_HEADS_MAX, NULL,
+     "heads of keys and values; must divide the heads; 0, tiny: as many as heads"},
+    {"hidden", "N", ARGUMENT_WHOLE, AT(hidden), 0, MODEL_HIDDEN_MAX, "0",
+     "width inside the MLP; 0: 8/3 of the width, rounded up to 64"},
+    {"loops", "N", ARGUMENT_WHOLE, AT(loops), 1, MODEL_LOOPS_MAX, NULL,
+     "refinement loops: times the stack is applied; tiny: 4"},
+    {"tied", "0|1", ARGUMENT_WHOLE, AT(tied), 0, 1, NULL,
+     "1: the head is the table of embeddings; tiny: 0"},
     {"preset", "NAME", ARGUMENT_TEXT, AT(preset), 0, 0, "aggressive",
      "aggressive: --weight-base 5; extreme: 10"},
     {"weight-base", "X", ARGUMENT_NUMBER, AT(weight_base), 0.01, 1000, NULL,
      "the loss of loop i has the weight X^i; the weights sum to 1"},
-    {"matrix-lr", "X", ARGUMENT_NUMBER, AT(matrix_lr), 0, 10, "0.01",
-     "learning rate of blocks and head"},
-    {"embedding-lr", "X", ARGUMENT_NUMBER, AT(embedding_lr), 0, 10, "0.1",
-     "learning rate of the embedding"},
+    {"matrix-lr", "X", ARGUMENT_NUMBER, AT(matrix_lr), 0, 10, NULL,
+     "learning rate of blocks and head; tiny: 0.01"},
+    {"embedding-lr", "X", ARGUMENT_NUMBER, AT(embedding_lr), 0, 10, NULL,
+     "learning rate of an embedding that is not tied; tiny: 0.1"},
     {"warmup", "N", ARGUMENT_WHOLE, AT(warmup), 0, 1e12, "10",
      "steps in which the learning rates rise from 0"},
     {"weight-decay", "X", ARGUMENT_NUMBER, AT(weight_decay), 0, 1, "0.01",
@@ -63,6 +76,43 @@ static const struct argument table[] = {
     {0},
 };
 
+/* What --model sets. The larger models have the shape of GPT-2's small and medium models and of
+ * llama-like models, so that their speed can be compared. */
+struct preset {
+    const char *name;
+    uint64_t vocabulary, depth, width, heads, kv_heads, loops, tied, sequence_length;
+    double matrix_lr, embedding_lr;
+};
+static const struct preset models[] = {
+    {"tiny", MODEL_BYTES, 1, 64, 4, 0, 4, 0, 128, 0.01, 0.1},
+    {"124m", 50304, 12, 768, 12, 0, 1, 1, 1024, 6e-4, 6e-4},
+    {"350m", 50304, 24, 1024, 16, 0, 1, 1, 1024, 3e-4, 3e-4},
+    {"1.5b", 50304, 28, 2048, 16, 8, 1, 0, 1024, 2e-4, 2e-4},
+};
+
+static int take_model(struct options *options, const char *name, struct error *err)
+{
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        const struct preset *preset = &models[i];
+        if (!text_equal(preset->name, name))
+            continue;
+        *options = (struct options){
+            .vocabulary = preset->vocabulary,
+            .depth = preset->depth,
+            .width = preset->width,
+            .heads = preset->heads,
+            .kv_heads = preset->kv_heads,
+            .loops = preset->loops,
+            .tied = preset->tied,
+            .sequence_length = preset->sequence_length,
+            .matrix_lr = preset->matrix_lr,
+            .embedding_lr = preset->embedding_lr,
+        };
+        return 0;
+    }
+    return error_set(err, -ERANGE, "--model %s: use tiny, 124m, 350m or 1.5b", name);
+}
+
 static int check_together(struct options *options, struct error *err)
 {
     static const struct {
@@ -77,32 +127,53 @@ static int check_together(struct options *options, struct error *err)
         return error_set(err, -ERANGE, "--preset %s: use aggressive or extreme", options->preset);
     if (options->weight_base == 0)
         options->weight_base = base;
-    if (options->width % options->heads != 0)
-        return error_set(err, -ERANGE, "--heads %" PRIu64 " does not divide --width %" PRIu64,
-                         options->heads, options->width);
+    if (options->kv_heads == 0)
+        options->kv_heads = options->heads;
+    if (options->hidden == 0)
+        options->hidden = (options->width * 8 + 191) / 192 * 64;
     if (!*options->out)
         return error_set(err, -ERANGE, "--out is empty");
-    return 0;
+    struct model_shape shape = options_shape(options);
+    return model_check(&shape, options->sequence_length, err);
 }
 
 int options_parse(struct options *options, int count, char **arguments, struct error *err)
 {
     *options = (struct options){0};
     int result = arguments_read(table, options, count, arguments, err);
+    if (result == 0)
+        result = take_model(options, options->model, err);
+    /* The second reading lets the other options replace what the model has set. */
+    if (result == 0)
+        result = arguments_read(table, options, count, arguments, err);
     if (result != 0)
         return result < 0 ? result : OPTIONS_HELP;
     result = check_together(options, err);
     return result < 0 ? result : OPTIONS_TRAIN;
 }
 
+struct model_shape options_shape(const struct options *options)
+{
+    return (struct model_shape){
+        .vocabulary = (uint32_t)options->vocabulary,
+        .width = (uint32_t)options->width,
+        .depth = (uint32_t)options->depth,
+        .heads = (uint32_t)options->heads,
+        .kv_heads = (uint32_t)options->kv_heads,
+        .hidden = (uint32_t)options->hidden,
+        .loops = (uint32_t)options->loops,
+        .tied = (uint32_t)options->tied,
+    };
+}
+
 void options_print_help(FILE *stream)
 {
-    fputs(
-        "usage: phase-model train [OPTION VALUE]...\n"
-        "\n"
-        "Trains a small byte-level transformer, whose blocks are applied in refinement loops, on\n"
-        "CPUs. Options, with their defaults in brackets:\n\n",
-        stream);
+    fputs("usage: phase-model train [OPTION VALUE]...\n"
+          "\n"
+          "Trains a transformer, whose blocks may be applied in refinement loops. Options, with "
+          "their\n"
+          "defaults in brackets:\n\n",
+          stream);
     arguments_print(table, stream);
     fputs(
         "\n"

@@ -6,11 +6,12 @@
 #include <stdio.h>
 
 struct error;
+struct model_shape;
 
 struct options {
-    const char *data, *out, *resume, *preset; /* borrowed from the arguments */
+    const char *data, *out, *resume, *model, *preset; /* borrowed from the arguments */
     uint64_t iterations, device_batch_size, grad_accum, sequence_length;
-    uint64_t depth, width, heads, loops;
+    uint64_t vocabulary, depth, width, heads, kv_heads, hidden, loops, tied;
     double matrix_lr, embedding_lr, weight_base, grad_clip, weight_decay;
     uint64_t warmup, seed;
     uint64_t save_every, keep, eval_every, log_every, pace_ms;
@@ -22,6 +23,9 @@ enum options_wish { OPTIONS_TRAIN, OPTIONS_HELP };
 /* Reads the arguments after "train". Returns an options_wish. -EINVAL: the form is wrong (an
  * unknown option, a missing value). -ERANGE: a value is wrong. */
 int options_parse(struct options *options, int count, char **arguments, struct error *err);
+
+/* Returns the shape of the model that the options describe. */
+struct model_shape options_shape(const struct options *options);
 
 void options_print_help(FILE *stream);
 

@@ -8,6 +8,7 @@
 #include "worker/model/kernels.h"
 #include "worker/model/model.h"
 #include "worker/model/options.h"
+#include "worker/model/pass.h"
 #include "worker/model/ranks.h"
 #include "worker/model/stop.h"
 
@@ -25,13 +26,15 @@ enum { EVALUATED_ROWS = 32 };
 
 struct train {
     const struct options *options;
+    struct kernels *kernels;
     struct model model;
+    struct pass *pass;
     struct data data;
     struct ranks ranks;
     struct checkpoint_position position;
     uint8_t checksum[CHECKPOINT_CHECKSUM]; /* of the resumed checkpoint, or zeros */
     float loop_weights[MODEL_LOOPS_MAX];
-    uint8_t *ids, *targets;
+    uint32_t *ids, *targets;
     char *saved_path; /* the newest checkpoint of this run; NULL: there is no checkpoint */
 };
 
@@ -39,7 +42,8 @@ struct train {
 struct train_figures {
     double loss, losses[MODEL_LOOPS_MAX];
     double gradient_norm, rate, seconds;
-    bool stop; /* some rank was asked to stop */
+    bool is_measured; /* losses and norm are known: they cost a wait */
+    bool stop;        /* some rank was asked to stop */
 };
 
 static double now_seconds(void)
@@ -78,7 +82,7 @@ static int load(struct train *train, struct error *err)
 static void take_fingerprint(const struct train *train, uint8_t fingerprint[RANKS_FINGERPRINT])
 {
     struct options numbers = *train->options;
-    numbers.data = numbers.out = numbers.resume = numbers.preset = NULL;
+    numbers.data = numbers.out = numbers.resume = numbers.model = numbers.preset = NULL;
     crypto_generichash_state state;
     /* These calls cannot fail for fixed sizes. */
     (void)crypto_generichash_init(&state, NULL, 0, RANKS_FINGERPRINT);
@@ -100,17 +104,21 @@ static int prepare(struct train *train, struct error *err)
     result = file_make_folders(options->out, 0777, err);
     if (result < 0)
         return result;
-    const struct model_shape shape = {
-        .width = (uint32_t)options->width,
-        .depth = (uint32_t)options->depth,
-        .heads = (uint32_t)options->heads,
-        .loops = (uint32_t)options->loops,
-    };
-    model_init(&train->model, &shape, options->device_batch_size, options->sequence_length);
+    train->kernels = kernels_new(0, err);
+    if (!train->kernels)
+        return err->code;
+    const struct model_shape shape = options_shape(options);
+    result = model_init(&train->model, train->kernels, &shape, options->sequence_length,
+                        MODEL_TRAINS, err);
+    if (result < 0)
+        return result;
+    train->pass = pass_new(&train->model, options->device_batch_size, err);
+    if (!train->pass)
+        return err->code;
     model_loop_weights(train->loop_weights, options->loops, options->weight_base);
     train->position.seed = options->seed;
     memcpy(train->position.fingerprint, train->data.fingerprint, sizeof train->data.fingerprint);
-    size_t bytes = options->device_batch_size * options->sequence_length;
+    size_t bytes = options->device_batch_size * options->sequence_length * sizeof(uint32_t);
     train->ids = malloc(bytes);
     train->targets = malloc(bytes);
     if (!train->ids || !train->targets)
@@ -126,13 +134,17 @@ static int meet(struct train *train, const struct ranks_place *place, struct err
     const struct options *options = train->options;
     uint8_t fingerprint[RANKS_FINGERPRINT];
     take_fingerprint(train, fingerprint);
-    return ranks_init(&train->ranks, place, fingerprint, (int)options->rendezvous_timeout_s * 1000,
-                      (int)options->collective_timeout_s * 1000, err);
+    int result =
+        ranks_init(&train->ranks, place, fingerprint, (int)options->rendezvous_timeout_s * 1000,
+                   (int)options->collective_timeout_s * 1000, err);
+    if (result == 0)
+        result = kernels_join(train->kernels, &train->ranks, err);
+    return result;
 }
 
 /* Runs this rank's share of the rows forward and backward. The rows of a step are dealt in rounds,
  * so that the number of ranks does not change which rows a step has. */
-static void learn(struct train *train, struct train_figures *figures)
+static void learn(struct train *train)
 {
     const struct options *options = train->options;
     size_t batch = options->device_batch_size;
@@ -141,35 +153,65 @@ static void learn(struct train *train, struct train_figures *figures)
     for (size_t i = 0; i < options->loops; i++)
         scales[i] = (float)(train->loop_weights[i] / tokens);
     model_clear_gradient(&train->model);
+    pass_clear_losses(train->pass);
     for (size_t round = 0; round < options->grad_accum; round++) {
         uint64_t share = round * train->ranks.size + train->ranks.rank;
+        bool is_last = round + 1 == options->grad_accum;
         data_rows(&train->data, train->position.rows + share * batch, batch, train->ids,
                   train->targets);
-        model_learn(&train->model, train->ids, train->targets, batch, scales, figures->losses);
+        pass_learn(train->pass, train->ids, train->targets, batch, scales,
+                   is_last ? PASS_LAST_ROUND : PASS_MORE_ROUNDS);
     }
-    for (size_t i = 0; i < options->loops; i++)
-        figures->losses[i] /= tokens;
 }
 
-/* Sums gradient and losses over the ranks. If any rank was asked to stop, all ranks learn it in the
- * same step. */
-static int agree(struct train *train, struct train_figures *figures, struct error *err)
+/* If any rank was asked to stop, all ranks learn it in the same step. */
+static int agree_to_stop(struct train *train, struct train_figures *figures, struct error *err)
 {
-    size_t loops = train->options->loops;
-    float shared[MODEL_LOOPS_MAX + 1];
-    for (size_t i = 0; i < loops; i++)
+    float wish = stop_is_wanted();
+    int result = ranks_sum(&train->ranks, &wish, 1, err);
+    figures->stop = wish > 0;
+    return result;
+}
+
+static bool is_due(uint64_t step, uint64_t every)
+{
+    return every && step % every == 0;
+}
+
+static bool is_last(const struct train *train, const struct train_figures *figures)
+{
+    return train->position.step == train->options->iterations || figures->stop;
+}
+
+/* Whether the figures of this step are printed, or decide about a checkpoint. */
+static bool needs_figures(const struct train *train, const struct train_figures *figures)
+{
+    const struct options *options = train->options;
+    uint64_t step = train->position.step;
+    return is_due(step, options->log_every) || is_due(step, options->eval_every) ||
+           is_due(step, options->save_every) || is_last(train, figures);
+}
+
+/* Waits for the kernels, and sums the losses over the ranks. */
+static int measure(struct train *train, struct train_figures *figures, struct error *err)
+{
+    const struct options *options = train->options;
+    float shared[MODEL_LOOPS_MAX];
+    pass_losses(train->pass, figures->losses);
+    figures->gradient_norm = model_norm(&train->model);
+    for (size_t i = 0; i < options->loops; i++)
         shared[i] = (float)figures->losses[i];
-    shared[loops] = stop_is_wanted();
-    int result = ranks_sum(&train->ranks, train->model.gradient, train->model.parameters, err);
+    int result = kernels_status(train->kernels, err);
     if (result == 0)
-        result = ranks_sum(&train->ranks, shared, loops + 1, err);
+        result = ranks_sum(&train->ranks, shared, options->loops, err);
     if (result < 0)
         return result;
-    for (size_t i = 0; i < loops; i++) {
-        figures->losses[i] = (double)shared[i];
+    double tokens = (double)(rows_each_step(train) * options->sequence_length);
+    for (size_t i = 0; i < options->loops; i++) {
+        figures->losses[i] = (double)shared[i] / tokens;
         figures->loss += (double)train->loop_weights[i] * figures->losses[i];
     }
-    figures->stop = shared[loops] > 0;
+    figures->is_measured = true;
     return 0;
 }
 
@@ -178,27 +220,28 @@ static int take_step(struct train *train, struct train_figures *ret_figures, str
     const struct options *options = train->options;
     *ret_figures = (struct train_figures){0};
     double begin = now_seconds();
-    learn(train, ret_figures);
-    int result = agree(train, ret_figures, err);
+    learn(train);
+    int result = agree_to_stop(train, ret_figures, err);
+    if (result == 0)
+        result = kernels_sums_end(train->kernels, err);
     if (result < 0)
         return result;
-    double norm = sqrt(kernel_square_sum(train->model.gradient, train->model.parameters));
+    model_measure(&train->model);
     uint64_t step = ++train->position.step;
     train->position.rows += rows_each_step(train);
     double warm = step < options->warmup ? (double)step / (double)options->warmup : 1;
-    bool clipped = options->grad_clip > 0 && norm > options->grad_clip;
     const struct model_rates rates = {
         .matrix = (float)(warm * options->matrix_lr),
         .embedding = (float)(warm * options->embedding_lr),
         .decay = (float)options->weight_decay,
-        .gradient_scale = clipped ? (float)(options->grad_clip / norm) : 1,
+        .clip = (float)options->grad_clip,
     };
-    if (isfinite(norm))
-        model_update(&train->model, step, &rates);
-    ret_figures->gradient_norm = norm;
+    model_update(&train->model, step, &rates);
     ret_figures->rate = (double)rates.matrix;
+    if (needs_figures(train, ret_figures))
+        result = measure(train, ret_figures, err);
     ret_figures->seconds = now_seconds() - begin;
-    return 0;
+    return result;
 }
 
 /* Returns the loss of the last loop on the held-out text. */
@@ -206,18 +249,15 @@ static double evaluate(struct train *train)
 {
     const struct options *options = train->options;
     size_t batch = options->device_batch_size;
-    double losses[MODEL_LOOPS_MAX] = {0};
+    double losses[MODEL_LOOPS_MAX];
+    pass_clear_losses(train->pass);
     for (size_t done = 0; done < EVALUATED_ROWS; done += batch) {
         size_t count = EVALUATED_ROWS - done < batch ? EVALUATED_ROWS - done : batch;
         data_held_out(&train->data, EVALUATED_ROWS, done, count, train->ids, train->targets);
-        model_evaluate(&train->model, train->ids, train->targets, count, losses);
+        pass_evaluate(train->pass, train->ids, train->targets, count);
     }
+    pass_losses(train->pass, losses);
     return losses[options->loops - 1] / (double)(EVALUATED_ROWS * options->sequence_length);
-}
-
-static bool is_due(uint64_t step, uint64_t every)
-{
-    return every && step % every == 0;
 }
 
 static void print_line(struct train *train, const struct train_figures *figures)
@@ -225,10 +265,9 @@ static void print_line(struct train *train, const struct train_figures *figures)
     const struct options *options = train->options;
     uint64_t step = train->position.step;
     bool evaluated = is_due(step, options->eval_every);
-    bool last = step == options->iterations || figures->stop;
     if (train->ranks.rank != 0)
         return;
-    if (!is_due(step, options->log_every) && !evaluated && !last)
+    if (!is_due(step, options->log_every) && !evaluated && !is_last(train, figures))
         return;
     printf("step %" PRIu64 "/%" PRIu64 " | loss %.6f", step, options->iterations, figures->loss);
     for (size_t i = 0; i < options->loops; i++)
@@ -285,10 +324,10 @@ static int train_steps(struct train *train, struct error *err)
         if (result < 0)
             return result;
         print_line(train, &figures);
-        if (!isfinite(figures.gradient_norm))
+        if (figures.is_measured && !isfinite(figures.gradient_norm))
             return error_set(err, -EDOM, "the gradient of step %" PRIu64 " is not finite",
                              train->position.step);
-        bool more = train->position.step < options->iterations && !figures.stop;
+        bool more = !is_last(train, &figures);
         if (train->ranks.rank == 0 && more && is_due(train->position.step, options->save_every))
             save_on_the_way(train);
         if (more)
@@ -303,7 +342,7 @@ static void print_begin(const struct train *train)
     if (*options->resume)
         printf("resumed at step %" PRIu64 " from %s\n", train->position.step, options->resume);
     printf("training %zu parameters on %u rank%s, %" PRIu64 " rows of %" PRIu64
-           " bytes a step, loops weighted",
+           " tokens a step, loops weighted",
            train->model.parameters, train->ranks.size, train->ranks.size == 1 ? "" : "s",
            rows_each_step(train), options->sequence_length);
     for (size_t i = 0; i < options->loops; i++)
@@ -348,7 +387,9 @@ int train_run(const struct options *options, const struct ranks_place *place, st
     }
 out:
     ranks_fini(&train.ranks);
+    pass_free(train.pass);
     model_fini(&train.model);
+    kernels_free(train.kernels);
     data_fini(&train.data);
     free(train.ids);
     free(train.targets);
