@@ -137,9 +137,11 @@ static void why_add_slurm(struct table *table, const json_t *runs, size_t at)
     long long job = field_integer(run, "job_id");
     bool goes_on = at > 0 && field_integer(json_array_get(runs, at - 1), "job_id") == job;
     bool says_more = reason[0] && strcmp(reason, "None") != 0;
-    /* A job fails with any of its runs. Only runs that failed show its end. */
-    bool is_of_others =
-        strcmp(state, "failed") == 0 && strcmp(field_text(run, "outcome"), "succeeded") == 0;
+    /* A job fails with any of its runs, and with a run that was held or cancelled. Only runs that
+     * failed show its end. */
+    const char *outcome = field_text(run, "outcome");
+    bool is_of_others = text_equal(state, "failed") && !text_equal(outcome, "failed") &&
+                        !text_equal(outcome, "lost");
     if (job && goes_on) /* in the same allocation, or in a new one after a requeue */
         table_addf(table, "%lld %s", job,
                    json_is_object(json_object_get(run, "remedy")) ? "kept" : "requeued");

@@ -327,11 +327,15 @@ YAML
     run -1 phasectl promote "$id/first"
     workflow 60 | sed 's/echo made of.*/exec sleep 600/' >small.yaml
     id=$(phasectl submit small.yaml | sed -n 's/^workflow \([0-9]*\) .*/\1/p')
+    until [[ $(phasectl status "$id/first") == *running* ]]; do sleep 0.1; done
     phasectl hold "$id"
     run -1 phasectl watch "$id"
     [[ $output == *"phasectl release $id/first"*"phasectl cancel $id/first"* ]]
     [[ $output != *"phasectl retry"* ]]
     run -1 phasectl retry "$id/first"
+    # For Slurm, the job has failed. For the reader, nothing has.
+    until [[ $(phasectl status "$id/first#1" --json) == *'"job_state": "failed"'* ]]; do sleep 0.1; done
+    [[ $(phasectl why "$id/first") != *NonZeroExitCode* ]]
     phasectl cancel "$id/first"
 }
 

@@ -138,7 +138,7 @@ start_all() {
         shape "$shape" >"$file"
         workflows[$shape]=$(phasectl submit "$file" 2>/dev/null | grep -oE '[0-9]+' | head -n 1)
     done
-    for shape in "${!programs[@]}"; do eventually 30 has_lines "$shape" began 1; done
+    for shape in "${!programs[@]}"; do eventually 60 has_lines "$shape" began 1; done
 }
 
 # Every program had time to save, and got one signal. The programs of a launcher get one signal

@@ -44,9 +44,9 @@ static pid_t start(const char *step, const char *job, const char *node, const ch
     return pid;
 }
 
-static void only_processes_of_other_steps_of_the_run_are_killed(void **state)
+/* A worker that was started by hand has no token: then `ours` is false. */
+static void kills_other_steps_of_the_run(bool ours)
 {
-    (void)state;
     const struct {
         const char *step, *job, *node, *run; /* PHASED_... */
         bool is_killed;
@@ -60,7 +60,7 @@ static void only_processes_of_other_steps_of_the_run_are_killed(void **state)
         {"7", "1", "n1", "RUN_DIR=/runs/1", false},
         {"7", job_text, "n2", "RUN_DIR=/runs/1", false},
         {"7", job_text, "n1", "RUN_DIR=/runs/2", false},
-        {"7", job_text, "n1", "JOB=ours", true},
+        {"7", job_text, "n1", "JOB=ours", ours},
         {"7", job_text, "n1", "JOB=of another Slurm", false},
     };
     enum { COUNT = sizeof rows / sizeof *rows };
@@ -75,7 +75,22 @@ static void only_processes_of_other_steps_of_the_run_are_killed(void **state)
         if (!WIFSIGNALED(status) || (WTERMSIG(status) == SIGKILL) != rows[i].is_killed)
             fail_msg("row %zu: status %d", i, status);
     }
-    assert_int_equal(signalled, 3);
+    assert_int_equal(signalled, ours ? 3 : 2);
+}
+
+static void only_processes_of_other_steps_of_the_run_are_killed(void **state)
+{
+    (void)state;
+    kills_other_steps_of_the_run(true);
+}
+
+/* All Slurms on a machine may use the same ids and names of nodes. */
+static void without_a_token_no_process_of_a_job_with_a_token_is_killed(void **state)
+{
+    (void)state;
+    (void)unsetenv("PHASED_JOB");
+    kills_other_steps_of_the_run(false);
+    (void)setenv("PHASED_JOB", "ours", 1);
 }
 
 /* Starts a process that looks like slurmstepd, which waits for the end of one below it with this
@@ -222,6 +237,7 @@ int main(int argc, char **argv)
     (void)setenv("PHASED_JOB", "ours", 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_processes_of_other_steps_of_the_run_are_killed),
+        cmocka_unit_test(without_a_token_no_process_of_a_job_with_a_token_is_killed),
         cmocka_unit_test(a_process_without_an_environment_is_known_by_its_slurmstepd),
         cmocka_unit_test(a_process_that_has_not_become_its_program_gets_no_signal),
     };

@@ -44,7 +44,7 @@ static enum steps_word steps_judge(const char *environment, size_t size, const c
     const char *run = process_variable(environment, size, "PHASED_RUN_DIR");
     const char *token = process_variable(environment, size, "PHASED_JOB");
     bool is_run = run ? text_equal(run, run_dir) : !getenv(STEPS_SHARED_VARIABLE);
-    if (token && getenv("PHASED_JOB") && !text_equal(token, getenv("PHASED_JOB")))
+    if (token && !steps_same(token, getenv("PHASED_JOB")))
         is_run = false; /* another Slurm on this machine may use the same ids */
     if (!job || !node || !step)
         return STEPS_SILENT;
