@@ -24,7 +24,7 @@ tests_unit_test_text_LDADD = $(UNIT_LDADD)
 
 MODEL_TESTS = tests/unit/test_model tests/unit/test_model_kernels \
 	tests/unit/test_model_checkpoint tests/unit/test_model_ranks tests/unit/test_model_decode \
-	tests/unit/test_model_tokenizer tests/unit/test_model_shard
+	tests/unit/test_model_tokenizer tests/unit/test_model_shard tests/unit/test_model_data
 MODEL_LDADD = worker/model/libmodel.a $(UNIT_LDADD)
 UNIT_TESTS += $(MODEL_TESTS)
 tests_unit_test_model_SOURCES = tests/unit/test_model.c
@@ -41,6 +41,8 @@ tests_unit_test_model_tokenizer_SOURCES = tests/unit/test_model_tokenizer.c $(FO
 tests_unit_test_model_tokenizer_LDADD = $(MODEL_LDADD)
 tests_unit_test_model_shard_SOURCES = tests/unit/test_model_shard.c $(FOLDER)
 tests_unit_test_model_shard_LDADD = $(MODEL_LDADD)
+tests_unit_test_model_data_SOURCES = tests/unit/test_model_data.c $(FOLDER)
+tests_unit_test_model_data_LDADD = $(MODEL_LDADD)
 MODEL_BATS = tests/unit/test_model_train.bats tests/unit/test_model_generate.bats \
 	tests/unit/test_model_tokenize.bats
 TESTS += $(MODEL_BATS)

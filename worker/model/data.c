@@ -1,54 +1,92 @@
-/* Reads the text and takes rows from it. */
+/* Opens the text and takes rows from it. */
 #include "worker/model/data.h"
 
 #include "lib/error.h"
-#include "lib/file.h"
 #include "worker/model/random.h"
+#include "worker/model/shard.h"
+#include "worker/model/vocabulary.h"
 
 #include <errno.h>
 #include <sodium.h>
-#include <stdlib.h>
 #include <string.h>
 
-static const size_t data_size_max = (size_t)4 << 30; /* the text is held in memory */
+_Static_assert((int)SHARD_DIGEST == (int)DATA_FINGERPRINT, "a checksum is a fingerprint");
+
+static void take_bytes(struct data *data)
+{
+    data->ids = data->map.data;
+    data->width = 1;
+    data->size = data->map.size;
+    struct vocabulary bytes;
+    vocabulary_init_bytes(&bytes);
+    data->tokens = bytes.tokens;
+    memcpy(data->vocabulary, bytes.digest, sizeof data->vocabulary);
+    vocabulary_fini(&bytes);
+    (void)crypto_generichash(data->fingerprint, sizeof data->fingerprint, data->ids, data->size,
+                             NULL, 0); /* fails only for wrong sizes */
+}
+
+static int take_shard(struct data *data, const char *path, struct error *err)
+{
+    struct shard_header header;
+    int result = shard_check(&data->map, path, &header, err);
+    if (result < 0)
+        return result;
+    data->ids = (const uint8_t *)data->map.data + sizeof header;
+    data->width = header.width;
+    data->size = header.count;
+    data->tokens = (uint32_t)header.tokens; /* a checked shard has few enough */
+    memcpy(data->fingerprint, header.checksum, sizeof data->fingerprint);
+    memcpy(data->vocabulary, header.vocabulary, sizeof data->vocabulary);
+    return 0;
+}
 
 int data_init(struct data *data, const char *path, size_t sequence, uint64_t seed,
               struct error *err)
 {
     *data = (struct data){.sequence = sequence, .seed = seed};
-    char *bytes;
-    int result = file_read(path, data_size_max, &bytes, &data->size, err);
+    int result = file_map(path, &data->map, err);
     if (result < 0)
         return result;
-    data->bytes = (uint8_t *)bytes;
+    if (shard_is_one(&data->map))
+        result = take_shard(data, path, err);
+    else
+        take_bytes(data);
     size_t held_out = data->size / 10;
     held_out = held_out > sequence + 1 ? held_out : sequence + 1;
-    if (data->size < held_out + sequence + 1) {
-        result =
-            error_set(err, -EINVAL, "cannot train on %s: %zu bytes, rows of %zu need at least %zu",
-                      path, data->size, sequence, 2 * (sequence + 1));
+    if (result == 0 && data->size < held_out + sequence + 1)
+        result = error_set(
+            err, -EINVAL, "cannot train on %s: %zu %s, rows of %zu need at least %zu", path,
+            data->size, data->width == 1 ? "bytes" : "tokens", sequence, 2 * (sequence + 1));
+    if (result < 0) {
         data_fini(data);
         return result;
     }
     data->trained = data->size - held_out;
-    (void)crypto_generichash(data->fingerprint, sizeof data->fingerprint, data->bytes, data->size,
-                             NULL, 0); /* fails only for wrong sizes */
     return 0;
 }
 
 void data_fini(struct data *data)
 {
-    free(data->bytes);
+    file_unmap(&data->map);
     *data = (struct data){0};
 }
 
-static void copy_row(const struct data *data, size_t offset, size_t row, uint32_t *ids,
+static uint32_t id_at(const struct data *data, size_t place)
+{
+    if (data->width == sizeof(uint32_t))
+        return ((const uint32_t *)data->ids)[place];
+    if (data->width == sizeof(uint16_t))
+        return ((const uint16_t *)data->ids)[place];
+    return ((const uint8_t *)data->ids)[place];
+}
+
+static void copy_row(const struct data *data, size_t place, size_t row, uint32_t *ids,
                      uint32_t *targets)
 {
-    const uint8_t *bytes = data->bytes + offset;
     for (size_t i = 0; i < data->sequence; i++) {
-        ids[row * data->sequence + i] = bytes[i];
-        targets[row * data->sequence + i] = bytes[i + 1];
+        ids[row * data->sequence + i] = id_at(data, place + i);
+        targets[row * data->sequence + i] = id_at(data, place + i + 1);
     }
 }
 
@@ -65,7 +103,7 @@ void data_held_out(const struct data *data, size_t rows, size_t first, size_t co
 {
     size_t last = data->size - data->trained - data->sequence - 1;
     for (size_t row = 0; row < count; row++) {
-        size_t offset = rows > 1 ? last * (first + row) / (rows - 1) : 0;
-        copy_row(data, data->trained + offset, row, ids, targets);
+        size_t place = rows > 1 ? last * (first + row) / (rows - 1) : 0;
+        copy_row(data, data->trained + place, row, ids, targets);
     }
 }

@@ -1,9 +1,12 @@
-/* The text for training: the bytes of one file. The last tenth is held out: it is only measured.
+/* The text for training: the bytes of a file, or the tokens of a shard. The file is mapped into
+ * memory. The last tenth is held out: it is only measured.
  *
- * The bytes of the n-th row of training are a function of the seed and n alone. So one number is
- * the whole state of the reading, and every rank draws the same row. */
+ * The ids of the n-th row of training are a function of the seed and n alone. So one number is the
+ * whole state of the reading, and every rank draws the same row. */
 #ifndef PHASED_WORKER_MODEL_DATA_H
 #define PHASED_WORKER_MODEL_DATA_H
+
+#include "lib/file.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -13,20 +16,25 @@ struct error;
 enum { DATA_FINGERPRINT = 32 };
 
 struct data {
-    uint8_t *bytes;
-    size_t size, trained; /* the first `trained` bytes are for training */
+    struct file_map map;
+    const void *ids;      /* in the map */
+    uint32_t width;       /* bytes of an id: 1 for the bytes of a file */
+    uint32_t tokens;      /* each id is lower */
+    size_t size, trained; /* ids; the first `trained` ids are for training */
     size_t sequence;
     uint64_t seed;
-    uint8_t fingerprint[DATA_FINGERPRINT]; /* of the bytes */
+    uint8_t fingerprint[DATA_FINGERPRINT]; /* of the ids */
+    uint8_t vocabulary[DATA_FINGERPRINT];  /* digest of the vocabulary */
 };
 
-/* Reads the file, which must have enough text for rows of `sequence` bytes. */
+/* Opens the file, which must have enough ids for rows of `sequence` ids. A shard is known by its
+ * first bytes, and a damaged shard is refused. */
 int data_init(struct data *data, const char *path, size_t sequence, uint64_t seed,
               struct error *err);
 void data_fini(struct data *data);
 
-/* Copies rows `first` to `first + count` of training, `sequence` bytes each. `targets` gets the
- * bytes one place later. */
+/* Copies rows `first` to `first + count` of training, `sequence` ids each. `targets` gets the ids
+ * one place later. */
 void data_rows(const struct data *data, uint64_t first, size_t count, uint32_t *ids,
                uint32_t *targets);
 

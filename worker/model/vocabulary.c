@@ -117,6 +117,11 @@ int vocabulary_init(struct vocabulary *vocabulary, struct vocabulary_merge *take
     return 0;
 }
 
+void vocabulary_init_bytes(struct vocabulary *vocabulary)
+{
+    (void)vocabulary_init(vocabulary, NULL, VOCABULARY_BYTES, NULL); /* no merge can be wrong */
+}
+
 void vocabulary_fini(struct vocabulary *vocabulary)
 {
     free(vocabulary->merges);

@@ -50,6 +50,8 @@ struct vocabulary {
  * is too long. */
 int vocabulary_init(struct vocabulary *vocabulary, struct vocabulary_merge *take_merges,
                     uint32_t tokens, struct error *err);
+/* Makes the vocabulary of the 256 bytes. */
+void vocabulary_init_bytes(struct vocabulary *vocabulary);
 void vocabulary_fini(struct vocabulary *vocabulary);
 
 /* Makes a vocabulary of `tokens` tokens from texts: again and again, the pair of neighbouring
