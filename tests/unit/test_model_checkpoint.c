@@ -19,7 +19,7 @@ static const struct model_shape shape = {
     .vocabulary = 256, .width = 8, .depth = 1, .heads = 2, .kv_heads = 1, .hidden = 12, .loops = 2};
 static struct kernels *kernels;
 static const struct checkpoint_position position = {
-    .step = 150, .rows = 2400, .seed = 7, .fingerprint = {1, 2, 3}};
+    .step = 150, .rows = 2400, .seed = 7, .fingerprint = {1, 2, 3}, .digest = {4, 5}};
 
 struct place {
     char folder[64];
@@ -109,7 +109,7 @@ static void a_damaged_checkpoint_is_refused(void **state)
     assert_int_equal(file_read(place->path, (size_t)1 << 30, &data, &size, &err), 0);
     assert_refused(place, data, 0, "not a checkpoint");
     assert_refused(place, data, 20, "not a checkpoint");
-    assert_refused(place, data, 120, "bytes instead of");
+    assert_refused(place, data, 150, "bytes instead of");
     assert_refused(place, data, size - 1, "bytes instead of");
     const struct {
         size_t offset;
@@ -126,6 +126,7 @@ static void a_damaged_checkpoint_is_refused(void **state)
         {48, "its parameters is"},
         {56, "checksum"},
         {106, "checksum"},
+        {140, "checksum"},
         {sizeof(struct checkpoint_header) + 1000, "checksum"},
         {size - 1, "checksum"},
     };
@@ -156,9 +157,11 @@ static void a_model_for_decoding_gets_the_shape_and_the_weights(void **state)
     struct model saved, loaded;
     struct model_shape found;
     size_t sequence;
+    uint8_t digest[32];
     struct error err;
     init_model(&saved, 1);
-    assert_int_equal(checkpoint_shape(place->path, &found, &sequence, &err), 0);
+    assert_int_equal(checkpoint_shape(place->path, &found, &sequence, digest, &err), 0);
+    assert_memory_equal(digest, position.digest, sizeof digest);
     assert_memory_equal(&found, &shape, sizeof found);
     assert_int_equal(sequence, 4);
     assert_int_equal(model_init(&loaded, kernels, &found, 9, MODEL_DECODES, &err), 0);

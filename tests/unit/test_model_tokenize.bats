@@ -59,6 +59,74 @@ refused() {
     [ "$(ls)" = $'bytes\ncut\ntext\nv' ]
 }
 
+# train DATA OUT ITERATIONS [OPTION...]
+train() {
+    local data=$1 out=$2 iterations=$3
+    shift 3
+    "$BIN/phase-model" train --data "$data" --out "$out" --iterations "$iterations" --width 32 \
+        --device-batch-size 4 --sequence-length 32 --eval-every 0 "$@"
+}
+
+@test "a model is trained on tokens, resumed to the same bytes, and writes text" {
+    tokenize --train 400 text --vocabulary v --out s
+    run -1 train s out 6
+    [[ $output == *'cannot train on s: it has 400 different tokens, --vocabulary 256 has too few' ]]
+    train s whole 6 --vocabulary 400
+    train s part 3 --vocabulary 400
+    run -0 train s part 6 --vocabulary 400 --resume part/step_000003.ckpt
+    [[ $output == *'resumed at step 3 '* ]]
+    cmp whole/step_000006.ckpt part/step_000006.ckpt
+    printf 'the \n\n\xff\xfe' >prompts
+    generate() {
+        "$BIN/phase-model" generate --model whole/step_000006.ckpt --input prompts --bytes 20 "$@"
+    }
+    generate --vocabulary v --output out
+    generate --vocabulary v --output out2 --batch-size 2 --tp 2
+    cmp out out2
+    [ "$(jq -c .line out | xargs)" = '0 1 2' ]
+    [ "$(jq -s 'map(.text | utf8bytelength) | add > 3' out)" = true ]
+    run -1 generate --output out3
+    [[ $output == *'--vocabulary is missing: whole/step_000006.ckpt is no model of bytes' ]]
+    tokenize --train 400 /usr/share/common-licenses/GPL-2 --vocabulary other
+    run -1 generate --output out3 --vocabulary other
+    [[ $output == *'--vocabulary other: whole/step_000006.ckpt was trained with another one' ]]
+    [ ! -e out3 ]
+}
+
+@test "a checkpoint is not resumed with tokens of another vocabulary, and no damaged shard is read" {
+    tokenize --train 400 text --vocabulary v --out s
+    train s out 2 --vocabulary 400
+    tokenize --train 401 text --vocabulary other
+    tokenize text --vocabulary other --out s2
+    run -1 train s2 out 4 --vocabulary 400 --resume out/step_000002.ckpt
+    [[ $output == *'cannot train on s2: it has 401 different tokens'* ]]
+    tokenize --train 400 /usr/share/common-licenses/GPL-2 --vocabulary other
+    tokenize text --vocabulary other --out s2
+    for data in s2 text; do
+        run -1 train $data out 4 --vocabulary 400 --resume out/step_000002.ckpt
+        [[ $output == *"cannot resume from out/step_000002.ckpt: its vocabulary is another than that of $data" ]]
+    done
+    head -c 2000 s >cut
+    run -1 train cut out 4 --vocabulary 400
+    [[ $output == *'cannot read cut: 1904 bytes for '*' ids of 2 bytes' ]]
+    { head -c 2000 s; printf x; tail -c +2002 s; } >altered
+    run -1 train altered out 4 --vocabulary 400
+    [[ $output == *'cannot read altered: its checksum is wrong' ]]
+}
+
+@test "a shard of bytes trains the same weights as its text" {
+    tokenize text --train 256 --vocabulary v --out s
+    train text one 3
+    train s other 3
+    weights() { tail -c +145 "$1/step_000003.ckpt" | head -c -32; }
+    cmp <(weights one) <(weights other)
+    printf 'the\n' >prompts
+    "$BIN/phase-model" generate --model one/step_000003.ckpt --input prompts --output out --bytes 9
+    "$BIN/phase-model" generate --model other/step_000003.ckpt --input prompts --output out2 \
+        --bytes 9 --vocabulary v
+    cmp out out2
+}
+
 @test "--help names every option" {
     run -0 tokenize --help
     [ "$(grep -c '^  --' <<<"$output")" = 3 ]

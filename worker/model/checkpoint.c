@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the format is the memory's");
-_Static_assert(sizeof(struct checkpoint_header) == 112, "the header has no holes");
+_Static_assert(sizeof(struct checkpoint_header) == 144, "the header has no holes");
 
 enum { PIECE_FLOATS = 1 << 20 };
 
@@ -46,6 +46,7 @@ static void fill_header(struct checkpoint_header *header, const struct model *mo
     };
     memcpy(header->magic, magic, sizeof magic);
     memcpy(header->fingerprint, position->fingerprint, sizeof header->fingerprint);
+    memcpy(header->digest, position->digest, sizeof header->digest);
 }
 
 static struct model_shape shape_of(const struct checkpoint_header *header)
@@ -209,7 +210,7 @@ static int check_bytes(const char *path, const struct file_map *map,
 }
 
 int checkpoint_shape(const char *path, struct model_shape *ret_shape, size_t *ret_sequence,
-                     struct error *err)
+                     uint8_t ret_digest[32], struct error *err)
 {
     struct file_map map;
     struct checkpoint_header header;
@@ -226,6 +227,7 @@ int checkpoint_shape(const char *path, struct model_shape *ret_shape, size_t *re
         return result;
     *ret_shape = shape;
     *ret_sequence = header.sequence;
+    memcpy(ret_digest, header.digest, sizeof header.digest);
     return 0;
 }
 
@@ -259,6 +261,7 @@ int checkpoint_load(const char *path, struct model *model, struct checkpoint_pos
     *ret_position =
         (struct checkpoint_position){.step = header.step, .rows = header.rows, .seed = header.seed};
     memcpy(ret_position->fingerprint, header.fingerprint, sizeof header.fingerprint);
+    memcpy(ret_position->digest, header.digest, sizeof header.digest);
     if (ret_checksum)
         memcpy(ret_checksum, checksum, CHECKPOINT_CHECKSUM);
 out:

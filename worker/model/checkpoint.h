@@ -29,12 +29,14 @@ struct checkpoint_header {
     uint64_t rows;           /* rows of text that were used: reading continues there */
     uint64_t seed;           /* for the first weights and for the rows */
     uint8_t fingerprint[32]; /* of the text */
+    uint8_t digest[32];      /* of the vocabulary */
 };
 
 /* The state of a run apart from weights and shape. */
 struct checkpoint_position {
     uint64_t step, rows, seed;
-    uint8_t fingerprint[32];
+    uint8_t fingerprint[32]; /* of the text */
+    uint8_t digest[32];      /* of the vocabulary */
 };
 
 /* Writes FOLDER/step_<step>.ckpt through a temporary file, fsync and rename. It takes a few MiB of
@@ -43,10 +45,11 @@ struct checkpoint_position {
 int checkpoint_save(const char *folder, const struct model *model,
                     const struct checkpoint_position *position, char **ret_path, struct error *err);
 
-/* Reads a whole checkpoint and returns the shape of its model, and `sequence`, how many tokens its
- * rows of training had. Refuses a file that is cut short, altered or of an impossible shape. */
+/* Reads a whole checkpoint and returns the shape of its model, how many tokens its rows of training
+ * had, and the digest of its vocabulary. Refuses a file that is cut short, altered or of an
+ * impossible shape. */
 int checkpoint_shape(const char *path, struct model_shape *ret_shape, size_t *ret_sequence,
-                     struct error *err);
+                     uint8_t ret_digest[32], struct error *err);
 
 /* Fills the weights and moments of a model of the same shape. Refuses a file that is cut short,
  * altered or of another shape, and does not change the model then. ret_checksum may be NULL. */

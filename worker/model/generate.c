@@ -4,6 +4,7 @@
 
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/model/arguments.h"
 #include "worker/model/checkpoint.h"
@@ -11,6 +12,8 @@
 #include "worker/model/group.h"
 #include "worker/model/model.h"
 #include "worker/model/stop.h"
+#include "worker/model/tokenizer.h"
+#include "worker/model/vocabulary.h"
 #include "worker/model/wire.h"
 
 #include <errno.h>
@@ -32,11 +35,13 @@ static const struct argument table[] = {
     {"input", "FILE", ARGUMENT_TEXT, AT(input), 0, 0, "", "one prompt on each line; required"},
     {"output", "FILE", ARGUMENT_TEXT, AT(output), 0, 0, "",
      "JSON lines, continued if the file exists; required"},
+    {"vocabulary", "FILE", ARGUMENT_TEXT, AT(vocabulary), 0, 0, "",
+     "vocabulary of the shard that the model was trained on; empty: bytes"},
     {"tp", "N", ARGUMENT_WHOLE, AT(tensor), 1, GROUP_SIZE_MAX, "1",
      "processes that share each matrix; a power of two that divides heads and kv-heads"},
     {"batch-size", "N", ARGUMENT_WHOLE, AT(batch), 1, BATCH_MAX, "8", "lines at once"},
     {"context", "N", ARGUMENT_WHOLE, AT(context), 0, TEXT_MAX, "0",
-     "how many of the last bytes of a prompt are read; 0: what rows of training leave for them"},
+     "how many of the last tokens of a prompt are read; 0: what rows of training leave for them"},
     {"bytes", "N", ARGUMENT_WHOLE, AT(bytes), 1, TEXT_MAX, "64",
      "most bytes to write; the end of a line ends the text"},
     {0},
@@ -50,7 +55,9 @@ struct prompt {
 struct generate {
     const struct generate_options *options;
     struct model_shape shape;
-    size_t context; /* bytes of a prompt that are read */
+    size_t context; /* tokens of a prompt that are read */
+    struct vocabulary vocabulary;
+    struct tokenizer tokenizer;
     struct kernels *kernels;
     struct model model;
     struct group group;
@@ -59,13 +66,13 @@ struct generate {
     struct prompt *prompts;
     size_t count, done;
     int output;       /* only on the first rank */
-    size_t generated; /* bytes since the start */
+    size_t generated; /* tokens since the start */
 };
 
 /* One sequence that is being generated. */
 struct sequence {
-    const uint8_t *prompt;
-    size_t prompt_size;
+    uint32_t *tokens; /* of the prompt, then of the text */
+    size_t prompt_count, count;
     uint8_t text[TEXT_MAX];
     size_t size;
     bool has_ended;
@@ -100,13 +107,35 @@ void generate_print_help(FILE *stream)
           stream);
 }
 
+/* Takes the vocabulary that the model was trained with. */
+static int load_vocabulary(struct generate *generate, const uint8_t *digest, struct error *err)
+{
+    const char *path = generate->options->vocabulary;
+    struct vocabulary *vocabulary = &generate->vocabulary;
+    int result = 0;
+    if (*path)
+        result = vocabulary_load(vocabulary, path, err);
+    else
+        vocabulary_init_bytes(vocabulary);
+    if (result == 0 && (memcmp(vocabulary->digest, digest, sizeof vocabulary->digest) != 0 ||
+                        vocabulary->tokens > generate->shape.vocabulary))
+        return *path ? error_set(err, -EINVAL, "--vocabulary %s: %s was trained with another one",
+                                 path, generate->options->model)
+                     : error_set(err, -EINVAL, "--vocabulary is missing: %s is no model of bytes",
+                                 generate->options->model);
+    return result;
+}
+
 /* The model knows no positions after the length of a row of training. So the prompt gets what the
  * text leaves of this length, but at least half of it. */
 static int read_shape(struct generate *generate, struct error *err)
 {
     const struct generate_options *options = generate->options;
     size_t sequence;
-    int result = checkpoint_shape(options->model, &generate->shape, &sequence, err);
+    uint8_t digest[VOCABULARY_DIGEST];
+    int result = checkpoint_shape(options->model, &generate->shape, &sequence, digest, err);
+    if (result == 0)
+        result = load_vocabulary(generate, digest, err);
     if (result < 0)
         return result;
     unsigned tensor = (unsigned)options->tensor;
@@ -263,33 +292,48 @@ static int write_batch(struct generate *generate, const struct sequence *sequenc
     return 0;
 }
 
-static uint8_t most_likely(const float *logits)
+static uint32_t most_likely(const float *logits, uint32_t tokens)
 {
-    size_t best = 0;
-    for (size_t i = 1; i < MODEL_BYTES; i++)
+    uint32_t best = 0;
+    for (uint32_t i = 1; i < tokens; i++)
         if (logits[i] > logits[best])
             best = i;
-    return (uint8_t)best;
+    return best;
 }
 
-/* Takes a byte that the model has generated after the prompt. */
-static void take_byte(const struct generate *generate, struct sequence *sequence, uint8_t byte)
+/* Takes a token that the model has generated after the prompt. */
+static void take_token(const struct generate *generate, struct sequence *sequence, uint32_t token)
 {
-    sequence->has_ended |= byte == '\n' || sequence->size == generate->options->bytes;
-    if (!sequence->has_ended)
-        sequence->text[sequence->size++] = byte;
-    sequence->has_ended |= sequence->size == generate->options->bytes;
+    size_t size;
+    const uint8_t *bytes = vocabulary_token(&generate->vocabulary, token, &size);
+    sequence->tokens[sequence->count++] = token;
+    for (size_t i = 0; i < size && !sequence->has_ended; i++) {
+        sequence->has_ended = bytes[i] == '\n';
+        if (!sequence->has_ended)
+            sequence->text[sequence->size++] = bytes[i];
+        sequence->has_ended |= sequence->size == generate->options->bytes;
+    }
 }
 
-/* An empty line is replaced by the end of a line. */
-static void begin_sequence(const struct generate *generate, struct sequence *sequence,
+/* Begins with the last tokens of the prompt. An empty line is replaced by the end of a line. */
+static void begin_sequence(struct generate *generate, struct sequence *sequence, uint32_t *tokens,
                            const struct prompt *prompt)
 {
-    size_t size = prompt->size < generate->context ? prompt->size : generate->context;
-    *sequence = (struct sequence){
-        .prompt = size ? prompt->bytes + prompt->size - size : (const uint8_t *)"\n",
-        .prompt_size = size ? size : 1,
-    };
+    const uint8_t *bytes = prompt->size ? prompt->bytes : (const uint8_t *)"\n";
+    size_t size = prompt->size ? prompt->size : 1;
+    struct text all = {0};
+    for (size_t at = 0; at < size;) {
+        uint32_t word[VOCABULARY_TOKEN_SIZE_MAX];
+        size_t count;
+        at += tokenizer_next(&generate->tokenizer, bytes + at, size - at, word, &count);
+        text_add_bytes(&all, word, count * sizeof *word);
+    }
+    size_t kept = generate->context * sizeof *tokens;
+    kept = all.size < kept ? all.size : kept;
+    memcpy(tokens, all.data + all.size - kept, kept);
+    text_fini(&all);
+    *sequence = (struct sequence){.tokens = tokens, .count = kept / sizeof *tokens};
+    sequence->prompt_count = sequence->count;
 }
 
 static int write_sequences(struct generate *generate, struct sequence *sequences, size_t batch,
@@ -303,18 +347,17 @@ static int write_sequences(struct generate *generate, struct sequence *sequences
         const float *logits;
         for (size_t i = 0; i < batch; i++) {
             const struct sequence *sequence = &sequences[i];
-            size_t written = position - sequence->prompt_size;
-            ids[i] = position < sequence->prompt_size ? sequence->prompt[position]
-                     : written < sequence->size       ? sequence->text[written]
-                                                      : 0; /* the sequence has ended */
+            bool is_over = position >= sequence->count;
+            ids[i] = is_over ? 0 : sequence->tokens[position];
         }
         int result = decode_step(generate->decode, ids, &logits, err);
         if (result < 0)
             return result;
         has_more = false;
         for (size_t i = 0; i < batch; i++) {
-            if (position + 1 >= sequences[i].prompt_size && !sequences[i].has_ended)
-                take_byte(generate, &sequences[i], most_likely(logits + i * vocabulary));
+            if (position + 1 >= sequences[i].count && !sequences[i].has_ended)
+                take_token(generate, &sequences[i],
+                           most_likely(logits + i * vocabulary, generate->vocabulary.tokens));
             has_more |= !sequences[i].has_ended;
         }
     }
@@ -325,7 +368,7 @@ static void print_line(struct generate *generate, const struct sequence *sequenc
                        int64_t began_ms)
 {
     for (size_t i = 0; i < batch; i++)
-        generate->generated += sequences[i].size;
+        generate->generated += sequences[i].count - sequences[i].prompt_count;
     double seconds = (double)(wire_now_ms() - began_ms) / 1000;
     printf("step %zu/%zu | tok/sec %.0f\n", generate->done, generate->count,
            (double)generate->generated / (seconds > 0 ? seconds : 1e-3));
@@ -344,16 +387,17 @@ static int run_group(struct generate *generate, struct error *err)
 {
     size_t batch_max = (size_t)generate->options->batch;
     int64_t began_ms = wire_now_ms();
-    struct sequence *sequences = calloc(batch_max, sizeof *sequences);
+    size_t length = generate->context + (size_t)generate->options->bytes;
+    struct sequence *sequences = xcalloc(batch_max, sizeof *sequences);
+    uint32_t *tokens = xcalloc(batch_max * length, sizeof *tokens);
     bool goes_on;
-    if (!sequences)
-        abort();
     int result = agree_to_go_on(generate, &goes_on, err);
     while (result == 0 && goes_on) {
         size_t left = generate->count - generate->done;
         size_t batch = left < batch_max ? left : batch_max;
         for (size_t i = 0; i < batch; i++)
-            begin_sequence(generate, &sequences[i], &generate->prompts[generate->done + i]);
+            begin_sequence(generate, &sequences[i], tokens + i * length,
+                           &generate->prompts[generate->done + i]);
         result = write_sequences(generate, sequences, batch, err);
         if (result == 0 && generate->group.rank == 0)
             result = write_batch(generate, sequences, batch, err);
@@ -365,6 +409,7 @@ static int run_group(struct generate *generate, struct error *err)
         result = agree_to_go_on(generate, &goes_on, err);
     }
     free(sequences);
+    free(tokens);
     return result;
 }
 
@@ -395,6 +440,7 @@ int generate_run(const struct generate_options *options, struct error *err)
 {
     struct generate generate = {.options = options, .output = -1};
     int result = read_shape(&generate, err);
+    tokenizer_init(&generate.tokenizer, &generate.vocabulary);
     if (result == 0)
         result = read_prompts(&generate, err);
     if (result == 0)
@@ -403,6 +449,8 @@ int generate_run(const struct generate_options *options, struct error *err)
         result = generate_all(&generate, err);
     if (generate.output >= 0 && close(generate.output) < 0 && result == 0)
         result = error_set(err, -errno, "cannot write %s: %s", options->output, strerror(errno));
+    tokenizer_fini(&generate.tokenizer);
+    vocabulary_fini(&generate.vocabulary);
     free(generate.prompts);
     free(generate.input);
     return result;

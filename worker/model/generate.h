@@ -3,7 +3,7 @@
  *
  * The output is JSON lines in the order of the input, {"line": 0, "prompt": ..., "text": ...}.
  * Lines that the output has already are not generated again, so a run that was stopped continues at
- * the next line. Each byte of the text is the most likely one. Group size and batch size do not
+ * the next line. Each token of the text is the most likely one. Group size and batch size do not
  * change the text. */
 #ifndef PHASED_WORKER_MODEL_GENERATE_H
 #define PHASED_WORKER_MODEL_GENERATE_H
@@ -14,7 +14,7 @@
 struct error;
 
 struct generate_options {
-    const char *model, *input, *output; /* borrowed from the arguments */
+    const char *model, *input, *output, *vocabulary; /* borrowed from the arguments */
     uint64_t tensor, batch, context, bytes;
 };
 

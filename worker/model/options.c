@@ -15,7 +15,7 @@
 /* The upper bounds keep every size that the model computes far from overflow. */
 static const struct argument table[] = {
     {"data", "FILE", ARGUMENT_TEXT, AT(data), 0, 0, "/usr/share/common-licenses/GPL-3",
-     "text to train on; its last tenth is held out"},
+     "text or shard of tokens to train on; its last tenth is held out"},
     {"out", "DIR", ARGUMENT_TEXT, AT(out), 0, 0, ".", "folder of checkpoints, made if missing"},
     {"resume", "PATH", ARGUMENT_TEXT, AT(resume), 0, 0, "",
      "checkpoint to resume from; empty: from the start"},

@@ -69,6 +69,10 @@ static int load(struct train *train, struct error *err)
         return error_set(err, -EINVAL,
                          "cannot resume from %s: its seed is %" PRIu64 ", not %" PRIu64, path,
                          found.seed, train->position.seed);
+    if (memcmp(found.digest, train->data.vocabulary, sizeof found.digest) != 0)
+        return error_set(err, -EINVAL,
+                         "cannot resume from %s: its vocabulary is another than that of %s", path,
+                         train->options->data);
     if (memcmp(found.fingerprint, train->data.fingerprint, sizeof found.fingerprint) != 0)
         return error_set(err, -EINVAL,
                          "cannot resume from %s: it was trained on another text than %s", path,
@@ -101,6 +105,11 @@ static int prepare(struct train *train, struct error *err)
         data_init(&train->data, options->data, options->sequence_length, options->seed, err);
     if (result < 0)
         return result;
+    if (train->data.tokens > options->vocabulary)
+        return error_set(err, -EINVAL,
+                         "cannot train on %s: it has %u different tokens, --vocabulary %" PRIu64
+                         " has too few",
+                         options->data, train->data.tokens, options->vocabulary);
     result = file_make_folders(options->out, 0777, err);
     if (result < 0)
         return result;
@@ -118,6 +127,7 @@ static int prepare(struct train *train, struct error *err)
     model_loop_weights(train->loop_weights, options->loops, options->weight_base);
     train->position.seed = options->seed;
     memcpy(train->position.fingerprint, train->data.fingerprint, sizeof train->data.fingerprint);
+    memcpy(train->position.digest, train->data.vocabulary, sizeof train->data.vocabulary);
     size_t bytes = options->device_batch_size * options->sequence_length * sizeof(uint32_t);
     train->ids = malloc(bytes);
     train->targets = malloc(bytes);
