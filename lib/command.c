@@ -1,5 +1,6 @@
 /* Standard input, output and error are anonymous files, so the program never waits for its reader.
  */
+#include "lib/clock.h"
 #include "lib/command.h"
 
 #include "lib/error.h"
@@ -67,13 +68,6 @@ int command_start(const char *const *words, const int files[COMMAND_FILES], bool
     return 0;
 }
 
-static time_t command_now(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail */
-    return now.tv_sec;
-}
-
 static bool command_is_too_long(const int files[COMMAND_FILES])
 {
     struct stat out, err; /* fstat() cannot fail for open files */
@@ -86,11 +80,11 @@ static int command_wait(const char *name, pid_t pid, const int files[COMMAND_FIL
                         unsigned seconds, int *ret_status, struct error *err)
 {
     const struct timespec pause = {.tv_nsec = COMMAND_POLL_MS * 1000000};
-    time_t deadline = command_now() + (time_t)seconds;
+    int64_t deadline_ms = clock_steady_ms() + (int64_t)seconds * 1000;
     int status = 0;
     pid_t ended;
     bool is_too_long = false;
-    while ((ended = waitpid(pid, &status, WNOHANG)) == 0 && command_now() <= deadline &&
+    while ((ended = waitpid(pid, &status, WNOHANG)) == 0 && clock_steady_ms() <= deadline_ms &&
            !is_too_long) {
         (void)nanosleep(&pause, NULL);
         is_too_long = command_is_too_long(files);

@@ -4,6 +4,7 @@ lib_libphased_a_SOURCES = \
 	lib/address.c lib/address.h \
 	lib/amount.c lib/amount.h \
 	lib/checkpoint.c lib/checkpoint.h \
+	lib/clock.c lib/clock.h \
 	lib/command.c lib/command.h \
 	lib/error.c lib/error.h \
 	lib/gpu_columns.h \

@@ -5,7 +5,6 @@ include worker/preflight/local.mk
 # What unit tests link too.
 noinst_LIBRARIES += worker/libworker.a
 worker_libworker_a_SOURCES = \
-	worker/clock.c worker/clock.h \
 	worker/lines.c worker/lines.h \
 	worker/nvml.c worker/nvml.h
 include worker/health/local.mk

@@ -2,6 +2,7 @@
  * a libslurm that does not fit the site ends its process. */
 #include "cli/doctor/slurm.h"
 
+#include "lib/clock.h"
 #include "lib/command.h"
 #include "cli/doctor/finding.h"
 #include "cli/doctor/settings.h"
@@ -12,7 +13,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -20,13 +20,6 @@ enum {
     SLURM_SLOW_MS = 1000,
     SLURM_TRIES_MS = 5000, /* for trial submissions to all partitions together */
 };
-
-static long long now_ms(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail */
-    return (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* Runs a program of Slurm. False: there was no answer, and a finding says so. */
 static bool slurm_ask(const char *const *words, struct command_result *ret_result, json_t *findings)
@@ -123,14 +116,14 @@ static void slurm_look_at_partitions(const char *config, const char *partitions,
 {
     static struct setting_partition list[SETTING_PARTITIONS_MAX];
     size_t count = setting_read_partitions(partitions, nodes, list), tried = 0, taken = 0;
-    long long until = now_ms() + SLURM_TRIES_MS;
+    int64_t until = clock_steady_ms() + SLURM_TRIES_MS;
     bool has_gpus = false, answers = true;
     slurm_drop_variables(findings);
     for (size_t i = 0; i < count; i++) {
         bool is_taken = false;
         has_gpus = has_gpus || list[i].has_gpus;
         setting_judge_partition(config, list, count, i, findings);
-        if (!list[i].is_up || !answers || now_ms() > until)
+        if (!list[i].is_up || !answers || clock_steady_ms() > until)
             continue;
         answers = slurm_try(&list[i], &is_taken, findings);
         tried += answers;
@@ -155,10 +148,10 @@ void slurm_look(const char *built, json_t *findings)
     static const char *const node_words[] = {"sinfo", "-h", "-o", "%R|%G|%F", NULL};
     struct command_result config, partitions, nodes;
     char version[64], cluster[64];
-    long long began = now_ms();
+    int64_t began = clock_steady_ms();
     if (!slurm_ask(config_words, &config, findings))
         return;
-    long long took = now_ms() - began;
+    long long took = clock_steady_ms() - began;
     const char *text = text_string(&config.out);
     setting_value(text, "SLURM_VERSION", version, sizeof version);
     setting_value(text, "ClusterName", cluster, sizeof cluster);

@@ -5,6 +5,7 @@
 #include "cli/client.h"
 #include "cli/decide.h"
 #include "cli/top/request.h"
+#include "lib/clock.h"
 #include "lib/http.h"
 #include "lib/memory.h"
 
@@ -16,7 +17,6 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 struct fetch {
@@ -60,16 +60,9 @@ static void fetch_read(const struct request *request, struct reply *reply)
     (void)close(fd); /* was only read */
 }
 
-static double fetch_clock_s(void)
-{
-    struct timespec time;
-    (void)clock_gettime(CLOCK_MONOTONIC, &time); /* cannot fail for this clock */
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-
 static void fetch_carry_out(struct cli *cli, const struct request *request, struct reply *reply)
 {
-    double begin_s = fetch_clock_s();
+    int64_t begin_ms = clock_steady_ms();
     *reply = (struct reply){.request = *request};
     if (request->kind == REQUEST_READ)
         fetch_read(request, reply);
@@ -79,7 +72,7 @@ static void fetch_carry_out(struct cli *cli, const struct request *request, stru
     else
         (void)decide_post(cli, &request->address, request->verb, NULL, &reply->json,
                           &reply->error); /* as above */
-    reply->took_s = fetch_clock_s() - begin_s;
+    reply->took_s = (double)(clock_steady_ms() - begin_ms) / 1e3;
 }
 
 static void *fetch_run(void *context)

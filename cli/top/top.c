@@ -8,6 +8,7 @@
 #include "cli/top/model.h"
 #include "cli/top/screen.h"
 #include "cli/top/wants.h"
+#include "lib/clock.h"
 #include "lib/error.h"
 
 #include <math.h>
@@ -34,13 +35,6 @@ static void top_catch_signals(void)
     struct sigaction action = {.sa_handler = top_interrupt}; /* no SA_RESTART: it ends poll() */
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
         (void)sigaction(signals[i], &action, NULL); /* cannot fail for these */
-}
-
-static double top_clock_s(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail for this clock */
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
 /* `is_shown`: otherwise only the moves are made. */
@@ -78,7 +72,7 @@ static void top_loop(struct model *model, struct fetch *fetch)
     struct pollfd fds[] = {{.fd = STDIN_FILENO, .events = POLLIN},
                            {.fd = fetch_fd(fetch), .events = POLLIN}};
     while (!model->is_over && !top_interrupted) {
-        double clock_s = top_clock_s(), wait_s = top_ask(model, fetch, clock_s);
+        double clock_s = (double)clock_steady_ms() / 1e3, wait_s = top_ask(model, fetch, clock_s);
         enum screen_input input;
         top_draw(model, clock_s, true);
         (void)poll(fds, 2, (int)(wait_s * 1000) + 1); /* a signal may end it */

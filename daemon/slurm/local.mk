@@ -32,7 +32,8 @@ modulesourcedir = $(pkglibdir)/source
 nobase_dist_modulesource_DATA = $(SLURM_CLUSTER_SOURCES) \
 	daemon/slurm/cluster.c daemon/slurm/cluster.h daemon/slurm/module.h \
 	daemon/slurm/survey.c daemon/slurm/survey.h \
-	lib/command.c lib/command.h lib/error.c lib/error.h lib/memory.c lib/memory.h \
+	lib/clock.c lib/clock.h lib/command.c lib/command.h lib/error.c lib/error.h \
+	lib/memory.c lib/memory.h \
 	lib/spec/slurm_options.c lib/spec/slurm_options.h lib/text.c lib/text.h lib/units.c lib/units.h
 nobase_nodist_modulesource_DATA = daemon/slurm/interface.h
 EXTRA_DIST += daemon/slurm/README.md

@@ -1,7 +1,7 @@
-/* The clocks of the program under test (worker/clock.h). The steady clock normally runs like that
+/* The clocks of the program under test (lib/clock.h). The steady clock normally runs like that
  * of the system. If a fake library is asked for an event that will never come, the clock leaps. So
  * a deadline passes at once, but until then the program has all the time it needs. */
-#include "worker/clock.h"
+#include "lib/clock.h"
 
 #include "tests/fake/cuda.h"
 

@@ -2,10 +2,10 @@
  * believes. */
 #include "tests/unit/unit.h"
 
+#include "lib/clock.h"
 #include "lib/file.h"
 #include "lib/text.h"
 #include "tests/unit/http_server.h"
-#include "worker/clock.h"
 #include "worker/protocol/journal.h"
 #include "worker/protocol/link.h"
 

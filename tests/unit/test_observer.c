@@ -1,11 +1,11 @@
 /* Warnings about what a run prints, and does not print. The test has its own clock. */
 #include "tests/unit/unit.h"
 
+#include "lib/clock.h"
 #include "lib/error.h"
 #include "lib/protocol/journal_file.h"
 #include "lib/text.h"
 #include "worker/protocol/assignment.h"
-#include "worker/clock.h"
 #include "worker/process/environment.h"
 #include "worker/protocol/journal.h"
 #include "lib/metrics/extract.h"

@@ -2,9 +2,9 @@
  * nodes through files. */
 #include "tests/unit/unit.h"
 
+#include "lib/clock.h"
 #include "lib/error.h"
 #include "lib/text.h"
-#include "worker/clock.h"
 #include "worker/preflight/gpu/meeting.h"
 #include "worker/preflight/gpu/nearby.h"
 

@@ -1,10 +1,10 @@
 /* Telemetry: seconds of GPUs as JSON, and how they are combined. */
 #include "tests/unit/unit.h"
 
+#include "lib/clock.h"
 #include "lib/error.h"
 #include "lib/protocol/journal_file.h"
 #include "lib/text.h"
-#include "worker/clock.h"
 #include "lib/metrics/guards.h"
 #include "worker/protocol/journal.h"
 #include "lib/metrics/extract.h"

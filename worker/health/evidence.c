@@ -1,9 +1,9 @@
 /* Reads what processes do, from /proc. */
 #include "worker/health/evidence.h"
 
+#include "lib/clock.h"
 #include "lib/memory.h"
 #include "lib/text.h"
-#include "worker/clock.h"
 #include "worker/process/processes.h"
 
 #include <ctype.h>

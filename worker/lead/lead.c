@@ -2,13 +2,13 @@
  * the daemon and the timers. */
 #include "worker/lead/lead.h"
 
+#include "lib/clock.h"
 #include "lib/error.h"
 #include "lib/memory.h"
 #include "lib/place.h"
 #include "lib/text.h"
 #include "worker/protocol/assignment.h"
 #include "worker/protocol/orphan.h"
-#include "worker/clock.h"
 #include "worker/lead/inquiry.h"
 #include "worker/lead/job_folder.h"
 #include "worker/lead/lead_state.h"

@@ -1,11 +1,11 @@
 /* Takes the reports of the agents. */
 #include "worker/lead/lead_state.h"
 
+#include "lib/clock.h"
 #include "lib/memory.h"
 #include "lib/spec/overlay.h"
 #include "lib/text.h"
 #include "worker/protocol/assignment.h"
-#include "worker/clock.h"
 #include "worker/node/agent.h"
 
 #include <stdio.h>

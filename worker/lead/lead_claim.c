@@ -8,9 +8,9 @@
  * that. Then the lead looks again before it claims, and a run that proves to be begun is over. */
 #include "worker/lead/lead_state.h"
 
+#include "lib/clock.h"
 #include "lib/error.h"
 #include "worker/protocol/assignment.h"
-#include "worker/clock.h"
 #include "worker/lead/inquiry.h"
 #include "worker/protocol/phase_claim.h"
 #include "worker/node/agent.h"

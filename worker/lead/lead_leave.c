@@ -2,8 +2,8 @@
  * ends the agents. If the run continues, it then asks Slurm to requeue the job. */
 #include "worker/lead/lead_state.h"
 
+#include "lib/clock.h"
 #include "lib/error.h"
-#include "worker/clock.h"
 #include "worker/lead/grace.h"
 #include "worker/lead/lead.h"
 

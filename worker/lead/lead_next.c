@@ -1,11 +1,11 @@
 /* Decides which run comes next: by the daemon's command, or alone without a daemon. */
 #include "worker/lead/lead_state.h"
 
+#include "lib/clock.h"
 #include "lib/error.h"
 #include "lib/text.h"
 #include "worker/lead/alone.h"
 #include "worker/protocol/assignment.h"
-#include "worker/clock.h"
 #include "worker/lead/job_folder.h"
 #include "worker/protocol/link.h"
 

@@ -2,8 +2,8 @@
  * Slurm for the reason meanwhile, and concludes the run when Slurm has answered. */
 #include "worker/lead/lead_state.h"
 
+#include "lib/clock.h"
 #include "lib/text.h"
-#include "worker/clock.h"
 #include "worker/lead/inquiry.h"
 #include "worker/lead/scontrol.h"
 #include "worker/protocol/assignment.h"

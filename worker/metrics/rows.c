@@ -1,8 +1,8 @@
 /* Collects rows of metrics. */
 #include "worker/metrics/rows.h"
 
+#include "lib/clock.h"
 #include "lib/json_double.h"
-#include "worker/clock.h"
 #include "lib/metrics/guards.h"
 #include "worker/protocol/journal.h"
 #include "lib/metrics/extract.h"

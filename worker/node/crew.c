@@ -1,11 +1,11 @@
 /* Starts, signals and reaps the ranks of a run on one node. */
 #include "worker/node/crew.h"
 
+#include "lib/clock.h"
 #include "lib/error.h"
 #include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/protocol/assignment.h"
-#include "worker/clock.h"
 #include "worker/node/container.h"
 #include "worker/node/rank_environment.h"
 #include "worker/process/child.h"

@@ -1,11 +1,11 @@
 /* The reports and the end of a run on one node, and the requests of the owner. */
 #include "worker/node/node_run_state.h"
 
+#include "lib/clock.h"
 #include "lib/memory.h"
 #include "lib/protocol/journal_file.h"
 #include "lib/text.h"
 #include "worker/protocol/assignment.h"
-#include "worker/clock.h"
 #include "worker/node/container.h"
 #include "worker/node/crew.h"
 #include "worker/node/groups.h"

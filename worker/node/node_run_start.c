@@ -1,11 +1,11 @@
 /* Starts a run on one node. */
 #include "worker/node/node_run_state.h"
 
+#include "lib/clock.h"
 #include "lib/error.h"
 #include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/protocol/assignment.h"
-#include "worker/clock.h"
 #include "worker/node/container.h"
 #include "worker/node/crew.h"
 #include "worker/node/groups.h"

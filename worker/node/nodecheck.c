@@ -1,13 +1,13 @@
 /* Starts phase-preflight, and reads its report. */
 #include "worker/node/nodecheck.h"
 
+#include "lib/clock.h"
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/memory.h"
 #include "lib/place.h"
 #include "lib/text.h"
 #include "worker/protocol/assignment.h"
-#include "worker/clock.h"
 #include "worker/node/nodecheck_report.h"
 #include "worker/process/child.h"
 #include "worker/process/processes.h"

@@ -1,9 +1,9 @@
 /* Writes the output of a rank into its log, and keeps its newest lines. */
 #include "worker/node/ranklog.h"
 
+#include "lib/clock.h"
 #include "lib/memory.h"
 #include "lib/text.h"
-#include "worker/clock.h"
 
 #include <ctype.h>
 #include <errno.h>

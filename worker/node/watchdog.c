@@ -2,9 +2,9 @@
 #include "worker/node/watchdog.h"
 
 #include "lib/checkpoint.h"
+#include "lib/clock.h"
 #include "lib/memory.h"
 #include "lib/text.h"
-#include "worker/clock.h"
 #include "worker/node/crew.h"
 #include "worker/health/evidence.h"
 #include "worker/health/hang.h"

@@ -2,7 +2,7 @@
  * deadline. */
 #include "worker/preflight/driver.h"
 
-#include "worker/clock.h"
+#include "lib/clock.h"
 #include "worker/preflight/facts.h"
 #include "worker/preflight/gpus.h"
 

@@ -1,5 +1,6 @@
 /* Reads the kernel's log, the space for scratch files and the state of the clock. */
 #include "worker/preflight/host.h"
+#include "lib/clock.h"
 
 #include "worker/preflight/facts.h"
 
@@ -10,7 +11,6 @@
 #include <string.h>
 #include <sys/statvfs.h>
 #include <sys/timex.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { HOST_RECORD_MAX = 8192, HOST_RECORDS_MAX = 200000 };
@@ -43,19 +43,12 @@ void host_add_kernel_record(const char *record, unsigned long long now_us, struc
     facts->xid_count++;
 }
 
-static unsigned long long host_now_us(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail with this clock */
-    return (unsigned long long)now.tv_sec * 1000000 + (unsigned long long)now.tv_nsec / 1000;
-}
-
 /* Each read of the device gives one record. Each read of a file gives as many lines as fit. */
 static void host_read_records(int log, struct facts *facts)
 {
     char buffer[HOST_RECORD_MAX + 1];
     size_t kept = 0;
-    unsigned long long now_us = host_now_us();
+    unsigned long long now_us = (unsigned long long)clock_steady_ms() * 1000;
     for (int i = 0; i < HOST_RECORDS_MAX; i++) {
         ssize_t size = read(log, buffer + kept, HOST_RECORD_MAX - kept);
         if (size < 0 &&

@@ -1,11 +1,11 @@
 /* phase-preflight: is this node fit for a run? Reads, judges, reports. The exit status is the
  * result. */
+#include "lib/clock.h"
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/place.h"
 #include "lib/spec/problems.h"
 #include "lib/text.h"
-#include "worker/clock.h"
 #include "worker/preflight/baseline.h"
 #include "worker/preflight/driver.h"
 #include "worker/preflight/facts.h"

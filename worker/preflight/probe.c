@@ -1,8 +1,8 @@
 /* fork, exec, and lines from a pipe until the deadline. */
 #include "worker/preflight/probe.h"
 
+#include "lib/clock.h"
 #include "lib/text.h"
-#include "worker/clock.h"
 #include "worker/preflight/groups.h"
 #include "worker/preflight/measures.h"
 #include "worker/preflight/thresholds.h"

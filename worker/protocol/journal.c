@@ -1,10 +1,10 @@
 /* Writes and reads the journal of one run. */
 #include "worker/protocol/journal.h"
 
+#include "lib/clock.h"
 #include "lib/memory.h"
 #include "lib/protocol/journal_file.h"
 #include "lib/protocol/journal_order.h"
-#include "worker/clock.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -1,11 +1,11 @@
 /* The thread that talks to the daemon. */
 #include "worker/protocol/link.h"
 
+#include "lib/clock.h"
 #include "lib/error.h"
 #include "lib/memory.h"
 #include "lib/protocol/message.h"
 #include "lib/text.h"
-#include "worker/clock.h"
 #include "worker/protocol/journal.h"
 #include "worker/protocol/transfer.h"
 

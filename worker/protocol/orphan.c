@@ -1,10 +1,10 @@
 /* Writes and reads the file of an agent that has lost srun. */
 #include "worker/protocol/orphan.h"
 
+#include "lib/clock.h"
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/text.h"
-#include "worker/clock.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* Reads the journals of a run that is over. */
 #include "worker/protocol/posthumous.h"
 
+#include "lib/clock.h"
 #include "lib/protocol/journal_file.h"
 #include "lib/protocol/journal_order.h"
 #include "lib/text.h"
-#include "worker/clock.h"
 #include "lib/protocol/outcome.h"
 #include "worker/protocol/phase_claim.h"
 

@@ -1,7 +1,7 @@
 /* Makes metrics from samples of GPUs. */
 #include "worker/telemetry/gpu_metrics.h"
 
-#include "worker/clock.h"
+#include "lib/clock.h"
 #include "lib/metrics/guards.h"
 #include "lib/metrics/extract.h"
 #include "worker/metrics/rows.h"

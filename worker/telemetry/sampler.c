@@ -1,11 +1,11 @@
 /* The sampler. It has one thread, because a call into the driver may block for ever. */
 #include "worker/telemetry/sampler.h"
 
+#include "lib/clock.h"
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/option.h"
 #include "lib/text.h"
-#include "worker/clock.h"
 #include "worker/telemetry/reader.h"
 #include "worker/telemetry/second.h"
 

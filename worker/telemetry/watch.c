@@ -1,10 +1,10 @@
 /* Runs the sampler, and journals its samples. */
 #include "worker/telemetry/watch.h"
 
+#include "lib/clock.h"
 #include "lib/error.h"
 #include "lib/memory.h"
 #include "lib/text.h"
-#include "worker/clock.h"
 #include "worker/protocol/journal.h"
 #include "worker/process/child.h"
 

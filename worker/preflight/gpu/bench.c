@@ -1,7 +1,7 @@
 /* Devices, waiting and output. */
 #include "worker/preflight/gpu/bench.h"
 
-#include "worker/clock.h"
+#include "lib/clock.h"
 
 #include <cuda_runtime_api.h>
 

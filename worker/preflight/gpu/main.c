@@ -1,7 +1,7 @@
 /* phase-preflight-gpu: measures one row of phase-preflight's full level, and prints its lines. */
+#include "lib/clock.h"
 #include "lib/error.h"
 #include "lib/option.h"
-#include "worker/clock.h"
 #include "worker/preflight/gpu/bench.h"
 
 #include <fcntl.h>

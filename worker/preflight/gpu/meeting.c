@@ -1,10 +1,10 @@
 /* A file for each group. */
 #include "worker/preflight/gpu/meeting.h"
 
+#include "lib/clock.h"
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/text.h"
-#include "worker/clock.h"
 
 #include <dirent.h>
 #include <errno.h>

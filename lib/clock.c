@@ -1,5 +1,5 @@
 /* Reads the clocks of the system. */
-#include "worker/clock.h"
+#include "lib/clock.h"
 
 #include <stdatomic.h>
 #include <time.h>

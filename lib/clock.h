@@ -1,7 +1,7 @@
-/* The two clocks of the worker: calendar time for what is recorded, and steady time for deadlines.
+/* Two clocks: calendar time for what is recorded, and steady time for deadlines.
  * A change of the system's clock changes neither. */
-#ifndef PHASED_WORKER_CLOCK_H
-#define PHASED_WORKER_CLOCK_H
+#ifndef PHASED_LIB_CLOCK_H
+#define PHASED_LIB_CLOCK_H
 
 #include <stdint.h>
 
