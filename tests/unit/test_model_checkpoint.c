@@ -117,7 +117,7 @@ static void a_damaged_checkpoint_is_refused(void **state)
     } rows[] = {
         {0, "not a checkpoint"},
         {8, "it is a checkpoint of version 3, and this program reads version 2"},
-        {12, "its vocabulary is"},
+        {12, "its tokens is"},
         {16, "its width is"},
         {28, "its kv-heads is"},
         {36, "its loops is"},

@@ -69,11 +69,11 @@ train() {
 
 @test "a model is trained on tokens, resumed to the same bytes, and writes text" {
     tokenize --train 400 text --vocabulary v --out s
-    run -1 train s out 6
-    [[ $output == *'cannot train on s: it has 400 different tokens, --vocabulary 256 has too few' ]]
-    train s whole 6 --vocabulary 400
-    train s part 3 --vocabulary 400
-    run -0 train s part 6 --vocabulary 400 --resume part/step_000003.ckpt
+    run -1 train s out 6 --tokens 399
+    [[ $output == *'cannot train on s: its vocabulary has 400 tokens; --tokens is 399' ]]
+    train s whole 6
+    train s part 3
+    run -0 train s part 6 --tokens 400 --resume part/step_000003.ckpt
     [[ $output == *'resumed at step 3 '* ]]
     cmp whole/step_000006.ckpt part/step_000006.ckpt
     printf 'the \n\n\xff\xfe' >prompts
@@ -95,22 +95,22 @@ train() {
 
 @test "a checkpoint is not resumed with tokens of another vocabulary, and no damaged shard is read" {
     tokenize --train 400 text --vocabulary v --out s
-    train s out 2 --vocabulary 400
+    train s out 2
     tokenize --train 401 text --vocabulary other
     tokenize text --vocabulary other --out s2
-    run -1 train s2 out 4 --vocabulary 400 --resume out/step_000002.ckpt
-    [[ $output == *'cannot train on s2: it has 401 different tokens'* ]]
+    run -1 train s2 out 4 --resume out/step_000002.ckpt
+    [[ $output == *'cannot resume from out/step_000002.ckpt: its tokens is 400, not 401' ]]
     tokenize --train 400 /usr/share/common-licenses/GPL-2 --vocabulary other
     tokenize text --vocabulary other --out s2
     for data in s2 text; do
-        run -1 train $data out 4 --vocabulary 400 --resume out/step_000002.ckpt
+        run -1 train $data out 4 --tokens 400 --resume out/step_000002.ckpt
         [[ $output == *"cannot resume from out/step_000002.ckpt: its vocabulary is another than that of $data" ]]
     done
     head -c 2000 s >cut
-    run -1 train cut out 4 --vocabulary 400
+    run -1 train cut out 4
     [[ $output == *'cannot read cut: 1904 bytes for '*' ids of 2 bytes' ]]
     { head -c 2000 s; printf x; tail -c +2002 s; } >altered
-    run -1 train altered out 4 --vocabulary 400
+    run -1 train altered out 4
     [[ $output == *'cannot read altered: its checksum is wrong' ]]
 }
 

@@ -260,7 +260,7 @@ near() {
     bad_value --preset lazy
     bad_value --model huge
     bad_value --heads 4 --kv-heads 3
-    bad_value --vocabulary 255
+    bad_value --tokens 255
     bad_value --out ''
     bad_value --data /nowhere
     bad_value --data / --out "$DIR/out"
@@ -276,7 +276,7 @@ near() {
 @test "a checkpoint of another kind of model is refused by the option that differs" {
     train out 2 --tied 1 --heads 4 --kv-heads 2
     good=$DIR/out/step_000002.ckpt
-    for option in 'tied 0' 'kv-heads 1' 'hidden 64' 'vocabulary 300'; do
+    for option in 'tied 0' 'kv-heads 1' 'hidden 64' 'tokens 300'; do
         run -1 train again 4 --tied 1 --heads 4 --kv-heads 2 --resume "$good" --${option% *} ${option#* }
         [[ $output == *"its ${option% *} is "*", not ${option#* }" ]]
     done
@@ -287,7 +287,7 @@ near() {
 }
 
 @test "the other options replace what --model sets" {
-    run -0 "$BIN/phase-model" train --model 124m --width 32 --depth 2 --heads 4 --vocabulary 256 --sequence-length 32 \
+    run -0 "$BIN/phase-model" train --model 124m --width 32 --depth 2 --heads 4 --tokens 256 --sequence-length 32 \
         --device-batch-size 2 --iterations 2 --eval-every 0 --out "$DIR"
     # 256 x 32 tokens, a norm of 32, and 2 blocks of 2 x 32 + 4 x 32 x 32 + 3 x 32 x 128.
     [[ ${lines[0]} == 'training 41120 parameters on 1 rank, 2 rows of 32 tokens a step'* ]]

@@ -144,7 +144,7 @@ static int check_shape(const char *path, const struct checkpoint_header *header,
         const char *name;
         uint64_t saved, wanted;
     } rows[] = {
-        {"vocabulary", header->vocabulary, wanted->vocabulary},
+        {"tokens", header->vocabulary, wanted->vocabulary},
         {"width", header->width, wanted->width},
         {"depth", header->depth, wanted->depth},
         {"heads", header->heads, wanted->heads},

@@ -37,7 +37,7 @@ int model_check(const struct model_shape *shape, size_t sequence, struct error *
         const char *name;
         uint32_t value, highest;
     } rows[] = {
-        {"vocabulary", shape->vocabulary, MODEL_VOCABULARY_MAX},
+        {"tokens", shape->vocabulary, MODEL_VOCABULARY_MAX},
         {"width", shape->width, MODEL_WIDTH_MAX},
         {"depth", shape->depth, MODEL_DEPTH_MAX},
         {"heads", shape->heads, MODEL_HEADS_MAX},

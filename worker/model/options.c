@@ -29,8 +29,8 @@ static const struct argument table[] = {
      "tiny, 124m, 350m or 1.5b: sets the options whose default is not in brackets"},
     {"sequence-length", "N", ARGUMENT_WHOLE, AT(sequence_length), 2, 65536, NULL,
      "tokens in a row; tiny: 128"},
-    {"vocabulary", "N", ARGUMENT_WHOLE, AT(vocabulary), MODEL_BYTES, MODEL_VOCABULARY_MAX, NULL,
-     "different tokens; tiny: 256, the bytes"},
+    {"tokens", "N", ARGUMENT_WHOLE, AT(tokens), 0, MODEL_VOCABULARY_MAX, NULL,
+     "different tokens; 0, tiny: as many as the text has, 256 if it is bytes"},
     {"depth", "N", ARGUMENT_WHOLE, AT(depth), 1, MODEL_DEPTH_MAX, NULL,
      "blocks in the stack; tiny: 1"},
     {"width", "N", ARGUMENT_WHOLE, AT(width), 2, MODEL_WIDTH_MAX, NULL,
@@ -80,11 +80,11 @@ static const struct argument table[] = {
  * llama-like models, so that their speed can be compared. */
 struct preset {
     const char *name;
-    uint64_t vocabulary, depth, width, heads, kv_heads, loops, tied, sequence_length;
+    uint64_t tokens, depth, width, heads, kv_heads, loops, tied, sequence_length;
     double matrix_lr, embedding_lr;
 };
 static const struct preset models[] = {
-    {"tiny", MODEL_BYTES, 1, 64, 4, 0, 4, 0, 128, 0.01, 0.1},
+    {"tiny", 0, 1, 64, 4, 0, 4, 0, 128, 0.01, 0.1},
     {"124m", 50304, 12, 768, 12, 0, 1, 1, 1024, 6e-4, 6e-4},
     {"350m", 50304, 24, 1024, 16, 0, 1, 1, 1024, 3e-4, 3e-4},
     {"1.5b", 50304, 28, 2048, 16, 8, 1, 0, 1024, 2e-4, 2e-4},
@@ -97,7 +97,7 @@ static int take_model(struct options *options, const char *name, struct error *e
         if (!text_equal(preset->name, name))
             continue;
         *options = (struct options){
-            .vocabulary = preset->vocabulary,
+            .tokens = preset->tokens,
             .depth = preset->depth,
             .width = preset->width,
             .heads = preset->heads,
@@ -133,7 +133,7 @@ static int check_together(struct options *options, struct error *err)
         options->hidden = (options->width * 8 + 191) / 192 * 64;
     if (!*options->out)
         return error_set(err, -ERANGE, "--out is empty");
-    struct model_shape shape = options_shape(options);
+    struct model_shape shape = options_shape(options, MODEL_BYTES);
     return model_check(&shape, options->sequence_length, err);
 }
 
@@ -152,10 +152,10 @@ int options_parse(struct options *options, int count, char **arguments, struct e
     return result < 0 ? result : OPTIONS_TRAIN;
 }
 
-struct model_shape options_shape(const struct options *options)
+struct model_shape options_shape(const struct options *options, uint32_t tokens)
 {
     return (struct model_shape){
-        .vocabulary = (uint32_t)options->vocabulary,
+        .vocabulary = options->tokens ? (uint32_t)options->tokens : tokens,
         .width = (uint32_t)options->width,
         .depth = (uint32_t)options->depth,
         .heads = (uint32_t)options->heads,

@@ -11,7 +11,7 @@ struct model_shape;
 struct options {
     const char *data, *out, *resume, *model, *preset; /* borrowed from the arguments */
     uint64_t iterations, device_batch_size, grad_accum, sequence_length;
-    uint64_t vocabulary, depth, width, heads, kv_heads, hidden, loops, tied;
+    uint64_t tokens, depth, width, heads, kv_heads, hidden, loops, tied;
     double matrix_lr, embedding_lr, weight_base, grad_clip, weight_decay;
     uint64_t warmup, seed;
     uint64_t save_every, keep, eval_every, log_every, pace_ms;
@@ -24,8 +24,9 @@ enum options_wish { OPTIONS_TRAIN, OPTIONS_HELP };
  * unknown option, a missing value). -ERANGE: a value is wrong. */
 int options_parse(struct options *options, int count, char **arguments, struct error *err);
 
-/* Returns the shape of the model that the options describe. */
-struct model_shape options_shape(const struct options *options);
+/* Returns the shape of the model that the options describe. `tokens` counts only if --tokens is
+ * 0. */
+struct model_shape options_shape(const struct options *options, uint32_t tokens);
 
 void options_print_help(FILE *stream);
 

@@ -105,18 +105,17 @@ static int prepare(struct train *train, struct error *err)
         data_init(&train->data, options->data, options->sequence_length, options->seed, err);
     if (result < 0)
         return result;
-    if (train->data.tokens > options->vocabulary)
+    const struct model_shape shape = options_shape(options, train->data.tokens);
+    if (train->data.tokens > shape.vocabulary)
         return error_set(err, -EINVAL,
-                         "cannot train on %s: it has %u different tokens, --vocabulary %" PRIu64
-                         " has too few",
-                         options->data, train->data.tokens, options->vocabulary);
+                         "cannot train on %s: its vocabulary has %u tokens; --tokens is %u",
+                         options->data, train->data.tokens, shape.vocabulary);
     result = file_make_folders(options->out, 0777, err);
     if (result < 0)
         return result;
     train->kernels = kernels_new(0, err);
     if (!train->kernels)
         return err->code;
-    const struct model_shape shape = options_shape(options);
     result = model_init(&train->model, train->kernels, &shape, options->sequence_length,
                         MODEL_TRAINS, err);
     if (result < 0)
