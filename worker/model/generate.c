@@ -253,20 +253,6 @@ static json_t *make_string(const uint8_t *bytes, size_t size)
     return whole;
 }
 
-static int write_all(int fd, const char *data, size_t size)
-{
-    while (size) {
-        ssize_t done = write(fd, data, size);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done < 0)
-            return -errno;
-        data += done;
-        size -= (size_t)done;
-    }
-    return 0;
-}
-
 static int write_batch(struct generate *generate, const struct sequence *sequences, size_t batch,
                        struct error *err)
 {
@@ -284,7 +270,7 @@ static int write_batch(struct generate *generate, const struct sequence *sequenc
         free(dump);
         json_decref(line);
     }
-    int result = write_all(generate->output, text_string(&text), text.size);
+    int result = file_write(generate->output, text_string(&text), text.size);
     text_fini(&text);
     if (result < 0)
         return error_set(err, result, "cannot write %s: %s", generate->options->output,

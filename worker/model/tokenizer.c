@@ -44,6 +44,15 @@ size_t tokenizer_word_size(const uint8_t *bytes, size_t size)
     return end;
 }
 
+/* The hash is FNV-1a. */
+size_t tokenizer_place(const uint8_t *bytes, size_t size, size_t table_size)
+{
+    uint64_t hash = 14695981039346656037u;
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ bytes[i]) * 1099511628211u;
+    return (size_t)(hash ^ (hash >> 32)) % table_size;
+}
+
 void tokenizer_init(struct tokenizer *tokenizer, const struct vocabulary *vocabulary)
 {
     *tokenizer = (struct tokenizer){
@@ -86,15 +95,6 @@ static size_t merge(const struct vocabulary *vocabulary, const uint8_t *bytes, s
     }
 }
 
-/* FNV-1a. */
-static uint32_t hash(const uint8_t *bytes, size_t size)
-{
-    uint32_t value = 2166136261u;
-    for (size_t i = 0; i < size; i++)
-        value = (value ^ bytes[i]) * 16777619u;
-    return value ^ (value >> 16);
-}
-
 size_t tokenizer_next(struct tokenizer *tokenizer, const uint8_t *bytes, size_t size,
                       uint32_t *ret_tokens, size_t *ret_count)
 {
@@ -103,7 +103,7 @@ size_t tokenizer_next(struct tokenizer *tokenizer, const uint8_t *bytes, size_t 
         *ret_count = merge(tokenizer->vocabulary, bytes, word_size, ret_tokens);
         return word_size;
     }
-    struct tokenizer_word *word = &tokenizer->words[hash(bytes, word_size) % KEPT_WORDS];
+    struct tokenizer_word *word = &tokenizer->words[tokenizer_place(bytes, word_size, KEPT_WORDS)];
     if (word->size != word_size || memcmp(word->bytes, bytes, word_size) != 0) {
         word->size = (uint8_t)word_size;
         memcpy(word->bytes, bytes, word_size);

@@ -29,6 +29,9 @@ void tokenizer_fini(struct tokenizer *tokenizer);
 /* Returns the size of the first word of a text, which is not empty. */
 size_t tokenizer_word_size(const uint8_t *bytes, size_t size);
 
+/* Returns the place of a word in a table of words. */
+size_t tokenizer_place(const uint8_t *bytes, size_t size, size_t table_size);
+
 /* Encodes the first word of a text, which is not empty. Returns the size of the word. `ret_tokens`
  * has room for VOCABULARY_TOKEN_SIZE_MAX tokens. */
 size_t tokenizer_next(struct tokenizer *tokenizer, const uint8_t *bytes, size_t size,

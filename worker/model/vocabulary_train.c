@@ -117,15 +117,6 @@ out:
     words->list[words->count++] = *word;
 }
 
-/* FNV-1a. */
-static size_t hash(const uint8_t *bytes, size_t size)
-{
-    uint64_t value = 14695981039346656037u;
-    for (size_t i = 0; i < size; i++)
-        value = (value ^ bytes[i]) * 1099511628211u;
-    return (size_t)(value ^ (value >> 32));
-}
-
 /* Frequent words are counted in place. A word goes to the list only when another word with the same
  * hash comes, so the list is far shorter than the text. */
 static void words_count(struct words *words, const struct file_map *texts, size_t text_count)
@@ -136,7 +127,7 @@ static void words_count(struct words *words, const struct file_map *texts, size_
         size_t left = texts[i].size;
         while (left) {
             const struct word next = {at, tokenizer_word_size(at, left), 1};
-            struct word *word = &met[hash(next.bytes, next.size) % MET_WORDS];
+            struct word *word = &met[tokenizer_place(next.bytes, next.size, MET_WORDS)];
             at += next.size;
             left -= next.size;
             if (word->count && compare_words(word, &next) == 0) {
