@@ -96,6 +96,17 @@ preempted_once() {
     grep -q 'loops weighted 0.0009' "$PHASED_HOME/runs/1/production/1/log/rank-0.log"
 }
 
+@test "trm-two-phase trains natively: on tokens, with DP=8, and smaller on CPUs" {
+    phasectl daemon start
+    phasectl submit trm-two-phase.yaml --with native --with small
+    eventually 120 state 1 succeeded
+    [ "$(record 'SELECT count(*) FROM remedy')" = 0 ]
+    [ "$(find "$PHASED_HOME/runs/1/production/1/log" -name 'rank-*.log' | wc -l)" = 8 ]
+    # The text is made of tokens, and its bytes are more than those.
+    grep -q ' 300 tokens' "$PHASED_HOME/runs/1/prepare/1/log/rank-0.log"
+    [ "$(stat -c %s /usr/share/common-licenses/GPL-3)" -gt "$(($(stat -c %s "$PHASED_HOME/runs/1/prepare/out/shard") / 2))" ]
+}
+
 @test "hdp-diffusion starts again with the guide's learning rate if the loss does not fall" {
     phasectl daemon start
     [ "$(stand_in hdp-diffusion-h200 train.LR=8 WARMUP_STEPS=1 MAX_STEPS=200)" = 1 ]
