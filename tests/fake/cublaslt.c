@@ -10,20 +10,31 @@
 #include <string.h>
 
 struct layout {
+    cudaDataType type;
     uint64_t rows, columns;
     int64_t line;
 };
 
-struct product {
-    struct layout left, right, out;
-    const uint16_t *a, *b;
-    bool is_turned;
+struct operation {
+    cublasOperation_t left, right;
 };
 
-static struct {
-    cublasOperation_t left, right;
-} operation; /* the same for all */
+struct product {
+    struct operation operation;
+    struct layout left, right, out;
+    const uint16_t *a, *b;
+    void *c;
+    float beta;
+};
 
+/* The last product of a device and its result, in case that the same is asked again. */
+struct kept {
+    struct product product;
+    uint64_t factors; /* their checksum */
+    void *result;
+};
+
+static int library; /* only its address counts */
 static unsigned product_counts[FAKE_DEVICES];
 
 const char *cublasLtGetStatusString(cublasStatus_t status)
@@ -33,26 +44,47 @@ const char *cublasLtGetStatusString(cublasStatus_t status)
 
 cublasStatus_t cublasLtCreate(cublasLtHandle_t *handle)
 {
-    *handle = (cublasLtHandle_t)&operation;
+    *handle = (cublasLtHandle_t)(void *)&library;
     return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle)
+{
+    return handle == (cublasLtHandle_t)(void *)&library ? CUBLAS_STATUS_SUCCESS
+                                                        : CUBLAS_STATUS_NOT_INITIALIZED;
 }
 
 cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *description,
                                         cublasComputeType_t compute, cudaDataType_t scale)
 {
-    *description = (cublasLtMatmulDesc_t)(void *)&operation;
+    struct operation *made = malloc(sizeof *made);
+    if (!made)
+        abort();
+    *made = (struct operation){CUBLAS_OP_N, CUBLAS_OP_N};
+    *description = (cublasLtMatmulDesc_t)(void *)made;
     return compute == CUBLAS_COMPUTE_32F && scale == CUDA_R_32F ? CUBLAS_STATUS_SUCCESS
                                                                 : CUBLAS_STATUS_INVALID_VALUE;
+}
+
+cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t description)
+{
+    free(description);
+    return CUBLAS_STATUS_SUCCESS;
 }
 
 cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t description,
                                               cublasLtMatmulDescAttributes_t attribute,
                                               const void *value, size_t size)
 {
-    (void)description;
-    if (attribute != CUBLASLT_MATMUL_DESC_TRANSA || size != sizeof operation.left)
+    struct operation *operation = (void *)description;
+    if (size != sizeof operation->left)
         return CUBLAS_STATUS_INVALID_VALUE;
-    memcpy(&operation.left, value, size);
+    if (attribute == CUBLASLT_MATMUL_DESC_TRANSA)
+        memcpy(&operation->left, value, size);
+    else if (attribute == CUBLASLT_MATMUL_DESC_TRANSB)
+        memcpy(&operation->right, value, size);
+    else
+        return CUBLAS_STATUS_INVALID_VALUE;
     return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -60,16 +92,30 @@ cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *layout, cudaDa
                                           uint64_t rows, uint64_t columns, int64_t line)
 {
     struct layout *made = malloc(sizeof *made);
-    if (!made || type != CUDA_R_16BF)
+    if (!made)
         abort();
-    *made = (struct layout){rows, columns, line};
+    *made = (struct layout){type, rows, columns, line};
     *layout = (cublasLtMatrixLayout_t)(void *)made;
+    return (type == CUDA_R_16BF || type == CUDA_R_32F) && line >= (int64_t)rows
+               ? CUBLAS_STATUS_SUCCESS
+               : CUBLAS_STATUS_INVALID_VALUE;
+}
+
+cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout)
+{
+    free(layout);
     return CUBLAS_STATUS_SUCCESS;
 }
 
 cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *preference)
 {
-    *preference = (cublasLtMatmulPreference_t)(void *)&operation;
+    *preference = (cublasLtMatmulPreference_t)(void *)&library;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference)
+{
+    (void)preference;
     return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -84,6 +130,25 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p
                : CUBLAS_STATUS_INVALID_VALUE;
 }
 
+/* Returns the sizes of a factor as the product uses it. */
+static struct layout turned(struct layout layout, cublasOperation_t operation)
+{
+    if (operation == CUBLAS_OP_T)
+        return (struct layout){layout.type, layout.columns, layout.rows, layout.line};
+    return layout;
+}
+
+/* cuBLASLt refuses matrices of bf16 whose columns do not begin at multiples of 16 bytes, at least
+ * for its fast kernels. */
+static bool is_possible(const struct operation *operation, const struct layout *left,
+                        const struct layout *right, const struct layout *out)
+{
+    struct layout a = turned(*left, operation->left), b = turned(*right, operation->right);
+    return a.rows == out->rows && b.columns == out->columns && a.columns == b.rows &&
+           left->type == CUDA_R_16BF && right->type == CUDA_R_16BF && left->line % 8 == 0 &&
+           right->line % 8 == 0 && out->line % 8 == 0;
+}
+
 cublasStatus_t
 cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t description,
                                cublasLtMatrixLayout_t left, cublasLtMatrixLayout_t right,
@@ -91,10 +156,10 @@ cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t des
                                cublasLtMatmulPreference_t preference, int most,
                                cublasLtMatmulHeuristicResult_t *ways, int *count)
 {
-    (void)handle, (void)description, (void)left, (void)right, (void)added, (void)out;
-    (void)preference;
+    (void)handle, (void)added, (void)preference;
     memset(ways, 0, sizeof *ways);
-    *count = most && fake_said("unsupported") < 0 ? 1 : 0;
+    *count = most && fake_said("unsupported") < 0 &&
+             is_possible((void *)description, (void *)left, (void *)right, (void *)out);
     return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -114,40 +179,68 @@ static uint16_t narrow(float value)
     return (uint16_t)((word + 0x7fff + (word >> 16 & 1)) >> 16);
 }
 
-static void multiply(const struct product *product, uint16_t *out, float offset)
+/* Returns element (row, column) of a factor as the product uses it. */
+static float element(const uint16_t *data, const struct layout *layout, cublasOperation_t operation,
+                     uint64_t row, uint64_t column)
 {
-    uint64_t depth = product->right.rows;
+    uint64_t line = (uint64_t)layout->line;
+    return wide(operation == CUBLAS_OP_T ? data[row * line + column] : data[column * line + row]);
+}
+
+static void multiply(const struct product *product, float offset)
+{
+    uint64_t depth = turned(product->left, product->operation.left).columns;
     for (uint64_t column = 0; column < product->out.columns; column++)
         for (uint64_t row = 0; row < product->out.rows; row++) {
-            float sum = offset;
-            for (uint64_t i = 0; i < depth; i++) {
-                int64_t left = product->is_turned ? (int64_t)row * product->left.line + (int64_t)i
-                                                  : (int64_t)i * product->left.line + (int64_t)row;
-                sum += wide(product->a[left]) *
-                       wide(product->b[(int64_t)column * product->right.line + (int64_t)i]);
-            }
-            out[(int64_t)column * product->out.line + (int64_t)row] = narrow(sum);
+            size_t place = column * (uint64_t)product->out.line + row;
+            float *floats = product->c, sum = offset;
+            uint16_t *bfloats = product->c;
+            bool is_float = product->out.type == CUDA_R_32F;
+            for (uint64_t i = 0; i < depth; i++)
+                sum += element(product->a, &product->left, product->operation.left, row, i) *
+                       element(product->b, &product->right, product->operation.right, i, column);
+            if (product->beta != 0)
+                sum += product->beta * (is_float ? floats[place] : wide(bfloats[place]));
+            if (is_float)
+                floats[place] = sum;
+            else
+                bfloats[place] = narrow(sum);
         }
 }
 
-/* Computes the first product of a device. Later products are copies, because the factors do not
- * change. */
+static uint64_t checksum(const uint16_t *data, const struct layout *layout, uint64_t sum)
+{
+    for (uint64_t column = 0; column < layout->columns; column++)
+        for (uint64_t row = 0; row < layout->rows; row++)
+            sum = (sum ^ data[column * (uint64_t)layout->line + row]) * 0x100000001b3;
+    return sum;
+}
+
+/* Computes a product, unless the last one was the same: the preflight repeats one product. */
 static bool act_product(struct fake_work *work)
 {
-    static uint16_t *kept[FAKE_DEVICES];
+    static struct kept kept[FAKE_DEVICES];
     struct product *product = work->other;
-    uint16_t *out = work->to;
     int device = work->stream->device;
-    size_t bytes = (size_t)product->out.line * product->out.columns * sizeof *out;
-    if (!kept[device]) {
-        kept[device] = malloc(bytes);
-        if (!kept[device])
+    struct kept *last = &kept[device];
+    size_t bytes = (size_t)product->out.line * product->out.columns *
+                   (product->out.type == CUDA_R_32F ? sizeof(float) : sizeof(uint16_t));
+    uint64_t factors =
+        checksum(product->b, &product->right, checksum(product->a, &product->left, 1));
+    bool is_same = last->result && product->beta == 0 && last->factors == factors &&
+                   memcmp(&last->product, product, sizeof *product) == 0;
+    if (is_same) {
+        memcpy(product->c, last->result, bytes);
+    } else {
+        multiply(product, device == fake_said("wrong") ? 1 : 0);
+        free(last->result);
+        *last = (struct kept){*product, factors, malloc(bytes)};
+        if (!last->result)
             abort();
-        multiply(product, kept[device], device == fake_said("wrong") ? 1 : 0);
+        memcpy(last->result, product->c, bytes);
     }
-    memcpy(out, kept[device], bytes);
     if (device == fake_said("drift") && product_counts[device]++ >= 100)
-        out[0] ^= 1;
+        *(uint16_t *)product->c ^= 1;
     free(product);
     return true;
 }
@@ -159,21 +252,22 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
                               cublasLtMatrixLayout_t out, const cublasLtMatmulAlgo_t *way,
                               void *workspace, size_t workspace_size, cudaStream_t stream)
 {
-    struct product *product = malloc(sizeof *product);
-    (void)handle, (void)description, (void)added, (void)way, (void)workspace, (void)workspace_size;
-    if (!product || *(const float *)alpha != 1 || *(const float *)beta != 0 || c != d)
+    struct product *product = calloc(1, sizeof *product);
+    (void)handle, (void)added, (void)way, (void)workspace, (void)workspace_size;
+    if (!product || *(const float *)alpha != 1 || c != d)
         abort();
-    *product = (struct product){.left = *(struct layout *)(void *)left,
-                                .right = *(struct layout *)(void *)right,
-                                .out = *(struct layout *)(void *)out,
-                                .a = a,
-                                .b = b,
-                                .is_turned = operation.left == CUBLAS_OP_T};
-    double operations =
-        2 * (double)product->out.rows * (double)product->out.columns * (double)product->right.rows;
+    product->operation = *(struct operation *)(void *)description;
+    product->left = *(struct layout *)(void *)left;
+    product->right = *(struct layout *)(void *)right;
+    product->out = *(struct layout *)(void *)out;
+    product->a = a;
+    product->b = b;
+    product->c = d;
+    product->beta = *(const float *)beta;
+    double operations = 2 * (double)product->out.rows * (double)product->out.columns *
+                        (double)turned(product->left, product->operation.left).columns;
     return fake_queue(stream, (struct fake_work){.act = act_product,
                                                  .ns = operations / FAKE_PRODUCT_RATE,
-                                                 .to = d,
                                                  .other = product})
                ? CUBLAS_STATUS_EXECUTION_FAILED
                : CUBLAS_STATUS_SUCCESS;

@@ -12,6 +12,7 @@
  *   flip=3   a copy by device 3 flips a bit
  *   skip=3   the kernel `copy` of device 3 does nothing from the second time on
  *   lazy=3   no kernel of device 3 works, except those that fill
+ *   old=3    device 3 is of an old architecture
  *   far=3    other devices reach device 3 only through the host */
 #include "tests/fake/cuda.h"
 #include "tests/fake/script.h"
@@ -25,8 +26,16 @@
 struct CUevent_st {
     double ns;
     bool is_marked;
+    unsigned recorded, marked; /* how often */
 };
 
+struct pinned {
+    const char *memory;
+    size_t size;
+};
+
+static struct pinned pinned[256];
+static size_t pinned_count;
 static int current;
 static cudaError_t last_error;
 static struct CUstream_st *streams[64];
@@ -159,11 +168,32 @@ cudaError_t cudaMalloc(void **memory, size_t size)
     return cudaSuccess;
 }
 
+cudaError_t cudaFree(void *memory)
+{
+    for (size_t i = 0; i < stream_count; i++)
+        while (streams[i]->first && work(streams[i])) /* it waits for the device */
+            ;
+    free(memory);
+    return cudaSuccess;
+}
+
 cudaError_t cudaHostAlloc(void **memory, size_t size, unsigned flags)
 {
     (void)flags;
     *memory = allocate(size);
+    if (pinned_count == sizeof pinned / sizeof *pinned)
+        abort();
+    pinned[pinned_count++] = (struct pinned){*memory, size};
     return cudaSuccess;
+}
+
+static bool is_pinned(const void *memory)
+{
+    for (size_t i = 0; i < pinned_count; i++)
+        if ((const char *)memory >= pinned[i].memory &&
+            (const char *)memory < pinned[i].memory + pinned[i].size)
+            return true;
+    return false;
 }
 
 cudaError_t cudaFreeHost(void *memory)
@@ -180,6 +210,20 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
         abort();
     (*stream)->device = current;
     streams[stream_count++] = *stream;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream)
+{
+    return stream->first ? cudaErrorNotReady : cudaSuccess; /* it is never freed */
+}
+
+cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device)
+{
+    if (attribute != cudaDevAttrComputeCapabilityMajor &&
+        attribute != cudaDevAttrMultiProcessorCount)
+        return cudaErrorInvalidValue;
+    *value = attribute == cudaDevAttrMultiProcessorCount ? 1 : device == fake_said("old") ? 7 : 9;
     return cudaSuccess;
 }
 
@@ -213,6 +257,15 @@ cudaError_t cudaMemsetAsync(void *memory, int value, size_t size, cudaStream_t s
                     .act = act_set, .to = memory, .size = size, .number = (unsigned char)value});
 }
 
+/* A copy from memory of the host that is not pinned: the runtime keeps it, so that the program may
+ * change the source at once. */
+static bool act_put(struct fake_work *put)
+{
+    memcpy(put->to, put->other, put->size);
+    free(put->other);
+    return true;
+}
+
 static bool act_copy(struct fake_work *copy)
 {
     memcpy(copy->to, copy->from, copy->size);
@@ -225,13 +278,18 @@ static bool act_copy(struct fake_work *copy)
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t size, enum cudaMemcpyKind kind,
                             cudaStream_t stream)
 {
+    struct fake_work copy = {
+        .act = act_copy, .ns = (double)size / FAKE_HOST_RATE, .to = to, .from = from, .size = size};
     if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToHost)
         return cudaErrorInvalidMemcpyDirection;
-    return fake_queue(stream, (struct fake_work){.act = act_copy,
-                                                 .ns = (double)size / FAKE_HOST_RATE,
-                                                 .to = to,
-                                                 .from = from,
-                                                 .size = size});
+    if (kind == cudaMemcpyHostToDevice && !is_pinned(from)) {
+        copy.act = act_put;
+        copy.other = malloc(size ? size : 1);
+        if (!copy.other)
+            abort();
+        memcpy(copy.other, from, size);
+    }
+    return fake_queue(stream, copy);
 }
 
 static bool is_far(int device, int peer)
@@ -268,6 +326,11 @@ cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int f
             .act = act_copy, .ns = (double)size / rate, .to = to, .from = from, .size = size});
 }
 
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
+{
+    return flags == cudaEventDisableTiming ? cudaEventCreate(event) : cudaErrorInvalidValue;
+}
+
 cudaError_t cudaEventCreate(cudaEvent_t *event)
 {
     *event = calloc(1, sizeof **event);
@@ -279,13 +342,35 @@ static bool act_mark(struct fake_work *mark)
     cudaEvent_t event = mark->to;
     event->ns = mark->stream->ns;
     event->is_marked = true;
+    event->marked++;
     return true;
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
     event->is_marked = false;
+    event->recorded++;
     return fake_queue(stream, (struct fake_work){.act = act_mark, .to = event});
+}
+
+static bool act_await(struct fake_work *await)
+{
+    cudaEvent_t event = await->to;
+    return event->marked >= await->number;
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags)
+{
+    if (flags)
+        return cudaErrorInvalidValue;
+    return fake_queue(stream,
+                      (struct fake_work){.act = act_await, .to = event, .number = event->recorded});
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event)
+{
+    free(event);
+    return cudaSuccess;
 }
 
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t begin, cudaEvent_t end)
