@@ -122,6 +122,32 @@ static void a_rank_that_ends_fails_the_others(void **state)
     assert_ranks(lose_one, 4);
 }
 
+static int look_for_others(struct ranks_place place)
+{
+    struct ranks ranks;
+    struct error err;
+    float value = 1;
+    if (ranks_init(&ranks, &place, fingerprint, PATIENCE_MS, PATIENCE_MS, &err) < 0)
+        return 1;
+    if (place.rank == 2)
+        return ranks_sum(&ranks, &value, 1, &err) == 0 ? 0 : 2; /* and then it is gone */
+    if (place.rank == 0 && ranks_look(&ranks, &err) < 0)
+        return 3;
+    if (ranks_sum(&ranks, &value, 1, &err) < 0)
+        return 4;
+    struct pollfd wait = {.fd = ranks.sockets[place.rank == 0 ? 2 : 0], .events = POLLRDHUP};
+    if (poll(&wait, 1, PATIENCE_MS) != 1 || ranks_look(&ranks, &err) != -ECONNRESET)
+        return 5;
+    const char *reason = place.rank == 0 ? "rank 2 is gone" : "rank 0 is gone";
+    return strstr(err.message, reason) ? 0 : 6;
+}
+
+static void a_look_finds_the_rank_that_is_gone(void **state)
+{
+    (void)state;
+    assert_ranks(look_for_others, 3);
+}
+
 static int differ(struct ranks_place place)
 {
     struct ranks ranks;
@@ -241,6 +267,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_rank_gets_the_sum_in_the_order_of_ranks),
         cmocka_unit_test(a_rank_that_ends_fails_the_others),
+        cmocka_unit_test(a_look_finds_the_rank_that_is_gone),
         cmocka_unit_test(ranks_with_different_options_refuse_each_other),
         cmocka_unit_test(the_wait_for_a_missing_rank_ends),
         cmocka_unit_test(a_rank_that_hangs_fails_the_sum),

@@ -5,6 +5,7 @@
 #include "worker/model/wire.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -231,4 +232,14 @@ int ranks_sum(struct ranks *ranks, float *values, size_t count, struct error *er
     if (result == 0)
         result = wire_receive(fd, values, count * sizeof *values, deadline_ms, "rank 0", err);
     return result;
+}
+
+int ranks_look(const struct ranks *ranks, struct error *err)
+{
+    for (unsigned i = 0; ranks->sockets && i < ranks->size; i++) {
+        struct pollfd wait = {.fd = ranks->sockets[i], .events = POLLRDHUP};
+        if (wait.fd >= 0 && poll(&wait, 1, 0) > 0)
+            return error_set(err, -ECONNRESET, "rank %u is gone", i);
+    }
+    return 0;
 }

@@ -50,4 +50,8 @@ void ranks_fini(struct ranks *ranks);
  * used. */
 int ranks_sum(struct ranks *ranks, float *values, size_t count, struct error *err);
 
+/* Returns -ECONNRESET if a rank has closed its connection, with a message that names the rank. Does
+ * not wait. Rank 0 sees all ranks, and the others see rank 0. */
+int ranks_look(const struct ranks *ranks, struct error *err);
+
 #endif
