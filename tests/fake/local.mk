@@ -31,3 +31,35 @@ tests_fake_phase_preflight_gpu_LDADD = $(SERIAL_KERNELS) $(PREFLIGHT_GPU_LIBS)
 $(SERIAL_KERNELS): worker/preflight/gpu/kernels.cu worker/preflight/gpu/kernels.h tests/fake/serial.cuh
 	$(AM_V_GEN)$(MKDIR_P) tests/fake && $(NVCC) -x c++ -I$(top_srcdir) -include $(top_srcdir)/tests/fake/serial.cuh \
 		$(NVCC_WARNINGS) -O1 -c -o $@ $(top_srcdir)/worker/preflight/gpu/kernels.cu
+
+# phase-model-gpu in the same way.
+MODEL_TEAMS = tests/fake/model_rows.$(OBJEXT) tests/fake/model_attention.$(OBJEXT)
+CLEANFILES += $(MODEL_TEAMS)
+EXTRA_DIST += tests/fake/teams.cuh
+if HAVE_CUDNN
+check_PROGRAMS += tests/fake/phase-model-gpu
+endif
+EXTRA_PROGRAMS += tests/fake/phase-model-gpu
+tests_fake_phase_model_gpu_SOURCES = $(MODEL_GPU_SOURCES) tests/fake/clock.c \
+	tests/fake/cublaslt.c tests/fake/cuda.c tests/fake/cuda.h tests/fake/cudnn.c tests/fake/nccl.c \
+	tests/fake/script.h tests/fake/teams.c tests/fake/teams.h
+tests_fake_phase_model_gpu_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_CUDA $(CUDA_CPPFLAGS)
+tests_fake_phase_model_gpu_CFLAGS = $(AM_CFLAGS) $(SODIUM_CFLAGS)
+tests_fake_phase_model_gpu_LDADD = $(MODEL_TEAMS) $(MODEL_GPU_LIBS)
+TEAMS_COMPILE = $(AM_V_GEN)$(MKDIR_P) tests/fake && $(NVCC) -x c++ -I$(top_srcdir) \
+	-include $(top_srcdir)/tests/fake/teams.cuh $(NVCC_WARNINGS) -O1 -c -o $@
+TEAMS_NEED = $(MODEL_GPU_INCLUDED) tests/fake/teams.cuh tests/fake/teams.h
+tests/fake/model_rows.$(OBJEXT): worker/model/cuda/rows.cu worker/model/cuda/row_bodies.h $(TEAMS_NEED)
+	$(TEAMS_COMPILE) $(top_srcdir)/worker/model/cuda/rows.cu
+tests/fake/model_attention.$(OBJEXT): worker/model/cuda/own_attention.cu \
+	worker/model/cuda/attention_bodies.h $(TEAMS_NEED)
+	$(TEAMS_COMPILE) $(top_srcdir)/worker/model/cuda/own_attention.cu
+
+# A driver without a GPU, for the real cuDNN.
+if HAVE_CUDNN
+check_DATA += tests/fake/libcuda.so.1
+endif
+EXTRA_DIST += tests/fake/driver.c
+CLEANFILES += tests/fake/libcuda.so.1
+tests/fake/libcuda.so.1: tests/fake/driver.c
+	$(AM_V_CC)$(MKDIR_P) tests/fake && $(CC) $(AM_CFLAGS) $(CFLAGS) -shared -fPIC -Wl,-soname,libcuda.so.1 -o $@ $<

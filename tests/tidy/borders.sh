@@ -40,6 +40,7 @@ worker/node             lib/* worker worker/protocol worker/process worker/metri
 worker/lead             lib/* worker worker/protocol worker/process worker/metrics worker/telemetry worker/health worker/node
 worker/main.c           lib/* worker worker/protocol worker/process worker/metrics worker/telemetry worker/health worker/node worker/lead
 worker/model            lib/*
+worker/model/cuda       lib/* worker/model
 worker/preflight        lib/* worker
 worker/preflight/gpu    lib/* worker worker/preflight
 daemon                  lib/*
@@ -105,7 +106,8 @@ headers() {
 report 'a room has one header for others' "$(headers)"
 
 # Prints "USER USED SYMBOL" for the files that git knows, from the object files of their newest
-# build. If several programs define a symbol, the nearest definition counts.
+# build. If several programs define a symbol, the nearest definition counts: that of the same folder
+# before those of folders in it.
 calls() {
     (cd "$build" && find lib cli worker daemon -name '*.o' | sort | xargs nm -A -g) 2>/dev/null |
         awk -v known="$(git ls-files 'lib/*.c' 'cli/*.c' 'worker/*.c' \
@@ -117,10 +119,12 @@ calls() {
                     sub(/\/[^\/-]*-/, "/", file) # of a library with flags of its own
                 return file
             }
-            function common(a, b,   n) {
+            function common(a, b,   n, shared) {
                 for (n = 0; substr(a, 1, n + 1) == substr(b, 1, n + 1) && n < length(a); n++)
                     ;
-                return n
+                shared = substr(a, 1, n)
+                sub(/[^\/]*$/, "", shared)
+                return length(shared) * 1000 - gsub(/\//, "/", b) * 100 + n
             }
             BEGIN {
                 split(known, files, "\n")

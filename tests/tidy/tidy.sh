@@ -169,7 +169,7 @@ linted() {
     if [ -x "${BIN:-.}/phase-preflight-gpu" ]; then
         cuda=$(sed -n 's/^CUDA_CPPFLAGS = //p' "$BIN/../Makefile")
     else
-        files=$(xargs grep -LE '<(cuda|cublas|nccl).*\.h>' <<<"$files")
+        files=$(xargs grep -LE '<(cuda|cublas|cudnn|nccl).*\.h>' <<<"$files")
     fi
     xargs -P "$(nproc)" -I FILE clang-tidy --quiet FILE -- -std=gnu17 -D_GNU_SOURCE -I. \
         -I"${BIN:-.}/.." -DPHASED_PKGLIBEXECDIR='""' -DPHASED_PKGDATADIR='""' \

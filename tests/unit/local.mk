@@ -9,6 +9,7 @@ tests_unit_test_error_LDADD = $(UNIT_LDADD)
 FOLDER = tests/unit/folder.c tests/unit/folder.h
 
 include tests/unit/preflight.mk
+include tests/unit/model_gpu.mk
 
 UNIT_TESTS += tests/unit/test_option
 tests_unit_test_option_SOURCES = tests/unit/test_option.c

@@ -139,5 +139,5 @@ refused() {
 @test "--help names every option with its default" {
     run -0 "$BIN/phase-model" generate --help
     [[ $output == *'--bytes N '*'[64]'* ]]
-    [ "$(grep -c '^  --' <<<"$output")" -eq 8 ]
+    [ "$(grep -c '^  --' <<<"$output")" -eq 9 ]
 }

@@ -9,6 +9,7 @@
 #include "worker/model/arguments.h"
 #include "worker/model/checkpoint.h"
 #include "worker/model/decode.h"
+#include "worker/model/device.h"
 #include "worker/model/group.h"
 #include "worker/model/model.h"
 #include "worker/model/stop.h"
@@ -39,6 +40,7 @@ static const struct argument table[] = {
      "vocabulary of the shard that the model was trained on; empty: bytes"},
     {"tp", "N", ARGUMENT_WHOLE, AT(tensor), 1, GROUP_SIZE_MAX, "1",
      "processes that share each matrix; a power of two that divides heads and kv-heads"},
+    {"device", "NAME", ARGUMENT_TEXT, AT(device), 0, 0, "auto", DEVICE_HELP},
     {"batch-size", "N", ARGUMENT_WHOLE, AT(batch), 1, BATCH_MAX, "8", "lines at once"},
     {"context", "N", ARGUMENT_WHOLE, AT(context), 0, TEXT_MAX, "0",
      "how many of the last tokens of a prompt are read; 0: what rows of training leave for them"},

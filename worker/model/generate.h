@@ -14,7 +14,7 @@
 struct error;
 
 struct generate_options {
-    const char *model, *input, *output, *vocabulary; /* borrowed from the arguments */
+    const char *model, *input, *output, *vocabulary, *device; /* borrowed from the arguments */
     uint64_t tensor, batch, context, bytes;
 };
 

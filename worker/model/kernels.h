@@ -40,8 +40,8 @@ typedef float kernel_number;
 
 /* ---- the backend and its memory ---- */
 
-/* Opens the backend. `device` counts the visible GPUs from 0; a CPU ignores it. Returns NULL on
- * failure. */
+/* Opens the backend. `device` counts the visible GPUs from 0. If only one GPU is visible, that GPU
+ * is opened; a CPU ignores the number. Returns NULL on failure. */
 struct kernels *kernels_new(int device, struct error *err);
 void kernels_free(struct kernels *kernels);
 

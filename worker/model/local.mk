@@ -2,10 +2,11 @@
 # Fused multiply-add stays off: it would make a result depend on the processor (see cpu.c).
 noinst_LIBRARIES += worker/model/libmodel.a
 worker_model_libmodel_a_CFLAGS = $(AM_CFLAGS) -ffp-contract=off $(SODIUM_CFLAGS)
-worker_model_libmodel_a_SOURCES = \
-	worker/model/kernels.h \
+worker_model_libmodel_a_SOURCES = $(MODEL_SOURCES) \
 	worker/model/cpu.c worker/model/cpu.h worker/model/cpu_product.c \
-	worker/model/cpu_rows.c worker/model/cpu_attention.c \
+	worker/model/cpu_rows.c worker/model/cpu_attention.c
+MODEL_SOURCES = \
+	worker/model/kernels.h \
 	worker/model/model.c worker/model/model.h worker/model/random.h \
 	worker/model/pass.c worker/model/pass.h worker/model/rotary.c worker/model/rotary.h \
 	worker/model/data.c worker/model/data.h \
@@ -18,6 +19,7 @@ worker_model_libmodel_a_SOURCES = \
 	worker/model/wire.c worker/model/wire.h \
 	worker/model/stop.c worker/model/stop.h \
 	worker/model/arguments.c worker/model/arguments.h \
+	worker/model/device.c worker/model/device.h \
 	worker/model/options.c worker/model/options.h \
 	worker/model/group.c worker/model/group.h \
 	worker/model/decode.c worker/model/decode.h \
@@ -29,3 +31,4 @@ bin_PROGRAMS += bin/phase-model
 bin_phase_model_SOURCES = worker/model/main.c
 bin_phase_model_LDADD = $(MODEL_LIBS)
 EXTRA_DIST += worker/model/README.md
+include worker/model/cuda/local.mk

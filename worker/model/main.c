@@ -3,6 +3,7 @@
 #include "lib/error.h"
 #include "lib/text.h"
 #include "worker/model/arguments.h"
+#include "worker/model/device.h"
 #include "worker/model/generate.h"
 #include "worker/model/options.h"
 #include "worker/model/ranks.h"
@@ -29,7 +30,7 @@ static int fail(const struct error *err, int status)
     return status;
 }
 
-static int command_train(int count, char **arguments)
+static int command_train(int count, char **arguments, char **all)
 {
     struct options options;
     struct ranks_place place;
@@ -41,6 +42,8 @@ static int command_train(int count, char **arguments)
         options_print_help(stdout);
         return EXIT_OK;
     }
+    if (device_choose(options.device, all, &err) < 0)
+        return fail(&err, EXIT_FAILED);
     stop_install();
     /* Readers of logs want whole lines as soon as they are printed, also through a pipe. */
     (void)setvbuf(stdout, NULL, _IOLBF, 0);
@@ -49,7 +52,7 @@ static int command_train(int count, char **arguments)
     return EXIT_OK;
 }
 
-static int command_generate(int count, char **arguments)
+static int command_generate(int count, char **arguments, char **all)
 {
     struct generate_options options;
     struct error err;
@@ -60,6 +63,8 @@ static int command_generate(int count, char **arguments)
         generate_print_help(stdout);
         return EXIT_OK;
     }
+    if (device_choose(options.device, all, &err) < 0)
+        return fail(&err, EXIT_FAILED);
     stop_install();
     (void)setvbuf(stdout, NULL, _IOLBF, 0);
     return generate_run(&options, &err) < 0 ? fail(&err, EXIT_FAILED) : EXIT_OK;
@@ -88,9 +93,9 @@ int main(int count, char **arguments)
         return fail(&err, EXIT_FAILED);
     }
     if (text_equal(command, "train"))
-        return command_train(count - 2, arguments + 2);
+        return command_train(count - 2, arguments + 2, arguments);
     if (text_equal(command, "generate"))
-        return command_generate(count - 2, arguments + 2);
+        return command_generate(count - 2, arguments + 2, arguments);
     if (text_equal(command, "tokenize"))
         return command_tokenize(count - 2, arguments + 2);
     if (text_equal(command, "--version")) {

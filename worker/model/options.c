@@ -4,6 +4,7 @@
 #include "lib/error.h"
 #include "lib/text.h"
 #include "worker/model/arguments.h"
+#include "worker/model/device.h"
 #include "worker/model/model.h"
 
 #include <errno.h>
@@ -69,6 +70,7 @@ static const struct argument table[] = {
     {"log-every", "N", ARGUMENT_WHOLE, AT(log_every), 1, 1e12, "1", "steps between lines"},
     {"pace", "MS", ARGUMENT_WHOLE, AT(pace_ms), 0, 60000, "0",
      "pause after each step, for tests of long trainings"},
+    {"device", "NAME", ARGUMENT_TEXT, AT(device), 0, 0, "auto", DEVICE_HELP},
     {"rendezvous-timeout", "SECONDS", ARGUMENT_WHOLE, AT(rendezvous_timeout_s), 1, 86400, "60",
      "how long to wait for all ranks"},
     {"collective-timeout", "SECONDS", ARGUMENT_WHOLE, AT(collective_timeout_s), 1, 86400, "300",

@@ -9,7 +9,7 @@ struct error;
 struct model_shape;
 
 struct options {
-    const char *data, *out, *resume, *model, *preset; /* borrowed from the arguments */
+    const char *data, *out, *resume, *model, *preset, *device; /* borrowed from the arguments */
     uint64_t iterations, device_batch_size, grad_accum, sequence_length;
     uint64_t tokens, depth, width, heads, kv_heads, hidden, loops, tied;
     double matrix_lr, embedding_lr, weight_base, grad_clip, weight_decay;

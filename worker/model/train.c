@@ -5,6 +5,7 @@
 #include "lib/file.h"
 #include "worker/model/checkpoint.h"
 #include "worker/model/data.h"
+#include "worker/model/device.h"
 #include "worker/model/kernels.h"
 #include "worker/model/model.h"
 #include "worker/model/options.h"
@@ -82,17 +83,20 @@ static int load(struct train *train, struct error *err)
 }
 
 /* Makes the fingerprint of what all ranks must have in common: every number of the options, the
- * text and the checkpoint. Paths may differ from node to node. */
+ * text, the checkpoint, and the kind of their numbers. Paths may differ from node to node. */
 static void take_fingerprint(const struct train *train, uint8_t fingerprint[RANKS_FINGERPRINT])
 {
     struct options numbers = *train->options;
+    const uint8_t number_size = sizeof(kernel_number);
     numbers.data = numbers.out = numbers.resume = numbers.model = numbers.preset = NULL;
+    numbers.device = NULL;
     crypto_generichash_state state;
     /* These calls cannot fail for fixed sizes. */
     (void)crypto_generichash_init(&state, NULL, 0, RANKS_FINGERPRINT);
     (void)crypto_generichash_update(&state, (const uint8_t *)&numbers, sizeof numbers);
     (void)crypto_generichash_update(&state, train->data.fingerprint,
                                     sizeof train->data.fingerprint);
+    (void)crypto_generichash_update(&state, &number_size, sizeof number_size);
     (void)crypto_generichash_update(&state, train->checksum, sizeof train->checksum);
     (void)crypto_generichash_final(&state, fingerprint, RANKS_FINGERPRINT);
 }
@@ -113,7 +117,10 @@ static int prepare(struct train *train, struct error *err)
     result = file_make_folders(options->out, 0777, err);
     if (result < 0)
         return result;
-    train->kernels = kernels_new(0, err);
+    int device = device_number(err);
+    if (device < 0)
+        return device;
+    train->kernels = kernels_new(device, err);
     if (!train->kernels)
         return err->code;
     result = model_init(&train->model, train->kernels, &shape, options->sequence_length,

@@ -1,0 +1,19 @@
+# tests/unit: what tests phase-model on GPUs.
+TESTS += tests/unit/test_model_gpu.bats
+EXTRA_DIST += tests/unit/test_model_gpu.bats
+UNIT_TESTS += tests/unit/test_model_bodies tests/unit/test_model_attention_bodies
+TEAMS = tests/unit/model_arrays.h tests/fake/teams.c tests/fake/teams.h
+tests_unit_test_model_bodies_SOURCES = tests/unit/test_model_bodies.c $(TEAMS)
+tests_unit_test_model_bodies_LDADD = $(MODEL_LDADD)
+tests_unit_test_model_attention_bodies_SOURCES = tests/unit/test_model_attention_bodies.c $(TEAMS)
+tests_unit_test_model_attention_bodies_LDADD = $(MODEL_LDADD)
+
+# The real cuDNN, with a driver that has no GPU.
+if HAVE_CUDNN
+UNIT_TESTS += tests/unit/test_model_attention_plan
+endif
+EXTRA_PROGRAMS += tests/unit/test_model_attention_plan
+tests_unit_test_model_attention_plan_SOURCES = tests/unit/test_model_attention_plan.c \
+	worker/model/cuda/attention_plan.c worker/model/cuda/graph.c
+tests_unit_test_model_attention_plan_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+tests_unit_test_model_attention_plan_LDADD = $(UNIT_LDADD) -lcudnn $(CUDA_LIBS) -ldl

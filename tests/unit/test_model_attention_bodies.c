@@ -1,0 +1,151 @@
+/* The bodies of attention's own GPU kernels and of the rotary positions, run on a processor,
+ * against the reference of the CPU: queries that share keys, and teams that are smaller than a
+ * sequence. */
+#include "tests/unit/model_arrays.h"
+
+#include "worker/model/cuda/attention_bodies.h"
+#include "worker/model/cuda/row_bodies.h"
+
+static const struct kernel_attention_shape shapes[] = {
+    {1, 1, 1, 1, 16}, {2, 37, 4, 2, 16}, {1, 70, 3, 3, 32}, {2, 5, 6, 1, 128}, {1, 33, 2, 1, 48}};
+
+#define FOR_SHAPES(i) for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+
+static size_t qkv_row(const struct kernel_attention_shape *shape)
+{
+    return (shape->heads + 2 * shape->kv_heads) * shape->head_width;
+}
+
+static void rotary(const struct team *team, void *context)
+{
+    struct call *c = context;
+    body_rotary(team, c->y, c->gain, c->part_count, &c->shape, c->factor);
+}
+
+static void positions_turn_forth_and_back(void **state)
+{
+    FOR_SHAPES(i)
+    {
+        const struct kernel_attention_shape *shape = &shapes[i];
+        size_t first = i % 2 * 3, places = first + shape->sequence;
+        struct pair_of_arrays qkv = numbers(shape->batch * shape->sequence * qkv_row(shape), 1);
+        float *table = floats(places * shape->head_width, 1);
+        struct call call = {
+            .y = qkv.bfloats, .gain = table, .part_count = first, .shape = *shape, .factor = 1};
+        kernel_rotary(*state, qkv.floats, table, first, shape, KERNEL_FORWARD);
+        run(rotary, call);
+        assert_same(qkv);
+        call.factor = -1;
+        kernel_rotary(*state, qkv.floats, table, first, shape, KERNEL_BACKWARD);
+        run(rotary, call);
+        assert_same(qkv);
+        drop(qkv);
+        free(table);
+    }
+}
+
+/* Runs with blocks that are smaller than the sequence, so that several turns are needed. */
+static void run_blocks(void (*body)(const struct team *team, void *context), struct call call)
+{
+    teams_run(4, call.shape.head_width > 32 ? 64 : 16, body, &call);
+}
+
+static void attention(const struct team *team, void *context)
+{
+    struct call *c = context;
+    body_attention(team, c->y, c->out, c->a, &c->shape);
+}
+
+static void attention_dq(const struct team *team, void *context)
+{
+    struct call *c = context;
+    body_attention_dq(team, c->state, c->b, c->y, c->out, c->a, &c->shape);
+}
+
+static void attention_dkv(const struct team *team, void *context)
+{
+    struct call *c = context;
+    body_attention_dkv(team, c->state, c->b, c->y, c->out, c->a, &c->shape);
+}
+
+static void attention_goes_both_ways(void **state)
+{
+    FOR_SHAPES(i)
+    {
+        const struct kernel_attention_shape *shape = &shapes[i];
+        size_t rows = shape->batch * shape->sequence;
+        size_t area = rows * shape->heads * shape->head_width;
+        struct pair_of_arrays qkv = numbers(rows * qkv_row(shape), 2), y = nothing(area);
+        struct pair_of_arrays dy = numbers(area, 1), dqkv = nothing(rows * qkv_row(shape));
+        float *kept = get(kernel_attention_kept(shape) * sizeof *kept);
+        float *own_kept = get(rows * shape->heads * sizeof *own_kept);
+        struct call call = {.y = y.bfloats,
+                            .state = dqkv.bfloats,
+                            .out = own_kept,
+                            .a = qkv.bfloats,
+                            .b = dy.bfloats,
+                            .shape = *shape};
+        kernel_attention(*state, y.floats, kept, qkv.floats, shape);
+        run_blocks(attention, call);
+        assert_same(y);
+        kernel_attention_backward(*state, dqkv.floats, dy.floats, y.floats, kept, qkv.floats,
+                                  shape);
+        run_blocks(attention_dq, call);
+        run_blocks(attention_dkv, call);
+        assert_same(dqkv);
+        drop(qkv), drop(y), drop(dy), drop(dqkv);
+        free(kept), free(own_kept);
+    }
+}
+
+static void keep_newest(const struct team *team, void *context)
+{
+    struct call *c = context;
+    body_keep_newest(team, c->y, c->state, c->a, c->rows, c->width, &c->shape);
+}
+
+static void attention_newest(const struct team *team, void *context)
+{
+    struct call *c = context;
+    body_attention_newest(team, (uint16_t *)(uintptr_t)c->b, c->y, c->state, c->a, c->rows,
+                          c->width, &c->shape);
+}
+
+static void newest_token_sees_what_is_kept(void **state)
+{
+    FOR_SHAPES(i)
+    {
+        struct kernel_attention_shape shape = shapes[i];
+        size_t places = shape.sequence + 2, first = shape.sequence - 1;
+        size_t kept = shape.batch * shape.kv_heads * places * shape.head_width;
+        shape.sequence = 1;
+        struct pair_of_arrays qkv = numbers(shape.batch * qkv_row(&shape), 2);
+        struct pair_of_arrays keys = numbers(kept, 2), values = numbers(kept, 1);
+        struct pair_of_arrays y = nothing(shape.batch * shape.heads * shape.head_width);
+        struct call call = {.y = keys.bfloats,
+                            .state = values.bfloats,
+                            .a = qkv.bfloats,
+                            .b = y.bfloats,
+                            .rows = first,
+                            .width = places,
+                            .shape = shape};
+        kernel_attention_newest(*state, y.floats, keys.floats, values.floats, qkv.floats, first,
+                                places, &shape);
+        run(keep_newest, call);
+        run_blocks(attention_newest, call);
+        assert_same(y);
+        assert_same(keys);
+        assert_same(values);
+        drop(qkv), drop(keys), drop(values), drop(y);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(positions_turn_forth_and_back),
+        cmocka_unit_test(attention_goes_both_ways),
+        cmocka_unit_test(newest_token_sees_what_is_kept),
+    };
+    return cmocka_run_group_tests(tests, begin, end);
+}

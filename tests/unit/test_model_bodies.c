@@ -1,0 +1,346 @@
+/* The bodies of the GPU kernels that work row by row, run on a processor, against the reference of
+ * the CPU: odd counts of rows, and fewer teams than rows. */
+#include "tests/unit/model_arrays.h"
+
+#include "worker/model/cuda/row_bodies.h"
+
+static const struct {
+    size_t rows, width;
+} sizes[] = {{1, 8}, {3, 64}, {7, 264}, {13, 1000}};
+
+#define FOR_SIZES(i) for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+
+static void sum_rmsnorm(const struct team *team, void *context)
+{
+    struct call *c = context;
+    body_sum_rmsnorm(team, c->state, c->y, c->out, c->a, c->b, c->gain, c->rows, c->width);
+}
+
+static void norm_is_of_the_sum(void **state)
+{
+    struct kernels *kernels = *state;
+    FOR_SIZES(i)
+    {
+        size_t rows = sizes[i].rows, width = sizes[i].width, count = rows * width;
+        struct pair_of_arrays a = numbers(count, 2), b = numbers(count, 1);
+        struct pair_of_arrays sum = nothing(count), y = nothing(count);
+        float *gain = floats(width, 1), *scale = get(rows * sizeof *scale);
+        float *wanted = get(rows * sizeof *wanted);
+        kernel_sum_rmsnorm(kernels, sum.floats, y.floats, wanted, a.floats, b.floats, gain, rows,
+                           width);
+        run(sum_rmsnorm, (struct call){.state = sum.bfloats,
+                                       .y = y.bfloats,
+                                       .out = scale,
+                                       .a = a.bfloats,
+                                       .b = b.bfloats,
+                                       .gain = gain,
+                                       .rows = rows,
+                                       .width = width});
+        assert_same(sum);
+        assert_same(y);
+        assert_near(scale, wanted, rows, 4e-3); /* it is of the rounded sum */
+
+        /* Without b, and with the state in place of a. */
+        kernel_sum_rmsnorm(kernels, NULL, y.floats, wanted, a.floats, NULL, gain, rows, width);
+        run(sum_rmsnorm, (struct call){.y = y.bfloats,
+                                       .out = scale,
+                                       .a = a.bfloats,
+                                       .gain = gain,
+                                       .rows = rows,
+                                       .width = width});
+        assert_same(y);
+        assert_near(scale, wanted, rows, float_bound);
+        kernel_sum_rmsnorm(kernels, a.floats, y.floats, wanted, a.floats, b.floats, gain, rows,
+                           width);
+        run(sum_rmsnorm, (struct call){.state = a.bfloats,
+                                       .y = y.bfloats,
+                                       .out = scale,
+                                       .a = a.bfloats,
+                                       .b = b.bfloats,
+                                       .gain = gain,
+                                       .rows = rows,
+                                       .width = width});
+        assert_same(a);
+        assert_same(y);
+        drop(a), drop(b), drop(sum), drop(y);
+        free(gain), free(scale), free(wanted);
+    }
+}
+
+static void rmsnorm_backward(const struct team *team, void *context)
+{
+    struct call *c = context;
+    body_rmsnorm_backward(team, c->y, c->a, c->b, c->gain, c->scale, c->rows, c->width);
+}
+
+static void gain_parts(const struct team *team, void *context)
+{
+    struct call *c = context;
+    body_gain_parts(team, c->parts, c->part_count, c->a, c->b, c->scale, c->rows, c->width);
+}
+
+static void add_parts(const struct team *team, void *context)
+{
+    struct call *c = context;
+    body_add_parts(team, c->out, c->parts, c->part_count, c->width);
+}
+
+static void norm_goes_back(void **state)
+{
+    FOR_SIZES(i)
+    {
+        size_t rows = sizes[i].rows, width = sizes[i].width, count = rows * width;
+        struct pair_of_arrays dy = numbers(count, 1), x = numbers(count, 2);
+        struct pair_of_arrays dx = numbers(count, 1);
+        float *gain = floats(width, 1), *scale = floats(rows, 1), *dgain = floats(width, 1);
+        float *wanted = copy_of(dgain, width), *parts = get(5 * width * sizeof *parts);
+        kernel_rmsnorm_backward(*state, dx.floats, wanted, dy.floats, x.floats, gain, scale, rows,
+                                width);
+        struct call call = {.y = dx.bfloats,
+                            .a = dy.bfloats,
+                            .b = x.bfloats,
+                            .out = dgain,
+                            .parts = parts,
+                            .part_count = rows < 5 ? rows : 5,
+                            .gain = gain,
+                            .scale = scale,
+                            .rows = rows,
+                            .width = width};
+        run(rmsnorm_backward, call);
+        run(gain_parts, call);
+        run(add_parts, call);
+        assert_same(dx);
+        assert_near(dgain, wanted, width, float_bound);
+        drop(dy), drop(x), drop(dx);
+        free(gain), free(scale), free(dgain), free(wanted), free(parts);
+    }
+}
+
+static void gate(const struct team *team, void *context)
+{
+    struct call *c = context;
+    body_gate(team, c->y, c->a, c->rows, c->width);
+}
+
+static void gate_backward(const struct team *team, void *context)
+{
+    struct call *c = context;
+    body_gate_backward(team, c->y, c->b, c->a, c->rows, c->width);
+}
+
+static void gate_goes_both_ways(void **state)
+{
+    FOR_SIZES(i)
+    {
+        size_t rows = sizes[i].rows, width = sizes[i].width, count = rows * width;
+        struct pair_of_arrays wide = numbers(2 * count, 4), y = nothing(count);
+        struct pair_of_arrays dy = numbers(count, 1), dwide = nothing(2 * count);
+        struct call call = {.y = y.bfloats, .a = wide.bfloats, .rows = rows, .width = width};
+        kernel_gate(*state, y.floats, wide.floats, rows, width);
+        run(gate, call);
+        assert_same(y);
+        call.b = dy.bfloats;
+        call.y = dwide.bfloats;
+        kernel_gate_backward(*state, dwide.floats, dy.floats, wide.floats, rows, width);
+        run(gate_backward, call);
+        assert_same(dwide);
+        call.y = wide.bfloats; /* in place */
+        run(gate_backward, call);
+        assert_memory_equal(wide.bfloats, dwide.bfloats, 2 * count * sizeof(uint16_t));
+        drop(wide), drop(y), drop(dy), drop(dwide);
+    }
+}
+
+static void sum(const struct team *team, void *context)
+{
+    struct call *c = context;
+    body_sum(team, c->y, c->a, c->b, c->rows * c->width);
+}
+
+static void sum_may_be_in_place(void **state)
+{
+    FOR_SIZES(i)
+    {
+        size_t count = sizes[i].rows * sizes[i].width;
+        struct pair_of_arrays a = numbers(count, 1), b = numbers(count, 1);
+        kernel_sum(*state, a.floats, a.floats, b.floats, count);
+        run(sum, (struct call){.y = a.bfloats,
+                               .a = a.bfloats,
+                               .b = b.bfloats,
+                               .rows = sizes[i].rows,
+                               .width = sizes[i].width});
+        assert_same(a);
+        drop(a), drop(b);
+    }
+}
+
+static void embed(const struct team *team, void *context)
+{
+    struct call *c = context;
+    body_embed(team, c->y, c->ids, c->a, c->rows, c->width);
+}
+
+static void embed_backward(const struct team *team, void *context)
+{
+    struct call *c = context;
+    body_embed_backward(team, c->out, c->a, c->ids, c->rows, c->width);
+}
+
+static void embedding_goes_both_ways(void **state)
+{
+    FOR_SIZES(i)
+    {
+        enum { IDS = 5 };
+        size_t rows = sizes[i].rows, width = sizes[i].width, count = rows * width;
+        struct pair_of_arrays table = numbers(IDS * width, 1), y = nothing(count);
+        struct pair_of_arrays dy = numbers(count, 1);
+        float *dtable = floats(IDS * width, 1), *wanted = copy_of(dtable, IDS * width);
+        uint32_t ids[16];
+        for (size_t row = 0; row < rows; row++)
+            ids[row] = (uint32_t)(row * row % IDS); /* some come several times */
+        kernel_embed(*state, y.floats, ids, table.floats, rows, width);
+        kernel_embed_backward(*state, wanted, dy.floats, ids, rows, width);
+        struct call call = {.y = y.bfloats,
+                            .a = table.bfloats,
+                            .out = dtable,
+                            .ids = ids,
+                            .rows = rows,
+                            .width = width};
+        run(embed, call);
+        assert_same(y);
+        call.a = dy.bfloats;
+        run(embed_backward, call);
+        assert_near(dtable, wanted, IDS * width, float_bound);
+        drop(table), drop(y), drop(dy);
+        free(dtable), free(wanted);
+    }
+}
+
+static void cross_entropy(const struct team *team, void *context)
+{
+    struct call *c = context;
+    body_cross_entropy(team, c->y, c->parts, c->ids, c->factor, c->rows, c->width);
+}
+
+static void add_total(const struct team *team, void *context)
+{
+    struct call *c = context;
+    body_add_total(team, c->out, c->parts, c->part_count);
+}
+
+static void loss_and_gradient_are_those_of_the_reference(void **state)
+{
+    FOR_SIZES(i)
+    {
+        size_t rows = sizes[i].rows, width = sizes[i].width;
+        struct pair_of_arrays logits = numbers(rows * width, 8);
+        uint32_t targets[16];
+        for (size_t row = 0; row < rows; row++)
+            targets[row] = (uint32_t)((row + 1) * 31 % width);
+        float loss = 1, wanted = 1, parts[3];
+        kernel_cross_entropy(*state, logits.floats, &wanted, targets, 0.125f, rows, width);
+        struct call call = {.y = logits.bfloats,
+                            .parts = parts,
+                            .part_count = 3,
+                            .out = &loss,
+                            .ids = targets,
+                            .factor = 0.125f,
+                            .rows = rows,
+                            .width = width};
+        run(cross_entropy, call);
+        run_alone(add_total, call);
+        assert_near(&loss, &wanted, 1, float_bound);
+        assert_same(logits);
+        drop(logits);
+    }
+}
+
+static void square_parts(const struct team *team, void *context)
+{
+    struct call *c = context;
+    body_square_parts(team, c->parts, c->gradient, c->width);
+}
+
+static void adamw(const struct team *team, void *context)
+{
+    struct call *c = context;
+    body_adamw(team, c->master, c->y, c->moment1, c->moment2, c->gradient, c->width, c->out,
+               &c->step);
+}
+
+static void update_is_clipped_or_left_out(void **state)
+{
+    enum { COUNT = 1000 };
+    const float clips[] = {0, 1, 1e9f}, extras[] = {0, INFINITY, NAN};
+    for (size_t i = 0; i < 9; i++) {
+        float *master = floats(COUNT, 1), *wanted = copy_of(master, COUNT);
+        float *moment1 = floats(COUNT, 1), *wanted1 = copy_of(moment1, COUNT);
+        float *moment2 = floats(COUNT, 1), *wanted2, *gradient = floats(COUNT, 3), parts[3];
+        for (size_t j = 0; j < COUNT; j++)
+            moment2[j] *= moment2[j];
+        wanted2 = copy_of(moment2, COUNT);
+        float squares = extras[i / 3], wanted_squares = squares;
+        struct pair_of_arrays weights = numbers(COUNT, 1);
+        struct kernel_adamw_step step = {0.01f, 0.9f, 0.95f, 1e-8f, 0.1f, 0.3f, 0.2f, clips[i % 3]};
+        struct call call = {.y = weights.bfloats,
+                            .out = &squares,
+                            .parts = parts,
+                            .part_count = 3,
+                            .gradient = gradient,
+                            .master = master,
+                            .moment1 = moment1,
+                            .moment2 = moment2,
+                            .width = COUNT,
+                            .step = step};
+        kernel_square_sum(*state, &wanted_squares, gradient, COUNT);
+        kernel_adamw(*state, wanted, weights.floats, wanted1, wanted2, gradient, COUNT,
+                     &wanted_squares, &step);
+        run(square_parts, call);
+        run_alone(add_total, call);
+        run(adamw, call);
+        if (i < 3)
+            assert_near(&squares, &wanted_squares, 1, float_bound);
+        assert_near(master, wanted, COUNT, float_bound);
+        assert_near(moment1, wanted1, COUNT, float_bound);
+        assert_near(moment2, wanted2, COUNT, float_bound);
+        assert_same(weights);
+        drop(weights);
+        free(master), free(moment1), free(moment2), free(gradient);
+        free(wanted), free(wanted1), free(wanted2);
+    }
+}
+
+static void round_all(const struct team *team, void *context)
+{
+    struct call *c = context;
+    body_round(team, c->y, c->master, c->width);
+}
+
+static void rounding_is_to_nearest(void **state)
+{
+    (void)state;
+    const uint32_t bits[8] = {0x3f808000, 0x3f818000, 0x3f808001, 0x3f807fff,
+                              0x7f7fffff, 0xff800000, 0x7f800001, 0x80000000};
+    const uint16_t wanted[8] = {0x3f80, 0x3f82, 0x3f81, 0x3f80, 0x7f80, 0xff80, 0x7fc0, 0x8000};
+    uint16_t *got = get(8 * sizeof *got);
+    float *values = get(sizeof bits);
+    memcpy(values, bits, sizeof bits);
+    run(round_all, (struct call){.y = got, .master = values, .width = 8});
+    assert_memory_equal(got, wanted, sizeof wanted);
+    free(got), free(values);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(norm_is_of_the_sum),
+        cmocka_unit_test(norm_goes_back),
+        cmocka_unit_test(gate_goes_both_ways),
+        cmocka_unit_test(sum_may_be_in_place),
+        cmocka_unit_test(embedding_goes_both_ways),
+        cmocka_unit_test(loss_and_gradient_are_those_of_the_reference),
+        cmocka_unit_test(update_is_clipped_or_left_out),
+        cmocka_unit_test(rounding_is_to_nearest),
+    };
+    return cmocka_run_group_tests(tests, begin, end);
+}

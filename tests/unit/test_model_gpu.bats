@@ -1,0 +1,178 @@
+# phase-model on GPUs, with fake CUDA libraries (tests/fake): the whole program and the text of its
+# kernels run on a processor. Losses are compared with those of the CPU, and failures are named.
+
+bats_require_minimum_version 1.5.0
+
+# Sets PORT to a port on which nothing listens, below the ports that the kernel hands out.
+next_port() {
+    PORT=$((10000 + (BASHPID * 13 + RANDOM) % 10000))
+    while (: <>"/dev/tcp/127.0.0.1/$PORT") 2>/dev/null; do
+        PORT=$((PORT + 1))
+    done
+}
+
+setup() {
+    BIN=${BIN:-$BATS_TEST_DIRNAME/../../build/bin}
+    FAKES=$BIN/../tests/fake
+    [ -x "$FAKES/phase-model-gpu" ] || skip "built without CUDA or cuDNN"
+    DIR=$(mktemp -d /tmp/phased-test-XXXXXX)
+    export PHASED_MODEL_GPU=$FAKES/phase-model-gpu CUDA_VISIBLE_DEVICES=0,1 FAKE_CUDA= TMPDIR=$DIR
+    unset RANK LOCAL_RANK WORLD_SIZE MASTER_ADDR MASTER_PORT
+    next_port
+    CHILDREN=()
+}
+
+teardown() {
+    local child
+    for child in "${CHILDREN[@]}"; do
+        kill -KILL "$child" 2>/dev/null || true
+    done
+    rm -rf "$DIR"
+}
+
+# train DEVICE OUT ITERATIONS [OPTION...]
+train() {
+    local device=$1 out=$2 iterations=$3
+    shift 3
+    "$BIN/phase-model" train --device "$device" --width 32 --heads 2 --kv-heads 1 --loops 2 \
+        --sequence-length 24 --eval-every 0 --out "$DIR/$out" --iterations "$iterations" "$@"
+}
+
+# losses FILE: prints loss, step_0, step_1 and grad_norm of each step.
+losses() {
+    sed -nE 's/^step .* loss ([0-9.]+) .*step_0 ([0-9.]+) .*step_1 ([0-9.]+) .*grad_norm ([0-9.]+) .*/\1 \2 \3 \4/p' "$1"
+}
+
+# near BOUND FILE FILE: whether all figures are equal but for BOUND, relative.
+near() {
+    paste <(losses "$2") <(losses "$3") | awk -v bound="$1" '
+        NF != 8 { exit bad = 1 }
+        { for (i = 1; i <= 4; i++) if ($i - $(i + 4) > bound * $i || $(i + 4) - $i > bound * $i) bad = 1 }
+        bad { print; exit }
+        END { exit bad || !NR }'
+}
+
+# start RANK NAME VARIABLE=VALUE... -- train's arguments: one of two ranks, in the background. It is
+# the last entry of CHILDREN.
+start() {
+    local rank=$1 name=$2 variables=()
+    shift 2
+    while [ "$1" != -- ]; do
+        variables+=("$1")
+        shift
+    done
+    shift
+    (
+        export "${variables[@]}" RANK=$rank LOCAL_RANK=$rank WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 \
+            MASTER_PORT=$PORT
+        train "$@" >"$DIR/log.$name" 2>&1 3>&-
+    ) 3>&- &
+    CHILDREN+=($!)
+}
+
+# await PATTERN FILE
+await() {
+    local turns=0
+    until grep -qE "$1" "$2" 2>/dev/null; do
+        [ $((turns += 1)) -lt 600 ] || { cat "$2"; return 1; }
+        read -rt 0.05 <> <(:) || true
+    done
+}
+
+@test "the losses on a GPU are those of the CPU, but for the rounding" {
+    train cuda gpu 4 --device-batch-size 3 --grad-accum 2 >"$DIR/gpu.log" 2>"$DIR/gpu.err"
+    train cpu cpu 4 --device-batch-size 3 --grad-accum 2 >"$DIR/cpu.log"
+    near 0.01 "$DIR/gpu.log" "$DIR/cpu.log"
+    [ "$(grep -c 'attention uses slow kernels of its own' "$DIR/gpu.err")" = 1 ]
+}
+
+@test "two GPUs have the losses of one with the same rows" {
+    train cuda one 3 --device-batch-size 2 >"$DIR/one.log"
+    start 0 first FAKE= -- cuda two 3 --device-batch-size 1
+    start 1 second FAKE= -- cuda two 3 --device-batch-size 1
+    wait "${CHILDREN[0]}" "${CHILDREN[1]}"
+    near 0.0001 "$DIR/one.log" "$DIR/log.first"
+}
+
+@test "a checkpoint of a GPU goes on on a CPU, and the other way round" {
+    train cuda a 2 --device-batch-size 1 >"$DIR/log.a"
+    train cpu a 3 --device-batch-size 1 --resume "$DIR/a/step_000002.ckpt" >"$DIR/log.b"
+    train cuda a 4 --device-batch-size 1 --resume "$DIR/a/step_000003.ckpt" >"$DIR/log.c"
+    train cpu cpu 4 --device-batch-size 1 >"$DIR/log.whole"
+    cat "$DIR"/log.[abc] >"$DIR/log.parts"
+    near 0.01 "$DIR/log.parts" "$DIR/log.whole"
+}
+
+@test "a rank that dies is named, and the other ends soon" {
+    start 0 first FAKE= -- cuda two 1000 --device-batch-size 1
+    start 1 second FAKE= -- cuda two 1000 --device-batch-size 1
+    await '^step 2/' "$DIR/log.first"
+    pkill -KILL -P "${CHILDREN[1]}" || kill -KILL "${CHILDREN[1]}"
+    ! wait "${CHILDREN[0]}"
+    cat "$DIR/log.first"
+    tail -n 1 "$DIR/log.first" | grep -E '^phase-model: rank 1 is gone'
+}
+
+@test "a rank that stands still is named after the timeout" {
+    start 0 first FAKE= -- cuda two 1000 --device-batch-size 1 --collective-timeout 2
+    start 1 second FAKE= -- cuda two 1000 --device-batch-size 1 --collective-timeout 2
+    await '^step 2/' "$DIR/log.first"
+    pkill -STOP -P "${CHILDREN[1]}" || kill -STOP "${CHILDREN[1]}"
+    ! wait "${CHILDREN[0]}"
+    cat "$DIR/log.first"
+    tail -n 1 "$DIR/log.first" | grep -E '^phase-model: .*rank 1'
+}
+
+@test "text does not depend on the number of GPUs" {
+    train cuda a 2 --device-batch-size 1 --kv-heads 2
+    printf 'The free\nsoftware\n' >"$DIR/in"
+    local tensor
+    for tensor in 1 2; do
+        "$BIN/phase-model" generate --device cuda --model "$DIR/a/step_000002.ckpt" --input "$DIR/in" \
+            --output "$DIR/out.$tensor" --tp $tensor --bytes 5
+    done
+    [ "$(wc -l <"$DIR/out.1")" = 2 ]
+    cmp "$DIR/out.1" "$DIR/out.2"
+}
+
+# refused MESSAGE COMMAND...
+refused() {
+    local message=$1
+    shift
+    run -1 "$@"
+    echo "$output"
+    [[ ${lines[-1]} == "phase-model: "*"$message"* ]]
+}
+
+@test "what a GPU cannot do is refused early" {
+    refused "a GPU needs a width that is a multiple of 8, not 36" \
+        train cuda a 1 --width 36 --heads 2
+    refused "a GPU needs a head width that is a multiple of 16, not 8" train cuda a 1 --heads 4
+    refused "GPU 0 has no 32 MiB of free memory" env FAKE_CUDA=room=0 "$BIN/phase-model" train \
+        --device cuda --out "$DIR/a"
+    refused "GPU 0 is too old" env FAKE_CUDA=old=0 "$BIN/phase-model" train --device cuda \
+        --out "$DIR/a"
+    refused "there is no GPU 5: 2 are visible" env LOCAL_RANK=5 "$BIN/phase-model" train \
+        --device cuda --out "$DIR/a"
+    refused "LOCAL_RANK is 'x'" env LOCAL_RANK=x "$BIN/phase-model" train --device cuda --out "$DIR/a"
+    refused "not supported" env FAKE_CUDA=unsupported "$BIN/phase-model" train --device cuda \
+        --out "$DIR/a"
+    refused "an error of the fake" env FAKE_CUDA=error=0 "$BIN/phase-model" train --device cuda \
+        --out "$DIR/a"
+}
+
+@test "a GPU that is missing is said, and auto does without" {
+    refused "no GPU can be used" env FAKE_CUDA=driver "$BIN/phase-model" train --device cuda \
+        --out "$DIR/a"
+    PHASED_MODEL_GPU=/nonexistent refused "/nonexistent is missing (built without CUDA)" \
+        train cuda a 1
+    refused "use auto, cpu or cuda" train tpu a 1
+    PHASED_MODEL_GPU=/nonexistent train auto a 1 --device-batch-size 1
+    CUDA_VISIBLE_DEVICES='' train auto a 1 --device-batch-size 1
+}
+
+@test "the program with NVIDIA's libraries starts, and misses a GPU" {
+    [ -x "$BIN/phase-model-gpu" ] || skip "built without CUDA or cuDNN"
+    unset PHASED_MODEL_GPU CUDA_VISIBLE_DEVICES
+    CUDA_VISIBLE_DEVICES='' refused "no GPU can be used" train cuda a 1
+}

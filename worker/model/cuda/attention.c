@@ -1,0 +1,214 @@
+/* Attention by cuDNN's fused kernels, with a plan for each shape. If cuDNN has no kernel for a
+ * shape, or is not there, own kernels do the work, and the program says so once. */
+#include "worker/model/cuda/attention_plan.h"
+#include "worker/model/cuda/backend.h"
+
+#include <cudnn.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { SHAPES_MAX = 8 }; /* training and evaluation have one shape each */
+
+struct attention {
+    struct kernel_attention_shape shape;
+    bool is_own; /* own kernels compute it */
+    struct graph_plan forward, backward;
+};
+
+struct attentions {
+    cudnnHandle_t library; /* NULL: cuDNN cannot be used */
+    void *device;          /* for which plans are made */
+    struct attention kept[SHAPES_MAX];
+    size_t count;
+    void *scratch; /* for sums, parts and workspaces of all plans */
+    size_t scratch_bytes;
+};
+
+/* The numbers that plans read when they are queued. */
+static const float least = -INFINITY, one = 1;
+
+static void tell_own(const struct error *why)
+{
+    char message[sizeof why->where + sizeof why->message];
+    fprintf(stderr, "phase-model: attention uses slow kernels of its own: %s\n",
+            error_text(why, message, sizeof message));
+}
+
+int attentions_open(struct kernels *kernels, struct error *err)
+{
+    struct attentions *attentions = calloc(1, sizeof *attentions);
+    if (!attentions)
+        abort();
+    (void)err; /* without cuDNN there are own kernels */
+    kernels->attentions = attentions;
+    struct error why;
+    cudnnStatus_t status = cudnnCreate(&attentions->library);
+    if (status == CUDNN_STATUS_SUCCESS)
+        status = cudnnSetStream(attentions->library, kernels->stream);
+    if (status == CUDNN_STATUS_SUCCESS) {
+        attentions->device = graph_device(kernels->device, &why);
+        if (attentions->device)
+            return 0;
+    } else {
+        (void)error_set(&why, -EIO, "cuDNN: %s", cudnnGetErrorString(status));
+    }
+    tell_own(&why);
+    if (attentions->library)
+        (void)cudnnDestroy(attentions->library);
+    attentions->library = NULL;
+    return 0;
+}
+
+void attentions_close(struct kernels *kernels)
+{
+    struct attentions *attentions = kernels->attentions;
+    if (!attentions)
+        return;
+    for (size_t i = 0; i < attentions->count; i++) {
+        graph_plan_fini(&attentions->kept[i].forward);
+        graph_plan_fini(&attentions->kept[i].backward);
+    }
+    graph_device_free(attentions->device);
+    kernels_release(kernels, attentions->scratch);
+    if (attentions->library)
+        (void)cudnnDestroy(attentions->library);
+    free(attentions);
+    kernels->attentions = NULL;
+}
+
+static size_t rounded(size_t bytes)
+{
+    return (bytes + 255) / 256 * 256;
+}
+
+/* Where the scratch of a backward pass lies: the sums, the queries' gradient, the workspace. */
+static size_t sums_bytes(const struct kernel_attention_shape *shape)
+{
+    return rounded(kernel_attention_kept(shape) * sizeof(float));
+}
+
+static size_t part_bytes(const struct kernel_attention_shape *shape)
+{
+    return rounded(kernel_attention_kept(shape) * shape->head_width * sizeof(float));
+}
+
+/* Makes sure that the scratch is large enough for a plan. */
+static void grow(struct kernels *kernels, size_t bytes)
+{
+    struct attentions *attentions = kernels->attentions;
+    if (bytes <= attentions->scratch_bytes)
+        return;
+    kernels_release(kernels, attentions->scratch); /* waits for kernels that use it */
+    attentions->scratch = kernels_memory(kernels, bytes);
+    attentions->scratch_bytes = attentions->scratch ? bytes : 0;
+}
+
+static void plan(struct kernels *kernels, struct attention *attention)
+{
+    struct attentions *attentions = kernels->attentions;
+    const struct kernel_attention_shape *shape = &attention->shape;
+    struct error why;
+    attention->is_own = !attentions->library;
+    if (attention->is_own)
+        return;
+    if (attention_plan_forward(shape, attentions->device, &attention->forward, &why) < 0 ||
+        attention_plan_backward(shape, attentions->device, &attention->backward, &why) < 0) {
+        attention->is_own = true;
+        tell_own(&why);
+        return;
+    }
+    grow(kernels, (size_t)attention->forward.workspace_bytes);
+    grow(kernels,
+         sums_bytes(shape) + part_bytes(shape) + (size_t)attention->backward.workspace_bytes);
+}
+
+/* Returns what is kept for the shape, and plans it the first time. If too many shapes come, the
+ * last place is used again. */
+static const struct attention *find(struct kernels *kernels,
+                                    const struct kernel_attention_shape *shape)
+{
+    struct attentions *attentions = kernels->attentions;
+    for (size_t i = 0; i < attentions->count; i++)
+        if (memcmp(&attentions->kept[i].shape, shape, sizeof *shape) == 0)
+            return &attentions->kept[i];
+    if (attentions->count == SHAPES_MAX) {
+        attentions->count--;
+        graph_plan_fini(&attentions->kept[attentions->count].forward);
+        graph_plan_fini(&attentions->kept[attentions->count].backward);
+    }
+    struct attention *attention = &attentions->kept[attentions->count++];
+    *attention = (struct attention){.shape = *shape};
+    plan(kernels, attention);
+    return attention;
+}
+
+size_t kernel_attention_kept(const struct kernel_attention_shape *shape)
+{
+    return shape->batch * shape->heads * shape->sequence;
+}
+
+/* Runs a plan. The addresses are not const for cuDNN, which only writes to outputs. */
+static void run(struct kernels *kernels, const struct graph_plan *plan,
+                const void *const *addresses, void *workspace)
+{
+    struct error err;
+    if (!kernels->is_failed && graph_run(plan, kernels->attentions->library,
+                                         (void *const *)(uintptr_t)addresses, workspace, &err) < 0)
+        backend_fail(kernels, &err);
+}
+
+void kernel_attention(struct kernels *kernels, kernel_number *y, float *ret_kept,
+                      const kernel_number *qkv, const struct kernel_attention_shape *shape)
+{
+    const struct attention *attention = find(kernels, shape);
+    if (attention->is_own) {
+        own_attention(kernels, y, ret_kept, qkv, shape);
+        return;
+    }
+    const kernel_number *keys = qkv + shape->heads * shape->head_width;
+    const float scale = 1.0f / sqrtf((float)shape->head_width);
+    const void *const addresses[ATTENTION_FORWARD_TENSORS] = {
+        [ATTENTION_FORWARD_Q] = qkv,
+        [ATTENTION_FORWARD_K] = keys,
+        [ATTENTION_FORWARD_V] = keys + shape->kv_heads * shape->head_width,
+        [ATTENTION_FORWARD_Y] = y,
+        [ATTENTION_FORWARD_KEPT] = ret_kept,
+        [ATTENTION_FORWARD_SCALE] = &scale,
+        [ATTENTION_FORWARD_LEAST] = &least,
+    };
+    run(kernels, &attention->forward, addresses, kernels->attentions->scratch);
+}
+
+void kernel_attention_backward(struct kernels *kernels, kernel_number *dqkv,
+                               const kernel_number *dy, const kernel_number *y, const float *kept,
+                               const kernel_number *qkv, const struct kernel_attention_shape *shape)
+{
+    const struct attention *attention = find(kernels, shape);
+    if (attention->is_own) {
+        own_attention_backward(kernels, dqkv, dy, y, kept, qkv, shape);
+        return;
+    }
+    size_t queries = shape->heads * shape->head_width, keys = shape->kv_heads * shape->head_width;
+    const float scale = 1.0f / sqrtf((float)shape->head_width);
+    char *scratch = kernels->attentions->scratch;
+    const void *const addresses[ATTENTION_BACKWARD_TENSORS] = {
+        [ATTENTION_BACKWARD_Q] = qkv,
+        [ATTENTION_BACKWARD_K] = qkv + queries,
+        [ATTENTION_BACKWARD_V] = qkv + queries + keys,
+        [ATTENTION_BACKWARD_Y] = y,
+        [ATTENTION_BACKWARD_DY] = dy,
+        [ATTENTION_BACKWARD_KEPT] = kept,
+        [ATTENTION_BACKWARD_DQ] = dqkv,
+        [ATTENTION_BACKWARD_DK] = dqkv + queries,
+        [ATTENTION_BACKWARD_DV] = dqkv + queries + keys,
+        [ATTENTION_BACKWARD_SCALE] = &scale,
+        [ATTENTION_BACKWARD_LEAST] = &least,
+        [ATTENTION_BACKWARD_ONE] = &one,
+        [ATTENTION_BACKWARD_SUMS] = scratch,
+        [ATTENTION_BACKWARD_PART] = scratch + sums_bytes(shape),
+    };
+    run(kernels, &attention->backward, addresses, scratch + sums_bytes(shape) + part_bytes(shape));
+}

@@ -1,0 +1,256 @@
+/* The bodies of attention's own kernels: for shapes that cuDNN does not take, and for generation.
+ * They are plain: a team for each query or key, no tensor cores. head_width is a multiple of 8. */
+#ifndef PHASED_WORKER_MODEL_CUDA_ATTENTION_BODIES_H
+#define PHASED_WORKER_MODEL_CUDA_ATTENTION_BODIES_H
+
+#include "worker/model/cuda/team.h"
+#include "worker/model/kernels.h"
+
+/* A thread keeps so many sums of columns: head_width / team size may be at most that. */
+enum { ATTENTION_COLUMNS_EACH = 2 };
+
+/* One query and the keys that it sees. Keys and values are `stride` numbers apart. */
+struct seen {
+    const uint16_t *query, *keys, *values;
+    size_t stride, count, width;
+};
+
+BODY float dot(const uint16_t *a, const uint16_t *b, size_t width)
+{
+    float sum = 0;
+    for (size_t i = 0; i < width / 8; i++) {
+        struct eight left = load(a, i), right = load(b, i);
+        for (int j = 0; j < 8; j++)
+            sum += left.at[j] * right.at[j];
+    }
+    return sum;
+}
+
+/* Adds to sums[] the rows `from`[count], each times its factor in team->shared. A thread has the
+ * columns index, index + size, ... */
+BODY void add_rows(const struct team *team, float *sums, const uint16_t *from, size_t stride,
+                   size_t count, size_t width)
+{
+    for (unsigned j = 0; j < ATTENTION_COLUMNS_EACH; j++) {
+        size_t column = team->index + j * team->size;
+        for (size_t i = 0; column < width && i < count; i++)
+            sums[j] += team->shared[i] * float_of(from[i * stride + column]);
+    }
+}
+
+BODY void store_columns(const struct team *team, uint16_t *to, const float *sums, float factor,
+                        size_t width)
+{
+    for (unsigned j = 0; j < ATTENTION_COLUMNS_EACH; j++) {
+        size_t column = team->index + j * team->size;
+        if (column < width)
+            to[column] = (uint16_t)bfloat_of(sums[j] * factor);
+    }
+}
+
+/* Computes one output, and returns the logarithm of the sum of exponentials. A thread has one key
+ * at a time; sums shrink whenever a higher score is found. */
+BODY float attend(const struct team *team, uint16_t *y, struct seen seen)
+{
+    float scale = 1.0f / sqrtf((float)seen.width), highest = -INFINITY, total = 0;
+    float sums[ATTENTION_COLUMNS_EACH] = {0};
+    for (size_t first = 0; first < seen.count; first += team->size) {
+        size_t left = seen.count - first, count = left < team->size ? left : team->size;
+        float score = -INFINITY;
+        if (team->index < count)
+            score = scale *
+                    dot(seen.query, seen.keys + (first + team->index) * seen.stride, seen.width);
+        float top = fmaxf(highest, team_max(team, score));
+        float power = expf(score - top), shrink = expf(highest - top);
+        total = total * shrink + team_sum(team, power);
+        highest = top;
+        for (unsigned j = 0; j < ATTENTION_COLUMNS_EACH; j++)
+            sums[j] *= shrink;
+        team->shared[team->index] = power;
+        team_wait(team);
+        add_rows(team, sums, seen.values + first * seen.stride, seen.stride, count, seen.width);
+        team_wait(team);
+    }
+    store_columns(team, y, sums, 1.0f / total, seen.width);
+    return highest + logf(total);
+}
+
+/* Where the parts of one head lie in qkv. */
+struct head_place {
+    size_t row;               /* numbers in a row of qkv */
+    size_t query, key, value; /* offsets in a row */
+    size_t y;                 /* offset in a row of y */
+    size_t first;             /* row of the first token of the sequence */
+    size_t kept;              /* offset of the head in what is kept */
+};
+
+BODY struct head_place place_of(const struct kernel_attention_shape *shape, size_t batch,
+                                size_t head)
+{
+    size_t width = shape->head_width, kv_head = head / (shape->heads / shape->kv_heads);
+    struct head_place place;
+    place.row = (shape->heads + 2 * shape->kv_heads) * width;
+    place.query = head * width;
+    place.key = (shape->heads + kv_head) * width;
+    place.value = place.key + shape->kv_heads * width;
+    place.y = head * width;
+    place.first = batch * shape->sequence;
+    place.kept = (batch * shape->heads + head) * shape->sequence;
+    return place;
+}
+
+/* A team for each query of each head. */
+BODY void body_attention(const struct team *team, uint16_t *y, float *ret_kept, const uint16_t *qkv,
+                         const struct kernel_attention_shape *shape)
+{
+    size_t width = shape->head_width, y_row = shape->heads * width;
+    size_t queries = shape->batch * shape->heads * shape->sequence;
+    for (size_t i = team->number; i < queries; i += team->count) {
+        size_t t = i % shape->sequence, head = i / shape->sequence % shape->heads;
+        struct head_place at = place_of(shape, i / shape->sequence / shape->heads, head);
+        const uint16_t *first = qkv + at.first * at.row;
+        struct seen seen;
+        seen.query = first + t * at.row + at.query;
+        seen.keys = first + at.key;
+        seen.values = first + at.value;
+        seen.stride = at.row;
+        seen.count = t + 1;
+        seen.width = width;
+        float kept = attend(team, y + (at.first + t) * y_row + at.y, seen);
+        if (team->index == 0)
+            ret_kept[at.kept + t] = kept;
+    }
+}
+
+/* What both gradients need of one query and one key: the probability, and the slope of the score.
+ */
+struct pair {
+    float probability, slope;
+};
+
+BODY struct pair pair_of(const uint16_t *query, const uint16_t *key, const uint16_t *value,
+                         const uint16_t *dy, float kept, float mean, size_t width)
+{
+    float scale = 1.0f / sqrtf((float)width);
+    struct pair pair;
+    pair.probability = expf(scale * dot(query, key, width) - kept);
+    pair.slope = pair.probability * (dot(dy, value, width) - mean) * scale;
+    return pair;
+}
+
+/* The gradient of each query: the sum of slope * key over the keys that it sees. */
+BODY void body_attention_dq(const struct team *team, uint16_t *dqkv, const uint16_t *dy,
+                            const uint16_t *y, const float *kept, const uint16_t *qkv,
+                            const struct kernel_attention_shape *shape)
+{
+    size_t width = shape->head_width, y_row = shape->heads * width;
+    size_t queries = shape->batch * shape->heads * shape->sequence;
+    for (size_t i = team->number; i < queries; i += team->count) {
+        size_t t = i % shape->sequence, head = i / shape->sequence % shape->heads;
+        struct head_place at = place_of(shape, i / shape->sequence / shape->heads, head);
+        const uint16_t *start = qkv + at.first * at.row, *query = start + t * at.row + at.query;
+        size_t out = (at.first + t) * y_row + at.y;
+        float mean = dot(dy + out, y + out, width), sums[ATTENTION_COLUMNS_EACH] = {0};
+        for (size_t first = 0; first <= t; first += team->size) {
+            size_t left = t + 1 - first, count = left < team->size ? left : team->size;
+            const uint16_t *keys = start + first * at.row + at.key;
+            if (team->index < count) {
+                const uint16_t *row = start + (first + team->index) * at.row;
+                team->shared[team->index] = pair_of(query, row + at.key, row + at.value, dy + out,
+                                                    kept[at.kept + t], mean, width)
+                                                .slope;
+            }
+            team_wait(team);
+            add_rows(team, sums, keys, at.row, count, width);
+            team_wait(team);
+        }
+        store_columns(team, dqkv + (at.first + t) * at.row + at.query, sums, 1, width);
+    }
+}
+
+/* Adds what the queries of one head give to the gradients of key `s` and its value. */
+BODY void gather_key(const struct team *team, float *dk, float *dv, struct head_place at, size_t s,
+                     const uint16_t *dy, const uint16_t *y, const float *kept, const uint16_t *qkv,
+                     const struct kernel_attention_shape *shape)
+{
+    size_t width = shape->head_width, y_row = shape->heads * width;
+    const uint16_t *start = qkv + at.first * at.row, *key = start + s * at.row + at.key;
+    const uint16_t *value = start + s * at.row + at.value;
+    for (size_t first = s; first < shape->sequence; first += team->size) {
+        size_t left = shape->sequence - first, count = left < team->size ? left : team->size;
+        size_t t = first + team->index, out = (at.first + t) * y_row + at.y;
+        struct pair pair = {0, 0};
+        if (team->index < count)
+            pair = pair_of(start + t * at.row + at.query, key, value, dy + out, kept[at.kept + t],
+                           dot(dy + out, y + out, width), width);
+        team->shared[team->index] = pair.slope;
+        team_wait(team);
+        add_rows(team, dk, start + first * at.row + at.query, at.row, count, width);
+        team_wait(team);
+        team->shared[team->index] = pair.probability;
+        team_wait(team);
+        add_rows(team, dv, dy + (at.first + first) * y_row + at.y, y_row, count, width);
+        team_wait(team);
+    }
+}
+
+/* The gradient of each key and its value, over the heads that share them: a team for each key. */
+BODY void body_attention_dkv(const struct team *team, uint16_t *dqkv, const uint16_t *dy,
+                             const uint16_t *y, const float *kept, const uint16_t *qkv,
+                             const struct kernel_attention_shape *shape)
+{
+    size_t keys = shape->batch * shape->kv_heads * shape->sequence;
+    size_t group = shape->heads / shape->kv_heads;
+    for (size_t i = team->number; i < keys; i += team->count) {
+        size_t s = i % shape->sequence, kv_head = i / shape->sequence % shape->kv_heads;
+        size_t batch = i / shape->sequence / shape->kv_heads;
+        float dk[ATTENTION_COLUMNS_EACH] = {0}, dv[ATTENTION_COLUMNS_EACH] = {0};
+        struct head_place at = place_of(shape, batch, kv_head * group);
+        for (size_t j = 0; j < group; j++)
+            gather_key(team, dk, dv, place_of(shape, batch, kv_head * group + j), s, dy, y, kept,
+                       qkv, shape);
+        uint16_t *row = dqkv + (at.first + s) * at.row;
+        store_columns(team, row + at.key, dk, 1, shape->head_width);
+        store_columns(team, row + at.value, dv, 1, shape->head_width);
+    }
+}
+
+/* Writes the keys and values of one token of each sequence to place `first`; a thread for eight
+ * numbers. */
+BODY void body_keep_newest(const struct team *team, uint16_t *keys, uint16_t *values,
+                           const uint16_t *qkv, size_t first, size_t places,
+                           const struct kernel_attention_shape *shape)
+{
+    size_t length = shape->head_width / 8, kv_heads = shape->kv_heads;
+    size_t row = (shape->heads + 2 * kv_heads) * length;
+    for (size_t i = team_first(team); i < shape->batch * kv_heads * length;
+         i += team_stride(team)) {
+        size_t part = i % length, head = i / length % kv_heads, batch = i / length / kv_heads;
+        size_t from = batch * row + (shape->heads + head) * length + part;
+        size_t to = ((batch * kv_heads + head) * places + first) * length + part;
+        store(keys, to, load(qkv, from));
+        store(values, to, load(qkv, from + kv_heads * length));
+    }
+}
+
+/* A team for each head of each sequence. */
+BODY void body_attention_newest(const struct team *team, uint16_t *y, const uint16_t *keys,
+                                const uint16_t *values, const uint16_t *qkv, size_t first,
+                                size_t places, const struct kernel_attention_shape *shape)
+{
+    size_t width = shape->head_width, group = shape->heads / shape->kv_heads;
+    for (size_t i = team->number; i < shape->batch * shape->heads; i += team->count) {
+        size_t head = i % shape->heads, batch = i / shape->heads;
+        size_t kept = (batch * shape->kv_heads + head / group) * places * width;
+        struct seen seen;
+        seen.query = qkv + batch * (shape->heads + 2 * shape->kv_heads) * width + head * width;
+        seen.keys = keys + kept;
+        seen.values = values + kept;
+        seen.stride = width;
+        seen.count = first + 1;
+        seen.width = width;
+        (void)attend(team, y + i * width, seen);
+    }
+}
+
+#endif

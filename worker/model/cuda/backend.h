@@ -1,0 +1,73 @@
+/* What the files of the GPU backend share: the device, its streams, its libraries and the first
+ * failure. worker/model/kernels.h says what the backend does. */
+#ifndef PHASED_WORKER_MODEL_CUDA_BACKEND_H
+#define PHASED_WORKER_MODEL_CUDA_BACKEND_H
+
+#ifndef KERNELS_CUDA
+#define KERNELS_CUDA
+#endif
+
+#include "lib/error.h"
+#include "worker/model/kernels.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct CUevent_st;
+struct CUstream_st;
+
+enum {
+    BACKEND_PARTS = 1 << 21,      /* floats for sums that are made in two passes */
+    BACKEND_WORKSPACE = 32 << 20, /* bytes; the size that cuBLAS wants on Hopper */
+    BACKEND_WAIT_MS = 600 * 1000, /* the longest that a GPU may work before the host gives up */
+};
+
+struct kernels {
+    int device;
+    unsigned processors;           /* multiprocessors of the device */
+    struct CUstream_st *stream;    /* all kernels, in the order of the calls */
+    void *workspace;               /* BACKEND_WORKSPACE bytes */
+    float *parts;                  /* BACKEND_PARTS floats, free between two kernels */
+    struct products *products;     /* products.c */
+    struct attentions *attentions; /* attention.c */
+    struct sums *sums;             /* sums.c; NULL: a single rank */
+    bool is_failed;
+    struct error failure; /* the first one */
+};
+
+/* Keeps an error of CUDA, by its number; 0 is no error. Returns whether there is none. `doing` is
+ * part of the message. */
+bool backend_check(struct kernels *kernels, unsigned code, const char *doing);
+/* Keeps an error with a message. */
+void backend_fail(struct kernels *kernels, const struct error *err);
+
+/* Waits until the stream has done all its work, at most until `deadline_ms` of the steady clock.
+ * `look` may find an error meanwhile, and ends the wait then; NULL: nobody looks. Returns
+ * -ETIMEDOUT after the deadline. */
+int backend_wait(struct kernels *kernels, struct CUstream_st *stream, int64_t deadline_ms,
+                 int (*look)(struct kernels *kernels, struct error *err), struct error *err);
+
+/* Open and close what the files keep. Opening returns 0 or a negative errno. */
+int products_open(struct kernels *kernels, struct error *err);
+void products_close(struct kernels *kernels);
+int attentions_open(struct kernels *kernels, struct error *err);
+void attentions_close(struct kernels *kernels);
+void sums_close(struct kernels *kernels);
+
+/* Attention by own kernels (own_attention.cu), for any shape that kernels_check() allows. */
+void own_attention(struct kernels *kernels, uint16_t *y, float *ret_kept, const uint16_t *qkv,
+                   const struct kernel_attention_shape *shape);
+void own_attention_backward(struct kernels *kernels, uint16_t *dqkv, const uint16_t *dy,
+                            const uint16_t *y, const float *kept, const uint16_t *qkv,
+                            const struct kernel_attention_shape *shape);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,72 @@
+/* Opens the device with all that the other files need of it, and closes it. */
+#include "worker/model/cuda/backend.h"
+
+#include <cuda_runtime_api.h>
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Makes `device` the current one, with a stream. */
+static int open_device(struct kernels *kernels, struct error *err)
+{
+    int count = 0, processors = 0, major = 0;
+    cudaError_t code = cudaGetDeviceCount(&count);
+    if (code != cudaSuccess || count < 1)
+        return error_set(err, -ENODEV, "no GPU can be used: %s",
+                         code == cudaSuccess ? "CUDA finds no GPU" : cudaGetErrorString(code));
+    if (count == 1)
+        kernels->device = 0;
+    if (kernels->device >= count)
+        return error_set(err, -ENODEV, "there is no GPU %d: %d %s visible", kernels->device, count,
+                         count == 1 ? "is" : "are");
+    code = cudaSetDevice(kernels->device);
+    if (code == cudaSuccess)
+        code = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, kernels->device);
+    if (code == cudaSuccess)
+        code = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, kernels->device);
+    if (code == cudaSuccess && major < 8)
+        return error_set(err, -ENODEV, "GPU %d is too old: it has no products of bf16",
+                         kernels->device);
+    if (code == cudaSuccess)
+        code = cudaStreamCreateWithFlags(&kernels->stream, cudaStreamNonBlocking);
+    if (code != cudaSuccess)
+        return error_set(err, -EIO, "GPU %d: %s", kernels->device, cudaGetErrorString(code));
+    kernels->processors = (unsigned)processors;
+    return 0;
+}
+
+struct kernels *kernels_new(int device, struct error *err)
+{
+    struct kernels *kernels = calloc(1, sizeof *kernels);
+    if (!kernels)
+        abort();
+    kernels->device = device;
+    int result = open_device(kernels, err);
+    if (result == 0) {
+        kernels->workspace = kernels_memory(kernels, BACKEND_WORKSPACE);
+        kernels->parts = kernels_memory(kernels, BACKEND_PARTS * sizeof(float));
+        result = kernels_status(kernels, err);
+    }
+    if (result == 0)
+        result = products_open(kernels, err);
+    if (result == 0)
+        result = attentions_open(kernels, err);
+    if (result == 0)
+        return kernels;
+    kernels_free(kernels);
+    return NULL;
+}
+
+void kernels_free(struct kernels *kernels)
+{
+    if (!kernels)
+        return;
+    sums_close(kernels);
+    attentions_close(kernels);
+    products_close(kernels);
+    kernels_release(kernels, kernels->parts);
+    kernels_release(kernels, kernels->workspace);
+    if (kernels->stream)
+        (void)cudaStreamDestroy(kernels->stream); /* the process ends soon */
+    free(kernels);
+}

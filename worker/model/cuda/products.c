@@ -1,0 +1,224 @@
+/* Products of matrices by cuBLASLt: bf16 numbers, sums in float. How each shape is multiplied is
+ * chosen once and kept.
+ *
+ * cuBLAS stores matrices by columns, the model by rows. A matrix by rows is its own transpose by
+ * columns, so c = a b is computed as c^T = b^T a^T without moving anything. */
+#include "worker/model/cuda/backend.h"
+
+#include <cublasLt.h>
+#include <cuda_runtime_api.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WAYS_MAX = 128 }; /* shapes that are kept: a model has about 20, generation some more */
+
+/* A factor by rows. `is_turned`: the transpose of the factor is what lies in memory. */
+struct factor {
+    const uint16_t *data;
+    size_t stride; /* numbers between two rows in memory */
+    bool is_turned;
+};
+
+/* What the choice depends on. Keys are compared as bytes, so all members are of one type. */
+struct key {
+    size_t rows, inner, columns, a_stride, b_stride, c_stride;
+    size_t a_turned, b_turned, is_float; /* 0 or 1 */
+};
+
+struct way {
+    struct key key;
+    cublasLtMatmulDesc_t operation;
+    cublasLtMatrixLayout_t left, right, out;
+    cublasLtMatmulAlgo_t algorithm;
+};
+
+struct products {
+    cublasLtHandle_t library;
+    cublasLtMatmulPreference_t preference;
+    struct way ways[WAYS_MAX];
+    size_t count, next; /* ways that are kept; the one that is replaced next */
+};
+
+static int fail(struct error *err, cublasStatus_t status, const char *doing)
+{
+    return error_set(err, -EIO, "cuBLASLt: %s: %s", doing, cublasLtGetStatusString(status));
+}
+
+int products_open(struct kernels *kernels, struct error *err)
+{
+    const uint64_t workspace = BACKEND_WORKSPACE;
+    struct products *products = calloc(1, sizeof *products);
+    if (!products)
+        abort();
+    kernels->products = products;
+    cublasStatus_t status = cublasLtCreate(&products->library);
+    if (!status)
+        status = cublasLtMatmulPreferenceCreate(&products->preference);
+    if (!status)
+        status = cublasLtMatmulPreferenceSetAttribute(products->preference,
+                                                      CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                                      &workspace, sizeof workspace);
+    return status ? fail(err, status, "beginning") : 0;
+}
+
+static void forget(struct way *way)
+{
+    /* Descriptions are memory of the host, and cannot fail to be freed. */
+    (void)cublasLtMatrixLayoutDestroy(way->left);
+    (void)cublasLtMatrixLayoutDestroy(way->right);
+    (void)cublasLtMatrixLayoutDestroy(way->out);
+    (void)cublasLtMatmulDescDestroy(way->operation);
+}
+
+void products_close(struct kernels *kernels)
+{
+    struct products *products = kernels->products;
+    if (!products)
+        return;
+    for (size_t i = 0; i < products->count; i++)
+        forget(&products->ways[i]);
+    if (products->preference)
+        (void)cublasLtMatmulPreferenceDestroy(products->preference);
+    if (products->library)
+        (void)cublasLtDestroy(products->library);
+    free(products);
+    kernels->products = NULL;
+}
+
+/* Describes a matrix that lies by rows in memory. */
+static cublasStatus_t lay_out(cublasLtMatrixLayout_t *ret_layout, cudaDataType_t type, size_t rows,
+                              size_t columns, size_t stride)
+{
+    return cublasLtMatrixLayoutCreate(ret_layout, type, columns, rows, (int64_t)stride);
+}
+
+static cublasStatus_t describe(struct way *way)
+{
+    const struct key *key = &way->key;
+    cublasOperation_t left = key->b_turned ? CUBLAS_OP_T : CUBLAS_OP_N;
+    cublasOperation_t right = key->a_turned ? CUBLAS_OP_T : CUBLAS_OP_N;
+    size_t a_rows = key->a_turned ? key->inner : key->rows;
+    size_t a_columns = key->a_turned ? key->rows : key->inner;
+    size_t b_rows = key->b_turned ? key->columns : key->inner;
+    size_t b_columns = key->b_turned ? key->inner : key->columns;
+    cublasStatus_t status =
+        cublasLtMatmulDescCreate(&way->operation, CUBLAS_COMPUTE_32F, CUDA_R_32F);
+    if (!status)
+        status = cublasLtMatmulDescSetAttribute(way->operation, CUBLASLT_MATMUL_DESC_TRANSA, &left,
+                                                sizeof left);
+    if (!status)
+        status = cublasLtMatmulDescSetAttribute(way->operation, CUBLASLT_MATMUL_DESC_TRANSB, &right,
+                                                sizeof right);
+    if (!status)
+        status = lay_out(&way->left, CUDA_R_16BF, b_rows, b_columns, key->b_stride);
+    if (!status)
+        status = lay_out(&way->right, CUDA_R_16BF, a_rows, a_columns, key->a_stride);
+    if (!status)
+        status = lay_out(&way->out, key->is_float ? CUDA_R_32F : CUDA_R_16BF, key->rows,
+                         key->columns, key->c_stride);
+    return status;
+}
+
+/* Returns how to multiply such matrices; NULL on failure, which is kept. */
+static const struct way *find(struct kernels *kernels, const struct key *key)
+{
+    struct products *products = kernels->products;
+    cublasLtMatmulHeuristicResult_t best;
+    struct error err;
+    int found = 0;
+    for (size_t i = 0; i < products->count; i++)
+        if (memcmp(&products->ways[i].key, key, sizeof *key) == 0)
+            return &products->ways[i];
+    struct way *way = &products->ways[products->next];
+    if (products->next < products->count)
+        forget(way);
+    else
+        products->count++;
+    products->next = (products->next + 1) % WAYS_MAX;
+    *way = (struct way){.key = *key};
+    cublasStatus_t status = describe(way);
+    if (!status)
+        status = cublasLtMatmulAlgoGetHeuristic(products->library, way->operation, way->left,
+                                                way->right, way->out, way->out,
+                                                products->preference, 1, &best, &found);
+    if (!status && !found)
+        status = CUBLAS_STATUS_NOT_SUPPORTED;
+    if (!status) {
+        way->algorithm = best.algo;
+        return way;
+    }
+    (void)fail(&err, status, "setting up a product of matrices");
+    backend_fail(kernels, &err);
+    return NULL;
+}
+
+/* c = a b, or c += a b; `c` is an array of floats or of bf16 numbers. */
+static void multiply(struct kernels *kernels, void *c, size_t c_stride, struct factor a,
+                     struct factor b, size_t rows, size_t inner, size_t columns, bool is_float,
+                     enum kernel_mode mode)
+{
+    const float one = 1, beta = mode == KERNEL_ADD;
+    const struct key key = {rows,     inner,       columns,     a.stride, b.stride,
+                            c_stride, a.is_turned, b.is_turned, is_float};
+    struct error err;
+    if (kernels->is_failed)
+        return;
+    const struct way *way = find(kernels, &key);
+    if (!way)
+        return;
+    cublasStatus_t status =
+        cublasLtMatmul(kernels->products->library, way->operation, &one, b.data, way->left, a.data,
+                       way->right, &beta, c, way->out, c, way->out, &way->algorithm,
+                       kernels->workspace, BACKEND_WORKSPACE, kernels->stream);
+    if (!status)
+        return;
+    (void)fail(&err, status, "multiplying matrices");
+    backend_fail(kernels, &err);
+}
+
+/* Returns the factor w of `in` rows, or its transpose. */
+static struct factor weights(const uint16_t *w, size_t in, size_t out, enum kernel_order order,
+                             bool is_transpose)
+{
+    bool is_by_out = order == KERNEL_OUT_IN;
+    return (struct factor){w, is_by_out ? in : out, is_by_out != is_transpose};
+}
+
+void kernel_matmul(struct kernels *kernels, kernel_number *y, const kernel_number *x,
+                   const kernel_number *w, size_t rows, size_t in, size_t out,
+                   enum kernel_order order)
+{
+    multiply(kernels, y, out, (struct factor){x, in, false}, weights(w, in, out, order, false),
+             rows, in, out, false, KERNEL_SET);
+}
+
+void kernel_matmul_dx(struct kernels *kernels, kernel_number *dx, const kernel_number *dy,
+                      const kernel_number *w, size_t rows, size_t in, size_t out,
+                      enum kernel_order order)
+{
+    multiply(kernels, dx, in, (struct factor){dy, out, false}, weights(w, in, out, order, true),
+             rows, out, in, false, KERNEL_SET);
+}
+
+void kernel_matmul_dw(struct kernels *kernels, float *dw, const kernel_number *dy,
+                      const kernel_number *x, size_t rows, size_t in, size_t out,
+                      enum kernel_order order)
+{
+    if (order == KERNEL_IN_OUT)
+        multiply(kernels, dw, out, (struct factor){x, in, true}, (struct factor){dy, out, false},
+                 in, rows, out, true, KERNEL_ADD);
+    else
+        multiply(kernels, dw, in, (struct factor){dy, out, true}, (struct factor){x, in, false},
+                 out, rows, in, true, KERNEL_ADD);
+}
+
+void kernel_product(struct kernels *kernels, kernel_number *c, size_t c_stride,
+                    const kernel_number *a, size_t a_stride, const kernel_number *b,
+                    size_t b_stride, size_t rows, size_t inner, size_t columns,
+                    enum kernel_mode mode)
+{
+    multiply(kernels, c, c_stride, (struct factor){a, a_stride, false},
+             (struct factor){b, b_stride, false}, rows, inner, columns, false, mode);
+}

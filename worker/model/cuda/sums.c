@@ -1,0 +1,242 @@
+/* Sums over the ranks by NCCL, on a stream beside the kernels.
+ *
+ * The communicator does not block, every wait has a deadline, and while the host waits it asks NCCL
+ * for errors and the ranks' own connections for a rank that is gone. NCCL cannot tell which rank is
+ * missing, but the connections of worker/model/ranks.h can. Aborting comes last, and in a thread of
+ * its own, because it may hang. */
+#include "worker/model/cuda/backend.h"
+
+#include "lib/clock.h"
+#include "worker/model/ranks.h"
+
+#include <cuda_runtime_api.h>
+#include <nccl.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    LEAVE_MS = 5000,  /* how long closing may take */
+    ANSWER_MS = 5000, /* how long the others may take to say that they are there */
+    GRACE_MS = 2000,  /* a rank that is gone may have done its part of a sum before */
+    PAUSE_NS = 100000,
+};
+
+struct sums {
+    struct ranks *ranks; /* borrowed */
+    ncclComm_t communicator;
+    cudaStream_t stream;
+    cudaEvent_t ready; /* the values of the next sum are computed */
+    int64_t gone_ms;   /* since when a rank is gone; 0: none */
+    atomic_bool is_aborted;
+};
+
+static int fail(struct kernels *kernels, ncclResult_t result, const char *doing, struct error *err)
+{
+    return error_set(err, -EIO, "GPU %d: rank %u: %s: %s: %s", kernels->device,
+                     kernels->sums->ranks->rank, doing, ncclGetErrorString(result),
+                     ncclGetLastError(kernels->sums->communicator));
+}
+
+/* Returns 0 for success, 1 if the communicator is in progress, or a negative errno. */
+static int ask(struct kernels *kernels, const char *doing, struct error *err)
+{
+    ncclResult_t state = ncclSuccess;
+    ncclResult_t asked = ncclCommGetAsyncError(kernels->sums->communicator, &state);
+    if (asked != ncclSuccess)
+        state = asked;
+    if (state == ncclSuccess || state == ncclInProgress)
+        return state == ncclInProgress;
+    return fail(kernels, state, doing, err);
+}
+
+/* Looks for trouble while sums are made: an error of NCCL, or a rank that is gone. */
+static int look(struct kernels *kernels, struct error *err)
+{
+    struct sums *sums = kernels->sums;
+    struct error gone;
+    if (ranks_look(sums->ranks, &gone) < 0) {
+        if (!sums->gone_ms)
+            sums->gone_ms = clock_steady_ms();
+        if (clock_steady_ms() - sums->gone_ms > GRACE_MS) {
+            *err = gone;
+            return gone.code;
+        }
+    }
+    int result = ask(kernels, "adding over the ranks", err);
+    return result < 0 ? result : 0;
+}
+
+/* Waits until the communicator is not in progress. */
+static int settle(struct kernels *kernels, int64_t deadline_ms, const char *doing,
+                  struct error *err)
+{
+    const struct timespec moment = {.tv_nsec = PAUSE_NS};
+    int result;
+    while ((result = ask(kernels, doing, err)) > 0) {
+        int looked = look(kernels, err);
+        if (looked < 0)
+            return looked;
+        if (clock_steady_ms() >= deadline_ms)
+            return error_set(err, -ETIMEDOUT, "GPU %d: rank %u: %s: not done in time",
+                             kernels->device, kernels->sums->ranks->rank, doing);
+        (void)nanosleep(&moment, NULL); /* a shorter pause after a signal is fine */
+    }
+    return result;
+}
+
+/* Asks all ranks whether they are there. After a timeout, the rank that does not answer is the one
+ * that the others waited for. */
+static void name_missing(struct kernels *kernels, struct error *err)
+{
+    struct ranks *ranks = kernels->sums->ranks;
+    struct error missing;
+    float nothing = 0;
+    int timeout_ms = ranks->timeout_ms;
+    ranks->timeout_ms = ANSWER_MS;
+    if (ranks_sum(ranks, &nothing, 1, &missing) < 0)
+        *err = missing;
+    ranks->timeout_ms = timeout_ms;
+}
+
+/* Gives all ranks the id of rank 0. Each byte is a float, and only rank 0 has numbers above 0. */
+static int share_id(struct ranks *ranks, ncclUniqueId *id, struct error *err)
+{
+    float bytes[sizeof id->internal];
+    for (size_t i = 0; i < sizeof id->internal; i++)
+        bytes[i] = ranks->rank == 0 ? (float)(unsigned char)id->internal[i] : 0;
+    int result = ranks_sum(ranks, bytes, sizeof id->internal, err);
+    for (size_t i = 0; result == 0 && i < sizeof id->internal; i++)
+        id->internal[i] = (char)(unsigned char)bytes[i];
+    return result;
+}
+
+static int meet(struct kernels *kernels, struct error *err)
+{
+    struct sums *sums = kernels->sums;
+    struct ranks *ranks = sums->ranks;
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    ncclUniqueId id = {{0}};
+    config.blocking = 0;
+    ncclResult_t result = ranks->rank == 0 ? ncclGetUniqueId(&id) : ncclSuccess;
+    if (result != ncclSuccess)
+        return fail(kernels, result, "founding a group", err);
+    int shared = share_id(ranks, &id, err);
+    if (shared < 0)
+        return shared;
+    result = ncclGroupStart();
+    if (result == ncclSuccess)
+        result = ncclCommInitRankConfig(&sums->communicator, (int)ranks->size, id, (int)ranks->rank,
+                                        &config);
+    if (result == ncclSuccess || result == ncclInProgress)
+        result = ncclGroupEnd();
+    if (result != ncclSuccess && result != ncclInProgress)
+        return fail(kernels, result, "joining a group", err);
+    return settle(kernels, clock_steady_ms() + ranks->timeout_ms, "joining a group", err);
+}
+
+int kernels_join(struct kernels *kernels, struct ranks *ranks, struct error *err)
+{
+    if (ranks->size == 1)
+        return 0;
+    struct sums *sums = calloc(1, sizeof *sums);
+    if (!sums)
+        abort();
+    sums->ranks = ranks;
+    kernels->sums = sums;
+    if (!backend_check(kernels, cudaStreamCreateWithFlags(&sums->stream, cudaStreamNonBlocking),
+                       "making a stream") ||
+        !backend_check(kernels, cudaEventCreateWithFlags(&sums->ready, cudaEventDisableTiming),
+                       "making an event"))
+        return kernels_status(kernels, err);
+    int result = meet(kernels, err);
+    if (result < 0)
+        backend_fail(kernels, err);
+    return result;
+}
+
+void kernels_sum(struct kernels *kernels, float *values, size_t count)
+{
+    struct sums *sums = kernels->sums;
+    struct error err;
+    if (!sums || kernels->is_failed ||
+        !backend_check(kernels, cudaEventRecord(sums->ready, kernels->stream), "marking") ||
+        !backend_check(kernels, cudaStreamWaitEvent(sums->stream, sums->ready, 0), "marking"))
+        return;
+    ncclResult_t result = ncclGroupStart();
+    if (result == ncclSuccess)
+        result = ncclAllReduce(values, values, count, ncclFloat, ncclSum, sums->communicator,
+                               sums->stream);
+    if (result == ncclSuccess || result == ncclInProgress)
+        result = ncclGroupEnd();
+    int settled = result == ncclSuccess || result == ncclInProgress
+                      ? settle(kernels, clock_steady_ms() + sums->ranks->timeout_ms,
+                               "adding over the ranks", &err)
+                      : fail(kernels, result, "adding over the ranks", &err);
+    if (settled < 0)
+        backend_fail(kernels, &err);
+}
+
+int kernels_sums_end(struct kernels *kernels, struct error *err)
+{
+    struct sums *sums = kernels->sums;
+    if (!sums || kernels->is_failed)
+        return kernels_status(kernels, err);
+    int result =
+        backend_wait(kernels, sums->stream, clock_steady_ms() + sums->ranks->timeout_ms, look, err);
+    if (result == 0)
+        return 0;
+    if (result == -ETIMEDOUT)
+        name_missing(kernels, err);
+    backend_fail(kernels, err);
+    return result;
+}
+
+static void *abort_communicator(void *context)
+{
+    struct sums *sums = context;
+    (void)ncclCommAbort(sums->communicator); /* the first failure is reported already */
+    atomic_store(&sums->is_aborted, true);
+    return NULL;
+}
+
+/* Aborts, so that the others learn of the failure. Returns whether it was done in time. */
+static bool give_up(struct sums *sums)
+{
+    const struct timespec moment = {.tv_nsec = PAUSE_NS};
+    int64_t deadline_ms = clock_steady_ms() + LEAVE_MS;
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, abort_communicator, sums) != 0)
+        return false;
+    (void)pthread_detach(thread); /* it ends with the process, if abort hangs */
+    while (!atomic_load(&sums->is_aborted) && clock_steady_ms() < deadline_ms)
+        (void)nanosleep(&moment, NULL);
+    return atomic_load(&sums->is_aborted);
+}
+
+void sums_close(struct kernels *kernels)
+{
+    struct sums *sums = kernels->sums;
+    struct error err;
+    if (!sums)
+        return;
+    if (sums->communicator && kernels->is_failed) {
+        if (!give_up(sums))
+            return; /* the thread still uses it */
+    } else if (sums->communicator) {
+        ncclResult_t result = ncclCommFinalize(sums->communicator);
+        if ((result == ncclSuccess || result == ncclInProgress) &&
+            settle(kernels, clock_steady_ms() + LEAVE_MS, "leaving a group", &err) == 0)
+            (void)ncclCommDestroy(sums->communicator); /* nothing depends on it any more */
+    }
+    if (sums->ready)
+        (void)cudaEventDestroy(sums->ready);
+    if (sums->stream)
+        (void)cudaStreamDestroy(sums->stream);
+    free(sums);
+    kernels->sums = NULL;
+}

@@ -1,0 +1,84 @@
+/* Looks for GPUs by the device files of NVIDIA's driver, because phase-model has no library that
+ * could ask for them. */
+#include "worker/model/device.h"
+
+#include "lib/error.h"
+#include "lib/place.h"
+#include "lib/text.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { DEVICES_MAX = 64 };
+
+#ifdef KERNELS_CUDA
+int device_choose(const char *wish, char **arguments, struct error *err)
+{
+    (void)arguments;
+    if (text_equal(wish, "auto") || text_equal(wish, "cuda"))
+        return 0;
+    if (text_equal(wish, "cpu"))
+        return error_set(err, -ERANGE,
+                         "--device cpu: phase-model computes on CPUs, this program "
+                         "does not");
+    return error_set(err, -ERANGE, "--device %s: use auto, cpu or cuda", wish);
+}
+#else
+/* Whether the driver has a GPU, and CUDA_VISIBLE_DEVICES hides not all of them. */
+static bool has_gpu(void)
+{
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    if (visible && (!*visible || *visible == '-'))
+        return false;
+    for (int i = 0; i < DEVICES_MAX; i++) {
+        char path[32];
+        (void)snprintf(path, sizeof path, "/dev/nvidia%d", i);
+        if (access(path, R_OK | W_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+int device_choose(const char *wish, char **arguments, struct error *err)
+{
+    bool is_auto = text_equal(wish, "auto");
+    if (text_equal(wish, "cpu"))
+        return 0;
+    if (!is_auto && !text_equal(wish, "cuda"))
+        return error_set(err, -ERANGE, "--device %s: use auto, cpu or cuda", wish);
+    const char *named = getenv("PHASED_MODEL_GPU");
+    char *program = named ? strdup(named) : place_program("phase-model-gpu");
+    if (!program)
+        abort();
+    bool is_there = access(program, X_OK) == 0;
+    int result = 0;
+    if (!is_there && !is_auto) {
+        result =
+            error_set(err, -ENOENT, "--device cuda: %s is missing (built without CUDA)", program);
+    } else if (is_there && (!is_auto || has_gpu())) {
+        arguments[0] = program;
+        (void)execv(program, arguments); /* returns only on failure */
+        result = error_set(err, -errno, "could not start %s: %s", program, strerror(errno));
+    }
+    free(program);
+    return result;
+}
+#endif
+
+int device_number(struct error *err)
+{
+    const char *local = getenv("LOCAL_RANK");
+    char *end;
+    if (!local)
+        return 0;
+    errno = 0;
+    long number = strtol(local, &end, 10);
+    if (errno || end == local || *end || number < 0 || number >= DEVICES_MAX)
+        return error_set(err, -EINVAL, "LOCAL_RANK is '%s', not the number of a process of a node",
+                         local);
+    return (int)number;
+}
