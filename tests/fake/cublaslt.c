@@ -34,7 +34,8 @@ struct kept {
     void *result;
 };
 
-static int library; /* only its address counts */
+static int library;              /* only its address counts */
+static uint32_t alignment = 256; /* of all matrices, as the program has told last */
 static unsigned product_counts[FAKE_DEVICES];
 
 const char *cublasLtGetStatusString(cublasStatus_t status)
@@ -124,10 +125,20 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p
                                                     const void *value, size_t size)
 {
     (void)preference;
-    (void)value;
-    return attribute == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES && size == sizeof(uint64_t)
-               ? CUBLAS_STATUS_SUCCESS
-               : CUBLAS_STATUS_INVALID_VALUE;
+    switch ((int)attribute) {
+    case CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES:
+        return size == sizeof(uint64_t) ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INVALID_VALUE;
+    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES:
+    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES:
+    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES:
+    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES:
+        if (size != sizeof alignment)
+            return CUBLAS_STATUS_INVALID_VALUE;
+        memcpy(&alignment, value, size);
+        return CUBLAS_STATUS_SUCCESS;
+    default:
+        return CUBLAS_STATUS_INVALID_VALUE;
+    }
 }
 
 /* Returns the sizes of a factor as the product uses it. */
@@ -158,6 +169,7 @@ cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t des
 {
     (void)handle, (void)added, (void)preference;
     memset(ways, 0, sizeof *ways);
+    ways->algo.data[0] = alignment; /* it may use that */
     *count = most && fake_said("unsupported") < 0 &&
              is_possible((void *)description, (void *)left, (void *)right, (void *)out);
     return CUBLAS_STATUS_SUCCESS;
@@ -253,9 +265,13 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
                               void *workspace, size_t workspace_size, cudaStream_t stream)
 {
     struct product *product = calloc(1, sizeof *product);
-    (void)handle, (void)added, (void)way, (void)workspace, (void)workspace_size;
+    (void)handle, (void)added, (void)workspace, (void)workspace_size;
     if (!product || *(const float *)alpha != 1 || c != d)
         abort();
+    if (((uintptr_t)a | (uintptr_t)b | (uintptr_t)d) % way->data[0]) {
+        free(product);
+        return CUBLAS_STATUS_NOT_SUPPORTED;
+    }
     product->operation = *(struct operation *)(void *)description;
     product->left = *(struct layout *)(void *)left;
     product->right = *(struct layout *)(void *)right;

@@ -12,7 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WAYS_MAX = 128 }; /* shapes that are kept: a model has about 20, generation some more */
+enum {
+    ALIGNMENT_MAX = 256,
+    WAYS_MAX = 128
+}; /* shapes that are kept: a model has about 20, generation some more */
 
 /* A factor by rows. `is_turned`: the transpose of the factor is what lies in memory. */
 struct factor {
@@ -25,6 +28,7 @@ struct factor {
 struct key {
     size_t rows, inner, columns, a_stride, b_stride, c_stride;
     size_t a_turned, b_turned, is_float; /* 0 or 1 */
+    size_t alignment;                    /* bytes; all three matrices begin at multiples of that */
 };
 
 struct way {
@@ -121,6 +125,23 @@ static cublasStatus_t describe(struct way *way)
     return status;
 }
 
+/* Tells how the matrices are aligned. cuBLASLt would assume 256 bytes, but a tensor may begin
+ * anywhere among the weights, and a part of a matrix anywhere in a row. */
+static cublasStatus_t prefer(cublasLtMatmulPreference_t preference, uint32_t alignment)
+{
+    static const cublasLtMatmulPreferenceAttributes_t names[] = {
+        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
+        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
+        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES,
+    };
+    cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
+    for (size_t i = 0; i < sizeof names / sizeof *names && !status; i++)
+        status = cublasLtMatmulPreferenceSetAttribute(preference, names[i], &alignment,
+                                                      sizeof alignment);
+    return status;
+}
+
 /* Returns how to multiply such matrices; NULL on failure, which is kept. */
 static const struct way *find(struct kernels *kernels, const struct key *key)
 {
@@ -140,6 +161,8 @@ static const struct way *find(struct kernels *kernels, const struct key *key)
     *way = (struct way){.key = *key};
     cublasStatus_t status = describe(way);
     if (!status)
+        status = prefer(products->preference, (uint32_t)key->alignment);
+    if (!status)
         status = cublasLtMatmulAlgoGetHeuristic(products->library, way->operation, way->left,
                                                 way->right, way->out, way->out,
                                                 products->preference, 1, &best, &found);
@@ -154,14 +177,31 @@ static const struct way *find(struct kernels *kernels, const struct key *key)
     return NULL;
 }
 
+/* Returns the largest power of two, up to ALIGNMENT_MAX, of which all addresses are multiples. */
+static size_t alignment_of(const void *a, const void *b, const void *c)
+{
+    uintptr_t bits = (uintptr_t)a | (uintptr_t)b | (uintptr_t)c | ALIGNMENT_MAX;
+    return bits & (~bits + 1);
+}
+
 /* c = a b, or c += a b; `c` is an array of floats or of bf16 numbers. */
 static void multiply(struct kernels *kernels, void *c, size_t c_stride, struct factor a,
                      struct factor b, size_t rows, size_t inner, size_t columns, bool is_float,
                      enum kernel_mode mode)
 {
     const float one = 1, beta = mode == KERNEL_ADD;
-    const struct key key = {rows,     inner,       columns,     a.stride, b.stride,
-                            c_stride, a.is_turned, b.is_turned, is_float};
+    const struct key key = {
+        .rows = rows,
+        .inner = inner,
+        .columns = columns,
+        .a_stride = a.stride,
+        .b_stride = b.stride,
+        .c_stride = c_stride,
+        .a_turned = a.is_turned,
+        .b_turned = b.is_turned,
+        .is_float = is_float,
+        .alignment = alignment_of(a.data, b.data, c),
+    };
     struct error err;
     if (kernels->is_failed)
         return;
