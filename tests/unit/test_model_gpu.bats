@@ -171,6 +171,19 @@ refused() {
     CUDA_VISIBLE_DEVICES='' train auto a 1 --device-batch-size 1
 }
 
+@test "auto takes a GPU that is there, if the program for GPUs starts" {
+    mkdir "$DIR/dev"
+    : >"$DIR/dev/nvidia0"
+    export PHASED_DEV=$DIR/dev
+    run -0 train auto a 1 --device-batch-size 1
+    [[ $output == *"attention uses slow kernels"* ]]
+    printf '#!/bin/sh\nexit 127\n' >"$DIR/broken"
+    chmod +x "$DIR/broken"
+    PHASED_MODEL_GPU=$DIR/broken run -0 train auto a 1 --device-batch-size 1
+    [ "${lines[0]}" = "phase-model: computes on the CPU, because $DIR/broken does not start" ]
+    [[ $output == *'step 1/1 | '* ]]
+}
+
 @test "the program with NVIDIA's libraries starts, and misses a GPU" {
     [ -x "$BIN/phase-model-gpu" ] || skip "built without CUDA or cuDNN"
     unset PHASED_MODEL_GPU CUDA_VISIBLE_DEVICES

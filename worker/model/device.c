@@ -7,10 +7,14 @@
 #include "lib/text.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { DEVICES_MAX = 64 };
@@ -31,16 +35,34 @@ int device_choose(const char *wish, char **arguments, struct error *err)
 /* Whether the driver has a GPU, and CUDA_VISIBLE_DEVICES hides not all of them. */
 static bool has_gpu(void)
 {
-    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES"), *folder = getenv("PHASED_DEV");
     if (visible && (!*visible || *visible == '-'))
         return false;
     for (int i = 0; i < DEVICES_MAX; i++) {
-        char path[32];
-        (void)snprintf(path, sizeof path, "/dev/nvidia%d", i);
+        char path[4096];
+        (void)snprintf(path, sizeof path, "%s/nvidia%d", folder ? folder : "/dev", i);
         if (access(path, R_OK | W_OK) == 0)
             return true;
     }
     return false;
+}
+
+/* Whether the program starts: the libraries of CUDA may be missing, which ld.so tells. */
+static bool starts(const char *program)
+{
+    char *arguments[] = {(char *)(uintptr_t)program, (char *)(uintptr_t) "--version", NULL};
+    posix_spawn_file_actions_t silent;
+    pid_t child;
+    int status = -1;
+    if (posix_spawn_file_actions_init(&silent) != 0)
+        return false;
+    bool is_started =
+        posix_spawn_file_actions_addopen(&silent, STDOUT_FILENO, "/dev/null", O_WRONLY, 0) == 0 &&
+        posix_spawn(&child, program, &silent, NULL, arguments, environ) == 0;
+    (void)posix_spawn_file_actions_destroy(&silent); /* cannot fail on Linux */
+    while (is_started && waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    return is_started && status == 0;
 }
 
 int device_choose(const char *wish, char **arguments, struct error *err)
@@ -56,6 +78,10 @@ int device_choose(const char *wish, char **arguments, struct error *err)
         abort();
     bool is_there = access(program, X_OK) == 0;
     int result = 0;
+    if (is_auto && is_there && has_gpu() && !starts(program)) {
+        fprintf(stderr, "phase-model: computes on the CPU, because %s does not start\n", program);
+        is_there = false;
+    }
     if (!is_there && !is_auto) {
         result =
             error_set(err, -ENOENT, "--device cuda: %s is missing (built without CUDA)", program);
