@@ -305,3 +305,12 @@ near() {
     run "$BIN/phase-worker" extract <"$DIR/log"
     [ "${lines[0]}" = '{"device_batch_size": 4, "iterations": 2, "matrix_lr": 0.003, "weight_base": 7}' ]
 }
+
+@test "bench prints each part beside its limit, and the whole step" {
+    run -0 "$BIN/phase-model" bench --device cpu --width 16 --heads 1 --kv-heads 1 --loops 1 \
+        --device-batch-size 1 --sequence-length 16
+    [[ ${lines[0]} =~ ^'a large product: '[0-9.]+' billion operations/s; a sum of large arrays: ' ]]
+    row='^.{26} +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ %  (operations|bytes)$'
+    [ "$(grep -cE "$row" <<<"$output")" = 27 ]
+    [[ ${lines[-1]} =~ ^[0-9]+' tokens/s, '[0-9.]+' billion operations/s: '[0-9.]+' % of the large product'$ ]]
+}

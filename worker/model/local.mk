@@ -19,6 +19,7 @@ MODEL_SOURCES = \
 	worker/model/wire.c worker/model/wire.h \
 	worker/model/stop.c worker/model/stop.h \
 	worker/model/arguments.c worker/model/arguments.h \
+	worker/model/bench.c worker/model/bench.h \
 	worker/model/device.c worker/model/device.h \
 	worker/model/options.c worker/model/options.h \
 	worker/model/group.c worker/model/group.h \

@@ -3,6 +3,7 @@
 #include "lib/error.h"
 #include "lib/text.h"
 #include "worker/model/arguments.h"
+#include "worker/model/bench.h"
 #include "worker/model/device.h"
 #include "worker/model/generate.h"
 #include "worker/model/options.h"
@@ -18,7 +19,7 @@
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 static const char usage[] =
-    "usage: phase-model tokenize|train|generate [OPTION VALUE]... | --help | --version\n"
+    "usage: phase-model tokenize|train|generate|bench [OPTION VALUE]... | --help | --version\n"
     "`phase-model COMMAND --help` lists the options of a command.\n";
 
 static int fail(const struct error *err, int status)
@@ -50,6 +51,23 @@ static int command_train(int count, char **arguments, char **all)
     if (ranks_place_from_environment(&place, &err) < 0 || train_run(&options, &place, &err) < 0)
         return fail(&err, EXIT_FAILED);
     return EXIT_OK;
+}
+
+static int command_bench(int count, char **arguments, char **all)
+{
+    struct options options;
+    struct error err;
+    int wish = options_parse(&options, count, arguments, &err);
+    if (wish < 0)
+        return fail(&err, wish == -EINVAL ? EXIT_USAGE : EXIT_FAILED);
+    if (wish == OPTIONS_HELP) {
+        options_print_help(stdout);
+        return EXIT_OK;
+    }
+    if (device_choose(options.device, all, &err) < 0)
+        return fail(&err, EXIT_FAILED);
+    (void)setvbuf(stdout, NULL, _IOLBF, 0);
+    return bench_run(&options, &err) < 0 ? fail(&err, EXIT_FAILED) : EXIT_OK;
 }
 
 static int command_generate(int count, char **arguments, char **all)
@@ -94,6 +112,8 @@ int main(int count, char **arguments)
     }
     if (text_equal(command, "train"))
         return command_train(count - 2, arguments + 2, arguments);
+    if (text_equal(command, "bench"))
+        return command_bench(count - 2, arguments + 2, arguments);
     if (text_equal(command, "generate"))
         return command_generate(count - 2, arguments + 2, arguments);
     if (text_equal(command, "tokenize"))
