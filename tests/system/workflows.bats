@@ -128,7 +128,7 @@ held_by() {
 
 @test "a failed gate holds each example workflow, after its remedies were tried" {
     phasectl daemon start
-    [ "$(stand_in trm-two-phase validate.matrix_lr=0.00001 validate.iterations=60)" = 1 ]
+    [ "$(stand_in trm-two-phase validate.matrix_lr=0.00002 validate.iterations=60)" = 1 ]
     [ "$(stand_in prompt-distillation shortest=1000)" = 2 ]
     [ "$(stand_in bd3lm-h200 MAX_STEPS=60 nll_goal=0.1)" = 3 ]
     [ "$(stand_in hdp-diffusion-h200 MAX_STEPS=60 nll_goal=0.1)" = 4 ]
