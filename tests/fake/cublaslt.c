@@ -175,28 +175,13 @@ cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t des
     return CUBLAS_STATUS_SUCCESS;
 }
 
-static float wide(uint16_t bits)
-{
-    uint32_t word = (uint32_t)bits << 16;
-    float value;
-    memcpy(&value, &word, sizeof value);
-    return value;
-}
-
-/* Rounds to nearest, ties to even. */
-static uint16_t narrow(float value)
-{
-    uint32_t word;
-    memcpy(&word, &value, sizeof word);
-    return (uint16_t)((word + 0x7fff + (word >> 16 & 1)) >> 16);
-}
-
 /* Returns element (row, column) of a factor as the product uses it. */
 static float element(const uint16_t *data, const struct layout *layout, cublasOperation_t operation,
                      uint64_t row, uint64_t column)
 {
     uint64_t line = (uint64_t)layout->line;
-    return wide(operation == CUBLAS_OP_T ? data[row * line + column] : data[column * line + row]);
+    return fake_wide(operation == CUBLAS_OP_T ? data[row * line + column]
+                                              : data[column * line + row]);
 }
 
 static void multiply(const struct product *product, float offset)
@@ -212,11 +197,11 @@ static void multiply(const struct product *product, float offset)
                 sum += element(product->a, &product->left, product->operation.left, row, i) *
                        element(product->b, &product->right, product->operation.right, i, column);
             if (product->beta != 0)
-                sum += product->beta * (is_float ? floats[place] : wide(bfloats[place]));
+                sum += product->beta * (is_float ? floats[place] : fake_wide(bfloats[place]));
             if (is_float)
                 floats[place] = sum;
             else
-                bfloats[place] = narrow(sum);
+                bfloats[place] = fake_narrow(sum);
         }
 }
 

@@ -9,6 +9,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 
 enum { FAKE_DEVICES = 8 };
 
@@ -55,5 +57,21 @@ void fake_leap(void);
 
 /* Returns the current device. */
 int fake_device(void);
+
+/* A bfloat16 is the upper half of a float. Rounding is to the nearest, ties to even. */
+static inline float fake_wide(uint16_t bits)
+{
+    uint32_t word = (uint32_t)bits << 16;
+    float value;
+    memcpy(&value, &word, sizeof value);
+    return value;
+}
+
+static inline uint16_t fake_narrow(float value)
+{
+    uint32_t word;
+    memcpy(&word, &value, sizeof word);
+    return (uint16_t)((word + 0x7fff + (word >> 16 & 1)) >> 16);
+}
 
 #endif

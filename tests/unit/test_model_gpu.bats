@@ -86,6 +86,21 @@ await() {
     [ "$(grep -c 'attention uses slow kernels of its own' "$DIR/gpu.err")" = 1 ]
 }
 
+@test "attention by cuDNN has the losses of the CPU, also where queries share keys" {
+    local heads
+    for heads in 1 2; do
+        FAKE_CUDA=cudnn train cuda gpu 3 --device-batch-size 2 --kv-heads $heads \
+            >"$DIR/gpu.log" 2>"$DIR/gpu.err"
+        train cpu cpu 3 --device-batch-size 2 --kv-heads $heads >"$DIR/cpu.log"
+        near 0.01 "$DIR/gpu.log" "$DIR/cpu.log"
+        [ ! -s "$DIR/gpu.err" ]
+    done
+    FAKE_CUDA=cudnn=2 train cuda gpu 3 --device-batch-size 2 --kv-heads 2 >"$DIR/gpu.log" \
+        2>"$DIR/gpu.err"
+    near 0.01 "$DIR/gpu.log" "$DIR/cpu.log"
+    grep 'attention uses slow kernels of its own: cuDNN: running a graph: ' "$DIR/gpu.err"
+}
+
 @test "two GPUs have the losses of one with the same rows" {
     train cuda one 3 --device-batch-size 2 >"$DIR/one.log"
     start 0 first FAKE= -- cuda two 3 --device-batch-size 1

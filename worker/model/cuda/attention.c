@@ -127,8 +127,7 @@ static void plan(struct kernels *kernels, struct attention *attention)
 
 /* Returns what is kept for the shape, and plans it the first time. If too many shapes come, the
  * last place is used again. */
-static const struct attention *find(struct kernels *kernels,
-                                    const struct kernel_attention_shape *shape)
+static struct attention *find(struct kernels *kernels, const struct kernel_attention_shape *shape)
 {
     struct attentions *attentions = kernels->attentions;
     for (size_t i = 0; i < attentions->count; i++)
@@ -150,24 +149,25 @@ size_t kernel_attention_kept(const struct kernel_attention_shape *shape)
     return shape->batch * shape->heads * shape->sequence;
 }
 
-/* Runs a plan. The addresses are not const for cuDNN, which only writes to outputs. */
-static void run(struct kernels *kernels, const struct graph_plan *plan,
+/* Runs a plan. The addresses are not const for cuDNN, which only writes to outputs. If cuDNN cannot
+ * run its own plan, own kernels take over. Returns whether it ran. */
+static bool run(struct kernels *kernels, struct attention *attention, const struct graph_plan *plan,
                 const void *const *addresses, void *workspace)
 {
-    struct error err;
-    if (!kernels->is_failed && graph_run(plan, kernels->attentions->library,
-                                         (void *const *)(uintptr_t)addresses, workspace, &err) < 0)
-        backend_fail(kernels, &err);
+    struct error why;
+    if (kernels->is_failed || graph_run(plan, kernels->attentions->library,
+                                        (void *const *)(uintptr_t)addresses, workspace, &why) == 0)
+        return true;
+    attention->is_own = true;
+    tell_own(&why);
+    return false;
 }
 
-void kernel_attention(struct kernels *kernels, kernel_number *y, float *ret_kept,
-                      const kernel_number *qkv, const struct kernel_attention_shape *shape)
+/* Returns whether cuDNN has computed it. */
+static bool run_forward(struct kernels *kernels, struct attention *attention, kernel_number *y,
+                        float *ret_kept, const kernel_number *qkv)
 {
-    const struct attention *attention = find(kernels, shape);
-    if (attention->is_own) {
-        own_attention(kernels, y, ret_kept, qkv, shape);
-        return;
-    }
+    const struct kernel_attention_shape *shape = &attention->shape;
     const kernel_number *keys = qkv + shape->heads * shape->head_width;
     const float scale = 1.0f / sqrtf((float)shape->head_width);
     const void *const addresses[ATTENTION_FORWARD_TENSORS] = {
@@ -179,18 +179,23 @@ void kernel_attention(struct kernels *kernels, kernel_number *y, float *ret_kept
         [ATTENTION_FORWARD_SCALE] = &scale,
         [ATTENTION_FORWARD_LEAST] = &least,
     };
-    run(kernels, &attention->forward, addresses, kernels->attentions->scratch);
+    return run(kernels, attention, &attention->forward, addresses, kernels->attentions->scratch);
 }
 
-void kernel_attention_backward(struct kernels *kernels, kernel_number *dqkv,
-                               const kernel_number *dy, const kernel_number *y, const float *kept,
-                               const kernel_number *qkv, const struct kernel_attention_shape *shape)
+void kernel_attention(struct kernels *kernels, kernel_number *y, float *ret_kept,
+                      const kernel_number *qkv, const struct kernel_attention_shape *shape)
 {
-    const struct attention *attention = find(kernels, shape);
-    if (attention->is_own) {
-        own_attention_backward(kernels, dqkv, dy, y, kept, qkv, shape);
-        return;
-    }
+    struct attention *attention = find(kernels, shape);
+    if (attention->is_own || !run_forward(kernels, attention, y, ret_kept, qkv))
+        own_attention(kernels, y, ret_kept, qkv, shape);
+}
+
+/* Returns whether cuDNN has computed it. */
+static bool run_backward(struct kernels *kernels, struct attention *attention, kernel_number *dqkv,
+                         const kernel_number *dy, const kernel_number *y, const float *kept,
+                         const kernel_number *qkv)
+{
+    const struct kernel_attention_shape *shape = &attention->shape;
     size_t queries = shape->heads * shape->head_width, keys = shape->kv_heads * shape->head_width;
     const float scale = 1.0f / sqrtf((float)shape->head_width);
     char *scratch = kernels->attentions->scratch;
@@ -210,5 +215,15 @@ void kernel_attention_backward(struct kernels *kernels, kernel_number *dqkv,
         [ATTENTION_BACKWARD_SUMS] = scratch,
         [ATTENTION_BACKWARD_PART] = scratch + sums_bytes(shape),
     };
-    run(kernels, &attention->backward, addresses, scratch + sums_bytes(shape) + part_bytes(shape));
+    return run(kernels, attention, &attention->backward, addresses,
+               scratch + sums_bytes(shape) + part_bytes(shape));
+}
+
+void kernel_attention_backward(struct kernels *kernels, kernel_number *dqkv,
+                               const kernel_number *dy, const kernel_number *y, const float *kept,
+                               const kernel_number *qkv, const struct kernel_attention_shape *shape)
+{
+    struct attention *attention = find(kernels, shape);
+    if (attention->is_own || !run_backward(kernels, attention, dqkv, dy, y, kept, qkv))
+        own_attention_backward(kernels, dqkv, dy, y, kept, qkv, shape);
 }
