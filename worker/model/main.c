@@ -31,23 +31,36 @@ static int fail(const struct error *err, int status)
     return status;
 }
 
-static int command_train(int count, char **arguments, char **all)
+enum { GOES_ON = -1 };
+
+/* Reads the options that train and bench have in common, and finds the device. Returns the exit
+ * status of the program, or GOES_ON. */
+static int take_options(struct options *options, int count, char **arguments, char **all)
 {
-    struct options options;
-    struct ranks_place place;
     struct error err;
-    int wish = options_parse(&options, count, arguments, &err);
+    int wish = options_parse(options, count, arguments, &err);
     if (wish < 0)
         return fail(&err, wish == -EINVAL ? EXIT_USAGE : EXIT_FAILED);
     if (wish == OPTIONS_HELP) {
         options_print_help(stdout);
         return EXIT_OK;
     }
-    if (device_choose(options.device, all, &err) < 0)
+    if (device_choose(options->device, all, &err) < 0)
         return fail(&err, EXIT_FAILED);
-    stop_install();
     /* Readers of logs want whole lines as soon as they are printed, also through a pipe. */
     (void)setvbuf(stdout, NULL, _IOLBF, 0);
+    return GOES_ON;
+}
+
+static int command_train(int count, char **arguments, char **all)
+{
+    struct options options;
+    struct ranks_place place;
+    struct error err;
+    int status = take_options(&options, count, arguments, all);
+    if (status != GOES_ON)
+        return status;
+    stop_install();
     if (ranks_place_from_environment(&place, &err) < 0 || train_run(&options, &place, &err) < 0)
         return fail(&err, EXIT_FAILED);
     return EXIT_OK;
@@ -57,16 +70,9 @@ static int command_bench(int count, char **arguments, char **all)
 {
     struct options options;
     struct error err;
-    int wish = options_parse(&options, count, arguments, &err);
-    if (wish < 0)
-        return fail(&err, wish == -EINVAL ? EXIT_USAGE : EXIT_FAILED);
-    if (wish == OPTIONS_HELP) {
-        options_print_help(stdout);
-        return EXIT_OK;
-    }
-    if (device_choose(options.device, all, &err) < 0)
-        return fail(&err, EXIT_FAILED);
-    (void)setvbuf(stdout, NULL, _IOLBF, 0);
+    int status = take_options(&options, count, arguments, all);
+    if (status != GOES_ON)
+        return status;
     return bench_run(&options, &err) < 0 ? fail(&err, EXIT_FAILED) : EXIT_OK;
 }
 
