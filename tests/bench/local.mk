@@ -13,7 +13,8 @@ tests_bench_bench_client_LDADD = lib/libphased.a $(CURL_LIBS) $(SODIUM_LIBS) $(J
 tests_bench_bench_printer_SOURCES = tests/bench/printer.c
 tests_bench_bench_failures_SOURCES = tests/bench/failures.c
 tests_bench_bench_failures_LDADD = $(WORKER_LIBS) $(FYAML_LIBS)
-EXTRA_DIST += tests/bench/bench.sh tests/bench/run tests/bench/README.md tests/bench/fill.sql
+EXTRA_DIST += tests/bench/bench.sh tests/bench/run tests/bench/README.md tests/bench/fill.sql \
+	tests/bench/gpu tests/bench/peer.py
 
 bench-programs: $(bench_tools) $(bin_PROGRAMS) tests/unit/test_daemon_hostile
 .PHONY: bench-programs
