@@ -25,7 +25,8 @@ tests_unit_test_text_LDADD = $(UNIT_LDADD)
 
 MODEL_TESTS = tests/unit/test_model tests/unit/test_model_kernels \
 	tests/unit/test_model_checkpoint tests/unit/test_model_ranks tests/unit/test_model_decode \
-	tests/unit/test_model_tokenizer tests/unit/test_model_shard tests/unit/test_model_data
+	tests/unit/test_model_tokenizer tests/unit/test_model_shard tests/unit/test_model_data \
+	tests/unit/test_model_sample
 MODEL_LDADD = worker/model/libmodel.a $(UNIT_LDADD)
 UNIT_TESTS += $(MODEL_TESTS)
 tests_unit_test_model_SOURCES = tests/unit/test_model.c
@@ -38,6 +39,8 @@ tests_unit_test_model_ranks_SOURCES = tests/unit/test_model_ranks.c
 tests_unit_test_model_ranks_LDADD = $(MODEL_LDADD)
 tests_unit_test_model_decode_SOURCES = tests/unit/test_model_decode.c
 tests_unit_test_model_decode_LDADD = $(MODEL_LDADD)
+tests_unit_test_model_sample_SOURCES = tests/unit/test_model_sample.c
+tests_unit_test_model_sample_LDADD = $(MODEL_LDADD)
 tests_unit_test_model_tokenizer_SOURCES = tests/unit/test_model_tokenizer.c $(FOLDER)
 tests_unit_test_model_tokenizer_LDADD = $(MODEL_LDADD)
 tests_unit_test_model_shard_SOURCES = tests/unit/test_model_shard.c $(FOLDER)

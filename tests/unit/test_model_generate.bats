@@ -66,6 +66,34 @@ start_long() {
     [ ! -e "$DIR/8" ]
 }
 
+@test "drawn text is the same for groups of 1, 2 and 4 processes, for every batch size, and after a kill" {
+    local options=(--temperature 0.8 --top-p 0.9 --seed 3) tp batch
+    generate "$DIR/drawn" "${options[@]}" >/dev/null
+    for tp in 1 2 4; do
+        for batch in 1 3 8; do
+            generate "$DIR/$tp-$batch" "${options[@]}" --tp $tp --batch-size $batch >/dev/null
+            cmp "$DIR/drawn" "$DIR/$tp-$batch"
+        done
+    done
+    start_long "${options[@]}" --tp 2
+    kill -KILL "$CHILD"
+    wait "$CHILD" || true
+    [ "$(wc -l <"$DIR/long.jsonl")" -lt 160 ]
+    generate "$DIR/long.jsonl" --input "$DIR/lines" "${options[@]}" --tp 4 --batch-size 3 >/dev/null
+    generate "$DIR/whole.jsonl" --input "$DIR/lines" "${options[@]}" --batch-size 64 >/dev/null
+    cmp "$DIR/long.jsonl" "$DIR/whole.jsonl"
+}
+
+@test "lines with the same prompt have draws of their own, and another seed draws other text" {
+    yes 'The free' | head -n 20 >"$DIR/in"
+    generate "$DIR/a" --input "$DIR/in" --temperature 1 >/dev/null
+    generate "$DIR/b" --input "$DIR/in" --temperature 1 --seed 2 >/dev/null
+    generate "$DIR/greedy" --input "$DIR/in" --top-p 0.5 --seed 2 >/dev/null
+    [ "$(jq -r .text "$DIR/a" | sort -u | wc -l)" -gt 15 ]
+    [ "$(jq -r .text "$DIR/greedy" | sort -u | wc -l)" = 1 ]
+    [ "$(cat "$DIR/a" "$DIR/b" | jq -r .text | sort -u | wc -l)" -gt 30 ]
+}
+
 @test "each line is JSON, in the order of the input, with its prompt and some text" {
     [ "$(jq -c .line "$SHARED/reference.jsonl" | paste -sd' ')" = "$(seq -s' ' 0 39)" ]
     [ "$(jq -r 'select(.line == 37) | .prompt' "$SHARED/reference.jsonl")" = résumé ]
@@ -139,5 +167,5 @@ refused() {
 @test "--help names every option with its default" {
     run -0 "$BIN/phase-model" generate --help
     [[ $output == *'--bytes N '*'[64]'* ]]
-    [ "$(grep -c '^  --' <<<"$output")" -eq 9 ]
+    [ "$(grep -c '^  --' <<<"$output")" -eq 12 ]
 }

@@ -46,6 +46,11 @@ static const struct argument table[] = {
      "how many of the last tokens of a prompt are read; 0: what rows of training leave for them"},
     {"bytes", "N", ARGUMENT_WHOLE, AT(bytes), 1, TEXT_MAX, "64",
      "most bytes to write; the end of a line ends the text"},
+    {"temperature", "X", ARGUMENT_NUMBER, AT(sample.temperature), 0, 100, "0",
+     "divides the logits of the tokens that are drawn; 0: always the most likely token"},
+    {"top-p", "X", ARGUMENT_NUMBER, AT(sample.top_p), 0, 1, "1",
+     "draw only from the most likely tokens, which have this probability together"},
+    {"seed", "N", ARGUMENT_WHOLE, AT(sample.seed), 0, 1e15, "1", "seed of the draws"},
     {0},
 };
 
@@ -64,6 +69,7 @@ struct generate {
     struct model model;
     struct group group;
     struct decode *decode;
+    struct sampler *sampler;
     char *input;
     struct prompt *prompts;
     size_t count, done;
@@ -169,6 +175,7 @@ static int load(struct generate *generate, struct error *err)
         return result;
     generate->decode =
         decode_new(&generate->model, &generate->group, (size_t)options->batch, length);
+    generate->sampler = sampler_new(&options->sample, generate->vocabulary.tokens);
     return kernels_status(generate->kernels, err);
 }
 
@@ -280,15 +287,6 @@ static int write_batch(struct generate *generate, const struct sequence *sequenc
     return 0;
 }
 
-static uint32_t most_likely(const float *logits, uint32_t tokens)
-{
-    uint32_t best = 0;
-    for (uint32_t i = 1; i < tokens; i++)
-        if (logits[i] > logits[best])
-            best = i;
-    return best;
-}
-
 /* Takes a token that the model has generated after the prompt. */
 static void take_token(const struct generate *generate, struct sequence *sequence, uint32_t token)
 {
@@ -345,7 +343,9 @@ static int write_sequences(struct generate *generate, struct sequence *sequences
         for (size_t i = 0; i < batch; i++) {
             if (position + 1 >= sequences[i].count && !sequences[i].has_ended)
                 take_token(generate, &sequences[i],
-                           most_likely(logits + i * vocabulary, generate->vocabulary.tokens));
+                           sampler_draw(generate->sampler, logits + i * vocabulary,
+                                        generate->done + i,
+                                        sequences[i].count - sequences[i].prompt_count));
             has_more |= !sequences[i].has_ended;
         }
     }
@@ -411,6 +411,7 @@ static int generate_all(struct generate *generate, struct error *err)
         result = load(generate, err);
     if (result == 0)
         result = run_group(generate, err);
+    sampler_free(generate->sampler);
     decode_free(generate->decode);
     model_fini(&generate->model);
     kernels_free(generate->kernels);

@@ -3,10 +3,12 @@
  *
  * The output is JSON lines in the order of the input, {"line": 0, "prompt": ..., "text": ...}.
  * Lines that the output has already are not generated again, so a run that was stopped continues at
- * the next line. Each token of the text is the most likely one. Group size and batch size do not
- * change the text. */
+ * the next line. Each token of the text is drawn by sample.h, with random numbers of the line's
+ * own. Group size, batch size and a stop do not change the text. */
 #ifndef PHASED_WORKER_MODEL_GENERATE_H
 #define PHASED_WORKER_MODEL_GENERATE_H
+
+#include "worker/model/sample.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -16,6 +18,7 @@ struct error;
 struct generate_options {
     const char *model, *input, *output, *vocabulary, *device; /* borrowed from the arguments */
     uint64_t tensor, batch, context, bytes;
+    struct sample_options sample;
 };
 
 /* Reads the arguments after "generate". Returns what arguments_read() returns. */

@@ -24,6 +24,7 @@ MODEL_SOURCES = \
 	worker/model/options.c worker/model/options.h \
 	worker/model/group.c worker/model/group.h \
 	worker/model/decode.c worker/model/decode.h \
+	worker/model/sample.c worker/model/sample.h \
 	worker/model/generate.c worker/model/generate.h \
 	worker/model/train.c worker/model/train.h
 MODEL_LIBS = worker/model/libmodel.a lib/libphased.a $(JANSSON_LIBS) $(SODIUM_LIBS) -lm

@@ -20,6 +20,12 @@ static inline uint64_t random_at(uint64_t stream, uint64_t index)
     return random_mix(random_mix(stream) ^ index);
 }
 
+/* Returns a number that is uniform in [0, 1). */
+static inline double random_unit_at(uint64_t stream, uint64_t index)
+{
+    return (double)(random_at(stream, index) >> 11) / 9007199254740992.0; /* 2^53 */
+}
+
 /* Returns a number that is uniform in [-1, 1). */
 static inline float random_signed_at(uint64_t stream, uint64_t index)
 {
