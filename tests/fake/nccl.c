@@ -1,13 +1,13 @@
-/* All-reduces for tests, also between processes. The members of a group share a mapped file, whose
- * name is the unique id. Communicators do not block, and refuse to be used while in progress.
- * FAKE_CUDA lists the faults:
+/* Reductions and broadcasts for tests, also between processes. The members of a group share a
+ * mapped file, whose name is the unique id. Communicators do not block, and refuse to be used while
+ * in progress. FAKE_CUDA lists the faults:
  *
  *   alone    no other member ever joins
  *   sum=3    device 3 gets one sum wrong
  *   fault=3  the communicator of device 3 has an error after its first use
  *   remote   that error is of another member
  *   system   that error is of the system
- *   busy     an all-reduce never reaches the devices
+ *   busy     what is asked for never reaches the devices
  *   leaving  no other member comes to leave
  *   stuck    aborting hangs */
 #include "tests/fake/cuda.h"
@@ -17,6 +17,7 @@
 
 #include <fcntl.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,11 +40,13 @@ struct ncclComm {
     int device, size, place;
     unsigned long long queued;
     unsigned asked; /* since it is in progress */
+    unsigned group; /* in which it became busy */
     bool is_joining, is_busy, is_leaving;
     atomic_bool is_aborted;
 };
 
 static int depth;
+static unsigned group;
 
 const char *ncclGetErrorString(ncclResult_t result)
 {
@@ -74,7 +77,7 @@ ncclResult_t ncclGroupEnd(void);
 
 ncclResult_t ncclGroupStart(void)
 {
-    depth++;
+    group += depth++ == 0;
     return ncclSuccess;
 }
 
@@ -143,64 +146,125 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t communicator, ncclResult_t *state)
     return ncclSuccess;
 }
 
-static void sum_up(struct shared *shared, int members, size_t count)
+/* Makes the result of what all members gave: `size` bytes in each slot. */
+typedef void combine(struct shared *shared, int members, size_t size);
+
+static void sum_up(struct shared *shared, int members, size_t size)
 {
-    memcpy(shared->sums, shared->slots[0], count * sizeof(float));
+    memcpy(shared->sums, shared->slots[0], size);
     for (int member = 1; member < members; member++)
-        for (size_t i = 0; i < count; i++)
+        for (size_t i = 0; i < size / sizeof(float); i++)
             shared->sums[i] += shared->slots[member][i];
 }
 
-/* Gives the values, waits for all members, and takes the sums. The last member to give has made the
- * sums. */
-static bool act_reduce(struct fake_work *work)
+/* One member gave bytes, and the others gave zeros. */
+static void unite(struct shared *shared, int members, size_t size)
+{
+    unsigned char *united = (unsigned char *)shared->sums;
+    memset(united, 0, size);
+    for (int member = 0; member < members; member++)
+        for (size_t i = 0; i < size; i++)
+            united[i] |= ((const unsigned char *)shared->slots[member])[i];
+}
+
+/* Gives the values, waits for all members, and takes the result. The last member to give has made
+ * the result. A member without values gives zeros, and a member without a place takes nothing. */
+static bool act(struct fake_work *work, combine *make)
 {
     struct ncclComm *communicator = work->other;
     struct shared *shared = communicator->shared;
     unsigned long long turn = work->number, size = (unsigned long long)communicator->size;
-    size_t count = work->size / sizeof(float);
     if (atomic_load(&communicator->is_aborted))
         return true;
     if (atomic_load(&shared->given[communicator->place]) == turn) {
         for (int i = 0; i < communicator->size; i++)
             if (atomic_load(&shared->taken[i]) < turn)
                 return false; /* another member still reads the last values */
-        memcpy(shared->slots[communicator->place], work->from, work->size);
+        if (work->from)
+            memcpy(shared->slots[communicator->place], work->from, work->size);
+        else
+            memset(shared->slots[communicator->place], 0, work->size);
         atomic_store(&shared->given[communicator->place], turn + 1);
         if (atomic_fetch_add(&shared->given_by_all, 1) + 1 == (turn + 1) * size) {
-            sum_up(shared, communicator->size, count);
+            make(shared, communicator->size, work->size);
             atomic_store(&shared->summed, turn + 1);
         }
     }
     if (atomic_load(&shared->summed) < turn + 1)
         return false;
-    memcpy(work->to, shared->sums, work->size);
-    if (communicator->device == fake_said("sum"))
-        ((float *)work->to)[count / 2] += 1;
+    if (work->to)
+        memcpy(work->to, shared->sums, work->size);
     atomic_store(&shared->taken[communicator->place], turn + 1);
     return true;
+}
+
+static bool act_reduce(struct fake_work *work)
+{
+    struct ncclComm *communicator = work->other;
+    if (!act(work, sum_up))
+        return false;
+    if (work->to && !atomic_load(&communicator->is_aborted) &&
+        communicator->device == fake_said("sum"))
+        ((float *)work->to)[work->size / sizeof(float) / 2] += 1;
+    return true;
+}
+
+static bool act_broadcast(struct fake_work *work)
+{
+    return act(work, unite);
+}
+
+/* Several calls of one group may use a communicator, but no call may while it is in progress. */
+static ncclResult_t ask(ncclComm_t communicator, cudaStream_t stream, struct fake_work work)
+{
+    bool is_in_group = communicator->is_busy && communicator->group == group && depth;
+    if ((is_in_progress(communicator) && !is_in_group) || !depth || work.size > SLOT ||
+        fake_device() != communicator->device)
+        return ncclInvalidUsage;
+    if (cudaGetLastError() != cudaSuccess) /* NCCL also takes over older errors */
+        return ncclUnhandledCudaError;
+    communicator->is_busy = true;
+    communicator->group = group;
+    communicator->asked = 0;
+    work.ns = (double)work.size / FAKE_REDUCE_RATE;
+    work.other = communicator;
+    work.number = communicator->queued++;
+    return fake_queue(stream, work) ? ncclUnhandledCudaError : ncclInProgress;
 }
 
 ncclResult_t ncclAllReduce(const void *given, void *reduced, size_t count, ncclDataType_t type,
                            ncclRedOp_t operation, ncclComm_t communicator, cudaStream_t stream)
 {
-    if (is_in_progress(communicator) || !depth || type != ncclFloat || operation != ncclSum ||
-        count * sizeof(float) > SLOT || fake_device() != communicator->device)
+    if (type != ncclFloat || operation != ncclSum)
         return ncclInvalidUsage;
-    if (cudaGetLastError() != cudaSuccess) /* NCCL also takes over older errors */
-        return ncclUnhandledCudaError;
-    communicator->is_busy = true;
-    communicator->asked = 0;
-    return fake_queue(stream,
-                      (struct fake_work){.act = act_reduce,
-                                         .from = given,
-                                         .to = reduced,
-                                         .size = count * sizeof(float),
-                                         .ns = (double)(count * sizeof(float)) / FAKE_REDUCE_RATE,
-                                         .other = communicator,
-                                         .number = communicator->queued++})
-               ? ncclUnhandledCudaError
-               : ncclInProgress;
+    return ask(communicator, stream,
+               (struct fake_work){
+                   .act = act_reduce, .from = given, .to = reduced, .size = count * sizeof(float)});
+}
+
+ncclResult_t ncclReduce(const void *given, void *reduced, size_t count, ncclDataType_t type,
+                        ncclRedOp_t operation, int root, ncclComm_t communicator,
+                        cudaStream_t stream)
+{
+    if (type != ncclFloat || operation != ncclSum)
+        return ncclInvalidUsage;
+    return ask(communicator, stream,
+               (struct fake_work){.act = act_reduce,
+                                  .from = given,
+                                  .to = communicator->place == root ? reduced : NULL,
+                                  .size = count * sizeof(float)});
+}
+
+ncclResult_t ncclBroadcast(const void *given, void *received, size_t count, ncclDataType_t type,
+                           int root, ncclComm_t communicator, cudaStream_t stream)
+{
+    if (type != ncclBfloat16)
+        return ncclInvalidUsage;
+    return ask(communicator, stream,
+               (struct fake_work){.act = act_broadcast,
+                                  .from = communicator->place == root ? given : NULL,
+                                  .to = received,
+                                  .size = count * sizeof(uint16_t)});
 }
 
 ncclResult_t ncclCommFinalize(ncclComm_t communicator)

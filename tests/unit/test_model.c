@@ -32,6 +32,7 @@ static const struct model_shape plain = {.vocabulary = 256,
                                          .hidden = 10,
                                          .loops = 1,
                                          .tied = 1};
+static const struct model_rank alone = {0, 1};
 static struct kernels *kernels;
 static const char text_path[] = "/usr/share/common-licenses/GPL-3";
 
@@ -46,11 +47,13 @@ static struct pass *init_small(struct model *model, const struct model_shape *sh
                                size_t batch_max)
 {
     struct error err;
-    assert_int_equal(model_init(model, kernels, shape, SEQUENCE, MODEL_TRAINS, &err), 0);
+    assert_int_equal(model_init(model, kernels, shape, SEQUENCE, MODEL_TRAINS, alone, &err), 0);
     model_draw(model, 3);
     /* Tied tokens begin small. Then the norms bend the loss too much for differences. */
-    for (size_t i = 0; shape->tied && i < model->tensors[0].size; i++)
-        model->master[i] *= 10;
+    const struct model_ends_gradient ends = model_ends_gradient(model);
+    float *tokens = model->master + (ends.tokens - model->gradient);
+    for (size_t i = 0; shape->tied && i < (size_t)shape->vocabulary * shape->width; i++)
+        tokens[i] *= 10;
     struct pass *pass = pass_new(model, batch_max, &err);
     assert_non_null(pass);
     return pass;
@@ -175,18 +178,18 @@ static void assert_gradients(const struct model_shape *shape, const char *const 
 static void the_gradient_of_every_tensor_equals_differences(void **state)
 {
     (void)state;
-    static const char *const names[] = {"tokens", "head",  "norm1", "qkv",   "out",
-                                        "norm2",  "up",    "down",  "norm1", "qkv",
-                                        "out",    "norm2", "up",    "down",  NULL};
+    static const char *const names[] = {"norm1", "norm2", "norm1", "norm2", "tokens",
+                                        "head",  "qkv",   "out",   "up",    "down",
+                                        "qkv",   "out",   "up",    "down",  NULL};
     assert_gradients(&looped, names);
 }
 
 static void the_gradient_of_a_plain_decoder_with_tied_tokens_equals_differences(void **state)
 {
     (void)state;
-    static const char *const names[] = {"tokens", "norm",  "norm1", "qkv",   "out",
-                                        "norm2",  "up",    "down",  "norm1", "qkv",
-                                        "out",    "norm2", "up",    "down",  NULL};
+    static const char *const names[] = {"norm",   "norm1", "norm2", "norm1", "norm2",
+                                        "tokens", "qkv",   "out",   "up",    "down",
+                                        "qkv",    "out",   "up",    "down",  NULL};
     assert_gradients(&plain, names);
 }
 
@@ -223,7 +226,8 @@ static void several_batches_add_up_to_the_gradient_of_one_batch(void **state)
                    sample.scales, i + 1 < BATCH ? PASS_MORE_ROUNDS : PASS_LAST_ROUND);
     pass_losses(whole_pass, losses[0]);
     pass_losses(parts_pass, losses[1]);
-    model_measure(&whole);
+    struct error err;
+    assert_int_equal(model_measure(&whole, &err), 0);
     double length = model_norm(&whole);
     assert_true(fabs(length - length_of(whole.gradient, whole.parameters)) < 1e-6 * length);
     for (size_t i = 0; i < whole.parameters; i++)
@@ -257,6 +261,28 @@ static void impossible_shapes_are_refused_by_name(void **state)
     }
 }
 
+/* Every number belongs to one rank, except the gains, which all ranks have. */
+static void ranks_own_all_numbers_of_the_optimizer_together(void **state)
+{
+    (void)state;
+    enum { SIZE = 3 };
+    struct error err;
+    size_t gains = 0, shared = 0, parameters = 0;
+    for (unsigned rank = 0; rank < SIZE; rank++) {
+        struct model model;
+        assert_int_equal(model_init(&model, kernels, &looped, SEQUENCE, MODEL_TRAINS,
+                                    (struct model_rank){rank, SIZE}, &err),
+                         0);
+        gains = model.buckets[MODEL_BUCKET_GAINS].count;
+        shared += model.state - gains;
+        parameters = model.parameters;
+        assert_true(model.state < parameters);
+        model_fini(&model);
+    }
+    assert_int_equal(gains, 4 * looped.width);
+    assert_int_equal(gains + shared, parameters);
+}
+
 static void loop_weights_are_powers_of_the_base_and_sum_to_one(void **state)
 {
     (void)state;
@@ -284,7 +310,7 @@ static void learn_text(uint64_t seed, double base, double *ret_first, double *re
     struct data data;
     struct error err;
     assert_int_equal(data_init(&data, text_path, LENGTH, seed, &err), 0);
-    assert_int_equal(model_init(&model, kernels, &shape, LENGTH, MODEL_TRAINS, &err), 0);
+    assert_int_equal(model_init(&model, kernels, &shape, LENGTH, MODEL_TRAINS, alone, &err), 0);
     struct pass *pass = pass_new(&model, ROWS, &err);
     assert_non_null(pass);
     model_draw(&model, seed);
@@ -300,9 +326,10 @@ static void learn_text(uint64_t seed, double base, double *ret_first, double *re
         pass_clear_losses(pass);
         pass_learn(pass, ids, targets, ROWS, scales, PASS_LAST_ROUND);
         pass_losses(pass, losses);
-        model_measure(&model);
+        assert_int_equal(model_measure(&model, &err), 0);
         float warm = step < 10 ? (float)step / 10 : 1;
-        model_update(&model, step, &(struct model_rates){0.01f * warm, 0.1f * warm, 0.01f, 1});
+        const struct model_rates rates = {0.01f * warm, 0.1f * warm, 0.01f, 1};
+        assert_int_equal(model_update(&model, step, &rates, &err), 0);
         for (size_t i = 0; i < shape.loops; i++) {
             ret_first[i] += step == 1 ? losses[i] / (ROWS * LENGTH) : 0;
             ret_last[i] += step > STEPS - LAST ? losses[i] / (ROWS * LENGTH) / LAST : 0;
@@ -349,6 +376,7 @@ int main(void)
         cmocka_unit_test(evaluation_and_learning_give_the_same_losses),
         cmocka_unit_test(several_batches_add_up_to_the_gradient_of_one_batch),
         cmocka_unit_test(impossible_shapes_are_refused_by_name),
+        cmocka_unit_test(ranks_own_all_numbers_of_the_optimizer_together),
         cmocka_unit_test(loop_weights_are_powers_of_the_base_and_sum_to_one),
         cmocka_unit_test(the_loss_falls_on_text_and_each_loop_is_better_than_the_one_before),
     };

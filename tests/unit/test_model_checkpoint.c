@@ -7,6 +7,7 @@
 #include "lib/text.h"
 #include "worker/model/checkpoint.h"
 #include "worker/model/model.h"
+#include "worker/model/ranks.h"
 
 #include <errno.h>
 #include <sodium.h>
@@ -17,6 +18,7 @@
 
 static const struct model_shape shape = {
     .vocabulary = 256, .width = 8, .depth = 1, .heads = 2, .kv_heads = 1, .hidden = 12, .loops = 2};
+static const struct model_rank alone = {0, 1};
 static struct kernels *kernels;
 static const struct checkpoint_position position = {
     .step = 150, .rows = 2400, .seed = 7, .fingerprint = {1, 2, 3}, .digest = {4, 5}};
@@ -29,7 +31,7 @@ struct place {
 static void init_model(struct model *model, uint64_t seed)
 {
     struct error err;
-    assert_int_equal(model_init(model, kernels, &shape, 4, MODEL_TRAINS, &err), 0);
+    assert_int_equal(model_init(model, kernels, &shape, 4, MODEL_TRAINS, alone, &err), 0);
     model_draw(model, seed);
     for (size_t i = 0; i < model->parameters; i++) {
         model->moment1[i] = (float)i;
@@ -45,9 +47,11 @@ static int set_up(void **state)
     memcpy(place->folder, "/tmp/phased-test-XXXXXX", sizeof "/tmp/phased-test-XXXXXX");
     assert_non_null(mkdtemp(place->folder));
     struct model model;
+    struct ranks ranks = {.size = 1};
     struct error err;
     init_model(&model, 1);
-    assert_int_equal(checkpoint_save(place->folder, &model, &position, &place->path, &err), 0);
+    assert_int_equal(checkpoint_save(place->folder, &model, &ranks, &position, &place->path, &err),
+                     0);
     model_fini(&model);
     *state = place;
     return 0;
@@ -164,7 +168,7 @@ static void a_model_for_decoding_gets_the_shape_and_the_weights(void **state)
     assert_memory_equal(digest, position.digest, sizeof digest);
     assert_memory_equal(&found, &shape, sizeof found);
     assert_int_equal(sequence, 4);
-    assert_int_equal(model_init(&loaded, kernels, &found, 9, MODEL_DECODES, &err), 0);
+    assert_int_equal(model_init(&loaded, kernels, &found, 9, MODEL_DECODES, alone, &err), 0);
     assert_int_equal(checkpoint_load_weights(place->path, &loaded, &err), 0);
     assert_memory_equal(saved.master, loaded.master, saved.parameters * sizeof(float));
     model_fini(&saved);

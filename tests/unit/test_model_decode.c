@@ -14,6 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+static const struct model_rank alone = {0, 1};
+
 enum { SEQUENCE = 24, BATCH = 3, VALUES = 10000 };
 
 /* Three loops with a head of their own, and a plain decoder with one. */
@@ -79,7 +81,8 @@ static void decoding_token_by_token_gives_the_losses_of_the_whole_text(void **st
         struct model model;
         uint32_t ids[BATCH * SEQUENCE], targets[BATCH * SEQUENCE];
         double losses[MODEL_LOOPS_MAX] = {0};
-        assert_int_equal(model_init(&model, kernels, &shapes[i], SEQUENCE, MODEL_TRAINS, &err), 0);
+        assert_int_equal(
+            model_init(&model, kernels, &shapes[i], SEQUENCE, MODEL_TRAINS, alone, &err), 0);
         struct pass *pass = pass_new(&model, BATCH, &err);
         assert_non_null(pass);
         model_draw(&model, 7);

@@ -101,12 +101,15 @@ await() {
     grep 'attention uses slow kernels of its own: cuDNN: running a graph: ' "$DIR/gpu.err"
 }
 
-@test "two GPUs have the losses of one with the same rows" {
+@test "two GPUs have the losses of one with the same rows, and one goes on from their checkpoint" {
     train cuda one 3 --device-batch-size 2 >"$DIR/one.log"
     start 0 first FAKE= -- cuda two 3 --device-batch-size 1
     start 1 second FAKE= -- cuda two 3 --device-batch-size 1
     wait "${CHILDREN[0]}" "${CHILDREN[1]}"
     near 0.0001 "$DIR/one.log" "$DIR/log.first"
+    train cuda one 6 --device-batch-size 2 --resume "$DIR/one/step_000003.ckpt" >"$DIR/log.one"
+    train cuda two 6 --device-batch-size 2 --resume "$DIR/two/step_000003.ckpt" >"$DIR/log.two"
+    near 0.01 "$DIR/log.one" "$DIR/log.two"
 }
 
 @test "a checkpoint of a GPU goes on on a CPU, and the other way round" {

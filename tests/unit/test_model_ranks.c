@@ -100,6 +100,102 @@ static void every_rank_gets_the_sum_in_the_order_of_ranks(void **state)
     assert_ranks(sum_in_order, 4);
 }
 
+static float sum_of(unsigned size, size_t i)
+{
+    float sum = value_of(0, i);
+    for (unsigned rank = 1; rank < size; rank++)
+        sum += value_of(rank, i);
+    return sum;
+}
+
+/* Sums the own part, and then gathers the parts of all ranks. The last rank may own nothing. */
+static int sum_parts_and_gather(struct ranks_place place)
+{
+    struct ranks ranks;
+    struct error err;
+    if (ranks_init(&ranks, &place, fingerprint, PATIENCE_MS, PATIENCE_MS, &err) < 0)
+        return 1;
+    static float values[VALUES];
+    static const size_t counts[] = {VALUES, 100, 1};
+    for (size_t round = 0; round < sizeof counts / sizeof *counts; round++) {
+        size_t count = counts[round];
+        struct ranks_part own = ranks_part(place.rank, place.size, count);
+        for (size_t i = 0; i < count; i++)
+            values[i] = value_of(place.rank, i);
+        if (ranks_sum_parts(&ranks, values, count, &err) < 0)
+            return 2;
+        for (size_t i = 0; i < count; i++) {
+            float expected = sum_of(place.size, i);
+            if (i >= own.first && i - own.first < own.count &&
+                memcmp(&values[i], &expected, sizeof expected) != 0)
+                return 3;
+            values[i] = i >= own.first && i - own.first < own.count ? (float)i : -1;
+        }
+        if (ranks_gather(&ranks, values, count, &err) < 0)
+            return 4;
+        for (size_t i = 0; i < count; i++)
+            if (values[i] != (float)i)
+                return 5;
+    }
+    ranks_fini(&ranks);
+    return 0;
+}
+
+static void every_rank_gets_the_sum_of_its_part_and_then_the_parts_of_all(void **state)
+{
+    (void)state;
+    assert_ranks(sum_parts_and_gather, 1);
+    assert_ranks(sum_parts_and_gather, 2);
+    assert_ranks(sum_parts_and_gather, 3);
+}
+
+static int give_to_the_first(struct ranks_place place)
+{
+    struct ranks ranks;
+    struct error err;
+    float values[3];
+    if (ranks_init(&ranks, &place, fingerprint, PATIENCE_MS, PATIENCE_MS, &err) < 0)
+        return 1;
+    for (unsigned from = 0; from < place.size; from++) {
+        for (size_t i = 0; i < 3; i++)
+            values[i] = value_of(place.rank, i + 1);
+        if (ranks_give(&ranks, from, values, 3, &err) < 0)
+            return 2;
+        unsigned expected = place.rank == 0 ? from : place.rank;
+        for (size_t i = 0; i < 3; i++)
+            if (values[i] != value_of(expected, i + 1))
+                return 3;
+    }
+    /* A sum in between shows that all ranks have counted the same exchanges. */
+    int result = ranks_sum(&ranks, values, 3, &err);
+    ranks_fini(&ranks);
+    return result < 0 ? 4 : 0;
+}
+
+static void values_of_one_rank_go_to_the_first_rank_only(void **state)
+{
+    (void)state;
+    assert_ranks(give_to_the_first, 1);
+    assert_ranks(give_to_the_first, 3);
+}
+
+static void the_parts_of_the_ranks_lie_side_by_side(void **state)
+{
+    (void)state;
+    static const size_t counts[] = {0, 1, 63, 64, 65, 1000, 12345};
+    for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
+        for (unsigned size = 1; size <= 9; size++) {
+            size_t next = 0;
+            for (unsigned rank = 0; rank < size; rank++) {
+                struct ranks_part part = ranks_part(rank, size, counts[c]);
+                assert_int_equal(part.first, next);
+                assert_true(part.count == 0 || part.first % 64 == 0);
+                next += part.count;
+            }
+            assert_int_equal(next, counts[c]);
+        }
+}
+
 static int lose_one(struct ranks_place place)
 {
     struct ranks ranks;
@@ -266,6 +362,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_rank_gets_the_sum_in_the_order_of_ranks),
+        cmocka_unit_test(every_rank_gets_the_sum_of_its_part_and_then_the_parts_of_all),
+        cmocka_unit_test(values_of_one_rank_go_to_the_first_rank_only),
+        cmocka_unit_test(the_parts_of_the_ranks_lie_side_by_side),
         cmocka_unit_test(a_rank_that_ends_fails_the_others),
         cmocka_unit_test(a_look_finds_the_rank_that_is_gone),
         cmocka_unit_test(ranks_with_different_options_refuse_each_other),

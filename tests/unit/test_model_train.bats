@@ -139,6 +139,30 @@ near() {
     near "$(losses "$two")" "$(losses "$one")"
 }
 
+@test "1, 2 and 8 ranks follow the same curve of losses with the same rows in each step" {
+    one=$(train one 12 --device-batch-size 8 --depth 2)
+    two=$(ranks 2 two 12 --device-batch-size 4 --depth 2)
+    eight=$(ranks 8 eight 12 --device-batch-size 1 --depth 2)
+    near "$(losses "$one")" "$(losses "$two")"
+    near "$(losses "$one")" "$(losses "$eight")"
+}
+
+@test "another number of ranks goes on from a checkpoint, whose parts of the optimizer come from all ranks" {
+    ranks 4 four 10 --device-batch-size 2
+    whole=$(train whole 20 --device-batch-size 8)
+    two=$(ranks 2 two 20 --device-batch-size 4 --resume "$DIR/four/step_000010.ckpt")
+    one=$(train one 20 --device-batch-size 8 --resume "$DIR/four/step_000010.ckpt")
+    near "$(losses "$whole" | tail -n 10)" "$(losses "$two")"
+    near "$(losses "$whole" | tail -n 10)" "$(losses "$one")"
+}
+
+@test "a checkpoint that rank 0 cannot write during the training ends no rank" {
+    mkdir -p "$DIR/out/step_000005.ckpt"
+    run -0 ranks 3 out 10 --save-every 5
+    [[ $output == *'phase-model: no checkpoint of step 5: '* ]]
+    [ -s "$DIR/out/step_000010.ckpt" ]
+}
+
 @test "two batches that are added up learn the same as one batch twice as large" {
     two=$(train two 10 --grad-accum 2)
     one=$(train one 10 --device-batch-size 8)

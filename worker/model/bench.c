@@ -426,7 +426,8 @@ struct step {
     size_t batch;
 };
 
-static void take_step(struct step *step)
+/* Takes a step, and waits until it is done. */
+static int take_step(struct step *step, struct error *err)
 {
     const struct model_rates rates = {1e-4f, 1e-4f, 0.1f, 1.0f};
     float scales[MODEL_LOOPS_MAX];
@@ -434,8 +435,10 @@ static void take_step(struct step *step)
         scales[i] = 1e-4f;
     model_clear_gradient(&step->model);
     pass_learn(step->pass, step->ids, step->ids, step->batch, scales, PASS_MORE_ROUNDS);
-    model_measure(&step->model);
-    model_update(&step->model, 1, &rates);
+    int result = model_measure(&step->model, err);
+    if (result == 0)
+        result = model_update(&step->model, 1, &rates, err);
+    return result < 0 ? result : kernels_status(step->model.kernels, err);
 }
 
 /* Returns the operations of a step per token: 6 for each weight of a product, and for attention 6
@@ -452,7 +455,7 @@ static int measure_step(struct bench *bench, const struct options *options, doub
 {
     struct step step = {.batch = options->device_batch_size};
     int result = model_init(&step.model, bench->kernels, &bench->shape, options->sequence_length,
-                            MODEL_TRAINS, err);
+                            MODEL_TRAINS, (struct model_rank){0, 1}, err);
     if (result == 0) {
         model_draw(&step.model, 1);
         step.pass = pass_new(&step.model, step.batch, err);
@@ -463,15 +466,11 @@ static int measure_step(struct bench *bench, const struct options *options, doub
         abort();
     for (size_t i = 0; i < bench->rows; i++)
         step.ids[i] = (uint32_t)(random_at(2, i) % bench->shape.vocabulary);
-    if (result == 0) {
-        take_step(&step);
-        result = kernels_status(bench->kernels, err);
-    }
+    if (result == 0)
+        result = take_step(&step, err);
     double begin_s = now_s(), passed_s = 0, count = 0;
-    for (; result == 0 && passed_s < 10 * measured_s; passed_s = now_s() - begin_s, count++) {
-        take_step(&step);
-        result = kernels_status(bench->kernels, err);
-    }
+    for (; result == 0 && passed_s < 10 * measured_s; passed_s = now_s() - begin_s, count++)
+        result = take_step(&step, err);
     if (result == 0) {
         double step_s = passed_s / count, tokens_each_s = (double)bench->rows / step_s;
         double used =

@@ -6,6 +6,7 @@
 #include "lib/text.h"
 #include "worker/model/kernels.h"
 #include "worker/model/model.h"
+#include "worker/model/ranks.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -63,31 +64,66 @@ static struct model_shape shape_of(const struct checkpoint_header *header)
     };
 }
 
-/* A checkpoint that is being written. */
+/* A checkpoint that is being written. All ranks go through the same pieces. */
 struct writing {
+    const struct model *model;
+    struct ranks *ranks;
+    float *piece;
+    /* In rank 0. After a failure the other ranks go on sending, and their pieces are dropped. */
     struct file_change file;
     crypto_generichash_state checksum; /* of all bytes so far */
-    const struct model *model;
-    float *piece;
+    int result;
+    struct error *err;
 };
 
-static int write_part(struct writing *writing, const void *data, size_t size, struct error *err)
+static void write_bytes(struct writing *writing, const void *data, size_t size)
 {
+    if (writing->result < 0 || writing->ranks->rank != 0)
+        return;
     /* The hash cannot fail for a state that was started. */
     (void)crypto_generichash_update(&writing->checksum, data, size);
-    return file_change_write(&writing->file, data, size, err);
+    writing->result = file_change_write(&writing->file, data, size, writing->err);
 }
 
-static int write_array(struct writing *writing, const float *array, struct error *err)
+/* Writes `count` numbers that `owner` has at `values`. */
+static int write_part(struct writing *writing, unsigned owner, const float *values, size_t count,
+                      struct error *err)
 {
-    const struct model *model = writing->model;
+    struct kernels *kernels = writing->model->kernels;
     int result = 0;
-    for (size_t done = 0; done < model->parameters && result == 0; done += PIECE_FLOATS) {
-        size_t left = model->parameters - done, count = left < PIECE_FLOATS ? left : PIECE_FLOATS;
-        kernels_get(model->kernels, writing->piece, array + done, count * sizeof *array);
-        result = write_part(writing, writing->piece, count * sizeof *array, err);
+    for (size_t done = 0; done < count && result == 0; done += PIECE_FLOATS) {
+        size_t size = count - done < PIECE_FLOATS ? count - done : PIECE_FLOATS;
+        if (owner == writing->ranks->rank)
+            kernels_get(kernels, writing->piece, values + done, size * sizeof *values);
+        result = ranks_give(writing->ranks, owner, writing->piece, size, err);
+        if (result == 0)
+            write_bytes(writing, writing->piece, size * sizeof *values);
     }
     return result;
+}
+
+enum array {
+    ARRAY_WHOLE, /* has a place for each number of the model */
+    ARRAY_OWN,   /* has the parts of this rank only */
+};
+
+static int write_array(struct writing *writing, const float *array, enum array kind,
+                       struct error *err)
+{
+    const struct model *model = writing->model;
+    unsigned size = writing->ranks->size;
+    for (size_t i = 0; i < model->bucket_count; i++) {
+        const struct model_bucket *bucket = &model->buckets[i];
+        const float *own = array + (kind == ARRAY_WHOLE ? bucket->own_first : bucket->state);
+        for (unsigned owner = 0; owner < (bucket->is_shared ? size : 1); owner++) {
+            size_t count =
+                bucket->is_shared ? ranks_part(owner, size, bucket->count).count : bucket->count;
+            int result = write_part(writing, owner, own, count, err);
+            if (result < 0)
+                return result;
+        }
+    }
+    return 0;
 }
 
 static int write_all(struct writing *writing, const struct checkpoint_position *position,
@@ -96,40 +132,41 @@ static int write_all(struct writing *writing, const struct checkpoint_position *
     const struct model *model = writing->model;
     struct checkpoint_header header;
     fill_header(&header, model, position);
-    int result = write_part(writing, &header, sizeof header, err);
+    write_bytes(writing, &header, sizeof header);
+    int result = write_array(writing, model->master, ARRAY_WHOLE, err);
     if (result == 0)
-        result = write_array(writing, model->master, err);
+        result = write_array(writing, model->moment1, ARRAY_OWN, err);
     if (result == 0)
-        result = write_array(writing, model->moment1, err);
-    if (result == 0)
-        result = write_array(writing, model->moment2, err);
+        result = write_array(writing, model->moment2, ARRAY_OWN, err);
     if (result == 0)
         result = kernels_status(model->kernels, err);
     if (result < 0)
         return result;
+    if (writing->result < 0 || writing->ranks->rank != 0)
+        return writing->result;
     uint8_t checksum[CHECKPOINT_CHECKSUM];
     (void)crypto_generichash_final(&writing->checksum, checksum, sizeof checksum);
     return file_change_write(&writing->file, checksum, sizeof checksum, err);
 }
 
-int checkpoint_save(const char *folder, const struct model *model,
+int checkpoint_save(const char *folder, const struct model *model, struct ranks *ranks,
                     const struct checkpoint_position *position, char **ret_path, struct error *err)
 {
-    struct writing writing = {.model = model};
+    struct writing writing = {.model = model, .ranks = ranks, .err = err};
     char *path = text_format("%s/step_%06" PRIu64 ".ckpt", folder, position->step);
-    int result = file_change_begin(&writing.file, path, 0666, err);
-    if (result < 0)
-        goto out;
     writing.piece = malloc(PIECE_FLOATS * sizeof *writing.piece);
     if (!writing.piece)
         abort();
     /* This fails only for wrong sizes. */
     (void)crypto_generichash_init(&writing.checksum, NULL, 0, CHECKPOINT_CHECKSUM);
-    result = write_all(&writing, position, err);
+    if (ranks->rank == 0)
+        writing.result = file_change_begin(&writing.file, path, 0666, err);
+    bool has_file = ranks->rank == 0 && writing.result == 0;
+    int result = write_all(&writing, position, err);
+    if (has_file)
+        result = file_change_end(&writing.file, result, err);
     free(writing.piece);
-    result = file_change_end(&writing.file, result, err);
-out:
-    if (result == 0)
+    if (result == 0 && has_file)
         *ret_path = path;
     else
         free(path);
@@ -231,12 +268,28 @@ int checkpoint_shape(const char *path, struct model_shape *ret_shape, size_t *re
     return 0;
 }
 
-/* Fills one array of a model from a file. */
-static void put_array(struct model *model, float *array, const struct file_map *map, size_t index)
+/* Returns where an array begins in a file. */
+static const float *array_in(const struct file_map *map, const struct model *model, size_t index)
 {
-    size_t size = model->parameters * sizeof *array;
     const char *floats = (const char *)map->data + sizeof(struct checkpoint_header);
-    kernels_put(model->kernels, array, floats + index * size, size);
+    return (const float *)floats + index * model->parameters;
+}
+
+static void put_weights(struct model *model, const struct file_map *map)
+{
+    kernels_put(model->kernels, model->master, array_in(map, model, 0),
+                model->parameters * sizeof *model->master);
+    model_round(model);
+}
+
+/* Takes the parts of this rank. */
+static void put_moment(struct model *model, float *moment, const float *saved)
+{
+    for (size_t i = 0; i < model->bucket_count; i++) {
+        const struct model_bucket *bucket = &model->buckets[i];
+        kernels_put(model->kernels, moment + bucket->state, saved + bucket->own_first,
+                    bucket->own_count * sizeof *moment);
+    }
 }
 
 int checkpoint_load(const char *path, struct model *model, struct checkpoint_position *ret_position,
@@ -254,10 +307,9 @@ int checkpoint_load(const char *path, struct model *model, struct checkpoint_pos
         result = check_bytes(path, &map, &header, checksum, err);
     if (result < 0)
         goto out;
-    put_array(model, model->master, &map, 0);
-    put_array(model, model->moment1, &map, 1);
-    put_array(model, model->moment2, &map, 2);
-    model_round(model);
+    put_weights(model, &map);
+    put_moment(model, model->moment1, array_in(&map, model, 1));
+    put_moment(model, model->moment2, array_in(&map, model, 2));
     *ret_position =
         (struct checkpoint_position){.step = header.step, .rows = header.rows, .seed = header.seed};
     memcpy(ret_position->fingerprint, header.fingerprint, sizeof header.fingerprint);
@@ -279,10 +331,8 @@ int checkpoint_load_weights(const char *path, struct model *model, struct error 
     result = check_shape(path, &header, model, err);
     if (result == 0)
         result = check_bytes(path, &map, &header, NULL, err);
-    if (result == 0) {
-        put_array(model, model->master, &map, 0);
-        model_round(model);
-    }
+    if (result == 0)
+        put_weights(model, &map);
     file_unmap(&map);
     return result;
 }

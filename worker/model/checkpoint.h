@@ -2,7 +2,8 @@
  *
  * Format, little-endian, without gaps between the parts:
  *   struct checkpoint_header
- *   float weights[parameters], moment1[parameters], moment2[parameters]
+ *   float weights[parameters], moment1[parameters], moment2[parameters]: the same for any number of
+ *     ranks, so a training can go on with another number
  *   uint8_t checksum[32]: BLAKE2b (libsodium's generichash) of all bytes before it
  *
  * A file with the name of a checkpoint is always whole. `step_000150.ckpt` is the state after 150
@@ -16,6 +17,7 @@
 struct error;
 struct model;
 struct model_shape;
+struct ranks;
 
 enum { CHECKPOINT_VERSION = 2, CHECKPOINT_CHECKSUM = 32 };
 
@@ -39,10 +41,11 @@ struct checkpoint_position {
     uint8_t digest[32];      /* of the vocabulary */
 };
 
-/* Writes FOLDER/step_<step>.ckpt through a temporary file, fsync and rename. It takes a few MiB of
- * memory, for a model of any size. The path is the
- * caller's to free(). */
-int checkpoint_save(const char *folder, const struct model *model,
+/* Writes FOLDER/step_<step>.ckpt through a temporary file, fsync and rename. All ranks of a
+ * training call this in the same step, because each has a part of the state. Rank 0 writes the
+ * file. It takes a few MiB of memory, for a model of any size. *ret_path is set in rank 0 and is
+ * the caller's to free(). In the other ranks only a lost connection is an error. */
+int checkpoint_save(const char *folder, const struct model *model, struct ranks *ranks,
                     const struct checkpoint_position *position, char **ret_path, struct error *err);
 
 /* Reads a whole checkpoint and returns the shape of its model, how many tokens its rows of training

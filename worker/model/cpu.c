@@ -98,6 +98,18 @@ void kernels_sum(struct kernels *kernels, float *values, size_t count)
         (void)ranks_sum(kernels->ranks, values, count, &kernels->failure); /* it fills `failure` */
 }
 
+void kernels_sum_parts(struct kernels *kernels, float *values, size_t count)
+{
+    if (kernels->ranks && !kernels->failure.code)
+        (void)ranks_sum_parts(kernels->ranks, values, count, &kernels->failure);
+}
+
+void kernels_gather(struct kernels *kernels, kernel_number *numbers, size_t count)
+{
+    if (kernels->ranks && !kernels->failure.code)
+        (void)ranks_gather(kernels->ranks, numbers, count, &kernels->failure);
+}
+
 int kernels_sums_end(struct kernels *kernels, struct error *err)
 {
     return kernels_status(kernels, err);

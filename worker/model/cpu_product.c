@@ -14,6 +14,7 @@ enum {
     TILE_ROWS = 4,
     TILE_COLUMNS = 16,
     INNER_BLOCK = 256, /* a packed panel of 256 x 16 floats fills a third of a 48 KiB L1 */
+    TURNED = 32,       /* rows and columns of the tiles of cpu_transpose() */
 };
 
 enum lanes { LANES_4, LANES_8 };
@@ -173,9 +174,15 @@ void cpu_product(float *c, size_t c_stride, struct cpu_view a, const float *b, s
 
 void cpu_transpose(float *to, const float *from, size_t stride, size_t rows, size_t columns)
 {
-    for (size_t r = 0; r < rows; r++) {
-        for (size_t c = 0; c < columns; c++)
-            to[c * rows + r] = from[r * stride + c];
+    /* Square tiles stay in the cache: the rows of a large result are far apart. */
+    for (size_t r0 = 0; r0 < rows; r0 += TURNED) {
+        size_t r1 = rows - r0 < TURNED ? rows : r0 + TURNED;
+        for (size_t c0 = 0; c0 < columns; c0 += TURNED) {
+            size_t c1 = columns - c0 < TURNED ? columns : c0 + TURNED;
+            for (size_t c = c0; c < c1; c++)
+                for (size_t r = r0; r < r1; r++)
+                    to[c * rows + r] = from[r * stride + c];
+        }
     }
 }
 

@@ -168,7 +168,7 @@ static int load(struct generate *generate, struct error *err)
         return err->code;
     size_t length = generate->context + (size_t)options->bytes;
     int result = model_init(&generate->model, generate->kernels, &generate->shape, length,
-                            MODEL_DECODES, err);
+                            MODEL_DECODES, (struct model_rank){0, 1}, err);
     if (result == 0)
         result = checkpoint_load_weights(options->model, &generate->model, err);
     if (result < 0)

@@ -73,8 +73,13 @@ int kernels_join(struct kernels *kernels, struct ranks *ranks, struct error *err
  * calls. Kernels that are queued later may run meanwhile. They may use `values` only after
  * kernels_sums_end(). With a single rank it does nothing. */
 void kernels_sum(struct kernels *kernels, float *values, size_t count);
-/* Waits until all sums are done, or until the deadline of the ranks. The message names the rank
- * that is missing. */
+/* The same, but each rank gets only the sums of the values that it owns, as ranks_part() says. The
+ * other values are undefined then. */
+void kernels_sum_parts(struct kernels *kernels, float *values, size_t count);
+/* Begins to replace the numbers on every rank by those of their owners. */
+void kernels_gather(struct kernels *kernels, kernel_number *numbers, size_t count);
+/* Waits until all sums and gatherings are done, or until the deadline of the ranks. The message
+ * names the rank that is missing. */
 int kernels_sums_end(struct kernels *kernels, struct error *err);
 
 /* ---- products ---- */

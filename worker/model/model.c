@@ -3,6 +3,7 @@
 
 #include "lib/error.h"
 #include "worker/model/random.h"
+#include "worker/model/ranks.h"
 #include "worker/model/rotary.h"
 
 #include <assert.h>
@@ -11,22 +12,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Tensors in the order of `model->tensors`: first those of the whole model, then those of each
- * block. A tensor that a model does not have is empty. */
+/* Tensors in the order of `model->tensors`: the gains of the last norm and of each block, then the
+ * tokens and the head, then the matrices of each block. A tensor that a model does not have is
+ * empty. */
 enum {
-    TENSOR_TOKENS,
-    TENSOR_HEAD,
-    TENSOR_NORM,
-    TENSOR_BLOCKS,
-};
-enum {
-    BLOCK_NORM1,
     BLOCK_QKV,
     BLOCK_OUT,
-    BLOCK_NORM2,
     BLOCK_UP,
     BLOCK_DOWN,
-    BLOCK_TENSORS,
+    BLOCK_MATRICES,
 };
 
 enum { DRAWN_AT_ONCE = 16384 };
@@ -74,6 +68,42 @@ int model_check(const struct model_shape *shape, size_t sequence, struct error *
         err);
 }
 
+/* Returns the number of tensors before the first matrix of the blocks. */
+static size_t tensors_before(size_t depth)
+{
+    return 1 + 2 * depth + 2;
+}
+
+/* Returns the place of a tensor in `model->tensors`. */
+static size_t index_of_norm(size_t layer, size_t second)
+{
+    return 1 + 2 * layer + second;
+}
+
+static size_t index_of_tokens(const struct model *model)
+{
+    return 1 + 2 * model->shape.depth;
+}
+
+static size_t index_of_head(const struct model *model)
+{
+    return index_of_tokens(model) + (model->shape.tied ? 0 : 1);
+}
+
+/* Puts all tensors that are in no bucket yet into a new bucket. */
+static void add_bucket(struct model *model, bool is_shared)
+{
+    struct model_bucket *last = model->buckets + model->bucket_count++;
+    size_t first = last == model->buckets ? 0 : last[-1].first + last[-1].count;
+    size_t count = model->parameters - first;
+    struct ranks_part own = {0, count};
+    if (is_shared)
+        own = ranks_part(model->rank.rank, model->rank.size, count);
+    *last =
+        (struct model_bucket){first, count, first + own.first, own.count, model->state, is_shared};
+    model->state += own.count;
+}
+
 static void add_tensor(struct model *model, const char *name, size_t size, enum model_group group,
                        float spread)
 {
@@ -91,25 +121,31 @@ static void lay_out(struct model *model)
     size_t width = shape->width, depth = shape->depth, hidden = shape->hidden;
     size_t table = shape->vocabulary * width;
     size_t qkv = (shape->heads + 2 * (size_t)shape->kv_heads) * (width / shape->heads);
-    model->tensors = calloc(TENSOR_BLOCKS + depth * BLOCK_TENSORS, sizeof *model->tensors);
-    if (!model->tensors)
+    model->tensors = calloc(tensors_before(depth) + depth * BLOCK_MATRICES, sizeof *model->tensors);
+    model->buckets = calloc(MODEL_BUCKET_BLOCKS + depth, sizeof *model->buckets);
+    if (!model->tensors || !model->buckets)
         abort();
     float spread = sqrtf(3.0f / (float)width);
     float writers = sqrtf((float)depth), inside = sqrtf(3.0f / (float)hidden);
+    add_tensor(model, "norm", shape->loops == 1 ? width : 0, MODEL_GAIN, 0);
+    for (size_t i = 0; i < depth; i++) {
+        add_tensor(model, "norm1", width, MODEL_GAIN, 0);
+        add_tensor(model, "norm2", width, MODEL_GAIN, 0);
+    }
+    add_bucket(model, false);
     /* Tied tokens are a head: they start as one, and learn like one. */
     if (shape->tied)
         add_tensor(model, "tokens", table, MODEL_MATRIX, 0.1f * spread);
     else
         add_tensor(model, "tokens", table, MODEL_EMBEDDING, 1.0f);
     add_tensor(model, "head", shape->tied ? 0 : table, MODEL_MATRIX, 0.1f * spread);
-    add_tensor(model, "norm", shape->loops == 1 ? width : 0, MODEL_GAIN, 0);
+    add_bucket(model, true);
     for (size_t i = 0; i < depth; i++) {
-        add_tensor(model, "norm1", width, MODEL_GAIN, 0);
         add_tensor(model, "qkv", width * qkv, MODEL_MATRIX, spread);
         add_tensor(model, "out", width * width, MODEL_MATRIX, spread / writers);
-        add_tensor(model, "norm2", width, MODEL_GAIN, 0);
         add_tensor(model, "up", width * 2 * hidden, MODEL_MATRIX, spread);
         add_tensor(model, "down", hidden * width, MODEL_MATRIX, inside / writers);
+        add_bucket(model, true);
     }
 }
 
@@ -120,9 +156,10 @@ static bool has_one_array(void)
 }
 
 int model_init(struct model *model, struct kernels *kernels, const struct model_shape *shape,
-               size_t sequence, enum model_use use, struct error *err)
+               size_t sequence, enum model_use use, struct model_rank rank, struct error *err)
 {
-    *model = (struct model){.kernels = kernels, .shape = *shape, .sequence = sequence};
+    *model =
+        (struct model){.kernels = kernels, .shape = *shape, .rank = rank, .sequence = sequence};
     lay_out(model);
     size_t bytes = model->parameters * sizeof(float), head_width = shape->width / shape->heads;
     model->master = kernels_memory(kernels, bytes);
@@ -132,8 +169,8 @@ int model_init(struct model *model, struct kernels *kernels, const struct model_
     model->turns = kernels_memory(kernels, sequence * head_width * sizeof(float));
     if (use == MODEL_TRAINS) {
         model->gradient = kernels_memory(kernels, bytes);
-        model->moment1 = kernels_memory(kernels, bytes);
-        model->moment2 = kernels_memory(kernels, bytes);
+        model->moment1 = kernels_memory(kernels, model->state * sizeof(float));
+        model->moment2 = kernels_memory(kernels, model->state * sizeof(float));
         model->square_sum = kernels_memory(kernels, sizeof *model->square_sum);
     }
     int result = kernels_status(kernels, err);
@@ -159,6 +196,7 @@ void model_fini(struct model *model)
     kernels_release(kernels, model->moment2);
     kernels_release(kernels, model->square_sum);
     free(model->tensors);
+    free(model->buckets);
     *model = (struct model){0};
 }
 
@@ -199,17 +237,23 @@ void model_clear_gradient(struct model *model)
     kernels_clear(model->kernels, model->gradient, model->parameters * sizeof *model->gradient);
 }
 
-/* Returns where a tensor of a block begins. */
+/* Returns where a matrix of a block begins. */
 static size_t place(const struct model *model, size_t layer, size_t part)
 {
-    return model->tensors[TENSOR_BLOCKS + layer * BLOCK_TENSORS + part].offset;
+    size_t before = tensors_before(model->shape.depth);
+    return model->tensors[before + layer * BLOCK_MATRICES + part].offset;
+}
+
+static size_t place_of_norm(const struct model *model, size_t layer, size_t second)
+{
+    return model->tensors[index_of_norm(layer, second)].offset;
 }
 
 struct model_block model_block(const struct model *model, size_t layer)
 {
     return (struct model_block){
-        .norm1 = model->master + place(model, layer, BLOCK_NORM1),
-        .norm2 = model->master + place(model, layer, BLOCK_NORM2),
+        .norm1 = model->master + place_of_norm(model, layer, 0),
+        .norm2 = model->master + place_of_norm(model, layer, 1),
         .qkv = model->weights + place(model, layer, BLOCK_QKV),
         .out = model->weights + place(model, layer, BLOCK_OUT),
         .up = model->weights + place(model, layer, BLOCK_UP),
@@ -219,41 +263,31 @@ struct model_block model_block(const struct model *model, size_t layer)
 
 struct model_block_gradient model_block_gradient(struct model *model, size_t layer)
 {
-    float *gradient = model->gradient;
-    size_t first = place(model, layer, BLOCK_NORM1);
-    const struct model_tensor *last =
-        &model->tensors[TENSOR_BLOCKS + layer * BLOCK_TENSORS + BLOCK_DOWN];
     return (struct model_block_gradient){
-        .norm1 = gradient + first,
-        .norm2 = gradient + place(model, layer, BLOCK_NORM2),
-        .qkv = gradient + place(model, layer, BLOCK_QKV),
-        .out = gradient + place(model, layer, BLOCK_OUT),
-        .up = gradient + place(model, layer, BLOCK_UP),
-        .down = gradient + place(model, layer, BLOCK_DOWN),
-        .first = gradient + first,
-        .count = last->offset + last->size - first,
+        .norm1 = model->gradient + place_of_norm(model, layer, 0),
+        .norm2 = model->gradient + place_of_norm(model, layer, 1),
+        .qkv = model->gradient + place(model, layer, BLOCK_QKV),
+        .out = model->gradient + place(model, layer, BLOCK_OUT),
+        .up = model->gradient + place(model, layer, BLOCK_UP),
+        .down = model->gradient + place(model, layer, BLOCK_DOWN),
     };
 }
 
 struct model_ends model_ends(const struct model *model)
 {
-    size_t head = model->tensors[model->shape.tied ? TENSOR_TOKENS : TENSOR_HEAD].offset;
-    bool has_norm = model->tensors[TENSOR_NORM].size > 0;
     return (struct model_ends){
-        .norm = has_norm ? model->master + model->tensors[TENSOR_NORM].offset : NULL,
-        .tokens = model->weights + model->tensors[TENSOR_TOKENS].offset,
-        .head = model->weights + head,
+        .norm = model->tensors[0].size ? model->master + model->tensors[0].offset : NULL,
+        .tokens = model->weights + model->tensors[index_of_tokens(model)].offset,
+        .head = model->weights + model->tensors[index_of_head(model)].offset,
     };
 }
 
 struct model_ends_gradient model_ends_gradient(struct model *model)
 {
-    size_t head = model->tensors[model->shape.tied ? TENSOR_TOKENS : TENSOR_HEAD].offset;
     return (struct model_ends_gradient){
-        .norm = model->gradient + model->tensors[TENSOR_NORM].offset,
-        .tokens = model->gradient + model->tensors[TENSOR_TOKENS].offset,
-        .head = model->gradient + head,
-        .count = model->tensors[TENSOR_BLOCKS].offset,
+        .norm = model->gradient + model->tensors[0].offset,
+        .tokens = model->gradient + model->tensors[index_of_tokens(model)].offset,
+        .head = model->gradient + model->tensors[index_of_head(model)].offset,
     };
 }
 
@@ -269,10 +303,31 @@ struct kernel_attention_shape model_attention(const struct model_shape *shape, s
     };
 }
 
-void model_measure(struct model *model)
+void model_sum(struct model *model, size_t bucket)
 {
+    const struct model_bucket *summed = &model->buckets[bucket];
+    float *values = model->gradient + summed->first;
+    if (summed->is_shared)
+        kernels_sum_parts(model->kernels, values, summed->count);
+    else
+        kernels_sum(model->kernels, values, summed->count);
+}
+
+int model_measure(struct model *model, struct error *err)
+{
+    int result = kernels_sums_end(model->kernels, err);
+    if (result < 0)
+        return result;
     kernels_clear(model->kernels, model->square_sum, sizeof *model->square_sum);
-    kernel_square_sum(model->kernels, model->square_sum, model->gradient, model->parameters);
+    for (size_t i = 0; i < model->bucket_count; i++) {
+        const struct model_bucket *bucket = &model->buckets[i];
+        struct ranks_part part = ranks_part(model->rank.rank, model->rank.size, bucket->count);
+        if (part.count > 0)
+            kernel_square_sum(model->kernels, model->square_sum,
+                              model->gradient + bucket->first + part.first, part.count);
+    }
+    kernels_sum(model->kernels, model->square_sum, 1);
+    return kernels_sums_end(model->kernels, err);
 }
 
 double model_norm(const struct model *model)
@@ -282,9 +337,26 @@ double model_norm(const struct model *model)
     return sqrt((double)square_sum);
 }
 
-void model_update(struct model *model, uint64_t step, const struct model_rates *rates)
+/* Updates those weights of a tensor that this rank has moments for. */
+static void update_tensor(struct model *model, const struct model_bucket *bucket,
+                          const struct model_tensor *tensor, const struct kernel_adamw_step *step)
+{
+    size_t own_end = bucket->own_first + bucket->own_count, end = tensor->offset + tensor->size;
+    size_t first = tensor->offset > bucket->own_first ? tensor->offset : bucket->own_first;
+    end = end < own_end ? end : own_end;
+    if (first >= end)
+        return;
+    size_t state = bucket->state + first - bucket->own_first;
+    kernel_adamw(model->kernels, model->master + first, model->weights + first,
+                 model->moment1 + state, model->moment2 + state, model->gradient + first,
+                 end - first, model->square_sum, step);
+}
+
+int model_update(struct model *model, uint64_t step, const struct model_rates *rates,
+                 struct error *err)
 {
     const double beta1 = 0.9, beta2 = 0.95;
+    const struct model_bucket *bucket = model->buckets;
     struct kernel_adamw_step adamw = {
         .beta1 = (float)beta1,
         .beta2 = (float)beta2,
@@ -295,12 +367,15 @@ void model_update(struct model *model, uint64_t step, const struct model_rates *
     };
     for (size_t i = 0; i < model->tensor_count; i++) {
         const struct model_tensor *tensor = &model->tensors[i];
-        size_t at = tensor->offset;
+        while (tensor->offset >= bucket->first + bucket->count && tensor->size > 0)
+            bucket++;
         adamw.rate = tensor->group == MODEL_EMBEDDING ? rates->embedding : rates->matrix;
         adamw.decay = tensor->group == MODEL_MATRIX ? rates->decay : 0;
-        if (tensor->size > 0)
-            kernel_adamw(model->kernels, model->master + at, model->weights + at,
-                         model->moment1 + at, model->moment2 + at, model->gradient + at,
-                         tensor->size, model->square_sum, &adamw);
+        update_tensor(model, bucket, tensor, &adamw);
     }
+    for (size_t i = 0; i < model->bucket_count; i++)
+        if (model->buckets[i].is_shared)
+            kernels_gather(model->kernels, model->weights + model->buckets[i].first,
+                           model->buckets[i].count);
+    return kernels_sums_end(model->kernels, err);
 }

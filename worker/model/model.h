@@ -54,12 +54,29 @@ enum model_group {
     MODEL_GAIN,      /* norms: the learning rate of the matrices, no decay */
 };
 
-/* One tensor: `size` numbers at `offset` in weights, gradient and both moments. */
+/* One tensor: `size` numbers at `offset` in weights and gradient. */
 struct model_tensor {
     const char *name;
     size_t offset, size;
     enum model_group group;
     float spread; /* the first values are uniform in +-spread; gains start at 1 */
+};
+
+/* Ranks that train together share the optimizer: each rank owns a part of each bucket, as
+ * ranks_part() says, and has moments only for this part. The gains of all norms are one small
+ * bucket, which every rank has whole: kernels read gains as floats, and only rounded weights are
+ * gathered. */
+struct model_bucket {
+    size_t first, count;         /* in weights and gradient */
+    size_t own_first, own_count; /* the part of this rank, in weights and gradient */
+    size_t state;                /* where the part begins in both moments */
+    bool is_shared;              /* false: every rank has all of it */
+};
+enum { MODEL_BUCKET_GAINS, MODEL_BUCKET_ENDS, MODEL_BUCKET_BLOCKS };
+
+/* A rank of those that train together. */
+struct model_rank {
+    unsigned rank, size;
 };
 
 enum model_use {
@@ -70,8 +87,10 @@ enum model_use {
 struct model {
     struct kernels *kernels; /* borrowed */
     struct model_shape shape;
+    struct model_rank rank;
     size_t sequence; /* tokens in the longest sequence */
     size_t parameters;
+    size_t state;           /* numbers in each moment of this rank */
     float *master;          /* the weights that the optimizer keeps */
     kernel_number *weights; /* the same, rounded; on a CPU the same memory */
     float *gradient, *moment1, *moment2;
@@ -79,6 +98,8 @@ struct model {
     float *turns;      /* the table of kernel_rotary(), for `sequence` positions */
     size_t tensor_count;
     struct model_tensor *tensors;
+    size_t bucket_count; /* gains, ends, and one for each block */
+    struct model_bucket *buckets;
 };
 
 struct model_rates {
@@ -93,7 +114,7 @@ int model_check(const struct model_shape *shape, size_t sequence, struct error *
 /* Makes a model whose numbers are 0. The shape must have passed model_check(). The model must get
  * model_fini() also after a failure, which is a lack of memory. */
 int model_init(struct model *model, struct kernels *kernels, const struct model_shape *shape,
-               size_t sequence, enum model_use use, struct error *err);
+               size_t sequence, enum model_use use, struct model_rank rank, struct error *err);
 void model_fini(struct model *model);
 
 /* Draws the first weights. */
@@ -108,14 +129,18 @@ void model_loop_weights(float *ret_weights, size_t loops, double base);
 /* Sets the gradient to 0. */
 void model_clear_gradient(struct model *model);
 
-/* Computes the norm of the gradient, which model_update() needs. Does not wait. */
-void model_measure(struct model *model);
+/* Begins to sum a bucket of the gradient over the ranks; the bucket is complete. */
+void model_sum(struct model *model, size_t bucket);
+/* Waits for the sums of all buckets, and then begins to compute the norm of the gradient, which
+ * model_update() needs. */
+int model_measure(struct model *model, struct error *err);
 /* Returns the norm of the gradient. Waits. */
 double model_norm(const struct model *model);
 
-/* Takes one step of AdamW; `step` counts from 1. If the norm of the gradient is not finite, nothing
- * changes. Does not wait. */
-void model_update(struct model *model, uint64_t step, const struct model_rates *rates);
+/* Takes one step of AdamW, and gathers the weights of all ranks; `step` counts from 1. If the norm
+ * of the gradient is not finite, nothing changes. */
+int model_update(struct model *model, uint64_t step, const struct model_rates *rates,
+                 struct error *err);
 
 /* The weights of one block: gains norm1, norm2[width], and the matrices
  * - qkv[width x (heads + 2 kv_heads) head_width]: queries, keys and values side by side;
@@ -130,8 +155,6 @@ struct model_block model_block(const struct model *model, size_t layer);
 /* The same of the gradient. */
 struct model_block_gradient {
     float *norm1, *norm2, *qkv, *out, *up, *down;
-    float *first; /* where the gradient of the block begins, */
-    size_t count; /* and how many numbers it has */
 };
 struct model_block_gradient model_block_gradient(struct model *model, size_t layer);
 
@@ -144,7 +167,6 @@ struct model_ends {
 struct model_ends model_ends(const struct model *model);
 struct model_ends_gradient {
     float *norm, *tokens, *head;
-    size_t count; /* all numbers; the first one is tokens[0] */
 };
 struct model_ends_gradient model_ends_gradient(struct model *model);
 

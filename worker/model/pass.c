@@ -332,14 +332,15 @@ void pass_learn(struct pass *pass, const uint32_t *ids, const uint32_t *targets,
             kernel_sum(model->kernels, pass->dstate, pass->dstate, pass->dstates[i / shape->depth],
                        area);
         block_backward(pass, i, batch);
-        struct model_block_gradient done = model_block_gradient(model, i % shape->depth);
         if (round == PASS_LAST_ROUND && i < shape->depth)
-            kernels_sum(model->kernels, done.first, done.count);
+            model_sum(model, MODEL_BUCKET_BLOCKS + i);
     }
-    struct model_ends_gradient ends = model_ends_gradient(model);
-    kernel_embed_backward(model->kernels, ends.tokens, pass->dstate, pass->ids, rows, shape->width);
-    if (round == PASS_LAST_ROUND)
-        kernels_sum(model->kernels, ends.tokens, ends.count);
+    kernel_embed_backward(model->kernels, model_ends_gradient(model).tokens, pass->dstate,
+                          pass->ids, rows, shape->width);
+    if (round == PASS_LAST_ROUND) {
+        model_sum(model, MODEL_BUCKET_ENDS);
+        model_sum(model, MODEL_BUCKET_GAINS);
+    }
 }
 
 void pass_evaluate(struct pass *pass, const uint32_t *ids, const uint32_t *targets, size_t batch)

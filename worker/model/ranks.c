@@ -201,37 +201,132 @@ static int add_from(struct ranks *ranks, unsigned from, float *values, size_t co
     return 0;
 }
 
-static int sum_at_first(struct ranks *ranks, float *values, size_t count, int64_t deadline_ms,
-                        struct error *err)
+static int send_values(struct ranks *ranks, unsigned to, const float *values, size_t count,
+                       int64_t deadline_ms, struct error *err)
+{
+    char peer[32];
+    (void)snprintf(peer, sizeof peer, "rank %u", to);
+    return wire_send(ranks->sockets[to], values, count * sizeof *values, deadline_ms, peer, err);
+}
+
+/* Receives values in the place of own values. The head comes first. */
+static int take_from(struct ranks *ranks, unsigned from, float *values, size_t count,
+                     int64_t deadline_ms, struct error *err)
+{
+    char peer[32];
+    (void)snprintf(peer, sizeof peer, "rank %u", from);
+    struct sum_head head;
+    int result = wire_receive(ranks->sockets[from], &head, sizeof head, deadline_ms, peer, err);
+    if (result < 0)
+        return result;
+    if (head.number != ranks->sums || head.count != count)
+        return error_set(err, -EPROTO, "rank %u is out of step with rank 0", from);
+    return wire_receive(ranks->sockets[from], values, count * sizeof *values, deadline_ms, peer,
+                        err);
+}
+
+/* Sends values to rank 0, after their head. */
+static int give_to_first(struct ranks *ranks, const float *values, size_t count,
+                         int64_t deadline_ms, struct error *err)
+{
+    struct sum_head head = {.number = ranks->sums, .count = count};
+    int result = wire_send(ranks->sockets[0], &head, sizeof head, deadline_ms, "rank 0", err);
+    return result < 0 ? result : send_values(ranks, 0, values, count, deadline_ms, err);
+}
+
+static int take_from_first(struct ranks *ranks, float *values, size_t count, int64_t deadline_ms,
+                           struct error *err)
+{
+    return wire_receive(ranks->sockets[0], values, count * sizeof *values, deadline_ms, "rank 0",
+                        err);
+}
+
+static int add_all(struct ranks *ranks, float *values, size_t count, int64_t deadline_ms,
+                   struct error *err)
 {
     int result = 0;
     for (unsigned from = 1; from < ranks->size && result == 0; from++)
         result = add_from(ranks, from, values, count, deadline_ms, err);
-    for (unsigned to = 1; to < ranks->size && result == 0; to++) {
-        char peer[32];
-        (void)snprintf(peer, sizeof peer, "rank %u", to);
-        result =
-            wire_send(ranks->sockets[to], values, count * sizeof *values, deadline_ms, peer, err);
-    }
     return result;
+}
+
+/* Begins a sum or another exchange. Returns its deadline. */
+static int64_t begin(struct ranks *ranks)
+{
+    ranks->sums++;
+    return wire_now_ms() + ranks->timeout_ms;
 }
 
 int ranks_sum(struct ranks *ranks, float *values, size_t count, struct error *err)
 {
     if (ranks->size == 1)
         return 0;
-    ranks->sums++;
-    int64_t deadline_ms = wire_now_ms() + ranks->timeout_ms;
-    if (ranks->rank == 0)
-        return sum_at_first(ranks, values, count, deadline_ms, err);
-    struct sum_head head = {.number = ranks->sums, .count = count};
-    int fd = ranks->sockets[0];
-    int result = wire_send(fd, &head, sizeof head, deadline_ms, "rank 0", err);
-    if (result == 0)
-        result = wire_send(fd, values, count * sizeof *values, deadline_ms, "rank 0", err);
-    if (result == 0)
-        result = wire_receive(fd, values, count * sizeof *values, deadline_ms, "rank 0", err);
+    int64_t deadline_ms = begin(ranks);
+    if (ranks->rank > 0) {
+        int result = give_to_first(ranks, values, count, deadline_ms, err);
+        return result < 0 ? result : take_from_first(ranks, values, count, deadline_ms, err);
+    }
+    int result = add_all(ranks, values, count, deadline_ms, err);
+    for (unsigned to = 1; to < ranks->size && result == 0; to++)
+        result = send_values(ranks, to, values, count, deadline_ms, err);
     return result;
+}
+
+struct ranks_part ranks_part(unsigned rank, unsigned size, size_t count)
+{
+    enum { UNIT = 64 }; /* parts begin where vectors and transfers of a GPU begin */
+    size_t each = ((count + size - 1) / size + UNIT - 1) / UNIT * UNIT;
+    size_t first = rank * each < count ? rank * each : count;
+    return (struct ranks_part){first, count - first < each ? count - first : each};
+}
+
+int ranks_sum_parts(struct ranks *ranks, float *values, size_t count, struct error *err)
+{
+    if (ranks->size == 1)
+        return 0;
+    int64_t deadline_ms = begin(ranks);
+    if (ranks->rank > 0) {
+        struct ranks_part own = ranks_part(ranks->rank, ranks->size, count);
+        int result = give_to_first(ranks, values, count, deadline_ms, err);
+        if (result < 0)
+            return result;
+        return take_from_first(ranks, values + own.first, own.count, deadline_ms, err);
+    }
+    int result = add_all(ranks, values, count, deadline_ms, err);
+    for (unsigned to = 1; to < ranks->size && result == 0; to++) {
+        struct ranks_part part = ranks_part(to, ranks->size, count);
+        result = send_values(ranks, to, values + part.first, part.count, deadline_ms, err);
+    }
+    return result;
+}
+
+int ranks_gather(struct ranks *ranks, float *values, size_t count, struct error *err)
+{
+    if (ranks->size == 1)
+        return 0;
+    int64_t deadline_ms = begin(ranks);
+    if (ranks->rank > 0) {
+        struct ranks_part own = ranks_part(ranks->rank, ranks->size, count);
+        int result = give_to_first(ranks, values + own.first, own.count, deadline_ms, err);
+        return result < 0 ? result : take_from_first(ranks, values, count, deadline_ms, err);
+    }
+    int result = 0;
+    for (unsigned from = 1; from < ranks->size && result == 0; from++) {
+        struct ranks_part part = ranks_part(from, ranks->size, count);
+        result = take_from(ranks, from, values + part.first, part.count, deadline_ms, err);
+    }
+    for (unsigned to = 1; to < ranks->size && result == 0; to++)
+        result = send_values(ranks, to, values, count, deadline_ms, err);
+    return result;
+}
+
+int ranks_give(struct ranks *ranks, unsigned from, float *values, size_t count, struct error *err)
+{
+    int64_t deadline_ms = begin(ranks);
+    if (from == 0 || (ranks->rank != 0 && ranks->rank != from))
+        return 0;
+    return ranks->rank == 0 ? take_from(ranks, from, values, count, deadline_ms, err)
+                            : give_to_first(ranks, values, count, deadline_ms, err);
 }
 
 int ranks_look(const struct ranks *ranks, struct error *err)

@@ -46,9 +46,27 @@ int ranks_init(struct ranks *ranks, const struct ranks_place *place,
                struct error *err);
 void ranks_fini(struct ranks *ranks);
 
-/* Replaces `values` on every rank by their sum over the ranks. After a failure the ranks cannot be
- * used. */
+/* After a failure of one of the functions below the ranks cannot be used. */
+
+/* Replaces `values` on every rank by their sum over the ranks. */
 int ranks_sum(struct ranks *ranks, float *values, size_t count, struct error *err);
+
+/* Which of `count` values a rank owns. The parts of the ranks lie side by side in the order of the
+ * ranks, and begin at multiples of 64. */
+struct ranks_part {
+    size_t first, count;
+};
+struct ranks_part ranks_part(unsigned rank, unsigned size, size_t count);
+
+/* Gives every rank the sum over the ranks of the values that the rank owns. Its other values are
+ * undefined then. A sum has the same bits as that of ranks_sum(). */
+int ranks_sum_parts(struct ranks *ranks, float *values, size_t count, struct error *err);
+
+/* Replaces all values on every rank by those of their owners. */
+int ranks_gather(struct ranks *ranks, float *values, size_t count, struct error *err);
+
+/* Moves values from the rank `from` to rank 0. All other ranks do nothing. */
+int ranks_give(struct ranks *ranks, unsigned from, float *values, size_t count, struct error *err);
 
 /* Returns -ECONNRESET if a rank has closed its connection, with a message that names the rank. Does
  * not wait. Rank 0 sees all ranks, and the others see rank 0. */

@@ -102,7 +102,7 @@ static void take_fingerprint(const struct train *train, uint8_t fingerprint[RANK
 }
 
 /* Does everything that can fail before the ranks meet. */
-static int prepare(struct train *train, struct error *err)
+static int prepare(struct train *train, const struct ranks_place *place, struct error *err)
 {
     const struct options *options = train->options;
     int result =
@@ -123,8 +123,9 @@ static int prepare(struct train *train, struct error *err)
     train->kernels = kernels_new(device, err);
     if (!train->kernels)
         return err->code;
+    const struct model_rank rank = {place->rank, place->size};
     result = model_init(&train->model, train->kernels, &shape, options->sequence_length,
-                        MODEL_TRAINS, err);
+                        MODEL_TRAINS, rank, err);
     if (result < 0)
         return result;
     train->pass = pass_new(&train->model, options->device_batch_size, err);
@@ -239,10 +240,9 @@ static int take_step(struct train *train, struct train_figures *ret_figures, str
     learn(train);
     int result = agree_to_stop(train, ret_figures, err);
     if (result == 0)
-        result = kernels_sums_end(train->kernels, err);
+        result = model_measure(&train->model, err);
     if (result < 0)
         return result;
-    model_measure(&train->model);
     uint64_t step = ++train->position.step;
     train->position.rows += rows_each_step(train);
     double warm = step < options->warmup ? (double)step / (double)options->warmup : 1;
@@ -252,9 +252,9 @@ static int take_step(struct train *train, struct train_figures *ret_figures, str
         .decay = (float)options->weight_decay,
         .clip = (float)options->grad_clip,
     };
-    model_update(&train->model, step, &rates);
+    result = model_update(&train->model, step, &rates, err);
     ret_figures->rate = (double)rates.matrix;
-    if (needs_figures(train, ret_figures))
+    if (result == 0 && needs_figures(train, ret_figures))
         result = measure(train, ret_figures, err);
     ret_figures->seconds = now_seconds() - begin;
     return result;
@@ -296,12 +296,14 @@ static void print_line(struct train *train, const struct train_figures *figures)
     putchar('\n');
 }
 
+/* All ranks call this in the same step: each has a part of the state. Rank 0 writes the file. */
 static int save(struct train *train, struct error *err)
 {
     const char *folder = train->options->out;
-    char *path;
-    int result = checkpoint_save(folder, &train->model, &train->position, &path, err);
-    if (result < 0)
+    char *path = NULL;
+    int result =
+        checkpoint_save(folder, &train->model, &train->ranks, &train->position, &path, err);
+    if (result < 0 || train->ranks.rank != 0)
         return result;
     free(train->saved_path);
     train->saved_path = path;
@@ -313,7 +315,8 @@ static int save(struct train *train, struct error *err)
 }
 
 /* Saves a checkpoint during the training. A full disk must not end a training that may last longer
- * than the problem, so a failure is only a warning. Only the last checkpoint must succeed. */
+ * than the problem, so a failure is only a warning. Only the last checkpoint must succeed. A rank
+ * that is gone fails the next step. */
 static void save_on_the_way(struct train *train)
 {
     struct error err;
@@ -344,7 +347,7 @@ static int train_steps(struct train *train, struct error *err)
             return error_set(err, -EDOM, "the gradient of step %" PRIu64 " is not finite",
                              train->position.step);
         bool more = !is_last(train, &figures);
-        if (train->ranks.rank == 0 && more && is_due(train->position.step, options->save_every))
+        if (more && is_due(train->position.step, options->save_every))
             save_on_the_way(train);
         if (more)
             pause_ms(options->pace_ms);
@@ -377,10 +380,9 @@ static int train_all(struct train *train, struct error *err)
     if (train->ranks.rank == 0)
         print_begin(train);
     int result = train_steps(train, err);
+    if (result == 0)
+        result = save(train, err);
     if (result < 0 || train->ranks.rank != 0)
-        return result;
-    result = save(train, err);
-    if (result < 0)
         return result;
     bool stopped = train->position.step < train->options->iterations;
     printf("%s at step %" PRIu64 ": %s %s\n", stopped ? "stopped" : "finished",
@@ -391,7 +393,7 @@ static int train_all(struct train *train, struct error *err)
 int train_run(const struct options *options, const struct ranks_place *place, struct error *err)
 {
     struct train train = {.options = options};
-    int result = prepare(&train, err);
+    int result = prepare(&train, place, err);
     if (result < 0)
         goto out;
     result = meet(&train, place, err);

@@ -159,26 +159,80 @@ int kernels_join(struct kernels *kernels, struct ranks *ranks, struct error *err
     return result;
 }
 
-void kernels_sum(struct kernels *kernels, float *values, size_t count)
+static bool is_under_way(ncclResult_t result)
+{
+    return result == ncclSuccess || result == ncclInProgress;
+}
+
+/* Opens a group of calls, which begin after the kernels that were queued before. Returns false if
+ * there is nothing to do. */
+static bool begin(struct kernels *kernels, ncclResult_t *ret_result)
 {
     struct sums *sums = kernels->sums;
-    struct error err;
     if (!sums || kernels->is_failed ||
         !backend_check(kernels, cudaEventRecord(sums->ready, kernels->stream), "marking") ||
         !backend_check(kernels, cudaStreamWaitEvent(sums->stream, sums->ready, 0), "marking"))
-        return;
-    ncclResult_t result = ncclGroupStart();
-    if (result == ncclSuccess)
-        result = ncclAllReduce(values, values, count, ncclFloat, ncclSum, sums->communicator,
-                               sums->stream);
-    if (result == ncclSuccess || result == ncclInProgress)
+        return false;
+    *ret_result = ncclGroupStart();
+    return true;
+}
+
+/* Closes the group. `result` is that of its calls. */
+static void end(struct kernels *kernels, ncclResult_t result, const char *doing)
+{
+    struct error err;
+    if (is_under_way(result))
         result = ncclGroupEnd();
-    int settled = result == ncclSuccess || result == ncclInProgress
-                      ? settle(kernels, clock_steady_ms() + sums->ranks->timeout_ms,
-                               "adding over the ranks", &err)
-                      : fail(kernels, result, "adding over the ranks", &err);
+    int settled =
+        is_under_way(result)
+            ? settle(kernels, clock_steady_ms() + kernels->sums->ranks->timeout_ms, doing, &err)
+            : fail(kernels, result, doing, &err);
     if (settled < 0)
         backend_fail(kernels, &err);
+}
+
+void kernels_sum(struct kernels *kernels, float *values, size_t count)
+{
+    struct sums *sums = kernels->sums;
+    ncclResult_t result;
+    if (!begin(kernels, &result))
+        return;
+    if (is_under_way(result))
+        result = ncclAllReduce(values, values, count, ncclFloat, ncclSum, sums->communicator,
+                               sums->stream);
+    end(kernels, result, "adding over the ranks");
+}
+
+/* NCCL's own ReduceScatter and AllGather want parts of equal size. A group of one call for each
+ * part is the same for parts of any size. */
+void kernels_sum_parts(struct kernels *kernels, float *values, size_t count)
+{
+    struct sums *sums = kernels->sums;
+    ncclResult_t result;
+    if (!begin(kernels, &result))
+        return;
+    for (unsigned rank = 0; rank < sums->ranks->size && is_under_way(result); rank++) {
+        struct ranks_part part = ranks_part(rank, sums->ranks->size, count);
+        if (part.count > 0)
+            result = ncclReduce(values + part.first, values + part.first, part.count, ncclFloat,
+                                ncclSum, (int)rank, sums->communicator, sums->stream);
+    }
+    end(kernels, result, "adding over the ranks");
+}
+
+void kernels_gather(struct kernels *kernels, kernel_number *numbers, size_t count)
+{
+    struct sums *sums = kernels->sums;
+    ncclResult_t result;
+    if (!begin(kernels, &result))
+        return;
+    for (unsigned rank = 0; rank < sums->ranks->size && is_under_way(result); rank++) {
+        struct ranks_part part = ranks_part(rank, sums->ranks->size, count);
+        if (part.count > 0)
+            result = ncclBroadcast(numbers + part.first, numbers + part.first, part.count,
+                                   ncclBfloat16, (int)rank, sums->communicator, sums->stream);
+    }
+    end(kernels, result, "gathering the weights of the ranks");
 }
 
 int kernels_sums_end(struct kernels *kernels, struct error *err)
