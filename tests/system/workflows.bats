@@ -92,7 +92,7 @@ preempted_once() {
     [ "$(phasectl status 1 --json | jq -c .variants)" = '["stand_in"]' ]
     # Derived and real params reach the program with the values of the file.
     [ "$(jq -c ".spec.params | [.weight_base, .embedding_lr, .total_batch_size] | $as_numbers" \
-        "$PHASED_HOME/runs/1/production/1/run.json")" = '[10,0.1,2048]' ]
+        "$PHASED_HOME/runs/1/production/1/run.json")" = '[10,0.1,4096]' ]
     grep -q 'loops weighted 0.0009' "$PHASED_HOME/runs/1/production/1/log/rank-0.log"
 }
 
