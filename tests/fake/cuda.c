@@ -24,6 +24,7 @@
 #include <string.h>
 
 struct CUevent_st {
+    struct CUevent_st *next; /* all that were made */
     double ns;
     bool is_marked;
     unsigned recorded, marked; /* how often */
@@ -333,8 +334,13 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
 
 cudaError_t cudaEventCreate(cudaEvent_t *event)
 {
+    static cudaEvent_t events;
     *event = calloc(1, sizeof **event);
-    return *event ? cudaSuccess : cudaErrorMemoryAllocation;
+    if (!*event)
+        return cudaErrorMemoryAllocation;
+    (*event)->next = events;
+    events = *event;
+    return cudaSuccess;
 }
 
 static bool act_mark(struct fake_work *mark)
@@ -367,10 +373,10 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
                       (struct fake_work){.act = act_await, .to = event, .number = event->recorded});
 }
 
+/* Queued work may still await it, so nothing is freed. */
 cudaError_t cudaEventDestroy(cudaEvent_t event)
 {
-    free(event);
-    return cudaSuccess;
+    return event ? cudaSuccess : cudaErrorInvalidResourceHandle;
 }
 
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t begin, cudaEvent_t end)

@@ -23,6 +23,7 @@ struct attribute {
 };
 
 struct descriptor {
+    struct descriptor *next; /* all that were made */
     cudnnBackendDescriptorType_t type;
     bool is_final;
     struct descriptor *graph; /* of an engine */
@@ -51,6 +52,7 @@ struct cudnnContext {
 };
 
 static struct cudnnContext context;
+static struct descriptor *descriptors;
 
 const char *cudnnGetErrorString(cudnnStatus_t status)
 {
@@ -86,6 +88,8 @@ cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t type,
     if (!made)
         abort();
     made->type = type;
+    made->next = descriptors;
+    descriptors = made;
     *descriptor = made;
     return CUDNN_STATUS_SUCCESS;
 }

@@ -43,6 +43,7 @@ struct ncclComm {
     unsigned group; /* in which it became busy */
     bool is_joining, is_busy, is_leaving;
     atomic_bool is_aborted;
+    struct ncclComm *next; /* of those that were aborted */
 };
 
 static int depth;
@@ -291,7 +292,10 @@ ncclResult_t ncclCommDestroy(ncclComm_t communicator)
 ncclResult_t ncclCommAbort(ncclComm_t communicator)
 {
     while (fake_said("stuck") >= 0)
-        (void)pause();                             /* until it is killed */
-    atomic_store(&communicator->is_aborted, true); /* queued work still has it */
+        (void)pause();         /* until it is killed */
+    static ncclComm_t aborted; /* queued work still has them */
+    communicator->next = aborted;
+    aborted = communicator;
+    atomic_store(&communicator->is_aborted, true);
     return ncclSuccess;
 }
