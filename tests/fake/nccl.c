@@ -268,6 +268,28 @@ ncclResult_t ncclBroadcast(const void *given, void *received, size_t count, nccl
                                   .size = count * sizeof(uint16_t)});
 }
 
+/* The parts one after the other, each in place or not. */
+ncclResult_t ncclReduceScatter(const void *given, void *reduced, size_t part_count,
+                               ncclDataType_t type, ncclRedOp_t operation, ncclComm_t communicator,
+                               cudaStream_t stream)
+{
+    ncclResult_t result = ncclInProgress;
+    for (int root = 0; root < communicator->size && result == ncclInProgress; root++)
+        result = ncclReduce((const float *)given + (size_t)root * part_count, reduced, part_count,
+                            type, operation, root, communicator, stream);
+    return result;
+}
+
+ncclResult_t ncclAllGather(const void *given, void *gathered, size_t part_count,
+                           ncclDataType_t type, ncclComm_t communicator, cudaStream_t stream)
+{
+    ncclResult_t result = ncclInProgress;
+    for (int root = 0; root < communicator->size && result == ncclInProgress; root++)
+        result = ncclBroadcast(given, (uint16_t *)gathered + (size_t)root * part_count, part_count,
+                               type, root, communicator, stream);
+    return result;
+}
+
 ncclResult_t ncclCommFinalize(ncclComm_t communicator)
 {
     if (is_in_progress(communicator))

@@ -203,15 +203,26 @@ void kernels_sum(struct kernels *kernels, float *values, size_t count)
     end(kernels, result, "adding over the ranks");
 }
 
-/* NCCL's own ReduceScatter and AllGather want parts of equal size. A group of one call for each
- * part is the same for parts of any size. */
+/* Returns the size of a part if all ranks have equal parts, or 0. NCCL's ReduceScatter and
+ * AllGather want equal parts. A group of one call for each part is slower, but takes parts of any
+ * size. */
+static size_t equal_part(const struct ranks *ranks, size_t count)
+{
+    size_t first = ranks_part(0, ranks->size, count).count;
+    return ranks_part(ranks->size - 1, ranks->size, count).count == first ? first : 0;
+}
+
 void kernels_sum_parts(struct kernels *kernels, float *values, size_t count)
 {
     struct sums *sums = kernels->sums;
     ncclResult_t result;
     if (!begin(kernels, &result))
         return;
-    for (unsigned rank = 0; rank < sums->ranks->size && is_under_way(result); rank++) {
+    size_t each = equal_part(sums->ranks, count);
+    if (each > 0 && is_under_way(result))
+        result = ncclReduceScatter(values, values + sums->ranks->rank * each, each, ncclFloat,
+                                   ncclSum, sums->communicator, sums->stream);
+    for (unsigned rank = 0; each == 0 && rank < sums->ranks->size && is_under_way(result); rank++) {
         struct ranks_part part = ranks_part(rank, sums->ranks->size, count);
         if (part.count > 0)
             result = ncclReduce(values + part.first, values + part.first, part.count, ncclFloat,
@@ -226,7 +237,11 @@ void kernels_gather(struct kernels *kernels, kernel_number *numbers, size_t coun
     ncclResult_t result;
     if (!begin(kernels, &result))
         return;
-    for (unsigned rank = 0; rank < sums->ranks->size && is_under_way(result); rank++) {
+    size_t each = equal_part(sums->ranks, count);
+    if (each > 0 && is_under_way(result))
+        result = ncclAllGather(numbers + sums->ranks->rank * each, numbers, each, ncclBfloat16,
+                               sums->communicator, sums->stream);
+    for (unsigned rank = 0; each == 0 && rank < sums->ranks->size && is_under_way(result); rank++) {
         struct ranks_part part = ranks_part(rank, sums->ranks->size, count);
         if (part.count > 0)
             result = ncclBroadcast(numbers + part.first, numbers + part.first, part.count,
