@@ -40,9 +40,9 @@ if HAVE_CUDNN
 check_PROGRAMS += tests/fake/phase-model-gpu
 endif
 EXTRA_PROGRAMS += tests/fake/phase-model-gpu
-tests_fake_phase_model_gpu_SOURCES = $(MODEL_GPU_SOURCES) tests/fake/clock.c \
-	tests/fake/cublaslt.c tests/fake/cuda.c tests/fake/cuda.h tests/fake/cudnn.c tests/fake/nccl.c \
-	tests/fake/script.h tests/fake/teams.c tests/fake/teams.h
+MODEL_FAKES = tests/fake/clock.c tests/fake/cublaslt.c tests/fake/cuda.c tests/fake/cuda.h \
+	tests/fake/cudnn.c tests/fake/nccl.c tests/fake/script.h tests/fake/teams.c tests/fake/teams.h
+tests_fake_phase_model_gpu_SOURCES = $(MODEL_GPU_SOURCES) $(MODEL_FAKES)
 tests_fake_phase_model_gpu_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_CUDA $(CUDA_CPPFLAGS)
 tests_fake_phase_model_gpu_CFLAGS = $(AM_CFLAGS) $(SODIUM_CFLAGS)
 tests_fake_phase_model_gpu_LDADD = $(MODEL_TEAMS) $(MODEL_GPU_LIBS)

@@ -211,3 +211,37 @@ refused() {
     unset PHASED_MODEL_GPU CUDA_VISIBLE_DEVICES
     CUDA_VISIBLE_DEVICES='' refused "no GPU can be used" train cuda a 1
 }
+
+# compare FILE FILE: whether all results are those of the second file, but for the rounding: numbers
+# to 2 in 100, floats to 1 in 10,000, relative to themselves and to all results of a kernel.
+compare() {
+    [ "$(wc -l <"$1")" = "$(wc -l <"$2")" ]
+    paste -d ' ' "$1" "$2" | awk '
+        FNR == NR { squares[$2] += $6 * $6; count[$2]++; next }
+        {
+            size = $6 < 0 ? -$6 : $6
+            error = $3 < $6 ? $6 - $3 : $3 - $6
+            bound = ($1 == "number" ? 0.02 : 0.0001) * (size + sqrt(squares[$2] / count[$2]))
+            if ($1 != $4 || $2 != $5 || !(error <= bound)) { print; bad++ }
+        }
+        bad == 5 { exit }
+        END { exit bad > 0 || FNR < 1000 }' /dev/stdin <(paste -d ' ' "$1" "$2")
+}
+
+@test "every kernel computes what the CPU computes, with fake libraries" {
+    "$BIN/../tests/unit/model_dump" >"$DIR/cpu"
+    local script
+    for script in '' cudnn; do
+        FAKE_CUDA=$script "$BIN/../tests/unit/model_dump_fake" >"$DIR/gpu"
+        compare "$DIR/gpu" "$DIR/cpu"
+    done
+}
+
+@test "every kernel computes on a GPU what the CPU computes" {
+    unset CUDA_VISIBLE_DEVICES
+    "$BIN/../tests/unit/model_dump_gpu" >"$DIR/gpu" 2>"$DIR/err" || {
+        grep -q 'no GPU can be used' "$DIR/err" && skip "there is no GPU"
+    }
+    "$BIN/../tests/unit/model_dump" >"$DIR/cpu"
+    compare "$DIR/gpu" "$DIR/cpu"
+}

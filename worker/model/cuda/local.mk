@@ -3,7 +3,8 @@ if HAVE_CUDNN
 bin_PROGRAMS += bin/phase-model-gpu
 endif
 EXTRA_PROGRAMS += bin/phase-model-gpu
-MODEL_GPU_SOURCES = $(MODEL_SOURCES) worker/model/main.c \
+MODEL_GPU_SOURCES = $(MODEL_SOURCES) worker/model/main.c $(MODEL_BACKEND)
+MODEL_BACKEND = \
 	worker/model/cuda/attention.c worker/model/cuda/attention_bodies.h \
 	worker/model/cuda/attention_plan.c worker/model/cuda/attention_plan.h \
 	worker/model/cuda/backend.c worker/model/cuda/backend.h \
@@ -15,8 +16,8 @@ MODEL_GPU_SOURCES = $(MODEL_SOURCES) worker/model/main.c \
 	worker/model/cuda/sums.c \
 	worker/model/cuda/team.h
 MODEL_GPU_LIBS = lib/libphased.a $(JANSSON_LIBS) $(SODIUM_LIBS) -lm -lpthread
-bin_phase_model_gpu_SOURCES = $(MODEL_GPU_SOURCES) \
-	worker/model/cuda/own_attention.cu worker/model/cuda/rows.cu
+MODEL_KERNELS = worker/model/cuda/own_attention.cu worker/model/cuda/rows.cu
+bin_phase_model_gpu_SOURCES = $(MODEL_GPU_SOURCES) $(MODEL_KERNELS)
 bin_phase_model_gpu_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_CUDA $(CUDA_CPPFLAGS)
 bin_phase_model_gpu_CFLAGS = $(AM_CFLAGS) $(SODIUM_CFLAGS)
 bin_phase_model_gpu_LDADD = $(MODEL_GPU_LIBS) -lcudnn $(CUDA_LIBS)

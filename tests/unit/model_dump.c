@@ -1,0 +1,220 @@
+/* Prints what each kernel of worker/model/kernels.h computes from random numbers: lines "KIND NAME
+ * VALUE". The program is built for each backend, so their results can be compared. All inputs are
+ * bfloats, which a CPU takes as floats. KIND is `number` for results that a backend may round to
+ * bfloats, and `float` for others. */
+#include "lib/error.h"
+#include "worker/model/kernels.h"
+#include "worker/model/random.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { ROWS = 37, IN = 72, OUT = 136, CLASSES = 1000, IDS = 11, PLACES = 40 };
+
+static struct kernels *kernels;
+static uint64_t seed;
+
+static void *get(size_t bytes)
+{
+    void *memory = calloc(1, bytes);
+    if (!memory)
+        abort();
+    return memory;
+}
+
+/* Returns a random number that a bfloat can be: of eight bits. */
+static float some(size_t i, float size)
+{
+    return (float)(int)(128 * random_signed_at(seed, i)) / 128 * size;
+}
+
+static kernel_number *numbers(size_t count, float size)
+{
+    kernel_number *here = get(count * sizeof *here);
+    kernel_number *there = kernels_memory(kernels, count * sizeof *there);
+    seed++;
+    for (size_t i = 0; i < count; i++)
+        here[i] = kernel_number_of(some(i, size));
+    kernels_put(kernels, there, here, count * sizeof *here);
+    free(here);
+    return there;
+}
+
+static float *floats(size_t count, float size)
+{
+    float *here = get(count * sizeof *here);
+    float *there = kernels_memory(kernels, count * sizeof *there);
+    seed++;
+    for (size_t i = 0; i < count; i++)
+        here[i] = some(i, size);
+    kernels_put(kernels, there, here, count * sizeof *here);
+    free(here);
+    return there;
+}
+
+static uint32_t *ids(size_t count, uint32_t below)
+{
+    uint32_t *here = get(count * sizeof *here);
+    uint32_t *there = kernels_memory(kernels, count * sizeof *there);
+    seed++;
+    for (size_t i = 0; i < count; i++)
+        here[i] = (uint32_t)(random_at(seed, i) % below);
+    kernels_put(kernels, there, here, count * sizeof *here);
+    free(here);
+    return there;
+}
+
+static void print_numbers(const char *name, const kernel_number *there, size_t count)
+{
+    kernel_number *here = get(count * sizeof *here);
+    kernels_get(kernels, here, there, count * sizeof *here);
+    for (size_t i = 0; i < count; i++)
+        printf("number %s %.9g\n", name, (double)kernel_number_value(here[i]));
+    free(here);
+}
+
+static void print_floats(const char *name, const float *there, size_t count)
+{
+    float *here = get(count * sizeof *here);
+    kernels_get(kernels, here, there, count * sizeof *here);
+    for (size_t i = 0; i < count; i++)
+        printf("float %s %.9g\n", name, (double)here[i]);
+    free(here);
+}
+
+static void dump_products(enum kernel_order order)
+{
+    kernel_number *x = numbers(ROWS * IN, 1), *w = numbers(IN * OUT, 1);
+    kernel_number *dy = numbers(ROWS * OUT, 1), *y = numbers(ROWS * OUT, 1);
+    kernel_number *dx = numbers(ROWS * IN, 1);
+    float *dw = floats(IN * OUT, 1);
+    bool is_in_out = order == KERNEL_IN_OUT;
+    kernel_matmul(kernels, y, x, w, ROWS, IN, OUT, order);
+    kernel_matmul_dx(kernels, dx, dy, w, ROWS, IN, OUT, order);
+    kernel_matmul_dw(kernels, dw, dy, x, ROWS, IN, OUT, order);
+    print_numbers(is_in_out ? "matmul" : "matmul-turned", y, ROWS * OUT);
+    print_numbers(is_in_out ? "matmul-dx" : "matmul-dx-turned", dx, ROWS * IN);
+    print_floats(is_in_out ? "matmul-dw" : "matmul-dw-turned", dw, IN * OUT);
+}
+
+/* Parts of larger matrices, which begin in the middle of a row. */
+static void dump_product_of_parts(void)
+{
+    kernel_number *a = numbers(ROWS * IN, 1), *b = numbers(IN * OUT, 1);
+    kernel_number *c = numbers(ROWS * OUT, 1);
+    kernel_product(kernels, c + 8, OUT, a + 16, IN, b + 24, OUT, ROWS, 40, 64, KERNEL_ADD);
+    kernel_product(kernels, c + 80, OUT, a, IN, b, OUT, ROWS, 24, 48, KERNEL_SET);
+    print_numbers("product", c, ROWS * OUT);
+}
+
+static void dump_norm(void)
+{
+    kernel_number *a = numbers(ROWS * IN, 2), *b = numbers(ROWS * IN, 1);
+    kernel_number *y = numbers(ROWS * IN, 1), *dx = numbers(ROWS * IN, 1);
+    float *gain = floats(IN, 1), *scale = floats(ROWS, 1), *dgain = floats(IN, 1);
+    kernel_sum_rmsnorm(kernels, NULL, y, scale, a, NULL, gain, ROWS, IN);
+    print_numbers("norm", y, ROWS * IN);
+    print_floats("norm-scale", scale, ROWS);
+    kernel_rmsnorm_backward(kernels, dx, dgain, b, a, gain, scale, ROWS, IN);
+    print_numbers("norm-backward", dx, ROWS * IN);
+    print_floats("norm-dgain", dgain, IN);
+    kernel_sum_rmsnorm(kernels, a, y, scale, a, b, gain, ROWS, IN);
+    print_numbers("norm-of-sum", y, ROWS * IN);
+    print_numbers("norm-state", a, ROWS * IN);
+}
+
+static void dump_rows(void)
+{
+    kernel_number *wide = numbers(ROWS * 2 * IN, 4), *y = numbers(ROWS * IN, 1);
+    kernel_number *dy = numbers(ROWS * IN, 1), *table = numbers(IDS * IN, 1);
+    float *dtable = floats(IDS * IN, 1);
+    uint32_t *some_ids = ids(ROWS, IDS);
+    kernel_gate(kernels, y, wide, ROWS, IN);
+    print_numbers("gate", y, ROWS * IN);
+    kernel_gate_backward(kernels, wide, dy, wide, ROWS, IN);
+    print_numbers("gate-backward", wide, ROWS * 2 * IN);
+    kernel_embed(kernels, y, some_ids, table, ROWS, IN);
+    print_numbers("embed", y, ROWS * IN);
+    kernel_embed_backward(kernels, dtable, dy, some_ids, ROWS, IN);
+    print_floats("embed-backward", dtable, IDS * IN);
+    kernel_sum(kernels, y, y, dy, ROWS * IN);
+    print_numbers("sum", y, ROWS * IN);
+}
+
+static void dump_loss(void)
+{
+    kernel_number *logits = numbers(ROWS * CLASSES, 8);
+    float *loss = floats(1, 1);
+    kernel_cross_entropy(kernels, logits, loss, ids(ROWS, CLASSES), 0.125f, ROWS, CLASSES);
+    print_floats("loss", loss, 1);
+    print_numbers("loss-backward", logits, ROWS * CLASSES);
+}
+
+static void dump_attention(const char *name, struct kernel_attention_shape shape)
+{
+    size_t rows = shape.batch * shape.sequence, y_row = shape.heads * shape.head_width;
+    size_t row = y_row + 2 * shape.kv_heads * shape.head_width;
+    size_t kept_count = shape.batch * shape.kv_heads * PLACES * shape.head_width;
+    kernel_number *qkv = numbers(rows * row, 2), *y = numbers(rows * y_row, 1);
+    kernel_number *dy = numbers(rows * y_row, 1), *dqkv = numbers(rows * row, 1);
+    kernel_number *keys = numbers(kept_count, 2), *values = numbers(kept_count, 1);
+    float *kept = floats(kernel_attention_kept(&shape), 1);
+    float *turns = floats(shape.sequence * shape.head_width, 1);
+    kernel_attention(kernels, y, kept, qkv, &shape);
+    print_numbers(name, y, rows * y_row);
+    kernel_attention_backward(kernels, dqkv, dy, y, kept, qkv, &shape);
+    print_numbers(name, dqkv, rows * row);
+    kernel_rotary(kernels, qkv, turns, 0, &shape, KERNEL_FORWARD);
+    print_numbers("rotary", qkv, rows * row);
+    kernel_rotary(kernels, qkv, turns, 0, &shape, KERNEL_BACKWARD);
+    print_numbers("rotary-back", qkv, rows * row);
+    shape.sequence = 1;
+    kernel_attention_newest(kernels, y, keys, values, qkv, PLACES - 3, PLACES, &shape);
+    print_numbers("newest", y, shape.batch * y_row);
+    print_numbers("newest-keys", keys, kept_count);
+    print_numbers("newest-values", values, kept_count);
+}
+
+static void dump_update(void)
+{
+    enum { COUNT = 4096 };
+    const struct kernel_adamw_step step = {0.01f, 0.9f, 0.95f, 1e-8f, 0.1f, 0.3f, 0.2f, 1.0f};
+    float *master = floats(COUNT, 1), *moment1 = floats(COUNT, 1), *moment2 = floats(COUNT, 0);
+    float *gradient = floats(COUNT, 3), *sum = floats(1, 0);
+    bool is_same = sizeof(kernel_number) == sizeof(float);
+    kernel_number *weights = is_same ? (kernel_number *)(void *)master : numbers(COUNT, 1);
+    kernel_square_sum(kernels, sum, gradient, COUNT);
+    kernel_adamw(kernels, master, weights, moment1, moment2, gradient, COUNT, sum, &step);
+    print_floats("square-sum", sum, 1);
+    print_floats("master", master, COUNT);
+    print_numbers("weights", weights, COUNT);
+    print_floats("moment1", moment1, COUNT);
+    print_floats("moment2", moment2, COUNT);
+    kernel_number *rounded = is_same ? get(COUNT * sizeof *rounded) : numbers(COUNT, 1);
+    kernel_round(kernels, rounded, gradient, COUNT);
+    print_numbers("round", rounded, COUNT);
+}
+
+int main(void)
+{
+    struct error err;
+    kernels = kernels_new(0, &err);
+    if (kernels) {
+        dump_products(KERNEL_IN_OUT);
+        dump_products(KERNEL_OUT_IN);
+        dump_product_of_parts();
+        dump_norm();
+        dump_rows();
+        dump_loss();
+        dump_attention("attention", (struct kernel_attention_shape){2, 37, 4, 2, 16});
+        dump_attention("attention-wide", (struct kernel_attention_shape){1, 48, 3, 1, 128});
+        dump_update();
+        if (kernels_status(kernels, &err) == 0) {
+            kernels_free(kernels);
+            return 0;
+        }
+    }
+    fprintf(stderr, "model_dump: %s\n", err.message);
+    return 1;
+}
