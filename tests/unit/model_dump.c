@@ -10,10 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { ROWS = 37, IN = 72, OUT = 136, CLASSES = 1000, IDS = 11, PLACES = 40 };
+enum { ROWS = 37, IN = 72, OUT = 136, CLASSES = 1000, IDS = 11, PLACES = 40, MEMORIES_MAX = 128 };
 
 static struct kernels *kernels;
 static uint64_t seed;
+static void *memories[MEMORIES_MAX]; /* of the backend, to be released at the end */
+static size_t memory_count;
 
 static void *get(size_t bytes)
 {
@@ -21,6 +23,13 @@ static void *get(size_t bytes)
     if (!memory)
         abort();
     return memory;
+}
+
+static void *memory(size_t bytes)
+{
+    if (memory_count == MEMORIES_MAX)
+        abort();
+    return memories[memory_count++] = kernels_memory(kernels, bytes);
 }
 
 /* Returns a random number that a bfloat can be: of eight bits. */
@@ -32,7 +41,7 @@ static float some(size_t i, float size)
 static kernel_number *numbers(size_t count, float size)
 {
     kernel_number *here = get(count * sizeof *here);
-    kernel_number *there = kernels_memory(kernels, count * sizeof *there);
+    kernel_number *there = memory(count * sizeof *there);
     seed++;
     for (size_t i = 0; i < count; i++)
         here[i] = kernel_number_of(some(i, size));
@@ -44,7 +53,7 @@ static kernel_number *numbers(size_t count, float size)
 static float *floats(size_t count, float size)
 {
     float *here = get(count * sizeof *here);
-    float *there = kernels_memory(kernels, count * sizeof *there);
+    float *there = memory(count * sizeof *there);
     seed++;
     for (size_t i = 0; i < count; i++)
         here[i] = some(i, size);
@@ -56,7 +65,7 @@ static float *floats(size_t count, float size)
 static uint32_t *ids(size_t count, uint32_t below)
 {
     uint32_t *here = get(count * sizeof *here);
-    uint32_t *there = kernels_memory(kernels, count * sizeof *there);
+    uint32_t *there = memory(count * sizeof *there);
     seed++;
     for (size_t i = 0; i < count; i++)
         here[i] = (uint32_t)(random_at(seed, i) % below);
@@ -191,7 +200,7 @@ static void dump_update(void)
     print_numbers("weights", weights, COUNT);
     print_floats("moment1", moment1, COUNT);
     print_floats("moment2", moment2, COUNT);
-    kernel_number *rounded = is_same ? get(COUNT * sizeof *rounded) : numbers(COUNT, 1);
+    kernel_number *rounded = numbers(COUNT, 1);
     kernel_round(kernels, rounded, gradient, COUNT);
     print_numbers("round", rounded, COUNT);
 }
@@ -210,11 +219,12 @@ int main(void)
         dump_attention("attention", (struct kernel_attention_shape){2, 37, 4, 2, 16});
         dump_attention("attention-wide", (struct kernel_attention_shape){1, 48, 3, 1, 128});
         dump_update();
-        if (kernels_status(kernels, &err) == 0) {
-            kernels_free(kernels);
-            return 0;
-        }
     }
-    fprintf(stderr, "model_dump: %s\n", err.message);
-    return 1;
+    bool is_done = kernels && kernels_status(kernels, &err) == 0;
+    for (size_t i = 0; i < memory_count; i++)
+        kernels_release(kernels, memories[i]);
+    kernels_free(kernels);
+    if (!is_done)
+        fprintf(stderr, "model_dump: %s\n", err.message);
+    return is_done ? 0 : 1;
 }
