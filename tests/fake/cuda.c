@@ -161,11 +161,24 @@ cudaError_t cudaDeviceGetPCIBusId(char *address, int size, int device)
     return cudaSuccess;
 }
 
+/* Memory of the devices, which a program may leave to its end. */
+struct block {
+    struct block *next;
+    void *memory;
+};
+
+static struct block *blocks;
+
 cudaError_t cudaMalloc(void **memory, size_t size)
 {
     if (size >= 1 << 20 && current == fake_said("room"))
         return cudaErrorMemoryAllocation;
-    *memory = allocate(size);
+    struct block *block = malloc(sizeof *block);
+    if (!block)
+        abort();
+    *block = (struct block){blocks, allocate(size)};
+    blocks = block;
+    *memory = block->memory;
     return cudaSuccess;
 }
 
@@ -174,7 +187,15 @@ cudaError_t cudaFree(void *memory)
     for (size_t i = 0; i < stream_count; i++)
         while (streams[i]->first && work(streams[i])) /* it waits for the device */
             ;
-    free(memory);
+    struct block **link = &blocks;
+    while (*link && (*link)->memory != memory)
+        link = &(*link)->next;
+    if (!memory || !*link)
+        return memory ? cudaErrorInvalidValue : cudaSuccess;
+    struct block *gone = *link;
+    *link = gone->next;
+    free(gone->memory);
+    free(gone);
     return cudaSuccess;
 }
 

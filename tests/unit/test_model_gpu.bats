@@ -183,6 +183,11 @@ refused() {
         --out "$DIR/a"
 }
 
+@test "a GPU that hangs ends the training" {
+    refused "GPU 0: computing: not done in time" env FAKE_CUDA=hang=0 "$BIN/phase-model" train \
+        --device cuda --out "$DIR/a"
+}
+
 @test "a GPU that is missing is said, and auto does without" {
     refused "no GPU can be used" env FAKE_CUDA=driver "$BIN/phase-model" train --device cuda \
         --out "$DIR/a"

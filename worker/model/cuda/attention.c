@@ -73,7 +73,7 @@ void attentions_close(struct kernels *kernels)
     }
     graph_device_free(attentions->device);
     kernels_release(kernels, attentions->scratch);
-    if (attentions->library)
+    if (attentions->library && !kernels->is_failed) /* it waits for the GPU */
         (void)cudnnDestroy(attentions->library);
     free(attentions);
     kernels->attentions = NULL;

@@ -90,10 +90,12 @@ void *kernels_memory(struct kernels *kernels, size_t bytes)
     return memory;
 }
 
+/* cudaFree() waits for the whole GPU. After a failure the GPU may hang, so the memory is left to
+ * the end of the process. */
 void kernels_release(struct kernels *kernels, void *memory)
 {
-    (void)kernels;
-    (void)cudaFree(memory); /* earlier errors come here, too; kernels_status() tells them */
+    if (!kernels->is_failed)
+        (void)cudaFree(memory); /* earlier errors come here, too; kernels_status() tells them */
 }
 
 void kernels_clear(struct kernels *kernels, void *memory, size_t bytes)
@@ -113,9 +115,11 @@ void kernels_put(struct kernels *kernels, void *to_backend, const void *from_hos
             "copying to the GPU");
 }
 
+/* CUDA copies into pageable memory before the call returns, and waits without a deadline. So the
+ * kernels are awaited first. */
 void kernels_get(struct kernels *kernels, void *to_host, const void *from_backend, size_t bytes)
 {
-    if (!kernels->is_failed &&
+    if (kernels_status(kernels, NULL) == 0 &&
         backend_check(
             kernels,
             cudaMemcpyAsync(to_host, from_backend, bytes, cudaMemcpyDeviceToHost, kernels->stream),

@@ -85,7 +85,7 @@ void products_close(struct kernels *kernels)
         forget(&products->ways[i]);
     if (products->preference)
         (void)cublasLtMatmulPreferenceDestroy(products->preference);
-    if (products->library)
+    if (products->library && !kernels->is_failed) /* it may wait for the GPU */
         (void)cublasLtDestroy(products->library);
     free(products);
     kernels->products = NULL;
