@@ -5,8 +5,8 @@
     peer.py loss CHECKPOINT FILE              prints the loss of a checkpoint on the bytes of FILE
 
 `speed` trains on random tokens in bf16 with torch.compile and fused AdamW, on the GPU if there is
-one. Operations of a token: 6 a weight that multiplies, and 6 * depth * sequence * width for causal
-attention. `gpu` runs it beside phase-model."""
+one. Operations of a token: 6 a weight that multiplies, and 12 * depth * sequence * width for
+attention, as in lib/metrics/speed.h. `gpu` runs it beside phase-model."""
 import struct
 import sys
 import time
@@ -89,7 +89,7 @@ def operations(model, shape):
     """Of one token, forward and backward."""
     vocabulary, width, depth, _, _, _, loops, tied, sequence = shape
     weights = sum(p.numel() for block in model.blocks for p in block.parameters()) * loops
-    return 6 * (weights + vocabulary * width) + 6 * loops * depth * sequence * width
+    return 6 * (weights + vocabulary * width) + 12 * loops * depth * sequence * width
 
 
 def speed(name, batch, steps, is_compiled):

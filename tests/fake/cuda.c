@@ -249,6 +249,17 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
     return cudaSuccess;
 }
 
+/* An H100, although it is slow. */
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int device)
+{
+    int count;
+    (void)cudaGetDeviceCount(&count); /* a list of devices cannot be wrong */
+    if (device < 0 || device >= count)
+        return cudaErrorInvalidDevice;
+    *properties = (struct cudaDeviceProp){.name = "NVIDIA H100 80GB HBM3"};
+    return cudaSuccess;
+}
+
 cudaError_t cudaStreamQuery(cudaStream_t stream)
 {
     if (stream->device != current)

@@ -101,6 +101,14 @@ await() {
     grep 'attention uses slow kernels of its own: cuDNN: running a graph: ' "$DIR/gpu.err"
 }
 
+@test "the MFU is that of the GPU's model, and its formula is named" {
+    train cuda a 2 --device-batch-size 1 >"$DIR/log"
+    grep -F 'percent of 989 TFLOPS, dense bf16, of 1 NVIDIA H100 80GB HBM3' "$DIR/log"
+    # 6 * 2 loops * (qkv 32 x 64 + out 32 x 32 + up and down 3 x 32 x 128 + head 32 x 256) + 12 * 2 * 32 * 24
+    grep -F "a token takes 0.0003011 GFLOP" "$DIR/log"
+    grep -qE '^step 2/2 .* tok/sec [0-9]+ \| mfu [0-9.]+$' "$DIR/log"
+}
+
 @test "two GPUs have the losses of one with the same rows, and one goes on from their checkpoint" {
     train cuda one 3 --device-batch-size 2 >"$DIR/one.log"
     start 0 first FAKE= -- cuda two 3 --device-batch-size 1

@@ -179,18 +179,11 @@ static void run_update(struct bench *bench, const struct part *part)
 }
 
 /* Returns how many weights the matrices of a block have. */
-static double block_weights(const struct model_shape *shape)
-{
-    double width = shape->width, head_width = width / shape->heads;
-    return width * (width + 2 * shape->kv_heads * head_width) + width * width +
-           3 * width * shape->hidden;
-}
-
 /* Returns how many weights are updated in a step; the few gains are left out. */
 static double all_weights(const struct model_shape *shape)
 {
     double tables = shape->tied ? 1 : 2;
-    return shape->depth * block_weights(shape) + tables * shape->width * shape->vocabulary;
+    return shape->depth * model_block_products(shape) + tables * shape->width * shape->vocabulary;
 }
 
 static void add(struct bench *bench, struct part part)
@@ -441,15 +434,6 @@ static int take_step(struct step *step, struct error *err)
     return result < 0 ? result : kernels_status(step->model.kernels, err);
 }
 
-/* Returns the operations of a step per token: 6 for each weight of a product, and for attention 6
- * for each number of a query and each token of the row, because a token sees half of them. */
-static double operations_each_token(const struct model_shape *shape, size_t sequence)
-{
-    double depth = shape->depth, head = (double)shape->width * shape->vocabulary;
-    double attention = depth * shape->width * (double)sequence;
-    return 6 * shape->loops * (depth * block_weights(shape) + head + attention);
-}
-
 static int measure_step(struct bench *bench, const struct options *options, double limit_s,
                         struct error *err)
 {
@@ -473,8 +457,7 @@ static int measure_step(struct bench *bench, const struct options *options, doub
         result = take_step(&step, err);
     if (result == 0) {
         double step_s = passed_s / count, tokens_each_s = (double)bench->rows / step_s;
-        double used =
-            tokens_each_s * operations_each_token(&bench->shape, options->sequence_length);
+        double used = tokens_each_s * model_operations(&bench->shape, options->sequence_length);
         printf("%-26s %8s %12.1f %12.1f %7.1f %%\n", "a step", "", 1e6 * step_s, 1e6 * limit_s,
                100 * limit_s / step_s);
         printf("%.0f tokens/s, %.4g billion operations/s: %.1f %% of the large product\n",

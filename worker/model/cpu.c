@@ -36,6 +36,12 @@ void kernels_free(struct kernels *kernels)
     free(kernels);
 }
 
+const char *kernels_device(const struct kernels *kernels)
+{
+    (void)kernels; /* a CPU has no rate that everybody knows */
+    return "";
+}
+
 int kernels_status(struct kernels *kernels, struct error *err)
 {
     if (kernels->failure.code && err)

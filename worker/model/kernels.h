@@ -45,6 +45,9 @@ typedef float kernel_number;
 struct kernels *kernels_new(int device, struct error *err);
 void kernels_free(struct kernels *kernels);
 
+/* Returns the name of the GPU, such as "NVIDIA H100 80GB HBM3", or "" for a CPU. Borrowed. */
+const char *kernels_device(const struct kernels *kernels);
+
 /* Returns 0 or the first failure of any call, such as a lack of memory. Waits for the kernels. */
 int kernels_status(struct kernels *kernels, struct error *err);
 

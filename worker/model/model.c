@@ -104,6 +104,20 @@ static void add_bucket(struct model *model, bool is_shared)
     model->state += own.count;
 }
 
+double model_block_products(const struct model_shape *shape)
+{
+    double width = shape->width, head_width = width / shape->heads;
+    return width * (width + 2 * shape->kv_heads * head_width) + width * width +
+           3 * width * shape->hidden;
+}
+
+double model_operations(const struct model_shape *shape, size_t sequence)
+{
+    double head = (double)shape->width * shape->vocabulary;
+    double attention = (double)shape->depth * shape->width * (double)sequence;
+    return 6 * shape->loops * (shape->depth * model_block_products(shape) + head + attention);
+}
+
 static void add_tensor(struct model *model, const char *name, size_t size, enum model_group group,
                        float spread)
 {

@@ -111,6 +111,13 @@ struct model_rates {
 /* Returns 0 if there is such a model. If not, the message names the size that is wrong. */
 int model_check(const struct model_shape *shape, size_t sequence, struct error *err);
 
+/* Returns how many weights the products of a block have. */
+double model_block_products(const struct model_shape *shape);
+/* Returns the operations of a step of training for each token: 6 for each weight of a product, and
+ * for attention 6 for each number of a query and each token of the row, because a token sees half
+ * of the row. */
+double model_operations(const struct model_shape *shape, size_t sequence);
+
 /* Makes a model whose numbers are 0. The shape must have passed model_check(). The model must get
  * model_fini() also after a failure, which is a lack of memory. */
 int model_init(struct model *model, struct kernels *kernels, const struct model_shape *shape,

@@ -3,6 +3,7 @@
 
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/metrics/speed.h"
 #include "worker/model/checkpoint.h"
 #include "worker/model/data.h"
 #include "worker/model/device.h"
@@ -36,7 +37,10 @@ struct train {
     uint8_t checksum[CHECKPOINT_CHECKSUM]; /* of the resumed checkpoint, or zeros */
     float loop_weights[MODEL_LOOPS_MAX];
     uint32_t *ids, *targets;
-    char *saved_path; /* the newest checkpoint of this run; NULL: there is no checkpoint */
+    char *saved_path;        /* the newest checkpoint of this run; NULL: there is no checkpoint */
+    double operations, peak; /* of a token; of all GPUs in a second, 0: unknown */
+    double busy_s;           /* spent in steps since the figures were measured */
+    unsigned busy_steps;
 };
 
 /* The results of one step. */
@@ -156,6 +160,12 @@ static int meet(struct train *train, const struct ranks_place *place, struct err
                    (int)options->collective_timeout_s * 1000, err);
     if (result == 0)
         result = kernels_join(train->kernels, &train->ranks, err);
+    /* The convention of PaLM, as in lib/metrics/speed.h: attention counts as a whole, although a
+     * token sees half of its row. */
+    const struct model_shape *shape = &train->model.shape;
+    double area = (double)shape->depth * shape->width * (double)options->sequence_length;
+    train->operations = model_operations(shape, options->sequence_length) + 6 * shape->loops * area;
+    train->peak = 1e12 * speed_peak_tflops(kernels_device(train->kernels)) * train->ranks.size;
     return result;
 }
 
@@ -256,7 +266,13 @@ static int take_step(struct train *train, struct train_figures *ret_figures, str
     ret_figures->rate = (double)rates.matrix;
     if (result == 0 && needs_figures(train, ret_figures))
         result = measure(train, ret_figures, err);
-    ret_figures->seconds = now_seconds() - begin;
+    train->busy_s += now_seconds() - begin;
+    train->busy_steps++;
+    if (ret_figures->is_measured) {
+        ret_figures->seconds = train->busy_s / (double)train->busy_steps;
+        train->busy_s = 0;
+        train->busy_steps = 0;
+    }
     return result;
 }
 
@@ -291,6 +307,8 @@ static void print_line(struct train *train, const struct train_figures *figures)
     double tokens = (double)(rows_each_step(train) * options->sequence_length);
     printf(" | grad_norm %.4f | lr %.6g | dt %.2fms | tok/sec %.0f", figures->gradient_norm,
            figures->rate, 1e3 * figures->seconds, tokens / figures->seconds);
+    if (train->peak > 0)
+        printf(" | mfu %.2f", 100 * train->operations * tokens / figures->seconds / train->peak);
     if (evaluated)
         printf(" | val_loss %.6f", evaluate(train));
     putchar('\n');
@@ -367,6 +385,12 @@ static void print_begin(const struct train *train)
     for (size_t i = 0; i < options->loops; i++)
         printf(" %.4f", (double)train->loop_weights[i]);
     putchar('\n');
+    if (train->peak > 0)
+        printf(
+            "mfu is in percent of %.0f TFLOPS, dense bf16, of %u %s; a token takes %.4g GFLOP: 6 "
+            "for each weight of a product, and 12 * depth * width * sequence for attention\n",
+            train->peak / 1e12, train->ranks.size, kernels_device(train->kernels),
+            train->operations / 1e9);
     /* The values that a remedy may change, by the names of their params: the log shows that the
      * change has arrived. */
     printf("device_batch_size: %" PRIu64 " iterations: %" PRIu64

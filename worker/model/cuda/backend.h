@@ -29,6 +29,7 @@ enum {
 
 struct kernels {
     int device;
+    char name[256];                /* of the GPU */
     unsigned processors;           /* multiprocessors of the device */
     struct CUstream_st *stream;    /* all kernels, in the order of the calls */
     void *workspace;               /* BACKEND_WORKSPACE bytes */

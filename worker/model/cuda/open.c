@@ -4,6 +4,7 @@
 #include <cuda_runtime_api.h>
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Makes `device` the current one, with a stream. */
@@ -29,9 +30,13 @@ static int open_device(struct kernels *kernels, struct error *err)
                          kernels->device);
     if (code == cudaSuccess)
         code = cudaStreamCreateWithFlags(&kernels->stream, cudaStreamNonBlocking);
+    struct cudaDeviceProp properties;
+    if (code == cudaSuccess)
+        code = cudaGetDeviceProperties(&properties, kernels->device);
     if (code != cudaSuccess)
         return error_set(err, -EIO, "GPU %d: %s", kernels->device, cudaGetErrorString(code));
     kernels->processors = (unsigned)processors;
+    (void)snprintf(kernels->name, sizeof kernels->name, "%s", properties.name); /* fits */
     return 0;
 }
 
@@ -55,6 +60,11 @@ struct kernels *kernels_new(int device, struct error *err)
         return kernels;
     kernels_free(kernels);
     return NULL;
+}
+
+const char *kernels_device(const struct kernels *kernels)
+{
+    return kernels->name;
 }
 
 void kernels_free(struct kernels *kernels)
