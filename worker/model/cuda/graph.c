@@ -32,7 +32,7 @@ static const cudnnReduceTensorOp_t reductions[] = {
 enum { ENGINES_MAX = 8 }; /* of those that cuDNN proposes, so many are tried */
 
 /* Keeps the first failure. */
-static void note(struct graph *graph, int status, const char *doing)
+static void note(struct graph *graph, unsigned status, const char *doing)
 {
     if (status != CUDNN_STATUS_SUCCESS && graph->status == CUDNN_STATUS_SUCCESS) {
         graph->status = status;
@@ -201,7 +201,7 @@ void graph_reshape(struct graph *graph, int x, int y)
     finalize(graph, own, doing);
 }
 
-static int fail(struct error *err, int status, const char *doing)
+static int fail(struct error *err, unsigned status, const char *doing)
 {
     char detail[160] = "";
     cudnnGetLastErrorString(detail, sizeof detail);

@@ -44,7 +44,7 @@ struct graph {
     int tensor_count, operation_count;
     int64_t given[GRAPH_TENSORS_MAX]; /* the tensors that graph_run() takes */
     int given_count;
-    int status;         /* of the first call that failed */
+    unsigned status;    /* of the first call that failed */
     const char *failed; /* what that call did */
 };
 
