@@ -3,7 +3,6 @@
 #include "worker/model/generate.h"
 
 #include "lib/error.h"
-#include "lib/file.h"
 #include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/model/arguments.h"
@@ -12,22 +11,19 @@
 #include "worker/model/device.h"
 #include "worker/model/group.h"
 #include "worker/model/model.h"
+#include "worker/model/prompts.h"
 #include "worker/model/stop.h"
 #include "worker/model/tokenizer.h"
 #include "worker/model/vocabulary.h"
 #include "worker/model/wire.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-enum { INPUT_MAX = 1 << 30, BATCH_MAX = 256, TEXT_MAX = 8192 };
+enum { BATCH_MAX = 256, TEXT_MAX = 8192 };
 
 #define AT(member) offsetof(struct generate_options, member)
 
@@ -54,11 +50,6 @@ static const struct argument table[] = {
     {0},
 };
 
-struct prompt {
-    const uint8_t *bytes; /* points into the input */
-    size_t size;
-};
-
 struct generate {
     const struct generate_options *options;
     struct model_shape shape;
@@ -70,10 +61,8 @@ struct generate {
     struct group group;
     struct decode *decode;
     struct sampler *sampler;
-    char *input;
-    struct prompt *prompts;
-    size_t count, done;
-    int output;       /* only on the first rank */
+    struct prompts prompts;
+    size_t done;      /* lines that are written */
     size_t generated; /* tokens since the start */
 };
 
@@ -179,114 +168,6 @@ static int load(struct generate *generate, struct error *err)
     return kernels_status(generate->kernels, err);
 }
 
-static int read_prompts(struct generate *generate, struct error *err)
-{
-    size_t size;
-    int result = file_read(generate->options->input, INPUT_MAX, &generate->input, &size, err);
-    if (result < 0)
-        return result;
-    const char *at = generate->input, *end = at + size;
-    for (const char *line = at; line < end; generate->count++) {
-        const char *stop = memchr(line, '\n', (size_t)(end - line));
-        line = stop ? stop + 1 : end;
-    }
-    generate->prompts = calloc(generate->count + 1, sizeof *generate->prompts);
-    if (!generate->prompts)
-        abort();
-    for (size_t i = 0; i < generate->count; i++) {
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
-        size_t length = (size_t)((stop ? stop : end) - at);
-        generate->prompts[i] = (struct prompt){(const uint8_t *)at, length};
-        at = stop ? stop + 1 : end;
-    }
-    return 0;
-}
-
-static int check_last(const struct generate *generate, const char *line, size_t size,
-                      struct error *err)
-{
-    json_t *last = json_loadb(line, size, 0, NULL);
-    json_int_t number = json_integer_value(json_object_get(last, "line"));
-    bool is_ours = json_is_integer(json_object_get(last, "line"));
-    json_decref(last);
-    if (!is_ours || number + 1 != (json_int_t)generate->done || generate->done > generate->count)
-        return error_set(err, -EINVAL, "cannot continue %s: its last line was not made from %s",
-                         generate->options->output, generate->options->input);
-    return 0;
-}
-
-/* Counts the lines that the output has, and removes an incomplete line. */
-static int open_output(struct generate *generate, struct error *err)
-{
-    const char *path = generate->options->output;
-    char *data = NULL;
-    size_t size = 0, last = 0, whole = 0;
-    int result = access(path, F_OK) == 0 ? file_read(path, INPUT_MAX, &data, &size, err) : 0;
-    if (result < 0)
-        return result;
-    for (size_t i = 0; i < size; i++)
-        if (data[i] == '\n') {
-            last = whole;
-            whole = i + 1;
-            generate->done++;
-        }
-    if (generate->done)
-        result = check_last(generate, data + last, whole - last, err);
-    free(data);
-    if (result < 0)
-        return result;
-    generate->output = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (generate->output < 0 || ftruncate(generate->output, (off_t)whole) < 0)
-        return error_set(err, -errno, "cannot write %s: %s", path, strerror(errno));
-    return 0;
-}
-
-/* Makes a JSON string of the bytes. Bytes that are no UTF-8 become U+FFFD. */
-static json_t *make_string(const uint8_t *bytes, size_t size)
-{
-    json_t *whole = json_stringn((const char *)bytes, size);
-    struct text text = {0};
-    for (size_t i = 0; !whole && i < size;) {
-        size_t length = size - i < 4 ? size - i : 4;
-        json_t *character = NULL;
-        while (length && !(character = json_stringn((const char *)bytes + i, length)))
-            length--;
-        json_decref(character);
-        text_add_bytes(&text, length ? (const char *)bytes + i : "\xEF\xBF\xBD",
-                       length ? length : 3);
-        i += length ? length : 1;
-    }
-    if (!whole)
-        whole = json_stringn(text_string(&text), text.size);
-    text_fini(&text);
-    return whole;
-}
-
-static int write_batch(struct generate *generate, const struct sequence *sequences, size_t batch,
-                       struct error *err)
-{
-    struct text text = {0};
-    for (size_t i = 0; i < batch; i++) {
-        const struct prompt *prompt = &generate->prompts[generate->done + i];
-        json_t *line =
-            json_pack("{s:I, s:o, s:o}", "line", (json_int_t)generate->done + (json_int_t)i,
-                      "prompt", make_string(prompt->bytes, prompt->size), "text",
-                      make_string(sequences[i].text, sequences[i].size));
-        char *dump = line ? json_dumps(line, JSON_COMPACT) : NULL;
-        if (!dump)
-            abort();
-        text_addf(&text, "%s\n", dump);
-        free(dump);
-        json_decref(line);
-    }
-    int result = file_write(generate->output, text_string(&text), text.size);
-    text_fini(&text);
-    if (result < 0)
-        return error_set(err, result, "cannot write %s: %s", generate->options->output,
-                         strerror(-result));
-    return 0;
-}
-
 /* Takes a token that the model has generated after the prompt. */
 static void take_token(const struct generate *generate, struct sequence *sequence, uint32_t token)
 {
@@ -358,7 +239,7 @@ static void print_line(struct generate *generate, const struct sequence *sequenc
     for (size_t i = 0; i < batch; i++)
         generate->generated += sequences[i].count - sequences[i].prompt_count;
     double seconds = (double)(wire_now_ms() - began_ms) / 1000;
-    printf("step %zu/%zu | tok/sec %.0f\n", generate->done, generate->count,
+    printf("step %zu/%zu | tok/sec %.0f\n", generate->done, generate->prompts.count,
            (double)generate->generated / (seconds > 0 ? seconds : 1e-3));
 }
 
@@ -367,7 +248,7 @@ static int agree_to_go_on(struct generate *generate, bool *ret_goes_on, struct e
 {
     float wish = stop_is_wanted();
     int result = group_sum(&generate->group, &wish, 1, err);
-    *ret_goes_on = !(wish > 0) && generate->done < generate->count;
+    *ret_goes_on = !(wish > 0) && generate->done < generate->prompts.count;
     return result;
 }
 
@@ -381,14 +262,16 @@ static int run_group(struct generate *generate, struct error *err)
     bool goes_on;
     int result = agree_to_go_on(generate, &goes_on, err);
     while (result == 0 && goes_on) {
-        size_t left = generate->count - generate->done;
+        size_t left = generate->prompts.count - generate->done;
         size_t batch = left < batch_max ? left : batch_max;
         for (size_t i = 0; i < batch; i++)
             begin_sequence(generate, &sequences[i], tokens + i * length,
-                           &generate->prompts[generate->done + i]);
+                           &generate->prompts.prompts[generate->done + i]);
         result = write_sequences(generate, sequences, batch, err);
         if (result == 0 && generate->group.rank == 0)
-            result = write_batch(generate, sequences, batch, err);
+            for (size_t i = 0; i < batch && result == 0; i++)
+                result = prompts_write(&generate->prompts, generate->done + i,
+                                       (const char *)sequences[i].text, sequences[i].size, err);
         if (result < 0)
             break;
         generate->done += batch;
@@ -404,6 +287,7 @@ static int run_group(struct generate *generate, struct error *err)
 static int generate_all(struct generate *generate, struct error *err)
 {
     const struct generate_options *options = generate->options;
+    generate->done = generate->prompts.done;
     if (generate->done)
         printf("resumed after %zu lines of %s\n", generate->done, options->output);
     int result = group_fork(&generate->group, (unsigned)options->tensor, err);
@@ -416,31 +300,27 @@ static int generate_all(struct generate *generate, struct error *err)
     model_fini(&generate->model);
     kernels_free(generate->kernels);
     result = group_end(&generate->group, result, err); /* the other ranks end here */
-    if (result == 0 && fsync(generate->output) < 0 && errno != EINVAL && errno != EROFS)
-        result = error_set(err, -errno, "cannot write %s: %s", options->output, strerror(errno));
+    if (result == 0)
+        result = prompts_sync(&generate->prompts, err);
     if (result == 0)
         printf("%s after %zu of %zu lines: %s\n",
-               generate->done < generate->count ? "stopped" : "finished", generate->done,
-               generate->count, options->output);
+               generate->done < generate->prompts.count ? "stopped" : "finished", generate->done,
+               generate->prompts.count, options->output);
     return result;
 }
 
 int generate_run(const struct generate_options *options, struct error *err)
 {
-    struct generate generate = {.options = options, .output = -1};
+    struct generate generate = {.options = options};
     int result = read_shape(&generate, err);
     tokenizer_init(&generate.tokenizer, &generate.vocabulary);
-    if (result == 0)
-        result = read_prompts(&generate, err);
-    if (result == 0)
-        result = open_output(&generate, err);
-    if (result == 0)
-        result = generate_all(&generate, err);
-    if (generate.output >= 0 && close(generate.output) < 0 && result == 0)
-        result = error_set(err, -errno, "cannot write %s: %s", options->output, strerror(errno));
+    if (result == 0) {
+        result = prompts_open(&generate.prompts, options->input, options->output, err);
+        if (result == 0)
+            result = generate_all(&generate, err);
+        result = prompts_close(&generate.prompts, result, err);
+    }
     tokenizer_fini(&generate.tokenizer);
     vocabulary_fini(&generate.vocabulary);
-    free(generate.prompts);
-    free(generate.input);
     return result;
 }

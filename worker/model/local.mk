@@ -25,6 +25,7 @@ MODEL_SOURCES = \
 	worker/model/group.c worker/model/group.h \
 	worker/model/decode.c worker/model/decode.h \
 	worker/model/sample.c worker/model/sample.h \
+	worker/model/prompts.c worker/model/prompts.h \
 	worker/model/generate.c worker/model/generate.h \
 	worker/model/train.c worker/model/train.h
 MODEL_LIBS = worker/model/libmodel.a lib/libphased.a $(JANSSON_LIBS) $(SODIUM_LIBS) -lm

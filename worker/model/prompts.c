@@ -1,0 +1,145 @@
+/* Reads lines, and writes JSON lines. */
+#include "worker/model/prompts.h"
+
+#include "lib/error.h"
+#include "lib/file.h"
+#include "lib/memory.h"
+#include "lib/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { INPUT_MAX = 1 << 30 };
+
+static int read_input(struct prompts *prompts, const char *path, struct error *err)
+{
+    size_t size;
+    int result = file_read(path, INPUT_MAX, &prompts->data, &size, err);
+    if (result < 0)
+        return result;
+    const char *at = prompts->data, *end = at + size;
+    for (const char *line = at; line < end; prompts->count++) {
+        const char *stop = memchr(line, '\n', (size_t)(end - line));
+        line = stop ? stop + 1 : end;
+    }
+    prompts->prompts = xcalloc(prompts->count, sizeof *prompts->prompts);
+    for (size_t i = 0; i < prompts->count; i++) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        size_t length = (size_t)((stop ? stop : end) - at);
+        prompts->prompts[i] = (struct prompt){(const uint8_t *)at, length};
+        at = stop ? stop + 1 : end;
+    }
+    return 0;
+}
+
+static int check_last(const struct prompts *prompts, const char *input_path, const char *line,
+                      size_t size, struct error *err)
+{
+    json_t *last = json_loadb(line, size, 0, NULL);
+    json_int_t number = json_integer_value(json_object_get(last, "line"));
+    bool is_ours = json_is_integer(json_object_get(last, "line"));
+    json_decref(last);
+    if (!is_ours || number + 1 != (json_int_t)prompts->done || prompts->done > prompts->count)
+        return error_set(err, -EINVAL, "cannot continue %s: its last line was not made from %s",
+                         prompts->output_path, input_path);
+    return 0;
+}
+
+/* Counts the lines that the output has, and removes an incomplete line. */
+static int open_output(struct prompts *prompts, const char *input_path, struct error *err)
+{
+    const char *path = prompts->output_path;
+    char *data = NULL;
+    size_t size = 0, last = 0, whole = 0;
+    int result = access(path, F_OK) == 0 ? file_read(path, INPUT_MAX, &data, &size, err) : 0;
+    if (result < 0)
+        return result;
+    for (size_t i = 0; i < size; i++)
+        if (data[i] == '\n') {
+            last = whole;
+            whole = i + 1;
+            prompts->done++;
+        }
+    if (prompts->done)
+        result = check_last(prompts, input_path, data + last, whole - last, err);
+    free(data);
+    if (result < 0)
+        return result;
+    prompts->output = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (prompts->output < 0 || ftruncate(prompts->output, (off_t)whole) < 0)
+        return error_set(err, -errno, "cannot write %s: %s", path, strerror(errno));
+    return 0;
+}
+
+int prompts_open(struct prompts *prompts, const char *input_path, const char *output_path,
+                 struct error *err)
+{
+    *prompts = (struct prompts){.output_path = output_path, .output = -1};
+    int result = read_input(prompts, input_path, err);
+    return result < 0 ? result : open_output(prompts, input_path, err);
+}
+
+static int fail_to_write(const struct prompts *prompts, int code, struct error *err)
+{
+    return error_set(err, code, "cannot write %s: %s", prompts->output_path, strerror(-code));
+}
+
+int prompts_close(struct prompts *prompts, int result, struct error *err)
+{
+    if (prompts->output >= 0 && close(prompts->output) < 0 && result == 0)
+        result = fail_to_write(prompts, -errno, err);
+    free(prompts->prompts);
+    free(prompts->data);
+    return result;
+}
+
+/* Makes a JSON string of the bytes. Bytes that are no UTF-8 become U+FFFD. */
+static json_t *make_string(const char *bytes, size_t size)
+{
+    json_t *whole = json_stringn(bytes, size);
+    struct text text = {0};
+    for (size_t i = 0; !whole && i < size;) {
+        size_t length = size - i < 4 ? size - i : 4;
+        json_t *character = NULL;
+        while (length && !(character = json_stringn(bytes + i, length)))
+            length--;
+        json_decref(character);
+        text_add_bytes(&text, length ? bytes + i : "\xEF\xBF\xBD", length ? length : 3);
+        i += length ? length : 1;
+    }
+    if (!whole)
+        whole = json_stringn(text_string(&text), text.size);
+    text_fini(&text);
+    return whole;
+}
+
+int prompts_write(struct prompts *prompts, size_t line, const char *text, size_t size,
+                  struct error *err)
+{
+    const struct prompt *prompt = &prompts->prompts[line];
+    json_t *prompt_string = make_string((const char *)prompt->bytes, prompt->size);
+    json_t *object = json_pack("{s:I, s:o, s:o}", "line", (json_int_t)line, "prompt", prompt_string,
+                               "text", make_string(text, size));
+    char *dump = object ? json_dumps(object, JSON_COMPACT) : NULL;
+    if (!dump)
+        abort();
+    struct text whole = {0};
+    text_addf(&whole, "%s\n", dump);
+    int result = file_write(prompts->output, text_string(&whole), whole.size);
+    text_fini(&whole);
+    free(dump);
+    json_decref(object);
+    return result < 0 ? fail_to_write(prompts, result, err) : 0;
+}
+
+int prompts_sync(struct prompts *prompts, struct error *err)
+{
+    if (fsync(prompts->output) < 0 && errno != EINVAL && errno != EROFS)
+        return fail_to_write(prompts, -errno, err);
+    return 0;
+}
