@@ -113,6 +113,7 @@ struct call {
     size_t rows, width, part_count;
     float factor;
     struct kernel_attention_shape shape;
+    struct kernel_pages pages;
     struct kernel_adamw_step step;
 };
 

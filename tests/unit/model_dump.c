@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { ROWS = 37, IN = 72, OUT = 136, CLASSES = 1000, IDS = 11, PLACES = 40, MEMORIES_MAX = 128 };
+enum { ROWS = 37, IN = 72, OUT = 136, CLASSES = 1000, IDS = 11, PAGES = 3, MEMORIES_MAX = 128 };
 
 static struct kernels *kernels;
 static uint64_t seed;
@@ -30,6 +30,13 @@ static void *memory(size_t bytes)
     if (memory_count == MEMORIES_MAX)
         abort();
     return memories[memory_count++] = kernels_memory(kernels, bytes);
+}
+
+static uint32_t *put_ids(const uint32_t *here, size_t count)
+{
+    uint32_t *there = memory(count * sizeof *there);
+    kernels_put(kernels, there, here, count * sizeof *here);
+    return there;
 }
 
 /* Returns a random number that a bfloat can be: of eight bits. */
@@ -65,11 +72,10 @@ static float *floats(size_t count, float size)
 static uint32_t *ids(size_t count, uint32_t below)
 {
     uint32_t *here = get(count * sizeof *here);
-    uint32_t *there = memory(count * sizeof *there);
     seed++;
     for (size_t i = 0; i < count; i++)
         here[i] = (uint32_t)(random_at(seed, i) % below);
-    kernels_put(kernels, there, here, count * sizeof *here);
+    uint32_t *there = put_ids(here, count);
     free(here);
     return there;
 }
@@ -160,29 +166,39 @@ static void dump_loss(void)
     print_numbers("loss-backward", logits, ROWS * CLASSES);
 }
 
+/* The second of two sequences is shorter. A page of the pool is left. */
+static void dump_newest(const kernel_number *qkv, kernel_number *y,
+                        struct kernel_attention_shape shape)
+{
+    const uint32_t table[] = {6, 1, 3, 0, 5, 2}, positions[] = {2 * KERNEL_PAGE + 5, KERNEL_PAGE};
+    const struct kernel_pages pages = {put_ids(positions, 2), put_ids(table, 6), PAGES};
+    size_t kept_count = (2 * PAGES + 1) * shape.kv_heads * KERNEL_PAGE * shape.head_width;
+    kernel_number *keys = numbers(kept_count, 2), *values = numbers(kept_count, 1);
+    shape.sequence = 1;
+    kernel_attention_newest(kernels, y, keys, values, qkv, &pages, &shape);
+    print_numbers("newest", y, shape.batch * shape.heads * shape.head_width);
+    print_numbers("newest-keys", keys, kept_count);
+    print_numbers("newest-values", values, kept_count);
+}
+
 static void dump_attention(const char *name, struct kernel_attention_shape shape)
 {
     size_t rows = shape.batch * shape.sequence, y_row = shape.heads * shape.head_width;
     size_t row = y_row + 2 * shape.kv_heads * shape.head_width;
-    size_t kept_count = shape.batch * shape.kv_heads * PLACES * shape.head_width;
     kernel_number *qkv = numbers(rows * row, 2), *y = numbers(rows * y_row, 1);
     kernel_number *dy = numbers(rows * y_row, 1), *dqkv = numbers(rows * row, 1);
-    kernel_number *keys = numbers(kept_count, 2), *values = numbers(kept_count, 1);
     float *kept = floats(kernel_attention_kept(&shape), 1);
-    float *turns = floats(shape.sequence * shape.head_width, 1);
+    float *turns = floats((4 + shape.sequence) * shape.head_width, 1);
+    const uint32_t firsts[] = {1, 4};
     kernel_attention(kernels, y, kept, qkv, &shape);
     print_numbers(name, y, rows * y_row);
     kernel_attention_backward(kernels, dqkv, dy, y, kept, qkv, &shape);
     print_numbers(name, dqkv, rows * row);
-    kernel_rotary(kernels, qkv, turns, 0, &shape, KERNEL_FORWARD);
+    kernel_rotary(kernels, qkv, turns, NULL, &shape, KERNEL_FORWARD);
     print_numbers("rotary", qkv, rows * row);
-    kernel_rotary(kernels, qkv, turns, 0, &shape, KERNEL_BACKWARD);
+    kernel_rotary(kernels, qkv, turns, put_ids(firsts, 2), &shape, KERNEL_BACKWARD);
     print_numbers("rotary-back", qkv, rows * row);
-    shape.sequence = 1;
-    kernel_attention_newest(kernels, y, keys, values, qkv, PLACES - 3, PLACES, &shape);
-    print_numbers("newest", y, shape.batch * y_row);
-    print_numbers("newest-keys", keys, kept_count);
-    print_numbers("newest-values", values, kept_count);
+    dump_newest(qkv, y, shape);
 }
 
 static void dump_update(void)

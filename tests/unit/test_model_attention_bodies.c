@@ -19,7 +19,7 @@ static size_t qkv_row(const struct kernel_attention_shape *shape)
 static void rotary(const struct team *team, void *context)
 {
     struct call *c = context;
-    body_rotary(team, c->y, c->gain, c->part_count, &c->shape, c->factor);
+    body_rotary(team, c->y, c->gain, c->ids, &c->shape, c->factor);
 }
 
 static void positions_turn_forth_and_back(void **state)
@@ -27,16 +27,16 @@ static void positions_turn_forth_and_back(void **state)
     FOR_SHAPES(i)
     {
         const struct kernel_attention_shape *shape = &shapes[i];
-        size_t first = i % 2 * 3, places = first + shape->sequence;
+        const uint32_t places[] = {3, 8}, *firsts = i % 2 ? places : NULL;
         struct pair_of_arrays qkv = numbers(shape->batch * shape->sequence * qkv_row(shape), 1);
-        float *table = floats(places * shape->head_width, 1);
+        float *table = floats((8 + shape->sequence) * shape->head_width, 1);
         struct call call = {
-            .y = qkv.bfloats, .gain = table, .part_count = first, .shape = *shape, .factor = 1};
-        kernel_rotary(*state, qkv.floats, table, first, shape, KERNEL_FORWARD);
+            .y = qkv.bfloats, .gain = table, .ids = firsts, .shape = *shape, .factor = 1};
+        kernel_rotary(*state, qkv.floats, table, firsts, shape, KERNEL_FORWARD);
         run(rotary, call);
         assert_same(qkv);
         call.factor = -1;
-        kernel_rotary(*state, qkv.floats, table, first, shape, KERNEL_BACKWARD);
+        kernel_rotary(*state, qkv.floats, table, firsts, shape, KERNEL_BACKWARD);
         run(rotary, call);
         assert_same(qkv);
         drop(qkv);
@@ -101,14 +101,14 @@ static void attention_goes_both_ways(void **state)
 static void keep_newest(const struct team *team, void *context)
 {
     struct call *c = context;
-    body_keep_newest(team, c->y, c->state, c->a, c->rows, c->width, &c->shape);
+    body_keep_newest(team, c->y, c->state, c->a, &c->pages, &c->shape);
 }
 
 static void attention_newest(const struct team *team, void *context)
 {
     struct call *c = context;
-    body_attention_newest(team, (uint16_t *)(uintptr_t)c->b, c->y, c->state, c->a, c->rows,
-                          c->width, &c->shape);
+    body_attention_newest(team, (uint16_t *)(uintptr_t)c->b, c->y, c->state, c->a, &c->pages,
+                          &c->shape);
 }
 
 static void newest_token_sees_what_is_kept(void **state)
@@ -116,8 +116,14 @@ static void newest_token_sees_what_is_kept(void **state)
     FOR_SHAPES(i)
     {
         struct kernel_attention_shape shape = shapes[i];
-        size_t places = shape.sequence + 2, first = shape.sequence - 1;
-        size_t kept = shape.batch * shape.kv_heads * places * shape.head_width;
+        /* The second sequence is shorter. The pages are in falling order, and one page is left. */
+        const uint32_t positions[] = {(uint32_t)shape.sequence - 1, (uint32_t)shape.sequence / 3};
+        uint32_t table[20];
+        size_t row = shape.sequence / KERNEL_PAGE + 1, count = shape.batch * row + 1;
+        size_t kept = count * shape.kv_heads * KERNEL_PAGE * shape.head_width;
+        for (uint32_t j = 0; j + 1 < count; j++)
+            table[j] = (uint32_t)count - 1 - j;
+        const struct kernel_pages pages = {positions, table, row};
         shape.sequence = 1;
         struct pair_of_arrays qkv = numbers(shape.batch * qkv_row(&shape), 2);
         struct pair_of_arrays keys = numbers(kept, 2), values = numbers(kept, 1);
@@ -126,11 +132,10 @@ static void newest_token_sees_what_is_kept(void **state)
                             .state = values.bfloats,
                             .a = qkv.bfloats,
                             .b = y.bfloats,
-                            .rows = first,
-                            .width = places,
+                            .pages = pages,
                             .shape = shape};
-        kernel_attention_newest(*state, y.floats, keys.floats, values.floats, qkv.floats, first,
-                                places, &shape);
+        kernel_attention_newest(*state, y.floats, keys.floats, values.floats, qkv.floats, &pages,
+                                &shape);
         run(keep_newest, call);
         run_blocks(attention_newest, call);
         assert_same(y);

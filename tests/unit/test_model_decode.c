@@ -1,4 +1,5 @@
-/* Decoding compared with the forward pass of training, and sums of a group. */
+/* Decoding compared with the forward pass of training, sequences that share a pool of pages, and
+ * sums of a group. */
 #include "tests/unit/unit.h"
 
 #include "lib/error.h"
@@ -53,19 +54,25 @@ static double decode_text(const struct model *model, const uint32_t *ids, const 
     size_t vocabulary = model->shape.vocabulary;
     double sum = 0;
     assert_int_equal(group_fork(&group, 1, &err), 0);
-    struct decode *decode = decode_new(model, &group, BATCH, SEQUENCE);
-    decode_begin(decode, BATCH);
+    struct decode *decode =
+        decode_new(model, &group, BATCH, SEQUENCE, BATCH * decode_pages(SEQUENCE));
+    struct decode_kept kept[BATCH] = {0}, *all[BATCH];
     for (size_t t = 0; t < SEQUENCE; t++) {
         uint32_t column[BATCH];
         const float *logits;
-        for (size_t b = 0; b < BATCH; b++)
+        for (size_t b = 0; b < BATCH; b++) {
+            all[b] = &kept[b];
             column[b] = ids[b * SEQUENCE + t];
-        assert_int_equal(decode_step(decode, column, &logits, &err), 0);
+            assert_true(decode_reserve(decode, all[b], t + 1));
+        }
+        assert_int_equal(decode_step(decode, all, column, BATCH, &logits, &err), 0);
         for (size_t b = 0; b < BATCH; b++) {
             const float *row = logits + b * vocabulary;
             sum += log_sum(row, vocabulary) - (double)row[targets[b * SEQUENCE + t]];
         }
     }
+    for (size_t b = 0; b < BATCH; b++)
+        decode_release(decode, &kept[b]);
     decode_free(decode);
     assert_int_equal(group_end(&group, 0, &err), 0);
     return sum;
@@ -99,6 +106,80 @@ static void decoding_token_by_token_gives_the_losses_of_the_whole_text(void **st
         pass_free(pass);
         model_fini(&model);
     }
+    kernels_free(kernels);
+}
+
+struct line {
+    uint32_t text[SEQUENCE];
+    float logits[SEQUENCE][256]; /* those of the sequence without any beside it */
+    struct decode_kept kept;
+};
+
+/* Decodes `steps` more tokens of each sequence, and compares the logits. */
+static void decode_beside(struct decode *decode, struct line *const *lines, size_t count,
+                          size_t steps)
+{
+    for (; steps; steps--) {
+        struct decode_kept *kept[BATCH];
+        uint32_t ids[BATCH];
+        const float *logits;
+        struct error err;
+        for (size_t i = 0; i < count; i++) {
+            kept[i] = &lines[i]->kept;
+            ids[i] = lines[i]->text[kept[i]->length];
+            assert_true(decode_reserve(decode, kept[i], kept[i]->length + 1));
+        }
+        assert_int_equal(decode_step(decode, kept, ids, count, &logits, &err), 0);
+        for (size_t i = 0; i < count; i++)
+            assert_memory_equal(logits + i * 256, lines[i]->logits[kept[i]->length - 1],
+                                sizeof lines[i]->logits[0]);
+    }
+}
+
+static void decode_alone(struct decode *decode, struct line *line, uint32_t first)
+{
+    for (uint32_t t = 0; t < SEQUENCE; t++) {
+        struct decode_kept *kept = &line->kept;
+        const float *logits;
+        line->text[t] = (first + t * 31) % 256;
+        assert_true(decode_reserve(decode, kept, t + 1));
+        assert_int_equal(decode_step(decode, &kept, &line->text[t], 1, &logits, NULL), 0);
+        memcpy(line->logits[t], logits, sizeof line->logits[t]);
+    }
+    decode_release(decode, &line->kept);
+}
+
+static void sequences_that_come_and_go_have_the_logits_of_each_alone(void **state)
+{
+    (void)state;
+    struct error err;
+    struct group group;
+    struct model model;
+    struct kernels *kernels = kernels_new(0, &err);
+    static struct line a, b, c;
+    assert_int_equal(group_fork(&group, 1, &err), 0);
+    assert_int_equal(model_init(&model, kernels, &shapes[0], SEQUENCE, MODEL_TRAINS, alone, &err),
+                     0);
+    model_draw(&model, 7);
+    struct decode *decode = decode_new(&model, &group, BATCH, SEQUENCE, 3);
+    decode_alone(decode, &a, 0);
+    decode_alone(decode, &b, 100);
+    decode_alone(decode, &c, 200);
+    decode_beside(decode, (struct line *[]){&a}, 1, KERNEL_PAGE);
+    decode_beside(decode, (struct line *[]){&b, &a}, 2, SEQUENCE - KERNEL_PAGE);
+    assert_false(decode_reserve(decode, &c.kept, 1)); /* `a` has two pages, `b` has the third */
+    assert_int_equal(c.kept.page_count, 0);
+    decode_release(decode, &a.kept);
+    decode_beside(decode, (struct line *[]){&b, &c}, 2, KERNEL_PAGE); /* pages of `a` */
+    assert_false(decode_reserve(decode, &c.kept, SEQUENCE));
+    decode_release(decode, &b.kept);
+    decode_beside(decode, (struct line *[]){&c}, 1, SEQUENCE - KERNEL_PAGE);
+    decode_release(decode, &c.kept);
+    assert_true(decode_reserve(decode, &a.kept, 3 * KERNEL_PAGE)); /* no page is lost */
+    decode_release(decode, &a.kept);
+    decode_free(decode);
+    model_fini(&model);
+    assert_int_equal(group_end(&group, 0, &err), 0);
     kernels_free(kernels);
 }
 
@@ -182,6 +263,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(decoding_token_by_token_gives_the_losses_of_the_whole_text),
+        cmocka_unit_test(sequences_that_come_and_go_have_the_logits_of_each_alone),
         cmocka_unit_test(the_largest_group_divides_heads_and_keys_and_the_mlp),
         cmocka_unit_test(a_group_sums_in_a_tree_with_the_same_bits_on_every_rank),
         cmocka_unit_test(a_rank_that_fails_or_dies_fails_the_group),

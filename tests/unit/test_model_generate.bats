@@ -43,6 +43,14 @@ start_long() {
     done
 }
 
+refused() {
+    local reason=$1
+    shift
+    run generate "$@"
+    [ "$status" -ne 0 ]
+    [[ $output == *"$reason"* ]]
+}
+
 @test "groups of 1, 2 and 4 processes write the same bytes, with every batch size" {
     local tp batch
     for tp in 1 2 4; do
@@ -82,6 +90,36 @@ start_long() {
     generate "$DIR/long.jsonl" --input "$DIR/lines" "${options[@]}" --tp 4 --batch-size 3 >/dev/null
     generate "$DIR/whole.jsonl" --input "$DIR/lines" "${options[@]}" --batch-size 64 >/dev/null
     cmp "$DIR/long.jsonl" "$DIR/whole.jsonl"
+}
+
+# lines_per_step LOG: prints the last figure of lines/step.
+lines_per_step() { sed -nE 's|^step .* lines/step ([0-9.]+)$|\1|p' "$1" | tail -n 1; }
+
+@test "a line that has ended makes room for the next line at once" {
+    local long
+    long=$(printf 'x%.0s' {1..100})
+    for _ in {1..12}; do printf '%s\nx\n' "$long"; done >"$DIR/in"
+    generate "$DIR/one" --input "$DIR/in" --bytes 4 --batch-size 1 | tee "$DIR/log"
+    [ "$(lines_per_step "$DIR/log")" = 1.00 ]
+    generate "$DIR/two" --input "$DIR/in" --bytes 4 --batch-size 2 | tee "$DIR/log"
+    awk -v got="$(lines_per_step "$DIR/log")" 'BEGIN { exit !(got > 1.8) }'
+    cmp "$DIR/one" "$DIR/two"
+}
+
+@test "lines that go back to the queue because the cache is full become the same text" {
+    local options=(--input "$DIR/in" --bytes 40 --temperature 0.7 --batch-size 8) size
+    cut -c1-9 "$SHARED/lines" >"$DIR/in" # each begins with one page, and grows
+    generate "$DIR/whole" "${options[@]}" | tee "$DIR/log"
+    awk -v got="$(lines_per_step "$DIR/log")" 'BEGIN { exit !(got > 6) }'
+    generate "$DIR/small" "${options[@]}" --cache 128 --tp 2 | tee "$DIR/log"
+    awk -v got="$(lines_per_step "$DIR/log")" 'BEGIN { exit !(got > 1.5 && got < 5) }'
+    cmp "$DIR/whole" "$DIR/small"
+    size=$(stat -c %s "$DIR/whole")
+    head -c $((size / 3)) "$DIR/whole" >"$DIR/small"
+    generate "$DIR/small" "${options[@]}" --cache 200 --batch-size 5 >/dev/null
+    cmp "$DIR/whole" "$DIR/small"
+    refused "--cache 127: the longest line needs 128" "$DIR/out" --cache 127
+    refused "--cache 1: the longest line needs 48" "$DIR/out" --context 30 --bytes 5 --cache 1
 }
 
 @test "lines with the same prompt have draws of their own, and another seed draws other text" {
@@ -138,14 +176,6 @@ start_long() {
     [ "$(wc -l <"$DIR/long.jsonl")" -eq 160 ]
 }
 
-refused() {
-    local reason=$1
-    shift
-    run generate "$@"
-    [ "$status" -ne 0 ]
-    [[ $output == *"$reason"* ]]
-}
-
 @test "impossible options and inputs are refused with a reason, and the output is left alone" {
     refused "--tp 3: not a power of two" "$DIR/out" --tp 3
     refused "--tp 8: the model has 4 heads and 4 kv-heads" "$DIR/out" --tp 8
@@ -167,5 +197,5 @@ refused() {
 @test "--help names every option with its default" {
     run -0 "$BIN/phase-model" generate --help
     [[ $output == *'--bytes N '*'[64]'* ]]
-    [ "$(grep -c '^  --' <<<"$output")" -eq 12 ]
+    [ "$(grep -c '^  --' <<<"$output")" -eq 13 ]
 }

@@ -153,14 +153,14 @@ await() {
     tail -n 1 "$DIR/log.first" | grep -E '^phase-model: .*rank 1'
 }
 
-@test "text does not depend on the number of GPUs" {
+@test "text does not depend on the number of GPUs, and not on the size of the cache" {
     train cuda a 2 --device-batch-size 1 --kv-heads 2
     printf 'The free\nsoftware\n' >"$DIR/in"
     local tensor
     for tensor in 1 2; do
         "$BIN/phase-model" generate --device cuda --model "$DIR/a/step_000002.ckpt" --input "$DIR/in" \
-            --output "$DIR/out.$tensor" --tp $tensor --bytes 5
-    done
+            --output "$DIR/out.$tensor" --tp $tensor --bytes 10 --cache $((tensor == 1 ? 64 : 32))
+    done # each line needs two pages of 16 tokens; a cache of 32 sends the second line back
     [ "$(wc -l <"$DIR/out.1")" = 2 ]
     cmp "$DIR/out.1" "$DIR/out.2"
 }

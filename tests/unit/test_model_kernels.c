@@ -265,19 +265,33 @@ static void heads_that_share_keys_compute_as_heads_with_equal_keys(void **state)
 static void attention_of_the_newest_token_is_the_last_row_of_attention(void **state)
 {
     (void)state;
-    float qkv[QKV], y[Y], newest[2 * 8], kept[KEPT], keys[2 * 2 * 5 * 2], values[2 * 2 * 5 * 2];
-    struct kernel_attention_shape one = shape;
-    one.sequence = 1;
-    fill(qkv, QKV, 1);
-    kernel_attention(kernels, y, kept, qkv, &shape);
-    for (size_t t = 0; t < shape.sequence; t++) {
-        float rows[2 * ROW];
-        memcpy(rows, qkv + t * ROW, ROW * sizeof *rows);
-        memcpy(rows + ROW, qkv + (shape.sequence + t) * ROW, ROW * sizeof *rows);
-        kernel_attention_newest(kernels, newest, keys, values, rows, t, shape.sequence, &one);
-        for (size_t i = 0; i < 2 * 8; i++)
-            assert_true(fabsf(newest[i] - y[(i / 8 * shape.sequence + t) * 8 + i % 8]) < 1e-6f);
+    enum { LENGTH = 2 * KERNEL_PAGE + 3, LATE = 5, PAGES = 7 };
+    const struct kernel_attention_shape whole = {
+        .batch = 2, .sequence = LENGTH, .heads = 4, .kv_heads = 2, .head_width = 2};
+    static float qkv[2 * LENGTH * ROW], y[2 * LENGTH * 8], kept[2 * 4 * LENGTH * LENGTH];
+    static float keys[PAGES * 2 * KERNEL_PAGE * 2], values[PAGES * 2 * KERNEL_PAGE * 2];
+    const uint32_t table[] = {3, 0, 6, 5, 2, 1}; /* page 4 is not used */
+    fill(qkv, 2 * LENGTH * ROW, 1);
+    kernel_attention(kernels, y, kept, qkv, &whole);
+    memset(keys, 0xff, sizeof keys); /* no numbers */
+    memset(values, 0xff, sizeof values);
+    for (uint32_t t = 0; t < LENGTH; t++) { /* the second sequence begins later */
+        const uint32_t positions[] = {t, t - LATE};
+        const struct kernel_pages pages = {positions, table, 3};
+        struct kernel_attention_shape one = whole;
+        float rows[2 * ROW], newest[2 * 8];
+        one.sequence = 1;
+        one.batch = t < LATE ? 1 : 2;
+        for (size_t b = 0; b < one.batch; b++)
+            memcpy(rows + b * ROW, qkv + (b * LENGTH + positions[b]) * ROW, ROW * sizeof *rows);
+        kernel_attention_newest(kernels, newest, keys, values, rows, &pages, &one);
+        for (size_t i = 0; i < one.batch * 8; i++) {
+            float expected = y[(i / 8 * LENGTH + positions[i / 8]) * 8 + i % 8];
+            assert_true(fabsf(newest[i] - expected) < 1e-6f);
+        }
     }
+    for (size_t i = 4 * 2 * KERNEL_PAGE * 2; i < 5 * 2 * KERNEL_PAGE * 2; i++)
+        assert_true(isnan(keys[i]) && isnan(values[i]));
 }
 
 static void the_table_of_turns_has_the_sines_of_the_library(void **state)
@@ -299,15 +313,16 @@ turning_forward_and_backward_gives_the_same_queries_and_keys_and_values_stay(voi
 {
     (void)state;
     float qkv[QKV], turned[QKV];
-    float *table = rotary_new(3 + shape.sequence, shape.head_width);
+    const uint32_t firsts[] = {3, 8};
+    float *table = rotary_new(8 + shape.sequence, shape.head_width);
     fill(qkv, QKV, 1);
     memcpy(turned, qkv, sizeof qkv);
-    kernel_rotary(kernels, turned, table, 3, &shape, KERNEL_FORWARD);
+    kernel_rotary(kernels, turned, table, firsts, &shape, KERNEL_FORWARD);
     for (size_t i = 0; i < QKV; i++) {
         bool is_value = i % ROW >= 12;
         assert_int_equal(memcmp(&turned[i], &qkv[i], sizeof *qkv) == 0, is_value);
     }
-    kernel_rotary(kernels, turned, table, 3, &shape, KERNEL_BACKWARD);
+    kernel_rotary(kernels, turned, table, firsts, &shape, KERNEL_BACKWARD);
     for (size_t i = 0; i < QKV; i++)
         assert_true(fabsf(turned[i] - qkv[i]) < 1e-6f);
     free(table);
@@ -324,8 +339,8 @@ static void products_of_turned_queries_and_keys_depend_on_their_distance_only(vo
     for (size_t i = 0; i < 8; i++)
         fill(qkv[0] + i * 12, 12, 1); /* the same token at each position */
     memcpy(qkv[1], qkv[0], sizeof qkv[0]);
-    kernel_rotary(kernels, qkv[0], table, 0, &two, KERNEL_FORWARD);
-    kernel_rotary(kernels, qkv[1], table, 92, &two, KERNEL_FORWARD);
+    kernel_rotary(kernels, qkv[0], table, NULL, &two, KERNEL_FORWARD);
+    kernel_rotary(kernels, qkv[1], table, &(uint32_t){92}, &two, KERNEL_FORWARD);
     for (size_t distance = 0; distance < 8; distance++) {
         float near = cpu_dot(qkv[0] + distance * 12, qkv[0] + 4, 4);
         float far = cpu_dot(qkv[1] + 7 * 12, qkv[1] + (7 - distance) * 12 + 4, 4);

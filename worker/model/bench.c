@@ -120,7 +120,7 @@ static void run_attention_backward(struct bench *bench, const struct part *part)
 static void run_rotary(struct bench *bench, const struct part *part)
 {
     (void)part;
-    kernel_rotary(bench->kernels, bench->a, bench->turns, 0, &bench->attention, KERNEL_FORWARD);
+    kernel_rotary(bench->kernels, bench->a, bench->turns, NULL, &bench->attention, KERNEL_FORWARD);
 }
 
 static void run_norm(struct bench *bench, const struct part *part)

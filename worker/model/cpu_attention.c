@@ -44,12 +44,14 @@ static void turn_head(float *x, const float *table, size_t half, float side)
     }
 }
 
-void kernel_rotary(struct kernels *kernels, kernel_number *qkv, const float *table, size_t first,
-                   const struct kernel_attention_shape *shape, enum kernel_turn turn)
+void kernel_rotary(struct kernels *kernels, kernel_number *qkv, const float *table,
+                   const uint32_t *firsts, const struct kernel_attention_shape *shape,
+                   enum kernel_turn turn)
 {
     (void)kernels; /* needs no scratch */
     float side = turn == KERNEL_FORWARD ? 1.0f : -1.0f;
     for (size_t row = 0; row < shape->batch * shape->sequence; row++) {
+        size_t first = firsts ? firsts[row / shape->sequence] : 0;
         const float *angles = table + (first + row % shape->sequence) * shape->head_width;
         float *heads = qkv + row * row_of(shape);
         for (size_t head = 0; head < shape->heads + shape->kv_heads; head++)
@@ -139,25 +141,50 @@ void kernel_attention_backward(struct kernels *kernels, kernel_number *dqkv,
     }
 }
 
-void kernel_attention_newest(struct kernels *kernels, kernel_number *y, kernel_number *keys,
-                             kernel_number *values, const kernel_number *qkv, size_t first,
-                             size_t places, const struct kernel_attention_shape *shape)
+/* Returns where a token's key and value of one head lie in what is kept. */
+static size_t kept_at(const struct kernel_pages *pages, size_t sequence, size_t kv_head,
+                      size_t token, const struct kernel_attention_shape *shape)
 {
-    size_t width = shape->head_width, count = first + 1;
-    float *scores = cpu_scratch(kernels, count);
+    size_t page = pages->table[sequence * pages->row + token / KERNEL_PAGE];
+    size_t place = (page * shape->kv_heads + kv_head) * KERNEL_PAGE + token % KERNEL_PAGE;
+    return place * shape->head_width;
+}
+
+/* Attention of the newest token of sequence `b` in head `h`, page by page. The order of the sums is
+ * that of the tokens, as if all pages were one. */
+static void attend_newest(float *y, float *scores, const float *keys, const float *values,
+                          const float *query, const struct kernel_pages *pages, size_t b, size_t h,
+                          const struct kernel_attention_shape *shape)
+{
+    size_t width = shape->head_width, count = (size_t)pages->positions[b] + 1;
+    size_t kv = h / (shape->heads / shape->kv_heads);
     float scale = 1.0f / sqrtf((float)width);
+    for (size_t t = 0; t < count; t++)
+        scores[t] = cpu_dot(query, keys + kept_at(pages, b, kv, t, shape), width) * scale;
+    (void)cpu_softmax(scores, count); /* only losses need the result */
+    for (size_t t = 0; t < count; t += KERNEL_PAGE) {
+        size_t part = count - t < KERNEL_PAGE ? count - t : KERNEL_PAGE;
+        cpu_product(y, width, (struct cpu_view){scores + t, part, 1},
+                    values + kept_at(pages, b, kv, t, shape), width, 1, part, width,
+                    t ? KERNEL_ADD : KERNEL_SET);
+    }
+}
+
+void kernel_attention_newest(struct kernels *kernels, kernel_number *y, kernel_number *keys,
+                             kernel_number *values, const kernel_number *qkv,
+                             const struct kernel_pages *pages,
+                             const struct kernel_attention_shape *shape)
+{
+    size_t bytes = shape->head_width * sizeof *keys;
+    float *scores = cpu_scratch(kernels, pages->row * KERNEL_PAGE);
     for (size_t b = 0; b < shape->batch; b++) {
         for (size_t h = 0; h < shape->heads; h++) {
             struct head head = head_at(shape, b, h);
-            size_t kv = b * shape->kv_heads + h / (shape->heads / shape->kv_heads);
-            float *k = keys + kv * places * width, *v = values + kv * places * width;
-            memcpy(k + first * width, qkv + head.k, width * sizeof *k);
-            memcpy(v + first * width, qkv + head.v, width * sizeof *v);
-            for (size_t s = 0; s < count; s++)
-                scores[s] = cpu_dot(qkv + head.q, k + s * width, width) * scale;
-            (void)cpu_softmax(scores, count); /* only losses need the result */
-            cpu_product(y + head.y, width, (struct cpu_view){scores, count, 1}, v, width, 1, count,
-                        width, KERNEL_SET);
+            size_t kv = h / (shape->heads / shape->kv_heads);
+            size_t newest = kept_at(pages, b, kv, pages->positions[b], shape);
+            memcpy(keys + newest, qkv + head.k, bytes);
+            memcpy(values + newest, qkv + head.v, bytes);
+            attend_newest(y + head.y, scores, keys, values, qkv + head.q, pages, b, h, shape);
         }
     }
 }

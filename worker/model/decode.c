@@ -2,23 +2,30 @@
 #include "worker/model/decode.h"
 
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "worker/model/group.h"
 #include "worker/model/kernels.h"
 #include "worker/model/model.h"
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct decode {
     const struct model *model;
     struct kernels *kernels; /* of the model */
     struct group *group;
-    size_t batch_max, length_max, batch, length;
+    size_t batch_max, batch;
     size_t heads, kv_heads, hidden; /* of this rank; its first ones are rank * these numbers */
     size_t head_width;
     size_t part_count; /* parts of each sum that this rank computes */
-    uint32_t *ids;
-    kernel_number *keys, *values; /* [loops x depth][batch_max][kv_heads][length_max][head_width] */
+    size_t pages;      /* of the pool */
+    uint32_t *unused;  /* the pages that no sequence has: a stack */
+    size_t unused_count;
+    uint32_t *ids;                 /* [batch], then positions[batch], then the table of pages */
+    uint32_t *host_ids;            /* the same on the host */
+    struct kernel_pages place;     /* of this step; points into ids */
+    kernel_number *keys, *values;  /* [loops x depth][pages][kv_heads][KERNEL_PAGE][head_width] */
     kernel_number *state, *normed; /* whole rows: batch_max x the width of the model */
     kernel_number *qkv, *attended, *wide, *gated; /* the columns of this rank */
     kernel_number *parts;                         /* part_count products of whole rows */
@@ -27,14 +34,6 @@ struct decode {
     kernel_number *rounded; /* on the host: logits, or the sum of a group */
     float *floats;          /* on the host: the same */
 };
-
-static void *allocate(size_t count, size_t size)
-{
-    void *memory = calloc(count, size);
-    if (!memory)
-        abort();
-    return memory;
-}
 
 unsigned decode_group_max(const struct model_shape *shape)
 {
@@ -50,27 +49,46 @@ static kernel_number *numbers(struct decode *decode, size_t count)
     return kernels_memory(decode->kernels, count * sizeof(kernel_number));
 }
 
+size_t decode_pages(size_t length)
+{
+    return (length + KERNEL_PAGE - 1) / KERNEL_PAGE;
+}
+
+/* The first pages of the pool are taken first. */
+static void fill_pool(struct decode *decode, size_t pages)
+{
+    decode->pages = pages;
+    decode->unused = xcalloc(pages, sizeof *decode->unused);
+    while (decode->unused_count < pages) {
+        decode->unused[decode->unused_count] = (uint32_t)(pages - 1 - decode->unused_count);
+        decode->unused_count++;
+    }
+}
+
 struct decode *decode_new(const struct model *model, struct group *group, size_t batch_max,
-                          size_t length_max)
+                          size_t length_max, size_t pages)
 {
     const struct model_shape *shape = &model->shape;
-    struct decode *decode = allocate(1, sizeof *decode);
+    struct decode *decode = xcalloc(1, sizeof *decode);
     unsigned parts = decode_group_max(shape);
     assert(parts % group->size == 0 && length_max <= model->sequence);
     decode->model = model;
     decode->kernels = model->kernels;
     decode->group = group;
     decode->batch_max = batch_max;
-    decode->length_max = length_max;
     decode->heads = shape->heads / group->size;
     decode->kv_heads = shape->kv_heads / group->size;
     decode->hidden = shape->hidden / group->size;
     decode->head_width = shape->width / shape->heads;
     decode->part_count = parts / group->size;
     size_t area = batch_max * shape->width;
-    size_t kept = (size_t)shape->loops * shape->depth * batch_max * decode->kv_heads * length_max;
+    size_t kept = (size_t)shape->loops * shape->depth * pages * decode->kv_heads * KERNEL_PAGE;
     size_t qkv = (decode->heads + 2 * decode->kv_heads) * decode->head_width;
-    decode->ids = kernels_memory(decode->kernels, batch_max * sizeof *decode->ids);
+    fill_pool(decode, pages);
+    decode->place.row = decode_pages(length_max);
+    size_t ids = batch_max * (2 + decode->place.row);
+    decode->host_ids = xcalloc(ids, sizeof *decode->host_ids);
+    decode->ids = kernels_memory(decode->kernels, ids * sizeof *decode->ids);
     decode->keys = numbers(decode, kept * decode->head_width);
     decode->values = numbers(decode, kept * decode->head_width);
     decode->state = numbers(decode, area);
@@ -83,8 +101,8 @@ struct decode *decode_new(const struct model *model, struct group *group, size_t
     decode->logits = numbers(decode, batch_max * shape->vocabulary);
     decode->scale = kernels_memory(decode->kernels, batch_max * sizeof *decode->scale);
     size_t widest = shape->vocabulary > shape->width ? shape->vocabulary : shape->width;
-    decode->rounded = allocate(batch_max * widest, sizeof *decode->rounded);
-    decode->floats = allocate(batch_max * widest, sizeof *decode->floats);
+    decode->rounded = xcalloc(batch_max * widest, sizeof *decode->rounded);
+    decode->floats = xcalloc(batch_max * widest, sizeof *decode->floats);
     return decode;
 }
 
@@ -97,16 +115,54 @@ void decode_free(struct decode *decode)
                             decode->gated,  decode->parts, decode->logits,   decode->scale};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         kernels_release(decode->kernels, arrays[i]);
+    free(decode->unused);
+    free(decode->host_ids);
     free(decode->rounded);
     free(decode->floats);
     free(decode);
 }
 
-void decode_begin(struct decode *decode, size_t batch)
+bool decode_reserve(struct decode *decode, struct decode_kept *kept, size_t length)
 {
+    size_t wanted = decode_pages(length);
+    if (wanted <= kept->page_count)
+        return true;
+    if (wanted - kept->page_count > decode->unused_count)
+        return false;
+    kept->pages = xreallocarray(kept->pages, wanted, sizeof *kept->pages);
+    while (kept->page_count < wanted)
+        kept->pages[kept->page_count++] = decode->unused[--decode->unused_count];
+    return true;
+}
+
+void decode_release(struct decode *decode, struct decode_kept *kept)
+{
+    while (kept->page_count)
+        decode->unused[decode->unused_count++] = kept->pages[--kept->page_count];
+    assert(decode->unused_count <= decode->pages);
+    free(kept->pages);
+    *kept = (struct decode_kept){0};
+}
+
+/* Tells the backend the new tokens and where the sequences keep their keys and values. */
+static void put_ids(struct decode *decode, struct decode_kept *const *kept, const uint32_t *ids,
+                    size_t batch)
+{
+    uint32_t *positions = decode->host_ids + batch, *table = positions + batch;
+    size_t row = decode->place.row;
     assert(batch <= decode->batch_max);
+    memcpy(decode->host_ids, ids, batch * sizeof *ids);
+    for (size_t i = 0; i < batch; i++) {
+        assert(decode_pages(kept[i]->length + 1) <= kept[i]->page_count);
+        assert(kept[i]->page_count <= row);
+        positions[i] = (uint32_t)kept[i]->length;
+        memcpy(table + i * row, kept[i]->pages, kept[i]->page_count * sizeof *table);
+    }
+    kernels_put(decode->kernels, decode->ids, decode->host_ids,
+                batch * (2 + row) * sizeof *decode->ids);
+    decode->place.positions = decode->ids + batch;
+    decode->place.table = decode->ids + 2 * batch;
     decode->batch = batch;
-    decode->length = 0;
 }
 
 static void get_floats(struct decode *decode, const kernel_number *from, size_t count)
@@ -166,7 +222,7 @@ static void attend(struct decode *decode, const kernel_number *qkv, size_t layer
     size_t head = decode->head_width, own = decode->heads * head, own_kv = decode->kv_heads * head;
     size_t stride = shape->width + 2 * shape->kv_heads * head, row = own + 2 * own_kv;
     size_t rank = decode->group->rank;
-    size_t kept = layer * decode->batch_max * decode->kv_heads * decode->length_max * head;
+    size_t kept = layer * decode->pages * decode->kv_heads * KERNEL_PAGE * head;
     const kernel_number *keys = qkv + shape->width + rank * own_kv;
     take_columns(decode, decode->qkv, row, qkv + rank * own, stride, own);
     take_columns(decode, decode->qkv + own, row, keys, stride, own_kv);
@@ -179,11 +235,10 @@ static void attend(struct decode *decode, const kernel_number *qkv, size_t layer
         .kv_heads = decode->kv_heads,
         .head_width = head,
     };
-    kernel_rotary(decode->kernels, decode->qkv, decode->model->turns, decode->length, &attention,
-                  KERNEL_FORWARD);
+    kernel_rotary(decode->kernels, decode->qkv, decode->model->turns, decode->place.positions,
+                  &attention, KERNEL_FORWARD);
     kernel_attention_newest(decode->kernels, decode->attended, decode->keys + kept,
-                            decode->values + kept, decode->qkv, decode->length, decode->length_max,
-                            &attention);
+                            decode->values + kept, decode->qkv, &decode->place, &attention);
 }
 
 /* `layer` counts the blocks of all loops. */
@@ -209,14 +264,13 @@ static int run_block(struct decode *decode, size_t layer, struct error *err)
     return add_product(decode, decode->gated, block.down, hidden, err);
 }
 
-int decode_step(struct decode *decode, const uint32_t *ids, const float **ret_logits,
-                struct error *err)
+int decode_step(struct decode *decode, struct decode_kept *const *kept, const uint32_t *ids,
+                size_t batch, const float **ret_logits, struct error *err)
 {
     const struct model_shape *shape = &decode->model->shape;
     struct model_ends ends = model_ends(decode->model);
     size_t width = shape->width, layers = (size_t)shape->loops * shape->depth;
-    assert(decode->length < decode->length_max);
-    kernels_put(decode->kernels, decode->ids, ids, decode->batch * sizeof *ids);
+    put_ids(decode, kept, ids, batch);
     kernel_embed(decode->kernels, decode->state, decode->ids, ends.tokens, decode->batch, width);
     for (size_t layer = 0; layer < layers; layer++) {
         int result = run_block(decode, layer, err);
@@ -229,7 +283,8 @@ int decode_step(struct decode *decode, const uint32_t *ids, const float **ret_lo
     kernel_matmul(decode->kernels, decode->logits, ends.norm ? decode->normed : decode->state,
                   ends.head, decode->batch, width, shape->vocabulary, KERNEL_OUT_IN);
     get_floats(decode, decode->logits, decode->batch * shape->vocabulary);
-    decode->length++;
+    for (size_t i = 0; i < batch; i++)
+        kept[i]->length++;
     *ret_logits = decode->floats;
     return kernels_status(decode->kernels, err);
 }

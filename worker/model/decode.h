@@ -1,6 +1,11 @@
 /* Generation: the model computes one token after another for a batch of sequences, and keeps the
  * keys and values.
  *
+ * All sequences share a pool of pages, each with room for the keys and values of KERNEL_PAGE tokens
+ * in all layers. A sequence is nothing but its pages and its length, so each step can take other
+ * sequences, of any length. The logits of a sequence have the same bits whichever pages it has, and
+ * whichever sequences are beside it.
+ *
  * It is tensor-parallel as in Megatron-LM (Shoeybi et al. 2019). Each rank of a group has some
  * heads with their keys and values, and the same share of the MLP. The matrices for queries, keys,
  * values and the way up are cut by columns. The matrices for the output of the attention and the
@@ -12,6 +17,7 @@
 #ifndef PHASED_WORKER_MODEL_DECODE_H
 #define PHASED_WORKER_MODEL_DECODE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,19 +33,33 @@ struct decode;
  * possible too. */
 unsigned decode_group_max(const struct model_shape *shape);
 
+/* What is kept of one sequence. A zeroed one is empty. It must get decode_release(). */
+struct decode_kept {
+    size_t length; /* tokens of which keys and values are kept */
+    uint32_t *pages;
+    size_t page_count;
+};
+
+/* Returns how many pages a sequence of `length` tokens needs. */
+size_t decode_pages(size_t length);
+
 /* `group->size` is possible as decode_group_max() says. The model and the group are borrowed. The
- * model was made for sequences of at least `length_max` tokens. If memory is missing,
- * kernels_status() tells. */
+ * model was made for sequences of at least `length_max` tokens. The pool has `pages` pages. If
+ * memory is missing, kernels_status() tells. */
 struct decode *decode_new(const struct model *model, struct group *group, size_t batch_max,
-                          size_t length_max);
+                          size_t length_max, size_t pages);
 void decode_free(struct decode *decode);
 
-/* Begins `batch` new sequences and forgets the sequences before. */
-void decode_begin(struct decode *decode, size_t batch);
+/* Gives a sequence all pages that it needs for `length` tokens. Returns false, and gives no page,
+ * if the pool has fewer. */
+bool decode_reserve(struct decode *decode, struct decode_kept *kept, size_t length);
+/* Returns the pages to the pool. The sequence is empty afterwards. */
+void decode_release(struct decode *decode, struct decode_kept *kept);
 
-/* Adds one token to each sequence. ret_logits[batch x vocabulary] are the logits of the last
- * loop for the next token; borrowed until the next call. */
-int decode_step(struct decode *decode, const uint32_t *ids, const float **ret_logits,
-                struct error *err);
+/* Adds the token ids[i] to each of `batch` sequences, which have the pages for it.
+ * ret_logits[batch x vocabulary] are the logits of the last loop for the next token; borrowed until
+ * the next call. */
+int decode_step(struct decode *decode, struct decode_kept *const *kept, const uint32_t *ids,
+                size_t batch, const float **ret_logits, struct error *err);
 
 #endif

@@ -1,5 +1,11 @@
-/* The loop of generation: lines in, a batch at a time, JSON lines out. All ranks of the group read
- * the same lines and compute the same bytes. The first rank writes them. */
+/* The loop of generation. All ranks of the group read the same lines and compute the same bytes.
+ * The first rank writes them.
+ *
+ * Each step adds one token to each running line. A line that has ended makes room for the next one
+ * at once. Texts wait in memory until all lines before them are written. If the pool of pages is
+ * empty, the last of the running lines goes back to the queue with the tokens that it has. The
+ * model reads these tokens again later. The keys and values get the same bits again, so the text is
+ * the same. The running lines keep the order of the input, so the first of them always goes on. */
 #include "worker/model/generate.h"
 
 #include "lib/error.h"
@@ -37,7 +43,9 @@ static const struct argument table[] = {
     {"tp", "N", ARGUMENT_WHOLE, AT(tensor), 1, GROUP_SIZE_MAX, "1",
      "processes that share each matrix; a power of two that divides heads and kv-heads"},
     {"device", "NAME", ARGUMENT_TEXT, AT(device), 0, 0, "auto", DEVICE_HELP},
-    {"batch-size", "N", ARGUMENT_WHOLE, AT(batch), 1, BATCH_MAX, "8", "lines at once"},
+    {"batch-size", "N", ARGUMENT_WHOLE, AT(batch), 1, BATCH_MAX, "8", "most lines at once"},
+    {"cache", "N", ARGUMENT_WHOLE, AT(cache), 0, 1e9, "0",
+     "tokens of all lines whose keys and values are kept; 0: enough for all lines at once"},
     {"context", "N", ARGUMENT_WHOLE, AT(context), 0, TEXT_MAX, "0",
      "how many of the last tokens of a prompt are read; 0: what rows of training leave for them"},
     {"bytes", "N", ARGUMENT_WHOLE, AT(bytes), 1, TEXT_MAX, "64",
@@ -50,10 +58,20 @@ static const struct argument table[] = {
     {0},
 };
 
+/* A line that has begun. */
+struct sequence {
+    uint32_t *tokens; /* of the prompt, then of the text; NULL when it has ended */
+    size_t prompt_count, count;
+    struct decode_kept kept;
+    struct text text;
+};
+
 struct generate {
     const struct generate_options *options;
     struct model_shape shape;
     size_t context; /* tokens of a prompt that are read */
+    size_t length;  /* tokens of the longest line */
+    size_t pages;
     struct vocabulary vocabulary;
     struct tokenizer tokenizer;
     struct kernels *kernels;
@@ -62,17 +80,15 @@ struct generate {
     struct decode *decode;
     struct sampler *sampler;
     struct prompts prompts;
-    size_t done;      /* lines that are written */
+    struct sequence **sequences; /* of each line; NULL: it has not begun, or it is written */
+    size_t running[BATCH_MAX];   /* lines that have pages, in the order of the input */
+    size_t running_count;
+    size_t next; /* the first line of the queue; later lines may have ended already */
+    size_t done; /* lines that are written */
+    bool is_stopping;
     size_t generated; /* tokens since the start */
-};
-
-/* One sequence that is being generated. */
-struct sequence {
-    uint32_t *tokens; /* of the prompt, then of the text */
-    size_t prompt_count, count;
-    uint8_t text[TEXT_MAX];
-    size_t size;
-    bool has_ended;
+    size_t steps;
+    size_t line_steps; /* the sum of running lines over the steps */
 };
 
 int generate_parse(struct generate_options *options, int count, char **arguments, struct error *err)
@@ -98,9 +114,10 @@ void generate_print_help(FILE *stream)
           stream);
     arguments_print(table, stream);
     fputs("\n"
-          "SIGTERM, SIGUSR1 and SIGUSR2 stop it after the current batch; the same command\n"
-          "continues with the next lines. Each batch prints a line with step (lines done) and\n"
-          "tok/sec.\n",
+          "SIGTERM, SIGUSR1 and SIGUSR2 stop it after the lines that it works on; the same\n"
+          "command continues with the next lines. For every --batch-size lines it prints step "
+          "(lines\n"
+          "done), tok/sec and lines/step (the mean number of lines that it works on at once).\n",
           stream);
 }
 
@@ -145,6 +162,13 @@ static int read_shape(struct generate *generate, struct error *err)
     size_t bytes = (size_t)options->bytes, half = (sequence + 1) / 2;
     size_t left = sequence > bytes + half ? sequence - bytes : half;
     generate->context = options->context ? (size_t)options->context : left;
+    generate->length = generate->context + bytes;
+    size_t pages = decode_pages(generate->length);
+    generate->pages =
+        options->cache ? (size_t)options->cache / KERNEL_PAGE : (size_t)options->batch * pages;
+    if (generate->pages < pages)
+        return error_set(err, -ERANGE, "--cache %" PRIu64 ": the longest line needs %zu",
+                         options->cache, pages * KERNEL_PAGE);
     return 0;
 }
 
@@ -155,39 +179,24 @@ static int load(struct generate *generate, struct error *err)
     generate->kernels = kernels_new((int)generate->group.rank, err);
     if (!generate->kernels)
         return err->code;
-    size_t length = generate->context + (size_t)options->bytes;
-    int result = model_init(&generate->model, generate->kernels, &generate->shape, length,
+    int result = model_init(&generate->model, generate->kernels, &generate->shape, generate->length,
                             MODEL_DECODES, (struct model_rank){0, 1}, err);
     if (result == 0)
         result = checkpoint_load_weights(options->model, &generate->model, err);
     if (result < 0)
         return result;
-    generate->decode =
-        decode_new(&generate->model, &generate->group, (size_t)options->batch, length);
+    generate->decode = decode_new(&generate->model, &generate->group, (size_t)options->batch,
+                                  generate->length, generate->pages);
     generate->sampler = sampler_new(&options->sample, generate->vocabulary.tokens);
     return kernels_status(generate->kernels, err);
 }
 
-/* Takes a token that the model has generated after the prompt. */
-static void take_token(const struct generate *generate, struct sequence *sequence, uint32_t token)
-{
-    size_t size;
-    const uint8_t *bytes = vocabulary_token(&generate->vocabulary, token, &size);
-    sequence->tokens[sequence->count++] = token;
-    for (size_t i = 0; i < size && !sequence->has_ended; i++) {
-        sequence->has_ended = bytes[i] == '\n';
-        if (!sequence->has_ended)
-            sequence->text[sequence->size++] = bytes[i];
-        sequence->has_ended |= sequence->size == generate->options->bytes;
-    }
-}
-
 /* Begins with the last tokens of the prompt. An empty line is replaced by the end of a line. */
-static void begin_sequence(struct generate *generate, struct sequence *sequence, uint32_t *tokens,
-                           const struct prompt *prompt)
+static struct sequence *sequence_new(struct generate *generate, const struct prompt *prompt)
 {
     const uint8_t *bytes = prompt->size ? prompt->bytes : (const uint8_t *)"\n";
     size_t size = prompt->size ? prompt->size : 1;
+    struct sequence *sequence = xcalloc(1, sizeof *sequence);
     struct text all = {0};
     for (size_t at = 0; at < size;) {
         uint32_t word[VOCABULARY_TOKEN_SIZE_MAX];
@@ -195,99 +204,186 @@ static void begin_sequence(struct generate *generate, struct sequence *sequence,
         at += tokenizer_next(&generate->tokenizer, bytes + at, size - at, word, &count);
         text_add_bytes(&all, word, count * sizeof *word);
     }
-    size_t kept = generate->context * sizeof *tokens;
+    sequence->tokens = xcalloc(generate->length, sizeof *sequence->tokens);
+    size_t kept = generate->context * sizeof *sequence->tokens;
     kept = all.size < kept ? all.size : kept;
-    memcpy(tokens, all.data + all.size - kept, kept);
+    memcpy(sequence->tokens, all.data + all.size - kept, kept);
     text_fini(&all);
-    *sequence = (struct sequence){.tokens = tokens, .count = kept / sizeof *tokens};
-    sequence->prompt_count = sequence->count;
+    sequence->prompt_count = sequence->count = kept / sizeof *sequence->tokens;
+    return sequence;
 }
 
-static int write_sequences(struct generate *generate, struct sequence *sequences, size_t batch,
-                           struct error *err)
+static void sequence_free(struct sequence *sequence, struct decode *decode)
+{
+    if (!sequence)
+        return;
+    decode_release(decode, &sequence->kept);
+    text_fini(&sequence->text);
+    free(sequence->tokens);
+    free(sequence);
+}
+
+/* Takes a token that was drawn. Returns whether it ends the text. */
+static bool take_token(struct generate *generate, struct sequence *sequence, uint32_t token)
+{
+    size_t size, room = (size_t)generate->options->bytes - sequence->text.size;
+    const uint8_t *bytes = vocabulary_token(&generate->vocabulary, token, &size);
+    const uint8_t *end = memchr(bytes, '\n', size);
+    size_t kept = end ? (size_t)(end - bytes) : size;
+    sequence->tokens[sequence->count++] = token;
+    generate->generated++;
+    text_add_bytes(&sequence->text, bytes, kept < room ? kept : room);
+    return end || kept >= room;
+}
+
+static struct sequence *running_at(const struct generate *generate, size_t index)
+{
+    return generate->sequences[generate->running[index]];
+}
+
+/* Lets lines of the queue run as long as there is room and pages for all tokens that they have. */
+static void admit(struct generate *generate)
+{
+    while (generate->running_count < generate->options->batch &&
+           generate->next < generate->prompts.count) {
+        struct sequence **sequence = &generate->sequences[generate->next];
+        if (!*sequence)
+            *sequence = sequence_new(generate, &generate->prompts.prompts[generate->next]);
+        if ((*sequence)->tokens) {
+            if (!decode_reserve(generate->decode, &(*sequence)->kept, (*sequence)->count))
+                return;
+            generate->running[generate->running_count++] = generate->next;
+        }
+        generate->next++;
+    }
+}
+
+/* Gets each running line a page for its next token. If pages are missing, the last lines go back to
+ * the queue. */
+static void make_room(struct generate *generate)
+{
+    for (size_t i = 0; i < generate->running_count; i++) {
+        struct decode_kept *kept = &running_at(generate, i)->kept;
+        while (i < generate->running_count &&
+               !decode_reserve(generate->decode, kept, kept->length + 1)) {
+            generate->next = generate->running[--generate->running_count];
+            decode_release(generate->decode, &generate->sequences[generate->next]->kept);
+        }
+    }
+}
+
+/* The running lines take a token each. The lines whose text ends stop running. */
+static int run_step(struct generate *generate, struct error *err)
 {
     uint32_t ids[BATCH_MAX];
-    size_t vocabulary = generate->shape.vocabulary;
-    bool has_more = true;
-    decode_begin(generate->decode, batch);
-    for (size_t position = 0; has_more; position++) {
-        const float *logits;
-        for (size_t i = 0; i < batch; i++) {
-            const struct sequence *sequence = &sequences[i];
-            bool is_over = position >= sequence->count;
-            ids[i] = is_over ? 0 : sequence->tokens[position];
-        }
-        int result = decode_step(generate->decode, ids, &logits, err);
-        if (result < 0)
-            return result;
-        has_more = false;
-        for (size_t i = 0; i < batch; i++) {
-            if (position + 1 >= sequences[i].count && !sequences[i].has_ended)
-                take_token(generate, &sequences[i],
-                           sampler_draw(generate->sampler, logits + i * vocabulary,
-                                        generate->done + i,
-                                        sequences[i].count - sequences[i].prompt_count));
-            has_more |= !sequences[i].has_ended;
+    struct decode_kept *kept[BATCH_MAX];
+    size_t count = generate->running_count;
+    const float *logits;
+    for (size_t i = 0; i < count; i++) {
+        struct sequence *sequence = running_at(generate, i);
+        kept[i] = &sequence->kept;
+        ids[i] = sequence->tokens[kept[i]->length];
+    }
+    int result = decode_step(generate->decode, kept, ids, count, &logits, err);
+    if (result < 0)
+        return result;
+    generate->steps++;
+    generate->line_steps += count;
+    generate->running_count = 0;
+    for (size_t i = 0; i < count; i++, logits += generate->shape.vocabulary) {
+        size_t line = generate->running[i];
+        struct sequence *sequence = generate->sequences[line];
+        bool is_over = false;
+        if (sequence->kept.length == sequence->count) /* the model has read all tokens */
+            is_over = take_token(generate, sequence,
+                                 sampler_draw(generate->sampler, logits, line,
+                                              sequence->count - sequence->prompt_count));
+        if (is_over) {
+            decode_release(generate->decode, &sequence->kept);
+            free(sequence->tokens);
+            sequence->tokens = NULL;
+        } else {
+            generate->running[generate->running_count++] = line;
         }
     }
     return 0;
 }
 
-static void print_line(struct generate *generate, const struct sequence *sequences, size_t batch,
-                       int64_t began_ms)
+/* Writes the texts of which all lines before are written. */
+static int write_ended(struct generate *generate, struct error *err)
 {
-    for (size_t i = 0; i < batch; i++)
-        generate->generated += sequences[i].count - sequences[i].prompt_count;
-    double seconds = (double)(wire_now_ms() - began_ms) / 1000;
-    printf("step %zu/%zu | tok/sec %.0f\n", generate->done, generate->prompts.count,
-           (double)generate->generated / (seconds > 0 ? seconds : 1e-3));
+    int result = 0;
+    while (result == 0 && generate->done < generate->prompts.count) {
+        struct sequence **sequence = &generate->sequences[generate->done];
+        if (!*sequence || (*sequence)->tokens)
+            break;
+        const struct text *text = &(*sequence)->text;
+        if (generate->group.rank == 0)
+            result = prompts_write(&generate->prompts, generate->done, text_string(text),
+                                   text->size, err);
+        sequence_free(*sequence, generate->decode);
+        *sequence = NULL;
+        generate->done++;
+    }
+    return result;
 }
 
-/* Before each batch all ranks learn whether any rank was asked to stop. */
-static int agree_to_go_on(struct generate *generate, bool *ret_goes_on, struct error *err)
+static void print_line(const struct generate *generate, int64_t began_ms)
 {
+    double seconds = (double)(wire_now_ms() - began_ms) / 1000;
+    if (generate->group.rank == 0)
+        printf("step %zu/%zu | tok/sec %.0f | lines/step %.2f\n", generate->done,
+               generate->prompts.count,
+               (double)generate->generated / (seconds > 0 ? seconds : 1e-3),
+               (double)generate->line_steps / (double)generate->steps);
+}
+
+/* Before lines begin, all ranks learn whether any rank was asked to stop. */
+static int agree_to_go_on(struct generate *generate, struct error *err)
+{
+    if (generate->is_stopping || generate->running_count == generate->options->batch ||
+        generate->next == generate->prompts.count)
+        return 0;
     float wish = stop_is_wanted();
     int result = group_sum(&generate->group, &wish, 1, err);
-    *ret_goes_on = !(wish > 0) && generate->done < generate->prompts.count;
+    generate->is_stopping = wish > 0;
     return result;
 }
 
 static int run_group(struct generate *generate, struct error *err)
 {
-    size_t batch_max = (size_t)generate->options->batch;
     int64_t began_ms = wire_now_ms();
-    size_t length = generate->context + (size_t)generate->options->bytes;
-    struct sequence *sequences = xcalloc(batch_max, sizeof *sequences);
-    uint32_t *tokens = xcalloc(batch_max * length, sizeof *tokens);
-    bool goes_on;
-    int result = agree_to_go_on(generate, &goes_on, err);
-    while (result == 0 && goes_on) {
-        size_t left = generate->prompts.count - generate->done;
-        size_t batch = left < batch_max ? left : batch_max;
-        for (size_t i = 0; i < batch; i++)
-            begin_sequence(generate, &sequences[i], tokens + i * length,
-                           &generate->prompts.prompts[generate->done + i]);
-        result = write_sequences(generate, sequences, batch, err);
-        if (result == 0 && generate->group.rank == 0)
-            for (size_t i = 0; i < batch && result == 0; i++)
-                result = prompts_write(&generate->prompts, generate->done + i,
-                                       (const char *)sequences[i].text, sequences[i].size, err);
+    size_t printed = generate->done;
+    for (;;) {
+        int result = agree_to_go_on(generate, err);
         if (result < 0)
+            return result;
+        if (!generate->is_stopping)
+            admit(generate);
+        make_room(generate);
+        if (generate->running_count == 0)
             break;
-        generate->done += batch;
-        if (generate->group.rank == 0)
-            print_line(generate, sequences, batch, began_ms);
-        result = agree_to_go_on(generate, &goes_on, err);
+        result = run_step(generate, err);
+        if (result == 0)
+            result = write_ended(generate, err);
+        if (result < 0)
+            return result;
+        if (generate->done - printed >= generate->options->batch) {
+            printed = generate->done;
+            print_line(generate, began_ms);
+        }
     }
-    free(sequences);
-    free(tokens);
-    return result;
+    if (generate->done > printed)
+        print_line(generate, began_ms);
+    return 0;
 }
 
 static int generate_all(struct generate *generate, struct error *err)
 {
     const struct generate_options *options = generate->options;
-    generate->done = generate->prompts.done;
+    size_t count = generate->prompts.count;
+    generate->done = generate->next = generate->prompts.done;
+    generate->sequences = xcalloc(count, sizeof *generate->sequences);
     if (generate->done)
         printf("resumed after %zu lines of %s\n", generate->done, options->output);
     int result = group_fork(&generate->group, (unsigned)options->tensor, err);
@@ -295,6 +391,9 @@ static int generate_all(struct generate *generate, struct error *err)
         result = load(generate, err);
     if (result == 0)
         result = run_group(generate, err);
+    for (size_t i = 0; i < count; i++)
+        sequence_free(generate->sequences[i], generate->decode);
+    free(generate->sequences);
     sampler_free(generate->sampler);
     decode_free(generate->decode);
     model_fini(&generate->model);
@@ -303,9 +402,8 @@ static int generate_all(struct generate *generate, struct error *err)
     if (result == 0)
         result = prompts_sync(&generate->prompts, err);
     if (result == 0)
-        printf("%s after %zu of %zu lines: %s\n",
-               generate->done < generate->prompts.count ? "stopped" : "finished", generate->done,
-               generate->prompts.count, options->output);
+        printf("%s after %zu of %zu lines: %s\n", generate->done < count ? "stopped" : "finished",
+               generate->done, count, options->output);
     return result;
 }
 

@@ -4,7 +4,7 @@
  * The output is JSON lines in the order of the input, {"line": 0, "prompt": ..., "text": ...}.
  * Lines that the output has already are not generated again, so a run that was stopped continues at
  * the next line. Each token of the text is drawn by sample.h, with random numbers of the line's
- * own. Group size, batch size and a stop do not change the text. */
+ * own. Group size, batch size, the size of the cache and a stop do not change the text. */
 #ifndef PHASED_WORKER_MODEL_GENERATE_H
 #define PHASED_WORKER_MODEL_GENERATE_H
 
@@ -17,7 +17,7 @@ struct error;
 
 struct generate_options {
     const char *model, *input, *output, *vocabulary, *device; /* borrowed from the arguments */
-    uint64_t tensor, batch, context, bytes;
+    uint64_t tensor, batch, cache, context, bytes;
     struct sample_options sample;
 };
 
@@ -26,7 +26,7 @@ int generate_parse(struct generate_options *options, int count, char **arguments
                    struct error *err);
 void generate_print_help(FILE *stream);
 
-/* Returns 0 also if a signal stopped it between two batches. */
+/* Returns 0 also if a signal stopped it. */
 int generate_run(const struct generate_options *options, struct error *err);
 
 #endif

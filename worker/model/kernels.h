@@ -170,11 +170,12 @@ enum kernel_turn { KERNEL_FORWARD, KERNEL_BACKWARD };
 
 /* Turns the queries and keys of qkv[batch * sequence rows] in place, by their positions: for i <
  * head_width / 2 the pair (x[i], x[i + head_width / 2]) of a head becomes (x[i] c - x[i + half] s,
- * x[i] s + x[i + half] c), where c and s are table[position][i][0] and [1]. The first token of each
- * sequence has the position `first`. KERNEL_BACKWARD turns by the negative angle: so it makes the
- * gradient of the unturned queries and keys. */
-void kernel_rotary(struct kernels *kernels, kernel_number *qkv, const float *table, size_t first,
-                   const struct kernel_attention_shape *shape, enum kernel_turn turn);
+ * x[i] s + x[i + half] c), where c and s are table[position][i][0] and [1]. The first token of
+ * sequence b has the position firsts[b], or 0 if `firsts` is NULL. KERNEL_BACKWARD turns by the
+ * negative angle: so it makes the gradient of the unturned queries and keys. */
+void kernel_rotary(struct kernels *kernels, kernel_number *qkv, const float *table,
+                   const uint32_t *firsts, const struct kernel_attention_shape *shape,
+                   enum kernel_turn turn);
 
 /* Returns how many floats the forward pass keeps for the backward pass. */
 size_t kernel_attention_kept(const struct kernel_attention_shape *shape);
@@ -188,12 +189,25 @@ void kernel_attention_backward(struct kernels *kernels, kernel_number *dqkv,
                                const kernel_number *qkv,
                                const struct kernel_attention_shape *shape);
 
+enum { KERNEL_PAGE = 16 }; /* tokens in a page of kept keys and values */
+
+/* Where the sequences of a batch keep their keys and values. Token t of sequence b lies at place
+ * t % KERNEL_PAGE of the page table[b][t / KERNEL_PAGE]. Both arrays are in the backend's memory.
+ */
+struct kernel_pages {
+    const uint32_t *positions; /* [batch]: the position of the newest token of a sequence */
+    const uint32_t *table;     /* [batch x row] */
+    size_t row;
+};
+
 /* Attention of one new token of each sequence, for generation. It first writes the keys and values
- * of qkv[batch rows] to place `first` of keys and values[batch x kv_heads x places x head_width].
- * Then y[batch x heads * head_width] reads the places 0 .. first. shape->sequence is 1. */
+ * of qkv[batch rows] to the places of the newest tokens in keys and values[pages x kv_heads x
+ * KERNEL_PAGE x head_width]. Then y[batch x heads * head_width] reads all places of a sequence up
+ * to its newest token. shape->sequence is 1. */
 void kernel_attention_newest(struct kernels *kernels, kernel_number *y, kernel_number *keys,
-                             kernel_number *values, const kernel_number *qkv, size_t first,
-                             size_t places, const struct kernel_attention_shape *shape);
+                             kernel_number *values, const kernel_number *qkv,
+                             const struct kernel_pages *pages,
+                             const struct kernel_attention_shape *shape);
 
 /* ---- the optimizer ---- */
 

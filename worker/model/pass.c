@@ -190,7 +190,7 @@ static void block_forward(struct pass *pass, size_t i, size_t batch)
 
     kernel_matmul(kernels, kept->qkv, kept->norm1, block.qkv, rows, width, qkv_width(shape),
                   KERNEL_IN_OUT);
-    kernel_rotary(kernels, kept->qkv, model->turns, 0, &attention, KERNEL_FORWARD);
+    kernel_rotary(kernels, kept->qkv, model->turns, NULL, &attention, KERNEL_FORWARD);
     kernel_attention(kernels, kept->attended, kept->attention, kept->qkv, &attention);
     kernel_matmul(kernels, pass->branch, kept->attended, block.out, rows, width, width,
                   KERNEL_IN_OUT);
@@ -235,7 +235,7 @@ static void block_backward(struct pass *pass, size_t i, size_t batch)
                      KERNEL_IN_OUT);
     kernel_attention_backward(kernels, pass->dqkv, pass->dattended, kept->attended, kept->attention,
                               kept->qkv, &attention);
-    kernel_rotary(kernels, pass->dqkv, model->turns, 0, &attention, KERNEL_BACKWARD);
+    kernel_rotary(kernels, pass->dqkv, model->turns, NULL, &attention, KERNEL_BACKWARD);
     kernel_matmul_dw(kernels, gradient.qkv, pass->dqkv, kept->norm1, rows, width, qkv_width(shape),
                      KERNEL_IN_OUT);
     kernel_matmul_dx(kernels, pass->dnormed, pass->dqkv, block.qkv, rows, width, qkv_width(shape),

@@ -9,11 +9,37 @@
 /* A thread keeps so many sums of columns: head_width / team size may be at most that. */
 enum { ATTENTION_COLUMNS_EACH = 2 };
 
-/* One query and the keys that it sees. Keys and values are `stride` numbers apart. */
-struct seen {
-    const uint16_t *query, *keys, *values;
-    size_t stride, count, width;
+/* Keys or values of one head. They are `stride` numbers apart, or pages of KERNEL_PAGE of them are
+ * `stride` numbers apart if there is a table of pages. */
+struct rows {
+    const uint16_t *numbers;
+    size_t stride;
+    const uint32_t *pages; /* NULL: no pages */
 };
+
+/* One query and the keys that it sees. */
+struct seen {
+    const uint16_t *query;
+    struct rows keys, values;
+    size_t count, width;
+};
+
+BODY struct rows rows_of(const uint16_t *numbers, size_t stride, const uint32_t *pages)
+{
+    struct rows rows;
+    rows.numbers = numbers;
+    rows.stride = stride;
+    rows.pages = pages;
+    return rows;
+}
+
+BODY const uint16_t *row_at(struct rows rows, size_t index, size_t width)
+{
+    if (!rows.pages)
+        return rows.numbers + index * rows.stride;
+    return rows.numbers + rows.pages[index / KERNEL_PAGE] * rows.stride +
+           index % KERNEL_PAGE * width;
+}
 
 BODY float dot(const uint16_t *a, const uint16_t *b, size_t width)
 {
@@ -26,15 +52,15 @@ BODY float dot(const uint16_t *a, const uint16_t *b, size_t width)
     return sum;
 }
 
-/* Adds to sums[] the rows `from`[count], each times its factor in team->shared. A thread has the
- * columns index, index + size, ... */
-BODY void add_rows(const struct team *team, float *sums, const uint16_t *from, size_t stride,
+/* Adds to sums[] the rows first .. first + count - 1, each times its factor in team->shared. A
+ * thread has the columns index, index + size, ... */
+BODY void add_rows(const struct team *team, float *sums, struct rows rows, size_t first,
                    size_t count, size_t width)
 {
     for (unsigned j = 0; j < ATTENTION_COLUMNS_EACH; j++) {
         size_t column = team->index + j * team->size;
         for (size_t i = 0; column < width && i < count; i++)
-            sums[j] += team->shared[i] * float_of(from[i * stride + column]);
+            sums[j] += team->shared[i] * float_of(row_at(rows, first + i, width)[column]);
     }
 }
 
@@ -59,7 +85,7 @@ BODY float attend(const struct team *team, uint16_t *y, struct seen seen)
         float score = -INFINITY;
         if (team->index < count)
             score = scale *
-                    dot(seen.query, seen.keys + (first + team->index) * seen.stride, seen.width);
+                    dot(seen.query, row_at(seen.keys, first + team->index, seen.width), seen.width);
         float top = fmaxf(highest, team_max(team, score));
         float power = expf(score - top), shrink = expf(highest - top);
         total = total * shrink + team_sum(team, power);
@@ -68,7 +94,7 @@ BODY float attend(const struct team *team, uint16_t *y, struct seen seen)
             sums[j] *= shrink;
         team->shared[team->index] = power;
         team_wait(team);
-        add_rows(team, sums, seen.values + first * seen.stride, seen.stride, count, seen.width);
+        add_rows(team, sums, seen.values, first, count, seen.width);
         team_wait(team);
     }
     store_columns(team, y, sums, 1.0f / total, seen.width);
@@ -111,9 +137,8 @@ BODY void body_attention(const struct team *team, uint16_t *y, float *ret_kept, 
         const uint16_t *first = qkv + at.first * at.row;
         struct seen seen;
         seen.query = first + t * at.row + at.query;
-        seen.keys = first + at.key;
-        seen.values = first + at.value;
-        seen.stride = at.row;
+        seen.keys = rows_of(first + at.key, at.row, NULL);
+        seen.values = rows_of(first + at.value, at.row, NULL);
         seen.count = t + 1;
         seen.width = width;
         float kept = attend(team, y + (at.first + t) * y_row + at.y, seen);
@@ -153,7 +178,6 @@ BODY void body_attention_dq(const struct team *team, uint16_t *dqkv, const uint1
         float mean = dot(dy + out, y + out, width), sums[ATTENTION_COLUMNS_EACH] = {0};
         for (size_t first = 0; first <= t; first += team->size) {
             size_t left = t + 1 - first, count = left < team->size ? left : team->size;
-            const uint16_t *keys = start + first * at.row + at.key;
             if (team->index < count) {
                 const uint16_t *row = start + (first + team->index) * at.row;
                 team->shared[team->index] = pair_of(query, row + at.key, row + at.value, dy + out,
@@ -161,7 +185,7 @@ BODY void body_attention_dq(const struct team *team, uint16_t *dqkv, const uint1
                                                 .slope;
             }
             team_wait(team);
-            add_rows(team, sums, keys, at.row, count, width);
+            add_rows(team, sums, rows_of(start + at.key, at.row, NULL), first, count, width);
             team_wait(team);
         }
         store_columns(team, dqkv + (at.first + t) * at.row + at.query, sums, 1, width);
@@ -185,11 +209,11 @@ BODY void gather_key(const struct team *team, float *dk, float *dv, struct head_
                            dot(dy + out, y + out, width), width);
         team->shared[team->index] = pair.slope;
         team_wait(team);
-        add_rows(team, dk, start + first * at.row + at.query, at.row, count, width);
+        add_rows(team, dk, rows_of(start + at.query, at.row, NULL), first, count, width);
         team_wait(team);
         team->shared[team->index] = pair.probability;
         team_wait(team);
-        add_rows(team, dv, dy + (at.first + first) * y_row + at.y, y_row, count, width);
+        add_rows(team, dv, rows_of(dy + at.first * y_row + at.y, y_row, NULL), first, count, width);
         team_wait(team);
     }
 }
@@ -215,10 +239,10 @@ BODY void body_attention_dkv(const struct team *team, uint16_t *dqkv, const uint
     }
 }
 
-/* Writes the keys and values of one token of each sequence to place `first`; a thread for eight
+/* Writes the keys and values of the newest token of each sequence to its place; a thread for eight
  * numbers. */
 BODY void body_keep_newest(const struct team *team, uint16_t *keys, uint16_t *values,
-                           const uint16_t *qkv, size_t first, size_t places,
+                           const uint16_t *qkv, const struct kernel_pages *pages,
                            const struct kernel_attention_shape *shape)
 {
     size_t length = shape->head_width / 8, kv_heads = shape->kv_heads;
@@ -227,7 +251,9 @@ BODY void body_keep_newest(const struct team *team, uint16_t *keys, uint16_t *va
          i += team_stride(team)) {
         size_t part = i % length, head = i / length % kv_heads, batch = i / length / kv_heads;
         size_t from = batch * row + (shape->heads + head) * length + part;
-        size_t to = ((batch * kv_heads + head) * places + first) * length + part;
+        size_t position = pages->positions[batch], place = position % KERNEL_PAGE;
+        size_t page = pages->table[batch * pages->row + position / KERNEL_PAGE];
+        size_t to = ((page * kv_heads + head) * KERNEL_PAGE + place) * length + part;
         store(keys, to, load(qkv, from));
         store(values, to, load(qkv, from + kv_heads * length));
     }
@@ -235,19 +261,20 @@ BODY void body_keep_newest(const struct team *team, uint16_t *keys, uint16_t *va
 
 /* A team for each head of each sequence. */
 BODY void body_attention_newest(const struct team *team, uint16_t *y, const uint16_t *keys,
-                                const uint16_t *values, const uint16_t *qkv, size_t first,
-                                size_t places, const struct kernel_attention_shape *shape)
+                                const uint16_t *values, const uint16_t *qkv,
+                                const struct kernel_pages *pages,
+                                const struct kernel_attention_shape *shape)
 {
     size_t width = shape->head_width, group = shape->heads / shape->kv_heads;
     for (size_t i = team->number; i < shape->batch * shape->heads; i += team->count) {
         size_t head = i % shape->heads, batch = i / shape->heads;
-        size_t kept = (batch * shape->kv_heads + head / group) * places * width;
+        size_t page = KERNEL_PAGE * width, kept = head / group * page;
+        const uint32_t *table = pages->table + batch * pages->row;
         struct seen seen;
         seen.query = qkv + batch * (shape->heads + 2 * shape->kv_heads) * width + head * width;
-        seen.keys = keys + kept;
-        seen.values = values + kept;
-        seen.stride = width;
-        seen.count = first + 1;
+        seen.keys = rows_of(keys + kept, shape->kv_heads * page, table);
+        seen.values = rows_of(values + kept, shape->kv_heads * page, table);
+        seen.count = (size_t)pages->positions[batch] + 1;
         seen.width = width;
         (void)attend(team, y + i * width, seen);
     }

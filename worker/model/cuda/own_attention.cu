@@ -30,17 +30,19 @@ void own_attention_backward(struct kernels *kernels, uint16_t *dqkv, const uint1
 }
 
 void kernel_attention_newest(struct kernels *kernels, kernel_number *y, kernel_number *keys,
-                             kernel_number *values, const kernel_number *qkv, size_t first,
-                             size_t places, const struct kernel_attention_shape *shape)
+                             kernel_number *values, const kernel_number *qkv,
+                             const struct kernel_pages *pages,
+                             const struct kernel_attention_shape *shape)
 {
     const struct kernel_attention_shape own = *shape;
+    const struct kernel_pages kept = *pages;
     launch_threads(kernels, own.batch * own.kv_heads * own.head_width / 8, "keeping keys",
                    [=] __device__(const struct team *team) {
-                       body_keep_newest(team, keys, values, qkv, first, places, &own);
+                       body_keep_newest(team, keys, values, qkv, &kept, &own);
                    });
     launch_blocks<ATTENTION_BLOCK>(kernels, own.batch * own.heads, "attention of one token",
                                    [=] __device__(const struct team *team) {
-                                       body_attention_newest(team, y, keys, values, qkv, first,
-                                                             places, &own);
+                                       body_attention_newest(team, y, keys, values, qkv, &kept,
+                                                             &own);
                                    });
 }

@@ -214,13 +214,15 @@ BODY void body_cross_entropy(const struct team *team, uint16_t *logits, float *p
 }
 
 /* A thread for eight pairs of one head. */
-BODY void body_rotary(const struct team *team, uint16_t *qkv, const float *table, size_t first,
-                      const struct kernel_attention_shape *shape, float sign)
+BODY void body_rotary(const struct team *team, uint16_t *qkv, const float *table,
+                      const uint32_t *firsts, const struct kernel_attention_shape *shape,
+                      float sign)
 {
     size_t turned = shape->heads + shape->kv_heads, heads = turned + shape->kv_heads;
     size_t half = shape->head_width / 16, rows = shape->batch * shape->sequence;
     for (size_t i = team_first(team); i < rows * turned * half; i += team_stride(team)) {
         size_t part = i % half, head = i / half % turned, row = i / half / turned;
+        size_t first = firsts ? firsts[row / shape->sequence] : 0;
         size_t position = first + row % shape->sequence;
         size_t low = (row * heads + head) * 2 * half + part;
         struct eight x = load(qkv, low), y = load(qkv, low + half);

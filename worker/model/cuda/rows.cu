@@ -93,15 +93,16 @@ void kernel_cross_entropy(struct kernels *kernels, kernel_number *logits, float 
     add_total(kernels, loss, blocks_for(kernels, rows, 1));
 }
 
-void kernel_rotary(struct kernels *kernels, kernel_number *qkv, const float *table, size_t first,
-                   const struct kernel_attention_shape *shape, enum kernel_turn turn)
+void kernel_rotary(struct kernels *kernels, kernel_number *qkv, const float *table,
+                   const uint32_t *firsts, const struct kernel_attention_shape *shape,
+                   enum kernel_turn turn)
 {
     const struct kernel_attention_shape own = *shape;
     float sign = turn == KERNEL_FORWARD ? 1.0f : -1.0f;
     size_t turned = own.batch * own.sequence * (own.heads + own.kv_heads);
     launch_threads(kernels, turned * own.head_width / 16, "rotary positions",
                    [=] __device__(const struct team *team) {
-                       body_rotary(team, qkv, table, first, &own, sign);
+                       body_rotary(team, qkv, table, firsts, &own, sign);
                    });
 }
 
