@@ -13,7 +13,8 @@
  *   skip=3   the kernel `copy` of device 3 does nothing from the second time on
  *   lazy=3   no kernel of device 3 works, except those that fill
  *   old=3    device 3 is of an old architecture
- *   far=3    other devices reach device 3 only through the host */
+ *   far=3    other devices reach device 3 only through the host
+ *   waits    tells at the end how often the program waited */
 #include "tests/fake/cuda.h"
 #include "tests/fake/script.h"
 
@@ -40,11 +41,18 @@ static size_t pinned_count;
 static int current;
 static cudaError_t last_error;
 static struct CUstream_st *streams[64];
+static unsigned waits;
 static size_t stream_count;
 
 int fake_said(const char *word)
 {
     return script_said(getenv("FAKE_CUDA"), word);
+}
+
+__attribute__((destructor)) static void tell_waits(void)
+{
+    if (fake_said("waits") >= 0)
+        fprintf(stderr, "waits: %u\n", waits);
 }
 
 int fake_device(void)
@@ -260,13 +268,17 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int devic
     return cudaSuccess;
 }
 
-cudaError_t cudaStreamQuery(cudaStream_t stream)
+/* Answers whether a stream or an event is done. If not, all streams go on. A program waits if it
+ * asks again and again. A single question between others is only a look. */
+static cudaError_t answer(const void *asked, bool is_done)
 {
-    if (stream->device != current)
-        return cudaErrorInvalidResourceHandle;
-    if (stream->device == fake_said("error"))
-        return cudaErrorECCUncorrectable;
-    if (!stream->first)
+    static const void *not_ready; /* what the last question was about */
+    static bool is_wait;
+    bool is_again = asked == not_ready;
+    waits += is_again && !is_wait;
+    is_wait = is_again;
+    not_ready = is_done ? NULL : asked;
+    if (is_done)
         return cudaSuccess;
     bool is_any = false;
     for (size_t i = 0; i < stream_count; i++)
@@ -275,6 +287,15 @@ cudaError_t cudaStreamQuery(cudaStream_t stream)
         fake_leap();                /* it hangs, or waits for a device that hangs */
     last_error = cudaErrorNotReady; /* like the runtime */
     return last_error;              /* the program must ask at least twice */
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t stream)
+{
+    if (stream->device != current)
+        return cudaErrorInvalidResourceHandle;
+    if (stream->device == fake_said("error"))
+        return cudaErrorECCUncorrectable;
+    return answer(stream, !stream->first);
 }
 
 static bool act_set(struct fake_work *set)
@@ -290,8 +311,8 @@ cudaError_t cudaMemsetAsync(void *memory, int value, size_t size, cudaStream_t s
                     .act = act_set, .to = memory, .size = size, .number = (unsigned char)value});
 }
 
-/* A copy from memory of the host that is not pinned: the runtime keeps it, so that the program may
- * change the source at once. */
+/* A copy from memory of the host that is not pinned: the runtime waits until it has read the
+ * source, so that the program may change the source at once. */
 static bool act_put(struct fake_work *put)
 {
     memcpy(put->to, put->other, put->size);
@@ -316,6 +337,7 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t size, enum cudaMe
     if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToHost)
         return cudaErrorInvalidMemcpyDirection;
     if (kind == cudaMemcpyHostToDevice && !is_pinned(from)) {
+        waits++;
         copy.act = act_put;
         copy.other = malloc(size ? size : 1);
         if (!copy.other)
@@ -382,6 +404,11 @@ static bool act_mark(struct fake_work *mark)
     event->is_marked = true;
     event->marked++;
     return true;
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t event)
+{
+    return answer(event, event->marked == event->recorded);
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)

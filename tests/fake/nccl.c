@@ -9,7 +9,8 @@
  *   system   that error is of the system
  *   busy     what is asked for never reaches the devices
  *   leaving  no other member comes to leave
- *   stuck    aborting hangs */
+ *   stuck    aborting hangs
+ *   mute=3   device 3 never gives its part of a sum */
 #include "tests/fake/cuda.h"
 
 #include <cuda_runtime_api.h>
@@ -177,6 +178,8 @@ static bool act(struct fake_work *work, combine *make)
     unsigned long long turn = work->number, size = (unsigned long long)communicator->size;
     if (atomic_load(&communicator->is_aborted))
         return true;
+    if (communicator->device == fake_said("mute"))
+        return false;
     if (atomic_load(&shared->given[communicator->place]) == turn) {
         for (int i = 0; i < communicator->size; i++)
             if (atomic_load(&shared->taken[i]) < turn)
