@@ -101,6 +101,31 @@ await() {
     grep 'attention uses slow kernels of its own: cuDNN: running a graph: ' "$DIR/gpu.err"
 }
 
+# waits NAME...: how often each rank waited for its GPU.
+waits() {
+    (cd "$DIR" && sed -n 's/^waits: //p' "${@/#/log.}")
+}
+
+@test "a step that prints nothing waits for no GPU" {
+    local steps
+    for steps in 10 20; do
+        FAKE_CUDA=waits train cuda a $steps --device-batch-size 1 --log-every $steps \
+            >"$DIR/log.one$steps" 2>&1
+        start 0 first$steps FAKE_CUDA=waits -- cuda a $steps --device-batch-size 1 --log-every $steps
+        start 1 second$steps FAKE_CUDA=waits -- cuda a $steps --device-batch-size 1 \
+            --log-every $steps
+        wait "${CHILDREN[-1]}" "${CHILDREN[-2]}"
+    done
+    [ "$(waits one10 first10 second10 | wc -l)" = 3 ]
+    [ "$(waits one10 first10 second10)" = "$(waits one20 first20 second20)" ]
+}
+
+@test "a host that is far ahead waits for its GPU, and each copy arrives" {
+    train cuda gpu 2 --device-batch-size 1 --grad-accum 40 >"$DIR/log.gpu"
+    train cpu cpu 2 --device-batch-size 1 --grad-accum 40 >"$DIR/log.cpu"
+    near 0.01 "$DIR/log.gpu" "$DIR/log.cpu"
+}
+
 @test "the MFU is that of the GPU's model, and its formula is named" {
     train cuda a 2 --device-batch-size 1 >"$DIR/log"
     grep -F 'percent of 989 TFLOPS, dense bf16, of 1 NVIDIA H100 80GB HBM3' "$DIR/log"
@@ -130,9 +155,9 @@ await() {
 }
 
 @test "a rank that dies is named, and the other ends soon" {
-    start 0 first FAKE= -- cuda two 1000 --device-batch-size 1
-    start 1 second FAKE= -- cuda two 1000 --device-batch-size 1
-    await '^step 2/' "$DIR/log.first"
+    start 0 first FAKE= -- cuda two 100000 --device-batch-size 1 --log-every 50
+    start 1 second FAKE= -- cuda two 100000 --device-batch-size 1 --log-every 50
+    await '^step 50/' "$DIR/log.first"
     pkill -KILL -P "${CHILDREN[1]}" || kill -KILL "${CHILDREN[1]}"
     local status=0
     wait "${CHILDREN[0]}" || status=$?
@@ -142,15 +167,31 @@ await() {
 }
 
 @test "a rank that stands still is named after the timeout" {
-    start 0 first FAKE= -- cuda two 1000 --device-batch-size 1 --collective-timeout 2
-    start 1 second FAKE= -- cuda two 1000 --device-batch-size 1 --collective-timeout 2
-    await '^step 2/' "$DIR/log.first"
+    start 0 first FAKE= -- cuda two 100000 --device-batch-size 1 --collective-timeout 2 \
+        --log-every 50
+    start 1 second FAKE= -- cuda two 100000 --device-batch-size 1 --collective-timeout 2 \
+        --log-every 50
+    await '^step 50/' "$DIR/log.first"
     pkill -STOP -P "${CHILDREN[1]}" || kill -STOP "${CHILDREN[1]}"
     local status=0
     wait "${CHILDREN[0]}" || status=$?
     [ "$status" = 1 ]
     cat "$DIR/log.first"
     tail -n 1 "$DIR/log.first" | grep -E '^phase-model: .*rank 1'
+}
+
+@test "a sum that never ends ends the training after the timeout" {
+    local rank status
+    start 0 log0 FAKE_CUDA=mute=1 -- cuda two 1000 --device-batch-size 1 --collective-timeout 1 \
+        --log-every 5
+    start 1 log1 FAKE_CUDA=mute=1 -- cuda two 1000 --device-batch-size 1 --collective-timeout 1 \
+        --log-every 5
+    for rank in 0 1; do
+        status=0
+        wait "${CHILDREN[rank]}" || status=$?
+        [ "$status" = 1 ]
+        tail -n 1 "$DIR/log.log$rank" | grep -E "^phase-model: .*(GPU $rank: .*not done in time|rank)"
+    done
 }
 
 @test "text does not depend on the number of GPUs, and not on the size of the cache" {

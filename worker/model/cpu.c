@@ -49,6 +49,12 @@ int kernels_status(struct kernels *kernels, struct error *err)
     return kernels->failure.code;
 }
 
+void kernels_abandon(struct kernels *kernels, const struct error *err)
+{
+    if (!kernels->failure.code)
+        kernels->failure = *err;
+}
+
 void *kernels_memory(struct kernels *kernels, size_t bytes)
 {
     size_t whole = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;

@@ -10,9 +10,9 @@
  * Activations and the weights of products are kernel_number. Master weights, moments, gradients of
  * weights, gains of norms and losses are float.
  *
- * Kernels are queued in the order of the calls and may run later. Only kernels_get(),
- * kernels_sums_end() and kernels_status() wait for them. A kernel cannot fail by itself: the first
- * failure of a backend stays, and kernels_status() returns it.
+ * Kernels are queued in the order of the calls and may run later. Only kernels_get() and
+ * kernels_status() wait for them. A kernel cannot fail by itself: the first failure of a backend
+ * stays, and kernels_status() returns it.
  *
  * On a CPU every sum has one fixed order, which does not depend on the vector width of the
  * processor or on how a matrix is cut into tiles. So the results have the same bits on every run
@@ -51,6 +51,10 @@ const char *kernels_device(const struct kernels *kernels);
 /* Returns 0 or the first failure of any call, such as a lack of memory. Waits for the kernels. */
 int kernels_status(struct kernels *kernels, struct error *err);
 
+/* Tells the backend of a failure elsewhere, such as that of a rank: kernels in the queue may never
+ * end. All later calls do nothing and wait for nothing, also those that release. */
+void kernels_abandon(struct kernels *kernels, const struct error *err);
+
 /* Returns zeroed memory of the backend, aligned to 256 bytes. Returns NULL on failure, which
  * kernels_status() then tells. */
 void *kernels_memory(struct kernels *kernels, size_t bytes);
@@ -81,8 +85,8 @@ void kernels_sum(struct kernels *kernels, float *values, size_t count);
 void kernels_sum_parts(struct kernels *kernels, float *values, size_t count);
 /* Begins to replace the numbers on every rank by those of their owners. */
 void kernels_gather(struct kernels *kernels, kernel_number *numbers, size_t count);
-/* Waits until all sums and gatherings are done, or until the deadline of the ranks. The message
- * names the rank that is missing. */
+/* Kernels that are queued later run when all sums and gatherings are done. Does not wait. Returns 0
+ * or the first failure that is known so far, with a message that names a rank that is gone. */
 int kernels_sums_end(struct kernels *kernels, struct error *err);
 
 /* ---- products ---- */

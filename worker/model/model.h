@@ -138,14 +138,14 @@ void model_clear_gradient(struct model *model);
 
 /* Begins to sum a bucket of the gradient over the ranks; the bucket is complete. */
 void model_sum(struct model *model, size_t bucket);
-/* Waits for the sums of all buckets, and then begins to compute the norm of the gradient, which
- * model_update() needs. */
+/* Begins to compute the norm of the gradient, which model_update() needs, from the sums of all
+ * buckets. Does not wait. */
 int model_measure(struct model *model, struct error *err);
 /* Returns the norm of the gradient. Waits. */
 double model_norm(const struct model *model);
 
 /* Takes one step of AdamW, and gathers the weights of all ranks; `step` counts from 1. If the norm
- * of the gradient is not finite, nothing changes. */
+ * of the gradient is not finite, nothing changes. Does not wait. */
 int model_update(struct model *model, uint64_t step, const struct model_rates *rates,
                  struct error *err);
 

@@ -428,6 +428,8 @@ int train_run(const struct options *options, const struct ranks_place *place, st
         result = train_all(&train, err);
     }
 out:
+    if (result < 0 && train.kernels)
+        kernels_abandon(train.kernels, err);
     ranks_fini(&train.ranks);
     pass_free(train.pass);
     model_fini(&train.model);

@@ -18,13 +18,12 @@
 extern "C" {
 #endif
 
-struct CUevent_st;
 struct CUstream_st;
 
 enum {
     BACKEND_PARTS = 1 << 21,      /* floats for sums that are made in two passes */
     BACKEND_WORKSPACE = 32 << 20, /* bytes; the size that cuBLAS wants on Hopper */
-    BACKEND_WAIT_MS = 600 * 1000, /* the longest that a GPU may work before the host gives up */
+    BACKEND_WAIT_MS = 600 * 1000, /* the host waits so long for a GPU that shows no progress */
 };
 
 struct kernels {
@@ -34,6 +33,7 @@ struct kernels {
     struct CUstream_st *stream;    /* all kernels, in the order of the calls */
     void *workspace;               /* BACKEND_WORKSPACE bytes */
     float *parts;                  /* BACKEND_PARTS floats, free between two kernels */
+    struct puts *puts;             /* memory.c */
     struct products *products;     /* products.c */
     struct attentions *attentions; /* attention.c */
     struct sums *sums;             /* sums.c; NULL: a single rank */
@@ -46,19 +46,26 @@ struct kernels {
 bool backend_check(struct kernels *kernels, unsigned code, const char *doing);
 /* Keeps an error with a message. */
 void backend_fail(struct kernels *kernels, const struct error *err);
-
-/* Waits until the stream has done all its work, at most until `deadline_ms` of the steady clock.
- * `look` may find an error meanwhile, and ends the wait then; NULL: nobody looks. Returns
- * -ETIMEDOUT after the deadline. */
-int backend_wait(struct kernels *kernels, struct CUstream_st *stream, int64_t deadline_ms,
-                 int (*look)(struct kernels *kernels, struct error *err), struct error *err);
+/* Returns 0 or the first failure that was kept. Does not wait. */
+int backend_failure(const struct kernels *kernels, struct error *err);
 
 /* Open and close what the files keep. Opening returns 0 or a negative errno. */
+int memory_open(struct kernels *kernels, struct error *err);
+void memory_close(struct kernels *kernels);
 int products_open(struct kernels *kernels, struct error *err);
 void products_close(struct kernels *kernels);
 int attentions_open(struct kernels *kernels, struct error *err);
 void attentions_close(struct kernels *kernels);
 void sums_close(struct kernels *kernels);
+
+/* What a wait needs of the ranks (sums.c). The time that a rank may take for its part of a sum;
+ * BACKEND_WAIT_MS for a single rank. */
+int64_t sums_patience_ms(const struct kernels *kernels);
+/* Looks for trouble: an error of NCCL, or a rank that is gone. Does not wait. */
+int sums_look(struct kernels *kernels, struct error *err);
+/* After a wait without success, replaces the error if a rank does not answer: the others wait for
+ * that rank. */
+void sums_name_missing(struct kernels *kernels, struct error *err);
 
 /* Attention by own kernels (own_attention.cu), for any shape that kernels_check() allows. */
 void own_attention(struct kernels *kernels, uint16_t *y, float *ret_kept, const uint16_t *qkv,

@@ -10,6 +10,7 @@ MODEL_BACKEND = \
 	worker/model/cuda/backend.c worker/model/cuda/backend.h \
 	worker/model/cuda/graph.c worker/model/cuda/graph.h \
 	worker/model/cuda/launch.cuh \
+	worker/model/cuda/memory.c \
 	worker/model/cuda/open.c \
 	worker/model/cuda/products.c \
 	worker/model/cuda/row_bodies.h \

@@ -47,6 +47,8 @@ struct kernels *kernels_new(int device, struct error *err)
         abort();
     kernels->device = device;
     int result = open_device(kernels, err);
+    if (result == 0)
+        result = memory_open(kernels, err);
     if (result == 0) {
         kernels->workspace = kernels_memory(kernels, BACKEND_WORKSPACE);
         kernels->parts = kernels_memory(kernels, BACKEND_PARTS * sizeof(float));
@@ -76,6 +78,7 @@ void kernels_free(struct kernels *kernels)
     products_close(kernels);
     kernels_release(kernels, kernels->parts);
     kernels_release(kernels, kernels->workspace);
+    memory_close(kernels);
     if (kernels->stream)
         (void)cudaStreamDestroy(kernels->stream); /* the process ends soon */
     free(kernels);

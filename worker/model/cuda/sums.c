@@ -1,9 +1,10 @@
 /* Sums over the ranks by NCCL, on a stream beside the kernels.
  *
- * The communicator does not block, every wait has a deadline, and while the host waits it asks NCCL
- * for errors and the ranks' own connections for a rank that is gone. NCCL cannot tell which rank is
- * missing, but the connections of worker/model/ranks.h can. Aborting comes last, and in a thread of
- * its own, because it may hang. */
+ * The two streams wait for each other by events, and the host waits for neither. When sums end, and
+ * whenever the host waits for the GPU, it asks NCCL for errors and the ranks' own connections for a
+ * rank that is gone. NCCL cannot tell which rank is missing, but the connections of
+ * worker/model/ranks.h can. The communicator does not block, and every wait has a deadline.
+ * Aborting comes last, and in a thread of its own, because it may hang. */
 #include "worker/model/cuda/backend.h"
 
 #include "lib/clock.h"
@@ -31,6 +32,7 @@ struct sums {
     ncclComm_t communicator;
     cudaStream_t stream;
     cudaEvent_t ready; /* the values of the next sum are computed */
+    cudaEvent_t done;  /* the sums until kernels_sums_end() are made */
     int64_t gone_ms;   /* since when a rank is gone; 0: none */
     atomic_bool is_aborted;
 };
@@ -54,11 +56,17 @@ static int ask(struct kernels *kernels, const char *doing, struct error *err)
     return fail(kernels, state, doing, err);
 }
 
-/* Looks for trouble while sums are made: an error of NCCL, or a rank that is gone. */
-static int look(struct kernels *kernels, struct error *err)
+int64_t sums_patience_ms(const struct kernels *kernels)
+{
+    return kernels->sums ? kernels->sums->ranks->timeout_ms : BACKEND_WAIT_MS;
+}
+
+int sums_look(struct kernels *kernels, struct error *err)
 {
     struct sums *sums = kernels->sums;
     struct error gone;
+    if (!sums)
+        return 0;
     if (ranks_look(sums->ranks, &gone) < 0) {
         if (!sums->gone_ms)
             sums->gone_ms = clock_steady_ms();
@@ -67,7 +75,7 @@ static int look(struct kernels *kernels, struct error *err)
             return gone.code;
         }
     }
-    int result = ask(kernels, "adding over the ranks", err);
+    int result = sums->communicator ? ask(kernels, "adding over the ranks", err) : 0;
     return result < 0 ? result : 0;
 }
 
@@ -78,7 +86,7 @@ static int settle(struct kernels *kernels, int64_t deadline_ms, const char *doin
     const struct timespec moment = {.tv_nsec = PAUSE_NS};
     int result;
     while ((result = ask(kernels, doing, err)) > 0) {
-        int looked = look(kernels, err);
+        int looked = sums_look(kernels, err);
         if (looked < 0)
             return looked;
         if (clock_steady_ms() >= deadline_ms)
@@ -89,13 +97,14 @@ static int settle(struct kernels *kernels, int64_t deadline_ms, const char *doin
     return result;
 }
 
-/* Asks all ranks whether they are there. After a timeout, the rank that does not answer is the one
- * that the others waited for. */
-static void name_missing(struct kernels *kernels, struct error *err)
+/* Asks all ranks whether they are there. */
+void sums_name_missing(struct kernels *kernels, struct error *err)
 {
-    struct ranks *ranks = kernels->sums->ranks;
     struct error missing;
     float nothing = 0;
+    if (!kernels->sums)
+        return;
+    struct ranks *ranks = kernels->sums->ranks;
     int timeout_ms = ranks->timeout_ms;
     ranks->timeout_ms = ANSWER_MS;
     if (ranks_sum(ranks, &nothing, 1, &missing) < 0)
@@ -151,8 +160,10 @@ int kernels_join(struct kernels *kernels, struct ranks *ranks, struct error *err
     if (!backend_check(kernels, cudaStreamCreateWithFlags(&sums->stream, cudaStreamNonBlocking),
                        "making a stream") ||
         !backend_check(kernels, cudaEventCreateWithFlags(&sums->ready, cudaEventDisableTiming),
+                       "making an event") ||
+        !backend_check(kernels, cudaEventCreateWithFlags(&sums->done, cudaEventDisableTiming),
                        "making an event"))
-        return kernels_status(kernels, err);
+        return backend_failure(kernels, err);
     int result = meet(kernels, err);
     if (result < 0)
         backend_fail(kernels, err);
@@ -253,16 +264,13 @@ void kernels_gather(struct kernels *kernels, kernel_number *numbers, size_t coun
 int kernels_sums_end(struct kernels *kernels, struct error *err)
 {
     struct sums *sums = kernels->sums;
-    if (!sums || kernels->is_failed)
-        return kernels_status(kernels, err);
-    int result =
-        backend_wait(kernels, sums->stream, clock_steady_ms() + sums->ranks->timeout_ms, look, err);
-    if (result == 0)
-        return 0;
-    if (result == -ETIMEDOUT)
-        name_missing(kernels, err);
-    backend_fail(kernels, err);
-    return result;
+    struct error found;
+    if (sums && !kernels->is_failed &&
+        backend_check(kernels, cudaEventRecord(sums->done, sums->stream), "marking") &&
+        backend_check(kernels, cudaStreamWaitEvent(kernels->stream, sums->done, 0), "marking") &&
+        sums_look(kernels, &found) < 0)
+        backend_fail(kernels, &found);
+    return backend_failure(kernels, err);
 }
 
 static void *abort_communicator(void *context)
@@ -304,6 +312,8 @@ void sums_close(struct kernels *kernels)
     }
     if (sums->ready)
         (void)cudaEventDestroy(sums->ready);
+    if (sums->done)
+        (void)cudaEventDestroy(sums->done);
     if (sums->stream)
         (void)cudaStreamDestroy(sums->stream);
     free(sums);
