@@ -41,6 +41,8 @@ WORDS(REMEDY_RESUMES, remedy_resume, REMEDY_RESUME_COUNT)
 WORDS(STOP_REASONS, stop_reason, STOP_REASON_COUNT)
 WORDS(ENTRY_TYPES, entry_type, ENTRY_TYPE_COUNT)
 WORDS(LEAD_VERBS, lead_verb, LEAD_VERB_COUNT)
+WORDS(AGENT_COMMANDS, agent_command, AGENT_COMMAND_COUNT)
+WORDS(AGENT_REPORTS, agent_report, AGENT_REPORT_COUNT)
 
 bool phase_state_is_final(enum phase_state state)
 {
@@ -54,6 +56,13 @@ bool entry_type_may_be_lost(enum entry_type type)
     static const bool flags[] = {ENTRY_TYPES(FLAG)};
     assert(type < ENTRY_TYPE_COUNT);
     return flags[type];
+}
+
+bool agent_command_has_argument(enum agent_command command)
+{
+    static const bool flags[] = {AGENT_COMMANDS(FLAG)};
+    assert(command < AGENT_COMMAND_COUNT);
+    return flags[command];
 }
 
 enum run_outcome stop_reason_outcome(enum stop_reason reason)

@@ -1,5 +1,6 @@
 /* The words that daemon, workers, command line and record share: the states of phases and runs, how
- * and why runs end, the entries of journals, and the commands for leads.
+ * and why runs end, the entries of journals, the commands for leads, and what leads and their
+ * agents tell each other.
  *
  * These rows generate the enums and the stored names. Tests compare the CHECKs in schema/ and the
  * diagram in daemon/core/README.md with the rows. */
@@ -169,6 +170,53 @@ enum lead_verb {
         LEAD_VERB_COUNT
 };
 
+/* The commands of a lead for its agents (worker/node/agent.h): {symbol, name, whether an argument
+ * follows} */
+#define AGENT_COMMANDS(X)                                                                          \
+    X(START, "start", true)                                                                        \
+    X(GO, "go", false)                                                                             \
+    X(STOP, "stop", true)                                                                          \
+    X(RELAY, "relay", true)                                                                        \
+    X(EXPECT, "expect", true)                                                                      \
+    X(KILL, "kill", false)                                                                         \
+    X(EXAMINE, "examine", false)                                                                   \
+    X(EVIDENCE, "evidence", false)                                                                 \
+    X(SUSPECT, "suspect", false)                                                                   \
+    X(NUMBERED, "numbered", false)                                                                 \
+    X(JOIN, "join", false)                                                                         \
+    X(FINISH, "finish", false)                                                                     \
+    X(END, "end", false)
+
+enum agent_command {
+#define X(symbol, name, has_argument) AGENT_##symbol,
+    AGENT_COMMANDS(X)
+#undef X
+        AGENT_COMMAND_COUNT
+};
+
+/* The reports of agents to their lead (worker/node/agent.h, worker/node/node_run.h). */
+#define AGENT_REPORTS(X)                                                                           \
+    X(READY, "ready")                                                                              \
+    X(TERMINATED, "terminated")                                                                    \
+    X(STARTED, "started")                                                                          \
+    X(SUPERSEDED, "superseded")                                                                    \
+    X(GONE, "gone")                                                                                \
+    X(ENDED, "ended")                                                                              \
+    X(EXAMINED, "examined")                                                                        \
+    X(PREFLIGHT, "preflight")                                                                      \
+    X(GUARD, "guard")                                                                              \
+    X(PACE, "pace")                                                                                \
+    X(SILENT, "silent")                                                                            \
+    X(FAILED, "failed")                                                                            \
+    X(CANNOT_START, "cannot_start")
+
+enum agent_report {
+#define X(symbol, name) REPORT_##symbol,
+    AGENT_REPORTS(X)
+#undef X
+        AGENT_REPORT_COUNT
+};
+
 const char *phase_state_name(enum phase_state value);
 bool phase_state_is_final(enum phase_state state);
 const char *phase_hold_name(enum phase_hold value);
@@ -182,6 +230,9 @@ enum run_cause stop_reason_cause(enum stop_reason reason);
 const char *entry_type_name(enum entry_type value);
 bool entry_type_may_be_lost(enum entry_type type);
 const char *lead_verb_name(enum lead_verb value);
+const char *agent_command_name(enum agent_command value);
+bool agent_command_has_argument(enum agent_command command);
+const char *agent_report_name(enum agent_report value);
 
 /* The value of a name, or -1. The name may be NULL. */
 int phase_state_parse(const char *name);
@@ -193,5 +244,7 @@ int remedy_resume_parse(const char *name);
 int stop_reason_parse(const char *name);
 int entry_type_parse(const char *name);
 int lead_verb_parse(const char *name);
+int agent_command_parse(const char *name);
+int agent_report_parse(const char *name);
 
 #endif

@@ -14,6 +14,7 @@
 #include "lib/protocol/outcome.h"
 #include "worker/protocol/phase_claim.h"
 #include "worker/protocol/posthumous.h"
+#include "worker/protocol/report.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -231,6 +232,39 @@ static void every_word_is_documented(void **state)
     free(path);
 }
 
+/* An agent and a lead of different versions may serve one job. */
+static void leads_and_agents_say_the_words_that_earlier_ones_said(void **state)
+{
+    static const char *const commands[] = {
+        "start RUN_DIR", "go",      "stop SECONDS", "relay SECONDS", "expect SECONDS",
+        "kill",          "examine", "evidence",     "suspect",       "numbered",
+        "join",          "finish",  "end"};
+    static const char *const reports[] = {
+        "ready",     "terminated", "started", "superseded", "gone",   "ended",       "examined",
+        "preflight", "guard",      "pace",    "silent",     "failed", "cannot_start"};
+    (void)state;
+    assert_int_equal(sizeof commands / sizeof commands[0], AGENT_COMMAND_COUNT);
+    assert_int_equal(sizeof reports / sizeof reports[0], AGENT_REPORT_COUNT);
+    for (int i = 0; i < AGENT_COMMAND_COUNT; i++) {
+        const char *name = agent_command_name((enum agent_command)i);
+        const char *space = strchr(commands[i], ' ');
+        assert_true(text_starts(commands[i], name));
+        assert_int_equal(strlen(name), strcspn(commands[i], " "));
+        assert_int_equal(agent_command_has_argument((enum agent_command)i), space != NULL);
+        assert_int_equal(agent_command_parse(name), i);
+    }
+    for (int i = 0; i < AGENT_REPORT_COUNT; i++) {
+        json_t *report = json_pack("{s:s}", "report", reports[i]);
+        assert_string_equal(agent_report_name((enum agent_report)i), reports[i]);
+        assert_int_equal(report_kind(report), i);
+        json_decref(report);
+    }
+    assert_int_equal(agent_command_parse("stop 3"), -1);
+    json_t *report = json_pack("{s:n}", "report");
+    assert_int_equal(report_kind(report), -1);
+    json_decref(report);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, unpack, folder_remove)
@@ -243,6 +277,7 @@ int main(void)
         TEST(old_journals_keep_their_meaning),
         TEST(the_journals_of_a_dead_lead_give_the_end),
         cmocka_unit_test(every_word_is_documented),
+        cmocka_unit_test(leads_and_agents_say_the_words_that_earlier_ones_said),
     };
     return cmocka_run_group_tests_name("protocol", tests, NULL, NULL);
 }

@@ -5,8 +5,8 @@
 #include "lib/text.h"
 #include "worker/process/child.h"
 
+#include <assert.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,15 +99,12 @@ int job_step_start(const struct job_step_options *options, struct job_step **ret
     return status;
 }
 
-void job_step_send(struct job_step *step, const char *format, ...)
+void job_step_send(struct job_step *step, enum agent_command command, const char *argument)
 {
-    struct text text = {0};
-    va_list args;
-    va_start(args, format);
-    text_addv(&text, format, args);
-    va_end(args);
-    text_add(&text, "\n");
-    child_send(step->child, text_steal(&text));
+    const char *name = agent_command_name(command);
+    assert(agent_command_has_argument(command) == (argument != NULL));
+    child_send(step->child,
+               argument ? text_format("%s %s\n", name, argument) : text_format("%s\n", name));
 }
 
 const char *job_step_complaint(const struct job_step *step)

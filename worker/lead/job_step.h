@@ -3,6 +3,8 @@
 #ifndef PHASED_WORKER_LEAD_JOB_STEP_H
 #define PHASED_WORKER_LEAD_JOB_STEP_H
 
+#include "lib/protocol/words.h"
+
 #include <jansson.h>
 #include <uv.h>
 
@@ -26,9 +28,8 @@ struct job_step_options {
 int job_step_start(const struct job_step_options *options, struct job_step **ret_step,
                    struct error *err);
 
-/* Sends one line to all agents. */
-void job_step_send(struct job_step *step, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+/* Sends a command to all agents. The argument is NULL if the command has no argument. */
+void job_step_send(struct job_step *step, enum agent_command command, const char *argument);
 
 /* Returns the last error of srun. If an error says that a task or a node was lost, later errors do
  * not replace it. Empty: srun printed no error. Borrowed. */

@@ -4,8 +4,8 @@
 #include "lib/clock.h"
 #include "lib/memory.h"
 #include "lib/spec/overlay.h"
-#include "lib/text.h"
 #include "worker/protocol/assignment.h"
+#include "worker/protocol/report.h"
 #include "worker/node/agent.h"
 
 #include <stdio.h>
@@ -46,7 +46,7 @@ void lead_begin(struct lead *lead)
     lead->is_killing = lead->is_joining = lead->hang.is_asked = false;
     uv_timer_stop(&lead->timer);
     lead->turn++;
-    job_step_send(lead->step, "start %s", run->assignment->run_dir);
+    job_step_send(lead->step, AGENT_START, run->assignment->run_dir);
     json_t *limit = lead->end_time > 0 ? json_real(lead->end_time) : json_null();
     lead_run_tell(run, ENTRY_STARTED,
                   json_pack("{s:I, s:i, s:o, s:o, s:O?, s:s?}", "job_id",
@@ -80,9 +80,9 @@ static void lead_agent_gone(struct lead *lead, struct lead_agent *agent)
     if (lead->run->assignment->join && is_good && !lead->is_joining) {
         lead->is_joining = true;
         lead->agents[0].is_gone = false; /* the first node reports once more after the join */
-        job_step_send(lead->step, "join");
+        job_step_send(lead->step, AGENT_JOIN, NULL);
     } else {
-        job_step_send(lead->step, "finish");
+        job_step_send(lead->step, AGENT_FINISH, NULL);
     }
 }
 
@@ -111,7 +111,7 @@ static void lead_agent_guard(struct lead *lead, const json_t *report)
     if (json_is_object(verdict))
         lead->run->outcome.guard = json_incref(verdict);
     if (why != STOP_UNTIL && why != STOP_HELD)
-        job_step_send(lead->step, "suspect");
+        job_step_send(lead->step, AGENT_SUSPECT, NULL);
     lead_stop(lead, why == STOP_HELD ? 0 : lead_run_stop_seconds(lead->run));
 }
 
@@ -165,43 +165,81 @@ static void lead_agent_superseded(struct lead *lead, const struct lead_agent *ag
     lead_stop(lead, AGENT_ORPHAN_S);
 }
 
+/* Whether a report still matters. */
+static bool lead_heeds(const struct lead *lead, enum agent_report kind, const json_t *turn)
+{
+    bool is_other = json_is_integer(turn) && json_integer_value(turn) != (json_int_t)lead->turn;
+    bool is_running = !is_other && lead->state == LEAD_RUNNING;
+    switch (kind) {
+    case REPORT_READY:
+    case REPORT_TERMINATED:
+        return true;
+    case REPORT_STARTED:
+    case REPORT_SUPERSEDED:
+    case REPORT_GONE:
+    case REPORT_ENDED:
+    case REPORT_EXAMINED:
+        return is_running;
+    default: /* the stop from outside is the cause, and not its consequences */
+        return is_running && !lead->is_asking;
+    }
+}
+
+static void lead_take(struct lead *lead, enum agent_report kind, unsigned index,
+                      const json_t *report)
+{
+    struct lead_agent *agent = &lead->agents[index];
+    switch (kind) {
+    case REPORT_READY:
+        lead_agent_ready(lead, agent, json_string_value(json_object_get(report, "node")));
+        break;
+    case REPORT_TERMINATED:
+        lead_terminated(lead, report);
+        break;
+    case REPORT_STARTED:
+        lead_run_add_start(lead->run, report);
+        break;
+    case REPORT_SUPERSEDED:
+        lead_agent_superseded(lead, agent);
+        break;
+    case REPORT_GONE:
+        lead_agent_gone(lead, agent);
+        break;
+    case REPORT_ENDED:
+        lead_agent_ended(lead, agent, report);
+        break;
+    case REPORT_EXAMINED:
+        lead_hang_examined(lead, agent, report);
+        break;
+    case REPORT_PREFLIGHT:
+        lead_checks_add(lead, agent, report);
+        break;
+    case REPORT_GUARD:
+        lead_agent_guard(lead, report);
+        break;
+    case REPORT_PACE:
+        lead_agent_pace(lead, index, report);
+        break;
+    case REPORT_SILENT:
+        lead_hang_silent(lead, agent, report);
+        break;
+    case REPORT_FAILED:
+    case REPORT_CANNOT_START:
+        lead_agent_failed(lead, agent, report);
+        break;
+    case AGENT_REPORT_COUNT:
+        break;
+    }
+}
+
 void lead_reported(void *context, const json_t *report)
 {
     struct lead *lead = context;
-    const char *name = json_string_value(json_object_get(report, "report"));
-    const char *node = json_string_value(json_object_get(report, "node"));
+    int kind = report_kind(report);
     json_int_t index = json_integer_value(json_object_get(report, "index"));
-    const json_t *turn = json_object_get(report, "turn");
-    if (!node || index < 0 || index >= lead->count || lead->state == LEAD_LEAVING)
+    if (kind < 0 || !json_is_string(json_object_get(report, "node")) || index < 0 ||
+        index >= lead->count || lead->state == LEAD_LEAVING)
         return;
-    struct lead_agent *agent = &lead->agents[index];
-    bool is_other = json_is_integer(turn) && json_integer_value(turn) != (json_int_t)lead->turn;
-    if (text_equal(name, "ready"))
-        lead_agent_ready(lead, agent, node);
-    else if (text_equal(name, "terminated"))
-        lead_terminated(lead, report);
-    else if (is_other || lead->state != LEAD_RUNNING)
-        return;
-    else if (text_equal(name, "started"))
-        lead_run_add_start(lead->run, report);
-    else if (text_equal(name, "superseded"))
-        lead_agent_superseded(lead, agent);
-    else if (text_equal(name, "gone"))
-        lead_agent_gone(lead, agent);
-    else if (text_equal(name, "ended"))
-        lead_agent_ended(lead, agent, report);
-    else if (text_equal(name, "examined"))
-        lead_hang_examined(lead, agent, report);
-    else if (lead->is_asking)
-        return; /* the stop from outside is the cause, and not its consequences */
-    else if (text_equal(name, "preflight"))
-        lead_checks_add(lead, agent, report);
-    else if (text_equal(name, "guard"))
-        lead_agent_guard(lead, report);
-    else if (text_equal(name, "pace"))
-        lead_agent_pace(lead, (unsigned)index, report);
-    else if (text_equal(name, "silent"))
-        lead_hang_silent(lead, agent, report);
-    else if (text_equal(name, "failed") || text_equal(name, "cannot_start"))
-        lead_agent_failed(lead, agent, report);
+    if (lead_heeds(lead, (enum agent_report)kind, json_object_get(report, "turn")))
+        lead_take(lead, (enum agent_report)kind, (unsigned)index, report);
 }

@@ -42,7 +42,7 @@ static void lead_checks_decide(struct lead *lead)
     if (note)
         lead_run_warn(lead->run, "%s", note);
     free(note);
-    job_step_send(lead->step, "go");
+    job_step_send(lead->step, AGENT_GO, NULL);
 }
 
 static void lead_checks_late(uv_timer_t *timer)

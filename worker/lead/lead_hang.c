@@ -81,7 +81,7 @@ static void lead_hang_decide(struct lead *lead, double silent_s)
     if (lead_run_stop(lead->run, STOP_HANG, "no output, metric or checkpoint for %s (limit %s): %s",
                       silence, limit, why)) {
         lead->run->outcome.evidence = lead_hang_evidence(lead, silent_s);
-        job_step_send(lead->step, "evidence");
+        job_step_send(lead->step, AGENT_EVIDENCE, NULL);
         lead_stop(lead, lead_run_stop_seconds(lead->run));
     }
     free(silence);
@@ -150,7 +150,7 @@ void lead_hang_silent(struct lead *lead, struct lead_agent *agent, const json_t 
     lead->hang.limit_s = json_number_value(json_object_get(report, "limit"));
     for (unsigned i = 0; i < lead->count; i++)
         lead->agents[i].is_examined = false;
-    job_step_send(lead->step, "examine");
+    job_step_send(lead->step, AGENT_EXAMINE, NULL);
     uv_timer_start(&lead->hang.timer, lead_hang_late, LEAD_HANG_ANSWER_MS, 0);
 }
 

@@ -94,7 +94,7 @@ static void lead_leave_written(struct lead *lead)
     bool is_hurried = lead->requeue.state != REQUEUE_NONE;
     /* The agents write their last entries while the lead writes its own. */
     if (lead->step) {
-        job_step_send(lead->step, "end");
+        job_step_send(lead->step, AGENT_END, NULL);
         uv_timer_start(&lead->timer, lead_agents_done, is_hurried ? LEAD_HURRY_MS : LEAD_AGENTS_MS,
                        0);
     }

@@ -164,7 +164,7 @@ static void lead_number_done(uv_timer_t *timer)
     lead_run_close(lead->known, 0);
     lead->known = NULL;
     if (lead->state == LEAD_RUNNING)
-        job_step_send(lead->step, "numbered");
+        job_step_send(lead->step, AGENT_NUMBERED, NULL);
 }
 
 void lead_cancel(struct lead *lead)

@@ -72,7 +72,7 @@ void lead_ladder_done(uv_timer_t *timer)
         return;
     }
     lead->is_killing = true;
-    job_step_send(lead->step, "kill");
+    job_step_send(lead->step, AGENT_KILL, NULL);
     uv_timer_start(timer, lead_ladder_done, LEAD_LADDER_MS, 0);
 }
 
@@ -103,23 +103,25 @@ void lead_look(uv_timer_t *timer)
     job_step_kill(lead->step); /* the end of srun concludes the run */
 }
 
-static void lead_tell_stop(struct lead *lead, const char *verb, unsigned seconds)
+static void lead_tell_stop(struct lead *lead, enum agent_command command, unsigned seconds)
 {
+    char argument[16];
     if (!lead->step || lead->state != LEAD_RUNNING)
         return;
-    job_step_send(lead->step, "%s %u", verb, seconds);
+    (void)snprintf(argument, sizeof argument, "%u", seconds);
+    job_step_send(lead->step, command, argument);
     uv_timer_start(&lead->timer, lead_ladder_done, (uint64_t)seconds * 1000 + LEAD_LADDER_MS, 0);
 }
 
 void lead_stop(struct lead *lead, unsigned seconds)
 {
-    lead_tell_stop(lead, "stop", seconds);
+    lead_tell_stop(lead, AGENT_STOP, seconds);
 }
 
 /* Stops the ranks while Slurm sends SIGTERM to all steps of the job. */
 static void lead_relay_stop(struct lead *lead, unsigned seconds)
 {
-    lead_tell_stop(lead, lead->is_exposed ? "expect" : "relay", seconds);
+    lead_tell_stop(lead, lead->is_exposed ? AGENT_EXPECT : AGENT_RELAY, seconds);
 }
 
 /* --- A stop from outside ---------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #include "lib/file.h"
 #include "lib/memory.h"
 #include "lib/place.h"
+#include "lib/protocol/words.h"
 #include "lib/text.h"
 #include "worker/protocol/orphan.h"
 #include "lib/protocol/outcome.h"
@@ -81,12 +82,11 @@ static void agent_leave(struct agent *agent)
 static void agent_report(void *context, json_t *report)
 {
     struct agent *agent = context;
-    const char *name = json_string_value(json_object_get(report, "report"));
-    bool is_gone = text_equal(name, "gone"), is_ended = text_equal(name, "ended");
+    int kind = report_kind(report);
     agent_tell(agent, report);
-    if (agent->is_orphan && is_gone)
+    if (agent->is_orphan && kind == REPORT_GONE)
         node_run_finish(agent->run);
-    if (agent->is_orphan && is_ended)
+    if (agent->is_orphan && kind == REPORT_ENDED)
         agent_leave(agent);
 }
 
@@ -111,40 +111,73 @@ static void agent_start_run(struct agent *agent, const char *run_dir)
     agent->run = node_run_start(&options);
 }
 
-static void agent_command(void *context, const char *line, size_t size)
+static unsigned agent_seconds(const char *argument)
+{
+    return (unsigned)strtoul(argument, NULL, 10);
+}
+
+static void agent_obey(struct agent *agent, enum agent_command command, const char *argument)
+{
+    switch (command) {
+    case AGENT_START:
+        agent_start_run(agent, argument);
+        break;
+    case AGENT_GO:
+        node_run_go_on(agent->run);
+        break;
+    case AGENT_STOP:
+        node_run_stop(agent->run, agent_seconds(argument));
+        break;
+    case AGENT_RELAY:
+        node_run_expect(agent->run, agent_seconds(argument), true);
+        break;
+    case AGENT_EXPECT:
+        node_run_expect(agent->run, agent_seconds(argument), false);
+        break;
+    case AGENT_KILL:
+        node_run_kill(agent->run);
+        break;
+    case AGENT_EXAMINE:
+        node_run_examine(agent->run);
+        break;
+    case AGENT_EVIDENCE:
+        node_run_save_evidence(agent->run);
+        break;
+    case AGENT_SUSPECT:
+        node_run_suspect(agent->run);
+        break;
+    case AGENT_NUMBERED:
+        node_run_number(agent->run);
+        break;
+    case AGENT_JOIN:
+        node_run_join(agent->run);
+        break;
+    case AGENT_FINISH:
+        node_run_finish(agent->run);
+        break;
+    case AGENT_END:
+        agent_leave(agent);
+        break;
+    case AGENT_COMMAND_COUNT:
+        break;
+    }
+}
+
+/* Takes a line of the lead. Ignores a line that is no command, and a command for a run if there is
+ * no run. */
+static void agent_command_found(void *context, const char *line, size_t size)
 {
     struct agent *agent = context;
     (void)size;
-    if (agent->is_leaving)
+    const char *space = strchr(line, ' ');
+    char *name = text_format("%.*s", (int)strcspn(line, " "), line);
+    int command = agent_command_parse(name);
+    free(name);
+    if (agent->is_leaving || command < 0 ||
+        agent_command_has_argument((enum agent_command)command) != (space != NULL))
         return;
-    if (text_starts(line, "start "))
-        agent_start_run(agent, line + strlen("start "));
-    else if (text_equal(line, "end"))
-        agent_leave(agent);
-    else if (!agent->run)
-        return;
-    else if (text_equal(line, "go"))
-        node_run_go_on(agent->run);
-    else if (text_starts(line, "stop "))
-        node_run_stop(agent->run, (unsigned)strtoul(line + strlen("stop "), NULL, 10));
-    else if (text_starts(line, "relay "))
-        node_run_expect(agent->run, (unsigned)strtoul(line + strlen("relay "), NULL, 10), true);
-    else if (text_starts(line, "expect "))
-        node_run_expect(agent->run, (unsigned)strtoul(line + strlen("expect "), NULL, 10), false);
-    else if (text_equal(line, "suspect"))
-        node_run_suspect(agent->run);
-    else if (text_equal(line, "numbered"))
-        node_run_number(agent->run);
-    else if (text_equal(line, "kill"))
-        node_run_kill(agent->run);
-    else if (text_equal(line, "examine"))
-        node_run_examine(agent->run);
-    else if (text_equal(line, "evidence"))
-        node_run_save_evidence(agent->run);
-    else if (text_equal(line, "join"))
-        node_run_join(agent->run);
-    else if (text_equal(line, "finish"))
-        node_run_finish(agent->run);
+    if (agent->run || command == AGENT_START || command == AGENT_END)
+        agent_obey(agent, (enum agent_command)command, space ? space + 1 : NULL);
 }
 
 /* The lead is gone. Stops the run, and leaves when no process is left. */
@@ -179,7 +212,7 @@ static void agent_look_done(uv_timer_t *timer)
         !agent_is_superseded(agent))
         return;
     fprintf(stderr, "phase-worker node: the run was ended without this node\n");
-    agent_tell(agent, json_pack("{s:s}", "report", "superseded"));
+    agent_tell(agent, json_pack("{s:s}", "report", agent_report_name(REPORT_SUPERSEDED)));
     agent_orphaned(agent);
 }
 
@@ -194,7 +227,7 @@ static void agent_read_done(uv_stream_t *stream, ssize_t size, const uv_buf_t *b
 {
     struct agent *agent = stream->data;
     if (size > 0)
-        lines_feed(&agent->lines, buffer->base, (size_t)size, agent_command, agent);
+        lines_feed(&agent->lines, buffer->base, (size_t)size, agent_command_found, agent);
     if (size >= 0 || agent->is_leaving)
         return;
     uv_read_stop(stream);
@@ -216,7 +249,8 @@ static void agent_term_done(uv_signal_t *handle, int number)
     (void)number;
     if (agent->run)
         node_run_terminated(agent->run);
-    agent_tell(agent, json_pack("{s:s, s:b}", "report", "terminated", "all", 1));
+    agent_tell(agent,
+               json_pack("{s:s, s:b}", "report", agent_report_name(REPORT_TERMINATED), "all", 1));
 }
 
 /* The task was killed. Slurm has given up the step, and may not know the processes of this agent.
@@ -236,7 +270,7 @@ static void agent_task_done(uv_poll_t *poll, int status, int events)
     (void)events;
     ssize_t size = recv(agent->task_fd, &byte, 1, MSG_DONTWAIT);
     if (size == 1)
-        agent_tell(agent, json_pack("{s:s}", "report", "terminated"));
+        agent_tell(agent, json_pack("{s:s}", "report", agent_report_name(REPORT_TERMINATED)));
     else if (size == 0 || errno != EAGAIN)
         agent_die();
 }
@@ -309,7 +343,7 @@ int agent_main(const char *job_dir)
     uv_signal_start(&agent.interrupt, agent_term_done, SIGINT);
     uv_read_start((uv_stream_t *)&agent.input, agent_read_start, agent_read_done);
     uv_timer_start(&agent.look, agent_look_done, AGENT_LOOK_MS, AGENT_LOOK_MS);
-    agent_tell(&agent, json_pack("{s:s}", "report", "ready"));
+    agent_tell(&agent, json_pack("{s:s}", "report", agent_report_name(REPORT_READY)));
     uv_run(&agent.loop, UV_RUN_DEFAULT);
     agent_fini(&agent);
     return agent.is_orphan ? 1 : 0;

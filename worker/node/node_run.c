@@ -161,12 +161,13 @@ static void node_run_end(struct node_run *run)
         final = journal_last(run->journal);
     }
     json_decref(ranks);
-    node_run_report(run, json_pack("{s:s, s:I, s:f, s:o, s:o, s:o, s:O?, s:b, s:i}", "report",
-                                   "ended", "final", (json_int_t) final, "ended", run->ended_s,
-                                   "last_step", step, "checkpoint", checkpoint, "failed",
-                                   node_run_failure(run, run->crew ? crew_failed(run->crew) : NULL),
-                                   "failure", failure, "idle", run->journal == NULL, "shards",
-                                   run->shards ? (int)shards_done(run->shards) : 0));
+    node_run_report(run,
+                    json_pack("{s:s, s:I, s:f, s:o, s:o, s:o, s:O?, s:b, s:i}", "report",
+                              agent_report_name(REPORT_ENDED), "final", (json_int_t) final, "ended",
+                              run->ended_s, "last_step", step, "checkpoint", checkpoint, "failed",
+                              node_run_failure(run, run->crew ? crew_failed(run->crew) : NULL),
+                              "failure", failure, "idle", run->journal == NULL, "shards",
+                              run->shards ? (int)shards_done(run->shards) : 0));
 }
 
 void node_run_finish(struct node_run *run)
@@ -217,7 +218,7 @@ void node_run_go(struct node_run *run)
     if (!run->assignment || (run->assignment->nodes == 1 && !run->assignment->join))
         node_run_end(run);
     else
-        node_run_report(run, json_pack("{s:s}", "report", "gone"));
+        node_run_report(run, json_pack("{s:s}", "report", agent_report_name(REPORT_GONE)));
 }
 
 /* --- What the owner asks ---------------------------------------------------------------------- */
@@ -258,8 +259,9 @@ void node_run_examine(struct node_run *run)
     if (run->watchdog)
         watchdog_examine(run->watchdog);
     else if (run->state == NODE_RUN_STARTING)
-        node_run_report(run, json_pack("{s:s, s:f, s:s}", "report", "examined", "seconds", 0.0,
-                                       "summary", "the ranks are being started"));
+        node_run_report(run,
+                        json_pack("{s:s, s:f, s:s}", "report", agent_report_name(REPORT_EXAMINED),
+                                  "seconds", 0.0, "summary", "the ranks are being started"));
 }
 
 void node_run_save_evidence(struct node_run *run)

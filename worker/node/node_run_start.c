@@ -32,15 +32,16 @@ enum {
 static void node_run_guard(void *context, enum observer_stop_cause cause, const char *message,
                            json_t *verdict)
 {
-    static const char *const causes[] = {
-        [OBSERVER_STOP_GUARD] = "guard",
-        [OBSERVER_STOP_NAN] = "nan",
-        [OBSERVER_STOP_UNTIL] = "until",
-        [OBSERVER_STOP_ROOM] = "held",
+    static const enum stop_reason causes[] = {
+        [OBSERVER_STOP_GUARD] = STOP_GUARD,
+        [OBSERVER_STOP_NAN] = STOP_NAN,
+        [OBSERVER_STOP_UNTIL] = STOP_UNTIL,
+        [OBSERVER_STOP_ROOM] = STOP_HELD,
     };
     struct node_run *run = context;
-    node_run_report(run, json_pack("{s:s, s:s, s:s, s:O?}", "report", "guard", "cause",
-                                   causes[cause], "message", message, "verdict", verdict));
+    node_run_report(
+        run, json_pack("{s:s, s:s, s:s, s:O?}", "report", agent_report_name(REPORT_GUARD), "cause",
+                       stop_reason_name(causes[cause]), "message", message, "verdict", verdict));
 }
 
 static void node_run_fault(void *context, const char *line)
@@ -62,8 +63,8 @@ static void node_run_failed(void *context, const struct crew_rank *rank)
     node_run_look_for_failure(run);
     run->has_failed = true;
     failure = gpu_fault_or(&run->fault, run->assignment, run->failure);
-    node_run_report(run, json_pack("{s:s, s:o, s:O?}", "report", "failed", "failed",
-                                   node_run_failure(run, rank), "failure", failure));
+    node_run_report(run, json_pack("{s:s, s:o, s:O?}", "report", agent_report_name(REPORT_FAILED),
+                                   "failed", node_run_failure(run, rank), "failure", failure));
 }
 
 static void node_run_late_done(uv_timer_t *timer)
@@ -105,7 +106,8 @@ static void node_run_tell_start(struct node_run *run)
                                         (int)rank->local_rank, "pid", (int)rank->pid));
     }
     node_run_add(run, ENTRY_RANKS, json_pack("{s:o}", "ranks", ranks));
-    node_run_report(run, json_pack("{s:s, s:f}", "report", "started", "time", run->started_s));
+    node_run_report(run, json_pack("{s:s, s:f}", "report", agent_report_name(REPORT_STARTED),
+                                   "time", run->started_s));
 }
 
 static void node_run_shard_done(void *context, const struct crew_rank *rank)
@@ -207,7 +209,7 @@ static bool node_run_is_by_spec(const struct error *err)
 
 static void node_run_cannot_start(struct node_run *run, const struct error *err)
 {
-    const char *cause = node_run_is_by_spec(err) ? "exit" : "launch";
+    const char *cause = stop_reason_name(node_run_is_by_spec(err) ? STOP_EXIT : STOP_LAUNCH);
     char text[1024];
     (void)error_text(err, text, sizeof text);
     json_t *message = json_string(text);
@@ -217,8 +219,9 @@ static void node_run_cannot_start(struct node_run *run, const struct error *err)
         journal_warn(run->journal, "%s", text);
         node_run_urgent(run);
     }
-    node_run_report(run, json_pack("{s:s, s:s, s:o}", "report", "cannot_start", "cause", cause,
-                                   "message", message));
+    node_run_report(run,
+                    json_pack("{s:s, s:s, s:o}", "report", agent_report_name(REPORT_CANNOT_START),
+                              "cause", cause, "message", message));
     /* If only one rank could not be started, the ranks before it are being killed. */
     if (!run->crew || crew_is_gone(run->crew))
         node_run_go(run);
@@ -233,8 +236,8 @@ static void node_run_checked(void *context, json_t *report)
     struct node_run *run = context;
     json_t *outcome = json_object_get(report, "outcome"),
            *reason = json_object_get(report, "reason");
-    json_t *told =
-        json_pack("{s:s, s:O, s:O}", "report", "preflight", "outcome", outcome, "reason", reason);
+    json_t *told = json_pack("{s:s, s:O, s:O}", "report", agent_report_name(REPORT_PREFLIGHT),
+                             "outcome", outcome, "reason", reason);
     json_object_set_new(report, "observe", json_boolean(run->assignment->preflight_observes));
     node_run_add(run, ENTRY_PREFLIGHT, report);
     node_run_report(run, told);

@@ -4,6 +4,7 @@
 #include "lib/checkpoint.h"
 #include "lib/clock.h"
 #include "lib/memory.h"
+#include "lib/protocol/words.h"
 #include "lib/text.h"
 #include "worker/node/crew.h"
 #include "worker/health/evidence.h"
@@ -134,7 +135,8 @@ static void watchdog_tell_silence(struct watchdog *watchdog, int64_t now_ms)
     }
     watchdog->told_ms = now_ms;
     watchdog->options.report(watchdog->options.context,
-                             json_pack("{s:s, s:f, s:f, s:b}", "report", "silent", "seconds",
+                             json_pack("{s:s, s:f, s:f, s:b}", "report",
+                                       agent_report_name(REPORT_SILENT), "seconds",
                                        (double)watchdog->hang.silence_ms / 1000, "limit",
                                        (double)limit_ms / 1000, "steps", watchdog->hang.has_step));
 }
@@ -159,8 +161,8 @@ static void watchdog_pace(struct watchdog *watchdog, int64_t now_ms)
     pace_step(&watchdog->pace, watchdog->step, now_ms);
     if (pace_take(&watchdog->pace, PACE_WINDOW_MS, &span))
         watchdog->options.report(watchdog->options.context,
-                                 json_pack("{s:s, s:f}", "report", "pace", "steps_per_s",
-                                           (double)span.steps / span.seconds));
+                                 json_pack("{s:s, s:f}", "report", agent_report_name(REPORT_PACE),
+                                           "steps_per_s", (double)span.steps / span.seconds));
 }
 
 /* Warns once of a group that is silent while others print. Uses the rule of hang.h, with the output
@@ -227,11 +229,11 @@ static void watchdog_answer(struct watchdog *watchdog)
     const struct gpu_second *second = observer_gpus(watchdog->options.observer);
     if (second)
         json_object_set_new(watchdog->found, "gpus", second_to_json(second, SECOND_SHORT));
-    watchdog->options.report(watchdog->options.context,
-                             json_pack("{s:s, s:f, s:s, s:o}", "report", "examined", "seconds",
-                                       (double)watchdog->hang.silence_ms / 1000, "summary",
-                                       watchdog->summary, "counts",
-                                       outlier_count(watchdog->found)));
+    watchdog->options.report(
+        watchdog->options.context,
+        json_pack("{s:s, s:f, s:s, s:o}", "report", agent_report_name(REPORT_EXAMINED), "seconds",
+                  (double)watchdog->hang.silence_ms / 1000, "summary", watchdog->summary, "counts",
+                  outlier_count(watchdog->found)));
 }
 
 static void watchdog_nccl_answered(void *context, const char *text)

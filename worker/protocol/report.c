@@ -1,6 +1,7 @@
 /* Shortens reports to one line. */
 #include "worker/protocol/report.h"
 
+#include "lib/protocol/words.h"
 #include "lib/text.h"
 
 #include <stdlib.h>
@@ -41,6 +42,11 @@ static char *report_dump(const json_t *report)
     if (!dump)
         abort();
     return dump;
+}
+
+int report_kind(const json_t *report)
+{
+    return agent_report_parse(json_string_value(json_object_get(report, "report")));
 }
 
 char *report_to_line(json_t *report)

@@ -8,6 +8,9 @@
 
 enum { REPORT_SIZE_MAX = 1000 }; /* bytes, with the line end */
 
+/* Returns the enum agent_report of a report, or -1 if the report has no known name. */
+int report_kind(const json_t *report);
+
 /* Returns one line with its end; the caller frees it. Takes over the reference. */
 char *report_to_line(json_t *report);
 
