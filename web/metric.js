@@ -77,16 +77,16 @@ export function thin({steps, times, values}, parts) {
   const sizes = values.map((value) => (typeof value === 'number' ? value : NOT_FINITE[value]));
   steps.forEach((step, i) => {
     const part = Math.floor((step - steps[0]) / width);
-    const {low = i, high = i, odd} = rows.get(part) || {};
-    if (sizes[i] === undefined) rows.set(part, {...rows.get(part), odd: odd ?? i});
+    const {low = i, high = i, nan} = rows.get(part) || {};
+    if (sizes[i] === undefined) rows.set(part, {...rows.get(part), nan: nan ?? i});
     else
       rows.set(part, {
         low: sizes[i] < sizes[low] ? i : low,
         high: sizes[i] > sizes[high] ? i : high,
-        odd,
+        nan,
       });
   });
-  const kept = [...rows.values()].flatMap(({low, high, odd}) => [low, high, odd]);
+  const kept = [...rows.values()].flatMap(({low, high, nan}) => [low, high, nan]);
   const order = [...new Set([0, ...kept, steps.length - 1])].filter((i) => i !== undefined);
   order.sort((a, b) => a - b);
   const pick = (list) => order.map((i) => list[i]);

@@ -27,16 +27,16 @@ static int metrics_read_series(struct store *store, uint64_t run, const char *na
 
 /* The lowest and the highest row of one part of a series, and its first row that is NaN. */
 struct extremes {
-    struct metrics_row low, high, odd;
-    bool has_number, has_odd;
+    struct metrics_row low, high, nan;
+    bool has_number, has_nan;
 };
 
 static void extremes_take(struct extremes *part, const struct metrics_row *row)
 {
     if (isnan(row->value)) {
-        if (!part->has_odd)
-            part->odd = *row;
-        part->has_odd = true;
+        if (!part->has_nan)
+            part->nan = *row;
+        part->has_nan = true;
         return;
     }
     if (!part->has_number || row->value < part->low.value)
@@ -59,8 +59,8 @@ static void extremes_end(struct extremes *part, const char *name, struct metrics
         metrics_add_row(metrics, name, &part->low);
         metrics_add_row(metrics, name, &part->high);
     }
-    if (part->has_odd)
-        metrics_add_row(metrics, name, &part->odd);
+    if (part->has_nan)
+        metrics_add_row(metrics, name, &part->nan);
     *part = (struct extremes){0};
 }
 
