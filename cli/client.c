@@ -36,7 +36,7 @@ static int client_open(struct cli *cli, struct error *err)
     return code;
 }
 
-/* The next request looks anew where the daemon is. */
+/* The next request looks again where the daemon is. */
 static void client_close(struct cli *cli)
 {
     http_client_free(cli->client);
@@ -44,8 +44,8 @@ static void client_close(struct cli *cli)
     cli->is_remote = false;
 }
 
-/* Opens the way to a daemon on another host: over TCP, with the key of the home. Returns -ENOENT if
- * no daemon serves the home. The lock of the home knows that of all hosts. */
+/* Makes the client for a daemon on another host: over TCP, with the key of the home. Returns
+ * -ENOENT if no daemon serves the home: a daemon on any host holds the lock of the home. */
 static int client_open_remote(struct cli *cli, struct error *err)
 {
     struct mac_secret key;

@@ -38,8 +38,8 @@ const char *suspect_option(const json_t *phase, char *buffer, size_t size);
 bool members_has(const json_t *phase);
 /* Whether the phase is a matrix. */
 bool members_is_matrix(const json_t *phase);
-/* Whether the run is one of the phase with this name, or of a member of that matrix: ladder.2 of
- * ladder. */
+/* Whether the run belongs to the phase with this name. The name of a matrix also covers the runs of
+ * its members: `ladder` covers a run of ladder.2. */
 bool members_has_run(const char *phase, const json_t *run);
 /* The sums over the members of a matrix, with the same names as a phase has (`attempts`,
  * `gpu_seconds`, ...). Returns the phase itself if it is not a matrix. */

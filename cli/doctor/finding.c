@@ -25,7 +25,7 @@ void finding_add(json_t *findings, enum finding_severity severity, const char *w
     va_start(args, format);
     text_addv(&raw, format, args);
     va_end(args);
-    /* Programs and files were quoted, and they may hold anything. */
+    /* The text may quote the output of a program or a line of a file, with any bytes. */
     text_add_visible(&seen, text_string(&raw), raw.size, "");
     (void)json_array_append_new(findings, json_pack("{s:s, s:s, s:s, s:s?}", "severity",
                                                     finding_words[severity].word, "what", what,

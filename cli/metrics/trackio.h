@@ -12,9 +12,10 @@
 
 struct error;
 
-/* Replaces the rows of this run from `step` on by those of `columns`, an answer of metrics without
- * steps before `step`. The file is made if it does not exist. A reader sees the rows before or
- * after. An SQLite file of another program is left as it is. */
+/* Replaces the rows of the run from `step` on by the rows of `columns`. `columns` is an answer of
+ * metrics, and has no step before `step`. Makes the file if it does not exist. One transaction
+ * replaces all rows, so a reader sees either all old rows or all new rows. -EINVAL: the file cannot
+ * be written, or it belongs to another program; then the file is unchanged. */
 int trackio_replace(const char *path, const char *run, int64_t step, const json_t *columns,
                     struct error *err);
 

@@ -160,7 +160,8 @@ static bool keys_can_be_cancelled(const json_t *phase)
     return !view_is_final(field_text(phase, "state"));
 }
 
-/* Whether the phase, or any phase of the workflow, is so. */
+/* Whether `is_so` is true for the phase of the address. If the address names a workflow: whether
+ * `is_so` is true for any phase of the workflow. */
 static bool keys_has(const struct model *model, const struct address *address,
                      bool (*is_so)(const json_t *phase))
 {

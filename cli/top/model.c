@@ -82,8 +82,8 @@ const char *model_trouble(const struct model *model, const char *path)
     return answer ? answer->message : NULL;
 }
 
-/* The answer to a path. A new one takes the place of the one that was asked for the longest time
- * ago if there are many. */
+/* Returns the answer to a path. A new path gets an empty answer. If there are MODEL_ANSWERS_MAX
+ * answers, the empty answer replaces the answer whose path was requested least recently. */
 static struct answer *model_make_answer(struct model *model, const char *path)
 {
     size_t at = model_find(model, path);

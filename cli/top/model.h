@@ -95,17 +95,19 @@ bool model_is_away(const struct model *model, double clock_s);
 
 /* The workflow, phase or run that is selected, as panes show it; false: there is none. */
 bool model_selected(const struct model *model, enum pane pane, struct address *ret_address);
-/* What decisions are about. */
+/* The workflow or phase that the keys for decisions act on: the selected workflow or phase, or the
+ * phase of the run that is shown. False: nothing is selected. */
 bool model_target(const struct model *model, struct address *ret_address);
 
 /* The answer to the search in the list of workflows: it has all workflows with these words, also
  * those that the list leaves out. NULL: nothing is sought, or there was no answer yet. */
 const struct answer *model_search(const struct model *model);
-/* The newest that is known of the phases of a workflow; NULL: nothing. */
+/* The newest known phases of a workflow. NULL: the phases are not known. */
 const json_t *model_phases(const struct model *model, uint64_t workflow);
-/* The workflow that is shown, until it is known as the list has it, and a phase of it; NULL: not
- * known. */
+/* The workflow that is shown. Before the daemon has answered a request for this workflow, this is
+ * its entry in the list of workflows. NULL: the workflow is not known. */
 const json_t *model_workflow(const struct model *model);
+/* The phase with this name in the workflow that is shown. NULL: the phase is not known. */
 const json_t *model_phase(const struct model *model, const char *name);
 
 void model_notice(struct model *model, bool is_bad, const char *format, ...)

@@ -104,8 +104,8 @@ struct core_event {
         bool is_waiting; /* pending, and Slurm has delayed its begin, as after a requeue */
         bool is_stuck;   /* pending, and held by Slurm: after a launch that failed */
         unsigned restarts;
-        unsigned limit_s;             /* of its time; 0: not known, or none */
-        int64_t started_ms, ended_ms; /* as Slurm has them; 0: not known */
+        unsigned limit_s;             /* the job's time limit; 0: unknown, or no limit */
+        int64_t started_ms, ended_ms; /* by Slurm's clock; 0: unknown */
     } seen;
     /* RUN_STARTED, RUN_ENDED. RUN_SILENT: SUCCEEDED where its journals prove that, else NONE. */
     enum run_outcome outcome;

@@ -115,8 +115,8 @@ struct matrix {
     unsigned lanes;      /* how many members run at once; 0: all, each in its own job */
     bool is_parallel;    /* the members share one job, each with a part of the GPUs */
     unsigned rung_count; /* how many rungs there are; 1: the members end once */
-    struct phase *best;  /* the member that a person wants, then the one that was chosen; NULL: no
-                            member is better than the others, or nothing was decided */
+    struct phase *best;  /* the best member. While the matrix decides: the member that a person
+                            wants. Later: the member that was chosen. NULL: no member was chosen */
 };
 
 struct phase {

@@ -387,9 +387,10 @@ static int64_t run_silence_time(const struct run *run)
     return run->silent_since_ms + OUTCOME_GRACE_MS;
 }
 
-/* When to cancel a job that Slurm shows as running although all its runs have ended. 0: that was
- * just seen; INT64_MAX: never. If a batch step is killed, Slurm does not hear of it, and keeps the
- * nodes until it asks them again. That is usually half an hour later. */
+/* Returns when to cancel a job that Slurm shows as running although all its runs have ended. 0:
+ * this was seen for the first time, so run_leave() notes the time. INT64_MAX: the job is not
+ * cancelled. If a batch step is killed, nobody tells Slurm. Slurm then keeps the nodes until it
+ * asks the nodes again, usually half an hour later. */
 static int64_t run_leave_time(const struct run *run)
 {
     const struct allocation *allocation = run->seat->allocation;

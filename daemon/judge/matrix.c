@@ -99,8 +99,8 @@ static int write_plan(const struct decision *decision, struct store *store, stru
     return status;
 }
 
-/* Is written after the core has decided, in the same turn. If a person has cancelled the matrix in
- * between, the core has decided nothing, and nothing is written. */
+/* Writes the decision. The core has stepped before, in the same turn. If a person has cancelled the
+ * matrix while it was judged, the core has decided nothing. Then nothing is written. */
 static int decision_write(struct loop_item *item, struct store *store, struct error *err)
 {
     const struct decision *decision = (struct decision *)item;

@@ -42,8 +42,8 @@ static void item_free(struct loop_item *base)
     free(item);
 }
 
-/* Is written after the core has decided, in the same turn. If a person has cancelled the phase in
- * between, the phase keeps its params. */
+/* Writes the remedy. The core has stepped before, in the same turn. If a person has cancelled the
+ * phase meanwhile, the core has started no run. Then the phase keeps its params. */
 static int item_write(struct loop_item *base, struct store *store, struct error *err)
 {
     const struct remedy_item *item = (struct remedy_item *)base;

@@ -197,11 +197,11 @@ void poll_turned(void *state)
     struct launch *launch = state;
     struct loop *loop = launch->loop;
     uint64_t now_ms = uv_now(loop_config(loop)->uv);
-    /* core_is_busy() looks at all runs, so not every turn asks it. */
+    /* core_is_busy() looks at all runs, so not every turn calls it. */
     if (launch->is_polling || now_ms < launch->busy_due_ms ||
         !core_is_busy(loop_core(loop), loop_now_ms()))
         return;
-    launch->busy_due_ms = now_ms + POLL_BUSY_MS; /* the look may make no poll */
+    launch->busy_due_ms = now_ms + POLL_BUSY_MS; /* also if poll_look() starts no poll */
     loop_look(loop, &launch_room, 0);
 }
 

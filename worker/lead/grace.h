@@ -1,13 +1,14 @@
-/* Deals with the grace of a preemption, which Slurm remembers from 24.05 on.
+/* The grace of a preemption: the time that Slurm gives a job to end. Slurm 24.05 to 25.11 remembers
+ * that a job was in its grace.
  *
- * Where preemption requeues, Slurm requeues a job that was in this grace however the job exits.
- * Slurm does so even if the job has had itself requeued meanwhile and another run of the job has
- * ended. Slurm forgets the grace only with a requeue of its own. So a job that continues exits
- * within the grace, if that makes Slurm requeue the job. A job that is finished forbids the
+ * If the preemption mode is REQUEUE, such a Slurm requeues the job when the job exits, whatever its
+ * exit status is. Slurm does so even if the job has asked for a requeue meanwhile and another run
+ * of the job has ended. Slurm forgets the grace only when Slurm itself requeues the job. So a job
+ * that goes on exits within the grace, if Slurm then requeues the job. A finished job forbids the
  * requeue.
  *
- * Slurm 26.05 forgets the grace with any requeue, and Slurm before 24.05 does not remember the
- * grace. There, a job that continues asks to be requeued. */
+ * Slurm 26.05 forgets the grace at any requeue. Slurm before 24.05 does not remember the grace.
+ * With these versions, a job that goes on asks for a requeue. */
 #ifndef PHASED_WORKER_LEAD_GRACE_H
 #define PHASED_WORKER_LEAD_GRACE_H
 

@@ -18,16 +18,17 @@
 #include <time.h>
 
 enum {
-    SIDE_MIN = 256, /* of the large product: it doubles until one product takes long enough */
+    SIDE_MIN = 256, /* of the large product; the side doubles until a product takes large_s */
     SIDE_MAX = 8192,
-    COUNT_MIN = 1 << 20, /* numbers in each of the large arrays, in the same way */
+    COUNT_MIN = 1 << 20, /* the fewest and the most numbers in each of the large arrays */
     COUNT_MAX = 1 << 27,
     UPDATED_MAX = 1 << 24, /* weights that are updated at once: more than any cache has */
     LOGITS_MAX = 1 << 26,  /* as in pass.c */
     PARTS_MAX = 40,
 };
 
-/* How long a measurement takes at least, and one call on the large product or arrays. */
+/* measured_s: the least time of a measurement. large_s: the time of one product that is large
+ * enough to show the speed of the device. */
 static const double measured_s = 0.1, large_s = 0.01;
 
 struct bench;
@@ -178,7 +179,6 @@ static void run_update(struct bench *bench, const struct part *part)
                  bench->moment2, bench->gradient, part->rows, bench->number, &step);
 }
 
-/* Returns how many weights the matrices of a block have. */
 /* Returns how many weights are updated in a step; the few gains are left out. */
 static double all_weights(const struct model_shape *shape)
 {

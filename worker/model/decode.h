@@ -33,7 +33,8 @@ struct decode;
  * possible too. */
 unsigned decode_group_max(const struct model_shape *shape);
 
-/* What is kept of one sequence. A zeroed one is empty. It must get decode_release(). */
+/* The keys and values that are kept of one sequence. Zero-initialised: the sequence is empty. The
+ * caller passes it to decode_release() at the end. */
 struct decode_kept {
     size_t length; /* tokens of which keys and values are kept */
     uint32_t *pages;

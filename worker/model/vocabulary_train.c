@@ -1,10 +1,13 @@
 /* Makes a vocabulary from texts.
  *
- * The texts become word types with counts, so that a frequent word is worked on once. A pair keeps
- * its count and the words that have it. A merge changes only these words. All pairs that have the
- * new token come into being in the same moment, and later their counts only fall: so the pairs are
- * kept as one sorted run for each token, and a heap whose counts may be too high finds the most
- * frequent pair. The work grows with the size of the word types, not with the number of merges. */
+ * First the texts become word types: each different word, with its count. So the work on a word is
+ * done once, however often the word occurs. Each pair of neighbouring tokens has its count and the
+ * list of word types that contain the pair. A merge changes only these word types.
+ *
+ * A merge makes all pairs of the new token at once. Later the counts of these pairs only fall. So
+ * each token has one sorted run of pairs, and the run never grows. A heap finds the most frequent
+ * pair. A count in the heap may be too high, and heap_take() corrects it. The work grows with the
+ * size of the word types, not with the number of merges. */
 #include "worker/model/vocabulary.h"
 
 #include "lib/error.h"

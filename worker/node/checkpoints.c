@@ -120,8 +120,8 @@ static bool group_is_vouched(const struct group *group, int64_t vouched_step)
     return group->is_good_before || (group->is_told && group->saved.step < vouched_step);
 }
 
-/* Whether `keep` newer checkpoints stand for this one, which is also not the newest that guards
- * vouch for. */
+/* Whether the checkpoint may be removed. At least `keep` other checkpoints must replace it
+ * (group_gives_way()), and it must not be the newest checkpoint that guards vouch for. */
 static bool checkpoints_is_spare(const struct checkpoints *checkpoints, size_t i, unsigned keep)
 {
     const struct group *groups = checkpoints->groups;

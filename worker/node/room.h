@@ -27,8 +27,10 @@ struct room {
     bool has_looked;
     struct room_look last;
     int64_t changed_ms; /* when the checkpoints last changed */
-    unsigned saved;     /* at the last judgement, as the rest */
-    uint64_t bytes, peak;
+    /* From the last judgement: */
+    unsigned saved; /* how many checkpoints the run had saved */
+    uint64_t bytes; /* of all checkpoints */
+    uint64_t peak;  /* the most bytes of all checkpoints since then */
     int64_t judged_ms;
     bool is_few; /* the run was warned, and the room has not grown since */
 };
@@ -40,9 +42,9 @@ struct room_facts {
     bool is_begin;   /* the run begins: it has saved nothing yet */
     bool has_grown;  /* since the last judgement the checkpoints have grown by more than half a
                       * checkpoint */
-    bool has_peaked; /* they had grown so far for a moment, or still have: the program writes a
-                      * checkpoint before an old one is removed */
-    double every_s;  /* from one checkpoint to the next; 0: not known */
+    bool has_peaked; /* at some moment since the last judgement the checkpoints were larger by so
+                      * much: the program writes a checkpoint before it removes an old checkpoint */
+    double every_s;  /* from one checkpoint to the next; 0: unknown */
 };
 
 enum room_verdict {
