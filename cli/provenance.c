@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -153,7 +154,7 @@ static json_t *provenance_received(const char *folder)
         return json_object();
     }
     if (json_object_get(provenance, "root"))
-        (void)provenance_take(provenance, "root", text_format("%s", folder));
+        (void)provenance_take(provenance, "root", xstrdup(folder));
     return provenance;
 }
 

@@ -10,6 +10,7 @@
 #include "cli/table.h"
 #include "cli/terminal.h"
 #include "cli/view.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <math.h>
@@ -76,7 +77,7 @@ static void event_write_phase(const json_t *event, bool names_workflow, struct t
     const char *phase = field_text(event, "phase");
     char *name = names_workflow ? text_format("%lld%s%s", field_integer(event, "workflow"),
                                               phase[0] ? "/" : "", phase)
-                                : text_format("%s", phase[0] ? phase : "workflow");
+                                : xstrdup(phase[0] ? phase : "workflow");
     text_addf(text, "%-*s  ", EVENT_PHASE_COLUMNS, name);
     free(name);
 }

@@ -73,7 +73,7 @@ static struct http_client *http_client_new(const char *peer, char *address, char
     int code = pthread_once(&http_once, http_start);
     assert(code == 0);
     (void)code; /* cannot fail for a static control */
-    struct http_client *client = xcalloc(1, sizeof(*client));
+    struct http_client *client = xcalloc(1, sizeof *client);
     client->curl = curl_easy_init();
     if (!client->curl)
         abort();
@@ -240,7 +240,7 @@ static int http_fail(const struct http_client *client, CURLcode code, struct err
     else if (code != CURLE_COULDNT_CONNECT)
         number = 0;
     const char *words = number ? strerror((int)number) : curl_easy_strerror(code);
-    size_t length = strnlen(words, sizeof(reason) - 1);
+    size_t length = strnlen(words, sizeof reason - 1);
     memcpy(reason, words, length);
     reason[length] = '\0';
     if (!isupper((unsigned char)reason[1])) /* not "sSL connect error" */
@@ -343,9 +343,9 @@ static int http_exchange(struct http_client *client, const char *method, const c
     (void)curl_easy_getinfo(client->curl, CURLINFO_RESPONSE_CODE, &status); /* always known here */
     *ret_reply = (struct http_reply){.status = (int)status, .body_size = receiver.body.size};
     ret_reply->body = text_steal(&receiver.body);
-    memcpy(ret_reply->mac, receiver.mac, sizeof(ret_reply->mac));
+    memcpy(ret_reply->mac, receiver.mac, sizeof ret_reply->mac);
     if (mac_is_hex(receiver.challenge, MAC_CHALLENGE_SIZE - 1)) {
-        memcpy(client->challenge, receiver.challenge, sizeof(client->challenge));
+        memcpy(client->challenge, receiver.challenge, sizeof client->challenge);
         client->count = 0;
     }
 out:
@@ -447,7 +447,7 @@ int http_request(struct http_client *client, const char *method, const char *pat
         return http_request_sealed(client, method, path, body, body_size, ret_reply, err);
     if (!client->is_signed)
         return http_exchange(client, method, path, NULL, body, body_size, ret_reply, err);
-    mac_random(nonce, sizeof(nonce));
+    mac_random(nonce, sizeof nonce);
     int code = http_exchange(client, method, path, nonce, body, body_size, ret_reply, err);
     if (code < 0)
         return code;

@@ -28,11 +28,11 @@ static void mac_ready(void)
 void mac_random(char *buffer, size_t size)
 {
     unsigned char bytes[MAC_SECRET_BYTES];
-    assert(size % 2 == 1 && size / 2 <= sizeof(bytes));
+    assert(size % 2 == 1 && size / 2 <= sizeof bytes);
     mac_ready();
     randombytes_buf(bytes, size / 2);
     sodium_bin2hex(buffer, size, bytes, size / 2);
-    sodium_memzero(bytes, sizeof(bytes));
+    sodium_memzero(bytes, sizeof bytes);
 }
 
 bool mac_is_hex(const char *text, size_t digits)
@@ -49,12 +49,11 @@ int mac_secret_parse(const char *text, struct mac_secret *ret_secret, struct err
     size_t size;
     const char *end;
     mac_ready();
-    int code =
-        sodium_hex2bin(secret.key, sizeof(secret.key), text, strlen(text), NULL, &size, &end);
-    if (code != 0 || size != sizeof(secret.key) || (*end != '\0' && strcmp(end, "\n") != 0))
+    int code = sodium_hex2bin(secret.key, sizeof secret.key, text, strlen(text), NULL, &size, &end);
+    if (code != 0 || size != sizeof secret.key || (*end != '\0' && strcmp(end, "\n") != 0))
         return error_set(err, -EINVAL, "not a secret: wanted %d hex digits", MAC_SECRET_SIZE - 1);
     *ret_secret = secret;
-    sodium_memzero(&secret, sizeof(secret));
+    sodium_memzero(&secret, sizeof secret);
     return 0;
 }
 
@@ -86,30 +85,30 @@ static void mac_make(const struct mac_secret *secret, const char *const *lines, 
     crypto_auth_hmacsha512256_state state;
     unsigned char code[crypto_auth_hmacsha512256_BYTES];
     mac_ready();
-    crypto_auth_hmacsha512256_init(&state, secret->key, sizeof(secret->key));
+    crypto_auth_hmacsha512256_init(&state, secret->key, sizeof secret->key);
     for (size_t i = 0; i < count; i++)
         mac_add(&state, lines[i]);
     if (body_size)
         crypto_auth_hmacsha512256_update(&state, body, body_size);
     crypto_auth_hmacsha512256_final(&state, code);
-    sodium_bin2hex(ret_mac, MAC_SIZE, code, sizeof(code));
-    sodium_memzero(&state, sizeof(state));
+    sodium_bin2hex(ret_mac, MAC_SIZE, code, sizeof code);
+    sodium_memzero(&state, sizeof state);
 }
 
 void mac_request(const struct mac_secret *secret, const char *method, const char *path,
                  const char *nonce, const void *body, size_t body_size, char ret_mac[MAC_SIZE])
 {
     const char *lines[] = {"request", method, path, nonce};
-    mac_make(secret, lines, sizeof(lines) / sizeof(lines[0]), body, body_size, ret_mac);
+    mac_make(secret, lines, sizeof lines / sizeof lines[0], body, body_size, ret_mac);
 }
 
 void mac_reply(const struct mac_secret *secret, const char *nonce, int status, const void *body,
                size_t body_size, char ret_mac[MAC_SIZE])
 {
     char number[16];
-    (void)snprintf(number, sizeof(number), "%d", status); /* an int always fits */
+    (void)snprintf(number, sizeof number, "%d", status); /* an int always fits */
     const char *lines[] = {"reply", nonce, number};
-    mac_make(secret, lines, sizeof(lines) / sizeof(lines[0]), body, body_size, ret_mac);
+    mac_make(secret, lines, sizeof lines / sizeof lines[0], body, body_size, ret_mac);
 }
 
 bool mac_equal(const char *a, const char *b)
@@ -132,7 +131,7 @@ static void seal_key(const struct mac_secret *secret,
 {
     static const unsigned char use[] = "seal\n";
     mac_ready();
-    (void)crypto_auth_hmacsha512256(ret_key, use, sizeof(use) - 1, secret->key); /* cannot fail */
+    (void)crypto_auth_hmacsha512256(ret_key, use, sizeof use - 1, secret->key); /* cannot fail */
 }
 
 char *mac_seal(const struct mac_secret *secret, const void *body, size_t size, size_t *ret_size)
@@ -143,7 +142,7 @@ char *mac_seal(const struct mac_secret *secret, const void *body, size_t size, s
     randombytes_buf(sealed, crypto_secretbox_NONCEBYTES);
     (void)crypto_secretbox_easy(sealed + crypto_secretbox_NONCEBYTES, body, size, sealed,
                                 key); /* fails only above 256 GiB */
-    sodium_memzero(key, sizeof(key));
+    sodium_memzero(key, sizeof key);
     *ret_size = size + SEAL_EXTRA;
     return (char *)sealed;
 }
@@ -159,7 +158,7 @@ char *mac_open(const struct mac_secret *secret, const void *sealed, size_t size,
     int code =
         crypto_secretbox_open_easy((unsigned char *)body, bytes + crypto_secretbox_NONCEBYTES,
                                    size - crypto_secretbox_NONCEBYTES, bytes, key);
-    sodium_memzero(key, sizeof(key));
+    sodium_memzero(key, sizeof key);
     if (code != 0) {
         free(body);
         return NULL;

@@ -22,7 +22,7 @@ static bool difference_is_equal(const json_t *left, const json_t *right)
 static void difference_find_member(const char *path, const char *name, const json_t *left,
                                    const json_t *right, json_t *list)
 {
-    char *longer = path[0] ? text_format("%s.%s", path, name) : text_format("%s", name);
+    char *longer = path[0] ? text_format("%s.%s", path, name) : xstrdup(name);
     if (json_is_object(left) && json_is_object(right)) {
         difference_find(longer, left, right, list);
     } else if (!difference_is_equal(left, right)) {

@@ -6,6 +6,7 @@
 #include "cli/doctor/finding.h"
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -100,7 +101,7 @@ void machine_judge_space(const struct machine_space *space, json_t *findings)
 /* A home that does not exist yet will be on the file system of the nearest folder above. */
 static char *machine_existing(const char *path)
 {
-    char *at = text_format("%s", path);
+    char *at = xstrdup(path);
     while (access(at, F_OK) < 0 && !text_equal(at, "/")) {
         char *parent = file_parent(at);
         free(at);

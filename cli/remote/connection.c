@@ -4,6 +4,7 @@
 #include "lib/command.h"
 #include "lib/error.h"
 #include "lib/fingerprint.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -202,7 +203,7 @@ int connection_open(struct connection *connection, const char *login, struct err
 {
     const char *ssh = getenv("PHASED_SSH");
     *connection = (struct connection){.login = login};
-    connection->ssh = text_format("%s", ssh && *ssh ? ssh : "ssh");
+    connection->ssh = xstrdup(ssh && *ssh ? ssh : "ssh");
     int code = connection_name(connection, err);
     if (code < 0)
         return code;

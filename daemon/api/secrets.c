@@ -2,6 +2,7 @@
 #include "daemon/api/inside.h"
 
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "lib/secrets.h"
 #include "lib/spec/hide.h"
 #include "lib/text.h"
@@ -64,7 +65,7 @@ static void hide_diff(json_t *body, const json_t *secrets)
     size_t index;
     if (!diff)
         return;
-    char *text = text_format("%s", diff);
+    char *text = xstrdup(diff);
     json_object_foreach((json_t *)secrets, name, values)
     {
         json_array_foreach(values, index, value)

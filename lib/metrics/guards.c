@@ -74,7 +74,7 @@ static void guards_want(struct guards *guards, const char *name, bool is_kept)
         return;
     if (!wanted) {
         guards->wanted =
-            xrealloc(guards->wanted, (guards->wanted_count + 1) * sizeof(*guards->wanted));
+            xrealloc(guards->wanted, (guards->wanted_count + 1) * sizeof *guards->wanted);
         wanted = &guards->wanted[guards->wanted_count++];
         *wanted = (struct wanted){.name = xstrdup(name)};
     }
@@ -99,7 +99,7 @@ static int guards_read(struct guards *guards, const json_t *list, struct error *
 {
     const char *name;
     json_t *json;
-    guards->list = xcalloc(json_object_size(list) + 1, sizeof(*guards->list));
+    guards->list = xcalloc(json_object_size(list) + 1, sizeof *guards->list);
     json_object_foreach((json_t *)list, name, json)
     {
         struct check *check = &guards->list[guards->count].check;
@@ -198,7 +198,7 @@ static int guards_read_wants(struct guards *guards, const json_t *member, struct
 int guards_new(const json_t *spec, int64_t begin_step, struct guards **ret_guards,
                struct error *err)
 {
-    struct guards *guards = xcalloc(1, sizeof(*guards));
+    struct guards *guards = xcalloc(1, sizeof *guards);
     guards->metrics = metrics_new();
     guards->params = json_object_get(spec, "params");
     guards->nan_ok = json_is_true(json_object_get(spec, "nan_ok"));
@@ -301,7 +301,7 @@ static struct loss *guards_loss(struct guards *guards, const char *name)
     for (size_t i = 0; i < guards->loss_count; i++)
         if (text_equal(guards->losses[i].name, name))
             return &guards->losses[i];
-    guards->losses = xrealloc(guards->losses, (guards->loss_count + 1) * sizeof(*guards->losses));
+    guards->losses = xrealloc(guards->losses, (guards->loss_count + 1) * sizeof *guards->losses);
     struct loss *loss = &guards->losses[guards->loss_count++];
     *loss = (struct loss){.name = xstrdup(name), .fine_step = guards->begin_step};
     return loss;

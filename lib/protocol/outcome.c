@@ -34,7 +34,7 @@ void outcome_set_message(struct outcome *outcome, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    (void)vsnprintf(outcome->message, sizeof(outcome->message), format, args); /* may be cut */
+    (void)vsnprintf(outcome->message, sizeof outcome->message, format, args); /* may be cut */
     va_end(args);
     json_t *string = json_string(outcome->message);
     for (char *at = outcome->message; !string && *at; at++)
@@ -53,14 +53,14 @@ void outcome_blame(struct outcome *outcome, const char *complaint)
      * OOM killer has sent SIGKILL. */
     bool is_of_task = strstr(complaint, ": task ") && !text_ends(complaint, ": Killed");
     const char *name = is_of_task ? complaint : NULL;
-    for (size_t i = 0; i < sizeof(before) / sizeof(before[0]) && !name; i++) {
+    for (size_t i = 0; i < sizeof before / sizeof before[0] && !name; i++) {
         const char *found = strstr(complaint, before[i]);
         name = found ? found + strlen(before[i]) : NULL;
     }
     size_t size = name ? strspn(name, name_characters) : 0;
-    if (size == 0 || size >= sizeof(outcome->node) || (name[size] && name[size] != ':'))
+    if (size == 0 || size >= sizeof outcome->node || (name[size] && name[size] != ':'))
         return; /* no name, or several nodes, of which any may have failed first */
-    (void)snprintf(outcome->node, sizeof(outcome->node), "%.*s", (int)size, name);
+    (void)snprintf(outcome->node, sizeof outcome->node, "%.*s", (int)size, name);
 }
 
 json_t *outcome_to_json(const struct outcome *outcome)
@@ -105,7 +105,7 @@ int outcome_from_json(const json_t *json, struct outcome *ret_outcome, struct er
     outcome.run = run;
     outcome.job_id = job_id;
     const char *token = json_string_value(json_object_get(json, "token"));
-    (void)snprintf(outcome.token, sizeof(outcome.token), "%s", token ? token : "");
+    (void)snprintf(outcome.token, sizeof outcome.token, "%s", token ? token : "");
     outcome.restarts = (unsigned)restarts;
     outcome_set_message(&outcome, "%s", message);
     const json_t *step = json_object_get(json, "last_step");

@@ -238,7 +238,7 @@ static const char *layout_find_torchrun(const char *script, const char *at)
     static const char word[] = "torchrun";
     for (; (at = strstr(at, word)); at++) {
         bool begins = at == script || strchr(" \t\n;&|(/", at[-1]);
-        bool ends = isspace((unsigned char)at[sizeof(word) - 1]);
+        bool ends = isspace((unsigned char)at[sizeof word - 1]);
         if (begins && ends && !layout_is_comment(script, at))
             return at;
     }

@@ -11,6 +11,7 @@
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/home.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 #include "tests/unit/fake_cluster.h"
 #include "tests/unit/folder.h"
@@ -67,7 +68,7 @@ static struct request *request_new(const char *line, const char *body, size_t si
     *request = (struct request){.body = body, .body_size = size};
     request->line =
         line[before] ? text_format("%.*s%lld%s", (int)before, line, world.newest, line + before + 1)
-                     : text_format("%s", line);
+                     : xstrdup(line);
     char *space = strchr(request->line, ' ');
     if (space)
         *space++ = '\0';

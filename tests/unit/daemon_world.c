@@ -12,6 +12,7 @@
 #include "lib/home.h"
 #include "lib/http.h"
 #include "lib/mac.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 #include "tests/unit/fake_cluster.h"
 
@@ -291,7 +292,7 @@ json_t *world_submission(const char *spec, const char *key)
 const char *world_member(json_t *json, const char *member)
 {
     static char buffer[512];
-    char *path = text_format("%s", member), *rest = path;
+    char *path = xstrdup(member), *rest = path;
     while (json && rest) {
         char *dot = strchr(rest, '.');
         if (dot)
@@ -425,7 +426,7 @@ char *world_read(struct world *world, const char *name)
 {
     char *path = text_format("%s/%s", world->home, name), *data = NULL;
     if (file_read(path, 16 << 20, &data, NULL, NULL) < 0)
-        data = text_format("%s", "");
+        data = xstrdup("");
     free(path);
     return data;
 }

@@ -2,6 +2,7 @@
 #include "tests/unit/expr_case.h"
 
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 #include "tests/unit/unit.h"
 
@@ -26,7 +27,7 @@ char *expr_case_told(const struct expr_scope *scope, const char *text)
     else if (result.type == EXPR_STRING)
         told = text_format("'%s'", result.string);
     else
-        told = text_format("%s", expr_number_text(result.number).data);
+        told = xstrdup(expr_number_text(result.number).data);
     expr_result_fini(&result);
     return told;
 }

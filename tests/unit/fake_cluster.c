@@ -5,6 +5,7 @@
 #include "daemon/slurm/survey.h"
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <assert.h>
@@ -31,7 +32,7 @@ static char *fake_read(const struct fake_cluster *fake, const char *name)
 {
     char *path = text_format("%s/%s", fake->folder, name), *data = NULL;
     if (file_read(path, 1 << 20, &data, NULL, NULL) < 0)
-        data = text_format("%s", "");
+        data = xstrdup("");
     free(path);
     return data;
 }
@@ -107,7 +108,7 @@ static void fake_fill(const struct fake_cluster *fake, struct cluster_job *job)
         free(job->reason);
         job->reason = text_format("Resources");
     }
-    job->nodes = text_format("%s", is_pending ? "" : "n1");
+    job->nodes = xstrdup(is_pending ? "" : "n1");
 }
 
 /* Lists the jobs of the file, or only the job with the token `only`. */
@@ -350,7 +351,7 @@ struct cluster *fake_cluster_new(const char *folder, void (*wake)(void *data), v
     struct fake_cluster *fake = calloc(1, sizeof *fake);
     assert(fake);
     fake->cluster.operations = &operations;
-    fake->folder = text_format("%s", folder);
+    fake->folder = xstrdup(folder);
     fake->wake = wake;
     fake->data = data;
     return &fake->cluster;

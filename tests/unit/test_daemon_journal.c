@@ -3,6 +3,7 @@
 #include "tests/unit/daemon_world.h"
 
 #include "lib/file.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <limits.h>
@@ -71,7 +72,7 @@ static void leave_journal(struct world *world, const char *folder, unsigned coun
 {
     struct text lines = {0};
     for (unsigned i = 1; i <= count; i++) {
-        char *entry = i == damaged ? text_format("%s", line) : metric(i);
+        char *entry = i == damaged ? xstrdup(line) : metric(i);
         text_addf(&lines, "%s\n", entry);
         free(entry);
     }

@@ -2,6 +2,7 @@
 #include "tests/unit/daemon_world.h"
 
 #include "lib/file.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <stdio.h>
@@ -52,7 +53,7 @@ static char *ended(unsigned sequence, const char *outcome, unsigned step, bool r
     long long now = (long long)time(NULL);
     char *head = sequence
                      ? text_format("\"seq\":%u,\"time\":%lld,\"type\":\"ended\",", sequence, now)
-                     : text_format("%s", "");
+                     : xstrdup("");
     char *text =
         text_format("{%s\"run\":0,\"job_id\":101,\"restarts\":0,\"outcome\":\"%s\",\"cause\":%s,"
                     "\"exit_code\":0,\"signal\":0,\"message\":\"\",\"guard\":null,\"started\":%lld,"
@@ -94,8 +95,7 @@ static void leave_journal(struct world *world, const char *folder, const char *n
 {
     char *name = text_format("journal/%s.jsonl", node);
     leave(world, folder, name,
-          take_second ? text_format("%s\n%s", take_first, take_second)
-                      : text_format("%s", take_first));
+          take_second ? text_format("%s\n%s", take_first, take_second) : xstrdup(take_first));
     free(name);
     free(take_first);
     free(take_second);
@@ -389,7 +389,7 @@ static char *told(struct world *world, const char *folder, const char *member)
 {
     char *path = text_format("%s/run.json", folder), *text = world_read(world, path);
     json_t *json = json_loads(text, 0, NULL);
-    char *value = text_format("%s", world_member(json, member));
+    char *value = xstrdup(world_member(json, member));
     json_decref(json);
     free(text);
     free(path);

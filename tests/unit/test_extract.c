@@ -3,6 +3,7 @@
 
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 #include "lib/metrics/extract.h"
 #include "worker/metrics/extract_main.h"
@@ -558,7 +559,7 @@ static void the_program_prints_one_object_a_line(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char output[1024];
-        char *argument = cases[i].argument ? text_format("%s", cases[i].argument) : NULL;
+        char *argument = cases[i].argument ? xstrdup(cases[i].argument) : NULL;
         char *words[] = {argument, NULL};
         assert_int_equal(run_main(words, cases[i].input, output, sizeof output), cases[i].status);
         assert_string_equal(output, cases[i].output);

@@ -4,6 +4,7 @@
 #include "tests/unit/unit.h"
 
 #include "lib/file.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/lead/grace.h"
 
@@ -54,7 +55,7 @@ static bool ask(const struct slurm *slurm, bool is_over, char last[100])
 {
     char *path = text_format("%s/scontrol", folder), *calls = text_format("%s/calls", folder);
     char *script = script_make(slurm), *text;
-    char *before = text_format("%s", getenv("PATH")), *paths = text_format("%s:%s", folder, before);
+    char *before = xstrdup(getenv("PATH")), *paths = text_format("%s:%s", folder, before);
     bool is_so = false;
     uv_loop_t loop;
     assert_int_equal(file_replace(path, script, strlen(script), 0700, NULL), 0);

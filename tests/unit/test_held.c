@@ -3,6 +3,7 @@
 
 #include "cli/held.h"
 #include "cli/terminal.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <jansson.h>
@@ -18,7 +19,7 @@ static const struct terminal pipe_output = {.fd = -1};
 static void expect(void (*write)(const struct terminal *, const json_t *, struct text *),
                    const char *phase, const char *expected)
 {
-    char *quoted = text_format("%s", phase);
+    char *quoted = xstrdup(phase);
     for (char *c = quoted; *c; c++)
         *c = *c == '\'' ? '"' : *c;
     json_t *json = json_loads(quoted, 0, NULL);

@@ -4,6 +4,7 @@
 
 #include "lib/clock.h"
 #include "lib/file.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 #include "tests/unit/http_server.h"
 #include "worker/protocol/journal.h"
@@ -96,7 +97,7 @@ static char *answer(void *context, const char *method, const char *path, const c
     if (text_equal(method, "POST") && text_equal(path, "/v1/worker/12/journal"))
         reply = take(body);
     else if (record.command && text_equal(path, "/v1/worker/12/command?after=0"))
-        reply = text_format("%s", record.command);
+        reply = xstrdup(record.command);
     pthread_cond_broadcast(&record.changed);
     pthread_mutex_unlock(&record.mutex);
     return reply; /* no answer: the link waits, as if the daemon had nothing to say */

@@ -8,6 +8,7 @@
 #include "lib/command.h"
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -70,7 +71,7 @@ static int setup(void **state)
     static char *path;
     folder_make(state);
     if (!path)
-        path = text_format("%s", getenv("PATH"));
+        path = xstrdup(getenv("PATH"));
     char *changed = text_format("%s:%s", folder, path);
     home = text_format("%s/home", folder);
     library = text_format("%s/library", folder);

@@ -3,6 +3,7 @@
 
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/memory.h"
 #include "lib/spec/phase.h"
 #include "lib/text.h"
 
@@ -29,7 +30,7 @@ static const char whole[] =
 /* Reads JSON with ' in place of ". */
 static json_t *load(const char *text)
 {
-    char *copy = text_format("%s", text);
+    char *copy = xstrdup(text);
     json_error_t error;
     for (char *at = copy; *at; at++)
         *at = *at == '\'' ? '"' : *at;

@@ -2,6 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "lib/spec/phase.h"
 #include "lib/spec/rehearsal.h"
 #include "lib/spec/spec.h"
@@ -52,7 +53,7 @@ static json_t *rehearsal_of(const char *data, unsigned steps, char **ret_problem
 
 static const json_t *follow(const json_t *json, const char *path)
 {
-    char *words = text_format("%s", path), *rest = words;
+    char *words = xstrdup(path), *rest = words;
     for (char *word; json && (word = strtok_r(rest, " ", &rest));)
         json = json_is_array(json) ? json_array_get(json, (size_t)strtol(word, NULL, 10))
                                    : json_object_get(json, word);

@@ -3,6 +3,7 @@
 #include "tests/unit/unit.h"
 
 #include "lib/file.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/lead/requeue.h"
 
@@ -68,7 +69,7 @@ static void world_begin(struct world *world, const char *answer, const char *ver
                     "echo \"$*\" >>'%s/calls'\n"
                     "case \"$*\" in requeue*) %s ;; esac\n",
                     version, folder, answer);
-    *world = (struct world){.before = text_format("%s", getenv("PATH"))};
+    *world = (struct world){.before = xstrdup(getenv("PATH"))};
     char *paths = text_format("%s:%s", folder, world->before);
     assert_int_equal(file_replace(path, script, strlen(script), 0700, NULL), 0);
     assert_int_equal(setenv("PATH", paths, 1), 0);

@@ -3,6 +3,7 @@
 #include "tests/unit/unit.h"
 
 #include "lib/file.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/lead/scontrol.h"
 
@@ -29,7 +30,7 @@ static struct answer ask(const char *script)
     static const struct scontrol_call call = {
         .arguments = {"show", "config"}, .captured_fd = STDOUT_FILENO, .timeout_ms = 20000};
     char *path = text_format("%s/scontrol", folder), *text = text_format("#!/bin/sh\n%s\n", script);
-    char *before = text_format("%s", getenv("PATH")), *paths = text_format("%s:%s", folder, before);
+    char *before = xstrdup(getenv("PATH")), *paths = text_format("%s:%s", folder, before);
     struct answer answer = {0};
     uv_loop_t loop;
     assert_int_equal(file_replace(path, text, strlen(text), 0700, NULL), 0);

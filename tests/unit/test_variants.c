@@ -4,6 +4,7 @@
 
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/memory.h"
 #include "lib/spec/spec.h"
 #include "lib/text.h"
 
@@ -63,7 +64,7 @@ static const struct {
 
 static const json_t *follow(const json_t *json, const char *path)
 {
-    char *words = text_format("%s", path), *rest = words;
+    char *words = xstrdup(path), *rest = words;
     for (char *word; json && (word = strtok_r(rest, " ", &rest));)
         json = json_is_array(json) ? json_array_get(json, (size_t)strtol(word, NULL, 10))
                                    : json_object_get(json, word);

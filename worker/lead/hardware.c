@@ -3,6 +3,7 @@
 #include "worker/lead/hardware.h"
 
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "lib/protocol/message.h"
 #include "lib/spec/overlay.h"
 #include "lib/text.h"
@@ -29,7 +30,7 @@ static void hardware_answered(void *context, const struct child_end *end)
 {
     struct hardware_question *question = context;
     (void)end; /* output that came in time counts */
-    question->answer = text_format("%s", text_string(child_text(question->child)));
+    question->answer = xstrdup(text_string(child_text(question->child)));
     child_close(question->child);
 }
 

@@ -215,7 +215,7 @@ static void nodecheck_try(uv_timer_t *timer)
         uv_timer_start(timer, nodecheck_late, (uint64_t)nodecheck_left_ms(check), 0);
         return;
     }
-    check->failed = text_format("%s", err.message);
+    check->failed = xstrdup(err.message);
     nodecheck_tell(check);
 }
 

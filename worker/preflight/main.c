@@ -3,6 +3,7 @@
 #include "lib/clock.h"
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/memory.h"
 #include "lib/place.h"
 #include "lib/spec/problems.h"
 #include "lib/text.h"
@@ -102,7 +103,7 @@ static void measure(struct preflight *preflight, const struct fact_gpu *const *g
                     int64_t end_ms)
 {
     const char *named = getenv("PHASED_PREFLIGHT_GPU");
-    char *program = named ? text_format("%s", named) : place_program("phase-preflight-gpu");
+    char *program = named ? xstrdup(named) : place_program("phase-preflight-gpu");
     struct text visible = {0};
     name_devices(gpus, count, &visible);
     struct probe probe = {.program = program,

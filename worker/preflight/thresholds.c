@@ -3,6 +3,7 @@
 
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/memory.h"
 #include "lib/spec/node.h"
 #include "lib/spec/scalar.h"
 #include "lib/spec/scope.h"
@@ -205,7 +206,7 @@ int thresholds_read(const char *path, struct thresholds *ret_thresholds,
     char *data = NULL;
     size_t size = 0, expanded = 0;
     free(problems->file);
-    problems->file = text_format("%s", path);
+    problems->file = xstrdup(path);
     if (file_read(path, THRESHOLDS_SIZE_MAX, &data, &size, &err) < 0) {
         free(problems->file);
         problems->file = NULL; /* the message names the file */

@@ -24,7 +24,7 @@ static const struct {
 
 static int assignment_signal(struct assignment *assignment, const char *name, struct error *err)
 {
-    for (size_t i = 0; i < sizeof(assignment_signals) / sizeof(assignment_signals[0]); i++)
+    for (size_t i = 0; i < sizeof assignment_signals / sizeof assignment_signals[0]; i++)
         if (text_equal(name, assignment_signals[i].name)) {
             assignment->stop_signal = assignment_signals[i].number;
             assignment->stop_signal_name = assignment_signals[i].name;
@@ -223,7 +223,7 @@ int assignment_read_secrets(struct assignment *assignment, struct error *err)
 
 int assignment_read(const char *run_dir, struct assignment **ret_assignment, struct error *err)
 {
-    struct assignment *assignment = xcalloc(1, sizeof(*assignment));
+    struct assignment *assignment = xcalloc(1, sizeof *assignment);
     char *secret = text_format("%s/secret", run_dir);
     int result = message_read(&assignment->json, err, "%s/run.json", run_dir);
     if (result < 0)

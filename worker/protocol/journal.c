@@ -99,7 +99,7 @@ static bool journal_is_open(struct journal *journal)
 
 struct journal *journal_open(const char *path)
 {
-    struct journal *journal = xcalloc(1, sizeof(*journal));
+    struct journal *journal = xcalloc(1, sizeof *journal);
     journal->fd = -1;
     journal->path = xstrdup(path);
     journal->order.drop = free;

@@ -83,7 +83,7 @@ static void link_tell(struct link *link, const struct error *err)
 {
     if (strcmp(link->told, err->message) == 0)
         return;
-    (void)snprintf(link->told, sizeof(link->told), "%s", err->message); /* may be cut */
+    (void)snprintf(link->told, sizeof link->told, "%s", err->message); /* may be cut */
     fprintf(stderr, "phase-worker %s: %s; the work goes on\n", link->options.node, err->message);
 }
 
@@ -303,7 +303,7 @@ static void *link_run(void *context)
 
 struct link *link_open(const struct link_options *options)
 {
-    struct link *link = xcalloc(1, sizeof(*link));
+    struct link *link = xcalloc(1, sizeof *link);
     link->multi = curl_multi_init();
     if (!link->multi)
         abort();

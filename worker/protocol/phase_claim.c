@@ -98,7 +98,7 @@ struct phase_life phase_life_own(void)
         .job_id = id ? strtoll(id, NULL, 10) : 0,
         .restarts = restarts ? (unsigned)strtoul(restarts, NULL, 10) : 0,
     };
-    (void)snprintf(life.token, sizeof(life.token), "%s", token ? token : "");
+    (void)snprintf(life.token, sizeof life.token, "%s", token ? token : "");
     return life;
 }
 
@@ -109,7 +109,7 @@ struct phase_life phase_life_read(const json_t *claim)
         .job_id = json_integer_value(json_object_get(claim, "job_id")),
         .restarts = (unsigned)json_integer_value(json_object_get(claim, "restarts")),
     };
-    (void)snprintf(life.token, sizeof(life.token), "%s", token ? token : "");
+    (void)snprintf(life.token, sizeof life.token, "%s", token ? token : "");
     return life;
 }
 

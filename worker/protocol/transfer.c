@@ -26,7 +26,7 @@ static size_t transfer_receive_header(char *data, size_t size, size_t count, voi
 {
     static const char name[] = MAC_HEADER ":";
     struct transfer *transfer = context;
-    size_t length = size * count, at = sizeof(name) - 1, end = length;
+    size_t length = size * count, at = sizeof name - 1, end = length;
     if (length <= at || strncasecmp(data, name, at) != 0)
         return length;
     while (at < end && isspace((unsigned char)data[at]))
@@ -89,7 +89,7 @@ void transfer_begin(struct transfer *transfer, const struct mac_secret *secret, 
     transfer->method = method;
     transfer->reply_mac[0] = '\0';
     text_clear(&transfer->reply);
-    mac_random(transfer->nonce, sizeof(transfer->nonce));
+    mac_random(transfer->nonce, sizeof transfer->nonce);
     mac_request(secret, method, path, transfer->nonce, transfer->request.data, body_size, mac);
     transfer_header(transfer, MAC_NONCE_HEADER, transfer->nonce);
     transfer_header(transfer, MAC_HEADER, mac);
