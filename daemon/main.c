@@ -240,9 +240,9 @@ static int prepare_home(struct daemon *daemon, const struct options *options, st
     return file_make_folders(daemon->home.runs, 0700, err);
 }
 
-static void ask_for_renewal(void *arg)
+static void ask_for_renewal(void *context)
 {
-    struct daemon *daemon = arg;
+    struct daemon *daemon = context;
     (void)uv_async_send(&daemon->renewal); /* cannot fail */
 }
 
@@ -273,7 +273,7 @@ static int open_record(struct daemon *daemon, struct error *err)
     return status;
 }
 
-static void on_fenced(void *arg);
+static void on_fenced(void *context);
 
 static int open_parts(struct daemon *daemon, const struct options *options, int64_t started_ms,
                       struct error *err)
@@ -289,7 +289,7 @@ static int open_parts(struct daemon *daemon, const struct options *options, int6
         .worker = daemon->worker,
         .rooms = daemon_rooms,
         .fenced = on_fenced,
-        .arg = daemon,
+        .context = daemon,
     };
     status = loop_open(&loop_config, &daemon->loop, err);
     if (status < 0)
@@ -302,9 +302,9 @@ static int open_parts(struct daemon *daemon, const struct options *options, int6
     struct slurm_cluster_config cluster_config = {.checker = options->program,
                                                   .home = daemon->home.path,
                                                   .wake = loop_wake,
-                                                  .wake_data = daemon->loop,
+                                                  .wake_context = daemon->loop,
                                                   .renew = ask_for_renewal,
-                                                  .renew_data = daemon};
+                                                  .renew_context = daemon};
     status = daemon->module.calls->cluster_new(&cluster_config, &daemon->cluster, err);
     if (status < 0)
         return status;
@@ -321,9 +321,9 @@ static int open_parts(struct daemon *daemon, const struct options *options, int6
 
 /* --- Stopping --------------------------------------------------------------------------------- */
 
-static void loop_is_closed(void *arg)
+static void loop_is_closed(void *context)
 {
-    struct daemon *daemon = arg;
+    struct daemon *daemon = context;
     daemon->loop = NULL;
     for (size_t i = 0; i < sizeof daemon->signals / sizeof *daemon->signals; i++)
         uv_close((uv_handle_t *)&daemon->signals[i], NULL);
@@ -331,9 +331,9 @@ static void loop_is_closed(void *arg)
     uv_close((uv_handle_t *)&daemon->service_timer, NULL);
 }
 
-static void api_is_closed(void *arg)
+static void api_is_closed(void *context)
 {
-    struct daemon *daemon = arg;
+    struct daemon *daemon = context;
     daemon->api = NULL;
     if (daemon->loop)
         loop_close(daemon->loop, loop_is_closed, daemon);
@@ -374,9 +374,9 @@ static void on_renewal(uv_async_t *handle)
     stop(daemon);
 }
 
-static void on_fenced(void *arg)
+static void on_fenced(void *context)
 {
-    struct daemon *daemon = arg;
+    struct daemon *daemon = context;
     daemon->is_fenced = true;
     daemon->begins_anew = false;
     stop(daemon);

@@ -197,9 +197,9 @@ static void round_add_workflow(struct round *round, struct queue_line *line)
     }
 }
 
-static bool round_may(void *arg, struct turn *turn)
+static bool round_may(void *context, struct turn *turn)
 {
-    struct loop *loop = arg;
+    struct loop *loop = context;
     struct queue_line *line = ((const struct queue_place *)turn->owner)->line;
     if (!line->is_paid_for && line->wait == TURN_GOES) {
         line->is_paid_for = admission_pays(loop, line->workflow, line->reason);

@@ -67,7 +67,7 @@ enum turn_wait turns_ask(unsigned gpus, const struct turn_limits *limits,
 }
 
 void turns_decide(struct turn *turns, size_t count, const struct turn_limits *limits,
-                  struct turn_limits *used, turn_may *may, void *arg)
+                  struct turn_limits *used, turn_may *may, void *context)
 {
     bool is_closed = false; /* a job before waits for room */
     uint64_t newest = 0;    /* the run that was admitted last */
@@ -81,7 +81,7 @@ void turns_decide(struct turn *turns, size_t count, const struct turn_limits *li
         if (turn->wait == TURN_GOES && is_closed && is_bounded(turn, limits))
             turn->wait = TURN_BEHIND;
         is_closed = is_closed || turn->wait != TURN_GOES;
-        if (turn->wait != TURN_GOES || (may && !may(arg, turn)))
+        if (turn->wait != TURN_GOES || (may && !may(context, turn)))
             continue;
         newest = turn->run;
         used->jobs++;

@@ -48,7 +48,7 @@ struct turn {
 
 /* Asked about each job that has its turn and has room. True: the job is submitted. False: the
  * function has set `wait`, and jobs behind this job need not wait for it. */
-typedef bool turn_may(void *arg, struct turn *turn);
+typedef bool turn_may(void *context, struct turn *turn);
 
 /* What a job of a new run with so many GPUs waits for. Other waiting jobs are ignored. */
 enum turn_wait turns_ask(unsigned gpus, const struct turn_limits *limits,
@@ -57,6 +57,6 @@ enum turn_wait turns_ask(unsigned gpus, const struct turn_limits *limits,
 /* Decides about all jobs, and puts them in the order of their turns. Adds the jobs that are
  * submitted to `used`. */
 void turns_decide(struct turn *turns, size_t count, const struct turn_limits *limits,
-                  struct turn_limits *used, turn_may *may, void *arg);
+                  struct turn_limits *used, turn_may *may, void *context);
 
 #endif

@@ -157,16 +157,16 @@ static void share_files(unsigned *ret_people, unsigned *ret_workers)
     *ret_workers = rest < WORKER_CONNECTIONS_MAX ? (unsigned)rest : WORKER_CONNECTIONS_MAX;
 }
 
-static void on_told(void *arg)
+static void on_told(void *context)
 {
-    struct api *api = arg;
+    struct api *api = context;
     if (!api->is_closing)
         waiters_wake(&api->commands);
 }
 
-static void on_history(void *arg)
+static void on_history(void *context)
 {
-    struct api *api = arg;
+    struct api *api = context;
     if (!api->is_closing)
         waiters_wake(&api->events);
 }
@@ -182,22 +182,22 @@ static int write_daemon_file(const struct api_config *config, unsigned port, str
     return status;
 }
 
-static void on_part_closed(void *arg)
+static void on_part_closed(void *context)
 {
-    struct api *api = arg;
+    struct api *api = context;
     if (--api->handles_open > 0)
         return;
     void (*closed)(void *) = api->closed;
-    void *closed_arg = api->closed_arg;
+    void *closed_context = api->closed_context;
     free(api);
     if (closed)
-        closed(closed_arg);
+        closed(closed_context);
 }
 
 static void on_timer_closed(uv_handle_t *handle)
 {
     const struct waiters *waiters = handle->data;
-    on_part_closed(waiters->arg);
+    on_part_closed(waiters->context);
 }
 
 static int open_server(struct api *api, const struct server_config *wanted,
@@ -205,7 +205,7 @@ static int open_server(struct api *api, const struct server_config *wanted,
 {
     struct server_config config = *wanted;
     config.uv = api->config.uv;
-    config.arg = api;
+    config.context = api;
     int status = server_open(&config, ret_server, err);
     if (status < 0)
         (void)close(config.listen_fd); /* nothing was sent over it */
@@ -246,9 +246,9 @@ static void page_handle(struct request *request, void *api)
         routes_handle_person(request, api);
 }
 
-static void page_look(struct request *request, void *arg)
+static void page_look(struct request *request, void *context)
 {
-    const struct api *api = arg;
+    const struct api *api = context;
     page_admit(request, &api->page);
 }
 
@@ -292,7 +292,7 @@ int api_open(const struct api_config *config, struct api **ret_api, struct error
     return 0;
 }
 
-void api_close(struct api *api, void (*closed)(void *arg), void *arg)
+void api_close(struct api *api, void (*closed)(void *context), void *context)
 {
     assert(!api->is_closing);
     loop_settle(api->config.loop); /* what was posted with a request must not outlive the request */
@@ -302,7 +302,7 @@ void api_close(struct api *api, void (*closed)(void *arg), void *arg)
     plan_forget_all(api);
     nodes_forget_all(api);
     api->closed = closed;
-    api->closed_arg = arg;
+    api->closed_context = context;
     waiters_close(&api->events, on_timer_closed);
     waiters_close(&api->commands, on_timer_closed);
     struct server *people = api->people, *workers = api->workers, *pages = api->pages;

@@ -29,6 +29,6 @@ struct api_config {
 int api_open(const struct api_config *config, struct api **ret_api, struct error *err);
 /* Answers all waiting requests and closes the API. The loop calls `closed`. Call api_close() before
  * the loop ends: the loop must not commit while the API closes. */
-void api_close(struct api *api, void (*closed)(void *arg), void *arg);
+void api_close(struct api *api, void (*closed)(void *context), void *context);
 
 #endif

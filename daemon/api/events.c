@@ -7,9 +7,9 @@
 
 enum { EVENTS_MAX = 1000 }; /* in one answer; the client asks again from the last event */
 
-bool events_answer(void *arg, const struct waiter *waiter, bool is_over)
+bool events_answer(void *context, const struct waiter *waiter, bool is_over)
 {
-    struct api *api = arg;
+    struct api *api = context;
     json_t *json;
     struct error err;
     if (answer_events(loop_store(api->config.loop), waiter->after, waiter->id, EVENTS_MAX, &json,

@@ -29,8 +29,8 @@ struct api {
     struct stat socket;             /* the Unix socket, as this daemon made it */
     unsigned handles_open;
     bool is_closing;
-    void (*closed)(void *arg);
-    void *closed_arg;
+    void (*closed)(void *context);
+    void *closed_context;
 };
 
 /* One request, and what its path names. */
@@ -50,7 +50,7 @@ typedef void call_handler(struct call *call);
 
 void routes_handle_person(struct request *request, void *api);
 /* Requests over TCP, of workers and of the owner. */
-void routes_handle_remote(struct request *request, void *arg);
+void routes_handle_remote(struct request *request, void *context);
 /* Checks the header of a request before its body arrives. Refuses a request that comes neither from
  * a worker of a known run nor from the owner. */
 void routes_admit_remote(struct request *request, void *api);

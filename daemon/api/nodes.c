@@ -113,9 +113,9 @@ static bool may_be_node(const struct cluster_survey *survey, const char *name)
 
 /* If Slurm gives no list of nodes, the person's name is taken as it is. A wrong name is dropped
  * when a job is submitted. */
-static void node_surveyed(void *arg, const struct cluster_result *result)
+static void node_surveyed(void *context, const struct cluster_result *result)
 {
-    struct node_call *naming = arg;
+    struct node_call *naming = context;
     struct node_item *item = naming->item;
     if (!naming->api) {
         node_free(&item->item);

@@ -28,9 +28,9 @@ static void plan_free(struct plan_call *plan)
     free(plan);
 }
 
-static void plan_done(void *arg, json_t *json, const struct error *err)
+static void plan_done(void *context, json_t *json, const struct error *err)
 {
-    struct plan_call *plan = arg;
+    struct plan_call *plan = context;
     if (plan->api && json) {
         (void)json_object_set(json, "warnings", plan->warnings);
         request_reply_json(plan->request, 200, json_incref(json));

@@ -185,9 +185,9 @@ struct names {
     size_t count;
 };
 
-static void names_add(const char *value, void *arg)
+static void names_add(const char *value, void *context)
 {
-    struct names *names = arg;
+    struct names *names = context;
     if (names->count < METRIC_NAMES_MAX)
         names->items[names->count++] = value;
 }

@@ -33,24 +33,24 @@ const char *request_query(const struct request *request, const char *name)
 
 struct query_each {
     const char *name;
-    void (*each)(const char *value, void *arg);
-    void *arg;
+    void (*each)(const char *value, void *context);
+    void *context;
 };
 
-static enum MHD_Result query_visit(void *arg, enum MHD_ValueKind kind, const char *key,
+static enum MHD_Result query_visit(void *context, enum MHD_ValueKind kind, const char *key,
                                    const char *value)
 {
     (void)kind;
-    const struct query_each *query = arg;
+    const struct query_each *query = context;
     if (strcmp(key, query->name) == 0 && value)
-        query->each(value, query->arg);
+        query->each(value, query->context);
     return MHD_YES;
 }
 
 void request_query_each(const struct request *request, const char *name,
-                        void (*each)(const char *value, void *arg), void *arg)
+                        void (*each)(const char *value, void *context), void *context)
 {
-    struct query_each query = {.name = name, .each = each, .arg = arg};
+    struct query_each query = {.name = name, .each = each, .context = context};
     (void)MHD_get_connection_values(request->connection, MHD_GET_ARGUMENT_KIND, query_visit,
                                     &query); /* the number of values is not needed */
 }

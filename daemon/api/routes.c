@@ -143,9 +143,9 @@ static bool is_of_worker(const struct request *request)
     return text_starts(request_path(request), "/v1/worker/");
 }
 
-void routes_handle_remote(struct request *request, void *arg)
+void routes_handle_remote(struct request *request, void *context)
 {
-    struct api *api = arg;
+    struct api *api = context;
     if (is_of_worker(request))
         dispatch(worker_routes, request, api, NULL);
     else if (owner_admit(request, &api->key))

@@ -36,8 +36,8 @@ struct server {
     struct request *suspended; /* a list, so that server_close() can answer them */
     bool is_closing;           /* nothing is suspended any more */
     unsigned handles_open;
-    void (*closed)(void *arg);
-    void *closed_arg;
+    void (*closed)(void *context);
+    void *closed_context;
 };
 
 /* --- Suspended requests ----------------------------------------------------------------------- */
@@ -78,20 +78,20 @@ static struct peer *connection_peer(struct MHD_Connection *connection)
     return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
 }
 
-static void on_connection(void *arg, struct MHD_Connection *connection, void **context,
+static void on_connection(void *context, struct MHD_Connection *connection, void **kept,
                           enum MHD_ConnectionNotificationCode code)
 {
-    struct server *server = arg;
+    struct server *server = context;
     if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
-        peer_free(*context);
+        peer_free(*kept);
         return;
     }
     /* libmicrohttpd 1.0 keeps one answer for all calls. The next call overwrites it. */
     int fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
     const union MHD_ConnectionInfo *address =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-    *context = peer_new(&server->peers, fd, address ? address->client_addr : NULL,
-                        (int64_t)uv_now(server->config.uv));
+    *kept = peer_new(&server->peers, fd, address ? address->client_addr : NULL,
+                     (int64_t)uv_now(server->config.uv));
 }
 
 static size_t count_arguments(const char *target)
@@ -102,10 +102,10 @@ static size_t count_arguments(const char *target)
     return count;
 }
 
-static void *request_begin(void *arg, const char *target, struct MHD_Connection *connection)
+static void *request_begin(void *context, const char *target, struct MHD_Connection *connection)
 {
     struct request *request = xcalloc(1, sizeof *request);
-    request->server = arg;
+    request->server = context;
     request->resume = request_resume;
     request->connection = connection;
     request->peer = connection_peer(connection);
@@ -119,14 +119,14 @@ static void *request_begin(void *arg, const char *target, struct MHD_Connection 
     return request;
 }
 
-static void request_end(void *arg, struct MHD_Connection *connection, void **context,
+static void request_end(void *context, struct MHD_Connection *connection, void **kept,
                         enum MHD_RequestTerminationCode why)
 {
-    (void)arg;
+    (void)context;
     (void)connection;
     (void)why;
-    struct request *request = *context;
-    *context = NULL;
+    struct request *request = *kept;
+    *kept = NULL;
     if (!request)
         return;
     assert(!request->is_suspended);
@@ -175,10 +175,10 @@ struct header_count {
     unsigned lengths, codings;
 };
 
-static enum MHD_Result header_visit(void *arg, enum MHD_ValueKind kind, const char *name,
+static enum MHD_Result header_visit(void *context, enum MHD_ValueKind kind, const char *name,
                                     const char *value)
 {
-    struct header_count *count = arg;
+    struct header_count *count = context;
     (void)kind;
     (void)value;
     count->lengths += strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0;
@@ -233,7 +233,7 @@ static void request_admit(struct request *request, const char *version)
     else if (server->config.owner_only)
         request_prove(request);
     else
-        server->config.admit(request, server->config.arg);
+        server->config.admit(request, server->config.context);
 }
 
 static void request_reply_stopping(struct request *request)
@@ -241,13 +241,13 @@ static void request_reply_stopping(struct request *request)
     request_reply_error(request, API_UNAVAILABLE, NULL, "the daemon is stopping");
 }
 
-static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, const char *path,
-                                  const char *method, const char *version, const char *upload,
-                                  size_t *upload_size, void **context)
+static enum MHD_Result on_request(void *context, struct MHD_Connection *connection,
+                                  const char *path, const char *method, const char *version,
+                                  const char *upload, size_t *upload_size, void **kept)
 {
     (void)connection;
-    struct server *server = arg;
-    struct request *request = *context;
+    struct server *server = context;
+    struct request *request = *kept;
     if (!request->has_begun) {
         request->has_begun = true;
         request->method = method;
@@ -269,7 +269,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
         if (server->is_closing)
             request_reply_stopping(request);
         else
-            server->config.handle(request, server->config.arg);
+            server->config.handle(request, server->config.context);
     }
     if (request->is_answered)
         return request_send(request);
@@ -322,7 +322,7 @@ static void on_closed(uv_handle_t *handle)
     struct server *server = handle->data;
     if (--server->handles_open > 0)
         return;
-    server->closed(server->closed_arg);
+    server->closed(server->closed_context);
     free(server);
 }
 
@@ -358,7 +358,7 @@ int server_open(const struct server_config *config, struct server **ret_server, 
     return 0;
 }
 
-void server_close(struct server *server, void (*closed)(void *arg), void *arg)
+void server_close(struct server *server, void (*closed)(void *context), void *context)
 {
     server->is_closing = true; /* MHD_run() may find new requests */
     while (server->suspended)
@@ -368,7 +368,7 @@ void server_close(struct server *server, void (*closed)(void *arg), void *arg)
     (void)uv_poll_stop(&server->readable);
     MHD_stop_daemon(server->mhd);
     server->closed = closed;
-    server->closed_arg = arg;
+    server->closed_context = context;
     uv_close((uv_handle_t *)&server->readable, on_closed);
     uv_close((uv_handle_t *)&server->due, on_closed);
 }

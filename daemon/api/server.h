@@ -50,15 +50,15 @@ struct server_config {
     bool owner_only;                 /* only for the user of this process (Unix sockets) */
     const char *const (*headers)[2]; /* of each reply, {name, value} up to NULL; NULL: none */
     /* Used if `owner_only` is false: checks a header, and refuses a request before its body. */
-    void (*admit)(struct request *request, void *arg);
-    void (*handle)(struct request *request, void *arg);
-    void *arg;
+    void (*admit)(struct request *request, void *context);
+    void (*handle)(struct request *request, void *context);
+    void *context;
 };
 
 int server_open(const struct server_config *config, struct server **ret_server, struct error *err);
 /* Answers all waiting requests with 503, closes all connections, then calls `closed` from the loop.
  * The caller must not use the server after this call. */
-void server_close(struct server *server, void (*closed)(void *arg), void *arg);
+void server_close(struct server *server, void (*closed)(void *context), void *context);
 
 /* --- The request ------------------------------------------------------------------------------ */
 
@@ -71,7 +71,7 @@ const char *request_target(const struct request *request);
 const char *request_query(const struct request *request, const char *name);
 /* Calls `each` for every argument of this name. */
 void request_query_each(const struct request *request, const char *name,
-                        void (*each)(const char *value, void *arg), void *arg);
+                        void (*each)(const char *value, void *context), void *context);
 const char *request_header(const struct request *request, const char *name);
 const char *request_body(const struct request *request, size_t *ret_size);
 

@@ -29,7 +29,7 @@ static void visit(struct waiters *waiters, uint64_t over_ms)
 {
     struct waiter_link **at = &waiters->first, *link;
     while ((link = *at)) {
-        if (!waiters->answer(waiters->arg, &link->waiter, link->due_ms <= over_ms)) {
+        if (!waiters->answer(waiters->context, &link->waiter, link->due_ms <= over_ms)) {
             at = &link->next;
             continue;
         }
@@ -47,16 +47,17 @@ static void on_due(uv_timer_t *timer)
 }
 
 void waiters_init(struct waiters *waiters, uv_loop_t *uv,
-                  bool (*answer)(void *arg, const struct waiter *waiter, bool is_over), void *arg)
+                  bool (*answer)(void *context, const struct waiter *waiter, bool is_over),
+                  void *context)
 {
-    *waiters = (struct waiters){.answer = answer, .arg = arg};
+    *waiters = (struct waiters){.answer = answer, .context = context};
     (void)uv_timer_init(uv, &waiters->due); /* cannot fail */
     waiters->due.data = waiters;
 }
 
 void waiters_add(struct waiters *waiters, const struct waiter *waiter, uint64_t wait_s)
 {
-    if (waiters->answer(waiters->arg, waiter, wait_s == 0)) {
+    if (waiters->answer(waiters->context, waiter, wait_s == 0)) {
         free(waiter->context);
         return;
     }

@@ -23,12 +23,13 @@ struct waiters {
     struct waiter_link *first; /* in the order of their deadlines */
     uv_timer_t due;
     /* Answers the request if there is news. If `is_over`, answers in any case. True: answered. */
-    bool (*answer)(void *arg, const struct waiter *waiter, bool is_over);
-    void *arg;
+    bool (*answer)(void *context, const struct waiter *waiter, bool is_over);
+    void *context;
 };
 
 void waiters_init(struct waiters *waiters, uv_loop_t *uv,
-                  bool (*answer)(void *arg, const struct waiter *waiter, bool is_over), void *arg);
+                  bool (*answer)(void *context, const struct waiter *waiter, bool is_over),
+                  void *context);
 /* Answers when there is news, or after `wait_s`. With `wait_s` 0 it answers at once. */
 void waiters_add(struct waiters *waiters, const struct waiter *waiter, uint64_t wait_s);
 /* Asks all waiters again: there may be news. */

@@ -58,9 +58,9 @@ refused:
 
 /* --- Journals --------------------------------------------------------------------------------- */
 
-static void journal_done(void *arg, uint64_t committed, const struct error *failure)
+static void journal_done(void *context, uint64_t committed, const struct error *failure)
 {
-    struct request *request = arg;
+    struct request *request = context;
     if (failure)
         request_reply_error(request, API_UNAVAILABLE, NULL, "%s", failure->message);
     else
@@ -93,9 +93,9 @@ void worker_journal(struct call *call)
 
 /* --- Commands --------------------------------------------------------------------------------- */
 
-bool worker_answer(void *arg, const struct waiter *waiter, bool is_over)
+bool worker_answer(void *context, const struct waiter *waiter, bool is_over)
 {
-    const struct api *api = arg;
+    const struct api *api = context;
     struct lead_command command =
         lead_command(api->config.loop, waiter->id, (unsigned)waiter->after);
     if (command.number == 0 && !is_over)

@@ -221,8 +221,8 @@ int core_command_parse(const char *name); /* -1: none */
 struct core_config {
     /* Fills in TOKEN_LENGTH random hexadecimal digits and a NUL. The daemon has them from
      * libsodium, a simulation from its seed. */
-    void (*token)(void *arg, char ret_token[TOKEN_LENGTH + 1]);
-    void *arg;
+    void (*token)(void *context, char ret_token[TOKEN_LENGTH + 1]);
+    void *context;
     /* The highest ids in the record; new ones follow. */
     uint64_t last_workflow, last_phase, last_run, last_seat, last_job;
     int64_t absence_ms; /* in place of ABSENCE_MS, for tests; 0: ABSENCE_MS */

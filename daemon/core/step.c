@@ -147,7 +147,7 @@ void step_save_job(struct step *step, struct allocation *allocation)
 
 void step_new_token(struct step *step, char ret_token[TOKEN_LENGTH + 1])
 {
-    step->config->token(step->config->arg, ret_token);
+    step->config->token(step->config->context, ret_token);
 }
 
 /* --- Facts ------------------------------------------------------------------------------------ */

@@ -34,8 +34,8 @@ void ingest_heard(struct loop *loop, uint64_t run);
 struct ingest_waiter {
     /* `committed` is the last entry of this node in the record at that time. `failure` is NULL on
      * success. */
-    void (*done)(void *arg, uint64_t committed, const struct error *failure);
-    void *arg;
+    void (*done)(void *context, uint64_t committed, const struct error *failure);
+    void *context;
 };
 
 /* Takes the list `entries` of the node's journal, in order. Entries that were taken before are
@@ -58,6 +58,6 @@ struct lead_command lead_command(const struct loop *loop, uint64_t run_id, unsig
 json_t *lead_command_json(const struct loop *loop, const struct lead_command *command);
 
 /* Sets the one function that is called when commands have changed. `told` NULL: no function. */
-void ingest_listen(struct loop *loop, void (*told)(void *arg), void *arg);
+void ingest_listen(struct loop *loop, void (*told)(void *context), void *context);
 
 #endif

@@ -20,8 +20,8 @@ struct ingest {
     struct map notes; /* by run id: struct notes */
     unsigned looks;
     bool has_told; /* commands for leads have changed in this turn */
-    void (*told)(void *arg);
-    void *told_arg;
+    void (*told)(void *context);
+    void *told_context;
 };
 
 /* --- lead.c ----------------------------------------------------------------------------------- */

@@ -56,7 +56,7 @@ static void item_done(struct loop_item *base, const struct error *failure)
 {
     struct journal_item *item = (struct journal_item *)base;
     if (item->waiter.done)
-        item->waiter.done(item->waiter.arg, item->committed, failure);
+        item->waiter.done(item->waiter.context, item->committed, failure);
 }
 
 static void item_free(struct loop_item *base)

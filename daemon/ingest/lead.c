@@ -72,11 +72,11 @@ json_t *lead_command_json(const struct loop *loop, const struct lead_command *co
     return json;
 }
 
-void ingest_listen(struct loop *loop, void (*told)(void *arg), void *arg)
+void ingest_listen(struct loop *loop, void (*told)(void *context), void *context)
 {
     struct ingest *ingest = loop_room(loop, &ingest_room);
     ingest->told = told;
-    ingest->told_arg = arg;
+    ingest->told_context = context;
 }
 
 /* --- Effects ---------------------------------------------------------------------------------- */
@@ -207,7 +207,7 @@ void lead_turned(void *state)
     ingest->has_told = false;
     go_round(ingest, tell);
     if (ingest->told)
-        ingest->told(ingest->told_arg);
+        ingest->told(ingest->told_context);
 }
 
 void lead_look(struct ingest *ingest)

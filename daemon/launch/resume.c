@@ -48,9 +48,9 @@ static void rows_fini(struct rows *rows)
     *rows = (struct rows){0};
 }
 
-static int rows_add(void *arg, const struct store_checkpoint *checkpoint)
+static int rows_add(void *context, const struct store_checkpoint *checkpoint)
 {
-    struct rows *rows = arg;
+    struct rows *rows = context;
     if ((rows->count & (rows->count + 1)) == 0) /* a power of two, less 1 */
         rows->items = xrealloc(rows->items, 2 * (rows->count + 1) * sizeof *rows->items);
     rows->items[rows->count++] = (struct row){

@@ -21,8 +21,8 @@ struct loop {
     struct loop_config config;
     struct core *core;
     struct cluster *cluster; /* NULL before the start */
-    void (*history)(void *arg);
-    void *history_arg;
+    void (*history)(void *context);
+    void *history_context;
 
     struct posts queue; /* posted */
     struct posts batch; /* was stepped, with the effects below; kept while a commit fails */
@@ -53,8 +53,8 @@ struct loop {
     unsigned holds;
     void (*end)(struct loop *loop); /* called after the last hold is released */
     bool is_closing;
-    void (*closed)(void *arg);
-    void *closed_arg;
+    void (*closed)(void *context);
+    void *closed_context;
 };
 
 /* --- turn.c ----------------------------------------------------------------------------------- */

@@ -93,15 +93,15 @@ static void on_wake(uv_async_t *wake)
 
 /* --- Life ------------------------------------------------------------------------------------- */
 
-static void make_token(void *arg, char ret_token[TOKEN_LENGTH + 1])
+static void make_token(void *context, char ret_token[TOKEN_LENGTH + 1])
 {
-    (void)arg;
+    (void)context;
     mac_random(ret_token, MAC_TOKEN_SIZE);
 }
 
-static int take_outbox(void *arg, const struct core_effect *effect)
+static int take_outbox(void *context, const struct core_effect *effect)
 {
-    struct loop *loop = arg;
+    struct loop *loop = context;
     if (effect->kind != FX_SUBMIT) {
         int64_t latest_ms = loop_now_ms() + DUE_LAST_MS;
         struct core_effect due = *effect; /* the time may be from a clock that was set back since */
@@ -174,9 +174,9 @@ static void loop_free(struct loop *loop)
 static void loop_end(struct loop *loop)
 {
     void (*closed)(void *) = loop->closed;
-    void *arg = loop->closed_arg;
+    void *context = loop->closed_context;
     loop_free(loop);
-    closed(arg);
+    closed(context);
 }
 
 int loop_open(const struct loop_config *config, struct loop **ret_loop, struct error *err)
@@ -211,9 +211,9 @@ int loop_open(const struct loop_config *config, struct loop **ret_loop, struct e
     return 0;
 }
 
-void loop_wake(void *arg)
+void loop_wake(void *context)
 {
-    struct loop *loop = arg;
+    struct loop *loop = context;
     (void)uv_async_send(&loop->wake);
 }
 
@@ -233,12 +233,12 @@ static void on_closed(uv_handle_t *handle)
     loop_release(handle->data);
 }
 
-void loop_close(struct loop *loop, void (*closed)(void *arg), void *arg)
+void loop_close(struct loop *loop, void (*closed)(void *context), void *context)
 {
     turn(loop); /* what was posted already is recorded */
     loop->is_closing = true;
     loop->closed = closed;
-    loop->closed_arg = arg;
+    loop->closed_context = context;
     rooms_close(loop);
     uv_close((uv_handle_t *)&loop->wake, on_closed);
     uv_close((uv_handle_t *)&loop->prepare, on_closed);
@@ -296,10 +296,10 @@ void loop_warn(struct loop *loop, const struct run *run, const char *format, ...
 
 /* --- Asking ----------------------------------------------------------------------------------- */
 
-void loop_listen(struct loop *loop, void (*history)(void *arg), void *arg)
+void loop_listen(struct loop *loop, void (*history)(void *context), void *context)
 {
     loop->history = history;
-    loop->history_arg = arg;
+    loop->history_context = context;
 }
 
 struct cluster *loop_cluster(const struct loop *loop)

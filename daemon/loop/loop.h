@@ -52,14 +52,14 @@ struct loop_config {
     const struct room *const *rooms; /* in the order in which they are opened; NULL is the last */
     /* Called once, from the loop, when another daemon serves the record. The loop then does nothing
      * more, and should be closed. */
-    void (*fenced)(void *arg);
-    void *arg;
+    void (*fenced)(void *context);
+    void *context;
 };
 
 /* Loads the live workflows from the record. Nothing happens yet. */
 int loop_open(const struct loop_config *config, struct loop **ret_loop, struct error *err);
 /* Lets a waiting turn take the cluster's results; any thread may call it. */
-void loop_wake(void *arg);
+void loop_wake(void *context);
 /* Begins to work with this cluster, which still belongs to the caller. Carries out what is in the
  * outbox, and polls Slurm. */
 void loop_start(struct loop *loop, struct cluster *cluster);
@@ -68,7 +68,7 @@ void loop_start(struct loop *loop, struct cluster *cluster);
 void loop_settle(struct loop *loop);
 /* Ends the loop. Posts are not stepped any more. Running jobs are left alone. `closed` is called
  * from the loop; after that the cluster may be freed. */
-void loop_close(struct loop *loop, void (*closed)(void *arg), void *arg);
+void loop_close(struct loop *loop, void (*closed)(void *context), void *context);
 
 /* --- Posting ---------------------------------------------------------------------------------- */
 
@@ -158,7 +158,7 @@ enum effect_state loop_effect(const struct loop *loop, enum core_effect_kind kin
 
 /* Sets the one function that is called when lines were added to the history. `history` NULL: no
  * function. */
-void loop_listen(struct loop *loop, void (*history)(void *arg), void *arg);
+void loop_listen(struct loop *loop, void (*history)(void *context), void *context);
 
 /* --- Saying ----------------------------------------------------------------------------------- */
 

@@ -13,7 +13,7 @@ void loop_fence(struct loop *loop, const struct error *failure)
     log_line("%s; this one stops", failure->message);
     loop->is_fenced = true;
     (void)uv_timer_stop(&loop->alarm);
-    loop->config.fenced(loop->config.arg);
+    loop->config.fenced(loop->config.context);
 }
 
 bool loop_is_owner(struct loop *loop)

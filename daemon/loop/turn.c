@@ -186,7 +186,7 @@ static void tell_listener(struct loop *loop)
     bool has_history = loop->has_history;
     loop->has_history = false;
     if (has_history && loop->history)
-        loop->history(loop->history_arg);
+        loop->history(loop->history_context);
 }
 
 /* The core is told before all else that was posted. */

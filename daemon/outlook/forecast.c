@@ -37,7 +37,7 @@ struct forecast {
     char *excluded;
     double *ends_s; /* by phase: seconds from the start of the first phase, without the queue */
     outlook_done *done;
-    void *arg;
+    void *context;
 };
 
 static void forecast_free(struct forecast *forecast)
@@ -366,19 +366,19 @@ static json_t *forecast_json(struct forecast *forecast, const struct cluster_sur
                      real_or_null(whole.amounts[AMOUNT_USD]), "budget", budget, "expect", expect);
 }
 
-static void forecast_surveyed(void *arg, const struct cluster_result *result)
+static void forecast_surveyed(void *context, const struct cluster_result *result)
 {
-    struct forecast *forecast = arg;
+    struct forecast *forecast = context;
     struct error err;
     if (!result) {
-        forecast->done(forecast->arg, NULL, NULL);
+        forecast->done(forecast->context, NULL, NULL);
     } else if (result->outcome != CLUSTER_DONE) {
         (void)error_set(&err, -EBUSY, "could not ask Slurm (`phasectl check` needs no Slurm): %s",
                         result->message);
-        forecast->done(forecast->arg, NULL, &err);
+        forecast->done(forecast->context, NULL, &err);
     } else {
         json_t *plan = forecast_json(forecast, result->survey);
-        forecast->done(forecast->arg, plan, NULL);
+        forecast->done(forecast->context, plan, NULL);
     }
     forecast_free(forecast);
 }
@@ -422,7 +422,7 @@ static int forecast_survey(struct forecast *forecast, const struct store_launch 
 }
 
 int outlook_ask(struct loop *loop, json_t *resolved, const struct store_launch *launch,
-                outlook_done *done, void *arg, struct error *err)
+                outlook_done *done, void *context, struct error *err)
 {
     struct workflow *workflow;
     int status = outlook_model(resolved, &workflow, err);
@@ -435,7 +435,7 @@ int outlook_ask(struct loop *loop, json_t *resolved, const struct store_launch *
         .workflow = workflow,
         .ends_s = xcalloc(workflow->phase_count + 1, sizeof *forecast->ends_s),
         .done = done,
-        .arg = arg,
+        .context = context,
     };
     for (size_t i = 0; i < workflow->phase_count; i++) {
         const struct phase *phase = &workflow->phases[i];

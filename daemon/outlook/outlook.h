@@ -22,19 +22,19 @@ int outlook_model(const json_t *resolved, struct workflow **ret_workflow, struct
 
 /* Called once with the cluster's answer, which is borrowed. NULL: the loop was closed before an
  * answer came. */
-typedef void outlook_surveyed(void *arg, const struct cluster_result *result);
+typedef void outlook_surveyed(void *context, const struct cluster_result *result);
 /* Asks the cluster what it has, and when these jobs would start (at most SURVEY_FORECASTS_MAX
  * jobs). -EBUSY: too many requests wait already. -EINVAL: a job cannot be submitted anywhere. After
  * an error `done` is not called. */
 int outlook_survey(struct loop *loop, const struct cluster_description *const *descriptions,
-                   size_t count, outlook_surveyed *done, void *arg, struct error *err);
+                   size_t count, outlook_surveyed *done, void *context, struct error *err);
 
 /* Called once with the plan as doc/api.md describes it. The callee owns the plan. NULL: `err` says
  * why there is no plan; `err` is NULL, too, if the loop was closed. */
-typedef void outlook_done(void *arg, json_t *plan, const struct error *err);
+typedef void outlook_done(void *context, json_t *plan, const struct error *err);
 /* `launch` has no `spec`, and is borrowed during the call. A reference to `resolved` is kept. After
  * a negative result `done` is not called. */
 int outlook_ask(struct loop *loop, json_t *resolved, const struct store_launch *launch,
-                outlook_done *done, void *arg, struct error *err);
+                outlook_done *done, void *context, struct error *err);
 
 #endif

@@ -23,7 +23,7 @@ struct survey_asker {
     struct outlook *outlook;
     uint64_t key;
     outlook_surveyed *done;
-    void *arg;
+    void *context;
     uv_timer_t patience;
 };
 
@@ -42,7 +42,7 @@ static void survey_answer(struct outlook *outlook, uint64_t key,
     struct survey_asker *asker = map_remove(&outlook->askers, key);
     if (!asker)
         return;
-    asker->done(asker->arg, result);
+    asker->done(asker->context, result);
     uv_close((uv_handle_t *)&asker->patience, survey_on_closed);
 }
 
@@ -61,7 +61,7 @@ static void survey_on_impatience(uv_timer_t *timer)
 }
 
 int outlook_survey(struct loop *loop, const struct cluster_description *const *descriptions,
-                   size_t count, outlook_surveyed *done, void *arg, struct error *err)
+                   size_t count, outlook_surveyed *done, void *context, struct error *err)
 {
     struct outlook *outlook = loop_room(loop, &outlook_room);
     struct cluster *cluster = loop_cluster(loop);
@@ -72,7 +72,7 @@ int outlook_survey(struct loop *loop, const struct cluster_description *const *d
         return status;
     struct survey_asker *asker = xcalloc(1, sizeof *asker);
     *asker = (struct survey_asker){
-        .outlook = outlook, .key = ++outlook->last_key, .done = done, .arg = arg};
+        .outlook = outlook, .key = ++outlook->last_key, .done = done, .context = context};
     map_put(&outlook->askers, asker->key, asker);
     loop_hold(loop);
     asker->patience.data = asker;

@@ -324,16 +324,16 @@ static void hand_over(struct slurm_cluster *slurm, struct request *batch)
     }
     pthread_mutex_unlock(&slurm->mutex);
     if (was_empty)
-        slurm->config.wake(slurm->config.wake_data);
+        slurm->config.wake(slurm->config.wake_context);
 }
 
-static void *slurm_cluster_run(void *data)
+static void *slurm_cluster_run(void *context)
 {
-    struct slurm_cluster *slurm = data;
+    struct slurm_cluster *slurm = context;
     for (struct request *batch; (batch = next_batch(slurm));) {
         if (configuration_is_new(slurm)) {
             requests_free(batch);
-            slurm->config.renew(slurm->config.renew_data);
+            slurm->config.renew(slurm->config.renew_context);
             break;
         }
         carry_out(slurm, batch);

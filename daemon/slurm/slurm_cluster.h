@@ -14,13 +14,13 @@ struct slurm_cluster_config {
     const char *home; /* whose modules the checker uses; NULL: its own home */
     /* Both callbacks run on the Slurm thread and must not block; uv_async_send() is meant. `wake`
      * says that results wait. It may be called more often than needed. */
-    void (*wake)(void *wake_data);
-    void *wake_data;
+    void (*wake)(void *context);
+    void *wake_context;
     /* The configuration has changed, and the checker could read it. Called once. No request is
      * answered any more, and a new process must take over: sites move controllers, and libslurm
      * reads its configuration only once. */
-    void (*renew)(void *renew_data);
-    void *renew_data;
+    void (*renew)(void *context);
+    void *renew_context;
 };
 
 /* Checks that Slurm's configuration can be read (SLURM_CONF, or the site's default), then starts

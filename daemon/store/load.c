@@ -360,7 +360,7 @@ static bool load_effect(struct stmt *stmt, const struct core *core, struct core_
 }
 
 int store_outbox(struct store *store, const struct core *core,
-                 int (*each)(void *arg, const struct core_effect *effect), void *arg,
+                 int (*each)(void *context, const struct core_effect *effect), void *context,
                  struct error *err)
 {
     int result;
@@ -368,7 +368,7 @@ int store_outbox(struct store *store, const struct core *core,
     while ((result = stmt_step(stmt, err)) > 0) {
         struct core_effect effect;
         result = load_effect(stmt, core, &effect)
-                     ? each(arg, &effect)
+                     ? each(context, &effect)
                      : error_set_at(err, -EUCLEAN, store->path, 0, 0,
                                     "the record is damaged: its outbox names what is not there");
         if (result != 0) {

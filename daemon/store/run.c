@@ -134,8 +134,8 @@ int store_run_suspect(struct store *store, uint64_t run, int64_t step, int64_t t
 }
 
 int store_checkpoints(struct store *store, uint64_t phase,
-                      int (*each)(void *arg, const struct store_checkpoint *checkpoint), void *arg,
-                      struct error *err)
+                      int (*each)(void *context, const struct store_checkpoint *checkpoint),
+                      void *context, struct error *err)
 {
     int result;
     struct stmt *stmt = store_stmt(store, Q_CHECKPOINT_LIST);
@@ -152,7 +152,7 @@ int store_checkpoints(struct store *store, uint64_t phase,
             .is_suspect = stmt_bool(stmt, "suspect"),
             .is_unseen = stmt_bool(stmt, "unseen"),
         };
-        result = each(arg, &checkpoint);
+        result = each(context, &checkpoint);
         json_decref(paths);
         if (result != 0) {
             stmt_reset(stmt);

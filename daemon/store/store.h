@@ -115,7 +115,7 @@ int store_load_workflow(struct store *store, uint64_t id, struct workflow **ret_
  * to be called after store_load(). If the callback does not return 0, the calls end and its result
  * is returned. The callback must not write. */
 int store_outbox(struct store *store, const struct core *core,
-                 int (*each)(void *arg, const struct core_effect *effect), void *arg,
+                 int (*each)(void *context, const struct core_effect *effect), void *context,
                  struct error *err);
 
 /* --- What a run needs ------------------------------------------------------------------------- */
@@ -208,8 +208,8 @@ int store_run_suspect(struct store *store, uint64_t run, int64_t step, int64_t t
 /* Calls `each` for the checkpoints of all runs of a phase, newest step first. The strings are
  * borrowed for the call. If `each` does not return 0, the calls end and its result is returned. */
 int store_checkpoints(struct store *store, uint64_t phase,
-                      int (*each)(void *arg, const struct store_checkpoint *checkpoint), void *arg,
-                      struct error *err);
+                      int (*each)(void *context, const struct store_checkpoint *checkpoint),
+                      void *context, struct error *err);
 
 /* What a node found out about a run that seemed to hang: the members of its `evidence` entry. A
  * later entry of the same node replaces it. */

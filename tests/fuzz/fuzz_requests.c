@@ -106,17 +106,17 @@ const char *request_target(const struct request *request)
 }
 
 void request_query_each(const struct request *request, const char *name,
-                        void (*each)(const char *value, void *arg), void *arg)
+                        void (*each)(const char *value, void *context), void *context)
 {
     size_t size = strlen(name);
     for (const char *c = request->query; *c; c += strlen(c) + 1)
         if (strncmp(c, name, size) == 0 && c[size] == '=')
-            each(c + size + 1, arg);
+            each(c + size + 1, context);
 }
 
-static void query_first(const char *value, void *arg)
+static void query_first(const char *value, void *context)
 {
-    const char **first = arg;
+    const char **first = context;
     if (!*first)
         *first = value;
 }
@@ -229,9 +229,9 @@ static void world_turn(void)
         (void)uv_run(&world.uv, UV_RUN_NOWAIT);
 }
 
-static void world_closed(void *arg)
+static void world_closed(void *context)
 {
-    (void)arg;
+    (void)context;
 }
 
 static void world_close(void)

@@ -10,9 +10,9 @@
 
 enum { DUE_LAST_MS = 300 * 1000 }; /* the same as in daemon/loop */
 
-static void daemon_token(void *arg, char ret_token[TOKEN_LENGTH + 1])
+static void daemon_token(void *context, char ret_token[TOKEN_LENGTH + 1])
 {
-    struct sim *sim = arg;
+    struct sim *sim = context;
     uint64_t number = ++sim->tokens;
     assert(number < SIM_TOKENS_MAX);
     for (unsigned i = TOKEN_LENGTH; i-- > 0; number /= 16)
@@ -414,7 +414,7 @@ void daemon_set_clock(struct sim *sim)
 void daemon_start(struct sim *sim)
 {
     struct sim_daemon *daemon = &sim->daemon;
-    struct core_config config = {.token = daemon_token, .arg = sim, .last_workflow = 1};
+    struct core_config config = {.token = daemon_token, .context = sim, .last_workflow = 1};
     for (size_t i = 0; i < sim->record.workflow->run_count; i++)
         config.last_run = sim->record.workflow->runs[i]->id;
     for (size_t i = 0; i < sim->record.workflow->seat_count; i++)
@@ -467,7 +467,7 @@ static void daemon_repeat(struct sim *sim)
 
 void daemon_begin(struct sim *sim, struct workflow *workflow)
 {
-    struct core_config config = {.token = daemon_token, .arg = sim};
+    struct core_config config = {.token = daemon_token, .context = sim};
     struct sim_event event = {.event = {.kind = EV_ADDED, .hold = sim_chance(sim, 8)}, .phase = -1};
     sim->daemon.core = core_new(&config);
     core_add(sim->daemon.core, workflow);

@@ -66,9 +66,9 @@ static void signal_controller(int signal)
     assert_int_equal(shell("kill -%d $(cat '%s/sandbox/pid/slurmctld')", signal, test.folder), 0);
 }
 
-static void wake(void *data)
+static void wake(void *context)
 {
-    (void)data;
+    (void)context;
     (void)sem_post(&test.woken); /* too many wakes for an int would be another failure */
 }
 

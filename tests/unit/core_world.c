@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void world_token(void *arg, char ret_token[TOKEN_LENGTH + 1])
+static void world_token(void *context, char ret_token[TOKEN_LENGTH + 1])
 {
-    struct world *world = arg;
+    struct world *world = context;
     (void)snprintf(ret_token, TOKEN_LENGTH + 1, "%032" PRIx64, ++world->tokens);
 }
 
@@ -34,7 +34,7 @@ static void phase_set(struct phase *phase, struct workflow *workflow, unsigned i
 void world_init(struct world *world)
 {
     *world = (struct world){.now_ms = 1000000};
-    struct core_config config = {.token = world_token, .arg = world};
+    struct core_config config = {.token = world_token, .context = world};
     world->core = core_new(&config);
     struct workflow *workflow = calloc(1, sizeof *workflow);
     assert(workflow);

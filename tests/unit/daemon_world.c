@@ -41,21 +41,21 @@ struct served {
     bool is_closing;
 };
 
-static void served_loop_closed(void *arg)
+static void served_loop_closed(void *context)
 {
-    struct served *served = arg;
+    struct served *served = context;
     uv_close((uv_handle_t *)&served->term, NULL);
 }
 
-static void served_api_closed(void *arg)
+static void served_api_closed(void *context)
 {
-    struct served *served = arg;
+    struct served *served = context;
     loop_close(served->loop, served_loop_closed, served);
 }
 
-static void served_close(void *arg)
+static void served_close(void *context)
 {
-    struct served *served = arg;
+    struct served *served = context;
     if (!served->is_closing) {
         served->is_closing = true;
         api_close(served->api, served_api_closed, served);
@@ -96,7 +96,7 @@ static void serve(const struct world *world)
                                       .home = &served.home,
                                       .store = served.store,
                                       .fenced = served_close,
-                                      .arg = &served,
+                                      .context = &served,
                                       .rooms = daemon_rooms,
                                       .worker = "/opt/phase d/bin/phase-worker"};
     if (loop_open(&loop_config, &served.loop, &err) < 0)

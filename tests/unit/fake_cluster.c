@@ -22,8 +22,8 @@ enum { FIRST_ID = 100 };
 struct fake_cluster {
     struct cluster cluster;
     char *folder;
-    void (*wake)(void *data);
-    void *data;
+    void (*wake)(void *context);
+    void *context;
     struct cluster_result results[CLUSTER_REQUESTS_MAX];
     size_t first, count;
 };
@@ -157,7 +157,7 @@ static struct cluster_result *fake_answer(struct fake_cluster *fake, uint64_t ke
         result->outcome = CLUSTER_UNREACHABLE;
         (void)snprintf(result->message, sizeof result->message, "Unable to contact the controller");
     }
-    fake->wake(fake->data);
+    fake->wake(fake->context);
     return result;
 }
 
@@ -337,7 +337,7 @@ static void fake_free(struct cluster *cluster)
     free(fake);
 }
 
-struct cluster *fake_cluster_new(const char *folder, void (*wake)(void *data), void *data)
+struct cluster *fake_cluster_new(const char *folder, void (*wake)(void *context), void *context)
 {
     static const struct cluster_operations operations = {
         .submit = fake_submit,
@@ -353,6 +353,6 @@ struct cluster *fake_cluster_new(const char *folder, void (*wake)(void *data), v
     fake->cluster.operations = &operations;
     fake->folder = xstrdup(folder);
     fake->wake = wake;
-    fake->data = data;
+    fake->context = context;
     return &fake->cluster;
 }

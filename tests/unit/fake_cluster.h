@@ -19,6 +19,6 @@
 struct cluster;
 
 /* Requests call `wake` when results wait. */
-struct cluster *fake_cluster_new(const char *folder, void (*wake)(void *data), void *data);
+struct cluster *fake_cluster_new(const char *folder, void (*wake)(void *context), void *context);
 
 #endif

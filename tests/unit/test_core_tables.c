@@ -28,9 +28,9 @@ struct stage {
     struct step step;
 };
 
-static void stage_token(void *arg, char ret_token[TOKEN_LENGTH + 1])
+static void stage_token(void *context, char ret_token[TOKEN_LENGTH + 1])
 {
-    (void)arg;
+    (void)context;
     memset(ret_token, 'f', TOKEN_LENGTH);
     ret_token[TOKEN_LENGTH] = '\0';
 }

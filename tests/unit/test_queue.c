@@ -150,9 +150,9 @@ static void candidates_of_one_run_count_once(void **state)
                  (struct turn_limits){.jobs = 1, .gpus = 4}, NULL, "1! 2! 3! 9!");
 }
 
-static bool is_odd(void *arg, struct turn *turn)
+static bool is_odd(void *context, struct turn *turn)
 {
-    (void)arg;
+    (void)context;
     turn->wait = turn->job % 2 ? TURN_GOES : TURN_BUDGET;
     return turn->wait == TURN_GOES;
 }

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void fixed_token(void *arg, char ret_token[TOKEN_LENGTH + 1])
+static void fixed_token(void *context, char ret_token[TOKEN_LENGTH + 1])
 {
-    (void)arg;
+    (void)context;
     memset(ret_token, 'a', TOKEN_LENGTH);
     ret_token[TOKEN_LENGTH] = '\0';
 }
@@ -313,10 +313,10 @@ static void a_start_loads_live_workflows_and_the_last_ids(void **state)
 
 /* --- The outbox and history ------------------------------------------------------------------- */
 
-static int list_effect(void *arg, const struct core_effect *effect)
+static int list_effect(void *context, const struct core_effect *effect)
 {
     assert_false(effect->is_done);
-    text_addf(arg, "%s %llu %llu %llu %lld\n", core_effect_name(effect->kind),
+    text_addf(context, "%s %llu %llu %llu %lld\n", core_effect_name(effect->kind),
               effect->phase ? (unsigned long long)effect->phase->id : 0,
               effect->run ? (unsigned long long)effect->run->id : 0,
               effect->allocation ? (unsigned long long)effect->allocation->id : 0,
@@ -370,10 +370,10 @@ static void the_outbox_keeps_pending_effects_once_and_in_order(void **state)
     record_close(&record);
 }
 
-static int stop_at_once(void *arg, const struct core_effect *effect)
+static int stop_at_once(void *context, const struct core_effect *effect)
 {
     (void)effect;
-    (*(int *)arg)++;
+    (*(int *)context)++;
     return -ECANCELED;
 }
 
@@ -468,12 +468,12 @@ static void a_promotion_says_who_decided_and_how(void **state)
 
 /* --- What gates and checkpoints were ---------------------------------------------------------- */
 
-static int list_checkpoint(void *arg, const struct store_checkpoint *checkpoint)
+static int list_checkpoint(void *context, const struct store_checkpoint *checkpoint)
 {
-    text_addf(arg, "%llu %s %lld %lld %lld", (unsigned long long)checkpoint->run, checkpoint->path,
-              (long long)checkpoint->step, (long long)checkpoint->bytes,
+    text_addf(context, "%llu %s %lld %lld %lld", (unsigned long long)checkpoint->run,
+              checkpoint->path, (long long)checkpoint->step, (long long)checkpoint->bytes,
               (long long)checkpoint->time_ms);
-    text_addf(arg, "%s%s\n", checkpoint->paths ? " " : "",
+    text_addf(context, "%s%s\n", checkpoint->paths ? " " : "",
               json_string_value(json_array_get(checkpoint->paths, 0))
                   ? json_string_value(json_array_get(checkpoint->paths, 0))
                   : "");

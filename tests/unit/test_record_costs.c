@@ -311,9 +311,9 @@ static void without_a_price_the_forecast_is_in_gpu_hours(void **state)
     json_decref(workflow);
 }
 
-static int count_steps(void *arg)
+static int count_steps(void *context)
 {
-    ++*(unsigned *)arg;
+    ++*(unsigned *)context;
     return 0;
 }
 

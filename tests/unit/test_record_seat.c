@@ -53,9 +53,9 @@ static void open_old(struct record *record)
     open_changed(record, "");
 }
 
-static void new_token(void *arg, char ret_token[TOKEN_LENGTH + 1])
+static void new_token(void *context, char ret_token[TOKEN_LENGTH + 1])
 {
-    (void)arg;
+    (void)context;
     (void)snprintf(ret_token, TOKEN_LENGTH + 1, "%032d", 99);
 }
 

@@ -13,10 +13,10 @@ static const char request[] = "GET / HTTP/1.1\r\nHost: phased\r\n\r\n";
 
 static unsigned handled;
 
-static void handle_later(struct request *waiting, void *arg)
+static void handle_later(struct request *waiting, void *context)
 {
     (void)waiting;
-    (void)arg;
+    (void)context;
     handled++;
 }
 
@@ -45,9 +45,9 @@ static void client_ask(int fd)
     assert_int_equal(write(fd, request, strlen(request)), strlen(request));
 }
 
-static void is_closed(void *arg)
+static void is_closed(void *context)
 {
-    *(bool *)arg = true;
+    *(bool *)context = true;
 }
 
 static void requests_during_the_stop_are_answered_too(void **state)
