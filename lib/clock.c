@@ -25,3 +25,8 @@ int64_t clock_steady_ms(void)
 {
     return clock_us(CLOCK_MONOTONIC) / 1000;
 }
+
+double clock_steady_s(void)
+{
+    return (double)clock_us(CLOCK_MONOTONIC) / 1e6;
+}

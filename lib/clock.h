@@ -12,5 +12,7 @@ double clock_calendar_s(void);
 
 /* Milliseconds since a moment in the past. */
 int64_t clock_steady_ms(void);
+/* Seconds since the same moment, rounded to microseconds. */
+double clock_steady_s(void);
 
 #endif

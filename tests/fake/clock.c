@@ -16,6 +16,13 @@ void fake_leap(void)
     leapt_ms += LEAP_MS;
 }
 
+static int64_t steady_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000 + leapt_ms * 1000;
+}
+
 double clock_calendar_s(void)
 {
     return (double)time(NULL);
@@ -23,7 +30,10 @@ double clock_calendar_s(void)
 
 int64_t clock_steady_ms(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 + leapt_ms;
+    return steady_us() / 1000;
+}
+
+double clock_steady_s(void)
+{
+    return (double)steady_us() / 1e6;
 }

@@ -1,6 +1,7 @@
 /* Ranks: here, each rank is a process of its own, as in a run. */
 #include "tests/unit/unit.h"
 
+#include "lib/clock.h"
 #include "lib/error.h"
 #include "worker/model/ranks.h"
 #include "worker/model/wire.h"
@@ -304,7 +305,7 @@ static int meet_a_stranger(struct ranks_place place)
 {
     if (place.rank == 1) {
         struct error err;
-        int fd = wire_connect(place.address, place.port, wire_now_ms() + PATIENCE_MS, &err);
+        int fd = wire_connect(place.address, place.port, clock_steady_ms() + PATIENCE_MS, &err);
         static const char request[] = "GET / HTTP/1.1\r\nHost: rank-zero.example.com\r\n\r\n";
         if (fd < 0 || send(fd, request, sizeof request, MSG_NOSIGNAL) < 0)
             return 1;

@@ -1,6 +1,7 @@
 /* The parts of a step of training, with their operations and bytes, in one list. */
 #include "worker/model/bench.h"
 
+#include "lib/clock.h"
 #include "lib/error.h"
 #include "worker/model/device.h"
 #include "worker/model/kernels.h"
@@ -15,7 +16,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum {
     SIDE_MIN = 256, /* of the large product; the side doubles until a product takes large_s */
@@ -57,13 +57,6 @@ struct bench {
     size_t part_count;
 };
 
-static double now_s(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now); /* Linux always has this clock */
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 /* Returns the seconds of one call, from at least `least_s` of calls. After a failure, which stays
  * in the kernels, the result means nothing. */
 static double time_of(struct bench *bench, const struct part *part, double least_s)
@@ -72,11 +65,11 @@ static double time_of(struct bench *bench, const struct part *part, double least
     if (kernels_status(bench->kernels, NULL) < 0)
         return least_s;
     for (size_t count = 1;; count *= 2) {
-        double begin_s = now_s();
+        double begin_s = clock_steady_s();
         for (size_t i = 0; i < count; i++)
             part->run(bench, part);
         int result = kernels_status(bench->kernels, NULL); /* waits */
-        double passed_s = now_s() - begin_s;
+        double passed_s = clock_steady_s() - begin_s;
         if (result < 0 || passed_s >= least_s)
             return passed_s / (double)count;
     }
@@ -452,8 +445,9 @@ static int measure_step(struct bench *bench, const struct options *options, doub
         step.ids[i] = (uint32_t)(random_at(2, i) % bench->shape.vocabulary);
     if (result == 0)
         result = take_step(&step, err);
-    double begin_s = now_s(), passed_s = 0, count = 0;
-    for (; result == 0 && passed_s < 10 * measured_s; passed_s = now_s() - begin_s, count++)
+    double begin_s = clock_steady_s(), passed_s = 0, count = 0;
+    for (; result == 0 && passed_s < 10 * measured_s;
+         passed_s = clock_steady_s() - begin_s, count++)
         result = take_step(&step, err);
     if (result == 0) {
         double step_s = passed_s / count, tokens_each_s = (double)bench->rows / step_s;

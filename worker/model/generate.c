@@ -8,6 +8,7 @@
  * the same. The running lines keep the order of the input, so the first of them always goes on. */
 #include "worker/model/generate.h"
 
+#include "lib/clock.h"
 #include "lib/error.h"
 #include "lib/memory.h"
 #include "lib/text.h"
@@ -21,7 +22,6 @@
 #include "worker/model/stop.h"
 #include "worker/model/tokenizer.h"
 #include "worker/model/vocabulary.h"
-#include "worker/model/wire.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -330,7 +330,7 @@ static int write_ended(struct generate *generate, struct error *err)
 
 static void print_line(const struct generate *generate, int64_t began_ms)
 {
-    double seconds = (double)(wire_now_ms() - began_ms) / 1000;
+    double seconds = (double)(clock_steady_ms() - began_ms) / 1000;
     if (generate->group.rank == 0)
         printf("step %zu/%zu | tok/sec %.0f | lines/step %.2f\n", generate->done,
                generate->prompts.count,
@@ -352,7 +352,7 @@ static int agree_to_go_on(struct generate *generate, struct error *err)
 
 static int run_group(struct generate *generate, struct error *err)
 {
-    int64_t began_ms = wire_now_ms();
+    int64_t began_ms = clock_steady_ms();
     size_t printed = generate->done;
     for (;;) {
         int result = agree_to_go_on(generate, err);

@@ -1,6 +1,7 @@
 /* The ranks meet at rank 0, and rank 0 adds their numbers. */
 #include "worker/model/ranks.h"
 
+#include "lib/clock.h"
 #include "lib/error.h"
 #include "worker/model/wire.h"
 
@@ -77,7 +78,7 @@ static int seat(struct ranks *ranks, int fd, const struct hello *own, int64_t de
                 struct error *err)
 {
     struct hello hello;
-    int64_t soon_ms = wire_now_ms() + HELLO_MS;
+    int64_t soon_ms = clock_steady_ms() + HELLO_MS;
     int result = wire_receive(fd, &hello, sizeof hello,
                               soon_ms < deadline_ms ? soon_ms : deadline_ms, "a caller", NULL);
     if (result < 0 || memcmp(hello.magic, hello_magic, sizeof hello_magic) != 0) {
@@ -156,7 +157,7 @@ int ranks_init(struct ranks *ranks, const struct ranks_place *place,
     struct hello own = {.rank = place->rank, .size = place->size};
     memcpy(own.magic, hello_magic, sizeof own.magic);
     memcpy(own.fingerprint, fingerprint, sizeof own.fingerprint);
-    int64_t deadline_ms = wire_now_ms() + join_timeout_ms;
+    int64_t deadline_ms = clock_steady_ms() + join_timeout_ms;
     int result = place->rank == 0 ? gather(ranks, place, &own, deadline_ms, err)
                                   : report(ranks, place, &own, deadline_ms, err);
     if (result < 0)
@@ -254,7 +255,7 @@ static int add_all(struct ranks *ranks, float *values, size_t count, int64_t dea
 static int64_t begin(struct ranks *ranks)
 {
     ranks->sums++;
-    return wire_now_ms() + ranks->timeout_ms;
+    return clock_steady_ms() + ranks->timeout_ms;
 }
 
 int ranks_sum(struct ranks *ranks, float *values, size_t count, struct error *err)

@@ -1,6 +1,7 @@
 /* The loop of training: rows, gradient, sum over the ranks, update, line, checkpoint. */
 #include "worker/model/train.h"
 
+#include "lib/clock.h"
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/metrics/speed.h"
@@ -50,13 +51,6 @@ struct train_figures {
     bool is_measured; /* losses and norm are known: they cost a wait */
     bool stop;        /* some rank was asked to stop */
 };
-
-static double now_seconds(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now); /* Linux always has this clock */
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static uint64_t rows_each_step(const struct train *train)
 {
@@ -246,7 +240,7 @@ static int take_step(struct train *train, struct train_figures *ret_figures, str
 {
     const struct options *options = train->options;
     *ret_figures = (struct train_figures){0};
-    double begin = now_seconds();
+    double begin = clock_steady_s();
     learn(train);
     int result = agree_to_stop(train, ret_figures, err);
     if (result == 0)
@@ -266,7 +260,7 @@ static int take_step(struct train *train, struct train_figures *ret_figures, str
     ret_figures->rate = (double)rates.matrix;
     if (result == 0 && needs_figures(train, ret_figures))
         result = measure(train, ret_figures, err);
-    train->busy_s += now_seconds() - begin;
+    train->busy_s += clock_steady_s() - begin;
     train->busy_steps++;
     if (ret_figures->is_measured) {
         ret_figures->seconds = train->busy_s / (double)train->busy_steps;

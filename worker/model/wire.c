@@ -1,6 +1,7 @@
 /* Non-blocking TCP with deadlines. */
 #include "worker/model/wire.h"
 
+#include "lib/clock.h"
 #include "lib/error.h"
 #include "worker/model/stop.h"
 
@@ -23,24 +24,17 @@ enum {
     KEEPALIVE_COUNT = 4,
 };
 
-int64_t wire_now_ms(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now); /* Linux always has this clock */
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* Waits for the socket. Returns 0 if it is ready, -ETIMEDOUT, or -EINTR if a signal came. */
 static int wait_for(int fd, short events, int64_t deadline_ms)
 {
-    int64_t left = deadline_ms - wire_now_ms();
+    int64_t left = deadline_ms - clock_steady_ms();
     if (left <= 0)
         return -ETIMEDOUT;
     struct pollfd wait = {.fd = fd, .events = events};
     int ready = poll(&wait, 1, left > 60000 ? 60000 : (int)left);
     if (ready < 0)
         return -errno;
-    return ready > 0 || wire_now_ms() < deadline_ms ? 0 : -ETIMEDOUT;
+    return ready > 0 || clock_steady_ms() < deadline_ms ? 0 : -ETIMEDOUT;
 }
 
 static int resolve(const char *address, const char *port, int flags, struct addrinfo **ret_list,
@@ -163,7 +157,7 @@ int wire_connect(const char *address, const char *port, int64_t deadline_ms, str
             result = error_set(err, -EINTR, "stopped while waiting for rank 0");
             goto out;
         }
-        if (wire_now_ms() + RETRY_MS >= deadline_ms) {
+        if (clock_steady_ms() + RETRY_MS >= deadline_ms) {
             result = error_set(err, -ETIMEDOUT, "could not connect to rank 0 at %s port %s: %s",
                                address, port, strerror(-result));
             goto out;

@@ -1,5 +1,5 @@
-/* Whole messages over a TCP connection, each with a deadline. Sockets are non-blocking, and their
- * owner closes them. */
+/* Whole messages over a TCP connection, each with a deadline of clock_steady_ms(). Sockets are
+ * non-blocking, and their owner closes them. */
 #ifndef PHASED_WORKER_MODEL_WIRE_H
 #define PHASED_WORKER_MODEL_WIRE_H
 
@@ -7,9 +7,6 @@
 #include <stdint.h>
 
 struct error;
-
-/* Returns the milliseconds of a clock that only goes forward. */
-int64_t wire_now_ms(void);
 
 /* Listens at the address. Returns the socket. */
 int wire_listen(const char *address, const char *port, struct error *err);
