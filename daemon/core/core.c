@@ -91,24 +91,6 @@ struct workflow *core_workflow(const struct core *core, uint64_t id)
     return at < core->count && core->workflows[at]->id == id ? core->workflows[at] : NULL;
 }
 
-struct run *core_run(const struct core *core, uint64_t id)
-{
-    for (size_t i = core->count; i-- > 0;)
-        for (size_t j = 0; j < core->workflows[i]->run_count; j++)
-            if (core->workflows[i]->runs[j]->id == id)
-                return core->workflows[i]->runs[j];
-    return NULL;
-}
-
-struct allocation *core_allocation(const struct core *core, uint64_t id)
-{
-    for (size_t i = core->count; i-- > 0;)
-        for (size_t j = 0; j < core->workflows[i]->allocation_count; j++)
-            if (core->workflows[i]->allocations[j]->id == id)
-                return core->workflows[i]->allocations[j];
-    return NULL;
-}
-
 size_t core_workflow_count(const struct core *core)
 {
     return core->count;

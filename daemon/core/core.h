@@ -268,8 +268,6 @@ int64_t core_deadline(const struct core *core);
 bool core_is_busy(const struct core *core, int64_t now_ms);
 
 struct workflow *core_workflow(const struct core *core, uint64_t id); /* NULL: not in memory */
-struct run *core_run(const struct core *core, uint64_t id);
-struct allocation *core_allocation(const struct core *core, uint64_t id);
 size_t core_workflow_count(const struct core *core);
 struct workflow *core_workflow_at(const struct core *core, size_t index); /* oldest first */
 

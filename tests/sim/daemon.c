@@ -25,6 +25,26 @@ static struct workflow *daemon_workflow(const struct sim *sim)
     return core_workflow_at(sim->daemon.core, 0);
 }
 
+/* Returns NULL if the workflow has no such run. */
+static struct run *daemon_run(const struct sim *sim, uint64_t id)
+{
+    const struct workflow *workflow = daemon_workflow(sim);
+    for (size_t i = 0; i < workflow->run_count; i++)
+        if (workflow->runs[i]->id == id)
+            return workflow->runs[i];
+    return NULL;
+}
+
+/* Returns NULL if the workflow has no such allocation. */
+static struct allocation *daemon_allocation(const struct sim *sim, uint64_t id)
+{
+    const struct workflow *workflow = daemon_workflow(sim);
+    for (size_t i = 0; i < workflow->allocation_count; i++)
+        if (workflow->allocations[i]->id == id)
+            return workflow->allocations[i];
+    return NULL;
+}
+
 const struct workflow *daemon_record(const struct sim *sim)
 {
     return sim->record.workflow;
@@ -210,9 +230,8 @@ void daemon_carry(struct sim *sim, const struct sim_outbox *row)
 {
     const struct workflow *workflow = daemon_workflow(sim);
     enum core_about about = core_effect_about(row->kind);
-    const struct run *run = about == ABOUT_RUN ? core_run(sim->daemon.core, row->target) : NULL;
-    const struct allocation *job =
-        about == ABOUT_JOB ? core_allocation(sim->daemon.core, row->target) : NULL;
+    const struct run *run = about == ABOUT_RUN ? daemon_run(sim, row->target) : NULL;
+    const struct allocation *job = about == ABOUT_JOB ? daemon_allocation(sim, row->target) : NULL;
     switch (row->kind) {
     case FX_SUBMIT:
         carry_submit(sim, allocation_run(job), job);
@@ -276,8 +295,8 @@ static bool daemon_handle(struct sim *sim, const struct sim_event *from)
     event.now_ms = daemon_now_ms(sim);
     event.workflow = daemon_workflow(sim);
     event.phase = from->phase >= 0 ? &event.workflow->phases[from->phase] : NULL;
-    event.run = from->run ? core_run(daemon->core, from->run) : NULL;
-    event.allocation = from->job ? core_allocation(daemon->core, from->job) : NULL;
+    event.run = from->run ? daemon_run(sim, from->run) : NULL;
+    event.allocation = from->job ? daemon_allocation(sim, from->job) : NULL;
     assert(!from->run || event.run);
     struct workflow *plan =
         event.kind == EV_REMEDIED ? remedy_plan(sim, event.workflow, event.phase->index) : NULL;
@@ -437,7 +456,7 @@ void daemon_start(struct sim *sim)
         if (row->due_ms > daemon_now_ms(sim) + DUE_LAST_MS)
             row->due_ms = daemon_now_ms(sim) + DUE_LAST_MS;
         if (row->kind == FX_SUBMIT || row->kind == FX_LOOKUP)
-            core_allocation(daemon->core, row->target)->is_asked = true;
+            daemon_allocation(sim, row->target)->is_asked = true;
         if (row->kind == FX_SUBMIT) { /* it may have happened */
             row->due_ms = 0;
             daemon_post_job(sim, EV_UNSURE, row->target, 0);
@@ -536,7 +555,7 @@ int daemon_ask(struct sim *sim, uint64_t run, uint64_t *ret_next)
     const struct sim_daemon *daemon = &sim->daemon;
     if (!daemon->core || sim_fault(sim, 20))
         return -2;
-    const struct run *asker = core_run(daemon->core, run);
+    const struct run *asker = daemon_run(sim, run);
     int verb = -1;
     /* The newest run of the same seat comes first. A lead that was alone is also told of a run that
      * has begun. */
