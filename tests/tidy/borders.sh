@@ -72,7 +72,7 @@ breaches() {
             for (i = 2; i <= n; i++)
                 if (words[i] == folder(used) || (words[i] == "lib/*" && used ~ /^lib\//))
                     return 1
-            return room(user) == "worker/main.c" && folder(used) == "worker"
+            return 0
         }
         BEGIN {
             lines = split(rows, all, "\n")
@@ -90,7 +90,8 @@ breaches() {
 
 includes() {
     local files
-    mapfile -t files < <(git ls-files 'lib/*.[ch]' 'cli/*.[ch]' 'worker/*.[ch]' 'worker/*.cu' 'daemon/*.[ch]')
+    mapfile -t files < <(git ls-files 'lib/*.[ch]' 'cli/*.[ch]' 'worker/*.[ch]' 'worker/*.cu' \
+        'worker/*.cuh' 'daemon/*.[ch]')
     grep -HE '^#include "[^"]*/' "${files[@]}" |
         sed -E 's/^([^:]*):#include "([^"]*)".*/\1 \2/' | grep -v ' schema/'
 }

@@ -5,7 +5,7 @@
 set -u
 cd "${SRC:-.}" || exit 1
 git ls-files --error-unmatch configure.ac >/dev/null 2>&1 || { echo "1..0 # SKIP the rules are for what git knows"; exit 0; }
-mapfile -t sources < <(git ls-files '*.c' '*.h' '*.cu')
+mapfile -t sources < <(git ls-files '*.c' '*.h' '*.cu' '*.cuh')
 
 . tests/tidy/report.bash
 
@@ -72,17 +72,17 @@ report 'each folder has a README' "$(git ls-files | grep / | xargs -n1 dirname |
 
 made='(^|/)(sqlite3\.h|features\.h|interface\.h|queries\.[ch])$' # by libraries, and by the build
 report 'files that the code names by their paths exist' "$(
-    grep -ohE '\b(lib|daemon|worker|cli|tests|schema)/[a-z_0-9/]+\.([ch]|cu|md)\b' "${sources[@]}" | sort -u |
+    grep -ohE '\b(lib|daemon|worker|cli|tests|schema)/[a-z_0-9/]+\.([ch]|cuh?|md)\b' "${sources[@]}" | sort -u |
         while read -r file; do [ -e "$file" ] || [[ $file =~ $made ]] || echo "$file"; done)"
 
 # What pages name in code quotes, and what is not there: `file.c`, `function()`, `function()` in
 # `file.c`.
 misnamed() {
     local page function file called found
-    called=$(git grep -ohE '[a-z_0-9]+\(' -- '*.c' '*.h' '*.cu' '*.js' '*.py' | sort -u)
+    called=$(git grep -ohE '[a-z_0-9]+\(' -- '*.c' '*.h' '*.cu' '*.cuh' '*.js' '*.py' | sort -u)
     git ls-files '*.md' | while read -r page; do
         tr '\n' ' ' <"$page" |
-            grep -oE '`[a-z_0-9]+\(\)`( (in |\()?`[a-z_0-9/]+\.c`)?|`[a-z_0-9/-]+\.(c|h|cu)`' | sort -u |
+            grep -oE '`[a-z_0-9]+\(\)`( (in |\()?`[a-z_0-9/]+\.c`)?|`[a-z_0-9/-]+\.(c|h|cuh?)`' | sort -u |
             while IFS='`' read -r _ function _ file _; do
                 [[ $function == *'()' ]] || { file=$function; function=''; }
                 function=${function%??}
