@@ -74,17 +74,17 @@ bool checkpoint_extent_equal(const struct checkpoint_extent *a, const struct che
 
 int checkpoint_measure_all(const char *path, const json_t *paths, struct checkpoint_extent *extent)
 {
-    int result = json_is_array(paths) ? 0 : checkpoint_measure(path, extent);
-    for (size_t i = 0; i < json_array_size(paths) && result == 0; i++) {
+    int status = json_is_array(paths) ? 0 : checkpoint_measure(path, extent);
+    for (size_t i = 0; i < json_array_size(paths) && status == 0; i++) {
         const char *part = json_string_value(json_array_get(paths, i));
-        result = part ? checkpoint_measure(part, extent) : -EINVAL;
+        status = part ? checkpoint_measure(part, extent) : -EINVAL;
     }
-    return result;
+    return status;
 }
 
 bool checkpoint_is_whole(const char *path, const json_t *paths, int64_t bytes)
 {
     struct checkpoint_extent extent = {0};
-    int result = checkpoint_measure_all(path, paths, &extent);
-    return result == 0 && (bytes < 0 || extent.bytes == (uint64_t)bytes);
+    int status = checkpoint_measure_all(path, paths, &extent);
+    return status == 0 && (bytes < 0 || extent.bytes == (uint64_t)bytes);
 }

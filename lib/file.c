@@ -123,9 +123,9 @@ static int file_sync_folder(const char *path)
     free(copy);
     if (fd < 0)
         return -1;
-    int result = fsync(fd);
+    int status = fsync(fd);
     (void)close(fd); /* fsync() has already reported all errors */
-    return result;
+    return status;
 }
 
 int file_change_begin(struct file_change *change, const char *path, mode_t mode, struct error *err)
@@ -136,17 +136,17 @@ int file_change_begin(struct file_change *change, const char *path, mode_t mode,
         open(change->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode);
     if (change->fd >= 0)
         return 0;
-    int result = file_fail(err, "create", change->temporary);
+    int status = file_fail(err, "create", change->temporary);
     free(change->path);
     free(change->temporary);
-    return result;
+    return status;
 }
 
 int file_change_write(struct file_change *change, const void *data, size_t size, struct error *err)
 {
-    int result = file_write(change->fd, data, size);
-    return result < 0
-               ? error_set(err, result, "cannot write %s: %s", change->temporary, strerror(-result))
+    int status = file_write(change->fd, data, size);
+    return status < 0
+               ? error_set(err, status, "cannot write %s: %s", change->temporary, strerror(-status))
                : 0;
 }
 
@@ -170,9 +170,9 @@ int file_change_end(struct file_change *change, int result, struct error *err)
 int file_replace(const char *path, const void *data, size_t size, mode_t mode, struct error *err)
 {
     struct file_change change;
-    int result = file_change_begin(&change, path, mode, err);
-    if (result < 0)
-        return result;
+    int status = file_change_begin(&change, path, mode, err);
+    if (status < 0)
+        return status;
     return file_change_end(&change, file_change_write(&change, data, size, err), err);
 }
 
@@ -201,25 +201,25 @@ static int file_name_once(const char *temporary, const char *path, struct error 
 int file_create_once(const char *path, const void *data, size_t size, mode_t mode,
                      struct error *err)
 {
-    int result = 0;
+    int status = 0;
     char *temporary = text_format("%s.new-XXXXXX", path);
     int fd = mkostemp(temporary, O_CLOEXEC);
     if (fd < 0) {
-        result = file_fail(err, "create", temporary);
+        status = file_fail(err, "create", temporary);
         free(temporary);
-        return result;
+        return status;
     }
     if (fchmod(fd, mode) < 0 || file_write_all(fd, data, size) < 0)
-        result = file_fail(err, "write", temporary);
-    if (close(fd) < 0 && result == 0)
-        result = file_fail(err, "write", temporary);
-    if (result == 0)
-        result = file_name_once(temporary, path, err);
+        status = file_fail(err, "write", temporary);
+    if (close(fd) < 0 && status == 0)
+        status = file_fail(err, "write", temporary);
+    if (status == 0)
+        status = file_name_once(temporary, path, err);
     (void)unlink(temporary); /* it may have been renamed */
-    if (result == 0 && file_sync_folder(path) < 0)
-        result = file_fail(err, "sync the folder of", path);
+    if (status == 0 && file_sync_folder(path) < 0)
+        status = file_fail(err, "sync the folder of", path);
     free(temporary);
-    return result;
+    return status;
 }
 
 bool file_is_same(const struct stat *a, const struct stat *b)
@@ -249,7 +249,7 @@ char *file_find_program(const char *path, const char *name)
 
 int file_make_folders(const char *path, mode_t mode, struct error *err)
 {
-    int result = 0;
+    int status = 0;
     char *copy = xstrdup(path);
     for (char *at = copy + 1;; at++) {
         char saved = *at;
@@ -257,7 +257,7 @@ int file_make_folders(const char *path, mode_t mode, struct error *err)
             continue;
         *at = '\0';
         if (mkdir(copy, mode) < 0 && errno != EEXIST) {
-            result = file_fail(err, "make the folder", copy);
+            status = file_fail(err, "make the folder", copy);
             break;
         }
         *at = saved;
@@ -265,5 +265,5 @@ int file_make_folders(const char *path, mode_t mode, struct error *err)
             break;
     }
     free(copy);
-    return result;
+    return status;
 }

@@ -162,9 +162,9 @@ static int home_check_link(const char *path, const struct stat *link, unsigned l
     char *whole = target[0] == '/'
                       ? xstrdup(target)
                       : text_format("%.*s%s", (int)(strrchr(path, '/') + 1 - path), path, target);
-    int result = home_check_way(whole, links + 1, err);
+    int status = home_check_way(whole, links + 1, err);
     free(whole);
-    return result;
+    return status;
 }
 
 /* Checks a folder above the home. The sticky bit keeps other users from renaming the entries of the
@@ -291,20 +291,20 @@ static int home_close(const char *path, enum home_kind kind, struct error *err)
 
 int home_make(const struct home *home, struct error *err)
 {
-    int result = home_check_way(home->path, 0, err); /* before anything is made through another
+    int status = home_check_way(home->path, 0, err); /* before anything is made through another
                                                       * user's link */
-    if (result == 0)
-        result = file_make_folders(home->path, 0700, err);
-    if (result == 0)
-        result = home_check(home, err);
-    if (result == 0)
-        result = home_close(home->path, HOME_FOLDER, err);
+    if (status == 0)
+        status = file_make_folders(home->path, 0700, err);
+    if (status == 0)
+        status = home_check(home, err);
+    if (status == 0)
+        status = home_close(home->path, HOME_FOLDER, err);
 #define X(member, name, kind)                                                                      \
-    if (result == 0)                                                                               \
-        result = home_close(home->member, HOME_##kind, err);
+    if (status == 0)                                                                               \
+        status = home_close(home->member, HOME_##kind, err);
     HOME_FILES(X)
 #undef X
-    return result;
+    return status;
 }
 
 int home_is_locked(const struct home *home)
@@ -321,9 +321,9 @@ int home_is_locked(const struct home *home)
 int home_socket_address(struct home *home, char ret_address[HOME_SOCKET_ADDRESS_SIZE],
                         struct error *err)
 {
-    int result = home_check(home, err);
-    if (result < 0)
-        return result;
+    int status = home_check(home, err);
+    if (status < 0)
+        return status;
     if (strlen(home->socket) < HOME_SOCKET_ADDRESS_SIZE) {
         memcpy(ret_address, home->socket, strlen(home->socket) + 1);
         return 0;

@@ -61,15 +61,15 @@ int mac_secret_read(const char *path, struct mac_secret *ret_secret, struct erro
 {
     char *text;
     size_t size;
-    int result = file_read(path, MAC_SECRET_SIZE, &text, &size, err);
-    if (result < 0)
-        return result;
-    result = mac_secret_parse(text, ret_secret, err);
-    if (result < 0)
+    int status = file_read(path, MAC_SECRET_SIZE, &text, &size, err);
+    if (status < 0)
+        return status;
+    status = mac_secret_parse(text, ret_secret, err);
+    if (status < 0)
         error_prefix(err, "cannot use %s", path);
     sodium_memzero(text, size);
     free(text);
-    return result;
+    return status;
 }
 
 static void mac_add(crypto_auth_hmacsha512256_state *state, const char *line)

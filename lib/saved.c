@@ -222,11 +222,11 @@ static int saved_write_notes(const char *run_dir, const json_t *notes, struct er
 {
     char *path = text_format("%s/checkpoints.json", run_dir);
     char *text = notes ? json_dumps(notes, JSON_COMPACT) : NULL;
-    int result = text ? file_replace(path, text, strlen(text), 0600, err)
+    int status = text ? file_replace(path, text, strlen(text), 0600, err)
                       : error_set(err, -EILSEQ, "checkpoint.path is not UTF-8");
     free(text);
     free(path);
-    return result;
+    return status;
 }
 
 int saved_note(const char *run_dir, const struct saved_pattern *pattern,
@@ -234,9 +234,9 @@ int saved_note(const char *run_dir, const struct saved_pattern *pattern,
 {
     json_t *notes =
         json_pack("{s:s, s:o}", "pattern", pattern->text, "there", saved_list_json(there));
-    int result = saved_write_notes(run_dir, notes, err);
+    int status = saved_write_notes(run_dir, notes, err);
     json_decref(notes);
-    return result;
+    return status;
 }
 
 /* Returns NULL if there are no notes. */
@@ -254,11 +254,11 @@ static json_t *saved_read_notes(const char *run_dir)
 int saved_note_left_out(const char *run_dir, const struct saved_list *left_out, struct error *err)
 {
     json_t *notes = saved_read_notes(run_dir);
-    int result = 0;
+    int status = 0;
     if (notes && json_object_set_new(notes, "left_out", saved_list_json(left_out)) == 0)
-        result = saved_write_notes(run_dir, notes, err);
+        status = saved_write_notes(run_dir, notes, err);
     json_decref(notes);
-    return result;
+    return status;
 }
 
 /* Returns the checkpoints that existed when the next run with notes began; NULL: there is no such

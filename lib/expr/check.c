@@ -33,12 +33,12 @@ static int check_read_text(const char *key, const json_t *value, char **ret, str
 static int check_read_expression(const char *key, const json_t *value, char **ret,
                                  struct error *err)
 {
-    int result = check_read_text(key, value, ret, err);
-    if (result == 0)
-        result = expr_check_syntax(*ret, err);
-    if (result < 0 && err && err->line)
+    int status = check_read_text(key, value, ret, err);
+    if (status == 0)
+        status = expr_check_syntax(*ret, err);
+    if (status < 0 && err && err->line)
         (void)error_prefix(err, "%s", key);
-    return result;
+    return status;
 }
 
 /* Reads {"steps": N} or {"seconds": N}. */
@@ -107,27 +107,27 @@ static bool check_has_bounds(const struct check *check)
 int check_from_json(const char *name, const json_t *json, struct check *ret_check,
                     struct error *err)
 {
-    int result = 0;
+    int status = 0;
     struct check check = {.name = xstrdup_or_null(name)};
     const char *key;
     json_t *value;
     if (!json_is_object(json)) {
-        result = error_set(err, -EINVAL, "not a map");
+        status = error_set(err, -EINVAL, "not a map");
         goto out;
     }
     json_object_foreach((json_t *)json, key, value)
     {
         if (!json_is_null(value))
-            result = check_read_key(&check, key, value, err);
-        if (result < 0)
+            status = check_read_key(&check, key, value, err);
+        if (status < 0)
             goto out;
     }
     if (!check.condition == !check.value) {
-        result = error_set(err, -EINVAL, "needs either a condition or a value with bounds");
+        status = error_set(err, -EINVAL, "needs either a condition or a value with bounds");
         goto out;
     }
     if (check_has_bounds(&check) != (check.value != NULL)) {
-        result = error_set(err, -EINVAL, "%s",
+        status = error_set(err, -EINVAL, "%s",
                            check.value ? "value: needs at_least, at_most, above or below"
                                        : "condition: takes no bounds");
         goto out;
@@ -136,9 +136,9 @@ int check_from_json(const char *name, const json_t *json, struct check *ret_chec
     check = (struct check){0};
 out:
     check_fini(&check);
-    if (result < 0)
+    if (status < 0)
         (void)error_prefix(err, "%s", name);
-    return result;
+    return status;
 }
 
 void check_fini(struct check *check)
@@ -157,18 +157,18 @@ static int check_run(const struct check *check, const struct expr_scope *scope,
                      struct expr_result *ret_result, struct error *err)
 {
     const char *text = check->condition ? check->condition : check->value;
-    int result = expr_evaluate(text, scope, ret_result, err);
-    if (result < 0)
-        return result;
+    int status = expr_evaluate(text, scope, ret_result, err);
+    if (status < 0)
+        return status;
     if (check->condition && ret_result->type != EXPR_BOOLEAN)
-        result = error_set(err, -EINVAL, "the condition must be true or false, not %s",
+        status = error_set(err, -EINVAL, "the condition must be true or false, not %s",
                            ret_result->type == EXPR_NUMBER ? "a number" : "text");
     else if (check->value && ret_result->type != EXPR_NUMBER)
-        result = error_set(err, -EINVAL, "the value is no number but %s",
+        status = error_set(err, -EINVAL, "the value is no number but %s",
                            ret_result->type == EXPR_STRING ? "text" : "true or false");
-    if (result < 0)
+    if (status < 0)
         expr_result_fini(ret_result);
-    return result;
+    return status;
 }
 
 /* Leaves out the windows: made-up rows are few, so they would only seem insufficient. */
@@ -179,12 +179,12 @@ int check_try(const struct check *check, const struct expr_scope *scope, struct 
     tried.invent_metrics = true;
     tried.window = (struct expr_window){0};
     tried.full_windows = false;
-    int result = check_run(check, &tried, &outcome, err);
-    if (result == 0)
+    int status = check_run(check, &tried, &outcome, err);
+    if (status == 0)
         expr_result_fini(&outcome);
-    else if (result == -ENODATA && err)
+    else if (status == -ENODATA && err)
         err->code = -EINVAL;
-    return result == -ENODATA ? -EINVAL : result;
+    return status == -ENODATA ? -EINVAL : status;
 }
 
 /* Returns "at least 15 and below 20"; for a condition, its own text. */

@@ -260,12 +260,12 @@ json_t *catalogue_load(const char *path, struct spec_problems *problems)
     char *data = NULL;
     size_t size = 0;
     struct error err;
-    int result = file_read(path, CATALOGUE_FILE_MAX, &data, &size, &err);
-    if (result < 0 && result != -ENOENT)
+    int status = file_read(path, CATALOGUE_FILE_MAX, &data, &size, &err);
+    if (status < 0 && status != -ENOENT)
         spec_problems_add(problems, SPEC_ERROR, 0, 0, "", "%s", err.message);
-    if (result == 0 && !problems->file)
+    if (status == 0 && !problems->file)
         problems->file = xstrdup(path);
-    json_t *catalogue = catalogue_read(result == 0 ? data : NULL, size, problems);
+    json_t *catalogue = catalogue_read(status == 0 ? data : NULL, size, problems);
     free(data);
     return catalogue;
 }

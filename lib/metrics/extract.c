@@ -232,14 +232,14 @@ int extract_new(const struct extract_options *options, extract_row_found *found,
     extract->found = found;
     extract->context = context;
     values_init(&extract->values, options->step_name);
-    int result = 0;
+    int status = 0;
     if (options->kind == EXTRACT_PATTERN)
-        result = pattern_new(options->pattern, &extract->pattern, err);
-    if (result < 0)
+        status = pattern_new(options->pattern, &extract->pattern, err);
+    if (status < 0)
         extract_free(extract);
     else
         *ret_extract = extract;
-    return result;
+    return status;
 }
 
 void extract_free(struct extract *extract)

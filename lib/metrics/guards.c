@@ -103,14 +103,14 @@ static int guards_read(struct guards *guards, const json_t *list, struct error *
     json_object_foreach((json_t *)list, name, json)
     {
         struct check *check = &guards->list[guards->count].check;
-        int result = check_from_json(name, json, check, err);
-        if (result < 0)
-            return result;
+        int status = check_from_json(name, json, check, err);
+        if (status < 0)
+            return status;
         guards->list[guards->count].fine_step = guards->begin_step;
         guards->count++;
-        if ((result = guards_note_names(guards, check->condition, true, err)) < 0 ||
-            (result = guards_note_names(guards, check->value, true, err)) < 0)
-            return result;
+        if ((status = guards_note_names(guards, check->condition, true, err)) < 0 ||
+            (status = guards_note_names(guards, check->value, true, err)) < 0)
+            return status;
     }
     return 0;
 }
@@ -151,15 +151,15 @@ static int guards_read_until(struct guards *guards, const json_t *json, struct e
     struct check *check = &guards->until.check;
     if (!json_is_object(json))
         return 0;
-    int result = check_from_json("until", json, check, err);
-    guards->has_until = result == 0;
+    int status = check_from_json("until", json, check, err);
+    guards->has_until = status == 0;
     guards->has_clock =
-        result == 0 && (guards_names_clock(check->condition) || guards_names_clock(check->value));
-    if (result == 0)
-        result = guards_note_names(guards, check->condition, true, err);
-    if (result == 0)
-        result = guards_note_names(guards, check->value, true, err);
-    return result;
+        status == 0 && (guards_names_clock(check->condition) || guards_names_clock(check->value));
+    if (status == 0)
+        status = guards_note_names(guards, check->condition, true, err);
+    if (status == 0)
+        status = guards_note_names(guards, check->value, true, err);
+    return status;
 }
 
 /* Takes the names of metrics from the gate. The daemon judges the gate; here only the names matter,
@@ -172,11 +172,11 @@ static int guards_read_gate(struct guards *guards, const json_t *gate, struct er
     {
         const char *condition = json_string_value(json_object_get(json, "condition"));
         const char *value = json_string_value(json_object_get(json, "value"));
-        int result = guards_note_names(guards, condition, false, err);
-        if (result == 0)
-            result = guards_note_names(guards, value, false, err);
-        if (result < 0)
-            return result;
+        int status = guards_note_names(guards, condition, false, err);
+        if (status == 0)
+            status = guards_note_names(guards, value, false, err);
+        if (status < 0)
+            return status;
     }
     return 0;
 }
@@ -188,9 +188,9 @@ static int guards_read_wants(struct guards *guards, const json_t *member, struct
     json_t *json;
     json_array_foreach(json_object_get(member, "wants"), i, json)
     {
-        int result = guards_note_names(guards, json_string_value(json), false, err);
-        if (result < 0)
-            return result;
+        int status = guards_note_names(guards, json_string_value(json), false, err);
+        if (status < 0)
+            return status;
     }
     return 0;
 }
@@ -204,18 +204,18 @@ int guards_new(const json_t *spec, int64_t begin_step, struct guards **ret_guard
     guards->nan_ok = json_is_true(json_object_get(spec, "nan_ok"));
     guards->begin_step = guards->step = begin_step;
     json_t *until = guards_until(spec, begin_step);
-    int result = guards_read(guards, json_object_get(spec, "guards"), err);
-    if (result == 0)
-        result = guards_read_until(guards, until, err);
-    if (result == 0)
-        result = guards_read_gate(guards, json_object_get(spec, "gate"), err);
-    if (result == 0)
-        result = guards_read_wants(guards, json_object_get(spec, "member"), err);
+    int status = guards_read(guards, json_object_get(spec, "guards"), err);
+    if (status == 0)
+        status = guards_read_until(guards, until, err);
+    if (status == 0)
+        status = guards_read_gate(guards, json_object_get(spec, "gate"), err);
+    if (status == 0)
+        status = guards_read_wants(guards, json_object_get(spec, "member"), err);
     json_decref(until);
-    if (result < 0) {
+    if (status < 0) {
         error_prefix(err, "guards");
         guards_free(guards);
-        return result;
+        return status;
     }
     *ret_guards = guards;
     return 0;

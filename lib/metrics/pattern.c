@@ -78,10 +78,10 @@ json_t *pattern_names(const char *text, struct error *err)
 int pattern_new(const char *text, struct pattern **ret_pattern, struct error *err)
 {
     struct pattern *pattern = xcalloc(1, sizeof *pattern);
-    int result = pattern_compile(text, pattern, err);
-    if (result < 0) {
+    int status = pattern_compile(text, pattern, err);
+    if (status < 0) {
         pattern_free(pattern);
-        return result;
+        return status;
     }
     /* Without JIT the matcher counts its steps. The JIT counts differently, but its steps are
      * bounded too. */

@@ -27,15 +27,15 @@ int message_read(json_t **ret_json, struct error *err, const char *format, ...)
     char *path = message_path(format, args);
     va_end(args);
     *ret_json = NULL;
-    int result = file_read(path, MESSAGE_SIZE_MAX, &text, &size, err);
-    if (result == 0)
+    int status = file_read(path, MESSAGE_SIZE_MAX, &text, &size, err);
+    if (status == 0)
         *ret_json = json_loadb(text, size, JSON_DECODE_ANY, &where);
-    if (result == 0 && !*ret_json)
-        result =
+    if (status == 0 && !*ret_json)
+        status =
             error_set(err, -EINVAL, "%s:%d:%d: %s", path, where.line, where.column, where.text);
     free(text);
     free(path);
-    return result;
+    return status;
 }
 
 typedef int message_writer(const char *path, const void *data, size_t size, mode_t mode,
@@ -45,27 +45,27 @@ typedef int message_writer(const char *path, const void *data, size_t size, mode
 static int message_write(message_writer *write, char *path, const json_t *json, struct error *err)
 {
     char *text = json_dumps(json, JSON_COMPACT);
-    int result = text ? write(path, text, strlen(text), 0600, err)
+    int status = text ? write(path, text, strlen(text), 0600, err)
                       : error_set(err, -EILSEQ, "cannot write %s: it is not UTF-8", path);
     free(text);
     free(path);
-    return result;
+    return status;
 }
 
 int message_replace(const json_t *json, struct error *err, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    int result = message_write(file_replace, message_path(format, args), json, err);
+    int status = message_write(file_replace, message_path(format, args), json, err);
     va_end(args);
-    return result;
+    return status;
 }
 
 int message_create_once(const json_t *json, struct error *err, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    int result = message_write(file_create_once, message_path(format, args), json, err);
+    int status = message_write(file_create_once, message_path(format, args), json, err);
     va_end(args);
-    return result;
+    return status;
 }

@@ -133,15 +133,15 @@ int outcome_read(const char *run_dir, const char *token, struct outcome *ret_out
                  struct error *err)
 {
     json_t *json;
-    int result = message_read(&json, err, "%s/outcome.json", run_dir);
-    if (result == 0 && !outcome_is_of(json, token))
-        result =
+    int status = message_read(&json, err, "%s/outcome.json", run_dir);
+    if (status == 0 && !outcome_is_of(json, token))
+        status =
             error_set(err, -ESTALE,
                       "%s/outcome.json is passed over: a lead of another job has left it", run_dir);
-    else if (result == 0 && (result = outcome_from_json(json, ret_outcome, err)) < 0)
+    else if (status == 0 && (status = outcome_from_json(json, ret_outcome, err)) < 0)
         error_prefix(err, "cannot use %s/outcome.json", run_dir);
     json_decref(json);
-    return result;
+    return status;
 }
 
 /* Whether a read failed because of the content of the file. A later read would fail, too. */
@@ -153,10 +153,10 @@ static bool outcome_is_unreadable(int result)
 bool outcome_is_there(const char *run_dir, const char *token)
 {
     struct outcome outcome;
-    int result = outcome_read(run_dir, token, &outcome, NULL);
-    if (result == 0)
+    int status = outcome_read(run_dir, token, &outcome, NULL);
+    if (status == 0)
         outcome_fini(&outcome);
-    return result == 0 || outcome_is_unreadable(result);
+    return status == 0 || outcome_is_unreadable(status);
 }
 
 /* Returns 0 if the existing outcome.json may be replaced. -EEXIST: it must stay. */
@@ -164,22 +164,22 @@ static int outcome_gives_way(const struct outcome *outcome, const char *path, co
                              const char *text, struct error *err)
 {
     char *there = NULL;
-    int result = file_read(path, MESSAGE_SIZE_MAX, &there, NULL, err);
-    bool is_same = result == 0 && text_equal(there, text);
+    int status = file_read(path, MESSAGE_SIZE_MAX, &there, NULL, err);
+    bool is_same = status == 0 && text_equal(there, text);
     free(there);
-    if (is_same || result == -ENOENT)
+    if (is_same || status == -ENOENT)
         return 0; /* an earlier try has written this file, or the file is gone */
-    if (outcome_is_unreadable(result))
+    if (outcome_is_unreadable(status))
         return 0;
-    if (result < 0)
-        return result;
+    if (status < 0)
+        return status;
     struct outcome other;
-    result = outcome_read(run_dir, outcome->token, &other, err);
-    if (result == 0) {
+    status = outcome_read(run_dir, outcome->token, &other, err);
+    if (status == 0) {
         outcome_fini(&other);
         return error_set(err, -EEXIST, "%s is there already", path);
     }
-    return result == -ENOENT || result == -ESTALE || outcome_is_unreadable(result) ? 0 : result;
+    return status == -ENOENT || status == -ESTALE || outcome_is_unreadable(status) ? 0 : status;
 }
 
 int outcome_write(const struct outcome *outcome, const char *run_dir, struct error *err)
@@ -189,18 +189,18 @@ int outcome_write(const struct outcome *outcome, const char *run_dir, struct err
     char *path = text_format("%s/outcome.json", run_dir);
     if (!text)
         abort();
-    int result = file_create_once(path, text, strlen(text), 0600, err);
+    int status = file_create_once(path, text, strlen(text), 0600, err);
     /* If the file system cannot make a file once, two leads may both find no outcome, and both
      * write one. A run without an outcome would be worse. */
-    if (result == -EEXIST || result == -EOPNOTSUPP) {
-        result = outcome_gives_way(outcome, path, run_dir, text, err);
-        if (result == 0)
-            result = file_replace(path, text, strlen(text), 0600, err);
+    if (status == -EEXIST || status == -EOPNOTSUPP) {
+        status = outcome_gives_way(outcome, path, run_dir, text, err);
+        if (status == 0)
+            status = file_replace(path, text, strlen(text), 0600, err);
     }
     free(path);
     free(text);
     json_decref(json);
-    return result;
+    return status;
 }
 
 int outcome_seal(const char *run_dir, int64_t run, enum run_outcome outcome, const char *message,
@@ -208,9 +208,9 @@ int outcome_seal(const char *run_dir, int64_t run, enum run_outcome outcome, con
 {
     json_t *json = json_pack("{s:I, s:s, s:s}", "run", (json_int_t)run, "outcome",
                              run_outcome_name(outcome), "message", message);
-    int result = message_replace(json, err, TOMBSTONE, run_dir);
+    int status = message_replace(json, err, TOMBSTONE, run_dir);
     json_decref(json);
-    return result;
+    return status;
 }
 
 bool outcome_is_sealed(const char *run_dir, struct error *err)

@@ -464,10 +464,10 @@ int sbatch_import(const struct sbatch_source *sources, size_t count, char *const
                   struct text *spec, struct spec_problems *problems)
 {
     struct import *imports = xcalloc(count, sizeof *imports);
-    int result = 0;
+    int status = 0;
     for (size_t i = 0; i < count; i++) {
         if (!import_read(imports, i, &sources[i], environment, &problems[i])) {
-            result = -EINVAL;
+            status = -EINVAL;
             continue;
         }
         if (i == 0)
@@ -480,10 +480,10 @@ int sbatch_import(const struct sbatch_source *sources, size_t count, char *const
         warn_of_body(&imports[i]);
         spec_problems_sort(&problems[i]);
         if (problems[i].error_count)
-            result = -EINVAL;
+            status = -EINVAL;
     }
     for (size_t i = 0; i < count; i++)
         import_fini(&imports[i]);
     free(imports);
-    return result;
+    return status;
 }

@@ -79,15 +79,15 @@ static json_t *options_value(struct scope *scope, const struct node *node, enum 
     if (!value)
         return NULL;
     phase_value_text(value, &text);
-    int result = slurm_option_read(option, text_string(&text), 0, NULL, &err);
-    if (result == 0 && option == SLURM_OPTION_GRES && strstr(text_string(&text), "gpu"))
-        result = error_set(&err, -1, "not for slurm: use resources.gpus");
-    if (result == 0 && option == SLURM_OPTION_DEPENDENCY &&
+    int status = slurm_option_read(option, text_string(&text), 0, NULL, &err);
+    if (status == 0 && option == SLURM_OPTION_GRES && strstr(text_string(&text), "gpu"))
+        status = error_set(&err, -1, "not for slurm: use resources.gpus");
+    if (status == 0 && option == SLURM_OPTION_DEPENDENCY &&
         !dependency_is_slurms(text_string(&text)))
-        result = error_set(&err, -1,
+        status = error_set(&err, -1,
                            "Slurm knows jobs by their numbers (afterok:1234); for phases there "
                            "is after");
-    if (result < 0) {
+    if (status < 0) {
         node_problem(scope->problems, node, "%s", err.message);
         json_decref(value);
         value = NULL;

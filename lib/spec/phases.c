@@ -415,11 +415,11 @@ int phases_init(struct phases *phases, struct node_arena *arena, const struct no
                 bool is_rehearsal, struct spec_problems *problems)
 {
     *phases = (struct phases){0};
-    int result = phases_list(phases, root, problems);
-    if (result == 0)
-        result = phases_merge_all(phases, arena, root, problems);
-    if (result < 0)
-        return result;
+    int status = phases_list(phases, root, problems);
+    if (status == 0)
+        status = phases_merge_all(phases, arena, root, problems);
+    if (status < 0)
+        return status;
     matrix_expand(phases, arena, is_rehearsal, problems);
     for (size_t i = 0; i < phases->count; i++)
         phases_read_after(phases, &phases->entries[i], problems);

@@ -90,11 +90,11 @@ bool scalar_duration(struct scope *scope, const struct node *node, uint32_t *ret
     char *text = scalar_string(scope, node);
     if (!text)
         return false;
-    int result = units_parse_duration(text, ret_seconds, &err);
-    if (result < 0)
+    int status = units_parse_duration(text, ret_seconds, &err);
+    if (status < 0)
         node_problem(scope->problems, node, "%s", err.message);
     free(text);
-    return result == 0;
+    return status == 0;
 }
 
 const char *scalar_choice(struct scope *scope, const struct node *node, const char *const *words)

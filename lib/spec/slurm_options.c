@@ -59,10 +59,10 @@ static int memory_read(const char *text, int64_t *ret_mb, struct error *err)
     *unit = (char)toupper((unsigned char)*unit);
     if (*unit && strcasecmp(unit + 1, "b") == 0)
         unit[1] = 'B';
-    int result = units_parse_memory(plain, &mb, err);
+    int status = units_parse_memory(plain, &mb, err);
     free(plain);
-    if (result < 0)
-        return result;
+    if (status < 0)
+        return status;
     *ret_mb = (int64_t)mb;
     return 0;
 }
@@ -108,9 +108,9 @@ static int duration_read(const char *text, int64_t *ret_minutes, struct error *e
     uint32_t seconds;
     if (sbatch_duration_read(text, ret_minutes))
         return 0;
-    int result = units_parse_duration(text, &seconds, err);
-    if (result < 0)
-        return result;
+    int status = units_parse_duration(text, &seconds, err);
+    if (status < 0)
+        return status;
     if (seconds == 0)
         return error_set(err, -EINVAL, "'%s' is no time: it must be above 0", text);
     *ret_minutes = (int64_t)seconds / 60 + (seconds % 60 > 0);
@@ -222,29 +222,29 @@ int slurm_option_read(enum slurm_option option, const char *value, int64_t now, 
                       struct error *err)
 {
     int64_t number = 0;
-    int result = 0;
+    int status = 0;
     switch (slurm_option_type(option)) {
     case SLURM_VALUE_STRING:
         if (value[0] == '\0' || strpbrk(value, "\n\r"))
-            result = error_set(err, -EINVAL, "not one line of text");
+            status = error_set(err, -EINVAL, "not one line of text");
         break;
     case SLURM_VALUE_INTEGER:
-        result = integer_read(value, &number, err);
+        status = integer_read(value, &number, err);
         break;
     case SLURM_VALUE_MEMORY:
-        result = memory_read(value, &number, err);
+        status = memory_read(value, &number, err);
         break;
     case SLURM_VALUE_FLAG:
-        result = flag_read(value, &number, err);
+        status = flag_read(value, &number, err);
         break;
     case SLURM_VALUE_DURATION:
-        result = duration_read(value, &number, err);
+        status = duration_read(value, &number, err);
         break;
     case SLURM_VALUE_TIME:
-        result = time_read(value, now, &number, err);
+        status = time_read(value, now, &number, err);
         break;
     }
-    if (result == 0 && ret_number)
+    if (status == 0 && ret_number)
         *ret_number = number;
-    return result;
+    return status;
 }

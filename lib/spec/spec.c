@@ -424,10 +424,10 @@ static int spec_check_rehearsed(const char *file, const char *data, size_t size,
     struct spec_overrides real = *overrides;
     json_t *json = NULL;
     real.rehearsal_steps = 0;
-    int result = spec_parse(file, data, size, &real, &json, problems);
+    int status = spec_parse(file, data, size, &real, &json, problems);
     json_decref(json);
-    if (result < 0)
-        return result;
+    if (status < 0)
+        return status;
     spec_problems_fini(problems);
     *problems = (struct spec_problems){0};
     return 0;

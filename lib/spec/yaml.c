@@ -231,10 +231,10 @@ static int yaml_open(struct yaml_reader *reader, struct fy_event *event)
     node->is_flow =
         is_map ? event->mapping_start.mapping_start && fy_event_get_node_style(event) == FYNS_FLOW
                : fy_event_get_node_style(event) == FYNS_FLOW;
-    int result = yaml_place(reader, node);
-    if (result == 0)
+    int status = yaml_place(reader, node);
+    if (status == 0)
         reader->open[reader->depth++] = node;
-    return result;
+    return status;
 }
 
 /* `{value: min(a, b), at_most: 3}` is read as a value `min(a` and a key `b)` without a value. */
@@ -326,7 +326,7 @@ static void yaml_add_syntax_errors(const struct yaml_reader *reader, struct fy_d
 
 static int yaml_read_events(struct yaml_reader *reader, const char *data, size_t size)
 {
-    int result = -EINVAL;
+    int status = -EINVAL;
     struct fy_diag_cfg diag_config;
     fy_diag_cfg_default(&diag_config);
     diag_config.fp = NULL;
@@ -340,28 +340,28 @@ static int yaml_read_events(struct yaml_reader *reader, const char *data, size_t
         goto out;
     do {
         struct fy_event *event = fy_parser_parse(parser);
-        result = -EINVAL;
+        status = -EINVAL;
         if (!event || fy_parser_get_stream_error(parser))
             yaml_add_syntax_errors(reader, diag);
         else
-            result = yaml_event(reader, event);
+            status = yaml_event(reader, event);
         fy_parser_event_free(parser, event);
-    } while (result == 0);
+    } while (status == 0);
 out:
     fy_parser_destroy(parser);
     fy_diag_destroy(diag);
-    return result < 0 ? result : 0;
+    return status < 0 ? status : 0;
 }
 
 int yaml_read(struct node_arena *arena, const char *data, size_t size,
               struct spec_problems *problems, struct node **ret_root)
 {
     struct yaml_reader reader = {.arena = arena, .problems = problems, .data = data, .size = size};
-    int result = yaml_check_text(data, size, problems);
-    if (result == 0 && size)
-        result = yaml_read_events(&reader, data, size);
-    if (result < 0)
-        return result;
+    int status = yaml_check_text(data, size, problems);
+    if (status == 0 && size)
+        status = yaml_read_events(&reader, data, size);
+    if (status < 0)
+        return status;
     if (!reader.root || reader.root->kind == NODE_NULL) {
         spec_problems_add(problems, SPEC_ERROR, 0, 0, "",
                           "empty: a workflow has a name and phases");

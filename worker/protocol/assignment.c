@@ -79,20 +79,20 @@ int assignment_read_sizes(const json_t *parallel, struct assignment_sizes *ret_s
 static int assignment_read_parallel(struct assignment *assignment, struct error *err)
 {
     struct assignment_sizes *sizes = &assignment->parallel;
-    int result = assignment_read_sizes(json_object_get(assignment->spec, "parallel"), sizes, err);
+    int status = assignment_read_sizes(json_object_get(assignment->spec, "parallel"), sizes, err);
     uint64_t total = (uint64_t)assignment->nodes * assignment->gpus;
     uint64_t product = (uint64_t)sizes->tensor * sizes->pipeline * sizes->data;
-    if (result == 0 && sizes->tensor && product != total)
+    if (status == 0 && sizes->tensor && product != total)
         return error_set(err, -EINVAL, "spec: parallel needs %llu GPUs of %llu",
                          (unsigned long long)product, (unsigned long long)total);
     uint64_t group = (uint64_t)sizes->tensor * sizes->pipeline;
     bool is_group = assignment->launch == ASSIGNMENT_LAUNCH_GROUP;
-    if (result == 0 && is_group && (group == 0 || assignment->gpus % group))
+    if (status == 0 && is_group && (group == 0 || assignment->gpus % group))
         return error_set(err, -EINVAL, "spec: %u GPUs of a node are no whole number of groups",
                          assignment->gpus);
-    if (result == 0 && !is_group && (assignment->shard_input || assignment->join))
+    if (status == 0 && !is_group && (assignment->shard_input || assignment->join))
         return error_set(err, -EINVAL, "spec: shard and join need launch: group");
-    return result;
+    return status;
 }
 
 static int assignment_read_spec(struct assignment *assignment, struct error *err)
@@ -131,8 +131,8 @@ static int assignment_read_spec(struct assignment *assignment, struct error *err
     assignment->shard_input = assignment_string(shard, "input");
     assignment->join = assignment_string(assignment->spec, "join");
     assignment->outputs = json_object_get(assignment->spec, "outputs");
-    int result = assignment_read_parallel(assignment, err);
-    return result < 0 ? result : assignment_read_checkpoint(assignment, err);
+    int status = assignment_read_parallel(assignment, err);
+    return status < 0 ? status : assignment_read_checkpoint(assignment, err);
 }
 
 /* The results of a matrix's members are kept by the model of their GPU, which Slurm chooses. */
@@ -206,11 +206,11 @@ static int assignment_read_json(struct assignment *assignment, struct error *err
     assignment_read_resume(assignment);
     assignment->may_choose = json_is_integer(json_object_get(json, "known_step"));
     assignment->known_step = json_integer_value(json_object_get(json, "known_step"));
-    int result = assignment_read_spec(assignment, err);
+    int status = assignment_read_spec(assignment, err);
     /* The workdir of the spec overrides the folder in which submit was called. */
     if (!assignment->workdir)
         assignment->workdir = assignment_string(json, "workdir");
-    return result;
+    return status;
 }
 
 int assignment_read_secrets(struct assignment *assignment, struct error *err)
@@ -225,22 +225,22 @@ int assignment_read(const char *run_dir, struct assignment **ret_assignment, str
 {
     struct assignment *assignment = xcalloc(1, sizeof *assignment);
     char *secret = text_format("%s/secret", run_dir);
-    int result = message_read(&assignment->json, err, "%s/run.json", run_dir);
-    if (result < 0)
+    int status = message_read(&assignment->json, err, "%s/run.json", run_dir);
+    if (status < 0)
         goto out;
-    result = assignment_read_json(assignment, err);
-    if (result < 0)
+    status = assignment_read_json(assignment, err);
+    if (status < 0)
         error_prefix(err, "cannot use %s/run.json", run_dir);
-    if (result == 0 && !assignment->is_alone)
-        result = mac_secret_read(secret, &assignment->secret, err);
-    if (result == 0) {
+    if (status == 0 && !assignment->is_alone)
+        status = mac_secret_read(secret, &assignment->secret, err);
+    if (status == 0) {
         *ret_assignment = assignment;
         assignment = NULL;
     }
 out:
     assignment_free(assignment);
     free(secret);
-    return result;
+    return status;
 }
 
 void assignment_free(struct assignment *assignment)
@@ -260,25 +260,25 @@ int assignment_set_resume(struct assignment *assignment, json_t *resume, struct 
     json_t *json = json_copy(assignment->json);
     if (!json || json_object_set(json, "resume", resume) < 0)
         abort(); /* no memory */
-    int result = message_replace(json, err, "%s/run.json", assignment->run_dir);
-    if (result == 0) {
+    int status = message_replace(json, err, "%s/run.json", assignment->run_dir);
+    if (status == 0) {
         (void)json_object_set(assignment->json, "resume", resume); /* as above */
         assignment_read_resume(assignment);
     }
     json_decref(json);
-    return result;
+    return status;
 }
 
 int assignment_make_folders(const char *run_dir, struct error *err)
 {
     static const char *const names[] = {"journal", "log", "channel"};
-    int result = 0;
-    for (size_t i = 0; i < sizeof names / sizeof *names && result == 0; i++) {
+    int status = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names && status == 0; i++) {
         char *folder = text_format("%s/%s", run_dir, names[i]);
-        result = file_make_folders(folder, 0700, err);
+        status = file_make_folders(folder, 0700, err);
         free(folder);
     }
-    return result;
+    return status;
 }
 
 unsigned assignment_ranks_per_node(const struct assignment *assignment)

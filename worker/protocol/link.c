@@ -66,15 +66,15 @@ static int link_find_daemon(struct link *link, struct error *err)
     json_t *json;
     if (link->base)
         return 0;
-    int result = message_read(&json, err, "%s", link->options.daemon_file);
-    if (result < 0)
-        return result;
+    int status = message_read(&json, err, "%s", link->options.daemon_file);
+    if (status < 0)
+        return status;
     if (json_unpack(json, "{s:s, s:i}", "host", &host, "port", &port) == 0)
         link->base = text_format(strchr(host, ':') ? "http://[%s]:%d" : "http://%s:%d", host, port);
     else
-        result = error_set(err, -EINVAL, "%s names no host and port", link->options.daemon_file);
+        status = error_set(err, -EINVAL, "%s names no host and port", link->options.daemon_file);
     json_decref(json);
-    return result;
+    return status;
 }
 
 /* Reports each kind of failure once, in the output of the job, because the journal cannot reach the
@@ -156,15 +156,15 @@ static void link_pushed(struct link *link, CURLcode code)
 {
     struct error err;
     json_t *reply = NULL;
-    int result = transfer_end(&link->push.transfer, link->options.secret, code, &reply, &err);
+    int status = transfer_end(&link->push.transfer, link->options.secret, code, &reply, &err);
     json_t *number = json_object_get(reply, "committed");
-    if (result == 0 && (!json_is_integer(number) || json_integer_value(number) < 0))
-        result = error_set(&err, -EPROTO, "the daemon's reply does not tell what is committed");
+    if (status == 0 && (!json_is_integer(number) || json_integer_value(number) < 0))
+        status = error_set(&err, -EPROTO, "the daemon's reply does not tell what is committed");
     uint64_t before = link->committed;
-    if (result == 0)
+    if (status == 0)
         link->committed = (uint64_t)json_integer_value(number);
     json_decref(reply);
-    if (result < 0) {
+    if (status < 0) {
         link_failed(link, &link->push, &err);
         return;
     }
@@ -200,8 +200,8 @@ static void link_polled(struct link *link, CURLcode code)
 {
     struct error err;
     json_t *reply = NULL;
-    int result = transfer_end(&link->poll.transfer, link->options.secret, code, &reply, &err);
-    if (result < 0) {
+    int status = transfer_end(&link->poll.transfer, link->options.secret, code, &reply, &err);
+    if (status < 0) {
         link_failed(link, &link->poll, &err);
         return;
     }

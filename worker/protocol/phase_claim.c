@@ -60,12 +60,12 @@ static bool claim_is_over(const json_t *claim)
 static int claim_make_unlinked(const char *path, const char *text, struct error *err)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    int result = fd < 0 ? -errno : file_write(fd, text, strlen(text));
-    if (result == 0 && fsync(fd) < 0)
-        result = -errno;
+    int status = fd < 0 ? -errno : file_write(fd, text, strlen(text));
+    if (status == 0 && fsync(fd) < 0)
+        status = -errno;
     if (fd >= 0)
         (void)close(fd); /* the file is synced, or has failed */
-    return result < 0 ? error_set(err, result, "could not make %s: %s", path, strerror(-result))
+    return status < 0 ? error_set(err, status, "could not make %s: %s", path, strerror(-status))
                       : 0;
 }
 
@@ -81,13 +81,13 @@ static int claim_make(const struct assignment *assignment, const char *phase_dir
     char *text = json_dumps(json, JSON_COMPACT);
     if (!text)
         abort();
-    int result = file_create_once(path, text, strlen(text), 0600, err);
-    if (result == -EOPNOTSUPP)
-        result = claim_make_unlinked(path, text, err);
+    int status = file_create_once(path, text, strlen(text), 0600, err);
+    if (status == -EOPNOTSUPP)
+        status = claim_make_unlinked(path, text, err);
     free(text);
     json_decref(json);
     free(path);
-    return result;
+    return status;
 }
 
 struct phase_life phase_life_own(void)
@@ -137,27 +137,27 @@ static int claim_check(const struct assignment *assignment, const char *phase_di
     const char *run_dir = json_string_value(json_object_get(claim, "run_dir"));
     json_int_t attempt = json_integer_value(json_object_get(claim, "attempt"));
     struct phase_holder holder = {.number = number, .life = phase_life_read(claim)};
-    int result = 0;
+    int status = 0;
     *ret_holder = holder;
     bool is_unreadable = holder.life.job_id <= 0;
     if (life_is_same(&holder.life, life) || (is_unreadable && number == passed.left))
-        result = 0;
+        status = 0;
     else if (is_unreadable)
-        result = error_set(err, -EAGAIN, "%s/lead.%u cannot be read", phase_dir, number);
+        status = error_set(err, -EAGAIN, "%s/lead.%u cannot be read", phase_dir, number);
     else if (claim_is_later(claim, assignment))
-        result = error_set(err, -ESTALE, "run %lld of this phase, in job %lld, has come after it",
+        status = error_set(err, -ESTALE, "run %lld of this phase, in job %lld, has come after it",
                            (long long)attempt, (long long)holder.life.job_id);
     else if (number != passed.over && !claim_is_over(claim))
-        result = error_set(err, -EBUSY, "run %lld of this phase, in job %lld, is not over",
+        status = error_set(err, -EBUSY, "run %lld of this phase, in job %lld, is not over",
                            (long long)attempt, (long long)holder.life.job_id);
     else if (number != passed.left && !posthumous_has_ended(run_dir ? run_dir : ""))
-        result =
+        status =
             error_set(err, -EAGAIN,
                       "run %lld of this phase, in job %lld, is over, but some of its nodes have "
                       "not told that no process is left there",
                       (long long)attempt, (long long)holder.life.job_id);
     json_decref(claim);
-    return result;
+    return status;
 }
 
 int phase_claim_take(const struct assignment *assignment, const struct phase_life *life,
@@ -165,48 +165,48 @@ int phase_claim_take(const struct assignment *assignment, const struct phase_lif
 {
     char *phase_dir = file_parent(assignment->run_dir);
     unsigned least = 0; /* a claim that exists, even if the folder does not show it here yet */
-    int result = -EEXIST;
-    for (unsigned i = 0; i < PHASE_CLAIM_TRIES && result == -EEXIST; i++) {
+    int status = -EEXIST;
+    for (unsigned i = 0; i < PHASE_CLAIM_TRIES && status == -EEXIST; i++) {
         unsigned number = claim_newest(phase_dir);
         number = number > least ? number : least;
-        result =
+        status =
             number ? claim_check(assignment, phase_dir, number, life, passed, ret_holder, err) : 0;
-        if (result < 0)
+        if (status < 0)
             break;
-        result = claim_make(assignment, phase_dir, number + 1, life, err);
+        status = claim_make(assignment, phase_dir, number + 1, life, err);
         least = number + 1;
     }
-    if (result == -EEXIST)
-        result = -EBUSY;
+    if (status == -EEXIST)
+        status = -EBUSY;
     free(phase_dir);
-    return result;
+    return status;
 }
 
 int phase_claim_of_run(const char *run_dir, struct phase_holder *ret_holder, struct error *err)
 {
     char *phase_dir = file_parent(run_dir);
     unsigned unreadable = 0;
-    int result = -ENOENT;
-    for (unsigned number = claim_newest(phase_dir); number > 0 && result < 0; number--) {
+    int status = -ENOENT;
+    for (unsigned number = claim_newest(phase_dir); number > 0 && status < 0; number--) {
         json_t *claim = claim_read(phase_dir, number);
         const struct phase_holder holder = {.number = number, .life = phase_life_read(claim)};
         const char *of = json_string_value(json_object_get(claim, "run_dir"));
         if (text_equal(of ? of : "", run_dir)) {
             *ret_holder = holder;
-            result = 0;
+            status = 0;
         } else if (holder.life.job_id <= 0 && !unreadable) {
             unreadable = number;
         }
         json_decref(claim);
     }
-    if (result < 0 && unreadable) {
+    if (status < 0 && unreadable) {
         *ret_holder = (struct phase_holder){.number = unreadable};
-        result = error_set(err, -EAGAIN, "%s/lead.%u cannot be read", phase_dir, unreadable);
-    } else if (result < 0) {
-        (void)error_set(err, result, "no lead has claimed the phase for %s", run_dir);
+        status = error_set(err, -EAGAIN, "%s/lead.%u cannot be read", phase_dir, unreadable);
+    } else if (status < 0) {
+        (void)error_set(err, status, "no lead has claimed the phase for %s", run_dir);
     }
     free(phase_dir);
-    return result;
+    return status;
 }
 
 unsigned phase_claim_newest(const char *run_dir)
