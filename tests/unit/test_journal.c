@@ -354,6 +354,20 @@ static void a_line_with_a_wrong_number_does_not_end_the_reading(void **state)
     journal_close(journal);
 }
 
+/* JSON cannot hold the number after it. */
+static void a_journal_continues_after_a_number_without_a_successor(void **state)
+{
+    (void)state;
+    journal_close(journal_of_five());
+    append("{\"seq\": 9223372036854775807, \"type\": \"metric\", \"step\": 0}\n");
+    struct journal *journal = journal_open(path);
+    assert_int_equal(journal_last(journal), 5);
+    add(journal, 6);
+    journal_flush(journal);
+    assert_steps(journal, 0, "1 2 3 4 5 6");
+    journal_close(journal);
+}
+
 /* The largest memory of this process so far. */
 static long memory_peak_kib(void)
 {
@@ -418,6 +432,7 @@ int main(void)
         TEST(a_journal_that_is_removed_or_replaced_is_made_again),
         TEST(a_line_of_garbage_does_not_end_the_reading),
         TEST(a_line_with_a_wrong_number_does_not_end_the_reading),
+        TEST(a_journal_continues_after_a_number_without_a_successor),
         TEST(an_endless_line_takes_little_memory_and_is_skipped),
         TEST(a_line_longer_than_any_entry_is_no_entry),
     };

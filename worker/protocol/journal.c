@@ -21,6 +21,8 @@ enum {
     JOURNAL_STATES_MAX = 2 * 1024 * 1024, /* bytes that may wait before any entry is lost */
 };
 
+static const json_int_t number_max = INT64_C(1) << 53;
+
 struct journal {
     pthread_mutex_t mutex; /* protects all members below */
     char *path;
@@ -42,13 +44,15 @@ struct journal {
     bool is_stray_told;
 };
 
-/* Returns the number of an entry; 0: the line is no entry, for example because it was cut short. */
+/* Returns the number of an entry; 0: the line is no entry, for example because it was cut short. No
+ * writer gets near number_max. If damage has made such a number, the next number might not
+ * fit into a JSON integer, and nobody could read the entries after it. */
 static uint64_t journal_number(const char *line, size_t size)
 {
     json_t *entry = json_loadb(line, size, 0, NULL);
     json_int_t seq = json_integer_value(json_object_get(entry, "seq"));
     json_decref(entry);
-    return seq > 0 ? (uint64_t)seq : 0;
+    return seq > 0 && seq <= number_max ? (uint64_t)seq : 0;
 }
 
 /* Finds the newest entry, and the end of the last whole line. */
