@@ -1,5 +1,7 @@
 # tests/fuzz: each target runs its corpus as a test; README.md says how to search for more.
 FUZZ_LDADD = lib/libphased.a $(FYAML_LIBS) $(JANSSON_LIBS) $(PCRE2_LIBS) -lm
+FUZZ_IN_FOLDER = tests/fuzz/fuzz_main.c tests/fuzz/fuzz.h tests/fuzz/fuzz_folder.c \
+	tests/fuzz/fuzz_folder.h
 FUZZ_TESTS =
 EXTRA_DIST += tests/fuzz/corpus tests/fuzz/README.md
 
@@ -46,8 +48,7 @@ tests_fuzz_fuzz_outcome_SOURCES = tests/fuzz/fuzz_outcome.c tests/fuzz/fuzz_main
 tests_fuzz_fuzz_outcome_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 tests_fuzz_fuzz_outcome_LDADD = $(WORKER_LIBS)
 FUZZ_TESTS += tests/fuzz/fuzz_assignment
-tests_fuzz_fuzz_assignment_SOURCES = tests/fuzz/fuzz_assignment.c tests/fuzz/fuzz_main.c \
-	tests/fuzz/fuzz.h
+tests_fuzz_fuzz_assignment_SOURCES = tests/fuzz/fuzz_assignment.c $(FUZZ_IN_FOLDER)
 tests_fuzz_fuzz_assignment_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 tests_fuzz_fuzz_assignment_LDADD = $(WORKER_LIBS)
 FUZZ_TESTS += tests/fuzz/fuzz_submission
@@ -75,6 +76,18 @@ tests_fuzz_fuzz_shard_SOURCES = tests/fuzz/fuzz_shard.c tests/fuzz/fuzz_main.c \
 	tests/fuzz/fuzz.h
 tests_fuzz_fuzz_shard_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 tests_fuzz_fuzz_shard_LDADD = $(MODEL_LIBS)
+FUZZ_TESTS += tests/fuzz/fuzz_journal
+tests_fuzz_fuzz_journal_SOURCES = tests/fuzz/fuzz_journal.c $(FUZZ_IN_FOLDER)
+tests_fuzz_fuzz_journal_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_journal_LDADD = $(WORKER_LIBS)
+FUZZ_TESTS += tests/fuzz/fuzz_reading
+tests_fuzz_fuzz_reading_SOURCES = tests/fuzz/fuzz_reading.c $(FUZZ_IN_FOLDER)
+tests_fuzz_fuzz_reading_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_reading_LDADD = $(DAEMON_LDADD) daemon/slurm/libcluster.a $(DAEMON_LIBS)
+FUZZ_TESTS += tests/fuzz/fuzz_posthumous
+tests_fuzz_fuzz_posthumous_SOURCES = tests/fuzz/fuzz_posthumous.c $(FUZZ_IN_FOLDER)
+tests_fuzz_fuzz_posthumous_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_posthumous_LDADD = $(WORKER_LIBS)
 
 check_PROGRAMS += $(FUZZ_TESTS)
 TESTS += $(FUZZ_TESTS)
