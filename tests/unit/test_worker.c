@@ -192,6 +192,26 @@ static void a_report_fits_into_what_srun_passes_on_in_one_piece(void **state)
     free(text);
 }
 
+/* JSON writes a quote with two bytes, and a control character with six. */
+static void a_report_fits_with_the_backslashes_of_its_texts(void **state)
+{
+    static const char letters[] = {'"', '\\', '\x1b'};
+    (void)state;
+    for (size_t i = 0; i < sizeof letters; i++) {
+        char text[201] = {0};
+        memset(text, letters[i], sizeof text - 1);
+        json_t *report =
+            json_pack("{s:s, s:{s:s}, s:{s:s, s:s}, s:s}", "report", "failed", "failed", "line",
+                      text, "failure", "line", text, "advice", text, "node", text);
+        char *line = report_to_line(report);
+        assert_true(strlen(line) <= REPORT_SIZE_MAX);
+        json_t *read = json_loads(line, 0, NULL);
+        assert_string_equal(json_string_value(json_object_get(read, "report")), "failed");
+        json_decref(read);
+        free(line);
+    }
+}
+
 static void only_phased_variables_are_expanded(void **state)
 {
     (void)state;
@@ -280,6 +300,7 @@ int main(void)
         cmocka_unit_test(a_log_that_cannot_be_written_is_counted),
         TEST(a_tail_follows_a_file_that_appears_grows_is_cut_or_replaced),
         cmocka_unit_test(a_report_fits_into_what_srun_passes_on_in_one_piece),
+        cmocka_unit_test(a_report_fits_with_the_backslashes_of_its_texts),
         cmocka_unit_test(only_phased_variables_are_expanded),
         cmocka_unit_test(srun_says_which_node_was_lost),
         cmocka_unit_test(an_outcome_can_be_written_with_any_message),

@@ -7,15 +7,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REPORT_STRING_MAX = 120 };
+enum { REPORT_STRING_MAX = 120 }; /* bytes in the line, so with the backslashes of JSON */
+
+/* How many bytes a byte of a string takes in the line. */
+static size_t report_width(unsigned char byte)
+{
+    if (byte < ' ')
+        return strlen("\\u001b");
+    return byte == '"' || byte == '\\' ? 2 : 1;
+}
 
 static void report_shorten_string(json_t *string)
 {
     const char *value = json_string_value(string);
-    size_t size = json_string_length(string);
-    if (size <= REPORT_STRING_MAX)
+    size_t length = json_string_length(string), size = 0, width = 0;
+    while (size < length &&
+           (width += report_width((unsigned char)value[size])) <= REPORT_STRING_MAX)
+        size++;
+    if (size == length)
         return;
-    size = REPORT_STRING_MAX;
     while (size && ((unsigned char)value[size] & 0xC0) == 0x80)
         size--; /* not inside a character */
     char *shorter = text_format("%.*s...", (int)size, value);
