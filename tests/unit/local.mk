@@ -26,6 +26,7 @@ tests_unit_test_text_LDADD = $(UNIT_LDADD)
 MODEL_TESTS = tests/unit/test_model tests/unit/test_model_kernels \
 	tests/unit/test_model_checkpoint tests/unit/test_model_ranks tests/unit/test_model_decode \
 	tests/unit/test_model_tokenizer tests/unit/test_model_shard tests/unit/test_model_data \
+	tests/unit/test_model_prompts \
 	tests/unit/test_model_sample
 MODEL_LDADD = worker/model/libmodel.a $(UNIT_LDADD)
 UNIT_TESTS += $(MODEL_TESTS)
@@ -45,6 +46,8 @@ tests_unit_test_model_tokenizer_SOURCES = tests/unit/test_model_tokenizer.c $(FO
 tests_unit_test_model_tokenizer_LDADD = $(MODEL_LDADD)
 tests_unit_test_model_shard_SOURCES = tests/unit/test_model_shard.c $(FOLDER)
 tests_unit_test_model_shard_LDADD = $(MODEL_LDADD)
+tests_unit_test_model_prompts_SOURCES = tests/unit/test_model_prompts.c $(FOLDER)
+tests_unit_test_model_prompts_LDADD = $(MODEL_LDADD)
 tests_unit_test_model_data_SOURCES = tests/unit/test_model_data.c $(FOLDER)
 tests_unit_test_model_data_LDADD = $(MODEL_LDADD)
 MODEL_BATS = tests/unit/test_model_train.bats tests/unit/test_model_generate.bats \

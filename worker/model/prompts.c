@@ -40,11 +40,11 @@ static int read_input(struct prompts *prompts, const char *path, struct error *e
 static int check_last(const struct prompts *prompts, const char *input_path, const char *line,
                       size_t size, struct error *err)
 {
-    json_t *last = json_loadb(line, size, 0, NULL);
+    json_t *last = json_loadb(line, size, JSON_ALLOW_NUL, NULL);
     json_int_t number = json_integer_value(json_object_get(last, "line"));
     bool is_ours = json_is_integer(json_object_get(last, "line"));
     json_decref(last);
-    if (!is_ours || number + 1 != (json_int_t)prompts->done || prompts->done > prompts->count)
+    if (!is_ours || number != (json_int_t)prompts->done - 1 || prompts->done > prompts->count)
         return error_set(err, -EINVAL, "cannot continue %s: its last line was not made from %s",
                          prompts->output_path, input_path);
     return 0;
