@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <sodium.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -175,6 +176,24 @@ static void a_model_for_decoding_gets_the_shape_and_the_weights(void **state)
     model_fini(&loaded);
 }
 
+static void a_checkpoint_with_rows_of_no_tokens_is_refused(void **state)
+{
+    const struct place *place = *state;
+    struct model_shape found;
+    size_t size, sequence;
+    uint8_t digest[32];
+    struct error err;
+    char *data;
+    assert_int_equal(file_read(place->path, (size_t)1 << 30, &data, &size, &err), 0);
+    memset(data + offsetof(struct checkpoint_header, sequence), 0, sizeof(uint32_t));
+    size_t summed = size - CHECKPOINT_CHECKSUM;
+    (void)crypto_generichash((uint8_t *)data + summed, CHECKPOINT_CHECKSUM, (const uint8_t *)data,
+                             summed, NULL, 0);
+    assert_int_equal(file_replace(place->path, data, size, 0600, &err), 0);
+    assert_int_equal(checkpoint_shape(place->path, &found, &sequence, digest, &err), -ERANGE);
+    free(data);
+}
+
 static void a_missing_checkpoint_is_named(void **state)
 {
     struct place *place = *state;
@@ -252,6 +271,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             a_checkpoint_of_the_first_version_is_refused_with_its_version, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_model_for_decoding_gets_the_shape_and_the_weights, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_checkpoint_with_rows_of_no_tokens_is_refused, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_missing_checkpoint_is_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(pruning_keeps_the_newest_and_those_of_other_runs, set_up,

@@ -258,6 +258,8 @@ int checkpoint_shape(const char *path, struct model_shape *ret_shape, size_t *re
     result = check_bytes(path, &map, &header, checksum, err);
     file_unmap(&map);
     struct model_shape shape = shape_of(&header);
+    if (result == 0 && header.sequence < 1)
+        result = error_set(err, -ERANGE, "there is no model with rows of 0 tokens");
     if (result == 0)
         result = model_check(&shape, header.sequence, err);
     if (result < 0)
