@@ -368,6 +368,25 @@ static void a_journal_continues_after_a_number_without_a_successor(void **state)
     journal_close(journal);
 }
 
+/* Jansson takes it for white space, and a string would end there. */
+static void a_line_with_a_zero_byte_is_no_entry(void **state)
+{
+    static const char line[] = "{\"seq\": 6, \"type\": \"metric\", \"step\": 6\0}\n";
+    (void)state;
+    struct journal *journal = journal_of_five();
+    FILE *file = fopen(path, "ae");
+    assert_non_null(file);
+    assert_int_equal(fwrite(line, 1, sizeof line - 1, file), sizeof line - 1);
+    assert_int_equal(fclose(file), 0);
+    journal_close(journal);
+    journal = journal_open(path);
+    assert_int_equal(journal_last(journal), 5);
+    add(journal, 6);
+    journal_flush(journal);
+    assert_steps(journal, 0, "1 2 3 4 5 6");
+    journal_close(journal);
+}
+
 /* The largest memory of this process so far. */
 static long memory_peak_kib(void)
 {
@@ -433,6 +452,7 @@ int main(void)
         TEST(a_line_of_garbage_does_not_end_the_reading),
         TEST(a_line_with_a_wrong_number_does_not_end_the_reading),
         TEST(a_journal_continues_after_a_number_without_a_successor),
+        TEST(a_line_with_a_zero_byte_is_no_entry),
         TEST(an_endless_line_takes_little_memory_and_is_skipped),
         TEST(a_line_longer_than_any_entry_is_no_entry),
     };

@@ -45,11 +45,12 @@ struct journal {
 };
 
 /* Returns the number of an entry; 0: the line is no entry, for example because it was cut short. No
- * writer gets near number_max. If damage has made such a number, the next number might not
- * fit into a JSON integer, and nobody could read the entries after it. */
+ * writer gets near number_max. If damage has made such a number, the next number might not fit
+ * into a JSON integer, and nobody could read the entries after it. Jansson takes a zero byte behind
+ * a token, but no writer makes one, and lines are kept as strings. */
 static uint64_t journal_number(const char *line, size_t size)
 {
-    json_t *entry = json_loadb(line, size, 0, NULL);
+    json_t *entry = memchr(line, '\0', size) ? NULL : json_loadb(line, size, 0, NULL);
     json_int_t seq = json_integer_value(json_object_get(entry, "seq"));
     json_decref(entry);
     return seq > 0 && seq <= number_max ? (uint64_t)seq : 0;
