@@ -139,6 +139,7 @@ int file_change_begin(struct file_change *change, const char *path, mode_t mode,
     int status = file_fail(err, "create", change->temporary);
     free(change->path);
     free(change->temporary);
+    *change = (struct file_change){.fd = -1}; /* nothing can be freed twice */
     return status;
 }
 

@@ -177,7 +177,7 @@ static void agent_command_found(void *context, const char *line, size_t size)
         agent_command_has_argument((enum agent_command)command) != (space != NULL))
         return;
     if (agent->run || command == AGENT_START || command == AGENT_END)
-        agent_obey(agent, (enum agent_command)command, space ? space + 1 : NULL);
+        agent_obey(agent, (enum agent_command)command, space ? space + 1 : "");
 }
 
 /* The lead is gone. Stops the run, and leaves when no process is left. */
