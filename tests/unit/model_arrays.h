@@ -77,16 +77,23 @@ static inline void drop(struct pair_of_arrays arrays)
     free(arrays.floats);
 }
 
-/* Elements are compared relative to themselves and to the size of the whole array. */
+/* `bound` is for the errors of the whole array (root mean square), relative to its numbers. Single
+ * elements, of which there are many, are compared relative to themselves and to all numbers. */
 static inline void assert_near(const float *got, const float *wanted, size_t count, double bound)
 {
-    double squares = 0;
-    for (size_t i = 0; i < count; i++)
+    double squares = 0, errors = 0;
+    for (size_t i = 0; i < count; i++) {
+        double error = (double)got[i] - (double)wanted[i];
         squares += (double)wanted[i] * (double)wanted[i];
+        errors += error * error;
+    }
     double size = sqrt(squares / (double)count);
+    if (!(sqrt(errors / (double)count) <= bound * size))
+        fail_msg("the errors of %zu numbers of size %g are %g", count, size,
+                 sqrt(errors / (double)count));
     for (size_t i = 0; i < count; i++) {
         double error = fabs((double)got[i] - (double)wanted[i]);
-        if (!(error <= bound * (fabs((double)wanted[i]) + size)))
+        if (!(error <= 4 * bound * (fabs((double)wanted[i]) + size)))
             fail_msg("element %zu of %zu: %g, not %g", i, count, (double)got[i], (double)wanted[i]);
     }
 }
