@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 """The same model as phase-model's in PyTorch, to compare with: its speed, and its loss.
 
-    peer.py speed MODEL BATCH STEPS [eager]   prints tokens/s and the part of the GPU's peak
+    peer.py speed MODEL BATCH STEPS [eager]   prints tokens/s
     peer.py loss CHECKPOINT FILE              prints the loss of a checkpoint on the bytes of FILE
 
 `speed` trains on random tokens in bf16 with torch.compile and fused AdamW, on the GPU if there is
-one. Operations of a token: 6 a weight that multiplies, and 12 * depth * sequence * width for
-attention, as in lib/metrics/speed.h. `gpu` runs it beside phase-model."""
+one. `gpu` runs it beside phase-model."""
 import struct
 import sys
 import time
@@ -22,7 +21,6 @@ SHAPES = {  # vocabulary, width, depth, heads, kv_heads, hidden, loops, tied, se
     "1.5b": (50304, 2048, 28, 16, 8, 5504, 1, 0, 1024),
 }
 HEADER = "<8s10I4Q32s32s"  # struct checkpoint_header
-PEAKS = {"H100 PCIe": 756e12, "H100 NVL": 835e12, "H100": 989e12, "H200": 989e12, "GH200": 989e12, "A100": 312e12}
 
 
 def norm(x, gain):
@@ -85,13 +83,6 @@ class Model(nn.Module):
         return F.cross_entropy((x @ self.head.t()).flatten(0, 1).float(), targets.flatten())
 
 
-def operations(model, shape):
-    """Of one token, forward and backward."""
-    vocabulary, width, depth, _, _, _, loops, tied, sequence = shape
-    weights = sum(p.numel() for block in model.blocks for p in block.parameters()) * loops
-    return 6 * (weights + vocabulary * width) + 12 * loops * depth * sequence * width
-
-
 def speed(name, batch, steps, is_compiled):
     shape = SHAPES[name]
     device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -115,9 +106,7 @@ def speed(name, batch, steps, is_compiled):
     torch.cuda.synchronize() if device == "cuda" else None
     rate = steps * batch * shape[-1] / (time.perf_counter() - began)
     gpu = torch.cuda.get_device_name() if device == "cuda" else "CPU"
-    peak = next((value for words, value in PEAKS.items() if all(w in gpu for w in words.split())), None)
-    share = f"{100 * rate * operations(model, shape) / peak:.1f} % of the peak" if peak else "no peak is known"
-    print(f"{rate:.0f} tokens/s, {share}, {gpu}, torch {torch.__version__}")
+    print(f"{rate:.0f} tokens/s, {gpu}, torch {torch.__version__}")
 
 
 def read(path):

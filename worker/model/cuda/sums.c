@@ -79,6 +79,11 @@ int sums_look(struct kernels *kernels, struct error *err)
     return result < 0 ? result : 0;
 }
 
+static bool is_under_way(ncclResult_t result)
+{
+    return result == ncclSuccess || result == ncclInProgress;
+}
+
 /* Waits until the communicator is not in progress. */
 static int settle(struct kernels *kernels, int64_t deadline_ms, const char *doing,
                   struct error *err)
@@ -141,9 +146,9 @@ static int meet(struct kernels *kernels, struct error *err)
     if (result == ncclSuccess)
         result = ncclCommInitRankConfig(&sums->communicator, (int)ranks->size, id, (int)ranks->rank,
                                         &config);
-    if (result == ncclSuccess || result == ncclInProgress)
+    if (is_under_way(result))
         result = ncclGroupEnd();
-    if (result != ncclSuccess && result != ncclInProgress)
+    if (!is_under_way(result))
         return fail(kernels, result, "joining a group", err);
     return settle(kernels, clock_steady_ms() + ranks->timeout_ms, "joining a group", err);
 }
@@ -168,11 +173,6 @@ int kernels_join(struct kernels *kernels, struct ranks *ranks, struct error *err
     if (result < 0)
         backend_fail(kernels, err);
     return result;
-}
-
-static bool is_under_way(ncclResult_t result)
-{
-    return result == ncclSuccess || result == ncclInProgress;
 }
 
 /* Opens a group of calls, which begin after the kernels that were queued before. Returns false if
@@ -306,7 +306,7 @@ void sums_close(struct kernels *kernels)
             return; /* the thread still uses it */
     } else if (sums->communicator) {
         ncclResult_t result = ncclCommFinalize(sums->communicator);
-        if ((result == ncclSuccess || result == ncclInProgress) &&
+        if (is_under_way(result) &&
             settle(kernels, clock_steady_ms() + LEAVE_MS, "leaving a group", &err) == 0)
             (void)ncclCommDestroy(sums->communicator); /* nothing depends on it any more */
     }
