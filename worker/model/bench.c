@@ -3,6 +3,7 @@
 
 #include "lib/clock.h"
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "worker/model/device.h"
 #include "worker/model/kernels.h"
 #include "worker/model/model.h"
@@ -438,9 +439,7 @@ static int measure_step(struct bench *bench, const struct options *options, doub
         step.pass = pass_new(&step.model, step.batch, err);
         result = step.pass ? 0 : err->code;
     }
-    step.ids = calloc(bench->rows, sizeof *step.ids);
-    if (!step.ids)
-        abort();
+    step.ids = xcalloc(bench->rows, sizeof *step.ids);
     for (size_t i = 0; i < bench->rows; i++)
         step.ids[i] = (uint32_t)(random_at(2, i) % bench->shape.vocabulary);
     if (result == 0)

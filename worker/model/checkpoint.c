@@ -3,6 +3,7 @@
 
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/model/kernels.h"
 #include "worker/model/model.h"
@@ -154,9 +155,7 @@ int checkpoint_save(const char *folder, const struct model *model, struct ranks 
 {
     struct writing writing = {.model = model, .ranks = ranks, .err = err};
     char *path = text_format("%s/step_%06" PRIu64 ".ckpt", folder, position->step);
-    writing.piece = malloc(PIECE_FLOATS * sizeof *writing.piece);
-    if (!writing.piece)
-        abort();
+    writing.piece = xmalloc(PIECE_FLOATS * sizeof *writing.piece);
     /* This fails only for wrong sizes. */
     (void)crypto_generichash_init(&writing.checksum, NULL, 0, CHECKPOINT_CHECKSUM);
     if (ranks->rank == 0)

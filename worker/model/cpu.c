@@ -4,6 +4,7 @@
 #include "worker/model/kernels.h"
 
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "worker/model/ranks.h"
 
 #include <errno.h>
@@ -131,9 +132,7 @@ float *cpu_scratch(struct kernels *kernels, size_t count)
 {
     if (count > kernels->scratch_count) {
         free(kernels->scratch);
-        kernels->scratch = malloc(count * sizeof *kernels->scratch);
-        if (!kernels->scratch)
-            abort();
+        kernels->scratch = xmalloc(count * sizeof *kernels->scratch);
         kernels->scratch_count = count;
     }
     return kernels->scratch;

@@ -3,6 +3,7 @@
 #include "worker/model/device.h"
 
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "lib/place.h"
 #include "lib/text.h"
 
@@ -73,9 +74,7 @@ int device_choose(const char *wish, char **arguments, struct error *err)
     if (!is_auto && !text_equal(wish, "cuda"))
         return error_set(err, -ERANGE, "--device %s: use auto, cpu or cuda", wish);
     const char *named = getenv("PHASED_MODEL_GPU");
-    char *program = named ? strdup(named) : place_program("phase-model-gpu");
-    if (!program)
-        abort();
+    char *program = named ? xstrdup(named) : place_program("phase-model-gpu");
     bool is_there = access(program, X_OK) == 0;
     int result = 0;
     if (is_auto && is_there && has_gpu() && !starts(program)) {

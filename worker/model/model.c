@@ -2,6 +2,7 @@
 #include "worker/model/model.h"
 
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "worker/model/random.h"
 #include "worker/model/ranks.h"
 #include "worker/model/rotary.h"
@@ -135,10 +136,9 @@ static void lay_out(struct model *model)
     size_t width = shape->width, depth = shape->depth, hidden = shape->hidden;
     size_t table = shape->vocabulary * width;
     size_t qkv = (shape->heads + 2 * (size_t)shape->kv_heads) * (width / shape->heads);
-    model->tensors = calloc(tensors_before(depth) + depth * BLOCK_MATRICES, sizeof *model->tensors);
-    model->buckets = calloc(MODEL_BUCKET_BLOCKS + depth, sizeof *model->buckets);
-    if (!model->tensors || !model->buckets)
-        abort();
+    model->tensors =
+        xcalloc(tensors_before(depth) + depth * BLOCK_MATRICES, sizeof *model->tensors);
+    model->buckets = xcalloc(MODEL_BUCKET_BLOCKS + depth, sizeof *model->buckets);
     float spread = sqrtf(3.0f / (float)width);
     float writers = sqrtf((float)depth), inside = sqrtf(3.0f / (float)hidden);
     add_tensor(model, "norm", shape->loops == 1 ? width : 0, MODEL_GAIN, 0);

@@ -5,6 +5,8 @@
  * a block and the norm that begins the next block are one kernel. */
 #include "worker/model/pass.h"
 
+#include "lib/memory.h"
+
 #include "worker/model/kernels.h"
 #include "worker/model/model.h"
 
@@ -131,16 +133,12 @@ struct pass *pass_new(struct model *model, size_t batch_max, struct error *err)
 {
     const struct model_shape *shape = &model->shape;
     size_t blocks = block_count(shape), rows = batch_max * model->sequence;
-    struct pass *pass = calloc(1, sizeof *pass);
-    if (!pass)
-        abort();
+    struct pass *pass = xcalloc(1, sizeof *pass);
     pass->model = model;
     pass->batch_max = batch_max;
-    pass->kept = calloc(blocks, sizeof *pass->kept);
-    pass->states = calloc(blocks + 1, sizeof *pass->states);
-    pass->dstates = calloc(shape->loops, sizeof *pass->dstates);
-    if (!pass->kept || !pass->states || !pass->dstates)
-        abort();
+    pass->kept = xcalloc(blocks, sizeof *pass->kept);
+    pass->states = xcalloc(blocks + 1, sizeof *pass->states);
+    pass->dstates = xcalloc(shape->loops, sizeof *pass->dstates);
     size_t fitting = LOGITS_MAX / shape->vocabulary / LOGITS_ROWS_MIN * LOGITS_ROWS_MIN;
     fitting = fitting > LOGITS_ROWS_MIN ? fitting : LOGITS_ROWS_MIN;
     pass->logits_rows = fitting < rows ? fitting : rows;

@@ -3,6 +3,7 @@
 
 #include "lib/clock.h"
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "worker/model/wire.h"
 
 #include <errno.h>
@@ -149,9 +150,7 @@ int ranks_init(struct ranks *ranks, const struct ranks_place *place,
     *ranks = (struct ranks){.rank = place->rank, .size = place->size, .timeout_ms = timeout_ms};
     if (place->size == 1)
         return 0;
-    ranks->sockets = malloc(place->size * sizeof *ranks->sockets);
-    if (!ranks->sockets)
-        abort();
+    ranks->sockets = xmalloc(place->size * sizeof *ranks->sockets);
     for (unsigned i = 0; i < place->size; i++)
         ranks->sockets[i] = -1;
     struct hello own = {.rank = place->rank, .size = place->size};

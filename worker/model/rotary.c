@@ -1,6 +1,8 @@
 /* Computes the turns of all positions by repeated complex multiplication. */
 #include "worker/model/rotary.h"
 
+#include "lib/memory.h"
+
 #include <stdlib.h>
 
 /* Returns e^x for -10 <= x <= 0: a series for a small x, squared four times. */
@@ -34,9 +36,7 @@ static void turn_of(double angle, double *ret_cosine, double *ret_sine)
 float *rotary_new(size_t positions, size_t head_width)
 {
     const double log_base = 9.210340371976184; /* of 10000 */
-    float *table = malloc(positions * head_width * sizeof *table);
-    if (!table)
-        abort();
+    float *table = xmalloc(positions * head_width * sizeof *table);
     for (size_t i = 0; i < head_width / 2; i++) {
         double cosine, sine, c = 1, s = 0;
         turn_of(exponential(-log_base * 2 * (double)i / (double)head_width), &cosine, &sine);

@@ -4,6 +4,7 @@
 #include "lib/clock.h"
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/memory.h"
 #include "lib/metrics/speed.h"
 #include "worker/model/checkpoint.h"
 #include "worker/model/data.h"
@@ -134,10 +135,8 @@ static int prepare(struct train *train, const struct ranks_place *place, struct 
     memcpy(train->position.fingerprint, train->data.fingerprint, sizeof train->data.fingerprint);
     memcpy(train->position.digest, train->data.vocabulary, sizeof train->data.vocabulary);
     size_t bytes = options->device_batch_size * options->sequence_length * sizeof(uint32_t);
-    train->ids = malloc(bytes);
-    train->targets = malloc(bytes);
-    if (!train->ids || !train->targets)
-        abort();
+    train->ids = xmalloc(bytes);
+    train->targets = xmalloc(bytes);
     if (*options->resume)
         return load(train, err);
     model_draw(&train->model, options->seed);

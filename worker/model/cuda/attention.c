@@ -1,6 +1,8 @@
 /* Attention by cuDNN's fused kernels, with a plan for each shape. If cuDNN has no kernel for a
  * shape, or is not there, own kernels do the work, and the program says so once. */
 #include "worker/model/cuda/attention_plan.h"
+
+#include "lib/memory.h"
 #include "worker/model/cuda/backend.h"
 
 #include <cudnn.h>
@@ -39,9 +41,7 @@ static void tell_own(const struct error *why)
 
 int attentions_open(struct kernels *kernels, struct error *err)
 {
-    struct attentions *attentions = calloc(1, sizeof *attentions);
-    if (!attentions)
-        abort();
+    struct attentions *attentions = xcalloc(1, sizeof *attentions);
     (void)err; /* without cuDNN there are own kernels */
     kernels->attentions = attentions;
     struct error why;

@@ -7,6 +7,7 @@
 #include "worker/model/cuda/backend.h"
 
 #include "lib/clock.h"
+#include "lib/memory.h"
 
 #include <cuda_runtime_api.h>
 
@@ -31,10 +32,8 @@ struct puts {
 
 int memory_open(struct kernels *kernels, struct error *err)
 {
-    struct puts *puts = calloc(1, sizeof *puts);
+    struct puts *puts = xcalloc(1, sizeof *puts);
     void *memory = NULL;
-    if (!puts)
-        abort();
     kernels->puts = puts;
     cudaError_t code = cudaHostAlloc(&memory, (size_t)PIECES * PIECE, cudaHostAllocDefault);
     puts->memory = memory;

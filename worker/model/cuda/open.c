@@ -1,6 +1,8 @@
 /* Opens the device with all that the other files need of it, and closes it. */
 #include "worker/model/cuda/backend.h"
 
+#include "lib/memory.h"
+
 #include <cuda_runtime_api.h>
 
 #include <errno.h>
@@ -42,9 +44,7 @@ static int open_device(struct kernels *kernels, struct error *err)
 
 struct kernels *kernels_new(int device, struct error *err)
 {
-    struct kernels *kernels = calloc(1, sizeof *kernels);
-    if (!kernels)
-        abort();
+    struct kernels *kernels = xcalloc(1, sizeof *kernels);
     kernels->device = device;
     int result = open_device(kernels, err);
     if (result == 0)

@@ -5,6 +5,8 @@
  * columns, so c = a b is computed as c^T = b^T a^T without moving anything. */
 #include "worker/model/cuda/backend.h"
 
+#include "lib/memory.h"
+
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
 
@@ -53,9 +55,7 @@ static int fail(struct error *err, cublasStatus_t status, const char *doing)
 int products_open(struct kernels *kernels, struct error *err)
 {
     const uint64_t workspace = BACKEND_WORKSPACE;
-    struct products *products = calloc(1, sizeof *products);
-    if (!products)
-        abort();
+    struct products *products = xcalloc(1, sizeof *products);
     kernels->products = products;
     cublasStatus_t status = cublasLtCreate(&products->library);
     if (!status)

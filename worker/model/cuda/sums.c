@@ -8,6 +8,7 @@
 #include "worker/model/cuda/backend.h"
 
 #include "lib/clock.h"
+#include "lib/memory.h"
 #include "worker/model/ranks.h"
 
 #include <cuda_runtime_api.h>
@@ -157,9 +158,7 @@ int kernels_join(struct kernels *kernels, struct ranks *ranks, struct error *err
 {
     if (ranks->size == 1)
         return 0;
-    struct sums *sums = calloc(1, sizeof *sums);
-    if (!sums)
-        abort();
+    struct sums *sums = xcalloc(1, sizeof *sums);
     sums->ranks = ranks;
     kernels->sums = sums;
     if (!backend_check(kernels, cudaStreamCreateWithFlags(&sums->stream, cudaStreamNonBlocking),
