@@ -1,6 +1,6 @@
 /* Allocations. Only this file submits, looks up, adopts, misses and cancels jobs. It tells upwards
  * what that means for the runs in them. */
-#include "daemon/core/step.h"
+#include "daemon/core/decision.h"
 
 #include "lib/text.h"
 
@@ -56,21 +56,21 @@ bool core_allocation_is_needed(const struct allocation *allocation)
            allocation_is_wanted(allocation);
 }
 
-void allocation_cancel(struct step *step, struct run *run)
+void allocation_cancel(struct decision *decision, struct run *run)
 {
     struct allocation *allocation = run->seat->allocation;
     if (allocation->ended)
         return;
     allocation->is_closed = true;
-    (void)step_do(step, FX_CANCEL_JOB, run);
+    (void)decision_do(decision, FX_CANCEL_JOB, run);
 }
 
-void allocation_withdraw(struct step *step, struct run *run)
+void allocation_withdraw(struct decision *decision, struct run *run)
 {
     if (allocation_is_wanted_by_others(run))
-        (void)step_do(step, FX_TELL_STOP, run);
+        (void)decision_do(decision, FX_TELL_STOP, run);
     else
-        allocation_cancel(step, run);
+        allocation_cancel(decision, run);
 }
 
 /* --- Asking for an allocation ----------------------------------------------------------------- */
@@ -81,92 +81,93 @@ static void allocation_set_reason(struct allocation *allocation, const char *rea
 }
 
 /* Asks for FX_SUBMIT or FX_LOOKUP, not before `due_ms`. */
-static void allocation_ask(struct step *step, enum core_effect_kind kind,
+static void allocation_ask(struct decision *decision, enum core_effect_kind kind,
                            struct allocation *allocation, int64_t due_ms)
 {
     assert(kind == FX_SUBMIT || kind == FX_LOOKUP);
     allocation->is_asked = true;
-    step_do_job(step, kind, allocation)->due_ms = due_ms;
+    decision_do_job(decision, kind, allocation)->due_ms = due_ms;
 }
 
 /* Notes that Slurm, or the look-up, has answered. */
-static void allocation_stop_asking(struct step *step, struct allocation *allocation)
+static void allocation_stop_asking(struct decision *decision, struct allocation *allocation)
 {
     allocation->is_asked = false;
-    step_done_job(step, FX_SUBMIT, allocation);
-    step_done_job(step, FX_LOOKUP, allocation);
+    decision_done_job(decision, FX_SUBMIT, allocation);
+    decision_done_job(decision, FX_LOOKUP, allocation);
 }
 
 /* When to ask again after another failed try. */
-static int64_t allocation_back_off(struct step *step, struct allocation *allocation)
+static int64_t allocation_back_off(struct decision *decision, struct allocation *allocation)
 {
     int64_t delay_ms = RETRY_FIRST_MS << (allocation->tries < 5 ? allocation->tries : 5);
     allocation->tries++;
-    return step->now_ms + (delay_ms < RETRY_LAST_MS ? delay_ms : RETRY_LAST_MS);
+    return decision->now_ms + (delay_ms < RETRY_LAST_MS ? delay_ms : RETRY_LAST_MS);
 }
 
 /* Adds an allocation for the seat of the run. `type` names the type of GPUs; empty: the phase names
  * it. */
-static void allocation_add(struct step *step, struct run *run, const char *type, size_t size,
-                           int64_t due_ms)
+static void allocation_add(struct decision *decision, struct run *run, const char *type,
+                           size_t size, int64_t due_ms)
 {
     const struct phase *phase = run->phase;
     struct allocation *allocation = workflow_add_allocation(phase->workflow);
     *allocation = (struct allocation){.workflow = phase->workflow,
-                                      .id = ++step->config->last_job,
+                                      .id = ++decision->config->last_job,
                                       .seat = run->seat,
                                       .node_count = phase->nodes,
                                       .gpus_per_node = phase->gpus_per_node,
                                       .time_s = phase->time_s};
-    step_new_token(step, allocation->token);
+    decision_new_token(decision, allocation->token);
     (void)snprintf(allocation->gpu_type, sizeof allocation->gpu_type, "%.*s", (int)size, type);
-    if (due_ms > step->now_ms)
+    if (due_ms > decision->now_ms)
         (void)snprintf(allocation->reason, sizeof allocation->reason,
                        "a pause of %lld s after the failure",
-                       (long long)(due_ms - step->now_ms) / 1000);
+                       (long long)(due_ms - decision->now_ms) / 1000);
     if (!run->seat->allocation) {
         run->seat->allocation = allocation;
         memcpy(run->seat->token, allocation->token, sizeof allocation->token);
     }
-    step_save_job(step, allocation);
-    allocation_ask(step, FX_SUBMIT, allocation, due_ms);
+    decision_save_job(decision, allocation);
+    allocation_ask(decision, FX_SUBMIT, allocation, due_ms);
 }
 
-void allocation_new(struct step *step, struct run *run, int64_t due_ms)
+void allocation_new(struct decision *decision, struct run *run, int64_t due_ms)
 {
     const char *types = run->phase->alternatives;
     if (!types)
-        allocation_add(step, run, "", 0, due_ms);
+        allocation_add(decision, run, "", 0, due_ms);
     while (types && *types) {
         size_t size = strcspn(types, ",");
-        allocation_add(step, run, types, size, due_ms);
+        allocation_add(decision, run, types, size, due_ms);
         types += size + (types[size] == ',');
     }
 }
 
 /* The allocation will never serve a run. Its runs are told, unless another candidate is left for
  * their seat. */
-static void allocation_fail(struct step *step, struct allocation *allocation, enum fact_kind fact)
+static void allocation_fail(struct decision *decision, struct allocation *allocation,
+                            enum fact_kind fact)
 {
     allocation->ended = true;
-    step_save_job(step, allocation);
-    if (seat_loses(step, allocation))
-        step_tell_job(step, fact, allocation);
+    decision_save_job(decision, allocation);
+    if (seat_loses(decision, allocation))
+        decision_tell_job(decision, fact, allocation);
 }
 
 /* Slurm does not know the job. If a run needs the job and no answer is pending, submits it.
  * Otherwise gives it up. */
-static void allocation_ask_again(struct step *step, struct allocation *allocation)
+static void allocation_ask_again(struct decision *decision, struct allocation *allocation)
 {
     if (allocation->is_asked || !allocation_is_awaited(allocation))
         return;
     if (core_allocation_is_needed(allocation))
-        allocation_ask(step, FX_SUBMIT, allocation, 0);
+        allocation_ask(decision, FX_SUBMIT, allocation, 0);
     else
-        allocation_fail(step, allocation, FACT_JOB_GIVEN_UP);
+        allocation_fail(decision, allocation, FACT_JOB_GIVEN_UP);
 }
 
-bool allocation_may_come(struct step *step, struct run *run)
+bool allocation_may_come(struct decision *decision, struct run *run)
 {
     struct workflow *workflow = run->phase->workflow;
     bool may_come = false;
@@ -177,7 +178,7 @@ bool allocation_may_come(struct step *step, struct run *run)
         may_come = may_come || seat_is_open(run) ||
                    (run->state == RUN_SUBMITTING && !allocation->slurm_id);
         if (!allocation->slurm_id)
-            allocation_ask_again(step, allocation);
+            allocation_ask_again(decision, allocation);
     }
     return may_come;
 }
@@ -185,47 +186,47 @@ bool allocation_may_come(struct step *step, struct run *run)
 /* --- Answers to what was asked ---------------------------------------------------------------- */
 
 /* Slurm has the job, under this id. */
-static void allocation_adopt(struct step *step, struct allocation *allocation)
+static void allocation_adopt(struct decision *decision, struct allocation *allocation)
 {
-    allocation->slurm_id = step->event->slurm_id;
-    allocation->submitted_ms = step->now_ms;
+    allocation->slurm_id = decision->event->slurm_id;
+    allocation->submitted_ms = decision->now_ms;
     allocation_set_reason(allocation, "");
-    step_save_job(step, allocation);
-    step_tell_job(step, FACT_JOB_KNOWN, allocation);
+    decision_save_job(decision, allocation);
+    decision_tell_job(decision, FACT_JOB_KNOWN, allocation);
 }
 
-static void allocation_on_submitted(struct step *step, struct allocation *allocation)
+static void allocation_on_submitted(struct decision *decision, struct allocation *allocation)
 {
-    allocation_stop_asking(step, allocation);
+    allocation_stop_asking(decision, allocation);
     allocation->tries = 0;
-    allocation_adopt(step, allocation);
+    allocation_adopt(decision, allocation);
 }
 
-static void allocation_on_refused(struct step *step, struct allocation *allocation)
+static void allocation_on_refused(struct decision *decision, struct allocation *allocation)
 {
-    allocation_stop_asking(step, allocation);
+    allocation_stop_asking(decision, allocation);
     if (!allocation_is_awaited(allocation) && !allocation_is_idle(allocation))
         return; /* the lead of the job has reported */
-    allocation_set_reason(allocation, step->event->message);
-    allocation_fail(step, allocation, FACT_JOB_REFUSED);
+    allocation_set_reason(allocation, decision->event->message);
+    allocation_fail(decision, allocation, FACT_JOB_REFUSED);
 }
 
-static void allocation_on_limited(struct step *step, struct allocation *allocation)
+static void allocation_on_limited(struct decision *decision, struct allocation *allocation)
 {
     bool is_needed = core_allocation_is_needed(allocation);
-    if (step->event->retry_ms && is_needed) { /* the submission was not tried, and waits */
-        allocation_set_reason(allocation, step->event->message);
-        step_save_job(step, allocation);
-        allocation_ask(step, FX_SUBMIT, allocation, step->event->retry_ms);
+    if (decision->event->retry_ms && is_needed) { /* the submission was not tried, and waits */
+        allocation_set_reason(allocation, decision->event->message);
+        decision_save_job(decision, allocation);
+        allocation_ask(decision, FX_SUBMIT, allocation, decision->event->retry_ms);
         return;
     }
-    allocation_stop_asking(step, allocation);
+    allocation_stop_asking(decision, allocation);
     if (!is_needed) {
         if (allocation_is_awaited(allocation))
-            allocation_fail(step, allocation, FACT_JOB_GIVEN_UP);
+            allocation_fail(decision, allocation, FACT_JOB_GIVEN_UP);
         return;
     }
-    allocation_set_reason(allocation, step->event->message);
+    allocation_set_reason(allocation, decision->event->message);
     if (allocation->tries >= LIMITED_TRIES_SAID) {
         char reason[REASON_MAX]; /* Slurm has one word for limits that pass and for the others */
         (void)snprintf(reason, sizeof reason,
@@ -234,82 +235,85 @@ static void allocation_on_limited(struct step *step, struct allocation *allocati
                        allocation->reason, allocation->tries);
         allocation_set_reason(allocation, reason);
     }
-    step_save_job(step, allocation);
-    allocation_ask(step, FX_SUBMIT, allocation, allocation_back_off(step, allocation));
+    decision_save_job(decision, allocation);
+    allocation_ask(decision, FX_SUBMIT, allocation, allocation_back_off(decision, allocation));
 }
 
-static void allocation_on_unsure(struct step *step, struct allocation *allocation)
+static void allocation_on_unsure(struct decision *decision, struct allocation *allocation)
 {
-    allocation_stop_asking(step, allocation);
-    allocation_set_reason(allocation, step->event->message);
-    step_save_job(step, allocation);
-    allocation_ask(step, FX_LOOKUP, allocation, allocation_back_off(step, allocation));
+    allocation_stop_asking(decision, allocation);
+    allocation_set_reason(allocation, decision->event->message);
+    decision_save_job(decision, allocation);
+    allocation_ask(decision, FX_LOOKUP, allocation, allocation_back_off(decision, allocation));
 }
 
 /* Slurm forgets jobs some minutes after their end. So the folders of the runs are read first. */
-static void allocation_on_unknown(struct step *step, struct allocation *allocation)
+static void allocation_on_unknown(struct decision *decision, struct allocation *allocation)
 {
-    allocation_stop_asking(step, allocation);
+    allocation_stop_asking(decision, allocation);
     if (allocation_is_awaited(allocation))
-        step_tell_job(step, FACT_JOB_MISSED, allocation);
+        decision_tell_job(decision, FACT_JOB_MISSED, allocation);
 }
 
-void allocation_pull_start(struct step *step, const struct run *run)
+void allocation_pull_start(struct decision *decision, const struct run *run)
 {
     struct allocation *allocation = run->seat->allocation;
     if (allocation->started_ms <= run->started_ms)
         return;
     allocation->started_ms = run->started_ms;
-    step_save_job(step, allocation);
+    decision_save_job(decision, allocation);
 }
 
-void allocation_reported(struct step *step, struct run *run)
+void allocation_reported(struct decision *decision, struct run *run)
 {
     struct allocation *allocation = run->seat->allocation;
     bool is_known = allocation->slurm_id, has_started = allocation->started_ms;
-    if (step->event->slurm_id)
-        allocation->slurm_id = step->event->slurm_id;
+    if (decision->event->slurm_id)
+        allocation->slurm_id = decision->event->slurm_id;
     if (!has_started)
         allocation->started_ms = run->started_ms;
-    allocation_pull_start(step, run);
-    step_save_job(step, allocation);
+    allocation_pull_start(decision, run);
+    decision_save_job(decision, allocation);
     if (!is_known && allocation->slurm_id)
-        step_tell_job(step, FACT_JOB_KNOWN, allocation);
+        decision_tell_job(decision, FACT_JOB_KNOWN, allocation);
     if (!has_started)
-        step_tell_job(step, FACT_JOB_RUNS, allocation);
+        decision_tell_job(decision, FACT_JOB_RUNS, allocation);
 }
 
 /* --- What Slurm shows ------------------------------------------------------------------------- */
 
 /* When the allocation ended: the time that Slurm gives, or else when the daemon first missed the
  * job. Nobody pays for time in which nobody saw the job. */
-static int64_t allocation_end_ms(const struct step *step, const struct allocation *allocation)
+static int64_t allocation_end_ms(const struct decision *decision,
+                                 const struct allocation *allocation)
 {
     int64_t since_ms = allocation->started_ms ? allocation->started_ms : allocation->submitted_ms;
-    int64_t told_ms = step->event->seen.ended_ms;
-    int64_t missed_ms = allocation->absent_since_ms ? allocation->absent_since_ms : step->now_ms;
+    int64_t told_ms = decision->event->seen.ended_ms;
+    int64_t missed_ms =
+        allocation->absent_since_ms ? allocation->absent_since_ms : decision->now_ms;
     if (!told_ms)
-        return step_ended_ms(step, since_ms, 0, missed_ms);
+        return decision_ended_ms(decision, since_ms, 0, missed_ms);
     /* Slurm may tell the start of a later life of the job. */
-    bool is_same = allocation->started_ms && step->event->seen.restarts == allocation->restarts;
-    return step_ended_ms(step, since_ms, is_same ? step->event->seen.started_ms : 0, told_ms);
+    bool is_same = allocation->started_ms && decision->event->seen.restarts == allocation->restarts;
+    return decision_ended_ms(decision, since_ms, is_same ? decision->event->seen.started_ms : 0,
+                             told_ms);
 }
 
 /* The allocation serves no run any more. Any candidate may have claimed the folder of the seat and
  * told there what became of the run, so the folder is read even if other candidates are left. */
-static void allocation_end(struct step *step, struct allocation *allocation)
+static void allocation_end(struct decision *decision, struct allocation *allocation)
 {
     struct run *run;
     allocation->ended = true;
-    allocation->ended_ms = allocation_end_ms(step, allocation);
-    allocation->end_seen_ms = allocation->absent_since_ms ? 0 : step->now_ms;
-    step_save_job(step, allocation);
-    step_done_job(step, FX_CANCEL_JOB, allocation);
-    step_done_job(step, FX_BEGIN_JOB, allocation);
+    allocation->ended_ms = allocation_end_ms(decision, allocation);
+    allocation->end_seen_ms = allocation->absent_since_ms ? 0 : decision->now_ms;
+    decision_save_job(decision, allocation);
+    decision_done_job(decision, FX_CANCEL_JOB, allocation);
+    decision_done_job(decision, FX_BEGIN_JOB, allocation);
     for (size_t at = 0; (run = allocation_next_run(allocation, &at));)
-        step_done(step, FX_TELL_END, run);
-    bool is_last = seat_loses(step, allocation);
-    step_tell_job(step, is_last ? FACT_JOB_ENDED : FACT_JOB_MISSED, allocation);
+        decision_done(decision, FX_TELL_END, run);
+    bool is_last = seat_loses(decision, allocation);
+    decision_tell_job(decision, is_last ? FACT_JOB_ENDED : FACT_JOB_MISSED, allocation);
 }
 
 /* Whether no run will begin in the allocation: all runs have ended, and none keeps its seat for
@@ -326,32 +330,32 @@ static bool allocation_is_left(const struct allocation *allocation)
 }
 
 /* Slurm holds the job, and will never start it. */
-static void allocation_on_stuck(struct step *step, struct allocation *allocation)
+static void allocation_on_stuck(struct decision *decision, struct allocation *allocation)
 {
     const struct run *run = allocation_run(allocation);
     allocation->is_closed = true;
-    (void)step_do_job(step, FX_CANCEL_JOB, allocation);
+    (void)decision_do_job(decision, FX_CANCEL_JOB, allocation);
     if (!seat_is_open(run) || !seat_left(run->seat))
-        step_tell_job(step, FACT_JOB_STUCK, allocation);
+        decision_tell_job(decision, FACT_JOB_STUCK, allocation);
 }
 
 /* A pending job may be stuck, or may wait after a requeue although it could begin. */
-static void allocation_on_pending(struct step *step, struct allocation *allocation)
+static void allocation_on_pending(struct decision *decision, struct allocation *allocation)
 {
-    const struct core_event *event = step->event;
+    const struct core_event *event = decision->event;
     const struct run *run = allocation_run(allocation);
     bool is_wanted =
         (run->wish == WISH_NONE && run_is_in(run, allocation)) || allocation_is_wanted(allocation);
     if (event->seen.is_stuck)
-        allocation_on_stuck(step, allocation);
+        allocation_on_stuck(decision, allocation);
     else if (event->seen.is_waiting && allocation->restarts && is_wanted)
-        (void)step_do_job(step, FX_BEGIN_JOB, allocation);
+        (void)decision_do_job(decision, FX_BEGIN_JOB, allocation);
 }
 
 /* Notes the state, reason and nodes; true if they are new. */
-static bool allocation_note(const struct step *step, struct allocation *allocation)
+static bool allocation_note(const struct decision *decision, struct allocation *allocation)
 {
-    const struct core_event *event = step->event;
+    const struct core_event *event = decision->event;
     const char *reason = event->seen.reason ? event->seen.reason : "";
     const char *nodes = event->seen.nodes ? event->seen.nodes : "";
     if (event->seen.is_stuck && !*nodes)
@@ -368,19 +372,19 @@ static bool allocation_note(const struct step *step, struct allocation *allocati
 }
 
 /* Notes the restarts, start and limit; true if they are new. */
-static bool allocation_note_times(struct step *step, struct allocation *allocation)
+static bool allocation_note_times(struct decision *decision, struct allocation *allocation)
 {
-    const struct core_event *event = step->event;
+    const struct core_event *event = decision->event;
     bool is_news = false;
     if (event->seen.restarts > allocation->restarts) {
         allocation->restarts = event->seen.restarts;
         allocation->started_ms = 0;
-        step_tell_job(step, FACT_JOB_RESTARTED, allocation);
+        decision_tell_job(decision, FACT_JOB_RESTARTED, allocation);
         is_news = true;
     }
     if (event->seen.is_running && !allocation->started_ms) {
-        allocation->started_ms = step_began_ms(step, event->seen.started_ms,
-                                               run_earliest_ms(allocation_run(allocation)));
+        allocation->started_ms = decision_began_ms(decision, event->seen.started_ms,
+                                                   run_earliest_ms(allocation_run(allocation)));
         is_news = true;
     }
     if (event->seen.limit_s && event->seen.limit_s != allocation->time_s) {
@@ -390,112 +394,113 @@ static bool allocation_note_times(struct step *step, struct allocation *allocati
     return is_news;
 }
 
-static void allocation_on_seen(struct step *step, struct allocation *allocation)
+static void allocation_on_seen(struct decision *decision, struct allocation *allocation)
 {
-    const struct core_event *event = step->event;
+    const struct core_event *event = decision->event;
     if (!allocation->slurm_id) /* the job is seen before the submission is answered */
-        allocation_adopt(step, allocation);
-    bool is_news = allocation_note(step, allocation);
+        allocation_adopt(decision, allocation);
+    bool is_news = allocation_note(decision, allocation);
     if (event->seen.is_final) {
-        allocation_end(step, allocation);
+        allocation_end(decision, allocation);
         return;
     }
-    if (allocation_note_times(step, allocation) || is_news)
-        step_save_job(step, allocation);
+    if (allocation_note_times(decision, allocation) || is_news)
+        decision_save_job(decision, allocation);
     if (text_equal(event->seen.state, "pending")) {
-        step_tell_job(step, FACT_JOB_WAITS, allocation);
+        decision_tell_job(decision, FACT_JOB_WAITS, allocation);
         /* A controller that was killed may have forgotten the start. While runs follow, however,
          * the answer may be from before the start. */
         if (allocation->started_ms && allocation_is_left(allocation)) {
             allocation->started_ms = 0;
-            step_save_job(step, allocation);
+            decision_save_job(decision, allocation);
         }
     }
     if (!event->seen.is_running) {
-        allocation_on_pending(step, allocation);
+        allocation_on_pending(decision, allocation);
         return;
     }
-    step_done_job(step, FX_BEGIN_JOB, allocation);
-    step_tell_job(step, FACT_JOB_RUNS, allocation);
+    decision_done_job(decision, FX_BEGIN_JOB, allocation);
+    decision_tell_job(decision, FACT_JOB_RUNS, allocation);
 }
 
-static void allocation_on_absent(struct step *step, struct allocation *allocation)
+static void allocation_on_absent(struct decision *decision, struct allocation *allocation)
 {
-    int64_t lost_after_ms = step->config->absence_ms ? step->config->absence_ms : ABSENCE_MS;
+    int64_t lost_after_ms =
+        decision->config->absence_ms ? decision->config->absence_ms : ABSENCE_MS;
     /* After a while in which nobody looked: the daemon or the controller was away. */
-    bool is_new = step->now_ms - allocation->absent_seen_ms > ABSENCE_GAP_MS;
-    allocation->absent_seen_ms = step->now_ms;
+    bool is_new = decision->now_ms - allocation->absent_seen_ms > ABSENCE_GAP_MS;
+    allocation->absent_seen_ms = decision->now_ms;
     if (!allocation->absent_since_ms || is_new) {
-        allocation->absent_since_ms = step->now_ms;
-        step_save_job(step, allocation);
-        step_tell_job(step, FACT_JOB_MISSED, allocation);
+        allocation->absent_since_ms = decision->now_ms;
+        decision_save_job(decision, allocation);
+        decision_tell_job(decision, FACT_JOB_MISSED, allocation);
     }
     if (allocation_is_idle(allocation) ||
-        step->now_ms - allocation->absent_since_ms >= lost_after_ms) {
+        decision->now_ms - allocation->absent_since_ms >= lost_after_ms) {
         allocation->state[0] = '\0';
-        allocation_end(step, allocation);
+        allocation_end(decision, allocation);
     }
 }
 
 /* --- Jobs that come back ---------------------------------------------------------------------- */
 
-static void allocation_warn(struct step *step, const struct allocation *allocation,
+static void allocation_warn(struct decision *decision, const struct allocation *allocation,
                             const char *what)
 {
     struct run *run = allocation_run(allocation);
-    struct core_effect *warning = step_add(step, FX_WARNING, run->phase->workflow);
+    struct core_effect *warning = decision_add(decision, FX_WARNING, run->phase->workflow);
     warning->run = run;
     (void)snprintf(warning->message, sizeof warning->message,
                    "job %u was over, and Slurm has it again (%s): %s", allocation->slurm_id,
-                   step->event->seen.state, what);
+                   decision->event->seen.state, what);
 }
 
 /* A run in the allocation has not ended, so no other run was begun in its place. */
-static void allocation_revive(struct step *step, struct allocation *allocation)
+static void allocation_revive(struct decision *decision, struct allocation *allocation)
 {
     bool goes_on = allocation_run(allocation)->wish == WISH_NONE;
-    seat_regains(step, allocation);
-    allocation_warn(step, allocation, goes_on ? "its run goes on" : "its run is stopped again");
+    seat_regains(decision, allocation);
+    allocation_warn(decision, allocation, goes_on ? "its run goes on" : "its run is stopped again");
     allocation->ended = allocation->is_closed = false;
     allocation->ended_ms = allocation->started_ms = 0;
-    step_save_job(step, allocation);
-    step_tell_job(step, FACT_JOB_BACK, allocation);
-    allocation_on_seen(step, allocation);
+    decision_save_job(decision, allocation);
+    decision_tell_job(decision, FACT_JOB_BACK, allocation);
+    allocation_on_seen(decision, allocation);
 }
 
-static void allocation_on_gone(struct step *step, struct allocation *allocation)
+static void allocation_on_gone(struct decision *decision, struct allocation *allocation)
 {
     allocation->is_back = false;
-    step_done_job(step, FX_CANCEL_JOB, allocation);
+    decision_done_job(decision, FX_CANCEL_JOB, allocation);
 }
 
 /* Slurm said that the job is over, or did not know the job for long, and has the job now. A
  * controller that was restored from an older state starts such jobs again. Another run may have
  * taken the place of the job's run since then. */
-static void allocation_on_back(struct step *step, struct allocation *allocation)
+static void allocation_on_back(struct decision *decision, struct allocation *allocation)
 {
-    if (step->event->seen.is_final) {
-        allocation_on_gone(step, allocation);
+    if (decision->event->seen.is_final) {
+        allocation_on_gone(decision, allocation);
         return;
     }
-    if (step->event->slurm_id)
-        allocation->slurm_id = step->event->slurm_id;
+    if (decision->event->slurm_id)
+        allocation->slurm_id = decision->event->slurm_id;
     if (!allocation_is_idle(allocation)) {
-        allocation_revive(step, allocation);
+        allocation_revive(decision, allocation);
         return;
     }
     if (!allocation->is_back) {
-        allocation_warn(step, allocation, "it is cancelled");
-        step_save_job(step, allocation);
+        allocation_warn(decision, allocation, "it is cancelled");
+        decision_save_job(decision, allocation);
     }
     allocation->is_back = true;
     /* Cancels again, if the last cancellation has not helped. */
-    (void)step_do_job(step, FX_CANCEL_JOB, allocation);
+    (void)decision_do_job(decision, FX_CANCEL_JOB, allocation);
 }
 
 /* --- The table -------------------------------------------------------------------------------- */
 
-typedef void allocation_handler(struct step *step, struct allocation *allocation);
+typedef void allocation_handler(struct decision *decision, struct allocation *allocation);
 
 /* A row a state. An answer comes too late when the allocation is known or over. */
 static allocation_handler *const allocation_table[ALLOCATION_STATE_COUNT][ALLOCATION_EVENT_COUNT] =
@@ -538,48 +543,48 @@ enum allocation_state allocation_state(const struct allocation *allocation)
                                   : ALLOCATION_INTENDED;
 }
 
-void allocation_on_fact(struct step *step, const struct fact *fact)
+void allocation_on_fact(struct decision *decision, const struct fact *fact)
 {
     allocation_handler *handler = allocation_table[allocation_state(fact->allocation)][fact->kind];
     if (handler)
-        handler(step, fact->allocation);
+        handler(decision, fact->allocation);
 }
 
 /* --- Afterwards ------------------------------------------------------------------------------- */
 
-static void candidate_settle(struct step *step, struct allocation *candidate)
+static void candidate_settle(struct decision *decision, struct allocation *candidate)
 {
     const struct run *run = allocation_run(candidate);
     if (!seat_is_done_with(run, candidate))
         return;
     if (candidate->slurm_id && !candidate->is_closed) {
         candidate->is_closed = true;
-        (void)step_do_job(step, FX_CANCEL_JOB, candidate);
+        (void)decision_do_job(decision, FX_CANCEL_JOB, candidate);
     } else if (!candidate->slurm_id && !candidate->is_asked && !seat_is_open(run)) {
         candidate->ended = true; /* no run waits for it */
-        step_save_job(step, candidate);
+        decision_save_job(decision, candidate);
     }
 }
 
 /* The job waits after its last run: Slurm has requeued the job, or has forgotten that it ran. A
  * lead would find nothing to do in the job. A held job would never get a lead. */
-static void waiting_settle(struct step *step, struct allocation *allocation)
+static void waiting_settle(struct decision *decision, struct allocation *allocation)
 {
     if (allocation->started_ms || allocation->is_closed ||
         !text_equal(allocation->state, "pending") || !allocation_is_left(allocation))
         return;
     allocation->is_closed = true;
-    (void)step_do_job(step, FX_CANCEL_JOB, allocation);
+    (void)decision_do_job(decision, FX_CANCEL_JOB, allocation);
 }
 
-void allocation_settle(struct step *step, struct workflow *workflow)
+void allocation_settle(struct decision *decision, struct workflow *workflow)
 {
     for (size_t i = 0; i < workflow->allocation_count; i++) {
         struct allocation *allocation = workflow->allocations[i];
         if (!allocation->ended && allocation_is_candidate(allocation))
-            candidate_settle(step, allocation);
+            candidate_settle(decision, allocation);
         if (!allocation->ended)
-            waiting_settle(step, allocation);
+            waiting_settle(decision, allocation);
     }
 }
 

@@ -1,6 +1,6 @@
 /* Which checkpoint the next run of a phase begins from: the newest whole checkpoint that is not
  * suspect, or the checkpoint that a person or a remedy chose. */
-#include "daemon/core/step.h"
+#include "daemon/core/decision.h"
 
 #include "lib/memory.h"
 #include "lib/text.h"
@@ -39,11 +39,11 @@ struct run *core_run_before(const struct run *run)
     return NULL;
 }
 
-void checkpoint_on_saved(struct step *step, const struct fact *fact)
+void checkpoint_on_saved(struct decision *decision, const struct fact *fact)
 {
     struct run *run = fact->run;
     struct phase *phase = run->phase;
-    const struct core_event *event = step->event;
+    const struct core_event *event = decision->event;
     bool is_late = run->state == RUN_ENDED;
     if (!event->path || event->step < 0 ||
         (is_late ? core_run_before(phase->run) != run : run != phase->run))
@@ -56,20 +56,20 @@ void checkpoint_on_saved(struct step *step, const struct fact *fact)
         return;
     run->has_saved = true;
     phase_set_checkpoint(phase, event->path, event->step);
-    step_save_phase(step, phase);
+    decision_save_phase(decision, phase);
     if (is_late) {
         run_set_resume(phase->run, event->path, event->step);
-        step_save_run(step, phase->run);
+        decision_save_run(decision, phase->run);
     }
 }
 
 /* The phase goes back to the checkpoint that it had before the guard failed. The checkpoint is of
  * this run, or is the checkpoint from which this run began. */
-void checkpoint_on_suspect(struct step *step, const struct fact *fact)
+void checkpoint_on_suspect(struct decision *decision, const struct fact *fact)
 {
     struct run *run = fact->run;
     struct phase *phase = run->phase;
-    const struct core_event *event = step->event;
+    const struct core_event *event = decision->event;
     bool is_first = run->suspect_step < 0;
     if (is_first || event->since < run->suspect_step)
         run->suspect_step = event->since;
@@ -85,5 +85,5 @@ void checkpoint_on_suspect(struct step *step, const struct fact *fact)
         phase_set_checkpoint(phase, event->path, event->step);
     else
         phase_set_checkpoint(phase, run->resume_path, run->resume_step);
-    step_save_phase(step, phase);
+    decision_save_phase(decision, phase);
 }

@@ -1,5 +1,5 @@
 /* Commands of a person about a phase: whether the phase takes the command, and what it does. */
-#include "daemon/core/step.h"
+#include "daemon/core/decision.h"
 
 #include "lib/error.h"
 #include "lib/text.h"
@@ -207,11 +207,11 @@ bool core_command_judges(const struct phase *phase, enum core_command command)
 /* --- Carrying out ----------------------------------------------------------------------------- */
 
 /* A member runs again, so its matrix waits for the member again. */
-static void matrix_revive(struct step *step, struct matrix *matrix, const char *reason)
+static void matrix_revive(struct decision *decision, struct matrix *matrix, const char *reason)
 {
     if (matrix->phase->state != PHASE_BLOCKED)
-        phase_move(step, matrix->phase, PHASE_BLOCKED, reason);
-    graph_revive_after(step, matrix->phase);
+        phase_move(decision, matrix->phase, PHASE_BLOCKED, reason);
+    graph_revive_after(decision, matrix->phase);
 }
 
 static void command_choose(struct phase *phase, const char *path, int64_t at)
@@ -221,20 +221,20 @@ static void command_choose(struct phase *phase, const char *path, int64_t at)
 }
 
 /* The phase begins, or waits for the phases before it. */
-static void command_release(struct step *step, struct phase *phase, const char *reason)
+static void command_release(struct decision *decision, struct phase *phase, const char *reason)
 {
     if (phase_is_ready(phase))
-        phase_start(step, phase, reason);
+        phase_start(decision, phase, reason);
     else
-        phase_move(step, phase, PHASE_BLOCKED, reason);
+        phase_move(decision, phase, PHASE_BLOCKED, reason);
 }
 
 /* The phase runs again, from the checkpoint that a person chose, or else from the newest one. If a
  * gate has judged the whole phase, a retry begins from the start, since the same steps would be
  * judged the same. (A judgement at an earlier rung does not count.) */
-static void command_retry(struct step *step, struct phase *phase, const char *reason)
+static void command_retry(struct decision *decision, struct phase *phase, const char *reason)
 {
-    const struct core_event *event = step->event;
+    const struct core_event *event = decision->event;
     bool was_judged =
         phase->run && phase->run->outcome == OUTCOME_SUCCEEDED && phase->run->rung == phase->rung;
     if (event->path)
@@ -245,10 +245,10 @@ static void command_retry(struct step *step, struct phase *phase, const char *re
     phase->losses = phase->stalls = 0;
     bool was_final = phase_state_is_final(phase->state);
     if (phase->matrix)
-        matrix_revive(step, phase->matrix, reason);
-    command_release(step, phase, reason);
+        matrix_revive(decision, phase->matrix, reason);
+    command_release(decision, phase, reason);
     if (was_final)
-        graph_revive_after(step, phase);
+        graph_revive_after(decision, phase);
 }
 
 static const char *command_who(const struct core_event *event)
@@ -258,44 +258,44 @@ static const char *command_who(const struct core_event *event)
 
 /* A person may let a matrix whose `where` left no member choose without `where`, or promote the
  * member that is to be the best. Both are judged like other decisions. */
-static void command_promote(struct step *step, struct phase *phase, const char *reason)
+static void command_promote(struct decision *decision, struct phase *phase, const char *reason)
 {
     bool is_choice = phase->matrix && phase->state == PHASE_SUCCEEDED;
     bool is_gate = phase->hold == HOLD_GATE;
     struct matrix *matrix = is_choice ? phase->matrix : phase->members;
     if (!is_choice && !(matrix && is_gate)) {
         phase->is_overridden = is_gate;
-        phase_succeed(step, phase, reason, command_who(step->event));
+        phase_succeed(decision, phase, reason, command_who(decision->event));
         return;
     }
     char text[REASON_MAX];
     (void)snprintf(text, sizeof text, "%.100s %.120s", phase->name, reason);
     matrix->best = is_choice ? phase : NULL;
     matrix->phase->is_overridden = true;
-    matrix_revive(step, matrix, text); /* it decides after this event */
+    matrix_revive(decision, matrix, text); /* it decides after this event */
 }
 
-static void command_hold(struct step *step, struct phase *phase, const char *reason)
+static void command_hold(struct decision *decision, struct phase *phase, const char *reason)
 {
     if (phase_runs(phase))
-        run_stop(step, phase->run, WISH_HOLD, reason);
+        run_stop(decision, phase->run, WISH_HOLD, reason);
     else
-        phase_move_held(step, phase, HOLD_USER, reason);
+        phase_move_held(decision, phase, HOLD_USER, reason);
 }
 
-static void command_cancel(struct step *step, struct phase *phase, const char *reason)
+static void command_cancel(struct decision *decision, struct phase *phase, const char *reason)
 {
     if (phase_runs(phase))
-        run_stop(step, phase->run, WISH_CANCEL, reason);
+        run_stop(decision, phase->run, WISH_CANCEL, reason);
     else
-        phase_cancel(step, phase, reason);
+        phase_cancel(decision, phase, reason);
 }
 
-static void command_carry_out(struct step *step, struct phase *phase)
+static void command_carry_out(struct decision *decision, struct phase *phase)
 {
     static const struct {
         const char *verb;
-        void (*carry_out)(struct step *step, struct phase *phase, const char *reason);
+        void (*carry_out)(struct decision *decision, struct phase *phase, const char *reason);
     } rows[COMMAND_COUNT] = {
         [COMMAND_PROMOTE] = {"promoted", command_promote},
         [COMMAND_HOLD] = {"held", command_hold},
@@ -304,38 +304,38 @@ static void command_carry_out(struct step *step, struct phase *phase)
         [COMMAND_CANCEL] = {"cancelled", command_cancel},
         [COMMAND_RETRY] = {"retried", command_retry},
     };
-    const struct core_event *event = step->event;
+    const struct core_event *event = decision->event;
     char reason[REASON_MAX];
     (void)snprintf(reason, sizeof reason, "%s by %.100s", rows[event->command].verb,
                    command_who(event));
-    rows[event->command].carry_out(step, phase, reason);
+    rows[event->command].carry_out(decision, phase, reason);
 }
 
 /* Carries the command out on the members that take it. If members were stopped, a retry runs only
  * those again, and spares the members that failed. */
-static void matrix_pass_on_command(struct step *step, struct matrix *matrix)
+static void matrix_pass_on_command(struct decision *decision, struct matrix *matrix)
 {
-    enum core_command command = step->event->command;
+    enum core_command command = decision->event->command;
     bool is_retry = command == COMMAND_RETRY || command == COMMAND_RESUME;
     bool spares_failed = is_retry && matrix_was_stopped(matrix);
     for (size_t i = 0; i < matrix->count; i++) {
         struct phase *member = matrix->members[i];
         if (!(spares_failed && member->state == PHASE_FAILED) &&
             core_command_check(member, command, NULL) == 0)
-            command_carry_out(step, member);
+            command_carry_out(decision, member);
     }
 }
 
-void command_on_fact(struct step *step, const struct fact *fact)
+void command_on_fact(struct decision *decision, const struct fact *fact)
 {
     struct phase *phase = fact->phase;
-    enum core_command command = step->event->command;
+    enum core_command command = decision->event->command;
     if (core_command_check(phase, command, NULL) < 0)
         return; /* the phase has changed since the command was checked */
     bool is_own = !phase->members || matrix_takes(phase->members, command);
     bool is_decision = command == COMMAND_PROMOTE || core_command_judges(phase, command);
     if (phase->members && !is_decision)
-        matrix_pass_on_command(step, phase->members);
+        matrix_pass_on_command(decision, phase->members);
     if (is_own)
-        command_carry_out(step, phase);
+        command_carry_out(decision, phase);
 }

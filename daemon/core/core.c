@@ -2,7 +2,7 @@
  * is told a fact. */
 #include "daemon/core/core.h"
 
-#include "daemon/core/step.h"
+#include "daemon/core/decision.h"
 #include "lib/memory.h"
 
 #include <assert.h>
@@ -113,72 +113,72 @@ static void core_submission_reason(const struct core_event *event, char reason[R
     (void)snprintf(reason, REASON_MAX, "%s%s%.100s", what, *who ? " by " : "", who);
 }
 
-static void core_on_added(struct step *step, const struct fact *fact)
+static void core_on_added(struct decision *decision, const struct fact *fact)
 {
     struct workflow *workflow = fact->workflow;
-    workflow->submitted_ms = step->now_ms;
-    step_save_workflow(step, workflow);
+    workflow->submitted_ms = decision->now_ms;
+    decision_save_workflow(decision, workflow);
     for (size_t i = 0; i < workflow->phase_count; i++) {
         struct phase *phase = &workflow->phases[i];
         char reason[REASON_MAX];
-        step_save_phase(step, phase);
+        decision_save_phase(decision, phase);
         if (phase->reused) {
             (void)snprintf(reason, sizeof reason, "the results of %s", phase->reused_from);
-            phase_move(step, phase, PHASE_SUCCEEDED, reason);
+            phase_move(decision, phase, PHASE_SUCCEEDED, reason);
         }
         /* A matrix whose results are all known would decide at once. */
-        bool decides = step->event->hold && phase->members && matrix_is_through(phase->members);
+        bool decides = decision->event->hold && phase->members && matrix_is_through(phase->members);
         if (phase->reused || (!phase_is_ready(phase) && !decides))
             continue;
-        core_submission_reason(step->event, reason);
-        if (step->event->hold)
-            phase_move_held(step, phase, HOLD_USER, reason);
+        core_submission_reason(decision->event, reason);
+        if (decision->event->hold)
+            phase_move_held(decision, phase, HOLD_USER, reason);
         else
-            phase_start(step, phase, reason);
+            phase_start(decision, phase, reason);
     }
 }
 
-static void core_on_time(struct step *step, const struct core *core)
+static void core_on_time(struct decision *decision, const struct core *core)
 {
     for (size_t i = 0; i < core->count; i++) {
         struct workflow *workflow = core->workflows[i];
         for (size_t j = 0; j < workflow->run_count; j++)
-            run_on_time(step, workflow->runs[j]);
+            run_on_time(decision, workflow->runs[j]);
     }
 }
 
 /* Moves times as far as the clock was set. A time that is then in the future came from another
  * clock, which was ahead. False: no time has changed. */
-static bool core_move_times(const struct step *step, int64_t *const *times_ms, size_t count)
+static bool core_move_times(const struct decision *decision, int64_t *const *times_ms, size_t count)
 {
     bool has_moved = false;
     for (size_t i = 0; i < count; i++) {
-        int64_t moved_ms = *times_ms[i] + step->event->step;
+        int64_t moved_ms = *times_ms[i] + decision->event->step;
         if (!*times_ms[i])
             continue;
-        if (moved_ms > step->now_ms)
-            moved_ms = step->now_ms;
+        if (moved_ms > decision->now_ms)
+            moved_ms = decision->now_ms;
         has_moved |= moved_ms != *times_ms[i];
         *times_ms[i] = moved_ms > 0 ? moved_ms : 1;
     }
     return has_moved;
 }
 
-static void core_move_allocation(struct step *step, struct allocation *allocation)
+static void core_move_allocation(struct decision *decision, struct allocation *allocation)
 {
     int64_t *const times_ms[] = {&allocation->submitted_ms,   &allocation->started_ms,
                                  &allocation->ended_ms,       &allocation->absent_since_ms,
                                  &allocation->absent_seen_ms, &allocation->end_seen_ms};
-    if (core_move_times(step, times_ms, sizeof times_ms / sizeof *times_ms))
-        step_save_job(step, allocation);
+    if (core_move_times(decision, times_ms, sizeof times_ms / sizeof *times_ms))
+        decision_save_job(decision, allocation);
 }
 
-static void core_move_run(struct step *step, struct run *run)
+static void core_move_run(struct decision *decision, struct run *run)
 {
     int64_t *const times_ms[] = {&run->submitted_ms,    &run->started_ms, &run->ended_ms,
                                  &run->silent_since_ms, &run->told_ms,    &run->idle_ms};
-    if (core_move_times(step, times_ms, sizeof times_ms / sizeof *times_ms))
-        step_save_run(step, run);
+    if (core_move_times(decision, times_ms, sizeof times_ms / sizeof *times_ms))
+        decision_save_run(decision, run);
 }
 
 /* Whether the allocation waits or goes on. After its end it goes on as long as one of its runs goes
@@ -190,7 +190,7 @@ static bool allocation_is_moved(const struct allocation *allocation)
 
 /* Moves the times of allocations and runs that go on, so that they last neither longer nor shorter
  * when the clock is set. Allocations and runs that have ended are history, and keep their times. */
-static void core_on_clock(struct step *step, const struct core *core)
+static void core_on_clock(struct decision *decision, const struct core *core)
 {
     for (size_t i = 0; i < core->count; i++) {
         struct workflow *workflow = core->workflows[i];
@@ -198,24 +198,24 @@ static void core_on_clock(struct step *step, const struct core *core)
             continue;
         for (size_t j = 0; j < workflow->allocation_count; j++)
             if (allocation_is_moved(workflow->allocations[j]))
-                core_move_allocation(step, workflow->allocations[j]);
+                core_move_allocation(decision, workflow->allocations[j]);
         for (size_t j = 0; j < workflow->run_count; j++)
             if (workflow->runs[j]->state != RUN_ENDED || run_keeps_seat(workflow->runs[j]))
-                core_move_run(step, workflow->runs[j]);
+                core_move_run(decision, workflow->runs[j]);
     }
 }
 
 /* A gate, or the choice of a matrix, was worked out. */
-static void core_on_judged(struct step *step, const struct fact *fact)
+static void core_on_judged(struct decision *decision, const struct fact *fact)
 {
-    struct core_effect *done = step_add(step, FX_JUDGE, fact->workflow);
+    struct core_effect *done = decision_add(decision, FX_JUDGE, fact->workflow);
     done->phase = fact->phase;
     done->is_done = true;
-    (fact->phase->members ? matrix_on_fact : phase_on_fact)(step, fact);
+    (fact->phase->members ? matrix_on_fact : phase_on_fact)(decision, fact);
 }
 
 /* Which layer is told an event or a fact. */
-static void (*const listeners[FACT_COUNT])(struct step *step, const struct fact *fact) = {
+static void (*const listeners[FACT_COUNT])(struct decision *decision, const struct fact *fact) = {
     [EV_ADDED] = core_on_added,
     [EV_SUBMITTED] = allocation_on_fact,
     [EV_REFUSED] = allocation_on_fact,
@@ -254,50 +254,50 @@ static void (*const listeners[FACT_COUNT])(struct step *step, const struct fact 
 };
 
 /* Passes facts on in order, until no fact is left. */
-static void core_drain(struct step *step)
+static void core_drain(struct decision *decision)
 {
     struct fact fact;
-    step->fact = &fact;
-    while (step_take(step, &fact))
-        listeners[fact.kind](step, &fact);
-    step->fact = NULL;
+    decision->fact = &fact;
+    while (decision_take(decision, &fact))
+        listeners[fact.kind](decision, &fact);
+    decision->fact = NULL;
 }
 
 /* Decides what follows from the state of all objects, whichever event has changed it. */
-static void core_settle(struct step *step, struct workflow *workflow)
+static void core_settle(struct decision *decision, struct workflow *workflow)
 {
-    static void (*const settlers[])(struct step * step, struct workflow * workflow) = {
+    static void (*const settlers[])(struct decision * decision, struct workflow * workflow) = {
         allocation_settle, matrix_settle, workflow_settle};
-    core_drain(step);
+    core_drain(decision);
     for (size_t i = 0; i < sizeof settlers / sizeof *settlers; i++) {
-        settlers[i](step, workflow);
-        core_drain(step);
+        settlers[i](decision, workflow);
+        core_drain(decision);
     }
 }
 
-void core_step(struct core *core, const struct core_event *event, struct core_effects *effects)
+void core_decide(struct core *core, const struct core_event *event, struct core_effects *effects)
 {
     struct fact fact = {.kind = event->kind,
                         .workflow = event->workflow,
                         .phase = event->phase,
                         .run = event->run,
                         .allocation = event->allocation};
-    struct step step = {.config = &core->config,
-                        .facts = &core->facts,
-                        .event = event,
-                        .effects = effects,
-                        .now_ms = event->now_ms,
-                        .fact = &fact};
+    struct decision decision = {.config = &core->config,
+                                .facts = &core->facts,
+                                .event = event,
+                                .effects = effects,
+                                .now_ms = event->now_ms,
+                                .fact = &fact};
     assert(event->kind < EV_COUNT);
     if (event->kind == EV_TIME || event->kind == EV_CLOCK) {
-        (event->kind == EV_TIME ? core_on_time : core_on_clock)(&step, core);
-        core_drain(&step);
+        (event->kind == EV_TIME ? core_on_time : core_on_clock)(&decision, core);
+        core_drain(&decision);
         return;
     }
     assert(event->workflow && (!event->run || event->run->phase->workflow == event->workflow) &&
            (!event->phase || event->phase->workflow == event->workflow));
-    listeners[event->kind](&step, &fact);
-    core_settle(&step, event->workflow);
+    listeners[event->kind](&decision, &fact);
+    core_settle(&decision, event->workflow);
 }
 
 int64_t core_deadline(const struct core *core)

@@ -241,7 +241,7 @@ void core_drop(struct core *core, struct workflow *workflow);
 void core_give_again(struct core *core, uint64_t workflow);
 
 /* Decides. Appends to `effects`. The same core and the same events give the same effects. */
-void core_step(struct core *core, const struct core_event *event, struct core_effects *effects);
+void core_decide(struct core *core, const struct core_event *event, struct core_effects *effects);
 
 /* Whether a run still needs the allocation. The job of the allocation is not known to exist. If no
  * run needs the allocation, its job is not submitted: EV_LIMITED then ends the runs that wait for

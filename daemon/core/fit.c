@@ -1,7 +1,7 @@
 /* Whether a phase may begin now, and in which allocation: a new allocation, the allocation that a
  * run before it keeps, or the allocation of a phase beside it. This file asks questions only and
  * changes nothing. */
-#include "daemon/core/step.h"
+#include "daemon/core/decision.h"
 
 #include "lib/text.h"
 
@@ -134,23 +134,23 @@ static bool run_holds_open(const struct run *run, const struct allocation *alloc
     return !allocation->started_ms || run->state == RUN_RUNNING;
 }
 
-static bool allocation_is_open(const struct step *step, const struct allocation *allocation,
+static bool allocation_is_open(const struct decision *decision, const struct allocation *allocation,
                                const struct run *run, const struct phase *phase)
 {
     if (allocation->ended || allocation->is_closed || run->phase == phase ||
         phase_anchor(run->phase) != phase_anchor(phase) || !run_holds_open(run, allocation))
         return false;
     return phase_has_shape(phase, run->phase, allocation) &&
-           (!allocation->started_ms || phase_has_time(phase, allocation, step->now_ms));
+           (!allocation->started_ms || phase_has_time(phase, allocation, decision->now_ms));
 }
 
-struct allocation *phase_to_join(const struct step *step, const struct phase *phase)
+struct allocation *phase_to_join(const struct decision *decision, const struct phase *phase)
 {
     const struct workflow *workflow = phase->workflow;
     for (size_t i = workflow->run_count; i-- > 0;) {
         const struct run *run = workflow->runs[i];
         struct allocation *allocation = run->seat->allocation;
-        if (allocation_is_open(step, allocation, run, phase))
+        if (allocation_is_open(decision, allocation, run, phase))
             return allocation;
     }
     return NULL;

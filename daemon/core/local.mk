@@ -4,7 +4,7 @@ daemon_core_libcore_a_SOURCES = \
 	daemon/core/state.c daemon/core/state.h \
 	daemon/core/model.c daemon/core/model.h \
 	daemon/core/core.c daemon/core/core.h \
-	daemon/core/step.c daemon/core/step.h \
+	daemon/core/decision.c daemon/core/decision.h \
 	daemon/core/command.c \
 	daemon/core/graph.c \
 	daemon/core/matrix.c \

@@ -1,10 +1,21 @@
 /* Matrices: phases that have members, and choose among them.
  *
- * Members are phases like others. The phase of the matrix never runs. It is blocked while members
- * run, and decides when all members have come to an end. A room that has the metrics of the members
- * works out which members go on to the next rung, or which member is the best (FX_JUDGE). The
- * answer is a choice. */
-#include "daemon/core/step.h"
+ * Members are phases like others, made by the parser of the spec: gates, remedies, recovery and
+ * commands know nothing of matrices. The phase of the matrix never runs. It is blocked while
+ * members run. matrix_settle() looks at it after every event, and it decides when all members have
+ * come to an end (FX_JUDGE). A room that has the metrics of the members puts them in order. Its
+ * answer names the members that go on to the next rung with the params of that rung, or the best
+ * member. The matrix takes over the params of the best member, and the phases after it are planned
+ * again with these params.
+ *
+ * If the matrix cannot choose, the results stay. A retry judges the results again. A promotion
+ * judges them without `where`, or with the member that a person wants (is_overridden, best).
+ *
+ * Packed members begin in the allocation that another member leaves (matrix_takes_over()). The
+ * allocation of the last member is kept while the matrix decides, for the next rung or for the
+ * phase after it (phase_donor()). Members side by side are `beside` their matrix, and have a slot
+ * of the GPUs each. */
+#include "daemon/core/decision.h"
 
 #include <assert.h>
 #include <math.h>
@@ -48,21 +59,22 @@ static struct phase *matrix_next(const struct matrix *matrix)
 }
 
 /* Begins the next member in the allocation that the donor keeps. False: no member fits. */
-static bool matrix_pass_on(struct step *step, const struct matrix *matrix, struct run *donor)
+static bool matrix_pass_on(struct decision *decision, const struct matrix *matrix,
+                           struct run *donor)
 {
     struct phase *next = matrix_next(matrix);
-    if (!next || !donor || !phase_fits(next, donor, step->now_ms))
+    if (!next || !donor || !phase_fits(next, donor, decision->now_ms))
         return false;
-    (void)phase_start_in_seat(step, next, donor, RUN_STARTING, "in place");
+    (void)phase_start_in_seat(decision, next, donor, RUN_STARTING, "in place");
     return true;
 }
 
-bool matrix_takes_over(struct step *step, const struct phase *member)
+bool matrix_takes_over(struct decision *decision, const struct phase *member)
 {
     const struct matrix *matrix = member->matrix;
     if (!matrix || matrix->lanes == 0 || matrix->phase->state != PHASE_BLOCKED)
         return false;
-    return matrix_pass_on(step, matrix, phase_donor(member)) ||
+    return matrix_pass_on(decision, matrix, phase_donor(member)) ||
            (!matrix->is_parallel && matrix_is_through(matrix));
 }
 
@@ -104,14 +116,14 @@ size_t core_choose(struct core_score *scores, size_t count, bool is_min, double 
 
 /* --- Deciding --------------------------------------------------------------------------------- */
 
-static void matrix_decide(struct step *step, const struct matrix *matrix)
+static void matrix_decide(struct decision *decision, const struct matrix *matrix)
 {
-    phase_move(step, matrix->phase, PHASE_DECIDING, "");
-    step_add(step, FX_JUDGE, matrix->phase->workflow)->phase = matrix->phase;
+    phase_move(decision, matrix->phase, PHASE_DECIDING, "");
+    decision_add(decision, FX_JUDGE, matrix->phase->workflow)->phase = matrix->phase;
 }
 
 /* All members have come to an end, and no member can be chosen. */
-static void matrix_end_empty(struct step *step, struct matrix *matrix)
+static void matrix_end_empty(struct decision *decision, struct matrix *matrix)
 {
     unsigned failed = matrix_count(matrix, PHASE_FAILED);
     char reason[REASON_MAX];
@@ -119,29 +131,29 @@ static void matrix_end_empty(struct step *step, struct matrix *matrix)
         bool has_cancelled = matrix_count(matrix, PHASE_CANCELLED) > 0;
         (void)snprintf(reason, sizeof reason, "no member is left: %u failed%s", failed,
                        has_cancelled ? ", the others were cancelled" : "");
-        phase_fail(step, matrix->phase, HOLD_FAILURE, reason);
+        phase_fail(decision, matrix->phase, HOLD_FAILURE, reason);
     } else {
-        phase_cancel(step, matrix->phase, "its members were cancelled");
+        phase_cancel(decision, matrix->phase, "its members were cancelled");
     }
 }
 
 /* Begins the members that can begin, and decides when all members have come to an end. */
-static void matrix_on_settled(struct step *step, struct matrix *matrix)
+static void matrix_on_settled(struct decision *decision, struct matrix *matrix)
 {
     struct phase *next;
     while ((next = matrix_next(matrix)))
-        phase_start(step, next, "submitted");
+        phase_start(decision, next, "submitted");
     if (!matrix_is_through(matrix))
         return;
     if (matrix_has_results(matrix))
-        matrix_decide(step, matrix);
+        matrix_decide(decision, matrix);
     else if (matrix_count(matrix, PHASE_SKIPPED) == 0) /* else the matrix is skipped, too */
-        matrix_end_empty(step, matrix);
+        matrix_end_empty(decision, matrix);
 }
 
 /* The members that were chosen go on to the next rung; the others stay as they are. */
-static void matrix_climb(struct step *step, struct matrix *matrix, const struct core_choice *choice,
-                         const char *message)
+static void matrix_climb(struct decision *decision, struct matrix *matrix,
+                         const struct core_choice *choice, const char *message)
 {
     struct phase *phase = matrix->phase;
     char reason[REASON_MAX];
@@ -152,49 +164,49 @@ static void matrix_climb(struct step *step, struct matrix *matrix, const struct 
         struct phase *member = choice->members[i];
         assert(member->matrix == matrix && member->state == PHASE_SUCCEEDED);
         member->rung = phase->rung;
-        phase_adopt(member, &step->event->plan->phases[member->index]);
+        phase_adopt(member, &decision->event->plan->phases[member->index]);
         if (member->reused && member->rung <= member->reused_rung)
-            step_save_phase(step, member); /* its results at this rung are known, too */
+            decision_save_phase(decision, member); /* its results at this rung are known, too */
         else
-            phase_move(step, member, PHASE_BLOCKED, reason);
+            phase_move(decision, member, PHASE_BLOCKED, reason);
     }
-    phase_move(step, phase, PHASE_BLOCKED, message); /* it is settled after this event */
-    if (!matrix_pass_on(step, matrix, phase_donor(phase)))
-        phase_let_go(step, phase);
+    phase_move(decision, phase, PHASE_BLOCKED, message); /* it is settled after this event */
+    if (!matrix_pass_on(decision, matrix, phase_donor(phase)))
+        phase_let_go(decision, phase);
 }
 
-static void matrix_on_judged(struct step *step, struct matrix *matrix)
+static void matrix_on_judged(struct decision *decision, struct matrix *matrix)
 {
     struct phase *phase = matrix->phase;
-    const struct core_event *event = step->event;
+    const struct core_event *event = decision->event;
     const struct core_choice *choice = event->choice;
     const char *message = event->message ? event->message : "";
     if (event->gate != GATE_PASSED) {
         matrix->best = NULL; /* the member that a person wanted is impossible */
         phase->is_overridden = false;
-        phase_fail(step, phase, event->gate == GATE_FAILED ? HOLD_GATE : HOLD_FAILURE, message);
+        phase_fail(decision, phase, event->gate == GATE_FAILED ? HOLD_GATE : HOLD_FAILURE, message);
         return;
     }
     assert(choice && choice->count > 0);
     if (choice->goes_on) {
         assert(event->plan && phase->rung + 1 < matrix->rung_count);
-        matrix_climb(step, matrix, choice, message);
+        matrix_climb(decision, matrix, choice, message);
         return;
     }
     matrix->best = choice->best;
     if (event->plan)
-        phase_adopt_plan(step, phase, event->plan);
+        phase_adopt_plan(decision, phase, event->plan);
     if (phase->promote_manual) {
-        phase_let_go(step, phase);
-        phase_move_held(step, phase, HOLD_MANUAL, message);
+        phase_let_go(decision, phase);
+        phase_move_held(decision, phase, HOLD_MANUAL, message);
     } else {
-        phase_succeed(step, phase, message, "");
+        phase_succeed(decision, phase, message, "");
     }
 }
 
 /* --- The table -------------------------------------------------------------------------------- */
 
-typedef void matrix_handler(struct step *step, struct matrix *matrix);
+typedef void matrix_handler(struct decision *decision, struct matrix *matrix);
 
 /* A row for each state. An empty cell: the fact is no news, or comes too late. */
 static matrix_handler *const matrix_table[PHASE_STATE_COUNT][FACT_COUNT] = {
@@ -202,17 +214,17 @@ static matrix_handler *const matrix_table[PHASE_STATE_COUNT][FACT_COUNT] = {
     [PHASE_DECIDING] = {[EV_JUDGED] = matrix_on_judged},
 };
 
-void matrix_on_fact(struct step *step, const struct fact *fact)
+void matrix_on_fact(struct decision *decision, const struct fact *fact)
 {
     matrix_handler *handler = matrix_table[fact->phase->state][fact->kind];
     if (handler)
-        handler(step, fact->phase->members);
+        handler(decision, fact->phase->members);
 }
 
-void matrix_settle(struct step *step, struct workflow *workflow)
+void matrix_settle(struct decision *decision, struct workflow *workflow)
 {
     for (size_t i = 0; i < workflow->phase_count; i++)
         if (workflow->phases[i].members)
-            matrix_on_fact(step,
+            matrix_on_fact(decision,
                            &(struct fact){.kind = FACT_SETTLED, .phase = &workflow->phases[i]});
 }

@@ -1,5 +1,5 @@
 /* What becomes of a phase: its runs, its gate, its remedies, its end. */
-#include "daemon/core/step.h"
+#include "daemon/core/decision.h"
 
 #include "lib/memory.h"
 #include "lib/text.h"
@@ -10,13 +10,13 @@
 #include <string.h>
 
 /* Adds a run, which begins from the phase's checkpoint if there is one. */
-static struct run *phase_add_run(struct step *step, struct phase *phase)
+static struct run *phase_add_run(struct decision *decision, struct phase *phase)
 {
     struct run *run = workflow_add_run(phase->workflow, phase);
-    run->id = ++step->config->last_run;
+    run->id = ++decision->config->last_run;
     run->attempt = ++phase->attempts;
     run->rung = phase->rung;
-    run->submitted_ms = step->now_ms;
+    run->submitted_ms = decision->now_ms;
     if (phase->checkpoint_path) {
         run->resume_path = xstrdup(phase->checkpoint_path);
         run->resume_step = phase->checkpoint_step;
@@ -24,83 +24,83 @@ static struct run *phase_add_run(struct step *step, struct phase *phase)
     return run;
 }
 
-static void phase_queue(struct step *step, struct phase *phase, const char *reason)
+static void phase_queue(struct decision *decision, struct phase *phase, const char *reason)
 {
     if (phase->state == PHASE_QUEUED)
-        step_save_phase(step, phase);
+        decision_save_phase(decision, phase);
     else
-        phase_move(step, phase, PHASE_QUEUED, reason);
+        phase_move(decision, phase, PHASE_QUEUED, reason);
 }
 
-static void phase_start_at(struct step *step, struct phase *phase, const char *reason,
+static void phase_start_at(struct decision *decision, struct phase *phase, const char *reason,
                            int64_t due_ms)
 {
-    struct allocation *shared = phase_to_join(step, phase);
-    struct run *run = phase_add_run(step, phase);
+    struct allocation *shared = phase_to_join(decision, phase);
+    struct run *run = phase_add_run(decision, phase);
     run->state = RUN_SUBMITTING;
-    run->seat = seat_new(step, phase->workflow);
+    run->seat = seat_new(decision, phase->workflow);
     if (shared)
-        seat_join(step, run, shared);
-    phase_queue(step, phase, reason);
-    step_save_seat(step, run);
-    step_save_run(step, run);
+        seat_join(decision, run, shared);
+    phase_queue(decision, phase, reason);
+    decision_save_seat(decision, run);
+    decision_save_run(decision, run);
     if (shared) {
-        step_do(step, FX_TELL_NEXT, run)->due_ms = due_ms;
-        run_catch_up(step, run);
+        decision_do(decision, FX_TELL_NEXT, run)->due_ms = due_ms;
+        run_catch_up(decision, run);
     } else {
-        allocation_new(step, run, due_ms);
+        allocation_new(decision, run, due_ms);
     }
 }
 
-void phase_start(struct step *step, struct phase *phase, const char *reason)
+void phase_start(struct decision *decision, struct phase *phase, const char *reason)
 {
-    phase_start_at(step, phase, reason, 0);
+    phase_start_at(decision, phase, reason, 0);
 }
 
-static void phase_start_later(struct step *step, struct phase *phase, const char *reason,
+static void phase_start_later(struct decision *decision, struct phase *phase, const char *reason,
                               int64_t delay_ms)
 {
-    phase_let_go(step, phase);
-    phase_start_at(step, phase, reason, step->now_ms + delay_ms);
+    phase_let_go(decision, phase);
+    phase_start_at(decision, phase, reason, decision->now_ms + delay_ms);
 }
 
-struct run *phase_start_in_seat(struct step *step, struct phase *phase, struct run *donor,
+struct run *phase_start_in_seat(struct decision *decision, struct phase *phase, struct run *donor,
                                 enum run_state state, const char *reason)
 {
-    struct run *run = phase_add_run(step, phase);
+    struct run *run = phase_add_run(decision, phase);
     run->seat = donor->seat;
     run->in_place = true;
     run->state = state;
-    run->told_ms = step->now_ms;
-    phase_queue(step, phase, reason);
-    step_save_run(step, run);
-    (void)step_do(step, FX_TELL_NEXT, run); /* at once */
+    run->told_ms = decision->now_ms;
+    phase_queue(decision, phase, reason);
+    decision_save_run(decision, run);
+    (void)decision_do(decision, FX_TELL_NEXT, run); /* at once */
     /* If a lead has begun this run while the daemon was away, the run's folder says so. */
     if (donor->seat->allocation->ended) {
-        run->silent_since_ms = step->now_ms;
-        (void)step_do(step, FX_READ_OUTCOME, run);
+        run->silent_since_ms = decision->now_ms;
+        (void)decision_do(decision, FX_READ_OUTCOME, run);
     }
     return run;
 }
 
-void phase_let_go(struct step *step, struct phase *phase)
+void phase_let_go(struct decision *decision, struct phase *phase)
 {
     struct run *run = phase_donor(phase);
     if (run && run->has_begun) {
         run->is_let_go = true;
-        (void)step_do(step, FX_TELL_END, run); /* at once */
+        (void)decision_do(decision, FX_TELL_END, run); /* at once */
     }
 }
 
-static void phase_go_on(struct step *step, struct phase *phase, const char *reason)
+static void phase_go_on(struct decision *decision, struct phase *phase, const char *reason)
 {
     struct run *before = phase->run;
     char asked[REASON_MAX]; /* who wants the run to stop */
     memcpy(asked, phase->reason, sizeof asked);
     phase->stalls = 0;
-    struct run *run = phase_start_in_seat(step, phase, before, RUN_PENDING, reason);
+    struct run *run = phase_start_in_seat(decision, phase, before, RUN_PENDING, reason);
     if (before->wish != WISH_NONE)
-        run_stop(step, run, before->wish, asked);
+        run_stop(decision, run, before->wish, asked);
 }
 
 /* The first and the last step that earlier runs of the phase told; -1: they told no step. */
@@ -157,13 +157,13 @@ static bool phase_got_farther(const struct phase *phase, const struct run *run)
                                              : run->last_step > run->resume_step;
 }
 
-static void phase_again(struct step *step, struct phase *phase, const char *reason)
+static void phase_again(struct decision *decision, struct phase *phase, const char *reason)
 {
     const struct run *run = phase->run;
     bool is_endless = run->outcome == OUTCOME_TIMED_OUT && !phase->checkpoint_path;
     if (run->has_begun)
         phase->stalls = phase_got_farther(phase, run) ? 0 : phase->stalls + 1;
-    phase_let_go(step, phase);
+    phase_let_go(decision, phase);
     char text[REASON_MAX], at[48] = "without any step";
     if (phase->stalls && is_endless) {
         if (run->last_step >= 0)
@@ -174,25 +174,25 @@ static void phase_again(struct step *step, struct phase *phase, const char *reas
                        "timed out %s, with no checkpoint to go on from: give it more time, let it "
                        "save checkpoints, or retry it if it resumes by itself",
                        at);
-        phase_move_held(step, phase, HOLD_PROGRESS, text);
+        phase_move_held(decision, phase, HOLD_PROGRESS, text);
     } else if (phase->stalls >= STALLED_RESUMES_MAX) {
         (void)snprintf(text, sizeof text, "%u runs in a row made no new step; the last one: %.120s",
                        phase->stalls, reason);
-        phase_move_held(step, phase, HOLD_PROGRESS, text);
+        phase_move_held(decision, phase, HOLD_PROGRESS, text);
     } else {
-        phase_start(step, phase, reason);
+        phase_start(decision, phase, reason);
     }
 }
 
-static void phase_follow(struct step *step, struct phase *phase, bool can_stay, int64_t delay_ms,
-                         const char *reason)
+static void phase_follow(struct decision *decision, struct phase *phase, bool can_stay,
+                         int64_t delay_ms, const char *reason)
 {
-    if (can_stay && phase_fits(phase, phase->run, step->now_ms)) {
-        (void)phase_start_in_seat(step, phase, phase->run, RUN_STARTING, reason);
+    if (can_stay && phase_fits(phase, phase->run, decision->now_ms)) {
+        (void)phase_start_in_seat(decision, phase, phase->run, RUN_STARTING, reason);
         return;
     }
-    phase_let_go(step, phase);
-    phase_start_at(step, phase, reason, delay_ms ? step->now_ms + delay_ms : 0);
+    phase_let_go(decision, phase);
+    phase_start_at(decision, phase, reason, delay_ms ? decision->now_ms + delay_ms : 0);
 }
 
 /* Whether the phase is a member, and its params are to blame for the failure: no person is asked.
@@ -206,34 +206,36 @@ static bool phase_is_out(const struct phase *phase, enum phase_hold hold)
            (run->cause == CAUSE_OOM || run->cause == CAUSE_NAN || run->cause == CAUSE_GUARD);
 }
 
-void phase_fail(struct step *step, struct phase *phase, enum phase_hold hold, const char *reason)
+void phase_fail(struct decision *decision, struct phase *phase, enum phase_hold hold,
+                const char *reason)
 {
     bool is_final = phase->fail_finally || phase_is_out(phase, hold);
     if (!is_final || !phase->matrix) /* the allocation of a member is left to its matrix */
-        phase_let_go(step, phase);
+        phase_let_go(decision, phase);
     if (!is_final) {
-        phase_move_held(step, phase, hold, reason);
+        phase_move_held(decision, phase, hold, reason);
         return;
     }
-    phase_move(step, phase, PHASE_FAILED, reason);
-    step_tell_phase(step, FACT_PHASE_LOST, phase, "");
+    phase_move(decision, phase, PHASE_FAILED, reason);
+    decision_tell_phase(decision, FACT_PHASE_LOST, phase, "");
 }
 
-void phase_cancel(struct step *step, struct phase *phase, const char *reason)
+void phase_cancel(struct decision *decision, struct phase *phase, const char *reason)
 {
-    remedy_forget(step, phase);
-    phase_let_go(step, phase);
-    phase_move(step, phase, PHASE_CANCELLED, reason);
-    step_tell_phase(step, FACT_PHASE_LOST, phase, "");
+    remedy_forget(decision, phase);
+    phase_let_go(decision, phase);
+    phase_move(decision, phase, PHASE_CANCELLED, reason);
+    decision_tell_phase(decision, FACT_PHASE_LOST, phase, "");
 }
 
-void phase_succeed(struct step *step, struct phase *phase, const char *reason, const char *who)
+void phase_succeed(struct decision *decision, struct phase *phase, const char *reason,
+                   const char *who)
 {
-    phase_move(step, phase, PHASE_SUCCEEDED, reason);
-    step_tell_phase(step, FACT_PHASE_SUCCEEDED, phase, who);
+    phase_move(decision, phase, PHASE_SUCCEEDED, reason);
+    decision_tell_phase(decision, FACT_PHASE_SUCCEEDED, phase, who);
 }
 
-void phase_adopt_plan(struct step *step, struct phase *phase, const struct workflow *plan)
+void phase_adopt_plan(struct decision *decision, struct phase *phase, const struct workflow *plan)
 {
     struct workflow *workflow = phase->workflow;
     assert(plan->phase_count == workflow->phase_count);
@@ -243,25 +245,25 @@ void phase_adopt_plan(struct step *step, struct phase *phase, const struct workf
         if (next->run)
             continue;
         phase_adopt(next, &plan->phases[i]);
-        step_save_phase(step, next);
+        decision_save_phase(decision, next);
     }
 }
 
 /* --- Facts about its run ------------------------------------------------------------------ */
 
-static void phase_on_run_began(struct step *step, struct phase *phase)
+static void phase_on_run_began(struct decision *decision, struct phase *phase)
 {
-    const struct run *run = step->fact->run;
-    phase_move(step, phase, PHASE_ACTIVE, run->wish == WISH_NONE ? "" : phase->reason);
+    const struct run *run = decision->fact->run;
+    phase_move(decision, phase, PHASE_ACTIVE, run->wish == WISH_NONE ? "" : phase->reason);
 }
 
 /* The run was taken for running by mistake, or Slurm has requeued its job before its lead reported.
  */
-static void phase_on_run_waits(struct step *step, struct phase *phase)
+static void phase_on_run_waits(struct decision *decision, struct phase *phase)
 {
-    const struct run *before = core_run_before(step->fact->run);
+    const struct run *before = core_run_before(decision->fact->run);
     bool is_resume = before && before->outcome == OUTCOME_PREEMPTED;
-    phase_move(step, phase, PHASE_QUEUED, is_resume ? "preempted" : "requeued");
+    phase_move(decision, phase, PHASE_QUEUED, is_resume ? "preempted" : "requeued");
 }
 
 /* How long to wait before the next run, so that a bad node does not use up all retries at once. */
@@ -271,33 +273,34 @@ static int64_t run_back_off(unsigned count)
     return delay_ms < FAILURE_LAST_MS ? delay_ms : FAILURE_LAST_MS;
 }
 
-static void phase_on_run_requeued(struct step *step, struct phase *phase)
+static void phase_on_run_requeued(struct decision *decision, struct phase *phase)
 {
     static const char reason[] = "Slurm has requeued its job";
-    const struct run *run = step->fact->run;
+    const struct run *run = decision->fact->run;
     if (phase->run != run || phase->hold != HOLD_FAILURE)
         return;
     if (run->seat->allocation->is_closed) /* Slurm holds the job, which is cancelled */
-        phase_start_later(step, phase, reason, run_back_off(1));
+        phase_start_later(decision, phase, reason, run_back_off(1));
     else
-        phase_go_on(step, phase, reason);
+        phase_go_on(decision, phase, reason);
 }
 
 /* The run has failed, or is lost: a remedy, another run, or a person, as the counts say. */
-static void phase_retry(struct step *step, struct run *run)
+static void phase_retry(struct decision *decision, struct run *run)
 {
     struct phase *phase = run->phase;
     bool is_lost = run->outcome == OUTCOME_LOST;
     bool died_on_resume = run->cause == CAUSE_EXIT && run->resume_path && run->has_begun &&
                           run->last_step <= run->resume_step;
-    bool is_refused = step->event->kind == EV_REFUSED;
+    bool is_refused = decision->event->kind == EV_REFUSED;
     bool is_given = run->in_place || seat_is_joined(run->seat);
     if (is_given && !run->has_begun && !is_refused) { /* it never had an allocation */
-        phase_again(step, phase, run->message);
+        phase_again(decision, phase, run->message);
         return;
     }
-    const char *cause = is_lost ? NULL : run_cause_name(run->cause), *checks = step->event->checks;
-    if (remedy_begin(step, phase, checks, cause, run->message))
+    const char *cause = is_lost ? NULL : run_cause_name(run->cause),
+               *checks = decision->event->checks;
+    if (remedy_begin(decision, phase, checks, cause, run->message))
         return;
     unsigned count = is_lost ? ++phase->losses : ++phase->failures[run->cause];
     unsigned allowed = is_lost ? LOST_RETRIES_MAX : run_cause_retries(run->cause);
@@ -311,12 +314,12 @@ static void phase_retry(struct step *step, struct run *run)
                    run->message[0] && (!is_said || count > 1) ? ": " : "", run->message,
                    remedy_is_used_up(phase, checks, cause) ? "; its remedies are used up" : "");
     if (died_on_resume && !phase->must_resume) /* its checkpoint may be unusable */
-        phase_again(step, phase, reason);
+        phase_again(decision, phase, reason);
     /* A job that was refused would be refused again. Only a person can help. */
     else if (count <= allowed && !is_refused)
-        phase_start_later(step, phase, reason, run_back_off(count));
+        phase_start_later(decision, phase, reason, run_back_off(count));
     else
-        phase_fail(step, phase, HOLD_FAILURE, reason);
+        phase_fail(decision, phase, HOLD_FAILURE, reason);
 }
 
 /* Whether another run has to show that the checkpoint of a run that succeeded can be resumed. If
@@ -327,46 +330,46 @@ static bool run_must_resume(const struct run *run)
            run->wish == WISH_NONE && text_starts(run->message, "until ");
 }
 
-static void phase_on_run_ended(struct step *step, struct phase *phase)
+static void phase_on_run_ended(struct decision *decision, struct phase *phase)
 {
-    struct run *run = step->fact->run;
+    struct run *run = decision->fact->run;
     char reason[REASON_MAX];
     if (run->requeues) {
-        phase_go_on(step, phase, run_outcome_name(run->outcome));
+        phase_go_on(decision, phase, run_outcome_name(run->outcome));
         return;
     }
     if (run->wish == WISH_CANCEL) {
-        phase_cancel(step, phase, phase->reason);
+        phase_cancel(decision, phase, phase->reason);
         return;
     }
     if (run->outcome == OUTCOME_SUCCEEDED) {
         phase->stalls = 0;
         if (run_must_resume(run)) {
-            phase_follow(step, phase, true, 0, "to see whether it resumes");
+            phase_follow(decision, phase, true, 0, "to see whether it resumes");
             return;
         }
-        phase_move(step, phase, PHASE_DECIDING, "");
-        step_add(step, FX_JUDGE, phase->workflow)->phase = phase;
+        phase_move(decision, phase, PHASE_DECIDING, "");
+        decision_add(decision, FX_JUDGE, phase->workflow)->phase = phase;
         return;
     }
     if (run->wish == WISH_HOLD) {
-        phase_let_go(step, phase);
-        phase_move_held(step, phase, HOLD_USER, phase->reason);
+        phase_let_go(decision, phase);
+        phase_move_held(decision, phase, HOLD_USER, phase->reason);
         return;
     }
     switch (run->outcome) {
     case OUTCOME_PREEMPTED:
     case OUTCOME_TIMED_OUT:
-        phase_again(step, phase, run_outcome_name(run->outcome));
+        phase_again(decision, phase, run_outcome_name(run->outcome));
         break;
     case OUTCOME_CANCELLED:
         (void)snprintf(reason, sizeof reason, "%.150s, and not by phased",
                        run->message[0] ? run->message : "the job was cancelled in Slurm");
-        phase_fail(step, phase, HOLD_FAILURE, reason);
+        phase_fail(decision, phase, HOLD_FAILURE, reason);
         break;
     case OUTCOME_FAILED:
     case OUTCOME_LOST:
-        phase_retry(step, run);
+        phase_retry(decision, run);
         break;
     case OUTCOME_NONE:
     case OUTCOME_SUCCEEDED:
@@ -377,31 +380,31 @@ static void phase_on_run_ended(struct step *step, struct phase *phase)
 
 /* --- What was worked out ---------------------------------------------------------------------- */
 
-static void phase_on_judged(struct step *step, struct phase *phase)
+static void phase_on_judged(struct decision *decision, struct phase *phase)
 {
-    const struct core_event *event = step->event;
+    const struct core_event *event = decision->event;
     const char *message = event->message ? event->message : "";
     char reason[REASON_MAX];
     if (phase->remedy) /* the news came twice: a remedy is being worked out already */
         return;
     if (event->gate == GATE_INCOMPLETE && !phase->fail_finally) {
-        phase_let_go(step, phase); /* also for a member: it was not measured, but is not out */
-        phase_move_held(step, phase, HOLD_GATE, message);
+        phase_let_go(decision, phase); /* also for a member: it was not measured, but is not out */
+        phase_move_held(decision, phase, HOLD_GATE, message);
     } else if (event->gate != GATE_PASSED) {
-        if (remedy_begin(step, phase, event->checks, NULL, message))
+        if (remedy_begin(decision, phase, event->checks, NULL, message))
             return;
         bool is_used_up = remedy_is_used_up(phase, event->checks, NULL);
         (void)snprintf(reason, sizeof reason, "%.200s%s", message,
                        is_used_up ? "; its remedies are used up" : "");
-        phase_fail(step, phase, HOLD_GATE, reason);
+        phase_fail(decision, phase, HOLD_GATE, reason);
     } else if (phase->promote_manual) {
-        phase_let_go(step, phase);
-        phase_move_held(step, phase, HOLD_MANUAL,
+        phase_let_go(decision, phase);
+        phase_move_held(decision, phase, HOLD_MANUAL,
                         event->is_ungated ? "its run succeeded; waiting for `promote`"
                                           : "its gate passed; waiting for `promote`");
     } else {
         phase_succeed(
-            step, phase,
+            decision, phase,
             event->is_ungated ? "its run succeeded; it has no gate" : "promoted by its gate", "");
     }
 }
@@ -439,9 +442,9 @@ static void phase_choose_place(struct phase *phase, enum remedy_resume resume,
     }
 }
 
-static void phase_on_remedied(struct step *step, struct phase *phase)
+static void phase_on_remedied(struct decision *decision, struct phase *phase)
 {
-    const struct core_event *event = step->event;
+    const struct core_event *event = decision->event;
     const struct remedy *remedy = phase->remedy;
     char reason[REASON_MAX];
     unsigned used, times;
@@ -453,25 +456,25 @@ static void phase_on_remedied(struct step *step, struct phase *phase)
     (void)snprintf(reason, sizeof reason, "remedy %.64s %u of %u%s%.160s", remedy->cause, used,
                    times,
                    event->plan ? ": " : " is impossible: ", event->message ? event->message : "");
-    remedy_forget(step, phase);
+    remedy_forget(decision, phase);
     if (!event->plan) {
-        phase_fail(step, phase, was_judged ? HOLD_GATE : HOLD_FAILURE, reason);
+        phase_fail(decision, phase, was_judged ? HOLD_GATE : HOLD_FAILURE, reason);
         return;
     }
     /* If the node may be to blame, the next run begins on another node, after a while. */
     bool is_by_node = run_cause_retries(run->cause) > 0;
     bool can_stay = !is_by_node && plan_keeps_shape(phase, &event->plan->phases[phase->index]);
     run->is_remedied = true;
-    step_save_run(step, run);
+    decision_save_run(decision, run);
     phase->stalls = 0;
-    phase_adopt_plan(step, phase, event->plan);
+    phase_adopt_plan(decision, phase, event->plan);
     phase_choose_place(phase, remedy->resume, event);
-    phase_follow(step, phase, can_stay, is_by_node ? FAILURE_FIRST_MS : 0, reason);
+    phase_follow(decision, phase, can_stay, is_by_node ? FAILURE_FIRST_MS : 0, reason);
 }
 
 /* --- The table -------------------------------------------------------------------------------- */
 
-typedef void phase_handler(struct step *step, struct phase *phase);
+typedef void phase_handler(struct decision *decision, struct phase *phase);
 
 /* A row for each state. An empty cell: the fact is no news, or comes too late. */
 static phase_handler *const phase_table[PHASE_STATE_COUNT][FACT_COUNT] = {
@@ -481,9 +484,9 @@ static phase_handler *const phase_table[PHASE_STATE_COUNT][FACT_COUNT] = {
     [PHASE_HELD] = {[FACT_RUN_REQUEUED] = phase_on_run_requeued},
 };
 
-void phase_on_fact(struct step *step, const struct fact *fact)
+void phase_on_fact(struct decision *decision, const struct fact *fact)
 {
     phase_handler *handler = phase_table[fact->phase->state][fact->kind];
     if (handler)
-        handler(step, fact->phase);
+        handler(decision, fact->phase);
 }

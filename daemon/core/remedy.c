@@ -5,7 +5,7 @@
  * params, and does so again after a crash. Only the answer (EV_REMEDIED) begins the run. Counts
  * never go back, not even when a person retries: the spec limits the tries in the whole life of a
  * phase. */
-#include "daemon/core/step.h"
+#include "daemon/core/decision.h"
 
 #include "lib/text.h"
 
@@ -34,8 +34,8 @@ static struct remedy *remedy_find(const struct phase *phase, const char *names, 
     return NULL;
 }
 
-bool remedy_begin(struct step *step, struct phase *phase, const char *checks, const char *cause,
-                  const char *reason)
+bool remedy_begin(struct decision *decision, struct phase *phase, const char *checks,
+                  const char *cause, const char *reason)
 {
     struct remedy *remedy = remedy_find(phase, checks, false);
     if (!remedy)
@@ -46,10 +46,10 @@ bool remedy_begin(struct step *step, struct phase *phase, const char *checks, co
     remedy->used++;
     phase->remedy = remedy;
     if (phase->state == PHASE_DECIDING)
-        step_save_phase(step, phase);
+        decision_save_phase(decision, phase);
     else
-        phase_move(step, phase, PHASE_DECIDING, reason);
-    (void)step_do(step, FX_REMEDY, phase->run); /* at once */
+        phase_move(decision, phase, PHASE_DECIDING, reason);
+    (void)decision_do(decision, FX_REMEDY, phase->run); /* at once */
     return true;
 }
 
@@ -58,11 +58,11 @@ bool remedy_is_used_up(const struct phase *phase, const char *checks, const char
     return remedy_find(phase, checks, true) || remedy_find(phase, cause, true);
 }
 
-void remedy_forget(struct step *step, struct phase *phase)
+void remedy_forget(struct decision *decision, struct phase *phase)
 {
     if (!phase->remedy)
         return;
     phase->remedy = NULL;
-    step_done(step, FX_REMEDY, phase->run);
-    step_save_phase(step, phase);
+    decision_done(decision, FX_REMEDY, phase->run);
+    decision_save_phase(decision, phase);
 }

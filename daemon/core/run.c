@@ -1,5 +1,5 @@
 /* What becomes of a run: what its worker and its job tell, and what is wanted of it. */
-#include "daemon/core/step.h"
+#include "daemon/core/decision.h"
 
 #include "lib/memory.h"
 #include "lib/text.h"
@@ -14,25 +14,25 @@ static void run_set_message(struct run *run, const char *message)
     (void)snprintf(run->message, sizeof run->message, "%s", message ? message : "");
 }
 
-void run_stop(struct step *step, struct run *run, enum run_wish wish, const char *reason)
+void run_stop(struct decision *decision, struct run *run, enum run_wish wish, const char *reason)
 {
     assert(wish != WISH_NONE && run->state != RUN_ENDED);
     phase_set_reason(run->phase, reason);
-    step_save_phase(step, run->phase);
+    decision_save_phase(decision, run->phase);
     run->wish = wish;
-    run->told_ms = step->now_ms;
-    step_save_run(step, run);
+    run->told_ms = decision->now_ms;
+    decision_save_run(decision, run);
     if (run->state == RUN_RUNNING)
-        run_move(step, run, RUN_STOPPING, wish == WISH_HOLD ? "hold" : "cancel");
+        run_move(decision, run, RUN_STOPPING, wish == WISH_HOLD ? "hold" : "cancel");
     if (run->has_begun)
-        (void)step_do(step, FX_TELL_STOP, run); /* at once */
+        (void)decision_do(decision, FX_TELL_STOP, run); /* at once */
     else if (run->state != RUN_SUBMITTING && !seat_is_open(run))
-        allocation_withdraw(step, run); /* otherwise when the submission is answered */
+        allocation_withdraw(decision, run); /* otherwise when the submission is answered */
 }
 
-static void run_blame(struct step *step, struct run *run, const char *node, size_t size)
+static void run_blame(struct decision *decision, struct run *run, const char *node, size_t size)
 {
-    struct core_effect *blame = step_add(step, FX_BLAME_NODE, run->phase->workflow);
+    struct core_effect *blame = decision_add(decision, FX_BLAME_NODE, run->phase->workflow);
     blame->run = run;
     (void)snprintf(blame->message, sizeof blame->message, "%.*s", (int)size, node);
 }
@@ -40,10 +40,10 @@ static void run_blame(struct step *step, struct run *run, const char *node, size
 /* Keeps new jobs away from a node that makes runs fail. The lead says which node that is, or that
  * no node is to blame. If the lead says nothing and the job has only one node, that node is to
  * blame. A preflight may find several nodes. */
-static void run_blame_node(struct step *step, struct run *run)
+static void run_blame_node(struct decision *decision, struct run *run)
 {
-    bool is_told = step->event->kind == EV_RUN_ENDED;
-    const char *node = is_told ? step->event->node : run->seat->allocation->nodes;
+    bool is_told = decision->event->kind == EV_RUN_ENDED;
+    const char *node = is_told ? decision->event->node : run->seat->allocation->nodes;
     bool is_by_node = run->cause == CAUSE_NODE_FAIL || run->cause == CAUSE_LAUNCH ||
                       run->cause == CAUSE_PREFLIGHT;
     bool may_be_several = is_told && run->cause == CAUSE_PREFLIGHT;
@@ -52,11 +52,11 @@ static void run_blame_node(struct step *step, struct run *run)
     for (size_t size; *node; node += size + (node[size] == ',')) {
         size = strcspn(node, ",");
         if (size > 0)
-            run_blame(step, run, node, size);
+            run_blame(decision, run, node, size);
     }
 }
 
-static void run_end(struct step *step, struct run *run, enum run_outcome outcome,
+static void run_end(struct decision *decision, struct run *run, enum run_outcome outcome,
                     enum run_cause cause, const char *message)
 {
     assert(outcome != OUTCOME_NONE && (outcome == OUTCOME_FAILED) == (cause != CAUSE_NONE));
@@ -65,7 +65,7 @@ static void run_end(struct step *step, struct run *run, enum run_outcome outcome
     const struct allocation *allocation = run->seat->allocation;
     bool is_with_job = allocation->ended && allocation->ended_ms > run->submitted_ms;
     if (!run->ended_ms)
-        run->ended_ms = is_with_job ? allocation->ended_ms : step->now_ms;
+        run->ended_ms = is_with_job ? allocation->ended_ms : decision->now_ms;
     run_set_message(run, message);
     char text[REASON_MAX];
     if (outcome == OUTCOME_CANCELLED && run->wish == WISH_HOLD)
@@ -75,17 +75,17 @@ static void run_end(struct step *step, struct run *run, enum run_outcome outcome
                        cause != CAUSE_NONE ? " " : "",
                        cause != CAUSE_NONE ? run_cause_name(cause) : "",
                        run->message[0] ? ": " : "", run->message);
-    run_move(step, run, RUN_ENDED, text);
-    run_blame_node(step, run);
+    run_move(decision, run, RUN_ENDED, text);
+    run_blame_node(decision, run);
     /* The worker has not told the end of the run, and may tell it later. */
-    if (step->event->kind != EV_RUN_ENDED || step->event->run != run)
-        (void)step_do(step, FX_SEAL, run); /* at once */
-    if (run->last_step > run->resume_step) /* only preflights that fail in a row count */
+    if (decision->event->kind != EV_RUN_ENDED || decision->event->run != run)
+        (void)decision_do(decision, FX_SEAL, run); /* at once */
+    if (run->last_step > run->resume_step)         /* only preflights that fail in a row count */
         run->phase->failures[CAUSE_PREFLIGHT] = 0;
-    step_done(step, FX_READ_OUTCOME, run);
-    step_done(step, FX_TELL_STOP, run);
-    step_done(step, FX_TELL_NEXT, run);
-    step_tell_run(step, FACT_RUN_ENDED, run);
+    decision_done(decision, FX_READ_OUTCOME, run);
+    decision_done(decision, FX_TELL_STOP, run);
+    decision_done(decision, FX_TELL_NEXT, run);
+    decision_tell_run(decision, FACT_RUN_ENDED, run);
 }
 
 void run_set_resume(struct run *run, const char *path, int64_t at)
@@ -96,68 +96,69 @@ void run_set_resume(struct run *run, const char *path, int64_t at)
     run->resume_step = copy ? at : -1;
 }
 
-typedef void run_handler(struct step *step, struct run *run);
+typedef void run_handler(struct decision *decision, struct run *run);
 
-static void run_on_started(struct step *step, struct run *run)
+static void run_on_started(struct decision *decision, struct run *run)
 {
-    const struct core_event *event = step->event;
+    const struct core_event *event = decision->event;
     seat_decide(run, event->token, event->slurm_id);
     const struct allocation *allocation = run->seat->allocation;
     if (allocation_is_candidate(allocation) && allocation->ended && !run->silent_since_ms)
-        run->silent_since_ms = step->now_ms;
+        run->silent_since_ms = decision->now_ms;
     run->has_begun = true;
     run->phase->is_chosen = false;
     if (run->phase->is_anew)
-        step_save_phase(step, run->phase);
+        decision_save_phase(decision, run->phase);
     run->phase->is_anew = false;
-    run->started_ms = step_began_ms(step, event->started_ms, run_earliest_ms(run));
+    run->started_ms = decision_began_ms(decision, event->started_ms, run_earliest_ms(run));
     if (event->path)
         run_set_resume(run, event->path, event->step);
-    step_done(step, FX_TELL_NEXT, run);
-    run_move(step, run, RUN_RUNNING, event->message ? event->message : "");
-    allocation_reported(step, run);
+    decision_done(decision, FX_TELL_NEXT, run);
+    run_move(decision, run, RUN_RUNNING, event->message ? event->message : "");
+    allocation_reported(decision, run);
     if (run->wish != WISH_NONE)
-        run_stop(step, run, run->wish, run->phase->reason);
+        run_stop(decision, run, run->wish, run->phase->reason);
 }
 
 /* A worker may stop a run so that the phase is held, for example before a full disk. What a person
  * wants of the run goes first. */
-static void run_on_stopping(struct step *step, struct run *run)
+static void run_on_stopping(struct decision *decision, struct run *run)
 {
-    if (step->event->hold_reason && run->wish == WISH_NONE) {
+    if (decision->event->hold_reason && run->wish == WISH_NONE) {
         run->wish = WISH_HOLD;
-        phase_set_reason(run->phase, step->event->hold_reason);
-        step_save_phase(step, run->phase);
+        phase_set_reason(run->phase, decision->event->hold_reason);
+        decision_save_phase(decision, run->phase);
     }
-    run->told_ms = step->now_ms;
-    run_move(step, run, RUN_STOPPING, step->event->message ? step->event->message : "");
+    run->told_ms = decision->now_ms;
+    run_move(decision, run, RUN_STOPPING, decision->event->message ? decision->event->message : "");
 }
 
-static void run_on_ended(struct step *step, struct run *run)
+static void run_on_ended(struct decision *decision, struct run *run)
 {
-    const struct core_event *event = step->event;
+    const struct core_event *event = decision->event;
     seat_decide(run, event->token, event->slurm_id);
     run->has_begun = true;
     run->exit_code = event->exit_code;
     run->signal = event->signal;
     if (event->started_ms && !run->started_ms) {
-        run->started_ms = step_began_ms(step, event->started_ms, run_earliest_ms(run));
-        allocation_pull_start(step, run);
+        run->started_ms = decision_began_ms(decision, event->started_ms, run_earliest_ms(run));
+        allocation_pull_start(decision, run);
     }
     if (event->ended_ms)
-        run->ended_ms = step_ended_ms(step, run->started_ms, event->started_ms, event->ended_ms);
+        run->ended_ms =
+            decision_ended_ms(decision, run->started_ms, event->started_ms, event->ended_ms);
     if (event->step > run->last_step)
         run->last_step = event->step;
     run->requeues = event->requeues &&
                     (event->outcome == OUTCOME_PREEMPTED || event->outcome == OUTCOME_TIMED_OUT);
     if (run->requeues)
         run->seat->allocation->started_ms = 0; /* its time begins anew */
-    run_end(step, run, event->outcome, event->cause, event->message);
+    run_end(decision, run, event->outcome, event->cause, event->message);
 }
 
 /* The run left no outcome. Its journals say how it ended, or else Slurm's last word on the job
  * does. */
-static void run_end_by_job(struct step *step, struct run *run)
+static void run_end_by_job(struct decision *decision, struct run *run)
 {
     static const struct {
         const char *state;
@@ -174,155 +175,156 @@ static void run_end_by_job(struct step *step, struct run *run)
         {"cancelled", OUTCOME_CANCELLED, CAUSE_NONE, ""},
     };
     const struct allocation *job = run->seat->allocation;
-    if (step->event->outcome == OUTCOME_SUCCEEDED) { /* the lead died before it could tell that */
+    if (decision->event->outcome ==
+        OUTCOME_SUCCEEDED) { /* the lead died before it could tell that */
         run->has_begun = true;
-        run_end(step, run, OUTCOME_SUCCEEDED, CAUSE_NONE, "");
+        run_end(decision, run, OUTCOME_SUCCEEDED, CAUSE_NONE, "");
         return;
     }
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (!text_equal(job->state, words[i].state))
             continue;
-        run_end(step, run, words[i].outcome, words[i].cause, words[i].message);
+        run_end(decision, run, words[i].outcome, words[i].cause, words[i].message);
         return;
     }
     char message[REASON_MAX];
     if (!job->state[0]) {
-        run_end(step, run, OUTCOME_LOST, CAUSE_NONE, "Slurm does not know its job any more");
+        run_end(decision, run, OUTCOME_LOST, CAUSE_NONE, "Slurm does not know its job any more");
     } else if (!run->has_begun) {
-        const char *said = step->event->message ? step->event->message : "";
+        const char *said = decision->event->message ? decision->event->message : "";
         (void)snprintf(message, sizeof message, "%s%s%.100s; Slurm: %s, %.50s",
                        run->in_place || seat_is_joined(run->seat)
                            ? "its allocation was gone before it could go on"
                            : "its job ended before the worker had started",
                        said[0] ? ": " : "", said, job->state, job->reason);
-        run_end(step, run, OUTCOME_FAILED, CAUSE_LAUNCH, message);
+        run_end(decision, run, OUTCOME_FAILED, CAUSE_LAUNCH, message);
     } else {
         (void)snprintf(message, sizeof message, "its worker left no outcome; Slurm: %s, %.150s",
                        job->state, job->reason);
-        run_end(step, run, OUTCOME_LOST, CAUSE_NONE, message);
+        run_end(decision, run, OUTCOME_LOST, CAUSE_NONE, message);
     }
 }
 
-static void run_on_silent(struct step *step, struct run *run)
+static void run_on_silent(struct decision *decision, struct run *run)
 {
     const struct allocation *allocation = run->seat->allocation;
-    step_done(step, FX_READ_OUTCOME, run);
-    if (allocation_may_come(step, run) || !allocation->ended)
+    decision_done(decision, FX_READ_OUTCOME, run);
+    if (allocation_may_come(decision, run) || !allocation->ended)
         return;
     bool was_stopped_early = run->wish != WISH_NONE && !run->has_begun;
     if (was_stopped_early ||
-        step->now_ms - allocation_quiet_since_ms(allocation) >= OUTCOME_GRACE_MS)
-        run_end_by_job(step, run);
+        decision->now_ms - allocation_quiet_since_ms(allocation) >= OUTCOME_GRACE_MS)
+        run_end_by_job(decision, run);
 }
 
 /* The run has ended, so its folder changes nothing any more. */
-static void run_on_read(struct step *step, struct run *run)
+static void run_on_read(struct decision *decision, struct run *run)
 {
-    step_done(step, FX_READ_OUTCOME, run);
+    decision_done(decision, FX_READ_OUTCOME, run);
 }
 
-static void run_on_sealed(struct step *step, struct run *run)
+static void run_on_sealed(struct decision *decision, struct run *run)
 {
-    step_done(step, FX_SEAL, run);
+    decision_done(decision, FX_SEAL, run);
 }
 
-static void run_on_progress(struct step *step, struct run *run)
+static void run_on_progress(struct decision *decision, struct run *run)
 {
-    if (step->event->step <= run->last_step)
+    if (decision->event->step <= run->last_step)
         return;
     if (run->last_step < 0)
-        run->begin_step = step->event->begin_step;
-    run->last_step = step->event->step;
-    step_save_run(step, run);
+        run->begin_step = decision->event->begin_step;
+    run->last_step = decision->event->step;
+    decision_save_run(decision, run);
 }
 
 /* --- Facts about its allocation ----------------------------------------------------------- */
 
-static void run_on_job_known(struct step *step, struct run *run)
+static void run_on_job_known(struct decision *decision, struct run *run)
 {
-    run_move(step, run, RUN_PENDING, "");
-    if (run->wish != WISH_NONE && !allocation_is_candidate(step->fact->allocation))
-        allocation_withdraw(step, run);
+    run_move(decision, run, RUN_PENDING, "");
+    if (run->wish != WISH_NONE && !allocation_is_candidate(decision->fact->allocation))
+        allocation_withdraw(decision, run);
 }
 
-static void run_on_job_runs(struct step *step, struct run *run)
+static void run_on_job_runs(struct decision *decision, struct run *run)
 {
-    run_move(step, run, RUN_STARTING, step->fact->allocation->nodes);
+    run_move(decision, run, RUN_STARTING, decision->fact->allocation->nodes);
 }
 
 /* Slurm has requeued the job, and an answer from before said that the job runs. Or Slurm has
  * forgotten the start. */
-static void run_on_job_waits(struct step *step, struct run *run)
+static void run_on_job_waits(struct decision *decision, struct run *run)
 {
-    struct allocation *allocation = step->fact->allocation;
+    struct allocation *allocation = decision->fact->allocation;
     if (run->seat->allocation != allocation)
         return; /* another candidate runs */
     allocation->started_ms = 0;
-    step_save_job(step, allocation);
-    run_move(step, run, RUN_PENDING, "");
+    decision_save_job(decision, allocation);
+    run_move(decision, run, RUN_PENDING, "");
 }
 
-static void run_on_job_missed(struct step *step, struct run *run)
+static void run_on_job_missed(struct decision *decision, struct run *run)
 {
-    (void)step_do(step, FX_READ_OUTCOME, run);
+    (void)decision_do(decision, FX_READ_OUTCOME, run);
 }
 
 /* While Slurm requeues a job, the job looks cancelled for a moment. The lead may have believed
  * that.
  */
-static void run_on_job_requeued(struct step *step, struct run *run)
+static void run_on_job_requeued(struct decision *decision, struct run *run)
 {
     if (run->outcome == OUTCOME_CANCELLED && run->wish == WISH_NONE)
-        step_tell_run(step, FACT_RUN_REQUEUED, run);
+        decision_tell_run(decision, FACT_RUN_REQUEUED, run);
 }
 
-static void run_on_job_refused(struct step *step, struct run *run)
+static void run_on_job_refused(struct decision *decision, struct run *run)
 {
     char message[REASON_MAX];
     (void)snprintf(message, sizeof message, "refused by Slurm: %.200s",
-                   step->fact->allocation->reason);
-    run_end(step, run, OUTCOME_FAILED, CAUSE_LAUNCH, message);
+                   decision->fact->allocation->reason);
+    run_end(decision, run, OUTCOME_FAILED, CAUSE_LAUNCH, message);
 }
 
-static void run_on_job_given_up(struct step *step, struct run *run)
+static void run_on_job_given_up(struct decision *decision, struct run *run)
 {
-    run_end(step, run, OUTCOME_CANCELLED, CAUSE_NONE, "not submitted any more");
+    run_end(decision, run, OUTCOME_CANCELLED, CAUSE_NONE, "not submitted any more");
 }
 
-static void run_on_job_stuck(struct step *step, struct run *run)
+static void run_on_job_stuck(struct decision *decision, struct run *run)
 {
     char message[REASON_MAX];
     (void)snprintf(message, sizeof message, "held by Slurm: %.200s",
-                   step->fact->allocation->reason);
-    run_end(step, run, OUTCOME_FAILED, CAUSE_LAUNCH, message);
+                   decision->fact->allocation->reason);
+    run_end(decision, run, OUTCOME_FAILED, CAUSE_LAUNCH, message);
 }
 
 /* A wish to stop the run still holds: Slurm may have forgotten the cancellation. */
-static void run_on_job_back(struct step *step, struct run *run)
+static void run_on_job_back(struct decision *decision, struct run *run)
 {
     run->silent_since_ms = 0;
-    step_save_run(step, run);
+    decision_save_run(decision, run);
     if (run->wish != WISH_NONE)
-        run_stop(step, run, run->wish, run->phase->reason);
+        run_stop(decision, run, run->wish, run->phase->reason);
 }
 
 /* The run may have left its outcome in a file. */
-static void run_on_job_ended(struct step *step, struct run *run)
+static void run_on_job_ended(struct decision *decision, struct run *run)
 {
     if (!run->silent_since_ms) {
-        run->silent_since_ms = step->now_ms;
-        step_save_run(step, run);
+        run->silent_since_ms = decision->now_ms;
+        decision_save_run(decision, run);
     }
-    (void)step_do(step, FX_READ_OUTCOME, run); /* at once */
+    (void)decision_do(decision, FX_READ_OUTCOME, run); /* at once */
 }
 
-void run_catch_up(struct step *step, struct run *run)
+void run_catch_up(struct decision *decision, struct run *run)
 {
     const struct allocation *allocation = run->seat->allocation;
     if (allocation->slurm_id)
-        run_move(step, run, RUN_PENDING, "");
+        run_move(decision, run, RUN_PENDING, "");
     if (run->state == RUN_PENDING && allocation->started_ms)
-        run_move(step, run, RUN_STARTING, allocation->nodes);
+        run_move(decision, run, RUN_STARTING, allocation->nodes);
 }
 
 /* --- The table -------------------------------------------------------------------------------- */
@@ -350,23 +352,23 @@ static run_handler *const run_table[RUN_STATE_COUNT][FACT_COUNT] = {
                    [FACT_JOB_RESTARTED] = run_on_job_requeued},
 };
 
-static void run_take(struct step *step, struct run *run)
+static void run_take(struct decision *decision, struct run *run)
 {
-    run_handler *handler = run_table[run->state][step->fact->kind];
+    run_handler *handler = run_table[run->state][decision->fact->kind];
     if (handler)
-        handler(step, run);
+        handler(decision, run);
 }
 
-void run_on_fact(struct step *step, const struct fact *fact)
+void run_on_fact(struct decision *decision, const struct fact *fact)
 {
-    run_take(step, fact->run);
+    run_take(decision, fact->run);
 }
 
-void run_on_job_fact(struct step *step, const struct fact *fact)
+void run_on_job_fact(struct decision *decision, const struct fact *fact)
 {
     struct run *run;
     for (size_t at = 0; (run = allocation_next_run(fact->allocation, &at));)
-        run_take(step, run);
+        run_take(decision, run);
 }
 
 /* --- Time ------------------------------------------------------------------------------------- */
@@ -400,33 +402,33 @@ static int64_t run_leave_time(const struct run *run)
     return run->idle_ms ? run->idle_ms + 1000 * (int64_t)run->phase->linger_s + LEAVE_MS : 0;
 }
 
-static void run_leave(struct step *step, struct run *run)
+static void run_leave(struct decision *decision, struct run *run)
 {
     if (run->idle_ms && !run->seat->allocation->is_closed) {
-        struct core_effect *warning = step_add(step, FX_WARNING, run->phase->workflow);
+        struct core_effect *warning = decision_add(decision, FX_WARNING, run->phase->workflow);
         warning->run = run;
         (void)snprintf(warning->message, sizeof warning->message,
                        "Slurm shows job %u as running %lld s after its last run: it is cancelled",
                        run->seat->allocation->slurm_id,
-                       (long long)(step->now_ms - run->idle_ms) / 1000);
+                       (long long)(decision->now_ms - run->idle_ms) / 1000);
     }
     if (run->idle_ms)
-        allocation_cancel(step, run);
-    run->idle_ms = step->now_ms; /* if that fails, it is cancelled again after as long */
+        allocation_cancel(decision, run);
+    run->idle_ms = decision->now_ms; /* if that fails, it is cancelled again after as long */
 }
 
-void run_on_time(struct step *step, struct run *run)
+void run_on_time(struct decision *decision, struct run *run)
 {
-    if (step->now_ms >= run_leave_time(run))
-        run_leave(step, run);
-    if (step->now_ms >= run_cancel_time(run)) {
-        run->told_ms = step->now_ms; /* if that fails, it is cancelled again after as long */
-        step_save_run(step, run);
-        allocation_cancel(step, run);
+    if (decision->now_ms >= run_leave_time(run))
+        run_leave(decision, run);
+    if (decision->now_ms >= run_cancel_time(run)) {
+        run->told_ms = decision->now_ms; /* if that fails, it is cancelled again after as long */
+        decision_save_run(decision, run);
+        allocation_cancel(decision, run);
     }
-    if (step->now_ms >= run_silence_time(run)) {
-        run->silent_since_ms = step->now_ms;
-        (void)step_do(step, FX_READ_OUTCOME, run);
+    if (decision->now_ms >= run_silence_time(run)) {
+        run->silent_since_ms = decision->now_ms;
+        (void)decision_do(decision, FX_READ_OUTCOME, run);
     }
 }
 

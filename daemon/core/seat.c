@@ -3,17 +3,18 @@
  * This file does not decide which candidate serves the seat. Leads decide that by the claim on the
  * folder of the seat (doc/protocol.md). So the decision is right even while the daemon is away. The
  * report of the lead tells the daemon. Until then no candidate may be cancelled because another
- * candidate was seen to run. The candidate that Slurm shows as running may have come second. */
-#include "daemon/core/step.h"
+ * candidate was seen to run. The candidate that Slurm shows as running may have come second. Then
+ * allocation_settle() cancels the superseded candidates. */
+#include "daemon/core/decision.h"
 
 #include "lib/text.h"
 
 #include <string.h>
 
-struct seat *seat_new(struct step *step, struct workflow *workflow)
+struct seat *seat_new(struct decision *decision, struct workflow *workflow)
 {
     struct seat *seat = workflow_add_seat(workflow);
-    seat->id = ++step->config->last_seat;
+    seat->id = ++decision->config->last_seat;
     return seat;
 }
 
@@ -39,7 +40,7 @@ static struct allocation *seat_there(const struct seat *seat)
     return there;
 }
 
-bool seat_loses(struct step *step, const struct allocation *allocation)
+bool seat_loses(struct decision *decision, const struct allocation *allocation)
 {
     struct run *run = allocation_run(allocation);
     struct allocation *there = seat_there(run->seat);
@@ -47,18 +48,18 @@ bool seat_loses(struct step *step, const struct allocation *allocation)
         return true;
     if (run->seat->allocation == allocation) {
         run->seat->allocation = there;
-        step_save_run(step, run);
+        decision_save_run(decision, run);
     }
     return false;
 }
 
-void seat_regains(struct step *step, struct allocation *allocation)
+void seat_regains(struct decision *decision, struct allocation *allocation)
 {
     struct run *run = allocation_run(allocation);
     if (!seat_is_open(run) || !run->seat->allocation->ended)
         return;
     run->seat->allocation = allocation;
-    step_save_run(step, run);
+    decision_save_run(decision, run);
 }
 
 void seat_decide(struct run *run, const char *token, uint32_t slurm_id)
@@ -96,10 +97,10 @@ static bool seat_slot_is_taken(const struct allocation *allocation, unsigned slo
     return false;
 }
 
-void seat_join(struct step *step, struct run *run, struct allocation *allocation)
+void seat_join(struct decision *decision, struct run *run, struct allocation *allocation)
 {
     struct seat *seat = run->seat;
-    step_new_token(step, seat->token);
+    decision_new_token(decision, seat->token);
     while (seat_slot_is_taken(allocation, seat->slot))
         seat->slot++;
     seat->allocation = allocation;

@@ -219,7 +219,7 @@ void turn(struct loop *loop)
             post->event.now_ms = loop->batch_ms;
             posts_add(&loop->batch, post);
             if (post->has_event)
-                core_step(loop->core, &post->event, &loop->effects);
+                core_decide(loop->core, &post->event, &loop->effects);
         }
         if (loop->batch.first)
             batch_try(loop);

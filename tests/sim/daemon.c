@@ -313,7 +313,7 @@ static bool daemon_handle(struct sim *sim, const struct sim_event *from)
         event.choice = &choice;
         event.plan = plan = choice.goes_on ? workflow_copy(event.workflow) : NULL;
     }
-    core_step(daemon->core, &event, &effects);
+    core_decide(daemon->core, &event, &effects);
     workflow_free(plan);
     if (sim_fault(sim, 200)) { /* the disk is full, or the daemon dies before the commit */
         core_effects_fini(&effects);

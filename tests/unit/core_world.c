@@ -102,7 +102,7 @@ void world_step(struct world *world, struct core_event event)
     event.now_ms = world->now_ms;
     event.workflow = world->workflow;
     core_effects_clear(&world->effects);
-    core_step(world->core, &event, &world->effects);
+    core_decide(world->core, &event, &world->effects);
     for (size_t i = 0; i < world->effects.count; i++)
         world_write(world, &world->effects.items[i]);
 }

@@ -3,7 +3,7 @@
 
 #include "tests/unit/core_world.h"
 
-#include "daemon/core/step.h"
+#include "daemon/core/decision.h"
 #include "lib/error.h"
 
 #include <stdlib.h>

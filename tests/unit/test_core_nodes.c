@@ -1,7 +1,7 @@
 /* Which node the core blames for the end of a run. */
 #include "tests/unit/unit.h"
 
-#include "daemon/core/step.h"
+#include "daemon/core/decision.h"
 #include "tests/unit/core_world.h"
 
 #include <stdio.h>

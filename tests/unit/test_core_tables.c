@@ -2,7 +2,7 @@
  * state. A cell of the core is either empty, or does what the table here says. */
 #include "tests/unit/unit.h"
 
-#include "daemon/core/step.h"
+#include "daemon/core/decision.h"
 #include "lib/text.h"
 #include "tests/unit/core_world.h"
 
@@ -14,7 +14,7 @@ struct column {
     const char *name;
 };
 
-/* A world with one run, to step in it. */
+/* A world with one run, to decide in it. */
 struct stage {
     struct world world;
     struct phase *phase;
@@ -25,7 +25,7 @@ struct stage {
     struct facts facts;
     struct fact fact;
     struct core_effects effects;
-    struct step step;
+    struct decision decision;
 };
 
 static void stage_token(void *context, char ret_token[TOKEN_LENGTH + 1])
@@ -54,12 +54,12 @@ static void stage_begin(struct stage *stage)
                                        .step = 10};
     stage->event.seen.state = "running";
     stage->event.seen.is_running = true;
-    stage->step = (struct step){.config = &stage->config,
-                                .facts = &stage->facts,
-                                .event = &stage->event,
-                                .effects = &stage->effects,
-                                .now_ms = stage->world.now_ms,
-                                .fact = &stage->fact};
+    stage->decision = (struct decision){.config = &stage->config,
+                                        .facts = &stage->facts,
+                                        .event = &stage->event,
+                                        .effects = &stage->effects,
+                                        .now_ms = stage->world.now_ms,
+                                        .fact = &stage->fact};
 }
 
 static void stage_end(struct stage *stage)
@@ -122,7 +122,7 @@ static void add_run_cell(struct text *grid, enum run_state state, const struct c
     stage.run->outcome = state == RUN_ENDED ? OUTCOME_CANCELLED : OUTCOME_NONE;
     stage.allocation->slurm_id = state == RUN_SUBMITTING ? 0 : 41;
     const struct fact *fact = stage_fact(&stage, column->kind);
-    (column->kind < EV_COUNT ? run_on_fact : run_on_job_fact)(&stage.step, fact);
+    (column->kind < EV_COUNT ? run_on_fact : run_on_job_fact)(&stage.decision, fact);
     bool has_moved = stage.run->state != state;
     add_cell(grid, &stage, column->name, has_moved ? run_state_name(stage.run->state) : NULL);
     stage_end(&stage);
@@ -186,7 +186,7 @@ static void add_job_cell(struct text *grid, enum allocation_state state,
         stage.run->outcome = OUTCOME_LOST;
     }
     const struct fact *fact = stage_fact(&stage, column->kind);
-    allocation_on_fact(&stage.step, fact);
+    allocation_on_fact(&stage.decision, fact);
     enum allocation_state after = allocation_state(stage.allocation);
     add_cell(grid, &stage, column->name, after != state ? allocation_names[after] : NULL);
     stage_end(&stage);
@@ -235,7 +235,7 @@ static void add_phase_cell(struct text *grid, enum phase_state state, const stru
     stage.phase->remedy_count = 1;
     stage.phase->remedy = column->kind == EV_REMEDIED ? stage.phase->remedies : NULL;
     const struct fact *fact = stage_fact(&stage, column->kind);
-    phase_on_fact(&stage.step, fact);
+    phase_on_fact(&stage.decision, fact);
     bool has_moved = stage.phase->state != state;
     add_cell(grid, &stage, column->name, has_moved ? phase_state_name(stage.phase->state) : NULL);
     stage_end(&stage);
@@ -284,9 +284,9 @@ static void add_graph_cell(struct text *grid, enum phase_state state, const stru
     next->hold = state == PHASE_HELD ? HOLD_USER : HOLD_NONE;
     const struct fact *fact = stage_fact(&stage, column->kind);
     if (column->kind == FACT_PHASE_REVIVED)
-        graph_revive_after(&stage.step, stage.phase);
+        graph_revive_after(&stage.decision, stage.phase);
     else
-        graph_on_fact(&stage.step, fact);
+        graph_on_fact(&stage.decision, fact);
     bool has_moved = next->state != state;
     add_cell(grid, &stage, column->name, has_moved ? phase_state_name(next->state) : NULL);
     stage_end(&stage);
@@ -341,9 +341,9 @@ static void add_matrix_cell(struct text *grid, enum phase_state state, bool is_j
     stage.event.message = "";
     const struct fact *fact = stage_fact(&stage, EV_JUDGED);
     if (is_judged)
-        matrix_on_fact(&stage.step, fact);
+        matrix_on_fact(&stage.decision, fact);
     else
-        matrix_settle(&stage.step, stage.world.workflow);
+        matrix_settle(&stage.decision, stage.world.workflow);
     bool has_moved = phase->state != state;
     add_cell(grid, &stage, is_judged ? "judged" : "settled",
              has_moved ? phase_state_name(phase->state) : NULL);
@@ -392,7 +392,7 @@ static void add_command_cell(struct text *grid, const struct phase *row, const s
     stage.event.command = command;
     const struct fact *fact = stage_fact(&stage, EV_COMMAND);
     bool is_taken = core_command_check(phase, command, NULL) == 0;
-    command_on_fact(&stage.step, fact);
+    command_on_fact(&stage.decision, fact);
     if (is_taken != (stage.effects.count > 0))
         fail_msg("%s, where a phase is %s", core_command_name(command),
                  phase_state_name(row->state));

@@ -162,7 +162,7 @@ static void a_workflow_of_a_migrated_record_goes_on(void **state)
     event.seen.nodes = "n[3-4]";
     event.seen.is_running = true;
     event.seen.restarts = 1;
-    core_step(core, &event, &effects);
+    core_decide(core, &event, &effects);
     assert_int_equal(workflow->runs[2]->state, RUN_STARTING);
     record_begin(&record);
     for (size_t i = 0; i < effects.count; i++)
@@ -189,16 +189,16 @@ static void assert_it_is_looked_at_and_ends(struct core *core, struct run *run)
 {
     struct core_effects effects = {0};
     assert_true(core_deadline(core) <= record_now_ms());
-    core_step(core, &(struct core_event){.kind = EV_TIME, .now_ms = record_now_ms()}, &effects);
+    core_decide(core, &(struct core_event){.kind = EV_TIME, .now_ms = record_now_ms()}, &effects);
     assert_int_equal(effects.count, 1);
     assert_int_equal(effects.items[0].kind, FX_READ_OUTCOME);
     assert_ptr_equal(effects.items[0].run, run);
-    core_step(core,
-              &(struct core_event){.kind = EV_RUN_SILENT,
-                                   .now_ms = record_now_ms(),
-                                   .workflow = run->phase->workflow,
-                                   .run = run},
-              &effects);
+    core_decide(core,
+                &(struct core_event){.kind = EV_RUN_SILENT,
+                                     .now_ms = record_now_ms(),
+                                     .workflow = run->phase->workflow,
+                                     .run = run},
+                &effects);
     assert_int_equal(run->outcome, OUTCOME_LOST);
     core_effects_fini(&effects);
 }
@@ -222,13 +222,13 @@ static void a_migrated_run_can_be_cancelled(void **state)
     (void)state;
     struct core *core = load_silent(&record);
     struct run *run = core_workflow(core, 1)->runs[0];
-    core_step(core,
-              &(struct core_event){.kind = EV_COMMAND,
-                                   .now_ms = record_now_ms(),
-                                   .workflow = run->phase->workflow,
-                                   .phase = run->phase,
-                                   .command = COMMAND_CANCEL},
-              &effects);
+    core_decide(core,
+                &(struct core_event){.kind = EV_COMMAND,
+                                     .now_ms = record_now_ms(),
+                                     .workflow = run->phase->workflow,
+                                     .phase = run->phase,
+                                     .command = COMMAND_CANCEL},
+                &effects);
     assert_int_equal(run->state, RUN_STOPPING);
     assert_it_is_looked_at_and_ends(core, run);
     assert_int_equal(run->phase->state, PHASE_CANCELLED);

@@ -1,14 +1,15 @@
-/* Inside daemon/core: a step while it is made. Every decision takes a struct step, reads the time
- * of the event from the step and adds effects to the step. The functions are grouped by file, the
- * highest layer first. A file calls files below it only, and tells files above it facts. */
-#ifndef PHASED_DAEMON_CORE_STEP_H
-#define PHASED_DAEMON_CORE_STEP_H
+/* Inside daemon/core: a decision while it is made, from one event to all effects. Every function of
+ * the core takes the struct decision, reads the time of the event from it and adds effects to it.
+ * The functions are grouped by file, the highest layer first. A file calls files below it only, and
+ * tells files above it facts. */
+#ifndef PHASED_DAEMON_CORE_DECISION_H
+#define PHASED_DAEMON_CORE_DECISION_H
 
 #include "daemon/core/core.h"
 
-/* What has happened in one layer, and a higher layer has to know. Facts wait in the step until the
- * decision that they came from is complete. Then core_step() passes the facts on in order. The
- * event of the step is the first fact, so the kinds of facts follow the kinds of events. A fact
+/* What has happened in one layer, and a higher layer has to know. Facts wait in the decision until
+ * the function that told them is done. Then core_decide() passes the facts on in order. The event
+ * of the decision is the first fact, so the kinds of facts follow the kinds of events. A fact
  * about an allocation is told to all runs in the allocation. */
 enum fact_kind {
     FACT_JOB_KNOWN = EV_COUNT, /* an allocation: Slurm has the job */
@@ -56,7 +57,7 @@ enum allocation_state {
 
 enum { ALLOCATION_EVENT_COUNT = EV_JOB_ABSENT + 1 };
 
-struct step {
+struct decision {
     struct core_config *config; /* with the last ids */
     struct facts *facts;
     const struct core_event *event;
@@ -82,16 +83,16 @@ enum {
 
 /* --- command.c: what a person wants ----------------------------------------------------------- */
 
-void command_on_fact(struct step *step, const struct fact *fact);
+void command_on_fact(struct decision *decision, const struct fact *fact);
 
 /* --- graph.c: what follows for other phases --------------------------------------------------- */
 
 /* A phase has come to its end: the phases after it begin, or are skipped. */
-void graph_on_fact(struct step *step, const struct fact *fact);
+void graph_on_fact(struct decision *decision, const struct fact *fact);
 /* Phases after the phase that were skipped wait for it again. */
-void graph_revive_after(struct step *step, struct phase *phase);
+void graph_revive_after(struct decision *decision, struct phase *phase);
 /* Ends the workflow when all its phases are final, and opens it again when a phase is not. */
-void workflow_settle(struct step *step, struct workflow *workflow);
+void workflow_settle(struct decision *decision, struct workflow *workflow);
 
 /* --- matrix.c --------------------------------------------------------------------------------- */
 
@@ -105,49 +106,51 @@ bool matrix_has_results(const struct matrix *matrix);
  * begin the next member there, or keep the allocation for what the matrix will decide: another
  * rung, or the phase after it. False: the matrix does not need the allocation, or there is no
  * matrix. */
-bool matrix_takes_over(struct step *step, const struct phase *member);
+bool matrix_takes_over(struct decision *decision, const struct phase *member);
 /* Begins the members that may begin. A matrix whose members have come to an end decides. */
-void matrix_settle(struct step *step, struct workflow *workflow);
-void matrix_on_fact(struct step *step, const struct fact *fact);
+void matrix_settle(struct decision *decision, struct workflow *workflow);
+void matrix_on_fact(struct decision *decision, const struct fact *fact);
 
 /* --- phase.c ---------------------------------------------------------------------------------- */
 
 /* Gives the phase a new run in a new allocation, or in one that it can join. */
-void phase_start(struct step *step, struct phase *phase, const char *reason);
+void phase_start(struct decision *decision, struct phase *phase, const char *reason);
 /* Gives the phase a new run in the seat of a run that has ended. Either the phase is promoted, and
  * the lead waits for the run; or the run was requeued, and the job will start again. */
-struct run *phase_start_in_seat(struct step *step, struct phase *phase, struct run *donor,
+struct run *phase_start_in_seat(struct decision *decision, struct phase *phase, struct run *donor,
                                 enum run_state state, const char *reason);
 /* Gives up the allocation that the phase keeps. */
-void phase_let_go(struct step *step, struct phase *phase);
+void phase_let_go(struct decision *decision, struct phase *phase);
 /* The phase waits for a person, or fails for good, as its spec says. */
-void phase_fail(struct step *step, struct phase *phase, enum phase_hold hold, const char *reason);
-void phase_cancel(struct step *step, struct phase *phase, const char *reason);
+void phase_fail(struct decision *decision, struct phase *phase, enum phase_hold hold,
+                const char *reason);
+void phase_cancel(struct decision *decision, struct phase *phase, const char *reason);
 /* The phase has succeeded: a person says so (`who`), or else its gate or its choice. */
-void phase_succeed(struct step *step, struct phase *phase, const char *reason, const char *who);
+void phase_succeed(struct decision *decision, struct phase *phase, const char *reason,
+                   const char *who);
 /* Takes over what the plan says of the phase and of later phases that have not run yet. The later
  * phases may take params over from the phase. */
-void phase_adopt_plan(struct step *step, struct phase *phase, const struct workflow *plan);
-void phase_on_fact(struct step *step, const struct fact *fact);
+void phase_adopt_plan(struct decision *decision, struct phase *phase, const struct workflow *plan);
+void phase_on_fact(struct decision *decision, const struct fact *fact);
 
 /* --- remedy.c --------------------------------------------------------------------------------- */
 
 /* The phase's run or gate has failed. Begins to work out the first remedy that is left for one of
  * `checks`, or else for `cause`. Both have names with commas between, or are NULL. False: no remedy
  * is left. */
-bool remedy_begin(struct step *step, struct phase *phase, const char *checks, const char *cause,
-                  const char *reason);
+bool remedy_begin(struct decision *decision, struct phase *phase, const char *checks,
+                  const char *cause, const char *reason);
 /* Whether there are or were remedies for these checks or this cause. */
 bool remedy_is_used_up(const struct phase *phase, const char *checks, const char *cause);
 /* The phase does not need its remedy any more. */
-void remedy_forget(struct step *step, struct phase *phase);
+void remedy_forget(struct decision *decision, struct phase *phase);
 
 /* --- checkpoint.c ----------------------------------------------------------------------------- */
 
 /* Says from which checkpoint the next run begins; an empty path: from the start. */
 void phase_choose_checkpoint(struct phase *phase, const char *path, int64_t at);
-void checkpoint_on_saved(struct step *step, const struct fact *fact);
-void checkpoint_on_suspect(struct step *step, const struct fact *fact);
+void checkpoint_on_saved(struct decision *decision, const struct fact *fact);
+void checkpoint_on_suspect(struct decision *decision, const struct fact *fact);
 
 /* --- fit.c: questions ------------------------------------------------------------------------- */
 
@@ -159,21 +162,21 @@ struct run *phase_donor(const struct phase *phase);
 /* Whether the phase can go on in the allocation that this run keeps. */
 bool phase_fits(const struct phase *phase, const struct run *donor, int64_t now_ms);
 /* The allocation that the phase can share from now on; NULL: the phase needs its own. */
-struct allocation *phase_to_join(const struct step *step, const struct phase *phase);
+struct allocation *phase_to_join(const struct decision *decision, const struct phase *phase);
 
 /* --- run.c ------------------------------------------------------------------------------------ */
 
 /* The run shall stop: its lead is told, or its job is cancelled, as soon as possible. Until then
  * the reason of the phase says who wants that. */
-void run_stop(struct step *step, struct run *run, enum run_wish wish, const char *reason);
+void run_stop(struct decision *decision, struct run *run, enum run_wish wish, const char *reason);
 /* Says from where the run really began; an empty path: from the start. */
 void run_set_resume(struct run *run, const char *path, int64_t at);
 /* A fact is about a run, or about an allocation and so about all runs in the allocation. */
-void run_on_fact(struct step *step, const struct fact *fact);
-void run_on_job_fact(struct step *step, const struct fact *fact);
+void run_on_fact(struct decision *decision, const struct fact *fact);
+void run_on_job_fact(struct decision *decision, const struct fact *fact);
 /* The run's seat has just joined an allocation. Moves the run to the state of the allocation. */
-void run_catch_up(struct step *step, struct run *run);
-void run_on_time(struct step *step, struct run *run);
+void run_catch_up(struct decision *decision, struct run *run);
+void run_on_time(struct decision *decision, struct run *run);
 int64_t run_deadline(const struct run *run);
 bool run_is_busy(const struct run *run, int64_t now_ms);
 
@@ -181,94 +184,99 @@ bool run_is_busy(const struct run *run, int64_t now_ms);
 
 /* Asks Slurm for an allocation for the seat of the run, not before `due_ms`. If the phase leaves
  * the choice between types of GPUs, asks for an allocation with each type. */
-void allocation_new(struct step *step, struct run *run, int64_t due_ms);
+void allocation_new(struct decision *decision, struct run *run, int64_t due_ms);
 /* The folder of the run holds no outcome. Allocations of the run that Slurm does not know are
  * submitted again, or given up. False: no allocation of the run can start any more. */
-bool allocation_may_come(struct step *step, struct run *run);
+bool allocation_may_come(struct decision *decision, struct run *run);
 /* If the run began before its allocation by their clocks, moves the allocation's start to the run's
  * start. Otherwise the time of the run would also count as waiting. */
-void allocation_pull_start(struct step *step, const struct run *run);
+void allocation_pull_start(struct decision *decision, const struct run *run);
 /* The run's lead has reported, so its allocation runs. */
-void allocation_reported(struct step *step, struct run *run);
+void allocation_reported(struct decision *decision, struct run *run);
 /* When a run that was told to stop has had its time to stop. */
 int64_t run_patience(const struct run *run);
 /* The run shall stop. Whether another run wants to go on in its allocation. */
 bool allocation_is_wanted_by_others(const struct run *run);
 /* Cancels the run's allocation. */
-void allocation_cancel(struct step *step, struct run *run);
+void allocation_cancel(struct decision *decision, struct run *run);
 /* The run has not begun, and shall not: cancels its allocation. If other runs want the allocation,
  * the lead is told instead, as soon as it asks. */
-void allocation_withdraw(struct step *step, struct run *run);
+void allocation_withdraw(struct decision *decision, struct run *run);
 enum allocation_state allocation_state(const struct allocation *allocation);
-void allocation_on_fact(struct step *step, const struct fact *fact);
+void allocation_on_fact(struct decision *decision, const struct fact *fact);
 /* Cancels candidates that are superseded, and jobs that Slurm has requeued after their last run.
  * Called after every event. */
-void allocation_settle(struct step *step, struct workflow *workflow);
+void allocation_settle(struct decision *decision, struct workflow *workflow);
 /* Whether a cancelled candidate, or a job that came back, still exists. */
 bool allocation_is_going(const struct workflow *workflow);
 
 /* --- seat.c ----------------------------------------------------------------------------------- */
 
 /* A new seat, still without an allocation. */
-struct seat *seat_new(struct step *step, struct workflow *workflow);
+struct seat *seat_new(struct decision *decision, struct workflow *workflow);
 /* Gives the run's new seat a place in the allocation of others. */
-void seat_join(struct step *step, struct run *run, struct allocation *allocation);
+void seat_join(struct decision *decision, struct run *run, struct allocation *allocation);
 /* A candidate that may still come to serve the seat; NULL: there is none. */
 struct allocation *seat_left(const struct seat *seat);
 /* The allocation is over, and is taken from its seat. False: another candidate may serve the seat.
  */
-bool seat_loses(struct step *step, const struct allocation *allocation);
+bool seat_loses(struct decision *decision, const struct allocation *allocation);
 /* The allocation was over, and is there again. An open seat takes it if it has only one that is
  * over.
  */
-void seat_regains(struct step *step, struct allocation *allocation);
+void seat_regains(struct decision *decision, struct allocation *allocation);
 /* The run's lead has reported from the job with this token. NULL: from the job with this id. */
 void seat_decide(struct run *run, const char *token, uint32_t slurm_id);
 /* Whether the run has no use for this candidate. The run is the newest in its seat. */
 bool seat_is_done_with(const struct run *run, const struct allocation *candidate);
 
-/* --- step.c: effects, facts, and the only places that assign a state -------------------------- */
+/* --- decision.c: effects, facts, and the only places that assign a state ---------------------- */
 
-struct core_effect *step_add(struct step *step, enum core_effect_kind kind,
-                             struct workflow *workflow);
-void step_save_workflow(struct step *step, struct workflow *workflow);
-void step_save_phase(struct step *step, struct phase *phase);
-void step_save_run(struct step *step, struct run *run);
-void step_save_seat(struct step *step, struct run *run);
-void step_save_job(struct step *step, struct allocation *allocation);
+struct core_effect *decision_add(struct decision *decision, enum core_effect_kind kind,
+                                 struct workflow *workflow);
+void decision_save_workflow(struct decision *decision, struct workflow *workflow);
+void decision_save_phase(struct decision *decision, struct phase *phase);
+void decision_save_run(struct decision *decision, struct run *run);
+void decision_save_seat(struct decision *decision, struct run *run);
+void decision_save_job(struct decision *decision, struct allocation *allocation);
 /* Effects on a run and its allocation; `done` deletes them from the outbox again. */
-struct core_effect *step_do(struct step *step, enum core_effect_kind kind, struct run *run);
-void step_done(struct step *step, enum core_effect_kind kind, struct run *run);
+struct core_effect *decision_do(struct decision *decision, enum core_effect_kind kind,
+                                struct run *run);
+void decision_done(struct decision *decision, enum core_effect_kind kind, struct run *run);
 /* Do the same for any allocation. */
-struct core_effect *step_do_job(struct step *step, enum core_effect_kind kind,
-                                struct allocation *allocation);
-void step_done_job(struct step *step, enum core_effect_kind kind, struct allocation *allocation);
-void step_new_token(struct step *step, char ret_token[TOKEN_LENGTH + 1]);
+struct core_effect *decision_do_job(struct decision *decision, enum core_effect_kind kind,
+                                    struct allocation *allocation);
+void decision_done_job(struct decision *decision, enum core_effect_kind kind,
+                       struct allocation *allocation);
+void decision_new_token(struct decision *decision, char ret_token[TOKEN_LENGTH + 1]);
 
 /* Jobs and runs begin and end by other clocks, which may differ from the daemon's clock: a clock
  * may be wrong, or the daemon's clock was set. Returns when something began that cannot have begun
  * before `least_ms`: the told time if that is possible, or else now. */
-int64_t step_began_ms(const struct step *step, int64_t told_ms, int64_t least_ms);
+int64_t decision_began_ms(const struct decision *decision, int64_t told_ms, int64_t least_ms);
 /* Returns when something ended that began at `began_ms`. `told_began_ms` is its begin by the clock
  * that tells the end; 0: that clock does not say. The time in between is as long as that clock
  * says. */
-int64_t step_ended_ms(const struct step *step, int64_t began_ms, int64_t told_began_ms,
-                      int64_t told_ended_ms);
+int64_t decision_ended_ms(const struct decision *decision, int64_t began_ms, int64_t told_began_ms,
+                          int64_t told_ended_ms);
 
 /* Tell a fact to the layer that listens to it. `who` is borrowed from the event. */
-void step_tell_job(struct step *step, enum fact_kind kind, struct allocation *allocation);
-void step_tell_run(struct step *step, enum fact_kind kind, struct run *run);
-void step_tell_phase(struct step *step, enum fact_kind kind, struct phase *phase, const char *who);
+void decision_tell_job(struct decision *decision, enum fact_kind kind,
+                       struct allocation *allocation);
+void decision_tell_run(struct decision *decision, enum fact_kind kind, struct run *run);
+void decision_tell_phase(struct decision *decision, enum fact_kind kind, struct phase *phase,
+                         const char *who);
 /* Takes the oldest fact; false: no fact is left. */
-bool step_take(struct step *step, struct fact *ret_fact);
+bool decision_take(struct decision *decision, struct fact *ret_fact);
 
 /* `reason` may be empty, or be the phase's own reason. */
 void phase_set_reason(struct phase *phase, const char *reason);
 /* Moves the phase, which must be allowed, and records why. */
-void phase_move(struct step *step, struct phase *phase, enum phase_state to, const char *reason);
+void phase_move(struct decision *decision, struct phase *phase, enum phase_state to,
+                const char *reason);
 /* Moves the phase to PHASE_HELD, for this reason. */
-void phase_move_held(struct step *step, struct phase *phase, enum phase_hold hold,
+void phase_move_held(struct decision *decision, struct phase *phase, enum phase_hold hold,
                      const char *reason);
-void run_move(struct step *step, struct run *run, enum run_state to, const char *message);
+void run_move(struct decision *decision, struct run *run, enum run_state to, const char *message);
 
 #endif
