@@ -32,4 +32,4 @@ lib_libphased_a_SOURCES += \
 	lib/spec/variables.c lib/spec/variables.h \
 	lib/spec/variants.c lib/spec/variants.h \
 	lib/spec/yaml.c lib/spec/yaml.h
-EXTRA_DIST += lib/spec/README.md
+EXTRA_DIST += lib/spec/README.md lib/spec/document.md
