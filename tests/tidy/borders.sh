@@ -1,7 +1,7 @@
 #!/bin/bash
-# The borders between folders: which folder may use which, for includes and for calls. Prints TAP
-# and names each breach. Calls are read from the object files, so that a declaration by hand is
-# found, too.
+# The borders between folders: which folder may use which, for includes and for calls, and which
+# library. Prints TAP and names each breach. Calls are read from the object files, so that a
+# declaration by hand is found, too.
 set -u
 cd "${SRC:-.}" || exit 1
 git ls-files --error-unmatch configure.ac >/dev/null 2>&1 || { echo "1..0 # SKIP the rules are for what git knows"; exit 0; }
@@ -96,6 +96,57 @@ includes() {
         sed -E 's/^([^:]*):#include "([^"]*)".*/\1 \2/' | grep -v ' schema/'
 }
 report 'no include crosses a border' "$(includes | breaches)"
+
+# A row is a library by the beginning of its headers, then the folders that may include them. The
+# core decides without any of them but jansson.
+libraries() {
+    cat <<'LIBRARIES'
+uv.h            daemon daemon/api daemon/loop worker/health worker/lead worker/node worker/process worker/telemetry
+jansson.h       lib/* cli/* daemon daemon/admission daemon/api daemon/ingest daemon/judge daemon/launch daemon/loop daemon/outlook daemon/store worker/*
+sqlite3.h       daemon/store cli/metrics cli/reader
+microhttpd.h    daemon/api
+slurm/          daemon/slurm
+curl/           lib worker worker/protocol
+sodium.h        lib daemon/store worker/node worker/model
+libfyaml.h      lib/spec
+pcre2.h         lib lib/failures lib/metrics
+ncurses.h       cli/top
+cuda            worker/model/cuda worker/preflight/gpu
+cublas          worker/model/cuda worker/preflight/gpu
+cudnn           worker/model/cuda
+nccl.h          worker/model/cuda worker/preflight/gpu
+LIBRARIES
+}
+# Reads lines "FILE HEADER". Prints those that no row allows. Headers that no row names, such as those
+# of C, may be included by all.
+strangers() {
+    awk -v rows="$(libraries)" '
+        BEGIN { lines = split(rows, row, "\n") }
+        {
+            folder = $1
+            sub("/[^/]*$", "", folder)
+            for (i = 1; i <= lines; i++) {
+                n = split(row[i], word)
+                if (index($2, word[1]) != 1)
+                    continue
+                for (j = 2; j <= n; j++) {
+                    top = word[j]
+                    if (folder == top || (sub(/\/\*$/, "", top) && (folder == top || index(folder, top "/") == 1)))
+                        next
+                }
+                print $1 " includes " $2
+                next
+            }
+        }'
+}
+report 'a strange library is found' "$(printf '%s\n' 'daemon/core/x.c sqlite3.h' 'cli/top/x.c jansson.h' \
+    'cli/x.c stdio.h' 'worker/node/x.c curl/curl.h' | strangers | cmp - <(printf '%s\n' \
+    'daemon/core/x.c includes sqlite3.h' 'worker/node/x.c includes curl/curl.h') 2>&1)"
+library_includes() {
+    git grep -oE '^#include <[^>]+' -- 'lib/*.[ch]' 'cli/*.[ch]' 'worker/*.[ch]' 'worker/*.cu' 'worker/*.cuh' \
+        'daemon/*.[ch]' | sed 's/:#include </ /'
+}
+report 'each library is included by its folders alone' "$(library_includes | strangers)"
 
 # The loop of the daemon and each of its rooms have one header for all others.
 headers() {
