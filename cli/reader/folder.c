@@ -7,7 +7,8 @@
 #include "lib/expr/metrics.h"
 #include "lib/memory.h"
 #include "lib/protocol/journal_file.h"
-#include "lib/protocol/message.h"
+#include "lib/protocol/run_file.h"
+#include "lib/protocol/told_checkpoint.h"
 #include "lib/text.h"
 
 #include <dirent.h>
@@ -61,13 +62,11 @@ static uint32_t folder_newest(const char *phase_path)
 static struct folder_age folder_age(const char *runs, const struct address *run)
 {
     struct folder_age age = {.attempt = run->attempt};
-    char *path = folder_path(runs, run, "run.json");
-    json_t *json;
-    if (message_read(&json, NULL, "%s", path) == 0) {
-        long long number = field_integer(json, "run"), known = field_integer(json, "known_run");
-        age.number = number > known ? number : known;
-        json_decref(json);
-    }
+    char *path = folder_path(runs, run, "");
+    struct run_file file;
+    (void)run_file_read(path, &file, NULL); /* a folder without the file is the oldest */
+    age.number = file.run > file.known_run ? file.run : file.known_run;
+    run_file_fini(&file);
     free(path);
     return age;
 }
@@ -126,19 +125,18 @@ int folder_find_run(const char *runs, struct address *address, struct error *err
 /* Adds one run, if its folder tells of it. */
 static void folder_add_run(const char *runs, const struct address *run, json_t *list, char **name)
 {
-    char *path = folder_path(runs, run, "run.json"), key[ADDRESS_TEXT_SIZE];
-    json_t *json;
-    if (message_read(&json, NULL, "%s", path) == 0) {
-        const json_t *resume = json_object_get(json, "resume");
-        json_t *from = json_object_get(resume, "path");
+    char *path = folder_path(runs, run, ""), key[ADDRESS_TEXT_SIZE];
+    struct run_file file;
+    if (run_file_read(path, &file, NULL) == 0) {
+        struct told_checkpoint from = told_checkpoint_read(file.resume);
         (void)json_object_set_new(list, address_text(run, key),
-                                  json_pack("{s:s, s:I, s:O?, s:I}", "phase", run->phase, "attempt",
-                                            (json_int_t)run->attempt, "resume", from, "first_step",
-                                            (json_int_t)field_integer(resume, "step")));
+                                  json_pack("{s:s, s:I, s:s?, s:I}", "phase", run->phase, "attempt",
+                                            (json_int_t)run->attempt, "resume", from.path,
+                                            "first_step", (json_int_t)(from.path ? from.step : 0)));
         if (!*name)
-            *name = xstrdup(field_text(json, "workflow_name"));
-        json_decref(json);
+            *name = xstrdup(file.workflow_name ? file.workflow_name : "");
     }
+    run_file_fini(&file);
     free(path);
 }
 

@@ -8,6 +8,7 @@
 #include "lib/amount.h"
 #include "lib/error.h"
 #include "lib/memory.h"
+#include "lib/protocol/told_checkpoint.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -102,6 +103,7 @@ static size_t choose(struct call *call, struct workflow *workflow, bool *ret_cho
 static void carry_out(struct call *call, struct workflow *workflow, const bool *chosen,
                       const char *who, const json_t *from)
 {
+    struct told_checkpoint told = told_checkpoint_read(from);
     struct control_item *item = xcalloc(1, sizeof *item);
     *item = (struct control_item){
         .item = {.done = control_done, .free = control_free},
@@ -128,8 +130,8 @@ static void carry_out(struct call *call, struct workflow *workflow, const bool *
                                    .workflow = workflow,
                                    .phase = &workflow->phases[i],
                                    .command = call->command,
-                                   .path = json_string_value(json_object_get(from, "path")),
-                                   .step = json_integer_value(json_object_get(from, "step")),
+                                   .path = told.path,
+                                   .step = told.step,
                                    .message = who};
         if (chosen[i])
             loop_post(call->api->config.loop, &event);

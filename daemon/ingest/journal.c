@@ -11,6 +11,7 @@
 #include "lib/protocol/journal_file.h"
 #include "lib/protocol/message.h"
 #include "lib/protocol/outcome.h"
+#include "lib/protocol/told_checkpoint.h"
 #include "lib/text.h"
 
 #include <dirent.h>
@@ -157,13 +158,15 @@ static void post_started(struct ingest *ingest, struct core_event *event)
     struct folder folder;
     const struct run *run = event->run;
     folder_init(&folder, loop_config(ingest->loop)->home, run);
-    json_t *resume = folder_resume(&folder);
-    const char *path = json_string_value(json_object_get(resume, "path"));
-    if (resume)
-        event->path = path ? path : "";
-    if (path)
-        event->step = entry_step(resume);
-    if (path && (!run->resume_path || !text_equal(path, run->resume_path)))
+    json_t *resume;
+    if (folder_resume(&folder, &resume) == 0)
+        event->path = "";
+    struct told_checkpoint from = told_checkpoint_read(resume);
+    if (from.path) {
+        event->path = from.path;
+        event->step = from.step;
+    }
+    if (from.path && (!run->resume_path || !text_equal(from.path, run->resume_path)))
         (void)search_again(ingest->loop, run); /* recorded before the run begins */
     loop_post(ingest->loop, event);
     json_decref(resume);
@@ -180,8 +183,9 @@ static void post_suspect(struct ingest *ingest, struct notes *notes, struct core
                       &err) < 0)
         log_line("could not read the checkpoints of run %llu: %s",
                  (unsigned long long)event->run->id, err.message);
-    event->path = json_string_value(json_object_get(good, "path"));
-    event->step = json_integer_value(json_object_get(good, "step"));
+    struct told_checkpoint told = told_checkpoint_read(good);
+    event->path = told.path;
+    event->step = told.step;
     loop_post(ingest->loop, event);
     json_decref(good);
 }

@@ -3,7 +3,7 @@
 #include "daemon/ingest/inside.h"
 #include "daemon/launch/launch.h"
 #include "lib/protocol/journal_file.h"
-#include "lib/protocol/message.h"
+#include "lib/protocol/run_file.h"
 #include "lib/text.h"
 
 #include <jansson.h>
@@ -33,19 +33,19 @@ static json_t *last_entry(const char *run_dir, const char *writer, enum entry_ty
  * lead or the next run takes the parts away. */
 static bool is_complete(const struct folder *folder)
 {
-    json_t *run;
-    (void)message_read(&run, NULL, "%s/run.json", folder->run); /* may fail: not complete */
-    const json_t *spec = json_object_get(run, "spec"), *output;
-    bool is_whole = spec && !json_is_object(json_object_get(spec, "shard"));
+    struct run_file run;
+    (void)run_file_read(folder->run, &run, NULL); /* may fail: not complete */
+    const json_t *output;
+    bool is_whole = run.spec && !json_is_object(json_object_get(run.spec, "shard"));
     size_t i;
-    json_array_foreach(json_object_get(spec, "outputs"), i, output)
+    json_array_foreach(json_object_get(run.spec, "outputs"), i, output)
     {
         const char *name = json_string_value(output);
         char *file = text_format("%s/%s", folder->out, name ? name : "");
         is_whole = is_whole && access(file, F_OK) == 0;
         free(file);
     }
-    json_decref(run);
+    run_file_fini(&run);
     return is_whole;
 }
 

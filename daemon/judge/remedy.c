@@ -5,6 +5,7 @@
 #include "daemon/store/store.h"
 #include "lib/error.h"
 #include "lib/memory.h"
+#include "lib/protocol/told_checkpoint.h"
 #include "lib/spec/phase.h"
 #include "lib/spec/remedies.h"
 #include "lib/text.h"
@@ -26,7 +27,7 @@ struct remedy_item {
     json_t *changes;  /* [{"param", "from", "to"}] */
     json_t *resolved; /* the workflow from now on */
     struct workflow *plan;
-    json_t *previous; /* the checkpoint before the newest, or JSON's null */
+    json_t *previous; /* the checkpoint before the newest, or NULL */
     char message[REASON_MAX];
 };
 
@@ -159,14 +160,15 @@ int remedy_work_out(struct loop *loop, struct phase *phase, struct error *err)
         item_free(&item->item);
         return status;
     }
+    struct told_checkpoint previous = told_checkpoint_read(item->previous);
     struct core_event event = {
         .kind = EV_REMEDIED,
         .workflow = phase->workflow,
         .phase = phase,
         .plan = item->plan,
         .message = status < 0 ? err->message : item->message,
-        .path = json_string_value(json_object_get(item->previous, "path")),
-        .step = json_integer_value(json_object_get(item->previous, "step")),
+        .path = previous.path,
+        .step = previous.path ? previous.step : 0,
     };
     loop_post_item(loop, &item->item, &event);
     return 0;

@@ -7,8 +7,8 @@
 #include "lib/home.h"
 #include "lib/memory.h"
 #include "lib/protocol/journal_file.h"
-#include "lib/protocol/message.h"
 #include "lib/protocol/outcome.h"
+#include "lib/protocol/run_file.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -96,11 +96,6 @@ static void add(json_t *object, const char *name, json_t *value)
         abort(); /* no memory: all texts here are UTF-8 */
 }
 
-static json_t *text_or_null(const char *text)
-{
-    return text ? json_string(text) : json_null();
-}
-
 /* Returns for each phase whether it comes before this one. A phase stands after the phases that it
  * waits for. The caller frees the result. */
 static bool *list_before(const struct phase *phase)
@@ -128,10 +123,8 @@ static json_t *inputs_json(const struct folder *folder, const struct phase *phas
         char *out = before->reused && !before->run
                         ? text_format("%s/../%s/out", folder->workflow, before->reused_from)
                         : text_format("%s/%s/out", folder->workflow, before->name);
-        json_t *input = json_object();
-        add(input, "out", json_string(out));
-        add(input, "checkpoint", text_or_null(before->checkpoint_path));
-        add(inputs, named->name, input);
+        add(inputs, named->name,
+            run_input_to_json(&(struct run_input){out, before->checkpoint_path}));
         free(out);
     }
     free(is_before);
@@ -140,53 +133,46 @@ static json_t *inputs_json(const struct folder *folder, const struct phase *phas
 
 static char *run_json(const struct folder *folder, const struct home *home, const struct run *run,
                       const struct store_launch *launch, const json_t *failures,
-                      const struct resume *resume, json_t *begun)
+                      const struct resume *resume, json_t *from)
 {
     const struct phase *phase = run->phase;
-    json_t *json = json_object();
-    add(json, "run", json_integer((json_int_t)run->id));
-    add(json, "workflow", json_integer((json_int_t)phase->workflow->id));
-    add(json, "workflow_name", json_string(phase->workflow->name));
-    add(json, "phase", json_string(phase->name));
-    add(json, "phase_id", json_string(launch->phase_id));
-    add(json, "attempt", json_integer(run->attempt));
-    add(json, "job_dir", json_string(folder->job));
-    add(json, "run_dir", json_string(folder->run));
-    add(json, "out_dir", json_string(folder->out));
-    add(json, "daemon_file", json_string(home->daemon_file));
-    add(json, "workdir", text_or_null(launch->workdir));
-    add(json, "environment", json_incref(launch->environment));
+    unsigned parts = phase_parts(phase);
     char *secrets = launch_secrets_path(home, phase->workflow->id);
-    if (launch_needs_secrets(launch))
-        add(json, "secrets", json_string(secrets));
-    free(secrets);
-    add(json, "spec", json_incref(launch->spec));
-    add(json, "inputs", inputs_json(folder, phase));
-    add(json, "resume", json_incref(begun ? begun : resume->from));
-    if (resume->is_open)
-        add(json, "known_step", json_integer((json_int_t)resume->known_step));
-    if (phase->is_anew)
-        add(json, "anew", json_true());
-    if (json_array_size(launch->changed))
-        add(json, "changed", json_incref(launch->changed));
-    add(json, "failures", json_incref((json_t *)failures));
-    add(json, "linger_s", json_integer(phase->linger_s));
-    if (phase_parts(phase) > 1)
-        add(json, "gpu_first",
-            json_integer((json_int_t)run->seat->slot * phase->gpus_per_node / phase_parts(phase)));
+    json_t *inputs = inputs_json(folder, phase);
+    const struct run_file file = {
+        .run = (int64_t)run->id,
+        .workflow = (int64_t)phase->workflow->id,
+        .workflow_name = phase->workflow->name,
+        .phase = phase->name,
+        .phase_id = launch->phase_id,
+        .attempt = run->attempt,
+        .job_dir = folder->job,
+        .run_dir = folder->run,
+        .out_dir = folder->out,
+        .daemon_file = home->daemon_file,
+        .workdir = launch->workdir,
+        .environment = launch->environment,
+        .umask = -1,
+        .secrets = launch_needs_secrets(launch) ? secrets : NULL,
+        .spec = launch->spec,
+        .inputs = inputs,
+        .resume = from,
+        .known_step = resume->is_open ? resume->known_step : RUN_FILE_NO_CHOICE,
+        .is_anew = phase->is_anew,
+        .changed = json_array_size(launch->changed) ? launch->changed : NULL,
+        .failures = (json_t *)failures,
+        .linger_s = phase->linger_s,
+        .gpu_first =
+            parts > 1 ? (int64_t)run->seat->slot * phase->gpus_per_node / parts : RUN_FILE_NO_PART,
+    };
+    json_t *json = run_file_to_json(&file);
     char *text = json_dumps(json, JSON_COMPACT);
     if (!text)
-        abort();
+        abort(); /* no memory: all texts here are UTF-8 */
     json_decref(json);
+    json_decref(inputs);
+    free(secrets);
     return text;
-}
-
-/* Reads the run.json in the folder. NULL: there is no readable file. */
-static json_t *read_run_json(const struct folder *folder)
-{
-    json_t *json;
-    (void)message_read(&json, NULL, "%s/run.json", folder->run);
-    return json;
 }
 
 static bool has_lead_journal(const struct folder *folder)
@@ -199,47 +185,45 @@ static bool has_lead_journal(const struct folder *folder)
 
 /* Whether a lead has begun the run in this folder. The lead may have begun it alone, or before the
  * daemon was restarted. */
-static bool is_begun(const struct folder *folder, const struct run *run, const json_t *json)
+static bool was_begun(const struct folder *folder, const struct run *run,
+                      const struct run_file *file)
 {
-    if (json_is_true(json_object_get(json, "alone")))
-        return true;
-    return json_integer_value(json_object_get(json, "run")) == (json_int_t)run->id &&
-           has_lead_journal(folder);
+    return file->is_alone || (file->run == (int64_t)run->id && has_lead_journal(folder));
 }
 
-static json_t *resume_of(const json_t *json)
+static bool is_of_job(const struct folder *folder, const struct run_file *file)
 {
-    json_t *resume = json_object_get(json, "resume");
-    return json_is_object(resume) ? json_incref(resume) : json_null();
+    return !file->job_dir || text_equal(file->job_dir, folder->job);
 }
 
-json_t *folder_resume(const struct folder *folder)
+int folder_resume(const struct folder *folder, json_t **ret_resume)
 {
-    json_t *json = read_run_json(folder);
-    json_t *resume = json ? resume_of(json) : NULL;
-    json_decref(json);
-    return resume;
+    struct run_file file;
+    int status = run_file_read(folder->run, &file, NULL);
+    *ret_resume = json_incref(file.resume);
+    run_file_fini(&file);
+    return status;
 }
 
-/* Looks for a run that a lead has begun in the folder. Sets `ret_resume` to what that run resumes
- * from, or to NULL. */
-static int take_over(const struct folder *folder, const struct run *run, json_t **ret_resume,
-                     struct error *err)
+/* Looks for a run that a lead has begun in the folder. If there is one, `ret_resume` is what that
+ * run resumes from. */
+static int take_over(const struct folder *folder, const struct run *run, bool *ret_is_begun,
+                     json_t **ret_resume, struct error *err)
 {
-    json_t *json = read_run_json(folder);
-    const char *job = json_string_value(json_object_get(json, "job_dir"));
+    struct run_file file;
     int status = 0;
-    *ret_resume = NULL;
-    if (json && is_begun(folder, run, json) && (!job || text_equal(job, folder->job))) {
-        *ret_resume = resume_of(json);
-    } else if (json && is_begun(folder, run, json)) {
-        char *aside = text_format("%s.of-%s", folder->run, strrchr(job, '/') + 1);
+    (void)run_file_read(folder->run, &file, NULL); /* nobody has begun a run without the file */
+    bool is_there = was_begun(folder, run, &file), is_own = is_of_job(folder, &file);
+    *ret_is_begun = is_there && is_own;
+    *ret_resume = *ret_is_begun ? json_incref(file.resume) : NULL;
+    if (is_there && !is_own) {
+        char *aside = text_format("%s.of-%s", folder->run, strrchr(file.job_dir, '/') + 1);
         if (rename(folder->run, aside) < 0)
             status =
                 error_set(err, -errno, "could not set %s aside: %s", folder->run, strerror(errno));
         free(aside);
     }
-    json_decref(json);
+    run_file_fini(&file);
     return status;
 }
 
@@ -271,22 +255,24 @@ int folder_make_run(const struct folder *folder, const struct home *home, const 
                     const struct store_launch *launch, const json_t *failures, const char *secret,
                     const struct resume *resume, bool *ret_is_begun, struct error *err)
 {
+    bool is_begun = false;
     json_t *begun = NULL;
     int status = make(folder->workflow, err);
     if (status >= 0)
         status = make(folder->phase, err);
     if (status >= 0)
-        status = take_over(folder, run, &begun, err);
+        status = take_over(folder, run, &is_begun, &begun, err);
     if (status < 0)
         return status;
-    char *json = run_json(folder, home, run, launch, failures, resume, begun);
+    char *json =
+        run_json(folder, home, run, launch, failures, resume, is_begun ? begun : resume->from);
     if (access(folder->run, F_OK) == 0)
         status = write_run(folder->run, false, secret, json, err);
     else
         status = make_whole(folder, run, secret, json, err);
     free(json);
     if (status == 0)
-        *ret_is_begun = begun != NULL;
+        *ret_is_begun = is_begun;
     json_decref(begun);
     return status;
 }
@@ -306,10 +292,10 @@ int folder_seal(const struct folder *folder, const struct run *run, struct error
     int status = run->has_begun ? 0 : make_empty(folder, err);
     if (status < 0)
         return status;
-    json_t *made = read_run_json(folder);
-    const char *job = json_string_value(json_object_get(made, "job_dir"));
-    bool is_ours = access(folder->run, F_OK) == 0 && (!job || text_equal(job, folder->job));
-    json_decref(made);
+    struct run_file file;
+    (void)run_file_read(folder->run, &file, NULL); /* a folder without the file may be ours */
+    bool is_ours = access(folder->run, F_OK) == 0 && is_of_job(folder, &file);
+    run_file_fini(&file);
     return is_ours ? outcome_seal(folder->run, (int64_t)run->id, run->outcome, run->message, err)
                    : 0;
 }

@@ -73,7 +73,7 @@ int prepare(struct launch *launch, const struct run *run, const struct folder *f
 
 /* What a run begins from. */
 struct resume {
-    json_t *from;       /* a reference, or JSON's null: the start */
+    json_t *from;       /* a reference, or NULL: the start */
     char *why;          /* why none of the phase's checkpoints will do; NULL: no such reason */
     bool is_open;       /* the run before may still save a checkpoint, and the lead may take it */
     int64_t known_step; /* the highest step of a recorded checkpoint; -1: no checkpoint */

@@ -70,9 +70,9 @@ struct folder {
 void folder_init(struct folder *folder, const struct home *home, const struct run *run);
 void folder_fini(struct folder *folder);
 
-/* Reads what the run in this folder resumes from: an object, or JSON's null. NULL: that cannot be
- * read. A new reference. */
-json_t *folder_resume(const struct folder *folder);
+/* Reads what the run in this folder resumes from: a new reference. NULL: the run begins anew, or
+ * its run.json cannot be read, which is an error. */
+int folder_resume(const struct folder *folder, json_t **ret_resume);
 /* Puts a tombstone into the run's folder, and syncs the tombstone. From then on no lead begins the
  * run. Makes the folder of a run that never began. Does nothing if the folder of another run is
  * gone, or if the folder belongs to another job. */
@@ -89,16 +89,16 @@ int folder_seal(const struct folder *folder, const struct run *run, struct error
  * or NaN had come. If the phase was begun anew, no earlier checkpoint counts, whatever its step.
  * run.json has the choice, and the core learns it when the run starts.
  *
- * Each result is a new reference to {"path", "step"}, or to JSON's null. */
+ * Each result is a new reference to {"path", "step"}, or NULL. */
 
 /* Finds the newest checkpoint that the run saved before step `since`. It looks in the record and in
  * `more`, a list of journal entries. If a person let the run begin with a suspect checkpoint, it
- * may be an earlier good checkpoint. JSON's null: there is no such checkpoint. */
+ * may be an earlier good checkpoint. NULL: there is no such checkpoint. */
 int resume_before(struct store *store, const struct run *run, int64_t since, const json_t *more,
                   json_t **ret_resume, struct error *err);
 /* Finds the whole checkpoint before the newest one, among the checkpoints that lead to where the
  * phase is. If the newest checkpoint is suspect, finds the newest checkpoint that is not suspect.
- * JSON's null: there is no such checkpoint. */
+ * NULL: there is no such checkpoint. */
 int resume_previous(struct store *store, const struct phase *phase, json_t **ret_resume,
                     struct error *err);
 /* Finds what a person means by `from`: "start", the step of a recorded checkpoint, or its path. For

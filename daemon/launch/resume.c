@@ -5,6 +5,7 @@
 #include "lib/checkpoint.h"
 #include "lib/error.h"
 #include "lib/memory.h"
+#include "lib/protocol/told_checkpoint.h"
 #include "lib/saved.h"
 #include "lib/text.h"
 
@@ -127,9 +128,9 @@ static bool has_failed(const struct run *run, const struct row *row)
     return false;
 }
 
-static json_t *reference(const char *path, int64_t step)
+static json_t *reference(const struct row *row)
 {
-    return json_pack("{s:s, s:I}", "path", path, "step", (json_int_t)step);
+    return row ? told_checkpoint_reference(row->path, row->step) : NULL;
 }
 
 static size_t run_index(const struct run *run)
@@ -221,7 +222,7 @@ int resume_choose(struct store *store, const struct run *run, struct resume *ret
         chosen = second;
     if (status == 0)
         *ret_resume = (struct resume){
-            .from = chosen ? reference(chosen->path, chosen->step) : json_null(),
+            .from = reference(chosen),
             .why = !chosen && may_resume ? begins_anew(&rows, run) : NULL,
             .is_open = before && run->phase->has_checkpoint,
             .known_step = before ? known_step(&rows, before) : -1,
@@ -270,18 +271,15 @@ int resume_before(struct store *store, const struct run *run, int64_t since, con
         step = row->step;
     }
     for (size_t i = 0; i < json_array_size(more); i++) {
-        const json_t *one = json_array_get(more, i);
-        int64_t at = json_integer_value(json_object_get(one, "step"));
-        if (at >= since || at <= step || json_is_true(json_object_get(one, "suspect")))
+        struct told_checkpoint told = told_checkpoint_read(json_array_get(more, i));
+        if (told.step >= since || told.step <= step || told.is_suspect)
             continue;
-        path = json_string_value(json_object_get(one, "path"));
-        step = at;
+        path = told.path;
+        step = told.step;
     }
     const struct row *good = path ? NULL : good_before(&rows, run);
     if (status == 0)
-        *ret_resume = path   ? reference(path, step)
-                      : good ? reference(good->path, good->step)
-                             : json_null();
+        *ret_resume = path ? told_checkpoint_reference(path, step) : reference(good);
     rows_fini(&rows);
     return status;
 }
@@ -321,9 +319,8 @@ int resume_left(struct store *store, const char *phase_dir, const struct run *ru
         if (rows.items[i].run == run->id && rows.items[i].step > after)
             after = rows.items[i].step;
     for (size_t i = 0; i < json_array_size(more); i++) {
-        int64_t at = json_integer_value(json_object_get(json_array_get(more, i), "step"));
-        if (at > after)
-            after = at;
+        int64_t at = told_checkpoint_read(json_array_get(more, i)).step;
+        after = at > after ? at : after;
     }
     if (status == 0)
         *ret_left = saved_left(phase_dir, run->attempt, after, &good, told);
@@ -362,7 +359,7 @@ int resume_previous(struct store *store, const struct phase *phase, json_t **ret
             previous = row;
     }
     if (status == 0)
-        *ret_resume = previous ? reference(previous->path, previous->step) : json_null();
+        *ret_resume = reference(previous);
     rows_fini(&rows);
     return status;
 }
@@ -372,7 +369,7 @@ int resume_find(struct store *store, const struct phase *phase, const char *from
                 json_t **ret_found, struct error *err)
 {
     if (text_equal(from, "start")) {
-        *ret_found = reference("", 0);
+        *ret_found = told_checkpoint_reference("", 0);
         return 0;
     }
     struct rows rows = {0};
@@ -387,7 +384,7 @@ int resume_find(struct store *store, const struct phase *phase, const char *from
             continue;
         (void)snprintf(step, sizeof step, "%" PRId64, row->step);
         if (text_equal(step, from) || text_equal(row->path, from))
-            found = reference(row->path, row->step);
+            found = reference(row);
         else if (count++ < SEARCH_STEPS_MAX)
             text_addf(&steps, "%s%s%s", steps.size ? ", " : "", step,
                       row->is_suspect ? " (suspect)" : "");

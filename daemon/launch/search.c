@@ -6,6 +6,7 @@
 #include "daemon/store/store.h"
 #include "lib/error.h"
 #include "lib/memory.h"
+#include "lib/protocol/told_checkpoint.h"
 #include "lib/saved.h"
 #include "lib/text.h"
 
@@ -21,13 +22,14 @@ struct search_item {
 static int search_write_one(const struct search_item *item, const json_t *left, struct store *store,
                             struct error *err)
 {
+    struct told_checkpoint told = told_checkpoint_read(left);
     const struct store_checkpoint checkpoint = {
         .run = item->run,
-        .path = json_string_value(json_object_get(left, "path")),
-        .step = json_integer_value(json_object_get(left, "step")),
-        .bytes = json_integer_value(json_object_get(left, "bytes")),
-        .time_ms = (int64_t)(json_number_value(json_object_get(left, "time")) * 1000),
-        .paths = json_object_get(left, "paths"),
+        .path = told.path,
+        .step = told.step,
+        .bytes = told.bytes,
+        .time_ms = (int64_t)(told.time * 1000),
+        .paths = told.paths,
         .is_unseen = true,
     };
     int status = store_checkpoint_add(store, &checkpoint, err);
@@ -73,12 +75,12 @@ static void search_post(struct loop *loop, struct run *run, json_t *left)
     };
     loop_post_item(loop, &item->item, NULL);
     for (size_t i = 0; i < json_array_size(left); i++) {
-        const json_t *one = json_array_get(left, i);
+        struct told_checkpoint told = told_checkpoint_read(json_array_get(left, i));
         struct core_event event = {.kind = EV_CHECKPOINT,
                                    .workflow = run->phase->workflow,
                                    .run = run,
-                                   .path = json_string_value(json_object_get(one, "path")),
-                                   .step = json_integer_value(json_object_get(one, "step"))};
+                                   .path = told.path,
+                                   .step = told.step};
         loop_post(loop, &event);
     }
 }

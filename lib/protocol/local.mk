@@ -2,7 +2,10 @@
 lib_libphased_a_SOURCES += \
 	lib/protocol/journal_file.c lib/protocol/journal_file.h \
 	lib/protocol/journal_order.c lib/protocol/journal_order.h \
+	lib/protocol/members.c lib/protocol/members.h \
 	lib/protocol/message.c lib/protocol/message.h \
 	lib/protocol/outcome.c lib/protocol/outcome.h \
+	lib/protocol/run_file.c lib/protocol/run_file.h \
+	lib/protocol/told_checkpoint.c lib/protocol/told_checkpoint.h \
 	lib/protocol/words.c lib/protocol/words.h
 EXTRA_DIST += lib/protocol/README.md

@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_write_secret();
     fuzz_write("run.json", data, size);
     if (assignment_read(fuzz_folder(), &assignment, &err) == 0) {
-        assert(assignment->nodes > 0 && assignment->script && assignment->run_dir);
+        assert(assignment->nodes > 0 && assignment->script && assignment->file.run_dir);
         (void)assignment_ranks_per_node(assignment); /* any number is fine */
         assignment_free(assignment);
     } else {

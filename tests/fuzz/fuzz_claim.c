@@ -27,7 +27,8 @@ static void fuzz_remove(const char *name)
 
 static void fuzz_take(const char *run_dir, struct phase_passed passed)
 {
-    const struct assignment assignment = {.known_run = 3, .attempt = 2, .run_dir = run_dir};
+    const struct assignment assignment = {.known_run = 3,
+                                          .file = {.attempt = 2, .run_dir = run_dir}};
     struct phase_holder holder = {0};
     struct error err;
     int result = phase_claim_take(&assignment, &life, passed, &holder, &err);

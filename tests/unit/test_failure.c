@@ -143,19 +143,20 @@ static json_t *parse(const char *text)
 static struct assignment an_assignment(void)
 {
     return (struct assignment){
-        .json = parse("{\"failures\": ["
-                      "{\"name\": \"full\", \"title\": \"out of memory\", \"pattern\": \"OOM\","
-                      " \"cause\": \"oom\", \"blame\": \"code\", \"tells\": \"cause\","
-                      " \"advice\": \"less\"},"
-                      "{\"name\": \"lost\", \"title\": \"the GPU is gone\", \"pattern\": \"LOST\","
-                      " \"cause\": \"node_fail\", \"blame\": \"node\", \"tells\": \"cause\","
-                      " \"advice\": \"wait\"},"
-                      "{\"name\": \"sign\", \"title\": \"exception\", \"pattern\": \"Error\","
-                      " \"cause\": \"exit\", \"blame\": \"code\", \"tells\": \"sign\","
-                      " \"advice\": \"look\"},"
-                      "{\"name\": \"echo\", \"title\": \"timed out\", \"pattern\": \"ECHO\","
-                      " \"cause\": \"hang\", \"blame\": \"none\", \"tells\": \"consequence\","
-                      " \"advice\": \"\"}]}")};
+        .file.failures =
+            parse("["
+                  "{\"name\": \"full\", \"title\": \"out of memory\", \"pattern\": \"OOM\","
+                  " \"cause\": \"oom\", \"blame\": \"code\", \"tells\": \"cause\","
+                  " \"advice\": \"less\"},"
+                  "{\"name\": \"lost\", \"title\": \"the GPU is gone\", \"pattern\": \"LOST\","
+                  " \"cause\": \"node_fail\", \"blame\": \"node\", \"tells\": \"cause\","
+                  " \"advice\": \"wait\"},"
+                  "{\"name\": \"sign\", \"title\": \"exception\", \"pattern\": \"Error\","
+                  " \"cause\": \"exit\", \"blame\": \"code\", \"tells\": \"sign\","
+                  " \"advice\": \"look\"},"
+                  "{\"name\": \"echo\", \"title\": \"timed out\", \"pattern\": \"ECHO\","
+                  " \"cause\": \"hang\", \"blame\": \"none\", \"tells\": \"consequence\","
+                  " \"advice\": \"\"}]")};
 }
 
 static void the_strongest_finding_counts_and_then_the_earliest(void **state)
@@ -180,7 +181,7 @@ static void the_strongest_finding_counts_and_then_the_earliest(void **state)
         json_decref(other);
     }
     assert_false(failure_is_better(&assignment, NULL, NULL));
-    json_decref(assignment.json);
+    json_decref(assignment.file.failures);
 }
 
 static void a_finding_decides_the_outcome(void **state)
@@ -226,7 +227,7 @@ static void a_finding_decides_the_outcome(void **state)
         outcome_fini(&outcome);
         outcome_fini(&again);
     }
-    json_decref(assignment.json);
+    json_decref(assignment.file.failures);
 }
 
 static void a_gpu_fault_counts_until_the_ranks_go_on(void **state)
@@ -258,7 +259,7 @@ static void a_gpu_fault_counts_until_the_ranks_go_on(void **state)
     assert_ptr_equal(gpu_fault_or(&fault, &assignment, full), full);
     gpu_fault_fini(&fault);
     json_decref(full);
-    json_decref(assignment.json);
+    json_decref(assignment.file.failures);
 }
 
 static void a_complaint_counts_only_if_it_is_a_cause(void **state)
@@ -271,7 +272,7 @@ static void a_complaint_counts_only_if_it_is_a_cause(void **state)
     json_decref(failure);
     assert_null(failure_look_at(&assignment, "n1: task 0: Error"));
     assert_false(failure_is_cause(&assignment, NULL));
-    json_decref(assignment.json);
+    json_decref(assignment.file.failures);
 }
 
 int main(void)

@@ -130,7 +130,7 @@ static void a_run_resumes_from_the_newest_whole_checkpoint_of_its_lineage(void *
         (void)unlink(gone); /* it exists only if the row says so */
         json_t *found = lineage_checkpoint(folder, rows[i].count);
         int step = (int)json_integer_value(json_object_get(found, "step"));
-        if (step != rows[i].expected || json_is_null(found) != !rows[i].expected)
+        if (step != rows[i].expected || !found != !rows[i].expected)
             fail_msg("%s: step %d instead of %d", rows[i].claim, step, rows[i].expected);
         json_decref(found);
         free(gone);
@@ -173,7 +173,7 @@ static void a_checkpoint_of_several_files_needs_all_of_them(void **state)
     char *path = text_format("%s/out/b", folder);
     assert_int_equal(unlink(path), 0);
     found = lineage_checkpoint(folder, 1);
-    assert_true(json_is_null(found));
+    assert_null(found);
     json_decref(found);
     free(path);
     free(journal);
@@ -518,13 +518,14 @@ static void the_next_run_is_made_once_and_only_for_the_own_job(void **state)
     struct assignment *last = assignment_of(1);
     assert_int_equal(alone_make_run(last, &run_dir, &err), 0);
     struct assignment *next = assignment_of(2);
-    assert_true(next->is_alone && next->run == 0 && next->attempt == 2 && next->resume_step == 20);
-    assert_string_equal(next->run_dir, run_dir);
+    assert_true(next->file.is_alone && next->file.run == 0 && next->file.attempt == 2 &&
+                next->resume_step == 20);
+    assert_string_equal(next->file.run_dir, run_dir);
     assert_int_equal(alone_make_run(next, &third_dir, &err), 0);
     struct assignment *third = assignment_of(3);
     assert_true(last->known_run == 11 && next->known_run == 11 && third->known_run == 11);
     char *numbered = alone_find_numbered(next);
-    assert_string_equal(numbered, last->run_dir);
+    assert_string_equal(numbered, last->file.run_dir);
     /* A lead finds the run again if it was killed before it could say that it serves the run. */
     assert_int_equal(alone_make_run(last, &again, &err), 0);
     assert_string_equal(again, run_dir);

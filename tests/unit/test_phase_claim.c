@@ -53,7 +53,8 @@ static int take_in(int64_t run, unsigned attempt, const struct phase_life *claim
                    struct phase_holder *ret_holder)
 {
     char *run_dir = text_format("%s/%u", folder, attempt);
-    struct assignment assignment = {.known_run = run, .attempt = attempt, .run_dir = run_dir};
+    struct assignment assignment = {.known_run = run,
+                                    .file = {.attempt = attempt, .run_dir = run_dir}};
     struct error err;
     assert_int_equal(file_make_folders(run_dir, 0700, NULL), 0);
     int result = phase_claim_take(&assignment, claimant, passed, ret_holder, &err);

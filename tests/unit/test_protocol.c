@@ -67,15 +67,15 @@ static void the_worker_knows_what_to_run(void **state)
     (void)state;
     if (assignment_read(path_of("second/1"), &assignment, &err) < 0)
         fail_msg("%s", err.message);
-    assert_int_equal(assignment->run, 2);
-    assert_int_equal(assignment->attempt, 1);
+    assert_int_equal(assignment->file.run, 2);
+    assert_int_equal(assignment->file.attempt, 1);
     assert_string_equal(assignment->address, "1/second#1");
-    assert_string_equal(assignment->job_dir,
+    assert_string_equal(assignment->file.job_dir,
                         "/home/ada/.phased/runs/1/phased-119097697829cd128e7d39705fa278f9");
     assert_int_equal(assignment->nodes, 2);
     assert_int_equal(assignment->gpus, 1);
     assert_true(text_starts(assignment->script, "echo \"step=1 loss=2\"\n"));
-    assert_non_null(json_object_get(assignment->inputs, "first"));
+    assert_non_null(json_object_get(assignment->file.inputs, "first"));
     assignment_free(assignment);
 }
 

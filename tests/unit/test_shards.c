@@ -176,12 +176,11 @@ static void begin(struct world *world, const struct phase *phase, unsigned first
         write_input(world, phase->input, strlen(phase->input));
     json_decref((json_t *)world->assignment.spec);
     world->assignment = (struct assignment){
-        .run_dir = world->run_dir,
+        .file = {.run_dir = world->run_dir, .is_anew = phase->is_anew},
         .script = phase->script,
         .shard_input = "prompts.txt", /* relative to the workdir */
         .workdir = world->folder,
         .parallel = {.tensor = 4, .pipeline = 1, .data = phase->groups},
-        .is_anew = phase->is_anew,
         .spec = json_pack("{s:o}", "params", json_loads(phase->params, 0, NULL)),
     };
     const struct shards_options options = {

@@ -19,7 +19,7 @@ static const char *failure_text(const json_t *object, const char *key)
 
 static const json_t *failure_catalogue(const struct assignment *assignment)
 {
-    return json_object_get(assignment->json, "failures");
+    return assignment->file.failures;
 }
 
 /* Returns the entry of the catalogue. NULL: the catalogue has no entry of this name. */

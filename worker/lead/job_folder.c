@@ -4,6 +4,7 @@
 #include "lib/error.h"
 #include "lib/memory.h"
 #include "lib/protocol/message.h"
+#include "lib/protocol/run_file.h"
 #include "lib/text.h"
 #include "worker/protocol/phase_claim.h"
 
@@ -56,13 +57,12 @@ static const char *job_folder_name(const char *job_dir)
 
 int job_folder_check_run(const char *job_dir, const char *run_dir, struct error *err)
 {
-    json_t *run;
-    (void)message_read(&run, NULL, "%s/run.json", run_dir);
-    const char *other = json_string_value(json_object_get(run, "job_dir"));
+    struct run_file run;
     int status = 0;
-    if (other && !text_equal(job_folder_name(other), job_folder_name(job_dir)))
-        status = error_set(err, -EBUSY, "%s now belongs to %s", run_dir, other);
-    json_decref(run);
+    (void)run_file_read(run_dir, &run, NULL); /* a folder without the file is nobody's */
+    if (run.job_dir && !text_equal(job_folder_name(run.job_dir), job_folder_name(job_dir)))
+        status = error_set(err, -EBUSY, "%s now belongs to %s", run_dir, run.job_dir);
+    run_file_fini(&run);
     return status;
 }
 

@@ -298,7 +298,7 @@ static int lead_open_first(struct lead *lead, struct error *err)
     if (status == 0)
         status = lead_run_open(run_dir, &lead->commands, &lead->run, err);
     free(run_dir);
-    if (status == 0 && lead->run->assignment->is_alone)
+    if (status == 0 && lead->run->assignment->file.is_alone)
         lead_open_known(lead);
     return status;
 }

@@ -46,7 +46,7 @@ void lead_begin(struct lead *lead)
     lead->is_killing = lead->is_joining = lead->hang.is_asked = false;
     uv_timer_stop(&lead->timer);
     lead->turn++;
-    job_step_send(lead->step, AGENT_START, run->assignment->run_dir);
+    job_step_send(lead->step, AGENT_START, run->assignment->file.run_dir);
     json_t *limit = lead->end_time > 0 ? json_real(lead->end_time) : json_null();
     lead_run_tell(run, ENTRY_STARTED,
                   json_pack("{s:I, s:i, s:o, s:o, s:O?, s:s?}", "job_id",

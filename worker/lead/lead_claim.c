@@ -97,7 +97,7 @@ static void lead_claim_await_end(struct lead *lead, const char *why)
 static int lead_claim_take(struct lead *lead, struct error *err)
 {
     struct lead_run *run = lead->run;
-    if (outcome_is_sealed(run->assignment->run_dir, err))
+    if (outcome_is_sealed(run->assignment->file.run_dir, err))
         return -ECANCELED;
     if (run->unread_claim && run->unread_claim == lead->claim.passed.left)
         run->unread_claim = 0; /* the time to wait for it is over */

@@ -32,7 +32,7 @@ static void lead_serve(struct lead *lead, struct lead_run *next)
     lead->claim.holder = (struct phase_holder){0};
     lead->claim.passed = (struct phase_passed){0};
     lead->claim.ending = lead->claim.gone = 0;
-    if (job_folder_replace_current(lead->job_dir, next->assignment->run_dir, &err) < 0)
+    if (job_folder_replace_current(lead->job_dir, next->assignment->file.run_dir, &err) < 0)
         fprintf(stderr, "phase-worker lead: %s\n", err.message); /* the run can go on */
     lead->state = LEAD_LAUNCHING;
     /* The timer is needed even if all agents are ready: another job may have the phase, and the
@@ -102,14 +102,14 @@ static void lead_go_alone(struct lead *lead)
         lead_leave(lead);
     } else {
         printf("phase-worker lead: no daemon answers: going on alone with %s\n", run_dir);
-        bool keeps = next->assignment->is_alone && !lead->run->assignment->is_alone;
+        bool keeps = next->assignment->file.is_alone && !lead->run->assignment->file.is_alone;
         if (!keeps)
             lead_run_close(lead->run, 0);
-        if (!next->assignment->is_alone || keeps)
+        if (!next->assignment->file.is_alone || keeps)
             lead_run_close(lead->known, 0);
         if (keeps)
             lead->known = lead->run;
-        else if (!next->assignment->is_alone)
+        else if (!next->assignment->file.is_alone)
             lead->known = NULL;
         lead_serve(lead, next);
     }
@@ -127,7 +127,7 @@ static void lead_wait_done(uv_timer_t *timer)
         lead_go_alone(lead);
     else if (now_ms - lead->heard_ms >= LEAD_ALONE_MS ||
              now_ms - lead->waiting_ms >=
-                 LEAD_WAIT_MS + (int64_t)lead->run->assignment->linger_s * 1000)
+                 LEAD_WAIT_MS + (int64_t)lead->run->assignment->file.linger_s * 1000)
         lead_leave(lead);
 }
 
@@ -143,7 +143,7 @@ void lead_wait(struct lead *lead)
 static bool lead_serves(const struct lead *lead, const char *run_dir)
 {
     struct stat here, there;
-    return stat(lead->run->assignment->run_dir, &here) == 0 && stat(run_dir, &there) == 0 &&
+    return stat(lead->run->assignment->file.run_dir, &here) == 0 && stat(run_dir, &there) == 0 &&
            here.st_dev == there.st_dev && here.st_ino == there.st_ino;
 }
 
@@ -196,7 +196,7 @@ void lead_command(void *context, const json_t *command)
     /* `end` for the last run that the daemon knows also means: no next run. */
     bool is_stop = verb == VERB_STOP || (verb == VERB_END && lead->known);
     if (is_next && lead_serves(lead, run_dir)) {
-        if (lead->run->assignment->is_alone)
+        if (lead->run->assignment->file.is_alone)
             lead_number_done(&lead->later);
         return;
     }

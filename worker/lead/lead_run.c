@@ -7,6 +7,7 @@
 #include "lib/file.h"
 #include "lib/memory.h"
 #include "lib/protocol/journal_file.h"
+#include "lib/protocol/told_checkpoint.h"
 #include "lib/text.h"
 #include "worker/protocol/assignment.h"
 #include "worker/lead/commands.h"
@@ -33,7 +34,7 @@ enum { LEAD_RUN_STOP_S = 10 };
 static int lead_run_write_script(const struct lead_run *run, const char *name, const char *script,
                                  struct error *err)
 {
-    char *path = text_format("%s/%s", run->assignment->run_dir, name);
+    char *path = text_format("%s/%s", run->assignment->file.run_dir, name);
     int result = file_replace(path, script, strlen(script), 0600, err);
     free(path);
     return result;
@@ -44,9 +45,9 @@ static int lead_run_prepare(const struct lead_run *run, struct error *err)
 {
     int result = assignment_read_secrets(run->assignment, err);
     if (result == 0)
-        result = assignment_make_folders(run->assignment->run_dir, err);
+        result = assignment_make_folders(run->assignment->file.run_dir, err);
     if (result == 0)
-        result = file_make_folders(run->assignment->out_dir, 0700, err);
+        result = file_make_folders(run->assignment->file.out_dir, 0700, err);
     if (result < 0)
         return result;
     result = lead_run_write_script(run, "run.sh", run->assignment->script, err);
@@ -65,13 +66,13 @@ void lead_run_choose_newest(struct lead_run *run)
 {
     struct assignment *assignment = run->assignment;
     struct error err;
-    if (!assignment->may_choose || assignment->attempt < 2)
+    if (assignment->file.known_step == RUN_FILE_NO_CHOICE || assignment->file.attempt < 2)
         return;
-    char *phase_dir = file_parent(assignment->run_dir);
-    json_t *newest = lineage_checkpoint(phase_dir, assignment->attempt - 1);
-    long long step = json_integer_value(json_object_get(newest, "step"));
+    char *phase_dir = file_parent(assignment->file.run_dir);
+    json_t *newest = lineage_checkpoint(phase_dir, assignment->file.attempt - 1);
+    long long step = told_checkpoint_read(newest).step;
     bool is_removed = assignment->resume && lead_run_is_removed(assignment->resume);
-    if (json_is_object(newest) && (step > assignment->known_step || is_removed)) {
+    if (newest && (step > assignment->file.known_step || is_removed)) {
         if (assignment_set_resume(assignment, newest, &err) < 0)
             fprintf(stderr, "phase-worker lead: the run does not begin from step %lld: %s\n", step,
                     err.message);
@@ -127,10 +128,10 @@ bool lead_run_decide(struct lead_run *run, enum run_outcome kind, enum run_cause
 static void lead_run_open_link(struct lead_run *run, struct commands *commands)
 {
     if (!run->command_file)
-        run->command_file = text_format("%s/control/command.json", run->assignment->run_dir);
+        run->command_file = text_format("%s/control/command.json", run->assignment->file.run_dir);
     const struct link_options options = {
-        .daemon_file = run->assignment->daemon_file,
-        .run = run->assignment->run,
+        .daemon_file = run->assignment->file.daemon_file,
+        .run = run->assignment->file.run,
         .node = "lead",
         .secret = &run->assignment->secret,
         .journal = run->journal,
@@ -145,7 +146,7 @@ static void lead_run_open_link(struct lead_run *run, struct commands *commands)
  * `until` ended the run. */
 static void lead_run_check_outputs(struct lead_run *run)
 {
-    const char *out_dir = run->assignment->out_dir;
+    const char *out_dir = run->assignment->file.out_dir;
     size_t i;
     json_t *output;
     json_array_foreach((json_t *)run->assignment->outputs, i, output)
@@ -172,7 +173,7 @@ static void lead_run_check_outputs(struct lead_run *run)
  * but a claim cannot be read, sets `unread_claim` and `err`. */
 static enum posthumous_end lead_run_look_back(struct lead_run *run, struct error *err)
 {
-    const char *run_dir = run->assignment->run_dir;
+    const char *run_dir = run->assignment->file.run_dir;
     struct outcome outcome;
     enum posthumous_end end = POSTHUMOUS_TOLD;
     int result = outcome_read(run_dir, run->outcome.token, &outcome, err);
@@ -180,7 +181,7 @@ static enum posthumous_end lead_run_look_back(struct lead_run *run, struct error
         fprintf(stderr, "phase-worker lead: %s\n", err->message);
     run->unread_claim = 0;
     if (result < 0) {
-        outcome_init(&outcome, run->assignment->run);
+        outcome_init(&outcome, run->assignment->file.run);
         memcpy(outcome.token, run->outcome.token, sizeof(outcome.token));
         struct phase_holder claim;
         int claimed = phase_claim_of_run(run_dir, &claim, err);
@@ -243,7 +244,7 @@ int lead_run_open(const char *run_dir, struct commands *commands, struct lead_ru
     struct lead_run *run = xcalloc(1, sizeof(*run));
     run->assignment = assignment;
     run->saved_step = -1;
-    outcome_init(&run->outcome, assignment->run);
+    outcome_init(&run->outcome, assignment->file.run);
     const struct phase_life life = phase_life_own();
     run->outcome.job_id = life.job_id;
     run->outcome.restarts = life.restarts;
@@ -254,7 +255,7 @@ int lead_run_open(const char *run_dir, struct commands *commands, struct lead_ru
     char *path = journal_path(run_dir, "lead");
     run->journal = journal_open(path);
     free(path);
-    if (!assignment->is_alone)
+    if (!assignment->file.is_alone)
         lead_run_open_link(run, commands);
     if (!is_ready)
         (void)lead_run_decide(run, OUTCOME_FAILED, CAUSE_LAUNCH, "%s", problem.message);
@@ -266,16 +267,16 @@ int lead_run_open(const char *run_dir, struct commands *commands, struct lead_ru
 int lead_run_number(struct lead_run *run, struct commands *commands, struct error *err)
 {
     struct assignment *assignment;
-    int result = assignment_read(run->assignment->run_dir, &assignment, err);
+    int result = assignment_read(run->assignment->file.run_dir, &assignment, err);
     if (result < 0)
         return result;
-    if (assignment->is_alone) {
+    if (assignment->file.is_alone) {
         assignment_free(assignment);
         return error_set(err, -EAGAIN, "the number of the run is not visible yet");
     }
     assignment_free(run->assignment);
     run->assignment = assignment;
-    run->outcome.run = assignment->run;
+    run->outcome.run = assignment->file.run;
     lead_run_open_link(run, commands);
     return 0;
 }
@@ -447,7 +448,8 @@ void lead_run_add_end(struct lead_run *run, const char *node, const json_t *repo
 void lead_run_add_lost(struct lead_run *run, const char *node)
 {
     bool is_done;
-    int64_t saved = posthumous_add_node(run->assignment->run_dir, node, &run->outcome, &is_done);
+    int64_t saved =
+        posthumous_add_node(run->assignment->file.run_dir, node, &run->outcome, &is_done);
     if (saved > run->saved_step)
         run->saved_step = saved;
 }
@@ -455,7 +457,7 @@ void lead_run_add_lost(struct lead_run *run, const char *node)
 /* Takes over the outcome that another lead of this job has written, if there is one. */
 static bool lead_run_yield(struct lead_run *run)
 {
-    const char *run_dir = run->assignment->run_dir;
+    const char *run_dir = run->assignment->file.run_dir;
     struct outcome outcome;
     if (outcome_read(run_dir, run->outcome.token, &outcome, NULL) < 0)
         return false;
@@ -472,9 +474,9 @@ int lead_run_write(struct lead_run *run, struct error *err)
 {
     if (!run->needs_writing)
         return 0;
-    const char *run_dir = run->assignment->run_dir;
+    const char *run_dir = run->assignment->file.run_dir;
     struct error other;
-    if (job_folder_check_run(run->assignment->job_dir, run_dir, &other) < 0) {
+    if (job_folder_check_run(run->assignment->file.job_dir, run_dir, &other) < 0) {
         fprintf(stderr, "phase-worker lead: no outcome is written: %s\n", other.message);
         run->needs_writing = false;
         return 0;
@@ -515,7 +517,8 @@ static void lead_run_obey_tombstone(struct lead_run *run)
 {
     struct outcome *outcome = &run->outcome;
     struct error err;
-    if (!outcome_is_sealed(run->assignment->run_dir, &err) || outcome->kind == OUTCOME_CANCELLED)
+    if (!outcome_is_sealed(run->assignment->file.run_dir, &err) ||
+        outcome->kind == OUTCOME_CANCELLED)
         return;
     run->is_decided = false;
     (void)lead_run_decide(run, OUTCOME_CANCELLED, CAUSE_NONE, "%s", err.message);
@@ -544,7 +547,7 @@ void lead_run_end(struct lead_run *run)
     if (run->failure && is_open)
         failure_apply(run->assignment, run->failure, run->failure_node, outcome);
     if (outcome->kind == OUTCOME_SUCCEEDED && run->assignment->shard_input)
-        shards_remove_all(run->assignment->run_dir);
+        shards_remove_all(run->assignment->file.run_dir);
     /* The shards count as steps if the programs print no steps. */
     if (!outcome->has_step && run->shards) {
         outcome->has_step = true;

@@ -47,9 +47,9 @@ void lead_conclude(struct lead *lead)
     enum run_outcome kind = run->outcome.kind;
     bool goes_on = lead->step && !run->is_overtaken && lead->limit == LEAD_LIMIT_FAR &&
                    (kind == OUTCOME_SUCCEEDED || kind == OUTCOME_FAILED);
-    if (goes_on && run->assignment->linger_s > 0)
-        uv_timer_start(&lead->timer, lead_linger_done, (uint64_t)run->assignment->linger_s * 1000,
-                       0);
+    if (goes_on && run->assignment->file.linger_s > 0)
+        uv_timer_start(&lead->timer, lead_linger_done,
+                       (uint64_t)run->assignment->file.linger_s * 1000, 0);
     else
         lead_leave(lead);
 }

@@ -150,14 +150,13 @@ static int container_add_inputs(struct container *container, struct error *err)
     const char *phase;
     json_t *input;
     int status = 0;
-    json_object_foreach((json_t *)container->assignment->inputs, phase, input)
+    json_object_foreach((json_t *)container->assignment->file.inputs, phase, input)
     {
-        const char *out = json_string_value(json_object_get(input, "out"));
-        const char *checkpoint = json_string_value(json_object_get(input, "checkpoint"));
-        if (status == 0 && out)
-            status = container_add_folder(container, xstrdup(out), err);
-        if (status == 0 && checkpoint)
-            status = container_add_folder(container, file_parent(checkpoint), err);
+        struct run_input left = run_input_read(input);
+        if (status == 0 && left.out)
+            status = container_add_folder(container, xstrdup(left.out), err);
+        if (status == 0 && left.checkpoint)
+            status = container_add_folder(container, file_parent(left.checkpoint), err);
     }
     return status;
 }
@@ -185,9 +184,9 @@ static int container_add_mounts(struct container *container, const json_t *mount
                                 const struct environment *environment, struct error *err)
 {
     const struct assignment *assignment = container->assignment;
-    int status = container_add_folder(container, file_parent(assignment->run_dir), err);
+    int status = container_add_folder(container, file_parent(assignment->file.run_dir), err);
     if (status == 0)
-        status = container_add_folder(container, xstrdup(assignment->out_dir), err);
+        status = container_add_folder(container, xstrdup(assignment->file.out_dir), err);
     if (status == 0 && assignment->resume)
         status = container_add_folder(container, file_parent(assignment->resume), err);
     if (status == 0 && container->workdir)
@@ -231,7 +230,7 @@ static void container_move_env(struct container *container, struct environment *
         if (!set || !container_is_of_host(name))
             continue;
         list_add(&container->exports, text_format("%s=%s", name, set));
-        const char *host = json_string_value(json_object_get(assignment->environment, name));
+        const char *host = json_string_value(json_object_get(assignment->file.environment, name));
         environment_unset(environment, name);
         if (host)
             environment_set(environment, name, host);

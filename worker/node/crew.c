@@ -123,7 +123,7 @@ static void crew_signal_all(const struct crew *crew, int number)
 static unsigned crew_signal_steps(struct crew *crew, int number)
 {
     crew->knows_steps = true;
-    return steps_signal(crew->options.assignment->run_dir, number);
+    return steps_signal(crew->options.assignment->file.run_dir, number);
 }
 
 /* Sends KILL repeatedly, because processes may be forked faster than they are found. */
@@ -446,7 +446,7 @@ int crew_start(const struct crew_options *options, struct crew **ret_crew, struc
 {
     const struct assignment *assignment = options->assignment;
     struct crew *crew = crew_new(options);
-    char *script = text_format("%s/%s", assignment->run_dir, options->script);
+    char *script = text_format("%s/%s", assignment->file.run_dir, options->script);
     struct text workdir = {0};
     int status = 0;
     memory_kills_read("", &crew->memory_kills);
@@ -461,7 +461,7 @@ int crew_start(const struct crew_options *options, struct crew **ret_crew, struc
         .program = "/bin/bash",
         .arguments = arguments,
         .workdir = assignment->workdir ? text_string(&workdir) : NULL,
-        .umask = assignment->umask,
+        .umask = (int)assignment->file.umask,
         .ignores_term = assignment->stop_signal != SIGTERM,
         .out = {.output = CHILD_BYTES, .found = crew_member_printed},
         .err = {.output = CHILD_JOINS},
@@ -557,7 +557,7 @@ void crew_close(struct crew *crew)
         return;
     if (!crew->is_gone)
         (void)processes_signal_all(SIGKILL);
-    (void)steps_signal(crew->options.assignment->run_dir, SIGKILL);
+    (void)steps_signal(crew->options.assignment->file.run_dir, SIGKILL);
     crew->is_gone = true;
     for (unsigned i = 0; i < crew->count; i++)
         crew_close_output(&crew->members[i]);

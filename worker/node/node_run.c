@@ -90,8 +90,8 @@ void node_run_add(struct node_run *run, enum entry_type type, json_t *members)
 static void node_run_open_link(struct node_run *run, const struct assignment *assignment)
 {
     const struct link_options options = {
-        .daemon_file = assignment->daemon_file,
-        .run = assignment->run,
+        .daemon_file = assignment->file.daemon_file,
+        .run = assignment->file.run,
         .node = run->options.node,
         .secret = &assignment->secret,
         .journal = run->journal,
@@ -103,7 +103,7 @@ void node_run_open_journal(struct node_run *run)
 {
     char *path = journal_path(run->run_dir, run->options.node);
     run->journal = journal_open(path);
-    if (!run->assignment->is_alone)
+    if (!run->assignment->file.is_alone)
         node_run_open_link(run, run->assignment);
     free(path);
 }
@@ -113,7 +113,7 @@ void node_run_look_for_number(struct node_run *run)
     struct assignment *numbered;
     if (!run->journal || run->link || assignment_read(run->run_dir, &numbered, NULL) < 0)
         return;
-    if (numbered->is_alone) {
+    if (numbered->file.is_alone) {
         assignment_free(numbered);
         return;
     }

@@ -181,7 +181,7 @@ static void node_run_start_watchdog(struct node_run *run)
         .journal = run->journal,
         .has_groups = run->assignment->launch == ASSIGNMENT_LAUNCH_GROUP,
         .hang_s = run->assignment->hang_s,
-        .folder = run->options.node_index == 0 ? run->assignment->out_dir : NULL,
+        .folder = run->options.node_index == 0 ? run->assignment->file.out_dir : NULL,
         .program = run->options.program,
         .environment = run->environment.entries,
         .ras_address = environment_get(&run->environment, "NCCL_RAS_ADDR"),

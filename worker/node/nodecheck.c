@@ -155,7 +155,7 @@ static void nodecheck_add_layout(const struct nodecheck *check, struct nodecheck
     free(groups);
     if (assignment->nodes < 2)
         return;
-    char *folder = text_format("%s/preflight/%u", assignment->run_dir, check->tries);
+    char *folder = text_format("%s/preflight/%u", assignment->file.run_dir, check->tries);
     (void)file_make_folders(folder, 0700, NULL); /* if this fails, a row of the report says so */
     nodecheck_add(command, "--nodes=%u", assignment->nodes);
     nodecheck_add(command, "--node=%u", check->options.node_index);

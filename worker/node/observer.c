@@ -232,11 +232,11 @@ static int observer_open_extract(struct observer *observer, struct error *err)
 static void observer_inherit(struct observer *observer)
 {
     const struct assignment *assignment = observer->options.assignment;
-    const json_t *resume = json_object_get(assignment->json, "resume");
-    if (assignment->attempt < 2 || (!json_is_object(resume) && !assignment->is_anew))
+    const json_t *resume = assignment->file.resume;
+    if (assignment->file.attempt < 2 || (!resume && !assignment->file.is_anew))
         return;
-    char *phase_dir = file_parent(assignment->run_dir);
-    json_t *saved = lineage_saved(phase_dir, assignment->attempt - 1, resume);
+    char *phase_dir = file_parent(assignment->file.run_dir);
+    json_t *saved = lineage_saved(phase_dir, assignment->file.attempt - 1, resume);
     checkpoints_inherit(observer->checkpoints, saved);
     json_decref(saved);
     free(phase_dir);
@@ -299,14 +299,14 @@ static int observer_open_checkpoints(struct observer *observer, struct error *er
     if (!assignment->checkpoint_path)
         return 0;
     char *path = observer_path(observer, assignment->checkpoint_path);
-    int status = checkpoints_new(path, assignment->out_dir, assignment->keep, observer_checkpoint,
-                                 observer, &observer->checkpoints, err);
+    int status = checkpoints_new(path, assignment->file.out_dir, assignment->keep,
+                                 observer_checkpoint, observer, &observer->checkpoints, err);
     observer->checkpoints_folder = observer_fixed_folder(path);
     free(path);
     if (status < 0)
         return status;
     struct error problem;
-    if (checkpoints_note(observer->checkpoints, assignment->run_dir, &problem) < 0)
+    if (checkpoints_note(observer->checkpoints, assignment->file.run_dir, &problem) < 0)
         journal_warn(observer->options.journal, "%s",
                      problem.message); /* reported checkpoints are found all the same */
     if (assignment->resume)
@@ -398,7 +398,7 @@ int observer_new(const struct observer_options *options, struct observer **ret_o
     idle_init(&observer->idle, (unsigned)assignment->idle_s);
     if (options->is_first_node)
         observer->proof =
-            proof_new(assignment->changed, json_object_get(assignment->spec, "params"));
+            proof_new(assignment->file.changed, json_object_get(assignment->spec, "params"));
     observer_open_watch(observer);
     *ret_observer = observer;
     return 0;
@@ -549,7 +549,7 @@ void observer_end(struct observer *observer, enum checkpoints_end end)
     if (!observer->checkpoints)
         return;
     checkpoints_look_last(observer->checkpoints, end);
-    const char *run_dir = observer->options.assignment->run_dir;
+    const char *run_dir = observer->options.assignment->file.run_dir;
     if (checkpoints_note_left_out(observer->checkpoints, run_dir, &err) < 0)
         journal_warn(observer->options.journal, "%s",
                      err.message); /* later readers then recognise torn checkpoints by size */

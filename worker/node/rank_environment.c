@@ -66,7 +66,7 @@ static void rank_environment_add_captured(struct environment *environment,
 {
     const char *name;
     json_t *value;
-    json_object_foreach((json_t *)assignment->environment, name, value)
+    json_object_foreach((json_t *)assignment->file.environment, name, value)
     {
         if (json_is_string(value) && *name && !strchr(name, '=') &&
             !rank_environment_is_of(name, rank_environment_job_names) &&
@@ -132,13 +132,12 @@ static void rank_environment_add_inputs(struct environment *environment, const j
     json_t *input;
     json_object_foreach((json_t *)inputs, phase, input)
     {
-        const char *out = json_string_value(json_object_get(input, "out"));
-        const char *checkpoint = json_string_value(json_object_get(input, "checkpoint"));
+        struct run_input left = run_input_read(input);
         char *name = text_format("PHASED_IN_%s", phase);
-        environment_set(environment, name, out ? out : "");
+        environment_set(environment, name, left.out ? left.out : "");
         free(name);
         name = text_format("PHASED_CHECKPOINT_%s", phase);
-        environment_set(environment, name, checkpoint ? checkpoint : "");
+        environment_set(environment, name, left.checkpoint ? left.checkpoint : "");
         free(name);
     }
 }
@@ -147,11 +146,11 @@ static void rank_environment_add_phased(struct environment *environment,
                                         const struct assignment *assignment,
                                         const struct rank_place *place)
 {
-    environment_set(environment, "PHASED_OUT", assignment->out_dir);
-    environment_set(environment, "PHASED_RUN_DIR", assignment->run_dir);
-    environment_set(environment, "PHASED_PHASE", assignment->phase);
+    environment_set(environment, "PHASED_OUT", assignment->file.out_dir);
+    environment_set(environment, "PHASED_RUN_DIR", assignment->file.run_dir);
+    environment_set(environment, "PHASED_PHASE", assignment->file.phase);
     environment_set(environment, "PHASED_PHASE_ID",
-                    assignment->phase_id ? assignment->phase_id : "");
+                    assignment->file.phase_id ? assignment->file.phase_id : "");
     environment_set(environment, "PHASED_ADDRESS", assignment->address);
     environment_set(environment, "PHASED_CHANNEL", place->channel);
     environment_set(environment, "PHASED_STOP_SIGNAL", assignment->stop_signal_name);
@@ -162,7 +161,7 @@ static void rank_environment_add_phased(struct environment *environment,
                          (long long)assignment->resume_step);
     if (assignment->shard_input)
         environment_setf(environment, "PHASED_SHARDS", "%u", assignment->parallel.data);
-    rank_environment_add_inputs(environment, assignment->inputs);
+    rank_environment_add_inputs(environment, assignment->file.inputs);
 }
 
 static void rank_environment_add_env(struct environment *environment,
@@ -245,8 +244,8 @@ void rank_environment_build(struct environment *environment, const struct assign
     environment_set(environment, "PYTHONUNBUFFERED", "1");
     rank_environment_add_captured(environment, assignment);
     rank_environment_add_job(environment, job);
-    if (assignment->has_part)
-        groups_narrow(environment, assignment->gpu_first, assignment->gpus);
+    if (assignment->file.gpu_first != RUN_FILE_NO_PART)
+        groups_narrow(environment, (unsigned)assignment->file.gpu_first, assignment->gpus);
     rank_environment_add_phased(environment, assignment, place);
     rank_environment_add_env(environment, assignment);
     rank_environment_add_params(environment, json_object_get(assignment->spec, "params"));

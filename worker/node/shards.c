@@ -210,12 +210,12 @@ struct shards *shards_find(const struct shards_options *options)
     struct shards *shards = xcalloc(1, sizeof *shards);
     shards->items = xcalloc(options->count, sizeof *shards->items);
     shards->options = *options;
-    shards->folder = shards_folder(assignment->run_dir);
+    shards->folder = shards_folder(assignment->file.run_dir);
     shards->input =
         environment_path(options->environment, assignment->shard_input, assignment->workdir);
     shards->script = xstrdup(assignment->script);
     shards->total = assignment->parallel.data;
-    shards->is_anew = assignment->is_anew;
+    shards->is_anew = assignment->file.is_anew;
     shards->params = json_dumps(json_object_get(assignment->spec, "params"),
                                 JSON_SORT_KEYS | JSON_COMPACT | JSON_REAL_PRECISION(17));
     if (!shards->params)

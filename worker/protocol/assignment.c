@@ -5,11 +5,13 @@
 #include "lib/file.h"
 #include "lib/memory.h"
 #include "lib/protocol/message.h"
+#include "lib/protocol/told_checkpoint.h"
 #include "lib/spec/overlay.h"
 #include "lib/spec/phase.h"
 #include "lib/text.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -157,7 +159,7 @@ static json_t *assignment_read_hardware(const char *run_dir)
 static void assignment_lay(struct assignment *assignment, const json_t *spec)
 {
     if (overlay_is_needed(spec) || assignment_wants_model(spec)) {
-        assignment->hardware = assignment_read_hardware(assignment->run_dir);
+        assignment->hardware = assignment_read_hardware(assignment->file.run_dir);
         assignment->needs_hardware = !assignment->hardware;
     }
     const json_t *name = json_object_get(assignment->hardware, "by_gpu");
@@ -166,56 +168,32 @@ static void assignment_lay(struct assignment *assignment, const json_t *spec)
 
 static void assignment_read_resume(struct assignment *assignment)
 {
-    const json_t *resume = json_object_get(assignment->json, "resume");
-    assignment->resume = assignment_string(resume, "path");
-    assignment->resume_step =
-        assignment->resume ? json_integer_value(json_object_get(resume, "step")) : 0;
+    struct told_checkpoint resume = told_checkpoint_read(assignment->file.resume);
+    assignment->resume = resume.path;
+    assignment->resume_step = resume.path && resume.step > 0 ? resume.step : 0;
 }
 
-static int assignment_read_json(struct assignment *assignment, struct error *err)
+static int assignment_read_file(struct assignment *assignment, struct error *err)
 {
-    json_t *json = assignment->json;
-    json_error_t where;
-    json_int_t run, workflow, attempt;
-    json_t *environment, *spec;
-    if (json_unpack_ex(json, &where, 0, "{s:I, s:I, s:s, s:I, s:s, s:s, s:s, s:s, s:o, s:o}", "run",
-                       &run, "workflow", &workflow, "phase", &assignment->phase, "attempt",
-                       &attempt, "job_dir", &assignment->job_dir, "run_dir", &assignment->run_dir,
-                       "out_dir", &assignment->out_dir, "daemon_file", &assignment->daemon_file,
-                       "environment", &environment, "spec", &spec) < 0)
-        return error_set(err, -EINVAL, "%s", where.text);
-    if (!json_is_object(environment) || !json_is_object(spec))
-        return error_set(err, -EINVAL, "environment and spec must be objects");
-    assignment_lay(assignment, spec);
-    assignment->run = run;
-    assignment->attempt = (unsigned)attempt;
-    assignment->is_alone = json_is_true(json_object_get(json, "alone"));
-    assignment->known_run =
-        assignment->is_alone ? json_integer_value(json_object_get(json, "known_run")) : run;
+    const struct run_file *file = &assignment->file;
+    int status = run_file_check(file, err);
+    if (status < 0)
+        return status;
+    assignment_lay(assignment, file->spec);
+    assignment->known_run = file->is_alone ? file->known_run : file->run;
     assignment->address =
-        text_format("%lld/%s#%lld", (long long)workflow, assignment->phase, (long long)attempt);
-    assignment->phase_id = assignment_string(json, "phase_id");
-    assignment->environment = environment;
-    assignment->inputs = json_object_get(json, "inputs");
-    assignment->changed = json_object_get(json, "changed");
-    assignment->is_anew = json_is_true(json_object_get(json, "anew"));
-    assignment->linger_s = assignment_number(json, "linger_s", 0);
-    assignment->has_part = json_is_integer(json_object_get(json, "gpu_first"));
-    assignment->gpu_first = (unsigned)assignment_number(json, "gpu_first", 0);
-    assignment->umask = assignment_number(json, "umask", -1);
+        text_format("%" PRId64 "/%s#%u", file->workflow, file->phase, file->attempt);
     assignment_read_resume(assignment);
-    assignment->may_choose = json_is_integer(json_object_get(json, "known_step"));
-    assignment->known_step = json_integer_value(json_object_get(json, "known_step"));
-    int status = assignment_read_spec(assignment, err);
+    status = assignment_read_spec(assignment, err);
     /* The workdir of the spec overrides the folder in which submit was called. */
     if (!assignment->workdir)
-        assignment->workdir = assignment_string(json, "workdir");
+        assignment->workdir = file->workdir;
     return status;
 }
 
 int assignment_read_secrets(struct assignment *assignment, struct error *err)
 {
-    const char *path = assignment_string(assignment->json, "secrets");
+    const char *path = assignment->file.secrets;
     json_decref(assignment->secrets);
     assignment->secrets = NULL;
     return path ? message_read(&assignment->secrets, err, "%s", path) : 0;
@@ -225,13 +203,13 @@ int assignment_read(const char *run_dir, struct assignment **ret_assignment, str
 {
     struct assignment *assignment = xcalloc(1, sizeof *assignment);
     char *secret = text_format("%s/secret", run_dir);
-    int status = message_read(&assignment->json, err, "%s/run.json", run_dir);
+    int status = run_file_read(run_dir, &assignment->file, err);
     if (status < 0)
         goto out;
-    status = assignment_read_json(assignment, err);
+    status = assignment_read_file(assignment, err);
     if (status < 0)
         error_prefix(err, "cannot use %s/run.json", run_dir);
-    if (status == 0 && !assignment->is_alone)
+    if (status == 0 && !assignment->file.is_alone)
         status = mac_secret_read(secret, &assignment->secret, err);
     if (status == 0) {
         *ret_assignment = assignment;
@@ -247,7 +225,7 @@ void assignment_free(struct assignment *assignment)
 {
     if (!assignment)
         return;
-    json_decref(assignment->json);
+    run_file_fini(&assignment->file);
     json_decref(assignment->spec);
     json_decref(assignment->hardware);
     json_decref(assignment->secrets);
@@ -257,15 +235,9 @@ void assignment_free(struct assignment *assignment)
 
 int assignment_set_resume(struct assignment *assignment, json_t *resume, struct error *err)
 {
-    json_t *json = json_copy(assignment->json);
-    if (!json || json_object_set(json, "resume", resume) < 0)
-        abort(); /* no memory */
-    int status = message_replace(json, err, "%s/run.json", assignment->run_dir);
-    if (status == 0) {
-        (void)json_object_set(assignment->json, "resume", resume); /* as above */
+    int status = run_file_set_resume(&assignment->file, resume, err);
+    if (status == 0)
         assignment_read_resume(assignment);
-    }
-    json_decref(json);
     return status;
 }
 

@@ -1,9 +1,10 @@
 /* The assignment in a run's folder: run.json with the resolved phase, and the secret. It is read
- * once and never changed. All members are borrowed from the document, which the assignment owns. */
+ * once and never changed, except for `resume`. */
 #ifndef PHASED_WORKER_PROTOCOL_ASSIGNMENT_H
 #define PHASED_WORKER_PROTOCOL_ASSIGNMENT_H
 
 #include "lib/mac.h"
+#include "lib/protocol/run_file.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -22,49 +23,34 @@ struct assignment_sizes {
 enum assignment_launch { ASSIGNMENT_LAUNCH_RANK, ASSIGNMENT_LAUNCH_NODE, ASSIGNMENT_LAUNCH_GROUP };
 
 struct assignment {
-    json_t *json;      /* owns the targets of the pointers below */
-    int64_t run;       /* 0 when `is_alone` */
-    int64_t known_run; /* `run`; for a run made alone, the newest earlier run with a number */
-    unsigned attempt;
-    bool is_alone; /* made by a lead without the daemon: it has no secret and cannot be pushed */
-    const char *run_dir, *job_dir, *out_dir, *daemon_file;
-    const char *phase, *script;
-    const char *phase_id;      /* the same for all runs; NULL: an older daemon made run.json */
-    const char *workdir;       /* NULL: the folder of the worker */
-    char *address;             /* 7/validate#2 */
-    const json_t *environment; /* captured at submission; with marks in place of secrets */
-    json_t *secrets;           /* owned; see lib/secrets.h; NULL: none, or not read */
-    json_t *spec;              /* owned; with the part for the present GPU put over it */
-    json_t *hardware;          /* the GPU that was found (hardware.json); NULL: not looked for */
-    bool needs_hardware;       /* the GPU must be found first, because the spec depends on it */
-    const json_t *inputs;      /* may be NULL */
-    const json_t *changed;     /* params that remedies have changed; may be NULL */
-    const char *resume;        /* the path of the checkpoint to resume from, or NULL */
-    int64_t resume_step;       /* 0 without a checkpoint */
-    bool may_choose;           /* the lead may begin from a newer checkpoint than this step: */
-    int64_t known_step;        /* the highest step that the daemon knew; -1: it knew none */
-    unsigned nodes, gpus;      /* GPUs per node; 0: none */
-    const char *gpu_type;      /* Slurm's name for them; NULL: any type, or several */
-    bool has_part;             /* other phases have the job's other GPUs: its own begin at ... */
-    unsigned gpu_first;        /* ... this one */
+    struct run_file file; /* owns the targets of most pointers below */
+    int64_t known_run;    /* of the run; if it was begun alone, of the newest run with a number */
+    const char *script;
+    const char *workdir;  /* NULL: the folder of the worker */
+    char *address;        /* 7/validate#2 */
+    json_t *secrets;      /* owned; see lib/secrets.h; NULL: none, or not read */
+    json_t *spec;         /* owned; with the part for the present GPU put over it */
+    json_t *hardware;     /* the GPU that was found (hardware.json); NULL: not looked for */
+    bool needs_hardware;  /* the GPU must be found first, because the spec depends on it */
+    const char *resume;   /* the path of the checkpoint to resume from, or NULL */
+    int64_t resume_step;  /* 0 without a checkpoint */
+    unsigned nodes, gpus; /* GPUs per node; 0: none */
+    const char *gpu_type; /* Slurm's name for them; NULL: any type, or several */
     enum assignment_launch launch;
     struct assignment_sizes parallel;
-    const char *preflight;   /* its level; NULL: no preflight */
-    bool preflight_observes; /* its findings are only reported */
-    const char *shard_input; /* a path, which may contain $PHASED_; NULL: no input is split */
-    const char *join;        /* a script that runs after all groups have succeeded, or NULL */
-    const json_t *outputs;   /* paths below out_dir that must exist at the end; may be NULL */
-    bool is_anew;            /* the phase begins anew, and earlier work does not count */
-    int umask;               /* -1: unchanged */
-    int linger_s;
+    const char *preflight;       /* its level; NULL: no preflight */
+    bool preflight_observes;     /* its findings are only reported */
+    const char *shard_input;     /* a path, which may contain $PHASED_; NULL: no input is split */
+    const char *join;            /* a script that runs after all groups have succeeded, or NULL */
+    const json_t *outputs;       /* paths below out_dir that must exist at the end; may be NULL */
     const char *checkpoint_path; /* a pattern, or NULL */
     int stop_signal;             /* SIGTERM by default */
     const char *stop_signal_name;
-    int save_time_s; /* how long a stop may take */
-    unsigned keep;   /* checkpoints to keep; 0: all */
-    int idle_s;      /* how long GPUs may be idle; 0: without a limit */
-    int hang_s;      /* the allowed silence, or ASSIGNMENT_HANG_... */
-    struct mac_secret secret;
+    int save_time_s;          /* how long a stop may take */
+    unsigned keep;            /* checkpoints to keep; 0: all */
+    int idle_s;               /* how long GPUs may be idle; 0: without a limit */
+    int hang_s;               /* the allowed silence, or ASSIGNMENT_HANG_... */
+    struct mac_secret secret; /* zero for a run that was begun alone, which cannot be pushed */
 };
 
 /* Reads RUN_DIR/run.json, and RUN_DIR/secret unless the run was made alone. -ENOENT or -ESTALE: a

@@ -4,7 +4,8 @@
 #include "lib/checkpoint.h"
 #include "lib/saved.h"
 #include "lib/protocol/journal_file.h"
-#include "lib/protocol/message.h"
+#include "lib/protocol/run_file.h"
+#include "lib/protocol/told_checkpoint.h"
 #include "lib/text.h"
 #include "lib/protocol/outcome.h"
 
@@ -15,12 +16,14 @@
 
 enum { LINEAGE_LOOKS_NS = 200 * 1000 * 1000 }; /* between two looks at unreported checkpoints */
 
-/* Returns NULL if the file cannot be read. */
-static json_t *lineage_run_json(const char *phase_dir, unsigned attempt)
+/* Reads the run.json of a run. A file that cannot be read is as if it were empty. */
+static struct run_file lineage_run(const char *phase_dir, unsigned attempt)
 {
-    json_t *json;
-    (void)message_read(&json, NULL, "%s/%u/run.json", phase_dir, attempt);
-    return json;
+    struct run_file run;
+    char *run_dir = text_format("%s/%u", phase_dir, attempt);
+    (void)run_file_read(run_dir, &run, NULL);
+    free(run_dir);
+    return run;
 }
 
 /* --- Checkpoints ------------------------------------------------------------------------------ */
@@ -34,21 +37,18 @@ struct lineage_entries {
 static void lineage_has_suspect(void *context, int type, const json_t *entry)
 {
     struct lineage_entries *entries = context;
-    const json_t *step = json_object_get(entry, "step");
+    struct told_checkpoint told = told_checkpoint_read(entry);
     (void)type;
-    if (json_is_integer(step))
-        saved_limit_lower(&entries->good, json_integer_value(step),
-                          (int64_t)(json_number_value(json_object_get(entry, "time")) * 1000));
+    if (told.step >= 0)
+        saved_limit_lower(&entries->good, told.step, (int64_t)(told.time * 1000));
 }
 
 static void lineage_has(void *context, int type, const json_t *entry)
 {
     json_t *list = ((struct lineage_entries *)context)->list;
-    const json_t *path = json_object_get(entry, "path");
-    const json_t *step = json_object_get(entry, "step");
-    const json_t *bytes = json_object_get(entry, "bytes");
+    struct told_checkpoint told = told_checkpoint_read(entry);
     (void)type;
-    if (json_is_string(path) && json_is_integer(step) && json_is_integer(bytes))
+    if (told.path && told.step >= 0 && told.bytes >= 0)
         json_array_append(list, (json_t *)entry);
 }
 
@@ -56,14 +56,13 @@ static void lineage_has(void *context, int type, const json_t *entry)
  * run has continued from a checkpoint, a person has chosen it, and it is not suspect. */
 static void lineage_mark_suspects(const struct lineage_entries *entries, const json_t *next)
 {
-    const char *chosen = json_string_value(json_object_get(next, "path"));
+    const char *chosen = told_checkpoint_read(next).path;
     for (size_t i = 0; i < json_array_size(entries->list); i++) {
         json_t *entry = json_array_get(entries->list, i);
-        const char *path = json_string_value(json_object_get(entry, "path"));
-        bool is_suspect = json_is_true(json_object_get(entry, "suspect")) ||
-                          json_integer_value(json_object_get(entry, "step")) >= entries->good.step;
-        bool is_chosen = chosen && text_equal(chosen, path);
-        json_object_set_new(entry, "suspect", json_boolean(is_suspect && !is_chosen));
+        struct told_checkpoint told = told_checkpoint_read(entry);
+        bool is_suspect = told.is_suspect || told.step >= entries->good.step;
+        bool is_chosen = chosen && text_equal(chosen, told.path);
+        told_checkpoint_mark(entry, is_suspect && !is_chosen);
     }
 }
 
@@ -84,11 +83,6 @@ static struct lineage_entries lineage_told(const char *phase_dir, unsigned attem
     return entries;
 }
 
-static json_int_t lineage_step(const json_t *entry)
-{
-    return json_integer_value(json_object_get(entry, "step"));
-}
-
 /* Returns the checkpoints that this run has reported, each of which was whole then. If there are
  * none, returns those of the newest earlier run that has reported any. A new reference, or NULL. */
 static json_t *lineage_whole(const char *phase_dir, unsigned attempt)
@@ -102,11 +96,9 @@ static json_t *lineage_whole(const char *phase_dir, unsigned attempt)
 }
 
 /* Whether the files are still as large as in the report. */
-static bool lineage_is_whole(const json_t *entry)
+static bool lineage_is_whole(const struct told_checkpoint *told)
 {
-    const char *path = json_string_value(json_object_get(entry, "path"));
-    return checkpoint_is_whole(path, json_object_get(entry, "paths"),
-                               json_integer_value(json_object_get(entry, "bytes")));
+    return checkpoint_is_whole(told->path, told->paths, told->bytes);
 }
 
 /* Adds the checkpoints that the run has left and nobody has reported, if a second look finds them
@@ -116,21 +108,24 @@ static void lineage_add_left(const char *phase_dir, unsigned attempt,
 {
     json_t *list = entries->list;
     const struct timespec pause = {.tv_nsec = LINEAGE_LOOKS_NS};
-    json_t *run = lineage_run_json(phase_dir, attempt), *resume = json_object_get(run, "resume");
-    json_int_t after = json_is_object(resume) ? lineage_step(resume) : -1;
-    for (size_t i = 0; i < json_array_size(list); i++)
-        if (lineage_step(json_array_get(list, i)) > after)
-            after = lineage_step(json_array_get(list, i));
+    struct run_file run = lineage_run(phase_dir, attempt);
+    int64_t after = told_checkpoint_read(run.resume).step;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        int64_t step = told_checkpoint_read(json_array_get(list, i)).step;
+        after = step > after ? step : after;
+    }
     json_t *whole = lineage_whole(phase_dir, attempt);
     json_t *left = saved_left(phase_dir, attempt, after, &entries->good, whole);
     if (json_array_size(left) > 0)
         (void)nanosleep(&pause, NULL); /* a signal may end the pause early */
-    for (size_t i = 0; i < json_array_size(left); i++)
-        if (lineage_is_whole(json_array_get(left, i)))
+    for (size_t i = 0; i < json_array_size(left); i++) {
+        struct told_checkpoint told = told_checkpoint_read(json_array_get(left, i));
+        if (lineage_is_whole(&told))
             json_array_append(list, json_array_get(left, i));
+    }
     json_decref(left);
     json_decref(whole);
-    json_decref(run);
+    run_file_fini(&run);
 }
 
 /* Returns the checkpoints of one run. `next` is the checkpoint from which the next run continued;
@@ -145,7 +140,7 @@ static json_t *lineage_entries(const char *phase_dir, unsigned attempt, const js
 
 /* Whether no agent has begun the run, and nobody has chosen its checkpoint. The daemon lets the
  * lead choose only in this case (`known_step`). Such a run has not rejected any checkpoint. */
-static bool lineage_is_empty(const char *phase_dir, unsigned attempt, const json_t *run)
+static bool lineage_is_empty(const char *phase_dir, unsigned attempt, const struct run_file *run)
 {
     char *pattern = text_format("%s/%u/journal/*" JOURNAL_ENDING, phase_dir, attempt);
     char *lead = text_format("%s/%u/journal/lead" JOURNAL_ENDING, phase_dir, attempt);
@@ -157,7 +152,7 @@ static bool lineage_is_empty(const char *phase_dir, unsigned attempt, const json
     globfree(&paths);
     free(lead);
     free(pattern);
-    return !has_agent && json_is_integer(json_object_get(run, "known_step"));
+    return !has_agent && run->known_step != RUN_FILE_NO_CHOICE;
 }
 
 /* Whether the checkpoint has any bytes. Nothing else is known about a checkpoint that no journal
@@ -168,37 +163,25 @@ static bool lineage_is_there(const char *path)
     return checkpoint_measure(path, &extent) == 0 && extent.bytes > 0;
 }
 
-/* Returns the newest whole checkpoint that is not suspect, up to step `step_max`; borrowed from the
- * list. NULL: there is none. If a checkpoint was reported several times, the last report counts. */
-static const json_t *lineage_newest(const json_t *entries, json_int_t step_max)
+/* Returns a reference to the newest whole checkpoint that is not suspect, up to step `step_max`.
+ * NULL: there is none. If a checkpoint was reported several times, the last report counts. */
+static json_t *lineage_newest(const json_t *entries, int64_t step_max)
 {
-    const json_t *newest = NULL;
-    json_int_t newest_step = -1;
+    struct told_checkpoint newest = {.step = -1};
     for (size_t i = json_array_size(entries); i-- > 0;) {
-        const json_t *entry = json_array_get(entries, i);
-        json_int_t step = json_integer_value(json_object_get(entry, "step"));
-        bool is_suspect = json_is_true(json_object_get(entry, "suspect"));
-        if (step > newest_step && step <= step_max && !is_suspect && lineage_is_whole(entry)) {
-            newest = entry;
-            newest_step = step;
-        }
+        struct told_checkpoint told = told_checkpoint_read(json_array_get(entries, i));
+        if (told.step > newest.step && told.step <= step_max && !told.is_suspect &&
+            lineage_is_whole(&told))
+            newest = told;
     }
-    return newest;
-}
-
-static json_t *lineage_reference(const json_t *checkpoint)
-{
-    return json_pack("{s:O, s:O}", "path", json_object_get(checkpoint, "path"), "step",
-                     json_object_get(checkpoint, "step"));
+    return newest.path ? told_checkpoint_reference(newest.path, newest.step) : NULL;
 }
 
 static bool lineage_names(const json_t *entries, const char *path)
 {
-    size_t i;
-    json_t *entry;
-    json_array_foreach(
-        entries, i,
-        entry) if (text_equal(path, json_string_value(json_object_get(entry, "path")))) return true;
+    for (size_t i = 0; i < json_array_size(entries); i++)
+        if (text_equal(path, told_checkpoint_read(json_array_get(entries, i)).path))
+            return true;
     return false;
 }
 
@@ -206,76 +189,65 @@ json_t *lineage_checkpoint(const char *phase_dir, unsigned attempt)
 {
     json_t *found = NULL, *origin = NULL; /* where the oldest run so far began */
     bool is_origin_known = false;
-    json_int_t step_max = INT64_MAX;
+    int64_t step_max = INT64_MAX;
     for (unsigned i = attempt; i > 0 && !found && step_max >= 0; i--) {
-        json_t *run = lineage_run_json(phase_dir, i);
-        if (lineage_is_empty(phase_dir, i, run)) {
-            json_decref(run);
+        struct run_file run = lineage_run(phase_dir, i);
+        if (lineage_is_empty(phase_dir, i, &run)) {
+            run_file_fini(&run);
             continue;
         }
         json_t *entries = lineage_entries(phase_dir, i, origin);
-        const json_t *newest = lineage_newest(entries, step_max);
-        found = newest ? lineage_reference(newest) : NULL;
+        found = lineage_newest(entries, step_max);
         if (origin)
-            is_origin_known |=
-                lineage_names(entries, json_string_value(json_object_get(origin, "path")));
-        const json_t *resume = json_object_get(run, "resume");
-        const json_t *step = json_object_get(resume, "step");
-        if (run && !json_is_object(resume))
+            is_origin_known |= lineage_names(entries, told_checkpoint_read(origin).path);
+        struct told_checkpoint from = told_checkpoint_read(run.resume);
+        if (run.document && !run.resume)
             step_max = -1; /* it began anew, so earlier checkpoints do not count */
-        else if (json_is_integer(step) && json_integer_value(step) <= step_max) {
-            step_max = json_integer_value(step);
+        else if (from.step >= 0 && from.step <= step_max) {
+            step_max = from.step;
             json_decref(origin);
-            origin =
-                json_is_string(json_object_get(resume, "path")) ? lineage_reference(resume) : NULL;
+            origin = from.path ? json_incref(run.resume) : NULL;
             is_origin_known = false;
         }
         json_decref(entries);
-        json_decref(run);
+        run_file_fini(&run);
     }
     /* The oldest run began at a checkpoint that no journal has measured. */
     bool is_usable = !found && origin && !is_origin_known && step_max >= 0 &&
-                     lineage_is_there(json_string_value(json_object_get(origin, "path")));
+                     lineage_is_there(told_checkpoint_read(origin).path);
     if (is_usable)
         found = json_incref(origin);
     json_decref(origin);
-    return found ? found : json_null();
+    return found;
 }
 
 json_t *lineage_saved(const char *phase_dir, unsigned attempt, const json_t *resume)
 {
     json_t *saved = json_object(), *next = json_incref((json_t *)resume);
-    json_int_t step_max = json_is_object(resume) ? lineage_step(resume) : -1;
-    for (unsigned i = attempt; i > 0; i--) {
-        json_t *run = lineage_run_json(phase_dir, i);
-        if (lineage_is_empty(phase_dir, i, run)) {
-            json_decref(run);
+    int64_t step_max = told_checkpoint_read(resume).step;
+    bool is_by_chance = false;
+    for (unsigned i = attempt; i > 0 && !is_by_chance; i--) {
+        struct run_file run = lineage_run(phase_dir, i);
+        if (lineage_is_empty(phase_dir, i, &run)) {
+            run_file_fini(&run);
             continue;
         }
         json_t *entries = lineage_entries(phase_dir, i, next);
         for (size_t j = json_array_size(entries); j-- > 0;) {
-            const json_t *entry = json_array_get(entries, j);
-            const char *path = json_string_value(json_object_get(entry, "path"));
-            bool is_good = lineage_step(entry) <= step_max &&
-                           !json_is_true(json_object_get(entry, "suspect")) &&
-                           lineage_is_whole(entry);
-            if (!json_object_get(saved, path)) /* a later run may have written it again */
-                json_object_set_new(saved, path, json_boolean(is_good));
+            struct told_checkpoint told = told_checkpoint_read(json_array_get(entries, j));
+            bool is_good = told.step <= step_max && !told.is_suspect && lineage_is_whole(&told);
+            if (!json_object_get(saved, told.path)) /* a later run may have written it again */
+                json_object_set_new(saved, told.path, json_boolean(is_good));
         }
-        json_t *from = json_object_get(run, "resume");
         /* The run began anew, but nobody asked for it. Earlier checkpoints may only have been
          * unreadable, so they are left alone. */
-        bool is_by_chance = !json_is_object(from) && !json_is_true(json_object_get(run, "anew"));
-        if (!json_is_object(from))
-            step_max = -1;
-        else if (lineage_step(from) < step_max)
-            step_max = lineage_step(from);
+        is_by_chance = !run.resume && !run.is_anew;
+        int64_t step = told_checkpoint_read(run.resume).step;
+        step_max = step < step_max ? step : step_max;
         json_decref(next);
-        next = json_incref(from);
+        next = json_incref(run.resume);
         json_decref(entries);
-        json_decref(run);
-        if (is_by_chance)
-            break;
+        run_file_fini(&run);
     }
     json_decref(next);
     return saved;
@@ -286,9 +258,9 @@ json_t *lineage_saved(const char *phase_dir, unsigned attempt, const json_t *res
 unsigned lineage_numbered(const char *phase_dir, unsigned attempt)
 {
     for (; attempt > 0; attempt--) {
-        json_t *run = lineage_run_json(phase_dir, attempt);
-        bool is_numbered = json_integer_value(json_object_get(run, "run")) > 0;
-        json_decref(run);
+        struct run_file run = lineage_run(phase_dir, attempt);
+        bool is_numbered = run.run > 0;
+        run_file_fini(&run);
         if (is_numbered)
             break;
     }
@@ -298,20 +270,19 @@ unsigned lineage_numbered(const char *phase_dir, unsigned attempt)
 static bool lineage_is_stuck(const char *phase_dir, unsigned attempt)
 {
     char *run_dir = text_format("%s/%u", phase_dir, attempt);
-    json_t *run = lineage_run_json(phase_dir, attempt);
-    json_t *entries = lineage_entries(phase_dir, attempt, NULL), *entry;
-    json_int_t began = json_integer_value(json_object_get(json_object_get(run, "resume"), "step"));
+    struct run_file run = lineage_run(phase_dir, attempt);
+    json_t *entries = lineage_entries(phase_dir, attempt, NULL);
+    int64_t began = run.resume ? told_checkpoint_read(run.resume).step : 0;
     struct outcome outcome;
     bool is_stuck = false;
-    size_t i;
     if (outcome_read(run_dir, NULL, &outcome, NULL) == 0) {
         is_stuck = !outcome.has_step || outcome.last_step <= began;
         outcome_fini(&outcome);
     }
-    json_array_foreach(entries, i, entry) is_stuck &=
-        json_integer_value(json_object_get(entry, "step")) <= began;
+    for (size_t i = 0; i < json_array_size(entries); i++)
+        is_stuck &= told_checkpoint_read(json_array_get(entries, i)).step <= began;
     json_decref(entries);
-    json_decref(run);
+    run_file_fini(&run);
     free(run_dir);
     return is_stuck;
 }

@@ -76,8 +76,8 @@ static int claim_make(const struct assignment *assignment, const char *phase_dir
     char *path = text_format("%s/lead.%u", phase_dir, number);
     json_t *json = json_pack("{s:I, s:s, s:i, s:I, s:i, s:s}", "job_id", (json_int_t)life->job_id,
                              "token", life->token, "restarts", (int)life->restarts, "known_run",
-                             (json_int_t)assignment->known_run, "attempt", (int)assignment->attempt,
-                             "run_dir", assignment->run_dir);
+                             (json_int_t)assignment->known_run, "attempt",
+                             (int)assignment->file.attempt, "run_dir", assignment->file.run_dir);
     char *text = json_dumps(json, JSON_COMPACT);
     if (!text)
         abort();
@@ -125,7 +125,7 @@ static bool claim_is_later(const json_t *claim, const struct assignment *assignm
     json_int_t run = json_integer_value(json_object_get(claim, "known_run"));
     json_int_t attempt = json_integer_value(json_object_get(claim, "attempt"));
     return run > assignment->known_run ||
-           (run == assignment->known_run && attempt > (json_int_t)assignment->attempt);
+           (run == assignment->known_run && attempt > (json_int_t)assignment->file.attempt);
 }
 
 /* Whether the claim `number` prevents another claim. */
@@ -163,7 +163,7 @@ static int claim_check(const struct assignment *assignment, const char *phase_di
 int phase_claim_take(const struct assignment *assignment, const struct phase_life *life,
                      struct phase_passed passed, struct phase_holder *ret_holder, struct error *err)
 {
-    char *phase_dir = file_parent(assignment->run_dir);
+    char *phase_dir = file_parent(assignment->file.run_dir);
     unsigned least = 0; /* a claim that exists, even if the folder does not show it here yet */
     int status = -EEXIST;
     for (unsigned i = 0; i < PHASE_CLAIM_TRIES && status == -EEXIST; i++) {

@@ -1,0 +1,84 @@
+/* The members of a message, as rows of a table: the same rows write the message and read it.
+ *
+ * A row says where a struct has the member. The type of the field says how JSON has it:
+ *
+ *   const char *, char[]     a text; nothing: NULL, or the empty text
+ *   int64_t, unsigned        a whole number; nothing: `otherwise`
+ *   double                   a number; nothing: 0
+ *   bool                     nothing: false
+ *   json_t *                 anything but JSON's null, as it is; nothing: NULL
+ *   an enum of words.h       one of its words; nothing: `otherwise`
+ *
+ * A struct that was read borrows its texts and JSON from the document. */
+#ifndef PHASED_LIB_PROTOCOL_MEMBERS_H
+#define PHASED_LIB_PROTOCOL_MEMBERS_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+
+enum member_kind {
+    MEMBER_TEXT,
+    MEMBER_BUFFER,
+    MEMBER_INTEGER,
+    MEMBER_COUNT,
+    MEMBER_NUMBER,
+    MEMBER_FLAG,
+    MEMBER_JSON,
+    MEMBER_WORD,
+};
+
+enum member_need {
+    MEMBER_REQUIRED, /* members_check() refuses a message without it */
+    MEMBER_ALWAYS,   /* written also if there is nothing, a text or JSON as null */
+    MEMBER_OPTIONAL, /* left out if there is nothing */
+};
+
+struct member {
+    const char *name; /* NULL: the end of the table */
+    enum member_kind kind;
+    enum member_need need;
+    int64_t otherwise; /* the whole number or word that stands for nothing */
+    size_t offset, size;
+    const char *(*word_name)(unsigned value);
+    int (*word_parse)(const char *name);
+};
+
+/* clang-format off */
+#define MEMBER_FIELD(type, field) ((struct type *)NULL)->field
+#define MEMBER_KIND(field) _Generic(field, const char *: MEMBER_TEXT, char *: MEMBER_BUFFER, \
+    int64_t: MEMBER_INTEGER, unsigned: MEMBER_COUNT, double: MEMBER_NUMBER, bool: MEMBER_FLAG, \
+    json_t *: MEMBER_JSON)
+#define MEMBER_ROW(type, field, word, how, ...) \
+    {.name = word, .kind = MEMBER_KIND(MEMBER_FIELD(type, field)), .need = MEMBER_##how, \
+     .offset = offsetof(struct type, field), .size = sizeof MEMBER_FIELD(type, field), __VA_ARGS__}
+
+/* The row of a field that has the name of its member, and 0 for nothing. */
+#define MEMBER(type, field, how) MEMBER_ROW(type, field, #field, how, .otherwise = 0)
+/* The same, with another number for nothing. */
+#define MEMBER_OR(type, field, how, nothing) \
+    MEMBER_ROW(type, field, #field, how, .otherwise = nothing)
+/* The row of a bool: the field is called is_NAME. */
+#define MEMBER_IS(type, name, how) MEMBER_ROW(type, is_##name, #name, how, .otherwise = 0)
+/* The row of a word (words.h). `words` begins the names of the two functions that translate. */
+#define MEMBER_OF_WORDS(type, field, how, words, nothing) \
+    {.name = #field, .kind = MEMBER_WORD, .need = MEMBER_##how, \
+     .offset = offsetof(struct type, field), .size = sizeof(enum words), .otherwise = nothing, \
+     .word_name = words##_name, .word_parse = words##_parse}
+/* clang-format on */
+
+/* Adds the members to a copy of `json`, which may be NULL: members that are not in the table stay
+ * as they are. A new reference. NULL: a text is not UTF-8. */
+json_t *members_write(const struct member *rows, const void *message, const json_t *json);
+
+/* Reads the members of `json`, which may be anything. A member of another type counts as nothing,
+ * and so does a number beyond 2^53. */
+void members_read(const struct member *rows, const json_t *json, void *ret_message);
+
+/* -EINVAL: a required member is absent, or has another type. */
+int members_check(const struct member *rows, const json_t *json, struct error *err);
+
+#endif

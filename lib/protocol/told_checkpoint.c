@@ -1,0 +1,29 @@
+/* Reads and writes what is told of a checkpoint. */
+#include "lib/protocol/told_checkpoint.h"
+
+#include "lib/protocol/members.h"
+
+static const struct member told_checkpoint_members[] = {
+    MEMBER(told_checkpoint, path, REQUIRED),         MEMBER_OR(told_checkpoint, step, REQUIRED, -1),
+    MEMBER_OR(told_checkpoint, bytes, OPTIONAL, -1), MEMBER(told_checkpoint, paths, OPTIONAL),
+    MEMBER_IS(told_checkpoint, suspect, OPTIONAL),   MEMBER_IS(told_checkpoint, unseen, OPTIONAL),
+    MEMBER(told_checkpoint, time, OPTIONAL),         {0},
+};
+
+struct told_checkpoint told_checkpoint_read(const json_t *json)
+{
+    struct told_checkpoint told;
+    members_read(told_checkpoint_members, json, &told);
+    return told;
+}
+
+json_t *told_checkpoint_reference(const char *path, int64_t step)
+{
+    const struct told_checkpoint told = {.path = path, .step = step, .bytes = -1};
+    return members_write(told_checkpoint_members, &told, NULL);
+}
+
+void told_checkpoint_mark(json_t *checkpoint, bool is_suspect)
+{
+    (void)json_object_set_new(checkpoint, "suspect", json_boolean(is_suspect));
+}
