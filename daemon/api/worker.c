@@ -6,6 +6,7 @@
 #include "daemon/launch/launch.h"
 #include "daemon/loop/loop.h"
 #include "lib/error.h"
+#include "lib/protocol/journal_push.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -64,7 +65,8 @@ static void journal_done(void *context, uint64_t committed, const struct error *
     if (failure)
         request_reply_error(request, API_UNAVAILABLE, NULL, "%s", failure->message);
     else
-        request_reply_json(request, 200, json_pack("{s:I}", "committed", (json_int_t)committed));
+        request_reply_json(request, 200,
+                           journal_reply_to_json(&(struct journal_reply){(int64_t)committed}));
 }
 
 void worker_journal(struct call *call)
@@ -74,17 +76,17 @@ void worker_journal(struct call *call)
     size_t size;
     const char *body = request_body(call->request, &size);
     json_t *json = json_loadb(body, size, 0, NULL);
-    const char *node = json_string_value(json_object_get(json, "node"));
+    struct journal_push push = journal_push_read(json);
     struct ingest_waiter waiter = {journal_done, call->request};
     struct error err;
     int status;
     if (loop_trouble(call->api->config.loop))
         status = error_set(&err, -ENOSPC, "the record cannot be written");
-    else if (!node)
+    else if (!push.node)
         status = error_set(&err, -EINVAL, "`node` is missing");
     else
-        status = ingest_take(call->api->config.loop, call->run, node,
-                             json_object_get(json, "entries"), &waiter, &err);
+        status =
+            ingest_take(call->api->config.loop, call->run, push.node, push.entries, &waiter, &err);
     if (status < 0)
         request_reply_error(call->request, status == -EINVAL ? API_BAD_REQUEST : API_UNAVAILABLE,
                             NULL, "%s", err.message);
@@ -96,12 +98,15 @@ void worker_journal(struct call *call)
 bool worker_answer(void *context, const struct waiter *waiter, bool is_over)
 {
     const struct api *api = context;
-    struct lead_command command =
-        lead_command(api->config.loop, waiter->id, (unsigned)waiter->after);
-    if (command.number == 0 && !is_over)
-        return false;
-    request_reply_json(waiter->request, 200, lead_command_json(api->config.loop, &command));
-    return true;
+    unsigned number;
+    json_t *command =
+        ingest_command(api->config.loop, waiter->id, (unsigned)waiter->after, &number);
+    bool is_answered = number != 0 || is_over;
+    if (is_answered)
+        request_reply_json(waiter->request, 200, command);
+    else
+        json_decref(command);
+    return is_answered;
 }
 
 void worker_command(struct call *call)

@@ -46,16 +46,10 @@ int ingest_take(struct loop *loop, uint64_t run, const char *node, json_t *entri
 
 /* --- Leads ------------------------------------------------------------------------------------ */
 
-/* What the lead that speaks for this run must do next. The lead has obeyed command `after`. */
-struct lead_command {
-    unsigned number; /* 0: nothing to do yet */
-    enum lead_verb verb;
-    enum stop_reason why; /* of STOP */
-    const struct run *to; /* of NEXT; borrowed until the next turn */
-};
-struct lead_command lead_command(const struct loop *loop, uint64_t run_id, unsigned after);
-/* The command as doc/protocol.md describes it; a new reference. */
-json_t *lead_command_json(const struct loop *loop, const struct lead_command *command);
+/* What the lead that speaks for this run must do next (lib/protocol/lead_command.h). The lead has
+ * obeyed command `after`. `ret_number` 0: nothing to do yet. A new reference. */
+json_t *ingest_command(const struct loop *loop, uint64_t run_id, unsigned after,
+                       unsigned *ret_number);
 
 /* Sets the one function that is called when commands have changed. `told` NULL: no function. */
 void ingest_listen(struct loop *loop, void (*told)(void *context), void *context);

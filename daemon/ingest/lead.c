@@ -3,6 +3,7 @@
 #include "daemon/launch/launch.h"
 #include "daemon/loop/loop.h"
 #include "lib/error.h"
+#include "lib/protocol/lead_command.h"
 #include "lib/protocol/message.h"
 #include "lib/text.h"
 
@@ -31,7 +32,9 @@ static bool is_next(const struct loop *loop, const struct run *run)
     return run->has_begun || is_told(loop, FX_TELL_NEXT, run);
 }
 
-struct lead_command lead_command(const struct loop *loop, uint64_t run_id, unsigned after)
+/* `ret_next` is the run of the verb NEXT. */
+static struct lead_command find_command(const struct loop *loop, uint64_t run_id, unsigned after,
+                                        const struct run **ret_next)
 {
     const struct run *run = loop_run(loop, run_id);
     if (!run ||
@@ -43,8 +46,10 @@ struct lead_command lead_command(const struct loop *loop, uint64_t run_id, unsig
     const struct workflow *workflow = run->phase->workflow;
     for (size_t i = workflow->run_count; after < 2 && i-- > 0;) {
         const struct run *next = workflow->runs[i];
-        if (next->id > run->id && next->seat == run->seat && is_next(loop, next))
-            return (struct lead_command){.number = 2, .verb = VERB_NEXT, .to = next};
+        if (next->id > run->id && next->seat == run->seat && is_next(loop, next)) {
+            *ret_next = next;
+            return (struct lead_command){.number = 2, .verb = VERB_NEXT};
+        }
     }
     if (after < 2 && is_told(loop, FX_TELL_END, run))
         return (struct lead_command){.number = 2, .verb = VERB_END};
@@ -55,20 +60,18 @@ struct lead_command lead_command(const struct loop *loop, uint64_t run_id, unsig
     return (struct lead_command){0};
 }
 
-json_t *lead_command_json(const struct loop *loop, const struct lead_command *command)
+json_t *ingest_command(const struct loop *loop, uint64_t run_id, unsigned after,
+                       unsigned *ret_number)
 {
-    if (command->number == 0)
-        return json_object();
-    json_t *json = json_pack("{s:i, s:s}", "number", (int)command->number, "verb",
-                             lead_verb_name(command->verb));
-    if (command->verb == VERB_STOP)
-        (void)json_object_set_new(json, "why", json_string(stop_reason_name(command->why)));
-    if (command->verb == VERB_NEXT) {
-        struct folder folder;
-        folder_init(&folder, loop_config(loop)->home, command->to);
-        (void)json_object_set_new(json, "run_dir", json_string(folder.run));
-        folder_fini(&folder);
-    }
+    const struct run *next = NULL;
+    struct lead_command command = find_command(loop, run_id, after, &next);
+    struct folder folder = {0};
+    if (next)
+        folder_init(&folder, loop_config(loop)->home, next);
+    command.run_dir = folder.run;
+    json_t *json = lead_command_to_json(&command);
+    folder_fini(&folder);
+    *ret_number = command.number;
     return json;
 }
 
@@ -84,12 +87,12 @@ void ingest_listen(struct loop *loop, void (*told)(void *context), void *context
 int lead_tell(void *state, const struct core_effect *effect)
 {
     struct ingest *ingest = state;
-    (void)effect; /* lead_command() finds the effect in the outbox */
+    (void)effect; /* find_command() finds the effect in the outbox */
     ingest->has_told = true;
     return CARRIED_OUT;
 }
 
-/* Seals the run's folder. If there is a lead, lead_command() tells it to stop. */
+/* Seals the run's folder. If there is a lead, find_command() tells it to stop. */
 int lead_seal(void *state, const struct core_effect *effect)
 {
     struct ingest *ingest = state;
@@ -143,17 +146,19 @@ static bool is_served(const struct run *run)
 static void write_command(const struct loop *loop, struct notes *notes, const struct run *run,
                           const struct folder *folder)
 {
-    struct lead_command command = lead_command(loop, run->id, 0);
-    if (command.number <= notes->written)
+    unsigned number;
+    json_t *json = ingest_command(loop, run->id, 0, &number);
+    if (number <= notes->written) {
+        json_decref(json);
         return;
+    }
     char *control = text_format("%s/control", folder->run);
-    json_t *json = lead_command_json(loop, &command);
     struct error err = {0};
     int status = mkdir(control, 0700) < 0 && errno != EEXIST
                      ? error_set(&err, -errno, "could not make %s: %s", control, strerror(errno))
                      : message_replace(json, &err, "%s/command.json", control);
     if (status == 0)
-        notes->written = command.number;
+        notes->written = number;
     else
         log_line("%s", err.message); /* the next look tries again */
     json_decref(json);

@@ -2,6 +2,8 @@
 lib_libphased_a_SOURCES += \
 	lib/protocol/journal_file.c lib/protocol/journal_file.h \
 	lib/protocol/journal_order.c lib/protocol/journal_order.h \
+	lib/protocol/journal_push.c lib/protocol/journal_push.h \
+	lib/protocol/lead_command.c lib/protocol/lead_command.h \
 	lib/protocol/members.c lib/protocol/members.h \
 	lib/protocol/message.c lib/protocol/message.h \
 	lib/protocol/outcome.c lib/protocol/outcome.h \

@@ -2,6 +2,7 @@
 #include "lib/protocol/members.h"
 
 #include "lib/error.h"
+#include "lib/protocol/words.h"
 
 #include <errno.h>
 #include <math.h>
@@ -54,7 +55,7 @@ static json_t *member_json(const struct member *row, const void *field, bool *re
         break;
     case MEMBER_WORD: {
         unsigned value = *(const unsigned *)field;
-        json = value != row->otherwise ? json_string(row->word_name(value)) : NULL;
+        json = value != row->otherwise ? json_string(row->words[value]) : NULL;
         break;
     }
     }
@@ -111,7 +112,7 @@ static void member_read(const struct member *row, const json_t *value, void *fie
         *(json_t **)field = json_is_null(value) ? NULL : (json_t *)value;
         break;
     case MEMBER_WORD:
-        number = row->word_parse(text);
+        number = word_parse(row->words, row->word_count, text);
         *(unsigned *)field = (unsigned)(number < 0 ? row->otherwise : number);
         break;
     }
@@ -137,7 +138,7 @@ static bool member_is_there(const struct member *row, const json_t *value)
     case MEMBER_FLAG:
         return json_is_boolean(value);
     case MEMBER_WORD:
-        return row->word_parse(json_string_value(value)) >= 0;
+        return word_parse(row->words, row->word_count, json_string_value(value)) >= 0;
     case MEMBER_JSON:
         break;
     }

@@ -43,8 +43,8 @@ struct member {
     enum member_need need;
     int64_t otherwise; /* the whole number or word that stands for nothing */
     size_t offset, size;
-    const char *(*word_name)(unsigned value);
-    int (*word_parse)(const char *name);
+    const char *const *words;
+    size_t word_count;
 };
 
 /* clang-format off */
@@ -63,11 +63,11 @@ struct member {
     MEMBER_ROW(type, field, #field, how, .otherwise = nothing)
 /* The row of a bool: the field is called is_NAME. */
 #define MEMBER_IS(type, name, how) MEMBER_ROW(type, is_##name, #name, how, .otherwise = 0)
-/* The row of a word (words.h). `words` begins the names of the two functions that translate. */
-#define MEMBER_OF_WORDS(type, field, how, words, nothing) \
-    {.name = #field, .kind = MEMBER_WORD, .need = MEMBER_##how, \
-     .offset = offsetof(struct type, field), .size = sizeof(enum words), .otherwise = nothing, \
-     .word_name = words##_name, .word_parse = words##_parse}
+/* The row of an enum, whose words are a table of words.h. */
+#define MEMBER_OF_WORDS(type, field, word, how, table, count, nothing) \
+    {.name = word, .kind = MEMBER_WORD, .need = MEMBER_##how, .otherwise = nothing, \
+     .offset = offsetof(struct type, field), .size = sizeof MEMBER_FIELD(type, field), \
+     .words = table, .word_count = count}
 /* clang-format on */
 
 /* Adds the members to a copy of `json`, which may be NULL: members that are not in the table stay

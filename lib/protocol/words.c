@@ -8,7 +8,7 @@
 
 /* From the rows of TABLE: the names, and the two functions that translate. */
 #define WORDS(TABLE, object, count)                                                                \
-    static const char *const object##_names[] = {TABLE(NAME)};                                     \
+    const char *const object##_names[] = {TABLE(NAME)};                                            \
     const char *object##_name(enum object value)                                                   \
     {                                                                                              \
         assert(value < (count));                                                                   \
@@ -16,7 +16,7 @@
     }                                                                                              \
     int object##_parse(const char *name)                                                           \
     {                                                                                              \
-        return name_parse(object##_names, count, name);                                            \
+        return word_parse(object##_names, count, name);                                            \
     }
 
 #define NAME(symbol, name, ...)               name,
@@ -24,7 +24,7 @@
 #define OUTCOME(symbol, name, outcome, cause) outcome,
 #define CAUSE(symbol, name, outcome, cause)   cause,
 
-static int name_parse(const char *const *names, size_t count, const char *name)
+int word_parse(const char *const *names, size_t count, const char *name)
 {
     for (size_t i = 0; i < count && name; i++)
         if (text_equal(names[i], name))

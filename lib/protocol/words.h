@@ -8,6 +8,7 @@
 #define PHASED_LIB_PROTOCOL_WORDS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* {symbol, stored name, whether it is final} */
 #define PHASE_STATES(X)                                                                            \
@@ -234,7 +235,12 @@ const char *agent_command_name(enum agent_command value);
 bool agent_command_has_argument(enum agent_command command);
 const char *agent_report_name(enum agent_report value);
 
+/* The tables of names, for the rows of lib/protocol/members.h. */
+extern const char *const run_outcome_names[], *const run_cause_names[], *const stop_reason_names[];
+extern const char *const entry_type_names[], *const lead_verb_names[], *const agent_report_names[];
+
 /* The value of a name, or -1. The name may be NULL. */
+int word_parse(const char *const *names, size_t count, const char *name);
 int phase_state_parse(const char *name);
 int phase_hold_parse(const char *name);
 int run_state_parse(const char *name);

@@ -261,7 +261,7 @@ static void lead_init(struct lead *lead, const char *job_dir)
     if (lead->is_guest)
         uv_signal_start(&lead->yield, lead_yield_done, SIGUSR1);
     uv_timer_start(&lead->look, lead_look, LEAD_LOOK_MS, LEAD_LOOK_MS);
-    commands_init(&lead->commands, &lead->loop, lead_command, lead);
+    commands_init(&lead->commands, &lead->loop, lead_obey, lead);
 }
 
 static void lead_fini(struct lead *lead)

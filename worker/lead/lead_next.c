@@ -3,6 +3,7 @@
 
 #include "lib/clock.h"
 #include "lib/error.h"
+#include "lib/protocol/lead_command.h"
 #include "lib/text.h"
 #include "worker/lead/alone.h"
 #include "worker/protocol/assignment.h"
@@ -169,39 +170,37 @@ static void lead_number_done(uv_timer_t *timer)
 
 void lead_cancel(struct lead *lead)
 {
-    const char *why = lead->stop_why;
-    int told = stop_reason_parse(why);
-    bool is_reason = told >= 0 && stop_reason_outcome((enum stop_reason)told) == OUTCOME_CANCELLED;
-    enum stop_reason reason = is_reason ? (enum stop_reason)told : STOP_CANCELLED;
-    if (lead_run_stop(lead->run, reason, "stopped: %s", why))
+    const char *why = stop_reason_name(lead->stop_why);
+    if (lead_run_stop(lead->run, lead->stop_why, "stopped: %s", why))
         lead_stop(lead, lead_run_stop_seconds(lead->run));
 }
 
 /* Another lead of the job may have served the run, and the disk may have kept no trace of that. */
 void lead_over(struct lead *lead)
 {
-    lead->stop_why = stop_reason_name(STOP_OVER);
+    lead->stop_why = STOP_OVER;
     lead_cancel(lead);
 }
 
-void lead_command(void *context, const json_t *command)
+void lead_obey(void *context, const json_t *json)
 {
     struct lead *lead = context;
-    int verb = lead_verb_parse(json_string_value(json_object_get(command, "verb")));
-    const char *why = json_string_value(json_object_get(command, "why"));
-    const char *run_dir = json_string_value(json_object_get(command, "run_dir"));
-    if (verb < 0 || lead->state == LEAD_LEAVING)
+    struct lead_command command = lead_command_read(json);
+    if (command.verb == LEAD_VERB_COUNT || lead->state == LEAD_LEAVING)
         return;
-    bool is_next = verb == VERB_NEXT && run_dir;
+    bool is_next = command.verb == VERB_NEXT && command.run_dir;
     /* `end` for the last run that the daemon knows also means: no next run. */
-    bool is_stop = verb == VERB_STOP || (verb == VERB_END && lead->known);
-    if (is_next && lead_serves(lead, run_dir)) {
+    bool is_stop = command.verb == VERB_STOP || (command.verb == VERB_END && lead->known);
+    /* A daemon that knows more reasons may give one. */
+    bool is_reason =
+        command.why != STOP_REASON_COUNT && stop_reason_outcome(command.why) == OUTCOME_CANCELLED;
+    if (is_next && lead_serves(lead, command.run_dir)) {
         if (lead->run->assignment->file.is_alone)
             lead_number_done(&lead->later);
         return;
     }
-    lead->next_dir = run_dir;
-    lead->stop_why = why ? why : "cancelled";
+    lead->next_dir = command.run_dir;
+    lead->stop_why = is_reason ? command.why : STOP_CANCELLED;
     lead->handle(lead, is_next ? LEAD_NEXT : is_stop ? LEAD_STOP : LEAD_DISMISS);
-    lead->next_dir = lead->stop_why = NULL;
+    lead->next_dir = NULL;
 }

@@ -93,7 +93,7 @@ struct lead {
     enum lead_state state;
     void (*handle)(struct lead *lead, enum lead_event event);
     const char *next_dir; /* of LEAD_NEXT: the folder of the run, borrowed while it is handled */
-    const char *stop_why; /* of LEAD_STOP: the reason, borrowed while it is handled */
+    enum stop_reason stop_why; /* of LEAD_STOP */
     struct lead_run *run;
     struct lead_run *known; /* while `run` is alone: the last run with a number, for its channel */
     unsigned turn;          /* counts the runs that the agents were told to start */
@@ -195,7 +195,7 @@ void lead_wait(struct lead *lead);
 /* Opens the channel of the last run with a number, because `run` is alone. */
 void lead_open_known(struct lead *lead);
 /* A command_found: raises an event. */
-void lead_command(void *context, const json_t *command);
+void lead_obey(void *context, const json_t *json);
 /* Serves the run in `next_dir`. */
 void lead_next(struct lead *lead);
 /* The daemon cancels the run: `stop_why`. */

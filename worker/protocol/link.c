@@ -4,6 +4,8 @@
 #include "lib/clock.h"
 #include "lib/error.h"
 #include "lib/memory.h"
+#include "lib/protocol/journal_push.h"
+#include "lib/protocol/lead_command.h"
 #include "lib/protocol/message.h"
 #include "lib/text.h"
 #include "worker/protocol/journal.h"
@@ -157,12 +159,12 @@ static void link_pushed(struct link *link, CURLcode code)
     struct error err;
     json_t *reply = NULL;
     int status = transfer_end(&link->push.transfer, link->options.secret, code, &reply, &err);
-    json_t *number = json_object_get(reply, "committed");
-    if (status == 0 && (!json_is_integer(number) || json_integer_value(number) < 0))
+    int64_t committed = journal_reply_read(reply).committed;
+    if (status == 0 && committed < 0)
         status = error_set(&err, -EPROTO, "the daemon's reply does not tell what is committed");
     uint64_t before = link->committed;
     if (status == 0)
-        link->committed = (uint64_t)json_integer_value(number);
+        link->committed = (uint64_t)committed;
     json_decref(reply);
     if (status < 0) {
         link_failed(link, &link->push, &err);
@@ -187,7 +189,7 @@ static void link_pushed(struct link *link, CURLcode code)
 /* Takes over the reference, which may be NULL. */
 static void link_obey(struct link *link, json_t *command)
 {
-    json_int_t number = json_integer_value(json_object_get(command, "number"));
+    unsigned number = lead_command_read(command).number;
     if (number <= link->obeyed) {
         json_decref(command);
         return;
@@ -205,7 +207,7 @@ static void link_polled(struct link *link, CURLcode code)
         link_failed(link, &link->poll, &err);
         return;
     }
-    json_int_t number = json_integer_value(json_object_get(reply, "number"));
+    unsigned number = lead_command_read(reply).number;
     /* A daemon without a command delays its answer. A daemon that does not must not be asked in a
      * tight loop. */
     bool is_hasty = clock_steady_ms() - link->asked_ms < LINK_RETRY_MIN_MS;
