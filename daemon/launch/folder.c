@@ -6,6 +6,7 @@
 #include "lib/file.h"
 #include "lib/home.h"
 #include "lib/memory.h"
+#include "lib/protocol/job_files.h"
 #include "lib/protocol/journal_file.h"
 #include "lib/protocol/outcome.h"
 #include "lib/protocol/run_file.h"
@@ -300,24 +301,22 @@ int folder_seal(const struct folder *folder, const struct run *run, struct error
                    : 0;
 }
 
+/* Takes over the reference. */
 static int write_json(const char *parent, bool is_new, const char *name, json_t *json,
                       struct error *err)
 {
     char *text = json_dumps(json, JSON_COMPACT);
     if (!text)
-        abort();
+        abort(); /* no memory: all texts here are UTF-8 */
     int status = write_file(parent, is_new, name, text, 0600, err);
     free(text);
+    json_decref(json);
     return status;
 }
 
 static int write_current(const struct folder *folder, bool is_new, struct error *err)
 {
-    json_t *json = json_object();
-    add(json, "run_dir", json_string(folder->run));
-    int status = write_json(folder->job, is_new, "current.json", json, err);
-    json_decref(json);
-    return status;
+    return write_json(folder->job, is_new, "current.json", current_to_json(folder->run), err);
 }
 
 int folder_make_job(const struct folder *folder, const char *script, struct error *err)
@@ -345,7 +344,7 @@ static bool has_work(const struct seat *seat)
     return seat_run(seat)->state != RUN_ENDED;
 }
 
-/* The folders of the seats that have joined the allocation, oldest first. */
+/* guests.json: the folders of the seats that have joined the allocation, oldest first. */
 static json_t *guests_json(const struct folder *folder, const struct workflow *workflow,
                            const struct allocation *allocation)
 {
@@ -359,7 +358,7 @@ static json_t *guests_json(const struct folder *folder, const struct workflow *w
             abort();
         free(path);
     }
-    return guests;
+    return guests_to_json(guests);
 }
 
 int folder_join_job(const struct folder *folder, const struct run *run, struct error *err)
@@ -376,12 +375,10 @@ int folder_join_job(const struct folder *folder, const struct run *run, struct e
     if (status < 0)
         return status;
     char *path = text_format("%s/phased-%s", folder->workflow, host->token);
-    json_t *json = json_object();
-    add(json, "job_dirs", guests_json(folder, run->phase->workflow, host));
     status = make(path, err);
     if (status >= 0)
-        status = write_json(path, false, "guests.json", json, err);
-    json_decref(json);
+        status = write_json(path, false, "guests.json",
+                            guests_json(folder, run->phase->workflow, host), err);
     free(path);
     return status;
 }

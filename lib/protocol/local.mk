@@ -1,5 +1,7 @@
 # lib/protocol: what daemon, workers and command line tell each other.
 lib_libphased_a_SOURCES += \
+	lib/protocol/claim.c lib/protocol/claim.h \
+	lib/protocol/job_files.c lib/protocol/job_files.h \
 	lib/protocol/journal_file.c lib/protocol/journal_file.h \
 	lib/protocol/journal_order.c lib/protocol/journal_order.h \
 	lib/protocol/journal_push.c lib/protocol/journal_push.h \

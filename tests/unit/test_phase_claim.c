@@ -248,6 +248,23 @@ static void the_last_claim_of_a_run_says_that_it_was_begun(void **state)
     free(second);
 }
 
+/* Only claims that exist are read. The search would take hours if it tried all numbers. */
+static void a_claim_with_a_huge_number_does_not_slow_the_search(void **state)
+{
+    struct phase_holder holder, found;
+    struct error err;
+    char *first = text_format("%s/1", folder), *huge = text_format("%s/lead.4294967294", folder);
+    (void)state;
+    assert_int_equal(take(1, &life, &holder), 0);
+    assert_int_equal(file_replace(huge, "{}", 2, 0600, NULL), 0);
+    (void)alarm(60); /* ends the test */
+    assert_int_equal(phase_claim_of_run(first, &found, &err), 0);
+    (void)alarm(0);
+    assert_int_equal(found.number, 1);
+    free(first);
+    free(huge);
+}
+
 /* Nobody knows whether such a claim is of the run. */
 static void a_claim_that_cannot_be_read_is_told_apart_from_no_claim(void **state)
 {
@@ -395,6 +412,7 @@ int main(void)
         TEST(a_claim_is_lost_only_to_a_higher_claim_of_another_start),
         TEST(the_last_claim_of_a_run_says_that_it_was_begun),
         TEST(a_claim_that_cannot_be_read_is_told_apart_from_no_claim),
+        TEST(a_claim_with_a_huge_number_does_not_slow_the_search),
         TEST(claims_work_on_a_file_system_without_links),
         TEST(the_number_of_a_claim_is_never_used_again),
         TEST(the_wait_for_a_job_that_is_ending_is_bounded),

@@ -6,8 +6,11 @@
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/memory.h"
+#include "lib/protocol/claim.h"
+#include "lib/protocol/job_files.h"
 #include "lib/protocol/journal_file.h"
 #include "lib/protocol/message.h"
+#include "lib/protocol/run_file.h"
 #include "lib/text.h"
 #include "worker/lead/job_folder.h"
 #include "worker/protocol/assignment.h"
@@ -77,6 +80,64 @@ static void the_worker_knows_what_to_run(void **state)
     assert_true(text_starts(assignment->script, "echo \"step=1 loss=2\"\n"));
     assert_non_null(json_object_get(assignment->file.inputs, "first"));
     assignment_free(assignment);
+}
+
+/* Whether the JSON is what the file has, to the byte. Takes over the reference. */
+static void assert_bytes(json_t *json, const char *name)
+{
+    char *text = json_dumps(json, JSON_COMPACT), *bytes;
+    assert_int_equal(file_read(path_of(name), 1 << 20, &bytes, NULL, NULL), 0);
+    bytes[strcspn(bytes, "\n")] = '\0';
+    assert_string_equal(text, bytes);
+    free(bytes);
+    free(text);
+    json_decref(json);
+}
+
+/* So that the other half may be older. */
+static void what_was_read_is_written_with_the_same_bytes(void **state)
+{
+    struct run_file run;
+    struct error err;
+    char *run_dir;
+    (void)state;
+    assert_int_equal(run_file_read(path_of("second/1"), &run, &err), 0);
+    json_t *document = run.document;
+    run.document = NULL; /* so that all members come from the struct */
+    assert_bytes(run_file_to_json(&run), "second/1/run.json");
+    json_decref(document);
+    struct claim claim = claim_read(path_of("second/lead.1"));
+    assert_bytes(claim_to_json(&claim), "second/lead.1");
+    claim_fini(&claim);
+    claim = claim_read(path_of(FIRST_JOB "/claim"));
+    assert_bytes(claim_to_json(&claim), FIRST_JOB "/claim");
+    claim_fini(&claim);
+    assert_int_equal(current_read(path_of(FIRST_JOB), &run_dir, &err), 0);
+    assert_bytes(current_to_json(run_dir), FIRST_JOB "/current.json");
+    free(run_dir);
+}
+
+/* A newer daemon may have written it, and the lead writes it again. */
+static void what_is_not_known_stays(void **state)
+{
+    static const char text[] = "{\"later\":[1],\"run\":\"x\",\"anew\":true}";
+    struct run_file run;
+    struct error err;
+    (void)state;
+    put("new/run.json", text, strlen(text));
+    assert_int_equal(run_file_read(path_of("new"), &run, &err), 0);
+    assert_true(run.run == 0 && run.is_anew && !run.spec && run.umask == -1);
+    assert_int_equal(run_file_check(&run, &err), -EINVAL);
+    assert_string_equal(err.message, "`run` is not a number");
+    run.is_anew = false;
+    json_t *json = run_file_to_json(&run);
+    assert_non_null(json_object_get(json, "later"));
+    assert_null(json_object_get(json, "anew"));
+    assert_int_equal(json_integer_value(json_object_get(json, "run")), 0);
+    json_decref(json);
+    run.phase = "\xff";
+    assert_null(run_file_to_json(&run)); /* it is not UTF-8 */
+    run_file_fini(&run);
 }
 
 /* The daemon takes submissions of up to 16 MiB. */
@@ -270,6 +331,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, unpack, folder_remove)
     const struct CMUnitTest tests[] = {
         TEST(the_worker_knows_what_to_run),
+        TEST(what_was_read_is_written_with_the_same_bytes),
+        TEST(what_is_not_known_stays),
         TEST(the_worker_reads_a_large_environment),
         TEST(a_file_that_is_not_json_is_named),
         TEST(the_job_knows_its_folder),

@@ -5,7 +5,7 @@
 #include "lib/error.h"
 #include "lib/memory.h"
 #include "lib/place.h"
-#include "lib/protocol/message.h"
+#include "lib/protocol/job_files.h"
 #include "lib/text.h"
 #include "worker/lead/grace.h"
 #include "worker/lead/job_folder.h"
@@ -191,9 +191,8 @@ static bool host_can_start(const char *job_dir)
 static void host_add_guests(struct host *host)
 {
     size_t i;
-    json_t *guest, *guests;
-    (void)message_read(&guests, NULL, "%s/guests.json", host->job_dir); /* no file: no guests */
-    json_array_foreach(json_object_get(guests, "job_dirs"), i, guest)
+    json_t *guest, *guests = guests_read(host->job_dir);
+    json_array_foreach(guests, i, guest)
     {
         const char *job_dir = json_string_value(guest);
         if (job_dir && host_can_start(job_dir))

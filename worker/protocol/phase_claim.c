@@ -3,7 +3,8 @@
 
 #include "lib/error.h"
 #include "lib/file.h"
-#include "lib/protocol/message.h"
+#include "lib/memory.h"
+#include "lib/protocol/claim.h"
 #include "lib/text.h"
 #include "worker/protocol/assignment.h"
 #include "lib/protocol/outcome.h"
@@ -20,39 +21,55 @@
 
 enum { PHASE_CLAIM_TRIES = 10 };
 
-/* Returns the highest number; 0: there is no claim. */
-static unsigned claim_newest(const char *phase_dir)
+/* The numbers of the claims that exist, ascending. */
+struct claim_numbers {
+    unsigned *items;
+    size_t count;
+};
+
+static int claim_compare(const void *a, const void *b)
 {
-    unsigned newest = 0;
+    unsigned one = *(const unsigned *)a, other = *(const unsigned *)b;
+    return (one > other) - (one < other);
+}
+
+/* The caller frees the items. */
+static struct claim_numbers claim_list(const char *phase_dir)
+{
+    struct claim_numbers numbers = {0};
     struct dirent *entry;
     DIR *folder = opendir(phase_dir);
     while (folder && (entry = readdir(folder))) {
         char *end = NULL;
         unsigned long number =
             text_starts(entry->d_name, "lead.") ? strtoul(entry->d_name + 5, &end, 10) : 0;
-        if (number > newest && number < UINT32_MAX && *end == '\0')
-            newest = (unsigned)number;
+        if (number == 0 || number >= UINT32_MAX || *end)
+            continue;
+        numbers.items = xreallocarray(numbers.items, numbers.count + 1, sizeof *numbers.items);
+        numbers.items[numbers.count++] = (unsigned)number;
     }
     if (folder)
         closedir(folder);
+    if (numbers.count)
+        qsort(numbers.items, numbers.count, sizeof *numbers.items, claim_compare);
+    return numbers;
+}
+
+/* Returns the highest number; 0: there is no claim. */
+static unsigned claim_newest(const char *phase_dir)
+{
+    struct claim_numbers numbers = claim_list(phase_dir);
+    unsigned newest = numbers.count ? numbers.items[numbers.count - 1] : 0;
+    free(numbers.items);
     return newest;
 }
 
-/* NULL: the claim cannot be read. */
-static json_t *claim_read(const char *phase_dir, unsigned number)
+static struct claim claim_get(const char *phase_dir, unsigned number)
 {
-    json_t *json;
-    (void)message_read(&json, NULL, "%s/lead.%u", phase_dir, number);
-    return json;
-}
-
-/* Ranks may be left even if there is an outcome. The outcome of a run with a lost node is written
- * without that node, perhaps by the lead that wants to claim. */
-static bool claim_is_over(const json_t *claim)
-{
-    const char *run_dir = json_string_value(json_object_get(claim, "run_dir"));
-    const char *token = json_string_value(json_object_get(claim, "token"));
-    return outcome_is_there(run_dir ? run_dir : "", token);
+    char *path = text_format("%s/lead.%u", phase_dir, number);
+    struct claim claim = claim_read(path);
+    free(path);
+    return claim;
 }
 
 /* Without links, a claim exists before it is written. A reader may find a claim that cannot be read
@@ -74,10 +91,10 @@ static int claim_make(const struct assignment *assignment, const char *phase_dir
                       const struct phase_life *life, struct error *err)
 {
     char *path = text_format("%s/lead.%u", phase_dir, number);
-    json_t *json = json_pack("{s:I, s:s, s:i, s:I, s:i, s:s}", "job_id", (json_int_t)life->job_id,
-                             "token", life->token, "restarts", (int)life->restarts, "known_run",
-                             (json_int_t)assignment->known_run, "attempt",
-                             (int)assignment->file.attempt, "run_dir", assignment->file.run_dir);
+    json_t *json = claim_to_json(&(struct claim){.life = *life,
+                                                 .known_run = assignment->known_run,
+                                                 .attempt = assignment->file.attempt,
+                                                 .run_dir = assignment->file.run_dir});
     char *text = json_dumps(json, JSON_COMPACT);
     if (!text)
         abort();
@@ -102,17 +119,6 @@ struct phase_life phase_life_own(void)
     return life;
 }
 
-struct phase_life phase_life_read(const json_t *claim)
-{
-    const char *token = json_string_value(json_object_get(claim, "token"));
-    struct phase_life life = {
-        .job_id = json_integer_value(json_object_get(claim, "job_id")),
-        .restarts = (unsigned)json_integer_value(json_object_get(claim, "restarts")),
-    };
-    (void)snprintf(life.token, sizeof life.token, "%s", token ? token : "");
-    return life;
-}
-
 static bool life_is_same(const struct phase_life *a, const struct phase_life *b)
 {
     return a->job_id == b->job_id && a->restarts == b->restarts && text_equal(a->token, b->token);
@@ -120,23 +126,22 @@ static bool life_is_same(const struct phase_life *a, const struct phase_life *b)
 
 /* The daemon numbers runs in the order in which it makes them. A lead that is alone only counts its
  * own attempts, and knows no others. */
-static bool claim_is_later(const json_t *claim, const struct assignment *assignment)
+static bool claim_is_later(const struct claim *claim, const struct assignment *assignment)
 {
-    json_int_t run = json_integer_value(json_object_get(claim, "known_run"));
-    json_int_t attempt = json_integer_value(json_object_get(claim, "attempt"));
-    return run > assignment->known_run ||
-           (run == assignment->known_run && attempt > (json_int_t)assignment->file.attempt);
+    return claim->known_run > assignment->known_run ||
+           (claim->known_run == assignment->known_run && claim->attempt > assignment->file.attempt);
 }
 
-/* Whether the claim `number` prevents another claim. */
+/* Whether the claim `number` prevents another claim. Ranks may be left even if there is an outcome:
+ * the outcome of a run with a lost node is written without that node, perhaps by the lead that
+ * wants to claim. */
 static int claim_check(const struct assignment *assignment, const char *phase_dir, unsigned number,
                        const struct phase_life *life, struct phase_passed passed,
                        struct phase_holder *ret_holder, struct error *err)
 {
-    json_t *claim = claim_read(phase_dir, number);
-    const char *run_dir = json_string_value(json_object_get(claim, "run_dir"));
-    json_int_t attempt = json_integer_value(json_object_get(claim, "attempt"));
-    struct phase_holder holder = {.number = number, .life = phase_life_read(claim)};
+    struct claim claim = claim_get(phase_dir, number);
+    const char *run_dir = claim.run_dir ? claim.run_dir : "";
+    struct phase_holder holder = {.number = number, .life = claim.life};
     int status = 0;
     *ret_holder = holder;
     bool is_unreadable = holder.life.job_id <= 0;
@@ -144,19 +149,18 @@ static int claim_check(const struct assignment *assignment, const char *phase_di
         status = 0;
     else if (is_unreadable)
         status = error_set(err, -EAGAIN, "%s/lead.%u cannot be read", phase_dir, number);
-    else if (claim_is_later(claim, assignment))
-        status = error_set(err, -ESTALE, "run %lld of this phase, in job %lld, has come after it",
-                           (long long)attempt, (long long)holder.life.job_id);
-    else if (number != passed.over && !claim_is_over(claim))
-        status = error_set(err, -EBUSY, "run %lld of this phase, in job %lld, is not over",
-                           (long long)attempt, (long long)holder.life.job_id);
-    else if (number != passed.left && !posthumous_has_ended(run_dir ? run_dir : ""))
-        status =
-            error_set(err, -EAGAIN,
-                      "run %lld of this phase, in job %lld, is over, but some of its nodes have "
-                      "not told that no process is left there",
-                      (long long)attempt, (long long)holder.life.job_id);
-    json_decref(claim);
+    else if (claim_is_later(&claim, assignment))
+        status = error_set(err, -ESTALE, "run %u of this phase, in job %lld, has come after it",
+                           claim.attempt, (long long)holder.life.job_id);
+    else if (number != passed.over && !outcome_is_there(run_dir, claim.life.token))
+        status = error_set(err, -EBUSY, "run %u of this phase, in job %lld, is not over",
+                           claim.attempt, (long long)holder.life.job_id);
+    else if (number != passed.left && !posthumous_has_ended(run_dir))
+        status = error_set(err, -EAGAIN,
+                           "run %u of this phase, in job %lld, is over, but some of its nodes have "
+                           "not told that no process is left there",
+                           claim.attempt, (long long)holder.life.job_id);
+    claim_fini(&claim);
     return status;
 }
 
@@ -185,20 +189,20 @@ int phase_claim_take(const struct assignment *assignment, const struct phase_lif
 int phase_claim_of_run(const char *run_dir, struct phase_holder *ret_holder, struct error *err)
 {
     char *phase_dir = file_parent(run_dir);
+    struct claim_numbers numbers = claim_list(phase_dir);
     unsigned unreadable = 0;
     int status = -ENOENT;
-    for (unsigned number = claim_newest(phase_dir); number > 0 && status < 0; number--) {
-        json_t *claim = claim_read(phase_dir, number);
-        const struct phase_holder holder = {.number = number, .life = phase_life_read(claim)};
-        const char *of = json_string_value(json_object_get(claim, "run_dir"));
-        if (text_equal(of ? of : "", run_dir)) {
-            *ret_holder = holder;
+    for (size_t i = numbers.count; i-- > 0 && status < 0;) {
+        struct claim claim = claim_get(phase_dir, numbers.items[i]);
+        if (claim.run_dir && text_equal(claim.run_dir, run_dir)) {
+            *ret_holder = (struct phase_holder){.number = numbers.items[i], .life = claim.life};
             status = 0;
-        } else if (holder.life.job_id <= 0 && !unreadable) {
-            unreadable = number;
+        } else if (claim.life.job_id <= 0 && !unreadable) {
+            unreadable = numbers.items[i];
         }
-        json_decref(claim);
+        claim_fini(&claim);
     }
+    free(numbers.items);
     if (status < 0 && unreadable) {
         *ret_holder = (struct phase_holder){.number = unreadable};
         status = error_set(err, -EAGAIN, "%s/lead.%u cannot be read", phase_dir, unreadable);
@@ -221,10 +225,11 @@ bool phase_claim_is_lost(const char *run_dir, const struct phase_life *life, uns
 {
     char *phase_dir = file_parent(run_dir);
     unsigned newest = claim_newest(phase_dir);
-    json_t *claim = newest > number ? claim_read(phase_dir, newest) : NULL;
-    const struct phase_life other = phase_life_read(claim);
-    bool is_lost = json_is_object(claim) && !life_is_same(&other, life);
-    json_decref(claim);
+    struct claim claim = {0};
+    if (newest > number)
+        claim = claim_get(phase_dir, newest);
+    bool is_lost = json_is_object(claim.document) && !life_is_same(&claim.life, life);
+    claim_fini(&claim);
     free(phase_dir);
     return is_lost;
 }

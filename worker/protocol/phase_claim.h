@@ -9,28 +9,16 @@
 #ifndef PHASED_WORKER_PROTOCOL_PHASE_CLAIM_H
 #define PHASED_WORKER_PROTOCOL_PHASE_CLAIM_H
 
-#include <jansson.h>
+#include "lib/protocol/claim.h"
+
 #include <stdbool.h>
 #include <stdint.h>
-
-enum { PHASE_CLAIM_TOKEN_MAX = 64 };
 
 struct assignment;
 struct error;
 
-/* One life of a job. A controller gives ids out again after a crash, and a requeued job begins
- * another life. */
-struct phase_life {
-    int64_t job_id;
-    char token[PHASE_CLAIM_TOKEN_MAX]; /* of the job; empty: unknown */
-    unsigned restarts;
-};
-
 /* The life of the job of this process, from Slurm and the batch script. */
 struct phase_life phase_life_own(void);
-
-/* Reads {"job_id", "token", "restarts"}. The job id is 0 if `claim` is something else. */
-struct phase_life phase_life_read(const json_t *claim);
 
 /* The claim that prevents another claim. */
 struct phase_holder {
