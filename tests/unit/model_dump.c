@@ -121,6 +121,8 @@ static void dump_product_of_parts(void)
     kernel_product(kernels, c + 8, OUT, a + 16, IN, b + 24, OUT, ROWS, 40, 64, KERNEL_ADD);
     kernel_product(kernels, c + 80, OUT, a, IN, b, OUT, ROWS, 24, 48, KERNEL_SET);
     print_numbers("product", c, ROWS * OUT);
+    kernel_product_sum(kernels, c, a, b, ROWS, IN, OUT, 4);
+    print_numbers("product-sum", c, ROWS * OUT);
 }
 
 static void dump_norm(void)

@@ -174,6 +174,33 @@ static void sum_may_be_in_place(void **state)
     }
 }
 
+static void add(const struct team *team, void *context)
+{
+    struct call *c = context;
+    body_add(team, c->y, c->gradient, c->rows * c->width);
+}
+
+static void floats_are_added_and_then_rounded(void **state)
+{
+    (void)state;
+    FOR_SIZES(i)
+    {
+        size_t count = sizes[i].rows * sizes[i].width;
+        struct pair_of_arrays y = numbers(count, 1);
+        float *sums = floats(count, 2);
+        for (size_t j = 0; j < count; j++)
+            y.floats[j] = float_of((uint16_t)bfloat_of(y.floats[j] + sums[j]));
+        run(add,
+            (struct call){
+                .y = y.bfloats, .gradient = sums, .rows = sizes[i].rows, .width = sizes[i].width});
+        for (size_t j = 0; j < count; j++)
+            assert_int_equal(y.bfloats[j], bfloat_of(y.floats[j]));
+        assert_same(y);
+        drop(y);
+        free(sums);
+    }
+}
+
 static void embed(const struct team *team, void *context)
 {
     struct call *c = context;
@@ -337,6 +364,7 @@ int main(void)
         cmocka_unit_test(norm_goes_back),
         cmocka_unit_test(gate_goes_both_ways),
         cmocka_unit_test(sum_may_be_in_place),
+        cmocka_unit_test(floats_are_added_and_then_rounded),
         cmocka_unit_test(embedding_goes_both_ways),
         cmocka_unit_test(loss_and_gradient_are_those_of_the_reference),
         cmocka_unit_test(update_is_clipped_or_left_out),

@@ -1,5 +1,5 @@
 /* Decoding compared with the forward pass of training, sequences that share a pool of pages, and
- * sums of a group. */
+ * the processes of a group. */
 #include "tests/unit/unit.h"
 
 #include "lib/error.h"
@@ -49,13 +49,11 @@ static double log_sum(const float *logits, size_t count)
 /* Decodes the text token by token. Returns the sum of the losses. */
 static double decode_text(const struct model *model, const uint32_t *ids, const uint32_t *targets)
 {
-    struct group group;
     struct error err;
     size_t vocabulary = model->shape.vocabulary;
     double sum = 0;
-    assert_int_equal(group_fork(&group, 1, &err), 0);
     struct decode *decode =
-        decode_new(model, &group, BATCH, SEQUENCE, BATCH * decode_pages(SEQUENCE));
+        decode_new(model, alone, BATCH, SEQUENCE, BATCH * decode_pages(SEQUENCE));
     struct decode_kept kept[BATCH] = {0}, *all[BATCH];
     for (size_t t = 0; t < SEQUENCE; t++) {
         uint32_t column[BATCH];
@@ -74,7 +72,6 @@ static double decode_text(const struct model *model, const uint32_t *ids, const 
     for (size_t b = 0; b < BATCH; b++)
         decode_release(decode, &kept[b]);
     decode_free(decode);
-    assert_int_equal(group_end(&group, 0, &err), 0);
     return sum;
 }
 
@@ -153,15 +150,13 @@ static void sequences_that_come_and_go_have_the_logits_of_each_alone(void **stat
 {
     (void)state;
     struct error err;
-    struct group group;
     struct model model;
     struct kernels *kernels = kernels_new(0, &err);
     static struct line a, b, c;
-    assert_int_equal(group_fork(&group, 1, &err), 0);
     assert_int_equal(model_init(&model, kernels, &shapes[0], SEQUENCE, MODEL_TRAINS, alone, &err),
                      0);
     model_draw(&model, 7);
-    struct decode *decode = decode_new(&model, &group, BATCH, SEQUENCE, 3);
+    struct decode *decode = decode_new(&model, alone, BATCH, SEQUENCE, 3);
     decode_alone(decode, &a, 0);
     decode_alone(decode, &b, 100);
     decode_alone(decode, &c, 200);
@@ -179,7 +174,6 @@ static void sequences_that_come_and_go_have_the_logits_of_each_alone(void **stat
     decode_release(decode, &a.kept);
     decode_free(decode);
     model_fini(&model);
-    assert_int_equal(group_end(&group, 0, &err), 0);
     kernels_free(kernels);
 }
 
@@ -217,10 +211,10 @@ static int sum_and_compare(struct group *group, struct error *err)
     if (!values)
         abort();
     for (size_t i = 0; i < VALUES; i++)
-        values[i] = part_of(group->rank, i);
-    int result = group_sum(group, values, VALUES, err);
+        values[i] = part_of(group->ranks.rank, i);
+    int result = ranks_sum(&group->ranks, values, VALUES, err);
     for (size_t i = 0; i < VALUES && result == 0; i++) {
-        float expected = tree_sum(0, group->size, i);
+        float expected = tree_sum(0, group->ranks.size, i);
         if (memcmp(&values[i], &expected, sizeof expected) != 0)
             result = error_set(err, -ERANGE, "value %zu differs", i);
     }
@@ -249,13 +243,14 @@ static void a_rank_that_fails_or_dies_fails_the_group(void **state)
         struct error err = {0};
         float value = 1;
         assert_int_equal(group_fork(&group, 4, &err), 0);
-        if (group.rank == 3 && way == 0)
+        if (group.ranks.rank == 3 && way == 0)
             (void)kill(getpid(), SIGKILL); /* never returns */
-        int result = group.rank == 3 ? -EINVAL : group_sum(&group, &value, 1, &err);
+        int result = group.ranks.rank == 3 ? error_set(&err, -EINVAL, "an error of the test")
+                                           : ranks_sum(&group.ranks, &value, 1, &err);
         result = group_end(&group, result, &err);
         assert_int_equal(result, way == 0 ? -ECHILD : -ECONNRESET);
         assert_string_equal(err.message, way == 0 ? "rank 3 of the group died of signal 9"
-                                                  : "rank 2 of the group is gone");
+                                                  : "rank 3 is gone: it closed its connection");
     }
 }
 

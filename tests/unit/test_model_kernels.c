@@ -129,6 +129,25 @@ static double matmul_of_w(const struct probe *probe, const float *w)
     return weigh(y, ROWS * OUT);
 }
 
+/* What a rank of two adds is one half of the tree. */
+static void a_sum_of_products_has_the_bits_of_a_tree_over_its_parts(void **state)
+{
+    (void)state;
+    enum { SUMMED = 3, INNER = 24, COLUMNS = 5, PARTS = 4, SLICE = INNER / PARTS };
+    float a[SUMMED * INNER], b[INNER * COLUMNS], y[SUMMED * COLUMNS], expected[SUMMED * COLUMNS];
+    float part[PARTS][SUMMED * COLUMNS];
+    fill(a, SUMMED * INNER, 1);
+    fill(b, INNER * COLUMNS, 2);
+    fill(y, SUMMED * COLUMNS, 3);
+    for (size_t i = 0; i < PARTS; i++)
+        kernel_product(kernels, part[i], COLUMNS, a + i * SLICE, INNER, b + i * SLICE * COLUMNS,
+                       COLUMNS, SUMMED, SLICE, COLUMNS, KERNEL_SET);
+    for (size_t i = 0; i < SUMMED * COLUMNS; i++)
+        expected[i] = y[i] + ((part[0][i] + part[1][i]) + (part[2][i] + part[3][i]));
+    kernel_product_sum(kernels, y, a, b, SUMMED, INNER, COLUMNS, PARTS);
+    assert_memory_equal(y, expected, sizeof y);
+}
+
 static void the_gradient_of_matmul_equals_differences_for_both_orders(void **state)
 {
     (void)state;
@@ -498,6 +517,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_product_has_the_bits_of_the_plain_sum_for_any_vector_width),
         cmocka_unit_test(the_exponential_is_near_that_of_the_library),
+        cmocka_unit_test(a_sum_of_products_has_the_bits_of_a_tree_over_its_parts),
         cmocka_unit_test(the_gradient_of_matmul_equals_differences_for_both_orders),
         cmocka_unit_test(both_orders_of_weights_give_the_same_bits),
         cmocka_unit_test(the_gradient_of_rmsnorm_equals_differences),

@@ -69,7 +69,18 @@ static float value_of(unsigned rank, size_t i)
     return parts[rank % 4] * (float)(i % 7);
 }
 
-static int sum_in_order(struct ranks_place place)
+/* The sum of `count` ranks from `first` on, in a tree: the first half has a power of two. */
+static float sum_of(unsigned first, unsigned count, size_t i)
+{
+    unsigned half = 1;
+    if (count == 1)
+        return value_of(first, i);
+    while (2 * half < count)
+        half *= 2;
+    return sum_of(first, half, i) + sum_of(first + half, count - half, i);
+}
+
+static int sum_in_tree(struct ranks_place place)
 {
     struct ranks ranks;
     struct error err;
@@ -82,9 +93,7 @@ static int sum_in_order(struct ranks_place place)
         if (ranks_sum(&ranks, values, VALUES, &err) < 0)
             return 2;
         for (size_t i = 0; i < VALUES; i++) {
-            float expected = value_of(0, i);
-            for (unsigned rank = 1; rank < place.size; rank++)
-                expected += value_of(rank, i);
+            float expected = sum_of(0, place.size, i);
             if (memcmp(&values[i], &expected, sizeof expected) != 0)
                 return 3;
         }
@@ -93,20 +102,13 @@ static int sum_in_order(struct ranks_place place)
     return 0;
 }
 
-static void every_rank_gets_the_sum_in_the_order_of_ranks(void **state)
+static void every_rank_gets_the_sum_in_a_tree_over_the_ranks(void **state)
 {
     (void)state;
-    assert_ranks(sum_in_order, 1);
-    assert_ranks(sum_in_order, 2);
-    assert_ranks(sum_in_order, 4);
-}
-
-static float sum_of(unsigned size, size_t i)
-{
-    float sum = value_of(0, i);
-    for (unsigned rank = 1; rank < size; rank++)
-        sum += value_of(rank, i);
-    return sum;
+    assert_ranks(sum_in_tree, 1);
+    assert_ranks(sum_in_tree, 2);
+    assert_ranks(sum_in_tree, 4);
+    assert_ranks(sum_in_tree, 7);
 }
 
 /* Sums the own part, and then gathers the parts of all ranks. The last rank may own nothing. */
@@ -126,7 +128,7 @@ static int sum_parts_and_gather(struct ranks_place place)
         if (ranks_sum_parts(&ranks, values, count, &err) < 0)
             return 2;
         for (size_t i = 0; i < count; i++) {
-            float expected = sum_of(place.size, i);
+            float expected = sum_of(0, place.size, i);
             if (i >= own.first && i - own.first < own.count &&
                 memcmp(&values[i], &expected, sizeof expected) != 0)
                 return 3;
@@ -314,7 +316,7 @@ static int meet_a_stranger(struct ranks_place place)
             return 2;
         (void)close(fd); /* nothing more is needed from it */
     }
-    return sum_in_order(place);
+    return sum_in_tree(place);
 }
 
 static void a_stranger_is_disconnected_and_not_counted(void **state)
@@ -362,7 +364,7 @@ static void the_message_about_a_wrong_environment_names_the_variable(void **stat
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_rank_gets_the_sum_in_the_order_of_ranks),
+        cmocka_unit_test(every_rank_gets_the_sum_in_a_tree_over_the_ranks),
         cmocka_unit_test(every_rank_gets_the_sum_of_its_part_and_then_the_parts_of_all),
         cmocka_unit_test(values_of_one_rank_go_to_the_first_rank_only),
         cmocka_unit_test(the_parts_of_the_ranks_lie_side_by_side),

@@ -232,3 +232,20 @@ void kernel_product(struct kernels *kernels, kernel_number *c, size_t c_stride,
     cpu_product(c, c_stride, (struct cpu_view){a, a_stride, 1}, b, b_stride, rows, inner, columns,
                 mode);
 }
+
+void kernel_product_sum(struct kernels *kernels, kernel_number *y, const kernel_number *a,
+                        const kernel_number *b, size_t rows, size_t inner, size_t columns,
+                        size_t parts)
+{
+    size_t area = rows * columns, slice = inner / parts;
+    float *sums = cpu_scratch(kernels, parts * area);
+    for (size_t i = 0; i < parts; i++)
+        cpu_product(sums + i * area, columns, (struct cpu_view){a + i * slice, inner, 1},
+                    b + i * slice * columns, columns, rows, slice, columns, KERNEL_SET);
+    for (size_t distance = 1; distance < parts; distance *= 2)
+        for (size_t i = 0; i < parts; i += 2 * distance)
+            kernel_sum(kernels, sums + i * area, sums + i * area, sums + (i + distance) * area,
+                       area);
+    kernels_sum(kernels, sums, area);
+    kernel_sum(kernels, y, y, sums, area);
+}

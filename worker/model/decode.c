@@ -14,11 +14,11 @@
 struct decode {
     const struct model *model;
     struct kernels *kernels; /* of the model */
-    struct group *group;
+    struct model_rank rank;
     size_t batch_max, batch;
     size_t heads, kv_heads, hidden; /* of this rank; its first ones are rank * these numbers */
     size_t head_width;
-    size_t part_count; /* parts of each sum that this rank computes */
+    size_t part_count; /* parts of each sum over the ranks that this rank computes */
     size_t pages;      /* of the pool */
     uint32_t *unused;  /* the pages that no sequence has: a stack */
     size_t unused_count;
@@ -28,11 +28,10 @@ struct decode {
     kernel_number *keys, *values;  /* [loops x depth][pages][kv_heads][KERNEL_PAGE][head_width] */
     kernel_number *state, *normed; /* whole rows: batch_max x the width of the model */
     kernel_number *qkv, *attended, *wide, *gated; /* the columns of this rank */
-    kernel_number *parts;                         /* part_count products of whole rows */
     kernel_number *logits;
     float *scale;
-    kernel_number *rounded; /* on the host: logits, or the sum of a group */
-    float *floats;          /* on the host: the same */
+    kernel_number *rounded; /* the logits on the host */
+    float *floats;          /* the same */
 };
 
 unsigned decode_group_max(const struct model_shape *shape)
@@ -65,22 +64,22 @@ static void fill_pool(struct decode *decode, size_t pages)
     }
 }
 
-struct decode *decode_new(const struct model *model, struct group *group, size_t batch_max,
+struct decode *decode_new(const struct model *model, struct model_rank rank, size_t batch_max,
                           size_t length_max, size_t pages)
 {
     const struct model_shape *shape = &model->shape;
     struct decode *decode = xcalloc(1, sizeof *decode);
     unsigned parts = decode_group_max(shape);
-    assert(parts % group->size == 0 && length_max <= model->sequence);
+    assert(parts % rank.size == 0 && length_max <= model->sequence);
     decode->model = model;
     decode->kernels = model->kernels;
-    decode->group = group;
+    decode->rank = rank;
     decode->batch_max = batch_max;
-    decode->heads = shape->heads / group->size;
-    decode->kv_heads = shape->kv_heads / group->size;
-    decode->hidden = shape->hidden / group->size;
+    decode->heads = shape->heads / rank.size;
+    decode->kv_heads = shape->kv_heads / rank.size;
+    decode->hidden = shape->hidden / rank.size;
     decode->head_width = shape->width / shape->heads;
-    decode->part_count = parts / group->size;
+    decode->part_count = parts / rank.size;
     size_t area = batch_max * shape->width;
     size_t kept = (size_t)shape->loops * shape->depth * pages * decode->kv_heads * KERNEL_PAGE;
     size_t qkv = (decode->heads + 2 * decode->kv_heads) * decode->head_width;
@@ -97,12 +96,10 @@ struct decode *decode_new(const struct model *model, struct group *group, size_t
     decode->attended = numbers(decode, batch_max * decode->heads * decode->head_width);
     decode->wide = numbers(decode, batch_max * 2 * decode->hidden);
     decode->gated = numbers(decode, batch_max * decode->hidden);
-    decode->parts = numbers(decode, decode->part_count * area);
     decode->logits = numbers(decode, batch_max * shape->vocabulary);
     decode->scale = kernels_memory(decode->kernels, batch_max * sizeof *decode->scale);
-    size_t widest = shape->vocabulary > shape->width ? shape->vocabulary : shape->width;
-    decode->rounded = xcalloc(batch_max * widest, sizeof *decode->rounded);
-    decode->floats = xcalloc(batch_max * widest, sizeof *decode->floats);
+    decode->rounded = xcalloc(batch_max * shape->vocabulary, sizeof *decode->rounded);
+    decode->floats = xcalloc(batch_max * shape->vocabulary, sizeof *decode->floats);
     return decode;
 }
 
@@ -110,9 +107,9 @@ void decode_free(struct decode *decode)
 {
     if (!decode)
         return;
-    void *const arrays[] = {decode->ids,    decode->keys,  decode->values,   decode->state,
-                            decode->normed, decode->qkv,   decode->attended, decode->wide,
-                            decode->gated,  decode->parts, decode->logits,   decode->scale};
+    void *const arrays[] = {decode->ids,    decode->keys,   decode->values,   decode->state,
+                            decode->normed, decode->qkv,    decode->attended, decode->wide,
+                            decode->gated,  decode->logits, decode->scale};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         kernels_release(decode->kernels, arrays[i]);
     free(decode->unused);
@@ -165,45 +162,15 @@ static void put_ids(struct decode *decode, struct decode_kept *const *kept, cons
     decode->batch = batch;
 }
 
-static void get_floats(struct decode *decode, const kernel_number *from, size_t count)
-{
-    kernels_get(decode->kernels, decode->rounded, from, count * sizeof *from);
-    for (size_t i = 0; i < count; i++)
-        decode->floats[i] = kernel_number_value(decode->rounded[i]);
-}
-
-/* Replaces the first part by its sum over the group. */
-static int sum_over_group(struct decode *decode, size_t area, struct error *err)
-{
-    if (decode->group->size == 1)
-        return 0;
-    get_floats(decode, decode->parts, area);
-    int result = group_sum(decode->group, decode->floats, area, err);
-    for (size_t i = 0; i < area; i++)
-        decode->rounded[i] = kernel_number_of(decode->floats[i]);
-    kernels_put(decode->kernels, decode->parts, decode->rounded, area * sizeof *decode->parts);
-    return result;
-}
-
 /* Adds to the state: `input`[batch x inner] times the rows of this rank of a matrix, summed over
- * the group. The matrix has `inner` rows for each rank. */
-static int add_product(struct decode *decode, const kernel_number *input,
-                       const kernel_number *matrix, size_t inner, struct error *err)
+ * the ranks. The matrix has `inner` rows for each rank. */
+static void add_product(struct decode *decode, const kernel_number *input,
+                        const kernel_number *matrix, size_t inner)
 {
-    size_t width = decode->model->shape.width, area = decode->batch * width;
-    size_t count = decode->part_count, slice = inner / count;
-    const kernel_number *own = matrix + decode->group->rank * inner * width;
-    for (size_t i = 0; i < count; i++)
-        kernel_product(decode->kernels, decode->parts + i * area, width, input + i * slice, inner,
-                       own + i * slice * width, width, decode->batch, slice, width, KERNEL_SET);
-    for (size_t distance = 1; distance < count; distance *= 2)
-        for (size_t i = 0; i < count; i += 2 * distance)
-            kernel_sum(decode->kernels, decode->parts + i * area, decode->parts + i * area,
-                       decode->parts + (i + distance) * area, area);
-    int result = sum_over_group(decode, area, err);
-    if (result == 0)
-        kernel_sum(decode->kernels, decode->state, decode->state, decode->parts, area);
-    return result;
+    size_t width = decode->model->shape.width;
+    kernel_product_sum(decode->kernels, decode->state, input,
+                       matrix + decode->rank.rank * inner * width, decode->batch, inner, width,
+                       decode->part_count);
 }
 
 /* output = the normed state times some columns of a matrix. The rows of the output and of the
@@ -221,7 +188,7 @@ static void attend(struct decode *decode, const kernel_number *qkv, size_t layer
     const struct model_shape *shape = &decode->model->shape;
     size_t head = decode->head_width, own = decode->heads * head, own_kv = decode->kv_heads * head;
     size_t stride = shape->width + 2 * shape->kv_heads * head, row = own + 2 * own_kv;
-    size_t rank = decode->group->rank;
+    size_t rank = decode->rank.rank;
     size_t kept = layer * decode->pages * decode->kv_heads * KERNEL_PAGE * head;
     const kernel_number *keys = qkv + shape->width + rank * own_kv;
     take_columns(decode, decode->qkv, row, qkv + rank * own, stride, own);
@@ -242,18 +209,15 @@ static void attend(struct decode *decode, const kernel_number *qkv, size_t layer
 }
 
 /* `layer` counts the blocks of all loops. */
-static int run_block(struct decode *decode, size_t layer, struct error *err)
+static void run_block(struct decode *decode, size_t layer)
 {
     const struct model_shape *shape = &decode->model->shape;
     struct model_block block = model_block(decode->model, layer % shape->depth);
-    size_t hidden = decode->hidden, rank = decode->group->rank;
+    size_t hidden = decode->hidden, rank = decode->rank.rank;
     kernel_sum_rmsnorm(decode->kernels, NULL, decode->normed, decode->scale, decode->state, NULL,
                        block.norm1, decode->batch, shape->width);
     attend(decode, block.qkv, layer);
-    int result =
-        add_product(decode, decode->attended, block.out, decode->heads * decode->head_width, err);
-    if (result < 0)
-        return result;
+    add_product(decode, decode->attended, block.out, decode->heads * decode->head_width);
     kernel_sum_rmsnorm(decode->kernels, NULL, decode->normed, decode->scale, decode->state, NULL,
                        block.norm2, decode->batch, shape->width);
     for (size_t half = 0; half < 2; half++)
@@ -261,28 +225,34 @@ static int run_block(struct decode *decode, size_t layer, struct error *err)
                      block.up + half * shape->hidden + rank * hidden, 2 * (size_t)shape->hidden,
                      hidden);
     kernel_gate(decode->kernels, decode->gated, decode->wide, decode->batch, hidden);
-    return add_product(decode, decode->gated, block.down, hidden, err);
+    add_product(decode, decode->gated, block.down, hidden);
 }
 
-int decode_step(struct decode *decode, struct decode_kept *const *kept, const uint32_t *ids,
-                size_t batch, const float **ret_logits, struct error *err)
+/* From the ids to the logits. */
+static void run(struct decode *decode)
 {
     const struct model_shape *shape = &decode->model->shape;
     struct model_ends ends = model_ends(decode->model);
     size_t width = shape->width, layers = (size_t)shape->loops * shape->depth;
-    put_ids(decode, kept, ids, batch);
     kernel_embed(decode->kernels, decode->state, decode->ids, ends.tokens, decode->batch, width);
-    for (size_t layer = 0; layer < layers; layer++) {
-        int result = run_block(decode, layer, err);
-        if (result < 0)
-            return result;
-    }
+    for (size_t layer = 0; layer < layers; layer++)
+        run_block(decode, layer);
     if (ends.norm)
         kernel_sum_rmsnorm(decode->kernels, NULL, decode->normed, decode->scale, decode->state,
                            NULL, ends.norm, decode->batch, width);
     kernel_matmul(decode->kernels, decode->logits, ends.norm ? decode->normed : decode->state,
                   ends.head, decode->batch, width, shape->vocabulary, KERNEL_OUT_IN);
-    get_floats(decode, decode->logits, decode->batch * shape->vocabulary);
+}
+
+int decode_step(struct decode *decode, struct decode_kept *const *kept, const uint32_t *ids,
+                size_t batch, const float **ret_logits, struct error *err)
+{
+    size_t count = batch * decode->model->shape.vocabulary;
+    put_ids(decode, kept, ids, batch);
+    run(decode);
+    kernels_get(decode->kernels, decode->rounded, decode->logits, count * sizeof *decode->rounded);
+    for (size_t i = 0; i < count; i++)
+        decode->floats[i] = kernel_number_value(decode->rounded[i]);
     for (size_t i = 0; i < batch; i++)
         kept[i]->length++;
     *ret_logits = decode->floats;

@@ -9,22 +9,22 @@
  * It is tensor-parallel as in Megatron-LM (Shoeybi et al. 2019). Each rank of a group has some
  * heads with their keys and values, and the same share of the MLP. The matrices for queries, keys,
  * values and the way up are cut by columns. The matrices for the output of the attention and the
- * way down are cut by rows, and their products are added over the group: two sums for each block.
- * Every rank has all norms, the embedding and the head.
+ * way down are cut by rows, and their products are added over the ranks of the kernels: two sums
+ * for each block. Every rank has all norms, the embedding and the head.
  *
  * The product of a matrix that is cut by rows consists of as many parts as the largest possible
- * group has ranks. The parts are added in a tree. So a group of any size computes the same bits. */
+ * group has ranks. On a CPU the parts are added in a tree, so a group of any size computes the same
+ * bits. */
 #ifndef PHASED_WORKER_MODEL_DECODE_H
 #define PHASED_WORKER_MODEL_DECODE_H
+
+#include "worker/model/model.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct error;
-struct group;
-struct model;
-struct model_shape;
 
 struct decode;
 
@@ -44,10 +44,11 @@ struct decode_kept {
 /* Returns how many pages a sequence of `length` tokens needs. */
 size_t decode_pages(size_t length);
 
-/* `group->size` is possible as decode_group_max() says. The model and the group are borrowed. The
- * model was made for sequences of at least `length_max` tokens. The pool has `pages` pages. If
- * memory is missing, kernels_status() tells. */
-struct decode *decode_new(const struct model *model, struct group *group, size_t batch_max,
+/* `rank` is this rank of the group; `rank.size` is possible as decode_group_max() says. The model
+ * is borrowed, and its kernels have joined the group (kernels_join()). The model was made for
+ * sequences of at least `length_max` tokens. The pool has `pages` pages. If memory is missing,
+ * kernels_status() tells. */
+struct decode *decode_new(const struct model *model, struct model_rank rank, size_t batch_max,
                           size_t length_max, size_t pages);
 void decode_free(struct decode *decode);
 

@@ -176,7 +176,8 @@ static int read_shape(struct generate *generate, struct error *err)
 static int load(struct generate *generate, struct error *err)
 {
     const struct generate_options *options = generate->options;
-    generate->kernels = kernels_new((int)generate->group.rank, err);
+    struct ranks *ranks = &generate->group.ranks;
+    generate->kernels = kernels_new((int)ranks->rank, err);
     if (!generate->kernels)
         return err->code;
     int result = model_init(&generate->model, generate->kernels, &generate->shape, generate->length,
@@ -185,8 +186,11 @@ static int load(struct generate *generate, struct error *err)
         result = checkpoint_load_weights(options->model, &generate->model, err);
     if (result < 0)
         return result;
-    generate->decode = decode_new(&generate->model, &generate->group, (size_t)options->batch,
-                                  generate->length, generate->pages);
+    result = kernels_join(generate->kernels, ranks, err);
+    if (result < 0)
+        return result;
+    generate->decode = decode_new(&generate->model, (struct model_rank){ranks->rank, ranks->size},
+                                  (size_t)options->batch, generate->length, generate->pages);
     generate->sampler = sampler_new(&options->sample, generate->vocabulary.tokens);
     return kernels_status(generate->kernels, err);
 }
@@ -318,7 +322,7 @@ static int write_ended(struct generate *generate, struct error *err)
         if (!*sequence || (*sequence)->tokens)
             break;
         const struct text *text = &(*sequence)->text;
-        if (generate->group.rank == 0)
+        if (generate->group.ranks.rank == 0)
             result = prompts_write(&generate->prompts, generate->done, text_string(text),
                                    text->size, err);
         sequence_free(*sequence, generate->decode);
@@ -331,7 +335,7 @@ static int write_ended(struct generate *generate, struct error *err)
 static void print_line(const struct generate *generate, int64_t began_ms)
 {
     double seconds = (double)(clock_steady_ms() - began_ms) / 1000;
-    if (generate->group.rank == 0)
+    if (generate->group.ranks.rank == 0)
         printf("step %zu/%zu | tok/sec %.0f | lines/step %.2f\n", generate->done,
                generate->prompts.count,
                (double)generate->generated / (seconds > 0 ? seconds : 1e-3),
@@ -345,7 +349,7 @@ static int agree_to_go_on(struct generate *generate, struct error *err)
         generate->next == generate->prompts.count)
         return 0;
     float wish = stop_is_wanted();
-    int result = group_sum(&generate->group, &wish, 1, err);
+    int result = ranks_sum(&generate->group.ranks, &wish, 1, err);
     generate->is_stopping = wish > 0;
     return result;
 }

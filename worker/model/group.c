@@ -1,7 +1,9 @@
-/* Forks a group, and adds numbers by recursive doubling. */
+/* Forks a group, and waits for its end. */
 #include "worker/model/group.h"
 
+#include "lib/clock.h"
 #include "lib/error.h"
+#include "lib/memory.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -13,141 +15,109 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-/* Both ends of a pair send a chunk before they receive one, so a chunk must fit into a socket. */
-enum { CHUNK_FLOATS = 4096 };
-
-struct pair {
-    unsigned low, level; /* connects ranks `low` and `low` ^ 1 << level */
-    int ends[2];
+enum {
+    TIMEOUT_MS = 300 * 1000, /* how long a sum waits for the slowest rank */
+    LEAVE_MS = 20 * 1000,    /* after a failure: the others notice, and leave their GPU */
+    PAUSE_NS = 10 * 1000 * 1000,
 };
 
-static void close_pairs(struct pair *pairs, size_t count, const struct group *keeper)
+/* In the new process: it keeps one socket, to rank 0. */
+static void become(struct group *group, unsigned rank, int socket, pid_t parent)
 {
-    for (size_t i = 0; i < count; i++) {
-        unsigned high = pairs[i].low ^ 1U << pairs[i].level;
-        if (!keeper || keeper->rank != pairs[i].low)
-            (void)close(pairs[i].ends[0]); /* nothing was sent */
-        if (!keeper || keeper->rank != high)
-            (void)close(pairs[i].ends[1]);
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* cannot fail */
+    if (getppid() != parent)
+        _exit(EXIT_FAILURE); /* the parent ended meanwhile */
+    for (unsigned i = 1; i < rank; i++) {
+        (void)close(group->ranks.sockets[i]); /* those of rank 0, which has them still */
+        group->ranks.sockets[i] = -1;
     }
+    group->ranks.sockets[0] = socket;
+    group->ranks.rank = rank;
 }
 
-static int make_pairs(struct pair *pairs, size_t *count, unsigned size, struct error *err)
+static int fork_rank(struct group *group, unsigned rank, struct error *err)
 {
-    for (unsigned level = 0; 1U << level < size; level++) {
-        for (unsigned rank = 0; rank < size; rank++) {
-            if (rank & 1U << level)
-                continue;
-            struct pair *pair = &pairs[*count];
-            *pair = (struct pair){.low = rank, .level = level};
-            if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair->ends) < 0)
-                return error_set(err, -errno, "cannot join the ranks of a group: %s",
-                                 strerror(errno));
-            ++*count;
-        }
+    int ends[2];
+    pid_t parent = getpid();
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0)
+        return error_set(err, -errno, "cannot join the ranks of a group: %s", strerror(errno));
+    (void)fflush(NULL); /* the first rank writes what is buffered */
+    pid_t pid = fork();
+    int result = pid < 0 ? error_set(err, -errno, "cannot start rank %u of the group: %s", rank,
+                                     strerror(errno))
+                         : 0;
+    (void)close(ends[pid == 0 ? 0 : 1]); /* the end of the other process */
+    if (pid == 0) {
+        become(group, rank, ends[1], parent);
+    } else {
+        group->ranks.sockets[rank] = ends[0];
+        group->children[rank] = pid < 0 ? 0 : pid; /* 0: the last one */
     }
-    return 0;
-}
-
-static void take_ends(struct group *group, const struct pair *pairs, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (pairs[i].low == group->rank)
-            group->peers[pairs[i].level] = pairs[i].ends[0];
-        else if ((pairs[i].low ^ 1U << pairs[i].level) == group->rank)
-            group->peers[pairs[i].level] = pairs[i].ends[1];
-    }
+    return result;
 }
 
 int group_fork(struct group *group, unsigned size, struct error *err)
 {
-    struct pair pairs[GROUP_SIZE_MAX * GROUP_LEVELS_MAX / 2];
-    size_t count = 0;
     assert(size >= 1 && size <= GROUP_SIZE_MAX && (size & (size - 1)) == 0);
-    *group = (struct group){.size = size};
-    int result = make_pairs(pairs, &count, size, err);
-    pid_t parent = getpid();
-    for (unsigned rank = 1; rank < size && result == 0 && group->rank == 0; rank++) {
-        (void)fflush(NULL); /* the first rank writes what is buffered */
-        pid_t pid = fork();
-        if (pid < 0)
-            result = error_set(err, -errno, "cannot start rank %u of the group: %s", rank,
-                               strerror(errno));
-        else if (pid == 0)
-            group->rank = rank;
-        else
-            group->children[rank] = pid;
-    }
-    if (group->rank != 0) {
-        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* cannot fail */
-        if (getppid() != parent)
-            _exit(EXIT_FAILURE); /* the parent ended meanwhile */
-    }
-    take_ends(group, pairs, count);
-    close_pairs(pairs, count, result == 0 ? group : NULL);
+    *group = (struct group){.ranks = {.size = size, .timeout_ms = TIMEOUT_MS}};
+    group->ranks.sockets = xmalloc(size * sizeof *group->ranks.sockets);
+    for (unsigned i = 0; i < size; i++)
+        group->ranks.sockets[i] = -1;
+    int result = 0;
+    for (unsigned rank = 1; rank < size && result == 0 && group->ranks.rank == 0; rank++)
+        result = fork_rank(group, rank, err);
     return result;
 }
 
-static int transfer(int fd, char *data, size_t size, int is_sending)
+/* Waits for the end of a child. If it does not end before the deadline (0: none), it is killed.
+ * Returns its status; 0 if it was killed here. */
+static int await(pid_t pid, int64_t deadline_ms)
 {
-    while (size) {
-        ssize_t done = is_sending ? send(fd, data, size, MSG_NOSIGNAL) : recv(fd, data, size, 0);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done <= 0)
-            return done < 0 ? -errno : -ECONNRESET;
-        data += done;
-        size -= (size_t)done;
+    const struct timespec moment = {.tv_nsec = PAUSE_NS};
+    bool is_killed = false;
+    int status = 0;
+    while (waitpid(pid, &status, deadline_ms && !is_killed ? WNOHANG : 0) != pid) {
+        if (!deadline_ms || is_killed)
+            continue; /* a signal came */
+        is_killed = clock_steady_ms() >= deadline_ms;
+        if (is_killed)
+            (void)kill(pid, SIGKILL); /* it is a child that is not yet awaited */
+        else
+            (void)nanosleep(&moment, NULL); /* a shorter pause after a signal is fine */
     }
-    return 0;
+    return is_killed ? 0 : status;
 }
 
-static int exchange(int fd, float *values, size_t count)
+/* Only a rank whose own failure it is prints it. */
+static void leave(unsigned rank, int result, const struct error *err)
 {
-    float chunk[CHUNK_FLOATS];
-    for (size_t done = 0; done < count; done += CHUNK_FLOATS) {
-        size_t part = count - done < CHUNK_FLOATS ? count - done : CHUNK_FLOATS;
-        int result = transfer(fd, (char *)(values + done), part * sizeof *values, 1);
-        if (result == 0)
-            result = transfer(fd, (char *)chunk, part * sizeof *chunk, 0);
-        if (result < 0)
-            return result;
-        for (size_t i = 0; i < part; i++)
-            values[done + i] += chunk[i]; /* a + b and b + a are the same bits */
-    }
-    return 0;
-}
-
-int group_sum(struct group *group, float *values, size_t count, struct error *err)
-{
-    for (unsigned level = 0; 1U << level < group->size; level++) {
-        int result = exchange(group->peers[level], values, count);
-        if (result < 0)
-            return error_set(err, -ECONNRESET, "rank %u of the group is gone",
-                             group->rank ^ 1U << level);
-    }
-    return 0;
+    char message[sizeof err->where + sizeof err->message];
+    if (result < 0 && result != -ECONNRESET)
+        fprintf(stderr, "phase-model: rank %u: %s\n", rank,
+                error_text(err, message, sizeof message));
+    _exit(result < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
 int group_end(struct group *group, int result, struct error *err)
 {
-    for (unsigned level = 0; 1U << level < group->size; level++)
-        (void)close(group->peers[level]); /* sums are complete, or the group has failed */
-    if (group->rank != 0)
-        _exit(result < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
-    for (unsigned rank = 1; rank < group->size; rank++) {
-        int status = 0;
-        pid_t pid = group->children[rank];
-        while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-            continue;
+    unsigned rank = group->ranks.rank, size = group->ranks.size;
+    ranks_fini(&group->ranks); /* sums are complete, or the group has failed */
+    if (rank != 0)
+        leave(rank, result, err);
+    int64_t deadline_ms = 0;
+    for (unsigned other = 1; other < size && group->children[other]; other++) {
+        if (result < 0 && !deadline_ms)
+            deadline_ms = clock_steady_ms() + LEAVE_MS;
+        int status = await(group->children[other], deadline_ms);
         bool is_first = result == 0 || result == -ECONNRESET;
-        if (pid > 0 && WIFSIGNALED(status) && is_first)
-            result = error_set(err, -ECHILD, "rank %u of the group died of signal %d", rank,
+        if (WIFSIGNALED(status) && is_first)
+            result = error_set(err, -ECHILD, "rank %u of the group died of signal %d", other,
                                WTERMSIG(status));
-        else if (pid > 0 && result == 0 && (!WIFEXITED(status) || WEXITSTATUS(status)))
-            result = error_set(err, -ECHILD, "rank %u of the group failed", rank);
+        else if (result == 0 && (!WIFEXITED(status) || WEXITSTATUS(status)))
+            result = error_set(err, -ECHILD, "rank %u of the group failed", other);
     }
     return result;
 }

@@ -115,6 +115,15 @@ void kernel_matmul_dw(struct kernels *kernels, float *dw, const kernel_number *d
                       const kernel_number *x, size_t rows, size_t in, size_t out,
                       enum kernel_order order);
 
+/* Adds to y[rows x columns], on every rank, the sum over the ranks (kernels_join()) of a[rows x
+ * inner] b[inner x columns]. `parts` is a power of two and divides `inner`. A CPU adds the products
+ * of so many parts of `inner` in a tree, and then those of the ranks. So n ranks with p parts each
+ * compute the same bits as one rank with n * p parts. A GPU adds in floats in an order of its own,
+ * and rounds the sum once. */
+void kernel_product_sum(struct kernels *kernels, kernel_number *y, const kernel_number *a,
+                        const kernel_number *b, size_t rows, size_t inner, size_t columns,
+                        size_t parts);
+
 /* c[rows x columns] = a[rows x inner] b[inner x columns], where the rows of each matrix are
  * `..._stride` numbers apart. It serves generation, whose matrices are parts of larger ones. */
 void kernel_product(struct kernels *kernels, kernel_number *c, size_t c_stride,

@@ -16,7 +16,7 @@
 
 enum {
     HELLO_MS = 5000,      /* a stranger who connects and sends nothing costs no more time */
-    CHUNK_FLOATS = 16384, /* so many values of another rank are in the memory of rank 0 */
+    CHUNK_FLOATS = 16384, /* so many values of each rank are added at once */
 };
 
 static const char hello_magic[8] = {'p', 'h', 'r', 'a', 'n', 'k', 's', '1'};
@@ -176,29 +176,44 @@ void ranks_fini(struct ranks *ranks)
     *ranks = (struct ranks){0};
 }
 
-/* Adds the values of one rank to the values of rank 0. */
-static int add_from(struct ranks *ranks, unsigned from, float *values, size_t count,
-                    int64_t deadline_ms, struct error *err)
+/* Receives what comes before the values of a sum. */
+static int take_head(struct ranks *ranks, unsigned from, size_t count, int64_t deadline_ms,
+                     struct error *err)
 {
     char peer[32];
     (void)snprintf(peer, sizeof peer, "rank %u", from);
-    int fd = ranks->sockets[from];
     struct sum_head head;
-    int result = wire_receive(fd, &head, sizeof head, deadline_ms, peer, err);
-    if (result < 0)
+    int result = wire_receive(ranks->sockets[from], &head, sizeof head, deadline_ms, peer, err);
+    if (result == 0 && (head.number != ranks->sums || head.count != count))
+        result = error_set(err, -EPROTO, "rank %u is out of step with rank 0", from);
+    return result;
+}
+
+static int take_values(struct ranks *ranks, unsigned from, float *values, size_t count,
+                       int64_t deadline_ms, struct error *err)
+{
+    char peer[32];
+    (void)snprintf(peer, sizeof peer, "rank %u", from);
+    return wire_receive(ranks->sockets[from], values, count * sizeof *values, deadline_ms, peer,
+                        err);
+}
+
+/* Makes `sum` the sum of the values of `span` ranks from `first` on. `span` is a power of two, and
+ * may go beyond the last rank. The values of rank 0 are in `sum` before. `room` has `count` floats
+ * for each half. */
+static int add_span(struct ranks *ranks, unsigned first, unsigned span, float *sum, size_t count,
+                    float *room, int64_t deadline_ms, struct error *err)
+{
+    unsigned half = span / 2;
+    if (span == 1)
+        return first == 0 ? 0 : take_values(ranks, first, sum, count, deadline_ms, err);
+    int result = add_span(ranks, first, half, sum, count, room, deadline_ms, err);
+    if (result < 0 || first + half >= ranks->size)
         return result;
-    if (head.number != ranks->sums || head.count != count)
-        return error_set(err, -EPROTO, "rank %u is out of step with rank 0", from);
-    float chunk[CHUNK_FLOATS];
-    for (size_t done = 0; done < count; done += CHUNK_FLOATS) {
-        size_t size = count - done < CHUNK_FLOATS ? count - done : CHUNK_FLOATS;
-        result = wire_receive(fd, chunk, size * sizeof *chunk, deadline_ms, peer, err);
-        if (result < 0)
-            return result;
-        for (size_t i = 0; i < size; i++)
-            values[done + i] += chunk[i];
-    }
-    return 0;
+    result = add_span(ranks, first + half, half, room, count, room + count, deadline_ms, err);
+    for (size_t i = 0; i < count && result == 0; i++)
+        sum[i] += room[i];
+    return result;
 }
 
 static int send_values(struct ranks *ranks, unsigned to, const float *values, size_t count,
@@ -213,16 +228,8 @@ static int send_values(struct ranks *ranks, unsigned to, const float *values, si
 static int take_from(struct ranks *ranks, unsigned from, float *values, size_t count,
                      int64_t deadline_ms, struct error *err)
 {
-    char peer[32];
-    (void)snprintf(peer, sizeof peer, "rank %u", from);
-    struct sum_head head;
-    int result = wire_receive(ranks->sockets[from], &head, sizeof head, deadline_ms, peer, err);
-    if (result < 0)
-        return result;
-    if (head.number != ranks->sums || head.count != count)
-        return error_set(err, -EPROTO, "rank %u is out of step with rank 0", from);
-    return wire_receive(ranks->sockets[from], values, count * sizeof *values, deadline_ms, peer,
-                        err);
+    int result = take_head(ranks, from, count, deadline_ms, err);
+    return result < 0 ? result : take_values(ranks, from, values, count, deadline_ms, err);
 }
 
 /* Sends values to rank 0, after their head. */
@@ -234,19 +241,21 @@ static int give_to_first(struct ranks *ranks, const float *values, size_t count,
     return result < 0 ? result : send_values(ranks, 0, values, count, deadline_ms, err);
 }
 
-static int take_from_first(struct ranks *ranks, float *values, size_t count, int64_t deadline_ms,
-                           struct error *err)
-{
-    return wire_receive(ranks->sockets[0], values, count * sizeof *values, deadline_ms, "rank 0",
-                        err);
-}
-
 static int add_all(struct ranks *ranks, float *values, size_t count, int64_t deadline_ms,
                    struct error *err)
 {
+    unsigned span = 1, levels = 0;
     int result = 0;
+    for (; span < ranks->size; span *= 2)
+        levels++;
     for (unsigned from = 1; from < ranks->size && result == 0; from++)
-        result = add_from(ranks, from, values, count, deadline_ms, err);
+        result = take_head(ranks, from, count, deadline_ms, err);
+    float *room = xmalloc(levels * CHUNK_FLOATS * sizeof *room);
+    for (size_t done = 0; done < count && result == 0; done += CHUNK_FLOATS) {
+        size_t size = count - done < CHUNK_FLOATS ? count - done : CHUNK_FLOATS;
+        result = add_span(ranks, 0, span, values + done, size, room, deadline_ms, err);
+    }
+    free(room);
     return result;
 }
 
@@ -264,7 +273,7 @@ int ranks_sum(struct ranks *ranks, float *values, size_t count, struct error *er
     int64_t deadline_ms = begin(ranks);
     if (ranks->rank > 0) {
         int result = give_to_first(ranks, values, count, deadline_ms, err);
-        return result < 0 ? result : take_from_first(ranks, values, count, deadline_ms, err);
+        return result < 0 ? result : take_values(ranks, 0, values, count, deadline_ms, err);
     }
     int result = add_all(ranks, values, count, deadline_ms, err);
     for (unsigned to = 1; to < ranks->size && result == 0; to++)
@@ -290,7 +299,7 @@ int ranks_sum_parts(struct ranks *ranks, float *values, size_t count, struct err
         int result = give_to_first(ranks, values, count, deadline_ms, err);
         if (result < 0)
             return result;
-        return take_from_first(ranks, values + own.first, own.count, deadline_ms, err);
+        return take_values(ranks, 0, values + own.first, own.count, deadline_ms, err);
     }
     int result = add_all(ranks, values, count, deadline_ms, err);
     for (unsigned to = 1; to < ranks->size && result == 0; to++) {
@@ -308,7 +317,7 @@ int ranks_gather(struct ranks *ranks, float *values, size_t count, struct error 
     if (ranks->rank > 0) {
         struct ranks_part own = ranks_part(ranks->rank, ranks->size, count);
         int result = give_to_first(ranks, values + own.first, own.count, deadline_ms, err);
-        return result < 0 ? result : take_from_first(ranks, values, count, deadline_ms, err);
+        return result < 0 ? result : take_values(ranks, 0, values, count, deadline_ms, err);
     }
     int result = 0;
     for (unsigned from = 1; from < ranks->size && result == 0; from++) {

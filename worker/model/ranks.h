@@ -2,9 +2,10 @@
  *
  * As for torchrun, the environment has RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT. Rank 0
  * listens at the address. Every other rank connects to it and stays connected. The numbers for a
- * sum go to rank 0, which adds them in the order of the ranks and sends the sum back. So the result
- * has the same bits every time and on every rank. One star of TCP serves the ranks of one node or
- * of several.
+ * sum go to rank 0, which adds them in a tree over the ranks, ((0 + 1) + (2 + 3)) and so on, and
+ * sends the sum back. So the result has the same bits every time and on every rank. One star of TCP
+ * serves the ranks of one node or of several. The processes of a group (group.h) are ranks without
+ * TCP.
  *
  * No wait is endless. If a rank ends, its closed connection shows that at once. If a machine is
  * gone, the others notice within half a minute. If a rank hangs, the timeout of the sum ends the
@@ -48,7 +49,9 @@ void ranks_fini(struct ranks *ranks);
 
 /* After a failure of one of the functions below the ranks cannot be used. */
 
-/* Replaces `values` on every rank by their sum over the ranks. */
+/* Replaces `values` on every rank by their sum over the ranks. A rank that adds the parts of 2, 4,
+ * 8
+ * ... ranks in the same tree, and gives their sum, does not change the bits. */
 int ranks_sum(struct ranks *ranks, float *values, size_t count, struct error *err);
 
 /* Which of `count` values a rank owns. The parts of the ranks lie side by side in the order of the

@@ -67,6 +67,12 @@ int sums_look(struct kernels *kernels, struct error *err);
  * that rank. */
 void sums_name_missing(struct kernels *kernels, struct error *err);
 
+/* Replaces `values`[count] on every rank by their sum over the ranks, between the kernels that are
+ * queued before and later. There are several ranks. */
+void sums_add_up(struct kernels *kernels, float *values, size_t count);
+/* y += sums, rounded (rows.cu). */
+void own_add(struct kernels *kernels, uint16_t *y, const float *sums, size_t count);
+
 /* Attention by own kernels (own_attention.cu), for any shape that kernels_check() allows. */
 void own_attention(struct kernels *kernels, uint16_t *y, float *ret_kept, const uint16_t *qkv,
                    const struct kernel_attention_shape *shape);

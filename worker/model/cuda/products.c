@@ -262,3 +262,26 @@ void kernel_product(struct kernels *kernels, kernel_number *c, size_t c_stride,
     multiply(kernels, c, c_stride, (struct factor){a, a_stride, false},
              (struct factor){b, b_stride, false}, rows, inner, columns, false, mode);
 }
+
+/* Float sums of a few KiB cost NCCL about the same time as sums of bf16 numbers: its latency. They
+ * are rounded once, so the order in which NCCL adds hardly matters. */
+void kernel_product_sum(struct kernels *kernels, kernel_number *y, const kernel_number *a,
+                        const kernel_number *b, size_t rows, size_t inner, size_t columns,
+                        size_t parts)
+{
+    const struct factor right = {b, columns, false};
+    size_t fitting = BACKEND_PARTS / columns;
+    (void)parts; /* the sum has no fixed order */
+    if (!kernels->sums) {
+        multiply(kernels, y, columns, (struct factor){a, inner, false}, right, rows, inner, columns,
+                 false, KERNEL_ADD);
+        return;
+    }
+    for (size_t first = 0; first < rows; first += fitting) {
+        size_t count = rows - first < fitting ? rows - first : fitting;
+        multiply(kernels, kernels->parts, columns, (struct factor){a + first * inner, inner, false},
+                 right, count, inner, columns, true, KERNEL_SET);
+        sums_add_up(kernels, kernels->parts, count * columns);
+        own_add(kernels, y + first * columns, kernels->parts, count * columns);
+    }
+}

@@ -151,6 +151,17 @@ BODY void body_sum(const struct team *team, uint16_t *y, const uint16_t *a, cons
     }
 }
 
+/* y += sums. */
+BODY void body_add(const struct team *team, uint16_t *y, const float *sums, size_t count)
+{
+    for (size_t i = team_first(team); i < count / 8; i += team_stride(team)) {
+        struct eight sum = load(y, i), more = load_floats(sums, i);
+        for (int j = 0; j < 8; j++)
+            sum.at[j] += more.at[j];
+        store(y, i, sum);
+    }
+}
+
 BODY void body_embed(const struct team *team, uint16_t *y, const uint32_t *ids,
                      const uint16_t *table, size_t rows, size_t width)
 {

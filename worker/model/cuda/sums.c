@@ -1,4 +1,5 @@
-/* Sums over the ranks by NCCL, on a stream beside the kernels.
+/* Sums over the ranks by NCCL: those of training on a stream beside the kernels, those of
+ * generation between the kernels.
  *
  * The two streams wait for each other by events, and the host waits for neither. When sums end, and
  * whenever the host waits for the GPU, it asks NCCL for errors and the ranks' own connections for a
@@ -24,6 +25,7 @@
 enum {
     LEAVE_MS = 5000,  /* how long closing may take */
     ANSWER_MS = 5000, /* how long the others may take to say that they are there */
+    NAMING_MS = 1000, /* between an error of NCCL and the end of a connection */
     GRACE_MS = 2000,  /* a rank that is gone may have done its part of a sum before */
     PAUSE_NS = 100000,
 };
@@ -38,11 +40,27 @@ struct sums {
     atomic_bool is_aborted;
 };
 
+static const char adding[] = "adding over the ranks";
+
 static int fail(struct kernels *kernels, ncclResult_t result, const char *doing, struct error *err)
 {
     return error_set(err, -EIO, "GPU %d: rank %u: %s: %s: %s", kernels->device,
                      kernels->sums->ranks->rank, doing, ncclGetErrorString(result),
                      ncclGetLastError(kernels->sums->communicator));
+}
+
+/* NCCL may notice first that a rank is gone, but cannot tell which. Gives the connections a moment
+ * to tell. Returns the code of `err`. */
+static int name_gone(const struct ranks *ranks, struct error *err)
+{
+    const struct timespec moment = {.tv_nsec = PAUSE_NS};
+    int64_t deadline_ms = clock_steady_ms() + NAMING_MS;
+    struct error gone;
+    while (ranks_look(ranks, &gone) == 0 && clock_steady_ms() < deadline_ms)
+        (void)nanosleep(&moment, NULL); /* a shorter pause after a signal is fine */
+    if (ranks_look(ranks, &gone) < 0)
+        *err = gone;
+    return err->code;
 }
 
 /* Returns 0 for success, 1 if the communicator is in progress, or a negative errno. */
@@ -54,7 +72,8 @@ static int ask(struct kernels *kernels, const char *doing, struct error *err)
         state = asked;
     if (state == ncclSuccess || state == ncclInProgress)
         return state == ncclInProgress;
-    return fail(kernels, state, doing, err);
+    (void)fail(kernels, state, doing, err);
+    return name_gone(kernels->sums->ranks, err);
 }
 
 int64_t sums_patience_ms(const struct kernels *kernels)
@@ -76,7 +95,7 @@ int sums_look(struct kernels *kernels, struct error *err)
             return gone.code;
         }
     }
-    int result = sums->communicator ? ask(kernels, "adding over the ranks", err) : 0;
+    int result = sums->communicator ? ask(kernels, adding, err) : 0;
     return result < 0 ? result : 0;
 }
 
@@ -201,16 +220,27 @@ static void end(struct kernels *kernels, ncclResult_t result, const char *doing)
         backend_fail(kernels, &err);
 }
 
+/* `result` is that of the beginning. */
+static void all_reduce(struct kernels *kernels, float *values, size_t count, cudaStream_t stream,
+                       ncclResult_t result)
+{
+    if (is_under_way(result))
+        result = ncclAllReduce(values, values, count, ncclFloat, ncclSum,
+                               kernels->sums->communicator, stream);
+    end(kernels, result, adding);
+}
+
 void kernels_sum(struct kernels *kernels, float *values, size_t count)
 {
-    struct sums *sums = kernels->sums;
     ncclResult_t result;
-    if (!begin(kernels, &result))
-        return;
-    if (is_under_way(result))
-        result = ncclAllReduce(values, values, count, ncclFloat, ncclSum, sums->communicator,
-                               sums->stream);
-    end(kernels, result, "adding over the ranks");
+    if (begin(kernels, &result))
+        all_reduce(kernels, values, count, kernels->sums->stream, result);
+}
+
+void sums_add_up(struct kernels *kernels, float *values, size_t count)
+{
+    if (!kernels->is_failed)
+        all_reduce(kernels, values, count, kernels->stream, ncclGroupStart());
 }
 
 /* Returns the size of a part if all ranks have equal parts, or 0. NCCL's ReduceScatter and
@@ -238,7 +268,7 @@ void kernels_sum_parts(struct kernels *kernels, float *values, size_t count)
             result = ncclReduce(values + part.first, values + part.first, part.count, ncclFloat,
                                 ncclSum, (int)rank, sums->communicator, sums->stream);
     }
-    end(kernels, result, "adding over the ranks");
+    end(kernels, result, adding);
 }
 
 void kernels_gather(struct kernels *kernels, kernel_number *numbers, size_t count)
