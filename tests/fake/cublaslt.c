@@ -238,7 +238,6 @@ static bool act_product(struct fake_work *work)
     }
     if (device == fake_said("drift") && product_counts[device]++ >= 100)
         *(uint16_t *)product->c ^= 1;
-    free(product);
     return true;
 }
 
@@ -269,7 +268,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
                         (double)turned(product->left, product->operation.left).columns;
     return fake_queue(stream, (struct fake_work){.act = act_product,
                                                  .ns = operations / FAKE_PRODUCT_RATE,
-                                                 .other = product})
+                                                 .other = product,
+                                                 .owned = product})
                ? CUBLAS_STATUS_EXECUTION_FAILED
                : CUBLAS_STATUS_SUCCESS;
 }

@@ -14,6 +14,8 @@
  *   lazy=3   no kernel of device 3 works, except those that fill
  *   old=3    device 3 is of an old architecture
  *   far=3    other devices reach device 3 only through the host
+ *   bare     no capture succeeds
+ *   graphs   tells at the end how many graphs were captured and launched
  *   waits    tells at the end how often the program waited */
 #include "tests/fake/cuda.h"
 #include "tests/fake/script.h"
@@ -31,6 +33,15 @@ struct CUevent_st {
     unsigned recorded, marked; /* how often */
 };
 
+struct CUgraph_st {
+    struct fake_work *first, *last;
+    bool is_broken;
+};
+
+struct CUgraphExec_st {
+    struct fake_work *first;
+};
+
 struct pinned {
     const char *memory;
     size_t size;
@@ -41,7 +52,8 @@ static size_t pinned_count;
 static int current;
 static cudaError_t last_error;
 static struct CUstream_st *streams[64];
-static unsigned waits;
+static struct CUgraph_st *capturing; /* NULL: no stream captures */
+static unsigned waits, captured_count, launched_count;
 static size_t stream_count;
 
 int fake_said(const char *word)
@@ -53,6 +65,8 @@ __attribute__((destructor)) static void tell_waits(void)
 {
     if (fake_said("waits") >= 0)
         fprintf(stderr, "waits: %u\n", waits);
+    if (fake_said("graphs") >= 0)
+        fprintf(stderr, "graphs: %u captured, %u launched\n", captured_count, launched_count);
 }
 
 int fake_device(void)
@@ -69,6 +83,13 @@ static void *allocate(size_t size)
     return memory;
 }
 
+static void append(struct fake_work **first, struct fake_work **last, struct fake_work *work)
+{
+    work->next = NULL;
+    *(*last ? &(*last)->next : first) = work;
+    *last = work;
+}
+
 unsigned fake_queue(struct CUstream_st *stream, struct fake_work work)
 {
     if (!stream || stream->device != current)
@@ -77,13 +98,99 @@ unsigned fake_queue(struct CUstream_st *stream, struct fake_work work)
     if (!kept)
         abort();
     *kept = work;
-    kept->next = NULL;
     kept->stream = stream;
-    if (stream->last)
-        stream->last->next = kept;
-    else
-        stream->first = kept;
-    stream->last = kept;
+    if (stream->captured) {
+        append(&stream->captured->first, &stream->captured->last, kept);
+        return cudaSuccess;
+    }
+    if (kept->begin)
+        kept->begin(kept);
+    append(&stream->first, &stream->last, kept);
+    return cudaSuccess;
+}
+
+/* Whether a stream captures. Then a call that waits, allocates or frees is an error, also of the
+ * capture. */
+static bool breaks_capture(void)
+{
+    if (capturing)
+        capturing->is_broken = true;
+    return capturing;
+}
+
+static void free_works(struct fake_work *works)
+{
+    while (works) {
+        struct fake_work *next = works->next;
+        free(works->owned);
+        free(works);
+        works = next;
+    }
+}
+
+/* A thread of NCCL may queue sums, so only the mode of the thread is right. */
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode)
+{
+    if (breaks_capture() || mode != cudaStreamCaptureModeThreadLocal || stream->device != current)
+        return cudaErrorInvalidValue;
+    capturing = stream->captured = calloc(1, sizeof *capturing);
+    if (!capturing)
+        abort();
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
+{
+    struct CUgraph_st *captured = stream->captured;
+    *graph = NULL;
+    if (!captured)
+        return cudaErrorStreamCaptureUnmatched;
+    capturing = stream->captured = NULL;
+    captured_count++;
+    if (captured->is_broken || fake_said("bare") >= 0) {
+        (void)cudaGraphDestroy(captured); /* cannot fail */
+        return cudaErrorStreamCaptureInvalidated;
+    }
+    *graph = captured;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph)
+{
+    free_works(graph->first);
+    free(graph);
+    return cudaSuccess;
+}
+
+/* Takes the works of the graph, which can be used once. */
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *made, cudaGraph_t graph, unsigned long long flags)
+{
+    *made = malloc(sizeof **made);
+    if (!*made)
+        abort();
+    (*made)->first = graph->first;
+    graph->first = NULL;
+    return flags ? cudaErrorInvalidValue : cudaSuccess;
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream)
+{
+    unsigned error = breaks_capture() ? cudaErrorStreamCaptureUnsupported : cudaSuccess;
+    launched_count++;
+    for (const struct fake_work *work = graph->first; work && !error; work = work->next) {
+        struct fake_work again = *work;
+        again.is_repeated = true;
+        error = fake_queue(stream, again);
+    }
+    return (cudaError_t)error;
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph)
+{
+    if (breaks_capture())
+        return cudaErrorStreamCaptureUnsupported;
+    free_works(graph->first);
+    free(graph);
     return cudaSuccess;
 }
 
@@ -98,6 +205,8 @@ static bool work(struct CUstream_st *stream)
         stream->ns += done->ns * (stream->device == fake_said("slow") ? FAKE_SLOWNESS : 1);
         if (!stream->first)
             stream->last = NULL;
+        if (!done->is_repeated)
+            free(done->owned);
         free(done);
         is_any = true;
     }
@@ -112,7 +221,7 @@ static bool act_kernel(struct fake_work *kernel)
 
 static bool act_nothing(struct fake_work *kernel)
 {
-    free(kernel->to);
+    (void)kernel;
     return true;
 }
 
@@ -129,7 +238,8 @@ unsigned serial_queue(struct CUstream_st *stream, const char *kernel, void (*run
     return fake_queue(stream, (struct fake_work){.act = is_skipped ? act_nothing : act_kernel,
                                                  .ns = bytes / FAKE_MEMORY_RATE,
                                                  .run = run,
-                                                 .to = body});
+                                                 .to = body,
+                                                 .owned = body});
 }
 
 cudaError_t cudaGetLastError(void)
@@ -181,6 +291,8 @@ cudaError_t cudaMalloc(void **memory, size_t size)
 {
     if (size >= 1 << 20 && current == fake_said("room"))
         return cudaErrorMemoryAllocation;
+    if (breaks_capture())
+        return cudaErrorStreamCaptureUnsupported;
     struct block *block = malloc(sizeof *block);
     if (!block)
         abort();
@@ -192,6 +304,8 @@ cudaError_t cudaMalloc(void **memory, size_t size)
 
 cudaError_t cudaFree(void *memory)
 {
+    if (breaks_capture())
+        return cudaErrorStreamCaptureUnsupported;
     for (size_t i = 0; i < stream_count; i++)
         while (streams[i]->first && work(streams[i])) /* it waits for the device */
             ;
@@ -210,6 +324,8 @@ cudaError_t cudaFree(void *memory)
 cudaError_t cudaHostAlloc(void **memory, size_t size, unsigned flags)
 {
     (void)flags;
+    if (breaks_capture())
+        return cudaErrorStreamCaptureUnsupported;
     *memory = allocate(size);
     if (pinned_count == sizeof pinned / sizeof *pinned)
         abort();
@@ -274,6 +390,8 @@ static cudaError_t answer(const void *asked, bool is_done)
 {
     static const void *not_ready; /* what the last question was about */
     static bool is_wait;
+    if (breaks_capture())
+        return cudaErrorStreamCaptureUnsupported;
     bool is_again = asked == not_ready;
     waits += is_again && !is_wait;
     is_wait = is_again;
@@ -315,8 +433,7 @@ cudaError_t cudaMemsetAsync(void *memory, int value, size_t size, cudaStream_t s
  * source, so that the program may change the source at once. */
 static bool act_put(struct fake_work *put)
 {
-    memcpy(put->to, put->other, put->size);
-    free(put->other);
+    memcpy(put->to, put->owned, put->size);
     return true;
 }
 
@@ -336,13 +453,15 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t size, enum cudaMe
         .act = act_copy, .ns = (double)size / FAKE_HOST_RATE, .to = to, .from = from, .size = size};
     if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToHost)
         return cudaErrorInvalidMemcpyDirection;
+    if (breaks_capture()) /* the host does not know when a graph reads or writes its memory */
+        return cudaErrorStreamCaptureUnsupported;
     if (kind == cudaMemcpyHostToDevice && !is_pinned(from)) {
         waits++;
         copy.act = act_put;
-        copy.other = malloc(size ? size : 1);
-        if (!copy.other)
+        copy.owned = malloc(size ? size : 1);
+        if (!copy.owned)
             abort();
-        memcpy(copy.other, from, size);
+        memcpy(copy.owned, from, size);
     }
     return fake_queue(stream, copy);
 }
@@ -413,6 +532,8 @@ cudaError_t cudaEventQuery(cudaEvent_t event)
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
+    if (breaks_capture()) /* the fake captures a single stream */
+        return cudaErrorStreamCaptureUnsupported;
     event->is_marked = false;
     event->recorded++;
     return fake_queue(stream, (struct fake_work){.act = act_mark, .to = event});

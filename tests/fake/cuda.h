@@ -30,7 +30,11 @@ struct fake_work {
     struct fake_work *next;
     /* Returns whether the work is done. If not, it is called again. */
     bool (*act)(struct fake_work *work);
+    /* Called when the work is queued to be done, and not only captured. May be NULL. */
+    void (*begin)(struct fake_work *work);
     struct CUstream_st *stream; /* set by fake_queue() */
+    void *owned;                /* freed after the work */
+    bool is_repeated;           /* of a graph, which owns it */
     double ns;                  /* its time on a device that is not slow */
     void *to, *other;
     const void *from;
@@ -39,9 +43,12 @@ struct fake_work {
     void (*run)(void *body);
 };
 
+struct CUgraph_st;
+
 struct CUstream_st {
     int device;
-    double ns; /* the total time of the work until now */
+    struct CUgraph_st *captured; /* where the work goes; NULL: it is done */
+    double ns;                   /* the total time of the work until now */
     struct fake_work *first, *last;
 };
 
@@ -49,7 +56,7 @@ struct CUstream_st {
  * without the word. */
 int fake_said(const char *word);
 
-/* Queues a copy of `work`. Returns CUDA's error. */
+/* Queues a copy of `work`, or captures it. Returns CUDA's error. */
 unsigned fake_queue(struct CUstream_st *stream, struct fake_work work);
 
 /* Makes the steady clock leap, because the program waits for an event that will never come. */

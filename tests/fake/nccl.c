@@ -218,6 +218,13 @@ static bool act_broadcast(struct fake_work *work)
     return act(work, unite);
 }
 
+/* All members must begin their sums in the same order. */
+static void take_turn(struct fake_work *work)
+{
+    struct ncclComm *communicator = work->other;
+    work->number = communicator->queued++;
+}
+
 /* Several calls of one group may use a communicator, but no call may while it is in progress. */
 static ncclResult_t ask(ncclComm_t communicator, cudaStream_t stream, struct fake_work work)
 {
@@ -232,7 +239,7 @@ static ncclResult_t ask(ncclComm_t communicator, cudaStream_t stream, struct fak
     communicator->asked = 0;
     work.ns = (double)work.size / FAKE_REDUCE_RATE;
     work.other = communicator;
-    work.number = communicator->queued++;
+    work.begin = take_turn;
     return fake_queue(stream, work) ? ncclUnhandledCudaError : ncclInProgress;
 }
 

@@ -20,7 +20,8 @@ static inline void atomicAdd(unsigned long long *counter, unsigned long long cou
     *counter += count;
 }
 
-/* Queues one kernel: calls `run` with `body` once, or never. Returns CUDA's error. */
+/* Queues one kernel: calls `run` with `body` once, or never, or in each launch of a graph. Takes
+ * `body`, which is freed then. Returns CUDA's error. */
 extern "C" unsigned serial_queue(struct CUstream_st *stream, const char *kernel,
                                  void (*run)(void *body), void *body);
 
@@ -29,7 +30,6 @@ template <typename Body> static void serial_run(void *body)
     for (blockIdx.x = 0; blockIdx.x < gridDim.x; blockIdx.x++)
         for (threadIdx.x = 0; threadIdx.x < blockDim.x; threadIdx.x++)
             (*(Body *)body)();
-    free(body);
 }
 
 /* The arguments are copied, as in a launch. */

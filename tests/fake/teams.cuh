@@ -9,7 +9,8 @@
 extern "C" {
 #include "tests/fake/teams.h"
 
-/* Queues one kernel: calls `run` with `body` once, or never. Returns CUDA's error. */
+/* Queues one kernel: calls `run` with `body` once, or never, or in each launch of a graph. Takes
+ * `body`, which is freed then. Returns CUDA's error. */
 unsigned serial_queue(struct CUstream_st *stream, const char *kernel, void (*run)(void *body),
                       void *body);
 }
@@ -32,7 +33,6 @@ template <typename Body> static void run_queued(void *body)
 {
     queued<Body> *own = (queued<Body> *)body;
     teams_run(own->count, own->size, run_body<Body>, &own->body);
-    free(own);
 }
 
 /* The arguments are copied, as in a launch. */

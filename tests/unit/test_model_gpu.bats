@@ -206,6 +206,67 @@ waits() {
     cmp "$DIR/out.1" "$DIR/out.2"
 }
 
+# generate OUT [OPTION...]: continues the lines of $DIR/in with the model $DIR/a.
+generate() {
+    local out=$1
+    shift
+    "$BIN/phase-model" generate --device cuda --model "$DIR"/a/step_*.ckpt --input "$DIR/in" \
+        --output "$DIR/$out" "$@"
+}
+
+@test "steps with the same number of lines become one graph, which is launched again and again" {
+    local log
+    train cuda a 2 --device-batch-size 1 --kv-heads 2
+    printf '%s\n' {1..6} >"$DIR/in"
+    generate plain --bytes 12 --batch-size 4
+    FAKE_CUDA=graphs generate one --bytes 12 --batch-size 4 2>"$DIR/log"
+    FAKE_CUDA=graphs generate two --bytes 12 --batch-size 4 --tp 2 2>"$DIR/log.two"
+    cmp "$DIR/plain" "$DIR/one"
+    cmp "$DIR/plain" "$DIR/two"
+    cat "$DIR/log" "$DIR/log.two"
+    for log in log log.two; do # of rank 0: the other ranks tell nothing
+        sed -nE 's/^graphs: ([0-9]+) captured, ([0-9]+) launched$/\1 \2/p' "$DIR/$log" |
+            awk '$1 < 1 || $1 > 4 || $2 < 5 * $1 { bad = 1 } END { exit bad || NR != 1 }'
+    done
+}
+
+@test "without CUDA graphs the text is the same, and the reason is told once" {
+    train cuda a 2 --device-batch-size 1
+    printf '%s\n' {1..6} >"$DIR/in"
+    generate plain --bytes 8 --batch-size 4
+    FAKE_CUDA=bare,graphs generate bare --bytes 8 --batch-size 4 2>"$DIR/log"
+    cmp "$DIR/plain" "$DIR/bare"
+    cat "$DIR/log"
+    grep -q '^graphs: 1 captured, 0 launched' "$DIR/log"
+    [ "$(grep -c 'works without CUDA graphs: GPU 0: capturing: ' "$DIR/log")" = 1 ]
+}
+
+@test "a group of GPUs names the rank that dies, fails or hangs" {
+    local status=0
+    train cuda a 2 --device-batch-size 1 --kv-heads 2
+    yes 'The free' | head -n 2000 >"$DIR/in"
+    run -1 env FAKE_CUDA=room=1 "$BIN/phase-model" generate --device cuda --tp 2 \
+        --model "$DIR/a/step_000002.ckpt" --input "$DIR/in" --output "$DIR/out"
+    [[ $output == *"phase-model: rank 1: GPU 1 has no 32 MiB of free memory"* ]]
+    [[ ${lines[-1]} == "phase-model: rank 1 is gone"* ]]
+    run -1 env FAKE_CUDA=error=1 "$BIN/phase-model" generate --device cuda --tp 2 \
+        --model "$DIR/a/step_000002.ckpt" --input "$DIR/in" --output "$DIR/out"
+    [[ $output == *"phase-model: rank 1: GPU 1: computing: an error of the fake"* ]]
+    [[ ${lines[-1]} == "phase-model: rank 1 is gone"* ]]
+    run -1 env FAKE_CUDA=hang=1 "$BIN/phase-model" generate --device cuda --tp 2 \
+        --model "$DIR/a/step_000002.ckpt" --input "$DIR/in" --output "$DIR/out"
+    [[ $output == *"phase-model: rank 1: GPU 1: computing: not done in time"* ]]
+    "$BIN/phase-model" generate --device cuda --tp 2 --model "$DIR/a/step_000002.ckpt" \
+        --input "$DIR/in" --output "$DIR/out" >"$DIR/log" 2>&1 3>&- &
+    CHILDREN+=($!)
+    await '^step ' "$DIR/log"
+    pkill -KILL -P "${CHILDREN[0]}" -n
+    wait "${CHILDREN[0]}" || status=$?
+    cat "$DIR/log"
+    [ "$status" = 1 ]
+    [ "$(tail -n 1 "$DIR/log")" = "phase-model: rank 1 of the group died of signal 9" ]
+}
+
 # refused MESSAGE COMMAND...
 refused() {
     local message=$1

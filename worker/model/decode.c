@@ -107,6 +107,7 @@ void decode_free(struct decode *decode)
 {
     if (!decode)
         return;
+    kernels_forget(decode->kernels);
     void *const arrays[] = {decode->ids,    decode->keys,   decode->values,   decode->state,
                             decode->normed, decode->qkv,    decode->attended, decode->wide,
                             decode->gated,  decode->logits, decode->scale};
@@ -228,9 +229,11 @@ static void run_block(struct decode *decode, size_t layer)
     add_product(decode, decode->gated, block.down, hidden);
 }
 
-/* From the ids to the logits. */
-static void run(struct decode *decode)
+/* From the ids to the logits. For a batch of the same size it is always the same: what changes from
+ * step to step lies in the memory of the backend. */
+static void run(void *context)
 {
+    struct decode *decode = context;
     const struct model_shape *shape = &decode->model->shape;
     struct model_ends ends = model_ends(decode->model);
     size_t width = shape->width, layers = (size_t)shape->loops * shape->depth;
@@ -249,7 +252,7 @@ int decode_step(struct decode *decode, struct decode_kept *const *kept, const ui
 {
     size_t count = batch * decode->model->shape.vocabulary;
     put_ids(decode, kept, ids, batch);
-    run(decode);
+    kernels_repeat(decode->kernels, batch, run, decode);
     kernels_get(decode->kernels, decode->rounded, decode->logits, count * sizeof *decode->rounded);
     for (size_t i = 0; i < count; i++)
         decode->floats[i] = kernel_number_value(decode->rounded[i]);

@@ -1,5 +1,5 @@
-/* The loop of generation. All ranks of the group read the same lines and compute the same bytes.
- * The first rank writes them.
+/* The loop of generation. All ranks of the group read the same lines. The first rank draws the
+ * tokens, gives them to the others, and writes the texts.
  *
  * Each step adds one token to each running line. A line that has ended makes room for the next one
  * at once. Texts wait in memory until all lines before them are written. If the pool of pages is
@@ -276,9 +276,29 @@ static void make_room(struct generate *generate)
     }
 }
 
+/* Draws the next tokens of those lines whose tokens the model has read. A float holds the number of
+ * any token. All ranks take the draws of the first one: numbers of GPUs may differ by a rounding,
+ * and then the ranks would go on with different texts. */
+static int draw(struct generate *generate, const float *logits, float *tokens, size_t count,
+                struct error *err)
+{
+    bool is_any = false;
+    for (size_t i = 0; i < count; i++, logits += generate->shape.vocabulary) {
+        const struct sequence *sequence = running_at(generate, i);
+        bool is_drawn = sequence->kept.length == sequence->count;
+        is_any |= is_drawn;
+        tokens[i] = 0;
+        if (is_drawn && generate->group.ranks.rank == 0)
+            tokens[i] = (float)sampler_draw(generate->sampler, logits, generate->running[i],
+                                            sequence->count - sequence->prompt_count);
+    }
+    return is_any ? ranks_sum(&generate->group.ranks, tokens, count, err) : 0;
+}
+
 /* The running lines take a token each. The lines whose text ends stop running. */
 static int run_step(struct generate *generate, struct error *err)
 {
+    float tokens[BATCH_MAX];
     uint32_t ids[BATCH_MAX];
     struct decode_kept *kept[BATCH_MAX];
     size_t count = generate->running_count;
@@ -289,20 +309,18 @@ static int run_step(struct generate *generate, struct error *err)
         ids[i] = sequence->tokens[kept[i]->length];
     }
     int result = decode_step(generate->decode, kept, ids, count, &logits, err);
+    if (result == 0)
+        result = draw(generate, logits, tokens, count, err);
     if (result < 0)
         return result;
     generate->steps++;
     generate->line_steps += count;
     generate->running_count = 0;
-    for (size_t i = 0; i < count; i++, logits += generate->shape.vocabulary) {
+    for (size_t i = 0; i < count; i++) {
         size_t line = generate->running[i];
         struct sequence *sequence = generate->sequences[line];
-        bool is_over = false;
-        if (sequence->kept.length == sequence->count) /* the model has read all tokens */
-            is_over = take_token(generate, sequence,
-                                 sampler_draw(generate->sampler, logits, line,
-                                              sequence->count - sequence->prompt_count));
-        if (is_over) {
+        if (sequence->kept.length == sequence->count &&
+            take_token(generate, sequence, (uint32_t)tokens[i])) {
             decode_release(generate->decode, &sequence->kept);
             free(sequence->tokens);
             sequence->tokens = NULL;

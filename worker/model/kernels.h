@@ -67,6 +67,15 @@ void kernels_put(struct kernels *kernels, void *to_backend, const void *from_hos
 /* Copies to the host, after all kernels that were queued before. Waits. */
 void kernels_get(struct kernels *kernels, void *to_host, const void *from_backend, size_t bytes);
 
+/* Queues what `work` queues: only kernels and sums, without copies from or to the host, and without
+ * memory. For each key `work` queues the same kernels with the same arguments each time, so a
+ * backend may keep the kernels of some keys, and queue them again without a call of `work`. If
+ * there are several ranks, all repeat the same keys in the same order. */
+void kernels_repeat(struct kernels *kernels, size_t key, void (*work)(void *context),
+                    void *context);
+/* Forgets what is kept of all keys, before memory is released that the work uses. */
+void kernels_forget(struct kernels *kernels);
+
 /* What a model needs of a backend. */
 struct kernels_needs {
     size_t width, hidden, vocabulary, sequence, heads, kv_heads, head_width;

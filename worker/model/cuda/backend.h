@@ -37,6 +37,7 @@ struct kernels {
     struct products *products;     /* products.c */
     struct attentions *attentions; /* attention.c */
     struct sums *sums;             /* sums.c; NULL: a single rank */
+    struct recordings *recordings; /* recording.c */
     bool is_failed;
     struct error failure; /* the first one */
 };
@@ -56,6 +57,8 @@ int products_open(struct kernels *kernels, struct error *err);
 void products_close(struct kernels *kernels);
 int attentions_open(struct kernels *kernels, struct error *err);
 void attentions_close(struct kernels *kernels);
+void recordings_open(struct kernels *kernels);
+void recordings_close(struct kernels *kernels);
 void sums_close(struct kernels *kernels);
 
 /* What a wait needs of the ranks (sums.c). The time that a rank may take for its part of a sum;

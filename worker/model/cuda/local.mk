@@ -13,6 +13,7 @@ MODEL_BACKEND = \
 	worker/model/cuda/memory.c \
 	worker/model/cuda/open.c \
 	worker/model/cuda/products.c \
+	worker/model/cuda/recording.c \
 	worker/model/cuda/row_bodies.h \
 	worker/model/cuda/sums.c \
 	worker/model/cuda/team.h

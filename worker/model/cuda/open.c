@@ -46,6 +46,7 @@ struct kernels *kernels_new(int device, struct error *err)
 {
     struct kernels *kernels = xcalloc(1, sizeof *kernels);
     kernels->device = device;
+    recordings_open(kernels);
     int result = open_device(kernels, err);
     if (result == 0)
         result = memory_open(kernels, err);
@@ -73,6 +74,7 @@ void kernels_free(struct kernels *kernels)
 {
     if (!kernels)
         return;
+    recordings_close(kernels); /* NCCL waits for the end of graphs with its sums */
     sums_close(kernels);
     attentions_close(kernels);
     products_close(kernels);
