@@ -120,6 +120,25 @@ waits() {
     [ "$(waits one10 first10 second10)" = "$(waits one20 first20 second20)" ]
 }
 
+# ways FILE: the products by each proposal of cuBLASLt.
+ways() { sed -n 's/^ways: //p' "$1"; }
+
+@test "large products are made in the fastest of four ways, and others in the first way" {
+    local steps first
+    for steps in 2 4; do
+        FAKE_CUDA=ways train cuda a $steps --device-batch-size 22 >"$DIR/gpu.$steps" 2>"$DIR/log.$steps"
+        FAKE_CUDA=ways train cuda b $steps --device-batch-size 2 >/dev/null 2>"$DIR/log.small.$steps"
+    done
+    cat "$DIR"/log.*
+    # Steps after the measurement use the first way (the gradients of weights have 32 rows) and the third.
+    read -r -a first < <(ways "$DIR/log.2")
+    ways "$DIR/log.4" | awk -v one="${first[1]}" -v two="${first[2]}" -v three="${first[3]}" \
+        '$2 != one || $4 != three || !(one > 0) || !($3 > two) { exit 1 }'
+    ways "$DIR/log.small.4" | grep -E '^[0-9]+ 0 0 0$'
+    train cpu c 4 --device-batch-size 22 >"$DIR/cpu.4"
+    near 0.01 "$DIR/gpu.4" "$DIR/cpu.4"
+}
+
 @test "a host that is far ahead waits for its GPU, and each copy arrives" {
     train cuda gpu 2 --device-batch-size 1 --grad-accum 40 >"$DIR/log.gpu"
     train cpu cpu 2 --device-batch-size 1 --grad-accum 40 >"$DIR/log.cpu"

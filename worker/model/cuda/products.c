@@ -1,5 +1,5 @@
 /* Products of matrices by cuBLASLt: bf16 numbers, sums in float. How each shape is multiplied is
- * chosen once and kept.
+ * chosen once and kept: for training by a measurement, for generation by cuBLASLt's proposal.
  *
  * cuBLAS stores matrices by columns, the model by rows. A matrix by rows is its own transpose by
  * columns, so c = a b is computed as c^T = b^T a^T without moving anything. */
@@ -11,13 +11,19 @@
 #include <cuda_runtime_api.h>
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
     ALIGNMENT_MAX = 256,
-    WAYS_MAX = 128
-}; /* shapes that are kept: a model has about 20, generation some more */
+    WAYS_MAX = 128,    /* shapes that are kept: a model has about 20, generation some more */
+    PROPOSALS_MAX = 4, /* that are measured */
+    TURNS = 3,         /* of a proposal, after one that loads its kernel */
+    /* Products with fewer rows are not measured. Those of generation have at most one row for each
+     * line, and their choice must be the same in each run: another sum is another text. */
+    MEASURED_ROWS = 512,
+};
 
 /* A factor by rows. `is_turned`: the transpose of the factor is what lies in memory. */
 struct factor {
@@ -142,11 +148,68 @@ static cublasStatus_t prefer(cublasLtMatmulPreference_t preference, uint32_t ali
     return status;
 }
 
+/* Where the matrices lie: out = left right + beta * added. */
+struct place {
+    const void *left, *right, *added;
+    void *out;
+    float beta;
+};
+
+static cublasStatus_t run(struct kernels *kernels, const struct way *way,
+                          const cublasLtMatmulAlgo_t *algorithm, const struct place *place)
+{
+    const float one = 1;
+    return cublasLtMatmul(kernels->products->library, way->operation, &one, place->left, way->left,
+                          place->right, way->right, &place->beta, place->added, way->out,
+                          place->out, way->out, algorithm, kernels->workspace, BACKEND_WORKSPACE,
+                          kernels->stream);
+}
+
+/* Keeps the fastest proposal. If the product adds to its output, it is measured with an output of
+ * its own, and if there is no memory for that, the first proposal stays. */
+static void measure(struct kernels *kernels, struct way *way,
+                    const cublasLtMatmulHeuristicResult_t *proposals, int count, struct place place)
+{
+    cudaEvent_t begin = NULL, end = NULL;
+    void *own = NULL;
+    float best_ms = INFINITY;
+    size_t bytes = way->key.rows * way->key.c_stride * (way->key.is_float ? 4 : 2);
+    if (place.beta != 0 && cudaMalloc(&own, bytes) != cudaSuccess) {
+        (void)cudaGetLastError(); /* it must not look like an error of the next call */
+        return;
+    }
+    place.out = own ? own : place.out;
+    bool is_going = backend_check(kernels, cudaEventCreate(&begin), "making an event") &&
+                    backend_check(kernels, cudaEventCreate(&end), "making an event");
+    for (int i = 0; i < count && is_going; i++) {
+        float ms = INFINITY;
+        cublasStatus_t status = run(kernels, way, &proposals[i].algo, &place);
+        is_going = backend_check(kernels, cudaEventRecord(begin, kernels->stream), "marking");
+        for (int turn = 0; turn < TURNS && !status; turn++)
+            status = run(kernels, way, &proposals[i].algo, &place);
+        is_going = is_going &&
+                   backend_check(kernels, cudaEventRecord(end, kernels->stream), "marking") &&
+                   kernels_status(kernels, NULL) == 0;
+        if (is_going && !status && cudaEventElapsedTime(&ms, begin, end) == cudaSuccess &&
+            ms < best_ms) {
+            best_ms = ms;
+            way->algorithm = proposals[i].algo;
+        }
+    }
+    kernels_release(kernels, own);
+    if (begin)
+        (void)cudaEventDestroy(begin);
+    if (end)
+        (void)cudaEventDestroy(end);
+}
+
 /* Returns how to multiply such matrices; NULL on failure, which is kept. */
-static const struct way *find(struct kernels *kernels, const struct key *key)
+static const struct way *find(struct kernels *kernels, const struct key *key,
+                              const struct place *place)
 {
     struct products *products = kernels->products;
-    cublasLtMatmulHeuristicResult_t best;
+    cublasLtMatmulHeuristicResult_t proposals[PROPOSALS_MAX];
+    int most = key->rows < MEASURED_ROWS ? 1 : PROPOSALS_MAX;
     struct error err;
     int found = 0;
     for (size_t i = 0; i < products->count; i++)
@@ -165,11 +228,13 @@ static const struct way *find(struct kernels *kernels, const struct key *key)
     if (!status)
         status = cublasLtMatmulAlgoGetHeuristic(products->library, way->operation, way->left,
                                                 way->right, way->out, way->out,
-                                                products->preference, 1, &best, &found);
+                                                products->preference, most, proposals, &found);
     if (!status && !found)
         status = CUBLAS_STATUS_NOT_SUPPORTED;
     if (!status) {
-        way->algorithm = best.algo;
+        way->algorithm = proposals[0].algo;
+        if (found > 1)
+            measure(kernels, way, proposals, found, *place);
         return way;
     }
     (void)fail(&err, status, "setting up a product of matrices");
@@ -189,7 +254,7 @@ static void multiply(struct kernels *kernels, void *c, size_t c_stride, struct f
                      struct factor b, size_t rows, size_t inner, size_t columns, bool is_float,
                      enum kernel_mode mode)
 {
-    const float one = 1, beta = mode == KERNEL_ADD;
+    const struct place place = {b.data, a.data, c, c, mode == KERNEL_ADD};
     const struct key key = {
         .rows = rows,
         .inner = inner,
@@ -205,13 +270,10 @@ static void multiply(struct kernels *kernels, void *c, size_t c_stride, struct f
     struct error err;
     if (kernels->is_failed)
         return;
-    const struct way *way = find(kernels, &key);
-    if (!way)
+    const struct way *way = find(kernels, &key, &place);
+    if (!way || kernels->is_failed)
         return;
-    cublasStatus_t status =
-        cublasLtMatmul(kernels->products->library, way->operation, &one, b.data, way->left, a.data,
-                       way->right, &beta, c, way->out, c, way->out, &way->algorithm,
-                       kernels->workspace, BACKEND_WORKSPACE, kernels->stream);
+    cublasStatus_t status = run(kernels, way, &way->algorithm, &place);
     if (!status)
         return;
     (void)fail(&err, status, "multiplying matrices");
