@@ -9,8 +9,8 @@ trap 'rm -rf "$work"' EXIT
 count=0
 
 mutations='
-an unanswered submission is sent again at once|allocation.c|allocation_ask(step, FX_LOOKUP, allocation, allocation_back_off(step, allocation));|allocation_ask(step, FX_SUBMIT, allocation, 0);
-absence of one poll is death|step.h|ABSENCE_MS = 300 * 1000|ABSENCE_MS = 0
+an unanswered submission is sent again at once|allocation.c|allocation_ask(decision, FX_LOOKUP, allocation, allocation_back_off(decision, allocation));|allocation_ask(decision, FX_SUBMIT, allocation, 0);
+absence of one poll is death|decision.h|ABSENCE_MS = 300 * 1000|ABSENCE_MS = 0
 a batch script that ends well is a success|run.c|{"cancelled", OUTCOME_CANCELLED, CAUSE_NONE, ""},|{"cancelled", OUTCOME_CANCELLED, CAUSE_NONE, ""}, {"completed", OUTCOME_SUCCEEDED, CAUSE_NONE, ""},
 a failed gate promotes|phase.c|if (event->gate != GATE_PASSED) {|if (event->gate == GATE_FAILED) {
 a manual promotion does not wait|phase.c|} else if (phase->promote_manual) {|} else if (0) {
@@ -19,19 +19,19 @@ a resumed run begins anew|phase.c|    if (phase->checkpoint_path) {|    if (phas
 what a run saves after a guard broke is gone on from|checkpoint.c|    if (run->suspect_step >= 0 \&\& event->step >= run->suspect_step)\n        return;|
 what a run saved before a guard was seen to break is gone on from|checkpoint.c|    if (is_before ? !event->path : phase->checkpoint_step < event->since)\n        return;|    (void)is_before;\n    return;
 a guard that breaks costs the checkpoints of all runs before|checkpoint.c|        phase_set_checkpoint(phase, run->resume_path, run->resume_step);|        phase_set_checkpoint(phase, NULL, -1);
-checkpoints are forgotten|checkpoint.c|    phase_set_checkpoint(phase, event->path, event->step);\n    step_save|    phase_set_checkpoint(phase, event->path, event->step / 40 * 40);\n    step_save
-the end of a job is taken for the end of the outcome|run.c|    (void)step_do(step, FX_READ_OUTCOME, run);\n    }|    }
+checkpoints are forgotten|checkpoint.c|    phase_set_checkpoint(phase, event->path, event->step);\n    decision_save|    phase_set_checkpoint(phase, event->path, event->step / 40 * 40);\n    decision_save
+the end of a job is taken for the end of the outcome|run.c|    (void)decision_do(decision, FX_READ_OUTCOME, run);\n    }|    }
 a preempted run is not followed|phase.c|    case OUTCOME_PREEMPTED:\n|    case OUTCOME_PREEMPTED: break;\n
-a lost job is never noticed|allocation.c|step->now_ms - allocation->absent_since_ms >= lost_after_ms|0
+a lost job is never noticed|allocation.c|decision->now_ms - allocation->absent_since_ms >= lost_after_ms|0
 a phase goes on in an allocation of another shape|fit.c|phase->nodes != allocation->node_count \|\|\n        |
 a phase that went to its end begins there when it is retried|command.c|phase->run->outcome == OUTCOME_SUCCEEDED|false
 the second start of a run counts too|run.c|    [RUN_RUNNING] = {RUN_LIVES,|    [RUN_RUNNING] = {RUN_LIVES,\n                     [EV_RUN_STARTED] = run_on_started,
 a verdict counts twice|phase.c|    if (phase->remedy) /* the news came twice: a remedy is being worked out already */\n        return;|
 a requeued job is followed by a second one|phase.c|    if (run->requeues) {|    if (0) {
-phases side by side are submitted each on its own|fit.c|if (allocation_is_open(step, allocation, run, phase))|if (0)
-a job is cancelled under the other phase|allocation.c|    if (allocation_is_wanted_by_others(run))\n        (void)step_do(step, FX_TELL_STOP, run);\n    else|    
+phases side by side are submitted each on its own|fit.c|if (allocation_is_open(decision, allocation, run, phase))|if (0)
+a job is cancelled under the other phase|allocation.c|    if (allocation_is_wanted_by_others(run))\n        (void)decision_do(decision, FX_TELL_STOP, run);\n    else|    
 an allocation whose first phase is done counts as idle|model.c|        if (run->state != RUN_ENDED)|        if (run->state != RUN_ENDED \&\& !seat_is_joined(run->seat))
-those beside a job that is over wait for ever|run.c|        run_take(step, run);|        if (fact->kind != FACT_JOB_ENDED \|\| !seat_is_joined(run->seat))\n            run_take(step, run);
+those beside a job that is over wait for ever|run.c|        run_take(decision, run);|        if (fact->kind != FACT_JOB_ENDED \|\| !seat_is_joined(run->seat))\n            run_take(decision, run);
 a run that a lead alone may have made is not looked for|phase.c|    if (donor->seat->allocation->ended) {|    if (0) {
 a candidate is cancelled as soon as another runs|seat.c|        return run->wish != WISH_NONE;|        return run->wish != WISH_NONE \|\| (run->state == RUN_STARTING \&\& run->seat->allocation != candidate);
 which of the candidates serves the run is not heard|seat.c|    if (found)\n        run->seat->allocation = found;|    (void)found;
@@ -42,26 +42,26 @@ a remedy counts only once it was worked out|remedy.c|    remedy->used++;|
 the second end of a run counts too|run.c|    [RUN_ENDED] = {[EV_RUN_SILENT] = run_on_read,|    [RUN_ENDED] = {[EV_RUN_ENDED] = run_on_ended,\n                   [EV_RUN_SILENT] = run_on_read,
 a matrix does not wait for all of its members|matrix.c|    if (!matrix_is_through(matrix))\n        return;|
 more members run at once than there are lanes|fit.c|return matrix->lanes == 0 \|\| count < matrix->lanes;|(void)count;\n    return true;
-a member that is retried is not waited for|command.c|    if (phase->matrix)\n        matrix_revive(step, phase->matrix, reason);|
-a blocked member is forgotten|matrix.c|    while ((next = matrix_next(matrix)))\n        phase_start(step, next, "submitted");|
-those that go on to the next rung do not run again|matrix.c|            phase_move(step, member, PHASE_BLOCKED, reason);|            (void)reason;
+a member that is retried is not waited for|command.c|    if (phase->matrix)\n        matrix_revive(decision, phase->matrix, reason);|
+a blocked member is forgotten|matrix.c|    while ((next = matrix_next(matrix)))\n        phase_start(decision, next, "submitted");|
+those that go on to the next rung do not run again|matrix.c|            phase_move(decision, member, PHASE_BLOCKED, reason);|            (void)reason;
 results of an earlier rung are chosen from|matrix.c| \&\&\n            matrix->members[i]->rung == matrix->phase->rung)|)
 what an earlier rung has left is lost by a retry|command.c| \&\& phase->run->rung == phase->rung;|;
 a matrix that is judged again does not decide|command.c|    if (is_own)|    if (!phase->members)
-a job that came back is left alone|allocation.c|    (void)step_do_job(step, FX_CANCEL_JOB, allocation);\n}\n\n/* --- The table|}\n\n/* --- The table
+a job that came back is left alone|allocation.c|    (void)decision_do_job(decision, FX_CANCEL_JOB, allocation);\n}\n\n/* --- The table|}\n\n/* --- The table
 a job that came back is cancelled though its run goes on|allocation.c|    if (!allocation_is_idle(allocation)) {\n        allocation_revive|    if (0) {\n        allocation_revive
-a run that ends without a word of its worker gets no tombstone|run.c|        (void)step_do(step, FX_SEAL, run); /* at once */|        (void)0;
+a run that ends without a word of its worker gets no tombstone|run.c|        (void)decision_do(decision, FX_SEAL, run); /* at once */|        (void)0;
 a clock that is set moves no deadlines|core.c|        if (workflow_is_final(workflow))\n            continue;\n        for (size_t j = 0; j < workflow->allocation_count; j++)\n            if (allocation_is_moved|        if (true)\n            continue;\n        for (size_t j = 0; j < workflow->allocation_count; j++)\n            if (allocation_is_moved
-times of a clock that was ahead are believed|core.c|        if (moved_ms > step->now_ms)\n            moved_ms = step->now_ms;|
-the end of a phase is not told to those after it|phase.c|    step_tell_phase(step, FACT_PHASE_SUCCEEDED, phase, who);|    (void)who;
-facts are forgotten that come about while others are passed on|step.c|    *ret_fact = facts->items[facts->taken++];|    *ret_fact = facts->items[facts->taken];\n    facts->taken = facts->count;
+times of a clock that was ahead are believed|core.c|        if (moved_ms > decision->now_ms)\n            moved_ms = decision->now_ms;|
+the end of a phase is not told to those after it|phase.c|    decision_tell_phase(decision, FACT_PHASE_SUCCEEDED, phase, who);|    (void)who;
+facts are forgotten that come about while others are passed on|decision.c|    *ret_fact = facts->items[facts->taken++];|    *ret_fact = facts->items[facts->taken];\n    facts->taken = facts->count;
 members side by side have the same GPUs|seat.c|    while (seat_slot_is_taken(allocation, seat->slot))\n        seat->slot++;|
-a run that goes on in place has another seat|phase.c|    run->seat = donor->seat;|    run->seat = seat_new(step, phase->workflow);\n    *run->seat = *donor->seat;\n    run->seat->id = step->config->last_seat;\n    step_new_token(step, run->seat->token);
-a seat that joins an allocation has the folder of the first|seat.c|    step_new_token(step, seat->token);|    memcpy(seat->token, allocation->token, sizeof seat->token);
+a run that goes on in place has another seat|phase.c|    run->seat = donor->seat;|    run->seat = seat_new(decision, phase->workflow);\n    *run->seat = *donor->seat;\n    run->seat->id = decision->config->last_seat;\n    decision_new_token(decision, run->seat->token);
+a seat that joins an allocation has the folder of the first|seat.c|    decision_new_token(decision, seat->token);|    memcpy(seat->token, allocation->token, sizeof seat->token);
 a phase joins an allocation that has ended|fit.c|    if (allocation->ended \|\| allocation->is_closed|    if (allocation->is_closed
-what becomes of a shared allocation is told to its first seat alone|run.c|        run_take(step, run);|        if (!seat_is_joined(run->seat))\n            run_take(step, run);
+what becomes of a shared allocation is told to its first seat alone|run.c|        run_take(decision, run);|        if (!seat_is_joined(run->seat))\n            run_take(decision, run);
 a seat loses an allocation, and keeps it|seat.c|        run->seat->allocation = there;|        (void)there;
-a candidate is given up while others of its seat are wanted|allocation.c|    if (seat_loses(step, allocation))|    (void)seat_loses(step, allocation);
+a candidate is given up while others of its seat are wanted|allocation.c|    if (seat_loses(decision, allocation))|    (void)seat_loses(decision, allocation);
 a daemon that wakes does not look at the lease|tests/sim/pause.c|    if (daemon_is_owner(sim))\n        daemon_turn|    daemon_turn
 a lead does not look at the claim|tests/sim/lead.c|if (sim->claim[number] \&\& sim->claim[number] != job) {|if (0) {
 a second submission sets back the run that a lead serves|tests/sim/daemon.c|        if (!sim->claim[folder]) /* otherwise it belongs to the lead */\n|
