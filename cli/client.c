@@ -63,7 +63,7 @@ static int client_open_remote(struct cli *cli, struct error *err)
     if (code == 0) {
         client_close(cli);
         cli->client = http_client_new_tcp("the daemon", host, (unsigned)port);
-        http_client_seal(cli->client, &key);
+        http_client_encrypt(cli->client, &key);
         cli->is_remote = true;
     }
     json_decref(json);

@@ -35,9 +35,9 @@ struct http_client {
     char *base;    /* beginning of each URL */
     char *socket_path;
     long connect_ms, total_ms;
-    bool is_signed, is_sealed;
+    bool is_signed, is_encrypted;
     struct mac_secret secret;
-    char challenge[MAC_CHALLENGE_SIZE]; /* of the connection, if requests are sealed; empty: not
+    char challenge[MAC_CHALLENGE_SIZE]; /* of the connection, if requests are encrypted; empty: not
                                          * known yet */
     uint32_t count;                     /* of requests that have answered the challenge */
     bool has_proxy;                     /* the environment may name one */
@@ -179,10 +179,10 @@ void http_client_sign(struct http_client *client, const struct mac_secret *secre
     client->is_signed = true;
 }
 
-void http_client_seal(struct http_client *client, const struct mac_secret *key)
+void http_client_encrypt(struct http_client *client, const struct mac_secret *key)
 {
     http_client_sign(client, key);
-    client->is_sealed = true;
+    client->is_encrypted = true;
 }
 
 static size_t http_receive_body(char *data, size_t size, size_t count, void *context)
@@ -365,9 +365,9 @@ static int http_open_reply(const struct http_client *client, struct http_reply *
                            struct error *err)
 {
     size_t size;
-    char *body = mac_open(&client->secret, reply->body, reply->body_size, &size);
+    char *body = mac_decrypt(&client->secret, reply->body, reply->body_size, &size);
     if (!body)
-        return error_set(err, -EBADMSG, "the reply from %s is not sealed with the right key",
+        return error_set(err, -EBADMSG, "the reply from %s is not encrypted with the right key",
                          client->address);
     free(reply->body);
     reply->body = body;
@@ -383,12 +383,12 @@ static int http_ask_sealed(struct http_client *client, const char *method, const
 {
     char nonce[MAC_OWNER_NONCE_SIZE], own[17];
     size_t size = 0;
-    char *sealed = body ? mac_seal(&client->secret, body, body_size, &size) : NULL;
+    char *encrypted = body ? mac_encrypt(&client->secret, body, body_size, &size) : NULL;
     mac_random(own, sizeof own); /* so that no recorded reply fits */
     (void)snprintf(nonce, sizeof nonce, "%s%08" PRIx32 "%s", client->challenge, ++client->count,
                    own); /* fits */
-    int code = http_exchange(client, method, path, nonce, sealed, size, ret_reply, err);
-    free(sealed);
+    int code = http_exchange(client, method, path, nonce, encrypted, size, ret_reply, err);
+    free(encrypted);
     if (code < 0 || ret_reply->status == HTTP_CHALLENGED)
         return code;
     if (ret_reply->status == HTTP_FORBIDDEN && !ret_reply->mac[0])
@@ -443,7 +443,7 @@ int http_request(struct http_client *client, const char *method, const char *pat
                  size_t body_size, struct http_reply *ret_reply, struct error *err)
 {
     char nonce[MAC_NONCE_SIZE];
-    if (client->is_sealed)
+    if (client->is_encrypted)
         return http_request_sealed(client, method, path, body, body_size, ret_reply, err);
     if (!client->is_signed)
         return http_exchange(client, method, path, NULL, body, body_size, ret_reply, err);

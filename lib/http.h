@@ -3,7 +3,7 @@
  *
  * With a secret (http_client_sign) every request carries a nonce and a code. A reply without the
  * right code is refused, so that a false peer is never believed (lib/mac.h). With the key of a home
- * (http_client_seal) bodies are encrypted too, and the daemon takes no request twice. */
+ * (http_client_encrypt) bodies are encrypted too, and the daemon takes no request twice. */
 #ifndef PHASED_LIB_HTTP_H
 #define PHASED_LIB_HTTP_H
 
@@ -44,9 +44,9 @@ void http_client_add_header(struct http_client *client, const char *name, const 
 
 /* Signs every request from now on and accepts signed replies only. */
 void http_client_sign(struct http_client *client, const struct mac_secret *secret);
-/* Signs and seals every request from now on, as the TCP port of the daemon wants it from the owner
- * of its home. `key` is the key of the home. */
-void http_client_seal(struct http_client *client, const struct mac_secret *key);
+/* Signs and encrypts every request from now on, as the TCP port of the daemon wants it from the
+ * owner of its home. `key` is the key of the home. */
+void http_client_encrypt(struct http_client *client, const struct mac_secret *key);
 
 /* Sends one request and waits for its reply. A reply with any status is a success, such as 404.
  * `path` includes the query. `body` (JSON) may be NULL. The caller frees the content of

@@ -120,7 +120,7 @@ bool mac_equal(const char *a, const char *b)
 
 /* --- Sealing ---------------------------------------------------------------------------------- */
 
-enum { SEAL_EXTRA = crypto_secretbox_NONCEBYTES + crypto_secretbox_MACBYTES };
+enum { ENCRYPTION_EXTRA = crypto_secretbox_NONCEBYTES + crypto_secretbox_MACBYTES };
 
 _Static_assert((int)crypto_secretbox_KEYBYTES == crypto_auth_hmacsha512256_BYTES,
                "a code is a key of crypto_secretbox");
@@ -134,26 +134,27 @@ static void seal_key(const struct mac_secret *secret,
     (void)crypto_auth_hmacsha512256(ret_key, use, sizeof use - 1, secret->key); /* cannot fail */
 }
 
-char *mac_seal(const struct mac_secret *secret, const void *body, size_t size, size_t *ret_size)
+char *mac_encrypt(const struct mac_secret *secret, const void *body, size_t size, size_t *ret_size)
 {
     unsigned char key[crypto_secretbox_KEYBYTES];
-    unsigned char *sealed = xmalloc(size + SEAL_EXTRA);
+    unsigned char *encrypted = xmalloc(size + ENCRYPTION_EXTRA);
     seal_key(secret, key);
-    randombytes_buf(sealed, crypto_secretbox_NONCEBYTES);
-    (void)crypto_secretbox_easy(sealed + crypto_secretbox_NONCEBYTES, body, size, sealed,
+    randombytes_buf(encrypted, crypto_secretbox_NONCEBYTES);
+    (void)crypto_secretbox_easy(encrypted + crypto_secretbox_NONCEBYTES, body, size, encrypted,
                                 key); /* fails only above 256 GiB */
     sodium_memzero(key, sizeof key);
-    *ret_size = size + SEAL_EXTRA;
-    return (char *)sealed;
+    *ret_size = size + ENCRYPTION_EXTRA;
+    return (char *)encrypted;
 }
 
-char *mac_open(const struct mac_secret *secret, const void *sealed, size_t size, size_t *ret_size)
+char *mac_decrypt(const struct mac_secret *secret, const void *encrypted, size_t size,
+                  size_t *ret_size)
 {
     unsigned char key[crypto_secretbox_KEYBYTES];
-    const unsigned char *bytes = sealed;
-    if (size < SEAL_EXTRA)
+    const unsigned char *bytes = encrypted;
+    if (size < ENCRYPTION_EXTRA)
         return NULL;
-    char *body = xmalloc(size - SEAL_EXTRA + 1);
+    char *body = xmalloc(size - ENCRYPTION_EXTRA + 1);
     seal_key(secret, key);
     int code =
         crypto_secretbox_open_easy((unsigned char *)body, bytes + crypto_secretbox_NONCEBYTES,
@@ -163,7 +164,7 @@ char *mac_open(const struct mac_secret *secret, const void *sealed, size_t size,
         free(body);
         return NULL;
     }
-    body[size - SEAL_EXTRA] = '\0';
-    *ret_size = size - SEAL_EXTRA;
+    body[size - ENCRYPTION_EXTRA] = '\0';
+    *ret_size = size - ENCRYPTION_EXTRA;
     return body;
 }

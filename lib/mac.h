@@ -10,7 +10,7 @@
  * request. All texts are lower-case hex and NUL-terminated.
  *
  * The owner of a home uses the same form with the key of the home. The nonce is then longer, and
- * begins with a challenge of the daemon, and bodies are sealed (mac_seal). */
+ * begins with a challenge of the daemon, and bodies are encrypted (mac_encrypt). */
 #ifndef PHASED_LIB_MAC_H
 #define PHASED_LIB_MAC_H
 
@@ -60,10 +60,12 @@ void mac_reply(const struct mac_secret *secret, const char *nonce, int status, c
 bool mac_equal(const char *a, const char *b);
 
 /* Encrypts `body` by crypto_secretbox under a key that is made from the secret. The result is
- * random bytes, which the sealed form begins with, and the encrypted body. The caller frees it. */
-char *mac_seal(const struct mac_secret *secret, const void *body, size_t size, size_t *ret_size);
-/* Returns the body of a sealed form with a NUL at its end. NULL: it was not sealed with this
+ * random bytes, which the encrypted form begins with, and the encrypted body. The caller frees it.
+ */
+char *mac_encrypt(const struct mac_secret *secret, const void *body, size_t size, size_t *ret_size);
+/* Returns the body of an encrypted form with a NUL at its end. NULL: it was not encrypted with this
  * secret. The caller frees it. */
-char *mac_open(const struct mac_secret *secret, const void *sealed, size_t size, size_t *ret_size);
+char *mac_decrypt(const struct mac_secret *secret, const void *encrypted, size_t size,
+                  size_t *ret_size);
 
 #endif

@@ -30,8 +30,8 @@ enum { ADMISSION_AGAIN_MS = 2000 };
 
 /* Whether the job may be submitted now. Its submission is due. False: `ret_reason` says what the
  * job waits for. The job must then be due again in admission_again_in_ms(), with the other jobs. */
-bool admission_asks(struct loop *loop, struct workflow *workflow, const struct allocation *job,
-                    char ret_reason[REASON_MAX]);
+bool admission_asks(struct loop *loop, struct workflow *workflow,
+                    const struct allocation *allocation, char ret_reason[REASON_MAX]);
 /* Is more than 0, and the same for all jobs of one turn of the loop: one round decides them all. */
 int admission_again_in_ms(struct loop *loop);
 /* The place of a job among the runs that wait for limits.yaml, as of the last round. 1 is the next

@@ -22,7 +22,7 @@
 
 enum {
     PERSON_BODY_MAX = 16 << 20,             /* a list of specs, or one of 1 MiB as a JSON string */
-    REMOTE_BODY_MAX = PERSON_BODY_MAX + 64, /* the same, sealed; workers send less */
+    REMOTE_BODY_MAX = PERSON_BODY_MAX + 64, /* the same, encrypted; workers send less */
     PERSON_CONNECTIONS_MAX = 256,           /* of one user */
     WORKER_CONNECTIONS_MAX = 8192,          /* a lead has two, a node one */
     PAGE_BODY_MAX = 64 << 10,               /* a verb */

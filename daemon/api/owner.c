@@ -1,5 +1,5 @@
 /* Requests of the owner over TCP, from any host. Each request must carry a code made with the key
- * of the home, under a challenge of its connection, and its body must be sealed. Then it is a
+ * of the home, under a challenge of its connection, and its body must be encrypted. Then it is a
  * request like those over the Unix socket. */
 #include "daemon/api/inside.h"
 
@@ -77,16 +77,16 @@ bool owner_admit(struct request *request, const struct mac_secret *key)
     char expected[MAC_SIZE];
     uint32_t count;
     size_t size;
-    const char *sealed = request_body(request, &size);
+    const char *encrypted = request_body(request, &size);
     if (!owner_answers(challenge, nonce, &count)) {
         owner_challenge(request);
         return false;
     }
-    mac_request(key, request_method(request), request_target(request), nonce, sealed, size,
+    mac_request(key, request_method(request), request_target(request), nonce, encrypted, size,
                 expected);
     if (!mac_equal(request_header(request, MAC_HEADER), expected))
         return owner_refuse(request);
-    char *body = size > 0 ? mac_open(key, sealed, size, &size) : NULL;
+    char *body = size > 0 ? mac_decrypt(key, encrypted, size, &size) : NULL;
     if (size > 0 && !body)
         return owner_refuse(request);
     challenge->count = count;

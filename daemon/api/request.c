@@ -99,10 +99,10 @@ void request_set_header(struct request *request, const char *name, const char *v
 }
 
 void request_sign(struct request *request, const struct mac_secret *secret, const char *nonce,
-                  bool is_sealed)
+                  bool is_encrypted)
 {
     request->is_signed = true;
-    request->is_sealed = is_sealed;
+    request->is_encrypted = is_encrypted;
     request->secret = *secret;
     (void)snprintf(request->nonce, sizeof request->nonce, "%s", nonce); /* fits */
 }
@@ -112,11 +112,11 @@ void request_finish_reply(struct request *request)
     char mac[MAC_SIZE];
     if (!request->is_signed)
         return;
-    if (request->is_sealed) {
+    if (request->is_encrypted) {
         size_t size;
-        char *sealed = mac_seal(&request->secret, request->reply, request->reply_size, &size);
+        char *encrypted = mac_encrypt(&request->secret, request->reply, request->reply_size, &size);
         free(request->reply);
-        request->reply = sealed;
+        request->reply = encrypted;
         request->reply_size = size;
     }
     mac_reply(&request->secret, request->nonce, (int)request->status, request->reply,

@@ -23,12 +23,12 @@ struct request {
     size_t reply_size;
     const char *type; /* NULL: JSON */
     char *header_name, *header_value;
-    bool is_kept, is_signed, is_sealed; /* the last two: the reply */
+    bool is_kept, is_signed, is_encrypted; /* the last two: the reply */
     struct mac_secret secret;
     char nonce[MAC_OWNER_NONCE_SIZE];
 };
 
-/* Seals and signs the reply, if request_sign() has asked for it. */
+/* Encrypts and signs the reply, if request_sign() has asked for it. */
 void request_finish_reply(struct request *request);
 
 #endif

@@ -97,9 +97,9 @@ void request_replace_body(struct request *request, char *body, size_t size);
 /* Adds a header to the reply. A request can have one. */
 void request_set_header(struct request *request, const char *name, const char *value);
 /* The reply to this request will carry a code under the secret (lib/mac.h), and its body will be
- * encrypted if `is_sealed`. `nonce` is the nonce of the request. */
+ * encrypted if `is_encrypted`. `nonce` is the nonce of the request. */
 void request_sign(struct request *request, const struct mac_secret *secret, const char *nonce,
-                  bool is_sealed);
+                  bool is_encrypted);
 /* Sets the media type of a body that is not JSON. The string must be static. */
 void request_set_type(struct request *request, const char *type);
 /* Sends `body`, and frees it with free(). */

@@ -174,7 +174,7 @@ static void run_end_by_job(struct decision *decision, struct run *run)
         {"deadline", OUTCOME_FAILED, CAUSE_LAUNCH, "Slurm could not start it by its deadline"},
         {"cancelled", OUTCOME_CANCELLED, CAUSE_NONE, ""},
     };
-    const struct allocation *job = run->seat->allocation;
+    const struct allocation *allocation = run->seat->allocation;
     if (decision->event->outcome ==
         OUTCOME_SUCCEEDED) { /* the lead died before it could tell that */
         run->has_begun = true;
@@ -182,13 +182,13 @@ static void run_end_by_job(struct decision *decision, struct run *run)
         return;
     }
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (!text_equal(job->state, words[i].state))
+        if (!text_equal(allocation->state, words[i].state))
             continue;
         run_end(decision, run, words[i].outcome, words[i].cause, words[i].message);
         return;
     }
     char message[REASON_MAX];
-    if (!job->state[0]) {
+    if (!allocation->state[0]) {
         run_end(decision, run, OUTCOME_LOST, CAUSE_NONE, "Slurm does not know its job any more");
     } else if (!run->has_begun) {
         const char *said = decision->event->message ? decision->event->message : "";
@@ -196,11 +196,11 @@ static void run_end_by_job(struct decision *decision, struct run *run)
                        run->in_place || seat_is_joined(run->seat)
                            ? "its allocation was gone before it could go on"
                            : "its job ended before the worker had started",
-                       said[0] ? ": " : "", said, job->state, job->reason);
+                       said[0] ? ": " : "", said, allocation->state, allocation->reason);
         run_end(decision, run, OUTCOME_FAILED, CAUSE_LAUNCH, message);
     } else {
         (void)snprintf(message, sizeof message, "its worker left no outcome; Slurm: %s, %.150s",
-                       job->state, job->reason);
+                       allocation->state, allocation->reason);
         run_end(decision, run, OUTCOME_LOST, CAUSE_NONE, message);
     }
 }

@@ -1,4 +1,4 @@
-/* Inside daemon/judge. Calls go down: judge.c, then matrix.c and remedy.c, then evidence.c and
+/* Inside daemon/judge. Calls go down: judge.c, then matrix.c and remedy.c, then values.c and
  * replan.c. */
 #ifndef PHASED_DAEMON_JUDGE_INSIDE_H
 #define PHASED_DAEMON_JUDGE_INSIDE_H
@@ -16,24 +16,24 @@ struct store;
 struct store_source;
 struct workflow;
 
-/* --- evidence.c ------------------------------------------------------------------------------- */
+/* --- values.c ------------------------------------------------------------------------------- */
 
 /* What the names in an expression mean in a phase: its params, its metrics, and facts about it. */
-struct evidence {
+struct values {
     json_t *spec, *facts;
     struct metrics *metrics;
     char *lack; /* the entries that the metrics lack, in words for people; NULL: no entries */
 };
 
-/* Loads the evidence from the record. Also after a failure the caller frees it with
- * evidence_fini(). */
-int evidence_load(struct store *store, const struct phase *phase, struct evidence *evidence,
-                  struct error *err);
-void evidence_fini(struct evidence *evidence);
+/* Loads the values from the record. Also after a failure the caller frees it with
+ * values_fini(). */
+int values_load(struct store *store, const struct phase *phase, struct values *values,
+                struct error *err);
+void values_fini(struct values *values);
 
-/* The names in the form that lib/expr takes; borrowed from the evidence. `phase` NULL: the phase
+/* The names in the form that lib/expr takes; borrowed from the values. `phase` NULL: the phase
  * itself. */
-struct expr_names evidence_names(const struct evidence *evidence, const char *phase);
+struct expr_names values_names(const struct values *values, const char *phase);
 
 /* --- replan.c --------------------------------------------------------------------------------- */
 

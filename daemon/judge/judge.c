@@ -1,5 +1,5 @@
-/* Evaluates gates. The evidence of a gate is loaded first. The evidence of earlier phases is loaded
- * only if a check names these phases. */
+/* Evaluates gates. The values that a gate names are loaded first. The values of earlier phases are
+ * loaded only if a check names these phases. */
 #include "daemon/judge/inside.h"
 #include "daemon/judge/judge.h"
 #include "daemon/loop/loop.h"
@@ -14,7 +14,7 @@
 
 struct judgement {
     struct loop_item item;
-    struct evidence own, *before;
+    struct values own, *before;
     struct expr_names *before_names;
     size_t before_count;
     uint64_t workflow, phase, run;
@@ -53,12 +53,11 @@ static bool gate_names(const json_t *gate, const char *phase)
 }
 
 /* `phase` NULL: the phase itself. */
-static void add_lack(struct judgement *judgement, const struct evidence *evidence,
-                     const char *phase)
+static void add_lack(struct judgement *judgement, const struct values *values, const char *phase)
 {
-    if (evidence->lack)
+    if (values->lack)
         text_addf(&judgement->lack, "%s%s%s%s", judgement->lack.size ? "; " : "",
-                  phase ? phase : "", phase ? ": " : "", evidence->lack);
+                  phase ? phase : "", phase ? ": " : "", values->lack);
 }
 
 /* The run told more than the record has, so nobody knows what the check would find. */
@@ -74,7 +73,7 @@ static void withdraw_verdict(struct verdict *verdict, const char *lack)
 static int gather(struct judgement *judgement, struct store *store, const struct phase *phase,
                   struct error *err)
 {
-    int status = evidence_load(store, phase, &judgement->own, err);
+    int status = values_load(store, phase, &judgement->own, err);
     if (status < 0)
         return status;
     const json_t *gate = json_object_get(judgement->own.spec, "gate");
@@ -88,10 +87,10 @@ static int gather(struct judgement *judgement, struct store *store, const struct
         if (!gate_names(gate, before->name))
             continue;
         size_t at = judgement->before_count++;
-        status = evidence_load(store, phase_result(before), &judgement->before[at], err);
+        status = values_load(store, phase_result(before), &judgement->before[at], err);
         if (status < 0)
             return status;
-        judgement->before_names[at] = evidence_names(&judgement->before[at], before->name);
+        judgement->before_names[at] = values_names(&judgement->before[at], before->name);
         add_lack(judgement, &judgement->before[at], before->name);
     }
     return 0;
@@ -104,7 +103,7 @@ static void judge_check(struct judgement *judgement, const char *name, const jso
     struct verdict verdict;
     if (check_from_json(name, json, &check, &err) == 0) {
         struct expr_scope scope = {
-            .own = evidence_names(&judgement->own, NULL),
+            .own = values_names(&judgement->own, NULL),
             .before = judgement->before_names,
             .before_count = judgement->before_count,
         };
@@ -186,9 +185,9 @@ static int judgement_write(struct loop_item *item, struct store *store, struct e
 static void judgement_free(struct loop_item *item)
 {
     struct judgement *judgement = (struct judgement *)item;
-    evidence_fini(&judgement->own);
+    values_fini(&judgement->own);
     for (size_t i = 0; i < judgement->before_count; i++)
-        evidence_fini(&judgement->before[i]);
+        values_fini(&judgement->before[i]);
     free(judgement->before);
     free(judgement->before_names);
     json_decref(judgement->verdicts);

@@ -1,7 +1,7 @@
 # daemon/judge: gates, matrices, remedies, reuse.
 daemon_libdaemon_a_SOURCES += \
 	daemon/judge/judge.c daemon/judge/judge.h daemon/judge/inside.h \
-	daemon/judge/evidence.c \
+	daemon/judge/values.c \
 	daemon/judge/matrix.c \
 	daemon/judge/remedy.c \
 	daemon/judge/replan.c \

@@ -17,7 +17,7 @@
 #include <string.h>
 
 /* What was found, until it is recorded. */
-struct decision {
+struct selection {
     struct loop_item item;
     struct phase *matrix;
     json_t *spec, *resolved;
@@ -35,47 +35,47 @@ struct decision {
     char message[REASON_MAX];
 };
 
-static void decision_free(struct loop_item *item)
+static void selection_free(struct loop_item *item)
 {
-    struct decision *decision = (struct decision *)item;
-    for (size_t i = 0; i < decision->count; i++)
-        free(decision->reasons[i]);
-    free(decision->reasons);
-    free(decision->scores);
-    free(decision->chosen);
-    free(decision->follows);
-    json_decref(decision->spec);
-    json_decref(decision->resolved);
-    json_decref(decision->changes);
-    free(decision->lack);
-    workflow_free(decision->plan);
-    free(decision);
+    struct selection *selection = (struct selection *)item;
+    for (size_t i = 0; i < selection->count; i++)
+        free(selection->reasons[i]);
+    free(selection->reasons);
+    free(selection->scores);
+    free(selection->chosen);
+    free(selection->follows);
+    json_decref(selection->spec);
+    json_decref(selection->resolved);
+    json_decref(selection->changes);
+    free(selection->lack);
+    workflow_free(selection->plan);
+    free(selection);
 }
 
 /* --- Recording -------------------------------------------------------------------------------- */
 
-static const char *standing(const struct decision *decision, const struct core_score *score)
+static const char *standing(const struct selection *selection, const struct core_score *score)
 {
     if (!score->is_left)
-        return decision->reasons[score->number] ? "out" : NULL; /* it was cut before */
-    if (score->member == decision->choice.best)
+        return selection->reasons[score->number] ? "out" : NULL; /* it was cut before */
+    if (score->member == selection->choice.best)
         return "best";
-    for (size_t i = 0; decision->choice.goes_on && i < decision->choice.count; i++)
-        if (decision->chosen[i] == score->member)
+    for (size_t i = 0; selection->choice.goes_on && i < selection->choice.count; i++)
+        if (selection->chosen[i] == score->member)
             return "left";
-    return decision->choice.goes_on ? "cut" : "left";
+    return selection->choice.goes_on ? "cut" : "left";
 }
 
-static int write_members(const struct decision *decision, struct store *store, struct error *err)
+static int write_members(const struct selection *selection, struct store *store, struct error *err)
 {
     int status = 0;
-    for (size_t i = 0; status == 0 && i < decision->count; i++) {
-        const struct core_score *score = &decision->scores[i];
+    for (size_t i = 0; status == 0 && i < selection->count; i++) {
+        const struct core_score *score = &selection->scores[i];
         const struct store_member member = {
             .phase = score->member->id,
             .value = score->value,
-            .standing = standing(decision, score),
-            .reason = decision->reasons[score->number],
+            .standing = standing(selection, score),
+            .reason = selection->reasons[score->number],
         };
         if (member.standing)
             status = store_member_set(store, &member, err);
@@ -83,32 +83,32 @@ static int write_members(const struct decision *decision, struct store *store, s
     return status;
 }
 
-static int write_plan(const struct decision *decision, struct store *store, struct error *err)
+static int write_plan(const struct selection *selection, struct store *store, struct error *err)
 {
-    const struct workflow *workflow = decision->matrix->workflow;
+    const struct workflow *workflow = selection->matrix->workflow;
     int64_t now_ms = loop_now_ms();
     int status = 0;
     for (size_t i = 0; status == 0 && i < workflow->phase_count; i++) {
         const struct phase *phase = &workflow->phases[i];
-        const json_t *changes = json_object_get(decision->changes, phase->name);
+        const json_t *changes = json_object_get(selection->changes, phase->name);
         if (json_array_size(changes) > 0)
             status = store_choice_add(store, phase->id, changes, now_ms, err);
-        if (status == 0 && (changes || decision->follows[i]))
-            status = store_phase_replan(store, phase, decision->resolved, err);
+        if (status == 0 && (changes || selection->follows[i]))
+            status = store_phase_replan(store, phase, selection->resolved, err);
     }
     return status;
 }
 
-/* Writes the decision. The core has stepped before, in the same turn. If a person has cancelled the
- * matrix while it was judged, the core has decided nothing. Then nothing is written. */
-static int decision_write(struct loop_item *item, struct store *store, struct error *err)
+/* Writes the selection. The core has decided before, in the same turn. If a person has cancelled
+ * the matrix while it was judged, the core has decided nothing. Then nothing is written. */
+static int selection_write(struct loop_item *item, struct store *store, struct error *err)
 {
-    const struct decision *decision = (struct decision *)item;
-    if (decision->matrix->state == PHASE_DECIDING || decision->matrix->state == PHASE_CANCELLED)
+    const struct selection *selection = (struct selection *)item;
+    if (selection->matrix->state == PHASE_DECIDING || selection->matrix->state == PHASE_CANCELLED)
         return 0;
-    int status = write_members(decision, store, err);
-    if (status == 0 && decision->plan)
-        status = write_plan(decision, store, err);
+    int status = write_members(selection, store, err);
+    if (status == 0 && selection->plan)
+        status = write_plan(selection, store, err);
     return status;
 }
 
@@ -149,51 +149,51 @@ static void judge_value(const struct expr_scope *scope, const char *expression, 
 }
 
 /* Also works out the value of a member that is out by `where`: a person may want the member. */
-static int judge_member(struct decision *decision, struct store *store, struct core_score *score,
+static int judge_member(struct selection *selection, struct store *store, struct core_score *score,
                         char **ret_reason, struct error *err)
 {
-    const char *where = json_string_value(json_object_get(decision->best, "where"));
-    const char *value = json_string_value(json_object_get(decision->best, "value"));
-    struct evidence evidence = {0};
-    int status = evidence_load(store, score->member, &evidence, err);
+    const char *where = json_string_value(json_object_get(selection->best, "where"));
+    const char *value = json_string_value(json_object_get(selection->best, "value"));
+    struct values values = {0};
+    int status = values_load(store, score->member, &values, err);
     if (status == 0) {
-        const struct expr_scope scope = {.own = evidence_names(&evidence, NULL)};
+        const struct expr_scope scope = {.own = values_names(&values, NULL)};
         char *lack = NULL;
         if (value)
             judge_value(&scope, value, &score->value, &lack);
-        if (where && !decision->matrix->is_overridden)
+        if (where && !selection->matrix->is_overridden)
             judge_where(&scope, where, ret_reason);
         if (*ret_reason) {
-            decision->is_where = decision->is_where || !lack;
+            selection->is_where = selection->is_where || !lack;
             free(lack);
         } else {
             *ret_reason = lack;
         }
         score->is_left = !*ret_reason;
-        if (evidence.lack && !decision->lack && !score->member->is_overridden)
-            decision->lack = text_format("%s: %s", score->member->name, evidence.lack);
+        if (values.lack && !selection->lack && !score->member->is_overridden)
+            selection->lack = text_format("%s: %s", score->member->name, values.lack);
     }
-    evidence_fini(&evidence);
+    values_fini(&values);
     return status;
 }
 
-static int judge_members(struct decision *decision, struct store *store, struct error *err)
+static int judge_members(struct selection *selection, struct store *store, struct error *err)
 {
-    const struct matrix *matrix = decision->matrix->members;
+    const struct matrix *matrix = selection->matrix->members;
     int status = 0;
-    decision->scores = xcalloc(matrix->count + 1, sizeof *decision->scores);
-    decision->reasons = xcalloc(matrix->count + 1, sizeof *decision->reasons);
-    decision->chosen = xcalloc(matrix->count + 1, sizeof *decision->chosen);
+    selection->scores = xcalloc(matrix->count + 1, sizeof *selection->scores);
+    selection->reasons = xcalloc(matrix->count + 1, sizeof *selection->reasons);
+    selection->chosen = xcalloc(matrix->count + 1, sizeof *selection->chosen);
     for (size_t i = 0; status == 0 && i < matrix->count; i++) {
         struct phase *member = matrix->members[i];
-        size_t at = decision->count++;
-        decision->scores[at] = (struct core_score){.member = member, .number = at, .value = NAN};
+        size_t at = selection->count++;
+        selection->scores[at] = (struct core_score){.member = member, .number = at, .value = NAN};
         if (member->state != PHASE_SUCCEEDED)
-            decision->reasons[at] =
+            selection->reasons[at] =
                 xstrdup(*member->reason ? member->reason : phase_state_name(member->state));
         else if (member->rung == matrix->phase->rung)
-            status =
-                judge_member(decision, store, &decision->scores[at], &decision->reasons[at], err);
+            status = judge_member(selection, store, &selection->scores[at], &selection->reasons[at],
+                                  err);
     }
     return status;
 }
@@ -220,32 +220,32 @@ static void add_change(json_t *list, const char *param, json_t *from, json_t *to
 }
 
 /* The members that go on get the value of the next rung. */
-static void conclude_rung(struct decision *decision)
+static void conclude_rung(struct selection *selection)
 {
-    const struct phase *matrix = decision->matrix;
-    const char *param = json_string_value(json_object_get(decision->rungs, "param"));
-    const json_t *values = json_object_get(decision->rungs, "values");
+    const struct phase *matrix = selection->matrix;
+    const char *param = json_string_value(json_object_get(selection->rungs, "param"));
+    const json_t *values = json_object_get(selection->rungs, "values");
     json_t *from = json_array_get(values, matrix->rung),
            *to = json_array_get(values, matrix->rung + 1);
-    for (size_t i = 0; i < decision->choice.count; i++) {
+    for (size_t i = 0; i < selection->choice.count; i++) {
         json_t *changes = json_array();
         add_change(changes, param, from, to);
-        (void)json_object_set_new(decision->changes, decision->chosen[i]->name, changes);
+        (void)json_object_set_new(selection->changes, selection->chosen[i]->name, changes);
     }
     struct text value = {0};
     phase_value_text(to, &value);
-    (void)snprintf(decision->message, REASON_MAX, "%zu members go on to %.64s=%.64s",
-                   decision->choice.count, param, text_string(&value));
+    (void)snprintf(selection->message, REASON_MAX, "%zu members go on to %.64s=%.64s",
+                   selection->choice.count, param, text_string(&value));
     text_fini(&value);
 }
 
 /* The matrix takes over all params in which the best member differs, also params that remedies have
  * changed. */
-static int conclude_best(struct decision *decision, struct store *store, struct error *err)
+static int conclude_best(struct selection *selection, struct store *store, struct error *err)
 {
-    const struct core_score *score = &decision->scores[0];
-    const char *expression = json_string_value(json_object_get(decision->best, "value")), *name;
-    const json_t *params = json_object_get(decision->spec, "params");
+    const struct core_score *score = &selection->scores[0];
+    const char *expression = json_string_value(json_object_get(selection->best, "value")), *name;
+    const json_t *params = json_object_get(selection->spec, "params");
     json_t *spec = NULL, *changes, *value;
     const struct phase *member = score->member;
     int status = member->run ? store_run_spec(store, member->run->id, &spec, err)
@@ -259,151 +259,152 @@ static int conclude_best(struct decision *decision, struct store *store, struct 
         if (!json_equal(from, value))
             add_change(changes, name, from, value);
     }
-    (void)json_object_set_new(decision->changes, decision->matrix->name, changes);
+    (void)json_object_set_new(selection->changes, selection->matrix->name, changes);
     struct text text = {0};
-    bool is_wanted = decision->matrix->is_overridden && decision->matrix->members->best;
+    bool is_wanted = selection->matrix->is_overridden && selection->matrix->members->best;
     text_addf(&text, "%.80s is the best%s: ", score->member->name,
-              is_wanted                         ? ", as a person says"
-              : decision->matrix->is_overridden ? " without `where`"
-                                                : "");
+              is_wanted                          ? ", as a person says"
+              : selection->matrix->is_overridden ? " without `where`"
+                                                 : "");
     add_params(&text, json_object_get(json_object_get(spec, "member"), "params"));
     if (!isnan(score->value))
         text_addf(&text, "; %s %s", expression, expr_number_text(score->value).data);
-    (void)snprintf(decision->message, REASON_MAX, "%s", text_string(&text));
+    (void)snprintf(selection->message, REASON_MAX, "%s", text_string(&text));
     text_fini(&text);
     json_decref(spec);
-    decision->choice.best = score->member;
-    for (size_t i = decision->matrix->index; i < decision->matrix->workflow->phase_count; i++)
-        decision->follows[i] = !decision->matrix->workflow->phases[i].run;
+    selection->choice.best = score->member;
+    for (size_t i = selection->matrix->index; i < selection->matrix->workflow->phase_count; i++)
+        selection->follows[i] = !selection->matrix->workflow->phases[i].run;
     return 0;
 }
 
-static void conclude_none(struct decision *decision)
+static void conclude_none(struct selection *selection)
 {
-    if (decision->lack) {
-        (void)snprintf(decision->message, REASON_MAX, "insufficient data: %s", decision->lack);
+    if (selection->lack) {
+        (void)snprintf(selection->message, REASON_MAX, "insufficient data: %s", selection->lack);
         return;
     }
     const char *reason = NULL;
-    for (size_t i = 0; i < decision->count && !reason; i++)
-        reason = decision->scores[i].member->state == PHASE_SUCCEEDED ? decision->reasons[i] : NULL;
-    (void)snprintf(decision->message, REASON_MAX, "no member is left: %.180s",
+    for (size_t i = 0; i < selection->count && !reason; i++)
+        reason =
+            selection->scores[i].member->state == PHASE_SUCCEEDED ? selection->reasons[i] : NULL;
+    (void)snprintf(selection->message, REASON_MAX, "no member is left: %.180s",
                    reason ? reason : "");
 }
 
 /* Puts the member that a person has named as the best first, however it was measured. */
-static void conclude_wanted(struct decision *decision)
+static void conclude_wanted(struct selection *selection)
 {
-    struct core_score *scores = decision->scores, wanted = {0};
+    struct core_score *scores = selection->scores, wanted = {0};
     size_t at = 0;
-    while (at < decision->count && scores[at].member != decision->matrix->members->best)
+    while (at < selection->count && scores[at].member != selection->matrix->members->best)
         at++;
-    if (at == decision->count)
+    if (at == selection->count)
         return;
     wanted = scores[at];
     memmove(scores + 1, scores, at * sizeof *scores);
     wanted.is_left = true;
-    free(decision->reasons[wanted.number]);
-    decision->reasons[wanted.number] = NULL;
+    free(selection->reasons[wanted.number]);
+    selection->reasons[wanted.number] = NULL;
     scores[0] = wanted;
 }
 
 /* Sets which members are chosen, and what follows for params. */
-static int conclude(struct decision *decision, struct store *store, struct error *err)
+static int conclude(struct selection *selection, struct store *store, struct error *err)
 {
-    const struct phase *matrix = decision->matrix;
-    const char *goal = json_string_value(json_object_get(decision->best, "goal"));
-    double cut = json_real_value(json_object_get(decision->rungs, "cut"));
+    const struct phase *matrix = selection->matrix;
+    const char *goal = json_string_value(json_object_get(selection->best, "goal"));
+    double cut = json_real_value(json_object_get(selection->rungs, "cut"));
     bool is_min = goal && text_equal(goal, "min");
     bool is_last = matrix->rung + 1 >= matrix->members->rung_count;
     bool is_wanted =
-        matrix->is_overridden && matrix->members->best && json_is_object(decision->best);
-    size_t left = core_choose(decision->scores, decision->count, is_min, 0);
-    size_t kept = is_last ? 1 : core_choose(decision->scores, decision->count, is_min, cut);
+        matrix->is_overridden && matrix->members->best && json_is_object(selection->best);
+    size_t left = core_choose(selection->scores, selection->count, is_min, 0);
+    size_t kept = is_last ? 1 : core_choose(selection->scores, selection->count, is_min, cut);
     if (is_wanted) {
-        conclude_wanted(decision);
+        conclude_wanted(selection);
         left = kept = 1;
-    } else if (decision->lack && json_is_object(decision->best)) {
+    } else if (selection->lack && json_is_object(selection->best)) {
         left = kept = 0; /* the member may be the best: a person decides */
-        decision->is_where = false;
+        selection->is_where = false;
     }
-    decision->choice.goes_on = left > 0 && kept > 1;
-    decision->choice.count = decision->choice.goes_on ? kept : left;
-    decision->choice.members = decision->chosen;
-    for (size_t i = 0; i < decision->choice.count; i++)
-        decision->chosen[i] = decision->scores[i].member;
+    selection->choice.goes_on = left > 0 && kept > 1;
+    selection->choice.count = selection->choice.goes_on ? kept : left;
+    selection->choice.members = selection->chosen;
+    for (size_t i = 0; i < selection->choice.count; i++)
+        selection->chosen[i] = selection->scores[i].member;
     if (left == 0) {
-        conclude_none(decision);
+        conclude_none(selection);
         return 0;
     }
-    if (!json_is_object(decision->best)) {
-        (void)snprintf(decision->message, REASON_MAX, "%zu of %zu members are through", left,
-                       decision->count);
+    if (!json_is_object(selection->best)) {
+        (void)snprintf(selection->message, REASON_MAX, "%zu of %zu members are through", left,
+                       selection->count);
         return 0;
     }
-    if (!decision->choice.goes_on)
-        return conclude_best(decision, store, err);
-    conclude_rung(decision);
+    if (!selection->choice.goes_on)
+        return conclude_best(selection, store, err);
+    conclude_rung(selection);
     return 0;
 }
 
 /* -EINVAL: the choice does not go with the rest of the workflow. */
-static int work_out_plan(struct decision *decision, struct store *store, struct error *err)
+static int work_out_plan(struct selection *selection, struct store *store, struct error *err)
 {
-    struct workflow *workflow = decision->matrix->workflow;
+    struct workflow *workflow = selection->matrix->workflow;
     struct store_source source = {0};
     const char *phase;
     json_t *changes;
     int status = store_source_load(store, workflow->id, &source, err);
     if (status < 0)
         return status;
-    json_object_foreach(decision->changes, phase, changes) replan_change(&source, phase, changes);
-    status = replan(&source, workflow, &decision->resolved, &decision->plan, err);
+    json_object_foreach(selection->changes, phase, changes) replan_change(&source, phase, changes);
+    status = replan(&source, workflow, &selection->resolved, &selection->plan, err);
     store_source_fini(&source);
     if (status == 0)
         return 0;
     char best[REASON_MAX];
-    (void)snprintf(best, sizeof best, "%s", decision->message);
-    (void)snprintf(decision->message, REASON_MAX, "%.120s; with it: %.120s", best, err->message);
-    decision->choice = (struct core_choice){0};
-    decision->is_where = false;
+    (void)snprintf(best, sizeof best, "%s", selection->message);
+    (void)snprintf(selection->message, REASON_MAX, "%.120s; with it: %.120s", best, err->message);
+    selection->choice = (struct core_choice){0};
+    selection->is_where = false;
     return 0;
 }
 
 int matrix_judge(struct loop *loop, struct phase *matrix, struct error *err)
 {
     struct store *store = loop_store(loop);
-    struct decision *decision = xcalloc(1, sizeof *decision);
-    decision->item = (struct loop_item){.write = decision_write, .free = decision_free};
-    decision->matrix = matrix;
-    decision->changes = json_object();
-    decision->follows = xcalloc(matrix->workflow->phase_count, sizeof *decision->follows);
-    int status = store_phase_spec(store, matrix->id, &decision->spec, err);
-    const json_t *json = json_object_get(decision->spec, "matrix");
-    decision->best = json_object_get(json, "best");
-    decision->rungs = json_object_get(json, "rungs");
+    struct selection *selection = xcalloc(1, sizeof *selection);
+    selection->item = (struct loop_item){.write = selection_write, .free = selection_free};
+    selection->matrix = matrix;
+    selection->changes = json_object();
+    selection->follows = xcalloc(matrix->workflow->phase_count, sizeof *selection->follows);
+    int status = store_phase_spec(store, matrix->id, &selection->spec, err);
+    const json_t *json = json_object_get(selection->spec, "matrix");
+    selection->best = json_object_get(json, "best");
+    selection->rungs = json_object_get(json, "rungs");
     if (status == 0)
-        status = judge_members(decision, store, err);
+        status = judge_members(selection, store, err);
     if (status == 0)
-        status = conclude(decision, store, err);
-    if (status == 0 && json_object_size(decision->changes) > 0)
-        status = work_out_plan(decision, store, err);
+        status = conclude(selection, store, err);
+    if (status == 0 && json_object_size(selection->changes) > 0)
+        status = work_out_plan(selection, store, err);
     if (status < 0) {
-        decision_free(&decision->item);
+        selection_free(&selection->item);
         return status;
     }
     struct core_event event = {
         .kind = EV_JUDGED,
         .workflow = matrix->workflow,
         .phase = matrix,
-        .gate = decision->choice.count > 0 ? GATE_PASSED
-                : decision->is_where       ? GATE_FAILED
-                                           : GATE_INSUFFICIENT,
-        .plan = decision->plan,
-        .choice = decision->choice.count > 0 ? &decision->choice : NULL,
-        .message = decision->message,
+        .gate = selection->choice.count > 0 ? GATE_PASSED
+                : selection->is_where       ? GATE_FAILED
+                                            : GATE_INSUFFICIENT,
+        .plan = selection->plan,
+        .choice = selection->choice.count > 0 ? &selection->choice : NULL,
+        .message = selection->message,
     };
-    loop_post_item(loop, &decision->item, &event);
+    loop_post_item(loop, &selection->item, &event);
     return 0;
 }
 
@@ -411,20 +412,20 @@ int matrix_judge(struct loop *loop, struct phase *matrix, struct error *err)
 
 /* Adds the value of a member, if its metrics give a value yet. */
 static int add_value_so_far(struct store *store, const struct phase *member, const char *expression,
-                            json_t *values, struct error *err)
+                            json_t *so_far, struct error *err)
 {
-    struct evidence evidence = {0};
-    int status = evidence_load(store, member, &evidence, err);
+    struct values values = {0};
+    int status = values_load(store, member, &values, err);
     if (status == 0) {
-        const struct expr_scope scope = {.own = evidence_names(&evidence, NULL)};
+        const struct expr_scope scope = {.own = values_names(&values, NULL)};
         double value = NAN;
         char *reason = NULL;
         judge_value(&scope, expression, &value, &reason);
         if (isfinite(value))
-            (void)json_object_set_new(values, member->name, json_real(value));
+            (void)json_object_set_new(so_far, member->name, json_real(value));
         free(reason);
     }
-    evidence_fini(&evidence);
+    values_fini(&values);
     return status;
 }
 

@@ -43,7 +43,7 @@ static void item_free(struct loop_item *base)
     free(item);
 }
 
-/* Writes the remedy. The core has stepped before, in the same turn. If a person has cancelled the
+/* Writes the remedy. The core has decided before, in the same turn. If a person has cancelled the
  * phase meanwhile, the core has started no run. Then the phase keeps its params. */
 static int item_write(struct loop_item *base, struct store *store, struct error *err)
 {

@@ -22,7 +22,7 @@ static unsigned limit_s(const struct cluster_job *seen)
     return minutes < UINT32_MAX / 60 ? 60 * minutes : 0;
 }
 
-static void post_seen(struct loop *loop, struct workflow *workflow, struct allocation *job,
+static void post_seen(struct loop *loop, struct workflow *workflow, struct allocation *allocation,
                       const struct cluster_job *seen)
 {
     int64_t now = loop_now_ms() / 1000;
@@ -30,7 +30,7 @@ static void post_seen(struct loop *loop, struct workflow *workflow, struct alloc
     struct core_event event = {
         .kind = EV_JOB_SEEN,
         .workflow = workflow,
-        .allocation = job,
+        .allocation = allocation,
         .slurm_id = seen->id,
         .seen = {.state = cluster_job_state_name(seen->state),
                  .reason = seen->reason,
@@ -54,13 +54,15 @@ static bool is_put_off(const struct cluster_job *seen)
 }
 
 /* Most polls change nothing about most jobs. Such jobs need no event. */
-static bool is_news(const struct allocation *job, const struct cluster_job *seen)
+static bool is_news(const struct allocation *allocation, const struct cluster_job *seen)
 {
-    return job->absent_since_ms || cluster_job_is_final(seen) || cluster_job_is_stuck(seen) ||
-           is_put_off(seen) || job->restarts != seen->restarts ||
-           (limit_s(seen) && limit_s(seen) != job->time_s) ||
-           !text_equal(job->state, cluster_job_state_name(seen->state)) ||
-           !text_equal(job->reason, seen->reason) || !text_equal(job->nodes, seen->nodes);
+    return allocation->absent_since_ms || cluster_job_is_final(seen) ||
+           cluster_job_is_stuck(seen) || is_put_off(seen) ||
+           allocation->restarts != seen->restarts ||
+           (limit_s(seen) && limit_s(seen) != allocation->time_s) ||
+           !text_equal(allocation->state, cluster_job_state_name(seen->state)) ||
+           !text_equal(allocation->reason, seen->reason) ||
+           !text_equal(allocation->nodes, seen->nodes);
 }
 
 /* Tells the core of every job that has not ended and that the poll has not seen. A job that has
@@ -71,11 +73,12 @@ static void post_absent(struct loop *loop, const struct map *seen)
     for (size_t i = 0; i < core_workflow_count(core); i++) {
         struct workflow *workflow = core_workflow_at(core, i);
         for (size_t j = 0; j < workflow->allocation_count; j++) {
-            struct allocation *job = workflow->allocations[j];
-            bool is_back = job->ended && loop_effect(loop, FX_CANCEL_JOB, job->id);
+            struct allocation *allocation = workflow->allocations[j];
+            bool is_back = allocation->ended && loop_effect(loop, FX_CANCEL_JOB, allocation->id);
             struct core_event event = {
-                .kind = EV_JOB_ABSENT, .workflow = workflow, .allocation = job};
-            if (job->slurm_id && (!job->ended || is_back) && !map_find(seen, job->id))
+                .kind = EV_JOB_ABSENT, .workflow = workflow, .allocation = allocation};
+            if (allocation->slurm_id && (!allocation->ended || is_back) &&
+                !map_find(seen, allocation->id))
                 loop_post(loop, &event);
         }
     }
@@ -86,24 +89,24 @@ static void post_absent(struct loop *loop, const struct map *seen)
 static struct allocation *find_job(struct loop *loop, const struct cluster_job *seen,
                                    struct workflow **ret_workflow)
 {
-    struct allocation *job = loop_job_by_token(loop, seen->token, ret_workflow);
+    struct allocation *allocation = loop_job_by_token(loop, seen->token, ret_workflow);
     uint64_t workflow;
-    if (job || cluster_job_is_final(seen) || seen->completing ||
+    if (allocation || cluster_job_is_final(seen) || seen->completing ||
         store_find_token(loop_store(loop), seen->token, &workflow, NULL) < 0 ||
         loop_workflow(loop, workflow, ret_workflow, NULL) < 0)
-        return job;
+        return allocation;
     return loop_job_by_token(loop, seen->token, ret_workflow);
 }
 
-static void take_seen(struct loop *loop, struct workflow *workflow, struct allocation *job,
+static void take_seen(struct loop *loop, struct workflow *workflow, struct allocation *allocation,
                       const struct cluster_job *seen)
 {
     bool is_final = cluster_job_is_final(seen);
-    bool is_back = job->ended && !is_final && !seen->completing;
-    bool is_gone = job->ended && is_final && job->slurm_id == seen->id &&
-                   loop_effect(loop, FX_CANCEL_JOB, job->id);
-    if (is_back || is_gone || (!job->ended && is_news(job, seen)))
-        post_seen(loop, workflow, job, seen);
+    bool is_back = allocation->ended && !is_final && !seen->completing;
+    bool is_gone = allocation->ended && is_final && allocation->slurm_id == seen->id &&
+                   loop_effect(loop, FX_CANCEL_JOB, allocation->id);
+    if (is_back || is_gone || (!allocation->ended && is_news(allocation, seen)))
+        post_seen(loop, workflow, allocation, seen);
 }
 
 /* --- Polls ------------------------------------------------------------------------------------ */
@@ -149,17 +152,17 @@ static void take_jobs(struct launch *launch, const struct cluster_result *result
     take_starts(launch, result);
     for (size_t i = 0; i < result->job_count; i++) {
         struct workflow *workflow;
-        struct allocation *job = find_job(loop, &result->jobs[i], &workflow);
+        struct allocation *allocation = find_job(loop, &result->jobs[i], &workflow);
         /* After a lost answer two jobs may have the same token. The claim on the folder decides
          * which job serves. */
-        if (!job || (job->slurm_id != result->jobs[i].id && !job->ended))
+        if (!allocation || (allocation->slurm_id != result->jobs[i].id && !allocation->ended))
             continue;
-        map_put(&seen, job->id, job);
+        map_put(&seen, allocation->id, allocation);
         if (is_put_off(&result->jobs[i]))
             launch->has_put_off = true;
-        if (map_find(&launch->begun, job->id))
+        if (map_find(&launch->begun, allocation->id))
             continue; /* Slurm answered before it was asked to begin the job: it is no news */
-        take_seen(loop, workflow, job, &result->jobs[i]);
+        take_seen(loop, workflow, allocation, &result->jobs[i]);
     }
     post_absent(loop, &seen);
     map_fini(&seen);

@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 void folder_init_job(struct folder *folder, const struct home *home, const struct run *run,
-                     const struct allocation *job)
+                     const struct allocation *allocation)
 {
     const struct phase *phase = run->phase;
     const struct seat *seat = run->seat;
@@ -32,7 +32,7 @@ void folder_init_job(struct folder *folder, const struct home *home, const struc
         .workflow = text_format("%s/%llu", home->runs, workflow),
         .job = text_format("%s/%llu/phased-%s", home->runs, workflow, seat->token),
         .own = text_format("%s/%llu/phased-%s", home->runs, workflow,
-                           seat_is_joined(seat) ? seat->token : job->token),
+                           seat_is_joined(seat) ? seat->token : allocation->token),
         .phase = text_format("%s/%llu/%s", home->runs, workflow, phase->name),
         .out = text_format("%s/%llu/%s/out", home->runs, workflow, phase->name),
         .run = text_format("%s/%llu/%s/%u", home->runs, workflow, phase->name, run->attempt),

@@ -94,7 +94,7 @@ int resume_left(struct store *store, const char *phase_dir, const struct run *ru
 
 /* Does what folder_init() does, for one of several jobs of the run. */
 void folder_init_job(struct folder *folder, const struct home *home, const struct run *run,
-                     const struct allocation *job);
+                     const struct allocation *allocation);
 /* Makes the run's folder with run.json and the secret. run.json has `resume` and the catalogue of
  * `failures`. If the lead of the run's job has begun the run already (`ret_is_begun`), the folder
  * is taken over, and what the run resumes from stays as it is. If the lead of another job has begun

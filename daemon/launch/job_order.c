@@ -114,11 +114,11 @@ static unsigned time_min_minutes(const struct phase *phase)
 
 /* The batch script. The script tells the lead the token of its job. The lead cannot use the id of
  * the job instead, because Slurm gives ids out again. */
-static char *order_script(const struct phase *phase, const struct allocation *job,
+static char *order_script(const struct phase *phase, const struct allocation *allocation,
                           const struct folder *folder, const char *worker)
 {
     struct text script = {0};
-    text_addf(&script, "#!/bin/sh\nexport PHASED_JOB=%s\nexec ", job->token);
+    text_addf(&script, "#!/bin/sh\nexport PHASED_JOB=%s\nexec ", allocation->token);
     text_add_quoted(&script, worker);
     text_add(&script, phase_shares(phase) ? " host " : " lead ");
     text_add_quoted(&script, folder->job);
@@ -126,9 +126,9 @@ static char *order_script(const struct phase *phase, const struct allocation *jo
     return text_steal(&script);
 }
 
-void job_order_init(struct job_order *order, const struct run *run, const struct allocation *job,
-                    const struct folder *folder, const struct store_launch *launch,
-                    const char *worker, const char *excluded)
+void job_order_init(struct job_order *order, const struct run *run,
+                    const struct allocation *allocation, const struct folder *folder,
+                    const struct store_launch *launch, const char *worker, const char *excluded)
 {
     const struct phase *phase = run->phase;
     size_t variables = json_object_size(launch->environment);
@@ -142,9 +142,9 @@ void job_order_init(struct job_order *order, const struct run *run, const struct
         order->limits[i] = json_string_value(json_array_get(launch->limits, i));
     const json_t *workdir = json_object_get(launch->spec, "workdir");
     order->description = (struct cluster_description){
-        .token = job->token,
+        .token = allocation->token,
         .name = order_keep(order, text_format("%s.%s", phase->workflow->name, phase->name)),
-        .script = order_keep(order, order_script(phase, job, folder, worker)),
+        .script = order_keep(order, order_script(phase, allocation, folder, worker)),
         .work_dir = json_is_string(workdir) ? json_string_value(workdir) : launch->workdir,
         .output = order_keep(order, text_format("%s/job.log", folder->own)),
         .environment = order->environment,
@@ -153,7 +153,7 @@ void job_order_init(struct job_order *order, const struct run *run, const struct
         .submit_dir = launch->workdir,
         .nodes = phase->nodes,
         .gpus_per_node = phase->gpus_per_node,
-        .gpu_type = allocation_gpu_type(job, phase),
+        .gpu_type = allocation_gpu_type(allocation, phase),
         .cpus_per_node = phase->cpus_per_node,
         .time_minutes = (phase->time_s + 59) / 60,
         .can_chain = needs.has_checkpoint,

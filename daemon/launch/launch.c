@@ -32,16 +32,16 @@ static void post_job(struct loop *loop, enum core_event_kind kind, const struct 
  * fail because this cannot be read from the record. */
 static char *excluded_nodes(struct launch *launch, const struct core_effect *effect)
 {
-    struct allocation *job = effect->allocation;
+    struct allocation *allocation = effect->allocation;
     char *nodes = NULL;
     struct error err;
-    if (!map_find(&launch->anywhere, job->id) &&
+    if (!map_find(&launch->anywhere, allocation->id) &&
         store_nodes_excluded(loop_store(launch->loop), loop_now_ms(), &nodes, &err) < 0)
         log_line("could not read which nodes are excluded: %s", err.message);
     if (nodes)
-        map_put(&launch->excluding, job->id, job);
+        map_put(&launch->excluding, allocation->id, allocation);
     else
-        (void)map_remove(&launch->excluding, job->id);
+        (void)map_remove(&launch->excluding, allocation->id);
     return nodes;
 }
 
@@ -89,21 +89,21 @@ static int carry_submit(void *state, const struct core_effect *effect)
     struct launch *launch = state;
     struct loop *loop = launch->loop;
     const struct run *run = effect->run;
-    const struct allocation *job = effect->allocation;
+    const struct allocation *allocation = effect->allocation;
     struct store_launch stored;
     struct folder folder;
     struct error err;
     char reason[REASON_MAX];
-    if (!core_allocation_is_needed(job)) {
+    if (!core_allocation_is_needed(allocation)) {
         (void)error_set(&err, -ECANCELED, "not wanted any more");
         post_job(loop, EV_LIMITED, effect, &err); /* no job exists, and no run needs one */
         return CARRIED_OUT;
     }
-    if (!admission_asks(loop, effect->workflow, job, reason))
+    if (!admission_asks(loop, effect->workflow, allocation, reason))
         return wait_for_turn(loop, effect, reason);
     if (search_again(loop, run))
         return CARRIED_LATER_MS + FOLDER_RETRY_MS;
-    folder_init_job(&folder, loop_config(loop)->home, run, job);
+    folder_init_job(&folder, loop_config(loop)->home, run, allocation);
     bool is_begun; /* perhaps in another candidate for its seat */
     int carried = CARRIED_OUT;
     if (prepare(launch, run, &folder, &stored, &is_begun, &err) < 0) {
@@ -131,13 +131,13 @@ static int carry_cancel(void *state, const struct core_effect *effect)
 {
     struct loop *loop = ((struct launch *)state)->loop;
     struct error err;
-    const struct allocation *job = effect->allocation;
-    if (job->slurm_id == 0)
+    const struct allocation *allocation = effect->allocation;
+    if (allocation->slurm_id == 0)
         return CARRIED_OUT; /* no job is known yet; the core asks again when it knows the job */
-    if (cluster_cancel(loop_cluster(loop), core_effect_target(effect), job->slurm_id, job->token, 0,
-                       &err) == 0)
+    if (cluster_cancel(loop_cluster(loop), core_effect_target(effect), allocation->slurm_id,
+                       allocation->token, 0, &err) == 0)
         return CARRIED_REQUEST;
-    log_line("could not cancel job %u: %s", job->slurm_id, err.message);
+    log_line("could not cancel job %u: %s", allocation->slurm_id, err.message);
     return CARRIED_LATER_MS + CHANGE_RETRY_MS;
 }
 
@@ -146,15 +146,15 @@ static int carry_begin(void *state, const struct core_effect *effect)
     struct launch *launch = state;
     struct loop *loop = launch->loop;
     struct error err;
-    const struct allocation *job = effect->allocation;
+    const struct allocation *allocation = effect->allocation;
     int64_t begin = loop_now_ms() / 1000 + BEGIN_DELAY_S;
-    if (cluster_begin(loop_cluster(loop), core_effect_target(effect), job->slurm_id, job->token,
-                      begin, &err) == 0) {
+    if (cluster_begin(loop_cluster(loop), core_effect_target(effect), allocation->slurm_id,
+                      allocation->token, begin, &err) == 0) {
         if (launch->is_polling)
-            map_put(&launch->begun, job->id, effect->allocation);
+            map_put(&launch->begun, allocation->id, effect->allocation);
         return CARRIED_REQUEST;
     }
-    log_line("could not begin job %u: %s", job->slurm_id, err.message);
+    log_line("could not begin job %u: %s", allocation->slurm_id, err.message);
     return CARRIED_LATER_MS + CHANGE_RETRY_MS;
 }
 

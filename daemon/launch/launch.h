@@ -136,9 +136,9 @@ struct job_order {
 /* `launch` and `folder` are borrowed for as long as the order lives. `worker` is the path of
  * phase-worker. `excluded` are nodes that the order leaves out besides the nodes that the spec
  * excludes, with commas between; NULL: no nodes. */
-void job_order_init(struct job_order *order, const struct run *run, const struct allocation *job,
-                    const struct folder *folder, const struct store_launch *launch,
-                    const char *worker, const char *excluded);
+void job_order_init(struct job_order *order, const struct run *run,
+                    const struct allocation *allocation, const struct folder *folder,
+                    const struct store_launch *launch, const char *worker, const char *excluded);
 void job_order_fini(struct job_order *order);
 
 #endif

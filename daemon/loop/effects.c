@@ -25,10 +25,10 @@ static void log_move(const struct core_effect *effect)
              effect->message[0] ? " (" : "", effect->message, effect->message[0] ? ")" : "");
 }
 
-static void promote_superseded(struct loop *loop, const struct allocation *job)
+static void promote_superseded(struct loop *loop, const struct allocation *allocation)
 {
-    struct pending *pending = outbox_find(&loop->outbox, FX_SUBMIT, job->id);
-    if (pending && pending->state == PENDING_WAITING && !core_allocation_is_needed(job))
+    struct pending *pending = outbox_find(&loop->outbox, FX_SUBMIT, allocation->id);
+    if (pending && pending->state == PENDING_WAITING && !core_allocation_is_needed(allocation))
         outbox_promote(&loop->outbox, pending);
 }
 
@@ -40,9 +40,9 @@ static void promote_ended(struct loop *loop, const struct run *run)
     if (run->wish == WISH_NONE || run->state == RUN_ENDED || run->has_begun)
         return;
     for (size_t i = 0; i < workflow->allocation_count; i++) {
-        struct allocation *job = workflow->allocations[i];
-        if (run_is_in(run, job))
-            promote_superseded(loop, job);
+        struct allocation *allocation = workflow->allocations[i];
+        if (run_is_in(run, allocation))
+            promote_superseded(loop, allocation);
     }
 }
 

@@ -15,20 +15,20 @@ static uint64_t token_key(const char *token)
     return strtoull(head, NULL, 16) + 1; /* 60 bits of it; + 1: a key is not 0 */
 }
 
-void index_job(struct loop *loop, struct workflow *workflow, struct allocation *job)
+void index_job(struct loop *loop, struct workflow *workflow, struct allocation *allocation)
 {
-    map_put(&loop->jobs, token_key(job->token), job);
-    map_put(&loop->owners, job->id, workflow);
+    map_put(&loop->jobs, token_key(allocation->token), allocation);
+    map_put(&loop->owners, allocation->id, workflow);
 }
 
 struct allocation *loop_job_by_token(const struct loop *loop, const char *token,
                                      struct workflow **ret_workflow)
 {
-    struct allocation *job = map_find(&loop->jobs, token_key(token));
-    if (!job || strcmp(job->token, token) != 0)
+    struct allocation *allocation = map_find(&loop->jobs, token_key(token));
+    if (!allocation || strcmp(allocation->token, token) != 0)
         return NULL;
-    *ret_workflow = map_find(&loop->owners, job->id);
-    return job;
+    *ret_workflow = map_find(&loop->owners, allocation->id);
+    return allocation;
 }
 
 void index_workflow(struct loop *loop, struct workflow *workflow)

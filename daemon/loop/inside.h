@@ -89,7 +89,7 @@ void rooms_free(struct loop *loop);
 
 /* --- index.c ---------------------------------------------------------------------------------- */
 
-void index_job(struct loop *loop, struct workflow *workflow, struct allocation *job);
+void index_job(struct loop *loop, struct workflow *workflow, struct allocation *allocation);
 void index_workflow(struct loop *loop, struct workflow *workflow);
 /* Makes the loop and the core forget the workflow. */
 void index_drop(struct loop *loop, struct workflow *workflow);

@@ -388,7 +388,7 @@ static void forecast_surveyed(void *context, const struct cluster_result *result
 /* Makes the order that a first run of the phase would get. The run has no folder yet. `job` must
  * live as long as the order. */
 static void order_init(struct job_order *order, const struct forecast *forecast,
-                       const struct phase *phase, const struct allocation *job,
+                       const struct phase *phase, const struct allocation *allocation,
                        const struct store_launch *launch)
 {
     static char path[] = "/phased-00000000000000000000000000000000";
@@ -396,7 +396,7 @@ static void order_init(struct job_order *order, const struct forecast *forecast,
     struct run run = {.phase = &forecast->workflow->phases[phase->index]};
     struct store_launch own = *launch;
     own.spec = json_array_get(json_object_get(forecast->resolved, "phases"), phase->index);
-    job_order_init(order, &run, job, &folder, &own, loop_config(forecast->loop)->worker,
+    job_order_init(order, &run, allocation, &folder, &own, loop_config(forecast->loop)->worker,
                    forecast->excluded);
 }
 

@@ -94,26 +94,26 @@ static int apply_seat(struct store *store, const struct run *run, struct error *
 
 static int apply_job(struct store *store, const struct core_effect *effect, struct error *err)
 {
-    const struct allocation *job = effect->allocation;
+    const struct allocation *allocation = effect->allocation;
     struct stmt *stmt = store_stmt(store, Q_JOB_SAVE);
-    stmt_bind_id(stmt, ":id", job->id);
+    stmt_bind_id(stmt, ":id", allocation->id);
     stmt_bind_id(stmt, ":workflow", effect->workflow->id);
-    stmt_bind_text(stmt, ":token", job->token);
-    stmt_bind_id(stmt, ":seat", job->seat->id);
-    stmt_bind_words(stmt, ":gpu_type", job->gpu_type);
-    stmt_bind_id(stmt, ":slurm_id", job->slurm_id);
-    stmt_bind_words(stmt, ":state", job->state);
-    stmt_bind_words(stmt, ":reason", job->reason);
-    stmt_bind_words(stmt, ":nodes", job->nodes);
-    stmt_bind_int(stmt, ":node_count", job->node_count);
-    stmt_bind_int(stmt, ":gpus_per_node", job->gpus_per_node);
-    stmt_bind_int(stmt, ":time_s", job->time_s);
-    stmt_bind_int(stmt, ":over", job->ended);
-    stmt_bind_int(stmt, ":restarts", job->restarts);
-    stmt_bind_time(stmt, ":submitted", job->submitted_ms);
-    stmt_bind_time(stmt, ":started", job->started_ms);
-    stmt_bind_time(stmt, ":ended", job->ended_ms);
-    stmt_bind_time(stmt, ":absent_since", job->absent_since_ms);
+    stmt_bind_text(stmt, ":token", allocation->token);
+    stmt_bind_id(stmt, ":seat", allocation->seat->id);
+    stmt_bind_words(stmt, ":gpu_type", allocation->gpu_type);
+    stmt_bind_id(stmt, ":slurm_id", allocation->slurm_id);
+    stmt_bind_words(stmt, ":state", allocation->state);
+    stmt_bind_words(stmt, ":reason", allocation->reason);
+    stmt_bind_words(stmt, ":nodes", allocation->nodes);
+    stmt_bind_int(stmt, ":node_count", allocation->node_count);
+    stmt_bind_int(stmt, ":gpus_per_node", allocation->gpus_per_node);
+    stmt_bind_int(stmt, ":time_s", allocation->time_s);
+    stmt_bind_int(stmt, ":over", allocation->ended);
+    stmt_bind_int(stmt, ":restarts", allocation->restarts);
+    stmt_bind_time(stmt, ":submitted", allocation->submitted_ms);
+    stmt_bind_time(stmt, ":started", allocation->started_ms);
+    stmt_bind_time(stmt, ":ended", allocation->ended_ms);
+    stmt_bind_time(stmt, ":absent_since", allocation->absent_since_ms);
     return stmt_run(stmt, err);
 }
 

@@ -174,26 +174,26 @@ static struct allocation *load_find_job(const struct workflow *workflow, uint64_
 /* A row of Q_JOB_LOAD. */
 static bool load_job(struct stmt *stmt, struct workflow *workflow)
 {
-    struct allocation *job = workflow_add_allocation(workflow);
-    job->id = stmt_id(stmt, "id");
-    stmt_words(stmt, "token", job->token, sizeof job->token);
-    job->seat = load_find_seat(workflow, stmt_id(stmt, "seat"));
-    stmt_words(stmt, "gpu_type", job->gpu_type, sizeof job->gpu_type);
-    job->slurm_id = stmt_unsigned(stmt, "slurm_id");
-    stmt_words(stmt, "state", job->state, sizeof job->state);
-    stmt_words(stmt, "reason", job->reason, sizeof job->reason);
-    stmt_words(stmt, "nodes", job->nodes, sizeof job->nodes);
-    job->node_count = stmt_unsigned(stmt, "node_count");
-    job->gpus_per_node = stmt_unsigned(stmt, "gpus_per_node");
-    job->time_s = stmt_unsigned(stmt, "time_s");
-    job->ended = stmt_bool(stmt, "over");
-    job->restarts = stmt_unsigned(stmt, "restarts");
-    job->submitted_ms = stmt_int(stmt, "submitted");
-    job->started_ms = stmt_int(stmt, "started");
-    job->ended_ms = stmt_int(stmt, "ended");
-    job->absent_since_ms = stmt_int(stmt, "absent_since");
-    job->is_closed = stmt_bool(stmt, "closed");
-    return job->seat;
+    struct allocation *allocation = workflow_add_allocation(workflow);
+    allocation->id = stmt_id(stmt, "id");
+    stmt_words(stmt, "token", allocation->token, sizeof allocation->token);
+    allocation->seat = load_find_seat(workflow, stmt_id(stmt, "seat"));
+    stmt_words(stmt, "gpu_type", allocation->gpu_type, sizeof allocation->gpu_type);
+    allocation->slurm_id = stmt_unsigned(stmt, "slurm_id");
+    stmt_words(stmt, "state", allocation->state, sizeof allocation->state);
+    stmt_words(stmt, "reason", allocation->reason, sizeof allocation->reason);
+    stmt_words(stmt, "nodes", allocation->nodes, sizeof allocation->nodes);
+    allocation->node_count = stmt_unsigned(stmt, "node_count");
+    allocation->gpus_per_node = stmt_unsigned(stmt, "gpus_per_node");
+    allocation->time_s = stmt_unsigned(stmt, "time_s");
+    allocation->ended = stmt_bool(stmt, "over");
+    allocation->restarts = stmt_unsigned(stmt, "restarts");
+    allocation->submitted_ms = stmt_int(stmt, "submitted");
+    allocation->started_ms = stmt_int(stmt, "started");
+    allocation->ended_ms = stmt_int(stmt, "ended");
+    allocation->absent_since_ms = stmt_int(stmt, "absent_since");
+    allocation->is_closed = stmt_bool(stmt, "closed");
+    return allocation->seat;
 }
 
 static struct run *load_find_run(const struct workflow *workflow, uint64_t id)
@@ -210,12 +210,12 @@ static bool load_run(struct stmt *stmt, struct workflow *workflow)
     bool damaged = false;
     unsigned position = stmt_unsigned(stmt, "position");
     struct seat *seat = load_find_seat(workflow, stmt_id(stmt, "seat"));
-    struct allocation *job = load_find_job(workflow, stmt_id(stmt, "job"));
-    if (!seat || !job || position >= workflow->phase_count)
+    struct allocation *allocation = load_find_job(workflow, stmt_id(stmt, "job"));
+    if (!seat || !allocation || position >= workflow->phase_count)
         return false;
     struct run *run = workflow_add_run(workflow, &workflow->phases[position]);
     run->seat = seat;
-    seat->allocation = job;
+    seat->allocation = allocation;
     run->id = stmt_id(stmt, "id");
     run->attempt = stmt_unsigned(stmt, "attempt");
     run->rung = stmt_unsigned(stmt, "rung");

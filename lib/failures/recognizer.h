@@ -21,7 +21,7 @@ enum {
     FINDING_TIME_SIZE = 25, /* 2026-11-20T12:00:00.000Z */
 };
 
-/* A smaller value is stronger evidence. */
+/* A smaller value is a surer sign. */
 enum finding_tells { FINDING_CAUSE, FINDING_SIGN, FINDING_CONSEQUENCE, FINDING_TELLS_COUNT };
 
 struct finding {

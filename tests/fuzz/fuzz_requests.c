@@ -168,9 +168,9 @@ void request_replace_body(struct request *request, char *body, size_t size)
 }
 
 void request_sign(struct request *request, const struct mac_secret *secret, const char *nonce,
-                  bool is_sealed)
+                  bool is_encrypted)
 {
-    (void)request, (void)secret, (void)nonce, (void)is_sealed;
+    (void)request, (void)secret, (void)nonce, (void)is_encrypted;
 }
 
 void request_set_type(struct request *request, const char *type)

@@ -129,18 +129,20 @@ static int64_t submit_limit(const struct run *run)
     return run->seat->allocation->time_s;
 }
 
-static void carry_submit(struct sim *sim, const struct run *run, const struct allocation *job)
+static void carry_submit(struct sim *sim, const struct run *run,
+                         const struct allocation *allocation)
 {
     uint32_t id = 0;
-    unsigned folder = token_number(job->seat->token);
+    unsigned folder = token_number(allocation->seat->token);
     enum sim_answer answer = SIM_LIMITED;
     if (!run->has_begun && run->state != RUN_ENDED) {
-        sim->folder_of[token_number(job->token)] = folder;
+        sim->folder_of[token_number(allocation->token)] = folder;
         struct sim_folder *made = folder_make_for(sim, run);
         if (!sim->claim[folder]) /* otherwise it belongs to the lead */
             sim->current[folder] = made;
-        bool is_refused = sim->lacks_type && text_equal(job->gpu_type, "b");
-        answer = is_refused ? SIM_REFUSED : slurm_submit(sim, job->token, submit_limit(run), &id);
+        bool is_refused = sim->lacks_type && text_equal(allocation->gpu_type, "b");
+        answer =
+            is_refused ? SIM_REFUSED : slurm_submit(sim, allocation->token, submit_limit(run), &id);
     }
     static const enum core_event_kind kinds[] = {
         [SIM_DONE] = EV_SUBMITTED,
@@ -148,18 +150,18 @@ static void carry_submit(struct sim *sim, const struct run *run, const struct al
         [SIM_LIMITED] = EV_LIMITED,
         [SIM_REFUSED] = EV_REFUSED,
     };
-    daemon_post_job(sim, kinds[answer], job->id, id);
+    daemon_post_job(sim, kinds[answer], allocation->id, id);
 }
 
-static void carry_lookup(struct sim *sim, const struct allocation *job)
+static void carry_lookup(struct sim *sim, const struct allocation *allocation)
 {
     uint32_t id = 0;
-    enum sim_answer answer = slurm_lookup(sim, job->token, &id);
+    enum sim_answer answer = slurm_lookup(sim, allocation->token, &id);
     daemon_post_job(sim,
                     answer == SIM_DONE     ? EV_SUBMITTED
                     : answer == SIM_ABSENT ? EV_UNKNOWN
                                            : EV_UNSURE,
-                    job->id, id);
+                    allocation->id, id);
 }
 
 static void carry_read_outcome(struct sim *sim, const struct run *run)
@@ -231,16 +233,18 @@ void daemon_carry(struct sim *sim, const struct sim_outbox *row)
     const struct workflow *workflow = daemon_workflow(sim);
     enum core_about about = core_effect_about(row->kind);
     const struct run *run = about == ABOUT_RUN ? daemon_run(sim, row->target) : NULL;
-    const struct allocation *job = about == ABOUT_JOB ? daemon_allocation(sim, row->target) : NULL;
+    const struct allocation *allocation =
+        about == ABOUT_JOB ? daemon_allocation(sim, row->target) : NULL;
     switch (row->kind) {
     case FX_SUBMIT:
-        carry_submit(sim, allocation_run(job), job);
+        carry_submit(sim, allocation_run(allocation), allocation);
         break;
     case FX_LOOKUP:
-        carry_lookup(sim, job);
+        carry_lookup(sim, allocation);
         break;
     case FX_CANCEL_JOB:
-        (void)slurm_cancel(sim, job->slurm_id, job->token); /* polls show what happened */
+        (void)slurm_cancel(sim, allocation->slurm_id,
+                           allocation->token); /* polls show what happened */
         break;
     case FX_READ_OUTCOME:
         carry_read_outcome(sim, run);
@@ -261,7 +265,7 @@ void daemon_carry(struct sim *sim, const struct sim_outbox *row)
         carry_next(sim, run);
         break;
     case FX_BEGIN_JOB:
-        slurm_begin(sim, job->slurm_id, job->token);
+        slurm_begin(sim, allocation->slurm_id, allocation->token);
         break;
     default: /* the leads ask for it: daemon_ask() */
         break;

@@ -98,7 +98,7 @@ static struct cluster_result answer_to(int posted, uint64_t key)
     return plain;
 }
 
-struct allocation {
+struct submission {
     char token[CLUSTER_TOKEN_LENGTH + 1];
     char output[256];
     struct cluster_description description;
@@ -107,7 +107,7 @@ struct allocation {
 static const char *const environment[] = {"PATH=/usr/bin:/bin", "COLOUR=green", "SLURM_JOB_ID=77",
                                           "SBATCH_PARTITION=prod", NULL};
 
-static void job_init(struct allocation *job, const char *script)
+static void job_init(struct submission *job, const char *script)
 {
     (void)snprintf(job->token, sizeof job->token, "%032x", ++test.tokens);
     (void)snprintf(job->output, sizeof job->output, "%s/100%% phased-%s.log", test.folder,
@@ -128,7 +128,7 @@ static void job_init(struct allocation *job, const char *script)
     };
 }
 
-static uint32_t submit(const struct allocation *job)
+static uint32_t submit(const struct submission *job)
 {
     struct cluster_result result =
         answer_to(cluster_submit(test.cluster, 1, &job->description, NULL), 1);
@@ -170,7 +170,7 @@ static struct cluster_job wait_for(uint32_t id, enum cluster_job_state state, ui
     return job;
 }
 
-static char *output_of(const struct allocation *job)
+static char *output_of(const struct submission *job)
 {
     char *output = NULL;
     assert_int_equal(file_read(job->output, 1 << 20, &output, NULL, NULL), 0);
@@ -178,7 +178,7 @@ static char *output_of(const struct allocation *job)
 }
 
 /* Slurm may say RUNNING before the first line of the script. */
-static void wait_for_output(const struct allocation *job, const char *line)
+static void wait_for_output(const struct submission *job, const char *line)
 {
     bool is_there = false;
     for (int i = 0; i < WAIT_S * 20 && !is_there; i++, pause_briefly()) {
@@ -193,7 +193,7 @@ static void wait_for_output(const struct allocation *job, const char *line)
 static void a_submitted_job_runs_and_is_seen_to_its_end(void **state)
 {
     (void)state;
-    struct allocation job;
+    struct submission job;
     job_init(&job,
              "#!/bin/sh\necho out; echo err >&2; pwd; echo GPUs $CUDA_VISIBLE_DEVICES\nexit 3\n");
     job.description.gpus_per_node = 2;
@@ -214,7 +214,7 @@ static void environment_umask_and_limits_reach_the_job(void **state)
 {
     (void)state;
     struct rlimit limit, fewer;
-    struct allocation job;
+    struct submission job;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
     fewer = (struct rlimit){.rlim_cur = 77, .rlim_max = limit.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &fewer), 0);
@@ -238,7 +238,7 @@ static void environment_umask_and_limits_reach_the_job(void **state)
 static void a_job_is_found_by_its_token_also_without_its_comment(void **state)
 {
     (void)state;
-    struct allocation job;
+    struct submission job;
     job_init(&job, "#!/bin/sh\n");
     job.description.hold = true;
     uint32_t id = submit(&job);
@@ -261,7 +261,7 @@ static void a_job_is_found_by_its_token_also_without_its_comment(void **state)
 static void many_lookups_are_each_answered(void **state)
 {
     (void)state;
-    struct allocation jobs[20];
+    struct submission jobs[20];
     uint32_t ids[20];
     for (size_t i = 0; i < 20; i++) {
         job_init(&jobs[i], "#!/bin/sh\n");
@@ -291,7 +291,7 @@ static void many_lookups_are_each_answered(void **state)
 static void a_held_job_waits_for_its_release(void **state)
 {
     (void)state;
-    struct allocation job;
+    struct submission job;
     job_init(&job, "#!/bin/sh\n");
     job.description.hold = true;
     uint32_t id = submit(&job);
@@ -303,7 +303,7 @@ static void a_held_job_waits_for_its_release(void **state)
 static void a_cancelled_job_ends_and_a_second_cancel_finds_none(void **state)
 {
     (void)state;
-    struct allocation job;
+    struct submission job;
     job_init(&job, "#!/bin/sh\nsleep 1000\n");
     uint32_t id = submit(&job);
     (void)wait_for(id, CLUSTER_JOB_RUNNING, 0);
@@ -321,7 +321,7 @@ static void a_cancelled_job_ends_and_a_second_cancel_finds_none(void **state)
 static void a_job_with_another_token_is_left_alone(void **state)
 {
     (void)state;
-    struct allocation lost, job;
+    struct submission lost, job;
     job_init(&lost, "#!/bin/sh\n");
     job_init(&job, "#!/bin/sh\n");
     job.description.hold = true;
@@ -346,7 +346,7 @@ static void a_job_with_another_token_is_left_alone(void **state)
 static void a_signal_reaches_the_batch_script(void **state)
 {
     (void)state;
-    struct allocation job;
+    struct submission job;
     job_init(&job, "#!/bin/sh\ntrap 'echo told; exit 5' USR1\necho ready\n"
                    "while :; do sleep 0.1; done\n");
     uint32_t id = submit(&job);
@@ -363,7 +363,7 @@ static void a_signal_reaches_the_batch_script(void **state)
 static void a_requeued_job_keeps_its_id_and_begins_soon_when_told(void **state)
 {
     (void)state;
-    struct allocation job;
+    struct submission job;
     job_init(&job, "#!/bin/sh\necho start ${SLURM_RESTART_COUNT-0}\n"
                    "test -n \"$SLURM_RESTART_COUNT\" || sleep 1000\n");
     uint32_t id = submit(&job);
@@ -388,7 +388,7 @@ static void what_slurm_refuses_is_told_in_its_words(void **state)
 {
     (void)state;
     const struct cluster_option partition = {"partition", "nowhere"};
-    struct allocation job;
+    struct submission job;
     job_init(&job, "#!/bin/sh\n");
     job.description.options = &partition;
     job.description.option_count = 1;
@@ -409,7 +409,7 @@ static void an_unknown_option_is_refused_at_once(void **state)
     const struct cluster_option options[] = {{"partition", "prod"}, {"acount", "x"}};
     struct cluster_result result;
     struct error err;
-    struct allocation job;
+    struct submission job;
     job_init(&job, "#!/bin/sh\n");
     job.description.options = options;
     job.description.option_count = 2;
@@ -438,7 +438,7 @@ static void too_many_requests_are_refused_until_results_are_taken(void **state)
 static void a_submission_without_an_answer_is_found_by_its_token(void **state)
 {
     (void)state;
-    struct allocation job;
+    struct submission job;
     job_init(&job, "#!/bin/sh\n");
     /* The kernel takes the request for the stopped controller, whose answer comes too late. */
     signal_controller(SIGSTOP);
@@ -466,7 +466,7 @@ static void a_submission_without_an_answer_is_found_by_its_token(void **state)
 static void with_the_controller_gone_for_a_while_a_job_is_submitted_once(void **state)
 {
     (void)state;
-    struct allocation job;
+    struct submission job;
     job_init(&job, "#!/bin/sh\n");
     signal_controller(SIGKILL);
     struct cluster_result result =
@@ -484,7 +484,7 @@ static void with_the_controller_gone_for_a_while_a_job_is_submitted_once(void **
 static void an_end_with_requests_waiting_forgets_them(void **state)
 {
     (void)state;
-    struct allocation job;
+    struct submission job;
     job_init(&job, "#!/bin/sh\n");
     job.description.hold = true;
     for (uint64_t i = 0; i < 200; i++)

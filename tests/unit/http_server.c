@@ -65,12 +65,12 @@ static void server_reply(struct http_server *server, int fd, const char *nonce, 
     static const char challenge[] = "0123456789abcdef01234567";
     struct text reply = {0};
     size_t size = strlen(body);
-    char *sealed = NULL;
-    bool is_known = !server->options.seals || text_starts(nonce, challenge);
+    char *encrypted = NULL;
+    bool is_known = !server->options.encrypts || text_starts(nonce, challenge);
     if (!is_known)
         status = 401;
-    else if (server->options.seals)
-        body = sealed = mac_seal(&server->secret, body, size, &size);
+    else if (server->options.encrypts)
+        body = encrypted = mac_encrypt(&server->secret, body, size, &size);
     text_addf(&reply, "HTTP/1.1 %d Said\r\nContent-Length: %zu\r\n", status, size);
     if (!is_known)
         text_addf(&reply, MAC_CHALLENGE_HEADER ": %s\r\n", challenge);
@@ -89,7 +89,7 @@ static void server_reply(struct http_server *server, int fd, const char *nonce, 
     text_add_bytes(&reply, body, size);
     if (server->options.alters && is_known)
         reply.data[reply.size - 1] ^= 1;
-    free(sealed);
+    free(encrypted);
     server_send(fd, reply.data, reply.size);
     text_fini(&reply);
 }

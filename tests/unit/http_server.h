@@ -19,7 +19,7 @@ struct http_server_options {
     const char *socket_path;         /* NULL: TCP on the loopback address */
     const struct mac_secret *secret; /* NULL: replies are not signed */
     bool signs_wrongly;              /* it signs with another secret */
-    bool seals;                      /* it has a challenge, and seals its replies */
+    bool encrypts;                   /* it has a challenge, and encrypts its replies */
     bool alters;                     /* it changes the last byte of each signed reply */
     bool replays;                    /* it signs each reply for its first request, as a recording */
     http_server_answer *answer;

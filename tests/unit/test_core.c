@@ -416,15 +416,15 @@ static void after_ten_tries_at_a_limit_the_reason_says_so(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
-    const struct allocation *job = world_phase(world, "validate")->run->seat->allocation;
+    const struct allocation *allocation = world_phase(world, "validate")->run->seat->allocation;
     for (unsigned i = 0; i < LIMITED_TRIES_SAID; i++) {
         world_event(world, EV_LIMITED, "validate");
-        assert_null(strstr(job->reason, "sacctmgr"));
+        assert_null(strstr(allocation->reason, "sacctmgr"));
     }
     (void)world_trace(world);
     world_event(world, EV_LIMITED, "validate");
     assert_string_equal(world_trace(world), "submit validate#1\n"); /* it submits all the same */
-    assert_non_null(strstr(job->reason, "still so after 10 tries"));
+    assert_non_null(strstr(allocation->reason, "still so after 10 tries"));
 }
 
 /* Looks every ten seconds for so many seconds. */

@@ -15,15 +15,15 @@ static void a_job_that_comes_back_is_cancelled_each_time(void **state)
     world_wait(world, 5000);
     world_event(world, EV_RUN_SILENT, "validate");
     assert_int_equal(world_phase(world, "validate")->state, PHASE_HELD);
-    struct allocation *job = world_phase(world, "validate")->run->seat->allocation;
+    struct allocation *allocation = world_phase(world, "validate")->run->seat->allocation;
     (void)world_trace(world);
     for (int i = 0; i < 2; i++) {
-        struct core_event back = {.kind = EV_JOB_SEEN, .allocation = job, .slurm_id = 77};
+        struct core_event back = {.kind = EV_JOB_SEEN, .allocation = allocation, .slurm_id = 77};
         back.seen.state = "pending";
         world_step(world, back);
         assert_string_equal(world_trace(world), "warning validate#1\n"
                                                 "cancel-job validate#1\n");
-        assert_int_equal(job->slurm_id, 77);
+        assert_int_equal(allocation->slurm_id, 77);
         assert_true(core_is_busy(world->core, world->now_ms)); /* until the job is gone */
         world_step(world, back);
         assert_string_equal(world_trace(world), "cancel-job validate#1\n");
@@ -33,9 +33,9 @@ static void a_job_that_comes_back_is_cancelled_each_time(void **state)
             world_event(world, EV_JOB_ABSENT, "validate");
         assert_false(core_is_busy(world->core, world->now_ms + 300 * 1000));
     }
-    assert_true(job->ended);
+    assert_true(allocation->ended);
     world_command(world, "validate", COMMAND_RETRY);
-    assert_ptr_not_equal(world_phase(world, "validate")->run->seat->allocation, job);
+    assert_ptr_not_equal(world_phase(world, "validate")->run->seat->allocation, allocation);
 }
 
 static void a_job_that_comes_back_before_its_run_has_ended_goes_on(void **state)

@@ -32,9 +32,9 @@ static struct allocation *job_of(struct world *world, const char *type)
 static void happens(struct world *world, enum core_event_kind kind, const char *type)
 {
     uint32_t id = text_equal(type, "h200") ? 42 : 41;
-    struct allocation *job = job_of(world, type);
-    world_step(world,
-               (struct core_event){.kind = kind, .allocation = job, .slurm_id = id, .message = ""});
+    struct allocation *allocation = job_of(world, type);
+    world_step(world, (struct core_event){
+                          .kind = kind, .allocation = allocation, .slurm_id = id, .message = ""});
 }
 
 static void is_seen(struct world *world, const char *type, const char *word, bool is_final)

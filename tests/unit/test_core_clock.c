@@ -80,10 +80,12 @@ static void a_job_never_ends_before_it_has_started_or_later_than_now(void **stat
         world_init(&world);
         world_begin(&world, false);
         world_runs(&world, "validate");
-        const struct allocation *job = world_phase(&world, "validate")->run->seat->allocation;
+        const struct allocation *allocation =
+            world_phase(&world, "validate")->run->seat->allocation;
         world.now_ms += 60 * 1000;
         is_over(&world, world.now_ms + hours[i] * 3600 * 1000);
-        assert_int_equal(job->ended_ms, hours[i] < 0 ? job->started_ms : world.now_ms);
+        assert_int_equal(allocation->ended_ms,
+                         hours[i] < 0 ? allocation->started_ms : world.now_ms);
         world_fini(&world);
     }
     (void)state;
@@ -104,8 +106,8 @@ static void a_run_lasts_as_long_as_it_did_whatever_other_clocks_say(void **state
         world.now_ms += 5000;
         struct run *run = world_phase(&world, "validate")->run;
         int64_t started_ms = world.now_ms;
-        struct allocation *job = run->seat->allocation;
-        struct core_event seen = {.kind = EV_JOB_SEEN, .allocation = job};
+        struct allocation *allocation = run->seat->allocation;
+        struct core_event seen = {.kind = EV_JOB_SEEN, .allocation = allocation};
         seen.seen.state = "running";
         seen.seen.is_running = true;
         seen.seen.started_ms = started_ms + ahead_ms[i];
@@ -113,7 +115,7 @@ static void a_run_lasts_as_long_as_it_did_whatever_other_clocks_say(void **state
         world_step(&world, (struct core_event){.kind = EV_RUN_STARTED,
                                                .run = run,
                                                .started_ms = started_ms + ahead_ms[i]});
-        assert_int_equal(job->started_ms, started_ms);
+        assert_int_equal(allocation->started_ms, started_ms);
         assert_int_equal(run->started_ms, started_ms);
         world.now_ms += 100 * 1000;
         world_step(&world, (struct core_event){.kind = EV_RUN_ENDED,
@@ -128,8 +130,8 @@ static void a_run_lasts_as_long_as_it_did_whatever_other_clocks_say(void **state
         seen.seen.is_final = true;
         seen.seen.ended_ms = world.now_ms + ahead_ms[i];
         world_step(&world, seen);
-        assert_int_equal(job->started_ms, started_ms);
-        assert_int_equal(job->ended_ms, world.now_ms);
+        assert_int_equal(allocation->started_ms, started_ms);
+        assert_int_equal(allocation->ended_ms, world.now_ms);
         world_fini(&world);
     }
 }
@@ -163,8 +165,8 @@ static void the_end_of_a_requeued_job_is_not_moved(void **state)
     world->now_ms = 1790000000000;
     world_begin(world, false);
     world_runs(world, "validate");
-    const struct allocation *job = world_phase(world, "validate")->run->seat->allocation;
-    struct core_event seen = {.kind = EV_JOB_SEEN, .allocation = (struct allocation *)job};
+    const struct allocation *allocation = world_phase(world, "validate")->run->seat->allocation;
+    struct core_event seen = {.kind = EV_JOB_SEEN, .allocation = (struct allocation *)allocation};
     seen.seen.state = "failed";
     seen.seen.is_final = true;
     seen.seen.restarts = 1;
@@ -172,7 +174,7 @@ static void the_end_of_a_requeued_job_is_not_moved(void **state)
     seen.seen.ended_ms = world->now_ms + 10000 * 1000;
     world->now_ms += 20000 * 1000;
     world_step(world, seen);
-    assert_int_equal(job->ended_ms, seen.seen.ended_ms);
+    assert_int_equal(allocation->ended_ms, seen.seen.ended_ms);
 }
 
 /* A lead may begin the next run of its job while the daemon is away. */

@@ -260,7 +260,7 @@ static void the_next_rung_of_packed_members_begins_in_their_job(void **state)
     matrix_begins(world, 1, 2);
     matrix_succeeds(world, "ladder.1");
     matrix_succeeds(world, "ladder.2");
-    const struct allocation *job = world_phase(world, "ladder.3")->run->seat->allocation;
+    const struct allocation *allocation = world_phase(world, "ladder.3")->run->seat->allocation;
     matrix_runs(world, "ladder.3");
     (void)world_trace(world);
     world_ended(world, "ladder.3", OUTCOME_FAILED, CAUSE_OOM, 10);
@@ -272,7 +272,7 @@ static void the_next_rung_of_packed_members_begins_in_their_job(void **state)
                                             "ladder.1: succeeded -> blocked\n"
                                             "ladder: deciding -> blocked\n"
                                             "ladder.1: blocked -> queued\ntell-next ladder.1#2\n");
-    assert_ptr_equal(world_phase(world, "ladder.1")->run->seat->allocation, job);
+    assert_ptr_equal(world_phase(world, "ladder.1")->run->seat->allocation, allocation);
     matrix_succeeds(world, "ladder.1");
     matrix_succeeds(world, "ladder.2");
     (void)world_trace(world);

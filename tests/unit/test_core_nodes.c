@@ -104,14 +104,14 @@ static void the_only_node_of_a_silent_job_is_blamed(void **state)
         world_init(&world);
         world_begin(&world, false);
         phase_runs(&world);
-        struct allocation *job = world_phase(&world, "validate")->run->seat->allocation;
-        struct core_event event = {.kind = EV_JOB_SEEN, .allocation = job};
+        struct allocation *allocation = world_phase(&world, "validate")->run->seat->allocation;
+        struct core_event event = {.kind = EV_JOB_SEEN, .allocation = allocation};
         event.seen.state = rows[i].job_state;
         event.seen.nodes = rows[i].nodes;
         event.seen.is_stuck = text_equal(rows[i].job_state, "pending");
         event.seen.is_final = !event.seen.is_stuck;
         if (event.seen.is_stuck) /* held after a failed launch: where it was last seen */
-            (void)snprintf(job->nodes, NODES_MAX, "n2");
+            (void)snprintf(allocation->nodes, NODES_MAX, "n2");
         world_step(&world, event);
         world.now_ms += 5000;
         world_event(&world, EV_RUN_SILENT, "validate");

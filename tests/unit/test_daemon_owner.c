@@ -46,7 +46,7 @@ static unsigned world_port(struct world *world)
 static struct http_client *client_of(struct world *world, const struct mac_secret *key)
 {
     struct http_client *client = http_client_new_tcp("the daemon", "127.0.0.1", world_port(world));
-    http_client_seal(client, key);
+    http_client_encrypt(client, key);
     return client;
 }
 
@@ -173,7 +173,7 @@ static struct wire wire_open(struct world *world)
     return wire;
 }
 
-/* A submission that is signed and sealed under the challenge of the connection. */
+/* A submission that is signed and encrypted under the challenge of the connection. */
 static struct text wire_submission(const struct wire *wire, unsigned count)
 {
     char nonce[MAC_OWNER_NONCE_SIZE], mac[MAC_SIZE];
@@ -181,15 +181,15 @@ static struct text wire_submission(const struct wire *wire, unsigned count)
     struct text request = {0};
     json_t *body = world_submission(one_phase, NULL);
     char *text = json_dumps(body, JSON_COMPACT);
-    char *sealed = mac_seal(&wire->key, text, strlen(text), &size);
+    char *encrypted = mac_encrypt(&wire->key, text, strlen(text), &size);
     (void)snprintf(nonce, sizeof nonce, "%s%08x0123456789abcdef", wire->challenge, count);
-    mac_request(&wire->key, "POST", "/v1/workflows", nonce, sealed, size, mac);
+    mac_request(&wire->key, "POST", "/v1/workflows", nonce, encrypted, size, mac);
     text_addf(&request,
               "POST /v1/workflows HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n" MAC_NONCE_HEADER
               ": %s\r\n" MAC_HEADER ": %s\r\n\r\n",
               size, nonce, mac);
-    text_add_bytes(&request, sealed, size);
-    free(sealed);
+    text_add_bytes(&request, encrypted, size);
+    free(encrypted);
     free(text);
     json_decref(body);
     return request;

@@ -182,7 +182,7 @@ static void a_recorded_reply_is_refused(void **state)
     (void)state;
     const struct http_server_options options = {.socket_path = socket_path,
                                                 .secret = &secret,
-                                                .seals = true,
+                                                .encrypts = true,
                                                 .replays = true,
                                                 .answer = say_hello};
     struct http_server *server = http_server_start(&options);
@@ -190,7 +190,7 @@ static void a_recorded_reply_is_refused(void **state)
         struct http_client *client = http_client_new_unix("the daemon", socket_path);
         struct http_reply reply;
         struct error err;
-        http_client_seal(client, &secret);
+        http_client_encrypt(client, &secret);
         int code = http_request(client, "GET", "/a", NULL, 0, &reply, &err);
         assert_int_equal(code, i == 0 ? 0 : -EBADMSG); /* the first one is recorded */
         if (code == 0)
@@ -210,7 +210,7 @@ static void a_sealed_reply_is_taken_only_as_the_daemon_has_sent_it(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct http_server_options options = {.socket_path = socket_path,
                                                     .secret = &secret,
-                                                    .seals = true,
+                                                    .encrypts = true,
                                                     .signs_wrongly = rows[i].signs_wrongly,
                                                     .alters = rows[i].alters,
                                                     .answer = say_hello};
@@ -218,7 +218,7 @@ static void a_sealed_reply_is_taken_only_as_the_daemon_has_sent_it(void **state)
         struct http_client *client = http_client_new_unix("the daemon", socket_path);
         struct http_reply reply;
         struct error err;
-        http_client_seal(client, &secret);
+        http_client_encrypt(client, &secret);
         for (int request = 0; request < 2; request++) {
             assert_int_equal(http_request(client, "GET", "/a", NULL, 0, &reply, &err),
                              rows[i].code);

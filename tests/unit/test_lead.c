@@ -23,7 +23,7 @@ static char letter_of(lead_action *action)
 static void every_state_answers_every_event(void **state)
 {
     (void)state;
-    /* A row is a state, a column an event: ready, term, limit, step ended, next, stop, dismiss,
+    /* A row is a state, a column an event: ready, term, limit, step ended, next, stop, end,
      * begun before. A letter is an action. */
     static const char *const rows[LEAD_STATES] = {
         [LEAD_LAUNCHING] = "bitsncow",

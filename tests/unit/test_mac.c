@@ -116,26 +116,26 @@ static void only_the_secret_opens_what_it_has_sealed(void **state)
     struct mac_secret secret = known_secret(), other = secret;
     size_t size, opened;
     other.key[31] ^= 1;
-    char *sealed = mac_seal(&secret, body, strlen(body), &size), *text;
-    assert_null(memmem(sealed, size, "secret", 6));
-    assert_null(mac_open(&other, sealed, size, &opened));
+    char *encrypted = mac_encrypt(&secret, body, strlen(body), &size), *text;
+    assert_null(memmem(encrypted, size, "secret", 6));
+    assert_null(mac_decrypt(&other, encrypted, size, &opened));
     for (size_t i = 0; i <= size; i++)
-        assert_true(i == size || !mac_open(&secret, sealed, i, &opened));
+        assert_true(i == size || !mac_decrypt(&secret, encrypted, i, &opened));
     for (size_t i = 0; i < size; i++) {
-        sealed[i] ^= 1;
-        assert_null(mac_open(&secret, sealed, size, &opened));
-        sealed[i] ^= 1;
+        encrypted[i] ^= 1;
+        assert_null(mac_decrypt(&secret, encrypted, size, &opened));
+        encrypted[i] ^= 1;
     }
-    assert_non_null(text = mac_open(&secret, sealed, size, &opened));
+    assert_non_null(text = mac_decrypt(&secret, encrypted, size, &opened));
     assert_string_equal(text, body);
     assert_int_equal(opened, strlen(body));
     free(text);
-    free(sealed);
-    sealed = mac_seal(&secret, "", 0, &size);
-    assert_non_null(text = mac_open(&secret, sealed, size, &opened));
+    free(encrypted);
+    encrypted = mac_encrypt(&secret, "", 0, &size);
+    assert_non_null(text = mac_decrypt(&secret, encrypted, size, &opened));
     assert_int_equal(opened, 0);
     free(text);
-    free(sealed);
+    free(encrypted);
 }
 
 int main(void)

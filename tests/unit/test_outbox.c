@@ -24,11 +24,11 @@ static void a_map_finds_the_entries_that_were_not_removed(void **state)
 
 static struct allocation jobs[4] = {{.id = 1}, {.id = 2}, {.id = 3}, {.id = 4}};
 
-static void apply(struct outbox *outbox, enum core_effect_kind kind, struct allocation *job,
+static void apply(struct outbox *outbox, enum core_effect_kind kind, struct allocation *allocation,
                   int64_t due_ms, bool is_done)
 {
     struct core_effect effect = {
-        .kind = kind, .allocation = job, .due_ms = due_ms, .is_done = is_done};
+        .kind = kind, .allocation = allocation, .due_ms = due_ms, .is_done = is_done};
     outbox_apply(outbox, &effect);
 }
 

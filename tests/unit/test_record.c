@@ -67,22 +67,22 @@ static void fill(struct record *record, struct workflow *workflow)
     run->silent_since_ms = 1790000000004;
     run->told_ms = 1790000000005;
     run->is_remedied = run->is_let_go = true;
-    struct allocation *job = run->seat->allocation;
-    job->slurm_id = UINT32_MAX;
-    job->ended = true;
-    SET(job->state, "node_fail");
-    SET(job->reason, "NodeDown");
-    SET(job->nodes, "n[1-2]");
-    SET(job->gpu_type, "h200");
-    job->time_s = 7200;
-    job->restarts = 3;
-    job->submitted_ms = 1790000000006;
-    job->started_ms = 1790000000007;
-    job->ended_ms = 1790000000008;
-    job->absent_since_ms = 1790000000009;
+    struct allocation *allocation = run->seat->allocation;
+    allocation->slurm_id = UINT32_MAX;
+    allocation->ended = true;
+    SET(allocation->state, "node_fail");
+    SET(allocation->reason, "NodeDown");
+    SET(allocation->nodes, "n[1-2]");
+    SET(allocation->gpu_type, "h200");
+    allocation->time_s = 7200;
+    allocation->restarts = 3;
+    allocation->submitted_ms = 1790000000006;
+    allocation->started_ms = 1790000000007;
+    allocation->ended_ms = 1790000000008;
+    allocation->absent_since_ms = 1790000000009;
     record_save_run(record, run);
     record_add_remedy(record, run->id);
-    struct core_effect tell_end = {.kind = FX_TELL_END, workflow, phase, run, job};
+    struct core_effect tell_end = {.kind = FX_TELL_END, workflow, phase, run, allocation};
     record_apply(record, &tell_end);
     struct run *newest = record_add_run(record, phase, 32, 42); /* it has hardly any values */
     struct core_effect cancel = {.kind = FX_CANCEL_JOB,

@@ -155,24 +155,24 @@ static const int64_t paid_start_ms = 1790000000000 - 2 * (int64_t)HOUR_MS;
 
 static void add_paid_run(struct record *record, struct phase *phase, size_t row, unsigned number)
 {
-    struct allocation *job =
+    struct allocation *allocation =
         number > 0 ? phase->workflow->allocations[0] : workflow_add_allocation(phase->workflow);
     struct seat *seat = workflow_add_seat(phase->workflow);
     struct run *run = workflow_add_run(phase->workflow, phase);
     int from = paid_rows[row].runs[number].from;
     seat->id = 21 + number;
-    seat->allocation = job;
+    seat->allocation = allocation;
     (void)snprintf(seat->token, sizeof seat->token, "%032u", number);
     if (number == 0) {
-        *job = (struct allocation){.workflow = phase->workflow,
-                                   .id = 21,
-                                   .seat = seat,
-                                   .node_count = phase->nodes,
-                                   .gpus_per_node = phase->gpus_per_node,
-                                   .started_ms = paid_start_ms,
-                                   .ended_ms = paid_start_ms + HOUR_MS,
-                                   .ended = true};
-        memcpy(job->token, seat->token, sizeof job->token);
+        *allocation = (struct allocation){.workflow = phase->workflow,
+                                          .id = 21,
+                                          .seat = seat,
+                                          .node_count = phase->nodes,
+                                          .gpus_per_node = phase->gpus_per_node,
+                                          .started_ms = paid_start_ms,
+                                          .ended_ms = paid_start_ms + HOUR_MS,
+                                          .ended = true};
+        memcpy(allocation->token, seat->token, sizeof allocation->token);
     }
     run->id = 11 + number;
     run->attempt = ++phase->attempts;

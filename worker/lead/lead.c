@@ -168,7 +168,7 @@ static lead_action *const lead_actions[LEAD_EVENTS][LEAD_STATES] = {
     [LEAD_STEP_ENDED] = {lead_lose_step, lead_lose_step, lead_leave, lead_leave_stepless},
     [LEAD_NEXT] = {lead_next, lead_over, lead_next, lead_ignore},
     [LEAD_STOP] = {lead_cancel, lead_cancel, lead_leave, lead_ignore},
-    [LEAD_DISMISS] = {lead_over, lead_over, lead_leave, lead_ignore},
+    [LEAD_END] = {lead_over, lead_over, lead_leave, lead_ignore},
     [LEAD_BEGUN] = {lead_wait, lead_ignore, lead_ignore, lead_ignore},
 };
 

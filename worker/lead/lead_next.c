@@ -201,6 +201,6 @@ void lead_obey(void *context, const json_t *json)
     }
     lead->next_dir = command.run_dir;
     lead->stop_why = is_reason ? command.why : STOP_CANCELLED;
-    lead->handle(lead, is_next ? LEAD_NEXT : is_stop ? LEAD_STOP : LEAD_DISMISS);
+    lead->handle(lead, is_next ? LEAD_NEXT : is_stop ? LEAD_STOP : LEAD_END);
     lead->next_dir = NULL;
 }

@@ -348,16 +348,15 @@ bool lead_run_stop(struct lead_run *run, enum stop_reason why, const char *forma
     return is_new;
 }
 
-static void lead_run_decide_lost(struct lead_run *run, const struct lead_run_evidence *evidence,
+static void lead_run_decide_lost(struct lead_run *run, const struct lead_run_facts *facts,
                                  const char *why)
 {
-    if (!lead_run_decide(run, OUTCOME_FAILED,
-                         evidence->was_launching ? CAUSE_LAUNCH : CAUSE_NODE_FAIL,
+    if (!lead_run_decide(run, OUTCOME_FAILED, facts->was_launching ? CAUSE_LAUNCH : CAUSE_NODE_FAIL,
                          "the job step was lost: %s", why))
         return;
-    outcome_blame(&run->outcome, evidence->complaint);
+    outcome_blame(&run->outcome, facts->complaint);
     /* A step that was killed because of its memory would be killed on any node. */
-    json_t *failure = failure_look_at(run->assignment, evidence->complaint);
+    json_t *failure = failure_look_at(run->assignment, facts->complaint);
     char *node = xstrdup(run->outcome.node);
     if (failure)
         failure_apply(run->assignment, failure, node, &run->outcome);
@@ -365,32 +364,32 @@ static void lead_run_decide_lost(struct lead_run *run, const struct lead_run_evi
     free(node);
 }
 
-bool lead_run_decide_by(struct lead_run *run, const struct lead_run_evidence *evidence)
+bool lead_run_decide_by(struct lead_run *run, const struct lead_run_facts *facts)
 {
-    const char *state = evidence->answer->state;
+    const char *state = facts->answer->state;
     bool is_alive = text_equal(state, "RUNNING");
     /* A controller that was killed may have forgotten the start, and starts the job again. */
     bool is_forgotten = text_equal(state, "PENDING");
     /* Slurm shows the same state for a requeued job and for a cancelled job: COMPLETING. */
-    bool is_restarted = evidence->answer->restarts > run->outcome.restarts;
+    bool is_restarted = facts->answer->restarts > run->outcome.restarts;
     run->is_requeued = is_restarted || is_forgotten;
-    if (evidence->answer->is_preempted)
+    if (facts->answer->is_preempted)
         (void)lead_run_stop(run, STOP_PREEMPTED, "preempted by Slurm");
     else if (is_restarted)
         (void)lead_run_stop(run, STOP_PREEMPTED, "the job was requeued in Slurm");
     else if (is_forgotten)
         (void)lead_run_stop(run, STOP_PREEMPTED, "Slurm has forgotten that the job runs");
-    else if (evidence->is_at_limit)
+    else if (facts->is_at_limit)
         (void)lead_run_stop(run, STOP_TIMED_OUT, "the time limit of the job was reached");
     else if (text_equal(state, "NODE_FAIL"))
-        lead_run_decide_lost(run, evidence, "a node failed");
+        lead_run_decide_lost(run, facts, "a node failed");
     else if (state[0] && !is_alive)
         (void)lead_run_stop(run, STOP_CANCELLED, "the job was cancelled in Slurm");
-    else if (evidence->complaint[0]) /* srun sends SIGTERM to the remaining agents */
-        lead_run_decide_lost(run, evidence, evidence->complaint);
+    else if (facts->complaint[0]) /* srun sends SIGTERM to the remaining agents */
+        lead_run_decide_lost(run, facts, facts->complaint);
     else
         (void)lead_run_stop(run, STOP_PREEMPTED, "SIGTERM was sent to the job step");
-    return evidence->answer->is_preempted || run->is_requeued || evidence->is_at_limit ||
+    return facts->answer->is_preempted || run->is_requeued || facts->is_at_limit ||
            (state[0] && !is_alive);
 }
 

@@ -75,18 +75,18 @@ bool lead_run_decide(struct lead_run *run, enum run_outcome kind, enum run_cause
  * process of a node has neither. */
 bool lead_run_decide_failed(struct lead_run *run, const json_t *failed, const char *node);
 
-/* The evidence for the reason of a stop from outside. */
-struct lead_run_evidence {
+/* What is known about a stop from outside. */
+struct lead_run_facts {
     const struct inquiry_answer *answer; /* what Slurm says of the job */
     const char *complaint;               /* what srun printed about the step, or empty */
     bool is_at_limit;                    /* the job has reached its time limit */
     bool was_launching;                  /* not all agents had started */
 };
 
-/* Decides the outcome from this evidence, and reports a stop. If Slurm does not answer, a signal
+/* Decides the outcome from these facts, and reports a stop. If Slurm does not answer, a signal
  * counts as preemption: an unneeded run is better than a missing run. Returns whether Slurm is
  * ending the job and so signals all of its steps. */
-bool lead_run_decide_by(struct lead_run *run, const struct lead_run_evidence *evidence);
+bool lead_run_decide_by(struct lead_run *run, const struct lead_run_facts *facts);
 
 /* Reports a decided stop. */
 void lead_run_tell_stop(struct lead_run *run, enum stop_reason why);

@@ -48,10 +48,10 @@ enum lead_event {
     LEAD_TERM,  /* Slurm signals the job or its step, for an unknown reason */
     LEAD_LIMIT, /* SIGUSR2: the time limit is near */
     LEAD_STEP_ENDED,
-    LEAD_NEXT,    /* the daemon gives another run */
-    LEAD_STOP,    /* the daemon stops the run */
-    LEAD_DISMISS, /* the daemon has no other run */
-    LEAD_BEGUN,   /* an earlier lead proves to have begun the run */
+    LEAD_NEXT,  /* the daemon gives another run */
+    LEAD_STOP,  /* the daemon stops the run */
+    LEAD_END,   /* the daemon has no other run */
+    LEAD_BEGUN, /* an earlier lead proves to have begun the run */
     LEAD_EVENTS,
 };
 

@@ -169,14 +169,14 @@ static void lead_asked(void *context, const struct inquiry_answer *answer)
         lead->end_time = answer->end_time;
     /* While Slurm ends a job, it says whether the limit is the reason. */
     bool is_ending = answer->state[0] && !text_equal(answer->state, "RUNNING");
-    const struct lead_run_evidence evidence = {
+    const struct lead_run_facts facts = {
         .answer = answer,
         .complaint = lead->step ? job_step_complaint(lead->step) : lead->complaint,
         .is_at_limit =
             is_ending ? answer->is_timed_out : lead_is_at_limit(lead, LEAD_TERM_MARGIN_S),
         .was_launching = lead->state == LEAD_LAUNCHING,
     };
-    bool is_slurms = lead_run_decide_by(lead->run, &evidence);
+    bool is_slurms = lead_run_decide_by(lead->run, &facts);
     /* Tells the agents again, because the run may have begun meanwhile. If Slurm does not end the
      * job, it has signalled only the step of the agents. */
     if (is_slurms)
