@@ -109,21 +109,23 @@ static bool is_in_window(const struct workflow *workflow, char reason[REASON_MAX
 /* A failed workflow before this one may still be retried. */
 static bool is_after(struct loop *loop, struct workflow *workflow, char reason[REASON_MAX])
 {
-    char state[24];
-    struct error err;
-    const struct workflow *before = core_workflow(loop_core(loop), workflow->after);
-    if (!workflow->after)
-        return true;
-    if (before)
-        (void)snprintf(state, sizeof state, "%s", workflow_state(before));
-    else if (store_workflow_state(loop_store(loop), workflow->after, state, &err) < 0)
-        (void)snprintf(state, sizeof state, "not to be found");
+    enum workflow_state state;
     unsigned long long id = workflow->after;
-    if (text_equal(state, "succeeded"))
+    const struct workflow *before = core_workflow(loop_core(loop), id);
+    if (!id)
         return true;
-    bool is_over = text_equal(state, "failed") || text_equal(state, "cancelled");
-    (void)snprintf(reason, REASON_MAX, "workflow %llu, which it comes after, is %s%s", id, state,
-                   is_over ? ": retry that, or cancel this one" : "");
+    if (before) {
+        state = workflow_state(before);
+    } else if (store_workflow_state(loop_store(loop), id, &state, NULL) < 0) {
+        (void)snprintf(reason, REASON_MAX,
+                       "workflow %llu, which it comes after, is not to be found", id);
+        return false;
+    }
+    if (state == WORKFLOW_SUCCEEDED)
+        return true;
+    (void)snprintf(reason, REASON_MAX, "workflow %llu, which it comes after, is %s%s", id,
+                   workflow_state_name(state),
+                   workflow_state_is_final(state) ? ": retry that, or cancel this one" : "");
     return false;
 }
 

@@ -237,7 +237,8 @@ void control_post(struct call *call)
             call->request, API_CONFLICT, call->text,
             "cannot %s any phase of workflow %s, which is %s; phasectl why %s says what "
             "can be done",
-            core_command_name(call->command), call->text, workflow_state(workflow), call->text);
+            core_command_name(call->command), call->text,
+            workflow_state_name(workflow_state(workflow)), call->text);
 out:
     json_decref(from);
     free(chosen);

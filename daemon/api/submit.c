@@ -253,13 +253,13 @@ static int read_queue(struct submit_batch *batch, const json_t *body, struct wor
 {
     const char *window = json_string_value(json_object_get(body, "window"));
     json_int_t after = json_integer_value(json_object_get(body, "after"));
-    char state[24];
+    enum workflow_state state;
     workflow->priority = (int)json_integer_value(json_object_get(body, "priority"));
     if (window)
         (void)units_parse_window(window, &workflow->window_from, &workflow->window_to,
                                  err); /* submission_check() has checked it */
     if (after &&
-        store_workflow_state(loop_store(batch->api->config.loop), (uint64_t)after, state, err) < 0)
+        store_workflow_state(loop_store(batch->api->config.loop), (uint64_t)after, &state, err) < 0)
         return error_set(err, -EINVAL, "`after`: there is no workflow %lld", (long long)after);
     workflow->after = (uint64_t)after;
     return 0;

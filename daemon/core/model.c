@@ -129,7 +129,7 @@ bool workflow_is_final(const struct workflow *workflow)
     return true;
 }
 
-const char *workflow_state(const struct workflow *workflow)
+enum workflow_state workflow_state(const struct workflow *workflow)
 {
     unsigned counts[PHASE_STATE_COUNT] = {0};
     for (size_t i = 0; i < workflow->phase_count; i++) {
@@ -139,14 +139,14 @@ const char *workflow_state(const struct workflow *workflow)
             counts[phase->state]++;
     }
     if (counts[PHASE_QUEUED] || counts[PHASE_ACTIVE] || counts[PHASE_DECIDING])
-        return "running";
+        return WORKFLOW_RUNNING;
     if (counts[PHASE_HELD])
-        return "held";
+        return WORKFLOW_HELD;
     if (counts[PHASE_BLOCKED])
-        return "running";
+        return WORKFLOW_RUNNING;
     if (counts[PHASE_FAILED])
-        return "failed";
-    return counts[PHASE_CANCELLED] ? "cancelled" : "succeeded";
+        return WORKFLOW_FAILED;
+    return counts[PHASE_CANCELLED] ? WORKFLOW_CANCELLED : WORKFLOW_SUCCEEDED;
 }
 
 bool phase_shares(const struct phase *phase)

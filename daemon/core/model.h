@@ -185,9 +185,8 @@ struct workflow {
     struct seat **seats;
 };
 
-/* Derived from the phases: running, held (a phase is held, and no phase moves), succeeded, failed,
- * cancelled. */
-const char *workflow_state(const struct workflow *workflow);
+/* Derived from the phases. */
+enum workflow_state workflow_state(const struct workflow *workflow);
 bool workflow_is_final(const struct workflow *workflow);
 
 /* Whether the phase shares its allocations: its own, or those of the phase beside it. */

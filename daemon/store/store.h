@@ -15,6 +15,7 @@
 #define PHASED_DAEMON_STORE_STORE_H
 
 #include "lib/mac.h"
+#include "lib/protocol/words.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -78,12 +79,12 @@ struct store_submission {
  * on store_apply() writes what changes. -EEXIST: the record has the key already. */
 int store_workflow_insert(struct store *store, const struct workflow *workflow,
                           const struct store_submission *submission, struct error *err);
-/* The state of the workflow, as v_workflow has it; -ENOENT. */
 /* Whether no phase of the workflow will run any more. `before_ms` is the time since which a
  * workflow that has failed or was cancelled must have rested. -ENOENT. */
 int store_workflow_is_over(struct store *store, uint64_t workflow, int64_t before_ms,
                            bool *ret_is_over, struct error *err);
-int store_workflow_state(struct store *store, uint64_t workflow, char ret_state[24],
+/* The state of the workflow, as v_workflow has it; -ENOENT. */
+int store_workflow_state(struct store *store, uint64_t workflow, enum workflow_state *ret_state,
                          struct error *err);
 /* Finds the workflow that was submitted with this key; -ENOENT. */
 int store_find_key(struct store *store, const char *key, uint64_t *ret_workflow, struct error *err);

@@ -3,6 +3,7 @@
 #include "daemon/store/rows.h"
 #include "daemon/store/store_private.h"
 #include "lib/fingerprint.h"
+#include "lib/protocol/words.h"
 #include "lib/text.h"
 
 #include <assert.h>
@@ -305,7 +306,7 @@ int store_workflow_is_over(struct store *store, uint64_t workflow, int64_t befor
     return 0;
 }
 
-int store_workflow_state(struct store *store, uint64_t workflow, char ret_state[24],
+int store_workflow_state(struct store *store, uint64_t workflow, enum workflow_state *ret_state,
                          struct error *err)
 {
     struct stmt *stmt = store_stmt(store, Q_WORKFLOW_STATE);
@@ -313,7 +314,9 @@ int store_workflow_state(struct store *store, uint64_t workflow, char ret_state[
     int result = stmt_find(stmt, "workflow", workflow, err);
     if (result < 0)
         return result;
-    stmt_words(stmt, "state", ret_state, 24);
+    int state = workflow_state_parse(stmt_text(stmt, "state"));
+    assert(state >= 0); /* v_workflow makes it */
+    *ret_state = (enum workflow_state)state;
     stmt_reset(stmt);
     return 0;
 }

@@ -32,6 +32,7 @@ int word_parse(const char *const *names, size_t count, const char *name)
     return -1;
 }
 
+WORDS(WORKFLOW_STATES, workflow_state, WORKFLOW_STATE_COUNT)
 WORDS(PHASE_STATES, phase_state, PHASE_STATE_COUNT)
 WORDS(PHASE_HOLDS, phase_hold, HOLD_COUNT)
 WORDS(RUN_STATES, run_state, RUN_STATE_COUNT)
@@ -43,6 +44,13 @@ WORDS(ENTRY_TYPES, entry_type, ENTRY_TYPE_COUNT)
 WORDS(LEAD_VERBS, lead_verb, LEAD_VERB_COUNT)
 WORDS(AGENT_COMMANDS, agent_command, AGENT_COMMAND_COUNT)
 WORDS(AGENT_REPORTS, agent_report, AGENT_REPORT_COUNT)
+
+bool workflow_state_is_final(enum workflow_state state)
+{
+    static const bool finals[] = {WORKFLOW_STATES(FLAG)};
+    assert(state < WORKFLOW_STATE_COUNT);
+    return finals[state];
+}
 
 bool phase_state_is_final(enum phase_state state)
 {

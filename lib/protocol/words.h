@@ -1,6 +1,6 @@
-/* The words that daemon, workers, command line and record share: the states of phases and runs, how
- * and why runs end, the entries of journals, the commands for leads, and what leads and their
- * agents tell each other.
+/* The words that daemon, workers, command line and record share: the states of workflows, phases
+ * and runs, how and why runs end, the entries of journals, the commands for leads, and what leads
+ * and their agents tell each other.
  *
  * These rows generate the enums and the stored names. Tests compare the CHECKs in schema/ and the
  * diagram in daemon/core/README.md with the rows. */
@@ -9,6 +9,22 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+
+/* {symbol, name, whether it is final}. The state of a workflow follows from the states of its
+ * phases (v_workflow in schema/). */
+#define WORKFLOW_STATES(X)                                                                         \
+    X(RUNNING, "running", false) /* phased works on a phase, or waits for Slurm */                 \
+    X(HELD, "held", false)       /* a phase is held, and no phase moves */                         \
+    X(SUCCEEDED, "succeeded", true)                                                                \
+    X(FAILED, "failed", true)                                                                      \
+    X(CANCELLED, "cancelled", true)
+
+enum workflow_state {
+#define X(symbol, name, final) WORKFLOW_##symbol,
+    WORKFLOW_STATES(X)
+#undef X
+        WORKFLOW_STATE_COUNT
+};
 
 /* {symbol, stored name, whether it is final} */
 #define PHASE_STATES(X)                                                                            \
@@ -218,6 +234,8 @@ enum agent_report {
         AGENT_REPORT_COUNT
 };
 
+const char *workflow_state_name(enum workflow_state value);
+bool workflow_state_is_final(enum workflow_state state);
 const char *phase_state_name(enum phase_state value);
 bool phase_state_is_final(enum phase_state state);
 const char *phase_hold_name(enum phase_hold value);
@@ -241,6 +259,7 @@ extern const char *const entry_type_names[], *const lead_verb_names[], *const ag
 
 /* The value of a name, or -1. The name may be NULL. */
 int word_parse(const char *const *names, size_t count, const char *name);
+int workflow_state_parse(const char *name);
 int phase_state_parse(const char *name);
 int phase_hold_parse(const char *name);
 int run_state_parse(const char *name);

@@ -196,7 +196,8 @@ static void check_end(const struct sim *sim)
 {
     const struct workflow *record = daemon_record(sim);
     if (!workflow_is_final(record))
-        sim_breach(sim, "the workflow is lost: it is %s, %s and %s", workflow_state(record),
+        sim_breach(sim, "the workflow is lost: it is %s, %s and %s",
+                   workflow_state_name(workflow_state(record)),
                    phase_state_name(record->phases[0].state),
                    phase_state_name(record->phases[1].state));
     for (size_t i = 0; i < record->run_count; i++)
@@ -257,7 +258,7 @@ static void sim_run(uint64_t seed, bool is_verbose, uint64_t *seconds)
         daemon_tick(sim);
         sim_person(sim);
         const struct workflow *record = daemon_record(sim);
-        if (record->ended_ms && workflow_state(record)[0] == 's' && sim_is_quiet(sim) &&
+        if (record->ended_ms && workflow_state(record) == WORKFLOW_SUCCEEDED && sim_is_quiet(sim) &&
             !sim->pause.daemon.core)
             break;
     }

@@ -264,7 +264,7 @@ static void the_record_and_the_core_agree_on_the_state_of_a_workflow(void **stat
         }
         assert_int_equal(answer_workflow(record.store, 1, ANSWER_FULL, &json, NULL), 0);
         assert_string_equal(json_string_value(json_object_get(json, "state")),
-                            workflow_state(workflow));
+                            workflow_state_name(workflow_state(workflow)));
         json_decref(json);
     }
     workflow_free(workflow);

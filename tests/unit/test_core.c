@@ -41,7 +41,7 @@ static void two_phases_run_to_their_end_in_one_allocation(void **state)
                                             "judge production\n"
                                             "production: deciding -> succeeded\n"
                                             "tell-end production#1\n");
-    assert_string_equal(workflow_state(world->workflow), "succeeded");
+    assert_int_equal(workflow_state(world->workflow), WORKFLOW_SUCCEEDED);
     assert_int_equal(world->workflow->ended_ms, world->now_ms);
 }
 
@@ -95,7 +95,7 @@ static void a_failed_gate_holds_and_a_person_may_promote(void **state)
     world_judged(world, "validate", GATE_FAILED);
     assert_string_equal(world_trace(world), "tell-end validate#1\n"
                                             "validate: deciding -> held\n");
-    assert_string_equal(workflow_state(world->workflow), "held");
+    assert_int_equal(workflow_state(world->workflow), WORKFLOW_HELD);
     world->now_ms += 60 * 1000;
     world_seen(world, "validate", "completed", true);
     world_command(world, "validate", COMMAND_PROMOTE);
@@ -225,7 +225,7 @@ static void on_fail_fail_skips_the_phases_after(void **state)
                                             "tell-end validate#1\n"
                                             "validate: active -> failed\n"
                                             "production: blocked -> skipped\n");
-    assert_string_equal(workflow_state(world->workflow), "failed");
+    assert_int_equal(workflow_state(world->workflow), WORKFLOW_FAILED);
     world_command(world, "validate", COMMAND_RETRY);
     assert_string_equal(world_trace(world), "validate: failed -> queued\n"
                                             "submit validate#2\n"
