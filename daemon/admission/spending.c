@@ -43,7 +43,7 @@ struct spending_item {
 static int spending_write(struct loop_item *base, struct store *store, struct error *err)
 {
     const struct spending_item *item = (const struct spending_item *)base;
-    struct store_event event = {.type = STORE_EVENT_WARNING,
+    struct store_event event = {.type = EVENT_WARNING,
                                 .time_ms = loop_now_ms(),
                                 .workflow = item->workflow,
                                 .to = "budget", /* the kind of notice */

@@ -58,7 +58,7 @@ static void waits_add_to_run(struct loop *loop, json_t *json)
         run && run->seat->allocation ? admission_turn(loop, run->seat->allocation->id) : 0;
     if (turn)
         (void)json_object_set_new(json, "job_turn", json_integer(turn));
-    if (!state || !text_equal(state, "pending"))
+    if (cluster_job_state_parse(state) != CLUSTER_JOB_PENDING)
         return;
     if (reason && reason[0]) {
         char *meaning = waits_explain(reason);

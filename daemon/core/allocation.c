@@ -360,11 +360,10 @@ static bool allocation_note(const struct decision *decision, struct allocation *
     const char *nodes = event->seen.nodes ? event->seen.nodes : "";
     if (event->seen.is_stuck && !*nodes)
         nodes = allocation->nodes; /* the launch failed there, if the job was seen there */
-    bool is_news = allocation->absent_since_ms ||
-                   !text_equal(allocation->state, event->seen.state) ||
+    bool is_news = allocation->absent_since_ms || allocation->state != event->seen.state ||
                    !text_equal(allocation->reason, reason) || !text_equal(allocation->nodes, nodes);
     allocation->absent_since_ms = 0;
-    (void)snprintf(allocation->state, sizeof allocation->state, "%s", event->seen.state);
+    allocation->state = event->seen.state;
     if (nodes != allocation->nodes)
         (void)snprintf(allocation->nodes, sizeof allocation->nodes, "%s", nodes);
     allocation_set_reason(allocation, reason);
@@ -406,7 +405,7 @@ static void allocation_on_seen(struct decision *decision, struct allocation *all
     }
     if (allocation_note_times(decision, allocation) || is_news)
         decision_save_job(decision, allocation);
-    if (text_equal(event->seen.state, "pending")) {
+    if (event->seen.state == CLUSTER_JOB_PENDING) {
         decision_tell_job(decision, FACT_JOB_WAITS, allocation);
         /* A controller that was killed may have forgotten the start. While runs follow, however,
          * the answer may be from before the start. */
@@ -437,7 +436,7 @@ static void allocation_on_absent(struct decision *decision, struct allocation *a
     }
     if (allocation_is_idle(allocation) ||
         decision->now_ms - allocation->absent_since_ms >= lost_after_ms) {
-        allocation->state[0] = '\0';
+        allocation->state = CLUSTER_JOB_NONE;
         allocation_end(decision, allocation);
     }
 }
@@ -452,7 +451,7 @@ static void allocation_warn(struct decision *decision, const struct allocation *
     warning->run = run;
     (void)snprintf(warning->message, sizeof warning->message,
                    "job %u was over, and Slurm has it again (%s): %s", allocation->slurm_id,
-                   decision->event->seen.state, what);
+                   cluster_job_state_name(decision->event->seen.state), what);
 }
 
 /* A run in the allocation has not ended, so no other run was begun in its place. */
@@ -571,7 +570,7 @@ static void candidate_settle(struct decision *decision, struct allocation *candi
 static void waiting_settle(struct decision *decision, struct allocation *allocation)
 {
     if (allocation->started_ms || allocation->is_closed ||
-        !text_equal(allocation->state, "pending") || !allocation_is_left(allocation))
+        allocation->state != CLUSTER_JOB_PENDING || !allocation_is_left(allocation))
         return;
     allocation->is_closed = true;
     (void)decision_do_job(decision, FX_CANCEL_JOB, allocation);

@@ -98,7 +98,7 @@ struct core_event {
     uint32_t slurm_id;
     /* JOB_SEEN: */
     struct {
-        const char *state; /* as cluster_job_state_name() has it */
+        enum cluster_job_state state;
         const char *reason, *nodes;
         bool is_final, is_running;
         bool is_waiting; /* pending, and Slurm has delayed its begin, as after a requeue */

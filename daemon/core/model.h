@@ -34,7 +34,7 @@ struct allocation {
     struct seat *seat; /* the allocation is asked for this seat; other seats may join it */
     uint32_t slurm_id; /* 0: the job is not known to exist */
     bool ended;        /* Slurm says that the job is over, or the job was absent too long */
-    char state[24]; /* as cluster_job_state_name() gives it; empty: Slurm has not shown the job */
+    enum cluster_job_state state;
     char reason[REASON_MAX];
     char nodes[NODES_MAX];
     unsigned node_count, gpus_per_node; /* as asked for */

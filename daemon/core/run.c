@@ -161,18 +161,19 @@ static void run_on_ended(struct decision *decision, struct run *run)
 static void run_end_by_job(struct decision *decision, struct run *run)
 {
     static const struct {
-        const char *state;
+        enum cluster_job_state state;
         enum run_outcome outcome;
         enum run_cause cause;
         const char *message;
-    } words[] = {
-        {"timeout", OUTCOME_TIMED_OUT, CAUSE_NONE, "ended by Slurm at its time limit"},
-        {"preempted", OUTCOME_PREEMPTED, CAUSE_NONE, "ended by Slurm"},
-        {"node_fail", OUTCOME_FAILED, CAUSE_NODE_FAIL, "Slurm lost a node"},
-        {"boot_fail", OUTCOME_FAILED, CAUSE_NODE_FAIL, "a node did not boot"},
-        {"out_of_memory", OUTCOME_FAILED, CAUSE_OOM, "killed by Slurm: out of memory"},
-        {"deadline", OUTCOME_FAILED, CAUSE_LAUNCH, "Slurm could not start it by its deadline"},
-        {"cancelled", OUTCOME_CANCELLED, CAUSE_NONE, ""},
+    } rows[] = {
+        {CLUSTER_JOB_TIMEOUT, OUTCOME_TIMED_OUT, CAUSE_NONE, "ended by Slurm at its time limit"},
+        {CLUSTER_JOB_PREEMPTED, OUTCOME_PREEMPTED, CAUSE_NONE, "ended by Slurm"},
+        {CLUSTER_JOB_NODE_FAIL, OUTCOME_FAILED, CAUSE_NODE_FAIL, "Slurm lost a node"},
+        {CLUSTER_JOB_BOOT_FAIL, OUTCOME_FAILED, CAUSE_NODE_FAIL, "a node did not boot"},
+        {CLUSTER_JOB_OUT_OF_MEMORY, OUTCOME_FAILED, CAUSE_OOM, "killed by Slurm: out of memory"},
+        {CLUSTER_JOB_DEADLINE, OUTCOME_FAILED, CAUSE_LAUNCH,
+         "Slurm could not start it by its deadline"},
+        {CLUSTER_JOB_CANCELLED, OUTCOME_CANCELLED, CAUSE_NONE, ""},
     };
     const struct allocation *allocation = run->seat->allocation;
     if (decision->event->outcome ==
@@ -181,14 +182,14 @@ static void run_end_by_job(struct decision *decision, struct run *run)
         run_end(decision, run, OUTCOME_SUCCEEDED, CAUSE_NONE, "");
         return;
     }
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (!text_equal(allocation->state, words[i].state))
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (allocation->state != rows[i].state)
             continue;
-        run_end(decision, run, words[i].outcome, words[i].cause, words[i].message);
+        run_end(decision, run, rows[i].outcome, rows[i].cause, rows[i].message);
         return;
     }
     char message[REASON_MAX];
-    if (!allocation->state[0]) {
+    if (allocation->state == CLUSTER_JOB_NONE) {
         run_end(decision, run, OUTCOME_LOST, CAUSE_NONE, "Slurm does not know its job any more");
     } else if (!run->has_begun) {
         const char *said = decision->event->message ? decision->event->message : "";
@@ -196,11 +197,12 @@ static void run_end_by_job(struct decision *decision, struct run *run)
                        run->in_place || seat_is_joined(run->seat)
                            ? "its allocation was gone before it could go on"
                            : "its job ended before the worker had started",
-                       said[0] ? ": " : "", said, allocation->state, allocation->reason);
+                       said[0] ? ": " : "", said, cluster_job_state_name(allocation->state),
+                       allocation->reason);
         run_end(decision, run, OUTCOME_FAILED, CAUSE_LAUNCH, message);
     } else {
         (void)snprintf(message, sizeof message, "its worker left no outcome; Slurm: %s, %.150s",
-                       allocation->state, allocation->reason);
+                       cluster_job_state_name(allocation->state), allocation->reason);
         run_end(decision, run, OUTCOME_LOST, CAUSE_NONE, message);
     }
 }
@@ -396,7 +398,7 @@ static int64_t run_silence_time(const struct run *run)
 static int64_t run_leave_time(const struct run *run)
 {
     const struct allocation *allocation = run->seat->allocation;
-    if (run->state != RUN_ENDED || allocation->ended || !text_equal(allocation->state, "running") ||
+    if (run->state != RUN_ENDED || allocation->ended || allocation->state != CLUSTER_JOB_RUNNING ||
         allocation_run(allocation) != run || !allocation_is_idle(allocation))
         return INT64_MAX;
     return run->idle_ms ? run->idle_ms + 1000 * (int64_t)run->phase->linger_s + LEAVE_MS : 0;

@@ -83,7 +83,7 @@ static size_t whole_size(const char *text, size_t size_max)
 }
 
 static int write_history(const json_t *entry, const struct entry_origin *origin,
-                         enum store_event_type type, const char *message, struct store *store,
+                         enum event_type type, const char *message, struct store *store,
                          struct error *err)
 {
     size_t size = whole_size(message, MESSAGE_MAX);
@@ -108,7 +108,7 @@ static int write_strange(const json_t *entry, const struct entry_origin *origin,
     unsigned type = entry_type(entry);
     char *message = text_format("entry %" PRIu64 " of the journal of %s was not understood: %s",
                                 sequence, origin->node, err->message);
-    int status = write_history(entry, origin, STORE_EVENT_WARNING, message, store, err);
+    int status = write_history(entry, origin, EVENT_WARNING, message, store, err);
     free(message);
     if (status < 0 || (type != ENTRY_METRIC && type != ENTRY_UNKNOWN))
         return status;
@@ -195,7 +195,7 @@ static int write_checkpoint(const json_t *entry, const struct entry_origin *orig
     if (status < 0)
         return status;
     char *message = text_format("step %lld: %s", (long long)checkpoint.step, checkpoint.path);
-    status = write_history(entry, origin, STORE_EVENT_CHECKPOINT, message, store, err);
+    status = write_history(entry, origin, EVENT_CHECKPOINT, message, store, err);
     free(message);
     return status;
 }
@@ -217,7 +217,7 @@ static int write_guard(const json_t *entry, const struct entry_origin *origin, s
     if (status < 0)
         return status;
     char *message = text_format("%s%s%s", name, reason ? ": " : "", reason ? reason : "");
-    status = write_history(entry, origin, STORE_EVENT_GUARD, message, store, err);
+    status = write_history(entry, origin, EVENT_GUARD, message, store, err);
     free(message);
     return status;
 }
@@ -290,9 +290,9 @@ static int write_warning(const json_t *entry, const struct entry_origin *origin,
     if (!message)
         return error_set(err, -EINVAL, "a warning has a `message`");
     if (text_equal(origin->node, "lead"))
-        return write_history(entry, origin, STORE_EVENT_WARNING, message, store, err);
+        return write_history(entry, origin, EVENT_WARNING, message, store, err);
     char *placed = text_format("%s: %s", origin->node, message);
-    int status = write_history(entry, origin, STORE_EVENT_WARNING, placed, store, err);
+    int status = write_history(entry, origin, EVENT_WARNING, placed, store, err);
     free(placed);
     return status;
 }
@@ -319,7 +319,7 @@ static int write_lost(const json_t *entry, const struct entry_origin *origin, st
             ? text_format("the journal of %s has lost entry %" PRIu64, origin->node, first)
             : text_format("the journal of %s has lost entries %" PRIu64 " to %" PRIu64,
                           origin->node, first, last);
-    status = write_history(entry, origin, STORE_EVENT_WARNING, message, store, err);
+    status = write_history(entry, origin, EVENT_WARNING, message, store, err);
     free(message);
     return status;
 }

@@ -173,7 +173,7 @@ static int judgement_write(struct loop_item *item, struct store *store, struct e
     int status = store_verdicts_set(store, judgement->run, judgement->verdicts, now_ms, err);
     if (status < 0 || !judgement->message[0])
         return status;
-    struct store_event event = {.type = STORE_EVENT_GATE,
+    struct store_event event = {.type = EVENT_GATE,
                                 .time_ms = now_ms,
                                 .workflow = judgement->workflow,
                                 .phase = judgement->phase,

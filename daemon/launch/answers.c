@@ -32,7 +32,7 @@ static void post_seen(struct loop *loop, struct workflow *workflow, struct alloc
         .workflow = workflow,
         .allocation = allocation,
         .slurm_id = seen->id,
-        .seen = {.state = cluster_job_state_name(seen->state),
+        .seen = {.state = seen->state,
                  .reason = seen->reason,
                  .nodes = seen->nodes,
                  .is_final = cluster_job_is_final(seen),
@@ -60,8 +60,7 @@ static bool is_news(const struct allocation *allocation, const struct cluster_jo
            cluster_job_is_stuck(seen) || is_put_off(seen) ||
            allocation->restarts != seen->restarts ||
            (limit_s(seen) && limit_s(seen) != allocation->time_s) ||
-           !text_equal(allocation->state, cluster_job_state_name(seen->state)) ||
-           !text_equal(allocation->reason, seen->reason) ||
+           allocation->state != seen->state || !text_equal(allocation->reason, seen->reason) ||
            !text_equal(allocation->nodes, seen->nodes);
 }
 

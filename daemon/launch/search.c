@@ -36,7 +36,7 @@ static int search_write_one(const struct search_item *item, const json_t *left, 
     if (status < 0) /* an entry that the record cannot hold is left out */
         return status == -EINVAL && store_excuse(store) ? 0 : status;
     char *message = text_format("step %lld: %s", (long long)checkpoint.step, checkpoint.path);
-    const struct store_event event = {.type = STORE_EVENT_CHECKPOINT,
+    const struct store_event event = {.type = EVENT_CHECKPOINT,
                                       .time_ms = checkpoint.time_ms,
                                       .workflow = item->workflow,
                                       .phase = item->phase,

@@ -257,7 +257,7 @@ struct warning_item {
 static int warning_write(struct loop_item *base, struct store *store, struct error *err)
 {
     const struct warning_item *item = (const struct warning_item *)base;
-    struct store_event event = {.type = STORE_EVENT_WARNING,
+    struct store_event event = {.type = EVENT_WARNING,
                                 .time_ms = loop_now_ms(),
                                 .workflow = item->workflow,
                                 .phase = item->phase,

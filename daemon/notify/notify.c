@@ -82,7 +82,7 @@ struct notify_item {
 static int notify_write(struct loop_item *base, struct store *store, struct error *err)
 {
     const struct notify_item *item = (const struct notify_item *)base;
-    struct store_event event = {.type = STORE_EVENT_WARNING,
+    struct store_event event = {.type = EVENT_WARNING,
                                 .time_ms = loop_now_ms(),
                                 .workflow = item->workflow,
                                 .message = item->warning};

@@ -2,6 +2,7 @@
 #include "daemon/slurm/cluster.h"
 
 #include "daemon/slurm/survey.h"
+#include "lib/protocol/words.h"
 #include "lib/text.h"
 
 #include <assert.h>
@@ -13,15 +14,6 @@ enum { BEGIN_SOON_S = 3 }; /* the time that cluster_begin() leaves, and one seco
 static const char *const kind_names[] = {
 #define X(symbol, name) [CLUSTER_##symbol] = name,
     CLUSTER_KINDS(X)
-#undef X
-};
-
-static const struct {
-    const char *name;
-    bool final;
-} job_states[] = {
-#define X(symbol, name, final) [CLUSTER_JOB_##symbol] = {name, final},
-    CLUSTER_JOB_STATES(X)
 #undef X
 };
 
@@ -107,16 +99,9 @@ const char *cluster_kind_name(enum cluster_kind kind)
     return kind_names[kind];
 }
 
-const char *cluster_job_state_name(enum cluster_job_state state)
-{
-    assert((size_t)state < sizeof job_states / sizeof job_states[0]);
-    return job_states[state].name;
-}
-
 bool cluster_job_is_final(const struct cluster_job *job)
 {
-    assert((size_t)job->state < sizeof job_states / sizeof job_states[0]);
-    return job_states[job->state].final && !job->completing && !job->requeuing;
+    return cluster_job_state_is_final(job->state) && !job->completing && !job->requeuing;
 }
 
 bool cluster_job_is_waiting(const struct cluster_job *job, int64_t now)

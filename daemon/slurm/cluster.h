@@ -20,6 +20,8 @@
 #ifndef PHASED_DAEMON_SLURM_CLUSTER_H
 #define PHASED_DAEMON_SLURM_CLUSTER_H
 
+#include "lib/protocol/job_state.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -56,28 +58,6 @@ enum cluster_outcome {
     CLUSTER_REFUSED,     /* permanently: `message` says why; the same request fails again */
     CLUSTER_LIMITED,     /* by a limit of the site on jobs: no job exists, try later */
     CLUSTER_UNREACHABLE, /* nobody answered: the request may or may not have been carried out */
-};
-
-/* {symbol, name, whether the job has ended}. A job that Slurm requeues becomes pending again. */
-#define CLUSTER_JOB_STATES(X)                                                                      \
-    X(PENDING, "pending", false)                                                                   \
-    X(RUNNING, "running", false)                                                                   \
-    X(SUSPENDED, "suspended", false)                                                               \
-    X(COMPLETED, "completed", true)                                                                \
-    X(CANCELLED, "cancelled", true)                                                                \
-    X(FAILED, "failed", true)                                                                      \
-    X(TIMEOUT, "timeout", true)                                                                    \
-    X(NODE_FAIL, "node_fail", true)                                                                \
-    X(PREEMPTED, "preempted", true)                                                                \
-    X(BOOT_FAIL, "boot_fail", true)                                                                \
-    X(DEADLINE, "deadline", true)                                                                  \
-    X(OUT_OF_MEMORY, "out_of_memory", true)                                                        \
-    X(UNKNOWN, "unknown", false)
-
-enum cluster_job_state {
-#define X(symbol, name, final) CLUSTER_JOB_##symbol,
-    CLUSTER_JOB_STATES(X)
-#undef X
 };
 
 /* One job as the controller last reported it. Times are seconds since 1970; 0: not set. */
@@ -218,7 +198,6 @@ void cluster_result_fini(struct cluster_result *result);
 void cluster_free(struct cluster *cluster);
 
 const char *cluster_kind_name(enum cluster_kind kind);
-const char *cluster_job_state_name(enum cluster_job_state state);
 /* Whether the job has ended and will not run again. */
 bool cluster_job_is_final(const struct cluster_job *job);
 /* Whether cluster_begin() can end the wait of a pending job. That is so if Slurm has delayed the

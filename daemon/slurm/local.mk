@@ -34,13 +34,14 @@ nobase_dist_modulesource_DATA = $(SLURM_CLUSTER_SOURCES) \
 	daemon/slurm/survey.c daemon/slurm/survey.h \
 	lib/clock.c lib/clock.h lib/command.c lib/command.h lib/error.c lib/error.h \
 	lib/memory.c lib/memory.h \
+	lib/protocol/job_state.h lib/protocol/words.c lib/protocol/words.h \
 	lib/spec/slurm_options.c lib/spec/slurm_options.h lib/text.c lib/text.h lib/units.c lib/units.h
 nobase_nodist_modulesource_DATA = daemon/slurm/interface.h
 EXTRA_DIST += daemon/slurm/README.md
 
 # What phased and a module must agree on.
 MODULE_INTERFACE = daemon/slurm/cluster.h daemon/slurm/module.h daemon/slurm/slurm_cluster.h \
-	daemon/slurm/survey.h lib/error.h lib/spec/slurm_options.h
+	daemon/slurm/survey.h lib/error.h lib/protocol/job_state.h lib/spec/slurm_options.h
 daemon/slurm/interface.h: $(MODULE_INTERFACE)
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && sum=$$(cat $^ | cksum) && \
 		echo "#define CLUSTER_INTERFACE \"$$sum\"" >$@

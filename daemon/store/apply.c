@@ -9,12 +9,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-static const char *const event_types[] = {
-#define X(symbol, name) [STORE_EVENT_##symbol] = name,
-    STORE_EVENTS(X)
-#undef X
-};
-
 static const char *const wish_names[] = {
 #define X(wish, name) [wish] = name,
     RUN_WISHES(X)
@@ -102,7 +96,8 @@ static int apply_job(struct store *store, const struct core_effect *effect, stru
     stmt_bind_id(stmt, ":seat", allocation->seat->id);
     stmt_bind_words(stmt, ":gpu_type", allocation->gpu_type);
     stmt_bind_id(stmt, ":slurm_id", allocation->slurm_id);
-    stmt_bind_words(stmt, ":state", allocation->state);
+    stmt_bind_text(stmt, ":state",
+                   allocation->state ? cluster_job_state_name(allocation->state) : NULL);
     stmt_bind_words(stmt, ":reason", allocation->reason);
     stmt_bind_words(stmt, ":nodes", allocation->nodes);
     stmt_bind_int(stmt, ":node_count", allocation->node_count);
@@ -124,7 +119,7 @@ int store_event_add(struct store *store, const struct store_event *event, struct
     stmt_bind_id(stmt, ":workflow", event->workflow);
     stmt_bind_id(stmt, ":phase", event->phase);
     stmt_bind_id(stmt, ":run", event->run);
-    stmt_bind_text(stmt, ":type", event_types[event->type]);
+    stmt_bind_text(stmt, ":type", event_type_name(event->type));
     stmt_bind_text(stmt, ":from_state", event->from);
     stmt_bind_text(stmt, ":to_state", event->to);
     stmt_bind_words(stmt, ":message", event->message);
@@ -136,9 +131,9 @@ static int apply_history(struct store *store, const struct core_effect *effect, 
 {
     const struct phase *phase = effect->run ? effect->run->phase : effect->phase;
     struct store_event event = {
-        .type = effect->run ? STORE_EVENT_RUN
-                : phase     ? STORE_EVENT_PHASE
-                            : STORE_EVENT_WORKFLOW,
+        .type = effect->run ? EVENT_RUN
+                : phase     ? EVENT_PHASE
+                            : EVENT_WORKFLOW,
         .time_ms = now_ms,
         .workflow = effect->workflow->id,
         .phase = phase ? phase->id : 0,
@@ -174,7 +169,7 @@ static int apply_promotion(struct store *store, const struct core_effect *effect
     char *message = text_format("%s%s: %s goes on in %s", by_person ? "by " : "",
                                 by_person ? effect->message : why, begun->phase->name, where);
     struct store_event event = {
-        .type = STORE_EVENT_PROMOTION,
+        .type = EVENT_PROMOTION,
         .time_ms = now_ms,
         .workflow = effect->workflow->id,
         .phase = phase->id,
@@ -191,7 +186,7 @@ static int apply_warning(struct store *store, const struct run *run, const char 
                          int64_t now_ms, struct error *err)
 {
     struct store_event event = {
-        .type = STORE_EVENT_WARNING,
+        .type = EVENT_WARNING,
         .time_ms = now_ms,
         .workflow = run->phase->workflow->id,
         .phase = run->phase->id,

@@ -174,13 +174,14 @@ static struct allocation *load_find_job(const struct workflow *workflow, uint64_
 /* A row of Q_JOB_LOAD. */
 static bool load_job(struct stmt *stmt, struct workflow *workflow)
 {
+    bool damaged = false;
     struct allocation *allocation = workflow_add_allocation(workflow);
     allocation->id = stmt_id(stmt, "id");
     stmt_words(stmt, "token", allocation->token, sizeof allocation->token);
     allocation->seat = load_find_seat(workflow, stmt_id(stmt, "seat"));
     stmt_words(stmt, "gpu_type", allocation->gpu_type, sizeof allocation->gpu_type);
     allocation->slurm_id = stmt_unsigned(stmt, "slurm_id");
-    stmt_words(stmt, "state", allocation->state, sizeof allocation->state);
+    allocation->state = load_name(stmt_text(stmt, "state"), cluster_job_state_parse, &damaged);
     stmt_words(stmt, "reason", allocation->reason, sizeof allocation->reason);
     stmt_words(stmt, "nodes", allocation->nodes, sizeof allocation->nodes);
     allocation->node_count = stmt_unsigned(stmt, "node_count");
@@ -193,7 +194,7 @@ static bool load_job(struct stmt *stmt, struct workflow *workflow)
     allocation->ended_ms = stmt_int(stmt, "ended");
     allocation->absent_since_ms = stmt_int(stmt, "absent_since");
     allocation->is_closed = stmt_bool(stmt, "closed");
-    return allocation->seat;
+    return allocation->seat && !damaged;
 }
 
 static struct run *load_find_run(const struct workflow *workflow, uint64_t id)

@@ -364,23 +364,8 @@ int store_member_set(struct store *store, const struct store_member *member, str
 int store_choice_add(struct store *store, uint64_t phase, const json_t *changes, int64_t time_ms,
                      struct error *err);
 
-/* {symbol, stored name}: what a line of history is about. */
-#define STORE_EVENTS(X)                                                                            \
-    X(WORKFLOW, "workflow")                                                                        \
-    X(PHASE, "phase")                                                                              \
-    X(RUN, "run")                                                                                  \
-    X(GATE, "gate")                                                                                \
-    X(PROMOTION, "promotion") X(GUARD, "guard") X(CHECKPOINT, "checkpoint") X(WARNING, "warning")
-
-enum store_event_type {
-#define X(symbol, name) STORE_EVENT_##symbol,
-    STORE_EVENTS(X)
-#undef X
-        STORE_EVENT_COUNT
-};
-
 struct store_event {
-    enum store_event_type type;
+    enum event_type type;
     int64_t time_ms;
     uint64_t workflow, phase, run; /* 0: no phase, no run */
     const char *from, *to;         /* may be NULL */

@@ -79,8 +79,9 @@ void verdict_fini(struct verdict *verdict);
  * warn`. */
 bool verdict_is_failure(const struct verdict *verdict);
 
-/* Returns "passed", "failed", "insufficient" or "error". */
+/* "passed", "failed", "insufficient" or "error"; -1: another name, or NULL. */
 const char *check_outcome_name(enum check_outcome outcome);
+int check_outcome_parse(const char *name);
 
 /* {"name", "outcome", "warn", "value": number | "nan" | "inf" | "-inf" | null, "bounds",
  *  "window": {"first_step", "last_step", "rows"} | null, "reason", "advice": text | null} */

@@ -37,6 +37,14 @@ const char *check_outcome_name(enum check_outcome outcome)
     return outcome_names[outcome];
 }
 
+int check_outcome_parse(const char *name)
+{
+    for (int i = 0; name && i < OUTCOMES; i++)
+        if (text_equal(outcome_names[i], name))
+            return i;
+    return -1;
+}
+
 /* A reason may name a metric, and a program may print any name. */
 static json_t *verdict_text_json(const char *string)
 {
@@ -104,10 +112,8 @@ int verdict_from_json(const json_t *json, struct verdict *ret_verdict, struct er
                        "name", &name, "outcome", &outcome, "warn", &warn, "value", &value, "bounds",
                        &bounds, "window", &window, "reason", &reason, "advice", &advice) < 0)
         return error_set(err, -EINVAL, "not a verdict: %s", where.text);
-    size_t which = 0;
-    while (which < OUTCOMES && !text_equal(outcome_names[which], outcome))
-        which++;
-    if (which == OUTCOMES)
+    int which = check_outcome_parse(outcome);
+    if (which < 0)
         return error_set(err, -EINVAL, "not a verdict: no outcome is named %s", outcome);
     verdict.outcome = (enum check_outcome)which;
     verdict.warn = warn;

@@ -2,6 +2,7 @@
 lib_libphased_a_SOURCES += \
 	lib/protocol/claim.c lib/protocol/claim.h \
 	lib/protocol/job_files.c lib/protocol/job_files.h \
+	lib/protocol/job_state.h \
 	lib/protocol/journal_file.c lib/protocol/journal_file.h \
 	lib/protocol/journal_order.c lib/protocol/journal_order.h \
 	lib/protocol/journal_push.c lib/protocol/journal_push.h \

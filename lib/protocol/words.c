@@ -38,6 +38,8 @@ WORDS(PHASE_HOLDS, phase_hold, HOLD_COUNT)
 WORDS(RUN_STATES, run_state, RUN_STATE_COUNT)
 WORDS(RUN_OUTCOMES, run_outcome, OUTCOME_COUNT)
 WORDS(RUN_CAUSES, run_cause, CAUSE_COUNT)
+WORDS(CLUSTER_JOB_STATES, cluster_job_state, CLUSTER_JOB_STATE_COUNT)
+WORDS(EVENT_TYPES, event_type, EVENT_TYPE_COUNT)
 WORDS(REMEDY_RESUMES, remedy_resume, REMEDY_RESUME_COUNT)
 WORDS(STOP_REASONS, stop_reason, STOP_REASON_COUNT)
 WORDS(ENTRY_TYPES, entry_type, ENTRY_TYPE_COUNT)
@@ -56,6 +58,13 @@ bool phase_state_is_final(enum phase_state state)
 {
     static const bool finals[] = {PHASE_STATES(FLAG)};
     assert(state < PHASE_STATE_COUNT);
+    return finals[state];
+}
+
+bool cluster_job_state_is_final(enum cluster_job_state state)
+{
+    static const bool finals[] = {CLUSTER_JOB_STATES(FLAG)};
+    assert(state < CLUSTER_JOB_STATE_COUNT);
     return finals[state];
 }
 

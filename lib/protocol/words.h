@@ -7,6 +7,8 @@
 #ifndef PHASED_LIB_PROTOCOL_WORDS_H
 #define PHASED_LIB_PROTOCOL_WORDS_H
 
+#include "lib/protocol/job_state.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -110,6 +112,24 @@ enum run_cause {
     RUN_CAUSES(X)
 #undef X
         CAUSE_COUNT
+};
+
+/* What a line of history is about. */
+#define EVENT_TYPES(X)                                                                             \
+    X(WORKFLOW, "workflow")                                                                        \
+    X(PHASE, "phase")                                                                              \
+    X(RUN, "run")                                                                                  \
+    X(GATE, "gate")                                                                                \
+    X(PROMOTION, "promotion")                                                                      \
+    X(GUARD, "guard")                                                                              \
+    X(CHECKPOINT, "checkpoint")                                                                    \
+    X(WARNING, "warning")
+
+enum event_type {
+#define X(symbol, name) EVENT_##symbol,
+    EVENT_TYPES(X)
+#undef X
+        EVENT_TYPE_COUNT
 };
 
 /* Where the run after a remedy begins. */
@@ -242,6 +262,9 @@ const char *phase_hold_name(enum phase_hold value);
 const char *run_state_name(enum run_state value);
 const char *run_outcome_name(enum run_outcome value);
 const char *run_cause_name(enum run_cause value);
+const char *cluster_job_state_name(enum cluster_job_state value);
+bool cluster_job_state_is_final(enum cluster_job_state state);
+const char *event_type_name(enum event_type value);
 const char *remedy_resume_name(enum remedy_resume value);
 const char *stop_reason_name(enum stop_reason value);
 enum run_outcome stop_reason_outcome(enum stop_reason reason);
@@ -265,6 +288,8 @@ int phase_hold_parse(const char *name);
 int run_state_parse(const char *name);
 int run_outcome_parse(const char *name);
 int run_cause_parse(const char *name);
+int cluster_job_state_parse(const char *name);
+int event_type_parse(const char *name);
 int remedy_resume_parse(const char *name);
 int stop_reason_parse(const char *name);
 int entry_type_parse(const char *name);

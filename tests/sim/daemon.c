@@ -370,7 +370,7 @@ static void daemon_post_seen(struct sim *sim, uint64_t allocation, const struct 
                 (struct sim_event){
                     .event = {.kind = EV_JOB_SEEN,
                               .slurm_id = job->id,
-                              .seen = {.state = job->word,
+                              .seen = {.state = job->shown,
                                        .is_running = job->state == SIM_RUNNING,
                                        .is_final = job->state == SIM_OVER,
                                        .is_waiting = job->state == SIM_PENDING && job->was_requeued,

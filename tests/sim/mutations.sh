@@ -11,7 +11,7 @@ count=0
 mutations='
 an unanswered submission is sent again at once|allocation.c|allocation_ask(decision, FX_LOOKUP, allocation, allocation_back_off(decision, allocation));|allocation_ask(decision, FX_SUBMIT, allocation, 0);
 absence of one poll is death|decision.h|ABSENCE_MS = 300 * 1000|ABSENCE_MS = 0
-a batch script that ends well is a success|run.c|{"cancelled", OUTCOME_CANCELLED, CAUSE_NONE, ""},|{"cancelled", OUTCOME_CANCELLED, CAUSE_NONE, ""}, {"completed", OUTCOME_SUCCEEDED, CAUSE_NONE, ""},
+a batch script that ends well is a success|run.c|{CLUSTER_JOB_CANCELLED, OUTCOME_CANCELLED, CAUSE_NONE, ""},|{CLUSTER_JOB_CANCELLED, OUTCOME_CANCELLED, CAUSE_NONE, ""}, {CLUSTER_JOB_COMPLETED, OUTCOME_SUCCEEDED, CAUSE_NONE, ""},
 a failed gate promotes|phase.c|if (event->gate != GATE_PASSED) {|if (event->gate == GATE_FAILED) {
 a manual promotion does not wait|phase.c|} else if (phase->promote_manual) {|} else if (0) {
 a phase begins before the one before it has succeeded|fit.c|.state != PHASE_SUCCEEDED)|.state == PHASE_BLOCKED)

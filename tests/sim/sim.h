@@ -35,7 +35,7 @@ struct sim_job {
     char token[TOKEN_LENGTH + 1];
     bool is_known; /* by the controller */
     enum { SIM_PENDING, SIM_RUNNING, SIM_OVER } state;
-    const char *word; /* the state, as in cluster_job_state_name() */
+    enum cluster_job_state shown; /* what Slurm says of it */
     int64_t submitted, starts, started, ended;
     int64_t limit_s;
     int64_t term_at, kill_at; /* of a running preemption; 0: there is no preemption */

@@ -74,7 +74,7 @@ enum sim_answer slurm_submit(struct sim *sim, const char *token, int64_t limit_s
     *job = (struct sim_job){
         .id = sim->next_job_id++,
         .is_known = true,
-        .word = "pending",
+        .shown = CLUSTER_JOB_PENDING,
         .submitted = sim->now,
         .starts = sim->now + 1 + sim_below(sim, 20),
         .limit_s = limit_s,
@@ -100,13 +100,13 @@ enum sim_answer slurm_lookup(struct sim *sim, const char *token, uint32_t *ret_i
     return SIM_DONE;
 }
 
-static void job_end(struct sim *sim, struct sim_job *job, const char *word)
+static void job_end(struct sim *sim, struct sim_job *job, enum cluster_job_state shown)
 {
     job->state = SIM_OVER;
-    job->word = word;
+    job->shown = shown;
     job->ended = sim->now;
     job->leads = NULL;
-    sim_say(sim, "slurm: job %u %s", job->id, word);
+    sim_say(sim, "slurm: job %u %s", job->id, cluster_job_state_name(shown));
 }
 
 /* The stop of one phase is no reason to stop another phase. */
@@ -128,7 +128,7 @@ enum sim_answer slurm_cancel(struct sim *sim, uint32_t id, const char *token)
     if (!job || job->state == SIM_OVER)
         return SIM_ABSENT;
     check_cancel(sim, job);
-    job_end(sim, job, "cancelled");
+    job_end(sim, job, CLUSTER_JOB_CANCELLED);
     return SIM_DONE;
 }
 
@@ -136,7 +136,7 @@ enum sim_answer slurm_cancel(struct sim *sim, uint32_t id, const char *token)
 static void job_requeue(struct sim *sim, struct sim_job *job)
 {
     job->state = SIM_PENDING;
-    job->word = "pending";
+    job->shown = CLUSTER_JOB_PENDING;
     job->leads = NULL;
     job->wants_requeue = false;
     job->restarts++;
@@ -166,7 +166,7 @@ void slurm_begin(struct sim *sim, uint32_t id, const char *token)
 
 void slurm_job_done(struct sim *sim, struct sim_job *job)
 {
-    job_end(sim, job, "completed");
+    job_end(sim, job, CLUSTER_JOB_COMPLETED);
 }
 
 /* kill -9 of the controller: it forgets the newest jobs, and gives their ids out again. Running
@@ -201,7 +201,7 @@ static void controller_roll_back(struct sim *sim)
             continue;
         job->is_known = job->came_back = true;
         job->state = SIM_PENDING;
-        job->word = "pending";
+        job->shown = CLUSTER_JOB_PENDING;
         job->leads = NULL;
         job->wants_requeue = job->was_warned = false;
         job->term_at = job->kill_at = 0;
@@ -231,12 +231,12 @@ static void job_tick(struct sim *sim, struct sim_job *job)
     bool answers = sim->now >= sim->controller_up_at;
     if (job->state == SIM_PENDING && answers && sim->now >= job->starts) {
         if (sim_fault(sim, 60)) { /* a prolog fails, so nothing ever runs */
-            job_end(sim, job, "failed");
+            job_end(sim, job, CLUSTER_JOB_FAILED);
             return;
         }
         job->state = SIM_RUNNING;
         job->was_requeued = false;
-        job->word = "running";
+        job->shown = CLUSTER_JOB_RUNNING;
         job->started = sim->now;
         sim_say(sim, "slurm: job %u runs", job->id);
         script_start(sim, job);
@@ -256,11 +256,11 @@ static void job_tick(struct sim *sim, struct sim_job *job)
     bool is_preempted = job->term_at && sim->now >= job->kill_at;
     bool has_failed = !is_preempted && sim_fault(sim, 2000);
     if (sim->now >= job->started + job->limit_s)
-        job_end(sim, job, "timeout");
+        job_end(sim, job, CLUSTER_JOB_TIMEOUT);
     else if ((is_preempted || has_failed) && !sim->cancels)
         job_requeue(sim, job);
     else if (is_preempted || has_failed)
-        job_end(sim, job, is_preempted ? "preempted" : "node_fail");
+        job_end(sim, job, is_preempted ? CLUSTER_JOB_PREEMPTED : CLUSTER_JOB_NODE_FAIL);
 }
 
 void slurm_tick(struct sim *sim)

@@ -6,6 +6,7 @@
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/memory.h"
+#include "lib/protocol/words.h"
 #include "lib/text.h"
 
 #include <assert.h>
@@ -65,14 +66,11 @@ static enum cluster_job_state fake_state(const struct fake_cluster *fake, uint32
     struct stat info = {0};
     *ret_since = stat(path, &info) == 0 ? info.st_mtime : 0;
     free(path);
-    int state = CLUSTER_JOB_UNKNOWN;
     text[strcspn(text, "\n")] = '\0';
-    while (state > CLUSTER_JOB_PENDING &&
-           !text_equal(cluster_job_state_name((enum cluster_job_state)state), text))
-        state--;
+    int state = cluster_job_state_parse(text);
     free(name);
     free(text);
-    return (enum cluster_job_state)state;
+    return state < 0 ? CLUSTER_JOB_PENDING : (enum cluster_job_state)state;
 }
 
 /* Returns the text of a job's file, without the end of the line. The caller frees it. */

@@ -41,7 +41,7 @@ static struct workflow *seven(struct record *record)
     run->outcome = OUTCOME_PREEMPTED;
     run->seat->allocation->ended = true;
     run->seat->allocation->slurm_id = 4711;
-    SET(run->seat->allocation->state, "preempted");
+    run->seat->allocation->state = CLUSTER_JOB_PREEMPTED;
     run->submitted_ms = 1790000000000;
     run->started_ms = 1790000010000;
     run->ended_ms = 1790000046000;
@@ -51,7 +51,7 @@ static struct workflow *seven(struct record *record)
     run->state = RUN_RUNNING;
     run->has_begun = true;
     run->seat->allocation->slurm_id = 4712;
-    SET(run->seat->allocation->state, "running");
+    run->seat->allocation->state = CLUSTER_JOB_RUNNING;
     SET(run->seat->allocation->nodes, "n[1-2]");
     run->submitted_ms = 1790000050000;
     run->started_ms = 1790000064000;

@@ -129,7 +129,7 @@ static void a_run_continues_in_a_requeued_job_which_begins_soon(void **state)
                                             "tell-next validate#2\n");
     struct core_event waiting = {
         .kind = EV_JOB_SEEN, .allocation = world_phase(world, "validate")->run->seat->allocation};
-    waiting.seen.state = "pending";
+    waiting.seen.state = CLUSTER_JOB_PENDING;
     waiting.seen.is_waiting = true;
     waiting.seen.restarts = 1;
     world_step(world, waiting);
@@ -151,7 +151,7 @@ static void a_job_that_looked_cancelled_goes_on_after_a_requeue(void **state)
     assert_int_equal(world_phase(world, "validate")->hold, HOLD_FAILURE);
     struct core_event waiting = {
         .kind = EV_JOB_SEEN, .allocation = world_phase(world, "validate")->run->seat->allocation};
-    waiting.seen.state = "pending";
+    waiting.seen.state = CLUSTER_JOB_PENDING;
     waiting.seen.restarts = 1;
     (void)world_trace(world);
     world_step(world, waiting);
@@ -187,7 +187,7 @@ static void a_job_that_slurm_holds_is_replaced(void **state)
     (void)world_trace(world);
     struct core_event stuck = {.kind = EV_JOB_SEEN,
                                .allocation = world_phase(world, "validate")->run->seat->allocation};
-    stuck.seen.state = "pending";
+    stuck.seen.state = CLUSTER_JOB_PENDING;
     stuck.seen.is_stuck = true;
     world_step(world, stuck);
     assert_string_equal(world_trace(world), "cancel-job validate#1\n"

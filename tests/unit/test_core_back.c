@@ -19,7 +19,7 @@ static void a_job_that_comes_back_is_cancelled_each_time(void **state)
     (void)world_trace(world);
     for (int i = 0; i < 2; i++) {
         struct core_event back = {.kind = EV_JOB_SEEN, .allocation = allocation, .slurm_id = 77};
-        back.seen.state = "pending";
+        back.seen.state = CLUSTER_JOB_PENDING;
         world_step(world, back);
         assert_string_equal(world_trace(world), "warning validate#1\n"
                                                 "cancel-job validate#1\n");
@@ -158,7 +158,7 @@ static void world_requeued(struct world *world, const char *phase)
 {
     struct core_event pending = {.kind = EV_JOB_SEEN,
                                  .allocation = world_phase(world, phase)->run->seat->allocation};
-    pending.seen.state = "pending";
+    pending.seen.state = CLUSTER_JOB_PENDING;
     pending.seen.restarts = 1;
     world_step(world, pending);
 }
@@ -255,7 +255,7 @@ static void a_requeued_job_that_slurm_holds_gives_its_phase_a_new_job(void **sta
     struct phase *phase = world_phase(world, "validate");
     struct core_event held = {.kind = EV_JOB_SEEN, .allocation = phase->run->seat->allocation};
     assert_int_equal(phase->state, PHASE_HELD);
-    held.seen.state = "pending";
+    held.seen.state = CLUSTER_JOB_PENDING;
     held.seen.restarts = 1;
     held.seen.is_stuck = true;
     (void)world_trace(world);
@@ -279,7 +279,7 @@ static void a_job_that_waits_after_its_last_run_is_cancelled(void **state)
     assert_ptr_not_equal(phase->run->seat->allocation, first);
     (void)world_trace(world);
     struct core_event waits = {.kind = EV_JOB_SEEN, .allocation = first};
-    waits.seen.state = "pending";
+    waits.seen.state = CLUSTER_JOB_PENDING;
     world_step(world, waits);
     assert_string_equal(world_trace(world), "cancel-job validate#1\n");
 }
@@ -301,7 +301,7 @@ static void what_a_run_saves_after_its_end_counts_until_a_run_has_begun(void **s
     late_save(world, first, 40, "/40");
     world_ended(world, "validate", OUTCOME_PREEMPTED, CAUSE_NONE, 41);
     struct core_event held = {.kind = EV_JOB_SEEN};
-    held.seen.state = "pending";
+    held.seen.state = CLUSTER_JOB_PENDING;
     held.seen.is_stuck = true;
     world_event(world, EV_SUBMITTED, "validate");
     held.allocation = phase->run->seat->allocation;

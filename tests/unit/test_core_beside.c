@@ -229,7 +229,7 @@ static void both_phases_continue_in_a_requeued_job(void **state)
     }
     struct core_event waits = {
         .kind = EV_JOB_SEEN, .allocation = world_phase(&world, "validate")->run->seat->allocation};
-    waits.seen.state = "pending";
+    waits.seen.state = CLUSTER_JOB_PENDING;
     waits.seen.is_waiting = true;
     waits.seen.restarts = 1;
     world_step(&world, waits);

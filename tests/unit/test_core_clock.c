@@ -25,7 +25,7 @@ static void is_over(struct world *world, int64_t ended_ms)
 {
     struct core_event over = {.kind = EV_JOB_SEEN,
                               .allocation = world_phase(world, "validate")->run->seat->allocation};
-    over.seen.state = "failed";
+    over.seen.state = CLUSTER_JOB_FAILED;
     over.seen.is_final = true;
     over.seen.ended_ms = ended_ms;
     world_step(world, over);
@@ -108,7 +108,7 @@ static void a_run_lasts_as_long_as_it_did_whatever_other_clocks_say(void **state
         int64_t started_ms = world.now_ms;
         struct allocation *allocation = run->seat->allocation;
         struct core_event seen = {.kind = EV_JOB_SEEN, .allocation = allocation};
-        seen.seen.state = "running";
+        seen.seen.state = CLUSTER_JOB_RUNNING;
         seen.seen.is_running = true;
         seen.seen.started_ms = started_ms + ahead_ms[i];
         world_step(&world, seen);
@@ -125,7 +125,7 @@ static void a_run_lasts_as_long_as_it_did_whatever_other_clocks_say(void **state
                                                .ended_ms = world.now_ms + ahead_ms[i]});
         assert_int_equal(run->started_ms, started_ms);
         assert_int_equal(run->ended_ms, world.now_ms);
-        seen.seen.state = "completed";
+        seen.seen.state = CLUSTER_JOB_COMPLETED;
         seen.seen.is_running = false;
         seen.seen.is_final = true;
         seen.seen.ended_ms = world.now_ms + ahead_ms[i];
@@ -146,7 +146,7 @@ static void a_run_never_begins_before_its_job(void **state)
     struct run *run = world_phase(world, "validate")->run;
     int64_t submitted_ms = run->submitted_ms;
     struct core_event seen = {.kind = EV_JOB_SEEN, .allocation = run->seat->allocation};
-    seen.seen.state = "running";
+    seen.seen.state = CLUSTER_JOB_RUNNING;
     seen.seen.is_running = true;
     seen.seen.started_ms = submitted_ms - 2500;
     world->now_ms = submitted_ms + 2000;
@@ -167,7 +167,7 @@ static void the_end_of_a_requeued_job_is_not_moved(void **state)
     world_runs(world, "validate");
     const struct allocation *allocation = world_phase(world, "validate")->run->seat->allocation;
     struct core_event seen = {.kind = EV_JOB_SEEN, .allocation = (struct allocation *)allocation};
-    seen.seen.state = "failed";
+    seen.seen.state = CLUSTER_JOB_FAILED;
     seen.seen.is_final = true;
     seen.seen.restarts = 1;
     seen.seen.started_ms = world->now_ms + 7200 * 1000;
@@ -235,7 +235,7 @@ static void setting_the_clock_does_not_change_ended_runs(void **state)
     world_seen(world, "validate", "running", false);
     world_wait(world, 60 * 1000);
     struct core_event gone = {.kind = EV_JOB_SEEN, .allocation = before.seat->allocation};
-    gone.seen.state = "completed";
+    gone.seen.state = CLUSTER_JOB_COMPLETED;
     gone.seen.is_final = true;
     world_step(world, gone);
     world_runs(world, "validate");

@@ -92,11 +92,13 @@ static void failed_preflights_count_in_a_row(void **state)
 static void the_only_node_of_a_silent_job_is_blamed(void **state)
 {
     static const struct {
-        const char *job_state, *nodes;
+        enum cluster_job_state job_state;
+        const char *nodes;
         bool is_blamed;
     } rows[] = {
-        {"node_fail", "n2", true}, {"node_fail", "n[1-2]", false}, {"node_fail", "n1,n2", false},
-        {"node_fail", "", false},  {"timeout", "n2", false},       {"pending", "", true},
+        {CLUSTER_JOB_NODE_FAIL, "n2", true},     {CLUSTER_JOB_NODE_FAIL, "n[1-2]", false},
+        {CLUSTER_JOB_NODE_FAIL, "n1,n2", false}, {CLUSTER_JOB_NODE_FAIL, "", false},
+        {CLUSTER_JOB_TIMEOUT, "n2", false},      {CLUSTER_JOB_PENDING, "", true},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -108,7 +110,7 @@ static void the_only_node_of_a_silent_job_is_blamed(void **state)
         struct core_event event = {.kind = EV_JOB_SEEN, .allocation = allocation};
         event.seen.state = rows[i].job_state;
         event.seen.nodes = rows[i].nodes;
-        event.seen.is_stuck = text_equal(rows[i].job_state, "pending");
+        event.seen.is_stuck = rows[i].job_state == CLUSTER_JOB_PENDING;
         event.seen.is_final = !event.seen.is_stuck;
         if (event.seen.is_stuck) /* held after a failed launch: where it was last seen */
             (void)snprintf(allocation->nodes, NODES_MAX, "n2");

@@ -52,7 +52,7 @@ static void stage_begin(struct stage *stage)
                                        .outcome = OUTCOME_FAILED,
                                        .cause = CAUSE_EXIT,
                                        .step = 10};
-    stage->event.seen.state = "running";
+    stage->event.seen.state = CLUSTER_JOB_RUNNING;
     stage->event.seen.is_running = true;
     stage->decision = (struct decision){.config = &stage->config,
                                         .facts = &stage->facts,

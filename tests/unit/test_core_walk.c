@@ -21,8 +21,9 @@ static uint32_t random_below(uint64_t *seed, uint32_t limit)
 
 static struct core_event random_job_event(struct world *world, uint64_t *seed)
 {
-    static const char *const states[] = {"pending",   "running", "completed", "failed",
-                                         "preempted", "timeout", "cancelled", "node_fail"};
+    static const enum cluster_job_state states[] = {
+        CLUSTER_JOB_PENDING,   CLUSTER_JOB_RUNNING, CLUSTER_JOB_COMPLETED, CLUSTER_JOB_FAILED,
+        CLUSTER_JOB_PREEMPTED, CLUSTER_JOB_TIMEOUT, CLUSTER_JOB_CANCELLED, CLUSTER_JOB_NODE_FAIL};
     struct workflow *workflow = world->workflow;
     static const enum core_event_kind kinds[] = {EV_SUBMITTED, EV_REFUSED,  EV_LIMITED,   EV_UNSURE,
                                                  EV_UNKNOWN,   EV_JOB_SEEN, EV_JOB_ABSENT};

@@ -14,23 +14,22 @@ static void every_text_of_an_event_is_copied(void **state)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         (void)snprintf(texts[i], sizeof texts[i], "text %zu", i);
     const struct core_event event = {
-        .seen = {.state = texts[0], .reason = texts[1], .nodes = texts[2]},
-        .node = texts[3],
-        .path = texts[4],
-        .token = texts[5],
-        .message = texts[6],
-        .checks = texts[7],
+        .seen = {.reason = texts[0], .nodes = texts[1]},
+        .node = texts[2],
+        .path = texts[3],
+        .token = texts[4],
+        .message = texts[5],
+        .checks = texts[6],
     };
     struct post *post = post_new(NULL, &event);
     memset(texts, 'x', sizeof texts);
-    assert_string_equal(post->event.seen.state, "text 0");
-    assert_string_equal(post->event.seen.reason, "text 1");
-    assert_string_equal(post->event.seen.nodes, "text 2");
-    assert_string_equal(post->event.node, "text 3");
-    assert_string_equal(post->event.path, "text 4");
-    assert_string_equal(post->event.token, "text 5");
-    assert_string_equal(post->event.message, "text 6");
-    assert_string_equal(post->event.checks, "text 7");
+    assert_string_equal(post->event.seen.reason, "text 0");
+    assert_string_equal(post->event.seen.nodes, "text 1");
+    assert_string_equal(post->event.node, "text 2");
+    assert_string_equal(post->event.path, "text 3");
+    assert_string_equal(post->event.token, "text 4");
+    assert_string_equal(post->event.message, "text 5");
+    assert_string_equal(post->event.checks, "text 6");
     post_free(post);
 }
 
@@ -39,7 +38,7 @@ static void missing_texts_stay_missing(void **state)
     (void)state;
     struct post *post = post_new(NULL, &(struct core_event){.kind = EV_TIME});
     assert_null(post->event.token);
-    assert_null(post->event.seen.state);
+    assert_null(post->event.seen.reason);
     post_free(post);
 }
 

@@ -70,7 +70,7 @@ static void fill(struct record *record, struct workflow *workflow)
     struct allocation *allocation = run->seat->allocation;
     allocation->slurm_id = UINT32_MAX;
     allocation->ended = true;
-    SET(allocation->state, "node_fail");
+    allocation->state = CLUSTER_JOB_NODE_FAIL;
     SET(allocation->reason, "NodeDown");
     SET(allocation->nodes, "n[1-2]");
     SET(allocation->gpu_type, "h200");

@@ -158,7 +158,7 @@ static void a_workflow_of_a_migrated_record_goes_on(void **state)
                                .now_ms = record_now_ms(),
                                .workflow = workflow,
                                .allocation = workflow->allocations[0]};
-    event.seen.state = "running";
+    event.seen.state = CLUSTER_JOB_RUNNING;
     event.seen.nodes = "n[3-4]";
     event.seen.is_running = true;
     event.seen.restarts = 1;

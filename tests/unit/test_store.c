@@ -201,7 +201,7 @@ static void the_checks_name_what_the_core_names(void **state)
         {"run", "state", RUN_STATES(STATE_NAME)},
         {"run", "outcome", RUN_OUTCOMES(WORD_NAME)},
         {"run", "cause", RUN_CAUSES(WORD_NAME)},
-        {"event", "type", STORE_EVENTS(WORD_NAME)},
+        {"event", "type", EVENT_TYPES(WORD_NAME)},
         {"outbox", "kind", kept},
         {"verdict", "outcome", outcomes},
     };
