@@ -9,6 +9,7 @@
 #include "lib/address.h"
 #include "lib/error.h"
 #include "lib/memory.h"
+#include "lib/protocol/words.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -23,15 +24,16 @@ enum { ATTACH_WORDS_MAX = 16 }; /* of srun, without those of the program */
 /* Says why nobody can attach to a run; NULL if somebody can. The text is the caller's. */
 static char *attach_refusal(const json_t *run)
 {
-    const char *address = field_text(run, "address"), *state = field_text(run, "state");
+    const char *address = field_text(run, "address");
     const char *reason = field_text(run, "job_reason"), *cause = field_text(run, "cause");
     long long job = field_integer(run, "job_id");
-    if (text_equal(state, "submitting"))
+    int state = field_run_state(run);
+    if (state == RUN_SUBMITTING)
         return text_format("%s is not in the queue of Slurm yet", address);
-    if (text_equal(state, "pending"))
+    if (state == RUN_PENDING)
         return text_format("%s waits in the queue of Slurm as job %lld%s%s%s: attach when it runs",
                            address, job, reason[0] ? " (" : "", reason, reason[0] ? ")" : "");
-    if (text_equal(state, "ended"))
+    if (state == RUN_ENDED)
         return text_format("%s has ended (%s%s%s): attach to a run that is running", address,
                            field_text(run, "outcome"), cause[0] ? ": " : "", cause);
     if (json_is_number(json_object_get(run, "job_absent_since")))

@@ -5,6 +5,7 @@
 #include "cli/phrases.h"
 #include "cli/table.h"
 #include "cli/view.h"
+#include "lib/protocol/words.h"
 #include "lib/text.h"
 
 #include <math.h>
@@ -16,11 +17,11 @@ const json_t *current_phase(const json_t *workflow)
     size_t i;
     json_array_foreach(phases, i, phase)
     {
-        const char *state = view_state(phase);
-        const json_t **first = text_equal(state, "blocked")  ? &blocked
-                               : text_equal(state, "queued") ? &queued
-                                                             : NULL;
-        if (view_is_final(state) || members_has(phase))
+        int state = view_phase_state(phase);
+        const json_t **first = state == PHASE_BLOCKED  ? &blocked
+                               : state == PHASE_QUEUED ? &queued
+                                                       : NULL;
+        if (view_is_final(view_state(phase)) || members_has(phase))
             continue;
         if (!first)
             return phase;
@@ -34,9 +35,9 @@ const json_t *current_phase(const json_t *workflow)
 
 const char *current_state(const json_t *workflow)
 {
-    const char *state = field_text(workflow, "state");
     const json_t *phase = current_phase(workflow);
-    return text_equal(state, "running") && phase ? view_state(phase) : state;
+    bool is_running = field_workflow_state(workflow) == WORKFLOW_RUNNING;
+    return is_running && phase ? view_state(phase) : field_text(workflow, "state");
 }
 
 /* Adds why the phase is in its state. May add nothing. */

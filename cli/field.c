@@ -1,7 +1,9 @@
 /* Reading members with a default. */
 #include "cli/field.h"
 
+#include "lib/expr/check.h"
 #include "lib/json_double.h"
+#include "lib/protocol/words.h"
 
 #include <math.h>
 
@@ -35,3 +37,20 @@ bool field_is_true(const json_t *object, const char *name)
 {
     return json_is_true(json_object_get(object, name));
 }
+
+/* The function that reads a word of an object. */
+#define FIELD_WORD(function, object, member, parse)                                                \
+    int function(const json_t *object)                                                             \
+    {                                                                                              \
+        return parse(field_text(object, member));                                                  \
+    }
+
+FIELD_WORD(field_workflow_state, workflow, "state", workflow_state_parse)
+FIELD_WORD(field_phase_state, phase, "state", phase_state_parse)
+FIELD_WORD(field_phase_hold, phase, "hold", phase_hold_parse)
+FIELD_WORD(field_run_state, run, "state", run_state_parse)
+FIELD_WORD(field_run_outcome, run, "outcome", run_outcome_parse)
+FIELD_WORD(field_run_cause, run, "cause", run_cause_parse)
+FIELD_WORD(field_job_state, run, "job_state", cluster_job_state_parse)
+FIELD_WORD(field_event_type, event, "type", event_type_parse)
+FIELD_WORD(field_check_outcome, verdict, "outcome", check_outcome_parse)

@@ -15,4 +15,17 @@ bool field_is_true(const json_t *object, const char *name);
 
 double field_as_number(const json_t *value);
 
+/* The words of lib/protocol/words.h and lib/expr/check.h that an answer has. -1: there is no word,
+ * or it is from a newer daemon; such a word is only printed. The final states of a workflow are
+ * states of a phase, too. */
+int field_workflow_state(const json_t *workflow);
+int field_phase_state(const json_t *phase);
+int field_phase_hold(const json_t *phase);
+int field_run_state(const json_t *run);
+int field_run_outcome(const json_t *run);
+int field_run_cause(const json_t *run);
+int field_job_state(const json_t *run);
+int field_event_type(const json_t *event);
+int field_check_outcome(const json_t *verdict);
+
 #endif

@@ -7,6 +7,7 @@
 #include "cli/terminal.h"
 #include "cli/view.h"
 #include "lib/amount.h"
+#include "lib/protocol/words.h"
 #include "lib/text.h"
 
 #include <math.h>
@@ -42,8 +43,8 @@ static const char *held_retry_help(const json_t *phase, bool is_judged, char buf
 {
     double step = field_number(phase, "checkpoint_step");
     if (members_is_matrix(phase))
-        return members_in_state(phase, "succeeded") > 0 ? "judge the members again"
-                                                        : "run the members again";
+        return members_in_state(phase, PHASE_SUCCEEDED) > 0 ? "judge the members again"
+                                                            : "run the members again";
     if (is_judged || (isnan(step) && !suspect_has(phase)))
         return "run the phase again";
     if (isnan(step))
@@ -72,17 +73,18 @@ struct held_ways {
  * cancelled is not held, and may be run again all the same. */
 static void held_find_ways(const json_t *phase, struct held_ways *ways)
 {
-    const char *hold = field_text(phase, "hold"), *reason = field_text(phase, "reason");
+    const char *reason = field_text(phase, "reason");
+    int hold = field_phase_hold(phase);
     bool has_run = !isnan(field_number(json_object_get(phase, "run"), "started"));
     bool has_checkpoint = field_text(phase, "checkpoint")[0] != '\0';
-    bool by_user = strcmp(hold, "user") == 0, by_manual = strcmp(hold, "manual") == 0;
-    bool by_gate = strcmp(hold, "gate") == 0, by_failure = !by_user && !by_manual && !by_gate;
+    bool by_user = hold == HOLD_USER, by_manual = hold == HOLD_MANUAL, by_gate = hold == HOLD_GATE;
+    bool by_failure = !by_user && !by_manual && !by_gate;
     bool is_matrix = members_is_matrix(phase), is_over = view_is_final(field_text(phase, "state"));
     bool is_refused = by_failure && strstr(reason, "refused by Slurm");
     bool is_judged =
-        by_gate || text_equal(field_text(json_object_get(phase, "run"), "outcome"), "succeeded");
+        by_gate || field_run_outcome(json_object_get(phase, "run")) == OUTCOME_SUCCEEDED;
     bool takes_retry = (by_gate || by_failure) && !is_refused;
-    bool has_results = is_matrix && members_in_state(phase, "succeeded") > 0;
+    bool has_results = is_matrix && members_in_state(phase, PHASE_SUCCEEDED) > 0;
     (void)snprintf(ways->from, sizeof ways->from, " ");
     if (by_failure && suspect_has(phase))
         (void)suspect_option(phase, ways->from + 1, sizeof ways->from - 1);
@@ -165,9 +167,9 @@ static size_t held_count(const json_t *phases, size_t index)
     size_t count = 0, i;
     json_array_foreach(phases, i, other)
     {
-        bool is_like = strcmp(field_text(other, "state"), "held") == 0 &&
-                       strcmp(field_text(other, "matrix"), field_text(phase, "matrix")) == 0 &&
-                       strcmp(field_text(other, "hold"), field_text(phase, "hold")) == 0;
+        bool is_like = field_phase_state(other) == PHASE_HELD &&
+                       text_equal(field_text(other, "matrix"), field_text(phase, "matrix")) &&
+                       text_equal(field_text(other, "hold"), field_text(phase, "hold"));
         if (is_like && i < index)
             return 0;
         count += is_like;
@@ -180,7 +182,7 @@ static void held_write_members(const struct terminal *terminal, const json_t *ph
                                struct text *text)
 {
     const char *address = field_text(phase, "address"), *dot = strrchr(address, '.');
-    bool by_user = strcmp(field_text(phase, "hold"), "user") == 0;
+    bool by_user = field_phase_hold(phase) == HOLD_USER;
     char *matrix = text_format("%.*s", (int)(dot ? dot - address : 0), address);
     struct text line = {0};
     text_addf(&line, "%zu members of %s are held, such as %s: %s\n", count, matrix, address,
@@ -211,7 +213,7 @@ void held_write(const struct terminal *terminal, const json_t *workflow, struct 
     size_t i;
     json_array_foreach(phases, i, phase)
     {
-        if (strcmp(field_text(phase, "state"), "held") != 0)
+        if (field_phase_state(phase) != PHASE_HELD)
             continue;
         const char *address = field_text(phase, "address"), *reason = field_text(phase, "reason");
         size_t count = members_has(phase) ? held_count(phases, i) : 1;

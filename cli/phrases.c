@@ -4,6 +4,7 @@
 #include "cli/field.h"
 #include "cli/format.h"
 #include "cli/terminal.h"
+#include "lib/protocol/words.h"
 #include "lib/spec/phase.h"
 #include "lib/text.h"
 
@@ -26,7 +27,7 @@ bool wait_write(const json_t *run, double now, struct text *text)
 {
     double absent_since = field_number(run, "job_absent_since");
     double start_s = field_number(run, "job_start") - now;
-    const char *state = field_text(run, "state"), *job_state = field_text(run, "job_state");
+    int state = field_run_state(run), job_state = field_job_state(run);
     const char *reason = field_text(run, "job_reason");
     const char *meaning = field_text(run, "job_waits_for"); /* an older daemon does not say it */
     long long job = field_integer(run, "job_id");
@@ -35,13 +36,13 @@ bool wait_write(const json_t *run, double now, struct text *text)
     if (!isnan(absent_since)) {
         text_addf(text, "Slurm has not known job %lld for %s", job,
                   format_duration(fmax(now - absent_since, 0), buffer));
-    } else if (!text_equal(state, "ended") && text_equal(job_state, "suspended")) {
+    } else if (state != RUN_ENDED && job_state == CLUSTER_JOB_SUSPENDED) {
         text_addf(text, "job %lld is suspended in Slurm; it goes on when Slurm resumes it", job);
-    } else if (text_equal(state, "submitting") && reason[0]) {
+    } else if (state == RUN_SUBMITTING && reason[0]) {
         text_addf(text, "not submitted yet: %s", reason);
         wait_add_turn(field_integer(run, "job_turn"), text);
-    } else if ((text_equal(state, "pending") || text_equal(state, "starting")) &&
-               text_equal(job_state, "pending")) { /* a requeued job already has its next run */
+    } else if ((state == RUN_PENDING || state == RUN_STARTING) &&
+               job_state == CLUSTER_JOB_PENDING) { /* a requeued job already has its next run */
         text_addf(text, "job %lld waits in Slurm%s%s", job, reason[0] ? ": " : "",
                   meaning[0] ? meaning : reason);
         if (start_s > 0)
@@ -66,7 +67,7 @@ bool remedy_add(const json_t *run, struct text *text)
 {
     const json_t *remedy = json_object_get(run, "remedy"), *change;
     const json_t *changes = json_object_get(remedy, "changes");
-    const char *resume = field_text(remedy, "resume");
+    int resume = remedy_resume_parse(field_text(remedy, "resume"));
     size_t i;
     if (!json_is_object(remedy))
         return false;
@@ -79,9 +80,9 @@ bool remedy_add(const json_t *run, struct text *text)
     }
     if (json_array_size(changes) == 0)
         text_add(text, "the same params");
-    if (strcmp(resume, "start") == 0)
+    if (resume == REMEDY_START)
         text_add(text, ", from the start");
-    else if (strcmp(resume, "previous") == 0)
+    else if (resume == REMEDY_PREVIOUS)
         text_add(text, ", from the checkpoint before");
     text_addf(text, " (remedy %s %lld of %lld)", field_text(remedy, "cause"),
               field_integer(remedy, "number"), field_integer(remedy, "times"));
@@ -156,9 +157,9 @@ const json_t *members_total(const json_t *phase)
     return members_is_matrix(phase) ? json_object_get(phase, "of_members") : phase;
 }
 
-long long members_in_state(const json_t *matrix, const char *state)
+long long members_in_state(const json_t *matrix, enum phase_state state)
 {
-    return field_integer(json_object_get(members_total(matrix), "states"), state);
+    return field_integer(json_object_get(members_total(matrix), "states"), phase_state_name(state));
 }
 
 void members_case(const json_t *member, struct text *text)
@@ -179,21 +180,21 @@ void members_case(const json_t *member, struct text *text)
 
 void members_note(const json_t *matrix, struct text *text)
 {
-    static const struct {
-        const char *state, *word;
-    } rows[] = {
-        {"succeeded", "succeeded"}, {"failed", "out"},    {"cancelled", "cancelled"},
-        {"skipped", "skipped"},     {"held", "held"},     {"active", "active"},
-        {"deciding", "deciding"},   {"queued", "queued"}, {"blocked", "waiting"},
+    static const enum phase_state states[] = {
+        PHASE_SUCCEEDED, PHASE_FAILED,   PHASE_CANCELLED, PHASE_SKIPPED, PHASE_HELD,
+        PHASE_ACTIVE,    PHASE_DECIDING, PHASE_QUEUED,    PHASE_BLOCKED,
     };
     const char *comma = "";
     if (field_integer(matrix, "rungs") > 1)
         text_addf(text, "rung %lld of %lld: ", field_integer(matrix, "rung"),
                   field_integer(matrix, "rungs"));
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        long long count = members_in_state(matrix, rows[i].state);
+    for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
+        long long count = members_in_state(matrix, states[i]);
+        const char *word = states[i] == PHASE_FAILED    ? "out"
+                           : states[i] == PHASE_BLOCKED ? "waiting"
+                                                        : phase_state_name(states[i]);
         if (count > 0)
-            text_addf(text, "%s%lld %s", comma, count, rows[i].word);
+            text_addf(text, "%s%lld %s", comma, count, word);
         comma = count > 0 ? ", " : comma;
     }
 }
@@ -206,7 +207,7 @@ void members_wait(const json_t *phases, const json_t *matrix, double now, struct
     {
         struct text wait = {0};
         bool is_queued = text_equal(field_text(phase, "matrix"), field_text(matrix, "phase")) &&
-                         text_equal(field_text(phase, "state"), "queued");
+                         field_phase_state(phase) == PHASE_QUEUED;
         if (is_queued && wait_write(json_object_get(phase, "run"), now, &wait)) {
             text_addf(text, "; %s: %s", field_text(phase, "phase"), text_string(&wait));
             text_fini(&wait);
@@ -219,7 +220,7 @@ void members_wait(const json_t *phases, const json_t *matrix, double now, struct
 static const char *members_reason(const json_t *member)
 {
     const char *reason = field_text(member, "out_reason");
-    bool is_out = strcmp(field_text(member, "state"), "failed") == 0;
+    bool is_out = field_phase_state(member) == PHASE_FAILED;
     return reason[0] || !is_out ? reason : field_text(member, "reason");
 }
 
@@ -233,7 +234,7 @@ void members_reasons(const json_t *matrix, struct text *text)
     {
         const char *reason = members_reason(member);
         size_t at = 0;
-        while (at < count && strcmp(reasons[at], reason) != 0)
+        while (at < count && !text_equal(reasons[at], reason))
             at++;
         if (!reason[0])
             continue;

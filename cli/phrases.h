@@ -3,6 +3,8 @@
 #ifndef PHASED_CLI_PHRASES_H
 #define PHASED_CLI_PHRASES_H
 
+#include "lib/protocol/words.h"
+
 #include <stdbool.h>
 
 #include <jansson.h>
@@ -50,7 +52,7 @@ const json_t *members_total(const json_t *phase);
 void members_case(const json_t *member, struct text *text);
 
 /* How many members of the matrix are in this state. */
-long long members_in_state(const json_t *matrix, const char *state);
+long long members_in_state(const json_t *matrix, enum phase_state state);
 /* Adds "rung 2 of 3: 150 succeeded, 40 out, 10 blocked". */
 void members_note(const json_t *matrix, struct text *text);
 

@@ -14,6 +14,7 @@
 #include "lib/address.h"
 #include "lib/error.h"
 #include "lib/expr/expr.h"
+#include "lib/protocol/words.h"
 #include "lib/spec/rehearsal.h"
 #include "lib/spec/spec.h"
 #include "lib/text.h"
@@ -23,7 +24,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -152,7 +152,7 @@ static char *rehearse_stuck(const struct rehearse_phase *phase, double from, dou
                             double last)
 {
     bool counts = json_is_object(json_object_get(phase->spec, "progress"));
-    if (strcmp(field_text(phase->resumed, "outcome"), "succeeded") != 0)
+    if (field_run_outcome(phase->resumed) != OUTCOME_SUCCEEDED)
         return text_format("the run that resumed from step %.0f failed", from);
     if (first < from)
         return text_format("the run started again at step %.0f, although there was a checkpoint of "
@@ -341,7 +341,7 @@ static int rehearse_phase(struct rehearse *report, const json_t *spec, const jso
     if (!isnan(step))
         text_addf(&report->text, " at step %.0f", step);
     text_add(&report->text, "\n");
-    if (strcmp(state, "succeeded") != 0)
+    if (field_phase_state(shown) != PHASE_SUCCEEDED)
         rehearse_line(report, "FAILED", true,
                       *field_text(shown, "reason") ? field_text(shown, "reason")
                                                    : field_text(phase.run, "message"));

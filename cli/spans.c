@@ -6,6 +6,7 @@
 #include "cli/view.h"
 #include "lib/fingerprint.h"
 #include "lib/memory.h"
+#include "lib/protocol/words.h"
 #include "lib/text.h"
 
 #include "config.h"
@@ -99,11 +100,9 @@ static json_t *spans_event(const json_t *event)
 /* Whether the event is told by the span of its run, and not by the span of its phase. */
 static bool spans_is_of_run(const json_t *event)
 {
-    static const char *const types[] = {"run", "guard", "checkpoint", "warning"};
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-        if (text_equal(field_text(event, "type"), types[i]))
-            return field_integer(event, "run") != 0;
-    return false;
+    int type = field_event_type(event);
+    return field_integer(event, "run") != 0 && (type == EVENT_RUN || type == EVENT_GUARD ||
+                                                type == EVENT_CHECKPOINT || type == EVENT_WARNING);
 }
 
 /* The events of a run; of a phase, if `run` is 0; of the workflow, if `phase` is "" too. */
@@ -169,11 +168,13 @@ static void spans_finish(json_t *span, json_t *attributes, enum spans_status sta
                             : json_pack("{s:i}", "code", status));
 }
 
+/* `word` is an outcome, or a final state. Of these, only `skipped` is no word of an outcome. */
 static enum spans_status spans_status(const char *word)
 {
-    return text_equal(word, "succeeded")                            ? SPANS_OK
-           : text_equal(word, "failed") || text_equal(word, "lost") ? SPANS_ERROR
-                                                                    : SPANS_UNSET;
+    int outcome = run_outcome_parse(word);
+    return outcome == OUTCOME_SUCCEEDED                           ? SPANS_OK
+           : outcome == OUTCOME_FAILED || outcome == OUTCOME_LOST ? SPANS_ERROR
+                                                                  : SPANS_UNSET;
 }
 
 /* --- The three kinds of spans ----------------------------------------------------------------- */
@@ -268,7 +269,8 @@ static json_t *spans_of_workflow(const struct spans_source *source, const json_t
     static const char *const members[] = {"workflow", "name",        "state", "file",
                                           "cost_usd", "gpu_seconds", "commit"};
     const json_t *workflow = source->workflow;
-    const json_t *failed = spans_find(json_object_get(workflow, "phases"), "state", "failed");
+    const json_t *failed =
+        spans_find(json_object_get(workflow, "phases"), "state", phase_state_name(PHASE_FAILED));
     const struct spans_place place = {.kind = "workflow",
                                       .id = "",
                                       .name = field_text(workflow, "name"),
@@ -290,13 +292,13 @@ static json_t *spans_of_workflow(const struct spans_source *source, const json_t
 
 static bool spans_is_end(const json_t *event)
 {
-    return text_equal(field_text(event, "type"), "phase") && view_is_final(field_text(event, "to"));
+    return field_event_type(event) == EVENT_PHASE && view_is_final(field_text(event, "to"));
 }
 
 static bool spans_is_run_end(const json_t *event)
 {
-    return text_equal(field_text(event, "type"), "run") &&
-           text_equal(field_text(event, "to"), "ended");
+    return field_event_type(event) == EVENT_RUN &&
+           run_state_parse(field_text(event, "to")) == RUN_ENDED;
 }
 
 bool spans_may_be_end(const json_t *event)

@@ -14,12 +14,12 @@
 #include "lib/address.h"
 #include "lib/amount.h"
 #include "lib/error.h"
+#include "lib/protocol/words.h"
 #include "lib/text.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 enum { STATUS_WORKFLOWS_MAX = 50 }; /* more workflows are counted; --all lists them */
@@ -243,7 +243,7 @@ static void status_write_run(struct cli *cli, const json_t *run, struct text *te
         table_add_named(&table, rows[i], field_text(run, rows[i]));
     status_add_wait(&table, run);
     view_add_named(&table, "by GPU", run, view_hardware);
-    if (!isnan(exit_code) && strcmp(state, "ended") == 0)
+    if (!isnan(exit_code) && field_run_state(run) == RUN_ENDED)
         table_add_named(&table, "exit code", format_number(exit_code, buffer));
     table_add_named(&table, "job", format_number(field_number(run, "job_id"), buffer));
     table_add_named(&table, "started",

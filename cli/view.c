@@ -5,6 +5,7 @@
 #include "cli/format.h"
 #include "cli/phrases.h"
 #include "cli/table.h"
+#include "lib/expr/check.h"
 #include "lib/memory.h"
 #include "lib/protocol/words.h"
 #include "lib/spec/phase.h"
@@ -31,7 +32,7 @@ enum colour view_colour(const char *state)
         {"failing", COLOUR_YELLOW},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (strcmp(rows[i].state, state) == 0)
+        if (text_equal(rows[i].state, state))
             return rows[i].colour;
     }
     return COLOUR_PLAIN;
@@ -43,21 +44,28 @@ bool view_is_final(const char *state)
     return parsed >= 0 && phase_state_is_final((enum phase_state)parsed);
 }
 
+int view_phase_state(const json_t *phase)
+{
+    const json_t *run = json_object_get(phase, "run");
+    int state = field_phase_state(phase), run_state = field_run_state(run);
+    bool is_open = state == PHASE_ACTIVE || state == PHASE_QUEUED;
+    bool is_stopping =
+        run_state == RUN_STOPPING || (field_text(run, "wish")[0] && run_state != RUN_ENDED);
+    if (state == PHASE_BLOCKED && field_integer(members_total(phase), "begun") > 0) {
+        bool works =
+            members_in_state(phase, PHASE_ACTIVE) + members_in_state(phase, PHASE_DECIDING) > 0;
+        bool waits = members_in_state(phase, PHASE_QUEUED) > 0;
+        return waits && !works ? PHASE_QUEUED : PHASE_ACTIVE;
+    }
+    return is_open && is_stopping ? VIEW_STOPPING : state;
+}
+
 const char *view_state(const json_t *phase)
 {
-    const char *state = field_text(phase, "state");
-    const json_t *run = json_object_get(phase, "run");
-    const char *run_state = field_text(run, "state");
-    bool is_open = strcmp(state, "active") == 0 || strcmp(state, "queued") == 0;
-    bool is_stopping = strcmp(run_state, "stopping") == 0 ||
-                       (field_text(run, "wish")[0] && strcmp(run_state, "ended") != 0);
-    if (strcmp(state, "blocked") == 0 && field_integer(members_total(phase), "begun") > 0) {
-        const json_t *states = json_object_get(members_total(phase), "states");
-        bool works = json_object_get(states, "active") || json_object_get(states, "deciding");
-        bool waits = json_object_get(states, "queued") != NULL;
-        return waits && !works ? "queued" : "active"; /* the matrix is where its members are */
-    }
-    return is_open && is_stopping ? "stopping" : state;
+    int state = view_phase_state(phase);
+    return state == VIEW_STOPPING ? run_state_name(RUN_STOPPING)
+           : state < 0            ? field_text(phase, "state")
+                                  : phase_state_name((enum phase_state)state);
 }
 
 void view_progress(const json_t *phase, struct text *text)
@@ -144,18 +152,18 @@ void view_note(const json_t *phases, const json_t *phase, double now, struct tex
     const char *reason = field_text(phase, "reason");
     if (wait_write_phase(phase, now, text)) {
         return;
-    } else if (members_is_matrix(phase) && strcmp(field_text(phase, "state"), "blocked") == 0) {
+    } else if (members_is_matrix(phase) && field_phase_state(phase) == PHASE_BLOCKED) {
         members_note(phase, text); /* its reason is about the rung before */
         members_wait(phases, phase, now, text);
     } else if (reason[0]) {
         text_add(text, reason);
-    } else if (strcmp(field_text(phase, "state"), "active") == 0 && json_array_size(nodes)) {
+    } else if (field_phase_state(phase) == PHASE_ACTIVE && json_array_size(nodes)) {
         text_add(text, "on ");
         view_names(nodes, text);
         view_beside(run, text);
         if (field_text(phase, "warning")[0])
             text_addf(text, "; warning: %s", field_text(phase, "warning"));
-    } else if (strcmp(field_text(phase, "promoted"), "in_place") == 0) {
+    } else if (text_equal(field_text(phase, "promoted"), "in_place")) {
         text_add(text, "promoted in place");
     } else if (field_text(phase, "promoted")[0]) {
         text_addf(text, "promoted: %s", field_text(phase, "promoted"));
@@ -355,7 +363,7 @@ static void view_member(struct table *table, const json_t *member,
     table_addf(table, "%lld", field_integer(member, "attempts"));
     table_add_duration(table, field_number(member, "gpu_seconds"));
     bool is_reused = field_text(member, "reused")[0] != '\0';
-    if (!reason[0] && (is_reused || strcmp(state, "succeeded") != 0))
+    if (!reason[0] && (is_reused || field_phase_state(member) != PHASE_SUCCEEDED))
         reason = field_text(member, "reason");
     struct text note = {0};
     text_add(&note, reason);
@@ -425,11 +433,14 @@ void view_nodes(const struct terminal *terminal, const json_t *nodes, double now
 }
 
 /* The verdict in one word. A failure that only warns has a word of its own. */
-static const char *view_verdict(const json_t *verdict)
+static const char *view_verdict(const json_t *verdict, bool is_early)
 {
-    const char *outcome = field_text(verdict, "outcome");
-    bool warned = field_is_true(verdict, "warn") && strcmp(outcome, "passed") != 0;
-    return warned ? "warned" : outcome;
+    int outcome = field_check_outcome(verdict);
+    if (field_is_true(verdict, "warn") && outcome != CHECK_PASSED)
+        return "warned";
+    if (is_early && outcome == CHECK_INSUFFICIENT)
+        return "too early";
+    return is_early && outcome == CHECK_FAILED ? "failing" : field_text(verdict, "outcome");
 }
 
 static void view_window(const json_t *verdict, struct text *text)
@@ -448,17 +459,18 @@ static void view_gate_reasons(const struct terminal *terminal, const json_t *che
     json_array_foreach(checks, i, verdict)
     {
         const char *reason = field_text(verdict, "reason"), *advice = field_text(verdict, "advice");
-        const char *outcome = field_text(verdict, "outcome");
+        int outcome = field_check_outcome(verdict);
         struct text line = {0};
-        if (strcmp(outcome, "passed") == 0)
+        if (outcome == CHECK_PASSED)
             continue;
-        if (strcmp(outcome, "failed") != 0)
+        if (outcome != CHECK_FAILED)
             advice = ""; /* advice is about a value, and this check has none */
         text_addf(&line, "%s%s%s", reason, reason[0] && advice[0] ? "; " : "", advice);
         struct text safe = {0};
         terminal_add_plain(&safe, text_string(&line));
         text_addf(text, "%*s", (int)indent, "");
-        terminal_colour(terminal, text, view_colour(view_verdict(verdict)), text_string(&safe));
+        terminal_colour(terminal, text, view_colour(view_verdict(verdict, false)),
+                        text_string(&safe));
         text_add(text, "\n");
         text_fini(&safe);
         text_fini(&line);
@@ -481,11 +493,7 @@ static void view_checks(const struct terminal *terminal, const json_t *checks, b
     json_array_foreach(checks, i, verdict)
     {
         const json_t *value = json_object_get(verdict, "value");
-        const char *word = view_verdict(verdict);
-        if (is_early && text_equal(word, "insufficient"))
-            word = "too early";
-        else if (is_early && text_equal(word, "failed"))
-            word = "failing";
+        const char *word = view_verdict(verdict, is_early);
         char number[FORMAT_SIZE] = "";
         if (value && !json_is_null(value))
             format_number(field_as_number(value), number);
@@ -563,7 +571,7 @@ void view_judgement(const struct terminal *terminal, const json_t *gate, double 
         view_guards(terminal, gate, text);
         return;
     }
-    if (strcmp(field_text(gate, "decided_by"), "user") == 0)
+    if (text_equal(field_text(gate, "decided_by"), "user"))
         decided = "overruled by a person";
     terminal_colour(terminal, text, view_colour(decided), decided);
     text_addf(text, ", %s\n", format_time(time_s, (time_t)now, buffer));

@@ -4,6 +4,7 @@
 #define PHASED_CLI_VIEW_H
 
 #include "cli/terminal.h"
+#include "lib/protocol/words.h"
 
 #include <stdbool.h>
 
@@ -17,7 +18,11 @@ enum colour view_colour(const char *state);
 
 bool view_is_final(const char *state);
 
-/* The state of a phase; `stopping` while its run stops. */
+/* The state of a phase as people see it: VIEW_STOPPING while its run stops, and of a matrix that
+ * has begun the state of its members. Otherwise as field_phase_state(). */
+enum { VIEW_STOPPING = PHASE_STATE_COUNT };
+int view_phase_state(const json_t *phase);
+/* The word for it. */
 const char *view_state(const json_t *phase);
 
 /* Adds `320/600`, `320` or nothing; for a matrix `3 of 10` members. */

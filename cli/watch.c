@@ -18,6 +18,7 @@
 #include "lib/address.h"
 #include "lib/error.h"
 #include "lib/memory.h"
+#include "lib/protocol/words.h"
 #include "lib/text.h"
 
 #include <inttypes.h>
@@ -110,8 +111,8 @@ static bool watch_is_small(const json_t *event)
 {
     const char *to = field_text(event, "to");
     bool is_member = strchr(field_text(event, "phase"), '.') != NULL;
-    bool is_phase = strcmp(field_text(event, "type"), "phase") == 0;
-    return is_member && !(is_phase && (view_is_final(to) || strcmp(to, "held") == 0));
+    bool is_phase = field_event_type(event) == EVENT_PHASE;
+    return is_member && !(is_phase && (view_is_final(to) || phase_state_parse(to) == PHASE_HELD));
 }
 
 /* From which step a run goes on that has just begun; empty if it begins at the start. */
@@ -122,8 +123,8 @@ static void watch_note_resume(struct watch *watch, const json_t *event, struct t
     const json_t *run;
     size_t i;
     char step[FORMAT_SIZE];
-    if (!text_equal(field_text(event, "type"), "run") ||
-        !text_equal(field_text(event, "to"), "running"))
+    if (field_event_type(event) != EVENT_RUN ||
+        run_state_parse(field_text(event, "to")) != RUN_RUNNING)
         return;
     (void)snprintf(address.phase, sizeof address.phase, "%s", field_text(event, "phase"));
     if (client_get_address(watch->cli, &address, &phase, NULL) < 0)
@@ -151,7 +152,7 @@ static void watch_print_event(struct watch *watch, const json_t *event)
     watch_note_resume(watch, event, &note);
     event_write(&watch->cli->out, event, watch->count > 1, text_string(&note), &watch->above);
     text_fini(&note);
-    if (strcmp(field_text(event, "type"), "gate") == 0)
+    if (field_event_type(event) == EVENT_GATE)
         watch_print_gate(watch, event);
 }
 
@@ -248,8 +249,8 @@ static int watch_read_states(struct watch *watch, struct error *err)
             return code;
         json_decref(one->workflow);
         one->workflow = workflow;
-        const char *state = field_text(workflow, "state");
-        are_over = are_over && (view_is_final(state) || strcmp(state, "held") == 0);
+        are_over = are_over && (view_is_final(field_text(workflow, "state")) ||
+                                field_workflow_state(workflow) == WORKFLOW_HELD);
     }
     return are_over;
 }
@@ -314,7 +315,7 @@ static int watch_finish(struct watch *watch)
         const json_t *workflow = watch->ones[i].workflow;
         if (watch->form == WATCH_LINES)
             summary_write(watch->cli, workflow, &watch->above);
-        if (!text_equal(field_text(workflow, "state"), "succeeded"))
+        if (field_workflow_state(workflow) != WORKFLOW_SUCCEEDED)
             status = CLI_FAILED;
     }
     watch_draw_last(watch);

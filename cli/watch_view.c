@@ -11,6 +11,7 @@
 #include "cli/terminal.h"
 #include "cli/view.h"
 #include "lib/memory.h"
+#include "lib/protocol/words.h"
 #include "lib/text.h"
 
 #include <math.h>
@@ -26,13 +27,13 @@ enum { EVENT_PHASE_COLUMNS = 12 };
  * the phase has an event. */
 static bool event_is_dull(const json_t *event)
 {
-    return strcmp(field_text(event, "type"), "run") == 0 && !field_text(event, "message")[0];
+    return field_event_type(event) == EVENT_RUN && !field_text(event, "message")[0];
 }
 
 /* A gate has no state. Its message begins with the decision. */
-static enum colour event_colour(const char *type, const char *message)
+static enum colour event_colour(int type, const char *message)
 {
-    if (strcmp(type, "gate") != 0)
+    if (type != EVENT_GATE)
         return COLOUR_PLAIN;
     return text_starts(message, "gate passed") ? COLOUR_GREEN : COLOUR_RED;
 }
@@ -51,17 +52,18 @@ static void event_cut_path(struct text *message)
 static void event_write_change(const struct terminal *terminal, const json_t *event,
                                struct text *text)
 {
-    const char *type = field_text(event, "type"), *from = field_text(event, "from");
+    const char *type_name = field_text(event, "type"), *from = field_text(event, "from");
     const char *to = field_text(event, "to"), *message = field_text(event, "message");
-    bool is_phase = strcmp(type, "phase") == 0;
+    int type = field_event_type(event);
+    bool is_phase = type == EVENT_PHASE;
     struct text safe = {0};
     terminal_add_plain(&safe, message);
-    if (strcmp(type, "checkpoint") == 0)
+    if (type == EVENT_CHECKPOINT)
         event_cut_path(&safe);
-    if (strcmp(type, "promotion") == 0)
+    if (type == EVENT_PROMOTION)
         text_add(text, "promoted ");
-    else if (!is_phase && !text_starts(message, type))
-        text_addf(text, "%s%s", type, to[0] ? " " : ": ");
+    else if (!is_phase && !text_starts(message, type_name))
+        text_addf(text, "%s%s", type_name, to[0] ? " " : ": ");
     if (is_phase && from[0] && to[0])
         text_addf(text, "%s -> ", from);
     terminal_colour(terminal, text, view_colour(to), to);
@@ -252,7 +254,7 @@ void summary_write(struct cli *cli, const json_t *workflow, struct text *text)
                           field_integer(workflow, "workflow"));
     text_addf(text, "\nworkflow %lld (%s) ", field_integer(workflow, "workflow"),
               field_text(workflow, "name"));
-    if (strcmp(state, "held") == 0)
+    if (field_workflow_state(workflow) == WORKFLOW_HELD)
         text_add(text, "is ");
     terminal_colour(&cli->out, text, view_colour(state), state);
     if (!isnan(ended))

@@ -13,6 +13,8 @@
 #include "cli/view.h"
 #include "lib/address.h"
 #include "lib/error.h"
+#include "lib/expr/check.h"
+#include "lib/protocol/words.h"
 #include "lib/text.h"
 
 #include <math.h>
@@ -35,19 +37,18 @@ struct why {
 
 static bool why_is_failure(const json_t *run)
 {
-    const char *outcome = field_text(run, "outcome");
-    return strcmp(outcome, "failed") == 0 || strcmp(outcome, "lost") == 0 ||
-           strcmp(outcome, "cancelled") == 0;
+    int outcome = field_run_outcome(run);
+    return outcome == OUTCOME_FAILED || outcome == OUTCOME_LOST || outcome == OUTCOME_CANCELLED;
 }
 
 /* How much a phase needs an explanation. Members that are out are normal, and the matrix stands for
  * members that run. */
 static int why_rank(const json_t *phase)
 {
-    const char *state = field_text(phase, "state");
-    if (strcmp(state, "held") == 0)
+    int state = field_phase_state(phase);
+    if (state == PHASE_HELD)
         return 4;
-    if (strcmp(state, "failed") == 0)
+    if (state == PHASE_FAILED)
         return members_has(phase) ? 1 : 3;
     if (members_has(phase))
         return 0;
@@ -136,18 +137,18 @@ static void why_add_slurm(struct table *table, const json_t *runs, size_t at)
     const char *state = field_text(run, "job_state"), *reason = field_text(run, "job_reason");
     long long job = field_integer(run, "job_id");
     bool goes_on = at > 0 && field_integer(json_array_get(runs, at - 1), "job_id") == job;
-    bool says_more = reason[0] && strcmp(reason, "None") != 0;
+    bool says_more = reason[0] && !text_equal(reason, "None");
     /* A job fails with any of its runs, and with a run that was held or cancelled. Only runs that
      * failed show its end. */
-    const char *outcome = field_text(run, "outcome");
-    bool is_of_others = text_equal(state, "failed") && !text_equal(outcome, "failed") &&
-                        !text_equal(outcome, "lost");
+    int outcome = field_run_outcome(run), job_state = field_job_state(run);
+    bool is_of_others =
+        job_state == CLUSTER_JOB_FAILED && outcome != OUTCOME_FAILED && outcome != OUTCOME_LOST;
     if (job && goes_on) /* in the same allocation, or in a new one after a requeue */
         table_addf(table, "%lld %s", job,
                    json_is_object(json_object_get(run, "remedy")) ? "kept" : "requeued");
     else if (job && is_of_others)
         table_addf(table, "%lld", job);
-    else if (job && text_equal(state, "pending") && text_equal(field_text(run, "state"), "running"))
+    else if (job && job_state == CLUSTER_JOB_PENDING && field_run_state(run) == RUN_RUNNING)
         table_addf(table, "%lld", job); /* Slurm was not asked since the job began */
     else if (job)
         table_addf(table, "%lld %s%s%s", job, state, says_more ? ", " : "",
@@ -290,7 +291,8 @@ static void why_write_preflight(const struct why *why, struct text *text)
     {
         double until = field_number(node, "excluded_until");
         struct text line = {0};
-        if (strcmp(field_text(node, "outcome"), "failed") != 0 || field_is_true(node, "observed"))
+        if (preflight_outcome_parse(field_text(node, "outcome")) != PREFLIGHT_FAILED ||
+            field_is_true(node, "observed"))
             continue;
         text_addf(&line, "%s failed preflight: %s", field_text(node, "node"),
                   field_text(node, "reason"));
@@ -317,21 +319,23 @@ static void why_write_advice(const struct why *why, struct text *text)
 {
     const json_t *failure = json_object_get(why->run, "failure");
     const char *advice = field_text(failure, "advice"), *blame = field_text(failure, "blame");
-    const char *cause = field_text(why->run, "cause"), *node = field_text(failure, "node");
+    const char *node = field_text(failure, "node");
+    int cause = field_run_cause(why->run);
     struct text line = {0};
     if (!json_is_object(failure))
         return;
     if (advice[0]) {
         text_addf(&line, "advice: %s", advice);
-        bool is_held = strcmp(field_text(why->phase, "state"), "held") == 0;
-        if (is_held && (strcmp(cause, "oom") == 0 || strcmp(cause, "nan") == 0))
-            text_addf(&line, "; phased can do this for you: remedies: {%s: ...}", cause);
+        bool is_held = field_phase_state(why->phase) == PHASE_HELD;
+        if (is_held && (cause == CAUSE_OOM || cause == CAUSE_NAN))
+            text_addf(&line, "; phased can do this for you: remedies: {%s: ...}",
+                      field_text(why->run, "cause"));
         terminal_add_line(text, "  ", &line);
     }
     text_addf(&line, "known as %s", field_text(failure, "name"));
-    if (strcmp(blame, "code") == 0)
+    if (text_equal(blame, "code"))
         text_add(&line, "; the code or its params are to blame");
-    else if (strcmp(blame, "node") == 0)
+    else if (text_equal(blame, "node"))
         text_addf(&line, "; the node %s is to blame, and new jobs do not use it", node);
     terminal_add_line(text, "  ", &line);
 }
@@ -352,7 +356,7 @@ static bool why_is_below(const struct why *why)
 /* Adds what the table of runs does not say about the run. */
 static void why_write_details(const struct why *why, struct text *text)
 {
-    if (text_equal(field_text(why->run, "cause"), "preflight")) {
+    if (field_run_cause(why->run) == CAUSE_PREFLIGHT) {
         why_write_preflight(why, text); /* it says more than the message */
     } else if (why_is_below(why) && field_text(why->run, "message")[0]) {
         text_add(text, "  ");
@@ -388,7 +392,7 @@ static void why_write_failure(const struct why *why, struct text *text)
 
 static void why_write_gate(const struct why *why, struct text *text)
 {
-    if (strcmp(field_text(why->gate, "decided"), "failed") != 0)
+    if (check_outcome_parse(field_text(why->gate, "decided")) != CHECK_FAILED)
         return;
     text_addf(text, "\ngate of %s: ", field_text(why->phase, "address"));
     terminal_colour(&why->cli->out, text, COLOUR_RED, "failed");
@@ -408,7 +412,7 @@ static void why_write_before(const json_t *phase, struct text *text)
         text_addf(text, "%s waits for its turn in %s\n", address, matrix);
         return;
     }
-    if (members_is_matrix(phase) && (count == 0 || !text_equal(view_state(phase), "blocked"))) {
+    if (members_is_matrix(phase) && (count == 0 || view_phase_state(phase) != PHASE_BLOCKED)) {
         text_addf(text, "%s waits for its members: ", address);
         view_progress(phase, text);
         text_add(text, " have ended\n");
@@ -431,8 +435,8 @@ static void why_write_before(const json_t *phase, struct text *text)
 /* Whether the phase is over, and can be run again. For members their matrix decides. */
 static bool why_may_run_again(const json_t *phase)
 {
-    const char *state = field_text(phase, "state");
-    bool is_over = text_equal(state, "failed") || text_equal(state, "cancelled");
+    int state = field_phase_state(phase);
+    bool is_over = state == PHASE_FAILED || state == PHASE_CANCELLED;
     return is_over && !members_is_matrix(phase) && !members_has(phase);
 }
 
@@ -441,26 +445,26 @@ static void why_write_next(const struct why *why, struct text *ret_text)
 {
     struct text next = {0};
     const json_t *run = json_object_get(why->phase, "run");
-    const char *phase_state = field_text(why->phase, "state"), *state = field_text(run, "state");
+    int phase_state = field_phase_state(why->phase), state = field_run_state(run);
     const char *address = field_text(run, "address");
     long long job = field_integer(run, "job_id");
     struct text wait = {0}, *text = &next;
-    if (members_is_matrix(why->phase) && members_in_state(why->phase, "held") > 0) {
+    if (members_is_matrix(why->phase) && members_in_state(why->phase, PHASE_HELD) > 0) {
         json_t *held = json_pack("{s:O}", "phases", json_object_get(why->phase, "members"));
         held_write(&why->cli->out, held, text);
         json_decref(held);
-    } else if (strcmp(phase_state, "held") == 0 || why_may_run_again(why->phase)) {
+    } else if (phase_state == PHASE_HELD || why_may_run_again(why->phase)) {
         text_add(text, "what can be done:\n"); /* the first line says why it is held, or over */
         held_ways_out(&why->cli->out, why->phase, text);
-    } else if (strcmp(phase_state, "blocked") == 0) {
+    } else if (phase_state == PHASE_BLOCKED) {
         why_write_before(why->phase, text);
     } else if (wait_write(run, (double)time(NULL), &wait)) {
         text_addf(text, "%s: %s\n", address, text_string(&wait));
-    } else if (strcmp(state, "submitting") == 0) {
+    } else if (state == RUN_SUBMITTING) {
         text_addf(text, "%s will be submitted\n", address);
-    } else if (state[0] && strcmp(state, "ended") != 0) {
+    } else if (*field_text(run, "state") && state != RUN_ENDED) {
         bool resumes = field_text(run, "resume")[0] != '\0';
-        text_addf(text, "%s is %s as job %lld, ", address, state, job);
+        text_addf(text, "%s is %s as job %lld, ", address, field_text(run, "state"), job);
         if (resumes)
             text_addf(text, "from step %.0f\n", field_number(run, "first_step"));
         else

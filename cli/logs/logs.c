@@ -15,6 +15,7 @@
 #include "lib/address.h"
 #include "lib/error.h"
 #include "lib/memory.h"
+#include "lib/protocol/words.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -235,8 +236,7 @@ static int logs_next_run(const struct logs *logs, struct logs_target *target, st
     bool is_over = false;
     int code = client_get_address(logs->cli, &target->address, &json, err);
     if (code == 0) {
-        is_over = view_is_final(field_text(json, "state")) ||
-                  text_equal(field_text(json, "state"), "held");
+        is_over = view_is_final(field_text(json, "state")) || field_phase_state(json) == PHASE_HELD;
         target->away_since = 0;
         json_decref(json);
     } else if (client_may_retry(code)) {

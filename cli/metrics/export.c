@@ -16,6 +16,7 @@
 #include "lib/address.h"
 #include "lib/error.h"
 #include "lib/memory.h"
+#include "lib/protocol/words.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -184,7 +185,7 @@ static int export_one(const struct exporter *exporter, struct export_curve *curv
                       const json_t *run, const json_t *history, struct error *err)
 {
     int code = 0;
-    bool has_ended = text_equal(field_text(run, "state"), "ended");
+    bool has_ended = field_run_state(run) == RUN_ENDED;
     bool is_new = curve->attempt != field_integer(run, "attempt");
     bool is_over = field_is_true(history, "is_over");
     if (is_new || (is_over && !curve->is_final) || (has_ended && !curve->is_settled))

@@ -12,6 +12,7 @@
 #include "lib/expr/metrics.h"
 #include "lib/metrics/columns.h"
 #include "lib/option.h"
+#include "lib/protocol/words.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -59,7 +60,7 @@ int reader_has_ended(struct cli *cli, const struct address *run, struct error *e
         return folder_has_ended(cli->home.runs, run);
     if (code < 0)
         return code;
-    bool has_ended = text_equal(field_text(json, "state"), "ended");
+    bool has_ended = field_run_state(json) == RUN_ENDED;
     json_decref(json);
     return has_ended;
 }
@@ -84,8 +85,8 @@ static int reader_ask_history(struct cli *cli, const struct address *address, js
         code = client_get(cli, &answer, err,
                           is_workflow ? "/v1/runs?workflow=%llu" : "/v1/workflows/%llu", workflow);
     if (code == 0) {
-        const char *state = field_text(shown, "state");
-        bool is_over = text_equal(state, "ended") || view_is_final(state);
+        bool is_over =
+            field_run_state(shown) == RUN_ENDED || view_is_final(field_text(shown, "state"));
         if (address_kind(address) == ADDRESS_RUN)
             runs = json_pack("[O]", shown);
         else

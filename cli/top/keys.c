@@ -6,6 +6,7 @@
 #include "cli/top/model.h"
 #include "cli/top/paths.h"
 #include "cli/view.h"
+#include "lib/protocol/words.h"
 #include "lib/text.h"
 
 #include <limits.h>
@@ -145,14 +146,13 @@ static void keys_decide(struct model *model, const char *verb, const struct addr
 
 static bool keys_is_held_by_user(const json_t *phase)
 {
-    return text_equal(field_text(phase, "state"), "held") &&
-           text_equal(field_text(phase, "hold"), "user");
+    return field_phase_state(phase) == PHASE_HELD && field_phase_hold(phase) == HOLD_USER;
 }
 
 static bool keys_is_under_way(const json_t *phase)
 {
-    const char *state = field_text(phase, "state");
-    return text_equal(state, "active") || text_equal(state, "queued");
+    int state = field_phase_state(phase);
+    return state == PHASE_ACTIVE || state == PHASE_QUEUED;
 }
 
 static bool keys_can_be_cancelled(const json_t *phase)

@@ -147,7 +147,7 @@ static void model_end_notice(struct model *model)
     json_array_foreach(model_phases(model, address.workflow), i, phase)
     {
         if (text_equal(field_text(phase, "phase"), address.phase) && !members_is_matrix(phase) &&
-            !text_equal(view_state(phase), "stopping"))
+            view_phase_state(phase) != VIEW_STOPPING)
             text_clear(&model->notice);
     }
 }

@@ -12,6 +12,8 @@
 #include "cli/top/model.h"
 #include "cli/top/paths.h"
 #include "cli/view.h"
+#include "lib/expr/check.h"
+#include "lib/protocol/words.h"
 
 #include <math.h>
 #include <string.h>
@@ -79,7 +81,7 @@ void phase_content(const struct model *model, const struct terminal *terminal,
     table_add_named(&table, "checkpoint", field_text(phase, "checkpoint"));
     phase_add_amounts(&table, phase);
     table_write(&table, &folding, 0, &content->text);
-    if (text_equal(field_text(phase, "state"), "held"))
+    if (field_phase_state(phase) == PHASE_HELD)
         held_keys(&folding, phase, &content->text);
     text_fini(&note);
 }
@@ -87,12 +89,12 @@ void phase_content(const struct model *model, const struct terminal *terminal,
 /* Which checks come first: those that hold the phase. */
 static int phase_check_rank(const json_t *verdict)
 {
-    const char *outcome = field_text(verdict, "outcome");
-    if (text_equal(outcome, "passed"))
+    int outcome = field_check_outcome(verdict);
+    if (outcome == CHECK_PASSED)
         return 3;
     if (field_is_true(verdict, "warn"))
         return 2;
-    return text_equal(outcome, "failed") ? 0 : 1;
+    return outcome == CHECK_FAILED ? 0 : 1;
 }
 
 /* Sorts a list of the gate. Checks of the same rank keep the order of the file. */
@@ -130,8 +132,7 @@ void phase_gate_content(const struct model *model, const struct terminal *termin
     const json_t *gate = model_json(model, paths_of(&address, PATHS_GATE, path)), *verdict;
     const json_t *so_far = json_object_get(gate, "so_far");
     size_t i, passed = 0;
-    json_array_foreach(so_far, i, verdict) passed +=
-        text_equal(field_text(verdict, "outcome"), "passed");
+    json_array_foreach(so_far, i, verdict) passed += field_check_outcome(verdict) == CHECK_PASSED;
     if (json_array_size(so_far))
         text_addf(&content->title, ", %zu of %zu checks pass so far", passed,
                   json_array_size(so_far));

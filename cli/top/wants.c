@@ -3,11 +3,11 @@
 
 #include "cli/field.h"
 #include "cli/top/model.h"
+#include "lib/protocol/words.h"
 #include "lib/text.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 enum { WANTS_COST = 20 }; /* one question takes at most a twentieth of the daemon's time */
 
@@ -35,7 +35,7 @@ static void wants_add(struct wants *wants, const char *path, double period_s)
 
 static bool wants_has_ended(const json_t *run)
 {
-    return text_equal(field_text(run, "state"), "ended");
+    return field_run_state(run) == RUN_ENDED;
 }
 
 static bool wants_sees(const struct model *model, const char *address)

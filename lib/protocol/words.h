@@ -132,6 +132,19 @@ enum event_type {
         EVENT_TYPE_COUNT
 };
 
+/* What a preflight finds about a node. */
+#define PREFLIGHT_OUTCOMES(X)                                                                      \
+    X(PASSED, "passed")                                                                            \
+    X(FAILED, "failed")                                                                            \
+    X(UNKNOWN, "could not tell")
+
+enum preflight_outcome {
+#define X(symbol, name) PREFLIGHT_##symbol,
+    PREFLIGHT_OUTCOMES(X)
+#undef X
+        PREFLIGHT_OUTCOME_COUNT
+};
+
 /* Where the run after a remedy begins. */
 #define REMEDY_RESUMES(X)                                                                          \
     X(CHECKPOINT, "checkpoint") /* at the newest whole checkpoint */                               \
@@ -264,6 +277,7 @@ const char *run_outcome_name(enum run_outcome value);
 const char *run_cause_name(enum run_cause value);
 const char *cluster_job_state_name(enum cluster_job_state value);
 bool cluster_job_state_is_final(enum cluster_job_state state);
+const char *preflight_outcome_name(enum preflight_outcome value);
 const char *event_type_name(enum event_type value);
 const char *remedy_resume_name(enum remedy_resume value);
 const char *stop_reason_name(enum stop_reason value);
@@ -289,6 +303,7 @@ int run_state_parse(const char *name);
 int run_outcome_parse(const char *name);
 int run_cause_parse(const char *name);
 int cluster_job_state_parse(const char *name);
+int preflight_outcome_parse(const char *name);
 int event_type_parse(const char *name);
 int remedy_resume_parse(const char *name);
 int stop_reason_parse(const char *name);
