@@ -2,9 +2,9 @@
 #include "daemon/store/answers.h"
 #include "daemon/store/row_json.h"
 #include "daemon/store/store_private.h"
+#include "lib/protocol/words.h"
 
 #include <errno.h>
-#include <string.h>
 
 static const char *preflight_text(const json_t *json, const char *name)
 {
@@ -24,18 +24,12 @@ static int preflight_add_row(struct store *store, const struct store_preflight *
     return stmt_run(stmt, err);
 }
 
-static bool preflight_is_outcome(const char *word)
-{
-    return word && (strcmp(word, "passed") == 0 || strcmp(word, "failed") == 0 ||
-                    strcmp(word, "could not tell") == 0);
-}
-
 int store_preflight_add(struct store *store, const struct store_preflight *preflight,
                         struct error *err)
 {
     const json_t *row;
     size_t i;
-    if (!preflight_is_outcome(preflight->outcome) || !preflight->level)
+    if (preflight_outcome_parse(preflight->outcome) < 0 || !preflight->level)
         return error_set(err, -EINVAL, "no verdict on a node");
     struct stmt *stmt = store_stmt(store, Q_PREFLIGHT_PUT);
     stmt_bind_id(stmt, ":run", preflight->run);
@@ -51,7 +45,8 @@ int store_preflight_add(struct store *store, const struct store_preflight *prefl
     {
         if (result < 0 || i == STORE_PREFLIGHT_ROWS_MAX)
             break;
-        if (preflight_text(row, "name") && preflight_is_outcome(preflight_text(row, "outcome")))
+        if (preflight_text(row, "name") &&
+            preflight_outcome_parse(preflight_text(row, "outcome")) >= 0)
             result = preflight_add_row(store, preflight, i, row, err);
     }
     return result;

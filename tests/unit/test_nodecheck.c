@@ -177,11 +177,11 @@ static void preflight_gets_the_ranks_that_reduce_together(void **state)
 static void an_unknown_verdict_means_could_not_tell(void **state)
 {
     (void)state;
-    assert_int_equal(fitness_parse("passed"), FITNESS_PASSED);
-    assert_int_equal(fitness_parse("failed"), FITNESS_FAILED);
-    assert_int_equal(fitness_parse("could not tell"), FITNESS_UNKNOWN);
-    assert_int_equal(fitness_parse("?"), FITNESS_UNKNOWN);
-    assert_int_equal(fitness_parse(NULL), FITNESS_UNKNOWN);
+    assert_int_equal(fitness_parse("passed"), PREFLIGHT_PASSED);
+    assert_int_equal(fitness_parse("failed"), PREFLIGHT_FAILED);
+    assert_int_equal(fitness_parse("could not tell"), PREFLIGHT_UNKNOWN);
+    assert_int_equal(fitness_parse("?"), PREFLIGHT_UNKNOWN);
+    assert_int_equal(fitness_parse(NULL), PREFLIGHT_UNKNOWN);
 }
 
 /* Adds nodes n1, n2, ... with these verdicts, one letter each: p, f or u. */
@@ -189,9 +189,9 @@ static void fitness_fill(struct fitness *fitness, const char *verdicts)
 {
     for (size_t i = 0; verdicts[i]; i++) {
         char *node = text_format("n%zu", i + 1);
-        enum fitness_verdict verdict = verdicts[i] == 'p'   ? FITNESS_PASSED
-                                       : verdicts[i] == 'f' ? FITNESS_FAILED
-                                                            : FITNESS_UNKNOWN;
+        enum preflight_outcome verdict = verdicts[i] == 'p'   ? PREFLIGHT_PASSED
+                                         : verdicts[i] == 'f' ? PREFLIGHT_FAILED
+                                                              : PREFLIGHT_UNKNOWN;
         fitness_add(fitness, node, verdict, "x: y");
         free(node);
     }

@@ -204,6 +204,9 @@ static void the_checks_name_what_the_core_names(void **state)
         {"event", "type", EVENT_TYPES(WORD_NAME)},
         {"outbox", "kind", kept},
         {"verdict", "outcome", outcomes},
+        {"preflight", "outcome", PREFLIGHT_OUTCOMES(WORD_NAME)},
+        {"preflight_row", "outcome", PREFLIGHT_OUTCOMES(WORD_NAME)},
+        {"remedy", "resume", REMEDY_RESUMES(WORD_NAME)},
     };
     struct record record;
     record_open(&record);

@@ -13,20 +13,19 @@ void fitness_fini(struct fitness *fitness)
     *fitness = (struct fitness){0};
 }
 
-enum fitness_verdict fitness_parse(const char *outcome)
+enum preflight_outcome fitness_parse(const char *word)
 {
-    if (outcome && text_equal(outcome, "passed"))
-        return FITNESS_PASSED;
-    return outcome && text_equal(outcome, "failed") ? FITNESS_FAILED : FITNESS_UNKNOWN;
+    int outcome = preflight_outcome_parse(word);
+    return outcome < 0 ? PREFLIGHT_UNKNOWN : (enum preflight_outcome)outcome;
 }
 
-void fitness_add(struct fitness *fitness, const char *node, enum fitness_verdict verdict,
+void fitness_add(struct fitness *fitness, const char *node, enum preflight_outcome outcome,
                  const char *reason)
 {
-    bool has_failed = verdict == FITNESS_FAILED;
+    bool has_failed = outcome == PREFLIGHT_FAILED;
     struct text *list = has_failed ? &fitness->failures : &fitness->doubts;
     fitness->heard++;
-    if (verdict == FITNESS_PASSED)
+    if (outcome == PREFLIGHT_PASSED)
         return;
     unsigned count = has_failed ? ++fitness->failed : ++fitness->unknown;
     if (has_failed)

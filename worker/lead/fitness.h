@@ -4,12 +4,11 @@
 #ifndef PHASED_WORKER_LEAD_FITNESS_H
 #define PHASED_WORKER_LEAD_FITNESS_H
 
+#include "lib/protocol/words.h"
 #include "lib/text.h"
 
 #include <stdbool.h>
 #include <stddef.h>
-
-enum fitness_verdict { FITNESS_PASSED, FITNESS_FAILED, FITNESS_UNKNOWN };
 
 enum { FITNESS_NAMED_MAX = 3 }; /* nodes that a message names; the other nodes are only counted */
 
@@ -22,10 +21,11 @@ struct fitness {
 
 void fitness_fini(struct fitness *fitness);
 
-enum fitness_verdict fitness_parse(const char *outcome);
+/* Any other word means that the outcome is not known. `word` may be NULL. */
+enum preflight_outcome fitness_parse(const char *word);
 
 /* Adds the verdict of a node. Each node is added once. */
-void fitness_add(struct fitness *fitness, const char *node, enum fitness_verdict verdict,
+void fitness_add(struct fitness *fitness, const char *node, enum preflight_outcome outcome,
                  const char *reason);
 
 /* Returns "n3: gpus: 7 GPUs work, 8 are allocated", or "2 nodes: n3: ...; n5: ...". At least one

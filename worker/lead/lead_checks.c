@@ -53,7 +53,7 @@ static void lead_checks_late(uv_timer_t *timer)
         goto out;
     for (unsigned i = 0; i < lead->run->assignment->nodes && i < lead->count; i++)
         if (!lead->agents[i].is_checked)
-            fitness_add(&lead->fitness, lead->agents[i].node, FITNESS_UNKNOWN, reason);
+            fitness_add(&lead->fitness, lead->agents[i].node, PREFLIGHT_UNKNOWN, reason);
     lead_checks_decide(lead);
 out:
     free(reason);

@@ -1,6 +1,7 @@
 /* Reads the report of phase-preflight. */
 #include "worker/node/nodecheck_report.h"
 
+#include "lib/protocol/words.h"
 #include "lib/text.h"
 #include "worker/process/placement.h"
 
@@ -17,10 +18,9 @@ static const char *nodecheck_string(const json_t *object, const char *name)
     return value ? value : "";
 }
 
-static bool nodecheck_is_outcome(const char *outcome)
+static int nodecheck_outcome(const json_t *object)
 {
-    return text_equal(outcome, "passed") || text_equal(outcome, "failed") ||
-           text_equal(outcome, "could not tell");
+    return preflight_outcome_parse(nodecheck_string(object, "outcome"));
 }
 
 /* Cuts only between characters. */
@@ -37,14 +37,14 @@ static json_t *nodecheck_cut(const char *reason)
 }
 
 /* Joins the texts of all rows with this outcome, or takes only the first such row. */
-static json_t *nodecheck_reason(const json_t *rows, const char *outcome, bool only_first)
+static json_t *nodecheck_reason(const json_t *rows, int outcome, bool only_first)
 {
     struct text text = {0};
     const json_t *row;
     size_t i;
     json_array_foreach(rows, i, row)
     {
-        if (!text_equal(nodecheck_string(row, "outcome"), outcome) || (only_first && text.size))
+        if (nodecheck_outcome(row) != outcome || (only_first && text.size))
             continue;
         text_addf(&text, "%s%s: %s", text.size ? "; " : "", nodecheck_string(row, "name"),
                   nodecheck_string(row, "text"));
@@ -77,19 +77,20 @@ json_t *nodecheck_report(const char *level, const struct nodecheck_end *end)
     bool has_ended = !end->failed && !end->is_late;
     json_t *said = has_ended ? json_loadb(end->output, end->size, 0, NULL) : NULL, *reason;
     const json_t *rows = json_object_get(said, "rows");
-    const char *outcome = nodecheck_string(said, "outcome");
-    bool is_good = json_is_array(rows) && nodecheck_is_outcome(outcome);
+    int outcome = nodecheck_outcome(said);
+    bool is_good = json_is_array(rows) && outcome >= 0;
     if (!is_good) {
-        outcome = "could not tell";
+        outcome = PREFLIGHT_UNKNOWN;
         reason = nodecheck_silence(end);
-    } else if (text_equal(outcome, "passed")) {
+    } else if (outcome == PREFLIGHT_PASSED) {
         reason = json_string("");
     } else {
-        reason = nodecheck_reason(rows, outcome, !text_equal(outcome, "failed"));
+        reason = nodecheck_reason(rows, outcome, outcome != PREFLIGHT_FAILED);
     }
     json_t *report =
-        json_pack("{s:s, s:s, s:o, s:o}", "level", level, "outcome", outcome, "reason", reason,
-                  "rows", is_good ? json_incref((json_t *)rows) : json_array());
+        json_pack("{s:s, s:s, s:o, s:o}", "level", level, "outcome",
+                  preflight_outcome_name((enum preflight_outcome)outcome), "reason", reason, "rows",
+                  is_good ? json_incref((json_t *)rows) : json_array());
     assert(report); /* all of it is UTF-8 */
     json_decref(said);
     return report;
@@ -99,13 +100,13 @@ bool nodecheck_may_pass_later(const json_t *report)
 {
     const json_t *row;
     size_t i;
-    if (!text_equal(nodecheck_string(report, "outcome"), "failed"))
+    if (nodecheck_outcome(report) != PREFLIGHT_FAILED)
         return false;
     json_array_foreach(json_object_get(report, "rows"), i, row)
     {
         const char *name = nodecheck_string(row, "name");
         bool passes = text_equal(name, "memory") || text_equal(name, "processes");
-        if (text_equal(nodecheck_string(row, "outcome"), "failed") && !passes)
+        if (nodecheck_outcome(row) == PREFLIGHT_FAILED && !passes)
             return false;
     }
     return true;
