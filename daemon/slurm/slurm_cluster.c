@@ -113,9 +113,9 @@ static struct slurm_cluster *slurm_cluster_of(struct cluster *cluster)
 /* --- On the thread ---------------------------------------------------------------------------- */
 
 /* Most calls return -1 and set errno. Some return the error itself. */
-static int slurm_error_of(int result)
+static int slurm_error_of(int status)
 {
-    return result == SLURM_ERROR ? errno : result;
+    return status == SLURM_ERROR ? errno : status;
 }
 
 static void answer_change(struct cluster_result *result, int slurm_result)
@@ -142,8 +142,8 @@ static int submit_job(struct submission *submission, submit_response_msg_t **ret
                       struct text *dropped)
 {
     node_info_msg_t *loaded = NULL;
-    int result = slurm_submit_batch_job(&submission->job, ret_response);
-    int code = result == SLURM_SUCCESS ? 0 : slurm_error_of(result);
+    int status = slurm_submit_batch_job(&submission->job, ret_response);
+    int code = status == SLURM_SUCCESS ? 0 : slurm_error_of(status);
     if (code != ESLURM_INVALID_NODE_NAME || !submission->excluded ||
         slurm_load_node(0, &loaded, SHOW_ALL) != SLURM_SUCCESS)
         return code;
@@ -151,8 +151,8 @@ static int submit_job(struct submission *submission, submit_response_msg_t **ret
         if (*ret_response)
             slurm_free_submit_response_response_msg(*ret_response);
         *ret_response = NULL;
-        result = slurm_submit_batch_job(&submission->job, ret_response);
-        code = result == SLURM_SUCCESS ? 0 : slurm_error_of(result);
+        status = slurm_submit_batch_job(&submission->job, ret_response);
+        code = status == SLURM_SUCCESS ? 0 : slurm_error_of(status);
     }
     slurm_free_node_info_msg(loaded);
     return code;
@@ -404,11 +404,11 @@ static int ask_with_jobs(struct cluster *cluster, struct request *request,
 {
     struct slurm_cluster *slurm = slurm_cluster_of(cluster);
     for (size_t i = 0; i < count; i++) {
-        int result = submission_new(&slurm->defaults, descriptions[i], time(NULL),
+        int status = submission_new(&slurm->defaults, descriptions[i], time(NULL),
                                     &request->submissions[i], err);
-        if (result < 0) {
+        if (status < 0) {
             request_free(request);
-            return result;
+            return status;
         }
         request->submission_count++;
     }
@@ -483,17 +483,17 @@ static int thread_start(struct slurm_cluster *slurm)
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int result = pthread_create(&slurm->thread, NULL, slurm_cluster_run, slurm);
+    int status = pthread_create(&slurm->thread, NULL, slurm_cluster_run, slurm);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return -result;
+    return -status;
 }
 
 int slurm_cluster_new(const struct slurm_cluster_config *config, struct cluster **ret_cluster,
                       struct error *err)
 {
-    int result = configuration_check(config->checker, config->home, err);
-    if (result < 0)
-        return result;
+    int status = configuration_check(config->checker, config->home, err);
+    if (status < 0)
+        return status;
     struct slurm_cluster *slurm = xcalloc(1, sizeof *slurm);
     slurm->cluster.operations = &slurm_cluster_operations;
     slurm->config = *config;
@@ -506,10 +506,10 @@ int slurm_cluster_new(const struct slurm_cluster_config *config, struct cluster 
     list_init(&slurm->answered);
     pthread_mutex_init(&slurm->mutex, NULL);
     pthread_cond_init(&slurm->changed, NULL);
-    result = thread_start(slurm);
-    if (result < 0) {
+    status = thread_start(slurm);
+    if (status < 0) {
         slurm_cluster_release(slurm);
-        return error_set(err, result, "could not start the Slurm thread: %s", strerror(-result));
+        return error_set(err, status, "could not start the Slurm thread: %s", strerror(-status));
     }
     *ret_cluster = &slurm->cluster;
     return 0;

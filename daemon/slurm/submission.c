@@ -286,12 +286,12 @@ static int option_apply(struct submission *submission, const struct cluster_opti
     if (found < 0)
         return -EINVAL;
     enum slurm_option option = (enum slurm_option)found;
-    int result = slurm_option_read(option, given->value, now, &number, err);
-    if (result == 0)
-        result = option_store(submission, option, keep_copy(submission, given->value), number, err);
-    if (result < 0)
+    int status = slurm_option_read(option, given->value, now, &number, err);
+    if (status == 0)
+        status = option_store(submission, option, keep_copy(submission, given->value), number, err);
+    if (status < 0)
         (void)error_prefix(err, "slurm.%s", slurm_option_name(option));
-    return result;
+    return status;
 }
 
 /* --- The description -------------------------------------------------------------------------- */
@@ -365,20 +365,20 @@ static void fill_control(job_desc_msg_t *job, const struct cluster_description *
 int submission_new(const job_desc_msg_t *defaults, const struct cluster_description *description,
                    int64_t now, struct submission **ret_submission, struct error *err)
 {
-    int result = description_check(description, err);
-    if (result < 0)
-        return result;
+    int status = description_check(description, err);
+    if (status < 0)
+        return status;
     struct submission *submission = xcalloc(1, sizeof *submission);
     submission->job = *defaults;
     fill_text(submission, description);
     fill_resources(submission, description);
     fill_control(&submission->job, description);
     submission->can_chain = description->can_chain;
-    for (size_t i = 0; i < description->option_count && result == 0; i++)
-        result = option_apply(submission, &description->options[i], now, err);
-    if (result < 0) {
+    for (size_t i = 0; i < description->option_count && status == 0; i++)
+        status = option_apply(submission, &description->options[i], now, err);
+    if (status < 0) {
         submission_free(submission);
-        return result;
+        return status;
     }
     if (description->hold)
         submission->job.priority = 0;

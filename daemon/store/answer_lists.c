@@ -15,9 +15,9 @@ static int lists_count(struct store *store, int64_t since_ms, int64_t *ret_count
 {
     struct stmt *stmt = store_stmt(store, Q_WORKFLOWS_COUNT);
     stmt_bind_int(stmt, ":since", since_ms);
-    int result = stmt_step(stmt, err);
-    if (result < 0)
-        return result;
+    int status = stmt_step(stmt, err);
+    if (status < 0)
+        return status;
     *ret_count = stmt_int(stmt, "count");
     stmt_reset(stmt);
     return 0;
@@ -33,11 +33,11 @@ static int lists_place(struct store *store, uint64_t workflow, struct place *ret
 {
     struct stmt *stmt = store_stmt(store, Q_WORKFLOW_PLACE);
     stmt_bind_id(stmt, ":workflow", workflow);
-    int result = stmt_step(stmt, err);
-    if (result == 0)
+    int status = stmt_step(stmt, err);
+    if (status == 0)
         return error_set(err, -ENOENT, "no workflow %" PRIu64, workflow);
-    if (result < 0)
-        return result;
+    if (status < 0)
+        return status;
     *ret_place =
         (struct place){.group = stmt_int(stmt, "place"), .ended_ms = stmt_int(stmt, "ended")};
     stmt_reset(stmt);
@@ -64,14 +64,14 @@ int answer_workflows(struct store *store, const struct answer_list *wanted, int6
     int64_t since_ms = wanted->scope == ANSWER_ALL ? 0 : now_ms - RECENT_MS;
     unsigned ended_max = wanted->scope == ANSWER_ALL ? ENDED_MAX : RECENT_MAX;
     unsigned limit = wanted->limit;
-    int result = lists_count(store, since_ms, ret_total, err);
-    if (result < 0)
-        return result;
+    int status = lists_count(store, since_ms, ret_total, err);
+    if (status < 0)
+        return status;
     struct place place = {0};
     if (wanted->before)
-        result = lists_place(store, wanted->before, &place, err);
-    if (result < 0)
-        return result;
+        status = lists_place(store, wanted->before, &place, err);
+    if (status < 0)
+        return status;
     json_t *workflow = NULL;
     struct stmt *list = store_stmt(store, Q_WORKFLOWS_LIST);
     lists_begin(list, wanted->before ? (int64_t)wanted->before : INT64_MAX, &place);
@@ -80,13 +80,13 @@ int answer_workflows(struct store *store, const struct answer_list *wanted, int6
     stmt_bind_int(list, ":ended_limit", limit && limit < ended_max ? limit : ended_max);
     stmt_bind_text(list, ":state", wanted->state);
     stmt_bind_text(list, ":words", wanted->words);
-    while ((result = stmt_step(list, err)) > 0) {
-        result = answer_workflow(store, stmt_id(list, "id"), wanted->detail, &workflow, err);
-        if (result < 0)
+    while ((status = stmt_step(list, err)) > 0) {
+        status = answer_workflow(store, stmt_id(list, "id"), wanted->detail, &workflow, err);
+        if (status < 0)
             break;
         take(workflow, context);
     }
-    if (result < 0)
+    if (status < 0)
         stmt_reset(list);
-    return result;
+    return status;
 }

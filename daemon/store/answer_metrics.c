@@ -12,17 +12,17 @@ static int metrics_read_series(struct store *store, uint64_t run, const char *na
                                const struct answer_range *range, struct metrics *metrics,
                                struct error *err)
 {
-    int result;
+    int status;
     struct stmt *stmt = store_stmt(store, Q_METRIC_TAIL);
     stmt_bind_id(stmt, ":run", run);
     stmt_bind_text(stmt, ":name", name);
     stmt_bind_int(stmt, ":from", range->from);
     stmt_bind_int(stmt, ":to", range->to);
     stmt_bind_int(stmt, ":last", range->last ? (int64_t)range->last : -1);
-    while ((result = stmt_step(stmt, err)) > 0)
+    while ((status = stmt_step(stmt, err)) > 0)
         metrics_add(metrics, name, stmt_int(stmt, "step"), (double)stmt_int(stmt, "time") / 1000.0,
                     stmt_real(stmt, "value"));
-    return result;
+    return status;
 }
 
 /* The lowest and the highest row of one part of a series, and its first row that is NaN. */
@@ -80,9 +80,9 @@ static int metrics_read_span(struct store *store, uint64_t run, const char *name
     stmt_bind_text(stmt, ":name", name);
     stmt_bind_int(stmt, ":from", range->from);
     stmt_bind_int(stmt, ":to", range->to);
-    int result = stmt_step(stmt, err);
-    if (result <= 0)
-        return result;
+    int status = stmt_step(stmt, err);
+    if (status <= 0)
+        return status;
     bool is_empty = stmt_is_null(stmt, "first");
     *ret_span = (struct span){.name = stmt_id(stmt, "name"),
                               .first = stmt_int(stmt, "first"),
@@ -99,9 +99,9 @@ static int metrics_read_extremes(struct store *store, uint64_t run, const char *
                                  struct metrics *metrics, int64_t *ret_next, struct error *err)
 {
     struct span span;
-    int result = metrics_read_span(store, run, name, range, &span, err);
-    if (result <= 0)
-        return result;
+    int status = metrics_read_span(store, run, name, range, &span, err);
+    if (status <= 0)
+        return status;
     int64_t first = span.first, last = span.last;
     uint64_t width = ((uint64_t)last - (uint64_t)first) / range->buckets + 1, at = 0;
     struct extremes part = {0};
@@ -112,7 +112,7 @@ static int metrics_read_extremes(struct store *store, uint64_t run, const char *
     stmt_bind_int(stmt, ":from", first);
     stmt_bind_int(stmt, ":to", last);
     stmt_bind_int(stmt, ":rows", (int64_t)rows + 1);
-    while ((result = stmt_step(stmt, err)) > 0) {
+    while ((status = stmt_step(stmt, err)) > 0) {
         const struct metrics_row row = {.step = stmt_int(stmt, "step"),
                                         .value = stmt_real(stmt, "value"),
                                         .time_s = (double)stmt_int(stmt, "time") / 1000.0};
@@ -129,42 +129,42 @@ static int metrics_read_extremes(struct store *store, uint64_t run, const char *
             metrics_add_row(metrics, name, &row);
     }
     extremes_end(&part, name, metrics);
-    return result;
+    return status;
 }
 
 static int metrics_list_names(struct store *store, uint64_t run, json_t *names, struct error *err)
 {
-    int result;
+    int status;
     struct stmt *stmt = store_stmt(store, Q_METRICS_NEWEST);
     stmt_bind_id(stmt, ":run", run);
-    while ((result = stmt_step(stmt, err)) > 0)
+    while ((status = stmt_step(stmt, err)) > 0)
         json_array_append_new(names, json_string(stmt_text(stmt, "name")));
-    return result;
+    return status;
 }
 
 int answer_metrics(struct store *store, uint64_t run, const char *const *names, size_t name_count,
                    const struct answer_range *range, json_t **ret_json, struct error *err)
 {
-    int result = 0;
+    int status = 0;
     int64_t next = INT64_MAX;
     struct metrics *metrics = metrics_new();
     json_t *list = json_array();
     for (size_t i = 0; i < name_count; i++)
         json_array_append_new(list, json_string(names[i]));
     if (name_count == 0)
-        result = metrics_list_names(store, run, list, err);
-    for (size_t i = 0; result == 0 && i < json_array_size(list); i++) {
+        status = metrics_list_names(store, run, list, err);
+    for (size_t i = 0; status == 0 && i < json_array_size(list); i++) {
         const char *name = json_string_value(json_array_get(list, i));
         unsigned rows = range->rows / (unsigned)json_array_size(list) + 1;
-        result = range->buckets
+        status = range->buckets
                      ? metrics_read_extremes(store, run, name, range, rows, metrics, &next, err)
                      : metrics_read_series(store, run, name, range, metrics, err);
     }
-    if (result == 0)
+    if (status == 0)
         *ret_json = columns_json(metrics, names, name_count, range->last);
-    if (result == 0 && next < INT64_MAX)
+    if (status == 0 && next < INT64_MAX)
         (void)json_object_set_new(*ret_json, "next", json_integer(next));
     metrics_free(metrics);
     json_decref(list);
-    return result;
+    return status;
 }

@@ -13,24 +13,24 @@
 #include <inttypes.h>
 
 /* Ends an answer: gives `json` to the caller, or drops it if it did not become whole. */
-static int answer_end(int result, json_t *json, json_t **ret_json)
+static int answer_end(int status, json_t *json, json_t **ret_json)
 {
-    if (result < 0)
+    if (status < 0)
         json_decref(json);
     else
         *ret_json = json;
-    return result;
+    return status;
 }
 
 /* Steps a statement that gives one row, and ends it. -ENOENT: there is no row. */
 static int answer_one(struct stmt *stmt, enum answer_detail detail, json_t **ret_json,
                       struct error *err)
 {
-    int result = stmt_step(stmt, err);
-    if (result == 0)
+    int status = stmt_step(stmt, err);
+    if (status == 0)
         return error_set(err, -ENOENT, "nothing there");
-    if (result < 0)
-        return result;
+    if (status < 0)
+        return status;
     *ret_json =
         row_json(stmt, detail == ANSWER_BRIEF ? ROW_JSON_WITHOUT_NULLS : ROW_JSON_WITH_NULLS);
     stmt_reset(stmt);
@@ -52,31 +52,31 @@ static int answer_run_by_id(struct store *store, uint64_t run, enum answer_detai
 static int answer_run_list(struct store *store, struct stmt *list, json_t **ret_runs,
                            struct error *err)
 {
-    int result;
+    int status;
     json_t *runs = json_array(), *run = NULL;
-    while ((result = stmt_step(list, err)) > 0) {
-        result = answer_run_by_id(store, stmt_id(list, "id"), ANSWER_FULL, &run, err);
-        if (result < 0)
+    while ((status = stmt_step(list, err)) > 0) {
+        status = answer_run_by_id(store, stmt_id(list, "id"), ANSWER_FULL, &run, err);
+        if (status < 0)
             break;
         json_array_append_new(runs, run);
     }
-    if (result < 0)
+    if (status < 0)
         stmt_reset(list);
-    return answer_end(result, runs, ret_runs);
+    return answer_end(status, runs, ret_runs);
 }
 
 static int answer_newest_metrics(struct store *store, uint64_t run, json_t **ret_metrics,
                                  struct error *err)
 {
-    int result = 0;
+    int status = 0;
     json_t *metrics = json_object();
     struct stmt *stmt = store_stmt(store, Q_METRICS_NEWEST);
     stmt_bind_id(stmt, ":run", run);
-    while ((result = stmt_step(stmt, err)) > 0) {
+    while ((status = stmt_step(stmt, err)) > 0) {
         const char *name = stmt_text(stmt, "name");
         json_object_set_new(metrics, name, json_double(stmt_real(stmt, "value")));
     }
-    return answer_end(result, metrics, ret_metrics);
+    return answer_end(status, metrics, ret_metrics);
 }
 
 /* A phase, its newest run and its workflow. */
@@ -93,18 +93,18 @@ static int answer_phase_by_ids(struct store *store, const struct answer_phase_id
     stmt_bind_id(stmt, ":run", ids->run);
     stmt_bind_id(stmt, ":workflow", ids->workflow);
     stmt_bind_text(stmt, ":runs", store->runs);
-    int result = answer_one(stmt, detail, &phase, err);
-    if (result < 0)
-        return result;
+    int status = answer_one(stmt, detail, &phase, err);
+    if (status < 0)
+        return status;
     if (ids->run)
-        result = answer_run_by_id(store, ids->run, detail, &run, err);
-    if (result == 0 && ids->run && detail == ANSWER_FULL)
-        result = answer_newest_metrics(store, ids->run, &metrics, err);
+        status = answer_run_by_id(store, ids->run, detail, &run, err);
+    if (status == 0 && ids->run && detail == ANSWER_FULL)
+        status = answer_newest_metrics(store, ids->run, &metrics, err);
     json_object_set_new(phase, "run", run ? run : json_null());
     if (detail == ANSWER_FULL)
         json_object_set_new(phase, "metrics", metrics ? metrics : json_object());
     projection_add(phase);
-    return answer_end(result, phase, ret_json);
+    return answer_end(status, phase, ret_json);
 }
 
 static int answer_find_phase(struct store *store, uint64_t workflow, const char *name,
@@ -113,11 +113,11 @@ static int answer_find_phase(struct store *store, uint64_t workflow, const char 
     struct stmt *stmt = store_stmt(store, Q_PHASE_FIND);
     stmt_bind_id(stmt, ":workflow", workflow);
     stmt_bind_text(stmt, ":name", name);
-    int result = stmt_step(stmt, err);
-    if (result == 0)
+    int status = stmt_step(stmt, err);
+    if (status == 0)
         return error_set(err, -ENOENT, "no phase %" PRIu64 "/%s", workflow, name);
-    if (result < 0)
-        return result;
+    if (status < 0)
+        return status;
     ret_ids->phase = stmt_id(stmt, "phase");
     ret_ids->run = stmt_id(stmt, "run");
     ret_ids->workflow = workflow;
@@ -168,20 +168,20 @@ static void answer_sum_members(const json_t *phases, json_t *matrix)
 static int answer_phase_list(struct store *store, struct stmt *list, enum answer_detail detail,
                              json_t *phases, struct error *err)
 {
-    int result;
+    int status;
     json_t *phase = NULL;
-    while ((result = stmt_step(list, err)) > 0) {
+    while ((status = stmt_step(list, err)) > 0) {
         struct answer_phase_ids ids = {.phase = stmt_id(list, "phase"),
                                        .run = stmt_id(list, "run"),
                                        .workflow = stmt_id(list, "workflow")};
-        result = answer_phase_by_ids(store, &ids, detail, &phase, err);
-        if (result < 0)
+        status = answer_phase_by_ids(store, &ids, detail, &phase, err);
+        if (status < 0)
             break;
         json_array_append_new(phases, phase);
     }
-    if (result < 0)
+    if (status < 0)
         stmt_reset(list);
-    return result;
+    return status;
 }
 
 /* Adds `phases` and their sums to a workflow. */
@@ -194,10 +194,10 @@ static int answer_add_phases(struct store *store, uint64_t id, enum answer_detai
     size_t i;
     struct stmt *list = store_stmt(store, Q_PHASES_OF_WORKFLOW);
     stmt_bind_id(list, ":workflow", id);
-    int result = answer_phase_list(store, list, detail, phases, err);
-    if (result < 0) {
+    int status = answer_phase_list(store, list, detail, phases, err);
+    if (status < 0) {
         json_decref(phases);
-        return result;
+        return status;
     }
     json_array_foreach(phases, i, phase)
     {
@@ -220,23 +220,23 @@ int answer_workflow(struct store *store, uint64_t workflow, enum answer_detail d
     json_t *json = NULL;
     struct stmt *stmt = store_stmt(store, Q_WORKFLOW_ANSWER);
     stmt_bind_id(stmt, ":workflow", workflow);
-    int result = answer_one(stmt, detail, &json, err);
-    if (result == -ENOENT)
-        return error_set(err, result, "no workflow %" PRIu64, workflow);
-    if (result < 0)
-        return result;
-    result = answer_add_phases(store, workflow, detail, json, err);
-    return answer_end(result, json, ret_json);
+    int status = answer_one(stmt, detail, &json, err);
+    if (status == -ENOENT)
+        return error_set(err, status, "no workflow %" PRIu64, workflow);
+    if (status < 0)
+        return status;
+    status = answer_add_phases(store, workflow, detail, json, err);
+    return answer_end(status, json, ret_json);
 }
 
 int answer_source(struct store *store, uint64_t workflow, json_t **ret_json, struct error *err)
 {
     struct stmt *stmt = store_stmt(store, Q_SOURCE_ANSWER);
     stmt_bind_id(stmt, ":workflow", workflow);
-    int result = answer_one(stmt, ANSWER_FULL, ret_json, err);
-    if (result == -ENOENT)
-        return error_set(err, result, "no workflow %" PRIu64, workflow);
-    return result;
+    int status = answer_one(stmt, ANSWER_FULL, ret_json, err);
+    if (status == -ENOENT)
+        return error_set(err, status, "no workflow %" PRIu64, workflow);
+    return status;
 }
 
 /* Gives a matrix its members in place of their number. */
@@ -249,13 +249,13 @@ static int answer_add_members(struct store *store, uint64_t matrix, json_t *json
     }
     struct stmt *list = store_stmt(store, Q_MEMBERS_LIST);
     stmt_bind_id(list, ":matrix", matrix);
-    int result = answer_phase_list(store, list, ANSWER_FULL, members, err);
-    if (result == 0) {
+    int status = answer_phase_list(store, list, ANSWER_FULL, members, err);
+    if (status == 0) {
         answer_sum_members(members, json);
         json_object_set(json, "members", members);
     }
     json_decref(members);
-    return result;
+    return status;
 }
 
 int answer_phase(struct store *store, uint64_t workflow, const char *phase, json_t **ret_json,
@@ -263,19 +263,19 @@ int answer_phase(struct store *store, uint64_t workflow, const char *phase, json
 {
     struct answer_phase_ids ids;
     json_t *json = NULL, *runs = NULL;
-    int result = answer_find_phase(store, workflow, phase, &ids, err);
-    if (result == 0)
-        result = answer_phase_by_ids(store, &ids, ANSWER_FULL, &json, err);
-    if (result < 0)
-        return result;
+    int status = answer_find_phase(store, workflow, phase, &ids, err);
+    if (status == 0)
+        status = answer_phase_by_ids(store, &ids, ANSWER_FULL, &json, err);
+    if (status < 0)
+        return status;
     struct stmt *list = store_stmt(store, Q_RUNS_OF_PHASE);
     stmt_bind_id(list, ":phase", ids.phase);
-    result = answer_run_list(store, list, &runs, err);
-    if (result == 0) {
+    status = answer_run_list(store, list, &runs, err);
+    if (status == 0) {
         json_object_set_new(json, "runs", runs);
-        result = answer_add_members(store, ids.phase, json, err);
+        status = answer_add_members(store, ids.phase, json, err);
     }
-    return answer_end(result, json, ret_json);
+    return answer_end(status, json, ret_json);
 }
 
 int answer_runs(struct store *store, uint64_t workflow, unsigned limit, json_t **ret_json,
@@ -286,19 +286,19 @@ int answer_runs(struct store *store, uint64_t workflow, unsigned limit, json_t *
     if (workflow)
         stmt_bind_id(list, ":workflow", workflow);
     stmt_bind_int(list, ":limit", limit);
-    int result = answer_run_list(store, list, &runs, err);
-    if (result == 0)
+    int status = answer_run_list(store, list, &runs, err);
+    if (status == 0)
         *ret_json = json_pack("{s:o}", "runs", runs);
-    return result;
+    return status;
 }
 
 int answer_runs_at_work(struct store *store, json_t **ret_json, struct error *err)
 {
     json_t *runs = NULL;
-    int result = answer_run_list(store, store_stmt(store, Q_RUNS_AT_WORK), &runs, err);
-    if (result == 0)
+    int status = answer_run_list(store, store_stmt(store, Q_RUNS_AT_WORK), &runs, err);
+    if (status == 0)
         *ret_json = json_pack("{s:o}", "runs", runs);
-    return result;
+    return status;
 }
 
 /* Adds what a run does and what it told last. Takes over `run`, which has its address. */
@@ -306,33 +306,33 @@ static int answer_one_at_work(struct store *store, uint64_t id, json_t *run, jso
                               struct error *err)
 {
     json_t *gpus, *metrics;
-    int result = answer_gpus(store, id, &gpus, err);
+    int status = answer_gpus(store, id, &gpus, err);
     json_array_append_new(runs, run);
-    if (result < 0)
-        return result;
+    if (status < 0)
+        return status;
     json_object_update(run, gpus);
     json_decref(gpus);
-    result = answer_newest_metrics(store, id, &metrics, err);
-    if (result == 0)
+    status = answer_newest_metrics(store, id, &metrics, err);
+    if (status == 0)
         json_object_set_new(run, "metrics", metrics);
-    return result;
+    return status;
 }
 
 int answer_at_work(struct store *store, json_t **ret_json, struct error *err)
 {
-    int result;
+    int status;
     json_t *runs = json_array(), *json = json_pack("{s:o}", "runs", runs);
     struct stmt *list = store_stmt(store, Q_RUNS_AT_WORK);
-    while ((result = stmt_step(list, err)) > 0) {
+    while ((status = stmt_step(list, err)) > 0) {
         uint64_t id = stmt_id(list, "id");
         json_t *run = json_pack("{s:s}", "address", stmt_text(list, "address"));
-        result = answer_one_at_work(store, id, run, runs, err);
-        if (result < 0)
+        status = answer_one_at_work(store, id, run, runs, err);
+        if (status < 0)
             break;
     }
-    if (result < 0)
+    if (status < 0)
         stmt_reset(list);
-    return answer_end(result, json, ret_json);
+    return answer_end(status, json, ret_json);
 }
 
 int answer_run_id(struct store *store, uint64_t workflow, const char *phase, unsigned attempt,
@@ -342,11 +342,11 @@ int answer_run_id(struct store *store, uint64_t workflow, const char *phase, uns
     stmt_bind_id(stmt, ":workflow", workflow);
     stmt_bind_text(stmt, ":name", phase);
     stmt_bind_int(stmt, ":attempt", attempt);
-    int result = stmt_step(stmt, err);
-    if (result == 0)
+    int status = stmt_step(stmt, err);
+    if (status == 0)
         return error_set(err, -ENOENT, "no run %" PRIu64 "/%s#%u", workflow, phase, attempt);
-    if (result < 0)
-        return result;
+    if (status < 0)
+        return status;
     *ret_run = stmt_id(stmt, "id");
     stmt_reset(stmt);
     return 0;
@@ -356,23 +356,23 @@ int answer_run_id(struct store *store, uint64_t workflow, const char *phase, uns
 static int answer_checks(struct store *store, enum query query, uint64_t run, json_t **ret_checks,
                          struct error *err)
 {
-    int result;
+    int status;
     json_t *checks = json_array();
     struct stmt *stmt = store_stmt(store, query);
     stmt_bind_id(stmt, ":run", run);
-    while ((result = stmt_step(stmt, err)) > 0)
+    while ((status = stmt_step(stmt, err)) > 0)
         json_array_append_new(checks, stmt_json(stmt, "verdict"));
-    return answer_end(result, checks, ret_checks);
+    return answer_end(status, checks, ret_checks);
 }
 
 static int answer_evidence(struct store *store, uint64_t run, json_t **ret_evidence,
                            struct error *err)
 {
-    int result;
+    int status;
     json_t *list = json_array();
     struct stmt *stmt = store_stmt(store, Q_EVIDENCE_ANSWER);
     stmt_bind_id(stmt, ":run", run);
-    while ((result = stmt_step(stmt, err)) > 0) {
+    while ((status = stmt_step(stmt, err)) > 0) {
         json_t *evidence = stmt_json(stmt, "evidence");
         if (!evidence)
             evidence = json_object();
@@ -380,7 +380,7 @@ static int answer_evidence(struct store *store, uint64_t run, json_t **ret_evide
         json_object_set_new(evidence, "time", json_real(stmt_real(stmt, "time")));
         json_array_append_new(list, evidence);
     }
-    return answer_end(result, list, ret_evidence);
+    return answer_end(status, list, ret_evidence);
 }
 
 /* JSON's null if nothing was recognised. */
@@ -389,22 +389,22 @@ static int answer_failure(struct store *store, uint64_t run, json_t **ret_failur
 {
     struct stmt *stmt = store_stmt(store, Q_FAILURE_ANSWER);
     stmt_bind_id(stmt, ":run", run);
-    int result = answer_one(stmt, ANSWER_FULL, ret_failure, err);
-    if (result == -ENOENT)
+    int status = answer_one(stmt, ANSWER_FULL, ret_failure, err);
+    if (status == -ENOENT)
         *ret_failure = json_null();
-    return result == -ENOENT ? 0 : result;
+    return status == -ENOENT ? 0 : status;
 }
 
 static int answer_warnings(struct store *store, uint64_t run, json_t **ret_warnings,
                            struct error *err)
 {
-    int result;
+    int status;
     json_t *list = json_array();
     struct stmt *stmt = store_stmt(store, Q_RUN_WARNINGS);
     stmt_bind_id(stmt, ":run", run);
-    while ((result = stmt_step(stmt, err)) > 0)
+    while ((status = stmt_step(stmt, err)) > 0)
         json_array_insert_new(list, 0, row_json(stmt, ROW_JSON_WITH_NULLS)); /* oldest first */
-    return answer_end(result, list, ret_warnings);
+    return answer_end(status, list, ret_warnings);
 }
 
 static int answer_guards(struct store *store, uint64_t run, json_t **ret_guards, struct error *err)
@@ -425,15 +425,15 @@ int answer_run(struct store *store, uint64_t workflow, const char *phase, unsign
     };
     uint64_t id;
     json_t *run = NULL, *part;
-    int result = answer_run_id(store, workflow, phase, attempt, &id, err);
-    if (result == 0)
-        result = answer_run_by_id(store, id, ANSWER_FULL, &run, err);
-    for (size_t i = 0; result == 0 && i < sizeof parts / sizeof *parts; i++) {
-        result = parts[i].answer(store, id, &part, err);
-        if (result == 0)
+    int status = answer_run_id(store, workflow, phase, attempt, &id, err);
+    if (status == 0)
+        status = answer_run_by_id(store, id, ANSWER_FULL, &run, err);
+    for (size_t i = 0; status == 0 && i < sizeof parts / sizeof *parts; i++) {
+        status = parts[i].answer(store, id, &part, err);
+        if (status == 0)
             json_object_set_new(run, parts[i].name, part);
     }
-    return answer_end(result, run, ret_json);
+    return answer_end(status, run, ret_json);
 }
 
 /* The run that the newest verdicts of a phase are about; 0: the phase was not judged yet. */
@@ -442,9 +442,9 @@ static int answer_judged_run(struct store *store, uint64_t phase, uint64_t *ret_
 {
     struct stmt *stmt = store_stmt(store, Q_GATE_RUN);
     stmt_bind_id(stmt, ":phase", phase);
-    int result = stmt_step(stmt, err);
-    if (result < 0)
-        return result;
+    int status = stmt_step(stmt, err);
+    if (status < 0)
+        return status;
     *ret_run = stmt_id(stmt, "run");
     stmt_reset(stmt);
     return 0;
@@ -455,32 +455,32 @@ int answer_gate(struct store *store, uint64_t workflow, const char *phase, json_
 {
     struct answer_phase_ids ids = {0};
     json_t *gate = NULL, *checks = NULL, *guards = NULL;
-    int result = answer_find_phase(store, workflow, phase, &ids, err);
+    int status = answer_find_phase(store, workflow, phase, &ids, err);
     uint64_t newest = ids.run;
-    if (result == 0)
-        result = answer_judged_run(store, ids.phase, &ids.run, err);
-    if (result < 0)
-        return result;
+    if (status == 0)
+        status = answer_judged_run(store, ids.phase, &ids.run, err);
+    if (status < 0)
+        return status;
     struct stmt *stmt = store_stmt(store, Q_GATE_ANSWER);
     stmt_bind_id(stmt, ":phase", ids.phase);
     stmt_bind_id(stmt, ":run", ids.run);
-    result = answer_one(stmt, ANSWER_FULL, &gate, err);
-    if (result < 0)
-        return result;
-    result = answer_checks(store, Q_GATE_CHECKS, ids.run, &checks, err);
-    if (result == 0)
-        result = answer_checks(store, Q_GUARD_CHECKS, newest, &guards, err);
+    status = answer_one(stmt, ANSWER_FULL, &gate, err);
+    if (status < 0)
+        return status;
+    status = answer_checks(store, Q_GATE_CHECKS, ids.run, &checks, err);
+    if (status == 0)
+        status = answer_checks(store, Q_GUARD_CHECKS, newest, &guards, err);
     (void)json_object_set_new(gate, "checks", checks); /* does nothing without checks */
     (void)json_object_set_new(gate, "guards", guards);
-    return answer_end(result, gate, ret_json);
+    return answer_end(status, gate, ret_json);
 }
 
 int answer_last_event(struct store *store, uint64_t *ret_last, struct error *err)
 {
     struct stmt *stmt = store_stmt(store, Q_EVENT_LAST);
-    int result = stmt_step(stmt, err);
-    if (result < 0)
-        return result;
+    int status = stmt_step(stmt, err);
+    if (status < 0)
+        return status;
     *ret_last = stmt_id(stmt, "last");
     stmt_reset(stmt);
     return 0;
@@ -489,7 +489,7 @@ int answer_last_event(struct store *store, uint64_t *ret_last, struct error *err
 int answer_events(struct store *store, uint64_t after, uint64_t workflow, unsigned limit,
                   json_t **ret_json, struct error *err)
 {
-    int result;
+    int status;
     json_t *events = json_array();
     struct stmt *stmt = store_stmt(store, workflow ? Q_EVENTS_OF_WORKFLOW : Q_EVENTS_AFTER);
     stmt_bind_int(stmt, ":after", (int64_t)after);
@@ -497,12 +497,12 @@ int answer_events(struct store *store, uint64_t after, uint64_t workflow, unsign
     if (workflow)
         stmt_bind_id(stmt, ":workflow", workflow);
     json_int_t last = (json_int_t)after;
-    while ((result = stmt_step(stmt, err)) > 0) {
+    while ((status = stmt_step(stmt, err)) > 0) {
         json_t *event = row_json(stmt, ROW_JSON_WITH_NULLS);
         last = json_integer_value(json_object_get(event, "event"));
         json_array_append_new(events, event);
     }
-    return answer_end(result, json_pack("{s:o, s:I}", "events", events, "last", last), ret_json);
+    return answer_end(status, json_pack("{s:o, s:I}", "events", events, "last", last), ret_json);
 }
 
 int answer_nodes(struct store *store, int64_t now_ms, json_t **ret_json, struct error *err)
@@ -510,8 +510,8 @@ int answer_nodes(struct store *store, int64_t now_ms, json_t **ret_json, struct 
     json_t *nodes;
     struct stmt *stmt = store_stmt(store, Q_NODE_ANSWER);
     stmt_bind_int(stmt, ":now", now_ms);
-    int result = row_json_list(stmt, &nodes, err);
-    if (result == 0)
+    int status = row_json_list(stmt, &nodes, err);
+    if (status == 0)
         *ret_json = json_pack("{s:o}", "nodes", nodes);
-    return result;
+    return status;
 }

@@ -19,13 +19,13 @@ static const char *const wish_names[] = {
 static int apply_update(struct store *store, struct stmt *stmt, const char *kind, uint64_t id,
                         struct error *err)
 {
-    int result = stmt_run(stmt, err);
-    if (result == 0 && sqlite3_changes(store->db) != 1) {
-        result = error_set(&store->spoiled, -ENOENT, "the record has no %s %" PRIu64, kind, id);
+    int status = stmt_run(stmt, err);
+    if (status == 0 && sqlite3_changes(store->db) != 1) {
+        status = error_set(&store->spoiled, -ENOENT, "the record has no %s %" PRIu64, kind, id);
         if (err)
             *err = store->spoiled;
     }
-    return result;
+    return status;
 }
 
 static int apply_workflow(struct store *store, const struct workflow *workflow, struct error *err)
@@ -42,8 +42,8 @@ static int apply_phase(struct store *store, const struct phase *phase, struct er
 {
     struct stmt *stmt = store_stmt(store, Q_PHASE_SAVE);
     rows_bind_phase(stmt, phase);
-    int result = apply_update(store, stmt, "phase", phase->id, err);
-    return result < 0 ? result : rows_save_matrix(store, phase, err);
+    int status = apply_update(store, stmt, "phase", phase->id, err);
+    return status < 0 ? status : rows_save_matrix(store, phase, err);
 }
 
 static int apply_run(struct store *store, const struct run *run, struct error *err)
@@ -162,7 +162,7 @@ static int apply_promotion(struct store *store, const struct core_effect *effect
     stmt_bind_words(stmt, ":who", effect->message);
     stmt_bind_text(stmt, ":way", begun->in_place ? "in_place" : "submitted");
     stmt_bind_int(stmt, ":time", now_ms);
-    int result = stmt_run(stmt, err);
+    int status = stmt_run(stmt, err);
     const char *where = begun->in_place               ? "place"
                         : seat_is_joined(begun->seat) ? "a job that it shares"
                                                       : "a new job";
@@ -176,10 +176,10 @@ static int apply_promotion(struct store *store, const struct core_effect *effect
         .run = phase->run ? phase->run->id : 0,
         .message = message,
     };
-    if (result == 0)
-        result = store_event_add(store, &event, err);
+    if (status == 0)
+        status = store_event_add(store, &event, err);
     free(message);
-    return result;
+    return status;
 }
 
 static int apply_warning(struct store *store, const struct run *run, const char *message,
@@ -208,16 +208,16 @@ static int apply_blame(struct store *store, const struct core_effect *effect, in
         .message = run->message,
     };
     int64_t until_ms;
-    int result = store_node_failed(store, &failure, now_ms, &until_ms, err);
-    if (result < 0)
-        return result;
+    int status = store_node_failed(store, &failure, now_ms, &until_ms, err);
+    if (status < 0)
+        return status;
     char *message =
         until_ms ? text_format("new jobs are kept away from %s for %" PRId64 " minutes",
                                failure.node, (until_ms - now_ms + 59999) / 60000)
                  : text_format("new jobs are kept away from %s until it is cleared", failure.node);
-    result = apply_warning(store, run, message, now_ms, err);
+    status = apply_warning(store, run, message, now_ms, err);
     free(message);
-    return result;
+    return status;
 }
 
 static int apply_outbox(struct store *store, const struct core_effect *effect, struct error *err)

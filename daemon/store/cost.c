@@ -12,9 +12,9 @@
 /* A row of Q_SPENDING or Q_MONTH_SPENDING. */
 static int spending_read(struct stmt *stmt, struct store_spending *ret_spending, struct error *err)
 {
-    int result = stmt_step(stmt, err);
-    if (result < 0)
-        return result;
+    int status = stmt_step(stmt, err);
+    if (status < 0)
+        return status;
     ret_spending->usd = stmt_real(stmt, "usd");
     ret_spending->gpu_hours = stmt_real(stmt, "gpu_hours");
     ret_spending->hours = stmt_real(stmt, "hours");
@@ -70,10 +70,10 @@ int store_similar(struct store *store, const json_t *resolved, const struct phas
     stmt_bind_int(stmt, ":gpus", phase->gpus_per_node);
     stmt_bind_text(stmt, ":gpu_type", phase->gpu_type);
     stmt_bind_real(stmt, ":total", total);
-    int result = stmt_step(stmt, err);
+    int status = stmt_step(stmt, err);
     json_decref(none);
-    if (result < 0)
-        return result;
+    if (status < 0)
+        return status;
     *ret_count = stmt_unsigned(stmt, "count");
     *ret_mean_s = stmt_real(stmt, "mean_s");
     stmt_reset(stmt);
@@ -124,12 +124,12 @@ int store_month_load(struct store *store, const char *month, json_t **ret_budget
 {
     struct stmt *stmt = store_stmt(store, Q_MONTH_LOAD);
     stmt_bind_text(stmt, ":month", month);
-    int result = stmt_step(stmt, err);
-    if (result < 0)
-        return result;
-    *ret_budget = result ? stmt_json(stmt, "budget") : NULL;
-    *ret_is_told = result && stmt_bool(stmt, "told");
-    if (result)
+    int status = stmt_step(stmt, err);
+    if (status < 0)
+        return status;
+    *ret_budget = status ? stmt_json(stmt, "budget") : NULL;
+    *ret_is_told = status && stmt_bool(stmt, "told");
+    if (status)
         stmt_reset(stmt);
     return 0;
 }
@@ -150,14 +150,14 @@ int answer_expected(struct store *store, uint64_t workflow, json_t **ret_list, s
     struct stmt *whole = store_stmt(store, Q_EXPECTED_WHOLE);
     json_t *list, *last;
     stmt_bind_id(phases, ":workflow", workflow);
-    int result = row_json_list(phases, &list, err);
-    if (result < 0)
-        return result;
+    int status = row_json_list(phases, &list, err);
+    if (status < 0)
+        return status;
     stmt_bind_id(whole, ":workflow", workflow);
-    result = row_json_list(whole, &last, err);
-    if (result < 0) {
+    status = row_json_list(whole, &last, err);
+    if (status < 0) {
         json_decref(list);
-        return result;
+        return status;
     }
     (void)json_array_extend(list, last);
     json_decref(last);
@@ -173,8 +173,8 @@ int answer_costs(struct store *store, uint64_t workflow, int64_t since_ms, int64
     stmt_bind_id(stmt, ":workflow", workflow);
     stmt_bind_int(stmt, ":since", since_ms);
     stmt_bind_int(stmt, ":until", until_ms);
-    int result = row_json_list(stmt, &costs, err);
-    if (result == 0)
+    int status = row_json_list(stmt, &costs, err);
+    if (status == 0)
         *ret_json = json_pack("{s:o}", "costs", costs);
-    return result;
+    return status;
 }

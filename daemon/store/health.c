@@ -28,11 +28,11 @@ static int node_last(struct store *store, const char *node, struct exclusion *re
 {
     struct stmt *stmt = store_stmt(store, Q_NODE_LAST);
     stmt_bind_text(stmt, ":node", node);
-    int result = stmt_step(stmt, err);
-    if (result < 0)
-        return result;
+    int status = stmt_step(stmt, err);
+    if (status < 0)
+        return status;
     *ret_last = (struct exclusion){0};
-    if (result == 0)
+    if (status == 0)
         return 0;
     ret_last->since_ms = stmt_int(stmt, "since");
     ret_last->until_ms = stmt_int(stmt, "until");
@@ -55,9 +55,9 @@ int store_node_failed(struct store *store, const struct store_node_failure *fail
                       int64_t *ret_until_ms, struct error *err)
 {
     struct exclusion last;
-    int result = node_last(store, failure->node, &last, err);
-    if (result < 0)
-        return result;
+    int status = node_last(store, failure->node, &last, err);
+    if (status < 0)
+        return status;
     bool is_active = exclusion_is_active(&last, now_ms);
     if (is_active && (last.until_ms == 0 || failure->began_ms <= last.since_ms)) {
         *ret_until_ms = last.until_ms; /* the failure of that run is recorded already */
@@ -83,9 +83,9 @@ int store_node_exclude(struct store *store, const char *node, const char *messag
                        int64_t now_ms, struct error *err)
 {
     struct exclusion last;
-    int result = node_last(store, node, &last, err);
-    if (result < 0)
-        return result;
+    int status = node_last(store, node, &last, err);
+    if (status < 0)
+        return status;
     struct stmt *stmt = store_stmt(store, Q_NODE_INSERT);
     stmt_bind_text(stmt, ":node", node);
     stmt_bind_text(stmt, ":cause", NULL);
@@ -107,14 +107,14 @@ int store_node_clear(struct store *store, const char *node, int64_t now_ms, stru
 
 int store_nodes_excluded(struct store *store, int64_t now_ms, char **ret_nodes, struct error *err)
 {
-    int result;
+    int status;
     struct text nodes = {0};
     struct stmt *stmt = store_stmt(store, Q_NODE_LIST);
     stmt_bind_int(stmt, ":now", now_ms);
-    while ((result = stmt_step(stmt, err)) > 0)
+    while ((status = stmt_step(stmt, err)) > 0)
         text_addf(&nodes, "%s%s", nodes.size ? "," : "", stmt_text(stmt, "node"));
-    if (result == 0)
+    if (status == 0)
         *ret_nodes = nodes.size ? text_steal(&nodes) : NULL;
     text_fini(&nodes);
-    return result;
+    return status;
 }

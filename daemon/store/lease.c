@@ -29,22 +29,22 @@ void lease_take(struct store *store)
 int store_check_lease(struct store *store, struct error *err)
 {
     struct stmt *stmt = store_stmt(store, Q_LEASE_GET);
-    int result = stmt_step(stmt, err);
-    if (result < 0)
-        return result;
-    const char *owner = result > 0 ? stmt_text(stmt, "owner") : NULL;
+    int status = stmt_step(stmt, err);
+    if (status < 0)
+        return status;
+    const char *owner = status > 0 ? stmt_text(stmt, "owner") : NULL;
     if (!owner) {
-        result = error_set_at(err, -ESTALE, store->path, 0, 0,
+        status = error_set_at(err, -ESTALE, store->path, 0, 0,
                               "the record has lost its lease, so that another daemon may write it");
     } else if (text_equal(owner, store->owner)) {
-        result = 0;
+        status = 0;
     } else {
         int64_t pid = stmt_int(stmt, "pid");
         const char *host = stmt_text(stmt, "host");
-        result = error_set_at(err, -ESTALE, store->path, 0, 0,
+        status = error_set_at(err, -ESTALE, store->path, 0, 0,
                               "another daemon serves this home now: process %" PRId64 " on %s", pid,
                               host);
     }
     stmt_reset(stmt);
-    return result;
+    return status;
 }

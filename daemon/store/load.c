@@ -249,9 +249,9 @@ static int load_row(struct store *store, struct workflow *workflow, struct error
 {
     struct stmt *stmt = store_stmt(store, Q_WORKFLOW_LOAD);
     stmt_bind_id(stmt, ":id", workflow->id);
-    int result = stmt_find(stmt, "workflow", workflow->id, err);
-    if (result < 0)
-        return result;
+    int status = stmt_find(stmt, "workflow", workflow->id, err);
+    if (status < 0)
+        return status;
     workflow->name = stmt_copy(stmt, "name");
     workflow->submitted_ms = stmt_int(stmt, "submitted");
     workflow->ended_ms = stmt_int(stmt, "ended");
@@ -275,11 +275,11 @@ static int load_parts(struct store *store, struct workflow *workflow, struct err
         {Q_MATRIX_LOAD, load_matrix},    {Q_MEMBER_LOAD, load_member}, {Q_SEAT_LOAD, load_seat},
         {Q_JOB_LOAD, load_job},          {Q_RUN_LOAD, load_run},
     };
-    int result = 0;
-    for (size_t i = 0; result == 0 && i < sizeof parts / sizeof *parts; i++) {
+    int status = 0;
+    for (size_t i = 0; status == 0 && i < sizeof parts / sizeof *parts; i++) {
         struct stmt *stmt = store_stmt(store, parts[i].query);
         stmt_bind_id(stmt, ":workflow", workflow->id);
-        while ((result = stmt_step(stmt, err)) > 0) {
+        while ((status = stmt_step(stmt, err)) > 0) {
             if (parts[i].load(stmt, workflow))
                 continue;
             stmt_reset(stmt);
@@ -288,7 +288,7 @@ static int load_parts(struct store *store, struct workflow *workflow, struct err
                                 workflow->id);
         }
     }
-    return result;
+    return status;
 }
 
 int store_load_workflow(struct store *store, uint64_t id, struct workflow **ret_workflow,
@@ -296,38 +296,38 @@ int store_load_workflow(struct store *store, uint64_t id, struct workflow **ret_
 {
     struct workflow *workflow = xcalloc(1, sizeof *workflow);
     workflow->id = id;
-    int result = load_row(store, workflow, err);
-    if (result == 0)
-        result = load_parts(store, workflow, err);
-    if (result == 0)
+    int status = load_row(store, workflow, err);
+    if (status == 0)
+        status = load_parts(store, workflow, err);
+    if (status == 0)
         *ret_workflow = workflow;
     else
         workflow_free(workflow);
-    return result;
+    return status;
 }
 
 int store_load(struct store *store, struct core *core, struct error *err)
 {
-    int result;
+    int status;
     struct stmt *stmt = store_stmt(store, Q_WORKFLOW_LIVE);
-    while ((result = stmt_step(stmt, err)) > 0) {
+    while ((status = stmt_step(stmt, err)) > 0) {
         struct workflow *workflow;
-        result = store_load_workflow(store, stmt_id(stmt, "workflow"), &workflow, err);
-        if (result < 0) {
+        status = store_load_workflow(store, stmt_id(stmt, "workflow"), &workflow, err);
+        if (status < 0) {
             stmt_reset(stmt);
-            return result;
+            return status;
         }
         core_add(core, workflow);
     }
-    return result;
+    return status;
 }
 
 int store_last_ids(struct store *store, struct core_config *config, struct error *err)
 {
     struct stmt *stmt = store_stmt(store, Q_LAST_IDS);
-    int result = stmt_step(stmt, err);
-    if (result < 0)
-        return result;
+    int status = stmt_step(stmt, err);
+    if (status < 0)
+        return status;
     config->last_workflow = stmt_id(stmt, "workflow");
     config->last_phase = stmt_id(stmt, "phase");
     config->last_run = stmt_id(stmt, "run");
@@ -364,18 +364,18 @@ int store_outbox(struct store *store, const struct core *core,
                  int (*each)(void *context, const struct core_effect *effect), void *context,
                  struct error *err)
 {
-    int result;
+    int status;
     struct stmt *stmt = store_stmt(store, Q_OUTBOX_LIST);
-    while ((result = stmt_step(stmt, err)) > 0) {
+    while ((status = stmt_step(stmt, err)) > 0) {
         struct core_effect effect;
-        result = load_effect(stmt, core, &effect)
+        status = load_effect(stmt, core, &effect)
                      ? each(context, &effect)
                      : error_set_at(err, -EUCLEAN, store->path, 0, 0,
                                     "the record is damaged: its outbox names what is not there");
-        if (result != 0) {
+        if (status != 0) {
             stmt_reset(stmt);
             break;
         }
     }
-    return result;
+    return status;
 }

@@ -17,18 +17,18 @@ static int metric_name(struct store *store, const char *name, int64_t *ret_id, s
         return 0;
     struct stmt *find = store_stmt(store, Q_METRIC_NAME_FIND);
     stmt_bind_text(find, ":name", name);
-    int result = stmt_step(find, err);
-    if (result > 0) {
+    int status = stmt_step(find, err);
+    if (status > 0) {
         *ret_id = stmt_int(find, "id");
         stmt_reset(find);
-    } else if (result == 0) {
+    } else if (status == 0) {
         struct stmt *insert = store_stmt(store, Q_METRIC_NAME_INSERT);
         stmt_bind_text(insert, ":name", name);
-        result = stmt_run(insert, err);
+        status = stmt_run(insert, err);
         *ret_id = sqlite3_last_insert_rowid(store->db);
     }
-    if (result < 0)
-        return result;
+    if (status < 0)
+        return status;
     if (json_object_size(store->metric_ids) == METRIC_IDS_MAX)
         json_object_clear(store->metric_ids);
     json_object_set_new_nocheck(store->metric_ids, name, json_integer(*ret_id));
@@ -39,9 +39,9 @@ int store_metric_add(struct store *store, uint64_t run, int64_t step, const char
                      double value, int64_t time_ms, struct error *err)
 {
     int64_t id;
-    int result = metric_name(store, name, &id, err);
-    if (result < 0)
-        return result;
+    int status = metric_name(store, name, &id, err);
+    if (status < 0)
+        return status;
     struct stmt *stmt = store_stmt(store, Q_METRIC_INSERT);
     stmt_bind_id(stmt, ":run", run);
     stmt_bind_int(stmt, ":name", id);
@@ -69,12 +69,12 @@ struct metric_lineage {
 static int metric_lineage(struct store *store, uint64_t phase, int64_t now_ms,
                           struct metric_lineage *ret_lineage, struct error *err)
 {
-    int result;
+    int status;
     struct metric_lineage lineage = {0};
     int64_t step_max = INT64_MAX;
     struct stmt *stmt = store_stmt(store, Q_METRIC_LINEAGE);
     stmt_bind_id(stmt, ":phase", phase);
-    while ((result = stmt_step(stmt, err)) > 0) {
+    while ((status = stmt_step(stmt, err)) > 0) {
         lineage.runs = xrealloc(lineage.runs, (lineage.count + 1) * sizeof *lineage.runs);
         struct metric_ancestor *ancestor = &lineage.runs[lineage.count++];
         *ancestor = (struct metric_ancestor){
@@ -92,70 +92,70 @@ static int metric_lineage(struct store *store, uint64_t phase, int64_t now_ms,
             ancestor->ended_ms = now_ms;
         if (is_fresh) {
             stmt_reset(stmt);
-            result = 0;
+            status = 0;
             break;
         }
         if (resume_step < step_max)
             step_max = resume_step;
     }
-    if (result < 0)
+    if (status < 0)
         free(lineage.runs);
     else
         *ret_lineage = lineage;
-    return result;
+    return status;
 }
 
 /* Adds the rows of one run. `elapsed_s` is the time of training before it. */
 static int metric_load_run(struct store *store, const struct metric_ancestor *ancestor,
                            double elapsed_s, struct metrics *metrics, struct error *err)
 {
-    int result;
+    int status;
     struct stmt *stmt = store_stmt(store, Q_METRIC_ROWS);
     stmt_bind_id(stmt, ":run", ancestor->run);
     stmt_bind_int(stmt, ":step_max", ancestor->step_max);
-    while ((result = stmt_step(stmt, err)) > 0) {
+    while ((status = stmt_step(stmt, err)) > 0) {
         double since_start_s = (double)(stmt_int(stmt, "time") - ancestor->started_ms) / 1000.0;
         metrics_add(metrics, stmt_text(stmt, "name"), stmt_int(stmt, "step"),
                     elapsed_s + since_start_s, stmt_real(stmt, "value"));
     }
-    return result;
+    return status;
 }
 
 int store_metrics_load(struct store *store, uint64_t phase, int64_t now_ms, struct metrics *metrics,
                        double *ret_elapsed_s, struct error *err)
 {
     struct metric_lineage lineage;
-    int result = metric_lineage(store, phase, now_ms, &lineage, err);
-    if (result < 0)
-        return result;
+    int status = metric_lineage(store, phase, now_ms, &lineage, err);
+    if (status < 0)
+        return status;
     double elapsed_s = 0;
-    for (size_t i = lineage.count; result == 0 && i-- > 0;) {
+    for (size_t i = lineage.count; status == 0 && i-- > 0;) {
         const struct metric_ancestor *ancestor = &lineage.runs[i];
-        result = metric_load_run(store, ancestor, elapsed_s, metrics, err);
+        status = metric_load_run(store, ancestor, elapsed_s, metrics, err);
         elapsed_s += (double)(ancestor->ended_ms - ancestor->started_ms) / 1000.0;
     }
     free(lineage.runs);
-    if (result == 0 && ret_elapsed_s)
+    if (status == 0 && ret_elapsed_s)
         *ret_elapsed_s = elapsed_s;
-    return result;
+    return status;
 }
 
 /* Adds to `lack` what the journals of one run lack, except steps that were lost and made again. */
 static int metric_add_lack(struct store *store, const struct metric_ancestor *ancestor,
                            struct text *lack, struct error *err)
 {
-    int result;
+    int status;
     struct stmt *stmt = store_stmt(store, Q_JOURNAL_GAPS);
     stmt_bind_id(stmt, ":run", ancestor->run);
     stmt_bind_int(stmt, ":step_max", ancestor->step_max);
-    while ((result = stmt_step(stmt, err)) > 0) {
+    while ((status = stmt_step(stmt, err)) > 0) {
         int64_t first = stmt_int(stmt, "first_seq"), last = stmt_int(stmt, "last_seq");
         text_addf(lack, "%sthe journal of %.64s lacks entr", lack->size ? "; " : "",
                   stmt_text(stmt, "node"));
         text_addf(lack, first == last ? "y %" PRId64 : "ies %" PRId64 " to %" PRId64, first, last);
         text_addf(lack, " of run #%" PRId64, stmt_int(stmt, "attempt"));
     }
-    return result;
+    return status;
 }
 
 /* What the runs of a lineage told of their steps. */
@@ -172,9 +172,9 @@ static int metric_told_add(struct store *store, const struct metric_ancestor *an
     struct stmt *stmt = store_stmt(store, Q_METRIC_TOLD);
     stmt_bind_id(stmt, ":run", ancestor->run);
     stmt_bind_int(stmt, ":step_max", ancestor->step_max);
-    int result = stmt_step(stmt, err);
-    if (result <= 0)
-        return result;
+    int status = stmt_step(stmt, err);
+    if (status <= 0)
+        return status;
     *ret_attempt = stmt_int(stmt, "attempt");
     int64_t first = stmt_int(stmt, "first"), last = stmt_int(stmt, "last"),
             gap = stmt_int(stmt, "gap");
@@ -209,15 +209,15 @@ static int metric_add_untold(struct store *store, const struct metric_lineage *l
 {
     struct metric_told all = {.first = -1, .last = -1}, told = all;
     int64_t attempt = 0;
-    int result = 0;
-    for (size_t i = 0; result == 0 && i < lineage->count; i++)
-        result = metric_told_add(store, &lineage->runs[i], &all, &attempt, err);
-    if (result < 0 || !all.counts_alike || !all.interval)
-        return result;
-    for (size_t i = lineage->count; result == 0 && i-- > 1;) {
+    int status = 0;
+    for (size_t i = 0; status == 0 && i < lineage->count; i++)
+        status = metric_told_add(store, &lineage->runs[i], &all, &attempt, err);
+    if (status < 0 || !all.counts_alike || !all.interval)
+        return status;
+    for (size_t i = lineage->count; status == 0 && i-- > 1;) {
         int64_t saved = lineage->runs[i].step_max;
-        result = metric_told_add(store, &lineage->runs[i], &told, &attempt, err);
-        if (result < 0 || !metric_is_untold(&told, &all, lineage->begin, saved))
+        status = metric_told_add(store, &lineage->runs[i], &told, &attempt, err);
+        if (status < 0 || !metric_is_untold(&told, &all, lineage->begin, saved))
             continue;
         if (told.first < 0)
             told.first = told.last = lineage->begin;
@@ -225,23 +225,23 @@ static int metric_add_untold(struct store *store, const struct metric_lineage *l
                   lack->size ? "; " : "", attempt, told.last + 1, saved);
         told.last = saved; /* the next runs do not say it again */
     }
-    return result;
+    return status;
 }
 
 int store_metrics_lack(struct store *store, uint64_t phase, char **ret_lack, struct error *err)
 {
     struct metric_lineage lineage;
     struct text lack = {0};
-    int result = metric_lineage(store, phase, 0, &lineage, err);
-    if (result < 0)
-        return result;
-    for (size_t i = lineage.count; result == 0 && i-- > 0;)
-        result = metric_add_lack(store, &lineage.runs[i], &lack, err);
-    if (result == 0)
-        result = metric_add_untold(store, &lineage, &lack, err);
+    int status = metric_lineage(store, phase, 0, &lineage, err);
+    if (status < 0)
+        return status;
+    for (size_t i = lineage.count; status == 0 && i-- > 0;)
+        status = metric_add_lack(store, &lineage.runs[i], &lack, err);
+    if (status == 0)
+        status = metric_add_untold(store, &lineage, &lack, err);
     free(lineage.runs);
-    if (result == 0)
+    if (status == 0)
         *ret_lack = lack.size ? text_steal(&lack) : NULL;
     text_fini(&lack);
-    return result;
+    return status;
 }

@@ -24,13 +24,13 @@ enum { DIGEST_BYTES = 16, DIGEST_SIZE = 2 * DIGEST_BYTES + 1 };
 int store_identify(struct store *store, int64_t *ret_version, struct error *err)
 {
     int64_t application = 0, tables = 0, version = 0;
-    int result = store_number(store, "PRAGMA application_id", &application, err);
-    if (result == 0)
-        result = store_number(store, "SELECT count(*) FROM sqlite_schema", &tables, err);
-    if (result == 0)
-        result = store_number(store, "PRAGMA user_version", &version, err);
-    if (result < 0)
-        return result;
+    int status = store_number(store, "PRAGMA application_id", &application, err);
+    if (status == 0)
+        status = store_number(store, "SELECT count(*) FROM sqlite_schema", &tables, err);
+    if (status == 0)
+        status = store_number(store, "PRAGMA user_version", &version, err);
+    if (status < 0)
+        return status;
     if (application != STORE_APPLICATION_ID && (application != 0 || tables > 0))
         return error_set_at(err, -EINVAL, store->path, 0, 0,
                             "cannot open the record: this is a database of another program");
@@ -46,15 +46,15 @@ int store_identify(struct store *store, int64_t *ret_version, struct error *err)
 static int migrate_step(struct store *store, const struct embedded_sql *step, int version,
                         struct error *err)
 {
-    int result = store_exec(store, step->sql, "migrate", err);
+    int status = store_exec(store, step->sql, "migrate", err);
     char *mark = text_format("PRAGMA user_version = %d; PRAGMA application_id = %d", version,
                              STORE_APPLICATION_ID);
-    if (result == 0)
-        result = store_exec(store, mark, "migrate", err);
+    if (status == 0)
+        status = store_exec(store, mark, "migrate", err);
     free(mark);
-    if (result < 0 && err)
+    if (status < 0 && err)
         (void)error_prefix(err, "%s", step->name);
-    return result;
+    return status;
 }
 
 /* --- Files of an equal number ----------------------------------------------------------------- */
@@ -132,24 +132,24 @@ static int check_shape(struct store *store, const struct embedded_sql *steps, in
                        struct error *err)
 {
     char *wants = describe_steps(steps, version), *has = describe(store->db, wants);
-    int code = sqlite3_errcode(store->db), result = 0;
+    int code = sqlite3_errcode(store->db), status = 0;
     const char *line = "";
     assert(wants); /* the steps are our own */
     size_t missing = has ? find_line(wants, has, &line) : 0;
     size_t other = has && !missing ? find_line(has, wants, &line) : 0;
     if (!has && (code & 0xff) == SQLITE_ERROR) { /* a view shows what the file lacks */
-        result = refuse_other(store, version, sqlite3_errmsg(store->db), err);
+        status = refuse_other(store, version, sqlite3_errmsg(store->db), err);
     } else if (!has) {
-        result = store_failed(store, code, "read the schema", err);
+        status = store_failed(store, code, "read the schema", err);
     } else if (missing || other) {
         char *what = text_format("this one's has %s %.*s", missing ? "the" : "no",
                                  (int)(missing ? missing : other), line);
-        result = refuse_other(store, version, what, err);
+        status = refuse_other(store, version, what, err);
         free(what);
     }
     free(has);
     free(wants);
-    return result;
+    return status;
 }
 
 static int check_digest(struct store *store, const struct embedded_sql *step, int version,
@@ -159,63 +159,63 @@ static int check_digest(struct store *store, const struct embedded_sql *step, in
     char *sql = text_format("SELECT ifnull((SELECT name || ' ' || digest FROM migration"
                             "                WHERE version = %d), '')",
                             version);
-    int result = store_ask(store, sql, NULL, taken, sizeof taken, err);
+    int status = store_ask(store, sql, NULL, taken, sizeof taken, err);
     free(sql);
     step_digest(step, digest);
     (void)snprintf(own, sizeof own, "%s %s", step->name, digest);
-    if (result < 0 || !taken[0] || text_equal(taken, own))
-        return result;
+    if (status < 0 || !taken[0] || text_equal(taken, own))
+        return status;
     char *what = text_format("%s, this one's is %s", taken, own);
-    result = refuse_other(store, version, what, err);
+    status = refuse_other(store, version, what, err);
     free(what);
-    return result;
+    return status;
 }
 
 static int store_check_steps(struct store *store, const struct embedded_sql *steps, int version,
                              struct error *err)
 {
     int64_t has_digests = 0;
-    int result = store_number(store, "SELECT count(*) FROM sqlite_schema WHERE name = 'migration'",
+    int status = store_number(store, "SELECT count(*) FROM sqlite_schema WHERE name = 'migration'",
                               &has_digests, err);
-    if (result == 0 && !has_digests && version > 0)
-        result = check_shape(store, steps, version, err);
-    for (int i = 0; result == 0 && has_digests && i < version; i++)
-        result = check_digest(store, &steps[i], i + 1, err);
-    return result;
+    if (status == 0 && !has_digests && version > 0)
+        status = check_shape(store, steps, version, err);
+    for (int i = 0; status == 0 && has_digests && i < version; i++)
+        status = check_digest(store, &steps[i], i + 1, err);
+    return status;
 }
 
 static int keep_digests(struct store *store, const struct embedded_sql *steps, int count,
                         struct error *err)
 {
-    int result = 0;
-    for (int i = 0; result == 0 && i < count; i++) {
+    int status = 0;
+    for (int i = 0; status == 0 && i < count; i++) {
         char digest[DIGEST_SIZE];
         step_digest(&steps[i], digest);
         char *sql = text_format("INSERT OR IGNORE INTO migration (version, name, digest)"
                                 " VALUES (%d, '%s', '%s')",
                                 i + 1, steps[i].name, digest);
-        result = store_exec(store, sql, "migrate", err);
+        status = store_exec(store, sql, "migrate", err);
         free(sql);
     }
-    return result;
+    return status;
 }
 
 int store_migrate(struct store *store, const struct embedded_sql *steps, int count,
                   struct error *err)
 {
     int64_t version;
-    int result = store_identify(store, &version, err);
-    if (result == 0)
-        result = store_check_steps(store, steps, version < count ? (int)version : count, err);
-    if (result < 0 || version >= count)
-        return result;
-    result = store_begin_as(store, STORE_ANYBODY, err);
-    for (int i = (int)version; result == 0 && i < count; i++)
-        result = migrate_step(store, &steps[i], i + 1, err);
-    if (result == 0)
-        result = keep_digests(store, steps, count, err);
-    if (result == 0)
+    int status = store_identify(store, &version, err);
+    if (status == 0)
+        status = store_check_steps(store, steps, version < count ? (int)version : count, err);
+    if (status < 0 || version >= count)
+        return status;
+    status = store_begin_as(store, STORE_ANYBODY, err);
+    for (int i = (int)version; status == 0 && i < count; i++)
+        status = migrate_step(store, &steps[i], i + 1, err);
+    if (status == 0)
+        status = keep_digests(store, steps, count, err);
+    if (status == 0)
         return store_commit(store, err);
     store_rollback(store);
-    return result;
+    return status;
 }

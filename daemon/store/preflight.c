@@ -40,16 +40,16 @@ int store_preflight_add(struct store *store, const struct store_preflight *prefl
     stmt_bind_words(stmt, ":reason", preflight->reason ? preflight->reason : "");
     stmt_bind_int(stmt, ":lasted", preflight->lasted_ms);
     stmt_bind_int(stmt, ":time", preflight->time_ms);
-    int result = stmt_run(stmt, err);
+    int status = stmt_run(stmt, err);
     json_array_foreach(preflight->rows, i, row)
     {
-        if (result < 0 || i == STORE_PREFLIGHT_ROWS_MAX)
+        if (status < 0 || i == STORE_PREFLIGHT_ROWS_MAX)
             break;
         if (preflight_text(row, "name") &&
             preflight_outcome_parse(preflight_text(row, "outcome")) >= 0)
-            result = preflight_add_row(store, preflight, i, row, err);
+            status = preflight_add_row(store, preflight, i, row, err);
     }
-    return result;
+    return status;
 }
 
 int answer_preflight(struct store *store, uint64_t run, json_t **ret_preflight, struct error *err)

@@ -65,10 +65,10 @@ int store_remedy_add(struct store *store, const struct store_remedy *remedy, int
 
 static int load_changes(struct store *store, uint64_t workflow, json_t *changes, struct error *err)
 {
-    int result;
+    int status;
     struct stmt *stmt = store_stmt(store, Q_CHANGES_LIST);
     stmt_bind_id(stmt, ":workflow", workflow);
-    while ((result = stmt_step(stmt, err)) > 0) {
+    while ((status = stmt_step(stmt, err)) > 0) {
         json_t *phase = json_string(stmt_text(stmt, "name"));
         json_t *list = stmt_json(stmt, "changes"), *change;
         size_t i;
@@ -79,7 +79,7 @@ static int load_changes(struct store *store, uint64_t workflow, json_t *changes,
         json_decref(phase);
         json_decref(list);
     }
-    return result;
+    return status;
 }
 
 int store_source_load(struct store *store, uint64_t workflow, struct store_source *ret_source,
@@ -87,9 +87,9 @@ int store_source_load(struct store *store, uint64_t workflow, struct store_sourc
 {
     struct stmt *stmt = store_stmt(store, Q_SOURCE_LOAD);
     stmt_bind_id(stmt, ":workflow", workflow);
-    int result = stmt_find(stmt, "workflow", workflow, err);
-    if (result < 0)
-        return result;
+    int status = stmt_find(stmt, "workflow", workflow, err);
+    if (status < 0)
+        return status;
     struct store_source source = {
         .file = stmt_copy(stmt, "file"),
         .spec = stmt_copy(stmt, "spec"),
@@ -98,12 +98,12 @@ int store_source_load(struct store *store, uint64_t workflow, struct store_sourc
         .changes = json_array(),
     };
     stmt_reset(stmt);
-    result = load_changes(store, workflow, source.changes, err);
-    if (result < 0)
+    status = load_changes(store, workflow, source.changes, err);
+    if (status < 0)
         store_source_fini(&source);
     else
         *ret_source = source;
-    return result;
+    return status;
 }
 
 void store_source_fini(struct store_source *source)

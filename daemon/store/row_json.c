@@ -66,14 +66,14 @@ json_t *row_json(const struct stmt *stmt, enum row_json_nulls nulls)
 
 int row_json_list(struct stmt *stmt, json_t **ret_rows, struct error *err)
 {
-    int result;
+    int status;
     json_t *rows = json_array();
-    while ((result = stmt_step(stmt, err)) > 0)
+    while ((status = stmt_step(stmt, err)) > 0)
         (void)json_array_append_new(
             rows, row_json(stmt, ROW_JSON_WITH_NULLS)); /* fails only without memory */
-    if (result < 0)
+    if (status < 0)
         json_decref(rows);
     else
         *ret_rows = rows;
-    return result;
+    return status;
 }

@@ -14,10 +14,10 @@ int store_secret_set(struct store *store, uint64_t run, const char *secret, stru
     struct stmt *stmt = store_stmt(store, Q_SECRET_SET);
     stmt_bind_id(stmt, ":run", run);
     stmt_bind_text(stmt, ":secret", secret);
-    int result = stmt_run(stmt, err);
-    if (result == 0 && sqlite3_changes(store->db) != 1)
+    int status = stmt_run(stmt, err);
+    if (status == 0 && sqlite3_changes(store->db) != 1)
         return error_set(err, -ENOENT, "no run has the id %" PRIu64, run);
-    return result;
+    return status;
 }
 
 int store_secret(struct store *store, uint64_t run, char ret_secret[MAC_SECRET_SIZE],
@@ -25,9 +25,9 @@ int store_secret(struct store *store, uint64_t run, char ret_secret[MAC_SECRET_S
 {
     struct stmt *stmt = store_stmt(store, Q_SECRET_GET);
     stmt_bind_id(stmt, ":run", run);
-    int result = stmt_find(stmt, "secret of run", run, err);
-    if (result < 0)
-        return result;
+    int status = stmt_find(stmt, "secret of run", run, err);
+    if (status < 0)
+        return status;
     stmt_words(stmt, "secret", ret_secret, MAC_SECRET_SIZE);
     stmt_reset(stmt);
     return 0;
@@ -55,9 +55,9 @@ int store_run_spec(struct store *store, uint64_t run, json_t **ret_spec, struct 
 {
     struct stmt *stmt = store_stmt(store, Q_RUN_SPEC);
     stmt_bind_id(stmt, ":run", run);
-    int result = stmt_find(stmt, "run", run, err);
-    if (result < 0)
-        return result;
+    int status = stmt_find(stmt, "run", run, err);
+    if (status < 0)
+        return status;
     json_t *spec = stmt_json(stmt, "spec");
     const char *by_gpu = stmt_text(stmt, "by_gpu");
     if (spec)
@@ -73,10 +73,10 @@ int store_journal_committed(struct store *store, uint64_t run, const char *node,
     struct stmt *stmt = store_stmt(store, Q_JOURNAL_GET);
     stmt_bind_id(stmt, ":run", run);
     stmt_bind_text(stmt, ":node", node);
-    int result = stmt_step(stmt, err);
-    if (result < 0)
-        return result;
-    *ret_sequence = result > 0 ? stmt_id(stmt, "sequence") : 0;
+    int status = stmt_step(stmt, err);
+    if (status < 0)
+        return status;
+    *ret_sequence = status > 0 ? stmt_id(stmt, "sequence") : 0;
     stmt_reset(stmt);
     return 0;
 }
@@ -124,9 +124,9 @@ int store_run_suspect(struct store *store, uint64_t run, int64_t step, int64_t t
     stmt_bind_id(stmt, ":run", run);
     stmt_bind_int(stmt, ":step", step);
     stmt_bind_int(stmt, ":time", time_ms);
-    int result = stmt_run(stmt, err);
-    if (result < 0)
-        return result;
+    int status = stmt_run(stmt, err);
+    if (status < 0)
+        return status;
     stmt = store_stmt(store, Q_CHECKPOINT_SUSPECT);
     stmt_bind_id(stmt, ":run", run);
     stmt_bind_int(stmt, ":step", step);
@@ -137,10 +137,10 @@ int store_checkpoints(struct store *store, uint64_t phase,
                       int (*each)(void *context, const struct store_checkpoint *checkpoint),
                       void *context, struct error *err)
 {
-    int result;
+    int status;
     struct stmt *stmt = store_stmt(store, Q_CHECKPOINT_LIST);
     stmt_bind_id(stmt, ":phase", phase);
-    while ((result = stmt_step(stmt, err)) > 0) {
+    while ((status = stmt_step(stmt, err)) > 0) {
         json_t *paths = stmt_json(stmt, "paths");
         struct store_checkpoint checkpoint = {
             .run = stmt_id(stmt, "run"),
@@ -152,14 +152,14 @@ int store_checkpoints(struct store *store, uint64_t phase,
             .is_suspect = stmt_bool(stmt, "suspect"),
             .is_unseen = stmt_bool(stmt, "unseen"),
         };
-        result = each(context, &checkpoint);
+        status = each(context, &checkpoint);
         json_decref(paths);
-        if (result != 0) {
+        if (status != 0) {
             stmt_reset(stmt);
             break;
         }
     }
-    return result;
+    return status;
 }
 
 int store_evidence_put(struct store *store, uint64_t run, const char *node, const json_t *evidence,
@@ -201,9 +201,9 @@ static int run_add_verdict(struct store *store, uint64_t run, const char *kind, 
                            int64_t time_ms, struct error *err)
 {
     struct verdict verdict;
-    int result = verdict_from_json(json, &verdict, err);
-    if (result < 0)
-        return result;
+    int status = verdict_from_json(json, &verdict, err);
+    if (status < 0)
+        return status;
     struct stmt *stmt = store_stmt(store, Q_VERDICT_INSERT);
     stmt_bind_id(stmt, ":run", run);
     stmt_bind_text(stmt, ":kind", kind);
@@ -215,9 +215,9 @@ static int run_add_verdict(struct store *store, uint64_t run, const char *kind, 
     stmt_bind_text(stmt, ":bounds", verdict.bounds);
     stmt_bind_text(stmt, ":reason", verdict.reason);
     stmt_bind_json(stmt, ":verdict", json);
-    result = stmt_run(stmt, err);
+    status = stmt_run(stmt, err);
     verdict_fini(&verdict);
-    return result;
+    return status;
 }
 
 int store_verdicts_set(struct store *store, uint64_t run, const json_t *verdicts, int64_t time_ms,
@@ -225,10 +225,10 @@ int store_verdicts_set(struct store *store, uint64_t run, const json_t *verdicts
 {
     struct stmt *stmt = store_stmt(store, Q_VERDICT_DELETE);
     stmt_bind_id(stmt, ":run", run);
-    int result = stmt_run(stmt, err);
-    for (size_t i = 0; result == 0 && i < json_array_size(verdicts); i++)
-        result = run_add_verdict(store, run, "gate", json_array_get(verdicts, i), time_ms, err);
-    return result;
+    int status = stmt_run(stmt, err);
+    for (size_t i = 0; status == 0 && i < json_array_size(verdicts); i++)
+        status = run_add_verdict(store, run, "gate", json_array_get(verdicts, i), time_ms, err);
+    return status;
 }
 
 int store_guard_add(struct store *store, uint64_t run, const json_t *verdict, int64_t time_ms,

@@ -41,8 +41,8 @@ int store_gpus_put(struct store *store, uint64_t run, const char *node, const js
                    struct error *err)
 {
     const json_t *numbers = json_object_get(devices, "gpus");
-    int result = 0;
-    for (size_t i = 0; result == 0 && i < json_array_size(numbers); i++) {
+    int status = 0;
+    for (size_t i = 0; status == 0 && i < json_array_size(numbers); i++) {
         struct stmt *stmt = store_stmt(store, Q_GPU_PUT);
         stmt_bind_id(stmt, ":run", run);
         stmt_bind_text(stmt, ":node", node);
@@ -50,9 +50,9 @@ int store_gpus_put(struct store *store, uint64_t run, const char *node, const js
         bind_word(stmt, ":model", json_object_get(devices, "models"), i);
         bind_word(stmt, ":uuid", json_object_get(devices, "uuids"), i);
         bind_number(stmt, ":memory_mib", json_object_get(devices, "memory_mib"), i);
-        result = stmt_run(stmt, err);
+        status = stmt_run(stmt, err);
     }
-    return result;
+    return status;
 }
 
 static int gpu_idle_add(struct store *store, uint64_t run, const char *node, const json_t *sample,
@@ -76,10 +76,10 @@ int store_samples_put(struct store *store, uint64_t run, const char *node, const
     const json_t *numbers = json_object_get(sample, "gpus");
     int64_t seconds = json_integer_value(json_object_get(sample, "seconds"));
     int64_t from_s = json_integer_value(json_object_get(sample, "from"));
-    int result = 0;
+    int status = 0;
     if ((seconds != 1 && seconds != 10 && seconds != 60) || from_s <= 0 || from_s > INT32_MAX * 8LL)
         return error_set(err, -EINVAL, "it is no sample");
-    for (size_t i = 0; result == 0 && i < json_array_size(numbers); i++) {
+    for (size_t i = 0; status == 0 && i < json_array_size(numbers); i++) {
         struct stmt *stmt = store_stmt(store, Q_SAMPLE_PUT);
         stmt_bind_id(stmt, ":run", run);
         stmt_bind_text(stmt, ":node", node);
@@ -90,11 +90,11 @@ int store_samples_put(struct store *store, uint64_t run, const char *node, const
             const char *name = sample_parameters[column];
             bind_number(stmt, name, json_object_get(sample, name + 1), i);
         }
-        result = stmt_run(stmt, err);
-        if (result == 0 && seconds > 1) /* single seconds are written besides */
-            result = gpu_idle_add(store, run, node, sample, i, err);
+        status = stmt_run(stmt, err);
+        if (status == 0 && seconds > 1) /* single seconds are written besides */
+            status = gpu_idle_add(store, run, node, sample, i, err);
     }
-    return result;
+    return status;
 }
 
 int store_pace_put(struct store *store, uint64_t run, const char *node,
@@ -122,10 +122,10 @@ static int samples_before(struct store *store, int64_t limit_ms, int64_t *ret_be
         struct stmt *stmt = store_stmt(store, Q_SAMPLE_OLDEST);
         stmt_bind_int(stmt, ":before", limit_ms);
         stmt_bind_int(stmt, ":count", counts[i]);
-        int result = stmt_step(stmt, err);
-        if (result < 0)
-            return result;
-        if (result > 0) {
+        int status = stmt_step(stmt, err);
+        if (status < 0)
+            return status;
+        if (status > 0) {
             befores_ms[i] = stmt_int(stmt, "time");
             stmt_reset(stmt);
         }
@@ -143,16 +143,16 @@ static int samples_before(struct store *store, int64_t limit_ms, int64_t *ret_be
 int store_samples_age(struct store *store, int64_t now_ms, struct error *err)
 {
     int64_t limit_ms = now_ms - SAMPLES_FINE_MS, before_ms;
-    int result = samples_before(store, limit_ms - limit_ms % SAMPLES_MINUTE_MS, &before_ms, err);
-    if (result < 0 || before_ms == 0)
-        return result;
+    int status = samples_before(store, limit_ms - limit_ms % SAMPLES_MINUTE_MS, &before_ms, err);
+    if (status < 0 || before_ms == 0)
+        return status;
     static const enum query steps[] = {Q_SAMPLE_COARSEN, Q_SAMPLE_DROP};
-    for (size_t i = 0; result == 0 && i < sizeof steps / sizeof *steps; i++) {
+    for (size_t i = 0; status == 0 && i < sizeof steps / sizeof *steps; i++) {
         struct stmt *stmt = store_stmt(store, steps[i]);
         stmt_bind_int(stmt, ":before", before_ms);
-        result = stmt_run(stmt, err);
+        status = stmt_run(stmt, err);
     }
-    return result;
+    return status;
 }
 
 /* The rows of a run: Q_GPUS_ANSWER or Q_PACES_ANSWER. */
@@ -167,15 +167,15 @@ static int answer_rows(struct store *store, enum query query, uint64_t run, json
 int answer_gpus(struct store *store, uint64_t run, json_t **ret_json, struct error *err)
 {
     json_t *gpus, *paces;
-    int result = answer_rows(store, Q_GPUS_ANSWER, run, &gpus, err);
-    if (result < 0)
-        return result;
-    result = answer_rows(store, Q_PACES_ANSWER, run, &paces, err);
-    if (result < 0)
+    int status = answer_rows(store, Q_GPUS_ANSWER, run, &gpus, err);
+    if (status < 0)
+        return status;
+    status = answer_rows(store, Q_PACES_ANSWER, run, &paces, err);
+    if (status < 0)
         json_decref(gpus);
     else
         *ret_json = json_pack("{s:o, s:o}", "gpus", gpus, "paces", paces);
-    return result;
+    return status;
 }
 
 /* The list of values of the GPU of this row of Q_GPUS_HISTORY. The rows of a GPU follow one
@@ -195,12 +195,12 @@ static json_t *history_values(struct stmt *stmt, json_t *gpus)
 int answer_gpu_history(struct store *store, uint64_t run, unsigned parts, json_t **ret_json,
                        struct error *err)
 {
-    int result;
+    int status;
     json_t *gpus = json_array(), *first = NULL, *seconds = NULL;
     struct stmt *stmt = store_stmt(store, Q_GPUS_HISTORY);
     stmt_bind_id(stmt, ":run", run);
     stmt_bind_int(stmt, ":parts", parts ? parts : 1);
-    while ((result = stmt_step(stmt, err)) > 0) {
+    while ((status = stmt_step(stmt, err)) > 0) {
         json_array_append_new(history_values(stmt, gpus), stmt_is_null(stmt, "util")
                                                               ? json_null()
                                                               : json_real(stmt_real(stmt, "util")));
@@ -209,11 +209,11 @@ int answer_gpu_history(struct store *store, uint64_t run, unsigned parts, json_t
             seconds = json_real(stmt_real(stmt, "seconds"));
         }
     }
-    if (result < 0) {
+    if (status < 0) {
         json_decref(first);
         json_decref(seconds);
         json_decref(gpus);
-        return result;
+        return status;
     }
     *ret_json = json_pack("{s:o, s:o, s:o}", "first", first ? first : json_null(), "seconds",
                           seconds ? seconds : json_null(), "gpus", gpus);

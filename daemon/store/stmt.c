@@ -65,18 +65,18 @@ static int stmt_errno(sqlite3 *db, int code)
 
 int store_failed(struct store *store, int code, const char *what, struct error *err)
 {
-    int result = stmt_errno(store->db, code);
+    int status = stmt_errno(store->db, code);
     const char *reason = sqlite3_errmsg(store->db), *detail = NULL;
     int primary = code & 0xff;
-    if (result == -ENOSPC)
+    if (status == -ENOSPC)
         reason = "the disk is full, or a quota is used up";
     else if (primary == SQLITE_READONLY)
         reason = "the file or its folder cannot be written";
     else if ((primary == SQLITE_CANTOPEN || primary == SQLITE_IOERR) &&
              sqlite3_system_errno(store->db))
         detail = strerror(sqlite3_system_errno(store->db));
-    bool may_pass = result == -ENOSPC || result == -EBUSY || result == -EIO;
-    return error_set_at(err, result, store->path, 0, 0, "%s %s the record: %s%s%s",
+    bool may_pass = status == -ENOSPC || status == -EBUSY || status == -EIO;
+    return error_set_at(err, status, store->path, 0, 0, "%s %s the record: %s%s%s",
                         may_pass ? "could not" : "cannot", what, reason, detail ? ": " : "",
                         detail ? detail : "");
 }
@@ -208,17 +208,17 @@ int stmt_step(struct stmt *stmt, struct error *err)
 
 int stmt_run(struct stmt *stmt, struct error *err)
 {
-    int result = stmt_step(stmt, err);
-    assert(result <= 0);
-    return result;
+    int status = stmt_step(stmt, err);
+    assert(status <= 0);
+    return status;
 }
 
 int stmt_find(struct stmt *stmt, const char *kind, uint64_t id, struct error *err)
 {
-    int result = stmt_step(stmt, err);
-    if (result == 0)
+    int status = stmt_step(stmt, err);
+    if (status == 0)
         return error_set(err, -ENOENT, "no %s %" PRIu64, kind, id);
-    return result < 0 ? result : 0;
+    return status < 0 ? status : 0;
 }
 
 /* Columns are mostly read in their order, so the search begins behind the last one. */

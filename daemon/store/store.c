@@ -60,9 +60,9 @@ bool store_is_remote(const char *path)
 static int store_check(struct store *store, struct error *err)
 {
     char complaint[256] = "";
-    int result = store_ask(store, "PRAGMA quick_check(1)", NULL, complaint, sizeof complaint, err);
-    if (result < 0 || strcmp(complaint, "ok") == 0)
-        return result;
+    int status = store_ask(store, "PRAGMA quick_check(1)", NULL, complaint, sizeof complaint, err);
+    if (status < 0 || strcmp(complaint, "ok") == 0)
+        return status;
     return error_set_at(err, -EUCLEAN, store->path, 0, 0, "the record is damaged: %s", complaint);
 }
 
@@ -72,17 +72,17 @@ static int store_make_file(const char *path, int64_t *ret_bytes, struct error *e
     int file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (file < 0)
         return error_set_at(err, -errno, path, 0, 0, "cannot open the record: %s", strerror(errno));
-    struct stat status;
-    int result = 0;
-    if (fstat(file, &status) < 0 || ((status.st_mode & 077) && fchmod(file, 0600) < 0))
-        result = error_set_at(err, -errno, path, 0, 0, "cannot keep the record private: %s",
+    struct stat found;
+    int status = 0;
+    if (fstat(file, &found) < 0 || ((found.st_mode & 077) && fchmod(file, 0600) < 0))
+        status = error_set_at(err, -errno, path, 0, 0, "cannot keep the record private: %s",
                               strerror(errno));
-    else if (!S_ISREG(status.st_mode))
-        result = error_set_at(err, -EINVAL, path, 0, 0, "cannot open the record: not a file");
+    else if (!S_ISREG(found.st_mode))
+        status = error_set_at(err, -EINVAL, path, 0, 0, "cannot open the record: not a file");
     else
-        *ret_bytes = status.st_size;
+        *ret_bytes = found.st_size;
     (void)close(file); /* nothing was written */
-    return result;
+    return status;
 }
 
 static int store_connect(struct store *store, struct error *err)
@@ -108,17 +108,17 @@ static int store_set_journal(struct store *store, enum store_sharing sharing, st
 {
     const char *wanted = sharing == STORE_SHARED ? "wal" : "truncate";
     char mode[16] = "", *sql = text_format("PRAGMA journal_mode = %s", wanted);
-    int result = store_ask(store, sql, NULL, mode, sizeof mode, err);
+    int status = store_ask(store, sql, NULL, mode, sizeof mode, err);
     free(sql);
-    if (result == 0 && strcmp(mode, wanted) != 0)
+    if (status == 0 && strcmp(mode, wanted) != 0)
         return error_set_at(err, -EIO, store->path, 0, 0,
                             "cannot open the record: its journal stays %s, not %s", mode, wanted);
-    if (result == 0)
-        result = store_exec(store,
+    if (status == 0)
+        status = store_exec(store,
                             "PRAGMA synchronous = FULL; PRAGMA cache_size = -8000;"
                             "PRAGMA temp_store = MEMORY; PRAGMA journal_size_limit = 67108864;",
                             "open", err);
-    return result;
+    return status;
 }
 
 static int store_prepare(struct store *store, struct error *err)
@@ -141,9 +141,9 @@ static int store_prepare(struct store *store, struct error *err)
 
 static int store_take_lease(struct store *store, struct error *err)
 {
-    int result = store_begin_as(store, STORE_ANYBODY, err);
-    if (result < 0)
-        return result;
+    int status = store_begin_as(store, STORE_ANYBODY, err);
+    if (status < 0)
+        return status;
     lease_take(store);
     return store_commit(store, err);
 }
@@ -152,46 +152,46 @@ static int store_set_up(struct store *store, enum store_sharing sharing, int64_t
                         struct error *err)
 {
     int64_t version;
-    int result = store_connect(store, err);
+    int status = store_connect(store, err);
     /* Before the first read: in exclusive mode WAL needs no shared memory. */
-    if (result == 0 && sharing == STORE_ALONE)
-        result = store_exec(store, "PRAGMA locking_mode = EXCLUSIVE", "open", err);
-    if (result == 0)
-        result = store_identify(store, &version, err);
-    if (result == 0)
-        result = store_set_journal(store, sharing, err);
-    if (result == 0 && sqlite3_db_readonly(store->db, "main") == 1)
-        result = error_set_at(err, -EROFS, store->path, 0, 0, "cannot write to the record");
-    if (result == 0 && bytes > 0 && bytes <= STORE_CHECK_BYTES_MAX)
-        result = store_check(store, err);
-    if (result == 0)
-        result = store_migrate(store, migrations, MIGRATION_COUNT, err);
-    if (result == 0)
-        result = store_exec(store, "PRAGMA foreign_keys = ON", "open", err);
-    if (result == 0)
-        result = store_prepare(store, err);
-    if (result == 0)
-        result = store_take_lease(store, err);
-    return result;
+    if (status == 0 && sharing == STORE_ALONE)
+        status = store_exec(store, "PRAGMA locking_mode = EXCLUSIVE", "open", err);
+    if (status == 0)
+        status = store_identify(store, &version, err);
+    if (status == 0)
+        status = store_set_journal(store, sharing, err);
+    if (status == 0 && sqlite3_db_readonly(store->db, "main") == 1)
+        status = error_set_at(err, -EROFS, store->path, 0, 0, "cannot write to the record");
+    if (status == 0 && bytes > 0 && bytes <= STORE_CHECK_BYTES_MAX)
+        status = store_check(store, err);
+    if (status == 0)
+        status = store_migrate(store, migrations, MIGRATION_COUNT, err);
+    if (status == 0)
+        status = store_exec(store, "PRAGMA foreign_keys = ON", "open", err);
+    if (status == 0)
+        status = store_prepare(store, err);
+    if (status == 0)
+        status = store_take_lease(store, err);
+    return status;
 }
 
 int store_open_as(const char *path, const char *runs, enum store_sharing sharing,
                   struct store **ret_store, struct error *err)
 {
     int64_t bytes = 0;
-    int result = store_make_file(path, &bytes, err);
-    if (result < 0)
-        return result;
+    int status = store_make_file(path, &bytes, err);
+    if (status < 0)
+        return status;
     struct store *store = xcalloc(1, sizeof *store);
     store->path = xstrdup(path);
     store->runs = xstrdup(runs);
     store->metric_ids = json_object();
-    result = store_set_up(store, sharing, bytes, err);
-    if (result < 0)
+    status = store_set_up(store, sharing, bytes, err);
+    if (status < 0)
         store_close(store);
     else
         *ret_store = store;
-    return result;
+    return status;
 }
 
 int store_open(const char *path, const char *runs, struct store **ret_store, struct error *err)

@@ -18,16 +18,16 @@ int store_ask(struct store *store, const char *sql, int64_t *ret_number, char *t
     int code = sqlite3_prepare_v2(store->db, sql, -1, &stmt, NULL);
     if (code != SQLITE_OK)
         return store_failed(store, code, "open", err);
-    int result = 0;
+    int status = 0;
     code = sqlite3_step(stmt);
     if (code != SQLITE_ROW)
-        result = store_failed(store, code, "open", err);
+        status = store_failed(store, code, "open", err);
     else if (text)
         (void)snprintf(text, size, "%s", (const char *)sqlite3_column_text(stmt, 0));
     else
         *ret_number = sqlite3_column_int64(stmt, 0);
     (void)sqlite3_finalize(stmt); /* repeats the code of a failed step */
-    return result;
+    return status;
 }
 
 int store_number(struct store *store, const char *sql, int64_t *ret_number, struct error *err)
@@ -38,15 +38,15 @@ int store_number(struct store *store, const char *sql, int64_t *ret_number, stru
 int store_begin_as(struct store *store, enum store_writer writer, struct error *err)
 {
     assert(!store->in_transaction);
-    int result = store_exec(store, "BEGIN IMMEDIATE", "write to", err);
-    if (result < 0)
-        return result;
+    int status = store_exec(store, "BEGIN IMMEDIATE", "write to", err);
+    if (status < 0)
+        return status;
     store->in_transaction = true;
     if (writer == STORE_OWNER)
-        result = store_check_lease(store, err); /* no other program can write until the commit */
-    if (result < 0)
+        status = store_check_lease(store, err); /* no other program can write until the commit */
+    if (status < 0)
         store_rollback(store);
-    return result;
+    return status;
 }
 
 int store_begin(struct store *store, struct error *err)
@@ -57,23 +57,23 @@ int store_begin(struct store *store, struct error *err)
 int store_commit(struct store *store, struct error *err)
 {
     assert(store->in_transaction);
-    int result = store->spoiled.code;
-    if (result < 0 && err)
+    int status = store->spoiled.code;
+    if (status < 0 && err)
         *err = store->spoiled;
-    if (result == 0)
-        result = store_exec(store, "COMMIT", "commit to", err);
-    if (result == 0)
+    if (status == 0)
+        status = store_exec(store, "COMMIT", "commit to", err);
+    if (status == 0)
         store->in_transaction = false;
     else
         store_rollback(store);
-    return result;
+    return status;
 }
 
 int store_try_commit(struct store *store, struct error *err)
 {
-    int result = store_begin(store, err);
-    if (result < 0)
-        return result;
+    int status = store_begin(store, err);
+    if (status < 0)
+        return status;
     for (int i = 0; i < 2; i++)
         (void)stmt_run(store_stmt(store, Q_LEASE_TOUCH), NULL); /* the commit reports a failure */
     return store_commit(store, err);

@@ -97,9 +97,9 @@ int store_phase_replan(struct store *store, const struct phase *phase, const jso
                        struct error *err)
 {
     struct stmt *stmt = store_stmt(store, Q_PHASE_REPLAN);
-    int result = workflow_bind_plan(stmt, phase, resolved, err);
-    if (result < 0)
-        return result;
+    int status = workflow_bind_plan(stmt, phase, resolved, err);
+    if (status < 0)
+        return status;
     stmt_bind_id(stmt, ":id", phase->id);
     return stmt_run(stmt, err);
 }
@@ -108,9 +108,9 @@ static int workflow_insert_phase(struct store *store, const struct phase *phase,
                                  const json_t *resolved, struct error *err)
 {
     struct stmt *stmt = store_stmt(store, Q_PHASE_INSERT);
-    int result = workflow_bind_plan(stmt, phase, resolved, err);
-    if (result < 0)
-        return result;
+    int status = workflow_bind_plan(stmt, phase, resolved, err);
+    if (status < 0)
+        return status;
     rows_bind_phase(stmt, phase);
     stmt_bind_id(stmt, ":workflow", phase->workflow->id);
     stmt_bind_int(stmt, ":position", phase->index);
@@ -122,15 +122,15 @@ static int workflow_insert_phase(struct store *store, const struct phase *phase,
 
 static int workflow_insert_edges(struct store *store, const struct phase *phase, struct error *err)
 {
-    int result = 0;
-    for (size_t i = 0; result == 0 && i < phase->after_count; i++) {
+    int status = 0;
+    for (size_t i = 0; status == 0 && i < phase->after_count; i++) {
         struct stmt *stmt = store_stmt(store, Q_EDGE_INSERT);
         stmt_bind_id(stmt, ":phase", phase->id);
         stmt_bind_int(stmt, ":position", (int64_t)i);
         stmt_bind_id(stmt, ":after", phase->workflow->phases[phase->after[i]].id);
-        result = stmt_run(stmt, err);
+        status = stmt_run(stmt, err);
     }
-    return result;
+    return status;
 }
 
 static int workflow_insert_row(struct store *store, const struct workflow *workflow,
@@ -158,9 +158,9 @@ static int workflow_insert_row(struct store *store, const struct workflow *workf
     stmt_bind_id(stmt, ":after", workflow->after);
     stmt_bind_int(stmt, ":window_from", workflow->window_from);
     stmt_bind_int(stmt, ":window_to", workflow->window_to);
-    int result = stmt_run(stmt, err);
+    int status = stmt_run(stmt, err);
     json_decref(rest);
-    return result;
+    return status;
 }
 
 static int workflow_insert_provenance(struct store *store, uint64_t workflow,
@@ -184,18 +184,18 @@ static int workflow_insert_provenance(struct store *store, uint64_t workflow,
 int store_workflow_insert(struct store *store, const struct workflow *workflow,
                           const struct store_submission *submission, struct error *err)
 {
-    int result = workflow_insert_row(store, workflow, submission, err);
-    if (result == 0)
-        result = workflow_insert_provenance(store, workflow->id, submission->provenance, err);
-    for (size_t i = 0; result == 0 && i < workflow->phase_count; i++)
-        result = workflow_insert_phase(store, &workflow->phases[i], submission->resolved, err);
-    for (size_t i = 0; result == 0 && i < workflow->phase_count; i++)
-        result = workflow_insert_edges(store, &workflow->phases[i], err);
-    for (size_t i = 0; result == 0 && i < workflow->phase_count; i++)
-        result = rows_insert_matrix(store, &workflow->phases[i],
+    int status = workflow_insert_row(store, workflow, submission, err);
+    if (status == 0)
+        status = workflow_insert_provenance(store, workflow->id, submission->provenance, err);
+    for (size_t i = 0; status == 0 && i < workflow->phase_count; i++)
+        status = workflow_insert_phase(store, &workflow->phases[i], submission->resolved, err);
+    for (size_t i = 0; status == 0 && i < workflow->phase_count; i++)
+        status = workflow_insert_edges(store, &workflow->phases[i], err);
+    for (size_t i = 0; status == 0 && i < workflow->phase_count; i++)
+        status = rows_insert_matrix(store, &workflow->phases[i],
                                     workflow_phase_spec(submission->resolved, &workflow->phases[i]),
                                     err);
-    return result;
+    return status;
 }
 
 /* Reads the workflow that the bound statement finds: Q_WORKFLOW_FIND_KEY, Q_JOB_FIND_TOKEN or
@@ -203,11 +203,11 @@ int store_workflow_insert(struct store *store, const struct workflow *workflow,
 static int find_workflow(struct stmt *stmt, const char *what, uint64_t *ret_workflow,
                          struct error *err)
 {
-    int result = stmt_step(stmt, err);
-    if (result == 0)
+    int status = stmt_step(stmt, err);
+    if (status == 0)
         return error_set(err, -ENOENT, "no workflow has %s", what);
-    if (result < 0)
-        return result;
+    if (status < 0)
+        return status;
     *ret_workflow = stmt_id(stmt, "workflow");
     stmt_reset(stmt);
     return 0;
@@ -239,9 +239,9 @@ int store_phase_spec(struct store *store, uint64_t phase, json_t **ret_spec, str
 {
     struct stmt *stmt = store_stmt(store, Q_PHASE_SPEC);
     stmt_bind_id(stmt, ":phase", phase);
-    int result = stmt_find(stmt, "phase", phase, err);
-    if (result < 0)
-        return result;
+    int status = stmt_find(stmt, "phase", phase, err);
+    if (status < 0)
+        return status;
     json_t *spec = stmt_json(stmt, "spec");
     stmt_reset(stmt);
     if (!spec)
@@ -255,9 +255,9 @@ int store_launch_load(struct store *store, uint64_t phase, struct store_launch *
 {
     struct stmt *stmt = store_stmt(store, Q_LAUNCH_LOAD);
     stmt_bind_id(stmt, ":phase", phase);
-    int result = stmt_find(stmt, "phase", phase, err);
-    if (result < 0)
-        return result;
+    int status = stmt_find(stmt, "phase", phase, err);
+    if (status < 0)
+        return status;
     struct store_launch launch = {
         .spec = stmt_json(stmt, "spec"),
         .environment = stmt_json(stmt, "environment"),
@@ -298,9 +298,9 @@ int store_workflow_is_over(struct store *store, uint64_t workflow, int64_t befor
     struct stmt *stmt = store_stmt(store, Q_WORKFLOW_IS_OVER);
     stmt_bind_id(stmt, ":workflow", workflow);
     stmt_bind_int(stmt, ":before", before_ms);
-    int result = stmt_find(stmt, "workflow", workflow, err);
-    if (result < 0)
-        return result;
+    int status = stmt_find(stmt, "workflow", workflow, err);
+    if (status < 0)
+        return status;
     *ret_is_over = stmt_int(stmt, "is_over") != 0;
     stmt_reset(stmt);
     return 0;
@@ -311,9 +311,9 @@ int store_workflow_state(struct store *store, uint64_t workflow, enum workflow_s
 {
     struct stmt *stmt = store_stmt(store, Q_WORKFLOW_STATE);
     stmt_bind_id(stmt, ":workflow", workflow);
-    int result = stmt_find(stmt, "workflow", workflow, err);
-    if (result < 0)
-        return result;
+    int status = stmt_find(stmt, "workflow", workflow, err);
+    if (status < 0)
+        return status;
     int state = workflow_state_parse(stmt_text(stmt, "state"));
     assert(state >= 0); /* v_workflow makes it */
     *ret_state = (enum workflow_state)state;
