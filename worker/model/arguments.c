@@ -96,9 +96,9 @@ int arguments_read(const struct argument *table, void *values, int count, char *
             return fail_unknown(table, word, err);
         if (!equals && i + 1 == count)
             return error_set(err, -EINVAL, "%s: its %s is missing", word, argument->value_name);
-        int result = read_value(argument, equals ? equals + 1 : words[++i], values, err);
-        if (result < 0)
-            return result;
+        int status = read_value(argument, equals ? equals + 1 : words[++i], values, err);
+        if (status < 0)
+            return status;
     }
     return 0;
 }

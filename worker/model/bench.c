@@ -69,9 +69,9 @@ static double time_of(struct bench *bench, const struct part *part, double least
         double begin_s = clock_steady_s();
         for (size_t i = 0; i < count; i++)
             part->run(bench, part);
-        int result = kernels_status(bench->kernels, NULL); /* waits */
+        int status = kernels_status(bench->kernels, NULL); /* waits */
         double passed_s = clock_steady_s() - begin_s;
-        if (result < 0 || passed_s >= least_s)
+        if (status < 0 || passed_s >= least_s)
             return passed_s / (double)count;
     }
 }
@@ -422,33 +422,33 @@ static int take_step(struct step *step, struct error *err)
         scales[i] = 1e-4f;
     model_clear_gradient(&step->model);
     pass_learn(step->pass, step->ids, step->ids, step->batch, scales, PASS_MORE_ROUNDS);
-    int result = model_measure(&step->model, err);
-    if (result == 0)
-        result = model_update(&step->model, 1, &rates, err);
-    return result < 0 ? result : kernels_status(step->model.kernels, err);
+    int status = model_measure(&step->model, err);
+    if (status == 0)
+        status = model_update(&step->model, 1, &rates, err);
+    return status < 0 ? status : kernels_status(step->model.kernels, err);
 }
 
 static int measure_step(struct bench *bench, const struct options *options, double limit_s,
                         struct error *err)
 {
     struct step step = {.batch = options->device_batch_size};
-    int result = model_init(&step.model, bench->kernels, &bench->shape, options->sequence_length,
+    int status = model_init(&step.model, bench->kernels, &bench->shape, options->sequence_length,
                             MODEL_TRAINS, (struct model_rank){0, 1}, err);
-    if (result == 0) {
+    if (status == 0) {
         model_draw(&step.model, 1);
         step.pass = pass_new(&step.model, step.batch, err);
-        result = step.pass ? 0 : err->code;
+        status = step.pass ? 0 : err->code;
     }
     step.ids = xcalloc(bench->rows, sizeof *step.ids);
     for (size_t i = 0; i < bench->rows; i++)
         step.ids[i] = (uint32_t)(random_at(2, i) % bench->shape.vocabulary);
-    if (result == 0)
-        result = take_step(&step, err);
+    if (status == 0)
+        status = take_step(&step, err);
     double begin_s = clock_steady_s(), passed_s = 0, count = 0;
-    for (; result == 0 && passed_s < 10 * measured_s;
+    for (; status == 0 && passed_s < 10 * measured_s;
          passed_s = clock_steady_s() - begin_s, count++)
-        result = take_step(&step, err);
-    if (result == 0) {
+        status = take_step(&step, err);
+    if (status == 0) {
         double step_s = passed_s / count, tokens_each_s = (double)bench->rows / step_s;
         double used = tokens_each_s * model_operations(&bench->shape, options->sequence_length);
         printf("%-26s %8s %12.1f %12.1f %7.1f %%\n", "a step", "", 1e6 * step_s, 1e6 * limit_s,
@@ -459,7 +459,7 @@ static int measure_step(struct bench *bench, const struct options *options, doub
     free(step.ids);
     pass_free(step.pass);
     model_fini(&step.model);
-    return result;
+    return status;
 }
 
 int bench_run(const struct options *options, struct error *err)
@@ -476,21 +476,21 @@ int bench_run(const struct options *options, struct error *err)
     bench.kernels = kernels_new(device, err);
     if (!bench.kernels)
         return err->code;
-    int result = model_check(&bench.shape, options->sequence_length, err);
-    if (result == 0) {
+    int status = model_check(&bench.shape, options->sequence_length, err);
+    if (status == 0) {
         double weights = all_weights(&bench.shape);
         bench.updated = weights < UPDATED_MAX ? (size_t)weights / 8 * 8 : UPDATED_MAX;
-        result = prepare(&bench, options, err);
+        status = prepare(&bench, options, err);
     }
-    if (result == 0) {
+    if (status == 0) {
         add_parts(&bench);
         show_rates(&bench);
         double limit_s = measure_parts(&bench);
-        result = kernels_status(bench.kernels, err);
+        status = kernels_status(bench.kernels, err);
         release(&bench);
-        if (result == 0)
-            result = measure_step(&bench, options, limit_s, err);
+        if (status == 0)
+            status = measure_step(&bench, options, limit_s, err);
     }
     kernels_free(bench.kernels);
-    return result;
+    return status;
 }

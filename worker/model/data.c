@@ -29,9 +29,9 @@ static void take_bytes(struct data *data)
 static int take_shard(struct data *data, const char *path, struct error *err)
 {
     struct shard_header header;
-    int result = shard_check(&data->map, path, &header, err);
-    if (result < 0)
-        return result;
+    int status = shard_check(&data->map, path, &header, err);
+    if (status < 0)
+        return status;
     data->ids = (const uint8_t *)data->map.data + sizeof header;
     data->width = header.width;
     data->size = header.count;
@@ -45,22 +45,22 @@ int data_init(struct data *data, const char *path, size_t sequence, uint64_t see
               struct error *err)
 {
     *data = (struct data){.sequence = sequence, .seed = seed};
-    int result = file_map(path, &data->map, err);
-    if (result < 0)
-        return result;
+    int status = file_map(path, &data->map, err);
+    if (status < 0)
+        return status;
     if (shard_is_one(&data->map))
-        result = take_shard(data, path, err);
+        status = take_shard(data, path, err);
     else
         take_bytes(data);
     size_t held_out = data->size / 10;
     held_out = held_out > sequence + 1 ? held_out : sequence + 1;
-    if (result == 0 && data->size < held_out + sequence + 1)
-        result = error_set(
+    if (status == 0 && data->size < held_out + sequence + 1)
+        status = error_set(
             err, -EINVAL, "cannot train on %s: %zu %s, rows of %zu need at least %zu", path,
             data->size, data->width == 1 ? "bytes" : "tokens", sequence, 2 * (sequence + 1));
-    if (result < 0) {
+    if (status < 0) {
         data_fini(data);
-        return result;
+        return status;
     }
     data->trained = data->size - held_out;
     return 0;

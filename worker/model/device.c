@@ -76,21 +76,21 @@ int device_choose(const char *wish, char **arguments, struct error *err)
     const char *named = getenv("PHASED_MODEL_GPU");
     char *program = named ? xstrdup(named) : place_program("phase-model-gpu");
     bool is_there = access(program, X_OK) == 0;
-    int result = 0;
+    int status = 0;
     if (is_auto && is_there && has_gpu() && !starts(program)) {
         fprintf(stderr, "phase-model: computes on the CPU, because %s does not start\n", program);
         is_there = false;
     }
     if (!is_there && !is_auto) {
-        result =
+        status =
             error_set(err, -ENOENT, "--device cuda: %s is missing (built without CUDA)", program);
     } else if (is_there && (!is_auto || has_gpu())) {
         arguments[0] = program;
         (void)execv(program, arguments); /* returns only on failure */
-        result = error_set(err, -errno, "could not start %s: %s", program, strerror(errno));
+        status = error_set(err, -errno, "could not start %s: %s", program, strerror(errno));
     }
     free(program);
-    return result;
+    return status;
 }
 #endif
 

@@ -187,9 +187,9 @@ int model_init(struct model *model, struct kernels *kernels, const struct model_
         model->moment2 = kernels_memory(kernels, model->state * sizeof(float));
         model->square_sum = kernels_memory(kernels, sizeof *model->square_sum);
     }
-    int result = kernels_status(kernels, err);
-    if (result < 0)
-        return result;
+    int status = kernels_status(kernels, err);
+    if (status < 0)
+        return status;
     float *turns = rotary_new(sequence, head_width);
     kernels_put(kernels, model->turns, turns, sequence * head_width * sizeof *turns);
     free(turns);
@@ -329,9 +329,9 @@ void model_sum(struct model *model, size_t bucket)
 
 int model_measure(struct model *model, struct error *err)
 {
-    int result = kernels_sums_end(model->kernels, err);
-    if (result < 0)
-        return result;
+    int status = kernels_sums_end(model->kernels, err);
+    if (status < 0)
+        return status;
     kernels_clear(model->kernels, model->square_sum, sizeof *model->square_sum);
     for (size_t i = 0; i < model->bucket_count; i++) {
         const struct model_bucket *bucket = &model->buckets[i];

@@ -142,16 +142,16 @@ static int check_together(struct options *options, struct error *err)
 int options_parse(struct options *options, int count, char **arguments, struct error *err)
 {
     *options = (struct options){0};
-    int result = arguments_read(table, options, count, arguments, err);
-    if (result == 0)
-        result = take_model(options, options->model, err);
+    int status = arguments_read(table, options, count, arguments, err);
+    if (status == 0)
+        status = take_model(options, options->model, err);
     /* The second reading lets the other options replace what the model has set. */
-    if (result == 0)
-        result = arguments_read(table, options, count, arguments, err);
-    if (result != 0)
-        return result < 0 ? result : OPTIONS_HELP;
-    result = check_together(options, err);
-    return result < 0 ? result : OPTIONS_TRAIN;
+    if (status == 0)
+        status = arguments_read(table, options, count, arguments, err);
+    if (status != 0)
+        return status < 0 ? status : OPTIONS_HELP;
+    status = check_together(options, err);
+    return status < 0 ? status : OPTIONS_TRAIN;
 }
 
 struct model_shape options_shape(const struct options *options, uint32_t tokens)

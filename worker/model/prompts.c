@@ -19,9 +19,9 @@ enum { INPUT_MAX = 1 << 30 };
 static int read_input(struct prompts *prompts, const char *path, struct error *err)
 {
     size_t size;
-    int result = file_read(path, INPUT_MAX, &prompts->data, &size, err);
-    if (result < 0)
-        return result;
+    int status = file_read(path, INPUT_MAX, &prompts->data, &size, err);
+    if (status < 0)
+        return status;
     const char *at = prompts->data, *end = at + size;
     for (const char *line = at; line < end; prompts->count++) {
         const char *stop = memchr(line, '\n', (size_t)(end - line));
@@ -56,9 +56,9 @@ static int open_output(struct prompts *prompts, const char *input_path, struct e
     const char *path = prompts->output_path;
     char *data = NULL;
     size_t size = 0, last = 0, whole = 0;
-    int result = access(path, F_OK) == 0 ? file_read(path, INPUT_MAX, &data, &size, err) : 0;
-    if (result < 0)
-        return result;
+    int status = access(path, F_OK) == 0 ? file_read(path, INPUT_MAX, &data, &size, err) : 0;
+    if (status < 0)
+        return status;
     for (size_t i = 0; i < size; i++)
         if (data[i] == '\n') {
             last = whole;
@@ -66,10 +66,10 @@ static int open_output(struct prompts *prompts, const char *input_path, struct e
             prompts->done++;
         }
     if (prompts->done)
-        result = check_last(prompts, input_path, data + last, whole - last, err);
+        status = check_last(prompts, input_path, data + last, whole - last, err);
     free(data);
-    if (result < 0)
-        return result;
+    if (status < 0)
+        return status;
     prompts->output = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (prompts->output < 0 || ftruncate(prompts->output, (off_t)whole) < 0)
         return error_set(err, -errno, "cannot write %s: %s", path, strerror(errno));
@@ -80,8 +80,8 @@ int prompts_open(struct prompts *prompts, const char *input_path, const char *ou
                  struct error *err)
 {
     *prompts = (struct prompts){.output_path = output_path, .output = -1};
-    int result = read_input(prompts, input_path, err);
-    return result < 0 ? result : open_output(prompts, input_path, err);
+    int status = read_input(prompts, input_path, err);
+    return status < 0 ? status : open_output(prompts, input_path, err);
 }
 
 static int fail_to_write(const struct prompts *prompts, int code, struct error *err)
@@ -89,13 +89,13 @@ static int fail_to_write(const struct prompts *prompts, int code, struct error *
     return error_set(err, code, "cannot write %s: %s", prompts->output_path, strerror(-code));
 }
 
-int prompts_close(struct prompts *prompts, int result, struct error *err)
+int prompts_close(struct prompts *prompts, int status, struct error *err)
 {
-    if (prompts->output >= 0 && close(prompts->output) < 0 && result == 0)
-        result = fail_to_write(prompts, -errno, err);
+    if (prompts->output >= 0 && close(prompts->output) < 0 && status == 0)
+        status = fail_to_write(prompts, -errno, err);
     free(prompts->prompts);
     free(prompts->data);
-    return result;
+    return status;
 }
 
 /* Makes a JSON string of the bytes. Bytes that are no UTF-8 become U+FFFD. */
@@ -130,11 +130,11 @@ int prompts_write(struct prompts *prompts, size_t line, const char *text, size_t
         abort();
     struct text whole = {0};
     text_addf(&whole, "%s\n", dump);
-    int result = file_write(prompts->output, text_string(&whole), whole.size);
+    int status = file_write(prompts->output, text_string(&whole), whole.size);
     text_fini(&whole);
     free(dump);
     json_decref(object);
-    return result < 0 ? fail_to_write(prompts, result, err) : 0;
+    return status < 0 ? fail_to_write(prompts, status, err) : 0;
 }
 
 int prompts_sync(struct prompts *prompts, struct error *err)

@@ -26,7 +26,7 @@ struct prompts {
 int prompts_open(struct prompts *prompts, const char *input_path, const char *output_path,
                  struct error *err);
 /* Returns `result`, or a failure to write the output. */
-int prompts_close(struct prompts *prompts, int result, struct error *err);
+int prompts_close(struct prompts *prompts, int status, struct error *err);
 
 /* Adds the text of a line to the output. Call it for the lines in their order. */
 int prompts_write(struct prompts *prompts, size_t line, const char *text, size_t size,

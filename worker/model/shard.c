@@ -36,20 +36,20 @@ int shard_begin(struct shard_writer *writer, const char *path, const struct voca
     memcpy(writer->header.magic, magic, sizeof magic);
     memcpy(writer->header.vocabulary, vocabulary->digest, sizeof vocabulary->digest);
     (void)crypto_generichash_init(&writer->state, NULL, 0, SHARD_DIGEST);
-    int result = file_change_begin(&writer->change, path, 0666, err);
-    if (result < 0)
-        return result;
+    int status = file_change_begin(&writer->change, path, 0666, err);
+    if (status < 0)
+        return status;
     /* The place of the header: it is written last. */
-    result = file_change_write(&writer->change, &(struct shard_header){0},
+    status = file_change_write(&writer->change, &(struct shard_header){0},
                                sizeof(struct shard_header), err);
-    return result < 0 ? file_change_end(&writer->change, result, err) : 0;
+    return status < 0 ? file_change_end(&writer->change, status, err) : 0;
 }
 
 int shard_add(struct shard_writer *writer, const uint32_t *ids, size_t count, struct error *err)
 {
     uint16_t narrow[CHUNK];
-    int result = 0;
-    for (size_t done = 0; done < count && result == 0;) {
+    int status = 0;
+    for (size_t done = 0; done < count && status == 0;) {
         size_t part = count - done < CHUNK ? count - done : CHUNK;
         const void *bytes = ids + done;
         if (writer->header.width == sizeof *narrow) {
@@ -58,22 +58,22 @@ int shard_add(struct shard_writer *writer, const uint32_t *ids, size_t count, st
             bytes = narrow;
         }
         (void)crypto_generichash_update(&writer->state, bytes, part * writer->header.width);
-        result = file_change_write(&writer->change, bytes, part * writer->header.width, err);
+        status = file_change_write(&writer->change, bytes, part * writer->header.width, err);
         done += part;
     }
     writer->header.count += count;
-    return result;
+    return status;
 }
 
-int shard_end(struct shard_writer *writer, int result, struct error *err)
+int shard_end(struct shard_writer *writer, int status, struct error *err)
 {
     end_checksum(&writer->state, &writer->header);
-    if (result == 0 && lseek(writer->change.fd, 0, SEEK_SET) < 0)
-        result = error_set(err, -errno, "cannot write %s: %s", writer->change.temporary,
+    if (status == 0 && lseek(writer->change.fd, 0, SEEK_SET) < 0)
+        status = error_set(err, -errno, "cannot write %s: %s", writer->change.temporary,
                            strerror(errno));
-    if (result == 0)
-        result = file_change_write(&writer->change, &writer->header, sizeof writer->header, err);
-    return file_change_end(&writer->change, result, err);
+    if (status == 0)
+        status = file_change_write(&writer->change, &writer->header, sizeof writer->header, err);
+    return file_change_end(&writer->change, status, err);
 }
 
 bool shard_is_one(const struct file_map *map)
@@ -132,6 +132,6 @@ int shard_check(const struct file_map *map, const char *path, struct shard_heade
                 struct error *err)
 {
     struct error reason;
-    int result = check(map, ret_header, &reason);
-    return result < 0 ? error_set(err, result, "cannot read %s: %s", path, reason.message) : 0;
+    int status = check(map, ret_header, &reason);
+    return status < 0 ? error_set(err, status, "cannot read %s: %s", path, reason.message) : 0;
 }

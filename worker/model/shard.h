@@ -43,7 +43,7 @@ int shard_begin(struct shard_writer *writer, const char *path, const struct voca
 int shard_add(struct shard_writer *writer, const uint32_t *ids, size_t count, struct error *err);
 /* Makes the file appear if `result`, the result of the writing, is 0. Removes it otherwise, and
  * returns `result` with the error unchanged. */
-int shard_end(struct shard_writer *writer, int result, struct error *err);
+int shard_end(struct shard_writer *writer, int status, struct error *err);
 
 /* Whether the bytes of a file begin like a shard. */
 bool shard_is_one(const struct file_map *map);

@@ -30,9 +30,9 @@ static const struct argument table[] = {
 int tokenize_parse(struct tokenize_options *options, int count, char **arguments, struct error *err)
 {
     *options = (struct tokenize_options){0};
-    int result = arguments_read(table, options, count, arguments, err);
-    if (result != 0)
-        return result;
+    int status = arguments_read(table, options, count, arguments, err);
+    if (status != 0)
+        return status;
     if (!options->texts.count)
         return error_set(err, -EINVAL, "a text is missing");
     if (!*options->vocabulary)
@@ -75,10 +75,10 @@ static int texts_init(struct texts *texts, const struct argument_words *paths, s
 {
     *texts = (struct texts){.maps = xcalloc(paths->count, sizeof *texts->maps)};
     for (size_t i = 0; i < paths->count; i++) {
-        int result = file_map(paths->words[i], &texts->maps[i], err);
-        if (result < 0) {
+        int status = file_map(paths->words[i], &texts->maps[i], err);
+        if (status < 0) {
             texts_fini(texts);
-            return result;
+            return status;
         }
         texts->count++;
         texts->size += texts->maps[i].size;
@@ -89,68 +89,68 @@ static int texts_init(struct texts *texts, const struct argument_words *paths, s
 static int encode(const struct vocabulary *vocabulary, const struct texts *texts,
                   struct shard_writer *writer, struct error *err)
 {
-    int result = 0;
+    int status = 0;
     size_t count = 0;
     struct tokenizer tokenizer;
     uint32_t *ids = xcalloc(BUFFERED_IDS, sizeof *ids);
     tokenizer_init(&tokenizer, vocabulary);
-    for (size_t i = 0; i < texts->count && result == 0; i++) {
+    for (size_t i = 0; i < texts->count && status == 0; i++) {
         const struct file_map *map = &texts->maps[i];
-        for (size_t at = 0, added; at < map->size && result == 0; count += added) {
+        for (size_t at = 0, added; at < map->size && status == 0; count += added) {
             if (BUFFERED_IDS - count < VOCABULARY_TOKEN_SIZE_MAX) {
-                result = shard_add(writer, ids, count, err);
+                status = shard_add(writer, ids, count, err);
                 count = 0;
             }
             at += tokenizer_next(&tokenizer, (const uint8_t *)map->data + at, map->size - at,
                                  ids + count, &added);
         }
     }
-    if (result == 0)
-        result = shard_add(writer, ids, count, err);
+    if (status == 0)
+        status = shard_add(writer, ids, count, err);
     tokenizer_fini(&tokenizer);
     free(ids);
-    return result;
+    return status;
 }
 
 static int write_shard(const struct vocabulary *vocabulary, const struct texts *texts,
                        const char *path, struct error *err)
 {
     struct shard_writer writer;
-    int result = shard_begin(&writer, path, vocabulary, err);
-    if (result < 0)
-        return result;
-    result = shard_end(&writer, encode(vocabulary, texts, &writer, err), err);
-    if (result == 0)
+    int status = shard_begin(&writer, path, vocabulary, err);
+    if (status < 0)
+        return status;
+    status = shard_end(&writer, encode(vocabulary, texts, &writer, err), err);
+    if (status == 0)
         printf("%" PRIu64 " tokens from %" PRIu64 " bytes: %s\n", writer.header.count, texts->size,
                path);
-    return result;
+    return status;
 }
 
 static int make_vocabulary(struct vocabulary *vocabulary, const struct tokenize_options *options,
                            const struct texts *texts, struct error *err)
 {
-    int result =
+    int status =
         vocabulary_train(vocabulary, texts->maps, texts->count, (uint32_t)options->tokens, err);
-    if (result == 0)
-        result = vocabulary_save(vocabulary, options->vocabulary, err);
-    if (result == 0)
+    if (status == 0)
+        status = vocabulary_save(vocabulary, options->vocabulary, err);
+    if (status == 0)
         printf("a vocabulary of %u tokens from %" PRIu64 " bytes: %s\n", vocabulary->tokens,
                texts->size, options->vocabulary);
-    return result;
+    return status;
 }
 
 int tokenize_run(const struct tokenize_options *options, struct error *err)
 {
     struct texts texts;
     struct vocabulary vocabulary = {0};
-    int result = texts_init(&texts, &options->texts, err);
-    if (result < 0)
-        return result;
-    result = options->tokens ? make_vocabulary(&vocabulary, options, &texts, err)
+    int status = texts_init(&texts, &options->texts, err);
+    if (status < 0)
+        return status;
+    status = options->tokens ? make_vocabulary(&vocabulary, options, &texts, err)
                              : vocabulary_load(&vocabulary, options->vocabulary, err);
-    if (result == 0 && *options->out)
-        result = write_shard(&vocabulary, &texts, options->out, err);
+    if (status == 0 && *options->out)
+        status = write_shard(&vocabulary, &texts, options->out, err);
     vocabulary_fini(&vocabulary);
     texts_fini(&texts);
-    return result;
+    return status;
 }

@@ -42,17 +42,17 @@ static int spell(struct vocabulary *vocabulary, struct error *err)
     struct text bytes = {0};
     uint32_t *offsets = xcalloc((size_t)vocabulary->tokens + 1, sizeof *offsets);
     vocabulary->offsets = offsets;
-    int result = 0;
-    for (uint32_t token = 0; token < vocabulary->tokens && result == 0; token++) {
+    int status = 0;
+    for (uint32_t token = 0; token < vocabulary->tokens && status == 0; token++) {
         if (token < VOCABULARY_BYTES) {
             text_add_bytes(&bytes, &(uint8_t){(uint8_t)token}, 1);
         } else {
             const struct vocabulary_merge merge = vocabulary->merges[token - VOCABULARY_BYTES];
             const uint32_t parts[] = {merge.left, merge.right};
-            for (size_t i = 0; i < 2 && result == 0; i++) {
+            for (size_t i = 0; i < 2 && status == 0; i++) {
                 char part[VOCABULARY_TOKEN_SIZE_MAX];
                 if (parts[i] >= token) {
-                    result =
+                    status =
                         error_set(err, -EINVAL, "its token %u is made of a later token", token);
                     break;
                 }
@@ -62,12 +62,12 @@ static int spell(struct vocabulary *vocabulary, struct error *err)
             }
         }
         if (bytes.size - offsets[token] > VOCABULARY_TOKEN_SIZE_MAX)
-            result = error_set(err, -EINVAL, "its token %u is longer than %d bytes", token,
+            status = error_set(err, -EINVAL, "its token %u is longer than %d bytes", token,
                                VOCABULARY_TOKEN_SIZE_MAX);
         offsets[token + 1] = (uint32_t)bytes.size; /* tokens and their size are limited */
     }
     vocabulary->bytes = (uint8_t *)text_steal(&bytes);
-    return result;
+    return status;
 }
 
 static int compare_merges(const void *a, const void *b, void *context)
@@ -105,12 +105,12 @@ int vocabulary_init(struct vocabulary *vocabulary, struct vocabulary_merge *take
                     uint32_t tokens, struct error *err)
 {
     *vocabulary = (struct vocabulary){.tokens = tokens, .merges = take_merges};
-    int result = spell(vocabulary, err);
-    if (result == 0)
-        result = sort(vocabulary, err);
-    if (result < 0) {
+    int status = spell(vocabulary, err);
+    if (status == 0)
+        status = sort(vocabulary, err);
+    if (status < 0) {
         vocabulary_fini(vocabulary);
-        return result;
+        return status;
     }
     const struct vocabulary_header header = make_header(take_merges, tokens);
     memcpy(vocabulary->digest, header.digest, sizeof vocabulary->digest);
@@ -167,30 +167,30 @@ int vocabulary_load(struct vocabulary *vocabulary, const char *path, struct erro
     struct vocabulary_merge *merges = NULL;
     struct error reason;
     uint32_t tokens = 0;
-    int result = file_map(path, &map, err);
-    if (result < 0)
-        return result;
-    result = read_merges(&map, &merges, &tokens, &reason);
-    if (result == 0)
-        result = vocabulary_init(vocabulary, merges, tokens, &reason);
-    if (result < 0)
-        result = error_set(err, result, "cannot read %s: %s", path, reason.message);
+    int status = file_map(path, &map, err);
+    if (status < 0)
+        return status;
+    status = read_merges(&map, &merges, &tokens, &reason);
+    if (status == 0)
+        status = vocabulary_init(vocabulary, merges, tokens, &reason);
+    if (status < 0)
+        status = error_set(err, status, "cannot read %s: %s", path, reason.message);
     file_unmap(&map);
-    return result;
+    return status;
 }
 
 int vocabulary_save(const struct vocabulary *vocabulary, const char *path, struct error *err)
 {
     const struct vocabulary_header header = make_header(vocabulary->merges, vocabulary->tokens);
     struct file_change change;
-    int result = file_change_begin(&change, path, 0666, err);
-    if (result < 0)
-        return result;
-    result = file_change_write(&change, &header, sizeof header, err);
-    if (result == 0)
-        result =
+    int status = file_change_begin(&change, path, 0666, err);
+    if (status < 0)
+        return status;
+    status = file_change_write(&change, &header, sizeof header, err);
+    if (status == 0)
+        status =
             file_change_write(&change, vocabulary->merges, merges_size(vocabulary->tokens), err);
-    return file_change_end(&change, result, err);
+    return file_change_end(&change, status, err);
 }
 
 const uint8_t *vocabulary_token(const struct vocabulary *vocabulary, uint32_t token,

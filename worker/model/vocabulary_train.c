@@ -350,9 +350,9 @@ int vocabulary_train(struct vocabulary *vocabulary, const struct file_map *texts
     struct vocabulary_merge *merges = xcalloc(tokens - VOCABULARY_BYTES, sizeof *merges);
     words_count(&trainer.words, texts, text_count);
     begin(&trainer, tokens);
-    int result = merge_all(&trainer, merges, tokens, err);
-    if (result == 0)
-        result = vocabulary_init(vocabulary, merges, tokens, err);
+    int status = merge_all(&trainer, merges, tokens, err);
+    if (status == 0)
+        status = vocabulary_init(vocabulary, merges, tokens, err);
     else
         free(merges);
     free(trainer.words.list);
@@ -364,5 +364,5 @@ int vocabulary_train(struct vocabulary *vocabulary, const struct file_map *texts
     free(trainer.places);
     free(trainer.fresh);
     free(trainer.heap);
-    return result;
+    return status;
 }

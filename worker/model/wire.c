@@ -41,10 +41,10 @@ static int resolve(const char *address, const char *port, int flags, struct addr
                    struct error *err)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = flags | AI_NUMERICSERV};
-    int result = getaddrinfo(address, port, &hints, ret_list);
-    if (result != 0)
+    int status = getaddrinfo(address, port, &hints, ret_list);
+    if (status != 0)
         return error_set(err, -EADDRNOTAVAIL, "could not resolve MASTER_ADDR %s port %s: %s",
-                         address, port, gai_strerror(result));
+                         address, port, gai_strerror(status));
     return 0;
 }
 
@@ -73,18 +73,18 @@ int wire_listen(const char *address, const char *port, struct error *err)
     bool numeric = getaddrinfo(address, NULL, &hints, &list) == 0;
     if (numeric)
         freeaddrinfo(list);
-    int result = resolve(numeric ? address : NULL, port, AI_PASSIVE, &list, err);
-    if (result < 0)
-        return result;
+    int status = resolve(numeric ? address : NULL, port, AI_PASSIVE, &list, err);
+    if (status < 0)
+        return status;
     int fd = socket(list->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     int yes = 1;
     if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) < 0 ||
         bind(fd, list->ai_addr, list->ai_addrlen) < 0 || listen(fd, SOMAXCONN) < 0) {
-        result = error_set(err, -errno, "cannot listen on MASTER_ADDR %s port %s: %s", address,
+        status = error_set(err, -errno, "cannot listen on MASTER_ADDR %s port %s: %s", address,
                            port, strerror(errno));
         if (fd >= 0)
             (void)close(fd); /* nothing was sent */
-        fd = result;
+        fd = status;
     }
     freeaddrinfo(list);
     return fd;
@@ -123,19 +123,19 @@ static int connect_once(const struct addrinfo *to, int64_t deadline_ms)
     int fd = socket(to->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return -errno;
-    int result = connect(fd, to->ai_addr, to->ai_addrlen) < 0 ? -errno : 0;
-    if (result == -EINPROGRESS) {
+    int status = connect(fd, to->ai_addr, to->ai_addrlen) < 0 ? -errno : 0;
+    if (status == -EINPROGRESS) {
         int code = 0;
         socklen_t size = sizeof code;
-        result = wait_for(fd, POLLOUT, deadline_ms);
-        if (result == 0 && getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &size) == 0)
-            result = -code;
+        status = wait_for(fd, POLLOUT, deadline_ms);
+        if (status == 0 && getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &size) == 0)
+            status = -code;
     }
-    if (result == 0 && is_own_echo(fd))
-        result = -ECONNREFUSED;
-    if (result < 0) {
+    if (status == 0 && is_own_echo(fd))
+        status = -ECONNREFUSED;
+    if (status < 0) {
         (void)close(fd); /* nothing was sent */
-        return result;
+        return status;
     }
     tune(fd);
     return fd;
@@ -144,29 +144,29 @@ static int connect_once(const struct addrinfo *to, int64_t deadline_ms)
 int wire_connect(const char *address, const char *port, int64_t deadline_ms, struct error *err)
 {
     struct addrinfo *list;
-    int result = resolve(address, port, 0, &list, err);
-    if (result < 0)
-        return result;
+    int status = resolve(address, port, 0, &list, err);
+    if (status < 0)
+        return status;
     for (;;) {
         for (struct addrinfo *to = list; to; to = to->ai_next) {
-            result = connect_once(to, deadline_ms);
-            if (result >= 0)
+            status = connect_once(to, deadline_ms);
+            if (status >= 0)
                 goto out;
         }
         if (stop_is_wanted()) {
-            result = error_set(err, -EINTR, "stopped while waiting for rank 0");
+            status = error_set(err, -EINTR, "stopped while waiting for rank 0");
             goto out;
         }
         if (clock_steady_ms() + RETRY_MS >= deadline_ms) {
-            result = error_set(err, -ETIMEDOUT, "could not connect to rank 0 at %s port %s: %s",
-                               address, port, strerror(-result));
+            status = error_set(err, -ETIMEDOUT, "could not connect to rank 0 at %s port %s: %s",
+                               address, port, strerror(-status));
             goto out;
         }
         (void)poll(NULL, 0, RETRY_MS); /* a signal may end the pause early */
     }
 out:
     freeaddrinfo(list);
-    return result;
+    return status;
 }
 
 static int fail(int code, const char *peer, struct error *err)
@@ -184,11 +184,11 @@ int wire_send(int fd, const void *data, size_t size, int64_t deadline_ms, const 
     const char *at = data;
     while (size) {
         ssize_t sent = send(fd, at, size, MSG_NOSIGNAL);
-        int result = sent < 0 ? -errno : 0;
-        if (result == -EAGAIN)
-            result = wait_for(fd, POLLOUT, deadline_ms);
-        if (result < 0 && result != -EINTR)
-            return fail(result, peer, err);
+        int status = sent < 0 ? -errno : 0;
+        if (status == -EAGAIN)
+            status = wait_for(fd, POLLOUT, deadline_ms);
+        if (status < 0 && status != -EINTR)
+            return fail(status, peer, err);
         if (sent > 0) {
             at += sent;
             size -= (size_t)sent;
@@ -203,13 +203,13 @@ int wire_receive(int fd, void *data, size_t size, int64_t deadline_ms, const cha
     char *at = data;
     while (size) {
         ssize_t got = recv(fd, at, size, 0);
-        int result = got < 0 ? -errno : 0;
+        int status = got < 0 ? -errno : 0;
         if (got == 0)
-            result = -ECONNRESET;
-        if (result == -EAGAIN)
-            result = wait_for(fd, POLLIN, deadline_ms);
-        if (result < 0 && result != -EINTR)
-            return fail(result, peer, err);
+            status = -ECONNRESET;
+        if (status == -EAGAIN)
+            status = wait_for(fd, POLLIN, deadline_ms);
+        if (status < 0 && status != -EINTR)
+            return fail(status, peer, err);
         if (got > 0) {
             at += got;
             size -= (size_t)got;
