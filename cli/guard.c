@@ -73,10 +73,10 @@ static size_t guard_whole(const char *bytes, size_t size)
 }
 
 /* fopencookie() wants 0 for an error. */
-static ssize_t guard_answer(int result, size_t size)
+static ssize_t guard_answer(int status, size_t size)
 {
-    errno = result < 0 ? -result : errno;
-    return result < 0 ? 0 : (ssize_t)size;
+    errno = status < 0 ? -status : errno;
+    return status < 0 ? 0 : (ssize_t)size;
 }
 
 static ssize_t guard_take(void *cookie, const char *bytes, size_t size)
@@ -93,9 +93,9 @@ static ssize_t guard_take(void *cookie, const char *bytes, size_t size)
     memcpy(rest, guard->held.data + whole, rest_size);
     text_clear(&guard->held);
     text_add_bytes(&guard->held, rest, rest_size);
-    int result = file_write(guard->fd, text_string(&harmless), harmless.size);
+    int status = file_write(guard->fd, text_string(&harmless), harmless.size);
     text_fini(&harmless);
-    return guard_answer(result, size);
+    return guard_answer(status, size);
 }
 
 static FILE *guard_open(struct guard *guard, FILE *stream, int mode)

@@ -151,21 +151,21 @@ int file_change_write(struct file_change *change, const void *data, size_t size,
                : 0;
 }
 
-int file_change_end(struct file_change *change, int result, struct error *err)
+int file_change_end(struct file_change *change, int status, struct error *err)
 {
-    if (result == 0 && fsync(change->fd) < 0)
-        result = file_fail(err, "write", change->temporary);
-    if (close(change->fd) < 0 && result == 0)
-        result = file_fail(err, "write", change->temporary);
-    if (result == 0 && rename(change->temporary, change->path) < 0)
-        result = file_fail(err, "replace", change->path);
-    if (result < 0)
+    if (status == 0 && fsync(change->fd) < 0)
+        status = file_fail(err, "write", change->temporary);
+    if (close(change->fd) < 0 && status == 0)
+        status = file_fail(err, "write", change->temporary);
+    if (status == 0 && rename(change->temporary, change->path) < 0)
+        status = file_fail(err, "replace", change->path);
+    if (status < 0)
         (void)unlink(change->temporary); /* if this fails too, nothing more can be done */
     else if (file_sync_folder(change->path) < 0)
-        result = file_fail(err, "sync the folder of", change->path);
+        status = file_fail(err, "sync the folder of", change->path);
     free(change->path);
     free(change->temporary);
-    return result;
+    return status;
 }
 
 int file_replace(const char *path, const void *data, size_t size, mode_t mode, struct error *err)

@@ -42,9 +42,9 @@ struct file_change {
 /* After a failure there is nothing to end. */
 int file_change_begin(struct file_change *change, const char *path, mode_t mode, struct error *err);
 int file_change_write(struct file_change *change, const void *data, size_t size, struct error *err);
-/* Replaces the file if `result`, the result of the writing, is 0. Removes the temporary file
- * otherwise, and returns `result` with the error unchanged. */
-int file_change_end(struct file_change *change, int result, struct error *err);
+/* Replaces the file if `status`, the result of the writing, is 0. Removes the temporary file
+ * otherwise, and returns `status` with the error unchanged. */
+int file_change_end(struct file_change *change, int status, struct error *err);
 
 /* Makes `path` with these bytes, once. If several processes on any machines try at the same time,
  * one succeeds, and nobody sees half a file. It uses a temporary file beside `path` with a unique

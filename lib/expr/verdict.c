@@ -105,7 +105,7 @@ int verdict_from_json(const json_t *json, struct verdict *ret_verdict, struct er
 {
     struct verdict verdict = {0};
     const char *name, *outcome, *bounds, *reason;
-    int warn, result;
+    int warn, status;
     json_t *value, *window, *advice = NULL;
     json_error_t where;
     if (json_unpack_ex((json_t *)json, &where, 0, "{s:s, s:s, s:b, s:o, s:s, s:o, s:s, s?o}",
@@ -117,11 +117,11 @@ int verdict_from_json(const json_t *json, struct verdict *ret_verdict, struct er
         return error_set(err, -EINVAL, "not a verdict: no outcome is named %s", outcome);
     verdict.outcome = (enum check_outcome)which;
     verdict.warn = warn;
-    result = verdict_read_value(value, &verdict, err);
-    if (result == 0)
-        result = verdict_read_window(window, &verdict, err);
-    if (result < 0)
-        return result;
+    status = verdict_read_value(value, &verdict, err);
+    if (status == 0)
+        status = verdict_read_window(window, &verdict, err);
+    if (status < 0)
+        return status;
     verdict.name = xstrdup(name);
     verdict.bounds = xstrdup(bounds);
     verdict.reason = xstrdup(reason);

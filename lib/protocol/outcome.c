@@ -145,9 +145,9 @@ int outcome_read(const char *run_dir, const char *token, struct outcome *ret_out
 }
 
 /* Whether a read failed because of the content of the file. A later read would fail, too. */
-static bool outcome_is_unreadable(int result)
+static bool outcome_is_unreadable(int status)
 {
-    return result == -EINVAL || result == -EFBIG;
+    return status == -EINVAL || status == -EFBIG;
 }
 
 bool outcome_is_there(const char *run_dir, const char *token)

@@ -25,7 +25,7 @@ struct prompts {
 /* Reads the lines of the input. The prompts must get prompts_close() also after a failure. */
 int prompts_open(struct prompts *prompts, const char *input_path, const char *output_path,
                  struct error *err);
-/* Returns `result`, or a failure to write the output. */
+/* Returns `status`, or a failure to write the output. */
 int prompts_close(struct prompts *prompts, int status, struct error *err);
 
 /* Adds the text of a line to the output. Call it for the lines in their order. */

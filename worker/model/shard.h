@@ -41,8 +41,8 @@ struct shard_writer {
 int shard_begin(struct shard_writer *writer, const char *path, const struct vocabulary *vocabulary,
                 struct error *err);
 int shard_add(struct shard_writer *writer, const uint32_t *ids, size_t count, struct error *err);
-/* Makes the file appear if `result`, the result of the writing, is 0. Removes it otherwise, and
- * returns `result` with the error unchanged. */
+/* Makes the file appear if `status`, the result of the writing, is 0. Removes it otherwise, and
+ * returns `status` with the error unchanged. */
 int shard_end(struct shard_writer *writer, int status, struct error *err);
 
 /* Whether the bytes of a file begin like a shard. */
