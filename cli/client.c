@@ -120,7 +120,7 @@ static int client_refused(int status, const json_t *reply, struct error *err)
     const json_t *error = json_object_get(reply, "error");
     const char *name = field_text(error, "code"), *message = field_text(error, "message");
     for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
-        if (strcmp(codes[i].name, name) == 0)
+        if (text_equal(codes[i].name, name))
             return error_set(err, codes[i].code, "%s", message);
     }
     return error_set(err, -EPROTO, "the daemon answered with status %d%s%s", status,

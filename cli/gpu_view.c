@@ -118,7 +118,7 @@ static double gpu_view_idle(const struct gpu_view *view)
 static struct gpu_view *gpu_view_of(struct gpu_view *views, size_t *count, const char *node)
 {
     for (size_t i = *count; i-- > 0;)
-        if (strcmp(views[i].node, node) == 0)
+        if (text_equal(views[i].node, node))
             return &views[i];
     views[*count] = (struct gpu_view){.node = node};
     return &views[(*count)++];

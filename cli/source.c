@@ -36,7 +36,7 @@ void problems_print(const char *file, const json_t *problems)
         if (line)
             text_addf(&text, ":%lld:%lld", line, field_integer(problem, "column"));
         text_add(&text, ": ");
-        if (strcmp(field_text(problem, "severity"), "warning") == 0)
+        if (text_equal(field_text(problem, "severity"), "warning"))
             text_add(&text, "warning: ");
         if (path[0])
             text_addf(&text, "%s: ", path);

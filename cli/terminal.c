@@ -24,12 +24,12 @@ enum {
 void terminal_init(struct terminal *terminal, int fd)
 {
     const char *name = getenv("TERM"), *no_colour = getenv("NO_COLOR");
-    bool live = isatty(fd) && name && strcmp(name, "dumb") != 0;
+    bool live = isatty(fd) && name && !text_equal(name, "dumb");
     *terminal = (struct terminal){
         .fd = fd,
         .live = live,
         .colours = live && !(no_colour && no_colour[0]),
-        .unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
+        .unicode = text_equal(nl_langinfo(CODESET), "UTF-8"),
     };
 }
 

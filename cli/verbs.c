@@ -3,8 +3,6 @@
 
 #include "lib/text.h"
 
-#include <string.h>
-
 const struct verb verbs[] = {
     {"submit", submit_verb, "[options] FILE... [[--] ARGUMENT...]",
      "check workflow files or sbatch scripts and queue them",
@@ -145,7 +143,7 @@ const size_t verb_count = sizeof verbs / sizeof verbs[0];
 const struct verb *verb_find(const char *name)
 {
     for (size_t i = 0; i < verb_count; i++) {
-        if (strcmp(verbs[i].name, name) == 0)
+        if (text_equal(verbs[i].name, name))
             return &verbs[i];
     }
     return NULL;

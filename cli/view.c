@@ -306,7 +306,7 @@ static int view_standing(const json_t *member)
     static const char *const standings[] = {"best", "left", "", "cut", "out"};
     const char *standing = field_text(member, "standing");
     for (int i = 0; i < (int)(sizeof standings / sizeof standings[0]); i++)
-        if (strcmp(standings[i], standing) == 0)
+        if (text_equal(standings[i], standing))
             return i;
     return 0;
 }

@@ -192,7 +192,7 @@ static void summary_add_row(struct table *table, const json_t *object, const cha
     const json_t *total = members_total(object);
     table_add_duration(table, field_number(total, "gpu_seconds"));
     table_add_cost(table, field_number(total, "cost_usd"));
-    table_add(table, strcmp(promoted, "in_place") == 0 ? "in place" : promoted);
+    table_add(table, text_equal(promoted, "in_place") ? "in place" : promoted);
 }
 
 static void summary_table(const struct terminal *terminal, const json_t *workflow,

@@ -288,7 +288,7 @@ static void http_prepare(struct http_client *client, const char *method, const c
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, receiver);
     curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, http_receive_header);
     curl_easy_setopt(curl, CURLOPT_HEADERDATA, receiver);
-    if (body || strcmp(method, "POST") == 0) {
+    if (body || text_equal(method, "POST")) {
         curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body ? body : "");
         curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body_size);
     }
@@ -423,7 +423,7 @@ static int http_request_sealed(struct http_client *client, const char *method, c
                                const void *body, size_t body_size, struct http_reply *ret_reply,
                                struct error *err)
 {
-    if (strcmp(method, "GET") == 0)
+    if (text_equal(method, "GET"))
         return http_ask_until_known(client, path, ret_reply, err);
     int code = http_ask_until_known(client, HTTP_PING, ret_reply, err);
     if (code < 0)

@@ -4,6 +4,7 @@
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/memory.h"
+#include "lib/text.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -50,7 +51,7 @@ int mac_secret_parse(const char *text, struct mac_secret *ret_secret, struct err
     const char *end;
     mac_ready();
     int code = sodium_hex2bin(secret.key, sizeof secret.key, text, strlen(text), NULL, &size, &end);
-    if (code != 0 || size != sizeof secret.key || (*end != '\0' && strcmp(end, "\n") != 0))
+    if (code != 0 || size != sizeof secret.key || (*end != '\0' && !text_equal(end, "\n")))
         return error_set(err, -EINVAL, "not a secret: wanted %d hex digits", MAC_SECRET_SIZE - 1);
     *ret_secret = secret;
     sodium_memzero(&secret, sizeof secret);

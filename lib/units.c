@@ -3,6 +3,7 @@
 #include "lib/units.h"
 
 #include "lib/error.h"
+#include "lib/text.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -59,7 +60,7 @@ int units_parse_duration(const char *text, uint32_t *ret_seconds, struct error *
 {
     uint64_t total = 0;
     size_t next = 0; /* units before this index were used or skipped */
-    if (strcmp(text, "0") == 0) {
+    if (text_equal(text, "0")) {
         *ret_seconds = 0;
         return 0;
     }
@@ -88,7 +89,7 @@ int units_parse_memory(const char *text, uint64_t *ret_mb, struct error *err)
     static const char letters[] = "KMGT";
     const char *at = text;
     uint64_t number;
-    if (strcmp(text, "0") == 0) {
+    if (text_equal(text, "0")) {
         *ret_mb = 0;
         return 0;
     }
@@ -98,7 +99,7 @@ int units_parse_memory(const char *text, uint64_t *ret_mb, struct error *err)
     if (!units_number(&at, &number) || !*at || !strchr(letters, *at))
         return error_set(err, -EINVAL, "not an amount of memory (such as 256G or 512M)");
     size_t power = (size_t)(strchr(letters, *at++) - letters);
-    if (strcmp(at, "") != 0 && strcmp(at, "B") != 0 && strcmp(at, "iB") != 0)
+    if (*at && !text_equal(at, "B") && !text_equal(at, "iB"))
         return error_set(err, -EINVAL, "not an amount of memory (such as 256G or 512M)");
     if (number > (UINT64_C(1) << 40) >> (10 * power))
         return error_set(err, -ERANGE, "more memory than there is");

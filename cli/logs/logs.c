@@ -333,7 +333,7 @@ static long long logs_parse_rank(const char *text)
 {
     char *end;
     errno = 0;
-    if (strcmp(text, "all") == 0)
+    if (text_equal(text, "all"))
         return -1;
     long long rank = strtoll(text, &end, 10);
     return text[0] >= '0' && text[0] <= '9' && !*end && !errno ? rank : -2;

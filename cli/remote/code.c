@@ -10,6 +10,7 @@
 #include "lib/file.h"
 #include "lib/fingerprint.h"
 #include "lib/memory.h"
+#include "lib/text.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -269,7 +270,7 @@ static void code_sort(struct code *code)
     qsort(names, count, sizeof *names, code_compare);
     struct text sorted = {0};
     for (size_t i = 0; i < count; i++)
-        if (i == 0 || strcmp(names[i - 1], names[i]) != 0)
+        if (i == 0 || !text_equal(names[i - 1], names[i]))
             text_add_bytes(&sorted, names[i], strlen(names[i]) + 1);
     free(names);
     text_fini(&code->names);

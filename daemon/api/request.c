@@ -7,7 +7,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* --- The request ------------------------------------------------------------------------------ */
 
@@ -42,7 +41,7 @@ static enum MHD_Result query_visit(void *context, enum MHD_ValueKind kind, const
 {
     (void)kind;
     const struct query_each *query = context;
-    if (strcmp(key, query->name) == 0 && value)
+    if (text_equal(key, query->name) && value)
         query->each(value, query->context);
     return MHD_YES;
 }

@@ -6,7 +6,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Adds a zeroed element at the end of a growing array of pointers. */
 static void *array_add(void ***array, size_t *count, size_t size)
@@ -63,7 +62,7 @@ void phase_count_remedies(const struct phase *phase, const char *cause, unsigned
 {
     *ret_used = *ret_times = 0;
     for (size_t i = 0; i < phase->remedy_count; i++) {
-        if (strcmp(phase->remedies[i].cause, cause) != 0)
+        if (!text_equal(phase->remedies[i].cause, cause))
             continue;
         *ret_used += phase->remedies[i].used;
         *ret_times += phase->remedies[i].times;

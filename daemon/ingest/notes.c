@@ -4,10 +4,10 @@
 #include "daemon/store/store.h"
 #include "lib/error.h"
 #include "lib/memory.h"
+#include "lib/text.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct notes *notes_get(struct ingest *ingest, uint64_t run)
 {
@@ -59,7 +59,7 @@ int notes_node(struct ingest *ingest, struct notes *notes, const char *name,
                struct notes_node **ret_node, struct error *err)
 {
     for (size_t i = 0; i < notes->node_count; i++) {
-        if (strcmp(notes->nodes[i]->name, name) != 0)
+        if (!text_equal(notes->nodes[i]->name, name))
             continue;
         *ret_node = notes->nodes[i];
         return 0;

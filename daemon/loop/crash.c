@@ -9,7 +9,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static struct {
     char effect[32];
@@ -37,7 +36,7 @@ int crash_init(struct error *err)
 
 void crash_point(const char *effect, enum crash_moment moment)
 {
-    if (crash.left == 0 || crash.moment != moment || strcmp(effect, crash.effect) != 0)
+    if (crash.left == 0 || crash.moment != moment || !text_equal(effect, crash.effect))
         return;
     if (--crash.left == 0)
         raise(SIGKILL);

@@ -3,6 +3,7 @@
 
 #include "daemon/store/store.h"
 #include "lib/memory.h"
+#include "lib/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,7 @@ struct allocation *loop_job_by_token(const struct loop *loop, const char *token,
                                      struct workflow **ret_workflow)
 {
     struct allocation *allocation = map_find(&loop->jobs, token_key(token));
-    if (!allocation || strcmp(allocation->token, token) != 0)
+    if (!allocation || !text_equal(allocation->token, token))
         return NULL;
     *ret_workflow = map_find(&loop->owners, allocation->id);
     return allocation;

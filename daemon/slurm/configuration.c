@@ -41,7 +41,7 @@ static const char *complaint_reason(char *complaint)
         char *fatal = strstr(line, "fatal: ");
         if (error)
             reason = error + strlen("error: ");
-        else if (fatal && strcmp(reason, "it says nothing") == 0)
+        else if (fatal && text_equal(reason, "it says nothing"))
             reason = fatal + strlen("fatal: ");
     }
     return reason;

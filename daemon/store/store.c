@@ -61,7 +61,7 @@ static int store_check(struct store *store, struct error *err)
 {
     char complaint[256] = "";
     int status = store_ask(store, "PRAGMA quick_check(1)", NULL, complaint, sizeof complaint, err);
-    if (status < 0 || strcmp(complaint, "ok") == 0)
+    if (status < 0 || text_equal(complaint, "ok"))
         return status;
     return error_set_at(err, -EUCLEAN, store->path, 0, 0, "the record is damaged: %s", complaint);
 }
@@ -110,7 +110,7 @@ static int store_set_journal(struct store *store, enum store_sharing sharing, st
     char mode[16] = "", *sql = text_format("PRAGMA journal_mode = %s", wanted);
     int status = store_ask(store, sql, NULL, mode, sizeof mode, err);
     free(sql);
-    if (status == 0 && strcmp(mode, wanted) != 0)
+    if (status == 0 && !text_equal(mode, wanted))
         return error_set_at(err, -EIO, store->path, 0, 0,
                             "cannot open the record: its journal stays %s, not %s", mode, wanted);
     if (status == 0)

@@ -129,7 +129,7 @@ void speed_model(struct speed *speed, const char *model)
 static double speed_value(const struct extract_row *row, const char *name)
 {
     for (size_t i = 0; i < row->count; i++)
-        if (strcmp(row->values[i].name, name) == 0)
+        if (text_equal(row->values[i].name, name))
             return row->values[i].value;
     return NAN;
 }
@@ -242,7 +242,7 @@ const struct extract_row *speed_read(struct speed *speed, const struct extract_r
     speed->row.values = speed->values;
     memcpy(speed->values, row->values, row->count * sizeof *row->values);
     for (size_t i = 0; is_renamed && i < row->count; i++)
-        if (strcmp(speed->values[i].name, "mfu") == 0)
+        if (text_equal(speed->values[i].name, "mfu"))
             speed->values[i].name = "mfu_printed";
     speed_put(speed, &speed->row, "samples_per_s", samples_per_s);
     if (isnan(tokens_per_s))

@@ -405,7 +405,7 @@ static void assert_kept(const char *claim, const char *expected)
             text_addf(&kept, "%s%d", kept.size ? " " : "", step);
         free(name);
     }
-    if (strcmp(text_string(&kept), expected) != 0)
+    if (!text_equal(text_string(&kept), expected))
         fail_msg("%s: %s instead of %s", claim, text_string(&kept), expected);
     text_fini(&kept);
 }

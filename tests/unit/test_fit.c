@@ -104,7 +104,7 @@ static void a_fit_says_what_is_missing_or_where_the_job_fits(void **state)
         const char *missing = json_string_value(json_object_get(fit, "missing"));
         const json_t *first = json_array_get(json_object_get(fit, "partitions"), 0);
         if ((missing == NULL) != (rows[i].missing == NULL) ||
-            (missing && strcmp(missing, rows[i].missing) != 0))
+            (missing && !text_equal(missing, rows[i].missing)))
             fail_msg("row %zu: %s", i, missing ? missing : "it fits");
         if (rows[i].count) {
             assert_int_equal(json_integer_value(json_object_get(first, "nodes")), rows[i].count);

@@ -280,7 +280,7 @@ static void steps_of_a_checkpoint_without_metrics_are_missing(void **state)
         for (unsigned run = 0; run < 3; run++)
             told_add(&runs, run, &rows[i].runs[run]);
         assert_int_equal(store_metrics_lack(runs.record.store, 100, &lack, NULL), 0);
-        if ((lack != NULL) != (rows[i].lack != NULL) || (lack && strcmp(lack, rows[i].lack) != 0))
+        if ((lack != NULL) != (rows[i].lack != NULL) || (lack && !text_equal(lack, rows[i].lack)))
             fail_msg("%s: lacks %s", rows[i].claim, lack ? lack : "nothing");
         free(lack);
         runs_close(&runs);

@@ -173,9 +173,9 @@ static const char *sample(enum slurm_option option)
 static bool differ(const struct submission *a, const struct submission *b)
 {
     job_desc_msg_t job = a->job, other = b->job;
-    if (strcmp(job.comment, other.comment) == 0)
+    if (text_equal(job.comment, other.comment))
         job.comment = other.comment;
-    if (strcmp(job.tres_per_node, other.tres_per_node) == 0)
+    if (text_equal(job.tres_per_node, other.tres_per_node))
         job.tres_per_node = other.tres_per_node;
     job.name = other.name, job.script = other.script, job.work_dir = other.work_dir;
     job.std_out = other.std_out, job.std_in = other.std_in;

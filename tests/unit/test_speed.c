@@ -28,7 +28,7 @@ static void world_row(void *context, const struct extract_row *row)
     text_clear(&world->seen);
     for (size_t i = 0; i < wider->count; i++) {
         const struct extract_value *value = &wider->values[i];
-        if (strcmp(value->name, "tokens_per_s") == 0 || strcmp(value->name, "samples_per_s") == 0 ||
+        if (text_equal(value->name, "tokens_per_s") || text_equal(value->name, "samples_per_s") ||
             strstr(value->name, "mfu"))
             text_addf(&world->seen, "%s %.9g ", value->name, value->value);
     }

@@ -83,7 +83,7 @@ static int link_find_daemon(struct link *link, struct error *err)
  * daemon. */
 static void link_tell(struct link *link, const struct error *err)
 {
-    if (strcmp(link->told, err->message) == 0)
+    if (text_equal(link->told, err->message))
         return;
     (void)snprintf(link->told, sizeof link->told, "%s", err->message); /* may be cut */
     fprintf(stderr, "phase-worker %s: %s; the work goes on\n", link->options.node, err->message);

@@ -117,8 +117,8 @@ static json_t *posthumous_find_nodes(const char *run_dir)
     while (folder && (entry = readdir(folder))) {
         const char *end = strrchr(entry->d_name, '.');
         size_t size = end ? (size_t)(end - entry->d_name) : 0;
-        bool is_journal = end && strcmp(end, JOURNAL_ENDING) == 0;
-        if (is_journal && strcmp(entry->d_name, "lead" JOURNAL_ENDING) != 0)
+        bool is_journal = end && text_equal(end, JOURNAL_ENDING);
+        if (is_journal && !text_equal(entry->d_name, "lead" JOURNAL_ENDING))
             json_array_append_new(nodes, json_stringn(entry->d_name, size));
     }
     if (folder)
