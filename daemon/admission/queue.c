@@ -345,7 +345,7 @@ enum admission_when admission_forecast(struct loop *loop, unsigned gpus,
 }
 
 /* Reads the file once a turn of the loop, so that all jobs of the turn follow the same limits. */
-static void look(struct admission *admission)
+static void read_limits(struct admission *admission)
 {
     struct queue *queue = &admission->queue;
     uint64_t now_ms = uv_now(loop_config(admission->loop)->uv);
@@ -385,7 +385,7 @@ bool admission_asks(struct loop *loop, struct workflow *workflow, const struct a
                     char ret_reason[REASON_MAX])
 {
     struct admission *admission = loop_room(loop, &admission_room);
-    look(admission);
+    read_limits(admission);
     if (!admission->queue.has_file) {
         (void)snprintf(ret_reason, REASON_MAX, "%s", admission->limits.problem);
         return false;

@@ -330,8 +330,8 @@ static int make_item(struct submit_batch *batch, size_t index, struct submit_ite
 /* --- The request ------------------------------------------------------------------------------ */
 
 /* Prepares one submission of the list. Records nothing. */
-static int prepare(struct submit_batch *batch, size_t index, struct submit_item **ret_item,
-                   struct error *err)
+static int prepare_submission(struct submit_batch *batch, size_t index,
+                              struct submit_item **ret_item, struct error *err)
 {
     json_t *body = json_array_get(batch->list, index);
     int status = submission_check(body, err);
@@ -355,7 +355,7 @@ static void submit_list(struct submit_batch *batch)
         char where[32];
         (void)snprintf(where, sizeof where, "workflows[%zu]", i);
         (void)json_array_append_new(batch->answers, json_null());
-        if (prepare(batch, i, &items[i], &err) < 0)
+        if (prepare_submission(batch, i, &items[i], &err) < 0)
             fail_batch(batch, batch->is_list ? where : NULL, &err);
     }
     if (!batch->is_answered && batch->bad_count > 0)

@@ -283,8 +283,8 @@ static bool is_late(struct ingest *ingest, struct notes *notes, const struct run
 }
 
 /* Takes the reference to `entries`. */
-static int take(struct ingest *ingest, struct notes *notes, const char *name, json_t *entries,
-                const struct ingest_waiter *waiter, struct error *err)
+static int take_entries(struct ingest *ingest, struct notes *notes, const char *name,
+                        json_t *entries, const struct ingest_waiter *waiter, struct error *err)
 {
     struct notes_node *node;
     int status = notes_node(ingest, notes, name, &node, err);
@@ -355,8 +355,8 @@ static void read_node(struct ingest *ingest, struct notes *notes, const char *fo
     if (notes_node(ingest, notes, name, &node, NULL) < 0)
         return;
     reading_open(&reading, folder, name, node->taken, how == READ_LAST);
-    while (reading_next(&reading))
-        (void)take(ingest, notes, name, reading.entries, NULL, NULL); /* others stay missing */
+    while (reading_next(&reading)) /* entries that are not taken stay missing */
+        (void)take_entries(ingest, notes, name, reading.entries, NULL, NULL);
     if (how == READ_AND_WARN || reading.order.stray)
         warn_of_file(ingest, notes, node, &reading);
     reading_close(&reading);
@@ -474,7 +474,7 @@ int ingest_take(struct loop *loop, uint64_t run, const char *node, json_t *entri
         return error_set(err, -EINVAL, "`entries` is not a list");
     struct notes *notes = notes_get(ingest, run);
     struct run *object = notes->is_late ? NULL : find_run(ingest, run);
-    int status = take(ingest, notes, node, json_incref(entries), waiter, err);
+    int status = take_entries(ingest, notes, node, json_incref(entries), waiter, err);
     if (status == 0 && notes->outcome && !notes->has_ended && object) {
         json_t *outcome = json_incref(notes->outcome);
         read_missing(ingest, notes, object, outcome, READ_QUIETLY); /* pushes may come later */

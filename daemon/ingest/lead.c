@@ -186,7 +186,7 @@ static void tell(struct ingest *ingest, struct run *run)
     folder_fini(&folder);
 }
 
-static void look(struct ingest *ingest, struct run *run)
+static void follow_up(struct ingest *ingest, struct run *run)
 {
     struct notes *notes;
     if (run->state != RUN_ENDED && is_silent(ingest, run, &notes))
@@ -217,5 +217,5 @@ void lead_turned(void *state)
 
 void lead_look(struct ingest *ingest)
 {
-    go_round(ingest, look);
+    go_round(ingest, follow_up);
 }

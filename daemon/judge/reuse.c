@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 /* The resolved phase of this name. */
-static json_t *find(const json_t *resolved, const char *name)
+static json_t *find_phase(const json_t *resolved, const char *name)
 {
     json_t *spec;
     size_t i;
@@ -31,7 +31,7 @@ static json_t *find(const json_t *resolved, const char *name)
 
 static const json_t *matrix_of(const json_t *resolved, const struct phase *matrix)
 {
-    return json_object_get(find(resolved, matrix->name), "matrix");
+    return json_object_get(find_phase(resolved, matrix->name), "matrix");
 }
 
 /* Makes the fingerprint of a member. It covers what the spec says of the phase, the rungs, the
@@ -139,8 +139,8 @@ static const char *known_model(const struct known *known)
     return best;
 }
 
-static void take(const struct home *home, struct store_results *results, const char *model,
-                 struct phase *member)
+static void take_over(const struct home *home, struct store_results *results, const char *model,
+                      struct phase *member)
 {
     for (size_t i = 0; i < results->count && !member->reused; i++) {
         struct store_result *result = &results->items[i];
@@ -186,7 +186,7 @@ static int reuse_matrix(struct store *store, const struct home *home, const json
     int status = 0;
     for (size_t i = 0; status >= 0 && i < matrix->count; i++) {
         struct phase *member = matrix->members[i];
-        const json_t *spec = find(resolved, member->name);
+        const json_t *spec = find_phase(resolved, member->name);
         const json_t *fingerprint = json_object_get(json_object_get(spec, "member"), "fingerprint");
         struct store_results *results = &known.results[known.count];
         known.members[known.count++] = member;
@@ -195,7 +195,7 @@ static int reuse_matrix(struct store *store, const struct home *home, const json
     }
     const char *model = status < 0 ? NULL : known_model(&known);
     for (size_t i = 0; model && i < known.count; i++)
-        take(home, &known.results[i], model, known.members[i]);
+        take_over(home, &known.results[i], model, known.members[i]);
     for (size_t i = 0; i < known.count; i++)
         store_results_fini(&known.results[i]);
     free(known.members);
@@ -211,7 +211,7 @@ int judge_reuse(struct loop *loop, json_t *resolved, const json_t *submission,
     int status = 0;
     for (size_t i = 0; i < workflow->phase_count; i++) {
         const struct phase *phase = &workflow->phases[i];
-        json_t *spec = phase->matrix ? find(resolved, phase->name) : NULL;
+        json_t *spec = phase->matrix ? find_phase(resolved, phase->name) : NULL;
         if (spec)
             mark(spec, json_object_get(matrix_of(resolved, phase->matrix->phase), "rungs"),
                  submission);

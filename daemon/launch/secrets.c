@@ -130,7 +130,7 @@ static bool is_over(struct loop *loop, const char *name)
     return status == -ENOENT || (status == 0 && is_over);
 }
 
-static void look(void *state)
+static void remove_old_secrets(void *state)
 {
     struct loop *loop = state;
     const char *folder = loop_config(loop)->home->secrets;
@@ -149,4 +149,4 @@ static void look(void *state)
         (void)closedir(files); /* it was only read */
 }
 
-const struct room secrets_room = {.every_ms = SECRETS_EVERY_MS, .look = look};
+const struct room secrets_room = {.every_ms = SECRETS_EVERY_MS, .look = remove_old_secrets};

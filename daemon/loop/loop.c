@@ -132,7 +132,7 @@ static int read_absence(int64_t *ret_ms, struct error *err)
     return 0;
 }
 
-static int load(struct loop *loop, struct error *err)
+static int load_record(struct loop *loop, struct error *err)
 {
     struct store *store = loop->config.store;
     struct core_config config = {.token = make_token};
@@ -189,7 +189,7 @@ int loop_open(const struct loop_config *config, struct loop **ret_loop, struct e
     posts_init(&loop->batch);
     int status = crash_init(err);
     if (status == 0)
-        status = load(loop, err);
+        status = load_record(loop, err);
     if (status < 0) {
         loop_free(loop);
         return status;

@@ -47,7 +47,7 @@ static const char *complaint_reason(char *complaint)
     return reason;
 }
 
-static int complain(const char *reason, struct error *err)
+static int refuse_configuration(const char *reason, struct error *err)
 {
     if (strstr(reason, "_establish_config_source"))
         return error_set(err, -EINVAL,
@@ -90,7 +90,7 @@ int configuration_check(const char *checker, const char *home, struct error *err
     char *complaint = text_steal(&result.err);
     command_fini(&result);
     if (!is_good)
-        code = complain(complaint_reason(complaint), err);
+        code = refuse_configuration(complaint_reason(complaint), err);
     free(complaint);
     return code;
 }

@@ -25,7 +25,7 @@ static bool is_called(const struct dependency_part *part, const char *name)
 
 /* The phase of an earlier script, or NULL. If several scripts have the title, the last one
  * counts. */
-static const char *find(const struct names *names, const struct dependency_part *part)
+static const char *find_phase(const struct names *names, const struct dependency_part *part)
 {
     for (size_t i = names->count; i > 0; i--)
         if (is_called(part, names->earlier[i - 1].phase))
@@ -71,7 +71,7 @@ static void keep(struct text *kept, const struct dependency_part *part, bool has
 static void take_name(const struct names *names, const struct dependency_part *part,
                       bool has_choice, struct text *after)
 {
-    const char *phase = find(names, part);
+    const char *phase = find_phase(names, part);
     if (!phase)
         refuse_unknown(names, part);
     else if (!text_equal(part->kind, "afterok"))

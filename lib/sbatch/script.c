@@ -53,8 +53,8 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-static void complain(const struct reader *reader, enum spec_severity severity, const char *at,
-                     const char *path, const char *message)
+static void add_problem(const struct reader *reader, enum spec_severity severity, const char *at,
+                        const char *path, const char *message)
 {
     unsigned column = reader->is_words ? 0 : (unsigned)(at - reader->line) + 1;
     char *word = text_format("%s%s", reader->is_words && *path ? "--" : "", path);
@@ -98,7 +98,7 @@ static bool next_word(struct reader *reader, struct text *word, const char **ret
         }
     }
     if (quote)
-        complain(reader, SPEC_ERROR, *ret_begin, "", "a quote is not closed");
+        add_problem(reader, SPEC_ERROR, *ret_begin, "", "a quote is not closed");
     return !(*ret_begin + 1 == reader->end && **ret_begin == '\\');
 }
 
@@ -120,12 +120,12 @@ static void give(struct reader *reader, const struct sbatch_option *option, cons
     else
         given.column = (unsigned)(begin - reader->line) + 1;
     if (reader->is_words && !is_utf8(value)) {
-        complain(reader, SPEC_ERROR, begin, option->name, "it is not UTF-8 text");
+        add_problem(reader, SPEC_ERROR, begin, option->name, "it is not UTF-8 text");
         value = "";
     }
     if (!reader->is_words && strchr(value, '$'))
-        complain(reader, SPEC_ERROR, begin, option->name,
-                 "sbatch expands no variables in #SBATCH lines: write the value");
+        add_problem(reader, SPEC_ERROR, begin, option->name,
+                    "sbatch expands no variables in #SBATCH lines: write the value");
     given.value = xstrdup(value);
     replace(reader->script, option, &given);
 }
@@ -138,14 +138,14 @@ static void take_option(struct reader *reader, const struct sbatch_option *optio
     struct text word = {0};
     const char *ignored, *value = joined;
     if (option->value == SBATCH_NONE && joined) {
-        complain(reader, SPEC_ERROR, begin, option->name, "takes no value");
+        add_problem(reader, SPEC_ERROR, begin, option->name, "takes no value");
         value = NULL;
     }
     if (option->value == SBATCH_NEEDED && !joined) {
         if (next_word(reader, &word, &ignored))
             value = text_string(&word);
         else
-            complain(reader, SPEC_ERROR, begin, option->name, "its value is missing");
+            add_problem(reader, SPEC_ERROR, begin, option->name, "its value is missing");
     }
     give(reader, option, value ? value : "", begin);
     text_fini(&word);
@@ -165,7 +165,7 @@ static void take_long(struct reader *reader, char *name, const char *begin)
     char *message = nearest
                         ? text_format("sbatch has no option --%s; is --%s meant?", name, nearest)
                         : text_format("sbatch has no option --%s", name);
-    complain(reader, SPEC_ERROR, begin, "", message);
+    add_problem(reader, SPEC_ERROR, begin, "", message);
     free(message);
 }
 
@@ -176,7 +176,7 @@ static void take_letters(struct reader *reader, const char *letters, const char 
         const struct sbatch_option *option = sbatch_option_of_letter(*letters);
         if (!option) {
             char *message = text_format("sbatch has no option -%c", *letters);
-            complain(reader, SPEC_ERROR, begin, "", message);
+            add_problem(reader, SPEC_ERROR, begin, "", message);
             free(message);
             reader->at = reader->end; /* an unknown option may have a value: skip the line */
             return;
@@ -202,10 +202,10 @@ static void take_directive(struct reader *reader)
         else if (copy[0] == '-' && copy[1] && copy[1] != '-')
             take_letters(reader, copy + 1, begin);
         else if (text_equal(copy, "hetjob") || text_equal(copy, "packjob"))
-            complain(reader, SPEC_ERROR, begin, "",
-                     "a heterogeneous job: make its parts phases of a workflow");
+            add_problem(reader, SPEC_ERROR, begin, "",
+                        "a heterogeneous job: make its parts phases of a workflow");
         else
-            complain(reader, SPEC_ERROR, begin, "", "an option was expected here");
+            add_problem(reader, SPEC_ERROR, begin, "", "an option was expected here");
         free(copy);
     }
     text_fini(&word);
@@ -226,11 +226,12 @@ static void read_line(struct reader *reader)
         return;
     }
     if (is_directive)
-        complain(reader, SPEC_WARNING, reader->line, "",
-                 "sbatch reads no options after the first command: this line has no effect");
+        add_problem(reader, SPEC_WARNING, reader->line, "",
+                    "sbatch reads no options after the first command: this line has no effect");
     if (!reader->has_command && ((size > 5 && memcmp(reader->line, "#PBS ", 5) == 0) ||
                                  (size > 6 && memcmp(reader->line, "#BSUB ", 6) == 0)))
-        complain(reader, SPEC_WARNING, reader->line, "", "left out: only #SBATCH lines are read");
+        add_problem(reader, SPEC_WARNING, reader->line, "",
+                    "left out: only #SBATCH lines are read");
     if (size && reader->line[0] != '#')
         for (const char *at = reader->line; at < reader->end; at++)
             reader->has_command |= !is_blank(*at);
@@ -277,7 +278,7 @@ void sbatch_script_read(struct sbatch_script *script, const char *file, const ch
 
 /* --- Variables -------------------------------------------------------------------------------- */
 
-static const char *find(char *const *environment, const char *name)
+static const char *find_variable(char *const *environment, const char *name)
 {
     size_t size = strlen(name);
     for (char *const *at = environment; *at; at++)
@@ -295,7 +296,7 @@ static bool is_set(const char *value)
 static void take_variable(struct sbatch_script *script, char *const *environment, const char *name,
                           const struct sbatch_option *option)
 {
-    const char *value = find(environment, name);
+    const char *value = find_variable(environment, name);
     if (!value || (option->value == SBATCH_NONE && !is_set(value)))
         return;
     if (!is_utf8(value)) {
@@ -320,7 +321,7 @@ void sbatch_variables_read(struct sbatch_script *script, char *const *environmen
         if (option->variable)
             take_variable(script, environment, option->variable, option);
     }
-    if (find(environment, "SBATCH_WAIT4SWITCH"))
+    if (find_variable(environment, "SBATCH_WAIT4SWITCH"))
         spec_problems_add(script->problems, SPEC_WARNING, 0, 0, "SBATCH_WAIT4SWITCH",
                           "left out: use --switches=COUNT@TIME in the script");
 }

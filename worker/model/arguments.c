@@ -51,7 +51,8 @@ static bool keep_word(const struct argument *table, void *values, char **words, 
 }
 
 /* `name` is not NUL-terminated: "=value" may follow. */
-static const struct argument *find(const struct argument *table, const char *name, size_t size)
+static const struct argument *find_argument(const struct argument *table, const char *name,
+                                            size_t size)
 {
     for (; table->name; table++) {
         if (strlen(table->name) == size && memcmp(table->name, name, size) == 0)
@@ -91,7 +92,7 @@ int arguments_read(const struct argument *table, void *values, int count, char *
         const char *equals = strchr(word, '=');
         size_t size = equals ? (size_t)(equals - word) : strlen(word);
         const struct argument *argument =
-            text_starts(word, "--") ? find(table, word + 2, size - 2) : NULL;
+            text_starts(word, "--") ? find_argument(table, word + 2, size - 2) : NULL;
         if (!argument || argument->kind == ARGUMENT_WORDS)
             return fail_unknown(table, word, err);
         if (!equals && i + 1 == count)

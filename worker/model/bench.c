@@ -305,7 +305,7 @@ static size_t larger(size_t a, size_t b)
 }
 
 /* Makes the arrays for all parts. */
-static int prepare(struct bench *bench, const struct options *options, struct error *err)
+static int make_arrays(struct bench *bench, const struct options *options, struct error *err)
 {
     const struct model_shape *shape = &bench->shape;
     struct kernels *kernels = bench->kernels;
@@ -480,7 +480,7 @@ int bench_run(const struct options *options, struct error *err)
     if (status == 0) {
         double weights = all_weights(&bench.shape);
         bench.updated = weights < UPDATED_MAX ? (size_t)weights / 8 * 8 : UPDATED_MAX;
-        status = prepare(&bench, options, err);
+        status = make_arrays(&bench, options, err);
     }
     if (status == 0) {
         add_parts(&bench);

@@ -22,7 +22,7 @@ static const char usage[] =
     "usage: phase-model tokenize|train|generate|bench [OPTION VALUE]... | --help | --version\n"
     "`phase-model COMMAND --help` lists the options of a command.\n";
 
-static int fail(const struct error *err, int status)
+static int print_error(const struct error *err, int status)
 {
     char message[sizeof err->where + sizeof err->message];
     fprintf(stderr, "phase-model: %s\n", error_text(err, message, sizeof message));
@@ -40,13 +40,13 @@ static int take_options(struct options *options, int count, char **arguments, ch
     struct error err;
     int wish = options_parse(options, count, arguments, &err);
     if (wish < 0)
-        return fail(&err, wish == -EINVAL ? EXIT_USAGE : EXIT_FAILED);
+        return print_error(&err, wish == -EINVAL ? EXIT_USAGE : EXIT_FAILED);
     if (wish == OPTIONS_HELP) {
         options_print_help(stdout);
         return EXIT_OK;
     }
     if (device_choose(options->device, all, &err) < 0)
-        return fail(&err, EXIT_FAILED);
+        return print_error(&err, EXIT_FAILED);
     /* Readers of logs want whole lines as soon as they are printed, also through a pipe. */
     (void)setvbuf(stdout, NULL, _IOLBF, 0);
     return GOES_ON;
@@ -62,7 +62,7 @@ static int command_train(int count, char **arguments, char **all)
         return status;
     stop_install();
     if (ranks_place_from_environment(&place, &err) < 0 || train_run(&options, &place, &err) < 0)
-        return fail(&err, EXIT_FAILED);
+        return print_error(&err, EXIT_FAILED);
     return EXIT_OK;
 }
 
@@ -73,7 +73,7 @@ static int command_bench(int count, char **arguments, char **all)
     int status = take_options(&options, count, arguments, all);
     if (status != GOES_ON)
         return status;
-    return bench_run(&options, &err) < 0 ? fail(&err, EXIT_FAILED) : EXIT_OK;
+    return bench_run(&options, &err) < 0 ? print_error(&err, EXIT_FAILED) : EXIT_OK;
 }
 
 static int command_generate(int count, char **arguments, char **all)
@@ -82,16 +82,16 @@ static int command_generate(int count, char **arguments, char **all)
     struct error err;
     int wish = generate_parse(&options, count, arguments, &err);
     if (wish < 0)
-        return fail(&err, wish == -EINVAL ? EXIT_USAGE : EXIT_FAILED);
+        return print_error(&err, wish == -EINVAL ? EXIT_USAGE : EXIT_FAILED);
     if (wish == ARGUMENTS_HELP) {
         generate_print_help(stdout);
         return EXIT_OK;
     }
     if (device_choose(options.device, all, &err) < 0)
-        return fail(&err, EXIT_FAILED);
+        return print_error(&err, EXIT_FAILED);
     stop_install();
     (void)setvbuf(stdout, NULL, _IOLBF, 0);
-    return generate_run(&options, &err) < 0 ? fail(&err, EXIT_FAILED) : EXIT_OK;
+    return generate_run(&options, &err) < 0 ? print_error(&err, EXIT_FAILED) : EXIT_OK;
 }
 
 static int command_tokenize(int count, char **arguments)
@@ -100,12 +100,12 @@ static int command_tokenize(int count, char **arguments)
     struct error err;
     int wish = tokenize_parse(&options, count, arguments, &err);
     if (wish < 0)
-        return fail(&err, wish == -EINVAL ? EXIT_USAGE : EXIT_FAILED);
+        return print_error(&err, wish == -EINVAL ? EXIT_USAGE : EXIT_FAILED);
     if (wish == ARGUMENTS_HELP) {
         tokenize_print_help(stdout);
         return EXIT_OK;
     }
-    return tokenize_run(&options, &err) < 0 ? fail(&err, EXIT_FAILED) : EXIT_OK;
+    return tokenize_run(&options, &err) < 0 ? print_error(&err, EXIT_FAILED) : EXIT_OK;
 }
 
 int main(int count, char **arguments)
@@ -114,7 +114,7 @@ int main(int count, char **arguments)
     const char *command = count > 1 ? arguments[1] : "";
     if (sodium_init() < 0) {
         error_set(&err, -ENOSYS, "cannot start libsodium");
-        return fail(&err, EXIT_FAILED);
+        return print_error(&err, EXIT_FAILED);
     }
     if (text_equal(command, "train"))
         return command_train(count - 2, arguments + 2, arguments);
@@ -135,5 +135,5 @@ int main(int count, char **arguments)
     error_set(&err, -EINVAL, "%s: no such command", *command ? command : "nothing asked for");
     if (!*command)
         error_set(&err, -EINVAL, "a command is missing");
-    return fail(&err, EXIT_USAGE);
+    return print_error(&err, EXIT_USAGE);
 }

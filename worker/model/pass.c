@@ -46,7 +46,7 @@ struct arena {
     size_t used;
 };
 
-static void *take(struct arena *arena, size_t bytes)
+static void *take_bytes(struct arena *arena, size_t bytes)
 {
     void *array = arena->memory ? arena->memory + arena->used : NULL;
     arena->used += (bytes + 255) & ~(size_t)255;
@@ -55,12 +55,12 @@ static void *take(struct arena *arena, size_t bytes)
 
 static kernel_number *take_numbers(struct arena *arena, size_t count)
 {
-    return take(arena, count * sizeof(kernel_number));
+    return take_bytes(arena, count * sizeof(kernel_number));
 }
 
 static float *take_floats(struct arena *arena, size_t count)
 {
-    return take(arena, count * sizeof(float));
+    return take_bytes(arena, count * sizeof(float));
 }
 
 /* Returns how many numbers a row of queries, keys and values has. */
@@ -113,8 +113,8 @@ static void place_all(struct pass *pass, struct arena *arena)
     pass->dqkv = take_numbers(arena, rows * qkv_width(shape));
     pass->dgated = take_numbers(arena, rows * shape->hidden);
     pass->dwide = take_numbers(arena, rows * 2 * shape->hidden);
-    pass->ids = take(arena, rows * sizeof *pass->ids);
-    pass->targets = take(arena, rows * sizeof *pass->targets);
+    pass->ids = take_bytes(arena, rows * sizeof *pass->ids);
+    pass->targets = take_bytes(arena, rows * sizeof *pass->targets);
     pass->losses = take_floats(arena, shape->loops);
 }
 

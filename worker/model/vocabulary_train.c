@@ -299,7 +299,7 @@ static void merge_in_word(struct trainer *trainer, uint32_t left, uint32_t right
 }
 
 /* Turns the word types into tokens of one byte. */
-static void begin(struct trainer *trainer, uint32_t tokens)
+static void make_bytes(struct trainer *trainer, uint32_t tokens)
 {
     const struct words *words = &trainer->words;
     size_t total = 0;
@@ -349,7 +349,7 @@ int vocabulary_train(struct vocabulary *vocabulary, const struct file_map *texts
     struct trainer trainer = {0};
     struct vocabulary_merge *merges = xcalloc(tokens - VOCABULARY_BYTES, sizeof *merges);
     words_count(&trainer.words, texts, text_count);
-    begin(&trainer, tokens);
+    make_bytes(&trainer, tokens);
     int status = merge_all(&trainer, merges, tokens, err);
     if (status == 0)
         status = vocabulary_init(vocabulary, merges, tokens, err);

@@ -169,7 +169,7 @@ out:
     return status;
 }
 
-static int fail(int code, const char *peer, struct error *err)
+static int say_lost(int code, const char *peer, struct error *err)
 {
     if (code == -ETIMEDOUT)
         return error_set(err, code, "%s did not answer in time", peer);
@@ -188,7 +188,7 @@ int wire_send(int fd, const void *data, size_t size, int64_t deadline_ms, const 
         if (status == -EAGAIN)
             status = wait_for(fd, POLLOUT, deadline_ms);
         if (status < 0 && status != -EINTR)
-            return fail(status, peer, err);
+            return say_lost(status, peer, err);
         if (sent > 0) {
             at += sent;
             size -= (size_t)sent;
@@ -209,7 +209,7 @@ int wire_receive(int fd, void *data, size_t size, int64_t deadline_ms, const cha
         if (status == -EAGAIN)
             status = wait_for(fd, POLLIN, deadline_ms);
         if (status < 0 && status != -EINTR)
-            return fail(status, peer, err);
+            return say_lost(status, peer, err);
         if (got > 0) {
             at += got;
             size -= (size_t)got;

@@ -40,7 +40,7 @@ struct preflight {
     size_t count; /* entries of `results` */
 };
 
-static int complain(const struct error *err)
+static int print_error(const struct error *err)
 {
     fprintf(stderr, "phase-preflight: %s\n", err->message);
     return OPTIONS_EXIT_USAGE;
@@ -175,7 +175,7 @@ static int print_gres(const struct options *options)
     text_fini(&text);
     if (rc == 0)
         return ROW_PASSED;
-    (void)complain(&err);
+    (void)print_error(&err);
     return rc == -ENODEV ? ROW_UNKNOWN : ROW_FAILED;
 }
 
@@ -204,7 +204,7 @@ static int run(struct preflight *preflight)
     if (options->is_full) {
         bool is_fit = count && rows_outcome(preflight->results, preflight->count) != ROW_FAILED;
         if (is_fit && find_groups(preflight, count, &err) < 0)
-            return complain(&err);
+            return print_error(&err);
         if (is_fit)
             measure(preflight, gpus, count, end_ms);
         else
@@ -217,7 +217,7 @@ static int run(struct preflight *preflight)
     if (print(preflight, &speed, node) < 0 && outcome == ROW_PASSED)
         outcome = ROW_UNKNOWN;
     if (options->record && record(preflight, &speed, node, &err) < 0) {
-        (void)complain(&err);
+        (void)print_error(&err);
         outcome = outcome == ROW_PASSED ? ROW_UNKNOWN : outcome;
     }
     return options->is_observed ? 0 : (int)outcome;

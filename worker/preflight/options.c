@@ -19,7 +19,7 @@ static const char usage[] =
     "Says whether this node is fit for a run: 0 passed, 1 failed, 3 could not tell.\n"
     "The options from --parallel on belong to --level full.\n";
 
-static int complain(const char *what, const char *value)
+static int refuse_option(const char *what, const char *value)
 {
     fprintf(stderr, "phase-preflight: %s: %s\n", value, what);
     return OPTIONS_EXIT_USAGE;
@@ -73,7 +73,7 @@ static int read_words(struct options *options, char **words)
         return status;
     options->is_full = level && text_equal(level, "full");
     if (level && !options->is_full && !text_equal(level, "quick"))
-        return complain("not a level", level);
+        return refuse_option("not a level", level);
     if (is_version)
         printf("phase-preflight %s\n", PACKAGE_VERSION);
     return is_version ? 0 : -1;
@@ -104,13 +104,13 @@ static int check_together(const struct options *options)
     bool has_full = options->parallel || options->groups || options->rendezvous ||
                     options->baseline || options->record || options->nodes > 1 || options->node;
     if (has_full && !options->is_full)
-        return complain("missing: another option needs it", "--level full");
+        return refuse_option("missing: another option needs it", "--level full");
     if (options->parallel && options->groups)
-        return complain("cannot be used with --groups", "--parallel");
+        return refuse_option("cannot be used with --groups", "--parallel");
     if (options->node >= options->nodes)
-        return complain("not less than --nodes", "--node");
+        return refuse_option("not less than --nodes", "--node");
     if (options->nodes > 1 && !options->rendezvous)
-        return complain("missing: nodes that measure together need a folder", "--rendezvous");
+        return refuse_option("missing: nodes that measure together need a folder", "--rendezvous");
     return -1;
 }
 

@@ -29,7 +29,7 @@ struct request {
     const char *groups;
 };
 
-static int complain(const char *what, const char *value)
+static int refuse_option(const char *what, const char *value)
 {
     fprintf(stderr, "phase-preflight-gpu: %s: %s\n", value, what);
     return EXIT_USAGE;
@@ -59,9 +59,9 @@ static int read_words(struct request *request, struct bench *bench, char **words
     request->row = figure_row_of_name(row);
     if (request->row == FIGURE_ROW_COUNT || !request->size || !request->deadline_ms ||
         !request->gpus)
-        return complain("--row, --size, --deadline-ms and --gpus are needed", "options");
+        return refuse_option("--row, --size, --deadline-ms and --gpus are needed", "options");
     if (request->node >= request->nodes)
-        return complain("not less than --nodes", "--node");
+        return refuse_option("not less than --nodes", "--node");
     return -1;
 }
 
@@ -98,7 +98,7 @@ int main(int count, char **arguments)
                  ? groups_of_text(request.groups, request.nodes, request.gpus, &bench.groups, &err)
                  : groups_of_layout("pipeline=1,data=1", 1, 1, &bench.groups, &err);
     if (rc < 0)
-        return complain("not understood", err.message);
+        return refuse_option("not understood", err.message);
     bench.groups.rank_count_of_node = request.gpus;
     bench.size = request.size;
     bench.node = request.node;
@@ -106,7 +106,7 @@ int main(int count, char **arguments)
     forget_settings();
     bench.output = keep_output();
     if (!bench.output)
-        return complain("cannot be kept apart", "output");
+        return refuse_option("cannot be kept apart", "output");
     if (bench_open(&bench) == 0)
         (void)measures[request.row](&bench); /* failures were reported */
     (void)fputs("end\n", bench.output);

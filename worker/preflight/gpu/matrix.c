@@ -70,7 +70,7 @@ static int open_library(struct bench *bench, unsigned device, struct matrix *mat
     return check_library(bench, device, status, "setting up a product of matrices");
 }
 
-static int prepare(struct bench *bench, unsigned device, struct matrix *matrix)
+static int prepare_product(struct bench *bench, unsigned device, struct matrix *matrix)
 {
     struct CUstream_st *stream = bench->devices[device].stream;
     size_t elements = (size_t)(bench->size * bench->size), bytes = elements * sizeof(uint16_t);
@@ -172,7 +172,8 @@ int matrix_measure(struct bench *bench)
         return bench_tell_unknown(bench, BENCH_NO_DEVICE,
                                   "matrices need sides of a multiple of 8 elements");
     for (unsigned i = 0; i < bench->device_count; i++)
-        if (prepare(bench, i, &matrices[i]) < 0 || queue(bench, i, &matrices[i], WARM_ROUNDS) < 0)
+        if (prepare_product(bench, i, &matrices[i]) < 0 ||
+            queue(bench, i, &matrices[i], WARM_ROUNDS) < 0)
             return -1;
     for (unsigned i = 0; i < bench->device_count; i++) {
         if (bench_wait(bench, i, "multiplying matrices") < 0)
