@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <libgen.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -116,16 +117,32 @@ static int file_write_all(int fd, const char *data, size_t size)
     return file_write(fd, data, size) < 0 ? -1 : fsync(fd);
 }
 
-static int file_sync_folder(const char *path)
+int file_sync_folder(const char *path, struct error *err)
 {
     char *copy = xstrdup(path);
     int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     free(copy);
-    if (fd < 0)
-        return -1;
-    int status = fsync(fd);
-    (void)close(fd); /* fsync() has already reported all errors */
+    int status = fd < 0 || fsync(fd) < 0 ? file_fail(err, "sync the folder of", path) : 0;
+    if (fd >= 0)
+        (void)close(fd); /* fsync() has already reported all errors */
     return status;
+}
+
+static int file_remove_entry(const char *path, const struct stat *status, int type,
+                             struct FTW *walk)
+{
+    (void)status;
+    (void)type;
+    (void)walk;
+    return remove(path) < 0 && errno != ENOENT ? errno : 0;
+}
+
+int file_remove_tree(const char *path, struct error *err)
+{
+    int code = nftw(path, file_remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    if (code < 0)
+        code = errno == ENOENT ? 0 : errno;
+    return code ? error_set(err, -code, "cannot remove %s: %s", path, strerror(code)) : 0;
 }
 
 int file_change_begin(struct file_change *change, const char *path, mode_t mode, struct error *err)
@@ -161,8 +178,8 @@ int file_change_end(struct file_change *change, int status, struct error *err)
         status = file_fail(err, "replace", change->path);
     if (status < 0)
         (void)unlink(change->temporary); /* if this fails too, nothing more can be done */
-    else if (file_sync_folder(change->path) < 0)
-        status = file_fail(err, "sync the folder of", change->path);
+    else
+        status = file_sync_folder(change->path, err);
     free(change->path);
     free(change->temporary);
     return status;
@@ -217,8 +234,8 @@ int file_create_once(const char *path, const void *data, size_t size, mode_t mod
     if (status == 0)
         status = file_name_once(temporary, path, err);
     (void)unlink(temporary); /* it may have been renamed */
-    if (status == 0 && file_sync_folder(path) < 0)
-        status = file_fail(err, "sync the folder of", path);
+    if (status == 0)
+        status = file_sync_folder(path, err);
     free(temporary);
     return status;
 }

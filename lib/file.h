@@ -46,6 +46,13 @@ int file_change_write(struct file_change *change, const void *data, size_t size,
  * otherwise, and returns `status` with the error unchanged. */
 int file_change_end(struct file_change *change, int status, struct error *err);
 
+/* Waits until the folder that contains `path` is on the disk, with the names in it. */
+int file_sync_folder(const char *path, struct error *err);
+
+/* Removes a file, or a folder with everything in it. Does not follow links. A `path` that does not
+ * exist is not an error. Stops at what cannot be removed. */
+int file_remove_tree(const char *path, struct error *err);
+
 /* Makes `path` with these bytes, once. If several processes on any machines try at the same time,
  * one succeeds, and nobody sees half a file. It uses a temporary file beside `path` with a unique
  * name, fsync, link(), and fsync of the folder. The file system must have hard links, as NFS and

@@ -2,11 +2,11 @@
 #include "worker/node/checkpoints.h"
 
 #include "lib/error.h"
+#include "lib/file.h"
 #include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/node/room.h"
 
-#include <ftw.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -77,16 +77,6 @@ static void checkpoints_tell(struct checkpoints *checkpoints, struct group *grou
                        checkpoints->is_suspect && !group->is_good);
 }
 
-static int checkpoints_remove_entry(const char *path, const struct stat *status, int type,
-                                    struct FTW *walk)
-{
-    (void)status;
-    (void)type;
-    (void)walk;
-    (void)remove(path); /* what cannot be removed stays */
-    return 0;
-}
-
 /* Whether the path lies below the phase's own folder. */
 static bool checkpoints_owns(const struct checkpoints *checkpoints, const char *path)
 {
@@ -99,7 +89,7 @@ static void checkpoints_remove(const struct checkpoints *checkpoints, const stru
 {
     for (size_t i = 0; i < group->saved.path_count; i++)
         if (checkpoints_owns(checkpoints, group->saved.paths[i]))
-            (void)nftw(group->saved.paths[i], checkpoints_remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+            (void)file_remove_tree(group->saved.paths[i], NULL); /* else it stays */
 }
 
 /* Whether `group` may be removed in favour of `other`. A run may count its steps from 0 again. Such
