@@ -20,7 +20,7 @@ SHAPES = {  # vocabulary, width, depth, heads, kv_heads, hidden, loops, tied, se
     "350m": (50304, 1024, 24, 16, 16, 2752, 1, 1, 1024),
     "1.5b": (50304, 2048, 28, 16, 8, 5504, 1, 0, 1024),
 }
-HEADER = "<8s10I4Q32s32s"  # struct checkpoint_header
+HEADER = "<8s10I5Q32s32s"  # struct checkpoint_header
 
 
 def norm(x, gain):
@@ -110,10 +110,12 @@ def speed(name, batch, steps, is_compiled):
 
 
 def read(path):
-    """Returns the model of a checkpoint."""
-    with open(path, "rb") as file:
+    """Returns the model of a checkpoint that one rank has written."""
+    with open(f"{path}/marker", "rb") as file:
         head = struct.unpack(HEADER, file.read(struct.calcsize(HEADER)))
-        shape = head[2:10] + (head[10],)
+    assert head[15] == 1, "several ranks wrote the checkpoint"
+    shape = head[2:11]
+    with open(f"{path}/rank_0", "rb") as file:
         numbers = torch.frombuffer(bytearray(file.read(4 * head[11])), dtype=torch.float32)
     model = Model(*shape)
     at = 0
@@ -125,14 +127,14 @@ def read(path):
         return nn.Parameter(numbers[at - count:at].view(sizes))
 
     vocabulary, width, _, _, _, hidden, loops, tied, _ = shape
-    model.tokens = take(vocabulary, width)
-    model.head = model.tokens if tied else take(vocabulary, width)
     model.norm = take(width) if loops == 1 else None
     for block in model.blocks:
-        block.norm1 = take(width)
+        block.norm1, block.norm2 = take(width), take(width)
+    model.tokens = take(vocabulary, width)
+    model.head = model.tokens if tied else take(vocabulary, width)
+    for block in model.blocks:
         block.qkv.weight = nn.Parameter(take(width, block.qkv.out_features).t())
         block.out.weight = nn.Parameter(take(width, width).t())
-        block.norm2 = take(width)
         block.up.weight = nn.Parameter(take(width, 2 * hidden).t())
         block.down.weight = nn.Parameter(take(hidden, width).t())
     assert at == head[11], "the file has other weights"

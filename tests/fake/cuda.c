@@ -6,6 +6,7 @@
  *   count=7  there are seven devices
  *   lost=3   device 3 cannot be chosen
  *   room=3   device 3 has no MiB of memory
+ *   pinned=9 there are 9 MiB of pinned memory
  *   hang=3   the work of device 3 never ends
  *   error=3  the work of device 3 fails
  *   slow=3   the work of device 3 takes ten times as long
@@ -326,6 +327,11 @@ cudaError_t cudaHostAlloc(void **memory, size_t size, unsigned flags)
     (void)flags;
     if (breaks_capture())
         return cudaErrorStreamCaptureUnsupported;
+    size_t total = size;
+    for (size_t i = 0; i < pinned_count; i++)
+        total += pinned[i].size;
+    if (fake_said("pinned") >= 0 && total > (size_t)fake_said("pinned") << 20)
+        return last_error = cudaErrorMemoryAllocation;
     *memory = allocate(size);
     if (pinned_count == sizeof pinned / sizeof *pinned)
         abort();

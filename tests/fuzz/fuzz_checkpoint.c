@@ -1,5 +1,6 @@
-/* Any bytes as a checkpoint of phase-model: as they are, with a right checksum, and as a header
- * whose parameters are right, too. A file that is read has a possible shape. */
+/* Any bytes as the marker of a checkpoint of phase-model: as they are, with a right digest, and as
+ * the marker of one rank whose file is right, too. A checkpoint that is read has a possible shape.
+ */
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/fuzz_folder.h"
 
@@ -22,7 +23,7 @@ static void fuzz_check(const uint8_t *bytes, size_t size)
     size_t sequence;
     uint8_t digest[32];
     char *path = fuzz_path("step_000001.ckpt");
-    fuzz_write("step_000001.ckpt", bytes, size);
+    fuzz_write("step_000001.ckpt/marker", bytes, size);
     if (checkpoint_shape(path, &shape, &sequence, digest, &err) == 0) {
         assert(sequence > 0 && shape.tied <= 1);
         assert(shape.heads > 0 && shape.width % shape.heads == 0);
@@ -33,27 +34,32 @@ static void fuzz_check(const uint8_t *bytes, size_t size)
     free(path);
 }
 
-/* Sets the checksum as the comment of the format says. */
-static void fuzz_repair(uint8_t *bytes, size_t size)
+/* Puts the digest of the bytes behind them, as the comment of the format says. */
+static void fuzz_digest(uint8_t *bytes, size_t size)
 {
-    size_t summed = size - CHECKPOINT_CHECKSUM;
-    (void)crypto_generichash(bytes + summed, CHECKPOINT_CHECKSUM, bytes, summed, NULL, 0);
+    (void)crypto_generichash(bytes + size, CHECKPOINT_DIGEST, bytes, size, NULL, 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    enum { NUMBERS = 12 }; /* bytes in the file of the rank */
     struct checkpoint_header header;
+    uint8_t part[NUMBERS + CHECKPOINT_DIGEST] = {0};
     uint8_t *bytes = xmalloc(size);
     if (size)
         memcpy(bytes, data, size);
+    fuzz_digest(part, NUMBERS);
+    fuzz_write("step_000001.ckpt/rank_0", part, sizeof part);
     fuzz_check(bytes, size);
-    if (size >= sizeof header + CHECKPOINT_CHECKSUM) {
-        fuzz_repair(bytes, size);
+    if (size >= sizeof header + 2 * CHECKPOINT_DIGEST) {
+        fuzz_digest(bytes, size - CHECKPOINT_DIGEST);
         fuzz_check(bytes, size);
+        size = sizeof header + 2 * CHECKPOINT_DIGEST;
         memcpy(&header, bytes, sizeof header);
-        header.parameters = (size - sizeof header - CHECKPOINT_CHECKSUM) / (3 * sizeof(float));
+        header.ranks = 1;
         memcpy(bytes, &header, sizeof header);
-        fuzz_repair(bytes, size);
+        memcpy(bytes + sizeof header, part + NUMBERS, CHECKPOINT_DIGEST);
+        fuzz_digest(bytes, size - CHECKPOINT_DIGEST);
         fuzz_check(bytes, size);
     }
     free(bytes);

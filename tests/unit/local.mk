@@ -26,16 +26,19 @@ tests_unit_test_text_LDADD = $(UNIT_LDADD)
 MODEL_TESTS = tests/unit/test_model tests/unit/test_model_kernels \
 	tests/unit/test_model_checkpoint tests/unit/test_model_ranks tests/unit/test_model_decode \
 	tests/unit/test_model_tokenizer tests/unit/test_model_shard tests/unit/test_model_data \
-	tests/unit/test_model_prompts \
+	tests/unit/test_model_prompts tests/unit/test_model_saver \
 	tests/unit/test_model_sample
-MODEL_LDADD = worker/model/libmodel.a $(UNIT_LDADD)
+MODEL_LDADD = worker/model/libmodel.a $(UNIT_LDADD) -lpthread
 UNIT_TESTS += $(MODEL_TESTS)
 tests_unit_test_model_SOURCES = tests/unit/test_model.c
 tests_unit_test_model_LDADD = $(MODEL_LDADD)
 tests_unit_test_model_kernels_SOURCES = tests/unit/test_model_kernels.c
 tests_unit_test_model_kernels_LDADD = $(MODEL_LDADD)
-tests_unit_test_model_checkpoint_SOURCES = tests/unit/test_model_checkpoint.c
+SAVED_MODEL = tests/unit/saved_model.c tests/unit/saved_model.h $(FOLDER)
+tests_unit_test_model_checkpoint_SOURCES = tests/unit/test_model_checkpoint.c $(SAVED_MODEL)
 tests_unit_test_model_checkpoint_LDADD = $(MODEL_LDADD)
+tests_unit_test_model_saver_SOURCES = tests/unit/test_model_saver.c $(SAVED_MODEL)
+tests_unit_test_model_saver_LDADD = $(MODEL_LDADD)
 tests_unit_test_model_ranks_SOURCES = tests/unit/test_model_ranks.c
 tests_unit_test_model_ranks_LDADD = $(MODEL_LDADD)
 tests_unit_test_model_decode_SOURCES = tests/unit/test_model_decode.c

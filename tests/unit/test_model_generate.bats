@@ -184,7 +184,8 @@ lines_per_step() { sed -nE 's|^step .* lines/step ([0-9.]+)$|\1|p' "$1" | tail -
     refused "not a checkpoint" "$DIR/out" --model "$SHARED/lines"
     refused "/nowhere" "$DIR/out" --input /nowhere
     refused "/nowhere/out" /nowhere/out
-    head -c 5000 "$SHARED/step_000025.ckpt" >"$DIR/cut"
+    cp -r "$SHARED/step_000025.ckpt" "$DIR/cut"
+    truncate -s 5000 "$DIR/cut/rank_0"
     refused "cannot resume from $DIR/cut" "$DIR/out" --model "$DIR/cut"
     [ ! -e "$DIR/out" ]
     echo 'something else' >"$DIR/out"

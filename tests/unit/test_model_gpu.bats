@@ -173,6 +173,17 @@ ways() { sed -n 's/^ways: //p' "$1"; }
     near 0.01 "$DIR/log.parts" "$DIR/log.whole"
 }
 
+@test "without pinned memory for a copy of the state, the training waits and saves the same" {
+    local room
+    for room in 16 1000; do # the ring of kernels_put() takes 16 MiB
+        FAKE_CUDA=pinned=$room train cuda $room 4 --device-batch-size 1 --save-every 2 \
+            >"$DIR/log.$room" 2>&1
+    done
+    [ "$(grep -c 'the training waits while checkpoints are written' "$DIR/log.16")" = 1 ]
+    run -1 grep 'the training waits' "$DIR/log.1000"
+    diff -r "$DIR/16" "$DIR/1000"
+}
+
 @test "a rank that dies is named, and the other ends soon" {
     start 0 first FAKE= -- cuda two 100000 --device-batch-size 1 --log-every 50
     start 1 second FAKE= -- cuda two 100000 --device-batch-size 1 --log-every 50

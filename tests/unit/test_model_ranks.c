@@ -152,36 +152,6 @@ static void every_rank_gets_the_sum_of_its_part_and_then_the_parts_of_all(void *
     assert_ranks(sum_parts_and_gather, 3);
 }
 
-static int give_to_the_first(struct ranks_place place)
-{
-    struct ranks ranks;
-    struct error err;
-    float values[3];
-    if (ranks_init(&ranks, &place, fingerprint, PATIENCE_MS, PATIENCE_MS, &err) < 0)
-        return 1;
-    for (unsigned from = 0; from < place.size; from++) {
-        for (size_t i = 0; i < 3; i++)
-            values[i] = value_of(place.rank, i + 1);
-        if (ranks_give(&ranks, from, values, 3, &err) < 0)
-            return 2;
-        unsigned expected = place.rank == 0 ? from : place.rank;
-        for (size_t i = 0; i < 3; i++)
-            if (values[i] != value_of(expected, i + 1))
-                return 3;
-    }
-    /* A sum in between shows that all ranks have counted the same exchanges. */
-    int result = ranks_sum(&ranks, values, 3, &err);
-    ranks_fini(&ranks);
-    return result < 0 ? 4 : 0;
-}
-
-static void values_of_one_rank_go_to_the_first_rank_only(void **state)
-{
-    (void)state;
-    assert_ranks(give_to_the_first, 1);
-    assert_ranks(give_to_the_first, 3);
-}
-
 static void the_parts_of_the_ranks_lie_side_by_side(void **state)
 {
     (void)state;
@@ -366,7 +336,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_rank_gets_the_sum_in_a_tree_over_the_ranks),
         cmocka_unit_test(every_rank_gets_the_sum_of_its_part_and_then_the_parts_of_all),
-        cmocka_unit_test(values_of_one_rank_go_to_the_first_rank_only),
         cmocka_unit_test(the_parts_of_the_ranks_lie_side_by_side),
         cmocka_unit_test(a_rank_that_ends_fails_the_others),
         cmocka_unit_test(a_look_finds_the_rank_that_is_gone),

@@ -75,7 +75,7 @@ train() {
     train s part 3
     run -0 train s part 6 --tokens 400 --resume part/step_000003.ckpt
     [[ $output == *'resumed at step 3 '* ]]
-    cmp whole/step_000006.ckpt part/step_000006.ckpt
+    diff -r whole/step_000006.ckpt part/step_000006.ckpt
     printf 'the \n\n\xff\xfe' >prompts
     generate() {
         "$BIN/phase-model" generate --model whole/step_000006.ckpt --input prompts --bytes 20 "$@"
@@ -118,8 +118,7 @@ train() {
     tokenize text --train 256 --vocabulary v --out s
     train text one 3
     train s other 3
-    weights() { tail -c +145 "$1/step_000003.ckpt" | head -c -32; }
-    cmp <(weights one) <(weights other)
+    cmp one/step_000003.ckpt/rank_0 other/step_000003.ckpt/rank_0
     printf 'the\n' >prompts
     "$BIN/phase-model" generate --model one/step_000003.ckpt --input prompts --output out --bytes 9
     "$BIN/phase-model" generate --model other/step_000003.ckpt --input prompts --output out2 \

@@ -1,6 +1,5 @@
 # phase-model as a program: resuming, stopping, ranks, damage, options. The model is small, so that
 # each run takes a fraction of a second.
-# run takes a fraction of a second.
 
 bats_require_minimum_version 1.5.0
 
@@ -94,20 +93,20 @@ near() {
     train whole 20
     train first 10
     train second 20 --resume "$DIR/first/step_000010.ckpt"
-    cmp "$DIR/whole/step_000020.ckpt" "$DIR/second/step_000020.ckpt"
+    diff -r "$DIR/whole/step_000020.ckpt" "$DIR/second/step_000020.ckpt"
 }
 
 @test "two ranks that resume end in the same bytes as two ranks that train without a break" {
     ranks 2 whole 20
     ranks 2 first 10
     ranks 2 second 20 --resume "$DIR/first/step_000010.ckpt"
-    cmp "$DIR/whole/step_000020.ckpt" "$DIR/second/step_000020.ckpt"
+    diff -r "$DIR/whole/step_000020.ckpt" "$DIR/second/step_000020.ckpt"
 }
 
 @test "another seed ends in other bytes" {
     train one 5
     train other 5 --seed 2
-    run -1 cmp "$DIR/one/step_000005.ckpt" "$DIR/other/step_000005.ckpt"
+    run -1 diff -r "$DIR/one/step_000005.ckpt" "$DIR/other/step_000005.ckpt"
 }
 
 @test "an empty --resume starts from the beginning" {
@@ -154,13 +153,18 @@ near() {
     one=$(train one 20 --device-batch-size 8 --resume "$DIR/four/step_000010.ckpt")
     near "$(losses "$whole" | tail -n 10)" "$(losses "$two")"
     near "$(losses "$whole" | tail -n 10)" "$(losses "$one")"
+    four=$(ranks 4 wide 30 --device-batch-size 2 --resume "$DIR/two/step_000020.ckpt")
+    one=$(train one 30 --device-batch-size 8 --resume "$DIR/one/step_000020.ckpt")
+    near "$(losses "$one")" "$(losses "$four")"
+    [ "$(ls "$DIR/wide/step_000030.ckpt")" = $'marker\nrank_0\nrank_1\nrank_2\nrank_3' ]
 }
 
 @test "a checkpoint that rank 0 cannot write during the training ends no rank" {
-    mkdir -p "$DIR/out/step_000005.ckpt"
+    mkdir "$DIR/out"
+    : >"$DIR/out/step_000005.ckpt"
     run -0 ranks 3 out 10 --save-every 5
     [[ $output == *'phase-model: no checkpoint of step 5: '* ]]
-    [ -s "$DIR/out/step_000010.ckpt" ]
+    [ -s "$DIR/out/step_000010.ckpt/marker" ]
 }
 
 @test "two batches that are added up learn the same as one batch twice as large" {
@@ -177,13 +181,13 @@ near() {
         wait "${CHILDREN[-1]}"
         step=$(sed -n 's/^stopped at step \([0-9]*\): checkpoint .*/\1/p' "$DIR/log.$signal")
         path=$(sed -n 's/^stopped at step [0-9]*: checkpoint //p' "$DIR/log.$signal")
-        [ -s "$path" ]
+        [ -s "$path/marker" ]
         grep -q "^step $step/" "$DIR/log.$signal"
         run -1 grep "^step $((step + 1))/" "$DIR/log.$signal"
     done
     train on $((step + 3)) --resume "$path"
     train whole $((step + 3))
-    cmp "$DIR"/on/step_*"$((step + 3)).ckpt" "$DIR"/whole/step_*"$((step + 3)).ckpt"
+    diff -r "$DIR"/on/step_*"$((step + 3)).ckpt" "$DIR"/whole/step_*"$((step + 3)).ckpt"
 }
 
 @test "a stop signal to one rank stops all ranks at the same step" {
@@ -226,23 +230,47 @@ near() {
 }
 
 @test "a checkpoint that cannot be written during the training does not end the training" {
-    mkdir -p "$DIR/out/step_000005.ckpt"
+    mkdir "$DIR/out"
+    : >"$DIR/out/step_000005.ckpt"
     run -0 train out 10 --save-every 5
     [[ $output == *'phase-model: no checkpoint of step 5: '* ]]
-    [ -s "$DIR/out/step_000010.ckpt" ]
+    [ -s "$DIR/out/step_000010.ckpt/marker" ]
+}
+
+@test "what killed ranks have left of a checkpoint is removed, and is no part of the next one" {
+    train out 5
+    mkdir "$DIR/out/step_000010.ckpt.tmp"
+    : >"$DIR/out/step_000010.ckpt.tmp/rank_3"
+    run -1 train again 10 --resume "$DIR/out/step_000010.ckpt.tmp"
+    [[ $output == *'not a checkpoint: it is no folder with a marker' ]]
+    ranks 2 out 10 --device-batch-size 2 --resume "$DIR/out/step_000005.ckpt"
+    [ "$(ls "$DIR/out")" = $'step_000005.ckpt\nstep_000010.ckpt' ]
+    [ "$(ls "$DIR/out/step_000010.ckpt")" = $'marker\nrank_0\nrank_1' ]
+}
+
+@test "a training that diverges keeps the checkpoint that it has begun" {
+    run -1 train out 400 --matrix-lr 10 --embedding-lr 10 --grad-clip 0 --weight-decay 1 --save-every 1
+    [[ $output == *'phase-model: the gradient of step '*' is not finite' ]]
+    last=$(sed -n 's/^step \([0-9]*\)\/.*/\1/p' <<<"$output" | tail -n 1)
+    [ -s "$DIR/out/$(printf 'step_%06d.ckpt' $((last - 1)))/marker" ]
 }
 
 @test "a last checkpoint that cannot be written fails the run" {
-    mkdir -p "$DIR/out/step_000005.ckpt"
+    mkdir "$DIR/out"
+    : >"$DIR/out/step_000005.ckpt"
     run -1 train out 5
-    [[ $output == *'phase-model: cannot replace '* ]]
+    [[ $output == *'phase-model: no checkpoint of step 5: cannot replace '* ]]
 }
 
 @test "a checkpoint that is damaged or does not fit the options is refused" {
     train out 2
     good=$DIR/out/step_000002.ckpt
-    head -c 5000 "$good" >"$DIR/short"
-    { head -c 5000 "$good"; printf x; tail -c +5002 "$good"; } >"$DIR/altered"
+    cp -r "$good" "$DIR/short"
+    truncate -s 5000 "$DIR/short/rank_0"
+    cp -r "$good" "$DIR/altered"
+    printf x | dd of="$DIR/altered/rank_0" bs=1 seek=5000 conv=notrunc status=none
+    cp -r "$good" "$DIR/unmarked"
+    rm "$DIR/unmarked/marker"
     head -c 20000 /usr/share/common-licenses/GPL-2 >"$DIR/text"
     refused() {
         local reason=$1
@@ -251,13 +279,14 @@ near() {
         [[ $output == "phase-model: cannot resume from "*"$reason"* ]] && [ ${#lines[@]} = 1 ]
     }
     refused 'instead of' --resume "$DIR/short"
-    refused 'its checksum is wrong' --resume "$DIR/altered"
+    refused 'the digest of rank_0 is wrong' --resume "$DIR/altered"
+    refused 'not a checkpoint' --resume "$DIR/unmarked"
     refused 'not a checkpoint' --resume "$DIR/text"
     refused 'its depth is 1, not 2' --resume "$good" --depth 2
     refused 'its seed is 1, not 2' --resume "$good" --seed 2
     refused 'another text' --resume "$good" --data "$DIR/text"
     run -1 train again 4 --resume "$DIR/nothing"
-    [[ $output == *"cannot open $DIR/nothing: No such file or directory" ]]
+    [[ $output == *"cannot open $DIR/nothing/marker: No such file or directory" ]]
 }
 
 @test "a training that diverges ends with an error and no checkpoint" {
@@ -305,9 +334,9 @@ near() {
         [[ $output == *"its ${option% *} is "*", not ${option#* }" ]]
     done
     run -0 train again 4 --tied 1 --heads 4 --kv-heads 2 --resume "$good"
-    printf '\001' | dd of="$good" bs=1 seek=8 conv=notrunc status=none
+    printf '\001' | dd of="$good/marker" bs=1 seek=8 conv=notrunc status=none
     run -1 train again 4 --tied 1 --heads 4 --kv-heads 2 --resume "$good"
-    [[ $output == *'it is a checkpoint of version 1, and this program reads version 2' ]]
+    [[ $output == *'it is a checkpoint of version 1, and this program reads version 3' ]]
 }
 
 @test "the other options replace what --model sets" {

@@ -1,8 +1,7 @@
-/* Saves, loads and prunes checkpoints. */
+/* Writes, loads and removes checkpoints. */
 #include "worker/model/checkpoint.h"
 
 #include "lib/error.h"
-#include "lib/file.h"
 #include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/model/kernels.h"
@@ -11,8 +10,8 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
-#include <sodium.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,17 +19,114 @@
 #include <unistd.h>
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the format is the memory's");
-_Static_assert(sizeof(struct checkpoint_header) == 144, "the header has no holes");
-
-enum { PIECE_FLOATS = 1 << 20 };
+_Static_assert(sizeof(struct checkpoint_header) == 152, "the header has no holes");
 
 static const char magic[8] = {'p', 'h', 'm', 'o', 'd', 'e', 'l', '\n'};
+/* What the name of a folder ends in while the folder is no checkpoint yet, or no longer. */
+static const char unfinished[] = ".tmp", replaced[] = ".tmp.old";
 
-static void fill_header(struct checkpoint_header *header, const struct model *model,
-                        const struct checkpoint_position *position)
+/* --- Names ------------------------------------------------------------------------------------ */
+
+static char *path_with(const char *folder, uint64_t step, const char *end)
+{
+    return text_format("%s/step_%06" PRIu64 ".ckpt%s", folder, step, end);
+}
+
+char *checkpoint_path(const char *folder, uint64_t step)
+{
+    return path_with(folder, step, "");
+}
+
+static char *rank_path(const char *path, uint64_t rank)
+{
+    return text_format("%s/rank_%" PRIu64, path, rank);
+}
+
+static char *marker_path(const char *path)
+{
+    return text_format("%s/marker", path);
+}
+
+/* --- Sizes and digests ------------------------------------------------------------------------ */
+
+/* Returns which numbers of a bucket are in the file of a rank. */
+static struct ranks_part part_of(const struct model_bucket *bucket, unsigned rank, unsigned size)
+{
+    if (bucket->is_shared)
+        return ranks_part(rank, size, bucket->count);
+    return (struct ranks_part){0, rank == 0 ? bucket->count : 0};
+}
+
+size_t checkpoint_share(const struct model_bucket *bucket, unsigned rank, unsigned size)
+{
+    return part_of(bucket, rank, size).count;
+}
+
+/* Returns how many numbers of each array are in the file of a rank. */
+static size_t numbers_of(const struct model *model, unsigned rank, unsigned size)
+{
+    size_t numbers = 0;
+    for (size_t i = 0; i < model->bucket_count; i++)
+        numbers += checkpoint_share(&model->buckets[i], rank, size);
+    return numbers;
+}
+
+/* Checks the size of the file of a rank. */
+static int check_size(const char *path, const struct file_map *map, const struct model *model,
+                      unsigned rank, unsigned size, struct error *err)
+{
+    size_t wanted =
+        CHECKPOINT_ARRAYS * numbers_of(model, rank, size) * sizeof(float) + CHECKPOINT_DIGEST;
+    if (map->size == wanted)
+        return 0;
+    return error_set(err, -EINVAL, "%s/rank_%u has %zu bytes instead of %zu", path, rank, map->size,
+                     wanted);
+}
+
+static void make_digest(uint8_t *ret_digest, const void *data, size_t size)
+{
+    /* The hash fails only for wrong sizes. */
+    (void)crypto_generichash(ret_digest, CHECKPOINT_DIGEST, data, size, NULL, 0);
+}
+
+/* --- Writing ---------------------------------------------------------------------------------- */
+
+int checkpoint_part_begin(struct checkpoint_part *part, const char *folder, uint64_t step,
+                          unsigned rank, struct error *err)
+{
+    char *temporary = path_with(folder, step, unfinished), *path = rank_path(temporary, rank);
+    int result = file_make_folders(temporary, 0777, err);
+    if (result == 0)
+        result = file_change_begin(&part->file, path, 0666, err);
+    /* This fails only for wrong sizes. */
+    (void)crypto_generichash_init(&part->state, NULL, 0, CHECKPOINT_DIGEST);
+    free(temporary);
+    free(path);
+    return result;
+}
+
+int checkpoint_part_write(struct checkpoint_part *part, const void *data, size_t size,
+                          struct error *err)
+{
+    /* The hash cannot fail for a state that was started. */
+    (void)crypto_generichash_update(&part->state, data, size);
+    return file_change_write(&part->file, data, size, err);
+}
+
+int checkpoint_part_end(struct checkpoint_part *part, int result, struct error *err)
+{
+    uint8_t digest[CHECKPOINT_DIGEST];
+    (void)crypto_generichash_final(&part->state, digest, sizeof digest);
+    if (result == 0)
+        result = file_change_write(&part->file, digest, sizeof digest, err);
+    return file_change_end(&part->file, result, err);
+}
+
+static struct checkpoint_header header_of(const struct model *model, unsigned ranks,
+                                          const struct checkpoint_position *position)
 {
     const struct model_shape *shape = &model->shape;
-    *header = (struct checkpoint_header){
+    struct checkpoint_header header = {
         .version = CHECKPOINT_VERSION,
         .vocabulary = shape->vocabulary,
         .width = shape->width,
@@ -45,136 +141,286 @@ static void fill_header(struct checkpoint_header *header, const struct model *mo
         .step = position->step,
         .rows = position->rows,
         .seed = position->seed,
+        .ranks = ranks,
     };
-    memcpy(header->magic, magic, sizeof magic);
-    memcpy(header->fingerprint, position->fingerprint, sizeof header->fingerprint);
-    memcpy(header->digest, position->digest, sizeof header->digest);
+    memcpy(header.magic, magic, sizeof magic);
+    memcpy(header.fingerprint, position->fingerprint, sizeof header.fingerprint);
+    memcpy(header.digest, position->digest, sizeof header.digest);
+    return header;
 }
 
-static struct model_shape shape_of(const struct checkpoint_header *header)
+/* Copies the digest from the end of a file that the rank has written. */
+static int read_digest(uint8_t *ret_digest, const char *path, const struct model *model,
+                       unsigned rank, unsigned size, struct error *err)
 {
-    return (struct model_shape){
-        .vocabulary = header->vocabulary,
-        .width = header->width,
-        .depth = header->depth,
-        .heads = header->heads,
-        .kv_heads = header->kv_heads,
-        .hidden = header->hidden,
-        .loops = header->loops,
-        .tied = header->tied,
-    };
-}
-
-/* A checkpoint that is being written. All ranks go through the same pieces. */
-struct writing {
-    const struct model *model;
-    struct ranks *ranks;
-    float *piece;
-    /* In rank 0. After a failure the other ranks go on sending, and their pieces are dropped. */
-    struct file_change file;
-    crypto_generichash_state checksum; /* of all bytes so far */
-    int result;
-    struct error *err;
-};
-
-static void write_bytes(struct writing *writing, const void *data, size_t size)
-{
-    if (writing->result < 0 || writing->ranks->rank != 0)
-        return;
-    /* The hash cannot fail for a state that was started. */
-    (void)crypto_generichash_update(&writing->checksum, data, size);
-    writing->result = file_change_write(&writing->file, data, size, writing->err);
-}
-
-/* Writes `count` numbers that `owner` has at `values`. */
-static int write_part(struct writing *writing, unsigned owner, const float *values, size_t count,
-                      struct error *err)
-{
-    struct kernels *kernels = writing->model->kernels;
-    int result = 0;
-    for (size_t done = 0; done < count && result == 0; done += PIECE_FLOATS) {
-        size_t size = count - done < PIECE_FLOATS ? count - done : PIECE_FLOATS;
-        if (owner == writing->ranks->rank)
-            kernels_get(kernels, writing->piece, values + done, size * sizeof *values);
-        result = ranks_give(writing->ranks, owner, writing->piece, size, err);
-        if (result == 0)
-            write_bytes(writing, writing->piece, size * sizeof *values);
-    }
+    char *name = rank_path(path, rank);
+    struct file_map map;
+    int result = file_map(name, &map, err);
+    free(name);
+    if (result < 0)
+        return result;
+    result = check_size(path, &map, model, rank, size, err);
+    if (result == 0)
+        memcpy(ret_digest, (const char *)map.data + map.size - CHECKPOINT_DIGEST,
+               CHECKPOINT_DIGEST);
+    file_unmap(&map);
     return result;
 }
 
-enum array {
-    ARRAY_WHOLE, /* has a place for each number of the model */
-    ARRAY_OWN,   /* has the parts of this rank only */
+static int write_marker(const char *path, const struct model *model, unsigned ranks,
+                        const struct checkpoint_position *position, struct error *err)
+{
+    const struct checkpoint_header header = header_of(model, ranks, position);
+    size_t size = sizeof header + ranks * CHECKPOINT_DIGEST;
+    uint8_t *bytes = xmalloc(size + CHECKPOINT_DIGEST);
+    memcpy(bytes, &header, sizeof header);
+    int result = 0;
+    for (unsigned rank = 0; rank < ranks && result == 0; rank++)
+        result = read_digest(bytes + sizeof header + rank * CHECKPOINT_DIGEST, path, model, rank,
+                             ranks, err);
+    if (result == 0) {
+        char *name = marker_path(path);
+        make_digest(bytes + size, bytes, size);
+        result = file_replace(name, bytes, size + CHECKPOINT_DIGEST, 0666, err);
+        free(name);
+    }
+    free(bytes);
+    return result;
+}
+
+/* Gives a folder the name of a checkpoint. A checkpoint of the same step gives way: a run that went
+ * back to an earlier step writes it again. NFS cannot exchange names. There, a machine that stops
+ * between the two renamings loses the checkpoint of this step. */
+static int take_name(const char *folder, uint64_t step, struct error *err)
+{
+    char *temporary = path_with(folder, step, unfinished), *old = path_with(folder, step, replaced);
+    char *path = checkpoint_path(folder, step);
+    int result = rename(temporary, path);
+    if (result < 0 && (errno == ENOTEMPTY || errno == EEXIST)) {
+        result = renameat2(AT_FDCWD, temporary, AT_FDCWD, path, RENAME_EXCHANGE);
+        if (result < 0 && (errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP) &&
+            rename(path, old) == 0)
+            result = rename(temporary, path);
+    }
+    if (result < 0)
+        result = error_set(err, -errno, "cannot replace %s: %s", path, strerror(errno));
+    else
+        result = file_sync_folder(path, err);
+    free(temporary);
+    free(old);
+    free(path);
+    return result;
+}
+
+int checkpoint_complete(const char *folder, const struct model *model, unsigned ranks,
+                        const struct checkpoint_position *position, struct error *err)
+{
+    char *temporary = path_with(folder, position->step, unfinished);
+    int result = write_marker(temporary, model, ranks, position, err);
+    if (result == 0)
+        result = take_name(folder, position->step, err);
+    if (result == 0)
+        (void)checkpoint_drop(folder, position->step, NULL); /* what gave way; else it stays */
+    free(temporary);
+    return result;
+}
+
+/* --- Removing --------------------------------------------------------------------------------- */
+
+int checkpoint_drop(const char *folder, uint64_t step, struct error *err)
+{
+    char *temporary = path_with(folder, step, unfinished), *old = path_with(folder, step, replaced);
+    int result = file_remove_tree(temporary, err);
+    if (result == 0)
+        result = file_remove_tree(old, err);
+    free(temporary);
+    free(old);
+    return result;
+}
+
+/* Reads the step from a name such as step_000150.ckpt, and what comes after it. */
+static bool step_of_name(const char *name, uint64_t *ret_step, const char **ret_end)
+{
+    uint64_t step;
+    int end = 0;
+    if (sscanf(name, "step_%" SCNu64 ".ckpt%n", &step, &end) != 1 || end == 0)
+        return false;
+    char again[64];
+    (void)snprintf(again, sizeof again, "step_%06" PRIu64 ".ckpt", step); /* 20 digits fit */
+    if (strncmp(name, again, (size_t)end) != 0)
+        return false;
+    *ret_step = step;
+    *ret_end = name + end;
+    return true;
+}
+
+/* Adds the steps of all names in the folder that end so. */
+static int list_steps(const char *folder, const char *end, struct text *steps, struct error *err)
+{
+    DIR *listing = opendir(folder);
+    if (!listing)
+        return error_set(err, -errno, "cannot list %s: %s", folder, strerror(errno));
+    struct dirent *entry;
+    while ((entry = readdir(listing))) {
+        uint64_t step;
+        const char *rest;
+        if (step_of_name(entry->d_name, &step, &rest) && text_equal(rest, end))
+            text_add_bytes(steps, &step, sizeof step);
+    }
+    (void)closedir(listing); /* it was only read */
+    return 0;
+}
+
+static uint64_t step_at(const struct text *steps, size_t i)
+{
+    uint64_t step;
+    memcpy(&step, steps->data + i * sizeof step, sizeof step);
+    return step;
+}
+
+int checkpoint_clean(const char *folder, struct error *err)
+{
+    struct text steps = {0};
+    int result = list_steps(folder, unfinished, &steps, err);
+    if (result == 0)
+        result = list_steps(folder, replaced, &steps, err);
+    for (size_t i = 0; i < steps.size / sizeof(uint64_t) && result == 0; i++)
+        result = checkpoint_drop(folder, step_at(&steps, i), err);
+    text_fini(&steps);
+    return result;
+}
+
+static int compare_newest_first(const void *a, const void *b)
+{
+    uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+    return (left < right) - (left > right);
+}
+
+/* The folder loses its name before its files. */
+static int remove_checkpoint(const char *folder, uint64_t step, struct error *err)
+{
+    char *path = checkpoint_path(folder, step), *temporary = path_with(folder, step, unfinished);
+    int result = 0;
+    if (rename(path, temporary) < 0 && errno != ENOENT)
+        result = error_set(err, -errno, "cannot remove %s: %s", path, strerror(errno));
+    else
+        result = file_remove_tree(temporary, err);
+    free(path);
+    free(temporary);
+    return result;
+}
+
+int checkpoint_prune(const char *folder, uint64_t step, size_t keep, struct error *err)
+{
+    struct text steps = {0};
+    int result = list_steps(folder, "", &steps, err);
+    size_t count = steps.size / sizeof(uint64_t), kept = 1;
+    if (count)
+        qsort(steps.data, count, sizeof(uint64_t), compare_newest_first);
+    for (size_t i = 0; i < count; i++) {
+        int removed = 0;
+        if (step_at(&steps, i) < step && kept++ >= keep)
+            removed = remove_checkpoint(folder, step_at(&steps, i), err);
+        result = removed < 0 ? removed : result;
+    }
+    text_fini(&steps);
+    return result;
+}
+
+/* --- Loading ---------------------------------------------------------------------------------- */
+
+/* A checkpoint that is read. */
+struct source {
+    const char *path; /* borrowed */
+    struct checkpoint_header header;
+    struct file_map marker, *parts; /* NULL: not mapped yet */
 };
 
-static int write_array(struct writing *writing, const float *array, enum array kind,
-                       struct error *err)
+static int refuse(const struct source *source, struct error *err, const char *reason)
 {
-    const struct model *model = writing->model;
-    unsigned size = writing->ranks->size;
-    for (size_t i = 0; i < model->bucket_count; i++) {
-        const struct model_bucket *bucket = &model->buckets[i];
-        const float *own = array + (kind == ARRAY_WHOLE ? bucket->own_first : bucket->state);
-        for (unsigned owner = 0; owner < (bucket->is_shared ? size : 1); owner++) {
-            size_t count =
-                bucket->is_shared ? ranks_part(owner, size, bucket->count).count : bucket->count;
-            int result = write_part(writing, owner, own, count, err);
-            if (result < 0)
-                return result;
-        }
+    return error_set(err, -EINVAL, "cannot resume from %s: %s", source->path, reason);
+}
+
+static int check_marker(const struct source *source, struct error *err)
+{
+    const struct checkpoint_header *header = &source->header;
+    const uint8_t *bytes = source->marker.data;
+    uint8_t digest[CHECKPOINT_DIGEST];
+    if (memcmp(header->magic, magic, sizeof magic) != 0)
+        return refuse(source, err, "not a checkpoint: its marker is not one of phase-model");
+    if (header->version != CHECKPOINT_VERSION)
+        return error_set(err, -EINVAL,
+                         "cannot resume from %s: it is a checkpoint of version %u, and this "
+                         "program reads version %d",
+                         source->path, header->version, CHECKPOINT_VERSION);
+    if (header->ranks < 1 || header->ranks > RANKS_MAX ||
+        source->marker.size != sizeof *header + (header->ranks + 1) * CHECKPOINT_DIGEST)
+        return refuse(source, err, "its marker is damaged");
+    size_t size = source->marker.size - CHECKPOINT_DIGEST;
+    make_digest(digest, bytes, size);
+    if (memcmp(digest, bytes + size, sizeof digest) != 0)
+        return refuse(source, err, "its marker is damaged");
+    return 0;
+}
+
+static void source_fini(struct source *source)
+{
+    file_unmap(&source->marker);
+    for (size_t i = 0; source->parts && i < source->header.ranks; i++)
+        file_unmap(&source->parts[i]);
+    free(source->parts);
+}
+
+/* Reads the marker. The source must get source_fini() also after a failure. */
+static int source_init(struct source *source, const char *path, struct error *err)
+{
+    *source = (struct source){.path = path};
+    char *name = marker_path(path);
+    int result = file_map(name, &source->marker, err);
+    free(name);
+    if (result == -ENOTDIR || (result == -ENOENT && access(path, F_OK) == 0))
+        return refuse(source, err, "not a checkpoint: it is no folder with a marker");
+    if (result < 0)
+        return result;
+    if (source->marker.size >= sizeof source->header)
+        memcpy(&source->header, source->marker.data, sizeof source->header);
+    return check_marker(source, err);
+}
+
+/* Maps the files of the ranks. */
+static int map_parts(struct source *source, struct error *err)
+{
+    int result = 0;
+    source->parts = xcalloc(source->header.ranks, sizeof *source->parts);
+    for (size_t i = 0; i < source->header.ranks && result == 0; i++) {
+        char *name = rank_path(source->path, i);
+        result = file_map(name, &source->parts[i], err);
+        free(name);
+    }
+    if (result < 0)
+        (void)error_prefix(err, "cannot resume from %s", source->path);
+    return result;
+}
+
+static int check_digests(const struct source *source, struct error *err)
+{
+    const uint8_t *wanted = (const uint8_t *)source->marker.data + sizeof source->header;
+    for (size_t i = 0; i < source->header.ranks; i++, wanted += CHECKPOINT_DIGEST) {
+        const struct file_map *part = &source->parts[i];
+        uint8_t digest[CHECKPOINT_DIGEST] = {0};
+        size_t size = part->size > sizeof digest ? part->size - sizeof digest : 0;
+        if (size > 0)
+            make_digest(digest, part->data, size);
+        if (memcmp(digest, wanted, sizeof digest) != 0)
+            return error_set(err, -EINVAL, "cannot resume from %s: the digest of rank_%zu is wrong",
+                             source->path, i);
     }
     return 0;
 }
 
-static int write_all(struct writing *writing, const struct checkpoint_position *position,
-                     struct error *err)
+static int check_shape(const struct source *source, const struct model *model, struct error *err)
 {
-    const struct model *model = writing->model;
-    struct checkpoint_header header;
-    fill_header(&header, model, position);
-    write_bytes(writing, &header, sizeof header);
-    int result = write_array(writing, model->master, ARRAY_WHOLE, err);
-    if (result == 0)
-        result = write_array(writing, model->moment1, ARRAY_OWN, err);
-    if (result == 0)
-        result = write_array(writing, model->moment2, ARRAY_OWN, err);
-    if (result == 0)
-        result = kernels_status(model->kernels, err);
-    if (result < 0)
-        return result;
-    if (writing->result < 0 || writing->ranks->rank != 0)
-        return writing->result;
-    uint8_t checksum[CHECKPOINT_CHECKSUM];
-    (void)crypto_generichash_final(&writing->checksum, checksum, sizeof checksum);
-    return file_change_write(&writing->file, checksum, sizeof checksum, err);
-}
-
-int checkpoint_save(const char *folder, const struct model *model, struct ranks *ranks,
-                    const struct checkpoint_position *position, char **ret_path, struct error *err)
-{
-    struct writing writing = {.model = model, .ranks = ranks, .err = err};
-    char *path = text_format("%s/step_%06" PRIu64 ".ckpt", folder, position->step);
-    writing.piece = xmalloc(PIECE_FLOATS * sizeof *writing.piece);
-    /* This fails only for wrong sizes. */
-    (void)crypto_generichash_init(&writing.checksum, NULL, 0, CHECKPOINT_CHECKSUM);
-    if (ranks->rank == 0)
-        writing.result = file_change_begin(&writing.file, path, 0666, err);
-    bool has_file = ranks->rank == 0 && writing.result == 0;
-    int result = write_all(&writing, position, err);
-    if (has_file)
-        result = file_change_end(&writing.file, result, err);
-    free(writing.piece);
-    if (result == 0 && has_file)
-        *ret_path = path;
-    else
-        free(path);
-    return result;
-}
-
-static int check_shape(const char *path, const struct checkpoint_header *header,
-                       const struct model *model, struct error *err)
-{
+    const struct checkpoint_header *header = &source->header;
     const struct model_shape *wanted = &model->shape;
     const struct {
         const char *name;
@@ -193,197 +439,136 @@ static int check_shape(const char *path, const struct checkpoint_header *header,
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (rows[i].saved != rows[i].wanted)
             return error_set(err, -EINVAL,
-                             "cannot resume from %s: its %s is %" PRIu64 ", not %" PRIu64, path,
-                             rows[i].name, rows[i].saved, rows[i].wanted);
+                             "cannot resume from %s: its %s is %" PRIu64 ", not %" PRIu64,
+                             source->path, rows[i].name, rows[i].saved, rows[i].wanted);
     }
     return 0;
 }
 
-/* Maps a file, and takes its header if it is a checkpoint of this version. */
-static int open_file(const char *path, struct file_map *ret_map,
-                     struct checkpoint_header *ret_header, struct error *err)
+/* Opens a checkpoint that fits the model, with all files. */
+static int source_open(struct source *source, const char *path, const struct model *model,
+                       struct error *err)
 {
-    struct file_map map;
-    struct checkpoint_header header = {0};
-    int result = file_map(path, &map, err);
-    if (result < 0)
-        return result;
-    if (map.size >= sizeof header)
-        memcpy(&header, map.data, sizeof header);
-    if (memcmp(header.magic, magic, sizeof magic) != 0)
-        result = error_set(err, -EINVAL, "cannot resume from %s: not a checkpoint", path);
-    else if (header.version != CHECKPOINT_VERSION)
-        result = error_set(err, -EINVAL,
-                           "cannot resume from %s: it is a checkpoint of version %u, and this "
-                           "program reads version %d",
-                           path, header.version, CHECKPOINT_VERSION);
-    if (result < 0) {
-        file_unmap(&map);
-        return result;
+    int result = source_init(source, path, err);
+    /* The shape comes before the sizes, because another shape is the reason for other sizes. */
+    if (result == 0)
+        result = check_shape(source, model, err);
+    if (result == 0)
+        result = map_parts(source, err);
+    unsigned ranks = (unsigned)source->header.ranks;
+    for (unsigned i = 0; i < ranks && result == 0; i++) {
+        result = check_size(path, &source->parts[i], model, i, ranks, err);
+        if (result < 0)
+            (void)error_prefix(err, "cannot resume from %s", path);
     }
-    *ret_map = map;
-    *ret_header = header;
-    return 0;
-}
-
-/* Checks the size of a file, and the sum if `checksum` is not NULL. */
-static int check_bytes(const char *path, const struct file_map *map,
-                       const struct checkpoint_header *header, uint8_t *checksum, struct error *err)
-{
-    const uint64_t parameters_max = UINT64_C(1) << 48; /* keeps the product far from overflow */
-    uint64_t size = sizeof *header + 3 * header->parameters * sizeof(float) + CHECKPOINT_CHECKSUM;
-    if (header->parameters > parameters_max || map->size != size)
-        return error_set(err, -EINVAL, "cannot resume from %s: %zu bytes instead of %" PRIu64, path,
-                         map->size, size);
-    if (!checksum)
-        return 0;
-    size_t summed = map->size - CHECKPOINT_CHECKSUM;
-    /* The hash fails only for wrong sizes. */
-    (void)crypto_generichash(checksum, CHECKPOINT_CHECKSUM, map->data, summed, NULL, 0);
-    if (memcmp(checksum, (const char *)map->data + summed, CHECKPOINT_CHECKSUM) != 0)
-        return error_set(err, -EINVAL, "cannot resume from %s: its checksum is wrong", path);
-    return 0;
+    return result;
 }
 
 int checkpoint_shape(const char *path, struct model_shape *ret_shape, size_t *ret_sequence,
                      uint8_t ret_digest[32], struct error *err)
 {
-    struct file_map map;
-    struct checkpoint_header header;
-    uint8_t checksum[CHECKPOINT_CHECKSUM];
-    int result = open_file(path, &map, &header, err);
-    if (result < 0)
-        return result;
-    result = check_bytes(path, &map, &header, checksum, err);
-    file_unmap(&map);
-    struct model_shape shape = shape_of(&header);
-    if (result == 0 && header.sequence < 1)
+    struct source source;
+    const struct checkpoint_header *header = &source.header;
+    int result = source_init(&source, path, err);
+    if (result == 0)
+        result = map_parts(&source, err);
+    if (result == 0)
+        result = check_digests(&source, err);
+    const struct model_shape shape = {
+        .vocabulary = header->vocabulary,
+        .width = header->width,
+        .depth = header->depth,
+        .heads = header->heads,
+        .kv_heads = header->kv_heads,
+        .hidden = header->hidden,
+        .loops = header->loops,
+        .tied = header->tied,
+    };
+    if (result == 0 && header->sequence < 1)
         result = error_set(err, -ERANGE, "there is no model with rows of 0 tokens");
     if (result == 0)
-        result = model_check(&shape, header.sequence, err);
-    if (result < 0)
-        return result;
-    *ret_shape = shape;
-    *ret_sequence = header.sequence;
-    memcpy(ret_digest, header.digest, sizeof header.digest);
-    return 0;
+        result = model_check(&shape, header->sequence, err);
+    if (result == 0) {
+        *ret_shape = shape;
+        *ret_sequence = header->sequence;
+        memcpy(ret_digest, header->digest, sizeof header->digest);
+    }
+    source_fini(&source);
+    return result;
 }
 
-/* Returns where an array begins in a file. */
-static const float *array_in(const struct file_map *map, const struct model *model, size_t index)
-{
-    const char *floats = (const char *)map->data + sizeof(struct checkpoint_header);
-    return (const float *)floats + index * model->parameters;
-}
+/* How an array of the model lies in memory. */
+enum array {
+    ARRAY_WHOLE, /* has a place for each number of the model */
+    ARRAY_OWN,   /* has the parts of this rank only */
+};
 
-static void put_weights(struct model *model, const struct file_map *map)
+/* Fills an array with what it has of the file of a rank. The array is the `index`-th in the file.
+ */
+static void put_part(struct model *model, float *array, enum array kind, size_t index,
+                     const struct source *source, unsigned rank)
 {
-    kernels_put(model->kernels, model->master, array_in(map, model, 0),
-                model->parameters * sizeof *model->master);
-    model_round(model);
-}
-
-/* Takes the parts of this rank. */
-static void put_moment(struct model *model, float *moment, const float *saved)
-{
+    unsigned ranks = (unsigned)source->header.ranks;
+    const float *saved = source->parts[rank].data;
+    saved += index * numbers_of(model, rank, ranks);
     for (size_t i = 0; i < model->bucket_count; i++) {
         const struct model_bucket *bucket = &model->buckets[i];
-        kernels_put(model->kernels, moment + bucket->state, saved + bucket->own_first,
-                    bucket->own_count * sizeof *moment);
+        struct ranks_part part = part_of(bucket, rank, ranks), wanted = {0, bucket->count};
+        float *to = array + bucket->first;
+        if (kind == ARRAY_OWN) {
+            wanted = (struct ranks_part){bucket->own_first - bucket->first, bucket->own_count};
+            to = array + bucket->state;
+        }
+        size_t first = part.first > wanted.first ? part.first : wanted.first;
+        size_t part_end = part.first + part.count, end = wanted.first + wanted.count;
+        end = end < part_end ? end : part_end;
+        if (first < end)
+            kernels_put(model->kernels, to + (first - wanted.first), saved + (first - part.first),
+                        (end - first) * sizeof *saved);
+        saved += part.count;
     }
 }
 
-int checkpoint_load(const char *path, struct model *model, struct checkpoint_position *ret_position,
-                    uint8_t ret_checksum[CHECKPOINT_CHECKSUM], struct error *err)
+static void put_array(struct model *model, float *array, enum array kind, size_t index,
+                      const struct source *source)
 {
-    struct file_map map;
-    struct checkpoint_header header;
-    uint8_t checksum[CHECKPOINT_CHECKSUM];
-    int result = open_file(path, &map, &header, err);
-    if (result < 0)
-        return result;
-    /* The shape comes before the size, because another shape is the reason for another size. */
-    result = check_shape(path, &header, model, err);
+    for (unsigned rank = 0; rank < source->header.ranks; rank++)
+        put_part(model, array, kind, index, source, rank);
+}
+
+int checkpoint_load(const char *path, struct model *model, struct checkpoint_position *ret_position,
+                    uint8_t ret_digest[CHECKPOINT_DIGEST], struct error *err)
+{
+    struct source source;
+    const struct checkpoint_header *header = &source.header;
+    int result = source_open(&source, path, model, err);
     if (result == 0)
-        result = check_bytes(path, &map, &header, checksum, err);
+        result = check_digests(&source, err);
     if (result < 0)
         goto out;
-    put_weights(model, &map);
-    put_moment(model, model->moment1, array_in(&map, model, 1));
-    put_moment(model, model->moment2, array_in(&map, model, 2));
-    *ret_position =
-        (struct checkpoint_position){.step = header.step, .rows = header.rows, .seed = header.seed};
-    memcpy(ret_position->fingerprint, header.fingerprint, sizeof header.fingerprint);
-    memcpy(ret_position->digest, header.digest, sizeof header.digest);
-    if (ret_checksum)
-        memcpy(ret_checksum, checksum, CHECKPOINT_CHECKSUM);
+    put_array(model, model->master, ARRAY_WHOLE, 0, &source);
+    model_round(model);
+    put_array(model, model->moment1, ARRAY_OWN, 1, &source);
+    put_array(model, model->moment2, ARRAY_OWN, 2, &source);
+    *ret_position = (struct checkpoint_position){
+        .step = header->step, .rows = header->rows, .seed = header->seed};
+    memcpy(ret_position->fingerprint, header->fingerprint, sizeof header->fingerprint);
+    memcpy(ret_position->digest, header->digest, sizeof header->digest);
+    if (ret_digest)
+        make_digest(ret_digest, source.marker.data, source.marker.size);
 out:
-    file_unmap(&map);
+    source_fini(&source);
     return result;
 }
 
 int checkpoint_load_weights(const char *path, struct model *model, struct error *err)
 {
-    struct file_map map;
-    struct checkpoint_header header;
-    int result = open_file(path, &map, &header, err);
-    if (result < 0)
-        return result;
-    result = check_shape(path, &header, model, err);
-    if (result == 0)
-        result = check_bytes(path, &map, &header, NULL, err);
-    if (result == 0)
-        put_weights(model, &map);
-    file_unmap(&map);
-    return result;
-}
-
-/* Reads the step from a name such as checkpoint_save() gives. */
-static bool step_of_name(const char *name, uint64_t *ret_step)
-{
-    uint64_t step;
-    int end = 0;
-    if (sscanf(name, "step_%" SCNu64 ".ckpt%n", &step, &end) != 1 || end == 0 || name[end])
-        return false;
-    char again[64];
-    (void)snprintf(again, sizeof again, "step_%06" PRIu64 ".ckpt", step); /* 20 digits fit */
-    if (strcmp(name, again) != 0)
-        return false;
-    *ret_step = step;
-    return true;
-}
-
-static int compare_newest_first(const void *a, const void *b)
-{
-    uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
-    return (left < right) - (left > right);
-}
-
-int checkpoint_prune(const char *folder, uint64_t step, size_t keep, struct error *err)
-{
-    DIR *listing = opendir(folder);
-    if (!listing)
-        return error_set(err, -errno, "cannot list %s: %s", folder, strerror(errno));
-    int result = 0;
-    struct text steps = {0};
-    struct dirent *entry;
-    while ((entry = readdir(listing))) {
-        uint64_t found;
-        if (step_of_name(entry->d_name, &found) && found < step)
-            text_add_bytes(&steps, &found, sizeof found);
+    struct source source;
+    int result = source_open(&source, path, model, err);
+    if (result == 0) {
+        put_array(model, model->master, ARRAY_WHOLE, 0, &source);
+        model_round(model);
     }
-    size_t count = steps.size / sizeof(uint64_t);
-    if (count)
-        qsort(steps.data, count, sizeof(uint64_t), compare_newest_first);
-    for (size_t i = keep - 1; i < count; i++) {
-        uint64_t old;
-        memcpy(&old, steps.data + i * sizeof old, sizeof old);
-        char *path = text_format("%s/step_%06" PRIu64 ".ckpt", folder, old);
-        if (unlink(path) < 0 && errno != ENOENT)
-            result = error_set(err, -errno, "cannot remove %s: %s", path, strerror(errno));
-        free(path);
-    }
-    text_fini(&steps);
-    (void)closedir(listing); /* it was only read */
+    source_fini(&source);
     return result;
 }

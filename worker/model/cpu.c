@@ -73,6 +73,18 @@ void kernels_release(struct kernels *kernels, void *memory)
     free(memory);
 }
 
+void *kernels_host_memory(struct kernels *kernels, size_t bytes)
+{
+    (void)kernels; /* all memory is the host's */
+    return malloc(bytes);
+}
+
+void kernels_release_host(struct kernels *kernels, void *memory)
+{
+    (void)kernels; /* the C library owns the memory */
+    free(memory);
+}
+
 void kernels_clear(struct kernels *kernels, void *memory, size_t bytes)
 {
     (void)kernels; /* nothing is queued on a CPU */

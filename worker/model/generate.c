@@ -34,7 +34,7 @@ enum { BATCH_MAX = 256, TEXT_MAX = 8192 };
 #define AT(member) offsetof(struct generate_options, member)
 
 static const struct argument table[] = {
-    {"model", "FILE", ARGUMENT_TEXT, AT(model), 0, 0, "", "checkpoint of train; required"},
+    {"model", "PATH", ARGUMENT_TEXT, AT(model), 0, 0, "", "checkpoint of train; required"},
     {"input", "FILE", ARGUMENT_TEXT, AT(input), 0, 0, "", "one prompt on each line; required"},
     {"output", "FILE", ARGUMENT_TEXT, AT(output), 0, 0, "",
      "JSON lines, continued if the file exists; required"},

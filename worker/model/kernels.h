@@ -60,6 +60,11 @@ void kernels_abandon(struct kernels *kernels, const struct error *err);
 void *kernels_memory(struct kernels *kernels, size_t bytes);
 void kernels_release(struct kernels *kernels, void *memory);
 
+/* Returns memory of the host to which kernels_get() copies fast. Returns NULL if there is too
+ * little; this is no failure of the backend. */
+void *kernels_host_memory(struct kernels *kernels, size_t bytes);
+void kernels_release_host(struct kernels *kernels, void *memory);
+
 /* Sets the bytes to 0. */
 void kernels_clear(struct kernels *kernels, void *memory, size_t bytes);
 /* Copies from the host; the source may change as soon as the call returns. */

@@ -15,6 +15,7 @@ MODEL_SOURCES = \
 	worker/model/shard.c worker/model/shard.h \
 	worker/model/tokenize.c worker/model/tokenize.h \
 	worker/model/checkpoint.c worker/model/checkpoint.h \
+	worker/model/saver.c worker/model/saver.h \
 	worker/model/ranks.c worker/model/ranks.h \
 	worker/model/wire.c worker/model/wire.h \
 	worker/model/stop.c worker/model/stop.h \
@@ -28,7 +29,7 @@ MODEL_SOURCES = \
 	worker/model/prompts.c worker/model/prompts.h \
 	worker/model/generate.c worker/model/generate.h \
 	worker/model/train.c worker/model/train.h
-MODEL_LIBS = worker/model/libmodel.a lib/libphased.a $(JANSSON_LIBS) $(SODIUM_LIBS) -lm
+MODEL_LIBS = worker/model/libmodel.a lib/libphased.a $(JANSSON_LIBS) $(SODIUM_LIBS) -lm -lpthread
 
 bin_PROGRAMS += bin/phase-model
 bin_phase_model_SOURCES = worker/model/main.c

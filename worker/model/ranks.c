@@ -329,15 +329,6 @@ int ranks_gather(struct ranks *ranks, float *values, size_t count, struct error 
     return result;
 }
 
-int ranks_give(struct ranks *ranks, unsigned from, float *values, size_t count, struct error *err)
-{
-    int64_t deadline_ms = begin(ranks);
-    if (from == 0 || (ranks->rank != 0 && ranks->rank != from))
-        return 0;
-    return ranks->rank == 0 ? take_from(ranks, from, values, count, deadline_ms, err)
-                            : give_to_first(ranks, values, count, deadline_ms, err);
-}
-
 int ranks_look(const struct ranks *ranks, struct error *err)
 {
     for (unsigned i = 0; ranks->sockets && i < ranks->size; i++) {

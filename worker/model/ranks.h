@@ -68,9 +68,6 @@ int ranks_sum_parts(struct ranks *ranks, float *values, size_t count, struct err
 /* Replaces all values on every rank by those of their owners. */
 int ranks_gather(struct ranks *ranks, float *values, size_t count, struct error *err);
 
-/* Moves values from the rank `from` to rank 0. All other ranks do nothing. */
-int ranks_give(struct ranks *ranks, unsigned from, float *values, size_t count, struct error *err);
-
 /* Returns -ECONNRESET if a rank has closed its connection, with a message that names the rank. Does
  * not wait. Rank 0 sees all ranks, and the others see rank 0. */
 int ranks_look(const struct ranks *ranks, struct error *err);

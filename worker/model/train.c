@@ -14,6 +14,7 @@
 #include "worker/model/options.h"
 #include "worker/model/pass.h"
 #include "worker/model/ranks.h"
+#include "worker/model/saver.h"
 #include "worker/model/stop.h"
 
 #include <errno.h>
@@ -35,11 +36,11 @@ struct train {
     struct pass *pass;
     struct data data;
     struct ranks ranks;
+    struct saver *saver;
     struct checkpoint_position position;
-    uint8_t checksum[CHECKPOINT_CHECKSUM]; /* of the resumed checkpoint, or zeros */
+    uint8_t digest[CHECKPOINT_DIGEST]; /* of the resumed checkpoint, or zeros */
     float loop_weights[MODEL_LOOPS_MAX];
     uint32_t *ids, *targets;
-    char *saved_path;        /* the newest checkpoint of this run; NULL: there is no checkpoint */
     double operations, peak; /* of a token; of all GPUs in a second, 0: unknown */
     double busy_s;           /* spent in steps since the figures were measured */
     unsigned busy_steps;
@@ -62,7 +63,7 @@ static int load(struct train *train, struct error *err)
 {
     const char *path = train->options->resume;
     struct checkpoint_position found;
-    int result = checkpoint_load(path, &train->model, &found, train->checksum, err);
+    int result = checkpoint_load(path, &train->model, &found, train->digest, err);
     if (result < 0)
         return result;
     if (found.seed != train->position.seed)
@@ -96,7 +97,7 @@ static void take_fingerprint(const struct train *train, uint8_t fingerprint[RANK
     (void)crypto_generichash_update(&state, train->data.fingerprint,
                                     sizeof train->data.fingerprint);
     (void)crypto_generichash_update(&state, &number_size, sizeof number_size);
-    (void)crypto_generichash_update(&state, train->checksum, sizeof train->checksum);
+    (void)crypto_generichash_update(&state, train->digest, sizeof train->digest);
     (void)crypto_generichash_final(&state, fingerprint, RANKS_FINGERPRINT);
 }
 
@@ -114,6 +115,8 @@ static int prepare(struct train *train, const struct ranks_place *place, struct 
                          "cannot train on %s: its vocabulary has %u tokens; --tokens is %u",
                          options->data, train->data.tokens, shape.vocabulary);
     result = file_make_folders(options->out, 0777, err);
+    if (result == 0 && place->rank == 0)
+        result = checkpoint_clean(options->out, err);
     if (result < 0)
         return result;
     int device = device_number(err);
@@ -130,6 +133,7 @@ static int prepare(struct train *train, const struct ranks_place *place, struct 
     train->pass = pass_new(&train->model, options->device_batch_size, err);
     if (!train->pass)
         return err->code;
+    train->saver = saver_new(options->out, options->keep, &train->model);
     model_loop_weights(train->loop_weights, options->loops, options->weight_base);
     train->position.seed = options->seed;
     memcpy(train->position.fingerprint, train->data.fingerprint, sizeof train->data.fingerprint);
@@ -184,13 +188,29 @@ static void learn(struct train *train)
     }
 }
 
-/* If any rank was asked to stop, all ranks learn it in the same step. */
-static int agree_to_stop(struct train *train, struct train_figures *figures, struct error *err)
+/* A full disk must not end a training that may last longer than the problem, so a failure of a
+ * checkpoint is only a warning, except at the end. */
+static void warn_of_failure(struct train *train)
 {
-    float wish = stop_is_wanted();
-    int result = ranks_sum(&train->ranks, &wish, 1, err);
-    figures->stop = wish > 0;
-    return result;
+    struct error err;
+    char message[sizeof err.message];
+    if (saver_result(train->saver, &err) < 0)
+        fprintf(stderr, "phase-model: %s\n", error_text(&err, message, sizeof message));
+}
+
+/* The ranks meet. If any rank was asked to stop, all ranks learn it in the same step. They also
+ * learn whether all ranks have written their files of a checkpoint. */
+static int agree(struct train *train, struct train_figures *figures, struct error *err)
+{
+    float sums[1 + SAVER_REPORT] = {stop_is_wanted()};
+    saver_report(train->saver, sums + 1);
+    int result = ranks_sum(&train->ranks, sums, 1 + SAVER_REPORT, err);
+    if (result < 0)
+        return result;
+    figures->stop = sums[0] > 0;
+    saver_hear(train->saver, sums + 1);
+    warn_of_failure(train);
+    return 0;
 }
 
 static bool is_due(uint64_t step, uint64_t every)
@@ -241,7 +261,7 @@ static int take_step(struct train *train, struct train_figures *ret_figures, str
     *ret_figures = (struct train_figures){0};
     double begin = clock_steady_s();
     learn(train);
-    int result = agree_to_stop(train, ret_figures, err);
+    int result = agree(train, ret_figures, err);
     if (result == 0)
         result = model_measure(&train->model, err);
     if (result < 0)
@@ -307,34 +327,23 @@ static void print_line(struct train *train, const struct train_figures *figures)
     putchar('\n');
 }
 
-/* All ranks call this in the same step: each has a part of the state. Rank 0 writes the file. */
+/* Begins a checkpoint. The checkpoint before is complete then. */
 static int save(struct train *train, struct error *err)
 {
-    const char *folder = train->options->out;
-    char *path = NULL;
-    int result =
-        checkpoint_save(folder, &train->model, &train->ranks, &train->position, &path, err);
-    if (result < 0 || train->ranks.rank != 0)
+    int result = saver_wait(train->saver, &train->ranks, err);
+    if (result < 0)
         return result;
-    free(train->saved_path);
-    train->saved_path = path;
-    struct error prune_err;
-    char message[sizeof prune_err.message];
-    if (checkpoint_prune(folder, train->position.step, train->options->keep, &prune_err) < 0)
-        fprintf(stderr, "phase-model: %s\n", error_text(&prune_err, message, sizeof message));
-    return 0;
+    warn_of_failure(train);
+    return saver_start(train->saver, &train->position, err);
 }
 
-/* Saves a checkpoint during the training. A full disk must not end a training that may last longer
- * than the problem, so a failure is only a warning. Only the last checkpoint must succeed. A rank
- * that is gone fails the next step. */
-static void save_on_the_way(struct train *train)
+/* Saves the last checkpoint, which must succeed. */
+static int save_last(struct train *train, struct error *err)
 {
-    struct error err;
-    char message[sizeof err.message];
-    if (save(train, &err) < 0)
-        fprintf(stderr, "phase-model: no checkpoint of step %" PRIu64 ": %s\n",
-                train->position.step, error_text(&err, message, sizeof message));
+    int result = save(train, err);
+    if (result == 0)
+        result = saver_wait(train->saver, &train->ranks, err);
+    return result < 0 ? result : saver_result(train->saver, err);
 }
 
 static void pause_ms(uint64_t time_ms)
@@ -359,7 +368,9 @@ static int train_steps(struct train *train, struct error *err)
                              train->position.step);
         bool more = !is_last(train, &figures);
         if (more && is_due(train->position.step, options->save_every))
-            save_on_the_way(train);
+            result = save(train, err);
+        if (result < 0)
+            return result;
         if (more)
             pause_ms(options->pace_ms);
     }
@@ -398,12 +409,16 @@ static int train_all(struct train *train, struct error *err)
         print_begin(train);
     int result = train_steps(train, err);
     if (result == 0)
-        result = save(train, err);
+        result = save_last(train, err);
+    else if (result == -EDOM || train->ranks.size == 1)
+        (void)saver_wait(train->saver, &train->ranks, NULL); /* the checkpoint before is good */
     if (result < 0 || train->ranks.rank != 0)
         return result;
     bool stopped = train->position.step < train->options->iterations;
+    char *path = checkpoint_path(train->options->out, train->position.step);
     printf("%s at step %" PRIu64 ": %s %s\n", stopped ? "stopped" : "finished",
-           train->position.step, stopped ? "checkpoint" : "model", train->saved_path);
+           train->position.step, stopped ? "checkpoint" : "model", path);
+    free(path);
     return 0;
 }
 
@@ -424,12 +439,12 @@ out:
     if (result < 0 && train.kernels)
         kernels_abandon(train.kernels, err);
     ranks_fini(&train.ranks);
+    saver_free(train.saver);
     pass_free(train.pass);
     model_fini(&train.model);
     kernels_free(train.kernels);
     data_fini(&train.data);
     free(train.ids);
     free(train.targets);
-    free(train.saved_path);
     return result;
 }

@@ -153,6 +153,24 @@ void kernels_release(struct kernels *kernels, void *memory)
         (void)cudaFree(memory); /* earlier errors come here, too; kernels_status() tells them */
 }
 
+/* Copies to pinned memory go at the full rate of the bus. */
+void *kernels_host_memory(struct kernels *kernels, size_t bytes)
+{
+    void *memory = NULL;
+    if (kernels->is_failed)
+        return NULL;
+    if (cudaHostAlloc(&memory, bytes, cudaHostAllocDefault) == cudaSuccess)
+        return memory;
+    (void)cudaGetLastError(); /* the lack must not look like an error of the next call */
+    return NULL;
+}
+
+void kernels_release_host(struct kernels *kernels, void *memory)
+{
+    if (memory && kernels_status(kernels, NULL) == 0)
+        (void)cudaFreeHost(memory); /* as in kernels_release() */
+}
+
 void kernels_clear(struct kernels *kernels, void *memory, size_t bytes)
 {
     if (!kernels->is_failed)
