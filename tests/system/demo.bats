@@ -32,7 +32,7 @@ teardown() {
 
     # The model that the output names exists, and its training began from the first phase's model.
     run -0 phasectl status 1/production --json
-    [ -s "$(jq -r .checkpoint <<<"$output")" ]
+    [ -s "$(jq -r .checkpoint <<<"$output")/marker" ]
     [ "$(jq '.step == .total' <<<"$output")" = true ]
     [ "$(jq '.cost_usd > 0 and .gpu_seconds > 0' <<<"$output")" = true ]
     run -0 phasectl gate 1/validate --json
