@@ -95,14 +95,14 @@ int checkpoint_part_begin(struct checkpoint_part *part, const char *folder, uint
                           unsigned rank, struct error *err)
 {
     char *temporary = path_with(folder, step, unfinished), *path = rank_path(temporary, rank);
-    int result = file_make_folders(temporary, 0777, err);
-    if (result == 0)
-        result = file_change_begin(&part->file, path, 0666, err);
+    int status = file_make_folders(temporary, 0777, err);
+    if (status == 0)
+        status = file_change_begin(&part->file, path, 0666, err);
     /* This fails only for wrong sizes. */
     (void)crypto_generichash_init(&part->state, NULL, 0, CHECKPOINT_DIGEST);
     free(temporary);
     free(path);
-    return result;
+    return status;
 }
 
 int checkpoint_part_write(struct checkpoint_part *part, const void *data, size_t size,
@@ -113,13 +113,13 @@ int checkpoint_part_write(struct checkpoint_part *part, const void *data, size_t
     return file_change_write(&part->file, data, size, err);
 }
 
-int checkpoint_part_end(struct checkpoint_part *part, int result, struct error *err)
+int checkpoint_part_end(struct checkpoint_part *part, int status, struct error *err)
 {
     uint8_t digest[CHECKPOINT_DIGEST];
     (void)crypto_generichash_final(&part->state, digest, sizeof digest);
-    if (result == 0)
-        result = file_change_write(&part->file, digest, sizeof digest, err);
-    return file_change_end(&part->file, result, err);
+    if (status == 0)
+        status = file_change_write(&part->file, digest, sizeof digest, err);
+    return file_change_end(&part->file, status, err);
 }
 
 static struct checkpoint_header header_of(const struct model *model, unsigned ranks,
@@ -155,16 +155,16 @@ static int read_digest(uint8_t *ret_digest, const char *path, const struct model
 {
     char *name = rank_path(path, rank);
     struct file_map map;
-    int result = file_map(name, &map, err);
+    int status = file_map(name, &map, err);
     free(name);
-    if (result < 0)
-        return result;
-    result = check_size(path, &map, model, rank, size, err);
-    if (result == 0)
+    if (status < 0)
+        return status;
+    status = check_size(path, &map, model, rank, size, err);
+    if (status == 0)
         memcpy(ret_digest, (const char *)map.data + map.size - CHECKPOINT_DIGEST,
                CHECKPOINT_DIGEST);
     file_unmap(&map);
-    return result;
+    return status;
 }
 
 static int write_marker(const char *path, const struct model *model, unsigned ranks,
@@ -174,18 +174,18 @@ static int write_marker(const char *path, const struct model *model, unsigned ra
     size_t size = sizeof header + ranks * CHECKPOINT_DIGEST;
     uint8_t *bytes = xmalloc(size + CHECKPOINT_DIGEST);
     memcpy(bytes, &header, sizeof header);
-    int result = 0;
-    for (unsigned rank = 0; rank < ranks && result == 0; rank++)
-        result = read_digest(bytes + sizeof header + rank * CHECKPOINT_DIGEST, path, model, rank,
+    int status = 0;
+    for (unsigned rank = 0; rank < ranks && status == 0; rank++)
+        status = read_digest(bytes + sizeof header + rank * CHECKPOINT_DIGEST, path, model, rank,
                              ranks, err);
-    if (result == 0) {
+    if (status == 0) {
         char *name = marker_path(path);
         make_digest(bytes + size, bytes, size);
-        result = file_replace(name, bytes, size + CHECKPOINT_DIGEST, 0666, err);
+        status = file_replace(name, bytes, size + CHECKPOINT_DIGEST, 0666, err);
         free(name);
     }
     free(bytes);
-    return result;
+    return status;
 }
 
 /* Gives a folder the name of a checkpoint. A checkpoint of the same step gives way: a run that went
@@ -195,34 +195,34 @@ static int take_name(const char *folder, uint64_t step, struct error *err)
 {
     char *temporary = path_with(folder, step, unfinished), *old = path_with(folder, step, replaced);
     char *path = checkpoint_path(folder, step);
-    int result = rename(temporary, path);
-    if (result < 0 && (errno == ENOTEMPTY || errno == EEXIST)) {
-        result = renameat2(AT_FDCWD, temporary, AT_FDCWD, path, RENAME_EXCHANGE);
-        if (result < 0 && (errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP) &&
+    int status = rename(temporary, path);
+    if (status < 0 && (errno == ENOTEMPTY || errno == EEXIST)) {
+        status = renameat2(AT_FDCWD, temporary, AT_FDCWD, path, RENAME_EXCHANGE);
+        if (status < 0 && (errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP) &&
             rename(path, old) == 0)
-            result = rename(temporary, path);
+            status = rename(temporary, path);
     }
-    if (result < 0)
-        result = error_set(err, -errno, "cannot replace %s: %s", path, strerror(errno));
+    if (status < 0)
+        status = error_set(err, -errno, "cannot replace %s: %s", path, strerror(errno));
     else
-        result = file_sync_folder(path, err);
+        status = file_sync_folder(path, err);
     free(temporary);
     free(old);
     free(path);
-    return result;
+    return status;
 }
 
 int checkpoint_complete(const char *folder, const struct model *model, unsigned ranks,
                         const struct checkpoint_position *position, struct error *err)
 {
     char *temporary = path_with(folder, position->step, unfinished);
-    int result = write_marker(temporary, model, ranks, position, err);
-    if (result == 0)
-        result = take_name(folder, position->step, err);
-    if (result == 0)
+    int status = write_marker(temporary, model, ranks, position, err);
+    if (status == 0)
+        status = take_name(folder, position->step, err);
+    if (status == 0)
         (void)checkpoint_drop(folder, position->step, NULL); /* what gave way; else it stays */
     free(temporary);
-    return result;
+    return status;
 }
 
 /* --- Removing --------------------------------------------------------------------------------- */
@@ -230,12 +230,12 @@ int checkpoint_complete(const char *folder, const struct model *model, unsigned 
 int checkpoint_drop(const char *folder, uint64_t step, struct error *err)
 {
     char *temporary = path_with(folder, step, unfinished), *old = path_with(folder, step, replaced);
-    int result = file_remove_tree(temporary, err);
-    if (result == 0)
-        result = file_remove_tree(old, err);
+    int status = file_remove_tree(temporary, err);
+    if (status == 0)
+        status = file_remove_tree(old, err);
     free(temporary);
     free(old);
-    return result;
+    return status;
 }
 
 /* Reads the step from a name such as step_000150.ckpt, and what comes after it. */
@@ -281,13 +281,13 @@ static uint64_t step_at(const struct text *steps, size_t i)
 int checkpoint_clean(const char *folder, struct error *err)
 {
     struct text steps = {0};
-    int result = list_steps(folder, unfinished, &steps, err);
-    if (result == 0)
-        result = list_steps(folder, replaced, &steps, err);
-    for (size_t i = 0; i < steps.size / sizeof(uint64_t) && result == 0; i++)
-        result = checkpoint_drop(folder, step_at(&steps, i), err);
+    int status = list_steps(folder, unfinished, &steps, err);
+    if (status == 0)
+        status = list_steps(folder, replaced, &steps, err);
+    for (size_t i = 0; i < steps.size / sizeof(uint64_t) && status == 0; i++)
+        status = checkpoint_drop(folder, step_at(&steps, i), err);
     text_fini(&steps);
-    return result;
+    return status;
 }
 
 static int compare_newest_first(const void *a, const void *b)
@@ -300,20 +300,20 @@ static int compare_newest_first(const void *a, const void *b)
 static int remove_checkpoint(const char *folder, uint64_t step, struct error *err)
 {
     char *path = checkpoint_path(folder, step), *temporary = path_with(folder, step, unfinished);
-    int result = 0;
+    int status = 0;
     if (rename(path, temporary) < 0 && errno != ENOENT)
-        result = error_set(err, -errno, "cannot remove %s: %s", path, strerror(errno));
+        status = error_set(err, -errno, "cannot remove %s: %s", path, strerror(errno));
     else
-        result = file_remove_tree(temporary, err);
+        status = file_remove_tree(temporary, err);
     free(path);
     free(temporary);
-    return result;
+    return status;
 }
 
 int checkpoint_prune(const char *folder, uint64_t step, size_t keep, struct error *err)
 {
     struct text steps = {0};
-    int result = list_steps(folder, "", &steps, err);
+    int status = list_steps(folder, "", &steps, err);
     size_t count = steps.size / sizeof(uint64_t), kept = 1;
     if (count)
         qsort(steps.data, count, sizeof(uint64_t), compare_newest_first);
@@ -321,10 +321,10 @@ int checkpoint_prune(const char *folder, uint64_t step, size_t keep, struct erro
         int removed = 0;
         if (step_at(&steps, i) < step && kept++ >= keep)
             removed = remove_checkpoint(folder, step_at(&steps, i), err);
-        result = removed < 0 ? removed : result;
+        status = removed < 0 ? removed : status;
     }
     text_fini(&steps);
-    return result;
+    return status;
 }
 
 /* --- Loading ---------------------------------------------------------------------------------- */
@@ -376,12 +376,12 @@ static int source_init(struct source *source, const char *path, struct error *er
 {
     *source = (struct source){.path = path};
     char *name = marker_path(path);
-    int result = file_map(name, &source->marker, err);
+    int status = file_map(name, &source->marker, err);
     free(name);
-    if (result == -ENOTDIR || (result == -ENOENT && access(path, F_OK) == 0))
+    if (status == -ENOTDIR || (status == -ENOENT && access(path, F_OK) == 0))
         return refuse(source, err, "not a checkpoint: it is no folder with a marker");
-    if (result < 0)
-        return result;
+    if (status < 0)
+        return status;
     if (source->marker.size >= sizeof source->header)
         memcpy(&source->header, source->marker.data, sizeof source->header);
     return check_marker(source, err);
@@ -390,16 +390,16 @@ static int source_init(struct source *source, const char *path, struct error *er
 /* Maps the files of the ranks. */
 static int map_parts(struct source *source, struct error *err)
 {
-    int result = 0;
+    int status = 0;
     source->parts = xcalloc(source->header.ranks, sizeof *source->parts);
-    for (size_t i = 0; i < source->header.ranks && result == 0; i++) {
+    for (size_t i = 0; i < source->header.ranks && status == 0; i++) {
         char *name = rank_path(source->path, i);
-        result = file_map(name, &source->parts[i], err);
+        status = file_map(name, &source->parts[i], err);
         free(name);
     }
-    if (result < 0)
+    if (status < 0)
         (void)error_prefix(err, "cannot resume from %s", source->path);
-    return result;
+    return status;
 }
 
 static int check_digests(const struct source *source, struct error *err)
@@ -449,19 +449,19 @@ static int check_shape(const struct source *source, const struct model *model, s
 static int source_open(struct source *source, const char *path, const struct model *model,
                        struct error *err)
 {
-    int result = source_init(source, path, err);
+    int status = source_init(source, path, err);
     /* The shape comes before the sizes, because another shape is the reason for other sizes. */
-    if (result == 0)
-        result = check_shape(source, model, err);
-    if (result == 0)
-        result = map_parts(source, err);
+    if (status == 0)
+        status = check_shape(source, model, err);
+    if (status == 0)
+        status = map_parts(source, err);
     unsigned ranks = (unsigned)source->header.ranks;
-    for (unsigned i = 0; i < ranks && result == 0; i++) {
-        result = check_size(path, &source->parts[i], model, i, ranks, err);
-        if (result < 0)
+    for (unsigned i = 0; i < ranks && status == 0; i++) {
+        status = check_size(path, &source->parts[i], model, i, ranks, err);
+        if (status < 0)
             (void)error_prefix(err, "cannot resume from %s", path);
     }
-    return result;
+    return status;
 }
 
 int checkpoint_shape(const char *path, struct model_shape *ret_shape, size_t *ret_sequence,
@@ -469,11 +469,11 @@ int checkpoint_shape(const char *path, struct model_shape *ret_shape, size_t *re
 {
     struct source source;
     const struct checkpoint_header *header = &source.header;
-    int result = source_init(&source, path, err);
-    if (result == 0)
-        result = map_parts(&source, err);
-    if (result == 0)
-        result = check_digests(&source, err);
+    int status = source_init(&source, path, err);
+    if (status == 0)
+        status = map_parts(&source, err);
+    if (status == 0)
+        status = check_digests(&source, err);
     const struct model_shape shape = {
         .vocabulary = header->vocabulary,
         .width = header->width,
@@ -484,17 +484,17 @@ int checkpoint_shape(const char *path, struct model_shape *ret_shape, size_t *re
         .loops = header->loops,
         .tied = header->tied,
     };
-    if (result == 0 && header->sequence < 1)
-        result = error_set(err, -ERANGE, "there is no model with rows of 0 tokens");
-    if (result == 0)
-        result = model_check(&shape, header->sequence, err);
-    if (result == 0) {
+    if (status == 0 && header->sequence < 1)
+        status = error_set(err, -ERANGE, "there is no model with rows of 0 tokens");
+    if (status == 0)
+        status = model_check(&shape, header->sequence, err);
+    if (status == 0) {
         *ret_shape = shape;
         *ret_sequence = header->sequence;
         memcpy(ret_digest, header->digest, sizeof header->digest);
     }
     source_fini(&source);
-    return result;
+    return status;
 }
 
 /* How an array of the model lies in memory. */
@@ -541,10 +541,10 @@ int checkpoint_load(const char *path, struct model *model, struct checkpoint_pos
 {
     struct source source;
     const struct checkpoint_header *header = &source.header;
-    int result = source_open(&source, path, model, err);
-    if (result == 0)
-        result = check_digests(&source, err);
-    if (result < 0)
+    int status = source_open(&source, path, model, err);
+    if (status == 0)
+        status = check_digests(&source, err);
+    if (status < 0)
         goto out;
     put_array(model, model->master, ARRAY_WHOLE, 0, &source);
     model_round(model);
@@ -558,17 +558,17 @@ int checkpoint_load(const char *path, struct model *model, struct checkpoint_pos
         make_digest(ret_digest, source.marker.data, source.marker.size);
 out:
     source_fini(&source);
-    return result;
+    return status;
 }
 
 int checkpoint_load_weights(const char *path, struct model *model, struct error *err)
 {
     struct source source;
-    int result = source_open(&source, path, model, err);
-    if (result == 0) {
+    int status = source_open(&source, path, model, err);
+    if (status == 0) {
         put_array(model, model->master, ARRAY_WHOLE, 0, &source);
         model_round(model);
     }
     source_fini(&source);
-    return result;
+    return status;
 }

@@ -67,9 +67,9 @@ int checkpoint_part_begin(struct checkpoint_part *part, const char *folder, uint
                           unsigned rank, struct error *err);
 int checkpoint_part_write(struct checkpoint_part *part, const void *data, size_t size,
                           struct error *err);
-/* Ends the file if `result`, the result of the writing, is 0: the file is on the disk then. Removes
- * it otherwise, and returns `result` with the error unchanged. */
-int checkpoint_part_end(struct checkpoint_part *part, int result, struct error *err);
+/* Ends the file if `status`, the result of the writing, is 0: the file is on the disk then. Removes
+ * it otherwise, and returns `status` with the error unchanged. */
+int checkpoint_part_end(struct checkpoint_part *part, int status, struct error *err);
 
 /* Turns the files that all `ranks` have written into a checkpoint. Fails if the file of a rank is
  * not there, as in a folder that the nodes do not share. Reads nothing of the model that training

@@ -58,19 +58,19 @@ int ranks_place_from_environment(struct ranks_place *ret_place, struct error *er
         return 0;
     }
     unsigned port;
-    int result = read_number("WORLD_SIZE", 1, RANKS_MAX, &place.size, err);
-    if (result == 0)
-        result = read_number("RANK", 0, place.size - 1, &place.rank, err);
-    if (result == 0 && place.size > 1) {
-        result = read_number("MASTER_PORT", 1, 65535, &port, err);
+    int status = read_number("WORLD_SIZE", 1, RANKS_MAX, &place.size, err);
+    if (status == 0)
+        status = read_number("RANK", 0, place.size - 1, &place.rank, err);
+    if (status == 0 && place.size > 1) {
+        status = read_number("MASTER_PORT", 1, 65535, &port, err);
         place.port = getenv("MASTER_PORT");
         place.address = getenv("MASTER_ADDR");
-        if (result == 0 && (!place.address || !*place.address))
-            result = error_set(err, -EINVAL, "MASTER_ADDR is not set although WORLD_SIZE is");
+        if (status == 0 && (!place.address || !*place.address))
+            status = error_set(err, -EINVAL, "MASTER_ADDR is not set although WORLD_SIZE is");
     }
-    if (result == 0)
+    if (status == 0)
         *ret_place = place;
-    return result;
+    return status;
 }
 
 /* Reads the hello of a new connection, and takes the socket of its rank. Strangers are disconnected
@@ -80,24 +80,24 @@ static int seat(struct ranks *ranks, int fd, const struct hello *own, int64_t de
 {
     struct hello hello;
     int64_t soon_ms = clock_steady_ms() + HELLO_MS;
-    int result = wire_receive(fd, &hello, sizeof hello,
+    int status = wire_receive(fd, &hello, sizeof hello,
                               soon_ms < deadline_ms ? soon_ms : deadline_ms, "a caller", NULL);
-    if (result < 0 || memcmp(hello.magic, hello_magic, sizeof hello_magic) != 0) {
+    if (status < 0 || memcmp(hello.magic, hello_magic, sizeof hello_magic) != 0) {
         (void)close(fd); /* a stranger */
         return 0;
     }
     if (hello.size != ranks->size || hello.rank == 0 || hello.rank >= ranks->size)
-        result = error_set(err, -EINVAL, "rank %u of %u connected, but this run has %u ranks",
+        status = error_set(err, -EINVAL, "rank %u of %u connected, but this run has %u ranks",
                            hello.rank, hello.size, ranks->size);
     else if (ranks->sockets[hello.rank] >= 0)
-        result = error_set(err, -EINVAL, "two processes say that they are rank %u", hello.rank);
+        status = error_set(err, -EINVAL, "two processes say that they are rank %u", hello.rank);
     else if (memcmp(hello.fingerprint, own->fingerprint, sizeof own->fingerprint) != 0)
-        result =
+        status =
             error_set(err, -EINVAL, "rank %u has other options, another text or another checkpoint",
                       hello.rank);
-    if (result < 0) {
+    if (status < 0) {
         (void)close(fd); /* the other rank notices, and fails too */
-        return result;
+        return status;
     }
     ranks->sockets[hello.rank] = fd;
     return 1;
@@ -109,20 +109,20 @@ static int gather(struct ranks *ranks, const struct ranks_place *place, const st
     int listener = wire_listen(place->address, place->port, err);
     if (listener < 0)
         return listener;
-    int result = 0;
-    for (unsigned seated = 1; seated < ranks->size && result >= 0; seated += (unsigned)result) {
+    int status = 0;
+    for (unsigned seated = 1; seated < ranks->size && status >= 0; seated += (unsigned)status) {
         int fd = wire_accept(listener, deadline_ms, err);
         if (fd == -ETIMEDOUT)
-            result = error_set(err, fd, "only %u of %u ranks came in time", seated, ranks->size);
+            status = error_set(err, fd, "only %u of %u ranks came in time", seated, ranks->size);
         else
-            result = fd < 0 ? fd : seat(ranks, fd, own, deadline_ms, err);
-        if (result < 0)
+            status = fd < 0 ? fd : seat(ranks, fd, own, deadline_ms, err);
+        if (status < 0)
             break;
     }
     (void)close(listener); /* nothing that matters is pending */
-    for (unsigned i = 1; i < ranks->size && result >= 0; i++)
-        result = wire_send(ranks->sockets[i], own, sizeof *own, deadline_ms, "a rank", err);
-    return result < 0 ? result : 0;
+    for (unsigned i = 1; i < ranks->size && status >= 0; i++)
+        status = wire_send(ranks->sockets[i], own, sizeof *own, deadline_ms, "a rank", err);
+    return status < 0 ? status : 0;
 }
 
 static int report(struct ranks *ranks, const struct ranks_place *place, const struct hello *own,
@@ -132,15 +132,15 @@ static int report(struct ranks *ranks, const struct ranks_place *place, const st
     if (fd < 0)
         return fd;
     ranks->sockets[0] = fd;
-    int result = wire_send(fd, own, sizeof *own, deadline_ms, "rank 0", err);
+    int status = wire_send(fd, own, sizeof *own, deadline_ms, "rank 0", err);
     struct hello answer;
-    if (result == 0)
-        result = wire_receive(fd, &answer, sizeof answer, deadline_ms, "rank 0", err);
-    bool known = result == 0 && memcmp(answer.magic, hello_magic, sizeof hello_magic) == 0;
-    if (result == 0 && (!known || answer.rank != 0))
-        result = error_set(err, -EPROTO, "the program at %s port %s is not rank 0", place->address,
+    if (status == 0)
+        status = wire_receive(fd, &answer, sizeof answer, deadline_ms, "rank 0", err);
+    bool known = status == 0 && memcmp(answer.magic, hello_magic, sizeof hello_magic) == 0;
+    if (status == 0 && (!known || answer.rank != 0))
+        status = error_set(err, -EPROTO, "the program at %s port %s is not rank 0", place->address,
                            place->port);
-    return result;
+    return status;
 }
 
 int ranks_init(struct ranks *ranks, const struct ranks_place *place,
@@ -157,11 +157,11 @@ int ranks_init(struct ranks *ranks, const struct ranks_place *place,
     memcpy(own.magic, hello_magic, sizeof own.magic);
     memcpy(own.fingerprint, fingerprint, sizeof own.fingerprint);
     int64_t deadline_ms = clock_steady_ms() + join_timeout_ms;
-    int result = place->rank == 0 ? gather(ranks, place, &own, deadline_ms, err)
+    int status = place->rank == 0 ? gather(ranks, place, &own, deadline_ms, err)
                                   : report(ranks, place, &own, deadline_ms, err);
-    if (result < 0)
+    if (status < 0)
         ranks_fini(ranks);
-    return result;
+    return status;
 }
 
 void ranks_fini(struct ranks *ranks)
@@ -183,10 +183,10 @@ static int take_head(struct ranks *ranks, unsigned from, size_t count, int64_t d
     char peer[32];
     (void)snprintf(peer, sizeof peer, "rank %u", from);
     struct sum_head head;
-    int result = wire_receive(ranks->sockets[from], &head, sizeof head, deadline_ms, peer, err);
-    if (result == 0 && (head.number != ranks->sums || head.count != count))
-        result = error_set(err, -EPROTO, "rank %u is out of step with rank 0", from);
-    return result;
+    int status = wire_receive(ranks->sockets[from], &head, sizeof head, deadline_ms, peer, err);
+    if (status == 0 && (head.number != ranks->sums || head.count != count))
+        status = error_set(err, -EPROTO, "rank %u is out of step with rank 0", from);
+    return status;
 }
 
 static int take_values(struct ranks *ranks, unsigned from, float *values, size_t count,
@@ -207,13 +207,13 @@ static int add_span(struct ranks *ranks, unsigned first, unsigned span, float *s
     unsigned half = span / 2;
     if (span == 1)
         return first == 0 ? 0 : take_values(ranks, first, sum, count, deadline_ms, err);
-    int result = add_span(ranks, first, half, sum, count, room, deadline_ms, err);
-    if (result < 0 || first + half >= ranks->size)
-        return result;
-    result = add_span(ranks, first + half, half, room, count, room + count, deadline_ms, err);
-    for (size_t i = 0; i < count && result == 0; i++)
+    int status = add_span(ranks, first, half, sum, count, room, deadline_ms, err);
+    if (status < 0 || first + half >= ranks->size)
+        return status;
+    status = add_span(ranks, first + half, half, room, count, room + count, deadline_ms, err);
+    for (size_t i = 0; i < count && status == 0; i++)
         sum[i] += room[i];
-    return result;
+    return status;
 }
 
 static int send_values(struct ranks *ranks, unsigned to, const float *values, size_t count,
@@ -228,8 +228,8 @@ static int send_values(struct ranks *ranks, unsigned to, const float *values, si
 static int take_from(struct ranks *ranks, unsigned from, float *values, size_t count,
                      int64_t deadline_ms, struct error *err)
 {
-    int result = take_head(ranks, from, count, deadline_ms, err);
-    return result < 0 ? result : take_values(ranks, from, values, count, deadline_ms, err);
+    int status = take_head(ranks, from, count, deadline_ms, err);
+    return status < 0 ? status : take_values(ranks, from, values, count, deadline_ms, err);
 }
 
 /* Sends values to rank 0, after their head. */
@@ -237,26 +237,26 @@ static int give_to_first(struct ranks *ranks, const float *values, size_t count,
                          int64_t deadline_ms, struct error *err)
 {
     struct sum_head head = {.number = ranks->sums, .count = count};
-    int result = wire_send(ranks->sockets[0], &head, sizeof head, deadline_ms, "rank 0", err);
-    return result < 0 ? result : send_values(ranks, 0, values, count, deadline_ms, err);
+    int status = wire_send(ranks->sockets[0], &head, sizeof head, deadline_ms, "rank 0", err);
+    return status < 0 ? status : send_values(ranks, 0, values, count, deadline_ms, err);
 }
 
 static int add_all(struct ranks *ranks, float *values, size_t count, int64_t deadline_ms,
                    struct error *err)
 {
     unsigned span = 1, levels = 0;
-    int result = 0;
+    int status = 0;
     for (; span < ranks->size; span *= 2)
         levels++;
-    for (unsigned from = 1; from < ranks->size && result == 0; from++)
-        result = take_head(ranks, from, count, deadline_ms, err);
+    for (unsigned from = 1; from < ranks->size && status == 0; from++)
+        status = take_head(ranks, from, count, deadline_ms, err);
     float *room = xmalloc(levels * CHUNK_FLOATS * sizeof *room);
-    for (size_t done = 0; done < count && result == 0; done += CHUNK_FLOATS) {
+    for (size_t done = 0; done < count && status == 0; done += CHUNK_FLOATS) {
         size_t size = count - done < CHUNK_FLOATS ? count - done : CHUNK_FLOATS;
-        result = add_span(ranks, 0, span, values + done, size, room, deadline_ms, err);
+        status = add_span(ranks, 0, span, values + done, size, room, deadline_ms, err);
     }
     free(room);
-    return result;
+    return status;
 }
 
 /* Begins a sum or another exchange. Returns its deadline. */
@@ -272,13 +272,13 @@ int ranks_sum(struct ranks *ranks, float *values, size_t count, struct error *er
         return 0;
     int64_t deadline_ms = begin(ranks);
     if (ranks->rank > 0) {
-        int result = give_to_first(ranks, values, count, deadline_ms, err);
-        return result < 0 ? result : take_values(ranks, 0, values, count, deadline_ms, err);
+        int status = give_to_first(ranks, values, count, deadline_ms, err);
+        return status < 0 ? status : take_values(ranks, 0, values, count, deadline_ms, err);
     }
-    int result = add_all(ranks, values, count, deadline_ms, err);
-    for (unsigned to = 1; to < ranks->size && result == 0; to++)
-        result = send_values(ranks, to, values, count, deadline_ms, err);
-    return result;
+    int status = add_all(ranks, values, count, deadline_ms, err);
+    for (unsigned to = 1; to < ranks->size && status == 0; to++)
+        status = send_values(ranks, to, values, count, deadline_ms, err);
+    return status;
 }
 
 struct ranks_part ranks_part(unsigned rank, unsigned size, size_t count)
@@ -296,17 +296,17 @@ int ranks_sum_parts(struct ranks *ranks, float *values, size_t count, struct err
     int64_t deadline_ms = begin(ranks);
     if (ranks->rank > 0) {
         struct ranks_part own = ranks_part(ranks->rank, ranks->size, count);
-        int result = give_to_first(ranks, values, count, deadline_ms, err);
-        if (result < 0)
-            return result;
+        int status = give_to_first(ranks, values, count, deadline_ms, err);
+        if (status < 0)
+            return status;
         return take_values(ranks, 0, values + own.first, own.count, deadline_ms, err);
     }
-    int result = add_all(ranks, values, count, deadline_ms, err);
-    for (unsigned to = 1; to < ranks->size && result == 0; to++) {
+    int status = add_all(ranks, values, count, deadline_ms, err);
+    for (unsigned to = 1; to < ranks->size && status == 0; to++) {
         struct ranks_part part = ranks_part(to, ranks->size, count);
-        result = send_values(ranks, to, values + part.first, part.count, deadline_ms, err);
+        status = send_values(ranks, to, values + part.first, part.count, deadline_ms, err);
     }
-    return result;
+    return status;
 }
 
 int ranks_gather(struct ranks *ranks, float *values, size_t count, struct error *err)
@@ -316,17 +316,17 @@ int ranks_gather(struct ranks *ranks, float *values, size_t count, struct error 
     int64_t deadline_ms = begin(ranks);
     if (ranks->rank > 0) {
         struct ranks_part own = ranks_part(ranks->rank, ranks->size, count);
-        int result = give_to_first(ranks, values + own.first, own.count, deadline_ms, err);
-        return result < 0 ? result : take_values(ranks, 0, values, count, deadline_ms, err);
+        int status = give_to_first(ranks, values + own.first, own.count, deadline_ms, err);
+        return status < 0 ? status : take_values(ranks, 0, values, count, deadline_ms, err);
     }
-    int result = 0;
-    for (unsigned from = 1; from < ranks->size && result == 0; from++) {
+    int status = 0;
+    for (unsigned from = 1; from < ranks->size && status == 0; from++) {
         struct ranks_part part = ranks_part(from, ranks->size, count);
-        result = take_from(ranks, from, values + part.first, part.count, deadline_ms, err);
+        status = take_from(ranks, from, values + part.first, part.count, deadline_ms, err);
     }
-    for (unsigned to = 1; to < ranks->size && result == 0; to++)
-        result = send_values(ranks, to, values, count, deadline_ms, err);
-    return result;
+    for (unsigned to = 1; to < ranks->size && status == 0; to++)
+        status = send_values(ranks, to, values, count, deadline_ms, err);
+    return status;
 }
 
 int ranks_look(const struct ranks *ranks, struct error *err)

@@ -42,7 +42,7 @@ struct saver {
     pthread_t thread;
     atomic_bool is_cancelled;
     /* The thread writes these, if it runs. */
-    int result;
+    int status;
     struct error err;
     /* Of the last checkpoint, until saver_result() is called. */
     int failure;
@@ -107,10 +107,10 @@ static int write_copy(struct saver *saver, struct checkpoint_part *part)
         size_t left = saver->bytes - done;
         if (saver->is_cancelled)
             return error_set(&saver->err, -ECANCELED, "the training has failed");
-        int result = checkpoint_part_write(part, saver->memory + done, left < PIECE ? left : PIECE,
+        int status = checkpoint_part_write(part, saver->memory + done, left < PIECE ? left : PIECE,
                                            &saver->err);
-        if (result < 0)
-            return result;
+        if (status < 0)
+            return status;
     }
     return 0;
 }
@@ -119,12 +119,12 @@ static void *write_part(void *context)
 {
     struct saver *saver = context;
     struct checkpoint_part part;
-    saver->result = checkpoint_part_begin(&part, saver->folder, saver->position.step,
+    saver->status = checkpoint_part_begin(&part, saver->folder, saver->position.step,
                                           saver->model->rank.rank, &saver->err);
-    if (saver->result == 0) {
-        int result =
+    if (saver->status == 0) {
+        int status =
             saver->has_copy ? write_copy(saver, &part) : take_state(saver, &part, &saver->err);
-        saver->result = checkpoint_part_end(&part, result, &saver->err);
+        saver->status = checkpoint_part_end(&part, status, &saver->err);
     }
     return NULL;
 }
@@ -135,9 +135,9 @@ static void *complete(void *context)
     struct saver *saver = context;
     struct error err;
     char message[sizeof err.message];
-    saver->result = checkpoint_complete(saver->folder, saver->model, saver->model->rank.size,
+    saver->status = checkpoint_complete(saver->folder, saver->model, saver->model->rank.size,
                                         &saver->position, &saver->err);
-    if (saver->result == 0 &&
+    if (saver->status == 0 &&
         checkpoint_prune(saver->folder, saver->position.step, saver->keep, &err) < 0)
         fprintf(stderr, "phase-model: %s\n", error_text(&err, message, sizeof message));
     return NULL;
@@ -184,26 +184,26 @@ int saver_start(struct saver *saver, const struct checkpoint_position *position,
         (void)write_part(saver);
         return kernels_status(saver->model->kernels, err);
     }
-    int result = take_state(saver, NULL, err);
-    if (result == 0)
+    int status = take_state(saver, NULL, err);
+    if (status == 0)
         begin(saver, write_part);
-    return result;
+    return status;
 }
 
 void saver_report(struct saver *saver, float ret_report[SAVER_REPORT])
 {
     bool has_written = saver->state == STATE_WRITES && has_ended(saver, WAIT_NOT);
-    ret_report[SAVER_WRITTEN] = has_written && saver->result == 0;
-    ret_report[SAVER_FAILED] = has_written && saver->result < 0;
+    ret_report[SAVER_WRITTEN] = has_written && saver->status == 0;
+    ret_report[SAVER_FAILED] = has_written && saver->status < 0;
 }
 
 /* Ends a checkpoint. */
 static void end(struct saver *saver)
 {
     saver->state = STATE_IDLE;
-    if (saver->result == 0)
+    if (saver->status == 0)
         return;
-    saver->failure = saver->result;
+    saver->failure = saver->status;
     saver->failure_err = saver->err;
     (void)error_prefix(&saver->failure_err, "no checkpoint of step %" PRIu64, saver->position.step);
     if (saver->model->rank.rank == 0) /* a disk that is full needs the room */
@@ -217,10 +217,10 @@ void saver_hear(struct saver *saver, const float sums[SAVER_REPORT])
         end(saver);
     if (saver->state != STATE_WRITES || sums[SAVER_WRITTEN] + sums[SAVER_FAILED] < (float)size)
         return;
-    if (sums[SAVER_FAILED] > 0 && saver->result == 0)
-        saver->result = error_set(&saver->err, -EIO, "%.0f of %u ranks could not write their files",
+    if (sums[SAVER_FAILED] > 0 && saver->status == 0)
+        saver->status = error_set(&saver->err, -EIO, "%.0f of %u ranks could not write their files",
                                   (double)sums[SAVER_FAILED], size);
-    if (saver->result < 0 || saver->model->rank.rank != 0) {
+    if (saver->status < 0 || saver->model->rank.rank != 0) {
         end(saver);
     } else {
         saver->state = STATE_COMPLETES;
@@ -234,9 +234,9 @@ int saver_wait(struct saver *saver, struct ranks *ranks, struct error *err)
         (void)has_ended(saver, WAIT_A_MOMENT); /* the report tells */
         float sums[SAVER_REPORT];
         saver_report(saver, sums);
-        int result = ranks_sum(ranks, sums, SAVER_REPORT, err);
-        if (result < 0)
-            return result;
+        int status = ranks_sum(ranks, sums, SAVER_REPORT, err);
+        if (status < 0)
+            return status;
         saver_hear(saver, sums);
     }
     if (saver->state == STATE_COMPLETES) {

@@ -63,9 +63,9 @@ static int load(struct train *train, struct error *err)
 {
     const char *path = train->options->resume;
     struct checkpoint_position found;
-    int result = checkpoint_load(path, &train->model, &found, train->digest, err);
-    if (result < 0)
-        return result;
+    int status = checkpoint_load(path, &train->model, &found, train->digest, err);
+    if (status < 0)
+        return status;
     if (found.seed != train->position.seed)
         return error_set(err, -EINVAL,
                          "cannot resume from %s: its seed is %" PRIu64 ", not %" PRIu64, path,
@@ -105,20 +105,20 @@ static void take_fingerprint(const struct train *train, uint8_t fingerprint[RANK
 static int prepare(struct train *train, const struct ranks_place *place, struct error *err)
 {
     const struct options *options = train->options;
-    int result =
+    int status =
         data_init(&train->data, options->data, options->sequence_length, options->seed, err);
-    if (result < 0)
-        return result;
+    if (status < 0)
+        return status;
     const struct model_shape shape = options_shape(options, train->data.tokens);
     if (train->data.tokens > shape.vocabulary)
         return error_set(err, -EINVAL,
                          "cannot train on %s: its vocabulary has %u tokens; --tokens is %u",
                          options->data, train->data.tokens, shape.vocabulary);
-    result = file_make_folders(options->out, 0777, err);
-    if (result == 0 && place->rank == 0)
-        result = checkpoint_clean(options->out, err);
-    if (result < 0)
-        return result;
+    status = file_make_folders(options->out, 0777, err);
+    if (status == 0 && place->rank == 0)
+        status = checkpoint_clean(options->out, err);
+    if (status < 0)
+        return status;
     int device = device_number(err);
     if (device < 0)
         return device;
@@ -126,10 +126,10 @@ static int prepare(struct train *train, const struct ranks_place *place, struct 
     if (!train->kernels)
         return err->code;
     const struct model_rank rank = {place->rank, place->size};
-    result = model_init(&train->model, train->kernels, &shape, options->sequence_length,
+    status = model_init(&train->model, train->kernels, &shape, options->sequence_length,
                         MODEL_TRAINS, rank, err);
-    if (result < 0)
-        return result;
+    if (status < 0)
+        return status;
     train->pass = pass_new(&train->model, options->device_batch_size, err);
     if (!train->pass)
         return err->code;
@@ -152,18 +152,18 @@ static int meet(struct train *train, const struct ranks_place *place, struct err
     const struct options *options = train->options;
     uint8_t fingerprint[RANKS_FINGERPRINT];
     take_fingerprint(train, fingerprint);
-    int result =
+    int status =
         ranks_init(&train->ranks, place, fingerprint, (int)options->rendezvous_timeout_s * 1000,
                    (int)options->collective_timeout_s * 1000, err);
-    if (result == 0)
-        result = kernels_join(train->kernels, &train->ranks, err);
+    if (status == 0)
+        status = kernels_join(train->kernels, &train->ranks, err);
     /* The convention of PaLM, as in lib/metrics/speed.h: attention counts as a whole, although a
      * token sees half of its row. */
     const struct model_shape *shape = &train->model.shape;
     double area = (double)shape->depth * shape->width * (double)options->sequence_length;
     train->operations = model_operations(shape, options->sequence_length) + 6 * shape->loops * area;
     train->peak = 1e12 * speed_peak_tflops(kernels_device(train->kernels)) * train->ranks.size;
-    return result;
+    return status;
 }
 
 /* Runs this rank's share of the rows forward and backward. The rows of a step are dealt in rounds,
@@ -204,9 +204,9 @@ static int agree(struct train *train, struct train_figures *figures, struct erro
 {
     float sums[1 + SAVER_REPORT] = {stop_is_wanted()};
     saver_report(train->saver, sums + 1);
-    int result = ranks_sum(&train->ranks, sums, 1 + SAVER_REPORT, err);
-    if (result < 0)
-        return result;
+    int status = ranks_sum(&train->ranks, sums, 1 + SAVER_REPORT, err);
+    if (status < 0)
+        return status;
     figures->stop = sums[0] > 0;
     saver_hear(train->saver, sums + 1);
     warn_of_failure(train);
@@ -241,11 +241,11 @@ static int measure(struct train *train, struct train_figures *figures, struct er
     figures->gradient_norm = model_norm(&train->model);
     for (size_t i = 0; i < options->loops; i++)
         shared[i] = (float)figures->losses[i];
-    int result = kernels_status(train->kernels, err);
-    if (result == 0)
-        result = ranks_sum(&train->ranks, shared, options->loops, err);
-    if (result < 0)
-        return result;
+    int status = kernels_status(train->kernels, err);
+    if (status == 0)
+        status = ranks_sum(&train->ranks, shared, options->loops, err);
+    if (status < 0)
+        return status;
     double tokens = (double)(rows_each_step(train) * options->sequence_length);
     for (size_t i = 0; i < options->loops; i++) {
         figures->losses[i] = (double)shared[i] / tokens;
@@ -261,11 +261,11 @@ static int take_step(struct train *train, struct train_figures *ret_figures, str
     *ret_figures = (struct train_figures){0};
     double begin = clock_steady_s();
     learn(train);
-    int result = agree(train, ret_figures, err);
-    if (result == 0)
-        result = model_measure(&train->model, err);
-    if (result < 0)
-        return result;
+    int status = agree(train, ret_figures, err);
+    if (status == 0)
+        status = model_measure(&train->model, err);
+    if (status < 0)
+        return status;
     uint64_t step = ++train->position.step;
     train->position.rows += rows_each_step(train);
     double warm = step < options->warmup ? (double)step / (double)options->warmup : 1;
@@ -275,10 +275,10 @@ static int take_step(struct train *train, struct train_figures *ret_figures, str
         .decay = (float)options->weight_decay,
         .clip = (float)options->grad_clip,
     };
-    result = model_update(&train->model, step, &rates, err);
+    status = model_update(&train->model, step, &rates, err);
     ret_figures->rate = (double)rates.matrix;
-    if (result == 0 && needs_figures(train, ret_figures))
-        result = measure(train, ret_figures, err);
+    if (status == 0 && needs_figures(train, ret_figures))
+        status = measure(train, ret_figures, err);
     train->busy_s += clock_steady_s() - begin;
     train->busy_steps++;
     if (ret_figures->is_measured) {
@@ -286,7 +286,7 @@ static int take_step(struct train *train, struct train_figures *ret_figures, str
         train->busy_s = 0;
         train->busy_steps = 0;
     }
-    return result;
+    return status;
 }
 
 /* Returns the loss of the last loop on the held-out text. */
@@ -330,9 +330,9 @@ static void print_line(struct train *train, const struct train_figures *figures)
 /* Begins a checkpoint. The checkpoint before is complete then. */
 static int save(struct train *train, struct error *err)
 {
-    int result = saver_wait(train->saver, &train->ranks, err);
-    if (result < 0)
-        return result;
+    int status = saver_wait(train->saver, &train->ranks, err);
+    if (status < 0)
+        return status;
     warn_of_failure(train);
     return saver_start(train->saver, &train->position, err);
 }
@@ -340,10 +340,10 @@ static int save(struct train *train, struct error *err)
 /* Saves the last checkpoint, which must succeed. */
 static int save_last(struct train *train, struct error *err)
 {
-    int result = save(train, err);
-    if (result == 0)
-        result = saver_wait(train->saver, &train->ranks, err);
-    return result < 0 ? result : saver_result(train->saver, err);
+    int status = save(train, err);
+    if (status == 0)
+        status = saver_wait(train->saver, &train->ranks, err);
+    return status < 0 ? status : saver_result(train->saver, err);
 }
 
 static void pause_ms(uint64_t time_ms)
@@ -359,18 +359,18 @@ static int train_steps(struct train *train, struct error *err)
     const struct options *options = train->options;
     struct train_figures figures = {0};
     while (train->position.step < options->iterations && !figures.stop) {
-        int result = take_step(train, &figures, err);
-        if (result < 0)
-            return result;
+        int status = take_step(train, &figures, err);
+        if (status < 0)
+            return status;
         print_line(train, &figures);
         if (figures.is_measured && !isfinite(figures.gradient_norm))
             return error_set(err, -EDOM, "the gradient of step %" PRIu64 " is not finite",
                              train->position.step);
         bool more = !is_last(train, &figures);
         if (more && is_due(train->position.step, options->save_every))
-            result = save(train, err);
-        if (result < 0)
-            return result;
+            status = save(train, err);
+        if (status < 0)
+            return status;
         if (more)
             pause_ms(options->pace_ms);
     }
@@ -407,13 +407,13 @@ static int train_all(struct train *train, struct error *err)
 {
     if (train->ranks.rank == 0)
         print_begin(train);
-    int result = train_steps(train, err);
-    if (result == 0)
-        result = save_last(train, err);
-    else if (result == -EDOM || train->ranks.size == 1)
+    int status = train_steps(train, err);
+    if (status == 0)
+        status = save_last(train, err);
+    else if (status == -EDOM || train->ranks.size == 1)
         (void)saver_wait(train->saver, &train->ranks, NULL); /* the checkpoint before is good */
-    if (result < 0 || train->ranks.rank != 0)
-        return result;
+    if (status < 0 || train->ranks.rank != 0)
+        return status;
     bool stopped = train->position.step < train->options->iterations;
     char *path = checkpoint_path(train->options->out, train->position.step);
     printf("%s at step %" PRIu64 ": %s %s\n", stopped ? "stopped" : "finished",
@@ -425,18 +425,18 @@ static int train_all(struct train *train, struct error *err)
 int train_run(const struct options *options, const struct ranks_place *place, struct error *err)
 {
     struct train train = {.options = options};
-    int result = prepare(&train, place, err);
-    if (result < 0)
+    int status = prepare(&train, place, err);
+    if (status < 0)
         goto out;
-    result = meet(&train, place, err);
-    if (result < 0 && stop_is_wanted()) {
+    status = meet(&train, place, err);
+    if (status < 0 && stop_is_wanted()) {
         printf("stopped before the first step\n");
-        result = 0;
-    } else if (result == 0) {
-        result = train_all(&train, err);
+        status = 0;
+    } else if (status == 0) {
+        status = train_all(&train, err);
     }
 out:
-    if (result < 0 && train.kernels)
+    if (status < 0 && train.kernels)
         kernels_abandon(train.kernels, err);
     ranks_fini(&train.ranks);
     saver_free(train.saver);
@@ -446,5 +446,5 @@ out:
     data_fini(&train.data);
     free(train.ids);
     free(train.targets);
-    return result;
+    return status;
 }
