@@ -73,7 +73,8 @@ void table_add_duration(struct table *table, double seconds);
 void table_add_number(struct table *table, double number);
 void table_add_cost(struct table *table, double dollars);
 
-/* The columns of a table of names and values, and a row of it; no row if the value is empty. */
+/* The columns of a table of names and values, and a row of such a table; no row if the value is
+ * empty. */
 extern const struct table_column table_names[TABLE_NAMES_COLUMNS];
 void table_add_named(struct table *table, const char *name, const char *value);
 

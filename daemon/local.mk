@@ -5,7 +5,7 @@ include daemon/slurm/local.mk
 include daemon/api/local.mk
 include daemon/loop/local.mk
 
-# All of it but its main and the real Slurm, for tests too.
+# The daemon without its main and the real Slurm, for tests too.
 noinst_LIBRARIES += daemon/libdaemon.a
 daemon_libdaemon_a_SOURCES = daemon/lock.c daemon/lock.h daemon/rooms.c daemon/rooms.h \
 	daemon/service.c daemon/service.h

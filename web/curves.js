@@ -27,7 +27,7 @@ export function chosen(params, phase) {
   return names.length ? names : namesOf(phase).slice(0, 1);
 }
 
-const read = new Map(); /* of each series: what was read of it, and where to read on */
+const read = new Map(); /* of each series: what was read, and where to read on */
 
 // The series of a run. The daemon reads so many rows for an answer, and then says where to go on.
 // What comes before is kept, so a run that goes on is asked only for its newest part. `range` is

@@ -127,7 +127,7 @@ function checksOf(condition) {
   });
 }
 
-// Without the parentheses around all of it.
+// Without the parentheses around the whole expression.
 function bare(text) {
   const [, inner] = /^\(([^()]*(?:\([^()]*\)[^()]*)*)\)$/.exec(text.trim()) || [];
   return inner === undefined ? text.trim() : bare(inner);

@@ -94,7 +94,7 @@ static json_t *diff_resolve(const json_t *source)
     return json;
 }
 
-/* Takes one phase: its params, and the rest of it. */
+/* Takes one phase: its params, and its other members. */
 static void diff_take_phase(struct diff_side *side, json_t *phase)
 {
     json_t *params = json_object_get(phase, "params");
@@ -136,7 +136,8 @@ static void diff_read_spec(struct diff_side *side, const json_t *source)
     json_decref(resolved);
 }
 
-/* --- What came of it -------------------------------------------------------------------------- */
+/* --- How the runs ended ------------------------------------------------------------------------
+ */
 
 static void diff_add_figure(json_t *figures, const char *name, const json_t *value)
 {

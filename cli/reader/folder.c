@@ -122,7 +122,7 @@ int folder_find_run(const char *runs, struct address *address, struct error *err
     return 0;
 }
 
-/* Adds one run, if its folder tells of it. */
+/* Adds one run, if its folder names the run. */
 static void folder_add_run(const char *runs, const struct address *run, json_t *list, char **name)
 {
     char *path = folder_path(runs, run, ""), key[ADDRESS_TEXT_SIZE];

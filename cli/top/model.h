@@ -1,5 +1,5 @@
 /* What the live view knows, and where a person is in it. Knows no terminal, no clock and no daemon:
- * keys change it (keys.h), replies change it, and draw.h makes a picture of it. */
+ * keys change it (keys.h), replies change it, and draw.h draws it. */
 #ifndef PHASED_CLI_TOP_MODEL_H
 #define PHASED_CLI_TOP_MODEL_H
 

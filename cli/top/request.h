@@ -1,4 +1,4 @@
-/* What the live view asks for, and what came of it. fetch.h carries requests out. */
+/* What the live view asks for, and the answers. fetch.h carries requests out. */
 #ifndef PHASED_CLI_TOP_REQUEST_H
 #define PHASED_CLI_TOP_REQUEST_H
 

@@ -68,8 +68,8 @@ const json_t *limits_get(struct admission *admission);
 
 enum budget_of { BUDGET_OF_WORKFLOW, BUDGET_OF_MONTH };
 
-/* The largest part of the budget that is spent; 1 is all of it. `text` says how much: "$7.02 of
- * $7". A cost whose price is not known counts as nothing. */
+/* The largest part of the budget that is spent; 1 is the whole budget. `text` says how much: "$7.02
+ * of $7". A cost whose price is not known counts as nothing. */
 double spending_part(const json_t *budget, const struct store_spending *spent,
                      char text[BUDGET_TEXT_SIZE]);
 /* Says in the workflow's history that this part is spent. */

@@ -24,7 +24,7 @@
 enum {
     IDLE_TIMEOUT_S = 90, /* for a connection without a request; not for a long poll */
     ARGUMENTS_MAX = 256, /* in one query */
-    BUFFER_MAX = 65536,  /* libmicrohttpd's, per connection; it can use half of it */
+    BUFFER_MAX = 65536,  /* libmicrohttpd's, per connection; a request can use half */
 };
 
 struct server {

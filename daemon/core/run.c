@@ -1,4 +1,4 @@
-/* What becomes of a run: what its worker and its job tell, and what is wanted of it. */
+/* What becomes of a run: what its worker and its job tell, and what people want. */
 #include "daemon/core/decision.h"
 
 #include "lib/memory.h"

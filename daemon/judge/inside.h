@@ -41,8 +41,8 @@ struct expr_names values_names(const struct values *values, const char *phase);
 void replan_change(struct store_source *source, const char *phase, const json_t *changes);
 
 /* Resolves the workflow's text again with all params that were set since. The caller owns the
- * resolved document and the model that is made of it. -EINVAL: `err` says what is wrong, and
- * neither of the two is made. */
+ * resolved document and the model that is made from the document. -EINVAL: `err` says what is
+ * wrong, and neither of the two is made. */
 int replan(const struct store_source *source, const struct workflow *workflow,
            json_t **ret_resolved, struct workflow **ret_plan, struct error *err);
 

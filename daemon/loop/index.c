@@ -13,7 +13,7 @@ static uint64_t token_key(const char *token)
     char head[16];
     memcpy(head, token, sizeof head - 1);
     head[sizeof head - 1] = '\0';
-    return strtoull(head, NULL, 16) + 1; /* 60 bits of it; + 1: a key is not 0 */
+    return strtoull(head, NULL, 16) + 1; /* 60 bits; + 1: a key is not 0 */
 }
 
 void index_job(struct loop *loop, struct workflow *workflow, struct allocation *allocation)

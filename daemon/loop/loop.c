@@ -1,4 +1,4 @@
-/* A loop: its life, its timer, and what rooms ask of it. */
+/* A loop: its life, its timer, and what rooms ask. */
 #include "daemon/loop/inside.h"
 
 #include "daemon/loop/clock.h"

@@ -70,7 +70,7 @@ static uint64_t notice_number(const json_t *notice, const char *key)
     return (uint64_t)json_integer_value(json_object_get(notice, key));
 }
 
-/* --- What came of it -------------------------------------------------------------------------- */
+/* --- Results ---------------------------------------------------------------------------------- */
 
 struct notify_item {
     struct loop_item item;

@@ -219,7 +219,7 @@ static void judge_partition(const struct fit_wish *wish, const struct survey_par
         add_danger(dangers, &text);
 }
 
-/* --- All of it -------------------------------------------------------------------------------- */
+/* --- The whole -------------------------------------------------------------------------------- */
 
 static bool is_wanted(const struct fit_wish *wish, const struct survey_partition *partition)
 {

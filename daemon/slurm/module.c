@@ -201,7 +201,7 @@ int module_open_from(const char *const *folders, size_t count, struct module *re
     }
     for (size_t i = 0; i < search.count; i++) {
         if (i != chosen || code < 0)
-            (void)dlclose(search.candidates[i].handle); /* nothing of it was used */
+            (void)dlclose(search.candidates[i].handle); /* none of its functions was called */
         free(search.candidates[i].path);
     }
     text_fini(&search.faults);

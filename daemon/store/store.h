@@ -195,7 +195,7 @@ struct store_checkpoint {
     int64_t step;
     int64_t bytes; /* of all its files; -1: not known */
     int64_t time_ms;
-    const json_t *paths; /* the list of its files; NULL: `path` is all of it */
+    const json_t *paths; /* the list of its files; NULL: `path` is the only file */
     bool is_suspect;     /* suspect itself, or saved after the run became suspect */
     bool is_unseen;      /* it was found after the end of the run */
 };

@@ -1,7 +1,7 @@
 /* Series by name: arrays of rows, sorted when somebody reads.
  *
  * Rows almost always come in order and are appended. A row out of order makes its series unsorted.
- * The next read sorts the series. It is also sorted when half of it is unsorted, so that repeated
+ * The next read sorts the series. It is also sorted when half is unsorted, so that repeated
  * steps cannot make it grow without bound. */
 #include "lib/expr/metrics.h"
 

@@ -32,10 +32,11 @@
 #include <string.h>
 
 enum {
-    LINE_WORDS_MAX = 6,    /* words of a name: "number of skipped iterations" has four */
-    LINE_LOOSE_MAX = 16,   /* pairs without a separator in one line */
-    LINE_LITERALS_MAX = 8, /* tries to read an object in one line; each may look at all of it */
-    LINE_LIST_MAX = 16,    /* longer lists are data */
+    LINE_WORDS_MAX = 6,  /* words of a name: "number of skipped iterations" has four */
+    LINE_LOOSE_MAX = 16, /* pairs without a separator in one line */
+    LINE_LITERALS_MAX =
+        8,              /* tries to read an object in one line; each may look at the whole line */
+    LINE_LIST_MAX = 16, /* longer lists are data */
 };
 
 /* Words and their value, which may be a metric. */

@@ -16,7 +16,7 @@
  *   6 * params + 12 * layers * width * sequence
  *
  * operations in the forward and the backward pass. Attention counts as a whole, even if a causal
- * mask leaves half of it out. Recomputation does not count. MFU compares the operations of one
+ * mask leaves half out. Recomputation does not count. MFU compares the operations of one
  * second with the most that all GPUs of the run can do in dense bf16 (speed_peak_tflops()). If the
  * program prints an `mfu`, by a convention that only the program knows, it becomes
  * `mfu_printed`. */

@@ -4,7 +4,7 @@
  * In the resolved document nothing is left to look up: `extends`, `defaults`, `--set`, derived
  * params and `$param` references are applied, and amounts are plain numbers. Each phase stands
  * after the phases that it waits for. The daemon stores the document, and the worker gets it;
- * lib/spec/phase.h reads one phase of it. lib/spec/document.md specifies it. */
+ * lib/spec/phase.h reads one phase. lib/spec/document.md specifies the document. */
 #ifndef PHASED_LIB_SPEC_SPEC_H
 #define PHASED_LIB_SPEC_SPEC_H
 

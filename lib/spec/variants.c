@@ -36,7 +36,7 @@ static struct node *variants_null(struct node_arena *arena, const struct node *n
 }
 
 /* Whether the name of a phase in a variant is misspelt: the file does not have the phase, and the
- * variant does not make a complete phase of it. */
+ * variant does not make the phase complete. */
 static bool variants_is_misspelt(const struct node *phases, const struct node *item)
 {
     const struct node *defaults = node_get(phases->parent, "defaults");

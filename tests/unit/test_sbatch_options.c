@@ -31,7 +31,7 @@ static const char head[] =
     "phases\n"
     "of a workflow.\n"
     "\n"
-    "| option | variable | what becomes of it | how |\n"
+    "| option | variable | in a workflow | how |\n"
     "|---|---|---|---|\n";
 
 static void add_fate(struct text *page, const struct sbatch_option *option)

@@ -1,4 +1,4 @@
-/* Opens the device with all that the other files need of it, and closes it. */
+/* Opens the device with all that the other files need, and closes it. */
 #include "worker/model/cuda/backend.h"
 
 #include "lib/memory.h"
