@@ -280,7 +280,7 @@ import phased
 
 def train():
     phased.mirror("wandb")
-    for step in range(100):
+    for step in range(20):
         phased.metric(step, loss=1)
 
 if __name__ == "__main__":
@@ -290,7 +290,7 @@ if __name__ == "__main__":
 TRAINER
         run -0 timeout 60 env PYTHONPATH="$PYTHONPATH:$SRC/tests/system/tracking" python3 "$PHASED_HOME/trainer.py"
         [ -z "$output" ]
-        [ "$(grep -c '"call": "log"' "$TRACKING/wandb")" = 100 ]
+        [ "$(grep -c '"call": "log"' "$TRACKING/wandb")" = 20 ]
     done
 }
 
