@@ -182,7 +182,7 @@ static enum posthumous_end lead_run_look_back(struct lead_run *run, struct error
     run->unread_claim = 0;
     if (result < 0) {
         outcome_init(&outcome, run->assignment->file.run);
-        memcpy(outcome.token, run->outcome.token, sizeof(outcome.token));
+        memcpy(outcome.token, run->outcome.token, sizeof outcome.token);
         struct phase_holder claim;
         int claimed = phase_claim_of_run(run_dir, &claim, err);
         end = posthumous_read(run_dir, claimed == 0 ? &claim.life : NULL, run->assignment->nodes,
@@ -241,14 +241,14 @@ int lead_run_open(const char *run_dir, struct commands *commands, struct lead_ru
     int result = lead_run_read(run_dir, &assignment, err);
     if (result < 0)
         return result;
-    struct lead_run *run = xcalloc(1, sizeof(*run));
+    struct lead_run *run = xcalloc(1, sizeof *run);
     run->assignment = assignment;
     run->saved_step = -1;
     outcome_init(&run->outcome, assignment->file.run);
     const struct phase_life life = phase_life_own();
     run->outcome.job_id = life.job_id;
     run->outcome.restarts = life.restarts;
-    memcpy(run->outcome.token, life.token, sizeof(run->outcome.token));
+    memcpy(run->outcome.token, life.token, sizeof run->outcome.token);
     struct error problem;
     enum posthumous_end past = lead_run_look_back(run, &problem);
     bool is_ready = run->is_ended || lead_run_prepare(run, &problem) == 0;
@@ -308,16 +308,16 @@ bool lead_run_decide_failed(struct lead_run *run, const json_t *failed, const ch
     char who[32] = "the command", how[128];
     bool has_line = line && *line;
     if (json_is_integer(rank))
-        (void)snprintf(who, sizeof(who), "rank %d", (int)json_integer_value(rank)); /* fits */
+        (void)snprintf(who, sizeof who, "rank %d", (int)json_integer_value(rank)); /* fits */
     if (json_is_integer(group))
-        (void)snprintf(who, sizeof(who), "group %d", (int)json_integer_value(group)); /* fits */
+        (void)snprintf(who, sizeof who, "group %d", (int)json_integer_value(group)); /* fits */
     if (json_is_true(json_object_get(failed, "join")))
-        (void)snprintf(who, sizeof(who), "join"); /* fits */
+        (void)snprintf(who, sizeof who, "join"); /* fits */
     if (number)
-        (void)snprintf(how, sizeof(how), "was killed by signal %d (%s)", number,
+        (void)snprintf(how, sizeof how, "was killed by signal %d (%s)", number,
                        strsignal(number)); /* fits */
     else
-        (void)snprintf(how, sizeof(how), "exited with code %d", code); /* fits */
+        (void)snprintf(how, sizeof how, "exited with code %d", code); /* fits */
     if (!lead_run_decide(run, OUTCOME_FAILED, CAUSE_EXIT, "%s on %s %s%s%s", who, node, how,
                          has_line ? ": " : "", has_line ? line : ""))
         return false;
