@@ -88,8 +88,8 @@ static int check_files(struct cli *cli, const struct option_arguments *files,
 {
     int status = CLI_OK;
     for (size_t i = 0; i < files->count; i++) {
-        int result = check_file(cli, files->items[i], given, print, logs);
-        status = status == CLI_OK ? result : status;
+        int checked = check_file(cli, files->items[i], given, print, logs);
+        status = status == CLI_OK ? checked : status;
         (void)fflush(stdout); /* problems go to standard error, and stand in the same order */
     }
     return status;

@@ -47,8 +47,8 @@ int options_each_address(struct cli *cli, const struct option_arguments *argumen
         return one(cli, &(struct address){0}, context);
     cli->has_several = arguments->count > 1;
     for (size_t i = 0; i < arguments->count; i++) {
-        int result = one(cli, &addresses[i], context);
-        status = status == CLI_OK ? result : status;
+        int done = one(cli, &addresses[i], context);
+        status = status == CLI_OK ? done : status;
     }
     return status;
 }

@@ -125,7 +125,7 @@ int option_read(char **words, const struct option_rule *rules, struct option_arg
     bool only_arguments = false;
     uint64_t given = 0;
     for (char **at = words; *at; at++) {
-        int code = 0;
+        int status = 0;
         if (!only_arguments && text_equal(*at, "--")) {
             if (arguments->has_rest) {
                 arguments->rest = at + 1;
@@ -135,14 +135,14 @@ int option_read(char **words, const struct option_rule *rules, struct option_arg
         } else if (!only_arguments && (text_equal(*at, "--help") || text_equal(*at, "-h"))) {
             return OPTION_HELP;
         } else if (!only_arguments && (*at)[0] == '-' && (*at)[1]) {
-            code = option_take(&at, rules, arguments->last_wins, &given, err);
+            status = option_take(&at, rules, arguments->last_wins, &given, err);
         } else if (arguments->count == arguments->max) {
-            code = error_set(err, -EINVAL, "one argument too many: '%s'", *at);
+            status = error_set(err, -EINVAL, "one argument too many: '%s'", *at);
         } else {
             arguments->items[arguments->count++] = *at;
         }
-        if (code < 0)
-            return code;
+        if (status < 0)
+            return status;
     }
     if (arguments->count < arguments->min)
         return error_set(err, -ENODATA, "arguments are missing");
@@ -166,12 +166,12 @@ int option_main(const char *name, const char *usage, char **words, const struct 
 {
     struct option_arguments arguments = {.last_wins = true};
     struct error err;
-    int code = option_read(words, rules, &arguments, &err);
-    if (code < 0) {
+    int status = option_read(words, rules, &arguments, &err);
+    if (status < 0) {
         (void)fprintf(stderr, "%s: %s\nTry '%s --help'.\n", name, err.message, name);
         return OPTION_EXIT_USAGE;
     }
-    if (code != OPTION_HELP)
+    if (status != OPTION_HELP)
         return -1;
     printf("%s\n", usage);
     option_print(rules);

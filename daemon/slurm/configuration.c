@@ -78,21 +78,21 @@ int configuration_check(const char *checker, const char *home, struct error *err
 {
     const char *const words[] = {checker, "--check-slurm", home ? "--home" : NULL, home, NULL};
     struct command_result result;
-    int code = file_check(err);
-    if (code == 0)
-        code = command_run(words, NULL, CONFIGURATION_WAIT_S, &result, err);
-    if (code == -ETIMEDOUT)
-        return error_set(err, code, "could not read Slurm's configuration within %d s",
+    int status = file_check(err);
+    if (status == 0)
+        status = command_run(words, NULL, CONFIGURATION_WAIT_S, &result, err);
+    if (status == -ETIMEDOUT)
+        return error_set(err, status, "could not read Slurm's configuration within %d s",
                          CONFIGURATION_WAIT_S);
-    if (code < 0)
-        return code;
+    if (status < 0)
+        return status;
     bool is_good = result.status == 0;
     char *complaint = text_steal(&result.err);
     command_fini(&result);
     if (!is_good)
-        code = refuse_configuration(complaint_reason(complaint), err);
+        status = refuse_configuration(complaint_reason(complaint), err);
     free(complaint);
-    return code;
+    return status;
 }
 
 char *configuration_read(void)

@@ -168,13 +168,13 @@ static int search_complain(const struct search *search, struct error *err)
     char *slurm = release[0]   ? text_format("Slurm %s", release)
                   : library[0] ? xstrdup(library)
                                : xstrdup("the Slurm of this machine, which was not found");
-    int code = error_set(
+    int status = error_set(
         err, -ENOENT,
         "phased has no module for %s: build one with `phasectl daemon "
         "build-slurm` (%s)",
         slurm, search->faults.size > 0 ? text_string(&search->faults) : "there are no modules");
     free(slurm);
-    return code;
+    return status;
 }
 
 int module_open_from(const char *const *folders, size_t count, struct module *ret_module,
@@ -185,27 +185,27 @@ int module_open_from(const char *const *folders, size_t count, struct module *re
     for (size_t i = 0; i < count; i++)
         search_folder(&search, folders[i]);
     size_t chosen = search_choose(&search);
-    int code = search.count > 0 ? 0 : search_complain(&search, err);
-    if (code == 0) {
+    int status = search.count > 0 ? 0 : search_complain(&search, err);
+    if (status == 0) {
         struct candidate *candidate = &search.candidates[chosen];
         /* The plugins of Slurm use the symbols of libslurm, which must be seen by all therefore. */
         if (!dlopen(candidate->path, RTLD_NOW | RTLD_GLOBAL))
-            code = error_set(err, -ENOENT, "cannot use Slurm's module: %s", dlerror());
+            status = error_set(err, -ENOENT, "cannot use Slurm's module: %s", dlerror());
         else
             *ret_module =
                 (struct module){.calls = candidate->calls, .path = xstrdup(candidate->path)};
         void *symbol = dlsym(candidate->handle, "slurm_api_version");
-        bool is_known = code == 0 && symbol && dladdr(symbol, &library) != 0;
-        if (code == 0)
+        bool is_known = status == 0 && symbol && dladdr(symbol, &library) != 0;
+        if (status == 0)
             ret_module->library = xstrdup(is_known ? library.dli_fname : "");
     }
     for (size_t i = 0; i < search.count; i++) {
-        if (i != chosen || code < 0)
+        if (i != chosen || status < 0)
             (void)dlclose(search.candidates[i].handle); /* none of its functions was called */
         free(search.candidates[i].path);
     }
     text_fini(&search.faults);
-    return code;
+    return status;
 }
 
 int module_open(const struct home *home, struct module *ret_module, struct error *err)
@@ -216,10 +216,10 @@ int module_open(const struct home *home, struct module *ret_module, struct error
     if (home && home_check(home, NULL) == 0 && home_check_folder(home->slurm, NULL) == 0)
         folders[count++] = home->slurm;
     folders[count++] = real ? real : library;
-    int code = module_open_from(folders, count, ret_module, err);
+    int status = module_open_from(folders, count, ret_module, err);
     free(library);
     free(real);
-    return code;
+    return status;
 }
 
 void module_fini(struct module *module)

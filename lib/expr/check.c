@@ -295,9 +295,9 @@ void check_evaluate(const struct check *check, enum check_kind kind, const struc
                               .advice = xstrdup_or_null(check->advice)};
     judged.window = check->window;
     judged.full_windows = kind == CHECK_GUARD;
-    int code = check_run(check, &judged, &result, &error);
-    if (code < 0) {
-        verdict.outcome = code == -ENODATA ? CHECK_INSUFFICIENT : CHECK_ERROR;
+    int status = check_run(check, &judged, &result, &error);
+    if (status < 0) {
+        verdict.outcome = status == -ENODATA ? CHECK_INSUFFICIENT : CHECK_ERROR;
         text_addf(&reason, "%s cannot be judged: %s", check->name, error.message);
     } else {
         verdict.has_window = result.rows > 0;

@@ -244,20 +244,20 @@ int expr_compute(const char *text, const struct expr_scope *scope, json_t **ret_
                  struct error *err)
 {
     struct expr_result result;
-    int code = expr_evaluate(text, scope, &result, err);
-    if (code < 0)
-        return code;
+    int status = expr_evaluate(text, scope, &result, err);
+    if (status < 0)
+        return status;
     json_t *value = NULL;
     if (result.type == EXPR_NUMBER && !isfinite(result.number))
-        code = error_set(err, -EINVAL, "the result is %s", expr_number_text(result.number).data);
+        status = error_set(err, -EINVAL, "the result is %s", expr_number_text(result.number).data);
     else if (result.type == EXPR_NUMBER)
         value = expr_number_json(result.number);
     else if (result.type == EXPR_BOOLEAN)
         value = json_boolean(result.boolean);
     else if (!(value = json_string(result.string)))
-        code = error_set(err, -EINVAL, "the result is no valid UTF-8");
+        status = error_set(err, -EINVAL, "the result is no valid UTF-8");
     if (value)
         *ret_value = value;
     expr_result_fini(&result);
-    return code;
+    return status;
 }

@@ -60,11 +60,11 @@ json_t *queue_limits_load(const char *path, struct spec_problems *problems)
     struct error err;
     char *data;
     size_t size;
-    int code = file_read(path, QUEUE_LIMITS_FILE_MAX, &data, &size, &err);
-    if (code == -ENOENT)
+    int status = file_read(path, QUEUE_LIMITS_FILE_MAX, &data, &size, &err);
+    if (status == -ENOENT)
         return json_object();
     problems->file = xstrdup(path);
-    if (code < 0) {
+    if (status < 0) {
         spec_problems_add(problems, SPEC_ERROR, 0, 0, "", "%s", err.message);
         return NULL;
     }

@@ -65,9 +65,9 @@ int groups_of_layout(const char *layout, unsigned nodes, unsigned gpus, struct g
 {
     static const char *const names[] = {"tensor", "pipeline", "data"};
     unsigned sizes[3] = {1, 1, 0};
-    int rc = groups_begin(nodes, gpus, ret_groups, err);
-    if (rc < 0)
-        return rc;
+    int status = groups_begin(nodes, gpus, ret_groups, err);
+    if (status < 0)
+        return status;
     for (const char *at = layout; at && *at;) {
         size_t length = strcspn(at, "="), i = 0;
         while (i < 3 && (strlen(names[i]) != length || strncmp(at, names[i], length) != 0))
@@ -145,18 +145,19 @@ static bool groups_read_round(const char **at, struct groups *groups)
 int groups_of_text(const char *list, unsigned nodes, unsigned gpus, struct groups *ret_groups,
                    struct error *err)
 {
-    int rc = groups_begin(nodes, gpus, ret_groups, err);
-    for (const char *at = list; rc == 0;) {
+    int status = groups_begin(nodes, gpus, ret_groups, err);
+    for (const char *at = list; status == 0;) {
         bool is_read = groups_read_round(&at, ret_groups);
         if (is_read && !*at)
             return 0;
         if (!is_read || *at++ != ';')
-            rc = error_set(err, -EINVAL,
-                           "groups %s: not like 0-3/4-7;data:0,4/1,5, with each of the %u GPUs at "
-                           "most once in a round",
-                           list, ret_groups->rank_count);
+            status =
+                error_set(err, -EINVAL,
+                          "groups %s: not like 0-3/4-7;data:0,4/1,5, with each of the %u GPUs at "
+                          "most once in a round",
+                          list, ret_groups->rank_count);
     }
-    return rc;
+    return status;
 }
 
 void groups_text_of_one(const struct groups *groups, unsigned round, unsigned group,

@@ -50,15 +50,15 @@ static int print_error(const struct error *err)
 static int read_thresholds(const char *path, struct thresholds *thresholds)
 {
     struct spec_problems problems = {0};
-    int rc = thresholds_read(path, thresholds, &problems);
-    if (rc < 0) {
+    int status = thresholds_read(path, thresholds, &problems);
+    if (status < 0) {
         struct text text = {0};
         spec_problems_text(&problems, &text);
         fputs(text_string(&text), stderr);
         text_fini(&text);
     }
     spec_problems_fini(&problems);
-    return rc;
+    return status;
 }
 
 /* Names the GPUs by UUID if they have one. If some GPUs are hidden, an index may mean another
@@ -89,8 +89,9 @@ static int find_groups(struct preflight *preflight, unsigned count, struct error
 static void leave_out(struct preflight *preflight)
 {
     struct error err;
-    int rc = groups_of_layout(NULL, 1, 1, &preflight->groups, &err); /* there must be some groups */
-    assert(rc == 0);
+    int status =
+        groups_of_layout(NULL, 1, 1, &preflight->groups, &err); /* there must be some groups */
+    assert(status == 0);
     for (enum figure_row row = 0; row < FIGURE_ROW_COUNT; row++) {
         preflight->measures.is_taken[row] = preflight->thresholds.rows[row].seconds.is_known;
         if (rows_outcome(preflight->results, preflight->count) == ROW_FAILED)
@@ -131,15 +132,15 @@ static int record(struct preflight *preflight, const struct speed *speed, const 
                   struct error *err)
 {
     struct text text = {0};
-    int rc;
+    int status;
     if (rows_outcome(preflight->results, preflight->count) == ROW_FAILED)
-        rc = error_set(err, -ENODATA, "nothing is recorded: a row failed");
+        status = error_set(err, -ENODATA, "nothing is recorded: a row failed");
     else if (!baseline_text(speed, node, &text))
-        rc = error_set(err, -ENODATA, "nothing is recorded: nothing was measured");
+        status = error_set(err, -ENODATA, "nothing is recorded: nothing was measured");
     else
-        rc = file_replace(preflight->options.record, text_string(&text), text.size, 0644, err);
+        status = file_replace(preflight->options.record, text_string(&text), text.size, 0644, err);
     text_fini(&text);
-    return rc;
+    return status;
 }
 
 static int print(struct preflight *preflight, const struct speed *speed, const char *node)
@@ -169,14 +170,14 @@ static int print_gres(const struct options *options)
     struct text text = {0};
     struct error err;
     driver_read(getenv("PHASED_NVML"), (int)options->deadline_ms, &facts);
-    int rc = gres_text(&facts, dev && *dev ? dev : "/dev", &text, &err);
-    if (rc == 0 && (fputs(text_string(&text), stdout) < 0 || fflush(stdout) != 0))
-        rc = error_set(&err, -EIO, "cannot print the GPUs");
+    int status = gres_text(&facts, dev && *dev ? dev : "/dev", &text, &err);
+    if (status == 0 && (fputs(text_string(&text), stdout) < 0 || fflush(stdout) != 0))
+        status = error_set(&err, -EIO, "cannot print the GPUs");
     text_fini(&text);
-    if (rc == 0)
+    if (status == 0)
         return ROW_PASSED;
     (void)print_error(&err);
-    return rc == -ENODEV ? ROW_UNKNOWN : ROW_FAILED;
+    return status == -ENODEV ? ROW_UNKNOWN : ROW_FAILED;
 }
 
 static int run(struct preflight *preflight)

@@ -210,8 +210,9 @@ json_t *speed_json(const struct speed *speed)
         json_t *figure = json_pack("{s:s, s:s, s:s, s:f}", "row", figure_rows[measure->row], "name",
                                    figure_kinds[measure->figure].name, "of", text_string(&whose),
                                    "value", measure->value);
-        int rc = least.is_known ? json_object_set_new(figure, "least", json_real(least.value)) : 0;
-        assert(rc == 0 && figure);
+        int status =
+            least.is_known ? json_object_set_new(figure, "least", json_real(least.value)) : 0;
+        assert(status == 0 && figure);
         (void)json_array_append_new(figures, figure); /* fails for NULL only */
         text_fini(&whose);
     }

@@ -116,11 +116,11 @@ static int ask_nccl(struct reduction *reduction, unsigned device, const char *do
 static int wait_for_nccl(struct reduction *reduction, const char *doing)
 {
     for (unsigned i = 0; i < reduction->bench->device_count; i++) {
-        int rc = takes_part(&reduction->members[i]);
-        while (rc > 0 && (rc = ask_nccl(reduction, i, doing)) > 0)
+        int status = takes_part(&reduction->members[i]);
+        while (status > 0 && (status = ask_nccl(reduction, i, doing)) > 0)
             if (bench_pause(reduction->bench) < 0)
                 return tell_late(reduction, i, doing);
-        if (rc < 0)
+        if (status < 0)
             return -1;
     }
     return 0;

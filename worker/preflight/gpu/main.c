@@ -94,10 +94,10 @@ int main(int count, char **arguments)
     int status = read_words(&request, &bench, arguments + 1);
     if (status >= 0)
         return status;
-    int rc = request.groups[0]
+    status = request.groups[0]
                  ? groups_of_text(request.groups, request.nodes, request.gpus, &bench.groups, &err)
                  : groups_of_layout("pipeline=1,data=1", 1, 1, &bench.groups, &err);
-    if (rc < 0)
+    if (status < 0)
         return refuse_option("not understood", err.message);
     bench.groups.rank_count_of_node = request.gpus;
     bench.size = request.size;

@@ -24,11 +24,11 @@ int meeting_publish(const char *folder, unsigned round, unsigned group, const vo
                     struct error *err)
 {
     char *path = meeting_path(folder, round, group);
-    int rc = access(path, F_OK) == 0
-                 ? error_set(err, -EEXIST, "%s exists already: the folder must be new", path)
-                 : file_replace(path, id, size, 0600, err);
+    int status = access(path, F_OK) == 0
+                     ? error_set(err, -EEXIST, "%s exists already: the folder must be new", path)
+                     : file_replace(path, id, size, 0600, err);
     free(path);
-    return rc;
+    return status;
 }
 
 int meeting_await(const char *folder, unsigned round, unsigned group, void *ret_id, size_t size,
@@ -37,24 +37,24 @@ int meeting_await(const char *folder, unsigned round, unsigned group, void *ret_
     char *path = meeting_path(folder, round, group), *data = NULL;
     struct timespec moment = {.tv_nsec = LOOK_NS};
     size_t got = 0;
-    int rc;
+    int status;
     for (;;) {
         /* NFS remembers for long that a file does not exist, unless its folder is opened again. */
         DIR *opened = opendir(folder);
         if (opened)
             (void)closedir(opened); /* nothing was read */
-        rc = file_read(path, size, &data, &got, err);
-        if (rc != -ENOENT || clock_steady_ms() >= end_ms)
+        status = file_read(path, size, &data, &got, err);
+        if (status != -ENOENT || clock_steady_ms() >= end_ms)
             break;
         (void)nanosleep(&moment, NULL); /* a shorter sleep after a signal is fine */
     }
-    if (rc == -ENOENT)
-        rc = error_set(err, -ETIMEDOUT, "%s: no other node has written it in time", path);
-    else if (rc == 0 && got != size)
-        rc = error_set(err, -EINVAL, "%s has %zu bytes instead of %zu", path, got, size);
-    if (rc == 0)
+    if (status == -ENOENT)
+        status = error_set(err, -ETIMEDOUT, "%s: no other node has written it in time", path);
+    else if (status == 0 && got != size)
+        status = error_set(err, -EINVAL, "%s has %zu bytes instead of %zu", path, got, size);
+    if (status == 0)
         memcpy(ret_id, data, size);
     free(data);
     free(path);
-    return rc;
+    return status;
 }
