@@ -238,6 +238,26 @@ static void several_batches_add_up_to_the_gradient_of_one_batch(void **state)
     fini_small(&parts, parts_pass);
 }
 
+static void steps_without_an_update_are_counted_once(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t good, bad, told;
+    } rows[] = {{3, 0, 0}, {1, 2, 2}, {4, 1, 1}, {0, 0, 0}, {1, MODEL_NORMS + 5, MODEL_NORMS}};
+    struct model model;
+    struct error err;
+    struct pass *pass = init_small(&model, &looped, BATCH);
+    for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
+        for (size_t i = 0; i < rows[row].good + rows[row].bad; i++) {
+            model.gradient[7] = i < rows[row].good ? 1 : INFINITY;
+            assert_int_equal(model_measure(&model, &err), 0);
+            assert_true(isfinite(model_norm(&model)) == (i < rows[row].good));
+        }
+        assert_int_equal(model_skipped(&model), rows[row].told);
+    }
+    fini_small(&model, pass);
+}
+
 static void impossible_shapes_are_refused_by_name(void **state)
 {
     (void)state;
@@ -375,6 +395,7 @@ int main(void)
         cmocka_unit_test(the_gradient_of_a_plain_decoder_with_tied_tokens_equals_differences),
         cmocka_unit_test(evaluation_and_learning_give_the_same_losses),
         cmocka_unit_test(several_batches_add_up_to_the_gradient_of_one_batch),
+        cmocka_unit_test(steps_without_an_update_are_counted_once),
         cmocka_unit_test(impossible_shapes_are_refused_by_name),
         cmocka_unit_test(ranks_own_all_numbers_of_the_optimizer_together),
         cmocka_unit_test(loop_weights_are_powers_of_the_base_and_sum_to_one),

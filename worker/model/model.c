@@ -185,7 +185,7 @@ int model_init(struct model *model, struct kernels *kernels, const struct model_
         model->gradient = kernels_memory(kernels, bytes);
         model->moment1 = kernels_memory(kernels, model->state * sizeof(float));
         model->moment2 = kernels_memory(kernels, model->state * sizeof(float));
-        model->square_sum = kernels_memory(kernels, sizeof *model->square_sum);
+        model->square_sums = kernels_memory(kernels, MODEL_NORMS * sizeof *model->square_sums);
     }
     int status = kernels_status(kernels, err);
     if (status < 0)
@@ -208,7 +208,7 @@ void model_fini(struct model *model)
     kernels_release(kernels, model->gradient);
     kernels_release(kernels, model->moment1);
     kernels_release(kernels, model->moment2);
-    kernels_release(kernels, model->square_sum);
+    kernels_release(kernels, model->square_sums);
     free(model->tensors);
     free(model->buckets);
     *model = (struct model){0};
@@ -327,28 +327,47 @@ void model_sum(struct model *model, size_t bucket)
         kernels_sum(model->kernels, values, summed->count);
 }
 
+static float *newest_square_sum(const struct model *model)
+{
+    return model->square_sums + model->measured % MODEL_NORMS;
+}
+
 int model_measure(struct model *model, struct error *err)
 {
     int status = kernels_sums_end(model->kernels, err);
     if (status < 0)
         return status;
-    kernels_clear(model->kernels, model->square_sum, sizeof *model->square_sum);
+    model->measured++;
+    float *square_sum = newest_square_sum(model);
+    kernels_clear(model->kernels, square_sum, sizeof *square_sum);
     for (size_t i = 0; i < model->bucket_count; i++) {
         const struct model_bucket *bucket = &model->buckets[i];
         struct ranks_part part = ranks_part(model->rank.rank, model->rank.size, bucket->count);
         if (part.count > 0)
-            kernel_square_sum(model->kernels, model->square_sum,
+            kernel_square_sum(model->kernels, square_sum,
                               model->gradient + bucket->first + part.first, part.count);
     }
-    kernels_sum(model->kernels, model->square_sum, 1);
+    kernels_sum(model->kernels, square_sum, 1);
     return kernels_sums_end(model->kernels, err);
 }
 
 double model_norm(const struct model *model)
 {
     float square_sum;
-    kernels_get(model->kernels, &square_sum, model->square_sum, sizeof square_sum);
+    kernels_get(model->kernels, &square_sum, newest_square_sum(model), sizeof square_sum);
     return sqrt((double)square_sum);
+}
+
+size_t model_skipped(struct model *model)
+{
+    float square_sums[MODEL_NORMS];
+    size_t skipped = 0, since = model->measured - model->looked;
+    kernels_get(model->kernels, square_sums, model->square_sums, sizeof square_sums);
+    for (size_t i = 0; i < since && i < MODEL_NORMS; i++)
+        if (!isfinite(square_sums[(model->measured - i) % MODEL_NORMS]))
+            skipped++;
+    model->looked = model->measured;
+    return skipped;
 }
 
 /* Updates those weights of a tensor that this rank has moments for. */
@@ -363,7 +382,7 @@ static void update_tensor(struct model *model, const struct model_bucket *bucket
     size_t state = bucket->state + first - bucket->own_first;
     kernel_adamw(model->kernels, model->master + first, model->weights + first,
                  model->moment1 + state, model->moment2 + state, model->gradient + first,
-                 end - first, model->square_sum, step);
+                 end - first, newest_square_sum(model), step);
 }
 
 int model_update(struct model *model, uint64_t step, const struct model_rates *rates,

@@ -34,6 +34,7 @@ enum {
     MODEL_WIDTH_MAX = 16384,
     MODEL_HIDDEN_MAX = 65536,
     MODEL_HEADS_MAX = 256,
+    MODEL_NORMS = 1024,
 };
 
 /* What the weights depend on. It is fixed as long as the model and its checkpoints live. */
@@ -94,8 +95,10 @@ struct model {
     float *master;          /* the weights that the optimizer keeps */
     kernel_number *weights; /* the same, rounded; on a CPU the same memory */
     float *gradient, *moment1, *moment2;
-    float *square_sum; /* one number: of the gradient, after model_measure() */
-    float *turns;      /* the table of kernel_rotary(), for `sequence` positions */
+    float *square_sums; /* of the gradients of the last MODEL_NORMS steps: a ring */
+    size_t measured;    /* steps of model_measure() */
+    size_t looked;      /* the same, at the last model_skipped() */
+    float *turns;       /* the table of kernel_rotary(), for `sequence` positions */
     size_t tensor_count;
     struct model_tensor *tensors;
     size_t bucket_count; /* gains, ends, and one for each block */
@@ -143,6 +146,9 @@ void model_sum(struct model *model, size_t bucket);
 int model_measure(struct model *model, struct error *err);
 /* Returns the norm of the gradient. Waits. */
 double model_norm(const struct model *model);
+/* Returns how many steps since the last call changed no weights, because the norms of their
+ * gradients were not finite. Sees the last MODEL_NORMS steps. Waits. */
+size_t model_skipped(struct model *model);
 
 /* Takes one step of AdamW, and gathers the weights of all ranks; `step` counts from 1. If the norm
  * of the gradient is not finite, nothing changes. Does not wait. */

@@ -50,7 +50,8 @@ struct train {
 struct train_figures {
     double loss, losses[MODEL_LOOPS_MAX];
     double gradient_norm, rate, seconds;
-    bool is_measured; /* losses and norm are known: they cost a wait */
+    size_t skipped;   /* steps since the last measure whose gradient was not finite */
+    bool is_measured; /* losses, norm and `skipped` are known: they cost a wait */
     bool stop;        /* some rank was asked to stop */
 };
 
@@ -239,6 +240,7 @@ static int measure(struct train *train, struct train_figures *figures, struct er
     float shared[MODEL_LOOPS_MAX];
     pass_losses(train->pass, figures->losses);
     figures->gradient_norm = model_norm(&train->model);
+    figures->skipped = model_skipped(&train->model);
     for (size_t i = 0; i < options->loops; i++)
         shared[i] = (float)figures->losses[i];
     int status = kernels_status(train->kernels, err);
@@ -366,6 +368,11 @@ static int train_steps(struct train *train, struct error *err)
         if (figures.is_measured && !isfinite(figures.gradient_norm))
             return error_set(err, -EDOM, "the gradient of step %" PRIu64 " is not finite",
                              train->position.step);
+        if (figures.skipped > 0 && train->ranks.rank == 0)
+            fprintf(stderr,
+                    "phase-model: step %" PRIu64 ": steps before it without an update, because "
+                    "their gradients were not finite: %zu\n",
+                    train->position.step, figures.skipped);
         bool more = !is_last(train, &figures);
         if (more && is_due(train->position.step, options->save_every))
             status = save(train, err);
