@@ -83,6 +83,9 @@ await() {
     train cuda gpu 4 --device-batch-size 3 --grad-accum 2 >"$DIR/gpu.log" 2>"$DIR/gpu.err"
     train cpu cpu 4 --device-batch-size 3 --grad-accum 2 >"$DIR/cpu.log"
     near 0.01 "$DIR/gpu.log" "$DIR/cpu.log"
+    train cuda gpu 3 --device-batch-size 1 --tokens 301 >"$DIR/log.gpu"
+    train cpu cpu 3 --device-batch-size 1 --tokens 301 >"$DIR/log.cpu"
+    near 0.01 "$DIR/log.gpu" "$DIR/log.cpu"
     [ "$(grep -c 'attention uses slow kernels of its own' "$DIR/gpu.err")" = 1 ]
 }
 

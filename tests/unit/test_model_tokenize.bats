@@ -93,13 +93,25 @@ train() {
     [ ! -e out3 ]
 }
 
+@test "the tokens of a model are rounded up to 8, and the tokens beyond the vocabulary are not drawn" {
+    tokenize --train 403 text --vocabulary v --out s
+    run -0 train s out 3 --depth 1 --loops 1
+    # Twice 408 x 32 tokens, three norms of 32, and a block of 4 x 32 x 32 + 3 x 32 x 128.
+    [[ ${lines[0]} == 'training 42592 parameters '* ]]
+    train s again 3 --depth 1 --loops 1 --tokens 406 --resume out/step_000003.ckpt
+    yes the | head -n 100 >prompts
+    "$BIN/phase-model" generate --model out/step_000003.ckpt --vocabulary v --input prompts \
+        --output lines --bytes 60 --temperature 100
+    [ "$(wc -l <lines)" = 100 ]
+}
+
 @test "a checkpoint is not resumed with tokens of another vocabulary, and no damaged shard is read" {
     tokenize --train 400 text --vocabulary v --out s
     train s out 2
     tokenize --train 401 text --vocabulary other
     tokenize text --vocabulary other --out s2
     run -1 train s2 out 4 --resume out/step_000002.ckpt
-    [[ $output == *'cannot resume from out/step_000002.ckpt: its tokens is 400, not 401' ]]
+    [[ $output == *'cannot resume from out/step_000002.ckpt: its tokens is 400, not 408' ]]
     tokenize --train 400 /usr/share/common-licenses/GPL-2 --vocabulary other
     tokenize text --vocabulary other --out s2
     for data in s2 text; do

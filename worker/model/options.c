@@ -11,6 +11,8 @@
 #include <inttypes.h>
 #include <stddef.h>
 
+enum { TOKENS_STEP = 8 }; /* a GPU moves so many numbers at once */
+
 #define AT(member) offsetof(struct options, member)
 
 /* The upper bounds keep every size that the model computes far from overflow. */
@@ -31,7 +33,7 @@ static const struct argument table[] = {
     {"sequence-length", "N", ARGUMENT_WHOLE, AT(sequence_length), 2, 65536, NULL,
      "tokens in a row; tiny: 128"},
     {"tokens", "N", ARGUMENT_WHOLE, AT(tokens), 0, MODEL_VOCABULARY_MAX, NULL,
-     "different tokens; 0, tiny: as many as the text has, 256 if it is bytes"},
+     "different tokens, rounded up to 8; 0, tiny: as many as the text has, 256 if it is bytes"},
     {"depth", "N", ARGUMENT_WHOLE, AT(depth), 1, MODEL_DEPTH_MAX, NULL,
      "blocks in the stack; tiny: 1"},
     {"width", "N", ARGUMENT_WHOLE, AT(width), 2, MODEL_WIDTH_MAX, NULL,
@@ -156,8 +158,9 @@ int options_parse(struct options *options, int count, char **arguments, struct e
 
 struct model_shape options_shape(const struct options *options, uint32_t tokens)
 {
+    uint32_t wanted = options->tokens ? (uint32_t)options->tokens : tokens;
     return (struct model_shape){
-        .vocabulary = options->tokens ? (uint32_t)options->tokens : tokens,
+        .vocabulary = (wanted + TOKENS_STEP - 1) / TOKENS_STEP * TOKENS_STEP,
         .width = (uint32_t)options->width,
         .depth = (uint32_t)options->depth,
         .heads = (uint32_t)options->heads,

@@ -24,8 +24,9 @@ enum options_wish { OPTIONS_TRAIN, OPTIONS_HELP };
  * unknown option, a missing value). -ERANGE: a value is wrong. */
 int options_parse(struct options *options, int count, char **arguments, struct error *err);
 
-/* Returns the shape of the model that the options describe. `tokens` counts only if --tokens is
- * 0. */
+/* Returns the shape of the model that the options describe. `tokens` counts only if --tokens is 0.
+ * The number of tokens is rounded up. No text has the tokens beyond, so the model learns not to
+ * expect them, and they are never drawn. */
 struct model_shape options_shape(const struct options *options, uint32_t tokens);
 
 void options_print_help(FILE *stream);

@@ -111,10 +111,10 @@ static int prepare(struct train *train, const struct ranks_place *place, struct 
     if (status < 0)
         return status;
     const struct model_shape shape = options_shape(options, train->data.tokens);
-    if (train->data.tokens > shape.vocabulary)
+    if (options->tokens && train->data.tokens > options->tokens)
         return error_set(err, -EINVAL,
-                         "cannot train on %s: its vocabulary has %u tokens; --tokens is %u",
-                         options->data, train->data.tokens, shape.vocabulary);
+                         "cannot train on %s: its vocabulary has %u tokens; --tokens is %" PRIu64,
+                         options->data, train->data.tokens, options->tokens);
     status = file_make_folders(options->out, 0777, err);
     if (status == 0 && place->rank == 0)
         status = checkpoint_clean(options->out, err);
