@@ -19,6 +19,15 @@
         return word_parse(object##_names, count, name);                                            \
     }
 
+/* From the rows of TABLE: the function that looks a cell up. */
+#define COLUMN(TABLE, cell, type, function, object, count)                                         \
+    type function(enum object value)                                                               \
+    {                                                                                              \
+        static const type cells[] = {TABLE(cell)};                                                 \
+        assert(value < (count));                                                                   \
+        return cells[value];                                                                       \
+    }
+
 #define NAME(symbol, name, ...)               name,
 #define FLAG(symbol, name, flag)              flag,
 #define OUTCOME(symbol, name, outcome, cause) outcome,
@@ -48,51 +57,11 @@ WORDS(LEAD_VERBS, lead_verb, LEAD_VERB_COUNT)
 WORDS(AGENT_COMMANDS, agent_command, AGENT_COMMAND_COUNT)
 WORDS(AGENT_REPORTS, agent_report, AGENT_REPORT_COUNT)
 
-bool workflow_state_is_final(enum workflow_state state)
-{
-    static const bool finals[] = {WORKFLOW_STATES(FLAG)};
-    assert(state < WORKFLOW_STATE_COUNT);
-    return finals[state];
-}
-
-bool phase_state_is_final(enum phase_state state)
-{
-    static const bool finals[] = {PHASE_STATES(FLAG)};
-    assert(state < PHASE_STATE_COUNT);
-    return finals[state];
-}
-
-bool cluster_job_state_is_final(enum cluster_job_state state)
-{
-    static const bool finals[] = {CLUSTER_JOB_STATES(FLAG)};
-    assert(state < CLUSTER_JOB_STATE_COUNT);
-    return finals[state];
-}
-
-bool entry_type_may_be_lost(enum entry_type type)
-{
-    static const bool flags[] = {ENTRY_TYPES(FLAG)};
-    assert(type < ENTRY_TYPE_COUNT);
-    return flags[type];
-}
-
-bool agent_command_has_argument(enum agent_command command)
-{
-    static const bool flags[] = {AGENT_COMMANDS(FLAG)};
-    assert(command < AGENT_COMMAND_COUNT);
-    return flags[command];
-}
-
-enum run_outcome stop_reason_outcome(enum stop_reason reason)
-{
-    static const enum run_outcome outcomes[] = {STOP_REASONS(OUTCOME)};
-    assert(reason < STOP_REASON_COUNT);
-    return outcomes[reason];
-}
-
-enum run_cause stop_reason_cause(enum stop_reason reason)
-{
-    static const enum run_cause causes[] = {STOP_REASONS(CAUSE)};
-    assert(reason < STOP_REASON_COUNT);
-    return causes[reason];
-}
+COLUMN(WORKFLOW_STATES, FLAG, bool, workflow_state_is_final, workflow_state, WORKFLOW_STATE_COUNT)
+COLUMN(PHASE_STATES, FLAG, bool, phase_state_is_final, phase_state, PHASE_STATE_COUNT)
+COLUMN(CLUSTER_JOB_STATES, FLAG, bool, cluster_job_state_is_final, cluster_job_state,
+       CLUSTER_JOB_STATE_COUNT)
+COLUMN(ENTRY_TYPES, FLAG, bool, entry_type_may_be_lost, entry_type, ENTRY_TYPE_COUNT)
+COLUMN(AGENT_COMMANDS, FLAG, bool, agent_command_has_argument, agent_command, AGENT_COMMAND_COUNT)
+COLUMN(STOP_REASONS, OUTCOME, enum run_outcome, stop_reason_outcome, stop_reason, STOP_REASON_COUNT)
+COLUMN(STOP_REASONS, CAUSE, enum run_cause, stop_reason_cause, stop_reason, STOP_REASON_COUNT)

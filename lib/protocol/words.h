@@ -268,26 +268,26 @@ enum agent_report {
 };
 
 const char *workflow_state_name(enum workflow_state value);
-bool workflow_state_is_final(enum workflow_state state);
+bool workflow_state_is_final(enum workflow_state value);
 const char *phase_state_name(enum phase_state value);
-bool phase_state_is_final(enum phase_state state);
+bool phase_state_is_final(enum phase_state value);
 const char *phase_hold_name(enum phase_hold value);
 const char *run_state_name(enum run_state value);
 const char *run_outcome_name(enum run_outcome value);
 const char *run_cause_name(enum run_cause value);
 const char *cluster_job_state_name(enum cluster_job_state value);
-bool cluster_job_state_is_final(enum cluster_job_state state);
+bool cluster_job_state_is_final(enum cluster_job_state value);
 const char *preflight_outcome_name(enum preflight_outcome value);
 const char *event_type_name(enum event_type value);
 const char *remedy_resume_name(enum remedy_resume value);
 const char *stop_reason_name(enum stop_reason value);
-enum run_outcome stop_reason_outcome(enum stop_reason reason);
-enum run_cause stop_reason_cause(enum stop_reason reason);
+enum run_outcome stop_reason_outcome(enum stop_reason value);
+enum run_cause stop_reason_cause(enum stop_reason value);
 const char *entry_type_name(enum entry_type value);
-bool entry_type_may_be_lost(enum entry_type type);
+bool entry_type_may_be_lost(enum entry_type value);
 const char *lead_verb_name(enum lead_verb value);
 const char *agent_command_name(enum agent_command value);
-bool agent_command_has_argument(enum agent_command command);
+bool agent_command_has_argument(enum agent_command value);
 const char *agent_report_name(enum agent_report value);
 
 /* The tables of names, for the rows of lib/protocol/members.h. */
