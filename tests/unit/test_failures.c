@@ -160,6 +160,8 @@ static const struct {
      "  what():  [PG 0 Rank 2] Process group watchdog thread terminated with exception\n"
      "was killed by signal 6 (Aborted)\n",
      "nccl_timeout", "hang", "[E1107"},
+    {"phase-model: rank 1 did not answer in time\n", "nccl_timeout", "hang", NULL},
+    {"phase-model: rank 1: GPU 1: computing: not done in time\n", "nccl_timeout", "hang", NULL},
     {"[rank0]: torch.distributed.DistBackendError: NCCL error in: /torch/NCCLUtils.hpp:268, remote "
      "process exited or there was a network error, NCCL version 2.21.5\n"
      "[rank0]: ncclRemoteError: A call failed possibly due to a network error or a remote process "
