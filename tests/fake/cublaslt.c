@@ -6,6 +6,7 @@
 
 #include <cublasLt.h>
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -20,12 +21,13 @@ struct layout {
 
 struct operation {
     cublasOperation_t left, right;
+    const float *left_scale, *right_scale; /* NULL: 1 */
 };
 
 struct product {
     struct operation operation;
     struct layout left, right, out;
-    const uint16_t *a, *b;
+    const void *a, *b;
     void *c;
     float beta;
 };
@@ -71,7 +73,7 @@ cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *description,
     struct operation *made = malloc(sizeof *made);
     if (!made)
         abort();
-    *made = (struct operation){CUBLAS_OP_N, CUBLAS_OP_N};
+    *made = (struct operation){CUBLAS_OP_N, CUBLAS_OP_N, NULL, NULL};
     *description = (cublasLtMatmulDesc_t)(void *)made;
     return compute == CUBLAS_COMPUTE_32F && scale == CUDA_R_32F ? CUBLAS_STATUS_SUCCESS
                                                                 : CUBLAS_STATUS_INVALID_VALUE;
@@ -88,15 +90,27 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t description,
                                               const void *value, size_t size)
 {
     struct operation *operation = (void *)description;
-    if (size != sizeof operation->left)
-        return CUBLAS_STATUS_INVALID_VALUE;
-    if (attribute == CUBLASLT_MATMUL_DESC_TRANSA)
-        memcpy(&operation->left, value, size);
-    else if (attribute == CUBLASLT_MATMUL_DESC_TRANSB)
-        memcpy(&operation->right, value, size);
-    else
-        return CUBLAS_STATUS_INVALID_VALUE;
-    return CUBLAS_STATUS_SUCCESS;
+    const struct {
+        cublasLtMatmulDescAttributes_t attribute;
+        void *place;
+        size_t size;
+    } rows[] = {
+        {CUBLASLT_MATMUL_DESC_TRANSA, &operation->left, sizeof operation->left},
+        {CUBLASLT_MATMUL_DESC_TRANSB, &operation->right, sizeof operation->right},
+        {CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, &operation->left_scale, sizeof(float *)},
+        {CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, &operation->right_scale, sizeof(float *)},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].attribute == attribute && rows[i].size == size) {
+            memcpy(rows[i].place, value, size);
+            return CUBLAS_STATUS_SUCCESS;
+        }
+    return CUBLAS_STATUS_INVALID_VALUE;
+}
+
+static bool is_of_8_bits(cudaDataType type)
+{
+    return type == CUDA_R_8F_E4M3 || type == CUDA_R_8F_E5M2;
 }
 
 cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *layout, cudaDataType type,
@@ -107,7 +121,8 @@ cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *layout, cudaDa
         abort();
     *made = (struct layout){type, rows, columns, line};
     *layout = (cublasLtMatrixLayout_t)(void *)made;
-    return (type == CUDA_R_16BF || type == CUDA_R_32F) && line >= (int64_t)rows
+    return (type == CUDA_R_16BF || type == CUDA_R_32F || is_of_8_bits(type)) &&
+                   line >= (int64_t)rows
                ? CUBLAS_STATUS_SUCCESS
                : CUBLAS_STATUS_INVALID_VALUE;
 }
@@ -159,15 +174,29 @@ static struct layout turned(struct layout layout, cublasOperation_t operation)
     return layout;
 }
 
+/* Hopper multiplies numbers of 8 bits only if the inner dimension of both factors is contiguous,
+ * and not two factors of e5m2. All sizes are multiples of 16. */
+static bool is_possible_with_8_bits(const struct operation *operation, const struct layout *left,
+                                    const struct layout *right, const struct layout *out)
+{
+    return operation->left == CUBLAS_OP_T && operation->right == CUBLAS_OP_N &&
+           is_of_8_bits(left->type) && is_of_8_bits(right->type) &&
+           (left->type == CUDA_R_8F_E4M3 || right->type == CUDA_R_8F_E4M3) &&
+           out->type == CUDA_R_16BF && left->line % 16 == 0 && right->line % 16 == 0 &&
+           out->rows % 16 == 0 && out->columns % 16 == 0;
+}
+
 /* cuBLASLt refuses matrices of bf16 whose columns do not begin at multiples of 16 bytes, at least
  * for its fast kernels. */
 static bool is_possible(const struct operation *operation, const struct layout *left,
                         const struct layout *right, const struct layout *out)
 {
     struct layout a = turned(*left, operation->left), b = turned(*right, operation->right);
-    return a.rows == out->rows && b.columns == out->columns && a.columns == b.rows &&
-           left->type == CUDA_R_16BF && right->type == CUDA_R_16BF && left->line % 8 == 0 &&
-           right->line % 8 == 0 && out->line % 8 == 0;
+    bool is_matching = a.rows == out->rows && b.columns == out->columns && a.columns == b.rows;
+    if (is_of_8_bits(left->type) || is_of_8_bits(right->type))
+        return is_matching && is_possible_with_8_bits(operation, left, right, out);
+    return is_matching && left->type == CUDA_R_16BF && right->type == CUDA_R_16BF &&
+           left->line % 8 == 0 && right->line % 8 == 0 && out->line % 8 == 0;
 }
 
 cublasStatus_t
@@ -188,17 +217,33 @@ cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t des
     return CUBLAS_STATUS_SUCCESS;
 }
 
+static float wide_of_8_bits(uint8_t bits, cudaDataType type)
+{
+    int mantissa = type == CUDA_R_8F_E5M2 ? 2 : 3, lowest = type == CUDA_R_8F_E5M2 ? -14 : -6;
+    int exponent = (bits & 0x7f) >> mantissa, part = bits & ((1 << mantissa) - 1);
+    bool is_none = type == CUDA_R_8F_E5M2 ? exponent == 31 : (bits & 0x7f) == 0x7f;
+    float size = exponent
+                     ? ldexpf((float)(part + (1 << mantissa)), lowest + exponent - 1 - mantissa)
+                     : ldexpf((float)part, lowest - mantissa);
+    return is_none ? NAN : bits & 0x80 ? -size : size;
+}
+
 /* Returns element (row, column) of a factor as the product uses it. */
-static float element(const uint16_t *data, const struct layout *layout, cublasOperation_t operation,
+static float element(const void *data, const struct layout *layout, cublasOperation_t operation,
                      uint64_t row, uint64_t column)
 {
     uint64_t line = (uint64_t)layout->line;
-    return fake_wide(operation == CUBLAS_OP_T ? data[row * line + column]
-                                              : data[column * line + row]);
+    uint64_t at = operation == CUBLAS_OP_T ? row * line + column : column * line + row;
+    if (is_of_8_bits(layout->type))
+        return wide_of_8_bits(((const uint8_t *)data)[at], layout->type);
+    return fake_wide(((const uint16_t *)data)[at]);
 }
 
 static void multiply(const struct product *product, float offset)
 {
+    const float *left_scale = product->operation.left_scale;
+    const float *right_scale = product->operation.right_scale;
+    float scale = (left_scale ? *left_scale : 1) * (right_scale ? *right_scale : 1);
     uint64_t depth = turned(product->left, product->operation.left).columns;
     for (uint64_t column = 0; column < product->out.columns; column++)
         for (uint64_t row = 0; row < product->out.rows; row++) {
@@ -209,6 +254,7 @@ static void multiply(const struct product *product, float offset)
             for (uint64_t i = 0; i < depth; i++)
                 sum += element(product->a, &product->left, product->operation.left, row, i) *
                        element(product->b, &product->right, product->operation.right, i, column);
+            sum *= scale;
             if (product->beta != 0)
                 sum += product->beta * (is_float ? floats[place] : fake_wide(bfloats[place]));
             if (is_float)
@@ -218,11 +264,13 @@ static void multiply(const struct product *product, float offset)
         }
 }
 
-static uint64_t checksum(const uint16_t *data, const struct layout *layout, uint64_t sum)
+static uint64_t checksum(const void *data, const struct layout *layout, uint64_t sum)
 {
+    size_t bytes = is_of_8_bits(layout->type) ? 1 : sizeof(uint16_t);
     for (uint64_t column = 0; column < layout->columns; column++)
-        for (uint64_t row = 0; row < layout->rows; row++)
-            sum = (sum ^ data[column * (uint64_t)layout->line + row]) * 0x100000001b3;
+        for (uint64_t byte = 0; byte < layout->rows * bytes; byte++)
+            sum = (sum ^ ((const uint8_t *)data)[column * (uint64_t)layout->line * bytes + byte]) *
+                  0x100000001b3;
     return sum;
 }
 
@@ -237,7 +285,8 @@ static bool act_product(struct fake_work *work)
                    (product->out.type == CUDA_R_32F ? sizeof(float) : sizeof(uint16_t));
     uint64_t factors =
         checksum(product->b, &product->right, checksum(product->a, &product->left, 1));
-    bool is_same = last->result && product->beta == 0 && last->factors == factors &&
+    bool is_same = last->result && product->beta == 0 && !product->operation.left_scale &&
+                   last->factors == factors &&
                    memcmp(&last->product, product, sizeof *product) == 0;
     if (is_same) {
         memcpy(product->c, last->result, bytes);

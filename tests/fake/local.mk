@@ -33,7 +33,8 @@ $(SERIAL_KERNELS): worker/preflight/gpu/kernels.cu worker/preflight/gpu/kernels.
 		$(NVCC_WARNINGS) -O1 -c -o $@ $(top_srcdir)/worker/preflight/gpu/kernels.cu
 
 # phase-model-gpu in the same way.
-MODEL_TEAMS = tests/fake/model_rows.$(OBJEXT) tests/fake/model_attention.$(OBJEXT)
+MODEL_TEAMS = tests/fake/model_rows.$(OBJEXT) tests/fake/model_attention.$(OBJEXT) \
+	tests/fake/model_casts.$(OBJEXT)
 CLEANFILES += $(MODEL_TEAMS)
 EXTRA_DIST += tests/fake/teams.cuh
 if HAVE_CUDNN
@@ -51,6 +52,9 @@ TEAMS_COMPILE = $(AM_V_GEN)$(MKDIR_P) tests/fake && $(NVCC) -x c++ -I$(top_srcdi
 TEAMS_NEED = $(MODEL_GPU_INCLUDED) tests/fake/teams.cuh tests/fake/teams.h
 tests/fake/model_rows.$(OBJEXT): worker/model/cuda/rows.cu worker/model/cuda/row_bodies.h $(TEAMS_NEED)
 	$(TEAMS_COMPILE) $(top_srcdir)/worker/model/cuda/rows.cu
+tests/fake/model_casts.$(OBJEXT): worker/model/cuda/fp8_casts.cu worker/model/cuda/fp8.h \
+	worker/model/cuda/fp8_bodies.h $(TEAMS_NEED)
+	$(TEAMS_COMPILE) $(top_srcdir)/worker/model/cuda/fp8_casts.cu
 tests/fake/model_attention.$(OBJEXT): worker/model/cuda/own_attention.cu \
 	worker/model/cuda/attention_bodies.h $(TEAMS_NEED)
 	$(TEAMS_COMPILE) $(top_srcdir)/worker/model/cuda/own_attention.cu

@@ -1,10 +1,13 @@
 # tests/unit: what tests phase-model on GPUs.
 TESTS += tests/unit/test_model_gpu.bats
 EXTRA_DIST += tests/unit/test_model_gpu.bats
-UNIT_TESTS += tests/unit/test_model_bodies tests/unit/test_model_attention_bodies
+UNIT_TESTS += tests/unit/test_model_bodies tests/unit/test_model_attention_bodies \
+	tests/unit/test_model_fp8_bodies
 TEAMS = tests/unit/model_arrays.h tests/fake/teams.c tests/fake/teams.h
 tests_unit_test_model_bodies_SOURCES = tests/unit/test_model_bodies.c $(TEAMS)
 tests_unit_test_model_bodies_LDADD = $(MODEL_LDADD)
+tests_unit_test_model_fp8_bodies_SOURCES = tests/unit/test_model_fp8_bodies.c $(TEAMS)
+tests_unit_test_model_fp8_bodies_LDADD = $(MODEL_LDADD)
 tests_unit_test_model_attention_bodies_SOURCES = tests/unit/test_model_attention_bodies.c $(TEAMS)
 tests_unit_test_model_attention_bodies_LDADD = $(MODEL_LDADD)
 

@@ -142,6 +142,20 @@ ways() { sed -n 's/^ways: //p' "$1"; }
     near 0.01 "$DIR/gpu.4" "$DIR/cpu.4"
 }
 
+@test "with factors of 8 bits the losses stay near those of floats, and weights are cast after each update" {
+    local options=(4 --device-batch-size 2 --grad-accum 2)
+    train cuda gpu "${options[@]}" --precision fp8 >"$DIR/gpu.log"
+    train cuda bf16 "${options[@]}" >"$DIR/bf16.log"
+    train cpu cpu "${options[@]}" >"$DIR/cpu.log"
+    near 0.03 "$DIR/gpu.log" "$DIR/cpu.log"
+    ! cmp <(losses "$DIR/gpu.log") <(losses "$DIR/bf16.log")
+    start 0 first FAKE= -- cuda two 4 --device-batch-size 2 --precision fp8
+    start 1 second FAKE= -- cuda two 4 --device-batch-size 2 --precision fp8
+    wait "${CHILDREN[0]}" "${CHILDREN[1]}"
+    train cpu one 4 --device-batch-size 4 >"$DIR/one.log"
+    near 0.03 "$DIR/log.first" "$DIR/one.log"
+}
+
 @test "a host that is far ahead waits for its GPU, and each copy arrives" {
     train cuda gpu 2 --device-batch-size 1 --grad-accum 40 >"$DIR/log.gpu"
     train cpu cpu 2 --device-batch-size 1 --grad-accum 40 >"$DIR/log.cpu"
@@ -320,6 +334,8 @@ refused() {
     refused "there is no GPU 5: 2 are visible" env LOCAL_RANK=5 "$BIN/phase-model" train \
         --device cuda --out "$DIR/a"
     refused "LOCAL_RANK is 'x'" env LOCAL_RANK=x "$BIN/phase-model" train --device cuda --out "$DIR/a"
+    refused "--precision fp8: a CPU computes in floats" train cpu a 1 --precision fp8
+    refused "--precision fp4: use bf16 or fp8" train cuda a 1 --precision fp4
     refused "not supported" env FAKE_CUDA=unsupported "$BIN/phase-model" train --device cuda \
         --out "$DIR/a"
     refused "an error of the fake" env FAKE_CUDA=error=0 "$BIN/phase-model" train --device cuda \

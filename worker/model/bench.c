@@ -477,6 +477,8 @@ int bench_run(const struct options *options, struct error *err)
     if (!bench.kernels)
         return err->code;
     int status = model_check(&bench.shape, options->sequence_length, err);
+    if (status == 0 && options->is_fp8)
+        status = kernels_use_fp8(bench.kernels, err);
     if (status == 0) {
         double weights = all_weights(&bench.shape);
         bench.updated = weights < UPDATED_MAX ? (size_t)weights / 8 * 8 : UPDATED_MAX;

@@ -114,6 +114,12 @@ void kernels_forget(struct kernels *kernels)
     (void)kernels; /* nothing is kept */
 }
 
+int kernels_use_fp8(struct kernels *kernels, struct error *err)
+{
+    (void)kernels; /* a CPU has no other products */
+    return error_set(err, -ERANGE, "--precision fp8: a CPU computes in floats, use a GPU");
+}
+
 int kernels_check(const struct kernels_needs *needs, struct error *err)
 {
     (void)needs; /* a CPU computes every size */

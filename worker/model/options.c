@@ -73,6 +73,8 @@ static const struct argument table[] = {
     {"pace", "MS", ARGUMENT_WHOLE, AT(pace_ms), 0, 60000, "0",
      "pause after each step, for tests of long trainings"},
     {"device", "NAME", ARGUMENT_TEXT, AT(device), 0, 0, "auto", DEVICE_HELP},
+    {"precision", "NAME", ARGUMENT_TEXT, AT(precision), 0, 0, "bf16",
+     "factors of the products of blocks on a GPU: bf16, or fp8 but for the gradients of weights"},
     {"rendezvous-timeout", "SECONDS", ARGUMENT_WHOLE, AT(rendezvous_timeout_s), 1, 86400, "60",
      "how long to wait for all ranks"},
     {"collective-timeout", "SECONDS", ARGUMENT_WHOLE, AT(collective_timeout_s), 1, 86400, "300",
@@ -135,6 +137,9 @@ static int check_together(struct options *options, struct error *err)
         options->kv_heads = options->heads;
     if (options->hidden == 0)
         options->hidden = (options->width * 8 + 191) / 192 * 64;
+    options->is_fp8 = text_equal(options->precision, "fp8");
+    if (!options->is_fp8 && !text_equal(options->precision, "bf16"))
+        return error_set(err, -ERANGE, "--precision %s: use bf16 or fp8", options->precision);
     if (!*options->out)
         return error_set(err, -ERANGE, "--out is empty");
     struct model_shape shape = options_shape(options, MODEL_BYTES);

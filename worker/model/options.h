@@ -9,12 +9,14 @@ struct error;
 struct model_shape;
 
 struct options {
-    const char *data, *out, *resume, *model, *preset, *device; /* borrowed from the arguments */
+    /* Borrowed from the arguments. */
+    const char *data, *out, *resume, *model, *preset, *device, *precision;
     uint64_t iterations, device_batch_size, grad_accum, sequence_length;
     uint64_t tokens, depth, width, heads, kv_heads, hidden, loops, tied;
     double matrix_lr, embedding_lr, weight_base, grad_clip, weight_decay;
     uint64_t warmup, seed;
     uint64_t save_every, keep, eval_every, log_every, pace_ms;
+    uint64_t is_fp8; /* 0 or 1, as `precision` says */
     uint64_t rendezvous_timeout_s, collective_timeout_s;
 };
 

@@ -90,7 +90,7 @@ static void take_fingerprint(const struct train *train, uint8_t fingerprint[RANK
     struct options numbers = *train->options;
     const uint8_t number_size = sizeof(kernel_number);
     numbers.data = numbers.out = numbers.resume = numbers.model = numbers.preset = NULL;
-    numbers.device = NULL;
+    numbers.device = numbers.precision = NULL;
     crypto_generichash_state state;
     /* These calls cannot fail for fixed sizes. */
     (void)crypto_generichash_init(&state, NULL, 0, RANKS_FINGERPRINT);
@@ -126,6 +126,9 @@ static int prepare(struct train *train, const struct ranks_place *place, struct 
     train->kernels = kernels_new(device, err);
     if (!train->kernels)
         return err->code;
+    status = options->is_fp8 ? kernels_use_fp8(train->kernels, err) : 0;
+    if (status < 0)
+        return status;
     const struct model_rank rank = {place->rank, place->size};
     status = model_init(&train->model, train->kernels, &shape, options->sequence_length,
                         MODEL_TRAINS, rank, err);

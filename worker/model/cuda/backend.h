@@ -38,6 +38,8 @@ struct kernels {
     struct attentions *attentions; /* attention.c */
     struct sums *sums;             /* sums.c; NULL: a single rank */
     struct recordings *recordings; /* recording.c */
+    struct fp8 *fp8;               /* fp8.c; NULL: all products have factors of 16 bits */
+    size_t changes;                /* how often weights have changed */
     bool is_failed;
     struct error failure; /* the first one */
 };
@@ -60,6 +62,7 @@ void attentions_close(struct kernels *kernels);
 void recordings_open(struct kernels *kernels);
 void recordings_close(struct kernels *kernels);
 void sums_close(struct kernels *kernels);
+void fp8_close(struct kernels *kernels);
 
 /* What a wait needs of the ranks (sums.c). The time that a rank may take for its part of a sum;
  * BACKEND_WAIT_MS for a single rank. */

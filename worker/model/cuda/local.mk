@@ -8,17 +8,19 @@ MODEL_BACKEND = \
 	worker/model/cuda/attention.c worker/model/cuda/attention_bodies.h \
 	worker/model/cuda/attention_plan.c worker/model/cuda/attention_plan.h \
 	worker/model/cuda/backend.c worker/model/cuda/backend.h \
+	worker/model/cuda/fp8.c worker/model/cuda/fp8.h worker/model/cuda/fp8_bodies.h \
 	worker/model/cuda/graph.c worker/model/cuda/graph.h \
 	worker/model/cuda/launch.cuh \
+	worker/model/cuda/matmul.c \
 	worker/model/cuda/memory.c \
 	worker/model/cuda/open.c \
-	worker/model/cuda/products.c \
+	worker/model/cuda/products.c worker/model/cuda/products.h \
 	worker/model/cuda/recording.c \
 	worker/model/cuda/row_bodies.h \
 	worker/model/cuda/sums.c \
 	worker/model/cuda/team.h
 MODEL_GPU_LIBS = lib/libphased.a $(JANSSON_LIBS) $(SODIUM_LIBS) -lm -lpthread
-MODEL_KERNELS = worker/model/cuda/own_attention.cu worker/model/cuda/rows.cu
+MODEL_KERNELS = worker/model/cuda/fp8_casts.cu worker/model/cuda/own_attention.cu worker/model/cuda/rows.cu
 bin_phase_model_gpu_SOURCES = $(MODEL_GPU_SOURCES) $(MODEL_KERNELS)
 bin_phase_model_gpu_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_CUDA $(CUDA_CPPFLAGS)
 bin_phase_model_gpu_CFLAGS = $(AM_CFLAGS) $(SODIUM_CFLAGS)
@@ -26,7 +28,9 @@ bin_phase_model_gpu_LDADD = $(MODEL_GPU_LIBS) -lcudnn $(CUDA_LIBS)
 MODEL_GPU_INCLUDED = worker/model/kernels.h worker/model/cuda/backend.h \
 	worker/model/cuda/launch.cuh worker/model/cuda/team.h
 worker/model/cuda/rows.$(OBJEXT): $(MODEL_GPU_INCLUDED) worker/model/cuda/row_bodies.h
+worker/model/cuda/fp8_casts.$(OBJEXT): $(MODEL_GPU_INCLUDED) worker/model/cuda/fp8.h \
+	worker/model/cuda/fp8_bodies.h
 worker/model/cuda/own_attention.$(OBJEXT): $(MODEL_GPU_INCLUDED) \
 	worker/model/cuda/attention_bodies.h
-CLEANFILES += worker/model/cuda/rows.d worker/model/cuda/own_attention.d
+CLEANFILES += worker/model/cuda/fp8_casts.d worker/model/cuda/rows.d worker/model/cuda/own_attention.d
 EXTRA_DIST += worker/model/cuda/README.md

@@ -77,6 +77,7 @@ void kernels_free(struct kernels *kernels)
     recordings_close(kernels); /* NCCL waits for the end of graphs with its sums */
     sums_close(kernels);
     attentions_close(kernels);
+    fp8_close(kernels);
     products_close(kernels);
     kernels_release(kernels, kernels->parts);
     kernels_release(kernels, kernels->workspace);

@@ -3,9 +3,10 @@
  *
  * cuBLAS stores matrices by columns, the model by rows. A matrix by rows is its own transpose by
  * columns, so c = a b is computed as c^T = b^T a^T without moving anything. */
-#include "worker/model/cuda/backend.h"
+#include "worker/model/cuda/products.h"
 
 #include "lib/memory.h"
+#include "worker/model/cuda/backend.h"
 
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
@@ -25,17 +26,11 @@ enum {
     MEASURED_ROWS = 512,
 };
 
-/* A factor by rows. `is_turned`: the transpose of the factor is what lies in memory. */
-struct factor {
-    const uint16_t *data;
-    size_t stride; /* numbers between two rows in memory */
-    bool is_turned;
-};
-
 /* What the choice depends on. Keys are compared as bytes, so all members are of one type. */
 struct key {
     size_t rows, inner, columns, a_stride, b_stride, c_stride;
-    size_t a_turned, b_turned, is_float; /* 0 or 1 */
+    size_t a_turned, b_turned;           /* 0 or 1 */
+    size_t a_number, b_number, c_number; /* of enum product_number */
     size_t alignment;                    /* bytes; all three matrices begin at multiples of that */
 };
 
@@ -106,6 +101,10 @@ static cublasStatus_t lay_out(cublasLtMatrixLayout_t *ret_layout, cudaDataType_t
 
 static cublasStatus_t describe(struct way *way)
 {
+    static const cudaDataType_t types[] = {[PRODUCT_BF16] = CUDA_R_16BF,
+                                           [PRODUCT_E4M3] = CUDA_R_8F_E4M3,
+                                           [PRODUCT_E5M2] = CUDA_R_8F_E5M2,
+                                           [PRODUCT_FLOAT] = CUDA_R_32F};
     const struct key *key = &way->key;
     cublasOperation_t left = key->b_turned ? CUBLAS_OP_T : CUBLAS_OP_N;
     cublasOperation_t right = key->a_turned ? CUBLAS_OP_T : CUBLAS_OP_N;
@@ -122,12 +121,11 @@ static cublasStatus_t describe(struct way *way)
         status = cublasLtMatmulDescSetAttribute(way->operation, CUBLASLT_MATMUL_DESC_TRANSB, &right,
                                                 sizeof right);
     if (!status)
-        status = lay_out(&way->left, CUDA_R_16BF, b_rows, b_columns, key->b_stride);
+        status = lay_out(&way->left, types[key->b_number], b_rows, b_columns, key->b_stride);
     if (!status)
-        status = lay_out(&way->right, CUDA_R_16BF, a_rows, a_columns, key->a_stride);
+        status = lay_out(&way->right, types[key->a_number], a_rows, a_columns, key->a_stride);
     if (!status)
-        status = lay_out(&way->out, key->is_float ? CUDA_R_32F : CUDA_R_16BF, key->rows,
-                         key->columns, key->c_stride);
+        status = lay_out(&way->out, types[key->c_number], key->rows, key->columns, key->c_stride);
     return status;
 }
 
@@ -153,7 +151,22 @@ struct place {
     const void *left, *right, *added;
     void *out;
     float beta;
+    const float *left_scale, *right_scale; /* NULL: 1 */
 };
+
+static cublasStatus_t set_scales(const struct way *way, const struct place *place)
+{
+    cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
+    if (place->left_scale)
+        status =
+            cublasLtMatmulDescSetAttribute(way->operation, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER,
+                                           &place->left_scale, sizeof place->left_scale);
+    if (place->right_scale && !status)
+        status =
+            cublasLtMatmulDescSetAttribute(way->operation, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER,
+                                           &place->right_scale, sizeof place->right_scale);
+    return status;
+}
 
 static cublasStatus_t run(struct kernels *kernels, const struct way *way,
                           const cublasLtMatmulAlgo_t *algorithm, const struct place *place)
@@ -173,7 +186,7 @@ static void measure(struct kernels *kernels, struct way *way,
     cudaEvent_t begin = NULL, end = NULL;
     void *own = NULL;
     float best_ms = INFINITY;
-    size_t bytes = way->key.rows * way->key.c_stride * (way->key.is_float ? 4 : 2);
+    size_t bytes = way->key.rows * way->key.c_stride * (way->key.c_number == PRODUCT_FLOAT ? 4 : 2);
     if (place.beta != 0 && cudaMalloc(&own, bytes) != cudaSuccess) {
         (void)cudaGetLastError(); /* it must not look like an error of the next call */
         return;
@@ -224,6 +237,8 @@ static const struct way *find(struct kernels *kernels, const struct key *key,
     *way = (struct way){.key = *key};
     cublasStatus_t status = describe(way);
     if (!status)
+        status = set_scales(way, place);
+    if (!status)
         status = prefer(products->preference, (uint32_t)key->alignment);
     if (!status)
         status = cublasLtMatmulAlgoGetHeuristic(products->library, way->operation, way->left,
@@ -249,12 +264,11 @@ static size_t alignment_of(const void *a, const void *b, const void *c)
     return bits & (~bits + 1);
 }
 
-/* c = a b, or c += a b; `c` is an array of floats or of bf16 numbers. */
-static void multiply(struct kernels *kernels, void *c, size_t c_stride, struct factor a,
-                     struct factor b, size_t rows, size_t inner, size_t columns, bool is_float,
-                     enum kernel_mode mode)
+void products_multiply(struct kernels *kernels, void *c, size_t c_stride, struct factor a,
+                       struct factor b, size_t rows, size_t inner, size_t columns,
+                       enum product_number number, enum kernel_mode mode)
 {
-    const struct place place = {b.data, a.data, c, c, mode == KERNEL_ADD};
+    const struct place place = {b.data, a.data, c, c, mode == KERNEL_ADD, b.scale, a.scale};
     const struct key key = {
         .rows = rows,
         .inner = inner,
@@ -264,7 +278,9 @@ static void multiply(struct kernels *kernels, void *c, size_t c_stride, struct f
         .c_stride = c_stride,
         .a_turned = a.is_turned,
         .b_turned = b.is_turned,
-        .is_float = is_float,
+        .a_number = a.number,
+        .b_number = b.number,
+        .c_number = number,
         .alignment = alignment_of(a.data, b.data, c),
     };
     struct error err;
@@ -273,77 +289,11 @@ static void multiply(struct kernels *kernels, void *c, size_t c_stride, struct f
     const struct way *way = find(kernels, &key, &place);
     if (!way || kernels->is_failed)
         return;
-    cublasStatus_t status = run(kernels, way, &way->algorithm, &place);
+    cublasStatus_t status = set_scales(way, &place);
+    if (!status)
+        status = run(kernels, way, &way->algorithm, &place);
     if (!status)
         return;
     (void)fail(&err, status, "multiplying matrices");
     backend_fail(kernels, &err);
-}
-
-/* Returns the factor w of `in` rows, or its transpose. */
-static struct factor weights(const uint16_t *w, size_t in, size_t out, enum kernel_order order,
-                             bool is_transpose)
-{
-    bool is_by_out = order == KERNEL_OUT_IN;
-    return (struct factor){w, is_by_out ? in : out, is_by_out != is_transpose};
-}
-
-void kernel_matmul(struct kernels *kernels, kernel_number *y, const kernel_number *x,
-                   const kernel_number *w, size_t rows, size_t in, size_t out,
-                   enum kernel_order order)
-{
-    multiply(kernels, y, out, (struct factor){x, in, false}, weights(w, in, out, order, false),
-             rows, in, out, false, KERNEL_SET);
-}
-
-void kernel_matmul_dx(struct kernels *kernels, kernel_number *dx, const kernel_number *dy,
-                      const kernel_number *w, size_t rows, size_t in, size_t out,
-                      enum kernel_order order)
-{
-    multiply(kernels, dx, in, (struct factor){dy, out, false}, weights(w, in, out, order, true),
-             rows, out, in, false, KERNEL_SET);
-}
-
-void kernel_matmul_dw(struct kernels *kernels, float *dw, const kernel_number *dy,
-                      const kernel_number *x, size_t rows, size_t in, size_t out,
-                      enum kernel_order order)
-{
-    if (order == KERNEL_IN_OUT)
-        multiply(kernels, dw, out, (struct factor){x, in, true}, (struct factor){dy, out, false},
-                 in, rows, out, true, KERNEL_ADD);
-    else
-        multiply(kernels, dw, in, (struct factor){dy, out, true}, (struct factor){x, in, false},
-                 out, rows, in, true, KERNEL_ADD);
-}
-
-void kernel_product(struct kernels *kernels, kernel_number *c, size_t c_stride,
-                    const kernel_number *a, size_t a_stride, const kernel_number *b,
-                    size_t b_stride, size_t rows, size_t inner, size_t columns,
-                    enum kernel_mode mode)
-{
-    multiply(kernels, c, c_stride, (struct factor){a, a_stride, false},
-             (struct factor){b, b_stride, false}, rows, inner, columns, false, mode);
-}
-
-/* Float sums of a few KiB cost NCCL about the same time as sums of bf16 numbers: its latency. They
- * are rounded once, so the order in which NCCL adds hardly matters. */
-void kernel_product_sum(struct kernels *kernels, kernel_number *y, const kernel_number *a,
-                        const kernel_number *b, size_t rows, size_t inner, size_t columns,
-                        size_t parts)
-{
-    const struct factor right = {b, columns, false};
-    size_t fitting = BACKEND_PARTS / columns;
-    (void)parts; /* the sum has no fixed order */
-    if (!kernels->sums) {
-        multiply(kernels, y, columns, (struct factor){a, inner, false}, right, rows, inner, columns,
-                 false, KERNEL_ADD);
-        return;
-    }
-    for (size_t first = 0; first < rows; first += fitting) {
-        size_t count = rows - first < fitting ? rows - first : fitting;
-        multiply(kernels, kernels->parts, columns, (struct factor){a + first * inner, inner, false},
-                 right, count, inner, columns, true, KERNEL_SET);
-        sums_add_up(kernels, kernels->parts, count * columns);
-        own_add(kernels, y + first * columns, kernels->parts, count * columns);
-    }
 }

@@ -115,6 +115,7 @@ void kernel_rotary(struct kernels *kernels, kernel_number *qkv, const float *tab
 void kernel_round(struct kernels *kernels, kernel_number *weights, const float *master,
                   size_t count)
 {
+    kernels->changes++;
     launch_threads(kernels, count / 8, "rounding", [=] __device__(const struct team *team) {
         body_round(team, weights, master, count);
     });
@@ -134,6 +135,7 @@ void kernel_adamw(struct kernels *kernels, float *master, kernel_number *weights
                   float *moment2, const float *gradient, size_t count, const float *square_sum,
                   const struct kernel_adamw_step *step)
 {
+    kernels->changes++;
     const struct kernel_adamw_step own = *step;
     launch_threads(kernels, count / 8, "update", [=] __device__(const struct team *team) {
         body_adamw(team, master, weights, moment1, moment2, gradient, count, square_sum, &own);

@@ -275,6 +275,7 @@ void kernels_gather(struct kernels *kernels, kernel_number *numbers, size_t coun
 {
     struct sums *sums = kernels->sums;
     ncclResult_t result;
+    kernels->changes++;
     if (!begin(kernels, &result))
         return;
     size_t each = equal_part(sums->ranks, count);
