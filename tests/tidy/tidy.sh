@@ -63,14 +63,14 @@ report 'memory is allocated by lib/memory.h' "$(grep -nE \
     grep -vE '^[^:]*:[0-9]+: *(/?\*|//)' || true)"
 report 'exit is called in main files and in children of a fork only' "$(grep -nE \
     '(^|[^a-z_])exit\(' $(git ls-files '*.c' | grep -vE 'main\.c$|^tests/') || true)"
-# compared FILE...: where a state or outcome of lib/protocol/words.h is compared as text. A call of
-# several lines counts as one line.
+# compared FILE...: where a state, outcome or cause of lib/protocol/words.h is compared as text. A call
+# of several lines counts as one line. `nan` may be a number.
 compared() {
     local words
-    words=$(awk '/^#define / { is_state = /_(STATES|OUTCOMES)\(/ }
+    words=$(awk '/^#define / { is_state = /_(STATES|OUTCOMES|CAUSES)\(/ }
         is_state && match($0, /^ +X\([A-Z_]+, "[^"]+"/) { split($0, part, "\""); print part[2] }' \
         lib/protocol/words.h lib/protocol/job_state.h |
-        sort -u | grep -vx none | paste -sd '|')
+        sort -u | grep -vxE "none|nan" | paste -sd '|')
     awk -v pattern="(text_equal|strn?cmp)[(]([^()]|[(]([^()]|[(][^()]*[)])*[)])*\"($words)\"" '
         FNR == 1 { call = "" }
         { call = call $0 }
@@ -83,9 +83,9 @@ trap 'rm -f "$example"' EXIT
 printf '%s\n' 'a = text_equal(field_text(run, "state"), "ended");' 'b = strcmp(outcome,' '    "timed_out") != 0;' \
     'c = text_equal(field_text(run, "state"), before) ? "failed" : "held";' >"$example"
 found=$(compared "$example" | cut -d: -f2 | paste -sd ' ')
-report 'a state or outcome that is compared as text is found' \
+report 'a state, outcome or cause that is compared as text is found' \
     "$([ "$found" = '1 3' ] || echo "found in line '$found' of the example, not in lines 1 and 3")"
-report 'states and outcomes are compared as enums' "$(compared $(git ls-files 'cli/*.c' 'daemon/*.c' 'worker/*.c'))"
+report 'states, outcomes and causes are compared as enums' "$(compared $(git ls-files 'cli/*.c' 'daemon/*.c' 'worker/*.c'))"
 
 report 'nothing is left to do without saying where it is written down' \
     "$(grep -nE 'TODO|FIXME|XXX' "${sources[@]}" | grep -vE 'TODO\(#[0-9]+\)|XXXXXX' || true)"
