@@ -274,24 +274,28 @@ static uint64_t checksum(const void *data, const struct layout *layout, uint64_t
     return sum;
 }
 
-/* Computes a product, unless the last one was the same: the preflight repeats one product. */
+/* Computes a product, unless the last one was the same: the preflight repeats one product. A
+ * product that is a part of a larger matrix is computed again. */
 static bool act_product(struct fake_work *work)
 {
     static struct kept kept[FAKE_DEVICES];
     struct product *product = work->other;
     int device = work->stream->device;
     struct kept *last = &kept[device];
-    size_t bytes = (size_t)product->out.line * product->out.columns *
+    bool is_whole = (uint64_t)product->out.line == product->out.rows;
+    size_t bytes = product->out.rows * product->out.columns *
                    (product->out.type == CUDA_R_32F ? sizeof(float) : sizeof(uint16_t));
     uint64_t factors =
         checksum(product->b, &product->right, checksum(product->a, &product->left, 1));
-    bool is_same = last->result && product->beta == 0 && !product->operation.left_scale &&
-                   last->factors == factors &&
+    bool is_same = is_whole && last->result && product->beta == 0 &&
+                   !product->operation.left_scale && last->factors == factors &&
                    memcmp(&last->product, product, sizeof *product) == 0;
     if (is_same) {
         memcpy(product->c, last->result, bytes);
     } else {
         multiply(product, device == fake_said("wrong") ? 1 : 0);
+    }
+    if (is_whole && !is_same) {
         free(last->result);
         *last = (struct kept){*product, factors, malloc(bytes)};
         if (!last->result)

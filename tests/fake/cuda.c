@@ -40,6 +40,7 @@ struct CUgraph_st {
 };
 
 struct CUgraphExec_st {
+    struct CUgraphExec_st *next; /* all that a program has, which it may leave to its end */
     struct fake_work *first;
 };
 
@@ -54,6 +55,7 @@ static int current;
 static cudaError_t last_error;
 static struct CUstream_st *streams[64];
 static struct CUgraph_st *capturing; /* NULL: no stream captures */
+static struct CUgraphExec_st *executables;
 static unsigned waits, captured_count, launched_count;
 static size_t stream_count;
 
@@ -169,7 +171,8 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *made, cudaGraph_t graph, unsig
     *made = malloc(sizeof **made);
     if (!*made)
         abort();
-    (*made)->first = graph->first;
+    **made = (struct CUgraphExec_st){executables, graph->first};
+    executables = *made;
     graph->first = NULL;
     return flags ? cudaErrorInvalidValue : cudaSuccess;
 }
@@ -188,8 +191,12 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream)
 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph)
 {
+    struct CUgraphExec_st **link = &executables;
     if (breaks_capture())
         return cudaErrorStreamCaptureUnsupported;
+    while (*link != graph)
+        link = &(*link)->next;
+    *link = graph->next;
     free_works(graph->first);
     free(graph);
     return cudaSuccess;
