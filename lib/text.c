@@ -108,6 +108,17 @@ size_t text_letter(const char *bytes, size_t size, uint32_t *ret_letter)
     return count;
 }
 
+size_t text_fit(const char *string, size_t size_max)
+{
+    size_t size = strnlen(string, size_max + 1);
+    if (size <= size_max)
+        return size;
+    size = size_max;
+    while (size > 0 && ((unsigned char)string[size] & 0xc0) == 0x80)
+        size--;
+    return size;
+}
+
 bool text_is_control(uint32_t letter)
 {
     static const struct {

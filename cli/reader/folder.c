@@ -179,18 +179,16 @@ bool folder_has_ended(const char *runs, const struct address *run)
 
 /* --- Metrics ---------------------------------------------------------------------------------- */
 
-static void folder_take_metric(void *context, int type, const json_t *entry)
+static void folder_take_metric(void *context, const struct entry *entry)
 {
     struct metrics *metrics = context;
-    const json_t *step = json_object_get(entry, "step");
     const char *name;
     json_t *value;
-    (void)type;
-    if (!json_is_integer(step))
-        return;
-    json_object_foreach(json_object_get(entry, "values"), name, value)
-        metrics_add(metrics, name, json_integer_value(step), field_number(entry, "time"),
-                    field_as_number(value));
+    json_object_foreach(entry->values, name, value)
+    {
+        if (entry->step >= 0)
+            metrics_add(metrics, name, entry->step, entry->time, field_as_number(value));
+    }
 }
 
 void folder_add_metrics(const char *runs, const struct address *run, struct metrics *metrics)

@@ -7,6 +7,8 @@
 #include "lib/expr/expr.h"
 #include "lib/json_double.h"
 #include "lib/memory.h"
+#include "lib/protocol/hardware.h"
+#include "lib/protocol/told_checkpoint.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -27,69 +29,21 @@ enum {
 /* 2^53 - 1: a double holds all whole numbers up to it exactly. */
 #define NUMBER_MAX 9007199254740991.0
 
-/* --- Reading members, which a worker wrote ---------------------------------------------------- */
-
-static const char *text_of(const json_t *entry, const char *name)
+static int64_t time_ms(double time_s)
 {
-    return json_string_value(json_object_get(entry, name));
-}
-
-/* Returns `otherwise` also for a number beyond NUMBER_MAX. So sums and differences of numbers that
- * were taken never overflow. */
-static int64_t integer_of(const json_t *entry, const char *name, int64_t otherwise)
-{
-    double value = json_number_value(json_object_get(entry, name));
-    if (!json_is_number(json_object_get(entry, name)) || fabs(value) > NUMBER_MAX)
-        return otherwise;
-    return (int64_t)value;
-}
-
-static int64_t time_ms_of(const json_t *entry, const char *name)
-{
-    double time_s = json_number_value(json_object_get(entry, name));
     return time_s > 0 && time_s < 1e11 ? (int64_t)(time_s * 1000) : 0;
-}
-
-static int int_of(const json_t *entry, const char *name)
-{
-    int64_t value = integer_of(entry, name, 0);
-    return value >= 0 && value < 1 << 16 ? (int)value : 0;
-}
-
-int64_t entry_step(const json_t *json)
-{
-    int64_t step = integer_of(json, "step", -1);
-    return step < 0 ? -1 : step;
-}
-
-uint64_t entry_sequence(const json_t *entry)
-{
-    json_int_t sequence = json_integer_value(json_object_get(entry, "seq"));
-    return sequence > 0 ? (uint64_t)sequence : 0;
 }
 
 /* --- Rows ------------------------------------------------------------------------------------- */
 
-/* Returns up to `size_max` bytes of the text, and never cuts a letter. */
-static size_t whole_size(const char *text, size_t size_max)
-{
-    size_t size = strnlen(text, size_max + 1);
-    if (size <= size_max)
-        return size;
-    size = size_max;
-    while (size > 0 && ((unsigned char)text[size] & 0xc0) == 0x80)
-        size--;
-    return size;
-}
-
-static int write_history(const json_t *entry, const struct entry_origin *origin,
+static int write_history(const struct entry *entry, const struct entry_origin *origin,
                          enum event_type type, const char *message, struct store *store,
                          struct error *err)
 {
-    size_t size = whole_size(message, MESSAGE_MAX);
+    size_t size = text_fit(message, MESSAGE_MAX);
     char *shown = text_format("%.*s%s", (int)size, message, message[size] ? "..." : "");
     struct store_event event = {.type = type,
-                                .time_ms = time_ms_of(entry, "time"),
+                                .time_ms = time_ms(entry->time),
                                 .workflow = origin->workflow,
                                 .phase = origin->phase,
                                 .run = origin->run,
@@ -101,42 +55,41 @@ static int write_history(const json_t *entry, const struct entry_origin *origin,
 
 /* The writers below return -EINVAL for what they do not understand. An entry that was a metric, or
  * may have been a metric, then counts as missing, and a gate knows that. */
-static int write_strange(const json_t *entry, const struct entry_origin *origin,
+static int write_strange(const struct entry *entry, const struct entry_origin *origin,
                          struct store *store, struct error *err)
 {
-    uint64_t sequence = entry_sequence(entry);
-    unsigned type = entry_type(entry);
+    uint64_t sequence = (uint64_t)entry->seq;
     char *message = text_format("entry %" PRIu64 " of the journal of %s was not understood: %s",
                                 sequence, origin->node, err->message);
     int status = write_history(entry, origin, EVENT_WARNING, message, store, err);
     free(message);
-    if (status < 0 || (type != ENTRY_METRIC && type != ENTRY_UNKNOWN))
+    if (status < 0 ||
+        (entry->type != ENTRY_METRIC && entry->type != (enum entry_type)ENTRY_UNKNOWN))
         return status;
     return store_journal_gap_add(store, origin->run, origin->node, sequence, sequence, err);
 }
 
-static int write_metric(const json_t *entry, const struct entry_origin *origin, struct store *store,
-                        struct error *err)
+static int write_metric(const struct entry *entry, const struct entry_origin *origin,
+                        struct store *store, struct error *err)
 {
-    json_t *values = json_object_get(entry, "values");
-    int64_t step = entry_step(entry), time_ms = time_ms_of(entry, "time");
-    if (!json_is_object(values) || step < 0)
+    if (!json_is_object(entry->values) || entry->step < 0)
         return error_set(err, -EINVAL, "a metric has `values`, and a `step` from 0 to 2^53");
     const char *name, *strange = NULL;
     json_t *json;
-    json_object_foreach(values, name, json)
+    json_object_foreach(entry->values, name, json)
     {
         if (strlen(name) > METRIC_NAME_MAX)
             return error_set(err, -EINVAL, "a metric's name has at most %d bytes", METRIC_NAME_MAX);
     }
-    json_object_foreach(values, name, json)
+    json_object_foreach(entry->values, name, json)
     {
         double value;
         if (!json_double_read(json, &value)) {
             strange = name;
             continue;
         }
-        int status = store_metric_add(store, origin->run, step, name, value, time_ms, err);
+        int status = store_metric_add(store, origin->run, entry->step, name, value,
+                                      time_ms(entry->time), err);
         if (status < 0)
             return status;
     }
@@ -161,34 +114,31 @@ static void add_names(struct text *text, const json_t *names, const char *betwee
     }
 }
 
-static int write_started(const json_t *entry, const struct entry_origin *origin,
+static int write_started(const struct entry *entry, const struct entry_origin *origin,
                          struct store *store, struct error *err)
 {
     struct text nodes = {0};
-    add_names(&nodes, json_object_get(entry, "nodes"), ",");
+    add_names(&nodes, entry->nodes, ",");
     int status = store_run_nodes_set(store, origin->run, text_string(&nodes), err);
     text_fini(&nodes);
-    const json_t *hardware = json_object_get(entry, "hardware");
-    if (status == 0 && json_is_object(hardware))
-        status = store_run_hardware_set(store, origin->run, text_of(hardware, "model"),
-                                        text_of(hardware, "by_gpu"), err);
+    struct hardware hardware = hardware_read(entry->hardware);
+    if (status == 0 && json_is_object(entry->hardware))
+        status = store_run_hardware_set(store, origin->run, hardware.model, hardware.by_gpu, err);
     return status;
 }
 
-static int write_checkpoint(const json_t *entry, const struct entry_origin *origin,
+static int write_checkpoint(const struct entry *entry, const struct entry_origin *origin,
                             struct store *store, struct error *err)
 {
-    struct store_checkpoint checkpoint = {
-        .run = origin->run,
-        .path = text_of(entry, "path"),
-        .step = entry_step(entry),
-        .bytes = integer_of(entry, "bytes", -1),
-        .time_ms = time_ms_of(entry, "time"),
-        .is_suspect = json_is_true(json_object_get(entry, "suspect")),
-        .is_unseen = json_is_true(json_object_get(entry, "unseen"))};
-    const json_t *paths = json_object_get(entry, "paths");
-    if (json_is_array(paths))
-        checkpoint.paths = paths;
+    struct told_checkpoint told = told_checkpoint_read(entry->json);
+    struct store_checkpoint checkpoint = {.run = origin->run,
+                                          .path = told.path,
+                                          .step = told.step,
+                                          .bytes = told.bytes,
+                                          .time_ms = time_ms(told.time),
+                                          .paths = json_is_array(told.paths) ? told.paths : NULL,
+                                          .is_suspect = told.is_suspect,
+                                          .is_unseen = told.is_unseen};
     if (!checkpoint.path || checkpoint.step < 0)
         return error_set(err, -EINVAL, "a checkpoint has a `path`, and a `step` from 0 to 2^53");
     int status = store_checkpoint_add(store, &checkpoint, err);
@@ -200,20 +150,20 @@ static int write_checkpoint(const json_t *entry, const struct entry_origin *orig
     return status;
 }
 
-static int write_suspect(const json_t *entry, const struct entry_origin *origin,
+static int write_suspect(const struct entry *entry, const struct entry_origin *origin,
                          struct store *store, struct error *err)
 {
-    int64_t step = entry_step(entry);
-    return step < 0 ? error_set(err, -EINVAL, "what is suspect has a `step` from 0 to 2^53")
-                    : store_run_suspect(store, origin->run, step, time_ms_of(entry, "time"), err);
+    return entry->step < 0
+               ? error_set(err, -EINVAL, "what is suspect has a `step` from 0 to 2^53")
+               : store_run_suspect(store, origin->run, entry->step, time_ms(entry->time), err);
 }
 
-static int write_guard(const json_t *entry, const struct entry_origin *origin, struct store *store,
-                       struct error *err)
+static int write_guard(const struct entry *entry, const struct entry_origin *origin,
+                       struct store *store, struct error *err)
 {
-    const json_t *verdict = json_object_get(entry, "verdict");
-    const char *name = text_of(verdict, "name"), *reason = text_of(verdict, "reason");
-    int status = store_guard_add(store, origin->run, verdict, time_ms_of(entry, "time"), err);
+    const char *name = json_string_value(json_object_get(entry->verdict, "name"));
+    const char *reason = json_string_value(json_object_get(entry->verdict, "reason"));
+    int status = store_guard_add(store, origin->run, entry->verdict, time_ms(entry->time), err);
     if (status < 0)
         return status;
     char *message = text_format("%s%s%s", name, reason ? ": " : "", reason ? reason : "");
@@ -223,96 +173,89 @@ static int write_guard(const json_t *entry, const struct entry_origin *origin, s
 }
 
 /* The evidence is recorded without `seq`, `time` and `type`, which every entry has. */
-static int write_evidence(const json_t *entry, const struct entry_origin *origin,
+static int write_evidence(const struct entry *entry, const struct entry_origin *origin,
                           struct store *store, struct error *err)
 {
-    if (!json_is_array(json_object_get(entry, "processes")))
+    if (!json_is_array(json_object_get(entry->json, "processes")))
         return error_set(err, -EINVAL, "evidence has a list of `processes`");
-    json_t *evidence = json_copy((json_t *)entry);
-    if (!evidence)
-        abort();
-    (void)json_object_del(evidence, "seq"); /* a key that is absent does not matter */
-    (void)json_object_del(evidence, "time");
-    (void)json_object_del(evidence, "type");
-    int status = store_evidence_put(store, origin->run, origin->node, evidence,
-                                    time_ms_of(entry, "time"), err);
+    json_t *evidence = entry_rest(entry);
+    int status =
+        store_evidence_put(store, origin->run, origin->node, evidence, time_ms(entry->time), err);
     json_decref(evidence);
     return status;
 }
 
-static int write_preflight(const json_t *entry, const struct entry_origin *origin,
+static int write_preflight(const struct entry *entry, const struct entry_origin *origin,
                            struct store *store, struct error *err)
 {
-    const json_t *seconds = json_object_get(entry, "seconds");
     const struct store_preflight preflight = {
         .run = origin->run,
         .node = origin->node,
-        .level = text_of(entry, "level"),
-        .outcome = text_of(entry, "outcome"),
-        .reason = text_of(entry, "reason"),
-        .is_observed = json_is_true(json_object_get(entry, "observe")),
-        .lasted_ms = (int64_t)(fmin(fmax(json_number_value(seconds), 0), 1e6) * 1000),
-        .time_ms = time_ms_of(entry, "time"),
-        .rows = json_object_get(entry, "rows"),
+        .level = entry->level,
+        .outcome = entry->outcome,
+        .reason = entry->reason,
+        .is_observed = entry->is_observe,
+        .lasted_ms = (int64_t)(fmin(fmax(entry->seconds, 0), 1e6) * 1000),
+        .time_ms = time_ms(entry->time),
+        .rows = entry->rows,
     };
     return store_preflight_add(store, &preflight, err);
 }
 
-static int write_gpus(const json_t *entry, const struct entry_origin *origin, struct store *store,
-                      struct error *err)
+static int write_gpus(const struct entry *entry, const struct entry_origin *origin,
+                      struct store *store, struct error *err)
 {
-    return store_gpus_put(store, origin->run, origin->node, entry, err);
+    return store_gpus_put(store, origin->run, origin->node, entry->json, err);
 }
 
-static int write_sample(const json_t *entry, const struct entry_origin *origin, struct store *store,
-                        struct error *err)
+static int write_sample(const struct entry *entry, const struct entry_origin *origin,
+                        struct store *store, struct error *err)
 {
-    return store_samples_put(store, origin->run, origin->node, entry, err);
+    return store_samples_put(store, origin->run, origin->node, entry->json, err);
 }
 
-static int write_pace(const json_t *entry, const struct entry_origin *origin, struct store *store,
-                      struct error *err)
+static int write_pace(const struct entry *entry, const struct entry_origin *origin,
+                      struct store *store, struct error *err)
 {
     const struct store_pace pace = {
-        .step = entry_step(entry),
-        .steps = integer_of(entry, "steps", 0),
-        .seconds = json_number_value(json_object_get(entry, "seconds")),
-        .time_ms = time_ms_of(entry, "time"),
+        .step = entry->step,
+        .steps = entry->steps,
+        .seconds = entry->seconds,
+        .time_ms = time_ms(entry->time),
     };
     return store_pace_put(store, origin->run, origin->node, &pace, err);
 }
 
 /* An entry of the lead names its nodes. An entry of a node is about the node itself. */
-static int write_warning(const json_t *entry, const struct entry_origin *origin,
+static int write_warning(const struct entry *entry, const struct entry_origin *origin,
                          struct store *store, struct error *err)
 {
-    const char *message = text_of(entry, "message");
-    if (!message)
+    if (!entry->message)
         return error_set(err, -EINVAL, "a warning has a `message`");
     if (text_equal(origin->node, "lead"))
-        return write_history(entry, origin, EVENT_WARNING, message, store, err);
-    char *placed = text_format("%s: %s", origin->node, message);
+        return write_history(entry, origin, EVENT_WARNING, entry->message, store, err);
+    char *placed = text_format("%s: %s", origin->node, entry->message);
     int status = write_history(entry, origin, EVENT_WARNING, placed, store, err);
     free(placed);
     return status;
 }
 
-static int write_unknown(const json_t *entry, const struct entry_origin *origin,
+static int write_unknown(const struct entry *entry, const struct entry_origin *origin,
                          struct store *store, struct error *err)
 {
-    const char *type = text_of(entry, "type");
     (void)origin;
     (void)store;
-    return error_set(err, -EINVAL, "no entry has the type %.40s", type ? type : "of none");
+    return error_set(err, -EINVAL, "no entry has the type %.40s",
+                     entry->type_name ? entry->type_name : "of none");
 }
 
 /* With a message, these are entries that never got a number, because the disk was full. */
-static int write_lost(const json_t *entry, const struct entry_origin *origin, struct store *store,
-                      struct error *err)
+static int write_lost(const struct entry *entry, const struct entry_origin *origin,
+                      struct store *store, struct error *err)
 {
-    uint64_t first = entry_first(entry), last = entry_sequence(entry);
+    uint64_t first = (uint64_t)entry_first(entry), last = (uint64_t)entry->seq;
     int status = store_journal_gap_add(store, origin->run, origin->node, first, last, err);
-    if (status < 0 || text_of(entry, "message"))
+    if (status < 0 || entry->message)
         return status < 0 ? status : write_warning(entry, origin, store, err);
     char *message =
         first == last
@@ -339,39 +282,48 @@ static void write_place(const json_t *nodes, uint32_t job_id, char buffer[REASON
     text_fini(&text);
 }
 
-static bool tell_started(const json_t *entry, char buffer[REASON_MAX], struct core_event *event)
+static uint32_t slurm_id(int64_t job_id)
 {
-    int64_t job_id = integer_of(entry, "job_id", 0);
+    return job_id > 0 && job_id <= UINT32_MAX ? (uint32_t)job_id : 0;
+}
+
+static bool tell_started(const struct entry *entry, char buffer[REASON_MAX],
+                         struct core_event *event)
+{
     event->kind = EV_RUN_STARTED;
-    event->slurm_id = job_id > 0 && job_id <= UINT32_MAX ? (uint32_t)job_id : 0;
-    write_place(json_object_get(entry, "nodes"), event->slurm_id, buffer);
+    event->slurm_id = slurm_id(entry->job_id);
+    write_place(entry->nodes, event->slurm_id, buffer);
     event->message = buffer;
-    event->token = text_of(entry, "token");
-    event->started_ms = time_ms_of(entry, "time");
+    event->token = entry->token;
+    event->started_ms = time_ms(entry->time);
     return true;
 }
 
-static bool tell_checkpoint(const json_t *entry, char buffer[REASON_MAX], struct core_event *event)
+static bool tell_checkpoint(const struct entry *entry, char buffer[REASON_MAX],
+                            struct core_event *event)
 {
+    struct told_checkpoint told = told_checkpoint_read(entry->json);
     (void)buffer;
     event->kind = EV_CHECKPOINT;
-    event->path = text_of(entry, "path");
-    event->step = entry_step(entry);
-    return event->path && event->step >= 0 && !json_is_true(json_object_get(entry, "suspect"));
+    event->path = told.path;
+    event->step = told.step;
+    return told.path && told.step >= 0 && !told.is_suspect;
 }
 
-static bool tell_suspect(const json_t *entry, char buffer[REASON_MAX], struct core_event *event)
+static bool tell_suspect(const struct entry *entry, char buffer[REASON_MAX],
+                         struct core_event *event)
 {
     (void)buffer;
     event->kind = EV_SUSPECT;
-    event->since = entry_step(entry);
-    event->suspected_ms = time_ms_of(entry, "time");
+    event->since = entry->step;
+    event->suspected_ms = time_ms(entry->time);
     return event->since >= 0;
 }
 
-static bool tell_stopping(const json_t *entry, char buffer[REASON_MAX], struct core_event *event)
+static bool tell_stopping(const struct entry *entry, char buffer[REASON_MAX],
+                          struct core_event *event)
 {
-    const char *why = text_of(entry, "why"), *message = text_of(entry, "message");
+    const char *why = entry->why, *message = entry->message;
     (void)snprintf(buffer, REASON_MAX, "%.40s%s%.200s", why ? why : "",
                    message && *message ? ": " : "", message ? message : "");
     event->kind = EV_RUN_STOPPING;
@@ -381,55 +333,49 @@ static bool tell_stopping(const json_t *entry, char buffer[REASON_MAX], struct c
     return true;
 }
 
-static bool tell_ended(const json_t *entry, char buffer[REASON_MAX], struct core_event *event)
-{
-    (void)buffer;
-    return entry_outcome(entry, event);
-}
-
 /* Returns the names of nodes that jobs will be kept away from, with commas between. Slurm refuses
  * every job that names anything but nodes. NULL: this is no such list. */
-static const char *nodes_of(const json_t *json, const char *name)
+static const char *nodes_of(const char *nodes)
 {
-    const char *nodes = text_of(json, name);
-    size_t size = nodes ? strspn(nodes, NODE_CHARACTERS ",") : 0;
+    size_t size = strspn(nodes, NODE_CHARACTERS ",");
     return size > 0 && size <= NODE_NAME_MAX && !nodes[size] ? nodes : NULL;
 }
 
-bool entry_outcome(const json_t *json, struct core_event *ret_event)
+/* What the system can say of a process. */
+static int status_of(int64_t value)
 {
-    const char *name = text_of(json, "outcome"), *cause_name = text_of(json, "cause");
-    int outcome = name ? run_outcome_parse(name) : -1;
-    int cause = cause_name ? run_cause_parse(cause_name) : CAUSE_NONE;
-    if (outcome <= OUTCOME_NONE || outcome == OUTCOME_LOST || cause < 0)
+    return value >= 0 && value < 1 << 16 ? (int)value : 0;
+}
+
+bool entry_outcome(const struct outcome *outcome, struct core_event *ret_event)
+{
+    if (outcome->kind == OUTCOME_NONE || outcome->kind == OUTCOME_LOST)
         return false;
-    if ((outcome == OUTCOME_FAILED) != (cause != CAUSE_NONE))
+    if ((outcome->kind == OUTCOME_FAILED) != (outcome->cause != CAUSE_NONE))
         return false; /* every failure has a cause, and nothing else has */
-    const char *message = text_of(json, "message");
-    int64_t job_id = integer_of(json, "job_id", 0);
     ret_event->kind = EV_RUN_ENDED;
-    ret_event->slurm_id = job_id > 0 && job_id <= UINT32_MAX ? (uint32_t)job_id : 0;
-    ret_event->token = text_of(json, "token");
-    ret_event->outcome = (enum run_outcome)outcome;
-    ret_event->cause = (enum run_cause)cause;
-    ret_event->exit_code = int_of(json, "exit_code");
-    ret_event->signal = int_of(json, "signal");
-    ret_event->started_ms = time_ms_of(json, "started");
-    ret_event->ended_ms = time_ms_of(json, "ended");
-    ret_event->step = integer_of(json, "last_step", -1);
-    ret_event->node = nodes_of(json, "node");
-    ret_event->checks = text_of(json_object_get(json, "guard"), "name");
-    ret_event->requeues = json_is_true(json_object_get(json, "requeues"));
-    ret_event->message = message ? message : "";
+    ret_event->slurm_id = slurm_id(outcome->job_id);
+    ret_event->token = outcome->token[0] ? outcome->token : NULL;
+    ret_event->outcome = outcome->kind;
+    ret_event->cause = outcome->cause;
+    ret_event->exit_code = status_of(outcome->exit_code);
+    ret_event->signal = status_of(outcome->signal);
+    ret_event->started_ms = time_ms(outcome->started);
+    ret_event->ended_ms = time_ms(outcome->ended);
+    ret_event->step = outcome->last_step;
+    ret_event->node = nodes_of(outcome->node);
+    ret_event->checks = json_string_value(json_object_get(outcome->guard, "name"));
+    ret_event->requeues = outcome->requeues;
+    ret_event->message = outcome->message;
     return true;
 }
 
 /* --- The table -------------------------------------------------------------------------------- */
 
 static const struct {
-    int (*write)(const json_t *entry, const struct entry_origin *origin, struct store *store,
+    int (*write)(const struct entry *entry, const struct entry_origin *origin, struct store *store,
                  struct error *err);
-    bool (*tell)(const json_t *entry, char buffer[REASON_MAX], struct core_event *event);
+    bool (*tell)(const struct entry *entry, char buffer[REASON_MAX], struct core_event *event);
 } types[ENTRY_UNKNOWN + 1] = {
     [ENTRY_STARTED] = {write_started, tell_started},
     [ENTRY_PREFLIGHT] = {write_preflight, NULL},
@@ -439,7 +385,6 @@ static const struct {
     [ENTRY_SUSPECT] = {write_suspect, tell_suspect},
     [ENTRY_WARNING] = {write_warning, NULL},
     [ENTRY_STOPPING] = {NULL, tell_stopping},
-    [ENTRY_ENDED] = {NULL, tell_ended},
     [ENTRY_EVIDENCE] = {write_evidence, NULL},
     [ENTRY_GPUS] = {write_gpus, NULL},
     [ENTRY_SAMPLE] = {write_sample, NULL},
@@ -448,45 +393,19 @@ static const struct {
     [ENTRY_UNKNOWN] = {write_unknown, NULL},
 };
 
-unsigned entry_type(const json_t *entry)
-{
-    int type = entry_type_parse(text_of(entry, "type"));
-    return type < 0 ? ENTRY_UNKNOWN : (unsigned)type;
-}
-
-uint64_t entry_first(const json_t *entry)
-{
-    uint64_t sequence = entry_sequence(entry);
-    json_int_t from = json_integer_value(json_object_get(entry, "from"));
-    bool is_lost = entry_type(entry) == ENTRY_LOST && from > 0 && (uint64_t)from < sequence;
-    return is_lost ? (uint64_t)from : sequence;
-}
-
-json_t *entry_lost(uint64_t first, uint64_t last, int64_t time_ms)
-{
-    json_t *entry =
-        json_pack("{s:I, s:f, s:s, s:I}", "seq", (json_int_t)last, "time", (double)time_ms / 1000,
-                  "type", entry_type_name(ENTRY_LOST), "from", (json_int_t)first);
-    if (!entry)
-        abort();
-    return entry;
-}
-
-int entry_write(const json_t *entry, const struct entry_origin *origin, struct store *store,
+int entry_write(const struct entry *entry, const struct entry_origin *origin, struct store *store,
                 struct error *err)
 {
-    unsigned type = entry_type(entry);
-    int status = types[type].write ? types[type].write(entry, origin, store, err) : 0;
+    int status = types[entry->type].write ? types[entry->type].write(entry, origin, store, err) : 0;
     if (status == -EINVAL && store_excuse(store))
         status = write_strange(entry, origin, store, err);
     return status;
 }
 
-bool entry_event(const json_t *entry, char buffer[REASON_MAX], struct core_event *ret_event)
+bool entry_event(const struct entry *entry, char buffer[REASON_MAX], struct core_event *ret_event)
 {
-    unsigned type = entry_type(entry);
     *ret_event = (struct core_event){.step = -1};
-    return types[type].tell && types[type].tell(entry, buffer, ret_event);
+    return types[entry->type].tell && types[entry->type].tell(entry, buffer, ret_event);
 }
 
 /* --- What was recognised of a failure --------------------------------------------------------- */
@@ -494,35 +413,36 @@ bool entry_event(const json_t *entry, char buffer[REASON_MAX], struct core_event
 struct failure_item {
     struct loop_item item;
     uint64_t run;
-    json_t *outcome;
+    enum run_cause cause;
+    json_t *failure;
 };
 
 /* A worker may have written something that is no failure. Then nothing is recorded. */
 static int failure_write(struct loop_item *base, struct store *store, struct error *err)
 {
     const struct failure_item *item = (const struct failure_item *)base;
-    const char *cause = json_string_value(json_object_get(item->outcome, "cause"));
-    int status = store_failure_put(store, item->run, json_object_get(item->outcome, "failure"),
-                                   cause ? cause : "exit", err);
+    int status =
+        store_failure_put(store, item->run, item->failure, run_cause_name(item->cause), err);
     return status == -EINVAL && store_excuse(store) ? 0 : status;
 }
 
 static void failure_free(struct loop_item *base)
 {
     struct failure_item *item = (struct failure_item *)base;
-    json_decref(item->outcome);
+    json_decref(item->failure);
     free(item);
 }
 
-struct loop_item *entry_failure_item(const struct run *run, const json_t *outcome)
+struct loop_item *entry_failure_item(const struct run *run, const struct outcome *outcome)
 {
-    if (!json_is_object(json_object_get(outcome, "failure")))
+    if (!json_is_object(outcome->failure))
         return NULL;
     struct failure_item *item = xcalloc(1, sizeof *item);
     *item = (struct failure_item){
         .item = {.write = failure_write, .free = failure_free},
         .run = run->id,
-        .outcome = json_incref((json_t *)outcome),
+        .cause = outcome->cause == CAUSE_NONE ? CAUSE_EXIT : outcome->cause,
+        .failure = json_incref(outcome->failure),
     };
     return &item->item;
 }

@@ -3,7 +3,8 @@
 #define PHASED_DAEMON_INGEST_ENTRY_H
 
 #include "daemon/core/core.h"
-#include "lib/protocol/words.h"
+#include "lib/protocol/entry.h"
+#include "lib/protocol/outcome.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -20,38 +21,23 @@ struct entry_origin {
     const char *node;
 };
 
-enum { ENTRY_UNKNOWN = ENTRY_TYPE_COUNT };
-
-/* The sequence number; 0: this is no entry. */
-uint64_t entry_sequence(const json_t *entry);
-/* The `step` of the entry, from 0 to 2^53; -1: the entry has no step, or this is no entry. */
-int64_t entry_step(const json_t *json);
-/* The first number that the entry stands for. A `lost` entry stands for several numbers, any other
- * entry for one. */
-uint64_t entry_first(const json_t *entry);
-/* An enum entry_type, or ENTRY_UNKNOWN. */
-unsigned entry_type(const json_t *entry);
-
-/* Makes an entry that says that these entries were lost. */
-json_t *entry_lost(uint64_t first, uint64_t last, int64_t time_ms);
-
 /* Writes the rows. An entry that cannot be understood, or is more than the record can hold, is
  * recorded as a warning. It is never refused, because a worker could do nothing about that. If it
  * may have been a metric, it counts as lost, too. Fails only if the record fails. `err` may not be
  * NULL. */
-int entry_write(const json_t *entry, const struct entry_origin *origin, struct store *store,
+int entry_write(const struct entry *entry, const struct entry_origin *origin, struct store *store,
                 struct error *err);
 
 /* Fills `ret_event` with borrowed texts, but not the objects. False: the core need not know, for
  * example a single metric. `buffer` is for a message. */
-bool entry_event(const json_t *entry, char buffer[REASON_MAX], struct core_event *ret_event);
+bool entry_event(const struct entry *entry, char buffer[REASON_MAX], struct core_event *ret_event);
 
 /* Does the same for an outcome, from an `ended` entry or from outcome.json: EV_RUN_ENDED. False:
  * this is no outcome. */
-bool entry_outcome(const json_t *outcome, struct core_event *ret_event);
+bool entry_outcome(const struct outcome *outcome, struct core_event *ret_event);
 
 /* Makes an item that writes what an outcome says about a failure. The item is posted with the run's
  * end. NULL: the outcome says nothing about a failure. */
-struct loop_item *entry_failure_item(const struct run *run, const json_t *outcome);
+struct loop_item *entry_failure_item(const struct run *run, const struct outcome *outcome);
 
 #endif

@@ -45,8 +45,8 @@ static int item_write(struct loop_item *base, struct store *store, struct error 
 {
     struct journal_item *item = (struct journal_item *)base;
     for (size_t i = item->begin; i < item->end && !item->is_late; i++) {
-        const json_t *entry = json_array_get(item->entries, i);
-        int status = entry_write(entry, &item->origin, store, err);
+        struct entry entry = entry_read(json_array_get(item->entries, i));
+        int status = entry_write(&entry, &item->origin, store, err);
         if (status < 0)
             return status;
     }
@@ -72,7 +72,7 @@ static void item_free(struct loop_item *base)
 
 static bool finals_are_taken(struct ingest *ingest, struct notes *notes, const json_t *outcome)
 {
-    json_t *finals = json_object_get(outcome, "finals");
+    json_t *finals = outcome_view(outcome).finals;
     const char *name;
     json_t *final;
     json_object_foreach(finals, name, final)
@@ -109,14 +109,15 @@ static void post_losses(struct ingest *ingest, struct notes *notes, const struct
                         const json_t *outcome)
 {
     const char *name;
-    json_t *final;
-    json_object_foreach(json_object_get(outcome, "finals"), name, final)
+    json_t *finals = outcome_view(outcome).finals, *final;
+    json_object_foreach(finals, name, final)
     {
         struct notes_node *node;
         uint64_t last = json_integer_value(final) > 0 ? (uint64_t)json_integer_value(final) : 0;
         if (notes_node(ingest, notes, name, &node, NULL) < 0 || node->taken >= last)
             continue;
-        json_t *entries = json_pack("[o]", entry_lost(node->taken + 1, last, loop_now_ms()));
+        json_t *entries = json_pack("[o]", entry_lost((int64_t)node->taken + 1, (int64_t)last,
+                                                      (double)loop_now_ms() / 1000));
         struct journal_item *item = item_new(notes, run, name, entries);
         item->end = 1;
         item->committed = node->taken = last;
@@ -135,14 +136,15 @@ static void post_end(struct ingest *ingest, struct notes *notes, struct run *run
                      const json_t *outcome)
 {
     struct core_event event = {.step = -1};
-    if (notes->has_ended || !run || !entry_outcome(outcome, &event))
+    struct outcome told = outcome_view(outcome);
+    if (notes->has_ended || !run || !entry_outcome(&told, &event))
         return;
     notes->has_ended = true;
     post_losses(ingest, notes, run, outcome);
     post_left(ingest, notes, run);
     event.workflow = run->phase->workflow;
     event.run = run;
-    struct loop_item *failure = entry_failure_item(run, outcome);
+    struct loop_item *failure = entry_failure_item(run, &told);
     if (failure)
         loop_post_item(ingest->loop, failure, &event);
     else
@@ -190,19 +192,18 @@ static void post_suspect(struct ingest *ingest, struct notes *notes, struct core
     json_decref(good);
 }
 
-static void post_entry(struct ingest *ingest, struct notes *notes, struct run *run,
-                       const json_t *entry)
+static void post_entry(struct ingest *ingest, struct notes *notes, struct run *run, json_t *json)
 {
+    struct entry entry = entry_read(json);
     char buffer[REASON_MAX];
     struct core_event event;
-    if (entry_type(entry) == ENTRY_ENDED) {
-        post_end(ingest, notes, run, entry);
+    if (entry.type == ENTRY_ENDED) {
+        post_end(ingest, notes, run, json);
         return;
     }
-    if (entry_type(entry) == ENTRY_CHECKPOINT &&
-        json_array_append(notes->saved, (json_t *)entry) < 0)
+    if (entry.type == ENTRY_CHECKPOINT && json_array_append(notes->saved, json) < 0)
         abort();
-    if (!run || !entry_event(entry, buffer, &event))
+    if (!run || !entry_event(&entry, buffer, &event))
         return;
     event.workflow = run->phase->workflow;
     event.run = run;
@@ -220,8 +221,8 @@ static void post_progress(struct ingest *ingest, struct notes *notes, struct run
 {
     int64_t begin_step = -1, last_step = notes->step;
     for (size_t i = item->begin; i < item->end; i++) {
-        const json_t *entry = json_array_get(item->entries, i);
-        int64_t step = entry_type(entry) == ENTRY_METRIC ? entry_step(entry) : -1;
+        struct entry entry = entry_read(json_array_get(item->entries, i));
+        int64_t step = entry.type == ENTRY_METRIC && entry.step >= 0 ? entry.step : -1;
         if (begin_step < 0)
             begin_step = step;
         if (step > last_step)
@@ -244,19 +245,19 @@ static void item_choose(struct ingest *ingest, struct notes *notes, struct notes
                         struct journal_item *item)
 {
     size_t count = json_array_size(item->entries), i = 0;
-    while (i < count && entry_sequence(json_array_get(item->entries, i)) <= node->taken)
+    while (i < count && (uint64_t)entry_read(json_array_get(item->entries, i)).seq <= node->taken)
         i++;
     item->begin = i;
     for (; i < count; i++) {
-        const json_t *entry = json_array_get(item->entries, i);
-        if (entry_first(entry) != node->taken + 1)
+        struct entry entry = entry_read(json_array_get(item->entries, i));
+        if ((uint64_t)entry_first(&entry) != node->taken + 1)
             break;
-        if (entry_type(entry) == ENTRY_ENDED && !finals_are_taken(ingest, notes, entry)) {
+        if (entry.type == ENTRY_ENDED && !finals_are_taken(ingest, notes, entry.json)) {
             json_decref(notes->outcome);
-            notes->outcome = json_incref((json_t *)entry);
+            notes->outcome = json_incref(entry.json);
             break;
         }
-        node->taken = entry_sequence(entry);
+        node->taken = (uint64_t)entry.seq;
     }
     item->end = i;
     item->committed = node->taken;
@@ -369,8 +370,8 @@ static void read_missing(struct ingest *ingest, struct notes *notes, struct run 
     struct folder folder;
     folder_init(&folder, loop_config(ingest->loop)->home, run);
     const char *name;
-    json_t *final;
-    json_object_foreach(json_object_get(outcome, "finals"), name, final)
+    json_t *finals = outcome_view(outcome).finals, *final;
+    json_object_foreach(finals, name, final)
     {
         struct notes_node *node;
         if (!strchr(name, '/') && notes_node(ingest, notes, name, &node, NULL) == 0 &&
@@ -409,8 +410,8 @@ static json_t *read_outcome_file(struct ingest *ingest, struct notes *notes, con
 {
     json_t *outcome;
     (void)message_read(&outcome, NULL, "%s/outcome.json", folder);
-    const char *token = json_string_value(json_object_get(outcome, "token"));
-    if (token && !run_is_served_by(run, token)) {
+    struct outcome told = outcome_view(outcome);
+    if (told.token[0] && !run_is_served_by(run, told.token)) {
         if (!notes->has_foreign)
             loop_warn(ingest->loop, run,
                       "%s/outcome.json is passed over: a lead of another job has left it", folder);
@@ -503,8 +504,7 @@ static bool is_over(const struct allocation *job)
 static bool is_settled(const struct run *run, const json_t *outcome)
 {
     const struct allocation *job = run->seat->allocation;
-    return is_over(job) || !job->slurm_id ||
-           job->restarts > json_integer_value(json_object_get(outcome, "restarts"));
+    return is_over(job) || !job->slurm_id || job->restarts > outcome_view(outcome).restarts;
 }
 
 /* Takes the reference to `outcome`. False: entries that the outcome counts are missing, and may

@@ -11,12 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
-static void keep_last(void *context, int type, const json_t *entry)
+static void keep_last(void *context, const struct entry *entry)
 {
-    (void)type;
     json_t **last = context;
     json_decref(*last);
-    *last = json_incref((json_t *)entry);
+    *last = json_incref(entry->json);
 }
 
 /* The last whole entry of this type; NULL: there is no such entry. A new reference. */
@@ -53,7 +52,7 @@ bool posthumous_is_success(const struct folder *folder)
 {
     json_t *started = last_entry(folder->run, "lead", ENTRY_STARTED);
     json_t *stopping = last_entry(folder->run, "lead", ENTRY_STOPPING);
-    const json_t *nodes = json_object_get(started, "nodes"), *node;
+    const json_t *nodes = entry_read(started).nodes, *node;
     bool is_success = json_array_size(nodes) > 0 && !stopping && is_complete(folder);
     size_t i;
     json_array_foreach(nodes, i, node)
@@ -62,7 +61,7 @@ bool posthumous_is_success(const struct folder *folder)
         bool is_name = name && *name && *name != '.' && !strchr(name, '/');
         json_t *exited = is_success && is_name ? last_entry(folder->run, name, ENTRY_EXITED) : NULL;
         json_t *suspect = exited ? last_entry(folder->run, name, ENTRY_SUSPECT) : NULL;
-        is_success = json_is_true(json_object_get(exited, "done")) && !suspect;
+        is_success = entry_read(exited).is_done && !suspect;
         json_decref(suspect);
         json_decref(exited);
     }

@@ -33,13 +33,14 @@ static void append(json_t *entries, json_t *take_entry)
 
 static void reading_add(struct reading *reading, json_t *take_entry)
 {
-    uint64_t sequence = entry_sequence(take_entry), first = reading->last + 1;
+    uint64_t sequence = (uint64_t)entry_read(take_entry).seq, first = reading->last + 1;
     if (sequence > first && !reading->gap_first) {
         reading->gap_first = first;
         reading->gap_last = sequence - 1;
     }
     if (sequence > first && reading->is_last)
-        append(reading->entries, entry_lost(first, sequence - 1, loop_now_ms()));
+        append(reading->entries,
+               entry_lost((int64_t)first, (int64_t)sequence - 1, (double)loop_now_ms() / 1000));
     append(reading->entries, take_entry);
     reading->last = sequence;
 }
@@ -53,7 +54,7 @@ static void reading_line(struct reading *reading)
     if (sequence <= reading->order.last)
         return;
     json_t *entry = is_new ? json_loadb(file->line, file->size, 0, NULL) : NULL;
-    if (!is_new || entry_sequence(entry) == sequence)
+    if (!is_new || (uint64_t)entry_read(entry).seq == sequence)
         journal_order_add(&reading->order, sequence, entry);
     else
         json_decref(entry);

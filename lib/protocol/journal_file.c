@@ -89,12 +89,11 @@ void journal_visit(const char *path, int type, journal_entry_found *found, void 
         /* Most lines are metrics, so a line that cannot have the type is not parsed. */
         if (!memmem(file.line, file.size, word, strlen(word)))
             continue;
-        json_t *entry = json_loadb(file.line, file.size, 0, NULL);
-        const json_t *name = json_object_get(entry, "type");
-        int its_type = entry_type_parse(json_string_value(name));
-        if (json_is_string(name) && (type < 0 || its_type == type))
-            found(context, its_type, entry);
-        json_decref(entry);
+        json_t *json = json_loadb(file.line, file.size, 0, NULL);
+        struct entry entry = entry_read(json);
+        if (entry.type_name && (type < 0 || (int)entry.type == type))
+            found(context, &entry);
+        json_decref(json);
     }
     journal_file_close(&file);
 }

@@ -5,10 +5,9 @@
 #ifndef PHASED_LIB_PROTOCOL_JOURNAL_FILE_H
 #define PHASED_LIB_PROTOCOL_JOURNAL_FILE_H
 
-#include "lib/protocol/words.h"
+#include "lib/protocol/entry.h"
 #include "lib/text.h"
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -50,8 +49,8 @@ void journal_file_close(struct journal_file *file);
  * begins its lines with the number. 0: the line is no entry. */
 uint64_t journal_line_sequence(const char *line);
 
-/* `type` is an enum entry_type; -1: the type is unknown. The entry is borrowed during the call. */
-typedef void journal_entry_found(void *context, int type, const json_t *entry);
+/* The entry is borrowed during the call. */
+typedef void journal_entry_found(void *context, const struct entry *entry);
 
 /* Visits the whole entries of one type in the file at `path`, in order. -1: entries of all types. A
  * file that does not exist has no entries. */

@@ -3,6 +3,7 @@
 
 #include "lib/error.h"
 #include "lib/protocol/words.h"
+#include "lib/text.h"
 
 #include <errno.h>
 #include <math.h>
@@ -23,12 +24,12 @@ static const char *const member_types[] = {
 /* NULL: there is nothing, or the text is not UTF-8 (`ret_is_bad`). */
 static json_t *member_json(const struct member *row, const void *field, bool *ret_is_bad)
 {
-    bool is_written = row->need != MEMBER_OPTIONAL;
+    bool is_written = row->need == MEMBER_REQUIRED || row->need == MEMBER_ALWAYS;
     const char *text = row->kind == MEMBER_TEXT ? *(const char *const *)field : field;
     json_t *json = NULL;
     switch (row->kind) {
     case MEMBER_BUFFER:
-        text = *text ? text : NULL;
+        text = *text || is_written ? text : NULL;
         /* fall through */
     case MEMBER_TEXT:
         json = text ? json_string(text) : NULL;
@@ -36,19 +37,23 @@ static json_t *member_json(const struct member *row, const void *field, bool *re
         break;
     case MEMBER_INTEGER: {
         int64_t value = *(const int64_t *)field;
-        return is_written || value != row->otherwise ? json_integer(value) : NULL;
+        json = is_written || value != row->otherwise ? json_integer(value) : NULL;
+        break;
     }
     case MEMBER_COUNT: {
         unsigned value = *(const unsigned *)field;
-        return is_written || value != row->otherwise ? json_integer(value) : NULL;
+        json = is_written || value != row->otherwise ? json_integer(value) : NULL;
+        break;
     }
     case MEMBER_NUMBER: {
         double value = *(const double *)field;
-        return is_written || value != 0 ? json_real(value) : NULL;
+        json = is_written || value != 0 ? json_real(value) : NULL;
+        break;
     }
     case MEMBER_FLAG: {
         bool value = *(const bool *)field;
-        return is_written || value ? json_boolean(value) : NULL;
+        json = is_written || value ? json_boolean(value) : NULL;
+        break;
     }
     case MEMBER_JSON:
         json = json_incref(*(json_t *const *)field);
@@ -59,14 +64,22 @@ static json_t *member_json(const struct member *row, const void *field, bool *re
         break;
     }
     }
-    return json || !is_written ? json : json_null();
+    return json || row->need == MEMBER_OPTIONAL ? json : json_null();
 }
 
-json_t *members_write(const struct member *rows, const void *message, const json_t *json)
+static bool member_is_of(const struct member *row, unsigned kind)
+{
+    return !row->kinds || row->kinds >> kind & 1;
+}
+
+json_t *members_write_kind(const struct member *rows, unsigned kind, const void *message,
+                           const json_t *json)
 {
     json_t *copy = json ? json_copy((json_t *)json) : json_object();
     for (const struct member *row = rows; copy && row->name; row++) {
         bool is_bad = false;
+        if (!member_is_of(row, kind))
+            continue;
         json_t *value = member_json(row, (const char *)message + row->offset, &is_bad);
         if (is_bad) {
             json_decref(copy);
@@ -78,6 +91,11 @@ json_t *members_write(const struct member *rows, const void *message, const json
             abort(); /* no memory */
     }
     return copy;
+}
+
+json_t *members_write(const struct member *rows, const void *message, const json_t *json)
+{
+    return members_write_kind(rows, 0, message, json);
 }
 
 static bool member_is_whole(const json_t *value)
@@ -94,7 +112,8 @@ static void member_read(const struct member *row, const json_t *value, void *fie
         *(const char **)field = text;
         break;
     case MEMBER_BUFFER:
-        (void)snprintf(field, row->size, "%s", text ? text : ""); /* may be cut */
+        text = text ? text : "";
+        (void)snprintf(field, row->size, "%.*s", (int)text_fit(text, row->size - 1), text);
         break;
     case MEMBER_INTEGER:
         *(int64_t *)field = number;
@@ -118,10 +137,18 @@ static void member_read(const struct member *row, const json_t *value, void *fie
     }
 }
 
+void members_read_kind(const struct member *rows, unsigned kind, const json_t *json,
+                       void *ret_message)
+{
+    for (const struct member *row = rows; row->name; row++) {
+        const json_t *value = member_is_of(row, kind) ? json_object_get(json, row->name) : NULL;
+        member_read(row, value, (char *)ret_message + row->offset);
+    }
+}
+
 void members_read(const struct member *rows, const json_t *json, void *ret_message)
 {
-    for (const struct member *row = rows; row->name; row++)
-        member_read(row, json_object_get(json, row->name), (char *)ret_message + row->offset);
+    members_read_kind(rows, 0, json, ret_message);
 }
 
 static bool member_is_there(const struct member *row, const json_t *value)

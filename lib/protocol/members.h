@@ -33,7 +33,8 @@ enum member_kind {
 
 enum member_need {
     MEMBER_REQUIRED, /* members_check() refuses a message without it */
-    MEMBER_ALWAYS,   /* written also if there is nothing, a text or JSON as null */
+    MEMBER_ALWAYS,   /* written also if there is nothing: a text or JSON as null */
+    MEMBER_OR_NULL,  /* null if there is nothing */
     MEMBER_OPTIONAL, /* left out if there is nothing */
 };
 
@@ -45,6 +46,7 @@ struct member {
     size_t offset, size;
     const char *const *words;
     size_t word_count;
+    unsigned kinds; /* a bit for each kind of message that has the member; 0: all have it */
 };
 
 /* clang-format off */
@@ -73,10 +75,16 @@ struct member {
 /* Adds the members to a copy of `json`, which may be NULL: members that are not in the table stay
  * as they are. A new reference. NULL: a text is not UTF-8. */
 json_t *members_write(const struct member *rows, const void *message, const json_t *json);
+/* The same, of a message of one kind, which has only some of the members. */
+json_t *members_write_kind(const struct member *rows, unsigned kind, const void *message,
+                           const json_t *json);
 
 /* Reads the members of `json`, which may be anything. A member of another type counts as nothing,
  * and so does a number beyond 2^53. */
 void members_read(const struct member *rows, const json_t *json, void *ret_message);
+/* The same, of a message of one kind. It has nothing in the place of other members. */
+void members_read_kind(const struct member *rows, unsigned kind, const json_t *json,
+                       void *ret_message);
 
 /* -EINVAL: a required member is absent, or has another type. */
 int members_check(const struct member *rows, const json_t *json, struct error *err);

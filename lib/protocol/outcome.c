@@ -3,6 +3,7 @@
 
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/protocol/members.h"
 #include "lib/protocol/message.h"
 #include "lib/text.h"
 
@@ -16,9 +17,46 @@
 
 #define TOMBSTONE "%s/tombstone.json"
 
+static const struct member outcome_members[] = {
+    MEMBER(outcome, run, REQUIRED),
+    MEMBER(outcome, job_id, REQUIRED),
+    MEMBER(outcome, token, OR_NULL),
+    MEMBER(outcome, restarts, REQUIRED),
+    MEMBER_OF_WORDS(outcome, kind, "outcome", REQUIRED, run_outcome_names, OUTCOME_COUNT,
+                    OUTCOME_NONE),
+    MEMBER_OF_WORDS(outcome, cause, "cause", OR_NULL, run_cause_names, CAUSE_COUNT, CAUSE_NONE),
+    MEMBER(outcome, exit_code, REQUIRED),
+    MEMBER(outcome, signal, REQUIRED),
+    MEMBER(outcome, message, REQUIRED),
+    MEMBER(outcome, node, OR_NULL),
+    MEMBER(outcome, guard, OR_NULL),
+    MEMBER(outcome, evidence, OR_NULL),
+    MEMBER(outcome, failure, OR_NULL),
+    MEMBER(outcome, started, REQUIRED),
+    MEMBER(outcome, ended, REQUIRED),
+    MEMBER(outcome, finals, REQUIRED),
+    MEMBER_OR(outcome, last_step, OR_NULL, -1),
+    MEMBER(outcome, requeues, ALWAYS),
+    {0},
+};
+
+/* tombstone.json */
+struct tombstone {
+    int64_t run;
+    const char *outcome, *message;
+};
+
+static const struct member tombstone_members[] = {
+    MEMBER(tombstone, run, REQUIRED),
+    MEMBER(tombstone, outcome, REQUIRED),
+    MEMBER(tombstone, message, ALWAYS),
+    {0},
+};
+
 void outcome_init(struct outcome *outcome, int64_t run)
 {
-    *outcome = (struct outcome){.run = run, .kind = OUTCOME_SUCCEEDED, .finals = json_object()};
+    *outcome = (struct outcome){
+        .run = run, .kind = OUTCOME_SUCCEEDED, .last_step = -1, .finals = json_object()};
 }
 
 void outcome_fini(struct outcome *outcome)
@@ -65,68 +103,43 @@ void outcome_blame(struct outcome *outcome, const char *complaint)
 
 json_t *outcome_to_json(const struct outcome *outcome)
 {
-    json_t *step = outcome->has_step ? json_integer(outcome->last_step) : json_null();
-    json_t *json = json_pack(
-        "{s:I, s:I, s:s?, s:i, s:s, s:s?, s:i, s:i, s:s, s:s?, s:O?, s:O?, s:O?, s:f, s:f, "
-        "s:O, s:o, s:b}",
-        "run", (json_int_t)outcome->run, "job_id", (json_int_t)outcome->job_id, "token",
-        outcome->token[0] ? outcome->token : NULL, "restarts", (int)outcome->restarts, "outcome",
-        run_outcome_name(outcome->kind), "cause",
-        outcome->cause ? run_cause_name(outcome->cause) : NULL, "exit_code", outcome->exit_code,
-        "signal", outcome->signal, "message", outcome->message, "node",
-        outcome->node[0] ? outcome->node : NULL, "guard", outcome->guard, "evidence",
-        outcome->evidence, "failure", outcome->failure, "started", outcome->started, "ended",
-        outcome->ended, "finals", outcome->finals, "last_step", step, "requeues",
-        outcome->requeues);
+    json_t *json = members_write(outcome_members, outcome, NULL);
     if (!json)
-        abort();
+        abort(); /* all texts are UTF-8 */
     return json;
+}
+
+struct outcome outcome_view(const json_t *json)
+{
+    struct outcome outcome;
+    members_read(outcome_members, json, &outcome);
+    return outcome;
+}
+
+static json_t *outcome_object(json_t *json)
+{
+    return json_is_object(json) ? json_incref(json) : NULL;
 }
 
 int outcome_from_json(const json_t *json, struct outcome *ret_outcome, struct error *err)
 {
-    struct outcome outcome = {0};
-    json_int_t run, job_id, restarts;
-    const char *kind, *message;
-    json_t *finals;
-    json_error_t where;
-    if (json_unpack_ex((json_t *)json, &where, 0,
-                       "{s:I, s:I, s:I, s:s, s:i, s:i, s:s, s:F, s:F, s:o}", "run", &run, "job_id",
-                       &job_id, "restarts", &restarts, "outcome", &kind, "exit_code",
-                       &outcome.exit_code, "signal", &outcome.signal, "message", &message,
-                       "started", &outcome.started, "ended", &outcome.ended, "finals", &finals) < 0)
-        return error_set(err, -EINVAL, "%s", where.text);
-    int known = run_outcome_parse(kind);
-    if (known <= OUTCOME_NONE || known == OUTCOME_LOST)
-        return error_set(err, -EINVAL, "outcome is %s", kind);
-    outcome.kind = (enum run_outcome)known;
-    int cause = run_cause_parse(json_string_value(json_object_get(json, "cause")));
-    outcome.cause = cause < 0 ? CAUSE_NONE : (enum run_cause)cause;
-    outcome.run = run;
-    outcome.job_id = job_id;
-    const char *token = json_string_value(json_object_get(json, "token"));
-    (void)snprintf(outcome.token, sizeof outcome.token, "%s", token ? token : "");
-    outcome.restarts = (unsigned)restarts;
-    outcome_set_message(&outcome, "%s", message);
-    const json_t *step = json_object_get(json, "last_step");
-    outcome.has_step = json_is_integer(step);
-    outcome.last_step = json_integer_value(step);
-    outcome.requeues = json_is_true(json_object_get(json, "requeues"));
-    json_t *guard = json_object_get(json, "guard");
-    outcome.guard = json_is_object(guard) ? json_incref(guard) : NULL;
-    json_t *evidence = json_object_get(json, "evidence");
-    outcome.evidence = json_is_object(evidence) ? json_incref(evidence) : NULL;
-    json_t *failure = json_object_get(json, "failure");
-    outcome.failure = json_is_object(failure) ? json_incref(failure) : NULL;
-    outcome.finals = json_incref(finals);
+    struct outcome outcome = outcome_view(json);
+    int status = members_check(outcome_members, json, err);
+    if (status == 0 && (outcome.kind == OUTCOME_NONE || outcome.kind == OUTCOME_LOST))
+        status = error_set(err, -EINVAL, "outcome is %s", run_outcome_name(outcome.kind));
+    if (status < 0)
+        return status;
+    outcome.guard = outcome_object(outcome.guard);
+    outcome.evidence = outcome_object(outcome.evidence);
+    outcome.failure = outcome_object(outcome.failure);
+    json_incref(outcome.finals);
     *ret_outcome = outcome;
     return 0;
 }
 
-bool outcome_is_of(const json_t *outcome, const char *token)
+bool outcome_is_of(const struct outcome *outcome, const char *token)
 {
-    const char *told = json_string_value(json_object_get(outcome, "token"));
-    return !told || !token || !*told || !*token || text_equal(told, token);
+    return !token || !*token || !*outcome->token || text_equal(outcome->token, token);
 }
 
 int outcome_read(const char *run_dir, const char *token, struct outcome *ret_outcome,
@@ -134,7 +147,8 @@ int outcome_read(const char *run_dir, const char *token, struct outcome *ret_out
 {
     json_t *json;
     int status = message_read(&json, err, "%s/outcome.json", run_dir);
-    if (status == 0 && !outcome_is_of(json, token))
+    struct outcome told = outcome_view(json);
+    if (status == 0 && !outcome_is_of(&told, token))
         status =
             error_set(err, -ESTALE,
                       "%s/outcome.json is passed over: a lead of another job has left it", run_dir);
@@ -206,8 +220,8 @@ int outcome_write(const struct outcome *outcome, const char *run_dir, struct err
 int outcome_seal(const char *run_dir, int64_t run, enum run_outcome outcome, const char *message,
                  struct error *err)
 {
-    json_t *json = json_pack("{s:I, s:s, s:s}", "run", (json_int_t)run, "outcome",
-                             run_outcome_name(outcome), "message", message);
+    const struct tombstone tombstone = {run, run_outcome_name(outcome), message};
+    json_t *json = members_write(tombstone_members, &tombstone, NULL);
     int status = message_replace(json, err, TOMBSTONE, run_dir);
     json_decref(json);
     return status;
@@ -219,8 +233,9 @@ bool outcome_is_sealed(const char *run_dir, struct error *err)
     bool is_sealed = access(path, F_OK) == 0;
     json_t *json;
     (void)message_read(&json, NULL, "%s", path); /* an unreadable tombstone counts, too */
-    const char *outcome = json_string_value(json_object_get(json, "outcome"));
-    const char *message = json_string_value(json_object_get(json, "message"));
+    struct tombstone tombstone;
+    members_read(tombstone_members, json, &tombstone);
+    const char *outcome = tombstone.outcome, *message = tombstone.message;
     if (is_sealed)
         (void)error_set(err, -ECANCELED, "the daemon has declared this run over: %s%s%s",
                         outcome ? outcome : "ended", message && *message ? ", " : "",

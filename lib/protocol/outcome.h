@@ -20,7 +20,7 @@ struct outcome {
     unsigned restarts;
     enum run_outcome kind;
     enum run_cause cause;
-    int exit_code, signal; /* of the first rank that failed */
+    int64_t exit_code, signal; /* of the first rank that failed */
     char message[512];
     char node[256];   /* the nodes to blame, separated by commas; empty: no node */
     json_t *guard;    /* the verdict of the guard that stopped the run, or NULL; owned */
@@ -28,10 +28,9 @@ struct outcome {
     json_t *failure;  /* the recognised failure (doc/protocol.md), or NULL; owned */
     double started;   /* when the first rank started, in seconds since 1970; 0: no rank did */
     double ended;
-    json_t *finals; /* the last sequence number of each node; owned */
-    bool has_step;
-    int64_t last_step;
-    bool requeues; /* the lead wants a requeue of its job, for another run of the phase */
+    json_t *finals;    /* the last sequence number of each node; owned */
+    int64_t last_step; /* -1: no metric came with a step, and no group has finished its shard */
+    bool requeues;     /* the lead wants a requeue of its job, for another run of the phase */
 };
 
 void outcome_init(struct outcome *outcome, int64_t run);
@@ -52,10 +51,13 @@ json_t *outcome_to_json(const struct outcome *outcome);
 /* Reads what outcome_to_json() made. */
 int outcome_from_json(const json_t *json, struct outcome *ret_outcome, struct error *err);
 
+/* The same, without any check, and borrowed from the JSON: nothing is to be freed. */
+struct outcome outcome_view(const json_t *json);
+
 /* Whether the job with this token has written `outcome`. Also true if one of the two tokens is
  * unknown. A lead that was believed gone may still report the end of its run into a folder that now
  * belongs to another job. */
-bool outcome_is_of(const json_t *outcome, const char *token);
+bool outcome_is_of(const struct outcome *outcome, const char *token);
 
 /* Reads outcome.json in `run_dir`. `token` is the token of the job that serves the folder. -ENOENT:
  * the run has no outcome yet. -ESTALE: another job has written the outcome. */

@@ -17,10 +17,15 @@ struct told_checkpoint told_checkpoint_read(const json_t *json)
     return told;
 }
 
+json_t *told_checkpoint_to_json(const struct told_checkpoint *told)
+{
+    return members_write(told_checkpoint_members, told, NULL);
+}
+
 json_t *told_checkpoint_reference(const char *path, int64_t step)
 {
     const struct told_checkpoint told = {.path = path, .step = step, .bytes = -1};
-    return members_write(told_checkpoint_members, &told, NULL);
+    return told_checkpoint_to_json(&told);
 }
 
 void told_checkpoint_mark(json_t *checkpoint, bool is_suspect)

@@ -17,6 +17,8 @@ struct told_checkpoint {
     double time;      /* when it was told or written, in seconds since 1970; 0: unknown */
 };
 
+/* A new reference; NULL: a path is not UTF-8. */
+json_t *told_checkpoint_to_json(const struct told_checkpoint *told);
 /* Reads a checkpoint, which may be any JSON. The result borrows from it. */
 struct told_checkpoint told_checkpoint_read(const json_t *json);
 

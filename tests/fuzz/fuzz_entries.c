@@ -39,31 +39,33 @@ static void fuzz_open(void)
     (void)atexit(fuzz_close);
 }
 
-static void fuzz_event(const json_t *entry)
+static void fuzz_event(const struct entry *entry)
 {
+    struct outcome outcome = outcome_view(entry->json);
     char buffer[REASON_MAX];
     struct core_event event;
     if (entry_event(entry, buffer, &event))
         assert(event.step >= -step_max && event.step <= step_max && event.started_ms >= 0);
-    if (entry_outcome(entry, &event))
+    if (entry_outcome(&outcome, &event))
         assert(event.step <= step_max && event.message && event.ended_ms >= 0 &&
                (!event.node || !strpbrk(event.node, " \n[];/")));
-    assert(entry_step(entry) >= -1 && entry_step(entry) <= step_max);
+    assert(entry->step >= -step_max && entry->step <= step_max);
 }
 
 static void fuzz_write(const char *line, size_t size, const char *node)
 {
     const struct entry_origin origin = {.workflow = 7, .phase = 1, .run = 1, .node = node};
     struct error err;
-    json_t *entry = json_loadb(line, size, 0, NULL);
-    if (!entry)
+    json_t *json = json_loadb(line, size, 0, NULL);
+    struct entry entry = entry_read(json);
+    if (!json)
         return;
-    int status = entry_write(entry, &origin, record.store, &err);
+    int status = entry_write(&entry, &origin, record.store, &err);
     assert(status == 0);
-    fuzz_event(entry);
-    status = store_failure_put(record.store, 1, json_object_get(entry, "failure"), "exit", &err);
+    fuzz_event(&entry);
+    status = store_failure_put(record.store, 1, json_object_get(json, "failure"), "exit", &err);
     assert(status == 0 || store_excuse(record.store));
-    json_decref(entry);
+    json_decref(json);
 }
 
 /* The written rows can be read, and SQLite would commit them. */

@@ -15,17 +15,18 @@ const char fuzz_corpus[] = "journal";
 static void fuzz_read(uint64_t taken, bool is_last)
 {
     struct reading reading;
-    const json_t *entry;
+    const json_t *json;
     size_t i;
     uint64_t last = taken;
     reading_open(&reading, fuzz_folder(), "lead", taken, is_last);
     while (reading_next(&reading)) {
         assert(json_array_size(reading.entries) > 0);
-        json_array_foreach(reading.entries, i, entry)
+        json_array_foreach(reading.entries, i, json)
         {
-            assert(entry_sequence(entry) > last);
-            assert(!is_last || entry_first(entry) <= last + 1);
-            last = entry_sequence(entry);
+            struct entry entry = entry_read(json);
+            assert((uint64_t)entry.seq > last);
+            assert(!is_last || (uint64_t)entry_first(&entry) <= last + 1);
+            last = (uint64_t)entry.seq;
         }
         assert(last == reading.last);
         json_decref(reading.entries);

@@ -36,10 +36,9 @@ static int remove_folder(void **state)
     return 0;
 }
 
-static void last_found(void *context, int type, const json_t *entry)
+static void last_found(void *context, const struct entry *entry)
 {
-    (void)type;
-    *(uint64_t *)context = (uint64_t)json_integer_value(json_object_get(entry, "seq"));
+    *(uint64_t *)context = (uint64_t)entry->seq;
 }
 
 /* Returns the number of the last whole entry in the file. */
@@ -52,7 +51,8 @@ static uint64_t last_in(const char *file)
 
 static void add(struct journal *journal, int step)
 {
-    journal_add(journal, ENTRY_METRIC, json_pack("{s:i}", "step", step));
+    journal_add(journal,
+                &(struct entry){.type = ENTRY_METRIC, .json = json_pack("{s:i}", "step", step)});
 }
 
 /* Returns the steps of the entries after a number: "1 2 3"; w for a warning. */
@@ -212,7 +212,8 @@ static void entries_that_a_full_disk_costs_are_counted_without_a_gap(void **stat
         add(journal, i);
         journal_flush(journal);
     }
-    journal_add(journal, ENTRY_EXITED, json_pack("{s:i}", "step", 0));
+    journal_add(journal,
+                &(struct entry){.type = ENTRY_EXITED, .json = json_pack("{s:i}", "step", 0)});
     limit_file_size(RLIM_INFINITY);
     journal_flush(journal);
     uint64_t last = journal_last(journal), kept = last - 2;

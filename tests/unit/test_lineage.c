@@ -371,7 +371,7 @@ static void a_killed_run_ends_as_its_journals_say(void **state)
         assert_int_equal(outcome.requeues, rows[i].requeues);
         assert_string_equal(outcome.message, rows[i].stopping ? "because" : "killed with its job");
         assert_true(outcome.restarts == 2 && outcome.job_id == 4711 && outcome.run == 11);
-        assert_true(outcome.has_step && outcome.last_step == 8);
+        assert_true(outcome.last_step == 8);
         assert_true(outcome.started > 101 && outcome.started < 102);
         assert_true(outcome.ended > 102 && outcome.ended < 103);
         /* The other node has reported nothing. */

@@ -142,7 +142,7 @@ static struct link *open_link(link_command_came *came)
 static void add(int count)
 {
     for (int i = 0; i < count; i++)
-        journal_add(journal, ENTRY_METRIC, json_pack("{s:i}", "step", i));
+        journal_add(journal, &(struct entry){.type = ENTRY_METRIC, .step = i});
     journal_flush(journal);
 }
 

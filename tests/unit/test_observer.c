@@ -99,10 +99,9 @@ static void world_pass(struct world *world, int seconds)
     observer_look(world->observer);
 }
 
-static void world_entry(void *context, int type, const json_t *entry)
+static void world_entry(void *context, const struct entry *entry)
 {
-    (void)type;
-    text_addf(context, "%s; ", json_string_value(json_object_get(entry, "message")));
+    text_addf(context, "%s; ", entry->message);
 }
 
 static void expect_warnings(struct world *world, const char *expected)
@@ -182,10 +181,9 @@ static void the_join_script_may_print_metrics_that_groups_do_not(void **state)
     world_fini(&world);
 }
 
-static void world_step(void *context, int type, const json_t *entry)
+static void world_step(void *context, const struct entry *entry)
 {
-    (void)type;
-    text_addf(context, "%lld ", json_integer_value(json_object_get(entry, "step")));
+    text_addf(context, "%lld ", (long long)entry->step);
 }
 
 /* Otherwise a run that resumes would look as if it had started again. */

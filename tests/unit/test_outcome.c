@@ -133,7 +133,7 @@ static void an_outcome_is_read_as_it_was_written(void **state)
     outcome.kind = OUTCOME_FAILED;
     outcome.cause = CAUSE_GUARD;
     outcome.guard = json_pack("{s:s}", "name", "cap");
-    outcome.has_step = outcome.requeues = true;
+    outcome.requeues = true;
     outcome.last_step = 90;
     outcome.job_id = 4711;
     outcome.restarts = 3;

@@ -226,11 +226,10 @@ static void an_old_outcome_keeps_its_meaning(void **state)
                         "the daemon has declared this run over: lost, node n2 has failed");
 }
 
-static void add_type(void *context, int type, const json_t *entry)
+static void add_type(void *context, const struct entry *entry)
 {
-    assert_string_equal(entry_type_name((enum entry_type)type),
-                        json_string_value(json_object_get(entry, "type")));
-    text_addf(context, "%s ", entry_type_name((enum entry_type)type));
+    assert_string_equal(entry_type_name(entry->type), entry->type_name);
+    text_addf(context, "%s ", entry->type_name);
 }
 
 static void old_journals_keep_their_meaning(void **state)

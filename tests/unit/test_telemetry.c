@@ -122,7 +122,7 @@ static void a_day_of_minutes_of_a_gpu_is_small_in_the_journal(void **state)
         json_t *members = second_to_json(&second, SECOND_SHORT);
         json_object_set_new(members, "from", json_integer(1790000040 + 60 * minute));
         json_object_set_new(members, "seconds", json_integer(60));
-        journal_add(journal, ENTRY_SAMPLE, members);
+        journal_add(journal, &(struct entry){.type = ENTRY_SAMPLE, .json = members});
     }
     journal_close(journal);
     assert_int_equal(stat(path, &info), 0);
@@ -199,11 +199,10 @@ static void world_step(struct world *world, int64_t step)
     rows_add(&world->rows, &row);
 }
 
-static void world_entry(void *context, int type, const json_t *entry)
+static void world_entry(void *context, const struct entry *entry)
 {
-    (void)type;
-    char *values = json_dumps(json_object_get(entry, "values"), JSON_REAL_PRECISION(6));
-    text_addf(context, "%d %s; ", (int)json_integer_value(json_object_get(entry, "step")), values);
+    char *values = json_dumps(entry->values, JSON_REAL_PRECISION(6));
+    text_addf(context, "%d %s; ", (int)entry->step, values);
     free(values);
 }
 

@@ -4,6 +4,7 @@
 
 #include "lib/error.h"
 #include "lib/memory.h"
+#include "lib/protocol/hardware.h"
 #include "lib/protocol/message.h"
 #include "lib/spec/overlay.h"
 #include "lib/text.h"
@@ -82,12 +83,11 @@ static json_t *hardware_from_driver(void)
     json_t *devices = hardware_devices(output), *found = NULL;
     const json_t *model = json_array_get(json_object_get(devices, "models"), 0);
     const json_t *mib = json_array_get(json_object_get(devices, "memory_mib"), 0);
-    json_t *gib = json_is_integer(mib) ? json_real((double)json_integer_value(mib) / 1024) : NULL;
     if (json_is_string(model))
-        found = json_pack("{s:s, s:o?, s:s}", "model", json_string_value(model), "memory_gib", gib,
-                          "source", "driver");
-    else
-        json_decref(gib);
+        found = hardware_to_json(
+            &(struct hardware){.model = json_string_value(model),
+                               .memory_gib = (double)json_integer_value(mib) / 1024,
+                               .source = "driver"});
     json_decref(devices);
     free(output);
     return found;
@@ -114,7 +114,7 @@ static json_t *hardware_from_slurm(int64_t job_id)
     char *output = hardware_ask(arguments, HARDWARE_SLURM_MS);
     char *type = hardware_slurm_type(output);
     json_t *found =
-        type ? json_pack("{s:s, s:n, s:s}", "model", type, "memory_gib", "source", "slurm") : NULL;
+        type ? hardware_to_json(&(struct hardware){.model = type, .source = "slurm"}) : NULL;
     free(type);
     free(output);
     free(job);
@@ -128,15 +128,12 @@ int hardware_settle(const char *run_dir, const json_t *spec, int64_t job_id, str
     json_t *found = hardware_from_driver();
     if (!found && job_id > 0)
         found = hardware_from_slurm(job_id);
-    if (!found)
-        found = json_pack("{s:n, s:n, s:n}", "model", "memory_gib", "source");
-    const struct overlay_gpu gpu = {
-        .model = json_string_value(json_object_get(found, "model")),
-        .memory_gib = json_number_value(json_object_get(found, "memory_gib")),
-    };
-    const char *name = overlay_choose(spec, &gpu);
-    (void)json_object_set_new(found, "by_gpu", name ? json_string(name) : json_null());
-    int status = message_replace(found, err, "%s/hardware.json", run_dir);
+    struct hardware hardware = hardware_read(found);
+    const struct overlay_gpu gpu = {.model = hardware.model, .memory_gib = hardware.memory_gib};
+    hardware.by_gpu = overlay_choose(spec, &gpu);
+    json_t *json = hardware_to_json(&hardware);
+    int status = message_replace(json, err, "%s/hardware.json", run_dir);
+    json_decref(json);
     json_decref(found);
     return status;
 }

@@ -3,6 +3,7 @@
 
 #include "lib/clock.h"
 #include "lib/memory.h"
+#include "lib/protocol/hardware.h"
 #include "lib/spec/overlay.h"
 #include "worker/protocol/assignment.h"
 #include "worker/protocol/report.h"
@@ -14,10 +15,9 @@
 /* Warns if no part of by_gpu matches the GPU. */
 static void lead_warn_of_hardware(struct lead_run *run)
 {
-    const json_t *hardware = run->assignment->hardware;
-    const char *model = json_string_value(json_object_get(hardware, "model"));
-    if (!hardware || !overlay_is_needed(run->assignment->spec) ||
-        json_is_string(json_object_get(hardware, "by_gpu")))
+    struct hardware hardware = hardware_read(run->assignment->hardware);
+    const char *model = hardware.model;
+    if (!run->assignment->hardware || !overlay_is_needed(run->assignment->spec) || hardware.by_gpu)
         return;
     lead_run_warn(run, "by_gpu: %s%s: the phase runs as it stands",
                   model ? "no part matches " : "the type of the GPU is unknown",
@@ -47,13 +47,14 @@ void lead_begin(struct lead *lead)
     uv_timer_stop(&lead->timer);
     lead->turn++;
     job_step_send(lead->step, AGENT_START, run->assignment->file.run_dir);
-    json_t *limit = lead->end_time > 0 ? json_real(lead->end_time) : json_null();
-    lead_run_tell(run, ENTRY_STARTED,
-                  json_pack("{s:I, s:i, s:o, s:o, s:O?, s:s?}", "job_id",
-                            (json_int_t)run->outcome.job_id, "restarts", (int)run->outcome.restarts,
-                            "nodes", nodes, "end_time", limit, "hardware",
-                            run->assignment->hardware, "token",
-                            lead->life.token[0] ? lead->life.token : NULL));
+    lead_run_tell(run, &(struct entry){.type = ENTRY_STARTED,
+                                       .job_id = run->outcome.job_id,
+                                       .restarts = run->outcome.restarts,
+                                       .nodes = nodes,
+                                       .end_time = lead->end_time > 0 ? lead->end_time : 0,
+                                       .hardware = run->assignment->hardware,
+                                       .token = lead->life.token[0] ? lead->life.token : NULL});
+    json_decref(nodes);
     lead_warn_of_hardware(run);
     lead_checks_begin(lead);
 }

@@ -92,9 +92,9 @@ static void lead_run_push(struct lead_run *run)
         link_wake(run->link, LINK_NOW);
 }
 
-void lead_run_tell(struct lead_run *run, enum entry_type type, json_t *members)
+void lead_run_tell(struct lead_run *run, const struct entry *entry)
 {
-    journal_add(run->journal, type, members);
+    journal_add(run->journal, entry);
     lead_run_push(run);
 }
 
@@ -207,7 +207,8 @@ static enum posthumous_end lead_run_look_back(struct lead_run *run, struct error
 static void lead_run_tell_past(struct lead_run *run, enum posthumous_end past)
 {
     if (past == POSTHUMOUS_KILLED)
-        lead_run_tell(run, ENTRY_ENDED, outcome_to_json(&run->outcome));
+        lead_run_tell(run,
+                      &(struct entry){.type = ENTRY_ENDED, .json = outcome_to_json(&run->outcome)});
     (void)lead_run_write(run, NULL); /* the lead tries again when it leaves the run */
 }
 
@@ -328,9 +329,9 @@ bool lead_run_decide_failed(struct lead_run *run, const json_t *failed, const ch
 
 void lead_run_tell_stop(struct lead_run *run, enum stop_reason why)
 {
-    lead_run_tell(
-        run, ENTRY_STOPPING,
-        json_pack("{s:s, s:s}", "why", stop_reason_name(why), "message", run->outcome.message));
+    lead_run_tell(run, &(struct entry){.type = ENTRY_STOPPING,
+                                       .why = stop_reason_name(why),
+                                       .message = run->outcome.message});
 }
 
 bool lead_run_stop(struct lead_run *run, enum stop_reason why, const char *format, ...)
@@ -430,11 +431,8 @@ void lead_run_add_end(struct lead_run *run, const char *node, const json_t *repo
     json_object_set(outcome->finals, node, json_object_get(report, "final"));
     if (ended > outcome->ended)
         outcome->ended = ended;
-    if (json_is_integer(step) &&
-        (!outcome->has_step || json_integer_value(step) > outcome->last_step)) {
-        outcome->has_step = true;
+    if (json_is_integer(step) && json_integer_value(step) > outcome->last_step)
         outcome->last_step = json_integer_value(step);
-    }
     run->shards += (unsigned)json_integer_value(json_object_get(report, "shards"));
     if (json_is_integer(saved) && json_integer_value(saved) > run->saved_step)
         run->saved_step = json_integer_value(saved);
@@ -494,7 +492,7 @@ static bool lead_run_goes_on(const struct lead_run *run)
     const struct outcome *outcome = &run->outcome;
     int64_t began = run->assignment->resume_step;
     bool has_saved = run->saved_step > began;
-    bool has_worked = outcome->has_step && outcome->last_step > began;
+    bool has_worked = outcome->last_step > began;
     return (outcome->kind == OUTCOME_PREEMPTED && (has_worked || has_saved)) ||
            (outcome->kind == OUTCOME_TIMED_OUT && has_saved);
 }
@@ -548,14 +546,12 @@ void lead_run_end(struct lead_run *run)
     if (outcome->kind == OUTCOME_SUCCEEDED && run->assignment->shard_input)
         shards_remove_all(run->assignment->file.run_dir);
     /* The shards count as steps if the programs print no steps. */
-    if (!outcome->has_step && run->shards) {
-        outcome->has_step = true;
+    if (outcome->last_step < 0 && run->shards)
         outcome->last_step = run->shards;
-    }
     if (outcome->ended == 0)
         outcome->ended = clock_calendar_s();
     outcome->requeues = lead_run_goes_on(run);
     run->is_ended = run->needs_writing = true;
-    lead_run_tell(run, ENTRY_ENDED, outcome_to_json(outcome));
+    lead_run_tell(run, &(struct entry){.type = ENTRY_ENDED, .json = outcome_to_json(outcome)});
     (void)lead_run_write(run, NULL); /* the lead tries again when it leaves the run */
 }

@@ -5,6 +5,7 @@
 #ifndef PHASED_WORKER_LEAD_LEAD_RUN_H
 #define PHASED_WORKER_LEAD_LEAD_RUN_H
 
+#include "lib/protocol/entry.h"
 #include "lib/protocol/outcome.h"
 
 #include <jansson.h>
@@ -60,7 +61,7 @@ int lead_run_number(struct lead_run *run, struct commands *commands, struct erro
 void lead_run_choose_newest(struct lead_run *run);
 
 /* Adds an entry to the journal and wakes the link. Takes over the reference. */
-void lead_run_tell(struct lead_run *run, enum entry_type type, json_t *members);
+void lead_run_tell(struct lead_run *run, const struct entry *entry);
 
 /* Adds a warning for people. */
 void lead_run_warn(struct lead_run *run, const char *format, ...)

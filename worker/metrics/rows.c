@@ -16,10 +16,10 @@ static void rows_end_entry(struct rows *rows)
 {
     if (!rows->values)
         return;
-    json_t *members =
-        json_pack("{s:I, s:o}", "step", (json_int_t)rows->step, "values", rows->values);
+    journal_add(rows->journal,
+                &(struct entry){.type = ENTRY_METRIC, .step = rows->step, .values = rows->values});
+    json_decref(rows->values);
     rows->values = NULL;
-    journal_add(rows->journal, ENTRY_METRIC, members);
     rows->unflushed++;
 }
 

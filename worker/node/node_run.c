@@ -79,9 +79,9 @@ void node_run_urgent(void *context)
         link_wake(run->link, LINK_NOW);
 }
 
-void node_run_add(struct node_run *run, enum entry_type type, json_t *members)
+void node_run_add(struct node_run *run, const struct entry *entry)
 {
-    journal_add(run->journal, type, members);
+    journal_add(run->journal, entry);
     node_run_urgent(run);
 }
 
@@ -128,8 +128,9 @@ static void node_run_list_ends(const struct crew *crew, json_t *ranks)
     unsigned count = crew ? crew_count(crew) : 0;
     for (unsigned i = 0; i < count; i++) {
         const struct crew_rank *rank = crew_rank(crew, i);
-        json_array_append_new(ranks, json_pack("{s:i, s:i, s:i}", "rank", (int)rank->rank, "code",
-                                               rank->code, "signal", rank->signal));
+        entry_add_rank(
+            ranks, ENTRY_EXITED,
+            &(struct entry_rank){.rank = rank->rank, .code = rank->code, .signal = rank->signal});
     }
 }
 
@@ -156,7 +157,8 @@ static void node_run_end(struct node_run *run)
             checkpoint = json_integer(saved_step);
     }
     if (run->journal) {
-        node_run_add(run, ENTRY_EXITED, json_pack("{s:O, s:b}", "ranks", ranks, "done", is_done));
+        node_run_add(run,
+                     &(struct entry){.type = ENTRY_EXITED, .ranks = ranks, .is_done = is_done});
         journal_sync(run->journal); /* whoever learns of the end may read the journal at once */
         final = journal_last(run->journal);
     }

@@ -101,11 +101,12 @@ static void node_run_tell_start(struct node_run *run)
     json_t *ranks = json_array();
     for (unsigned i = 0; i < crew_count(run->crew); i++) {
         const struct crew_rank *rank = crew_rank(run->crew, i);
-        json_array_append_new(ranks,
-                              json_pack("{s:i, s:i, s:i}", "rank", (int)rank->rank, "local_rank",
-                                        (int)rank->local_rank, "pid", (int)rank->pid));
+        entry_add_rank(ranks, ENTRY_RANKS,
+                       &(struct entry_rank){
+                           .rank = rank->rank, .local_rank = rank->local_rank, .pid = rank->pid});
     }
-    node_run_add(run, ENTRY_RANKS, json_pack("{s:o}", "ranks", ranks));
+    node_run_add(run, &(struct entry){.type = ENTRY_RANKS, .ranks = ranks});
+    json_decref(ranks);
     node_run_report(run, json_pack("{s:s, s:f}", "report", agent_report_name(REPORT_STARTED),
                                    "time", run->started_s));
 }
@@ -239,7 +240,7 @@ static void node_run_checked(void *context, json_t *report)
     json_t *told = json_pack("{s:s, s:O, s:O}", "report", agent_report_name(REPORT_PREFLIGHT),
                              "outcome", outcome, "reason", reason);
     json_object_set_new(report, "observe", json_boolean(run->assignment->preflight_observes));
-    node_run_add(run, ENTRY_PREFLIGHT, report);
+    node_run_add(run, &(struct entry){.type = ENTRY_PREFLIGHT, .json = report});
     node_run_report(run, told);
 }
 

@@ -7,7 +7,7 @@
 #ifndef PHASED_WORKER_NODE_NODE_RUN_STATE_H
 #define PHASED_WORKER_NODE_NODE_RUN_STATE_H
 
-#include "lib/protocol/words.h"
+#include "lib/protocol/entry.h"
 #include "worker/node/rank_environment.h"
 #include "worker/process/environment.h"
 #include "worker/health/failure.h"
@@ -67,7 +67,7 @@ void node_run_open_journal(struct node_run *run);
 /* Reports to the owner. `context` is the run. Takes over the reference. */
 void node_run_report(void *context, json_t *report);
 /* Adds an entry to the journal and wakes the link. Takes over the reference. */
-void node_run_add(struct node_run *run, enum entry_type type, json_t *members);
+void node_run_add(struct node_run *run, const struct entry *entry);
 /* Writes the journal and wakes the link, because the daemon should know at once. */
 void node_run_urgent(void *context);
 /* Describes the failure of a rank for a report. NULL becomes JSON's null. */

@@ -6,6 +6,7 @@
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/memory.h"
+#include "lib/protocol/told_checkpoint.h"
 #include "lib/text.h"
 #include "worker/protocol/assignment.h"
 #include "worker/node/channel.h"
@@ -99,23 +100,24 @@ static void observer_checkpoint(void *context, const struct saved *checkpoint, b
 {
     struct observer *observer = context;
     observer->signs++;
-    json_t *members =
-        json_pack("{s:s, s:I, s:I}", "path", checkpoint->paths[0], "step",
-                  (json_int_t)checkpoint->step, "bytes", (json_int_t)checkpoint->extent.bytes);
-    if (!members)
-        members = json_pack("{s:s}", "message", "the path of a checkpoint is not UTF-8");
-    bool is_found = json_object_get(members, "path") != NULL;
-    json_t *paths = is_found ? observer_paths(checkpoint) : NULL;
-    if (paths)
-        json_object_set_new(members, "paths", paths);
-    if (is_found && is_suspect)
-        json_object_set_new(members, "suspect", json_true());
-    if (is_found && !is_suspect &&
+    json_t *paths = observer_paths(checkpoint);
+    const struct told_checkpoint told = {.path = checkpoint->paths[0],
+                                         .step = checkpoint->step,
+                                         .bytes = (int64_t)checkpoint->extent.bytes,
+                                         .paths = paths,
+                                         .is_suspect = is_suspect};
+    json_t *members = told_checkpoint_to_json(&told);
+    json_decref(paths);
+    if (members && !is_suspect &&
         (!observer->has_saved || checkpoint->step > observer->saved_step)) {
         observer->has_saved = true;
         observer->saved_step = checkpoint->step;
     }
-    journal_add(observer->options.journal, is_found ? ENTRY_CHECKPOINT : ENTRY_WARNING, members);
+    if (members)
+        journal_add(observer->options.journal,
+                    &(struct entry){.type = ENTRY_CHECKPOINT, .json = members});
+    else
+        journal_warn(observer->options.journal, "the path of a checkpoint is not UTF-8");
     journal_flush(observer->options.journal);
     observer->options.urgent(observer->options.context);
 }
@@ -151,7 +153,8 @@ static void observer_file_data(void *context, const char *data, size_t size)
 static void observer_verdict(void *context, json_t *verdict)
 {
     struct observer *observer = context;
-    journal_add(observer->options.journal, ENTRY_GUARD, json_pack("{s:O}", "verdict", verdict));
+    journal_add(observer->options.journal,
+                &(struct entry){.type = ENTRY_GUARD, .verdict = verdict});
     journal_flush(observer->options.journal);
     observer->options.urgent(observer->options.context);
 }
@@ -162,8 +165,8 @@ static void observer_tell_suspect(struct observer *observer, const struct guards
 {
     observer_suspect(observer, reason->since);
     journal_add(
-        observer->options.journal, ENTRY_SUSPECT,
-        json_pack("{s:I, s:s}", "step", (json_int_t)reason->since, "message", reason->message));
+        observer->options.journal,
+        &(struct entry){.type = ENTRY_SUSPECT, .step = reason->since, .message = reason->message});
     journal_flush(observer->options.journal);
     observer->options.urgent(observer->options.context);
 }

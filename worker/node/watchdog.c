@@ -149,9 +149,10 @@ static void watchdog_record_pace(struct watchdog *watchdog, int64_t now_ms)
                    watchdog->has_recorded ? WATCHDOG_RECORD_MS : PACE_WINDOW_MS, &span))
         return;
     watchdog->has_recorded = true;
-    journal_add(watchdog->options.journal, ENTRY_PACE,
-                json_pack("{s:I, s:I, s:f}", "step", (json_int_t)watchdog->step, "steps",
-                          (json_int_t)span.steps, "seconds", span.seconds));
+    journal_add(watchdog->options.journal, &(struct entry){.type = ENTRY_PACE,
+                                                           .step = watchdog->step,
+                                                           .steps = (int64_t)span.steps,
+                                                           .seconds = span.seconds});
 }
 
 static void watchdog_pace(struct watchdog *watchdog, int64_t now_ms)
@@ -322,7 +323,8 @@ void watchdog_save_evidence(struct watchdog *watchdog)
     json_object_set_new(watchdog->found, "silent",
                         json_real((double)watchdog->hang.silence_ms / 1000));
     json_object_set_new(watchdog->found, "summary", json_string(watchdog->summary));
-    journal_add(watchdog->options.journal, ENTRY_EVIDENCE, watchdog->found);
+    journal_add(watchdog->options.journal,
+                &(struct entry){.type = ENTRY_EVIDENCE, .json = watchdog->found});
     journal_flush(watchdog->options.journal);
     watchdog->found = NULL;
 }

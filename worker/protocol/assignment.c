@@ -4,6 +4,7 @@
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/memory.h"
+#include "lib/protocol/hardware.h"
 #include "lib/protocol/message.h"
 #include "lib/protocol/told_checkpoint.h"
 #include "lib/spec/overlay.h"
@@ -162,8 +163,7 @@ static void assignment_lay(struct assignment *assignment, const json_t *spec)
         assignment->hardware = assignment_read_hardware(assignment->file.run_dir);
         assignment->needs_hardware = !assignment->hardware;
     }
-    const json_t *name = json_object_get(assignment->hardware, "by_gpu");
-    assignment->spec = overlay_apply(spec, json_string_value(name));
+    assignment->spec = overlay_apply(spec, hardware_read(assignment->hardware).by_gpu);
 }
 
 static void assignment_read_resume(struct assignment *assignment)

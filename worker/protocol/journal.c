@@ -21,8 +21,6 @@ enum {
     JOURNAL_STATES_MAX = 2 * 1024 * 1024, /* bytes that may wait before any entry is lost */
 };
 
-static const json_int_t number_max = INT64_C(1) << 53;
-
 struct journal {
     pthread_mutex_t mutex; /* protects all members below */
     char *path;
@@ -44,16 +42,15 @@ struct journal {
     bool is_stray_told;
 };
 
-/* Returns the number of an entry; 0: the line is no entry, for example because it was cut short. No
- * writer gets near number_max. If damage has made such a number, the next number might not fit
- * into a JSON integer, and nobody could read the entries after it. Jansson takes a zero byte behind
- * a token, but no writer makes one, and lines are kept as strings. */
+/* Returns the number of an entry; 0: the line is no entry, for example because it was cut short.
+ * Jansson takes a zero byte behind a token, but no writer makes one, and lines are kept as strings.
+ */
 static uint64_t journal_number(const char *line, size_t size)
 {
     json_t *entry = memchr(line, '\0', size) ? NULL : json_loadb(line, size, 0, NULL);
-    json_int_t seq = json_integer_value(json_object_get(entry, "seq"));
+    uint64_t seq = (uint64_t)entry_read(entry).seq;
     json_decref(entry);
-    return seq > 0 && seq <= number_max ? (uint64_t)seq : 0;
+    return seq;
 }
 
 /* Finds the newest entry, and the end of the last whole line. */
@@ -129,10 +126,12 @@ void journal_close(struct journal *journal)
     free(journal);
 }
 
-static void journal_append(struct journal *journal, enum entry_type type, json_t *members)
+static void journal_append(struct journal *journal, const struct entry *entry)
 {
+    json_t *members = entry_to_json(entry);
     text_addf(&journal->waiting, "{\"seq\": %llu, \"time\": %.6f, \"type\": \"%s\"",
-              (unsigned long long)++journal->added, clock_calendar_s(), entry_type_name(type));
+              (unsigned long long)++journal->added, clock_calendar_s(),
+              entry_type_name(entry->type));
     if (json_object_size(members)) {
         char *dump = json_dumps(members, JSON_REAL_PRECISION(15) | JSON_EMBED);
         if (!dump)
@@ -141,32 +140,33 @@ static void journal_append(struct journal *journal, enum entry_type type, json_t
         free(dump);
     }
     text_add(&journal->waiting, "}\n");
+    json_decref(members);
 }
 
-void journal_add(struct journal *journal, enum entry_type type, json_t *members)
+void journal_add(struct journal *journal, const struct entry *entry)
 {
-    size_t size_max = entry_type_may_be_lost(type) ? JOURNAL_FACTS_MAX : JOURNAL_STATES_MAX;
+    size_t size_max = entry_type_may_be_lost(entry->type) ? JOURNAL_FACTS_MAX : JOURNAL_STATES_MAX;
     pthread_mutex_lock(&journal->mutex);
     if (journal->failed && journal->waiting.size > size_max) {
         journal->lost++;
         journal->lost_for = journal->failed;
     } else {
-        journal_append(journal, type, members);
+        journal_append(journal, entry);
     }
     pthread_mutex_unlock(&journal->mutex);
-    json_decref(members);
+    json_decref(entry->json);
 }
 
 void journal_warnv(struct journal *journal, const char *format, va_list args)
 {
     struct text text = {0}, visible = {0};
     text_addv(&text, format, args);
-    json_t *message = json_string(text_string(&text));
-    if (!message) {
+    json_t *message = json_string(text_string(&text)); /* only if it is UTF-8 */
+    if (!message)
         text_add_visible(&visible, text.data, text.size, "");
-        message = json_string(text_string(&visible));
-    }
-    journal_add(journal, ENTRY_WARNING, json_pack("{s:o}", "message", message));
+    journal_add(journal, &(struct entry){.type = ENTRY_WARNING,
+                                         .message = text_string(message ? &text : &visible)});
+    json_decref(message);
     text_fini(&text);
     text_fini(&visible);
 }
@@ -242,9 +242,7 @@ static void journal_rewind(struct journal *journal)
 /* Adds an entry about the journal itself. */
 static void journal_tell(struct journal *journal, enum entry_type type, char *take_message)
 {
-    json_t *members = json_pack("{s:s}", "message", take_message);
-    journal_append(journal, type, members);
-    json_decref(members);
+    journal_append(journal, &(struct entry){.type = type, .message = take_message});
     free(take_message);
 }
 
@@ -349,11 +347,11 @@ static void journal_add_read(struct journal_reader *reader, const char *line, si
  * because the reader would otherwise wait for them for ever. */
 static void journal_add_lost(struct journal_reader *reader, uint64_t last)
 {
-    char *line = text_format("{\"seq\": %llu, \"time\": %.6f, \"type\": \"lost\", \"from\": %llu}",
-                             (unsigned long long)last, clock_calendar_s(),
-                             (unsigned long long)reader->last + 1);
+    json_t *lost = entry_lost((int64_t)reader->last + 1, (int64_t)last, clock_calendar_s());
+    char *line = json_dumps(lost, JSON_REAL_PRECISION(16));
     journal_add_read(reader, line, strlen(line));
     free(line);
+    json_decref(lost);
 }
 
 /* Takes a line of the file. The number is at the beginning of the line, so lines that the reader

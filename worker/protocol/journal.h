@@ -22,10 +22,9 @@
 #ifndef PHASED_WORKER_PROTOCOL_JOURNAL_H
 #define PHASED_WORKER_PROTOCOL_JOURNAL_H
 
-#include "lib/protocol/words.h"
+#include "lib/protocol/entry.h"
 #include "lib/text.h"
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -37,8 +36,8 @@ struct journal *journal_open(const char *path);
 /* Flushes. Accepts NULL. */
 void journal_close(struct journal *journal);
 
-/* Adds an entry. Takes over the reference to `members`: an object, or NULL. */
-void journal_add(struct journal *journal, enum entry_type type, json_t *members);
+/* Adds an entry. Takes over the reference to `entry->json`. */
+void journal_add(struct journal *journal, const struct entry *entry);
 
 /* Adds a warning for people. Bytes of the message that are not UTF-8 are shown as <9B>. */
 void journal_warn(struct journal *journal, const char *format, ...)

@@ -34,22 +34,19 @@ struct lineage_entries {
     struct saved_limit good;
 };
 
-static void lineage_has_suspect(void *context, int type, const json_t *entry)
+static void lineage_has_suspect(void *context, const struct entry *entry)
 {
     struct lineage_entries *entries = context;
-    struct told_checkpoint told = told_checkpoint_read(entry);
-    (void)type;
-    if (told.step >= 0)
-        saved_limit_lower(&entries->good, told.step, (int64_t)(told.time * 1000));
+    if (entry->step >= 0)
+        saved_limit_lower(&entries->good, entry->step, (int64_t)(entry->time * 1000));
 }
 
-static void lineage_has(void *context, int type, const json_t *entry)
+static void lineage_has(void *context, const struct entry *entry)
 {
     json_t *list = ((struct lineage_entries *)context)->list;
-    struct told_checkpoint told = told_checkpoint_read(entry);
-    (void)type;
+    struct told_checkpoint told = told_checkpoint_read(entry->json);
     if (told.path && told.step >= 0 && told.bytes >= 0)
-        json_array_append(list, (json_t *)entry);
+        json_array_append(list, entry->json);
 }
 
 /* Marks the suspect checkpoints. No run continues from a suspect checkpoint by itself. If the next
@@ -276,7 +273,7 @@ static bool lineage_is_stuck(const char *phase_dir, unsigned attempt)
     struct outcome outcome;
     bool is_stuck = false;
     if (outcome_read(run_dir, NULL, &outcome, NULL) == 0) {
-        is_stuck = !outcome.has_step || outcome.last_step <= began;
+        is_stuck = outcome.last_step <= began;
         outcome_fini(&outcome);
     }
     for (size_t i = 0; i < json_array_size(entries); i++)

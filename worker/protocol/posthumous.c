@@ -33,15 +33,14 @@ static void posthumous_count(struct posthumous_node *node, uint64_t number)
         ; /* only `order.last` is needed */
 }
 
-static void posthumous_node_entry(void *context, int type, const json_t *entry)
+static void posthumous_node_entry(void *context, const struct entry *entry)
 {
     struct posthumous_node *node = context;
     struct outcome *outcome = node->outcome;
-    json_int_t step = json_integer_value(json_object_get(entry, "step"));
-    double time = json_number_value(json_object_get(entry, "time"));
-    json_int_t number = json_integer_value(json_object_get(entry, "seq"));
-    if (number > 0)
-        posthumous_count(node, (uint64_t)number);
+    enum entry_type type = entry->type;
+    double time = entry->time;
+    if (entry->seq > 0)
+        posthumous_count(node, (uint64_t)entry->seq);
     outcome->ended = time > outcome->ended ? time : outcome->ended;
     if (type == ENTRY_RANKS || type == ENTRY_EXITED)
         node->has_exited = type == ENTRY_EXITED;
@@ -49,15 +48,13 @@ static void posthumous_node_entry(void *context, int type, const json_t *entry)
     if (is_start)
         outcome->started = time;
     else if (type == ENTRY_EXITED)
-        node->is_done = json_is_true(json_object_get(entry, "done"));
+        node->is_done = entry->is_done;
     else if (type == ENTRY_SUSPECT)
         node->is_suspect = true;
-    else if (type == ENTRY_CHECKPOINT && step > node->checkpoint_step)
-        node->checkpoint_step = step;
-    else if (type == ENTRY_METRIC && step > outcome->last_step) {
-        outcome->has_step = true;
-        outcome->last_step = step;
-    }
+    else if (type == ENTRY_CHECKPOINT && entry->step > node->checkpoint_step)
+        node->checkpoint_step = entry->step;
+    else if (type == ENTRY_METRIC && entry->step > outcome->last_step)
+        outcome->last_step = entry->step;
 }
 
 int64_t posthumous_add_node(const char *run_dir, const char *node, struct outcome *outcome,
@@ -81,28 +78,29 @@ struct posthumous_lead {
     bool was_stopping;
 };
 
-static void posthumous_lead_entry(void *context, int type, const json_t *entry)
+static void posthumous_lead_entry(void *context, const struct entry *entry)
 {
     struct posthumous_lead *lead = context;
     struct outcome *outcome = lead->outcome;
-    const char *why = json_string_value(json_object_get(entry, "why"));
-    const char *message = json_string_value(json_object_get(entry, "message"));
-    if (type == ENTRY_STARTED) {
+    struct outcome told = {0};
+    if (entry->type == ENTRY_ENDED)
+        told = outcome_view(entry->json);
+    if (entry->type == ENTRY_STARTED) {
         json_decref(lead->nodes);
-        lead->nodes = json_incref(json_object_get(entry, "nodes"));
-        outcome->job_id = json_integer_value(json_object_get(entry, "job_id"));
-        outcome->restarts = (unsigned)json_integer_value(json_object_get(entry, "restarts"));
-    } else if (type == ENTRY_ENDED && !outcome_is_of(entry, outcome->token)) {
+        lead->nodes = json_incref(entry->nodes);
+        outcome->job_id = entry->job_id;
+        outcome->restarts = entry->restarts;
+    } else if (entry->type == ENTRY_ENDED && !outcome_is_of(&told, outcome->token)) {
         fprintf(stderr, "phase-worker lead: an end that another job tells is passed over\n");
-    } else if (type == ENTRY_ENDED) {
+    } else if (entry->type == ENTRY_ENDED) {
         json_decref(lead->ended);
-        lead->ended = json_incref((json_t *)entry);
+        lead->ended = json_incref(entry->json);
     }
-    int reason = type == ENTRY_STOPPING ? stop_reason_parse(why) : -1;
+    int reason = entry->type == ENTRY_STOPPING ? stop_reason_parse(entry->why) : -1;
     if (reason >= 0) {
         outcome->kind = stop_reason_outcome((enum stop_reason)reason);
         outcome->cause = stop_reason_cause((enum stop_reason)reason);
-        outcome_set_message(outcome, "%s", message ? message : why);
+        outcome_set_message(outcome, "%s", entry->message ? entry->message : entry->why);
         lead->was_stopping = true;
     }
 }

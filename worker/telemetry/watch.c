@@ -54,7 +54,7 @@ static void watch_tell(struct watch *watch, const struct gpu_second *second, int
     json_t *members = second_to_json(second, SECOND_SHORT);
     json_object_set_new(members, "from", json_integer((json_int_t)from_s));
     json_object_set_new(members, "seconds", json_integer((json_int_t)seconds));
-    journal_add(watch->options.journal, ENTRY_SAMPLE, members);
+    journal_add(watch->options.journal, &(struct entry){.type = ENTRY_SAMPLE, .json = members});
 }
 
 void watch_tell_rest(struct watch *watch)
@@ -99,7 +99,8 @@ static void watch_devices(struct watch *watch, json_t *devices)
 {
     size_t i;
     json_t *model;
-    journal_add(watch->options.journal, ENTRY_GPUS, json_incref(devices));
+    journal_add(watch->options.journal,
+                &(struct entry){.type = ENTRY_GPUS, .json = json_incref(devices)});
     json_array_foreach(json_object_get(devices, "models"), i, model)
     {
         if (!json_is_string(model))
