@@ -66,6 +66,13 @@ struct entry entry_read(const json_t *json)
     return entry;
 }
 
+struct entry entry_of(enum entry_type type, const json_t *members)
+{
+    struct entry entry = {.type = type};
+    members_read_kind(entry_members, type, members, &entry);
+    return entry;
+}
+
 int64_t entry_first(const struct entry *entry)
 {
     return entry->from > 0 && entry->from < entry->seq ? entry->from : entry->seq;

@@ -58,6 +58,8 @@ struct entry_rank {
 /* Reads an entry, which may be any JSON. The result borrows from it. */
 struct entry entry_read(const json_t *json);
 
+/* Reads the members of an entry that has no number yet: what entry_to_json() gave. */
+struct entry entry_of(enum entry_type type, const json_t *members);
 /* The first number that an entry stands for. An entry that says what was lost stands for several
  * numbers, any other entry for one. */
 int64_t entry_first(const struct entry *entry);

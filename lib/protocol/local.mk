@@ -12,6 +12,7 @@ lib_libphased_a_SOURCES += \
 	lib/protocol/members.c lib/protocol/members.h \
 	lib/protocol/message.c lib/protocol/message.h \
 	lib/protocol/outcome.c lib/protocol/outcome.h \
+	lib/protocol/report.c lib/protocol/report.h \
 	lib/protocol/run_file.c lib/protocol/run_file.h \
 	lib/protocol/told_checkpoint.c lib/protocol/told_checkpoint.h \
 	lib/protocol/words.c lib/protocol/words.h

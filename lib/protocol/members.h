@@ -66,10 +66,10 @@ struct member {
 /* The row of a bool: the field is called is_NAME. */
 #define MEMBER_IS(type, name, how) MEMBER_ROW(type, is_##name, #name, how, .otherwise = 0)
 /* The row of an enum, whose words are a table of words.h. */
-#define MEMBER_OF_WORDS(type, field, word, how, table, count, nothing) \
+#define MEMBER_OF_WORDS(type, field, word, how, table, count, nothing, ...) \
     {.name = word, .kind = MEMBER_WORD, .need = MEMBER_##how, .otherwise = nothing, \
      .offset = offsetof(struct type, field), .size = sizeof MEMBER_FIELD(type, field), \
-     .words = table, .word_count = count}
+     .words = table, .word_count = count, __VA_ARGS__}
 /* clang-format on */
 
 /* Adds the members to a copy of `json`, which may be NULL: members that are not in the table stay

@@ -17,7 +17,7 @@
 #include "lib/protocol/outcome.h"
 #include "worker/protocol/phase_claim.h"
 #include "worker/protocol/posthumous.h"
-#include "worker/protocol/report.h"
+#include "lib/protocol/report.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -316,12 +316,15 @@ static void leads_and_agents_say_the_words_that_earlier_ones_said(void **state)
     for (int i = 0; i < AGENT_REPORT_COUNT; i++) {
         json_t *report = json_pack("{s:s}", "report", reports[i]);
         assert_string_equal(agent_report_name((enum agent_report)i), reports[i]);
-        assert_int_equal(report_kind(report), i);
+        struct report read;
+        assert_true(report_read(report, &read));
+        assert_int_equal(read.kind, i);
         json_decref(report);
     }
     assert_int_equal(agent_command_parse("stop 3"), -1);
     json_t *report = json_pack("{s:n}", "report");
-    assert_int_equal(report_kind(report), -1);
+    struct report read;
+    assert_false(report_read(report, &read));
     json_decref(report);
 }
 

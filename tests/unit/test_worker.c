@@ -8,7 +8,7 @@
 #include "worker/lines.h"
 #include "lib/protocol/outcome.h"
 #include "worker/node/ranklog.h"
-#include "worker/protocol/report.h"
+#include "lib/protocol/report.h"
 #include "worker/node/tail.h"
 
 #include <fcntl.h>
@@ -179,9 +179,10 @@ static void a_report_fits_into_what_srun_passes_on_in_one_piece(void **state)
     memset(text, 'x', 4998);
     memcpy(text + 119, "\xc3\xa4", 2); /* a letter of two bytes at the cut */
     text[4998] = '\0';
-    json_t *report = json_pack("{s:s, s:s, s:{s:s, s:s, s:i}}", "report", "guard", "message", text,
-                               "verdict", "reason", text, "advice", text, "value", 7);
-    char *line = report_to_line(report);
+    json_t *verdict = json_pack("{s:s, s:s, s:i}", "reason", text, "advice", text, "value", 7);
+    char *line =
+        report_to_line(&(struct report){.kind = REPORT_GUARD, .message = text, .verdict = verdict});
+    json_decref(verdict);
     assert_true(strlen(line) <= REPORT_SIZE_MAX);
     assert_true(text_ends(line, "}\n"));
     json_t *read = json_loads(line, 0, NULL);
@@ -200,10 +201,15 @@ static void a_report_fits_with_the_backslashes_of_its_texts(void **state)
     for (size_t i = 0; i < sizeof letters; i++) {
         char text[201] = {0};
         memset(text, letters[i], sizeof text - 1);
-        json_t *report =
-            json_pack("{s:s, s:{s:s}, s:{s:s, s:s}, s:s}", "report", "failed", "failed", "line",
-                      text, "failure", "line", text, "advice", text, "node", text);
-        char *line = report_to_line(report);
+        const struct report report = {
+            .kind = REPORT_FAILED,
+            .failed = json_pack("{s:s}", "line", text),
+            .failure = json_pack("{s:s, s:s}", "line", text, "advice", text),
+            .node = text,
+        };
+        char *line = report_to_line(&report);
+        json_decref(report.failed);
+        json_decref(report.failure);
         assert_true(strlen(line) <= REPORT_SIZE_MAX);
         json_t *read = json_loads(line, 0, NULL);
         assert_string_equal(json_string_value(json_object_get(read, "report")), "failed");

@@ -2,6 +2,7 @@
 #include "worker/lead/job_step.h"
 
 #include "lib/memory.h"
+#include "lib/protocol/report.h"
 #include "lib/text.h"
 #include "worker/process/child.h"
 
@@ -23,12 +24,13 @@ struct job_step {
 static void job_step_report(void *context, const char *line, size_t size)
 {
     struct job_step *step = context;
-    json_t *report = json_loadb(line, size, 0, NULL);
-    if (json_string_value(json_object_get(report, "report")))
-        step->options.reported(step->options.context, report);
+    json_t *json = json_loadb(line, size, 0, NULL);
+    struct report report;
+    if (report_read(json, &report))
+        step->options.reported(step->options.context, &report);
     else
         printf("%s\n", line);
-    json_decref(report);
+    json_decref(json);
 }
 
 static void job_step_complained(void *context, const char *line, size_t size)

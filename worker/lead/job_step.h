@@ -3,7 +3,7 @@
 #ifndef PHASED_WORKER_LEAD_JOB_STEP_H
 #define PHASED_WORKER_LEAD_JOB_STEP_H
 
-#include "lib/protocol/words.h"
+#include "lib/protocol/report.h"
 
 #include <jansson.h>
 #include <uv.h>
@@ -17,7 +17,7 @@ struct job_step_options {
     const char *job_dir;
     unsigned nodes;
     /* An agent has sent a report, borrowed during the call. */
-    void (*reported)(void *context, const json_t *report);
+    void (*reported)(void *context, const struct report *report);
     /* srun has told that an agent has ended badly, and should now end the others. */
     void (*lost)(void *context);
     /* srun has ended, and all of its output was read. This is the last call. */

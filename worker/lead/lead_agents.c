@@ -6,7 +6,6 @@
 #include "lib/protocol/hardware.h"
 #include "lib/spec/overlay.h"
 #include "worker/protocol/assignment.h"
-#include "worker/protocol/report.h"
 #include "worker/node/agent.h"
 
 #include <stdio.h>
@@ -87,7 +86,8 @@ static void lead_agent_gone(struct lead *lead, struct lead_agent *agent)
     }
 }
 
-static void lead_agent_ended(struct lead *lead, struct lead_agent *agent, const json_t *report)
+static void lead_agent_ended(struct lead *lead, struct lead_agent *agent,
+                             const struct report *report)
 {
     if (agent->is_ended)
         return;
@@ -100,35 +100,30 @@ static void lead_agent_ended(struct lead *lead, struct lead_agent *agent, const 
 /* A guard, a NaN, `until` or a full disk, seen by the first node, ends the run. `until` ends it as
  * succeeded. On a full disk the ranks are killed at once: a checkpoint was saved just now, and
  * another one would not fit. */
-static void lead_agent_guard(struct lead *lead, const json_t *report)
+static void lead_agent_guard(struct lead *lead, const struct report *report)
 {
-    const char *message = json_string_value(json_object_get(report, "message"));
-    const char *name = json_string_value(json_object_get(report, "cause"));
-    json_t *verdict = json_object_get(report, "verdict");
-    int why = stop_reason_parse(name);
-    if (why < 0 || !lead_run_stop(lead->run, (enum stop_reason)why, "%s",
-                                  message ? message : "a guard failed"))
+    enum stop_reason why = report->cause;
+    if (why == STOP_REASON_COUNT ||
+        !lead_run_stop(lead->run, why, "%s", report->message ? report->message : "a guard failed"))
         return;
-    if (json_is_object(verdict))
-        lead->run->outcome.guard = json_incref(verdict);
+    if (json_is_object(report->verdict))
+        lead->run->outcome.guard = json_incref(report->verdict);
     if (why != STOP_UNTIL && why != STOP_HELD)
         job_step_send(lead->step, AGENT_SUSPECT, NULL);
     lead_stop(lead, why == STOP_HELD ? 0 : lead_run_stop_seconds(lead->run));
 }
 
 static void lead_agent_failed(struct lead *lead, const struct lead_agent *agent,
-                              const json_t *report)
+                              const struct report *report)
 {
-    const char *message = json_string_value(json_object_get(report, "message"));
-    const char *name = json_string_value(json_object_get(report, "cause"));
-    int told = stop_reason_parse(name);
-    enum stop_reason why = told < 0 ? STOP_LAUNCH : (enum stop_reason)told;
+    const char *message = report->message;
+    enum stop_reason why = report->cause == STOP_REASON_COUNT ? STOP_LAUNCH : report->cause;
     bool is_new;
-    lead_run_add_failure(lead->run, agent->node, json_object_get(report, "failure"));
+    lead_run_add_failure(lead->run, agent->node, report->failure);
     if (message)
         is_new = lead_run_stop(lead->run, why, "%s: %s", agent->node, message);
     else
-        is_new = lead_run_decide_failed(lead->run, json_object_get(report, "failed"), agent->node);
+        is_new = lead_run_decide_failed(lead->run, report->failed, agent->node);
     if (!is_new)
         return;
     if (!message)
@@ -139,9 +134,8 @@ static void lead_agent_failed(struct lead *lead, const struct lead_agent *agent,
 }
 
 /* Warns of a straggler. Only a person can say what to do about it. */
-static void lead_agent_pace(struct lead *lead, unsigned index, const json_t *report)
+static void lead_agent_pace(struct lead *lead, unsigned index, double steps_per_s)
 {
-    double steps_per_s = json_number_value(json_object_get(report, "steps_per_s"));
     unsigned fastest;
     if (!pace_compare(lead->paces, lead->count, index, steps_per_s, clock_steady_ms(), &fastest))
         return;
@@ -151,9 +145,9 @@ static void lead_agent_pace(struct lead *lead, unsigned index, const json_t *rep
                   lead->agents[fastest].node, best);
 }
 
-static void lead_terminated(struct lead *lead, const json_t *report)
+static void lead_terminated(struct lead *lead, const struct report *report)
 {
-    lead->is_exposed = lead->is_exposed || json_is_true(json_object_get(report, "all"));
+    lead->is_exposed = lead->is_exposed || report->is_all;
     lead->handle(lead, LEAD_TERM);
 }
 
@@ -167,11 +161,11 @@ static void lead_agent_superseded(struct lead *lead, const struct lead_agent *ag
 }
 
 /* Whether a report still matters. */
-static bool lead_heeds(const struct lead *lead, enum agent_report kind, const json_t *turn)
+static bool lead_heeds(const struct lead *lead, const struct report *report)
 {
-    bool is_other = json_is_integer(turn) && json_integer_value(turn) != (json_int_t)lead->turn;
+    bool is_other = report->turn && report->turn != lead->turn;
     bool is_running = !is_other && lead->state == LEAD_RUNNING;
-    switch (kind) {
+    switch (report->kind) {
     case REPORT_READY:
     case REPORT_TERMINATED:
         return true;
@@ -186,19 +180,19 @@ static bool lead_heeds(const struct lead *lead, enum agent_report kind, const js
     }
 }
 
-static void lead_take(struct lead *lead, enum agent_report kind, unsigned index,
-                      const json_t *report)
+static void lead_take(struct lead *lead, const struct report *report)
 {
+    unsigned index = (unsigned)report->index;
     struct lead_agent *agent = &lead->agents[index];
-    switch (kind) {
+    switch (report->kind) {
     case REPORT_READY:
-        lead_agent_ready(lead, agent, json_string_value(json_object_get(report, "node")));
+        lead_agent_ready(lead, agent, report->node);
         break;
     case REPORT_TERMINATED:
         lead_terminated(lead, report);
         break;
     case REPORT_STARTED:
-        lead_run_add_start(lead->run, report);
+        lead_run_add_start(lead->run, report->time);
         break;
     case REPORT_SUPERSEDED:
         lead_agent_superseded(lead, agent);
@@ -219,7 +213,7 @@ static void lead_take(struct lead *lead, enum agent_report kind, unsigned index,
         lead_agent_guard(lead, report);
         break;
     case REPORT_PACE:
-        lead_agent_pace(lead, index, report);
+        lead_agent_pace(lead, index, report->steps_per_s);
         break;
     case REPORT_SILENT:
         lead_hang_silent(lead, agent, report);
@@ -233,14 +227,12 @@ static void lead_take(struct lead *lead, enum agent_report kind, unsigned index,
     }
 }
 
-void lead_reported(void *context, const json_t *report)
+void lead_reported(void *context, const struct report *report)
 {
     struct lead *lead = context;
-    int kind = report_kind(report);
-    json_int_t index = json_integer_value(json_object_get(report, "index"));
-    if (kind < 0 || !json_is_string(json_object_get(report, "node")) || index < 0 ||
-        index >= lead->count || lead->state == LEAD_LEAVING)
+    if (!report->node || report->index < 0 || report->index >= lead->count ||
+        lead->state == LEAD_LEAVING)
         return;
-    if (lead_heeds(lead, (enum agent_report)kind, json_object_get(report, "turn")))
-        lead_take(lead, (enum agent_report)kind, (unsigned)index, report);
+    if (lead_heeds(lead, report))
+        lead_take(lead, report);
 }

@@ -69,14 +69,13 @@ void lead_checks_begin(struct lead *lead)
         uv_timer_start(&lead->timer, lead_checks_late, LEAD_CHECKS_MS, 0);
 }
 
-void lead_checks_add(struct lead *lead, struct lead_agent *agent, const json_t *report)
+void lead_checks_add(struct lead *lead, struct lead_agent *agent, const struct report *report)
 {
-    const char *outcome = json_string_value(json_object_get(report, "outcome"));
-    const char *reason = json_string_value(json_object_get(report, "reason"));
     if (!lead->is_checking || agent->is_checked || lead->run->is_decided)
         return;
     agent->is_checked = true;
-    fitness_add(&lead->fitness, agent->node, fitness_parse(outcome), reason ? reason : "");
+    fitness_add(&lead->fitness, agent->node, fitness_parse(report->outcome),
+                report->reason ? report->reason : "");
     if (lead->fitness.heard >= lead->run->assignment->nodes)
         lead_checks_decide(lead);
 }

@@ -124,11 +124,10 @@ static void lead_hang_late(uv_timer_t *timer)
 /* Warns of a node that has stopped while the run does not hang. The node must have made steps of
  * its own. The limit has a margin of a quarter: if all nodes wait for this node, the first node
  * falls silent soon, and the run is found to hang within the margin. */
-static void lead_hang_warn(struct lead *lead, struct lead_agent *agent, const json_t *report)
+static void lead_hang_warn(struct lead *lead, struct lead_agent *agent, const struct report *report)
 {
-    double silent_s = json_number_value(json_object_get(report, "seconds"));
-    double limit_s = json_number_value(json_object_get(report, "limit"));
-    bool has_stopped = json_is_true(json_object_get(report, "steps")) && silent_s > 1.25 * limit_s;
+    double silent_s = report->seconds;
+    bool has_stopped = report->has_steps && silent_s > 1.25 * report->limit;
     if (agent->was_warned || !has_stopped)
         return;
     agent->was_warned = true;
@@ -138,7 +137,7 @@ static void lead_hang_warn(struct lead *lead, struct lead_agent *agent, const js
     free(silence);
 }
 
-void lead_hang_silent(struct lead *lead, struct lead_agent *agent, const json_t *report)
+void lead_hang_silent(struct lead *lead, struct lead_agent *agent, const struct report *report)
 {
     if (lead->hang.is_asked || !lead_hang_is_open(lead))
         return;
@@ -147,21 +146,20 @@ void lead_hang_silent(struct lead *lead, struct lead_agent *agent, const json_t 
         return;
     }
     lead->hang.is_asked = true;
-    lead->hang.limit_s = json_number_value(json_object_get(report, "limit"));
+    lead->hang.limit_s = report->limit;
     for (unsigned i = 0; i < lead->count; i++)
         lead->agents[i].is_examined = false;
     job_step_send(lead->step, AGENT_EXAMINE, NULL);
     uv_timer_start(&lead->hang.timer, lead_hang_late, LEAD_HANG_ANSWER_MS, 0);
 }
 
-void lead_hang_examined(struct lead *lead, struct lead_agent *agent, const json_t *report)
+void lead_hang_examined(struct lead *lead, struct lead_agent *agent, const struct report *report)
 {
-    const char *summary = json_string_value(json_object_get(report, "summary"));
     agent->is_examined = true;
-    agent->silent_s = json_number_value(json_object_get(report, "seconds"));
+    agent->silent_s = report->seconds;
     json_decref(agent->counts);
-    agent->counts = json_incref(json_object_get(report, "counts"));
+    agent->counts = json_incref(report->counts);
     free(agent->summary);
-    agent->summary = xstrdup_or_null(summary);
+    agent->summary = xstrdup_or_null(report->summary);
     lead_hang_judge(lead, false);
 }

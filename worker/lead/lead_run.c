@@ -301,18 +301,16 @@ void lead_run_close(struct lead_run *run, int drain_ms)
 
 bool lead_run_decide_failed(struct lead_run *run, const json_t *failed, const char *node)
 {
-    const json_t *rank = json_object_get(failed, "rank");
-    const json_t *group = json_object_get(failed, "group");
-    int code = (int)json_integer_value(json_object_get(failed, "code"));
-    int number = (int)json_integer_value(json_object_get(failed, "signal"));
-    const char *line = json_string_value(json_object_get(failed, "line"));
+    struct rank_failure failure = rank_failure_read(failed);
+    int code = (int)failure.code, number = (int)failure.signal;
+    const char *line = failure.line;
     char who[32] = "the command", how[128];
     bool has_line = line && *line;
-    if (json_is_integer(rank))
-        (void)snprintf(who, sizeof who, "rank %d", (int)json_integer_value(rank)); /* fits */
-    if (json_is_integer(group))
-        (void)snprintf(who, sizeof who, "group %d", (int)json_integer_value(group)); /* fits */
-    if (json_is_true(json_object_get(failed, "join")))
+    if (failure.rank >= 0)
+        (void)snprintf(who, sizeof who, "rank %d", (int)failure.rank); /* fits */
+    if (failure.group >= 0)
+        (void)snprintf(who, sizeof who, "group %d", (int)failure.group); /* fits */
+    if (failure.is_join)
         (void)snprintf(who, sizeof who, "join"); /* fits */
     if (number)
         (void)snprintf(how, sizeof how, "was killed by signal %d (%s)", number,
@@ -401,9 +399,8 @@ unsigned lead_run_stop_seconds(const struct lead_run *run)
     return saves ? (unsigned)run->assignment->save_time_s : LEAD_RUN_STOP_S;
 }
 
-void lead_run_add_start(struct lead_run *run, const json_t *report)
+void lead_run_add_start(struct lead_run *run, double time)
 {
-    double time = json_real_value(json_object_get(report, "time"));
     if (time > 0 && (run->outcome.started == 0 || time < run->outcome.started))
         run->outcome.started = time;
 }
@@ -418,26 +415,22 @@ void lead_run_add_failure(struct lead_run *run, const char *node, const json_t *
     run->failure_node = xstrdup(node);
 }
 
-void lead_run_add_end(struct lead_run *run, const char *node, const json_t *report)
+void lead_run_add_end(struct lead_run *run, const char *node, const struct report *report)
 {
     struct outcome *outcome = &run->outcome;
-    const json_t *step = json_object_get(report, "last_step");
-    const json_t *saved = json_object_get(report, "checkpoint");
-    const json_t *failed = json_object_get(report, "failed");
-    double ended = json_real_value(json_object_get(report, "ended"));
-    if (json_is_true(json_object_get(report, "idle")))
+    if (report->is_idle)
         return;
-    lead_run_add_failure(run, node, json_object_get(report, "failure"));
-    json_object_set(outcome->finals, node, json_object_get(report, "final"));
-    if (ended > outcome->ended)
-        outcome->ended = ended;
-    if (json_is_integer(step) && json_integer_value(step) > outcome->last_step)
-        outcome->last_step = json_integer_value(step);
-    run->shards += (unsigned)json_integer_value(json_object_get(report, "shards"));
-    if (json_is_integer(saved) && json_integer_value(saved) > run->saved_step)
-        run->saved_step = json_integer_value(saved);
-    if (json_is_object(failed) && !run->failed) {
-        run->failed = json_incref((json_t *)failed);
+    lead_run_add_failure(run, node, report->failure);
+    json_object_set_new(outcome->finals, node, json_integer(report->final));
+    if (report->ended > outcome->ended)
+        outcome->ended = report->ended;
+    if (report->last_step > outcome->last_step)
+        outcome->last_step = report->last_step;
+    run->shards += (unsigned)report->shards;
+    if (report->checkpoint > run->saved_step)
+        run->saved_step = report->checkpoint;
+    if (json_is_object(report->failed) && !run->failed) {
+        run->failed = json_incref(report->failed);
         run->failed_node = xstrdup(node);
     }
 }

@@ -7,6 +7,7 @@
 
 #include "lib/protocol/entry.h"
 #include "lib/protocol/outcome.h"
+#include "lib/protocol/report.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -100,13 +101,13 @@ bool lead_run_stop(struct lead_run *run, enum stop_reason why, const char *forma
 unsigned lead_run_stop_seconds(const struct lead_run *run);
 
 /* The ranks of a node have started. */
-void lead_run_add_start(struct lead_run *run, const json_t *report);
+void lead_run_add_start(struct lead_run *run, double time);
 /* Takes the reason of the failure that a node has found: the member `failure` of a report, which
  * may be null. */
 void lead_run_add_failure(struct lead_run *run, const char *node, const json_t *failure);
 /* Takes the last report of a node. A failed rank in it decides the outcome only in lead_run_end(),
  * if nothing else has decided it before. */
-void lead_run_add_end(struct lead_run *run, const char *node, const json_t *report);
+void lead_run_add_end(struct lead_run *run, const char *node, const struct report *report);
 /* Takes the end of a lost node from the node's journal. */
 void lead_run_add_lost(struct lead_run *run, const char *node);
 

@@ -175,18 +175,18 @@ bool lead_claim(struct lead *lead, void (*again)(struct lead *lead));
 /* lead_checks.c: begins to wait for the preflights, after the agents were told to start a run. */
 void lead_checks_begin(struct lead *lead);
 /* Takes the verdict of a node. */
-void lead_checks_add(struct lead *lead, struct lead_agent *agent, const json_t *report);
+void lead_checks_add(struct lead *lead, struct lead_agent *agent, const struct report *report);
 /* Stops waiting, because the run or the lead ends. */
 void lead_checks_forget(struct lead *lead);
 
 /* lead_agents.c: begins the open run. All agents are ready. */
 void lead_begin(struct lead *lead);
 /* A job_step_options.reported. */
-void lead_reported(void *context, const json_t *report);
+void lead_reported(void *context, const struct report *report);
 
 /* lead_hang.c: an agent reports that it was silent for too long. */
-void lead_hang_silent(struct lead *lead, struct lead_agent *agent, const json_t *report);
-void lead_hang_examined(struct lead *lead, struct lead_agent *agent, const json_t *report);
+void lead_hang_silent(struct lead *lead, struct lead_agent *agent, const struct report *report);
+void lead_hang_examined(struct lead *lead, struct lead_agent *agent, const struct report *report);
 /* Decides if all agents that still have ranks have answered, or if `is_late`. */
 void lead_hang_judge(struct lead *lead, bool is_late);
 

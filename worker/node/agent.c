@@ -14,7 +14,7 @@
 #include "worker/lines.h"
 #include "worker/node/node_run.h"
 #include "worker/process/processes.h"
-#include "worker/protocol/report.h"
+#include "lib/protocol/report.h"
 #include "worker/node/task.h"
 
 #include <assert.h>
@@ -52,10 +52,10 @@ struct agent {
     bool is_leaving;
 };
 
-static void agent_tell(struct agent *agent, json_t *report)
+static void agent_tell(struct agent *agent, struct report *report)
 {
-    json_object_set_new(report, "node", json_string(agent->node));
-    json_object_set_new(report, "index", json_integer(agent->index));
+    report->node = agent->node;
+    report->index = agent->index;
     char *line = report_to_line(report);
     /* If nobody reads, the end of standard input follows. */
     (void)file_write(STDOUT_FILENO, line, strlen(line));
@@ -79,14 +79,13 @@ static void agent_leave(struct agent *agent)
 }
 
 /* Takes a report of the run. Without a lead, the agent itself takes the next steps. */
-static void agent_report(void *context, json_t *report)
+static void agent_report(void *context, struct report *report)
 {
     struct agent *agent = context;
-    int kind = report_kind(report);
     agent_tell(agent, report);
-    if (agent->is_orphan && kind == REPORT_GONE)
+    if (agent->is_orphan && report->kind == REPORT_GONE)
         node_run_finish(agent->run);
-    if (agent->is_orphan && kind == REPORT_ENDED)
+    if (agent->is_orphan && report->kind == REPORT_ENDED)
         agent_leave(agent);
 }
 
@@ -212,7 +211,7 @@ static void agent_look_done(uv_timer_t *timer)
         !agent_is_superseded(agent))
         return;
     fprintf(stderr, "phase-worker node: the run was ended without this node\n");
-    agent_tell(agent, json_pack("{s:s}", "report", agent_report_name(REPORT_SUPERSEDED)));
+    agent_tell(agent, &(struct report){.kind = REPORT_SUPERSEDED});
     agent_orphaned(agent);
 }
 
@@ -249,8 +248,7 @@ static void agent_term_done(uv_signal_t *handle, int number)
     (void)number;
     if (agent->run)
         node_run_terminated(agent->run);
-    agent_tell(agent,
-               json_pack("{s:s, s:b}", "report", agent_report_name(REPORT_TERMINATED), "all", 1));
+    agent_tell(agent, &(struct report){.kind = REPORT_TERMINATED, .is_all = true});
 }
 
 /* The task was killed. Slurm has given up the step, and may not know the processes of this agent.
@@ -270,7 +268,7 @@ static void agent_task_done(uv_poll_t *poll, int status, int events)
     (void)events;
     ssize_t size = recv(agent->task_fd, &byte, 1, MSG_DONTWAIT);
     if (size == 1)
-        agent_tell(agent, json_pack("{s:s}", "report", agent_report_name(REPORT_TERMINATED)));
+        agent_tell(agent, &(struct report){.kind = REPORT_TERMINATED});
     else if (size == 0 || errno != EAGAIN)
         agent_die();
 }
@@ -343,7 +341,7 @@ int agent_main(const char *job_dir)
     uv_signal_start(&agent.interrupt, agent_term_done, SIGINT);
     uv_read_start((uv_stream_t *)&agent.input, agent_read_start, agent_read_done);
     uv_timer_start(&agent.look, agent_look_done, AGENT_LOOK_MS, AGENT_LOOK_MS);
-    agent_tell(&agent, json_pack("{s:s}", "report", agent_report_name(REPORT_READY)));
+    agent_tell(&agent, &(struct report){.kind = REPORT_READY});
     uv_run(&agent.loop, UV_RUN_DEFAULT);
     agent_fini(&agent);
     return agent.is_orphan ? 1 : 0;

@@ -21,31 +21,28 @@
 
 /* --- Reports and entries ---------------------------------------------------------------------- */
 
-void node_run_report(void *context, json_t *report)
+void node_run_report(void *context, struct report *report)
 {
     struct node_run *run = context;
-    if (!report)
-        abort();
-    json_object_set_new(report, "turn", json_integer(run->options.turn));
+    report->turn = run->options.turn;
     run->options.report(run->options.context, report);
 }
 
 json_t *node_run_failure(const struct node_run *run, const struct crew_rank *rank)
 {
-    static const char *const names[] = {
-        [ASSIGNMENT_LAUNCH_RANK] = "rank",
-        [ASSIGNMENT_LAUNCH_GROUP] = "group",
-    };
     if (!rank)
-        return json_null();
-    const char *name = names[run->assignment->launch];
+        return NULL;
+    enum assignment_launch launch = run->assignment->launch;
     char *line = crew_last_line(run->crew, rank);
+    bool is_rank = !run->joined && launch == ASSIGNMENT_LAUNCH_RANK;
+    bool is_group = !run->joined && launch == ASSIGNMENT_LAUNCH_GROUP;
     json_t *failure =
-        json_pack("{s:i, s:i, s:s}", "code", rank->code, "signal", rank->signal, "line", line);
-    if (run->joined)
-        json_object_set_new(failure, "join", json_true());
-    else if (name)
-        json_object_set_new(failure, name, json_integer((json_int_t)rank->rank));
+        rank_failure_to_json(&(struct rank_failure){.code = rank->code,
+                                                    .signal = rank->signal,
+                                                    .line = line,
+                                                    .rank = is_rank ? rank->rank : -1,
+                                                    .group = is_group ? rank->rank : -1,
+                                                    .is_join = run->joined != NULL});
     free(line);
     return failure;
 }
@@ -136,13 +133,16 @@ static void node_run_list_ends(const struct crew *crew, json_t *ranks)
 
 static void node_run_end(struct node_run *run)
 {
-    json_t *ranks = json_array(), *step = json_null(), *checkpoint = json_null();
-    int64_t last_step, saved_step;
-    json_t *failure = NULL;
-    uint64_t final = 0;
+    json_t *ranks = json_array();
+    struct report report = {.kind = REPORT_ENDED,
+                            .ended = run->ended_s,
+                            .last_step = -1,
+                            .checkpoint = -1,
+                            .is_idle = run->journal == NULL,
+                            .shards = run->shards ? shards_done(run->shards) : 0};
     run->state = NODE_RUN_ENDED;
     if (run->assignment)
-        failure = gpu_fault_or(&run->fault, run->assignment, run->failure);
+        report.failure = gpu_fault_or(&run->fault, run->assignment, run->failure);
     node_run_list_ends(run->joined, ranks);
     node_run_list_ends(run->crew, ranks);
     /* The last rows may have violated a guard. */
@@ -151,25 +151,19 @@ static void node_run_end(struct node_run *run)
                        (run->joined && crew_was_cut_off(run->joined));
     if (run->observer) {
         observer_end(run->observer, was_cut_off ? CHECKPOINTS_CUT_OFF : CHECKPOINTS_ENDED_WELL);
-        if (observer_last_step(run->observer, &last_step))
-            step = json_integer(last_step);
-        if (observer_saved_step(run->observer, &saved_step))
-            checkpoint = json_integer(saved_step);
+        (void)observer_last_step(run->observer, &report.last_step); /* there may be none */
+        (void)observer_saved_step(run->observer, &report.checkpoint);
     }
     if (run->journal) {
         node_run_add(run,
                      &(struct entry){.type = ENTRY_EXITED, .ranks = ranks, .is_done = is_done});
         journal_sync(run->journal); /* whoever learns of the end may read the journal at once */
-        final = journal_last(run->journal);
+        report.final = (int64_t)journal_last(run->journal);
     }
     json_decref(ranks);
-    node_run_report(run,
-                    json_pack("{s:s, s:I, s:f, s:o, s:o, s:o, s:O?, s:b, s:i}", "report",
-                              agent_report_name(REPORT_ENDED), "final", (json_int_t) final, "ended",
-                              run->ended_s, "last_step", step, "checkpoint", checkpoint, "failed",
-                              node_run_failure(run, run->crew ? crew_failed(run->crew) : NULL),
-                              "failure", failure, "idle", run->journal == NULL, "shards",
-                              run->shards ? (int)shards_done(run->shards) : 0));
+    report.failed = node_run_failure(run, run->crew ? crew_failed(run->crew) : NULL);
+    node_run_report(run, &report);
+    json_decref(report.failed);
 }
 
 void node_run_finish(struct node_run *run)
@@ -220,7 +214,7 @@ void node_run_go(struct node_run *run)
     if (!run->assignment || (run->assignment->nodes == 1 && !run->assignment->join))
         node_run_end(run);
     else
-        node_run_report(run, json_pack("{s:s}", "report", agent_report_name(REPORT_GONE)));
+        node_run_report(run, &(struct report){.kind = REPORT_GONE});
 }
 
 /* --- What the owner asks ---------------------------------------------------------------------- */
@@ -261,9 +255,8 @@ void node_run_examine(struct node_run *run)
     if (run->watchdog)
         watchdog_examine(run->watchdog);
     else if (run->state == NODE_RUN_STARTING)
-        node_run_report(run,
-                        json_pack("{s:s, s:f, s:s}", "report", agent_report_name(REPORT_EXAMINED),
-                                  "seconds", 0.0, "summary", "the ranks are being started"));
+        node_run_report(run, &(struct report){.kind = REPORT_EXAMINED,
+                                              .summary = "the ranks are being started"});
 }
 
 void node_run_save_evidence(struct node_run *run)

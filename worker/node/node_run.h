@@ -34,6 +34,8 @@
 #ifndef PHASED_WORKER_NODE_NODE_RUN_H
 #define PHASED_WORKER_NODE_NODE_RUN_H
 
+#include "lib/protocol/report.h"
+
 #include <jansson.h>
 #include <stdbool.h>
 #include <uv.h>
@@ -49,7 +51,7 @@ struct node_run_options {
     unsigned restarts;   /* SLURM_RESTART_COUNT */
     unsigned turn;       /* the lead's number for the run, in all its reports */
     const char *program; /* path of phase-worker */
-    void (*report)(void *context, json_t *report);
+    void (*report)(void *context, struct report *report);
     void *context;
 };
 

@@ -39,9 +39,10 @@ static void node_run_guard(void *context, enum observer_stop_cause cause, const 
         [OBSERVER_STOP_ROOM] = STOP_HELD,
     };
     struct node_run *run = context;
-    node_run_report(
-        run, json_pack("{s:s, s:s, s:s, s:O?}", "report", agent_report_name(REPORT_GUARD), "cause",
-                       stop_reason_name(causes[cause]), "message", message, "verdict", verdict));
+    node_run_report(run, &(struct report){.kind = REPORT_GUARD,
+                                          .cause = causes[cause],
+                                          .message = message,
+                                          .verdict = verdict});
 }
 
 static void node_run_fault(void *context, const char *line)
@@ -59,12 +60,13 @@ static void node_run_printed(void *context, const char *data, size_t size)
 static void node_run_failed(void *context, const struct crew_rank *rank)
 {
     struct node_run *run = context;
-    json_t *failure;
+    struct report report = {.kind = REPORT_FAILED};
     node_run_look_for_failure(run);
     run->has_failed = true;
-    failure = gpu_fault_or(&run->fault, run->assignment, run->failure);
-    node_run_report(run, json_pack("{s:s, s:o, s:O?}", "report", agent_report_name(REPORT_FAILED),
-                                   "failed", node_run_failure(run, rank), "failure", failure));
+    report.failure = gpu_fault_or(&run->fault, run->assignment, run->failure);
+    report.failed = node_run_failure(run, rank);
+    node_run_report(run, &report);
+    json_decref(report.failed);
 }
 
 static void node_run_late_done(uv_timer_t *timer)
@@ -107,8 +109,7 @@ static void node_run_tell_start(struct node_run *run)
     }
     node_run_add(run, &(struct entry){.type = ENTRY_RANKS, .ranks = ranks});
     json_decref(ranks);
-    node_run_report(run, json_pack("{s:s, s:f}", "report", agent_report_name(REPORT_STARTED),
-                                   "time", run->started_s));
+    node_run_report(run, &(struct report){.kind = REPORT_STARTED, .time = run->started_s});
 }
 
 static void node_run_shard_done(void *context, const struct crew_rank *rank)
@@ -210,19 +211,18 @@ static bool node_run_is_by_spec(const struct error *err)
 
 static void node_run_cannot_start(struct node_run *run, const struct error *err)
 {
-    const char *cause = stop_reason_name(node_run_is_by_spec(err) ? STOP_EXIT : STOP_LAUNCH);
+    enum stop_reason cause = node_run_is_by_spec(err) ? STOP_EXIT : STOP_LAUNCH;
     char text[1024];
     (void)error_text(err, text, sizeof text);
-    json_t *message = json_string(text);
-    if (!message)
-        message = json_string("cannot start, for a reason that is not UTF-8");
+    json_t *message = json_string(text); /* only if it is UTF-8 */
     if (run->journal) {
         journal_warn(run->journal, "%s", text);
         node_run_urgent(run);
     }
-    node_run_report(run,
-                    json_pack("{s:s, s:s, s:o}", "report", agent_report_name(REPORT_CANNOT_START),
-                              "cause", cause, "message", message));
+    const char *shown = message ? text : "cannot start, for a reason that is not UTF-8";
+    node_run_report(
+        run, &(struct report){.kind = REPORT_CANNOT_START, .cause = cause, .message = shown});
+    json_decref(message);
     /* If only one rank could not be started, the ranks before it are being killed. */
     if (!run->crew || crew_is_gone(run->crew))
         node_run_go(run);
@@ -232,16 +232,13 @@ static void node_run_cannot_start(struct node_run *run, const struct error *err)
 
 /* --- The preflight ---------------------------------------------------------------------------- */
 
-static void node_run_checked(void *context, json_t *report)
+static void node_run_checked(void *context, const struct entry *check)
 {
     struct node_run *run = context;
-    json_t *outcome = json_object_get(report, "outcome"),
-           *reason = json_object_get(report, "reason");
-    json_t *told = json_pack("{s:s, s:O, s:O}", "report", agent_report_name(REPORT_PREFLIGHT),
-                             "outcome", outcome, "reason", reason);
-    json_object_set_new(report, "observe", json_boolean(run->assignment->preflight_observes));
-    node_run_add(run, &(struct entry){.type = ENTRY_PREFLIGHT, .json = report});
-    node_run_report(run, told);
+    node_run_add(run, check);
+    node_run_report(run, &(struct report){.kind = REPORT_PREFLIGHT,
+                                          .outcome = check->outcome,
+                                          .reason = check->reason});
 }
 
 static bool node_run_waits(const struct node_run *run)

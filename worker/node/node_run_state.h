@@ -65,7 +65,7 @@ struct node_run {
 /* Opens the journal of the run, and its link if the daemon knows the run. */
 void node_run_open_journal(struct node_run *run);
 /* Reports to the owner. `context` is the run. Takes over the reference. */
-void node_run_report(void *context, json_t *report);
+void node_run_report(void *context, struct report *report);
 /* Adds an entry to the journal and wakes the link. Takes over the reference. */
 void node_run_add(struct node_run *run, const struct entry *entry);
 /* Writes the journal and wakes the link, because the daemon should know at once. */

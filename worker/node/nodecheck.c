@@ -8,6 +8,7 @@
 #include "lib/place.h"
 #include "lib/text.h"
 #include "worker/protocol/assignment.h"
+#include "lib/protocol/entry.h"
 #include "worker/node/nodecheck_report.h"
 #include "worker/process/child.h"
 #include "worker/process/processes.h"
@@ -92,9 +93,11 @@ static void nodecheck_tell(struct nodecheck *check)
         return;
     }
     uv_timer_stop(&check->timer);
-    double seconds = (double)(clock_steady_ms() - check->start_ms) / 1000;
-    json_object_set_new(report, "seconds", json_real(seconds));
-    check->options.done(check->options.context, report);
+    struct entry entry = entry_of(ENTRY_PREFLIGHT, report);
+    entry.seconds = (double)(clock_steady_ms() - check->start_ms) / 1000;
+    entry.is_observe = check->options.assignment->preflight_observes;
+    check->options.done(check->options.context, &entry);
+    json_decref(report);
 }
 
 static void nodecheck_ended(void *context, const struct child_end *end)

@@ -14,15 +14,15 @@
 struct nodecheck;
 
 struct assignment;
+struct entry;
 
 /* All members are borrowed until the check is closed. */
 struct nodecheck_options {
     uv_loop_t *loop;
     const struct assignment *assignment; /* has a level of preflight */
     unsigned node_index;
-    /* Called once, after nodecheck_start() has returned. `report` is a new reference: the result of
-     * nodecheck_report() and `seconds`. */
-    void (*done)(void *context, json_t *report);
+    /* Called once, after nodecheck_start() has returned, with the entry for the journal. */
+    void (*done)(void *context, const struct entry *entry);
     void *context;
 };
 

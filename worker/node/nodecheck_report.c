@@ -1,7 +1,7 @@
 /* Reads the report of phase-preflight. */
 #include "worker/node/nodecheck_report.h"
 
-#include "lib/protocol/words.h"
+#include "lib/protocol/entry.h"
 #include "lib/text.h"
 #include "worker/process/placement.h"
 
@@ -87,11 +87,16 @@ json_t *nodecheck_report(const char *level, const struct nodecheck_end *end)
     } else {
         reason = nodecheck_reason(rows, outcome, outcome != PREFLIGHT_FAILED);
     }
-    json_t *report =
-        json_pack("{s:s, s:s, s:o, s:o}", "level", level, "outcome",
-                  preflight_outcome_name((enum preflight_outcome)outcome), "reason", reason, "rows",
-                  is_good ? json_incref((json_t *)rows) : json_array());
+    json_t *list = is_good ? json_incref((json_t *)rows) : json_array();
+    json_t *report = entry_to_json(
+        &(struct entry){.type = ENTRY_PREFLIGHT,
+                        .level = level,
+                        .outcome = preflight_outcome_name((enum preflight_outcome)outcome),
+                        .reason = json_string_value(reason),
+                        .rows = list});
     assert(report); /* all of it is UTF-8 */
+    json_decref(list);
+    json_decref(reason);
     json_decref(said);
     return report;
 }

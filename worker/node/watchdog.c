@@ -135,10 +135,10 @@ static void watchdog_tell_silence(struct watchdog *watchdog, int64_t now_ms)
     }
     watchdog->told_ms = now_ms;
     watchdog->options.report(watchdog->options.context,
-                             json_pack("{s:s, s:f, s:f, s:b}", "report",
-                                       agent_report_name(REPORT_SILENT), "seconds",
-                                       (double)watchdog->hang.silence_ms / 1000, "limit",
-                                       (double)limit_ms / 1000, "steps", watchdog->hang.has_step));
+                             &(struct report){.kind = REPORT_SILENT,
+                                              .seconds = (double)watchdog->hang.silence_ms / 1000,
+                                              .limit = (double)limit_ms / 1000,
+                                              .has_steps = watchdog->hang.has_step});
 }
 
 static void watchdog_record_pace(struct watchdog *watchdog, int64_t now_ms)
@@ -161,9 +161,10 @@ static void watchdog_pace(struct watchdog *watchdog, int64_t now_ms)
     watchdog_record_pace(watchdog, now_ms);
     pace_step(&watchdog->pace, watchdog->step, now_ms);
     if (pace_take(&watchdog->pace, PACE_WINDOW_MS, &span))
-        watchdog->options.report(watchdog->options.context,
-                                 json_pack("{s:s, s:f}", "report", agent_report_name(REPORT_PACE),
-                                           "steps_per_s", (double)span.steps / span.seconds));
+        watchdog->options.report(
+            watchdog->options.context,
+            &(struct report){.kind = REPORT_PACE,
+                             .steps_per_s = (double)span.steps / span.seconds});
 }
 
 /* Warns once of a group that is silent while others print. Uses the rule of hang.h, with the output
@@ -230,11 +231,12 @@ static void watchdog_answer(struct watchdog *watchdog)
     const struct gpu_second *second = observer_gpus(watchdog->options.observer);
     if (second)
         json_object_set_new(watchdog->found, "gpus", second_to_json(second, SECOND_SHORT));
-    watchdog->options.report(
-        watchdog->options.context,
-        json_pack("{s:s, s:f, s:s, s:o}", "report", agent_report_name(REPORT_EXAMINED), "seconds",
-                  (double)watchdog->hang.silence_ms / 1000, "summary", watchdog->summary, "counts",
-                  outlier_count(watchdog->found)));
+    struct report report = {.kind = REPORT_EXAMINED,
+                            .seconds = (double)watchdog->hang.silence_ms / 1000,
+                            .summary = watchdog->summary,
+                            .counts = outlier_count(watchdog->found)};
+    watchdog->options.report(watchdog->options.context, &report);
+    json_decref(report.counts);
 }
 
 static void watchdog_nccl_answered(void *context, const char *text)

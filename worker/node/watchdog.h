@@ -18,6 +18,8 @@
 #ifndef PHASED_WORKER_NODE_WATCHDOG_H
 #define PHASED_WORKER_NODE_WATCHDOG_H
 
+#include "lib/protocol/report.h"
+
 #include <jansson.h>
 #include <stdbool.h>
 #include <uv.h>
@@ -40,7 +42,7 @@ struct watchdog_options {
     char *const *environment; /* of the ranks */
     const char *ras_address;  /* NCCL_RAS_ADDR of the ranks, or NULL */
     /* Takes over the reference. */
-    void (*report)(void *context, json_t *report);
+    void (*report)(void *context, struct report *report);
     void *context;
 };
 

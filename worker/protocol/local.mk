@@ -7,6 +7,5 @@ worker_libworker_a_SOURCES += \
 	worker/protocol/orphan.c worker/protocol/orphan.h \
 	worker/protocol/phase_claim.c worker/protocol/phase_claim.h \
 	worker/protocol/posthumous.c worker/protocol/posthumous.h \
-	worker/protocol/report.c worker/protocol/report.h \
 	worker/protocol/transfer.c worker/protocol/transfer.h
 EXTRA_DIST += worker/protocol/README.md

@@ -1,0 +1,62 @@
+/* What an agent tells its lead: one line of JSON on its standard output, which srun passes on. All
+ * kinds of reports share one struct; each kind has only some of the members.
+ *
+ * srun passes on up to 1,024 bytes in one piece. A line of another node could tear a longer line
+ * apart, so a report is shortened to fit. The journal of the node has the full text. */
+#ifndef PHASED_LIB_PROTOCOL_REPORT_H
+#define PHASED_LIB_PROTOCOL_REPORT_H
+
+#include "lib/protocol/words.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { REPORT_SIZE_MAX = 1000 }; /* bytes, with the line end */
+
+/* A rank that failed. */
+struct rank_failure {
+    int64_t code, signal; /* a signal of 0: it exited with the code */
+    const char *line;     /* the last that it printed */
+    int64_t rank, group;  /* its number; -1: it is none */
+    bool is_join;         /* it is the join */
+};
+
+struct report {
+    enum agent_report kind;
+    const char *node;
+    int64_t index; /* of the node in the job */
+    int64_t turn;  /* of the run, counted by the lead; 0: of no run */
+    double time;   /* STARTED: when the first rank started, in seconds since 1970 */
+    bool is_all;   /* TERMINATED: Slurm has sent SIGTERM to the processes of the step, too */
+    /* ENDED */
+    int64_t final;      /* the last sequence number in the journal of the node */
+    double ended;       /* in seconds since 1970 */
+    int64_t last_step;  /* -1: none */
+    int64_t checkpoint; /* the step of the newest one that the run has saved; -1: none */
+    bool is_idle;       /* the node had no ranks */
+    int64_t shards;     /* groups that have finished */
+    json_t *failed;     /* FAILED, too: a rank_failure, or NULL */
+    json_t *failure;    /* FAILED, too: what was recognised (doc/protocol.md), or NULL */
+    /* SILENT, EXAMINED */
+    double seconds, limit;
+    bool has_steps; /* SILENT: the node has made steps of its own */
+    const char *summary;
+    json_t *counts;               /* see worker/health/outlier.h */
+    double steps_per_s;           /* PACE */
+    const char *outcome, *reason; /* PREFLIGHT */
+    /* GUARD, CANNOT_START */
+    enum stop_reason cause; /* STOP_REASON_COUNT: unknown */
+    const char *message;
+    json_t *verdict; /* see lib/expr/check.h, or NULL */
+};
+
+/* Reads a report, which may be any JSON. False: it is none. The result borrows from it. */
+bool report_read(const json_t *json, struct report *ret_report);
+/* Returns one line with its end; the caller frees it. All texts must be UTF-8. */
+char *report_to_line(const struct report *report);
+
+json_t *rank_failure_to_json(const struct rank_failure *failure);
+struct rank_failure rank_failure_read(const json_t *json);
+
+#endif
