@@ -292,9 +292,11 @@ static json_t *told_whole(const struct rows *rows, uint64_t run)
     for (size_t i = rows->count; i-- > 0;) { /* the rows begin with the newest step */
         const struct row *row = &rows->items[i];
         if ((!run || row->run == run) && row->bytes >= 0 && !row->is_unseen)
-            (void)json_array_append_new(told,
-                                        json_pack("{s:s, s:I, s:O?}", "path", row->path, "bytes",
-                                                  (json_int_t)row->bytes, "paths", row->paths));
+            (void)json_array_append_new(
+                told, told_checkpoint_to_json(&(struct told_checkpoint){.path = row->path,
+                                                                        .step = row->step,
+                                                                        .bytes = row->bytes,
+                                                                        .paths = row->paths}));
     }
     return told;
 }

@@ -22,31 +22,46 @@ struct rank_failure {
     bool is_join;         /* it is the join */
 };
 
+/*   READY         the agent runs
+ *   TERMINATED    Slurm has sent SIGTERM to the step
+ *   PREFLIGHT     what the preflight of the node has found
+ *   STARTED       the first rank was executed
+ *   CANNOT_START  no rank runs here, and none will
+ *   FAILED        the first failure on this node
+ *   GUARD         the first node has found a reason to stop the run
+ *   SILENT        repeated while a silence is longer than allowed (worker/node/watchdog.h)
+ *   EXAMINED      the answer to the command `examine`
+ *   PACE          how fast the steps of this node come
+ *   GONE          no process of the run is left on this node
+ *   ENDED         the run has ended on this node
+ *   SUPERSEDED    the run was ended without this node, or another job has claimed its phase */
 struct report {
     enum agent_report kind;
     const char *node;
     int64_t index; /* of the node in the job */
-    int64_t turn;  /* of the run, counted by the lead; 0: of no run */
-    double time;   /* STARTED: when the first rank started, in seconds since 1970 */
-    bool is_all;   /* TERMINATED: Slurm has sent SIGTERM to the processes of the step, too */
+    int64_t turn;  /* of the run, counted by the lead; 0: the report is about no run */
+    double time;   /* STARTED: in seconds since 1970 */
+    bool is_all;   /* TERMINATED: Slurm has sent the signal to all processes of the step */
     /* ENDED */
     int64_t final;      /* the last sequence number in the journal of the node */
     double ended;       /* in seconds since 1970 */
     int64_t last_step;  /* -1: none */
-    int64_t checkpoint; /* the step of the newest one that the run has saved; -1: none */
-    bool is_idle;       /* the node had no ranks */
-    int64_t shards;     /* groups that have finished */
-    json_t *failed;     /* FAILED, too: a rank_failure, or NULL */
-    json_t *failure;    /* FAILED, too: what was recognised (doc/protocol.md), or NULL */
+    int64_t checkpoint; /* the highest step of a checkpoint that the run has saved; -1: none */
+    bool is_idle;       /* the run had no ranks on this node */
+    int64_t shards;     /* that are done */
+    /* ENDED, FAILED */
+    json_t *failed;  /* a rank_failure, or NULL */
+    json_t *failure; /* what was recognised (worker/health/failure.h), or NULL */
     /* SILENT, EXAMINED */
     double seconds, limit;
-    bool has_steps; /* SILENT: the node has made steps of its own */
-    const char *summary;
+    bool has_steps;               /* the node has printed steps */
+    const char *summary;          /* what its processes do */
     json_t *counts;               /* see worker/health/outlier.h */
     double steps_per_s;           /* PACE */
     const char *outcome, *reason; /* PREFLIGHT */
     /* GUARD, CANNOT_START */
-    enum stop_reason cause; /* STOP_REASON_COUNT: unknown */
+    enum stop_reason cause; /* STOP_REASON_COUNT: unknown. STOP_HELD of a guard: the next checkpoint
+                               does not fit, so the phase must be held */
     const char *message;
     json_t *verdict; /* see lib/expr/check.h, or NULL */
 };

@@ -244,7 +244,7 @@ enum agent_command {
         AGENT_COMMAND_COUNT
 };
 
-/* The reports of agents to their lead (worker/node/agent.h, worker/node/node_run.h). */
+/* The reports of agents to their lead (report.h). */
 #define AGENT_REPORTS(X)                                                                           \
     X(READY, "ready")                                                                              \
     X(TERMINATED, "terminated")                                                                    \

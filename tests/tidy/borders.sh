@@ -157,6 +157,48 @@ headers() {
 }
 report 'a room has one header for others' "$(headers)"
 
+# The names of the members of messages stand in the rows of lib/protocol. Other code that takes part in
+# the protocol knows the structs.
+members() {
+    sed -nE 's/^ *MEMBER(_OR)?\([a-z_]+, ([a-z_]+), .*/\2/p
+             s/^ *MEMBER_IS\([a-z_]+, ([a-z_]+), .*/\1/p
+             s/^ *MEMBER(_ROW|_OF_WORDS)\([a-z_]+, [a-z_.]+, "([a-z_]+)".*/\2/p' lib/protocol/*.c
+}
+# The same names in other documents: a file, then the names.
+other_documents() {
+    cat <<'DOCUMENTS'
+cli/reader/folder.c         attempt phase resume
+daemon/ingest/entry.c       reason
+daemon/launch/job_order.c   workdir
+daemon/launch/secrets.c     by_gpu phase
+worker/lead/lead_hang.c     nodes
+worker/node/channel.c       checkpoint path step values
+worker/node/nodecheck_report.c rows
+worker/node/observer.c      path step
+worker/node/watchdog.c      summary
+worker/protocol/assignment.c checkpoint path run
+DOCUMENTS
+}
+# Reads C. Prints the names of members that it gives to jansson.
+named_members() {
+    tr '\n' ' ' | grep -oE 'json_(object_(get|set|set_new|del)|pack|unpack|unpack_ex)\([^;]*;' |
+        grep -oE '"[a-z_]+"' | tr -d '"' | grep -xFf <(members) | sort -u
+}
+stray_members() {
+    local file
+    git ls-files 'worker/lead/*.c' 'worker/node/*.c' 'worker/protocol/*.c' 'daemon/ingest/*.c' \
+        'daemon/launch/*.c' daemon/api/worker.c cli/reader/folder.c |
+        while read -r file; do
+            named_members <"$file" | grep -vxFf \
+                <(other_documents | awk -v file="$file" '$1 == file { for (i = 2; i <= NF; i++) print $i }') |
+                sed "s,^,$file names the member ,"
+        done
+}
+report 'a name of a member outside of lib/protocol is found' "$(
+    [ "$(named_members <<<'x = json_object_get(entry,
+        "run_dir"); y = json_pack("{s:i}", "own", 1);')" = run_dir ] || echo 'run_dir is not found')"
+report 'the names of members of messages stand in lib/protocol' "$(stray_members)"
+
 # Prints "USER USED SYMBOL" for the files that git knows, from the object files of their newest
 # build. If several programs define a symbol, the nearest definition counts: that of the same folder
 # before those of folders in it.

@@ -18,17 +18,9 @@
  *   finish             the run is gone on all nodes: report its end
  *   end                leave
  *
- * The agent answers on its standard output with JSON lines: the reports of node_run.h, and
- *
- *   {"report": "ready", "node": "n1", "index": 0}
- *   {"report": "superseded"}          the run was ended without this node, or another job has
- *                                     claimed its phase
- *   {"report": "terminated"}          Slurm has sent SIGTERM to the step; with "all": true, to
- *                                     all processes of the step
- *
- * Each report has "node" and "index". If standard input ends without `end`, the lead is gone. Then
- * the agent stops the run and leaves. It does the same when its run is superseded. If the task is
- * killed, the agent kills all processes. */
+ * The agent answers on its standard output with reports (lib/protocol/report.h). If standard input
+ * ends without `end`, the lead is gone. Then the agent stops the run and leaves. It does the same
+ * when its run is superseded. If the task is killed, the agent kills all processes. */
 #ifndef PHASED_WORKER_NODE_AGENT_H
 #define PHASED_WORKER_NODE_AGENT_H
 

@@ -40,8 +40,8 @@ json_t *node_run_failure(const struct node_run *run, const struct crew_rank *ran
         rank_failure_to_json(&(struct rank_failure){.code = rank->code,
                                                     .signal = rank->signal,
                                                     .line = line,
-                                                    .rank = is_rank ? rank->rank : -1,
-                                                    .group = is_group ? rank->rank : -1,
+                                                    .rank = is_rank ? (int64_t)rank->rank : -1,
+                                                    .group = is_group ? (int64_t)rank->rank : -1,
                                                     .is_join = run->joined != NULL});
     free(line);
     return failure;

@@ -8,29 +8,8 @@
  * calls node_run_finish(). Then the run ends here with its last journal entry. A run on one node
  * without a join ends by itself.
  *
- * The run sends reports to the owner as JSON objects, each as a new reference. The agent passes
- * them on to the lead:
- *
- *   {"report": "preflight", "turn": 1, "outcome", "reason"}
- *   {"report": "started", "turn": 1, "time": 1790000000.1}
- *   {"report": "cannot_start", "cause", "message"}
- *       no rank runs here, and none will
- *   {"report": "failed", "turn", "failed": {"rank" or "group" or "join", "code", "signal",
- *    "line"}, "failure"}
- *       the first failure on this node; the only process of a node has none of the three names;
- *       `failure` is the finding of failure.h, or null
- *   {"report": "guard", "turn", "cause": "guard" | "nan" | "until" | "held", "message",
- *    "verdict"}
- *       "held": the next checkpoint does not fit, so the phase must be held
- *   {"report": "silent" | "examined" | "pace", "turn", ...}
- *       see worker/node/watchdog.h
- *   {"report": "gone", "turn"}
- *   {"report": "ended", "turn", "final", "ended", "last_step", "checkpoint", "failed", "failure",
- *    "idle", "shards"}
- *       `last_step` and `checkpoint` are steps or null; `failed` and `failure` are as above or
- *       null; `idle` is true if the run has no ranks here; `shards` counts the done shards
- *
- * A report is short enough for srun to pass it on in one piece (REPORT_SIZE_MAX). */
+ * The run sends reports to the owner (lib/protocol/report.h), and the agent passes them on to the
+ * lead. */
 #ifndef PHASED_WORKER_NODE_NODE_RUN_H
 #define PHASED_WORKER_NODE_NODE_RUN_H
 
@@ -51,7 +30,7 @@ struct node_run_options {
     unsigned restarts;   /* SLURM_RESTART_COUNT */
     unsigned turn;       /* the lead's number for the run, in all its reports */
     const char *program; /* path of phase-worker */
-    void (*report)(void *context, struct report *report);
+    void (*report)(void *context, struct report *report); /* the owner adds the node */
     void *context;
 };
 

@@ -3,15 +3,9 @@
  * when the lead asks.
  *
  * The lead decides whether the run hangs, because a single node cannot know. Most ranks print
- * nothing, and a run of several nodes hangs only if no node shows a sign of life. The reports, with
- * the members of all reports in node_run.h:
- *
- *   {"report": "silent", "seconds": 912.0, "limit": 900.0, "steps": true}
- *       repeated while the silence lasts; `steps`: this node has printed steps before
- *   {"report": "examined", "seconds": 912.0, "summary": "...", "counts": {...}}
- *       the answer to watchdog_examine(); outlier.h explains `counts`
- *   {"report": "pace", "steps_per_s": 0.52}
- *       if this node prints steps
+ * nothing, and a run of several nodes hangs only if no node shows a sign of life. It reports
+ * REPORT_SILENT, repeated while the silence lasts; REPORT_EXAMINED, the answer to
+ * watchdog_examine(); and REPORT_PACE, if this node prints steps.
  *
  * A silence is not reported while a checkpoint is being written, or while a signal or a debugger
  * has stopped the processes. */
