@@ -381,7 +381,7 @@ static bool allocation_note_times(struct decision *decision, struct allocation *
         decision_tell_job(decision, FACT_JOB_RESTARTED, allocation);
         is_news = true;
     }
-    if (event->seen.is_running && !allocation->started_ms) {
+    if (event->seen.state == CLUSTER_JOB_RUNNING && !allocation->started_ms) {
         allocation->started_ms = decision_began_ms(decision, event->seen.started_ms,
                                                    run_earliest_ms(allocation_run(allocation)));
         is_news = true;
@@ -414,7 +414,7 @@ static void allocation_on_seen(struct decision *decision, struct allocation *all
             decision_save_job(decision, allocation);
         }
     }
-    if (!event->seen.is_running) {
+    if (event->seen.state != CLUSTER_JOB_RUNNING) {
         allocation_on_pending(decision, allocation);
         return;
     }

@@ -100,7 +100,7 @@ struct core_event {
     struct {
         enum cluster_job_state state;
         const char *reason, *nodes;
-        bool is_final, is_running;
+        bool is_final;
         bool is_waiting; /* pending, and Slurm has delayed its begin, as after a requeue */
         bool is_stuck;   /* pending, and held by Slurm: after a launch that failed */
         unsigned restarts;

@@ -36,7 +36,6 @@ static void post_seen(struct loop *loop, struct workflow *workflow, struct alloc
                  .reason = seen->reason,
                  .nodes = seen->nodes,
                  .is_final = cluster_job_is_final(seen),
-                 .is_running = seen->state == CLUSTER_JOB_RUNNING,
                  .is_waiting = cluster_job_is_waiting(seen, now),
                  .is_stuck = cluster_job_is_stuck(seen),
                  .restarts = seen->restarts,

@@ -371,7 +371,6 @@ static void daemon_post_seen(struct sim *sim, uint64_t allocation, const struct 
                     .event = {.kind = EV_JOB_SEEN,
                               .slurm_id = job->id,
                               .seen = {.state = job->shown,
-                                       .is_running = job->state == SIM_RUNNING,
                                        .is_final = job->state == SIM_OVER,
                                        .is_waiting = job->state == SIM_PENDING && job->was_requeued,
                                        .restarts = job->restarts,

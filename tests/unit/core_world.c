@@ -145,7 +145,6 @@ void world_seen(struct world *world, const char *phase, const char *state, bool 
                                .allocation = world_phase(world, phase)->run->seat->allocation};
     event.seen.state = (enum cluster_job_state)cluster_job_state_parse(state);
     event.seen.is_final = is_final;
-    event.seen.is_running = event.seen.state == CLUSTER_JOB_RUNNING;
     world_step(world, event);
 }
 

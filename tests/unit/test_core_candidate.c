@@ -42,7 +42,6 @@ static void is_seen(struct world *world, const char *type, const char *word, boo
     struct core_event event = {.kind = EV_JOB_SEEN, .allocation = job_of(world, type)};
     event.seen.state = (enum cluster_job_state)cluster_job_state_parse(word);
     event.seen.is_final = is_final;
-    event.seen.is_running = event.seen.state == CLUSTER_JOB_RUNNING;
     world_step(world, event);
 }
 

@@ -109,7 +109,6 @@ static void a_run_lasts_as_long_as_it_did_whatever_other_clocks_say(void **state
         struct allocation *allocation = run->seat->allocation;
         struct core_event seen = {.kind = EV_JOB_SEEN, .allocation = allocation};
         seen.seen.state = CLUSTER_JOB_RUNNING;
-        seen.seen.is_running = true;
         seen.seen.started_ms = started_ms + ahead_ms[i];
         world_step(&world, seen);
         world_step(&world, (struct core_event){.kind = EV_RUN_STARTED,
@@ -126,7 +125,6 @@ static void a_run_lasts_as_long_as_it_did_whatever_other_clocks_say(void **state
         assert_int_equal(run->started_ms, started_ms);
         assert_int_equal(run->ended_ms, world.now_ms);
         seen.seen.state = CLUSTER_JOB_COMPLETED;
-        seen.seen.is_running = false;
         seen.seen.is_final = true;
         seen.seen.ended_ms = world.now_ms + ahead_ms[i];
         world_step(&world, seen);
@@ -147,7 +145,6 @@ static void a_run_never_begins_before_its_job(void **state)
     int64_t submitted_ms = run->submitted_ms;
     struct core_event seen = {.kind = EV_JOB_SEEN, .allocation = run->seat->allocation};
     seen.seen.state = CLUSTER_JOB_RUNNING;
-    seen.seen.is_running = true;
     seen.seen.started_ms = submitted_ms - 2500;
     world->now_ms = submitted_ms + 2000;
     world_step(world, seen);

@@ -53,7 +53,6 @@ static void stage_begin(struct stage *stage)
                                        .cause = CAUSE_EXIT,
                                        .step = 10};
     stage->event.seen.state = CLUSTER_JOB_RUNNING;
-    stage->event.seen.is_running = true;
     stage->decision = (struct decision){.config = &stage->config,
                                         .facts = &stage->facts,
                                         .event = &stage->event,

@@ -33,7 +33,6 @@ static struct core_event random_job_event(struct world *world, uint64_t *seed)
         workflow->allocations[random_below(seed, (uint32_t)workflow->allocation_count)];
     event.seen.state = states[state];
     event.seen.is_final = state >= 2;
-    event.seen.is_running = state == 1;
     event.seen.is_waiting = state == 0 && random_below(seed, 2);
     event.seen.is_stuck = state == 0 && random_below(seed, 8) == 0;
     event.seen.restarts = random_below(seed, 4);

@@ -160,7 +160,6 @@ static void a_workflow_of_a_migrated_record_goes_on(void **state)
                                .allocation = workflow->allocations[0]};
     event.seen.state = CLUSTER_JOB_RUNNING;
     event.seen.nodes = "n[3-4]";
-    event.seen.is_running = true;
     event.seen.restarts = 1;
     core_decide(core, &event, &effects);
     assert_int_equal(workflow->runs[2]->state, RUN_STARTING);
