@@ -30,7 +30,4 @@ void claim_fini(struct claim *claim)
     *claim = (struct claim){0};
 }
 
-json_t *claim_to_json(const struct claim *claim)
-{
-    return members_write(claim_members, claim, NULL);
-}
+MEMBERS_TO_JSON(claim)

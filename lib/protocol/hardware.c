@@ -11,14 +11,5 @@ static const struct member hardware_members[] = {
     {0},
 };
 
-struct hardware hardware_read(const json_t *json)
-{
-    struct hardware hardware;
-    members_read(hardware_members, json, &hardware);
-    return hardware;
-}
-
-json_t *hardware_to_json(const struct hardware *hardware)
-{
-    return members_write(hardware_members, hardware, NULL);
-}
+MEMBERS_READ(hardware)
+MEMBERS_TO_JSON(hardware)

@@ -14,21 +14,6 @@ static const struct member journal_reply_members[] = {
     {0},
 };
 
-struct journal_push journal_push_read(const json_t *json)
-{
-    struct journal_push push;
-    members_read(journal_push_members, json, &push);
-    return push;
-}
-
-json_t *journal_reply_to_json(const struct journal_reply *reply)
-{
-    return members_write(journal_reply_members, reply, NULL);
-}
-
-struct journal_reply journal_reply_read(const json_t *json)
-{
-    struct journal_reply reply;
-    members_read(journal_reply_members, json, &reply);
-    return reply;
-}
+MEMBERS_READ(journal_push)
+MEMBERS_TO_JSON(journal_reply)
+MEMBERS_READ(journal_reply)

@@ -21,9 +21,4 @@ json_t *lead_command_to_json(const struct lead_command *command)
     return told.number ? members_write(lead_command_members, &told, NULL) : json_object();
 }
 
-struct lead_command lead_command_read(const json_t *json)
-{
-    struct lead_command command;
-    members_read(lead_command_members, json, &command);
-    return command;
-}
+MEMBERS_READ(lead_command)

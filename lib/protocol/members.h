@@ -70,6 +70,20 @@ struct member {
     {.name = word, .kind = MEMBER_WORD, .need = MEMBER_##how, .otherwise = nothing, \
      .offset = offsetof(struct type, field), .size = sizeof MEMBER_FIELD(type, field), \
      .words = table, .word_count = count, __VA_ARGS__}
+
+/* Defines OBJECT_read(json) and OBJECT_to_json(object) for struct OBJECT, by OBJECT_members. */
+#define MEMBERS_READ(object) \
+    struct object object##_read(const json_t *json) \
+    { \
+        struct object object; \
+        members_read(object##_members, json, &object); \
+        return object; \
+    }
+#define MEMBERS_TO_JSON(object) \
+    json_t *object##_to_json(const struct object *object) \
+    { \
+        return members_write(object##_members, object, NULL); \
+    }
 /* clang-format on */
 
 /* Adds the members to a copy of `json`, which may be NULL: members that are not in the table stay

@@ -127,14 +127,5 @@ char *report_to_line(const struct report *report)
     return line;
 }
 
-struct rank_failure rank_failure_read(const json_t *json)
-{
-    struct rank_failure failure;
-    members_read(rank_failure_members, json, &failure);
-    return failure;
-}
-
-json_t *rank_failure_to_json(const struct rank_failure *failure)
-{
-    return members_write(rank_failure_members, failure, NULL);
-}
+MEMBERS_READ(rank_failure)
+MEMBERS_TO_JSON(rank_failure)

@@ -81,14 +81,5 @@ int run_file_set_resume(struct run_file *run, json_t *resume, struct error *err)
     return status;
 }
 
-struct run_input run_input_read(const json_t *json)
-{
-    struct run_input input;
-    members_read(run_input_members, json, &input);
-    return input;
-}
-
-json_t *run_input_to_json(const struct run_input *input)
-{
-    return members_write(run_input_members, input, NULL);
-}
+MEMBERS_READ(run_input)
+MEMBERS_TO_JSON(run_input)

@@ -10,17 +10,8 @@ static const struct member told_checkpoint_members[] = {
     MEMBER(told_checkpoint, time, OPTIONAL),         {0},
 };
 
-struct told_checkpoint told_checkpoint_read(const json_t *json)
-{
-    struct told_checkpoint told;
-    members_read(told_checkpoint_members, json, &told);
-    return told;
-}
-
-json_t *told_checkpoint_to_json(const struct told_checkpoint *told)
-{
-    return members_write(told_checkpoint_members, told, NULL);
-}
+MEMBERS_READ(told_checkpoint)
+MEMBERS_TO_JSON(told_checkpoint)
 
 json_t *told_checkpoint_reference(const char *path, int64_t step)
 {
