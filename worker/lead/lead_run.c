@@ -35,25 +35,25 @@ static int lead_run_write_script(const struct lead_run *run, const char *name, c
                                  struct error *err)
 {
     char *path = text_format("%s/%s", run->assignment->file.run_dir, name);
-    int result = file_replace(path, script, strlen(script), 0600, err);
+    int status = file_replace(path, script, strlen(script), 0600, err);
     free(path);
-    return result;
+    return status;
 }
 
 /* The agents read the secrets themselves. The lead only finds out at once that they are gone. */
 static int lead_run_prepare(const struct lead_run *run, struct error *err)
 {
-    int result = assignment_read_secrets(run->assignment, err);
-    if (result == 0)
-        result = assignment_make_folders(run->assignment->file.run_dir, err);
-    if (result == 0)
-        result = file_make_folders(run->assignment->file.out_dir, 0700, err);
-    if (result < 0)
-        return result;
-    result = lead_run_write_script(run, "run.sh", run->assignment->script, err);
-    if (result == 0 && run->assignment->join)
-        result = lead_run_write_script(run, "join.sh", run->assignment->join, err);
-    return result;
+    int status = assignment_read_secrets(run->assignment, err);
+    if (status == 0)
+        status = assignment_make_folders(run->assignment->file.run_dir, err);
+    if (status == 0)
+        status = file_make_folders(run->assignment->file.out_dir, 0700, err);
+    if (status < 0)
+        return status;
+    status = lead_run_write_script(run, "run.sh", run->assignment->script, err);
+    if (status == 0 && run->assignment->join)
+        status = lead_run_write_script(run, "join.sh", run->assignment->join, err);
+    return status;
 }
 
 static bool lead_run_is_removed(const char *checkpoint)
@@ -176,11 +176,11 @@ static enum posthumous_end lead_run_look_back(struct lead_run *run, struct error
     const char *run_dir = run->assignment->file.run_dir;
     struct outcome outcome;
     enum posthumous_end end = POSTHUMOUS_TOLD;
-    int result = outcome_read(run_dir, run->outcome.token, &outcome, err);
-    if (result == -ESTALE)
+    int status = outcome_read(run_dir, run->outcome.token, &outcome, err);
+    if (status == -ESTALE)
         fprintf(stderr, "phase-worker lead: %s\n", err->message);
     run->unread_claim = 0;
-    if (result < 0) {
+    if (status < 0) {
         outcome_init(&outcome, run->assignment->file.run);
         memcpy(outcome.token, run->outcome.token, sizeof outcome.token);
         struct phase_holder claim;
@@ -223,25 +223,25 @@ int lead_run_look_again(struct lead_run *run, struct error *err)
 static int lead_run_read(const char *run_dir, struct assignment **ret_assignment, struct error *err)
 {
     struct assignment *assignment;
-    int result = assignment_read(run_dir, &assignment, err);
-    if (result < 0)
-        return result;
+    int status = assignment_read(run_dir, &assignment, err);
+    if (status < 0)
+        return status;
     if (!assignment->needs_hardware) {
         *ret_assignment = assignment;
         return 0;
     }
-    result = hardware_settle(run_dir, assignment->spec, phase_life_own().job_id, err);
+    status = hardware_settle(run_dir, assignment->spec, phase_life_own().job_id, err);
     assignment_free(assignment);
-    return result < 0 ? result : assignment_read(run_dir, ret_assignment, err);
+    return status < 0 ? status : assignment_read(run_dir, ret_assignment, err);
 }
 
 int lead_run_open(const char *run_dir, struct commands *commands, struct lead_run **ret_run,
                   struct error *err)
 {
     struct assignment *assignment;
-    int result = lead_run_read(run_dir, &assignment, err);
-    if (result < 0)
-        return result;
+    int status = lead_run_read(run_dir, &assignment, err);
+    if (status < 0)
+        return status;
     struct lead_run *run = xcalloc(1, sizeof *run);
     run->assignment = assignment;
     run->saved_step = -1;
@@ -268,9 +268,9 @@ int lead_run_open(const char *run_dir, struct commands *commands, struct lead_ru
 int lead_run_number(struct lead_run *run, struct commands *commands, struct error *err)
 {
     struct assignment *assignment;
-    int result = assignment_read(run->assignment->file.run_dir, &assignment, err);
-    if (result < 0)
-        return result;
+    int status = assignment_read(run->assignment->file.run_dir, &assignment, err);
+    if (status < 0)
+        return status;
     if (assignment->file.is_alone) {
         assignment_free(assignment);
         return error_set(err, -EAGAIN, "the number of the run is not visible yet");
@@ -471,11 +471,11 @@ int lead_run_write(struct lead_run *run, struct error *err)
         run->needs_writing = false;
         return 0;
     }
-    int result = outcome_write(&run->outcome, run_dir, err);
-    if (result == -EEXIST && lead_run_yield(run))
+    int status = outcome_write(&run->outcome, run_dir, err);
+    if (status == -EEXIST && lead_run_yield(run))
         return 0;
-    run->needs_writing = result < 0;
-    return result;
+    run->needs_writing = status < 0;
+    return status;
 }
 
 /* Whether another run may follow in the same job. A run that timed out without a checkpoint would

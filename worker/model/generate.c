@@ -94,9 +94,9 @@ struct generate {
 int generate_parse(struct generate_options *options, int count, char **arguments, struct error *err)
 {
     *options = (struct generate_options){0};
-    int result = arguments_read(table, options, count, arguments, err);
-    if (result != 0)
-        return result;
+    int status = arguments_read(table, options, count, arguments, err);
+    if (status != 0)
+        return status;
     const char *const needed[] = {options->model, options->input, options->output};
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
         if (!*needed[i])
@@ -126,18 +126,18 @@ static int load_vocabulary(struct generate *generate, const uint8_t *digest, str
 {
     const char *path = generate->options->vocabulary;
     struct vocabulary *vocabulary = &generate->vocabulary;
-    int result = 0;
+    int status = 0;
     if (*path)
-        result = vocabulary_load(vocabulary, path, err);
+        status = vocabulary_load(vocabulary, path, err);
     else
         vocabulary_init_bytes(vocabulary);
-    if (result == 0 && (memcmp(vocabulary->digest, digest, sizeof vocabulary->digest) != 0 ||
+    if (status == 0 && (memcmp(vocabulary->digest, digest, sizeof vocabulary->digest) != 0 ||
                         vocabulary->tokens > generate->shape.vocabulary))
         return *path ? error_set(err, -EINVAL, "--vocabulary %s: %s was trained with another one",
                                  path, generate->options->model)
                      : error_set(err, -EINVAL, "--vocabulary is missing: %s is no model of bytes",
                                  generate->options->model);
-    return result;
+    return status;
 }
 
 /* The model knows no positions after the length of a row of training. So the prompt gets what the
@@ -147,11 +147,11 @@ static int read_shape(struct generate *generate, struct error *err)
     const struct generate_options *options = generate->options;
     size_t sequence;
     uint8_t digest[VOCABULARY_DIGEST];
-    int result = checkpoint_shape(options->model, &generate->shape, &sequence, digest, err);
-    if (result == 0)
-        result = load_vocabulary(generate, digest, err);
-    if (result < 0)
-        return result;
+    int status = checkpoint_shape(options->model, &generate->shape, &sequence, digest, err);
+    if (status == 0)
+        status = load_vocabulary(generate, digest, err);
+    if (status < 0)
+        return status;
     unsigned tensor = (unsigned)options->tensor;
     if (decode_group_max(&generate->shape) % tensor)
         return error_set(err, -ERANGE,
@@ -180,15 +180,15 @@ static int load(struct generate *generate, struct error *err)
     generate->kernels = kernels_new((int)ranks->rank, err);
     if (!generate->kernels)
         return err->code;
-    int result = model_init(&generate->model, generate->kernels, &generate->shape, generate->length,
+    int status = model_init(&generate->model, generate->kernels, &generate->shape, generate->length,
                             MODEL_DECODES, (struct model_rank){0, 1}, err);
-    if (result == 0)
-        result = checkpoint_load_weights(options->model, &generate->model, err);
-    if (result < 0)
-        return result;
-    result = kernels_join(generate->kernels, ranks, err);
-    if (result < 0)
-        return result;
+    if (status == 0)
+        status = checkpoint_load_weights(options->model, &generate->model, err);
+    if (status < 0)
+        return status;
+    status = kernels_join(generate->kernels, ranks, err);
+    if (status < 0)
+        return status;
     generate->decode = decode_new(&generate->model, (struct model_rank){ranks->rank, ranks->size},
                                   (size_t)options->batch, generate->length, generate->pages);
     generate->sampler = sampler_new(&options->sample, generate->vocabulary.tokens);
@@ -308,11 +308,11 @@ static int run_step(struct generate *generate, struct error *err)
         kept[i] = &sequence->kept;
         ids[i] = sequence->tokens[kept[i]->length];
     }
-    int result = decode_step(generate->decode, kept, ids, count, &logits, err);
-    if (result == 0)
-        result = draw(generate, logits, tokens, count, err);
-    if (result < 0)
-        return result;
+    int status = decode_step(generate->decode, kept, ids, count, &logits, err);
+    if (status == 0)
+        status = draw(generate, logits, tokens, count, err);
+    if (status < 0)
+        return status;
     generate->steps++;
     generate->line_steps += count;
     generate->running_count = 0;
@@ -334,20 +334,20 @@ static int run_step(struct generate *generate, struct error *err)
 /* Writes the texts of which all lines before are written. */
 static int write_ended(struct generate *generate, struct error *err)
 {
-    int result = 0;
-    while (result == 0 && generate->done < generate->prompts.count) {
+    int status = 0;
+    while (status == 0 && generate->done < generate->prompts.count) {
         struct sequence **sequence = &generate->sequences[generate->done];
         if (!*sequence || (*sequence)->tokens)
             break;
         const struct text *text = &(*sequence)->text;
         if (generate->group.ranks.rank == 0)
-            result = prompts_write(&generate->prompts, generate->done, text_string(text),
+            status = prompts_write(&generate->prompts, generate->done, text_string(text),
                                    text->size, err);
         sequence_free(*sequence, generate->decode);
         *sequence = NULL;
         generate->done++;
     }
-    return result;
+    return status;
 }
 
 static void print_line(const struct generate *generate, int64_t began_ms)
@@ -367,9 +367,9 @@ static int agree_to_go_on(struct generate *generate, struct error *err)
         generate->next == generate->prompts.count)
         return 0;
     float wish = stop_is_wanted();
-    int result = ranks_sum(&generate->group.ranks, &wish, 1, err);
+    int status = ranks_sum(&generate->group.ranks, &wish, 1, err);
     generate->is_stopping = wish > 0;
-    return result;
+    return status;
 }
 
 static int run_group(struct generate *generate, struct error *err)
@@ -377,19 +377,19 @@ static int run_group(struct generate *generate, struct error *err)
     int64_t began_ms = clock_steady_ms();
     size_t printed = generate->done;
     for (;;) {
-        int result = agree_to_go_on(generate, err);
-        if (result < 0)
-            return result;
+        int status = agree_to_go_on(generate, err);
+        if (status < 0)
+            return status;
         if (!generate->is_stopping)
             admit(generate);
         make_room(generate);
         if (generate->running_count == 0)
             break;
-        result = run_step(generate, err);
-        if (result == 0)
-            result = write_ended(generate, err);
-        if (result < 0)
-            return result;
+        status = run_step(generate, err);
+        if (status == 0)
+            status = write_ended(generate, err);
+        if (status < 0)
+            return status;
         if (generate->done - printed >= generate->options->batch) {
             printed = generate->done;
             print_line(generate, began_ms);
@@ -408,11 +408,11 @@ static int generate_all(struct generate *generate, struct error *err)
     generate->sequences = xcalloc(count, sizeof *generate->sequences);
     if (generate->done)
         printf("resumed after %zu lines of %s\n", generate->done, options->output);
-    int result = group_fork(&generate->group, (unsigned)options->tensor, err);
-    if (result == 0)
-        result = load(generate, err);
-    if (result == 0)
-        result = run_group(generate, err);
+    int status = group_fork(&generate->group, (unsigned)options->tensor, err);
+    if (status == 0)
+        status = load(generate, err);
+    if (status == 0)
+        status = run_group(generate, err);
     for (size_t i = 0; i < count; i++)
         sequence_free(generate->sequences[i], generate->decode);
     free(generate->sequences);
@@ -420,27 +420,27 @@ static int generate_all(struct generate *generate, struct error *err)
     decode_free(generate->decode);
     model_fini(&generate->model);
     kernels_free(generate->kernels);
-    result = group_end(&generate->group, result, err); /* the other ranks end here */
-    if (result == 0)
-        result = prompts_sync(&generate->prompts, err);
-    if (result == 0)
+    status = group_end(&generate->group, status, err); /* the other ranks end here */
+    if (status == 0)
+        status = prompts_sync(&generate->prompts, err);
+    if (status == 0)
         printf("%s after %zu of %zu lines: %s\n", generate->done < count ? "stopped" : "finished",
                generate->done, count, options->output);
-    return result;
+    return status;
 }
 
 int generate_run(const struct generate_options *options, struct error *err)
 {
     struct generate generate = {.options = options};
-    int result = read_shape(&generate, err);
+    int status = read_shape(&generate, err);
     tokenizer_init(&generate.tokenizer, &generate.vocabulary);
-    if (result == 0) {
-        result = prompts_open(&generate.prompts, options->input, options->output, err);
-        if (result == 0)
-            result = generate_all(&generate, err);
-        result = prompts_close(&generate.prompts, result, err);
+    if (status == 0) {
+        status = prompts_open(&generate.prompts, options->input, options->output, err);
+        if (status == 0)
+            status = generate_all(&generate, err);
+        status = prompts_close(&generate.prompts, status, err);
     }
     tokenizer_fini(&generate.tokenizer);
     vocabulary_fini(&generate.vocabulary);
-    return result;
+    return status;
 }

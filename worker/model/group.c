@@ -46,7 +46,7 @@ static int fork_rank(struct group *group, unsigned rank, struct error *err)
         return error_set(err, -errno, "cannot join the ranks of a group: %s", strerror(errno));
     (void)fflush(NULL); /* the first rank writes what is buffered */
     pid_t pid = fork();
-    int result = pid < 0 ? error_set(err, -errno, "cannot start rank %u of the group: %s", rank,
+    int status = pid < 0 ? error_set(err, -errno, "cannot start rank %u of the group: %s", rank,
                                      strerror(errno))
                          : 0;
     (void)close(ends[pid == 0 ? 0 : 1]); /* the end of the other process */
@@ -56,7 +56,7 @@ static int fork_rank(struct group *group, unsigned rank, struct error *err)
         group->ranks.sockets[rank] = ends[0];
         group->children[rank] = pid < 0 ? 0 : pid; /* 0: the last one */
     }
-    return result;
+    return status;
 }
 
 int group_fork(struct group *group, unsigned size, struct error *err)
@@ -66,10 +66,10 @@ int group_fork(struct group *group, unsigned size, struct error *err)
     group->ranks.sockets = xmalloc(size * sizeof *group->ranks.sockets);
     for (unsigned i = 0; i < size; i++)
         group->ranks.sockets[i] = -1;
-    int result = 0;
-    for (unsigned rank = 1; rank < size && result == 0 && group->ranks.rank == 0; rank++)
-        result = fork_rank(group, rank, err);
-    return result;
+    int status = 0;
+    for (unsigned rank = 1; rank < size && status == 0 && group->ranks.rank == 0; rank++)
+        status = fork_rank(group, rank, err);
+    return status;
 }
 
 /* Waits for the end of a child. If it does not end before the deadline (0: none), it is killed.
@@ -92,32 +92,32 @@ static int await(pid_t pid, int64_t deadline_ms)
 }
 
 /* Only a rank whose own failure it is prints it. */
-static void leave(unsigned rank, int result, const struct error *err)
+static void leave(unsigned rank, int status, const struct error *err)
 {
     char message[sizeof err->where + sizeof err->message];
-    if (result < 0 && result != -ECONNRESET)
+    if (status < 0 && status != -ECONNRESET)
         fprintf(stderr, "phase-model: rank %u: %s\n", rank,
                 error_text(err, message, sizeof message));
-    _exit(result < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
+    _exit(status < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
-int group_end(struct group *group, int result, struct error *err)
+int group_end(struct group *group, int status, struct error *err)
 {
     unsigned rank = group->ranks.rank, size = group->ranks.size;
     ranks_fini(&group->ranks); /* sums are complete, or the group has failed */
     if (rank != 0)
-        leave(rank, result, err);
+        leave(rank, status, err);
     int64_t deadline_ms = 0;
     for (unsigned other = 1; other < size && group->children[other]; other++) {
-        if (result < 0 && !deadline_ms)
+        if (status < 0 && !deadline_ms)
             deadline_ms = clock_steady_ms() + LEAVE_MS;
-        int status = await(group->children[other], deadline_ms);
-        bool is_first = result == 0 || result == -ECONNRESET;
-        if (WIFSIGNALED(status) && is_first)
-            result = error_set(err, -ECHILD, "rank %u of the group died of signal %d", other,
-                               WTERMSIG(status));
-        else if (result == 0 && (!WIFEXITED(status) || WEXITSTATUS(status)))
-            result = error_set(err, -ECHILD, "rank %u of the group failed", other);
+        int ended = await(group->children[other], deadline_ms);
+        bool is_first = status == 0 || status == -ECONNRESET;
+        if (WIFSIGNALED(ended) && is_first)
+            status = error_set(err, -ECHILD, "rank %u of the group died of signal %d", other,
+                               WTERMSIG(ended));
+        else if (status == 0 && (!WIFEXITED(ended) || WEXITSTATUS(ended)))
+            status = error_set(err, -ECHILD, "rank %u of the group failed", other);
     }
-    return result;
+    return status;
 }

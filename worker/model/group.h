@@ -23,10 +23,10 @@ struct group {
 /* Forks the other ranks. Returns in each of them and in the caller, which is rank 0. */
 int group_fork(struct group *group, unsigned size, struct error *err);
 
-/* Ends the group. In any rank but the first it ends the process; `result` < 0 is a failure, which
+/* Ends the group. In any rank but the first it ends the process; `status` < 0 is a failure, which
  * the process prints unless another rank is the cause. In the first rank it waits for the others,
- * and returns `result` or the failure of another rank. After a failure it kills what does not end
+ * and returns `status` or the failure of another rank. After a failure it kills what does not end
  * by itself. */
-int group_end(struct group *group, int result, struct error *err);
+int group_end(struct group *group, int status, struct error *err);
 
 #endif

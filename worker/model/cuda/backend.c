@@ -61,9 +61,9 @@ int kernels_check(const struct kernels_needs *needs, struct error *err)
         {"head width", needs->head_width, HEAD_STEP},
     };
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        int result = check_size(sizes[i].name, sizes[i].size, sizes[i].step, err);
-        if (result < 0)
-            return result;
+        int status = check_size(sizes[i].name, sizes[i].size, sizes[i].step, err);
+        if (status < 0)
+            return status;
     }
     if (needs->head_width > HEAD_WIDTH_MAX)
         return error_set(err, -ERANGE, "a GPU needs a head width of at most %d, not %zu",

@@ -97,12 +97,12 @@ static int wait_for(struct kernels *kernels, cudaEvent_t event, struct error *er
 {
     const struct timespec moment = {.tv_nsec = PAUSE_NS};
     int64_t deadline_ms = clock_steady_ms() + sums_patience_ms(kernels);
-    int result;
-    for (unsigned turn = 0; (result = is_done(kernels, event, err)) == 0; turn++) {
+    int status;
+    for (unsigned turn = 0; (status = is_done(kernels, event, err)) == 0; turn++) {
         if (turn < SPINS)
             continue;
-        result = sums_look(kernels, err);
-        if (result < 0)
+        status = sums_look(kernels, err);
+        if (status < 0)
             break;
         if (advance(kernels))
             deadline_ms = clock_steady_ms() + sums_patience_ms(kernels);
@@ -114,7 +114,7 @@ static int wait_for(struct kernels *kernels, cudaEvent_t event, struct error *er
         }
         (void)nanosleep(&moment, NULL); /* a shorter pause after a signal is fine */
     }
-    return result < 0 ? result : 0;
+    return status < 0 ? status : 0;
 }
 
 int kernels_status(struct kernels *kernels, struct error *err)

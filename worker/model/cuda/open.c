@@ -47,19 +47,19 @@ struct kernels *kernels_new(int device, struct error *err)
     struct kernels *kernels = xcalloc(1, sizeof *kernels);
     kernels->device = device;
     recordings_open(kernels);
-    int result = open_device(kernels, err);
-    if (result == 0)
-        result = memory_open(kernels, err);
-    if (result == 0) {
+    int status = open_device(kernels, err);
+    if (status == 0)
+        status = memory_open(kernels, err);
+    if (status == 0) {
         kernels->workspace = kernels_memory(kernels, BACKEND_WORKSPACE);
         kernels->parts = kernels_memory(kernels, BACKEND_PARTS * sizeof(float));
-        result = kernels_status(kernels, err);
+        status = kernels_status(kernels, err);
     }
-    if (result == 0)
-        result = products_open(kernels, err);
-    if (result == 0)
-        result = attentions_open(kernels, err);
-    if (result == 0)
+    if (status == 0)
+        status = products_open(kernels, err);
+    if (status == 0)
+        status = attentions_open(kernels, err);
+    if (status == 0)
         return kernels;
     kernels_free(kernels);
     return NULL;

@@ -95,8 +95,8 @@ int sums_look(struct kernels *kernels, struct error *err)
             return gone.code;
         }
     }
-    int result = sums->communicator ? ask(kernels, adding, err) : 0;
-    return result < 0 ? result : 0;
+    int status = sums->communicator ? ask(kernels, adding, err) : 0;
+    return status < 0 ? status : 0;
 }
 
 static bool is_under_way(ncclResult_t result)
@@ -109,8 +109,8 @@ static int settle(struct kernels *kernels, int64_t deadline_ms, const char *doin
                   struct error *err)
 {
     const struct timespec moment = {.tv_nsec = PAUSE_NS};
-    int result;
-    while ((result = ask(kernels, doing, err)) > 0) {
+    int status;
+    while ((status = ask(kernels, doing, err)) > 0) {
         int looked = sums_look(kernels, err);
         if (looked < 0)
             return looked;
@@ -119,7 +119,7 @@ static int settle(struct kernels *kernels, int64_t deadline_ms, const char *doin
                              kernels->device, kernels->sums->ranks->rank, doing);
         (void)nanosleep(&moment, NULL); /* a shorter pause after a signal is fine */
     }
-    return result;
+    return status;
 }
 
 /* Asks all ranks whether they are there. */
@@ -143,10 +143,10 @@ static int share_id(struct ranks *ranks, ncclUniqueId *id, struct error *err)
     float bytes[sizeof id->internal];
     for (size_t i = 0; i < sizeof id->internal; i++)
         bytes[i] = ranks->rank == 0 ? (float)(unsigned char)id->internal[i] : 0;
-    int result = ranks_sum(ranks, bytes, sizeof id->internal, err);
-    for (size_t i = 0; result == 0 && i < sizeof id->internal; i++)
+    int status = ranks_sum(ranks, bytes, sizeof id->internal, err);
+    for (size_t i = 0; status == 0 && i < sizeof id->internal; i++)
         id->internal[i] = (char)(unsigned char)bytes[i];
-    return result;
+    return status;
 }
 
 static int meet(struct kernels *kernels, struct error *err)
@@ -187,10 +187,10 @@ int kernels_join(struct kernels *kernels, struct ranks *ranks, struct error *err
         !backend_check(kernels, cudaEventCreateWithFlags(&sums->done, cudaEventDisableTiming),
                        "making an event"))
         return backend_failure(kernels, err);
-    int result = meet(kernels, err);
-    if (result < 0)
+    int status = meet(kernels, err);
+    if (status < 0)
         backend_fail(kernels, err);
-    return result;
+    return status;
 }
 
 /* Opens a group of calls, which begin after the kernels that were queued before. Returns false if
