@@ -165,7 +165,9 @@ lines_per_step() { sed -nE 's|^step .* lines/step ([0-9.]+)$|\1|p' "$1" | tail -
 
 @test "a killed rank ends the group with a reason, and the output has only whole lines" {
     start_long --tp 4
+    kill -STOP "$CHILD" # so that it does not end before a rank is killed
     pkill -KILL -P "$CHILD" -n
+    kill -CONT "$CHILD"
     status=0
     wait "$CHILD" || status=$? # in this shell, whose child it is
     [ "$status" -eq 1 ]
