@@ -191,7 +191,7 @@ static int submit_add_file(const struct cli *cli, const struct submit_options *o
     source_fini(&source);
     if (!is_good) {
         json_decref(item);
-        return error_set_at(err, -EINVAL, file, 0, 0, "bash cannot read its scripts");
+        return error_set_at(err, -EINVAL, file, 0, 0, "bash cannot read its scripts (see above)");
     }
     if (is_frozen && (code = submit_freeze(cli, options, item, err)) < 0) {
         json_decref(item);

@@ -102,7 +102,7 @@ int units_parse_memory(const char *text, uint64_t *ret_mb, struct error *err)
     if (*at && !text_equal(at, "B") && !text_equal(at, "iB"))
         return error_set(err, -EINVAL, "not an amount of memory (such as 256G or 512M)");
     if (number > (UINT64_C(1) << 40) >> (10 * power))
-        return error_set(err, -ERANGE, "more memory than there is");
+        return error_set(err, -ERANGE, "more than the largest amount of memory, 1024T");
     uint64_t kb = number << (10 * power);
     *ret_mb = (kb + 1023) / 1024;
     return 0;

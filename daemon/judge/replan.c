@@ -71,7 +71,10 @@ int replan(const struct store_source *source, const struct workflow *workflow,
     status = outlook_model(resolved, &plan, err);
     if (status == 0 && plan->phase_count != workflow->phase_count) {
         workflow_free(plan);
-        status = error_set(err, -EINVAL, "the workflow is read as another one now");
+        status = error_set(
+            err, -EINVAL,
+            "this version of phased finds another number of phases in the file, so submit "
+            "the file again");
     }
     if (status < 0) {
         json_decref(resolved);

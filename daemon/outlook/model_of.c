@@ -174,7 +174,8 @@ static int model_of_phase(struct workflow *workflow, struct phase *phase, json_t
 static int model_of_check_choice(const struct phase *phase, struct error *err)
 {
     if (phase->alternatives && (phase_shares(phase) || phase_parts(phase) > 1))
-        return error_set(err, -EINVAL, "phase %s shares jobs, and has a choice of GPUs (|)",
+        return error_set(err, -EINVAL,
+                         "phase %s shares jobs, so it cannot have a choice of GPUs (|)",
                          phase->name);
     return 0;
 }

@@ -63,7 +63,9 @@ static int store_check(struct store *store, struct error *err)
     int status = store_ask(store, "PRAGMA quick_check(1)", NULL, complaint, sizeof complaint, err);
     if (status < 0 || text_equal(complaint, "ok"))
         return status;
-    return error_set_at(err, -EUCLEAN, store->path, 0, 0, "the record is damaged: %s", complaint);
+    return error_set_at(err, -EUCLEAN, store->path, 0, 0,
+                        "the record is damaged, so put back a copy of it or move it away: %s",
+                        complaint);
 }
 
 /* Makes the file, or checks that only its owner can read it: it holds secrets. */

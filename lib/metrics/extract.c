@@ -291,7 +291,8 @@ int extract_options_from_json(const json_t *json, struct extract_options *ret_op
     else if (kind && text_equal(kind, "file"))
         options.kind = EXTRACT_FILE;
     else if (!kind || !text_equal(kind, "auto"))
-        return error_set(err, -EINVAL, "metrics: no kind is named %s", kind ? kind : "so");
+        return error_set(err, -EINVAL, "metrics: the kind must be auto, pattern or file, not %s",
+                         kind ? kind : "absent");
     if (options.kind == EXTRACT_PATTERN && !pattern)
         return error_set(err, -EINVAL, "metrics: the pattern is missing");
     options.pattern = pattern;

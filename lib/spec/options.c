@@ -242,7 +242,7 @@ static json_t *options_expected_range(struct scope *scope, const struct node *no
     if (!options_expected_number(scope, first, &from) || !options_expected_number(scope, last, &to))
         return NULL;
     if (from > to) {
-        node_problem(scope->problems, node, "ends before it begins");
+        node_problem(scope->problems, node, "the first number is larger than the second");
         return NULL;
     }
     return json_pack("[o, o]", scope_value(scope, first), scope_value(scope, last));

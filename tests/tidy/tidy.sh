@@ -94,6 +94,19 @@ report 'each folder has a README' "$(git ls-files | grep / | xargs -n1 dirname |
     grep -vE '^(\.ci|m4|tests/(specs|logs|sbatch)/.*|tests/fuzz/corpus.*|schema/queries|etc/workflows|doc/man|etc/completions|debian/source|build-aux)$' |
     while read -r folder; do [ -f "$folder/README.md" ] || echo "$folder"; done)"
 
+# The README of the repository is a front page, with a picture of the product.
+report 'the README of a folder is one screen: at most 60 lines' "$(git ls-files '*/README.md' |
+    xargs wc -l | awk '$2 != "total" && $1 > 60 { print $2 ": " $1 " lines" }')"
+
+# doc/spec.md is written by `make keys`. A table, a heading, a picture and a link are lines that
+# cannot be broken.
+report 'the prose of pages has lines of at most 100 characters' "$(git ls-files '*.md' |
+    grep -vx doc/spec.md | LC_ALL=C xargs awk '
+        FNR == 1 { is_code = 0 }
+        /^```/ { is_code = !is_code }
+        { gsub(/[\200-\277]/, "") } # a letter counts once
+        !is_code && length > 100 && !/^[|#!]/ && !/\]\(http/ { print FILENAME ":" FNR ": " length }')"
+
 made='(^|/)(sqlite3\.h|features\.h|interface\.h|queries\.[ch])$' # by libraries, and by the build
 report 'files that the code names by their paths exist' "$(
     grep -ohE '\b(lib|daemon|worker|cli|tests|schema)/[a-z_0-9/]+\.([ch]|cuh?|md)\b' "${sources[@]}" | sort -u |

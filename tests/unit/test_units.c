@@ -66,7 +66,7 @@ static const struct row memories[] = {
     {"1K", 1, NULL},
     {"0G", 0, NULL},
     {"1024T", 1 << 30, NULL},
-    {"1025T", -1, "more memory than there is"},
+    {"1025T", -1, "more than the largest amount of memory, 1024T"},
     {"99999999999999999999T", -1, "not an amount of memory (such as"},
     {"256", -1, "not an amount of memory: it needs a unit (256G, 256M)"},
     {"", -1, "not an amount of memory (such as"},

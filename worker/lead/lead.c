@@ -92,7 +92,8 @@ static void lead_limit_told(void *context, const struct inquiry_answer *answer)
         return;
     }
     if (!is_told)
-        fprintf(stderr, "phase-worker lead: Slurm does not say when the time limit is\n");
+        fprintf(stderr, "phase-worker lead: Slurm does not say when the time limit is, so the run "
+                        "stops now\n");
     bool waits = is_told && left_s > 0 && lead_may_be_at_limit(lead);
     uv_timer_start(&lead->limit_timer, lead_limit_due, waits ? (uint64_t)(left_s * 1000) : 0, 0);
 }

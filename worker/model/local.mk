@@ -34,5 +34,5 @@ MODEL_LIBS = worker/model/libmodel.a lib/libphased.a $(JANSSON_LIBS) $(SODIUM_LI
 bin_PROGRAMS += bin/phase-model
 bin_phase_model_SOURCES = worker/model/main.c
 bin_phase_model_LDADD = $(MODEL_LIBS)
-EXTRA_DIST += worker/model/README.md
+EXTRA_DIST += worker/model/README.md worker/model/model.md
 include worker/model/cuda/local.mk
