@@ -20,8 +20,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Whether to answer from files: `code` says that no daemon runs, and the home has a record. */
-static bool reader_is_alone(struct cli *cli, int code)
+/* Turns to the files if `code` says that no daemon runs, and the home has a record. Says so once.
+ * Returns whether the files must answer. */
+static bool reader_turns_to_files(struct cli *cli, int code)
 {
     if (code != -ECONNREFUSED || access(cli->home.database, F_OK) < 0)
         return false;
@@ -49,14 +50,14 @@ int reader_find_run(struct cli *cli, struct address *address, struct error *err)
     bool is_run = address_kind(address) == ADDRESS_RUN;
     int code =
         is_run ? client_check_address(cli, address, err) : client_find_run(cli, address, err);
-    return reader_is_alone(cli, code) ? reader_find_alone(cli, address, err) : code;
+    return reader_turns_to_files(cli, code) ? reader_find_alone(cli, address, err) : code;
 }
 
 int reader_has_ended(struct cli *cli, const struct address *run, struct error *err)
 {
     json_t *json;
     int code = client_get_address(cli, run, &json, err);
-    if (reader_is_alone(cli, code))
+    if (reader_turns_to_files(cli, code))
         return folder_has_ended(cli->home.runs, run);
     if (code < 0)
         return code;
@@ -135,7 +136,8 @@ int reader_get_history(struct cli *cli, const struct address *address, json_t **
                        struct error *err)
 {
     int code = reader_ask_history(cli, address, ret_json, err);
-    return reader_is_alone(cli, code) ? reader_find_history(cli, address, ret_json, err) : code;
+    return reader_turns_to_files(cli, code) ? reader_find_history(cli, address, ret_json, err)
+                                            : code;
 }
 
 /* --- Metrics ---------------------------------------------------------------------------------- */
@@ -158,7 +160,8 @@ int reader_get_metrics(struct cli *cli, const struct address *run, const struct 
                        unsigned last, json_t **ret_json, struct error *err)
 {
     int code = reader_ask_metrics(cli, run, names, last, ret_json, err);
-    if (code != -EFBIG && !reader_is_alone(cli, code)) /* -EFBIG: more than an answer can hold */
+    /* -EFBIG: more than an answer can hold */
+    if (code != -EFBIG && !reader_turns_to_files(cli, code))
         return code;
     struct metrics *metrics = metrics_new();
     code = record_add_metrics(cli->home.database, run, metrics, err);

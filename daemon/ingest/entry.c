@@ -53,8 +53,8 @@ static int write_history(const struct entry *entry, const struct entry_origin *o
     return status;
 }
 
-/* The writers below return -EINVAL for what they do not understand. An entry that was a metric, or
- * may have been a metric, then counts as missing, and a gate knows that. */
+/* Warns of an entry that its writer did not understand. An entry that was a metric, or may have
+ * been a metric, then counts as missing, and a gate knows that. */
 static int write_strange(const struct entry *entry, const struct entry_origin *origin,
                          struct store *store, struct error *err)
 {
@@ -69,11 +69,12 @@ static int write_strange(const struct entry *entry, const struct entry_origin *o
     return store_journal_gap_add(store, origin->run, origin->node, sequence, sequence, err);
 }
 
+/* This writer and the writers below return -EINVAL for what they do not understand. */
 static int write_metric(const struct entry *entry, const struct entry_origin *origin,
                         struct store *store, struct error *err)
 {
     if (!json_is_object(entry->values) || entry->step < 0)
-        return error_set(err, -EINVAL, "a metric has `values`, and a `step` from 0 to 2^53");
+        return error_set(err, -EINVAL, "a metric has `values`, and a `step` from 0 to 2^53 - 1");
     const char *name, *strange = NULL;
     json_t *json;
     json_object_foreach(entry->values, name, json)
@@ -140,7 +141,8 @@ static int write_checkpoint(const struct entry *entry, const struct entry_origin
                                           .is_suspect = told.is_suspect,
                                           .is_unseen = told.is_unseen};
     if (!checkpoint.path || checkpoint.step < 0)
-        return error_set(err, -EINVAL, "a checkpoint has a `path`, and a `step` from 0 to 2^53");
+        return error_set(err, -EINVAL,
+                         "a checkpoint has a `path`, and a `step` from 0 to 2^53 - 1");
     int status = store_checkpoint_add(store, &checkpoint, err);
     if (status < 0)
         return status;
@@ -154,7 +156,7 @@ static int write_suspect(const struct entry *entry, const struct entry_origin *o
                          struct store *store, struct error *err)
 {
     return entry->step < 0
-               ? error_set(err, -EINVAL, "what is suspect has a `step` from 0 to 2^53")
+               ? error_set(err, -EINVAL, "what is suspect has a `step` from 0 to 2^53 - 1")
                : store_run_suspect(store, origin->run, entry->step, time_ms(entry->time), err);
 }
 
@@ -245,8 +247,9 @@ static int write_unknown(const struct entry *entry, const struct entry_origin *o
 {
     (void)origin;
     (void)store;
-    return error_set(err, -EINVAL, "no entry has the type %.40s",
-                     entry->type_name ? entry->type_name : "of none");
+    return entry->type_name
+               ? error_set(err, -EINVAL, "no entry has the type %.40s", entry->type_name)
+               : error_set(err, -EINVAL, "the entry has no type");
 }
 
 /* With a message, these are entries that never got a number, because the disk was full. */

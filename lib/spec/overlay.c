@@ -76,7 +76,7 @@ bool overlay_is_for(const char *name, const struct overlay_gpu *gpu)
     return gpu->model && overlay_has_words(gpu->model, name);
 }
 
-bool overlay_is_needed(const json_t *phase)
+bool overlay_exists(const json_t *phase)
 {
     return json_array_size(json_object_get(phase, "by_gpu")) > 0;
 }

@@ -21,7 +21,7 @@ struct overlay_gpu {
 bool overlay_is_for(const char *name, const struct overlay_gpu *gpu);
 
 /* Whether the phase has entries in by_gpu. */
-bool overlay_is_needed(const json_t *phase);
+bool overlay_exists(const json_t *phase);
 /* The key of the first entry that fits this GPU, borrowed from `phase`; NULL: no entry fits. */
 const char *overlay_choose(const json_t *phase, const struct overlay_gpu *gpu);
 /* Returns the phase with the entry `name` over it, a new reference. Returns the phase as it is if

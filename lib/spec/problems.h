@@ -46,7 +46,8 @@ void spec_problems_addv(struct spec_problems *problems, enum spec_severity sever
                         unsigned column, const char *path, const char *format, va_list args)
     __attribute__((format(printf, 6, 0)));
 
-/* As text_nearest(), but also NULL after SPEC_PROBLEMS_COMPARED_MAX names. */
+/* As text_nearest(). Returns NULL, too, once more than SPEC_PROBLEMS_COMPARED_MAX names would be
+ * compared in the file. */
 const char *spec_problems_nearest(struct spec_problems *problems, const char *name,
                                   const char *const *names, size_t count);
 

@@ -40,8 +40,8 @@ static bool script_has_word(const char *begin, const char *end, const char *word
     return false;
 }
 
-/* Whether `at` lies in `$((...))` or `((...))`: whether the nearest "((" or "))" before it
- * opens. */
+/* Whether `at` lies in `$((...))` or `((...))`. The nearest pair before `at` on the same line says
+ * so: "((" opens, and "))" closes. */
 static bool script_is_arithmetic(const char *script, const char *at)
 {
     for (int i = 0; i < SCRIPT_LOOK_BACK && at - script >= 2; i++) {

@@ -63,7 +63,7 @@ static void the_first_entry_that_fits_is_put_over_the_phase(void **state)
     assert_ptr_equal(plain, phase);
     assert_int_equal(json_integer_value(json_object_get(json_object_get(phase, "params"), "batch")),
                      16);
-    assert_true(overlay_is_needed(phase));
+    assert_true(overlay_exists(phase));
     json_decref(laid);
     json_decref(plain);
     json_decref(phase);
@@ -74,7 +74,7 @@ static void a_phase_of_an_older_version_has_no_entries(void **state)
     (void)state;
     json_t *phase = json_pack("{s:s}", "name", "train");
     json_t *laid = overlay_apply(phase, "h100");
-    assert_false(overlay_is_needed(phase));
+    assert_false(overlay_exists(phase));
     assert_ptr_equal(laid, phase);
     json_decref(laid);
     json_decref(phase);

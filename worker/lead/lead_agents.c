@@ -16,7 +16,7 @@ static void lead_warn_of_hardware(struct lead_run *run)
 {
     struct hardware hardware = hardware_read(run->assignment->hardware);
     const char *model = hardware.model;
-    if (!run->assignment->hardware || !overlay_is_needed(run->assignment->spec) || hardware.by_gpu)
+    if (!run->assignment->hardware || !overlay_exists(run->assignment->spec) || hardware.by_gpu)
         return;
     lead_run_warn(run, "by_gpu: %s%s: the phase runs as it stands",
                   model ? "no part matches " : "the type of the GPU is unknown",

@@ -18,11 +18,12 @@ enum { CHECKPOINTS_KEEP_MIN = 2 };
 /* All files of one step, and what is known about them. */
 struct group {
     struct saved saved;
-    bool is_old;                    /* was there before this run, and has not changed */
-    bool is_told;                   /* is whole, and was reported */
-    bool was_present;               /* at the last look */
-    bool is_good;                   /* begun before the checkpoints became suspect */
-    bool is_before, is_good_before; /* old and saved by an earlier run of the phase; and good */
+    bool was_there;         /* before this run, and has not changed */
+    bool is_told;           /* is whole, and was reported */
+    bool was_present;       /* at the last look */
+    bool is_good;           /* begun before the checkpoints became suspect */
+    bool is_of_earlier_run; /* was there, and an earlier run of the phase reported it */
+    bool is_good_before;    /* is of an earlier run, and good */
 };
 
 struct checkpoints {
@@ -123,7 +124,7 @@ static bool checkpoints_is_spare(const struct checkpoints *checkpoints, size_t i
         newer++;
         is_last_good &= !group_is_vouched(&groups[j], checkpoints->vouched_step);
     }
-    return (groups[i].is_told || groups[i].is_before) && newer >= keep && !is_last_good;
+    return (groups[i].is_told || groups[i].is_of_earlier_run) && newer >= keep && !is_last_good;
 }
 
 /* Removes old checkpoints beyond the newest `keep`, once this run has saved one. After a guard has
@@ -151,9 +152,9 @@ static void checkpoints_refresh(struct checkpoints *checkpoints)
             continue;
         }
         groups[i].was_present = true;
-        groups[i].is_old = before->is_old;
+        groups[i].was_there = before->was_there;
         groups[i].is_told = before->is_told;
-        groups[i].is_before = before->is_before;
+        groups[i].is_of_earlier_run = before->is_of_earlier_run;
         groups[i].is_good_before = before->is_good_before;
     }
     groups_free(checkpoints->groups, checkpoints->group_count);
@@ -178,7 +179,7 @@ int checkpoints_new(const char *pattern, const char *out_dir, unsigned keep,
     checkpoints->context = context;
     checkpoints_refresh(checkpoints);
     for (size_t i = 0; i < checkpoints->group_count; i++)
-        checkpoints->groups[i].is_old = true;
+        checkpoints->groups[i].was_there = true;
     *ret_checkpoints = checkpoints;
     return 0;
 }
@@ -206,10 +207,10 @@ int checkpoints_note(const struct checkpoints *checkpoints, const char *run_dir,
     return status;
 }
 
-/* Whether the checkpoint is nearly as large as a whole one. It may be whole. Later readers then
- * treat it as a checkpoint that nobody saw become whole. */
-static bool checkpoints_are_close(const struct checkpoint_extent *whole,
-                                  const struct checkpoint_extent *extent)
+/* Whether the checkpoint is nearly as large as a whole one. Such a checkpoint may be whole. Later
+ * readers then treat it as a checkpoint that nobody saw become whole. */
+static bool extent_is_near(const struct checkpoint_extent *whole,
+                           const struct checkpoint_extent *extent)
 {
     return whole->files && extent->files == whole->files &&
            (double)extent->bytes >= saved_near_bytes((double)whole->bytes);
@@ -220,8 +221,8 @@ int checkpoints_note_left_out(const struct checkpoints *checkpoints, const char 
 {
     struct saved_list list = {.items = xcalloc(checkpoints->group_count + 1, sizeof *list.items)};
     for (size_t i = 0; i < checkpoints->group_count; i++)
-        if (!checkpoints->groups[i].is_old && !checkpoints->groups[i].is_told &&
-            !checkpoints_are_close(&checkpoints->whole, &checkpoints->groups[i].saved.extent))
+        if (!checkpoints->groups[i].was_there && !checkpoints->groups[i].is_told &&
+            !extent_is_near(&checkpoints->whole, &checkpoints->groups[i].saved.extent))
             list.items[list.count++] = checkpoints->groups[i].saved;
     int status = list.count ? saved_note_left_out(run_dir, &list, err) : 0;
     free(list.items); /* the groups own the content */
@@ -240,8 +241,8 @@ void checkpoints_inherit(struct checkpoints *checkpoints, const json_t *saved)
     for (size_t i = 0; i < checkpoints->group_count; i++) {
         struct group *group = &checkpoints->groups[i];
         const json_t *is_good = json_object_get(saved, group->saved.paths[0]);
-        group->is_before = group->is_old && is_good;
-        group->is_good_before = group->is_before && json_is_true(is_good);
+        group->is_of_earlier_run = group->was_there && is_good;
+        group->is_good_before = group->is_of_earlier_run && json_is_true(is_good);
     }
 }
 
@@ -250,7 +251,7 @@ void checkpoints_look(struct checkpoints *checkpoints)
     checkpoints_refresh(checkpoints);
     for (size_t i = 0; i < checkpoints->group_count; i++) {
         struct group *group = &checkpoints->groups[i];
-        if (group->was_present && !group->is_old && !group->is_told)
+        if (group->was_present && !group->was_there && !group->is_told)
             checkpoints_tell(checkpoints, group);
     }
     checkpoints_prune(checkpoints);
@@ -271,7 +272,7 @@ void checkpoints_room(const struct checkpoints *checkpoints, struct room_look *r
         .bound = UINT_MAX,
     };
     for (size_t i = 0; i < checkpoints->group_count; i++) {
-        whole += checkpoints->groups[i].is_told || checkpoints->groups[i].is_before;
+        whole += checkpoints->groups[i].is_told || checkpoints->groups[i].is_of_earlier_run;
         ret_look->bytes += checkpoints->groups[i].saved.extent.bytes;
     }
     if (checkpoints->keep)
@@ -326,7 +327,7 @@ void checkpoints_look_last(struct checkpoints *checkpoints, enum checkpoints_end
         bool is_alike = whole.files && group->saved.extent.files == whole.files &&
                         group->saved.extent.bytes == whole.bytes;
         bool is_whole = end == CHECKPOINTS_ENDED_WELL || group->was_present || is_alike;
-        if (is_whole && !group->is_old && !group->is_told)
+        if (is_whole && !group->was_there && !group->is_told)
             checkpoints_tell(checkpoints, group);
     }
     checkpoints_prune(checkpoints);

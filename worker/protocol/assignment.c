@@ -159,7 +159,7 @@ static json_t *assignment_read_hardware(const char *run_dir)
 /* The document itself stays unchanged, because the next run may get another GPU. */
 static void assignment_lay(struct assignment *assignment, const json_t *spec)
 {
-    if (overlay_is_needed(spec) || assignment_wants_model(spec)) {
+    if (overlay_exists(spec) || assignment_wants_model(spec)) {
         assignment->hardware = assignment_read_hardware(assignment->file.run_dir);
         assignment->needs_hardware = !assignment->hardware;
     }
