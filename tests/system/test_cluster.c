@@ -7,6 +7,7 @@
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/limits.h"
+#include "lib/protocol/words.h"
 #include "lib/text.h"
 
 #include <errno.h>
