@@ -90,7 +90,7 @@ static void record(struct kernels *kernels, struct recording *recording,
         (void)backend_check(kernels, cudaGraphInstantiate(&recording->graph, graph, 0),
                             "capturing");
     if (graph)
-        (void)cudaGraphDestroy(graph); /* what was made of it stays */
+        (void)cudaGraphDestroy(graph); /* the executable graph stays */
 }
 
 /* A capture queues nothing, so the work can still be queued as it is. But other ranks may have
