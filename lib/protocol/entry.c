@@ -32,7 +32,6 @@ static const struct member entry_members[] = {
     MEMBER_ROW(entry, step, "step", ALWAYS, .otherwise = -1, .kinds = STEPPING),
     MEMBER_ROW(entry, values, "values", ALWAYS, OF(METRIC)),
     MEMBER_ROW(entry, steps, "steps", ALWAYS, OF(PACE)),
-    MEMBER_ROW(entry, seconds, "seconds", ALWAYS, OF(PACE)),
     MEMBER_ROW(entry, verdict, "verdict", ALWAYS, OF(GUARD)),
     MEMBER_ROW(entry, why, "why", ALWAYS, OF(STOPPING)),
     MEMBER_ROW(entry, message, "message", OPTIONAL, .kinds = SPEAKING),
@@ -41,7 +40,8 @@ static const struct member entry_members[] = {
     MEMBER_ROW(entry, outcome, "outcome", ALWAYS, OF(PREFLIGHT)),
     MEMBER_ROW(entry, reason, "reason", ALWAYS, OF(PREFLIGHT)),
     MEMBER_ROW(entry, rows, "rows", ALWAYS, OF(PREFLIGHT)),
-    MEMBER_ROW(entry, seconds, "seconds", ALWAYS, OF(PREFLIGHT)),
+    MEMBER_ROW(entry, seconds, "seconds", ALWAYS,
+               .kinds = 1u << ENTRY_PACE | 1u << ENTRY_PREFLIGHT),
     MEMBER_ROW(entry, is_observe, "observe", ALWAYS, OF(PREFLIGHT)),
     {0},
 };

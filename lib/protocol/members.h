@@ -9,7 +9,8 @@
  *   json_t *                 anything but JSON's null, as it is; nothing: NULL
  *   an enum of words.h       one of its words; nothing: `otherwise`
  *
- * A struct that was read borrows its texts and JSON from the document. */
+ * A field has one row, also if several kinds of messages have it. A struct that was read borrows
+ * its texts and JSON from the document. */
 #ifndef PHASED_LIB_PROTOCOL_MEMBERS_H
 #define PHASED_LIB_PROTOCOL_MEMBERS_H
 
