@@ -19,11 +19,18 @@ script() {
     } >"$PHASED_HOME/work/train.sh"
 }
 
-# What the script prints when sbatch starts it, and when phased starts it.
+# What the script prints when sbatch starts it, and when phased starts it. When srun itself reports an
+# error, the node's Slurm lost the step. That says nothing of the script, so sbatch starts it again.
 # printed_by_sbatch [OPTION...]
 printed_by_sbatch() {
-    (cd "$PHASED_HOME/work" &&
-        timeout 120 sbatch --wait -o "$PHASED_HOME/printed" "$@" train.sh >/dev/null)
+    local attempt
+    for attempt in 1 2 3; do
+        (cd "$PHASED_HOME/work" &&
+            timeout 120 sbatch --wait -o "$PHASED_HOME/printed" "$@" train.sh >/dev/null)
+        grep '^srun: error:' "$PHASED_HOME/printed" >&2 || break
+        echo "attempt $attempt: srun failed under sbatch" >&2
+        tail -n 30 "$SANDBOX"/log/n?.log >&2
+    done
     # On a busy machine srun waits, and prints that it waits.
     grep -vE '^srun: (Job [0-9]+ step creation temporarily disabled|Step created)' "$PHASED_HOME/printed"
 }
