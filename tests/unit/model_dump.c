@@ -168,14 +168,18 @@ static void dump_loss(void)
     print_numbers("loss-backward", logits, ROWS * CLASSES);
 }
 
-/* The second of two sequences is shorter. A page of the pool is left. */
+/* Two tokens of each of two sequences, the later one first. The second sequence is shorter. A page
+ * of the pool is left. */
 static void dump_newest(const kernel_number *qkv, kernel_number *y,
                         struct kernel_attention_shape shape)
 {
-    const uint32_t table[] = {6, 1, 3, 0, 5, 2}, positions[] = {2 * KERNEL_PAGE + 5, KERNEL_PAGE};
-    const struct kernel_pages pages = {put_ids(positions, 2), put_ids(table, 6), PAGES};
+    const uint32_t table[] = {6, 1, 3, 0, 5, 2, 6, 1, 3, 0, 5, 2};
+    const uint32_t positions[] = {2 * KERNEL_PAGE + 5, KERNEL_PAGE, 2 * KERNEL_PAGE + 4,
+                                  KERNEL_PAGE - 1};
+    const struct kernel_pages pages = {put_ids(positions, 4), put_ids(table, 12), PAGES};
     size_t kept_count = (2 * PAGES + 1) * shape.kv_heads * KERNEL_PAGE * shape.head_width;
     kernel_number *keys = numbers(kept_count, 2), *values = numbers(kept_count, 1);
+    shape.batch = 4;
     shape.sequence = 1;
     kernel_attention_newest(kernels, y, keys, values, qkv, &pages, &shape);
     print_numbers("newest", y, shape.batch * shape.heads * shape.head_width);

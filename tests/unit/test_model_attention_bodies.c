@@ -111,19 +111,22 @@ static void attention_newest(const struct team *team, void *context)
                           &c->shape);
 }
 
-static void newest_token_sees_what_is_kept(void **state)
+static void new_tokens_see_what_is_kept_and_each_other(void **state)
 {
     FOR_SHAPES(i)
     {
         struct kernel_attention_shape shape = shapes[i];
-        /* The second sequence is shorter. The pages are in falling order, and one page is left. */
-        const uint32_t positions[] = {(uint32_t)shape.sequence - 1, (uint32_t)shape.sequence / 3};
-        uint32_t table[20];
+        /* Two tokens of each sequence, the later one first. The second sequence is shorter. The
+         * pages are in falling order, and one page is left. */
+        uint32_t positions[4], table[20];
         size_t row = shape.sequence / KERNEL_PAGE + 1, count = shape.batch * row + 1;
         size_t kept = count * shape.kv_heads * KERNEL_PAGE * shape.head_width;
-        for (uint32_t j = 0; j + 1 < count; j++)
-            table[j] = (uint32_t)count - 1 - j;
+        for (uint32_t j = 0; j < 2 * shape.batch; j++)
+            positions[j] = (uint32_t)(shape.sequence / (j % shape.batch ? 3 : 1) - j / shape.batch);
+        for (uint32_t j = 0; j < 2 * shape.batch * row; j++)
+            table[j] = (uint32_t)(count - 1 - j % (shape.batch * row));
         const struct kernel_pages pages = {positions, table, row};
+        shape.batch *= 2;
         shape.sequence = 1;
         struct pair_of_arrays qkv = numbers(shape.batch * qkv_row(&shape), 2);
         struct pair_of_arrays keys = numbers(kept, 2), values = numbers(kept, 1);
@@ -150,7 +153,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(positions_turn_forth_and_back),
         cmocka_unit_test(attention_goes_both_ways),
-        cmocka_unit_test(newest_token_sees_what_is_kept),
+        cmocka_unit_test(new_tokens_see_what_is_kept_and_each_other),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -313,6 +313,38 @@ static void attention_of_the_newest_token_is_the_last_row_of_attention(void **st
         assert_true(isnan(keys[i]) && isnan(values[i]));
 }
 
+static void new_tokens_of_one_sequence_see_each_other_in_any_order(void **state)
+{
+    (void)state;
+    enum { LENGTH = KERNEL_PAGE + 3, OLD = 2, NEW = LENGTH - OLD };
+    const struct kernel_attention_shape whole = {
+        .batch = 1, .sequence = LENGTH, .heads = 4, .kv_heads = 2, .head_width = 2};
+    struct kernel_attention_shape one = whole;
+    float qkv[LENGTH * ROW], y[LENGTH * 8], kept[4 * LENGTH * LENGTH];
+    float keys[2 * 2 * KERNEL_PAGE * 2], values[2 * 2 * KERNEL_PAGE * 2];
+    float rows[LENGTH * ROW], newest[LENGTH * 8];
+    uint32_t positions[LENGTH], table[LENGTH * 2];
+    fill(qkv, LENGTH * ROW, 1);
+    kernel_attention(kernels, y, kept, qkv, &whole);
+    memset(keys, 0xff, sizeof keys); /* no numbers */
+    memset(values, 0xff, sizeof values);
+    for (size_t i = 0; i < LENGTH; i++) { /* the first two in order, then the others backward */
+        positions[i] = (uint32_t)(i < OLD ? i : LENGTH - 1 - (i - OLD));
+        memcpy(rows + i * ROW, qkv + positions[i] * ROW, ROW * sizeof *rows);
+        table[2 * i] = 1;
+        table[2 * i + 1] = 0;
+    }
+    one.sequence = 1;
+    for (size_t step = 0; step < 2; step++) {
+        const struct kernel_pages pages = {positions + step * OLD, table, 2};
+        one.batch = step == 0 ? OLD : NEW;
+        kernel_attention_newest(kernels, newest + step * OLD * 8, keys, values,
+                                rows + step * OLD * ROW, &pages, &one);
+    }
+    for (size_t i = 0; i < LENGTH * 8; i++)
+        assert_true(fabsf(newest[i] - y[positions[i / 8] * 8 + i % 8]) < 1e-6f);
+}
+
 static void the_table_of_turns_has_the_sines_of_the_library(void **state)
 {
     (void)state;
@@ -526,6 +558,7 @@ int main(void)
         cmocka_unit_test(attention_never_looks_ahead),
         cmocka_unit_test(heads_that_share_keys_compute_as_heads_with_equal_keys),
         cmocka_unit_test(attention_of_the_newest_token_is_the_last_row_of_attention),
+        cmocka_unit_test(new_tokens_of_one_sequence_see_each_other_in_any_order),
         cmocka_unit_test(the_table_of_turns_has_the_sines_of_the_library),
         cmocka_unit_test(
             turning_forward_and_backward_gives_the_same_queries_and_keys_and_values_stay),

@@ -141,31 +141,32 @@ void kernel_attention_backward(struct kernels *kernels, kernel_number *dqkv,
     }
 }
 
-/* Returns where a token's key and value of one head lie in what is kept. */
-static size_t kept_at(const struct kernel_pages *pages, size_t sequence, size_t kv_head,
-                      size_t token, const struct kernel_attention_shape *shape)
+/* Returns where the key and value of a token lie in what is kept, for one head and the sequence of
+ * a row. */
+static size_t kept_at(const struct kernel_pages *pages, size_t row, size_t kv_head, size_t token,
+                      const struct kernel_attention_shape *shape)
 {
-    size_t page = pages->table[sequence * pages->row + token / KERNEL_PAGE];
+    size_t page = pages->table[row * pages->row + token / KERNEL_PAGE];
     size_t place = (page * shape->kv_heads + kv_head) * KERNEL_PAGE + token % KERNEL_PAGE;
     return place * shape->head_width;
 }
 
-/* Attention of the newest token of sequence `b` in head `h`, page by page. The order of the sums is
- * that of the tokens, as if all pages were one. */
+/* Attention of the new token of a row in head `h`, page by page. The order of the sums is that of
+ * the tokens, as if all pages were one. */
 static void attend_newest(float *y, float *scores, const float *keys, const float *values,
-                          const float *query, const struct kernel_pages *pages, size_t b, size_t h,
-                          const struct kernel_attention_shape *shape)
+                          const float *query, const struct kernel_pages *pages, size_t row,
+                          size_t h, const struct kernel_attention_shape *shape)
 {
-    size_t width = shape->head_width, count = (size_t)pages->positions[b] + 1;
+    size_t width = shape->head_width, count = (size_t)pages->positions[row] + 1;
     size_t kv = h / (shape->heads / shape->kv_heads);
     float scale = 1.0f / sqrtf((float)width);
     for (size_t t = 0; t < count; t++)
-        scores[t] = cpu_dot(query, keys + kept_at(pages, b, kv, t, shape), width) * scale;
+        scores[t] = cpu_dot(query, keys + kept_at(pages, row, kv, t, shape), width) * scale;
     (void)cpu_softmax(scores, count); /* only losses need the result */
     for (size_t t = 0; t < count; t += KERNEL_PAGE) {
         size_t part = count - t < KERNEL_PAGE ? count - t : KERNEL_PAGE;
         cpu_product(y, width, (struct cpu_view){scores + t, part, 1},
-                    values + kept_at(pages, b, kv, t, shape), width, 1, part, width,
+                    values + kept_at(pages, row, kv, t, shape), width, 1, part, width,
                     t ? KERNEL_ADD : KERNEL_SET);
     }
 }
@@ -175,16 +176,20 @@ void kernel_attention_newest(struct kernels *kernels, kernel_number *y, kernel_n
                              const struct kernel_pages *pages,
                              const struct kernel_attention_shape *shape)
 {
-    size_t bytes = shape->head_width * sizeof *keys;
+    size_t bytes = shape->head_width * sizeof *keys, sharing = shape->heads / shape->kv_heads;
     float *scores = cpu_scratch(kernels, pages->row * KERNEL_PAGE);
-    for (size_t b = 0; b < shape->batch; b++) {
-        for (size_t h = 0; h < shape->heads; h++) {
-            struct head head = head_at(shape, b, h);
-            size_t kv = h / (shape->heads / shape->kv_heads);
-            size_t newest = kept_at(pages, b, kv, pages->positions[b], shape);
+    for (size_t row = 0; row < shape->batch; row++) {
+        for (size_t kv = 0; kv < shape->kv_heads; kv++) {
+            struct head head = head_at(shape, row, kv * sharing);
+            size_t newest = kept_at(pages, row, kv, pages->positions[row], shape);
             memcpy(keys + newest, qkv + head.k, bytes);
             memcpy(values + newest, qkv + head.v, bytes);
-            attend_newest(y + head.y, scores, keys, values, qkv + head.q, pages, b, h, shape);
+        }
+    }
+    for (size_t row = 0; row < shape->batch; row++) {
+        for (size_t h = 0; h < shape->heads; h++) {
+            struct head head = head_at(shape, row, h);
+            attend_newest(y + head.y, scores, keys, values, qkv + head.q, pages, row, h, shape);
         }
     }
 }

@@ -223,19 +223,21 @@ void kernel_attention_backward(struct kernels *kernels, kernel_number *dqkv,
 
 enum { KERNEL_PAGE = 16 }; /* tokens in a page of kept keys and values */
 
-/* Where the sequences of a batch keep their keys and values. Token t of sequence b lies at place
- * t % KERNEL_PAGE of the page table[b][t / KERNEL_PAGE]. Both arrays are in the backend's memory.
- */
+/* Where the sequences of some new tokens keep their keys and values. Each token is a row. Several
+ * rows may be of one sequence: they have the same pages. Token t of the sequence of row r lies at
+ * place t % KERNEL_PAGE of the page table[r][t / KERNEL_PAGE]. Both arrays are in the backend's
+ * memory. */
 struct kernel_pages {
-    const uint32_t *positions; /* [batch]: the position of the newest token of a sequence */
-    const uint32_t *table;     /* [batch x row] */
+    const uint32_t *positions; /* [rows]: the position of the new token in its sequence */
+    const uint32_t *table;     /* [rows x row] */
     size_t row;
 };
 
-/* Attention of one new token of each sequence, for generation. It first writes the keys and values
- * of qkv[batch rows] to the places of the newest tokens in keys and values[pages x kv_heads x
- * KERNEL_PAGE x head_width]. Then y[batch x heads * head_width] reads all places of a sequence up
- * to its newest token. shape->sequence is 1. */
+/* Attention of new tokens, for generation. It first writes the keys and values of all rows of
+ * qkv[batch rows] to the places of the new tokens in keys and values[pages x kv_heads x KERNEL_PAGE
+ * x head_width]. Then y[batch x heads * head_width] reads all places of a sequence up to the new
+ * token of the row. So the order of the rows does not matter. shape->batch is the number of rows,
+ * and shape->sequence is 1. */
 void kernel_attention_newest(struct kernels *kernels, kernel_number *y, kernel_number *keys,
                              kernel_number *values, const kernel_number *qkv,
                              const struct kernel_pages *pages,

@@ -239,8 +239,8 @@ BODY void body_attention_dkv(const struct team *team, uint16_t *dqkv, const uint
     }
 }
 
-/* Writes the keys and values of the newest token of each sequence to its place; a thread for eight
- * numbers. */
+/* Writes the keys and values of the new token of each row to its place; a thread for eight numbers.
+ */
 BODY void body_keep_newest(const struct team *team, uint16_t *keys, uint16_t *values,
                            const uint16_t *qkv, const struct kernel_pages *pages,
                            const struct kernel_attention_shape *shape)
@@ -249,17 +249,17 @@ BODY void body_keep_newest(const struct team *team, uint16_t *keys, uint16_t *va
     size_t row = (shape->heads + 2 * kv_heads) * length;
     for (size_t i = team_first(team); i < shape->batch * kv_heads * length;
          i += team_stride(team)) {
-        size_t part = i % length, head = i / length % kv_heads, batch = i / length / kv_heads;
-        size_t from = batch * row + (shape->heads + head) * length + part;
-        size_t position = pages->positions[batch], place = position % KERNEL_PAGE;
-        size_t page = pages->table[batch * pages->row + position / KERNEL_PAGE];
+        size_t part = i % length, head = i / length % kv_heads, token = i / length / kv_heads;
+        size_t from = token * row + (shape->heads + head) * length + part;
+        size_t position = pages->positions[token], place = position % KERNEL_PAGE;
+        size_t page = pages->table[token * pages->row + position / KERNEL_PAGE];
         size_t to = ((page * kv_heads + head) * KERNEL_PAGE + place) * length + part;
         store(keys, to, load(qkv, from));
         store(values, to, load(qkv, from + kv_heads * length));
     }
 }
 
-/* A team for each head of each sequence. */
+/* A team for each head of each row. Another launch has kept the keys and values of all rows. */
 BODY void body_attention_newest(const struct team *team, uint16_t *y, const uint16_t *keys,
                                 const uint16_t *values, const uint16_t *qkv,
                                 const struct kernel_pages *pages,
@@ -267,14 +267,14 @@ BODY void body_attention_newest(const struct team *team, uint16_t *y, const uint
 {
     size_t width = shape->head_width, group = shape->heads / shape->kv_heads;
     for (size_t i = team->number; i < shape->batch * shape->heads; i += team->count) {
-        size_t head = i % shape->heads, batch = i / shape->heads;
+        size_t head = i % shape->heads, token = i / shape->heads;
         size_t page = KERNEL_PAGE * width, kept = head / group * page;
-        const uint32_t *table = pages->table + batch * pages->row;
+        const uint32_t *table = pages->table + token * pages->row;
         struct seen seen;
-        seen.query = qkv + batch * (shape->heads + 2 * shape->kv_heads) * width + head * width;
+        seen.query = qkv + token * (shape->heads + 2 * shape->kv_heads) * width + head * width;
         seen.keys = rows_of(keys + kept, shape->kv_heads * page, table);
         seen.values = rows_of(values + kept, shape->kv_heads * page, table);
-        seen.count = (size_t)pages->positions[batch] + 1;
+        seen.count = (size_t)pages->positions[token] + 1;
         seen.width = width;
         (void)attend(team, y + i * width, seen);
     }
