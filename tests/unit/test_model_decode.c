@@ -17,9 +17,9 @@
 
 static const struct model_rank alone = {0, 1};
 
-enum { SEQUENCE = 24, BATCH = 3, VALUES = 10000 };
+enum { SEQUENCE = 24, BATCH = 3, VALUES = 10000, VOCABULARY_MAX = 300 };
 
-/* Three loops with a head of their own, and a plain decoder with one. */
+/* Three loops with a head of their own, and plain decoders with a tied head and with their own. */
 static const struct model_shape shapes[] = {
     {.vocabulary = 256,
      .width = 32,
@@ -36,6 +36,13 @@ static const struct model_shape shapes[] = {
      .hidden = 50,
      .loops = 1,
      .tied = 1},
+    {.vocabulary = 300,
+     .width = 32,
+     .depth = 1,
+     .heads = 4,
+     .kv_heads = 2,
+     .hidden = 52,
+     .loops = 1},
 };
 
 static double log_sum(const float *logits, size_t count)
@@ -53,17 +60,16 @@ static double decode_text(const struct model *model, const uint32_t *ids, const 
     size_t vocabulary = model->shape.vocabulary;
     double sum = 0;
     struct decode *decode =
-        decode_new(model, alone, BATCH, SEQUENCE, BATCH * decode_pages(SEQUENCE));
-    struct decode_kept kept[BATCH] = {0}, *all[BATCH];
+        decode_new(model, alone, BATCH, BATCH, SEQUENCE, BATCH * decode_pages(SEQUENCE));
+    struct decode_kept kept[BATCH] = {0};
     for (size_t t = 0; t < SEQUENCE; t++) {
-        uint32_t column[BATCH];
+        struct decode_piece pieces[BATCH];
         const float *logits;
         for (size_t b = 0; b < BATCH; b++) {
-            all[b] = &kept[b];
-            column[b] = ids[b * SEQUENCE + t];
-            assert_true(decode_reserve(decode, all[b], t + 1));
+            pieces[b] = (struct decode_piece){&kept[b], ids + b * SEQUENCE + t, 1};
+            assert_true(decode_reserve(decode, &kept[b], t + 1));
         }
-        assert_int_equal(decode_step(decode, all, column, BATCH, &logits, &err), 0);
+        assert_int_equal(decode_step(decode, pieces, BATCH, &logits, &err), 0);
         for (size_t b = 0; b < BATCH; b++) {
             const float *row = logits + b * vocabulary;
             sum += log_sum(row, vocabulary) - (double)row[targets[b * SEQUENCE + t]];
@@ -108,7 +114,8 @@ static void decoding_token_by_token_gives_the_losses_of_the_whole_text(void **st
 
 struct line {
     uint32_t text[SEQUENCE];
-    float logits[SEQUENCE][256]; /* those of the sequence without any beside it */
+    /* Those of the sequence that is read alone, token by token. */
+    float logits[SEQUENCE][VOCABULARY_MAX];
     struct decode_kept kept;
 };
 
@@ -117,31 +124,31 @@ static void decode_beside(struct decode *decode, struct line *const *lines, size
                           size_t steps)
 {
     for (; steps; steps--) {
-        struct decode_kept *kept[BATCH];
-        uint32_t ids[BATCH];
+        struct decode_piece pieces[BATCH];
         const float *logits;
         struct error err;
         for (size_t i = 0; i < count; i++) {
-            kept[i] = &lines[i]->kept;
-            ids[i] = lines[i]->text[kept[i]->length];
-            assert_true(decode_reserve(decode, kept[i], kept[i]->length + 1));
+            struct decode_kept *kept = &lines[i]->kept;
+            pieces[i] = (struct decode_piece){kept, lines[i]->text + kept->length, 1};
+            assert_true(decode_reserve(decode, kept, kept->length + 1));
         }
-        assert_int_equal(decode_step(decode, kept, ids, count, &logits, &err), 0);
+        assert_int_equal(decode_step(decode, pieces, count, &logits, &err), 0);
         for (size_t i = 0; i < count; i++)
-            assert_memory_equal(logits + i * 256, lines[i]->logits[kept[i]->length - 1],
-                                sizeof lines[i]->logits[0]);
+            assert_memory_equal(logits + i * 256, lines[i]->logits[lines[i]->kept.length - 1],
+                                256 * sizeof *logits);
     }
 }
 
-static void decode_alone(struct decode *decode, struct line *line, uint32_t first)
+static void decode_alone(struct decode *decode, struct line *line, uint32_t first,
+                         size_t vocabulary)
 {
     for (uint32_t t = 0; t < SEQUENCE; t++) {
-        struct decode_kept *kept = &line->kept;
+        const struct decode_piece piece = {&line->kept, &line->text[t], 1};
         const float *logits;
         line->text[t] = (first + t * 31) % 256;
-        assert_true(decode_reserve(decode, kept, t + 1));
-        assert_int_equal(decode_step(decode, &kept, &line->text[t], 1, &logits, NULL), 0);
-        memcpy(line->logits[t], logits, sizeof line->logits[t]);
+        assert_true(decode_reserve(decode, &line->kept, t + 1));
+        assert_int_equal(decode_step(decode, &piece, 1, &logits, NULL), 0);
+        memcpy(line->logits[t], logits, vocabulary * sizeof *logits);
     }
     decode_release(decode, &line->kept);
 }
@@ -156,10 +163,10 @@ static void sequences_that_come_and_go_have_the_logits_of_each_alone(void **stat
     assert_int_equal(model_init(&model, kernels, &shapes[0], SEQUENCE, MODEL_TRAINS, alone, &err),
                      0);
     model_draw(&model, 7);
-    struct decode *decode = decode_new(&model, alone, BATCH, SEQUENCE, 3);
-    decode_alone(decode, &a, 0);
-    decode_alone(decode, &b, 100);
-    decode_alone(decode, &c, 200);
+    struct decode *decode = decode_new(&model, alone, BATCH, BATCH, SEQUENCE, 3);
+    decode_alone(decode, &a, 0, 256);
+    decode_alone(decode, &b, 100, 256);
+    decode_alone(decode, &c, 200, 256);
     decode_beside(decode, (struct line *[]){&a}, 1, KERNEL_PAGE);
     decode_beside(decode, (struct line *[]){&b, &a}, 2, SEQUENCE - KERNEL_PAGE);
     assert_false(decode_reserve(decode, &c.kept, 1)); /* `a` has two pages, `b` has the third */
@@ -175,6 +182,88 @@ static void sequences_that_come_and_go_have_the_logits_of_each_alone(void **stat
     decode_free(decode);
     model_fini(&model);
     kernels_free(kernels);
+}
+
+/* Reads two texts side by side: `size` tokens of the first one and `other_size` of the second one
+ * in each step. Compares the logits after each piece. */
+static int read_in_pieces(struct decode *decode, struct line *lines, size_t size, size_t other_size,
+                          size_t vocabulary, struct error *err)
+{
+    const size_t sizes[] = {size, other_size};
+    int status = 0;
+    for (size_t step = 0; step * size < SEQUENCE || step * other_size < SEQUENCE; step++) {
+        struct decode_piece pieces[2];
+        struct line *taken[2];
+        size_t count = 0;
+        const float *logits;
+        for (size_t i = 0; i < 2; i++) {
+            struct decode_kept *kept = &lines[i].kept;
+            size_t left = SEQUENCE - kept->length, some = left < sizes[i] ? left : sizes[i];
+            if (left == 0)
+                continue;
+            assert_true(decode_reserve(decode, kept, kept->length + some));
+            taken[count] = &lines[i];
+            pieces[count++] = (struct decode_piece){kept, lines[i].text + kept->length, some};
+        }
+        status = decode_step(decode, pieces, count, &logits, err);
+        for (size_t i = 0; i < count && status == 0; i++)
+            if (memcmp(logits + i * vocabulary, taken[i]->logits[taken[i]->kept.length - 1],
+                       vocabulary * sizeof *logits) != 0)
+                status = error_set(err, -ERANGE, "pieces of %zu and %zu tokens: step %zu differs",
+                                   size, other_size, step);
+        if (status < 0)
+            break;
+    }
+    decode_release(decode, &lines[0].kept);
+    decode_release(decode, &lines[1].kept);
+    return status;
+}
+
+/* Reads with all sizes of pieces, on this rank of a group. */
+static int read_in_all_pieces(struct group *group, const struct model_shape *shape,
+                              struct line *lines, struct error *err)
+{
+    struct model model;
+    struct kernels *kernels = kernels_new(0, err);
+    const struct model_rank rank = {group->ranks.rank, group->ranks.size};
+    assert_int_equal(model_init(&model, kernels, shape, SEQUENCE, MODEL_DECODES, alone, err), 0);
+    model_draw(&model, 7);
+    int status = kernels_join(kernels, &group->ranks, err);
+    struct decode *decode =
+        decode_new(&model, rank, 2, 2 * SEQUENCE, SEQUENCE, 2 * decode_pages(SEQUENCE));
+    for (size_t size = 1; size <= SEQUENCE && status == 0; size++)
+        status = read_in_pieces(decode, lines, size, SEQUENCE + 1 - size, shape->vocabulary, err);
+    decode_free(decode);
+    model_fini(&model);
+    kernels_free(kernels);
+    return status;
+}
+
+static void pieces_of_all_sizes_have_the_logits_of_single_tokens_in_groups_of_any_size(void **state)
+{
+    (void)state;
+    static struct line lines[2];
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        struct error err = {0};
+        struct model model;
+        struct kernels *kernels = kernels_new(0, &err);
+        assert_int_equal(
+            model_init(&model, kernels, &shapes[i], SEQUENCE, MODEL_DECODES, alone, &err), 0);
+        model_draw(&model, 7);
+        struct decode *decode = decode_new(&model, alone, 1, 1, SEQUENCE, decode_pages(SEQUENCE));
+        decode_alone(decode, &lines[0], 0, shapes[i].vocabulary);
+        decode_alone(decode, &lines[1], 100, shapes[i].vocabulary);
+        decode_free(decode);
+        model_fini(&model);
+        kernels_free(kernels);
+        for (unsigned size = 1; size <= decode_group_max(&shapes[i]); size *= 2) {
+            struct group group;
+            assert_int_equal(group_fork(&group, size, &err), 0);
+            int status = read_in_all_pieces(&group, &shapes[i], lines, &err);
+            if (group_end(&group, status, &err) < 0)
+                fail_msg("shape %zu, %u ranks: %s", i, size, err.message);
+        }
+    }
 }
 
 static void the_largest_group_divides_heads_and_keys_and_the_mlp(void **state)
@@ -259,6 +348,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(decoding_token_by_token_gives_the_losses_of_the_whole_text),
         cmocka_unit_test(sequences_that_come_and_go_have_the_logits_of_each_alone),
+        cmocka_unit_test(
+            pieces_of_all_sizes_have_the_logits_of_single_tokens_in_groups_of_any_size),
         cmocka_unit_test(the_largest_group_divides_heads_and_keys_and_the_mlp),
         cmocka_unit_test(a_group_sums_in_a_tree_with_the_same_bits_on_every_rank),
         cmocka_unit_test(a_rank_that_fails_or_dies_fails_the_group),

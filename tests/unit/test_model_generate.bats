@@ -106,6 +106,14 @@ lines_per_step() { sed -nE 's|^step .* lines/step ([0-9.]+)$|\1|p' "$1" | tail -
     cmp "$DIR/one" "$DIR/two"
 }
 
+@test "a prompt of 2000 tokens is read in five steps, beside a short line" {
+    { printf 'x%.0s' {1..2000} && echo && echo x; } >"$DIR/in"
+    generate "$DIR/both" --input "$DIR/in" --bytes 1 --context 2000 --batch-size 2 | tee "$DIR/log"
+    [ "$(lines_per_step "$DIR/log")" = 1.20 ] # two lines in the first step, one in four steps
+    generate "$DIR/alone" --input "$DIR/in" --bytes 1 --context 2000 --batch-size 1 --tp 4 >/dev/null
+    cmp "$DIR/both" "$DIR/alone"
+}
+
 @test "lines that go back to the queue because the cache is full become the same text" {
     local options=(--input "$DIR/in" --bytes 40 --temperature 0.7 --batch-size 8) size
     cut -c1-9 "$SHARED/lines" >"$DIR/in" # each begins with one page, and grows

@@ -1,4 +1,4 @@
-/* Computes one token for a batch of sequences, on one rank of a group. */
+/* Reads the next tokens of a batch of sequences, on one rank of a group. */
 #include "worker/model/decode.h"
 
 #include "lib/error.h"
@@ -15,18 +15,20 @@ struct decode {
     const struct model *model;
     struct kernels *kernels; /* of the model */
     struct model_rank rank;
-    size_t batch_max, batch;
+    size_t batch_max, rows_max;
+    size_t batch, rows;             /* of this step */
     size_t heads, kv_heads, hidden; /* of this rank; its first ones are rank * these numbers */
     size_t head_width;
     size_t part_count; /* parts of each sum over the ranks that this rank computes */
     size_t pages;      /* of the pool */
     uint32_t *unused;  /* the pages that no sequence has: a stack */
     size_t unused_count;
-    uint32_t *ids;                 /* [batch], then positions[batch], then the table of pages */
+    uint32_t *ids;                 /* [rows], positions[rows], lasts[batch], the table of pages */
     uint32_t *host_ids;            /* the same on the host */
+    const uint32_t *lasts;         /* the last row of each sequence; points into ids */
     struct kernel_pages place;     /* of this step; points into ids */
     kernel_number *keys, *values;  /* [loops x depth][pages][kv_heads][KERNEL_PAGE][head_width] */
-    kernel_number *state, *normed; /* whole rows: batch_max x the width of the model */
+    kernel_number *state, *normed; /* whole rows: rows_max x the width of the model */
     kernel_number *qkv, *attended, *wide, *gated; /* the columns of this rank */
     kernel_number *logits;
     float *scale;
@@ -65,7 +67,7 @@ static void fill_pool(struct decode *decode, size_t pages)
 }
 
 struct decode *decode_new(const struct model *model, struct model_rank rank, size_t batch_max,
-                          size_t length_max, size_t pages)
+                          size_t rows_max, size_t length_max, size_t pages)
 {
     const struct model_shape *shape = &model->shape;
     struct decode *decode = xcalloc(1, sizeof *decode);
@@ -75,29 +77,30 @@ struct decode *decode_new(const struct model *model, struct model_rank rank, siz
     decode->kernels = model->kernels;
     decode->rank = rank;
     decode->batch_max = batch_max;
+    decode->rows_max = rows_max;
     decode->heads = shape->heads / rank.size;
     decode->kv_heads = shape->kv_heads / rank.size;
     decode->hidden = shape->hidden / rank.size;
     decode->head_width = shape->width / shape->heads;
     decode->part_count = parts / rank.size;
-    size_t area = batch_max * shape->width;
+    size_t area = rows_max * shape->width;
     size_t kept = (size_t)shape->loops * shape->depth * pages * decode->kv_heads * KERNEL_PAGE;
     size_t qkv = (decode->heads + 2 * decode->kv_heads) * decode->head_width;
     fill_pool(decode, pages);
     decode->place.row = decode_pages(length_max);
-    size_t ids = batch_max * (2 + decode->place.row);
+    size_t ids = rows_max * (2 + decode->place.row) + batch_max;
     decode->host_ids = xcalloc(ids, sizeof *decode->host_ids);
     decode->ids = kernels_memory(decode->kernels, ids * sizeof *decode->ids);
     decode->keys = numbers(decode, kept * decode->head_width);
     decode->values = numbers(decode, kept * decode->head_width);
     decode->state = numbers(decode, area);
     decode->normed = numbers(decode, area);
-    decode->qkv = numbers(decode, batch_max * qkv);
-    decode->attended = numbers(decode, batch_max * decode->heads * decode->head_width);
-    decode->wide = numbers(decode, batch_max * 2 * decode->hidden);
-    decode->gated = numbers(decode, batch_max * decode->hidden);
+    decode->qkv = numbers(decode, rows_max * qkv);
+    decode->attended = numbers(decode, rows_max * decode->heads * decode->head_width);
+    decode->wide = numbers(decode, rows_max * 2 * decode->hidden);
+    decode->gated = numbers(decode, rows_max * decode->hidden);
     decode->logits = numbers(decode, batch_max * shape->vocabulary);
-    decode->scale = kernels_memory(decode->kernels, batch_max * sizeof *decode->scale);
+    decode->scale = kernels_memory(decode->kernels, rows_max * sizeof *decode->scale);
     decode->rounded = xcalloc(batch_max * shape->vocabulary, sizeof *decode->rounded);
     decode->floats = xcalloc(batch_max * shape->vocabulary, sizeof *decode->floats);
     return decode;
@@ -143,34 +146,42 @@ void decode_release(struct decode *decode, struct decode_kept *kept)
 }
 
 /* Tells the backend the new tokens and where the sequences keep their keys and values. */
-static void put_ids(struct decode *decode, struct decode_kept *const *kept, const uint32_t *ids,
-                    size_t batch)
+static void put_rows(struct decode *decode, const struct decode_piece *pieces, size_t batch)
 {
-    uint32_t *positions = decode->host_ids + batch, *table = positions + batch;
-    size_t row = decode->place.row;
-    assert(batch <= decode->batch_max);
-    memcpy(decode->host_ids, ids, batch * sizeof *ids);
+    size_t rows = 0, row = 0, pages = decode->place.row;
+    for (size_t i = 0; i < batch; i++)
+        rows += pieces[i].count;
+    assert(batch <= decode->batch_max && rows <= decode->rows_max);
+    uint32_t *positions = decode->host_ids + rows, *lasts = positions + rows;
+    uint32_t *table = lasts + batch;
     for (size_t i = 0; i < batch; i++) {
-        assert(decode_pages(kept[i]->length + 1) <= kept[i]->page_count);
-        assert(kept[i]->page_count <= row);
-        positions[i] = (uint32_t)kept[i]->length;
-        memcpy(table + i * row, kept[i]->pages, kept[i]->page_count * sizeof *table);
+        const struct decode_kept *kept = pieces[i].kept;
+        assert(pieces[i].count > 0 && kept->page_count <= pages);
+        assert(decode_pages(kept->length + pieces[i].count) <= kept->page_count);
+        for (size_t t = 0; t < pieces[i].count; t++, row++) {
+            decode->host_ids[row] = pieces[i].ids[t];
+            positions[row] = (uint32_t)(kept->length + t);
+            memcpy(table + row * pages, kept->pages, kept->page_count * sizeof *table);
+        }
+        lasts[i] = (uint32_t)(row - 1);
     }
     kernels_put(decode->kernels, decode->ids, decode->host_ids,
-                batch * (2 + row) * sizeof *decode->ids);
-    decode->place.positions = decode->ids + batch;
-    decode->place.table = decode->ids + 2 * batch;
+                (rows * (2 + pages) + batch) * sizeof *decode->ids);
+    decode->place.positions = decode->ids + rows;
+    decode->lasts = decode->ids + 2 * rows;
+    decode->place.table = decode->lasts + batch;
     decode->batch = batch;
+    decode->rows = rows;
 }
 
-/* Adds to the state: `input`[batch x inner] times the rows of this rank of a matrix, summed over
+/* Adds to the state: `input`[rows x inner] times the rows of this rank of a matrix, summed over
  * the ranks. The matrix has `inner` rows for each rank. */
 static void add_product(struct decode *decode, const kernel_number *input,
                         const kernel_number *matrix, size_t inner)
 {
     size_t width = decode->model->shape.width;
     kernel_product_sum(decode->kernels, decode->state, input,
-                       matrix + decode->rank.rank * inner * width, decode->batch, inner, width,
+                       matrix + decode->rank.rank * inner * width, decode->rows, inner, width,
                        decode->part_count);
 }
 
@@ -181,7 +192,7 @@ static void take_columns(struct decode *decode, kernel_number *output, size_t ou
 {
     size_t width = decode->model->shape.width;
     kernel_product(decode->kernels, output, output_stride, decode->normed, width, matrix, stride,
-                   decode->batch, width, columns, KERNEL_SET);
+                   decode->rows, width, columns, KERNEL_SET);
 }
 
 static void attend(struct decode *decode, const kernel_number *qkv, size_t layer)
@@ -197,7 +208,7 @@ static void attend(struct decode *decode, const kernel_number *qkv, size_t layer
     take_columns(decode, decode->qkv + own + own_kv, row, keys + shape->kv_heads * head, stride,
                  own_kv);
     const struct kernel_attention_shape attention = {
-        .batch = decode->batch,
+        .batch = decode->rows,
         .sequence = 1,
         .heads = decode->heads,
         .kv_heads = decode->kv_heads,
@@ -216,48 +227,66 @@ static void run_block(struct decode *decode, size_t layer)
     struct model_block block = model_block(decode->model, layer % shape->depth);
     size_t hidden = decode->hidden, rank = decode->rank.rank;
     kernel_sum_rmsnorm(decode->kernels, NULL, decode->normed, decode->scale, decode->state, NULL,
-                       block.norm1, decode->batch, shape->width);
+                       block.norm1, decode->rows, shape->width);
     attend(decode, block.qkv, layer);
     add_product(decode, decode->attended, block.out, decode->heads * decode->head_width);
     kernel_sum_rmsnorm(decode->kernels, NULL, decode->normed, decode->scale, decode->state, NULL,
-                       block.norm2, decode->batch, shape->width);
+                       block.norm2, decode->rows, shape->width);
     for (size_t half = 0; half < 2; half++)
         take_columns(decode, decode->wide + half * hidden, 2 * hidden,
                      block.up + half * shape->hidden + rank * hidden, 2 * (size_t)shape->hidden,
                      hidden);
-    kernel_gate(decode->kernels, decode->gated, decode->wide, decode->batch, hidden);
+    kernel_gate(decode->kernels, decode->gated, decode->wide, decode->rows, hidden);
     add_product(decode, decode->gated, block.down, hidden);
 }
 
-/* From the ids to the logits. For a batch of the same size it is always the same: what changes from
- * step to step lies in the memory of the backend. */
+/* From the states of all rows to the logits after the last row of each sequence. */
+static void run_head(struct decode *decode, const struct model_ends *ends)
+{
+    const struct model_shape *shape = &decode->model->shape;
+    kernel_number *from = decode->state, *to = decode->normed;
+    if (decode->rows > decode->batch) { /* a state is a row of a table, as an embedding is */
+        kernel_embed(decode->kernels, to, decode->lasts, from, decode->batch, shape->width);
+        from = decode->normed, to = decode->state;
+    }
+    if (ends->norm) {
+        kernel_sum_rmsnorm(decode->kernels, NULL, to, decode->scale, from, NULL, ends->norm,
+                           decode->batch, shape->width);
+        from = to;
+    }
+    kernel_matmul(decode->kernels, decode->logits, from, ends->head, decode->batch, shape->width,
+                  shape->vocabulary, KERNEL_OUT_IN);
+}
+
+/* From the ids to the logits. For the same numbers of rows and sequences it is always the same:
+ * what changes from step to step lies in the memory of the backend. */
 static void run(void *context)
 {
     struct decode *decode = context;
     const struct model_shape *shape = &decode->model->shape;
     struct model_ends ends = model_ends(decode->model);
-    size_t width = shape->width, layers = (size_t)shape->loops * shape->depth;
-    kernel_embed(decode->kernels, decode->state, decode->ids, ends.tokens, decode->batch, width);
+    size_t layers = (size_t)shape->loops * shape->depth;
+    kernel_embed(decode->kernels, decode->state, decode->ids, ends.tokens, decode->rows,
+                 shape->width);
     for (size_t layer = 0; layer < layers; layer++)
         run_block(decode, layer);
-    if (ends.norm)
-        kernel_sum_rmsnorm(decode->kernels, NULL, decode->normed, decode->scale, decode->state,
-                           NULL, ends.norm, decode->batch, width);
-    kernel_matmul(decode->kernels, decode->logits, ends.norm ? decode->normed : decode->state,
-                  ends.head, decode->batch, width, shape->vocabulary, KERNEL_OUT_IN);
+    run_head(decode, &ends);
 }
 
-int decode_step(struct decode *decode, struct decode_kept *const *kept, const uint32_t *ids,
-                size_t batch, const float **ret_logits, struct error *err)
+int decode_step(struct decode *decode, const struct decode_piece *pieces, size_t batch,
+                const float **ret_logits, struct error *err)
 {
     size_t count = batch * decode->model->shape.vocabulary;
-    put_ids(decode, kept, ids, batch);
-    kernels_repeat(decode->kernels, batch, run, decode);
+    put_rows(decode, pieces, batch);
+    if (decode->rows == batch)
+        kernels_repeat(decode->kernels, batch, run, decode);
+    else
+        run(decode); /* prompts rarely give the same numbers again */
     kernels_get(decode->kernels, decode->rounded, decode->logits, count * sizeof *decode->rounded);
     for (size_t i = 0; i < count; i++)
         decode->floats[i] = kernel_number_value(decode->rounded[i]);
     for (size_t i = 0; i < batch; i++)
-        kept[i]->length++;
+        pieces[i].kept->length += pieces[i].count;
     *ret_logits = decode->floats;
     return kernels_status(decode->kernels, err);
 }

@@ -1,10 +1,13 @@
-/* Generation: the model computes one token after another for a batch of sequences, and keeps the
- * keys and values.
+/* Generation: the model reads the next tokens of some sequences in each step, and keeps their keys
+ * and values.
+ *
+ * A step is a batch of rows. A row is a token at its position in its sequence. A step can take one
+ * row of a sequence, such as the token that was drawn last, or many, such as a part of a prompt.
  *
  * All sequences share a pool of pages, each with room for the keys and values of KERNEL_PAGE tokens
  * in all layers. A sequence is nothing but its pages and its length, so each step can take other
- * sequences, of any length. The logits of a sequence have the same bits whichever pages it has, and
- * whichever sequences are beside it.
+ * sequences, of any length. On a CPU the logits of a sequence have the same bits whichever pages it
+ * has, whichever sequences are beside it, and in however many steps its tokens are read.
  *
  * It is tensor-parallel as in Megatron-LM (Shoeybi et al. 2019). Each rank of a group has some
  * heads with their keys and values, and the same share of the MLP. The matrices for queries, keys,
@@ -46,10 +49,10 @@ size_t decode_pages(size_t length);
 
 /* `rank` is this rank of the group; `rank.size` is possible as decode_group_max() says. The model
  * is borrowed, and its kernels have joined the group (kernels_join()). The model was made for
- * sequences of at least `length_max` tokens. The pool has `pages` pages. If memory is missing,
- * kernels_status() tells. */
+ * sequences of at least `length_max` tokens. A step takes at most `batch_max` sequences and
+ * `rows_max` rows. The pool has `pages` pages. If memory is missing, kernels_status() tells. */
 struct decode *decode_new(const struct model *model, struct model_rank rank, size_t batch_max,
-                          size_t length_max, size_t pages);
+                          size_t rows_max, size_t length_max, size_t pages);
 void decode_free(struct decode *decode);
 
 /* Gives a sequence all pages that it needs for `length` tokens. Returns false, and gives no page,
@@ -58,10 +61,16 @@ bool decode_reserve(struct decode *decode, struct decode_kept *kept, size_t leng
 /* Returns the pages to the pool. The sequence is empty afterwards. */
 void decode_release(struct decode *decode, struct decode_kept *kept);
 
-/* Adds the token ids[i] to each of `batch` sequences, which have the pages for it.
- * ret_logits[batch x vocabulary] are the logits of the last loop for the next token; borrowed until
- * the next call. */
-int decode_step(struct decode *decode, struct decode_kept *const *kept, const uint32_t *ids,
-                size_t batch, const float **ret_logits, struct error *err);
+/* The tokens of a sequence that a step reads: the next `count` >= 1. */
+struct decode_piece {
+    struct decode_kept *kept; /* has the pages for them */
+    const uint32_t *ids;
+    size_t count;
+};
+
+/* Reads a piece of each of `batch` sequences. ret_logits[batch x vocabulary] are the logits of the
+ * last loop for the token after each piece; borrowed until the next call. */
+int decode_step(struct decode *decode, const struct decode_piece *pieces, size_t batch,
+                const float **ret_logits, struct error *err);
 
 #endif

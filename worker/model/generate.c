@@ -1,11 +1,14 @@
 /* The loop of generation. All ranks of the group read the same lines. The first rank draws the
  * tokens, gives them to the others, and writes the texts.
  *
- * Each step adds one token to each running line. A line that has ended makes room for the next one
- * at once. Texts wait in memory until all lines before them are written. If the pool of pages is
- * empty, the last of the running lines goes back to the queue with the tokens that it has. The
- * model reads these tokens again later. The keys and values get the same bits again, so the text is
- * the same. The running lines keep the order of the input, so the first of them always goes on. */
+ * A step has KERNEL_STEP_ROWS rows. Each line whose prompt is read takes one row, for the token
+ * that was drawn last. The other rows read prompts, in the order of the lines. So a prompt is read
+ * in few steps, and no line waits for the prompt of another line. A line that has ended makes room
+ * for the next one at once. Texts wait in memory until all lines before them are written. If the
+ * pool of pages is empty, the last of the running lines goes back to the queue with the tokens that
+ * it has. The model reads these tokens again later. The keys and values get the same bits again, so
+ * the text is the same. The running lines keep the order of the input, so the first of them always
+ * goes on. */
 #include "worker/model/generate.h"
 
 #include "lib/clock.h"
@@ -62,6 +65,7 @@ static const struct argument table[] = {
 struct sequence {
     uint32_t *tokens; /* of the prompt, then of the text; NULL when it has ended */
     size_t prompt_count, count;
+    size_t rows; /* of the next step */
     struct decode_kept kept;
     struct text text;
 };
@@ -189,8 +193,9 @@ static int load(struct generate *generate, struct error *err)
     status = kernels_join(generate->kernels, ranks, err);
     if (status < 0)
         return status;
-    generate->decode = decode_new(&generate->model, (struct model_rank){ranks->rank, ranks->size},
-                                  (size_t)options->batch, generate->length, generate->pages);
+    generate->decode =
+        decode_new(&generate->model, (struct model_rank){ranks->rank, ranks->size},
+                   (size_t)options->batch, KERNEL_STEP_ROWS, generate->length, generate->pages);
     generate->sampler = sampler_new(&options->sample, generate->vocabulary.tokens);
     return kernels_status(generate->kernels, err);
 }
@@ -262,17 +267,38 @@ static void admit(struct generate *generate)
     }
 }
 
-/* Gets each running line a page for its next token. If pages are missing, the last lines go back to
- * the queue. */
+/* Gets each running line the pages for all its tokens. If pages are missing, the last lines go back
+ * to the queue. */
 static void make_room(struct generate *generate)
 {
     for (size_t i = 0; i < generate->running_count; i++) {
-        struct decode_kept *kept = &running_at(generate, i)->kept;
+        struct sequence *sequence = running_at(generate, i);
         while (i < generate->running_count &&
-               !decode_reserve(generate->decode, kept, kept->length + 1)) {
+               !decode_reserve(generate->decode, &sequence->kept, sequence->count)) {
             generate->next = generate->running[--generate->running_count];
             decode_release(generate->decode, &generate->sequences[generate->next]->kept);
         }
+    }
+}
+
+/* Shares the rows of a step among the running lines. A line with one token to read gets one row,
+ * before the others read prompts. */
+static void share_rows(struct generate *generate)
+{
+    _Static_assert(KERNEL_STEP_ROWS - BATCH_MAX > 0, "some rows are left for prompts");
+    size_t left = KERNEL_STEP_ROWS;
+    for (size_t i = 0; i < generate->running_count; i++) {
+        struct sequence *sequence = running_at(generate, i);
+        sequence->rows = sequence->count - sequence->kept.length == 1;
+        left -= sequence->rows;
+    }
+    for (size_t i = 0; i < generate->running_count; i++) {
+        struct sequence *sequence = running_at(generate, i);
+        size_t unread = sequence->count - sequence->kept.length;
+        if (unread == 1)
+            continue;
+        sequence->rows = unread < left ? unread : left;
+        left -= sequence->rows;
     }
 }
 
@@ -283,7 +309,7 @@ static int draw(struct generate *generate, const float *logits, float *tokens, s
                 struct error *err)
 {
     bool is_any = false;
-    for (size_t i = 0; i < count; i++, logits += generate->shape.vocabulary) {
+    for (size_t i = 0; i < count; i++) {
         const struct sequence *sequence = running_at(generate, i);
         bool is_drawn = sequence->kept.length == sequence->count;
         is_any |= is_drawn;
@@ -291,24 +317,28 @@ static int draw(struct generate *generate, const float *logits, float *tokens, s
         if (is_drawn && generate->group.ranks.rank == 0)
             tokens[i] = (float)sampler_draw(generate->sampler, logits, generate->running[i],
                                             sequence->count - sequence->prompt_count);
+        if (sequence->rows)
+            logits += generate->shape.vocabulary;
     }
     return is_any ? ranks_sum(&generate->group.ranks, tokens, count, err) : 0;
 }
 
-/* The running lines take a token each. The lines whose text ends stop running. */
+/* The model reads tokens of the running lines, and tokens are drawn. The lines whose text ends stop
+ * running. */
 static int run_step(struct generate *generate, struct error *err)
 {
     float tokens[BATCH_MAX];
-    uint32_t ids[BATCH_MAX];
-    struct decode_kept *kept[BATCH_MAX];
-    size_t count = generate->running_count;
+    struct decode_piece pieces[BATCH_MAX];
+    size_t count = generate->running_count, piece_count = 0;
     const float *logits;
+    share_rows(generate);
     for (size_t i = 0; i < count; i++) {
         struct sequence *sequence = running_at(generate, i);
-        kept[i] = &sequence->kept;
-        ids[i] = sequence->tokens[kept[i]->length];
+        if (sequence->rows)
+            pieces[piece_count++] = (struct decode_piece){
+                &sequence->kept, sequence->tokens + sequence->kept.length, sequence->rows};
     }
-    int status = decode_step(generate->decode, kept, ids, count, &logits, err);
+    int status = decode_step(generate->decode, pieces, piece_count, &logits, err);
     if (status == 0)
         status = draw(generate, logits, tokens, count, err);
     if (status < 0)

@@ -5,7 +5,7 @@
  * Lines that the output has already are not generated again, so a run that was stopped continues at
  * the next line. Each token of the text is drawn by sample.h, with random numbers of the line's
  * own. On CPUs the group size, the batch size, the size of the cache and a stop do not change the
- * text. On GPUs the number of GPUs and the number of lines in a step can change the rounding of a
+ * text. On GPUs the number of GPUs and the number of rows in a step can change the rounding of a
  * sum, and so the text. */
 #ifndef PHASED_WORKER_MODEL_GENERATE_H
 #define PHASED_WORKER_MODEL_GENERATE_H

@@ -110,6 +110,10 @@ int kernels_sums_end(struct kernels *kernels, struct error *err);
 
 /* ---- products ---- */
 
+/* The rows of the largest step of generation. A backend makes products of so many rows in the same
+ * way in each run, because another order of a sum can be another text. */
+enum { KERNEL_STEP_ROWS = 448 };
+
 enum kernel_mode {
     KERNEL_SET, /* overwrites the output */
     KERNEL_ADD, /* adds to the output */

@@ -21,9 +21,6 @@ enum {
     WAYS_MAX = 128,    /* shapes that are kept: a model has about 20, generation some more */
     PROPOSALS_MAX = 4, /* that are measured */
     TURNS = 3,         /* of a proposal, after one that loads its kernel */
-    /* Products with fewer rows are not measured. Those of generation have at most one row for each
-     * line, and their choice must be the same in each run: another sum is another text. */
-    MEASURED_ROWS = 512,
 };
 
 /* What the choice depends on. Keys are compared as bytes, so all members are of one type. */
@@ -222,7 +219,7 @@ static const struct way *find(struct kernels *kernels, const struct key *key,
 {
     struct products *products = kernels->products;
     cublasLtMatmulHeuristicResult_t proposals[PROPOSALS_MAX];
-    int most = key->rows < MEASURED_ROWS ? 1 : PROPOSALS_MAX;
+    int most = key->rows <= KERNEL_STEP_ROWS ? 1 : PROPOSALS_MAX; /* steps are not measured */
     struct error err;
     int found = 0;
     for (size_t i = 0; i < products->count; i++)
