@@ -8,6 +8,7 @@
  *   room=3   device 3 has no MiB of memory
  *   pinned=9 there are 9 MiB of pinned memory
  *   hang=3   the work of device 3 never ends
+ *   after=9  that happens after 9 pieces of work
  *   error=3  the work of device 3 fails
  *   slow=3   the work of device 3 takes ten times as long
  *   flip=3   a copy by device 3 flips a bit
@@ -57,6 +58,7 @@ static struct CUstream_st *streams[64];
 static struct CUgraph_st *capturing; /* NULL: no stream captures */
 static struct CUgraphExec_st *executables;
 static unsigned waits, captured_count, launched_count;
+static int done_count; /* pieces of work */
 static size_t stream_count;
 
 int fake_said(const char *word)
@@ -202,13 +204,19 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph)
     return cudaSuccess;
 }
 
+/* Whether a device hangs. */
+static bool hangs(int device)
+{
+    return device == fake_said("hang") && done_count >= fake_said("after");
+}
+
 /* Does the possible work. Returns whether there was any. */
 static bool work(struct CUstream_st *stream)
 {
     bool is_any = false;
-    while (stream->first && stream->device != fake_said("hang") &&
-           stream->first->act(stream->first)) {
+    while (stream->first && !hangs(stream->device) && stream->first->act(stream->first)) {
         struct fake_work *done = stream->first;
+        done_count++;
         stream->first = done->next;
         stream->ns += done->ns * (stream->device == fake_said("slow") ? FAKE_SLOWNESS : 1);
         if (!stream->first)
@@ -414,8 +422,8 @@ static cudaError_t answer(const void *asked, bool is_done)
     bool is_any = false;
     for (size_t i = 0; i < stream_count; i++)
         is_any |= work(streams[i]);
-    if (!is_any && fake_said("hang") >= 0)
-        fake_leap();                /* it hangs, or waits for a device that hangs */
+    if (!is_any && fake_said("hang") >= 0 && (fake_said("after") < 0 || hangs(current)))
+        fake_leap();                /* it hangs, or waits for a device that hangs from the start */
     last_error = cudaErrorNotReady; /* like the runtime */
     return last_error;              /* the program must ask at least twice */
 }

@@ -162,6 +162,8 @@ static const struct {
      "nccl_timeout", "hang", "[E1107"},
     {"phase-model: rank 1 did not answer in time\n", "nccl_timeout", "hang", NULL},
     {"phase-model: rank 1: GPU 1: computing: not done in time\n", "nccl_timeout", "hang", NULL},
+    {"phase-model: the GPU of rank 3 (n2) is behind the others: sum 1841 was not reached in time\n",
+     "nccl_timeout", "hang", "phase-model: the GPU of rank 3 (n2)"},
     {"[rank0]: torch.distributed.DistBackendError: NCCL error in: /torch/NCCLUtils.hpp:268, remote "
      "process exited or there was a network error, NCCL version 2.21.5\n"
      "[rank0]: ncclRemoteError: A call failed possibly due to a network error or a remote process "

@@ -237,7 +237,29 @@ ways() { sed -n 's/^ways: //p' "$1"; }
         status=0
         wait "${CHILDREN[rank]}" || status=$?
         [ "$status" = 1 ]
-        tail -n 1 "$DIR/log.log$rank" | grep -E "^phase-model: .*(GPU $rank: .*not done in time|rank)"
+        cat "$DIR/log.log$rank"
+        tail -n 1 "$DIR/log.log$rank" |
+            grep -E "^phase-model: no GPU is behind the others: sum [0-9]+ was not reached in time$"
+    done
+}
+
+@test "all ranks name the rank whose GPU hangs while all hosts answer" {
+    local hung rank status behind
+    for hung in 0 1; do
+        behind="the GPU of rank $hung \\($(uname -n)\\) is behind the others"
+        for rank in 0 1; do
+            start $rank $hung$rank FAKE_CUDA=hang=$hung,after=5000 -- cuda two 1000 \
+                --device-batch-size 1 --log-every 5
+        done
+        for rank in 0 1; do
+            status=0
+            wait "${CHILDREN[hung * 2 + rank]}" || status=$?
+            [ "$status" = 1 ]
+            cat "$DIR/log.$hung$rank"
+            tail -n 1 "$DIR/log.$hung$rank" |
+                grep -E "^phase-model: $behind: sum [0-9]+ was not reached in time$"
+        done
+        grep '^step 5/' "$DIR/log.${hung}0"
     done
 }
 

@@ -273,6 +273,70 @@ static void a_rank_that_hangs_fails_the_sum(void **state)
     assert_ranks(hang, 2);
 }
 
+/* What the ranks do: 'l' is late, 'w' waits until another rank is late, 's' waits in a sum. `next`
+ * is the sum that the GPU of each rank has not reached. */
+static const struct late_case {
+    const char *ranks;
+    uint64_t next[4];
+    const char *message; /* begins so on all ranks; @ is the host */
+} late_cases[] = {
+    {"llll", {5, 5, 3, 5}, "the GPU of rank 2 (@) is behind the others: sum 3 was not"},
+    {"llll", {3, 5, 5, 5}, "the GPU of rank 0 (@) is behind the others: sum 3 was not"},
+    {"llll", {1, 5, 1, 5}, "the GPUs of rank 0 (@), rank 2 (@) are behind the others: sum 1"},
+    {"llll", {4, 4, 4, 4}, "no GPU is behind the others: sum 4 was not reached in time"},
+    {"llll", {0, 0, 0, 0}, "own words"},
+    {"wwlw", {7, 7, 6, 7}, "the GPU of rank 2 (@) is behind"},
+    {"lwww", {7, 7, 6, 7}, "the GPU of rank 2 (@) is behind"},
+    {"ssls", {0, 0, 8, 0}, "the GPU of rank 2 (@) is behind"},
+    {"lsss", {8, 0, 0, 0}, "the GPU of rank 0 (@) is behind"},
+    {"lsws", {8, 0, 9, 0}, "the GPU of rank 0 (@) is behind"},
+    {"swls", {0, 8, 9, 0}, "the GPU of rank 1 (@) is behind"},
+};
+static const struct late_case *late_case;
+
+/* Whether `message` begins with `wanted`. */
+static bool begins(const char *message, const char *wanted)
+{
+    char host[64] = "";
+    (void)gethostname(host, sizeof host - 1); /* the product does the same */
+    for (; *wanted; wanted++) {
+        size_t size = *wanted == '@' ? strlen(host) : 1;
+        if (strncmp(message, *wanted == '@' ? host : wanted, size) != 0)
+            return false;
+        message += size;
+    }
+    return true;
+}
+
+static int be_late(struct ranks_place place)
+{
+    struct ranks ranks;
+    struct error err;
+    float value = 1;
+    int64_t deadline_ms = clock_steady_ms() + PATIENCE_MS;
+    char role = late_case->ranks[place.rank];
+    if (ranks_init(&ranks, &place, fingerprint, PATIENCE_MS, PATIENCE_MS, &err) < 0 ||
+        ranks_sum(&ranks, &value, 1, &err) < 0)
+        return 1;
+    while (role == 'w' && ranks_look(&ranks, &err) != RANKS_LATE)
+        if (clock_steady_ms() > deadline_ms)
+            return 2;
+    (void)error_set(&err, -ETIMEDOUT, "own words");
+    int result = role == 's' ? ranks_sum(&ranks, &value, 1, &err)
+                             : ranks_compare(&ranks, late_case->next[place.rank], &err);
+    ranks_fini(&ranks);
+    return result == -ETIMEDOUT && begins(err.message, late_case->message) ? 0 : 3;
+}
+
+static void all_ranks_name_the_GPU_that_is_behind(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof late_cases / sizeof *late_cases; i++) {
+        late_case = &late_cases[i];
+        assert_ranks(be_late, 4);
+    }
+}
+
 static int meet_a_stranger(struct ranks_place place)
 {
     if (place.rank == 1) {
@@ -342,6 +406,7 @@ int main(void)
         cmocka_unit_test(ranks_with_different_options_refuse_each_other),
         cmocka_unit_test(the_wait_for_a_missing_rank_ends),
         cmocka_unit_test(a_rank_that_hangs_fails_the_sum),
+        cmocka_unit_test(all_ranks_name_the_GPU_that_is_behind),
         cmocka_unit_test(a_stranger_is_disconnected_and_not_counted),
         cmocka_unit_test(the_message_about_a_wrong_environment_names_the_variable),
     };

@@ -7,19 +7,25 @@
 #include "worker/model/wire.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 enum {
     HELLO_MS = 5000,      /* a stranger who connects and sends nothing costs no more time */
     CHUNK_FLOATS = 16384, /* so many values of each rank are added at once */
+    ANSWER_MS = 5000,     /* how long the others may take to say how far their GPUs are */
+    LOOK_MS = 1000,       /* while rank 0 waits for one rank, it looks at the others so often */
+    HOST = 64,            /* bytes of the name of a host */
+    NAMED_MAX = 3,        /* so many ranks fit into a message */
 };
 
-static const char hello_magic[8] = {'p', 'h', 'r', 'a', 'n', 'k', 's', '1'};
+static const char hello_magic[8] = {'p', 'h', 'r', 'a', 'n', 'k', 's', '2'};
 
 /* The first message of a rank. Rank 0 answers with the same message and its own rank, or with a
  * refusal. */
@@ -29,10 +35,28 @@ struct hello {
     uint8_t fingerprint[RANKS_FINGERPRINT];
 };
 
-/* Comes before the values of each sum. */
+/* Comes before the values of each sum, in both directions. */
 struct sum_head {
     uint64_t number, count;
 };
+
+/* The number in the head of a message that belongs to no sum, but to ranks_compare(). Rank 0 asks
+ * by a head with the count 0. A rank that waits for its GPU sends a `struct late`, whether it is
+ * asked or not. Rank 0 ends with a `struct verdict`. */
+static const uint64_t late_number = UINT64_MAX;
+
+struct late {
+    struct sum_head head; /* its count is the `next` of the rank */
+    char host[HOST];
+};
+
+struct verdict {
+    struct sum_head head;                             /* its count is 1 */
+    char text[sizeof((struct error *)NULL)->message]; /* empty: the numbers do not tell */
+};
+
+/* The `next` of a rank that waits in a sum: its GPU is ahead of each GPU that a host waits for. */
+static const uint64_t is_ahead = UINT64_MAX;
 
 static int read_number(const char *name, unsigned lowest, unsigned highest, unsigned *ret_number,
                        struct error *err)
@@ -176,26 +200,167 @@ void ranks_fini(struct ranks *ranks)
     *ranks = (struct ranks){0};
 }
 
+static int take(struct ranks *ranks, unsigned from, void *data, size_t size, int64_t deadline_ms,
+                struct error *err)
+{
+    char peer[32];
+    (void)snprintf(peer, sizeof peer, "rank %u", from);
+    return wire_receive(ranks->sockets[from], data, size, deadline_ms, peer, err);
+}
+
+static int give(struct ranks *ranks, unsigned to, const void *data, size_t size,
+                int64_t deadline_ms, struct error *err)
+{
+    char peer[32];
+    (void)snprintf(peer, sizeof peer, "rank %u", to);
+    return wire_send(ranks->sockets[to], data, size, deadline_ms, peer, err);
+}
+
+static void name_behind(const struct ranks *ranks, const struct late *all, char *text, size_t size)
+{
+    char names[NAMED_MAX * (HOST + 32)] = "";
+    uint64_t next = is_ahead;
+    size_t used = 0;
+    unsigned behind = 0;
+    for (unsigned rank = 0; rank < ranks->size; rank++)
+        next = all[rank].head.count < next ? all[rank].head.count : next;
+    for (unsigned rank = 0; rank < ranks->size; rank++)
+        if (all[rank].head.count == next && behind++ < NAMED_MAX)
+            used += (size_t)snprintf(names + used, sizeof names - used, "%srank %u (%s)",
+                                     used > 0 ? ", " : "", rank, all[rank].host);
+    const char *verb = behind > NAMED_MAX ? "and others are" : behind > 1 ? "are" : "is";
+    if (next > 0 && behind == ranks->size)
+        (void)snprintf(text, size,
+                       "no GPU is behind the others: sum %" PRIu64 " was not reached in time",
+                       next);
+    else if (next > 0)
+        (void)snprintf(text, size,
+                       "the GPU%s of %s %s behind the others: sum %" PRIu64
+                       " was not reached in time",
+                       behind > 1 ? "s" : "", names, verb, next);
+}
+
+/* In rank 0: asks the others, and tells them what follows. Ranks before `first` wait in a sum. */
+static int compare(struct ranks *ranks, unsigned first, uint64_t next, struct error *err)
+{
+    const struct sum_head question = {late_number, 0};
+    struct verdict verdict = {.head = {late_number, 1}};
+    struct late *all = xcalloc(ranks->size, sizeof *all);
+    int64_t deadline_ms = clock_steady_ms() + ANSWER_MS;
+    struct error lost;
+    int status = 0;
+    for (unsigned rank = 1; rank < ranks->size; rank++) {
+        all[rank].head.count = is_ahead;
+        (void)give(ranks, rank, &question, sizeof question, deadline_ms, NULL); /* it may be gone */
+    }
+    all[0].head.count = next;
+    (void)gethostname(all[0].host, HOST - 1); /* the rank is a name, too */
+    for (unsigned rank = first; rank < ranks->size && status == 0; rank++) {
+        struct sum_head head;
+        status = take(ranks, rank, &head, sizeof head, deadline_ms, &lost);
+        if (status < 0 || head.number != late_number)
+            continue;
+        all[rank].head = head;
+        status = take(ranks, rank, all[rank].host, HOST, deadline_ms, &lost);
+        all[rank].host[HOST - 1] = '\0';
+    }
+    if (status == 0)
+        name_behind(ranks, all, verdict.text, sizeof verdict.text);
+    else
+        memcpy(verdict.text, lost.message, sizeof verdict.text);
+    free(all);
+    for (unsigned rank = 1; rank < ranks->size; rank++)
+        (void)give(ranks, rank, &verdict, sizeof verdict, deadline_ms, NULL); /* it may be gone */
+    return *verdict.text ? error_set(err, -ETIMEDOUT, "%s", verdict.text) : -ETIMEDOUT;
+}
+
+/* In the others: hears what rank 0 tells. `head` may be that of its question. */
+static int hear(struct ranks *ranks, struct sum_head head, int64_t deadline_ms, struct error *err)
+{
+    char text[sizeof((struct verdict *)NULL)->text];
+    int status = 0;
+    while (status == 0 && head.count == 0)
+        status = take(ranks, 0, &head, sizeof head, deadline_ms, err);
+    if (status == 0)
+        status = take(ranks, 0, text, sizeof text, deadline_ms, err);
+    if (status < 0)
+        return status;
+    text[sizeof text - 1] = '\0';
+    return *text ? error_set(err, -ETIMEDOUT, "%s", text) : -ETIMEDOUT;
+}
+
+int ranks_compare(struct ranks *ranks, uint64_t next, struct error *err)
+{
+    struct late own = {.head = {late_number, next}};
+    int64_t deadline_ms = clock_steady_ms() + 2 * ANSWER_MS; /* rank 0 may wait for another rank */
+    if (!ranks->sockets)
+        return err->code;
+    if (ranks->rank == 0)
+        return compare(ranks, 1, next, err);
+    (void)gethostname(own.host, HOST - 1); /* the rank is a name, too */
+    int status = give(ranks, 0, &own, sizeof own, deadline_ms, err);
+    return status < 0 ? status : hear(ranks, (struct sum_head){0}, deadline_ms, err);
+}
+
+/* Whether the next message of a rank belongs to ranks_compare(). */
+static bool is_late(int fd)
+{
+    struct sum_head head;
+    return recv(fd, &head, sizeof head, MSG_PEEK) == sizeof head && head.number == late_number;
+}
+
+/* In rank 0: waits for a message of a rank. Returns whether this rank or a later one is late. */
+static bool is_any_late(const struct ranks *ranks, unsigned from, int64_t deadline_ms)
+{
+    struct pollfd wait = {.fd = ranks->sockets[from], .events = POLLIN};
+    while (poll(&wait, 1, LOOK_MS) <= 0 && clock_steady_ms() < deadline_ms)
+        for (unsigned rank = from + 1; rank < ranks->size; rank++)
+            if (is_late(ranks->sockets[rank]))
+                return true;
+    return is_late(wait.fd);
+}
+
 /* Receives what comes before the values of a sum. */
 static int take_head(struct ranks *ranks, unsigned from, size_t count, int64_t deadline_ms,
                      struct error *err)
 {
-    char peer[32];
-    (void)snprintf(peer, sizeof peer, "rank %u", from);
+    static const char late[] = "the GPU of another rank was not done in time";
     struct sum_head head;
-    int status = wire_receive(ranks->sockets[from], &head, sizeof head, deadline_ms, peer, err);
+    if (ranks->rank == 0 && is_any_late(ranks, from, deadline_ms)) {
+        (void)error_set(err, -ETIMEDOUT, late);
+        return compare(ranks, from, is_ahead, err);
+    }
+    int status = take(ranks, from, &head, sizeof head, deadline_ms, err);
+    if (status == 0 && head.number == late_number) {
+        (void)error_set(err, -ETIMEDOUT, late);
+        return hear(ranks, head, deadline_ms, err);
+    }
     if (status == 0 && (head.number != ranks->sums || head.count != count))
-        status = error_set(err, -EPROTO, "rank %u is out of step with rank 0", from);
+        status = error_set(err, -EPROTO, "rank %u is out of step with rank %u", from, ranks->rank);
     return status;
 }
 
 static int take_values(struct ranks *ranks, unsigned from, float *values, size_t count,
                        int64_t deadline_ms, struct error *err)
 {
-    char peer[32];
-    (void)snprintf(peer, sizeof peer, "rank %u", from);
-    return wire_receive(ranks->sockets[from], values, count * sizeof *values, deadline_ms, peer,
-                        err);
+    return take(ranks, from, values, count * sizeof *values, deadline_ms, err);
+}
+
+/* Receives values in the place of own values. The head comes first. */
+static int take_from(struct ranks *ranks, unsigned from, float *values, size_t count,
+                     int64_t deadline_ms, struct error *err)
+{
+    int status = take_head(ranks, from, count, deadline_ms, err);
+    return status < 0 ? status : take_values(ranks, from, values, count, deadline_ms, err);
+}
+
+/* Sends values, after their head. */
+static int give_to(struct ranks *ranks, unsigned to, const float *values, size_t count,
+                   int64_t deadline_ms, struct error *err)
+{
+    struct sum_head head = {.number = ranks->sums, .count = count};
+    int status = give(ranks, to, &head, sizeof head, deadline_ms, err);
+    return status < 0 ? status : give(ranks, to, values, count * sizeof *values, deadline_ms, err);
 }
 
 /* Makes `sum` the sum of the values of `span` ranks from `first` on. `span` is a power of two, and
@@ -214,31 +379,6 @@ static int add_span(struct ranks *ranks, unsigned first, unsigned span, float *s
     for (size_t i = 0; i < count && status == 0; i++)
         sum[i] += room[i];
     return status;
-}
-
-static int send_values(struct ranks *ranks, unsigned to, const float *values, size_t count,
-                       int64_t deadline_ms, struct error *err)
-{
-    char peer[32];
-    (void)snprintf(peer, sizeof peer, "rank %u", to);
-    return wire_send(ranks->sockets[to], values, count * sizeof *values, deadline_ms, peer, err);
-}
-
-/* Receives values in the place of own values. The head comes first. */
-static int take_from(struct ranks *ranks, unsigned from, float *values, size_t count,
-                     int64_t deadline_ms, struct error *err)
-{
-    int status = take_head(ranks, from, count, deadline_ms, err);
-    return status < 0 ? status : take_values(ranks, from, values, count, deadline_ms, err);
-}
-
-/* Sends values to rank 0, after their head. */
-static int give_to_first(struct ranks *ranks, const float *values, size_t count,
-                         int64_t deadline_ms, struct error *err)
-{
-    struct sum_head head = {.number = ranks->sums, .count = count};
-    int status = wire_send(ranks->sockets[0], &head, sizeof head, deadline_ms, "rank 0", err);
-    return status < 0 ? status : send_values(ranks, 0, values, count, deadline_ms, err);
 }
 
 static int add_all(struct ranks *ranks, float *values, size_t count, int64_t deadline_ms,
@@ -272,12 +412,12 @@ int ranks_sum(struct ranks *ranks, float *values, size_t count, struct error *er
         return 0;
     int64_t deadline_ms = begin(ranks);
     if (ranks->rank > 0) {
-        int status = give_to_first(ranks, values, count, deadline_ms, err);
-        return status < 0 ? status : take_values(ranks, 0, values, count, deadline_ms, err);
+        int status = give_to(ranks, 0, values, count, deadline_ms, err);
+        return status < 0 ? status : take_from(ranks, 0, values, count, deadline_ms, err);
     }
     int status = add_all(ranks, values, count, deadline_ms, err);
     for (unsigned to = 1; to < ranks->size && status == 0; to++)
-        status = send_values(ranks, to, values, count, deadline_ms, err);
+        status = give_to(ranks, to, values, count, deadline_ms, err);
     return status;
 }
 
@@ -296,15 +436,15 @@ int ranks_sum_parts(struct ranks *ranks, float *values, size_t count, struct err
     int64_t deadline_ms = begin(ranks);
     if (ranks->rank > 0) {
         struct ranks_part own = ranks_part(ranks->rank, ranks->size, count);
-        int status = give_to_first(ranks, values, count, deadline_ms, err);
+        int status = give_to(ranks, 0, values, count, deadline_ms, err);
         if (status < 0)
             return status;
-        return take_values(ranks, 0, values + own.first, own.count, deadline_ms, err);
+        return take_from(ranks, 0, values + own.first, own.count, deadline_ms, err);
     }
     int status = add_all(ranks, values, count, deadline_ms, err);
     for (unsigned to = 1; to < ranks->size && status == 0; to++) {
         struct ranks_part part = ranks_part(to, ranks->size, count);
-        status = send_values(ranks, to, values + part.first, part.count, deadline_ms, err);
+        status = give_to(ranks, to, values + part.first, part.count, deadline_ms, err);
     }
     return status;
 }
@@ -316,8 +456,8 @@ int ranks_gather(struct ranks *ranks, float *values, size_t count, struct error 
     int64_t deadline_ms = begin(ranks);
     if (ranks->rank > 0) {
         struct ranks_part own = ranks_part(ranks->rank, ranks->size, count);
-        int status = give_to_first(ranks, values + own.first, own.count, deadline_ms, err);
-        return status < 0 ? status : take_values(ranks, 0, values, count, deadline_ms, err);
+        int status = give_to(ranks, 0, values + own.first, own.count, deadline_ms, err);
+        return status < 0 ? status : take_from(ranks, 0, values, count, deadline_ms, err);
     }
     int status = 0;
     for (unsigned from = 1; from < ranks->size && status == 0; from++) {
@@ -325,15 +465,19 @@ int ranks_gather(struct ranks *ranks, float *values, size_t count, struct error 
         status = take_from(ranks, from, values + part.first, part.count, deadline_ms, err);
     }
     for (unsigned to = 1; to < ranks->size && status == 0; to++)
-        status = send_values(ranks, to, values, count, deadline_ms, err);
+        status = give_to(ranks, to, values, count, deadline_ms, err);
     return status;
 }
 
 int ranks_look(const struct ranks *ranks, struct error *err)
 {
     for (unsigned i = 0; ranks->sockets && i < ranks->size; i++) {
-        struct pollfd wait = {.fd = ranks->sockets[i], .events = POLLRDHUP};
-        if (wait.fd >= 0 && poll(&wait, 1, 0) > 0)
+        struct pollfd wait = {.fd = ranks->sockets[i], .events = POLLIN | POLLRDHUP};
+        if (wait.fd < 0 || poll(&wait, 1, 0) <= 0)
+            continue;
+        if (is_late(wait.fd))
+            return RANKS_LATE;
+        if (wait.revents & ~POLLIN)
             return error_set(err, -ECONNRESET, "rank %u is gone", i);
     }
     return 0;

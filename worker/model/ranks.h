@@ -68,8 +68,18 @@ int ranks_sum_parts(struct ranks *ranks, float *values, size_t count, struct err
 /* Replaces all values on every rank by those of their owners. */
 int ranks_gather(struct ranks *ranks, float *values, size_t count, struct error *err);
 
-/* Returns -ECONNRESET if a rank has closed its connection, with a message that names the rank. Does
- * not wait. Rank 0 sees all ranks, and the others see rank 0. */
+enum { RANKS_LATE = 1 };
+/* Returns -ECONNRESET if a rank has closed its connection, with a message that names the rank.
+ * Returns RANKS_LATE if another rank waits in ranks_compare() for this one. Does not wait. Rank 0
+ * sees all ranks, and the others see rank 0. */
 int ranks_look(const struct ranks *ranks, struct error *err);
+
+/* Finds the ranks whose GPUs are behind, after a GPU was not done in time. `next` is the number of
+ * the first sum that the GPU of this rank has not reached; 0: the rank does not count sums. Every
+ * rank that waits for its GPU calls this when its own time is over, or when ranks_look() says so. A
+ * rank that waits in a sum takes part by itself, and its sum fails. All ranks get the same message.
+ * `err` has a message already, which stays if the numbers do not tell. Takes at most some seconds,
+ * and returns the code of `err`. */
+int ranks_compare(struct ranks *ranks, uint64_t next, struct error *err);
 
 #endif

@@ -67,11 +67,12 @@ void fp8_close(struct kernels *kernels);
 /* What a wait needs of the ranks (sums.c). The time that a rank may take for its part of a sum;
  * BACKEND_WAIT_MS for a single rank. */
 int64_t sums_patience_ms(const struct kernels *kernels);
-/* Looks for trouble: an error of NCCL, or a rank that is gone. Does not wait. */
+/* Looks for trouble: an error of NCCL, a rank that is gone, or a rank whose GPU was not done in
+ * time. Does not wait, except to compare the GPUs of all ranks in the last case. */
 int sums_look(struct kernels *kernels, struct error *err);
-/* After a wait without success, replaces the error if a rank does not answer: the others wait for
- * that rank. */
-void sums_name_missing(struct kernels *kernels, struct error *err);
+/* Fills the error after a wait for the GPU without success. If ranks add, compares how far their
+ * GPUs are, and names the rank that the others wait for. Returns the code of the error. */
+int sums_say_late(struct kernels *kernels, struct error *err);
 
 /* Replaces `values`[count] on every rank by their sum over the ranks, between the kernels that are
  * queued before and later. There are several ranks. */

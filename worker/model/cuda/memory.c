@@ -92,7 +92,8 @@ static int is_done(struct kernels *kernels, cudaEvent_t event, struct error *err
 
 /* Waits for the event, or for all kernels if `event` is NULL. The GPU may take any time for what is
  * queued, as long as it shows progress: each copy to the GPU that is done begins a new deadline.
- * Returns -ETIMEDOUT after the deadline. If ranks add, the message names a rank that is gone. */
+ * Returns -ETIMEDOUT after the deadline. If ranks add, the message names a rank that is gone or
+ * behind. */
 static int wait_for(struct kernels *kernels, cudaEvent_t event, struct error *err)
 {
     const struct timespec moment = {.tv_nsec = PAUSE_NS};
@@ -106,12 +107,8 @@ static int wait_for(struct kernels *kernels, cudaEvent_t event, struct error *er
             break;
         if (advance(kernels))
             deadline_ms = clock_steady_ms() + sums_patience_ms(kernels);
-        if (clock_steady_ms() >= deadline_ms) {
-            (void)error_set(err, -ETIMEDOUT, "GPU %d: computing: not done in time",
-                            kernels->device);
-            sums_name_missing(kernels, err);
-            return err->code;
-        }
+        if (clock_steady_ms() >= deadline_ms)
+            return sums_say_late(kernels, err);
         (void)nanosleep(&moment, NULL); /* a shorter pause after a signal is fine */
     }
     return status < 0 ? status : 0;

@@ -4,8 +4,9 @@
  * The two streams wait for each other by events, and the host waits for neither. When sums end, and
  * whenever the host waits for the GPU, it asks NCCL for errors and the ranks' own connections for a
  * rank that is gone. NCCL cannot tell which rank is missing, but the connections of
- * worker/model/ranks.h can. The communicator does not block, and every wait has a deadline.
- * Aborting comes last, and in a thread of its own, because it may hang. */
+ * worker/model/ranks.h can. The communicator does not block, and every wait has a deadline. After
+ * that the hosts compare which sums their GPUs have reached. Aborting comes last, and in a thread
+ * of its own, because it may hang. */
 #include "worker/model/cuda/backend.h"
 
 #include "lib/clock.h"
@@ -24,19 +25,20 @@
 
 enum {
     LEAVE_MS = 5000,  /* how long closing may take */
-    ANSWER_MS = 5000, /* how long the others may take to say that they are there */
     NAMING_MS = 1000, /* between an error of NCCL and the end of a connection */
     GRACE_MS = 2000,  /* a rank that is gone may have done its part of a sum before */
     PAUSE_NS = 100000,
+    MARKS = 4096, /* the host is at most 32 batches ahead, and a step of 1.5b has 60 sums */
 };
 
 struct sums {
     struct ranks *ranks; /* borrowed */
     ncclComm_t communicator;
     cudaStream_t stream;
-    cudaEvent_t ready; /* the values of the next sum are computed */
-    cudaEvent_t done;  /* the sums until kernels_sums_end() are made */
-    int64_t gone_ms;   /* since when a rank is gone; 0: none */
+    cudaEvent_t ready[MARKS]; /* of sum n at n % MARKS: its values are computed */
+    uint64_t queued;          /* sums so far, without those between the kernels */
+    cudaEvent_t done;         /* the sums until kernels_sums_end() are made */
+    int64_t gone_ms;          /* since when a rank is gone; 0: none */
     atomic_bool is_aborted;
 };
 
@@ -81,13 +83,33 @@ int64_t sums_patience_ms(const struct kernels *kernels)
     return kernels->sums ? kernels->sums->ranks->timeout_ms : BACKEND_WAIT_MS;
 }
 
+/* Returns the number of the first sum, from 1, that the GPU has not reached; 0: none was queued. */
+static uint64_t next_sum(struct sums *sums)
+{
+    uint64_t next = sums->queued > MARKS ? sums->queued - MARKS : 0;
+    while (next < sums->queued && cudaEventQuery(sums->ready[next % MARKS]) == cudaSuccess)
+        next++;
+    (void)cudaGetLastError(); /* "not ready" must not look like an error of the next call */
+    return sums->queued > 0 ? next + 1 : 0;
+}
+
+int sums_say_late(struct kernels *kernels, struct error *err)
+{
+    struct sums *sums = kernels->sums;
+    (void)error_set(err, -ETIMEDOUT, "GPU %d: computing: not done in time", kernels->device);
+    return sums ? ranks_compare(sums->ranks, next_sum(sums), err) : err->code;
+}
+
 int sums_look(struct kernels *kernels, struct error *err)
 {
     struct sums *sums = kernels->sums;
     struct error gone;
     if (!sums)
         return 0;
-    if (ranks_look(sums->ranks, &gone) < 0) {
+    int looked = ranks_look(sums->ranks, &gone);
+    if (looked == RANKS_LATE)
+        return sums_say_late(kernels, err);
+    if (looked < 0) {
         if (!sums->gone_ms)
             sums->gone_ms = clock_steady_ms();
         if (clock_steady_ms() - sums->gone_ms > GRACE_MS) {
@@ -120,21 +142,6 @@ static int settle(struct kernels *kernels, int64_t deadline_ms, const char *doin
         (void)nanosleep(&moment, NULL); /* a shorter pause after a signal is fine */
     }
     return status;
-}
-
-/* Asks all ranks whether they are there. */
-void sums_name_missing(struct kernels *kernels, struct error *err)
-{
-    struct error missing;
-    float nothing = 0;
-    if (!kernels->sums)
-        return;
-    struct ranks *ranks = kernels->sums->ranks;
-    int timeout_ms = ranks->timeout_ms;
-    ranks->timeout_ms = ANSWER_MS;
-    if (ranks_sum(ranks, &nothing, 1, &missing) < 0)
-        *err = missing;
-    ranks->timeout_ms = timeout_ms;
 }
 
 /* Gives all ranks the id of rank 0. Each byte is a float, and only rank 0 has numbers above 0. */
@@ -182,11 +189,14 @@ int kernels_join(struct kernels *kernels, struct ranks *ranks, struct error *err
     kernels->sums = sums;
     if (!backend_check(kernels, cudaStreamCreateWithFlags(&sums->stream, cudaStreamNonBlocking),
                        "making a stream") ||
-        !backend_check(kernels, cudaEventCreateWithFlags(&sums->ready, cudaEventDisableTiming),
-                       "making an event") ||
         !backend_check(kernels, cudaEventCreateWithFlags(&sums->done, cudaEventDisableTiming),
                        "making an event"))
         return backend_failure(kernels, err);
+    for (size_t i = 0; i < MARKS; i++)
+        if (!backend_check(kernels,
+                           cudaEventCreateWithFlags(&sums->ready[i], cudaEventDisableTiming),
+                           "making an event"))
+            return backend_failure(kernels, err);
     int status = meet(kernels, err);
     if (status < 0)
         backend_fail(kernels, err);
@@ -198,9 +208,11 @@ int kernels_join(struct kernels *kernels, struct ranks *ranks, struct error *err
 static bool begin(struct kernels *kernels, ncclResult_t *ret_result)
 {
     struct sums *sums = kernels->sums;
-    if (!sums || kernels->is_failed ||
-        !backend_check(kernels, cudaEventRecord(sums->ready, kernels->stream), "marking") ||
-        !backend_check(kernels, cudaStreamWaitEvent(sums->stream, sums->ready, 0), "marking"))
+    if (!sums || kernels->is_failed)
+        return false;
+    cudaEvent_t ready = sums->ready[sums->queued++ % MARKS];
+    if (!backend_check(kernels, cudaEventRecord(ready, kernels->stream), "marking") ||
+        !backend_check(kernels, cudaStreamWaitEvent(sums->stream, ready, 0), "marking"))
         return false;
     *ret_result = ncclGroupStart();
     return true;
@@ -340,8 +352,8 @@ void sums_close(struct kernels *kernels)
             settle(kernels, clock_steady_ms() + LEAVE_MS, "leaving a group", &err) == 0)
             (void)ncclCommDestroy(sums->communicator); /* nothing depends on it any more */
     }
-    if (sums->ready)
-        (void)cudaEventDestroy(sums->ready);
+    for (size_t i = 0; i < MARKS && sums->ready[i]; i++)
+        (void)cudaEventDestroy(sums->ready[i]);
     if (sums->done)
         (void)cudaEventDestroy(sums->done);
     if (sums->stream)
