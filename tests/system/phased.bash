@@ -33,9 +33,8 @@ daemon_kill() {
 
 # Prints the pid of this home's daemon, or fails if none runs. A zombie has no command line.
 daemon_pid() {
-    local pid
-    pid=$(jq -e .pid "$PHASED_HOME/daemon.json" 2>/dev/null) && grep -qaz phased "/proc/$pid/cmdline" 2>/dev/null &&
-        echo "$pid"
+    [[ $(cat "$PHASED_HOME/daemon.json" 2>/dev/null) =~ \"pid\":([0-9]+) ]] &&
+        grep -qaz phased "/proc/${BASH_REMATCH[1]}/cmdline" 2>/dev/null && echo "${BASH_REMATCH[1]}"
 }
 
 # Makes a home without a daemon. `phasectl daemon start` starts one on the sandbox of the file.

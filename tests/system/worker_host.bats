@@ -18,7 +18,7 @@ host_run() {
     local folder=$home/job
     [ "$1" = 1 ] || folder=$home/job$1
     new_run "$1" "$2" "$(jq -n --arg dir "$folder" --arg out "$home/out$1" '{job_dir: $dir, out_dir: $out}')"
-    jq -n --arg dir "$home/phase/$1" '{run_dir: $dir}' >"$folder/current.json"
+    printf '{"run_dir": "%s"}' "$home/phase/$1" >"$folder/current.json"
 }
 
 # guests NUMBER...: writes the list of guests like the daemon.

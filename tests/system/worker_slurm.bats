@@ -33,7 +33,7 @@ teardown() {
 
 # submit RUN SBATCH-OPTION...: submits the job like the daemon.
 submit() {
-    jq -n --arg dir "$home/phase/$1" '{run_dir: $dir}' >"$job/current.json"
+    printf '{"run_dir": "%s"}' "$home/phase/$1" >"$job/current.json"
     printf '#!/bin/sh\nexec "%s" lead "%s"\n' "$worker" "$job" >"$job/job.sh"
     job_id=$(sbatch --parsable --requeue --open-mode=append -o "$job/job.log" "${@:2}" "$job/job.sh")
 }

@@ -39,7 +39,10 @@ await() {
 
 # Prints a script of a run as a JSON string.
 script() {
-    jq -Rs . <<<"$1"
+    local text=${1//\\/\\\\}
+    text=${text//\"/\\\"}
+    text=${text//$'\t'/\\t}
+    printf '"%s\\n"' "${text//$'\n'/\\n}"
 }
 
 # Whether no process has a text in its command line or environment.
@@ -68,7 +71,7 @@ new_run() {
 
 # start_lead NUMBER [NODES]: starts the batch script of a job that begins with that run.
 start_lead() {
-    jq -n --arg dir "$home/phase/$1" '{run_dir: $dir}' >"$job/current.json"
+    printf '{"run_dir": "%s"}' "$home/phase/$1" >"$job/current.json"
     cat >"$home/start" <<START
 #!/bin/bash
 [ "\${SLURM_RESTART_COUNT:-0}" = 0 ] || echo \$\$ >"$home/slurm/lead"
