@@ -2,7 +2,7 @@
 
 worker_setup() {
     source_dir=${SRC:-$BATS_TEST_DIRNAME/../..}
-    worker=${BIN:-$source_dir/build/bin}/phase-worker
+    worker=$(realpath "${BIN:-$source_dir/build/bin}/phase-worker") # as programs of a job name it
     fakes=$source_dir/tests/system/worker
     home=$(mktemp -d /tmp/phased-test-XXXXXX)
     job=$home/job
