@@ -1,9 +1,12 @@
 /* Rows of text: bytes of a file and tokens of a shard give the same rows, each row is a function of
- * the seed and its number, and a shard that is damaged or too short is refused. */
+ * the seed and its number, rows are read ahead, and a shard that is damaged or too short is
+ * refused. */
 #include "tests/unit/folder.h"
 #include "tests/unit/unit.h"
 
+#include "lib/clock.h"
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/model/data.h"
 #include "worker/model/random.h"
@@ -11,8 +14,11 @@
 #include "worker/model/vocabulary.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 enum { SIZE = 1000, TRAINED = 900, SEQUENCE = 16, ROWS = 200, IDS = ROWS * SEQUENCE };
 
@@ -168,6 +174,50 @@ static void a_text_that_is_too_short_or_damaged_is_refused(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, reset, clear)
 
+enum { LONG = 1 << 20, EXPECTED = 8, PAGES_MAX = 4096, DEADLINE_MS = 10000 };
+
+/* Returns how many pages of the map are in memory, and marks them. */
+static size_t present(const struct data *data, size_t page, unsigned char marks[PAGES_MAX])
+{
+    size_t count = 0, pages = (data->map.size + page - 1) / page;
+    assert_true(pages <= PAGES_MAX);
+    assert_int_equal(mincore(data->map.data, data->map.size, marks), 0);
+    for (size_t i = 0; i < pages; i++)
+        count += marks[i] & 1;
+    return count;
+}
+
+static void expected_rows_come_into_memory_and_other_rows_do_not(void **state)
+{
+    (void)state;
+    static unsigned char marks[PAGES_MAX];
+    struct data data;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    uint8_t *bytes = xcalloc(LONG, 1);
+    int64_t deadline_ms = clock_steady_ms() + DEADLINE_MS;
+    assert_int_equal(file_replace(text_path, bytes, LONG, 0600, NULL), 0); /* with fsync */
+    free(bytes);
+    open_data(&data, text_path, 1);
+    int fd = open(text_path, O_RDONLY);
+    do {
+        if (clock_steady_ms() > deadline_ms)
+            skip(); /* a file system in memory keeps its pages */
+        (void)madvise(data.map.data, data.map.size, MADV_DONTNEED); /* the loop checks both */
+        (void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+    } while (present(&data, page, marks) > 0);
+    (void)close(fd); /* it was only read */
+    data_expect(&data, 3, EXPECTED);
+    for (size_t row = 3; row < 3 + EXPECTED; row++) {
+        size_t place = random_at(1, row) % (data.trained - SEQUENCE);
+        do
+            assert_true(clock_steady_ms() < deadline_ms + DEADLINE_MS);
+        while (present(&data, page, marks) == 0 || !(marks[place / page] & 1) ||
+               !(marks[(place + SEQUENCE) / page] & 1));
+    }
+    assert_true(present(&data, page, marks) < LONG / page / 2);
+    data_fini(&data);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -175,6 +225,7 @@ int main(void)
         TEST(a_shard_gives_the_same_rows_as_its_text),
         TEST(reading_continues_at_the_same_row_and_another_seed_gives_other_rows),
         TEST(a_text_that_is_too_short_or_damaged_is_refused),
+        TEST(expected_rows_come_into_memory_and_other_rows_do_not),
     };
     return cmocka_run_group_tests_name("data", tests, NULL, NULL);
 }

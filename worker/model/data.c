@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <sodium.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 _Static_assert((int)SHARD_DIGEST == (int)DATA_FINGERPRINT, "a checksum is a fingerprint");
 
@@ -90,12 +92,29 @@ static void copy_row(const struct data *data, size_t place, size_t row, uint32_t
     }
 }
 
+static size_t place_of(const struct data *data, uint64_t row)
+{
+    return random_at(data->seed, row) % (data->trained - data->sequence);
+}
+
 void data_rows(const struct data *data, uint64_t first, size_t count, uint32_t *ids,
                uint32_t *targets)
 {
-    size_t places = data->trained - data->sequence;
     for (size_t row = 0; row < count; row++)
-        copy_row(data, random_at(data->seed, first + row) % places, row, ids, targets);
+        copy_row(data, place_of(data, first + row), row, ids, targets);
+}
+
+void data_expect(const struct data *data, uint64_t first, size_t count)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    for (size_t row = 0; row < count; row++) {
+        size_t before = (size_t)((const char *)data->ids - (const char *)data->map.data);
+        size_t begin = before + place_of(data, first + row) * data->width;
+        size_t end = begin + (data->sequence + 1) * data->width;
+        begin = begin / page * page;
+        /* A refusal only costs time. */
+        (void)posix_madvise((char *)data->map.data + begin, end - begin, POSIX_MADV_WILLNEED);
+    }
 }
 
 void data_held_out(const struct data *data, size_t rows, size_t first, size_t count, uint32_t *ids,

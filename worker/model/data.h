@@ -38,7 +38,10 @@ void data_fini(struct data *data);
 void data_rows(const struct data *data, uint64_t first, size_t count, uint32_t *ids,
                uint32_t *targets);
 
-/* The same for the held-out part, which `rows` rows cover evenly. */
+/* Lets the kernel read these rows from the disk, because they are needed soon. Does not wait. */
+void data_expect(const struct data *data, uint64_t first, size_t count);
+
+/* The same as data_rows() for the held-out part, which `rows` rows cover evenly. */
 void data_held_out(const struct data *data, size_t rows, size_t first, size_t count, uint32_t *ids,
                    uint32_t *targets);
 

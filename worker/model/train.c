@@ -184,9 +184,10 @@ static void learn(struct train *train)
     pass_clear_losses(train->pass);
     for (size_t round = 0; round < options->grad_accum; round++) {
         uint64_t share = round * train->ranks.size + train->ranks.rank;
+        uint64_t first = train->position.rows + share * batch;
         bool is_last = round + 1 == options->grad_accum;
-        data_rows(&train->data, train->position.rows + share * batch, batch, train->ids,
-                  train->targets);
+        data_rows(&train->data, first, batch, train->ids, train->targets);
+        data_expect(&train->data, first + rows_each_step(train), batch); /* of the next step */
         pass_learn(train->pass, train->ids, train->targets, batch, scales,
                    is_last ? PASS_LAST_ROUND : PASS_MORE_ROUNDS);
     }
