@@ -42,11 +42,10 @@ tests_fuzz_fuzz_channel_SOURCES = tests/fuzz/fuzz_channel.c tests/fuzz/fuzz_main
 	tests/fuzz/fuzz.h
 tests_fuzz_fuzz_channel_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 tests_fuzz_fuzz_channel_LDADD = $(WORKER_LIBS)
-FUZZ_TESTS += tests/fuzz/fuzz_outcome
-tests_fuzz_fuzz_outcome_SOURCES = tests/fuzz/fuzz_outcome.c tests/fuzz/fuzz_main.c \
-	tests/fuzz/fuzz.h
-tests_fuzz_fuzz_outcome_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
-tests_fuzz_fuzz_outcome_LDADD = $(WORKER_LIBS)
+FUZZ_TESTS += tests/fuzz/fuzz_messages
+tests_fuzz_fuzz_messages_SOURCES = tests/fuzz/fuzz_messages.c $(FUZZ_IN_FOLDER)
+tests_fuzz_fuzz_messages_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_messages_LDADD = $(WORKER_LIBS)
 FUZZ_TESTS += tests/fuzz/fuzz_assignment
 tests_fuzz_fuzz_assignment_SOURCES = tests/fuzz/fuzz_assignment.c $(FUZZ_IN_FOLDER)
 tests_fuzz_fuzz_assignment_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)

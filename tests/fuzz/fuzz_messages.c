@@ -1,11 +1,13 @@
-/* Any bytes as outcome.json, and as the small messages: what is read can be written, and reads the
- * same again. */
+/* Any bytes as a message of lib/protocol: what is read can be written, and reads the same again. */
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/fuzz_folder.h"
 
 #include "lib/error.h"
+#include "lib/protocol/entry.h"
 #include "lib/protocol/hardware.h"
 #include "lib/protocol/journal_push.h"
 #include "lib/protocol/lead_command.h"
+#include "lib/protocol/message.h"
 #include "lib/protocol/outcome.h"
 #include "lib/protocol/report.h"
 #include "lib/protocol/run_file.h"
@@ -14,7 +16,7 @@
 #include <assert.h>
 #include <string.h>
 
-const char fuzz_corpus[] = "outcome";
+const char fuzz_corpus[] = "messages";
 
 #define FUZZ_AGAIN(object)                                                                         \
     do {                                                                                           \
@@ -38,12 +40,52 @@ static void fuzz_messages(const json_t *json)
     (void)journal_push_read(json); /* either answer is fine */
 }
 
+/* The members of each type of entry. */
+static void fuzz_entries(const json_t *json)
+{
+    struct entry entry = entry_read(json);
+    json_t *rest = entry_rest(&entry);
+    assert(entry.seq >= 0 && entry_first(&entry) <= entry.seq && !json_object_get(rest, "seq"));
+    json_decref(rest);
+    for (unsigned type = 0; type < ENTRY_TYPE_COUNT; type++) {
+        struct entry first = entry_of((enum entry_type)type, json);
+        json_t *written = entry_to_json(&first);
+        struct entry second = entry_of((enum entry_type)type, written);
+        json_t *rewritten = entry_to_json(&second);
+        assert(written && json_equal(written, rewritten));
+        json_decref(written);
+        json_decref(rewritten);
+    }
+}
+
+/* run.json keeps the members that this program does not know. */
+static void fuzz_run_file(const uint8_t *data, size_t size)
+{
+    struct run_file first, second;
+    fuzz_write("run.json", data, size);
+    if (run_file_read(fuzz_folder(), &first, NULL) == 0 && json_is_object(first.document)) {
+        json_t *written = run_file_to_json(&first);
+        int status = message_replace(written, NULL, "%s/run.json", fuzz_folder());
+        assert(status == 0);
+        status = run_file_read(fuzz_folder(), &second, NULL);
+        assert(status == 0);
+        json_t *rewritten = run_file_to_json(&second);
+        assert(json_equal(written, rewritten));
+        json_decref(written);
+        json_decref(rewritten);
+        run_file_fini(&second);
+    }
+    run_file_fini(&first);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct outcome outcome, again;
     struct error err;
     json_t *json = json_loadb((const char *)data, size, 0, NULL);
     fuzz_messages(json);
+    fuzz_entries(json);
+    fuzz_run_file(data, size);
     if (outcome_from_json(json, &outcome, &err) == 0) {
         json_t *written = outcome_to_json(&outcome);
         int status = outcome_from_json(written, &again, &err);
