@@ -10,7 +10,7 @@
 #include "lib/error.h"
 #include "lib/http.h"
 #include "lib/mac.h"
-#include "lib/protocol/message.h"
+#include "lib/protocol/daemon_file.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -49,24 +49,19 @@ static void client_close(struct cli *cli)
 static int client_open_remote(struct cli *cli, struct error *err)
 {
     struct mac_secret key;
-    json_t *json;
+    struct daemon_file file;
     if (home_is_locked(&cli->home) == 0)
         return error_set(err, -ENOENT, "no process holds %s", cli->home.lock);
-    int code = message_read(&json, err, "%s", cli->home.daemon_file);
-    if (code < 0)
-        return code;
-    const char *host = field_text(json, "host");
-    long long port = field_integer(json, "port");
-    code = mac_secret_read(cli->home.key, &key, err);
-    if (code == 0 && (!host[0] || port <= 0 || port > UINT16_MAX))
-        code = error_set(err, -EINVAL, "%s names no host and port", cli->home.daemon_file);
+    int code = daemon_file_read(cli->home.daemon_file, &file, err);
+    if (code == 0)
+        code = mac_secret_read(cli->home.key, &key, err);
     if (code == 0) {
         client_close(cli);
-        cli->client = http_client_new_tcp("the daemon", host, (unsigned)port);
+        cli->client = http_client_new_tcp("the daemon", file.host, file.port);
         http_client_encrypt(cli->client, &key);
         cli->is_remote = true;
     }
-    json_decref(json);
+    daemon_file_fini(&file);
     return code;
 }
 

@@ -14,7 +14,7 @@
 #include "lib/home.h"
 #include "lib/http.h"
 #include "lib/place.h"
-#include "lib/protocol/message.h"
+#include "lib/protocol/daemon_file.h"
 #include "lib/spec/queue_limits.h"
 #include "lib/text.h"
 
@@ -58,15 +58,12 @@ static void phased_look_at_port(const struct cli *cli, json_t *findings)
 {
     struct http_reply reply = {0};
     struct error err;
-    json_t *json;
-    int code = message_read(&json, &err, "%s", cli->home.daemon_file);
-    if (code < 0)
+    struct daemon_file file;
+    if (daemon_file_read(cli->home.daemon_file, &file, &err) < 0)
         return; /* the daemon is just starting */
-    const char *host = field_text(json, "host");
-    long long port = field_integer(json, "port");
-    struct http_client *client = http_client_new_tcp("the daemon", host, (unsigned)port);
+    struct http_client *client = http_client_new_tcp("the daemon", file.host, file.port);
     http_client_set_timeouts(client, 1000 * PHASED_ASK_S, 1000 * PHASED_ASK_S);
-    code = http_request(client, "GET", "/v1/worker/0/command", NULL, 0, &reply, &err);
+    int code = http_request(client, "GET", "/v1/worker/0/command", NULL, 0, &reply, &err);
     if (code < 0)
         finding_add(
             findings, FINDING_WARNING, "port",
@@ -75,10 +72,10 @@ static void phased_look_at_port(const struct cli *cli, json_t *findings)
             "%s", err.message);
     else
         finding_add(findings, FINDING_OK, "port", NULL,
-                    "workers are answered at %s:%lld (tried on this host)", host, port);
+                    "workers are answered at %s:%u (tried on this host)", file.host, file.port);
     http_reply_fini(&reply);
     http_client_free(client);
-    json_decref(json);
+    daemon_file_fini(&file);
 }
 
 static void phased_look_at_daemon(struct cli *cli, json_t *findings)

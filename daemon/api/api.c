@@ -6,6 +6,7 @@
 #include "lib/error.h"
 #include "lib/home.h"
 #include "lib/memory.h"
+#include "lib/protocol/daemon_file.h"
 #include "lib/protocol/message.h"
 #include "lib/text.h"
 
@@ -174,8 +175,8 @@ static void on_history(void *context)
 static int write_daemon_file(const struct api_config *config, unsigned port, struct error *err)
 {
     char *host = listen_host(config->host);
-    json_t *json = json_pack("{s:s, s:i, s:i, s:s*}", "host", host, "port", (int)port, "pid",
-                             (int)getpid(), "job", config->job);
+    json_t *json = daemon_file_to_json(
+        &(struct daemon_file){.host = host, .port = port, .pid = getpid(), .job = config->job});
     int status = message_replace(json, err, "%s", config->home->daemon_file);
     json_decref(json);
     free(host);

@@ -1,6 +1,7 @@
 # lib/protocol: what daemon, workers and command line tell each other.
 lib_libphased_a_SOURCES += \
 	lib/protocol/claim.c lib/protocol/claim.h \
+	lib/protocol/daemon_file.c lib/protocol/daemon_file.h \
 	lib/protocol/entry.c lib/protocol/entry.h \
 	lib/protocol/hardware.c lib/protocol/hardware.h \
 	lib/protocol/job_files.c lib/protocol/job_files.h \

@@ -3,6 +3,7 @@
 #include "tests/fuzz/fuzz_folder.h"
 
 #include "lib/error.h"
+#include "lib/protocol/daemon_file.h"
 #include "lib/protocol/entry.h"
 #include "lib/protocol/hardware.h"
 #include "lib/protocol/journal_push.h"
@@ -14,6 +15,7 @@
 #include "lib/protocol/told_checkpoint.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char fuzz_corpus[] = "messages";
@@ -78,6 +80,23 @@ static void fuzz_run_file(const uint8_t *data, size_t size)
     run_file_fini(&first);
 }
 
+static void fuzz_daemon_file(const uint8_t *data, size_t size)
+{
+    struct daemon_file file;
+    struct error err;
+    char *path = fuzz_path("daemon.json");
+    fuzz_write("daemon.json", data, size);
+    if (daemon_file_read(path, &file, &err) == 0) {
+        json_t *written = daemon_file_to_json(&file);
+        assert(written && *file.host && file.port > 0 && file.port <= UINT16_MAX);
+        json_decref(written);
+    } else {
+        assert(err.message[0]);
+    }
+    daemon_file_fini(&file);
+    free(path);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct outcome outcome, again;
@@ -86,6 +105,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_messages(json);
     fuzz_entries(json);
     fuzz_run_file(data, size);
+    fuzz_daemon_file(data, size);
     if (outcome_from_json(json, &outcome, &err) == 0) {
         json_t *written = outcome_to_json(&outcome);
         int status = outcome_from_json(written, &again, &err);

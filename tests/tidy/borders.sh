@@ -160,13 +160,15 @@ report 'a room has one header for others' "$(headers)"
 # The names of the members of messages stand in the rows of lib/protocol. Other code that takes part in
 # the protocol knows the structs.
 members() {
-    sed -nE 's/^ *MEMBER(_OR)?\([a-z_]+, ([a-z_]+), .*/\2/p
-             s/^ *MEMBER_IS\([a-z_]+, ([a-z_]+), .*/\1/p
-             s/^ *MEMBER(_ROW|_OF_WORDS)\([a-z_]+, [a-z_.]+, "([a-z_]+)".*/\2/p' lib/protocol/*.c
+    sed -E 's/\), +MEMBER/),\nMEMBER/' lib/protocol/*.c |
+        sed -nE 's/^ *MEMBER(_OR)?\([a-z_]+, ([a-z_]+), .*/\2/p
+                 s/^ *MEMBER_IS\([a-z_]+, ([a-z_]+), .*/\1/p
+                 s/^ *MEMBER(_ROW|_OF_WORDS)\([a-z_]+, [a-z_.]+, "([a-z_]+)".*/\2/p'
 }
 # The same names in other documents: a file, then the names.
 other_documents() {
     cat <<'DOCUMENTS'
+cli/client.c                run
 cli/reader/folder.c         attempt phase resume
 daemon/ingest/entry.c       reason
 daemon/launch/job_order.c   workdir
@@ -175,6 +177,7 @@ worker/lead/lead_hang.c     nodes
 worker/node/channel.c       checkpoint path step values
 worker/node/nodecheck_report.c rows
 worker/node/observer.c      path step
+worker/node/rendezvous.c    port
 worker/node/watchdog.c      summary
 worker/protocol/assignment.c checkpoint path run
 DOCUMENTS
@@ -187,7 +190,8 @@ named_members() {
 stray_members() {
     local file
     git ls-files 'worker/lead/*.c' 'worker/node/*.c' 'worker/protocol/*.c' 'daemon/ingest/*.c' \
-        'daemon/launch/*.c' daemon/api/worker.c cli/reader/folder.c |
+        'daemon/launch/*.c' daemon/api/api.c daemon/api/worker.c cli/client.c \
+        cli/doctor/phased.c cli/reader/folder.c |
         while read -r file; do
             named_members <"$file" | grep -vxFf \
                 <(other_documents | awk -v file="$file" '$1 == file { for (i = 2; i <= NF; i++) print $i }') |

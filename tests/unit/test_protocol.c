@@ -7,6 +7,7 @@
 #include "lib/file.h"
 #include "lib/memory.h"
 #include "lib/protocol/claim.h"
+#include "lib/protocol/daemon_file.h"
 #include "lib/protocol/entry.h"
 #include "lib/protocol/job_files.h"
 #include "lib/protocol/journal_file.h"
@@ -116,6 +117,27 @@ static void what_was_read_is_written_with_the_same_bytes(void **state)
     assert_int_equal(current_read(path_of(FIRST_JOB), &run_dir, &err), 0);
     assert_bytes(current_to_json(run_dir), FIRST_JOB "/current.json");
     free(run_dir);
+    struct daemon_file daemon;
+    assert_int_equal(daemon_file_read(path_of("daemon.json"), &daemon, &err), 0);
+    assert_bytes(daemon_file_to_json(&daemon), "daemon.json");
+    daemon_file_fini(&daemon);
+}
+
+static void a_daemon_file_without_an_address_is_refused(void **state)
+{
+    static const char *const texts[] = {"{}", "[1]", "{\"host\":\"\",\"port\":1}",
+                                        "{\"host\":\"n\",\"port\":0}",
+                                        "{\"host\":\"n\",\"port\":65536}"};
+    struct daemon_file daemon;
+    struct error err;
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        put("daemon.json", texts[i], strlen(texts[i]));
+        assert_int_equal(daemon_file_read(path_of("daemon.json"), &daemon, &err), -EINVAL);
+        assert_true(text_ends(err.message, "daemon.json names no host and port"));
+        assert_null(daemon.document);
+    }
+    assert_int_equal(daemon_file_read(path_of("none"), &daemon, &err), -ENOENT);
 }
 
 /* A newer daemon may have written it, and the lead writes it again. */
@@ -254,7 +276,6 @@ static void old_journals_keep_their_meaning(void **state)
     assert_true(posthumous_has_ended(path_of("first/1")));
 }
 
-/* The lead was killed before it reported the end. */
 /* What is written has a value in every member, so a member that is lost in between is seen. */
 static void entries_of_every_type_come_back(void **state)
 {
@@ -295,6 +316,7 @@ static void entries_of_every_type_come_back(void **state)
     json_decref(object);
 }
 
+/* The lead was killed before it reported the end. */
 static void the_journals_of_a_dead_lead_give_the_end(void **state)
 {
     struct outcome outcome;
@@ -375,6 +397,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(the_worker_knows_what_to_run),
         TEST(what_was_read_is_written_with_the_same_bytes),
+        TEST(a_daemon_file_without_an_address_is_refused),
         TEST(what_is_not_known_stays),
         TEST(the_worker_reads_a_large_environment),
         TEST(a_file_that_is_not_json_is_named),

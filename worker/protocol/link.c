@@ -4,6 +4,7 @@
 #include "lib/clock.h"
 #include "lib/error.h"
 #include "lib/memory.h"
+#include "lib/protocol/daemon_file.h"
 #include "lib/protocol/journal_push.h"
 #include "lib/protocol/lead_command.h"
 #include "lib/protocol/message.h"
@@ -63,19 +64,14 @@ struct link {
 /* Reads where the daemon listens. */
 static int link_find_daemon(struct link *link, struct error *err)
 {
-    char *host;
-    int port;
-    json_t *json;
+    struct daemon_file file;
     if (link->base)
         return 0;
-    int status = message_read(&json, err, "%s", link->options.daemon_file);
-    if (status < 0)
-        return status;
-    if (json_unpack(json, "{s:s, s:i}", "host", &host, "port", &port) == 0)
-        link->base = text_format(strchr(host, ':') ? "http://[%s]:%d" : "http://%s:%d", host, port);
-    else
-        status = error_set(err, -EINVAL, "%s names no host and port", link->options.daemon_file);
-    json_decref(json);
+    int status = daemon_file_read(link->options.daemon_file, &file, err);
+    if (status == 0)
+        link->base = text_format(strchr(file.host, ':') ? "http://[%s]:%u" : "http://%s:%u",
+                                 file.host, file.port);
+    daemon_file_fini(&file);
     return status;
 }
 
