@@ -2,6 +2,7 @@
  * its verdicts, and why it failed. */
 #include "daemon/store/store_private.h"
 #include "lib/expr/check.h"
+#include "lib/protocol/outcome.h"
 #include "lib/spec/overlay.h"
 #include "lib/text.h"
 
@@ -179,21 +180,20 @@ int store_evidence_put(struct store *store, uint64_t run, const char *node, cons
 int store_failure_put(struct store *store, uint64_t run, const json_t *failure, const char *cause,
                       struct error *err)
 {
-    const char *name, *line, *blame, *advice;
-    const json_t *rank = json_object_get(failure, "rank"), *node = json_object_get(failure, "node");
-    if (json_unpack((json_t *)failure, "{s:s, s:s, s:s, s:s}", "name", &name, "line", &line,
-                    "blame", &blame, "advice", &advice) < 0 ||
-        !(text_equal(blame, "none") || text_equal(blame, "node") || text_equal(blame, "code")))
+    static const char *const blames[] = {"none", "node", "code"};
+    const struct told_failure told = told_failure_read(failure);
+    if (!told.name || !told.line || !told.advice || !told.blame ||
+        !text_is_one_of(told.blame, blames, sizeof blames / sizeof *blames))
         return error_set(err, -EINVAL, "no failure");
     struct stmt *stmt = store_stmt(store, Q_FAILURE_PUT);
     stmt_bind_id(stmt, ":run", run);
-    stmt_bind_text(stmt, ":name", name);
+    stmt_bind_text(stmt, ":name", told.name);
     stmt_bind_text(stmt, ":cause", cause);
-    stmt_bind_text(stmt, ":line", line);
-    stmt_bind_known(stmt, ":rank", json_is_integer(rank) ? json_integer_value(rank) : -1);
-    stmt_bind_text(stmt, ":node", json_string_value(node));
-    stmt_bind_words(stmt, ":advice", advice);
-    stmt_bind_text(stmt, ":blame", blame);
+    stmt_bind_text(stmt, ":line", told.line);
+    stmt_bind_known(stmt, ":rank", told.rank);
+    stmt_bind_text(stmt, ":node", told.node);
+    stmt_bind_words(stmt, ":advice", told.advice);
+    stmt_bind_text(stmt, ":blame", told.blame);
     return stmt_run(stmt, err);
 }
 

@@ -40,6 +40,16 @@ static const struct member outcome_members[] = {
     {0},
 };
 
+static const struct member told_failure_members[] = {
+    MEMBER(told_failure, name, ALWAYS),
+    MEMBER(told_failure, line, ALWAYS),
+    MEMBER_OR(told_failure, rank, OR_NULL, -1),
+    MEMBER(told_failure, node, OR_NULL),
+    MEMBER(told_failure, advice, ALWAYS),
+    MEMBER(told_failure, blame, ALWAYS),
+    {0},
+};
+
 /* tombstone.json */
 struct tombstone {
     int64_t run;
@@ -115,6 +125,9 @@ struct outcome outcome_view(const json_t *json)
     members_read(outcome_members, json, &outcome);
     return outcome;
 }
+
+MEMBERS_READ(told_failure)
+MEMBERS_TO_JSON(told_failure)
 
 static json_t *outcome_object(json_t *json)
 {

@@ -25,12 +25,22 @@ struct outcome {
     char node[256];   /* the nodes to blame, separated by commas; empty: no node */
     json_t *guard;    /* the verdict of the guard that stopped the run, or NULL; owned */
     json_t *evidence; /* what the nodes saw of a hang, or NULL; owned */
-    json_t *failure;  /* the recognised failure (doc/protocol.md), or NULL; owned */
+    json_t *failure;  /* a told_failure, or NULL; owned */
     double started;   /* when the first rank started, in seconds since 1970; 0: no rank did */
     double ended;
     json_t *finals;    /* the last sequence number of each node; owned */
     int64_t last_step; /* -1: no metric came with a step, and no group has finished its shard */
     bool requeues;     /* the lead wants a requeue of its job, for another run of the phase */
+};
+
+/* The failure that was recognised: what its entry in the catalogue says, and where it was seen. */
+struct told_failure {
+    const char *name; /* of the entry */
+    const char *line; /* the line that was printed */
+    int64_t rank;     /* -1: the process has no rank */
+    const char *node; /* NULL: no node */
+    const char *advice;
+    const char *blame; /* none, node or code */
 };
 
 void outcome_init(struct outcome *outcome, int64_t run);
@@ -53,6 +63,11 @@ int outcome_from_json(const json_t *json, struct outcome *ret_outcome, struct er
 
 /* The same, without any check, and borrowed from the JSON: nothing is to be freed. */
 struct outcome outcome_view(const json_t *json);
+
+/* A new reference; NULL: a text is not UTF-8. */
+json_t *told_failure_to_json(const struct told_failure *failure);
+/* Reads a failure. A text that is absent is NULL. */
+struct told_failure told_failure_read(const json_t *json);
 
 /* Whether the job with this token has written `outcome`. Also true if one of the two tokens is
  * unknown. A lead that was believed gone may still report the end of its run into a folder that now

@@ -53,6 +53,14 @@ static const struct member rank_failure_members[] = {
     {0},
 };
 
+static const struct member found_failure_members[] = {
+    MEMBER(found_failure, name, ALWAYS),
+    MEMBER(found_failure, line, ALWAYS),
+    MEMBER_OR(found_failure, rank, OR_NULL, -1),
+    MEMBER(found_failure, time, ALWAYS),
+    {0},
+};
+
 /* How many bytes a byte of a string takes in the line. */
 static size_t report_width(unsigned char byte)
 {
@@ -129,3 +137,5 @@ char *report_to_line(const struct report *report)
 
 MEMBERS_READ(rank_failure)
 MEMBERS_TO_JSON(rank_failure)
+MEMBERS_READ(found_failure)
+MEMBERS_TO_JSON(found_failure)

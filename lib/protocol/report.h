@@ -22,6 +22,14 @@ struct rank_failure {
     bool is_join;         /* it is the join */
 };
 
+/* What a node has recognised of a failure (worker/health/failure.h). */
+struct found_failure {
+    const char *name; /* of the entry in the catalogue; NULL: this is no failure */
+    const char *line; /* the line that was printed */
+    int64_t rank;     /* -1: the process has no rank */
+    const char *time; /* when the line was printed, as text: earlier is smaller; empty: unknown */
+};
+
 /*   READY         the agent runs
  *   TERMINATED    Slurm has sent SIGTERM to the step
  *   PREFLIGHT     what the preflight of the node has found
@@ -51,7 +59,7 @@ struct report {
     int64_t shards;     /* that are done */
     /* ENDED, FAILED */
     json_t *failed;  /* a rank_failure, or NULL */
-    json_t *failure; /* what was recognised (worker/health/failure.h), or NULL */
+    json_t *failure; /* a found_failure, or NULL */
     /* SILENT, EXAMINED */
     double seconds, limit;
     bool has_steps;               /* the node has printed steps */
@@ -73,5 +81,7 @@ char *report_to_line(const struct report *report);
 
 json_t *rank_failure_to_json(const struct rank_failure *failure);
 struct rank_failure rank_failure_read(const json_t *json);
+json_t *found_failure_to_json(const struct found_failure *failure);
+struct found_failure found_failure_read(const json_t *json);
 
 #endif

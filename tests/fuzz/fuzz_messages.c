@@ -33,12 +33,14 @@ const char fuzz_corpus[] = "messages";
 
 static void fuzz_messages(const json_t *json)
 {
+    FUZZ_AGAIN(found_failure);
     FUZZ_AGAIN(hardware);
     FUZZ_AGAIN(journal_reply);
     FUZZ_AGAIN(lead_command);
     FUZZ_AGAIN(rank_failure);
     FUZZ_AGAIN(run_input);
     FUZZ_AGAIN(told_checkpoint);
+    FUZZ_AGAIN(told_failure);
     (void)journal_push_read(json); /* either answer is fine */
 }
 

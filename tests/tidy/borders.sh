@@ -170,12 +170,13 @@ other_documents() {
     cat <<'DOCUMENTS'
 cli/client.c                run
 cli/reader/folder.c         attempt phase resume
-daemon/ingest/entry.c       reason
+daemon/ingest/entry.c       name reason
 daemon/launch/job_order.c   workdir
 daemon/launch/secrets.c     by_gpu phase
+daemon/store/run.c          summary
 worker/lead/lead_hang.c     nodes
 worker/node/channel.c       checkpoint path step values
-worker/node/nodecheck_report.c rows
+worker/node/nodecheck_report.c name rows
 worker/node/observer.c      path step
 worker/node/rendezvous.c    port
 worker/node/watchdog.c      summary
@@ -190,8 +191,8 @@ named_members() {
 stray_members() {
     local file
     git ls-files 'worker/lead/*.c' 'worker/node/*.c' 'worker/protocol/*.c' 'daemon/ingest/*.c' \
-        'daemon/launch/*.c' daemon/api/api.c daemon/api/worker.c cli/client.c \
-        cli/doctor/phased.c cli/reader/folder.c |
+        'daemon/launch/*.c' daemon/api/api.c daemon/api/worker.c daemon/store/run.c \
+        cli/client.c cli/doctor/phased.c cli/reader/folder.c worker/health/failure.c |
         while read -r file; do
             named_members <"$file" | grep -vxFf \
                 <(other_documents | awk -v file="$file" '$1 == file { for (i = 2; i <= NF; i++) print $i }') |

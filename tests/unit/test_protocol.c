@@ -123,6 +123,31 @@ static void what_was_read_is_written_with_the_same_bytes(void **state)
     daemon_file_fini(&daemon);
 }
 
+/* What an earlier phased wrote is written as the same text. */
+#define ASSERT_SAME(object, text)                                                                  \
+    do {                                                                                           \
+        json_t *read = json_loads(text, 0, NULL);                                                  \
+        struct object message = object##_read(read);                                               \
+        json_t *written = object##_to_json(&message);                                              \
+        char *again = json_dumps(written, JSON_COMPACT);                                           \
+        assert_string_equal(again, text);                                                          \
+        free(again);                                                                               \
+        json_decref(written);                                                                      \
+        json_decref(read);                                                                         \
+    } while (0)
+
+static void small_messages_are_written_with_the_same_bytes(void **state)
+{
+    (void)state;
+    ASSERT_SAME(found_failure, "{\"name\":\"cuda_oom\",\"line\":\"out of memory\",\"rank\":3,"
+                               "\"time\":\"2026-11-20T12:00:00.000Z\"}");
+    ASSERT_SAME(found_failure, "{\"name\":\"sign\",\"line\":\"\",\"rank\":null,\"time\":\"\"}");
+    ASSERT_SAME(told_failure, "{\"name\":\"cuda_oom\",\"line\":\"out of memory\",\"rank\":0,"
+                              "\"node\":\"n1\",\"advice\":\"less\",\"blame\":\"code\"}");
+    ASSERT_SAME(told_failure, "{\"name\":\"sign\",\"line\":\"\",\"rank\":null,\"node\":null,"
+                              "\"advice\":\"\",\"blame\":\"none\"}");
+}
+
 static void a_daemon_file_without_an_address_is_refused(void **state)
 {
     static const char *const texts[] = {"{}", "[1]", "{\"host\":\"\",\"port\":1}",
@@ -397,6 +422,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(the_worker_knows_what_to_run),
         TEST(what_was_read_is_written_with_the_same_bytes),
+        cmocka_unit_test(small_messages_are_written_with_the_same_bytes),
         TEST(a_daemon_file_without_an_address_is_refused),
         TEST(what_is_not_known_stays),
         TEST(the_worker_reads_a_large_environment),

@@ -5,7 +5,9 @@
 #include "lib/text.h"
 #include "worker/protocol/assignment.h"
 #include "lib/protocol/outcome.h"
+#include "lib/protocol/report.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,11 +27,12 @@ static const json_t *failure_catalogue(const struct assignment *assignment)
 /* Returns the entry of the catalogue. NULL: the catalogue has no entry of this name. */
 static const json_t *failure_entry(const struct assignment *assignment, const json_t *failure)
 {
+    const char *name = found_failure_read(failure).name;
     const json_t *entry;
     size_t i;
     json_array_foreach(failure_catalogue(assignment), i, entry)
     {
-        if (text_equal(failure_text(entry, "name"), failure_text(failure, "name")))
+        if (name && text_equal(failure_text(entry, "name"), name))
             return entry;
     }
     return NULL;
@@ -37,10 +40,11 @@ static const json_t *failure_entry(const struct assignment *assignment, const js
 
 static json_t *failure_from(const struct finding *finding, int rank)
 {
-    int said = finding->rank >= 0 ? finding->rank : rank;
-    return json_pack("{s:O, s:s, s:o, s:s}", "name", json_object_get(finding->entry, "name"),
-                     "line", finding->line, "rank", said >= 0 ? json_integer(said) : json_null(),
-                     "time", finding->time);
+    const struct found_failure found = {.name = failure_text(finding->entry, "name"),
+                                        .line = finding->line,
+                                        .rank = finding->rank >= 0 ? finding->rank : rank,
+                                        .time = finding->time};
+    return found_failure_to_json(&found);
 }
 
 json_t *failure_look(const struct assignment *assignment, const struct failure_lines *ranks,
@@ -83,9 +87,9 @@ bool failure_is_better(const struct assignment *assignment, const json_t *one, c
         return one != NULL;
     enum finding_tells this = finding_tells_of(failure_entry(assignment, one));
     enum finding_tells that = finding_tells_of(failure_entry(assignment, other));
+    const char *time = found_failure_read(one).time, *others = found_failure_read(other).time;
     /* All times have the same form, so their alphabetical order is their order in time. */
-    return this != that ? this < that
-                        : strcmp(failure_text(one, "time"), failure_text(other, "time")) < 0;
+    return this != that ? this < that : strcmp(time ? time : "", others ? others : "") < 0;
 }
 
 bool failure_is_cause(const struct assignment *assignment, const json_t *failure)
@@ -98,26 +102,28 @@ void failure_apply(const struct assignment *assignment, const json_t *failure, c
                    struct outcome *outcome)
 {
     const json_t *entry = failure_entry(assignment, failure);
-    json_t *rank = json_object_get(failure, "rank");
-    const char *line = failure_text(failure, "line"), *blame = failure_text(entry, "blame");
+    const struct found_failure found = found_failure_read(failure);
     const char *title = failure_text(entry, "title");
+    const struct told_failure told = {.name = failure_text(entry, "name"),
+                                      .line = found.line ? found.line : "",
+                                      .rank = found.rank,
+                                      .node = *node ? node : NULL,
+                                      .advice = failure_text(entry, "advice"),
+                                      .blame = failure_text(entry, "blame")};
     if (!entry)
         return;
     int cause = run_cause_parse(failure_text(entry, "cause"));
     if (cause > CAUSE_NONE)
         outcome->cause = (enum run_cause)cause;
-    if (json_is_integer(rank))
-        outcome_set_message(outcome, "%s on rank %d (%s): %s", title, (int)json_integer_value(rank),
-                            node, line);
+    if (told.rank >= 0)
+        outcome_set_message(outcome, "%s on rank %" PRId64 " (%s): %s", title, told.rank, node,
+                            told.line);
     else
-        outcome_set_message(outcome, "%s%s%s: %s", title, *node ? " on " : "", node, line);
+        outcome_set_message(outcome, "%s%s%s: %s", title, *node ? " on " : "", node, told.line);
     (void)snprintf(outcome->node, sizeof outcome->node, "%s",
-                   text_equal(blame, "node") ? node : "");
+                   text_equal(told.blame, "node") ? node : "");
     json_decref(outcome->failure);
-    outcome->failure =
-        json_pack("{s:s, s:s, s:O?, s:s?, s:s, s:s}", "name", failure_text(entry, "name"), "line",
-                  line, "rank", rank, "node", *node ? node : NULL, "advice",
-                  failure_text(entry, "advice"), "blame", blame);
+    outcome->failure = told_failure_to_json(&told);
 }
 
 /* --- Faults of GPUs --------------------------------------------------------------------------- */

@@ -2,8 +2,8 @@
  * once, when its first rank fails or when the run begins to stop. Lines that are printed after that
  * are only consequences.
  *
- * A node's finding is a JSON object, {"name", "line", "rank": 3 or null, "time"}. The name is that
- * of an entry of the run's catalogue, which has the cause and the advice. */
+ * A node's finding is the JSON of a found_failure (lib/protocol/report.h). Its name is that of an
+ * entry of the run's catalogue, which has the cause and the advice. */
 #ifndef PHASED_WORKER_HEALTH_FAILURE_H
 #define PHASED_WORKER_HEALTH_FAILURE_H
 
