@@ -3,6 +3,7 @@
 #include "daemon/store/row_json.h"
 #include "daemon/store/store_private.h"
 #include "lib/gpu_columns.h"
+#include "lib/protocol/sampler_line.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -40,16 +41,16 @@ static void bind_number(struct stmt *stmt, const char *name, const json_t *list,
 int store_gpus_put(struct store *store, uint64_t run, const char *node, const json_t *devices,
                    struct error *err)
 {
-    const json_t *numbers = json_object_get(devices, "gpus");
+    const struct gpu_devices told = gpu_devices_read(devices);
     int status = 0;
-    for (size_t i = 0; status == 0 && i < json_array_size(numbers); i++) {
+    for (size_t i = 0; status == 0 && i < json_array_size(told.gpus); i++) {
         struct stmt *stmt = store_stmt(store, Q_GPU_PUT);
         stmt_bind_id(stmt, ":run", run);
         stmt_bind_text(stmt, ":node", node);
-        stmt_bind_int(stmt, ":number", json_integer_value(json_array_get(numbers, i)));
-        bind_word(stmt, ":model", json_object_get(devices, "models"), i);
-        bind_word(stmt, ":uuid", json_object_get(devices, "uuids"), i);
-        bind_number(stmt, ":memory_mib", json_object_get(devices, "memory_mib"), i);
+        stmt_bind_int(stmt, ":number", json_integer_value(json_array_get(told.gpus, i)));
+        bind_word(stmt, ":model", told.models, i);
+        bind_word(stmt, ":uuid", told.uuids, i);
+        bind_number(stmt, ":memory_mib", told.memory_mib, i);
         status = stmt_run(stmt, err);
     }
     return status;

@@ -2,9 +2,9 @@
  * only some of the members.
  *
  * The members of these types are JSON here, because other modules make and read them: `checkpoint`
- * (told_checkpoint.h), `ended` (outcome.h), `guard`'s verdict (lib/expr/check.h), `gpus`, `sample`
- * and `evidence` (worker/telemetry, worker/health, daemon/store). So are the metrics in `values`.
- */
+ * (told_checkpoint.h), `ended` (outcome.h), `gpus` (sampler_line.h), `guard`'s verdict
+ * (lib/expr/check.h), `sample` and `evidence` (worker/telemetry, worker/health, daemon/store). So
+ * are the metrics in `values`. */
 #ifndef PHASED_LIB_PROTOCOL_ENTRY_H
 #define PHASED_LIB_PROTOCOL_ENTRY_H
 

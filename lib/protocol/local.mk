@@ -15,6 +15,7 @@ lib_libphased_a_SOURCES += \
 	lib/protocol/outcome.c lib/protocol/outcome.h \
 	lib/protocol/report.c lib/protocol/report.h \
 	lib/protocol/run_file.c lib/protocol/run_file.h \
+	lib/protocol/sampler_line.c lib/protocol/sampler_line.h \
 	lib/protocol/told_checkpoint.c lib/protocol/told_checkpoint.h \
 	lib/protocol/words.c lib/protocol/words.h
 EXTRA_DIST += lib/protocol/README.md

@@ -12,6 +12,7 @@
 #include "lib/protocol/outcome.h"
 #include "lib/protocol/report.h"
 #include "lib/protocol/run_file.h"
+#include "lib/protocol/sampler_line.h"
 #include "lib/protocol/told_checkpoint.h"
 
 #include <assert.h>
@@ -34,11 +35,13 @@ const char fuzz_corpus[] = "messages";
 static void fuzz_messages(const json_t *json)
 {
     FUZZ_AGAIN(found_failure);
+    FUZZ_AGAIN(gpu_devices);
     FUZZ_AGAIN(hardware);
     FUZZ_AGAIN(journal_reply);
     FUZZ_AGAIN(lead_command);
     FUZZ_AGAIN(rank_failure);
     FUZZ_AGAIN(run_input);
+    FUZZ_AGAIN(sampler_line);
     FUZZ_AGAIN(told_checkpoint);
     FUZZ_AGAIN(told_failure);
     (void)journal_push_read(json); /* either answer is fine */

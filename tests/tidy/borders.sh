@@ -174,13 +174,16 @@ daemon/ingest/entry.c       name reason
 daemon/launch/job_order.c   workdir
 daemon/launch/secrets.c     by_gpu phase
 daemon/store/run.c          summary
+daemon/store/sample.c       from gpu gpus node seconds
 worker/lead/lead_hang.c     nodes
 worker/node/channel.c       checkpoint path step values
 worker/node/nodecheck_report.c name rows
 worker/node/observer.c      path step
 worker/node/rendezvous.c    port
-worker/node/watchdog.c      summary
-worker/protocol/assignment.c checkpoint path run
+worker/node/watchdog.c      gpus summary
+worker/protocol/assignment.c checkpoint gpus path run
+worker/telemetry/second.c   gpus time
+worker/telemetry/watch.c    from seconds
 DOCUMENTS
 }
 # Reads C. Prints the names of members that it gives to jansson.
@@ -192,7 +195,8 @@ stray_members() {
     local file
     git ls-files 'worker/lead/*.c' 'worker/node/*.c' 'worker/protocol/*.c' 'daemon/ingest/*.c' \
         'daemon/launch/*.c' daemon/api/api.c daemon/api/worker.c daemon/store/run.c \
-        cli/client.c cli/doctor/phased.c cli/reader/folder.c worker/health/failure.c |
+        daemon/store/sample.c cli/client.c cli/doctor/phased.c cli/reader/folder.c \
+        worker/health/failure.c 'worker/telemetry/*.c' |
         while read -r file; do
             named_members <"$file" | grep -vxFf \
                 <(other_documents | awk -v file="$file" '$1 == file { for (i = 2; i <= NF; i++) print $i }') |

@@ -13,6 +13,7 @@
 #include "lib/protocol/journal_file.h"
 #include "lib/protocol/message.h"
 #include "lib/protocol/run_file.h"
+#include "lib/protocol/sampler_line.h"
 #include "lib/text.h"
 #include "worker/lead/job_folder.h"
 #include "worker/protocol/assignment.h"
@@ -146,6 +147,14 @@ static void small_messages_are_written_with_the_same_bytes(void **state)
                               "\"node\":\"n1\",\"advice\":\"less\",\"blame\":\"code\"}");
     ASSERT_SAME(told_failure, "{\"name\":\"sign\",\"line\":\"\",\"rank\":null,\"node\":null,"
                               "\"advice\":\"\",\"blame\":\"none\"}");
+    ASSERT_SAME(sampler_line, "{\"pid\":4711}");
+    ASSERT_SAME(sampler_line, "{\"devices\":{\"gpus\":[0]}}");
+    ASSERT_SAME(sampler_line, "{\"lost\":0,\"why\":\"GPU is lost\"}");
+    ASSERT_SAME(sampler_line, "{\"xid\":79,\"gpu\":0}");
+    ASSERT_SAME(sampler_line, "{\"absent\":\"no driver\"}");
+    ASSERT_SAME(sampler_line, "{\"trouble\":\"nvmlInit: x\"}");
+    ASSERT_SAME(gpu_devices, "{\"gpus\":[0,1],\"models\":[\"NVIDIA H200\",null],"
+                             "\"uuids\":[null,null],\"memory_mib\":[144384,null]}");
 }
 
 static void a_daemon_file_without_an_address_is_refused(void **state)

@@ -6,6 +6,7 @@
 #include "lib/memory.h"
 #include "lib/protocol/hardware.h"
 #include "lib/protocol/message.h"
+#include "lib/protocol/sampler_line.h"
 #include "lib/spec/overlay.h"
 #include "lib/text.h"
 #include "worker/process/child.h"
@@ -66,7 +67,7 @@ static json_t *hardware_devices(const char *output)
     for (const char *line = output; line && *line;) {
         size_t size = strcspn(line, "\n");
         json_t *json = json_loadb(line, size, 0, NULL);
-        json_t *devices = json_incref(json_object_get(json, "devices"));
+        json_t *devices = json_incref(sampler_line_read(json).devices);
         json_decref(json);
         if (devices)
             return devices;
@@ -80,15 +81,16 @@ static json_t *hardware_from_driver(void)
 {
     char *const arguments[] = {"/proc/self/exe", "gpus", "--detach", "--seconds", "1", NULL};
     char *output = hardware_ask(arguments, HARDWARE_DRIVER_MS);
-    json_t *devices = hardware_devices(output), *found = NULL;
-    const json_t *model = json_array_get(json_object_get(devices, "models"), 0);
-    const json_t *mib = json_array_get(json_object_get(devices, "memory_mib"), 0);
+    json_t *json = hardware_devices(output), *found = NULL;
+    const struct gpu_devices devices = gpu_devices_read(json);
+    const json_t *model = json_array_get(devices.models, 0);
+    const json_t *mib = json_array_get(devices.memory_mib, 0);
     if (json_is_string(model))
         found = hardware_to_json(
             &(struct hardware){.model = json_string_value(model),
                                .memory_gib = (double)json_integer_value(mib) / 1024,
                                .source = "driver"});
-    json_decref(devices);
+    json_decref(json);
     free(output);
     return found;
 }

@@ -3,6 +3,7 @@
 
 #include "lib/error.h"
 #include "lib/memory.h"
+#include "lib/protocol/sampler_line.h"
 #include "lib/text.h"
 #include "worker/nvml.h"
 #include "worker/telemetry/second.h"
@@ -173,8 +174,7 @@ static void reader_append(json_t *list, json_t *value)
 json_t *reader_devices(const struct reader *reader)
 {
     const struct nvml *nvml = &reader->nvml;
-    json_t *gpus = json_array(), *models = json_array(), *uuids = json_array();
-    json_t *memory_mib = json_array();
+    struct gpu_devices devices = {json_array(), json_array(), json_array(), json_array()};
     for (unsigned i = 0; i < reader->count; i++) {
         const struct reader_gpu *gpu = &reader->gpus[i];
         char text[READER_TEXT_SIZE];
@@ -188,13 +188,17 @@ json_t *reader_devices(const struct reader *reader)
             uuid = json_string(text);
         if (!gpu->is_lost && reader_memory(nvml, gpu->device, &used, &total) == NVML_SUCCESS)
             mib = json_integer((json_int_t)(total >> 20));
-        reader_append(gpus, json_integer((json_int_t)gpu->number));
-        reader_append(models, model);
-        reader_append(uuids, uuid);
-        reader_append(memory_mib, mib);
+        reader_append(devices.gpus, json_integer((json_int_t)gpu->number));
+        reader_append(devices.models, model);
+        reader_append(devices.uuids, uuid);
+        reader_append(devices.memory_mib, mib);
     }
-    return json_pack("{s:{s:o, s:o, s:o, s:o}}", "devices", "gpus", gpus, "models", models, "uuids",
-                     uuids, "memory_mib", memory_mib);
+    json_t *json = gpu_devices_to_json(&devices);
+    json_decref(devices.gpus);
+    json_decref(devices.models);
+    json_decref(devices.uuids);
+    json_decref(devices.memory_mib);
+    return json;
 }
 
 /* --- One second ------------------------------------------------------------------------------- */

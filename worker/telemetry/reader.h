@@ -24,8 +24,7 @@ int reader_open(const char *path, const char *devices, const struct reader_liste
                 struct reader **ret_reader, struct error *err);
 void reader_close(struct reader *reader);
 
-/* Returns {"devices": {"gpus": [0, 1], "models": ["NVIDIA H200", ...], "uuids": [...],
- * "memory_mib": [...]}}, with null for unknown values; a new object. */
+/* Returns the JSON of a gpu_devices (lib/protocol/sampler_line.h); a new object. */
 json_t *reader_devices(const struct reader *reader);
 
 /* Reads the current values, without the time. */

@@ -5,6 +5,7 @@
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/option.h"
+#include "lib/protocol/sampler_line.h"
 #include "lib/text.h"
 #include "worker/telemetry/reader.h"
 #include "worker/telemetry/second.h"
@@ -44,14 +45,19 @@ static void sampler_print(struct sampler *sampler, json_t *json)
     json_decref(json);
 }
 
+static void sampler_tell(struct sampler *sampler, const struct sampler_line *line)
+{
+    sampler_print(sampler, sampler_line_to_json(line));
+}
+
 static void sampler_lost(void *context, unsigned gpu, const char *why)
 {
-    sampler_print(context, json_pack("{s:i, s:s}", "lost", (int)gpu, "why", why));
+    sampler_tell(context, &(struct sampler_line){.lost = gpu, .why = why, .xid = -1, .gpu = -1});
 }
 
 static void sampler_xid(void *context, unsigned gpu, unsigned number)
 {
-    sampler_print(context, json_pack("{s:i, s:i}", "xid", (int)number, "gpu", (int)gpu));
+    sampler_tell(context, &(struct sampler_line){.lost = -1, .xid = number, .gpu = gpu});
 }
 
 /* Waits for the next second, or for the end of standard input, which the agent closes. */
@@ -140,15 +146,19 @@ int sampler_main(char **words)
     if ((sampler.is_detached && sampler_detach() < 0) || sampler_keep_output(&sampler) < 0)
         return 1;
     if (sampler.is_detached)
-        sampler_print(&sampler, json_pack("{s:i}", "pid", (int)getpid()));
+        sampler_tell(&sampler, &(struct sampler_line){.pid = getpid(), SAMPLER_LINE_NOTHING});
     const struct reader_listener listener = {sampler_lost, sampler_xid, &sampler};
     status = reader_open(sampler.nvml, sampler.devices, &listener, &reader, &err);
     if (status < 0) {
-        const char *what = status == -ENODEV ? "absent" : "trouble";
-        sampler_print(&sampler, json_pack("{s:s}", what, err.message));
+        bool is_absent = status == -ENODEV;
+        sampler_tell(&sampler, &(struct sampler_line){.absent = is_absent ? err.message : NULL,
+                                                      .trouble = is_absent ? NULL : err.message,
+                                                      SAMPLER_LINE_NOTHING});
         return 1;
     }
-    sampler_print(&sampler, reader_devices(reader));
+    json_t *devices = reader_devices(reader);
+    sampler_tell(&sampler, &(struct sampler_line){.devices = devices, SAMPLER_LINE_NOTHING});
+    json_decref(devices);
     sampler_run(&sampler, reader);
     reader_close(reader);
     return 0;

@@ -1,12 +1,5 @@
-/* `phase-worker gpus`: prints what the GPUs do, a line of JSON each second. The agent uses it
- * (worker/telemetry/watch.h), and people may, too.
- *
- *   {"pid": 4711}                         if detached, before the driver is asked
- *   {"devices": {...}}                    see reader_devices()
- *   {"time": ..., "gpus": [...], ...}     a second (worker/telemetry/second.h)
- *   {"lost": 3, "why": "GPU is lost"}
- *   {"xid": 79, "gpu": 3}
- *   {"absent": "..."}, {"trouble": "..."}  the last line: there is no driver, or the driver fails
+/* `phase-worker gpus`: prints what the GPUs do, a line of JSON each second
+ * (lib/protocol/sampler_line.h). The agent uses it (worker/telemetry/watch.h), and people may, too.
  */
 #ifndef PHASED_WORKER_TELEMETRY_SAMPLER_H
 #define PHASED_WORKER_TELEMETRY_SAMPLER_H

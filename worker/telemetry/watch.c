@@ -4,10 +4,12 @@
 #include "lib/clock.h"
 #include "lib/error.h"
 #include "lib/memory.h"
+#include "lib/protocol/sampler_line.h"
 #include "lib/text.h"
 #include "worker/protocol/journal.h"
 #include "worker/process/child.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -101,7 +103,7 @@ static void watch_devices(struct watch *watch, json_t *devices)
     json_t *model;
     journal_add(watch->options.journal,
                 &(struct entry){.type = ENTRY_GPUS, .json = json_incref(devices)});
-    json_array_foreach(json_object_get(devices, "models"), i, model)
+    json_array_foreach(gpu_devices_read(devices).models, i, model)
     {
         if (!json_is_string(model))
             continue;
@@ -112,32 +114,27 @@ static void watch_devices(struct watch *watch, json_t *devices)
 
 static void watch_told(struct watch *watch, const json_t *json)
 {
-    const char *trouble = json_string_value(json_object_get(json, "trouble"));
-    json_t *devices = json_object_get(json, "devices");
-    const json_t *lost = json_object_get(json, "lost"), *xid = json_object_get(json, "xid");
-    const json_t *pid = json_object_get(json, "pid");
-    const char *why = json_string_value(json_object_get(json, "why"));
+    const struct sampler_line line = sampler_line_read(json);
     struct gpu_second second;
-    if (json_is_integer(pid)) {
-        watch->pid = (pid_t)json_integer_value(pid);
-    } else if (devices) {
-        watch_devices(watch, devices);
-    } else if (json_is_integer(lost)) {
-        watch_fault(watch, text_format("GPU %d is no longer sampled: %s",
-                                       (int)json_integer_value(lost), why ? why : "it is lost"));
-    } else if (json_is_integer(xid)) {
-        watch_fault(watch, text_format("GPU %d reported Xid %d",
-                                       (int)json_integer_value(json_object_get(json, "gpu")),
-                                       (int)json_integer_value(xid)));
-    } else if (trouble) {
-        journal_warn(watch->options.journal, "GPUs are not sampled: %s", trouble);
+    if (line.pid) {
+        watch->pid = (pid_t)line.pid;
+    } else if (line.devices) {
+        watch_devices(watch, line.devices);
+    } else if (line.lost >= 0) {
+        watch_fault(watch, text_format("GPU %" PRId64 " is no longer sampled: %s", line.lost,
+                                       line.why ? line.why : "it is lost"));
+    } else if (line.xid >= 0) {
+        watch_fault(watch,
+                    text_format("GPU %" PRId64 " reported Xid %" PRId64, line.gpu, line.xid));
+    } else if (line.trouble) {
+        journal_warn(watch->options.journal, "GPUs are not sampled: %s", line.trouble);
     } else if (second_from_json(json, &second)) {
         watch_add(watch, &second);
         watch->options.second(watch->options.context, &second);
     } else {
-        watch->is_over = json_object_get(json, "absent") != NULL;
+        watch->is_over = line.absent != NULL;
     }
-    watch->is_over |= trouble != NULL;
+    watch->is_over |= line.trouble != NULL;
 }
 
 static void watch_line(void *context, const char *line, size_t size)
