@@ -237,8 +237,7 @@ int events_verb(struct cli *cli, char **words)
     bool is_otlp = false;
     const struct option_rule rules[] = {
         {"follow", 'f', NULL, "go on with new events as they come", .flag = &events.follows},
-        {"after", 0, "N", "print events with a higher number", .number = &after,
-         .takes_zero = true},
+        {"after", 0, "N", "print events with a higher number", .number = &after},
         {"since", 0, "TIME", "print events from this time on, such as 10m (ago) or 14:05",
          .text = &since},
         {"otlp", 0, NULL, "send what has ended to a collector of OpenTelemetry, print no events",

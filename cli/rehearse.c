@@ -471,7 +471,7 @@ int rehearse_verb(struct cli *cli, char **words)
     struct source_words given = {0};
     unsigned steps = REHEARSAL_STEPS;
     const struct option_rule rules[] = {
-        {"steps", 0, "N", "run this many steps of each phase (20)", .number = &steps},
+        {"steps", 0, "N", "run this many steps of each phase (20)", .number = &steps, .least = 1},
         source_set_rule(&given),
         source_with_rule(&given),
         {"json", 0, NULL, "print only the report, as JSON", .flag = &cli->as_json},

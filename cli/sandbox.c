@@ -124,7 +124,7 @@ int sandbox_verb(struct cli *cli, char **words)
         {"pretend", 0, NULL, "with start: pretend nodes, even if this machine has GPUs",
          .flag = &pretend},
         {"nodes", 0, "N", "with start: how many pretend nodes (4), of 8 H100 each",
-         .number = &nodes},
+         .number = &nodes, .least = 1},
         {"json", 0, NULL, "with status: print whether it runs, and its configuration",
          .flag = &cli->as_json},
         {0},

@@ -135,7 +135,7 @@ static int read_options(char **words, struct options *options)
     };
     options->host = getenv("PHASED_DAEMON_HOST");
     options->job = getenv("PHASED_DAEMON_JOB"); /* daemon-job sets it */
-    int status = option_main("phased", usage, words, rules);
+    int status = option_main("phased", usage, words, rules, NULL);
     if (status >= 0)
         return status;
     if (is_version)

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTION_RULES_MAX = 64, OPTION_COLUMN = 24, OPTION_EXIT_USAGE = 2 };
+enum { OPTION_RULES_MAX = 64, OPTION_COLUMN = 24, OPTION_LEFT_MAX = 64, OPTION_EXIT_USAGE = 2 };
 
 static const struct option_rule *option_find(const struct option_rule *rules, const char *name,
                                              size_t size)
@@ -53,26 +53,26 @@ static int option_unknown(const struct option_rule *rules, const char *word, str
 
 static int option_set_number(const struct option_rule *rule, const char *value, struct error *err)
 {
-    char *end, most[32] = "";
-    unsigned long least = rule->takes_zero ? 0 : 1, limit = rule->most ? rule->most : UINT_MAX;
-    errno = 0;
-    unsigned long number = strtoul(value, &end, 10);
-    if (value[0] >= '0' && value[0] <= '9' && !*end && !errno && number >= least &&
-        number <= limit) {
+    char *end;
+    double number = strtod(value, &end), most = rule->most > 0 ? rule->most : UINT_MAX;
+    if (end == value || *end || !(number >= rule->least && number <= most) ||
+        (!rule->decimal && number != (double)(uint64_t)number))
+        return error_set(err, -EINVAL, "--%s wants a %snumber from %.15g to %.15g, not '%s'",
+                         rule->name, rule->decimal ? "" : "whole ", rule->least, most, value);
+    if (rule->number)
         *rule->number = (unsigned)number;
-        return 0;
-    }
-    if (rule->most)
-        (void)snprintf(most, sizeof most, " to %u", rule->most); /* fits */
-    return error_set(err, -EINVAL, "--%s wants a whole number from %lu%s, not '%s'", rule->name,
-                     least, most, value);
+    else if (rule->large)
+        *rule->large = (uint64_t)number;
+    else
+        *rule->decimal = number;
+    return 0;
 }
 
 static int option_set(const struct option_rule *rule, const char *value, struct error *err)
 {
     if (rule->text)
         *rule->text = value;
-    if (rule->number)
+    if (rule->number || rule->large || rule->decimal)
         return option_set_number(rule, value, err);
     if (rule->list) {
         if (rule->list->count == OPTION_LIST_MAX)
@@ -124,6 +124,10 @@ int option_read(char **words, const struct option_rule *rules, struct option_arg
 {
     bool only_arguments = false;
     uint64_t given = 0;
+    arguments->items = words;
+    for (const struct option_rule *rule = rules; rule->name; rule++)
+        if (rule->initial && option_set(rule, rule->initial, NULL) < 0)
+            abort(); /* a default in the table is wrong */
     for (char **at = words; *at; at++) {
         int status = 0;
         if (!only_arguments && text_equal(*at, "--")) {
@@ -139,38 +143,63 @@ int option_read(char **words, const struct option_rule *rules, struct option_arg
         } else if (arguments->count == arguments->max) {
             status = error_set(err, -EINVAL, "one argument too many: '%s'", *at);
         } else {
-            arguments->items[arguments->count++] = *at;
+            words[arguments->count++] = *at; /* a place that was read already */
         }
         if (status < 0)
             return status;
     }
     if (arguments->count < arguments->min)
         return error_set(err, -ENODATA, "arguments are missing");
+    for (const struct option_rule *rule = rules; rule->name; rule++)
+        if (rule->is_required && (!*rule->text || !**rule->text))
+            return error_set(err, -EINVAL, "--%s is missing", rule->name);
     return 0;
+}
+
+/* Writes what stands left of the help. Returns its size. */
+static int option_left(const struct option_rule *rule, char left[OPTION_LEFT_MAX])
+{
+    char letter[8] = "    ";
+    if (rule->letter)
+        (void)snprintf(letter, sizeof letter, "-%c, ", rule->letter);
+    return snprintf(left, OPTION_LEFT_MAX, "%s--%s%s%s", letter, rule->name, rule->value ? " " : "",
+                    rule->value ? rule->value : "");
 }
 
 void option_print(const struct option_rule *rules)
 {
+    char left[OPTION_LEFT_MAX];
+    int column = OPTION_COLUMN;
     for (const struct option_rule *rule = rules; rule->name; rule++) {
-        char left[64], letter[8] = "    ";
-        if (rule->letter)
-            (void)snprintf(letter, sizeof letter, "-%c, ", rule->letter);
-        (void)snprintf(left, sizeof left, "%s--%s%s%s", letter, rule->name, rule->value ? " " : "",
-                       rule->value ? rule->value : "");
-        printf("  %-*s  %s\n", OPTION_COLUMN, left, rule->help);
+        int size = option_left(rule, left);
+        column = size > column ? size : column;
     }
-    printf("  %-*s  %s\n", OPTION_COLUMN, "-h, --help", "this help");
+    for (const struct option_rule *rule = rules; rule->name; rule++) {
+        (void)option_left(rule, left);
+        printf("  %-*s  %s", column, left, rule->help);
+        if (rule->initial && *rule->initial)
+            printf(" [%s]", rule->initial);
+        printf("\n");
+    }
+    printf("  %-*s  %s\n", column, "-h, --help", "this help");
 }
 
-int option_main(const char *name, const char *usage, char **words, const struct option_rule *rules)
+int option_refuse(const char *name, const struct error *err)
 {
-    struct option_arguments arguments = {.last_wins = true};
+    (void)fprintf(stderr, "%s: %s\nTry '%s --help'.\n", name, err->message, name);
+    return OPTION_EXIT_USAGE;
+}
+
+int option_main(const char *name, const char *usage, char **words, const struct option_rule *rules,
+                struct option_arguments *arguments)
+{
+    struct option_arguments no_arguments = {0};
     struct error err;
-    int status = option_read(words, rules, &arguments, &err);
-    if (status < 0) {
-        (void)fprintf(stderr, "%s: %s\nTry '%s --help'.\n", name, err.message, name);
-        return OPTION_EXIT_USAGE;
-    }
+    arguments = arguments ? arguments : &no_arguments;
+    arguments->last_wins = true;
+    int status = option_read(words, rules, arguments, &err);
+    if (status < 0)
+        return option_refuse(name, &err);
     if (status != OPTION_HELP)
         return -1;
     printf("%s\n", usage);

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct error;
 
@@ -19,7 +20,7 @@ struct option_list {
     size_t count;
 };
 
-/* Exactly one of the four pointers is set. A table ends with a rule that has no name. */
+/* Exactly one of the six pointers is set. A table ends with a rule that has no name. */
 struct option_rule {
     const char *name;  /* without the dashes */
     char letter;       /* of the short form; 0: none */
@@ -28,9 +29,12 @@ struct option_rule {
     bool *flag;
     const char **text;
     struct option_list *list; /* may be given several times */
-    unsigned *number;
-    bool takes_zero; /* the number may be 0 */
-    unsigned most;   /* the largest number; 0: no limit */
+    unsigned *number;         /* `number` and `large` are whole numbers */
+    uint64_t *large;
+    double *decimal;
+    double least, most;  /* the smallest and the largest number; most 0: what `number` can hold */
+    const char *initial; /* the default; NULL: what the pointer points to is not changed */
+    bool is_required;    /* the text must not be empty */
 };
 
 struct option_arguments {
@@ -39,24 +43,29 @@ struct option_arguments {
     bool last_wins;  /* set by the caller: an option may be given again; otherwise that is an
                       * error */
     char **rest;     /* ends with NULL; NULL: there was no `--` */
-    const char *items[OPTION_ARGUMENTS_MAX];
+    char **items;    /* the first `count` words: the arguments are moved there */
     size_t count;
 };
 
 enum { OPTION_HELP = 1 };
 
-/* Reads `words`, which end with NULL. Returns 0; OPTION_HELP if the words ask for help; -EINVAL if
- * a word is wrong; -ENODATA if there are too few arguments. */
+/* Sets the defaults, and then reads `words`, which end with NULL. Returns 0; OPTION_HELP if the
+ * words ask for help; -EINVAL if a word is wrong; -ENODATA if there are too few arguments. */
 int option_read(char **words, const struct option_rule *rules, struct option_arguments *arguments,
                 struct error *err);
 
 /* Prints a line for each option to standard output. */
 void option_print(const struct option_rule *rules);
 
-/* Reads the words of a program that takes options only. The last value of an option wins, so that a
- * script can override its own. If the words ask for help, prints `usage` and the options. If a word
- * is wrong, prints the error to standard error, after the `name` of the program. Returns -1 if the
- * program can go on, otherwise the exit status: 0 or 2. */
-int option_main(const char *name, const char *usage, char **words, const struct option_rule *rules);
+/* Prints the error to standard error, after the `name` of the program. Returns the exit code 2.
+ */
+int option_refuse(const char *name, const struct error *err);
+
+/* Reads the words of a program. The last value of an option wins, so that a script can override its
+ * own. If the words ask for help, prints `usage` and the options. If a word is wrong, refuses it.
+ * `arguments` may be NULL: the program takes options only. Returns -1 if the program can go on,
+ * otherwise the exit code: 0 or 2. */
+int option_main(const char *name, const char *usage, char **words, const struct option_rule *rules,
+                struct option_arguments *arguments);
 
 #endif

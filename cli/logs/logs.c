@@ -361,7 +361,7 @@ int logs_verb(struct cli *cli, char **words)
          .flag = &logs.follows},
         {"rank", 0, "N", "print this rank (0), or `all`", .text = &rank},
         {"tail", 'n', "N", "print only the last N lines of each rank", .number = &logs.tail,
-         .takes_zero = true, .most = LOGS_TAIL_MAX},
+         .most = LOGS_TAIL_MAX},
         {"since", 0, "TIME", "print lines from this time on, such as 10m (ago) or 14:05",
          .text = &since},
         {"grep", 'e', "PATTERN", "print lines that match, as `grep -E`", .text = &pattern},

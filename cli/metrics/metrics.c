@@ -352,8 +352,8 @@ int metrics_verb(struct cli *cli, char **words)
     struct metrics_options options = {.curves = &curves};
     const struct option_rule rules[] = {
         {"name", 'n', "NAME", "print only this metric; may be repeated", .list = &options.names},
-        {"last", 0, "N", "print the newest N steps (20, or all in curves)",
-         .number = &options.last},
+        {"last", 0, "N", "print the newest N steps (20, or all in curves)", .number = &options.last,
+         .least = 1},
         {"plot", 'p', NULL, "draw the curves of phases or runs: of the loss, or of each --name",
          .flag = &options.as_plot},
         {"csv", 0, NULL, "print all steps of phases or runs as CSV", .flag = &options.as_csv},

@@ -208,5 +208,5 @@ lines_per_step() { sed -nE 's|^step .* lines/step ([0-9.]+)$|\1|p' "$1" | tail -
 @test "--help names every option with its default" {
     run -0 "$BIN/phase-model" generate --help
     [[ $output == *'--bytes N '*'[64]'* ]]
-    [ "$(grep -c '^  --' <<<"$output")" -eq 13 ]
+    [ "$(grep -c '^      --' <<<"$output")" -eq 13 ]
 }

@@ -296,15 +296,20 @@ near() {
 }
 
 @test "a wrong option gives one clear line" {
-    bad_value() {
+    cannot_train() {
         run -1 "$BIN/phase-model" train "$@"
         [ ${#lines[@]} = 1 ]
+    }
+    bad_value() {
+        run -2 "$BIN/phase-model" train "$@"
+        [ ${#lines[@]} = 2 ] && [ "${lines[1]}" = "Try 'phase-model train --help'." ]
     }
     usage() {
         run -2 "$BIN/phase-model" "$@"
         [[ $output == *'usage: phase-model '* ]]
     }
     bad_value --iterations 0
+    [[ ${lines[0]} == "phase-model train: --iterations wants a whole number from 1 to 1000000000000, not '0'" ]]
     bad_value --iterations 1.5
     bad_value --iterations ''
     bad_value --iterations=12x
@@ -312,16 +317,17 @@ near() {
     bad_value --heads 5
     bad_value --preset lazy
     bad_value --model huge
+    bad_value --precision fp4
     bad_value --heads 4 --kv-heads 3
-    bad_value --tokens 255
+    cannot_train --tokens 255
     bad_value --out ''
-    bad_value --data /nowhere
-    bad_value --data / --out "$DIR/out"
-    bad_value --data /dev/null --out "$DIR/out"
-    usage train --widht 32
-    [[ ${lines[0]} == 'phase-model: --widht: no such option; did you mean --width?' ]]
-    usage train --width
-    usage train 32
+    cannot_train --data /nowhere
+    cannot_train --data / --out "$DIR/out"
+    cannot_train --data /dev/null --out "$DIR/out"
+    bad_value --widht 32
+    [[ ${lines[0]} == "phase-model train: unknown option '--widht'; did you mean --width?" ]]
+    bad_value --width
+    bad_value 32
     usage
     usage tarin
 }
@@ -350,7 +356,7 @@ near() {
 @test "--help names every option with its default" {
     run -0 "$BIN/phase-model" train --help
     [[ $output == *'--weight-decay X '*'[0.01]'* ]]
-    [ "$(grep -c '^  --' <<<"$output")" -ge 20 ]
+    [ "$(grep -c '^      --' <<<"$output")" -ge 20 ]
 }
 
 @test "the params that a remedy may set are printed with the values that the run uses" {

@@ -14,6 +14,8 @@ struct values {
     bool flag;
     const char *text;
     unsigned number, node;
+    uint64_t steps;
+    double rate;
     struct option_list list;
     struct option_arguments arguments;
 };
@@ -27,8 +29,11 @@ static int read_line(const char *line, struct values *values, struct error *err)
     const struct option_rule rules[] = {
         {"follow", 'f', NULL, "a flag", .flag = &values->flag},
         {"from", 'F', "STEP", "a text", .text = &values->text},
-        {"count", 0, "N", "a number", .number = &values->number},
-        {"node", 0, "K", "a number", .number = &values->node, .takes_zero = true, .most = 7},
+        {"count", 0, "N", "a number", .number = &values->number, .least = 1},
+        {"node", 0, "K", "a number", .number = &values->node, .most = 7},
+        {"steps", 0, "N", "a large number", .large = &values->steps, .most = 1e15,
+         .initial = "300"},
+        {"rate", 0, "X", "a decimal number", .decimal = &values->rate, .least = 0.5, .most = 2},
         {"set", 0, "PARAM=VALUE", "a list", .list = &values->list},
         {0},
     };
@@ -73,6 +78,26 @@ static void the_last_value_wins_if_the_caller_wants_that(void **state)
     assert_int_equal(values.number, 4);
 }
 
+static void numbers_may_be_large_or_have_decimals(void **state)
+{
+    (void)state;
+    struct values values = {0};
+    assert_int_equal(read_line("--steps 1e12 --rate 0.75", &values, NULL), 0);
+    assert_true(values.steps == 1000000000000);
+    assert_true(values.rate == 0.75);
+}
+
+static void a_default_is_set_if_no_value_is_given(void **state)
+{
+    (void)state;
+    struct values values = {.steps = 7, .rate = 7};
+    assert_int_equal(read_line("", &values, NULL), 0);
+    assert_int_equal(values.steps, 300);
+    assert_true(values.rate == 7); /* the option has no default */
+    assert_int_equal(read_line("--steps 0", &values, NULL), 0);
+    assert_int_equal(values.steps, 0);
+}
+
 static void two_dashes_end_the_options(void **state)
 {
     (void)state;
@@ -108,9 +133,16 @@ static void the_message_names_the_wrong_word(void **state)
         {"7 --follow=yes", "--follow takes no value", -EINVAL},
         {"7 --from", "--from wants a value: STEP", -EINVAL},
         {"7 --from 1 --from 2", "--from is given twice", -EINVAL},
-        {"7 --count 0", "--count wants a whole number from 1, not '0'", -EINVAL},
-        {"7 --count -1", "--count wants a whole number from 1, not '-1'", -EINVAL},
-        {"7 --count 4294967296", "--count wants a whole number from 1, not '4294967296'", -EINVAL},
+        {"7 --count 0", "--count wants a whole number from 1 to 4294967295, not '0'", -EINVAL},
+        {"7 --count -1", "--count wants a whole number from 1 to 4294967295, not '-1'", -EINVAL},
+        {"7 --count 4294967296",
+         "--count wants a whole number from 1 to 4294967295, not '4294967296'", -EINVAL},
+        {"7 --node=", "--node wants a whole number from 0 to 7, not ''", -EINVAL},
+        {"7 --node 6x", "--node wants a whole number from 0 to 7, not '6x'", -EINVAL},
+        {"7 --node 1.5", "--node wants a whole number from 0 to 7, not '1.5'", -EINVAL},
+        {"7 --steps nan", "--steps wants a whole number from 0 to 1e+15, not 'nan'", -EINVAL},
+        {"7 --rate 0.4", "--rate wants a number from 0.5 to 2, not '0.4'", -EINVAL},
+        {"7 --rate inf", "--rate wants a number from 0.5 to 2, not 'inf'", -EINVAL},
         {"7 --node 8", "--node wants a whole number from 0 to 7, not '8'", -EINVAL},
         {"7 8", "one argument too many: '8'", -EINVAL},
         {"--follow", "arguments are missing", -ENODATA},
@@ -129,6 +161,8 @@ int main(void)
         cmocka_unit_test(options_may_stand_anywhere_among_the_arguments),
         cmocka_unit_test(a_flag_and_a_value_may_be_given_by_letters),
         cmocka_unit_test(the_last_value_wins_if_the_caller_wants_that),
+        cmocka_unit_test(numbers_may_be_large_or_have_decimals),
+        cmocka_unit_test(a_default_is_set_if_no_value_is_given),
         cmocka_unit_test(two_dashes_end_the_options),
         cmocka_unit_test(help_wins_over_a_later_mistake),
         cmocka_unit_test(the_message_names_the_wrong_word),

@@ -34,7 +34,7 @@ static int extract_parse(char **words, struct extract_options *options)
         {"step", 0, "NAME", "the name of the value that is the step", .text = &options->step_name},
         {0},
     };
-    int status = option_main("phase-worker extract", usage, words, rules);
+    int status = option_main("phase-worker extract", usage, words, rules, NULL);
     if (status >= 0)
         return status;
     if (is_file && options->pattern) {

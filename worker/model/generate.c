@@ -14,8 +14,8 @@
 #include "lib/clock.h"
 #include "lib/error.h"
 #include "lib/memory.h"
+#include "lib/option.h"
 #include "lib/text.h"
-#include "worker/model/arguments.h"
 #include "worker/model/checkpoint.h"
 #include "worker/model/decode.h"
 #include "worker/model/device.h"
@@ -34,32 +34,13 @@
 
 enum { BATCH_MAX = 256, TEXT_MAX = 8192 };
 
-#define AT(member) offsetof(struct generate_options, member)
-
-static const struct argument table[] = {
-    {"model", "PATH", ARGUMENT_TEXT, AT(model), 0, 0, "", "checkpoint of train; required"},
-    {"input", "FILE", ARGUMENT_TEXT, AT(input), 0, 0, "", "one prompt on each line; required"},
-    {"output", "FILE", ARGUMENT_TEXT, AT(output), 0, 0, "",
-     "JSON lines, continued if the file exists; required"},
-    {"vocabulary", "FILE", ARGUMENT_TEXT, AT(vocabulary), 0, 0, "",
-     "vocabulary of the shard that the model was trained on; empty: bytes"},
-    {"tp", "N", ARGUMENT_WHOLE, AT(tensor), 1, GROUP_SIZE_MAX, "1",
-     "processes that share each matrix; a power of two that divides heads and kv-heads"},
-    {"device", "NAME", ARGUMENT_TEXT, AT(device), 0, 0, "auto", DEVICE_HELP},
-    {"batch-size", "N", ARGUMENT_WHOLE, AT(batch), 1, BATCH_MAX, "8", "most lines at once"},
-    {"cache", "N", ARGUMENT_WHOLE, AT(cache), 0, 1e9, "0",
-     "tokens of all lines whose keys and values are kept; 0: enough for all lines at once"},
-    {"context", "N", ARGUMENT_WHOLE, AT(context), 0, TEXT_MAX, "0",
-     "how many of the last tokens of a prompt are read; 0: what rows of training leave for them"},
-    {"bytes", "N", ARGUMENT_WHOLE, AT(bytes), 1, TEXT_MAX, "64",
-     "most bytes to write; the end of a line ends the text"},
-    {"temperature", "X", ARGUMENT_NUMBER, AT(sample.temperature), 0, 100, "0",
-     "divides the logits of the tokens that are drawn; 0: always the most likely token"},
-    {"top-p", "X", ARGUMENT_NUMBER, AT(sample.top_p), 0, 1, "1",
-     "draw only from the most likely tokens, which have this probability together"},
-    {"seed", "N", ARGUMENT_WHOLE, AT(sample.seed), 0, 1e15, "1", "seed of the draws"},
-    {0},
-};
+static const char usage[] =
+    "usage: phase-model generate --model FILE --input FILE --output FILE [OPTION VALUE]...\n"
+    "\n"
+    "Continues each line of a file. SIGTERM, SIGUSR1 and SIGUSR2 stop it after the lines that it\n"
+    "works on; the same command continues with the next lines. For every --batch-size lines it\n"
+    "prints step (lines done), tok/sec and lines/step (the mean number of lines that it works on\n"
+    "at once). Options, with their defaults in brackets:\n";
 
 /* A line that has begun. */
 struct sequence {
@@ -95,34 +76,50 @@ struct generate {
     size_t line_steps; /* the sum of running lines over the steps */
 };
 
-int generate_parse(struct generate_options *options, int count, char **arguments, struct error *err)
+int generate_read(struct generate_options *options, char **words)
 {
     *options = (struct generate_options){0};
-    int status = arguments_read(table, options, count, arguments, err);
-    if (status != 0)
+    const struct option_rule rules[] = {
+        {"model", 0, "PATH", "checkpoint of train; required", .text = &options->model,
+         .is_required = true},
+        {"input", 0, "FILE", "one prompt on each line; required", .text = &options->input,
+         .is_required = true},
+        {"output", 0, "FILE", "JSON lines, continued if the file exists; required",
+         .text = &options->output, .is_required = true},
+        {"vocabulary", 0, "FILE",
+         "vocabulary of the shard that the model was trained on; empty: bytes",
+         .text = &options->vocabulary, .initial = ""},
+        {"tp", 0, "N",
+         "processes that share each matrix; a power of two that divides heads and kv-heads",
+         .large = &options->tensor, .least = 1, .most = GROUP_SIZE_MAX, .initial = "1"},
+        {"device", 0, "NAME", DEVICE_HELP, .text = &options->device, .initial = "auto"},
+        {"batch-size", 0, "N", "most lines at once", .large = &options->batch, .least = 1,
+         .most = BATCH_MAX, .initial = "8"},
+        {"cache", 0, "N",
+         "tokens of all lines whose keys and values are kept; 0: enough for all lines at once",
+         .large = &options->cache, .most = 1e9, .initial = "0"},
+        {"context", 0, "N",
+         "how many of the last tokens of a prompt are read; 0: what rows of training leave for "
+         "them",
+         .large = &options->context, .most = TEXT_MAX, .initial = "0"},
+        {"bytes", 0, "N", "most bytes to write; the end of a line ends the text",
+         .large = &options->bytes, .least = 1, .most = TEXT_MAX, .initial = "64"},
+        {"temperature", 0, "X",
+         "divides the logits of the tokens that are drawn; 0: always the most likely token",
+         .decimal = &options->sample.temperature, .most = 100, .initial = "0"},
+        {"top-p", 0, "X",
+         "draw only from the most likely tokens, which have this probability together",
+         .decimal = &options->sample.top_p, .most = 1, .initial = "1"},
+        {"seed", 0, "N", "seed of the draws", .large = &options->sample.seed, .most = 1e15,
+         .initial = "1"},
+        {0},
+    };
+    struct error err;
+    int status = option_main("phase-model generate", usage, words, rules, NULL);
+    if (status >= 0 || !(options->tensor & (options->tensor - 1)))
         return status;
-    const char *const needed[] = {options->model, options->input, options->output};
-    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
-        if (!*needed[i])
-            return error_set(err, -EINVAL, "--%s is missing", table[i].name);
-    if (options->tensor & (options->tensor - 1))
-        return error_set(err, -ERANGE, "--tp %" PRIu64 ": not a power of two", options->tensor);
-    return 0;
-}
-
-void generate_print_help(FILE *stream)
-{
-    fputs("usage: phase-model generate --model FILE --input FILE --output FILE [OPTION VALUE]...\n"
-          "\n"
-          "Continues each line of a file. Options, with their defaults in brackets:\n\n",
-          stream);
-    arguments_print(table, stream);
-    fputs("\n"
-          "SIGTERM, SIGUSR1 and SIGUSR2 stop it after the lines that it works on; the same\n"
-          "command continues with the next lines. For every --batch-size lines it prints step "
-          "(lines\n"
-          "done), tok/sec and lines/step (the mean number of lines that it works on at once).\n",
-          stream);
+    error_set(&err, -ERANGE, "--tp %" PRIu64 ": not a power of two", options->tensor);
+    return option_refuse("phase-model generate", &err);
 }
 
 /* Takes the vocabulary that the model was trained with. */

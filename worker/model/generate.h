@@ -13,20 +13,17 @@
 #include "worker/model/sample.h"
 
 #include <stdint.h>
-#include <stdio.h>
 
 struct error;
 
 struct generate_options {
-    const char *model, *input, *output, *vocabulary, *device; /* borrowed from the arguments */
+    const char *model, *input, *output, *vocabulary, *device; /* borrowed from the words */
     uint64_t tensor, batch, cache, context, bytes;
     struct sample_options sample;
 };
 
-/* Reads the arguments after "generate". Returns what arguments_read() returns. */
-int generate_parse(struct generate_options *options, int count, char **arguments,
-                   struct error *err);
-void generate_print_help(FILE *stream);
+/* Reads the words after "generate". Returns what options_read() returns. */
+int generate_read(struct generate_options *options, char **words);
 
 /* Returns 0 also if a signal stopped it. */
 int generate_run(const struct generate_options *options, struct error *err);

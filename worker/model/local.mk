@@ -19,7 +19,6 @@ MODEL_SOURCES = \
 	worker/model/ranks.c worker/model/ranks.h \
 	worker/model/wire.c worker/model/wire.h \
 	worker/model/stop.c worker/model/stop.h \
-	worker/model/arguments.c worker/model/arguments.h \
 	worker/model/bench.c worker/model/bench.h \
 	worker/model/device.c worker/model/device.h \
 	worker/model/options.c worker/model/options.h \

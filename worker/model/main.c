@@ -2,7 +2,6 @@
 #include "config.h"
 #include "lib/error.h"
 #include "lib/text.h"
-#include "worker/model/arguments.h"
 #include "worker/model/bench.h"
 #include "worker/model/device.h"
 #include "worker/model/generate.h"
@@ -31,34 +30,28 @@ static int print_error(const struct error *err, int status)
     return status;
 }
 
-enum { GOES_ON = -1 };
-
-/* Reads the options that train and bench have in common, and finds the device. Returns the exit
- * status of the program, or GOES_ON. */
-static int take_options(struct options *options, int count, char **arguments, char **all)
+/* Reads the options that train and bench have in common, and finds the device. Returns -1 if the
+ * program can go on, otherwise the exit code. */
+static int take_options(struct options *options, const char *name, char **words, char **all)
 {
     struct error err;
-    int wish = options_parse(options, count, arguments, &err);
-    if (wish < 0)
-        return print_error(&err, wish == -EINVAL ? EXIT_USAGE : EXIT_FAILED);
-    if (wish == OPTIONS_HELP) {
-        options_print_help(stdout);
-        return EXIT_OK;
-    }
+    int status = options_read(options, name, words);
+    if (status >= 0)
+        return status;
     if (device_choose(options->device, all, &err) < 0)
         return print_error(&err, EXIT_FAILED);
     /* Readers of logs want whole lines as soon as they are printed, also through a pipe. */
     (void)setvbuf(stdout, NULL, _IOLBF, 0);
-    return GOES_ON;
+    return -1;
 }
 
-static int command_train(int count, char **arguments, char **all)
+static int command_train(char **words, char **all)
 {
     struct options options;
     struct ranks_place place;
     struct error err;
-    int status = take_options(&options, count, arguments, all);
-    if (status != GOES_ON)
+    int status = take_options(&options, "phase-model train", words, all);
+    if (status >= 0)
         return status;
     stop_install();
     if (ranks_place_from_environment(&place, &err) < 0 || train_run(&options, &place, &err) < 0)
@@ -66,27 +59,23 @@ static int command_train(int count, char **arguments, char **all)
     return EXIT_OK;
 }
 
-static int command_bench(int count, char **arguments, char **all)
+static int command_bench(char **words, char **all)
 {
     struct options options;
     struct error err;
-    int status = take_options(&options, count, arguments, all);
-    if (status != GOES_ON)
+    int status = take_options(&options, "phase-model bench", words, all);
+    if (status >= 0)
         return status;
     return bench_run(&options, &err) < 0 ? print_error(&err, EXIT_FAILED) : EXIT_OK;
 }
 
-static int command_generate(int count, char **arguments, char **all)
+static int command_generate(char **words, char **all)
 {
     struct generate_options options;
     struct error err;
-    int wish = generate_parse(&options, count, arguments, &err);
-    if (wish < 0)
-        return print_error(&err, wish == -EINVAL ? EXIT_USAGE : EXIT_FAILED);
-    if (wish == ARGUMENTS_HELP) {
-        generate_print_help(stdout);
-        return EXIT_OK;
-    }
+    int status = generate_read(&options, words);
+    if (status >= 0)
+        return status;
     if (device_choose(options.device, all, &err) < 0)
         return print_error(&err, EXIT_FAILED);
     stop_install();
@@ -94,17 +83,13 @@ static int command_generate(int count, char **arguments, char **all)
     return generate_run(&options, &err) < 0 ? print_error(&err, EXIT_FAILED) : EXIT_OK;
 }
 
-static int command_tokenize(int count, char **arguments)
+static int command_tokenize(char **words)
 {
     struct tokenize_options options;
     struct error err;
-    int wish = tokenize_parse(&options, count, arguments, &err);
-    if (wish < 0)
-        return print_error(&err, wish == -EINVAL ? EXIT_USAGE : EXIT_FAILED);
-    if (wish == ARGUMENTS_HELP) {
-        tokenize_print_help(stdout);
-        return EXIT_OK;
-    }
+    int status = tokenize_read(&options, words);
+    if (status >= 0)
+        return status;
     return tokenize_run(&options, &err) < 0 ? print_error(&err, EXIT_FAILED) : EXIT_OK;
 }
 
@@ -117,13 +102,13 @@ int main(int count, char **arguments)
         return print_error(&err, EXIT_FAILED);
     }
     if (text_equal(command, "train"))
-        return command_train(count - 2, arguments + 2, arguments);
+        return command_train(arguments + 2, arguments);
     if (text_equal(command, "bench"))
-        return command_bench(count - 2, arguments + 2, arguments);
+        return command_bench(arguments + 2, arguments);
     if (text_equal(command, "generate"))
-        return command_generate(count - 2, arguments + 2, arguments);
+        return command_generate(arguments + 2, arguments);
     if (text_equal(command, "tokenize"))
-        return command_tokenize(count - 2, arguments + 2);
+        return command_tokenize(arguments + 2);
     if (text_equal(command, "--version")) {
         printf("phase-model %s\n", PACKAGE_VERSION);
         return EXIT_OK;

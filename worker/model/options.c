@@ -2,8 +2,8 @@
 #include "worker/model/options.h"
 
 #include "lib/error.h"
+#include "lib/option.h"
 #include "lib/text.h"
-#include "worker/model/arguments.h"
 #include "worker/model/device.h"
 #include "worker/model/model.h"
 
@@ -13,74 +13,17 @@
 
 enum { TOKENS_STEP = 8 }; /* a GPU moves so many numbers at once */
 
-#define AT(member) offsetof(struct options, member)
-
-/* The upper bounds keep every size that the model computes far from overflow. */
-static const struct argument table[] = {
-    {"data", "FILE", ARGUMENT_TEXT, AT(data), 0, 0, "/usr/share/common-licenses/GPL-3",
-     "text or shard of tokens to train on; its last tenth is held out"},
-    {"out", "DIR", ARGUMENT_TEXT, AT(out), 0, 0, ".", "folder of checkpoints, made if missing"},
-    {"resume", "PATH", ARGUMENT_TEXT, AT(resume), 0, 0, "",
-     "checkpoint to resume from; empty: from the start"},
-    {"iterations", "N", ARGUMENT_WHOLE, AT(iterations), 1, 1e12, "300",
-     "train until step N, counted from the very start"},
-    {"device-batch-size", "N", ARGUMENT_WHOLE, AT(device_batch_size), 1, 4096, "16",
-     "rows of text a rank takes at once"},
-    {"grad-accum", "N", ARGUMENT_WHOLE, AT(grad_accum), 1, 65536, "1",
-     "batches a rank adds up before each update"},
-    {"model", "NAME", ARGUMENT_TEXT, AT(model), 0, 0, "tiny",
-     "tiny, 124m, 350m or 1.5b: sets the options whose default is not in brackets"},
-    {"sequence-length", "N", ARGUMENT_WHOLE, AT(sequence_length), 2, 65536, NULL,
-     "tokens in a row; tiny: 128"},
-    {"tokens", "N", ARGUMENT_WHOLE, AT(tokens), 0, MODEL_VOCABULARY_MAX, NULL,
-     "different tokens, rounded up to 8; 0, tiny: as many as the text has, 256 if it is bytes"},
-    {"depth", "N", ARGUMENT_WHOLE, AT(depth), 1, MODEL_DEPTH_MAX, NULL,
-     "blocks in the stack; tiny: 1"},
-    {"width", "N", ARGUMENT_WHOLE, AT(width), 2, MODEL_WIDTH_MAX, NULL,
-     "size of the state of a token; tiny: 64"},
-    {"heads", "N", ARGUMENT_WHOLE, AT(heads), 1, MODEL_HEADS_MAX, NULL,
-     "attention heads; must divide the width into even parts; tiny: 4"},
-    {"kv-heads", "N", ARGUMENT_WHOLE, AT(kv_heads), 0, MODEL_HEADS_MAX, NULL,
-     "heads of keys and values; must divide the heads; 0, tiny: as many as heads"},
-    {"hidden", "N", ARGUMENT_WHOLE, AT(hidden), 0, MODEL_HIDDEN_MAX, "0",
-     "width inside the MLP; 0: 8/3 of the width, rounded up to 64"},
-    {"loops", "N", ARGUMENT_WHOLE, AT(loops), 1, MODEL_LOOPS_MAX, NULL,
-     "refinement loops: times the stack is applied; tiny: 4"},
-    {"tied", "0|1", ARGUMENT_WHOLE, AT(tied), 0, 1, NULL,
-     "1: the head is the table of embeddings; tiny: 0"},
-    {"preset", "NAME", ARGUMENT_TEXT, AT(preset), 0, 0, "aggressive",
-     "aggressive: --weight-base 5; extreme: 10"},
-    {"weight-base", "X", ARGUMENT_NUMBER, AT(weight_base), 0.01, 1000, NULL,
-     "the loss of loop i has the weight X^i; the weights sum to 1"},
-    {"matrix-lr", "X", ARGUMENT_NUMBER, AT(matrix_lr), 0, 10, NULL,
-     "learning rate of blocks and head; tiny: 0.01"},
-    {"embedding-lr", "X", ARGUMENT_NUMBER, AT(embedding_lr), 0, 10, NULL,
-     "learning rate of an embedding that is not tied; tiny: 0.1"},
-    {"warmup", "N", ARGUMENT_WHOLE, AT(warmup), 0, 1e12, "10",
-     "steps in which the learning rates rise from 0"},
-    {"weight-decay", "X", ARGUMENT_NUMBER, AT(weight_decay), 0, 1, "0.01",
-     "decay of matrices, times the learning rate"},
-    {"grad-clip", "X", ARGUMENT_NUMBER, AT(grad_clip), 0, 1e6, "1",
-     "largest norm of the gradient; 0: no limit"},
-    {"seed", "N", ARGUMENT_WHOLE, AT(seed), 0, 1e15, "1",
-     "seed of the first weights and the order of rows"},
-    {"save-every", "N", ARGUMENT_WHOLE, AT(save_every), 0, 1e12, "50",
-     "steps between checkpoints; 0: only at the end"},
-    {"keep", "N", ARGUMENT_WHOLE, AT(keep), 1, 1e6, "2", "checkpoints kept"},
-    {"eval-every", "N", ARGUMENT_WHOLE, AT(eval_every), 0, 1e12, "25",
-     "steps between evaluations on the held-out text; 0: never"},
-    {"log-every", "N", ARGUMENT_WHOLE, AT(log_every), 1, 1e12, "1", "steps between lines"},
-    {"pace", "MS", ARGUMENT_WHOLE, AT(pace_ms), 0, 60000, "0",
-     "pause after each step, for tests of long trainings"},
-    {"device", "NAME", ARGUMENT_TEXT, AT(device), 0, 0, "auto", DEVICE_HELP},
-    {"precision", "NAME", ARGUMENT_TEXT, AT(precision), 0, 0, "bf16",
-     "factors of the products of blocks on a GPU: bf16, or fp8 but for the gradients of weights"},
-    {"rendezvous-timeout", "SECONDS", ARGUMENT_WHOLE, AT(rendezvous_timeout_s), 1, 86400, "60",
-     "how long to wait for all ranks"},
-    {"collective-timeout", "SECONDS", ARGUMENT_WHOLE, AT(collective_timeout_s), 1, 86400, "300",
-     "how long to wait for the slowest rank in a step"},
-    {0},
-};
+static const char usage[] =
+    "usage: phase-model train [OPTION VALUE]...\n"
+    "       phase-model bench [OPTION VALUE]...\n"
+    "\n"
+    "Trains a transformer, whose blocks may be applied in refinement loops, or measures how fast\n"
+    "this device trains it. Each step of train prints one line: loss (the weighted sum), step_0 "
+    "to\n"
+    "step_3 (the loss of each loop), grad_norm (before clipping), lr, dt (ms) and tok/sec of all\n"
+    "ranks, and val_loss after an evaluation. SIGTERM, SIGUSR1 and SIGUSR2 stop all ranks at the\n"
+    "next step, with a checkpoint. Several ranks need RANK, WORLD_SIZE, MASTER_ADDR and\n"
+    "MASTER_PORT, as torchrun sets them. Options, with their defaults in brackets:\n";
 
 /* What --model sets. The larger models have the shape of GPT-2's small and medium models and of
  * llama-like models, so that their speed can be compared. */
@@ -146,19 +89,89 @@ static int check_together(struct options *options, struct error *err)
     return model_check(&shape, options->sequence_length, err);
 }
 
-int options_parse(struct options *options, int count, char **arguments, struct error *err)
+#define TEXT(option, name, member, value, line)                                                    \
+    option, 0, name, line, .text = &options->member, .initial = value
+#define WHOLE(option, member, from, to, value, line)                                               \
+    option, 0, "N", line, .large = &options->member, .least = from, .most = to, .initial = value
+#define DECIMAL(option, member, from, to, value, line)                                             \
+    option, 0, "X", line, .decimal = &options->member, .least = from, .most = to, .initial = value
+
+/* The upper bounds keep every size that the model computes far from overflow. */
+static int read_words(struct options *options, const char *name, char **words)
 {
+    const struct option_rule rules[] = {
+        {TEXT("data", "FILE", data, "/usr/share/common-licenses/GPL-3",
+              "text or shard of tokens to train on; its last tenth is held out")},
+        {TEXT("out", "DIR", out, ".", "folder of checkpoints, made if missing")},
+        {TEXT("resume", "PATH", resume, "", "checkpoint to resume from; empty: from the start")},
+        {WHOLE("iterations", iterations, 1, 1e12, "300",
+               "train until step N, counted from the very start")},
+        {WHOLE("device-batch-size", device_batch_size, 1, 4096, "16",
+               "rows of text a rank takes at once")},
+        {WHOLE("grad-accum", grad_accum, 1, 65536, "1",
+               "batches a rank adds up before each update")},
+        {TEXT("model", "NAME", model, "tiny",
+              "tiny, 124m, 350m or 1.5b: sets the options whose default is not in brackets")},
+        {WHOLE("sequence-length", sequence_length, 2, 65536, NULL, "tokens in a row; tiny: 128")},
+        {WHOLE("tokens", tokens, 0, MODEL_VOCABULARY_MAX, NULL,
+               "different tokens, rounded up to 8; 0, tiny: as many as the text has, 256 if it is "
+               "bytes")},
+        {WHOLE("depth", depth, 1, MODEL_DEPTH_MAX, NULL, "blocks in the stack; tiny: 1")},
+        {WHOLE("width", width, 2, MODEL_WIDTH_MAX, NULL, "size of the state of a token; tiny: 64")},
+        {WHOLE("heads", heads, 1, MODEL_HEADS_MAX, NULL,
+               "attention heads; must divide the width into even parts; tiny: 4")},
+        {WHOLE("kv-heads", kv_heads, 0, MODEL_HEADS_MAX, NULL,
+               "heads of keys and values; must divide the heads; 0, tiny: as many as heads")},
+        {WHOLE("hidden", hidden, 0, MODEL_HIDDEN_MAX, "0",
+               "width inside the MLP; 0: 8/3 of the width, rounded up to 64")},
+        {WHOLE("loops", loops, 1, MODEL_LOOPS_MAX, NULL,
+               "refinement loops: times the stack is applied; tiny: 4")},
+        {WHOLE("tied", tied, 0, 1, NULL, "1: the head is the table of embeddings; tiny: 0")},
+        {TEXT("preset", "NAME", preset, "aggressive", "aggressive: --weight-base 5; extreme: 10")},
+        {DECIMAL("weight-base", weight_base, 0.01, 1000, NULL,
+                 "the loss of loop i has the weight X^i; the weights sum to 1")},
+        {DECIMAL("matrix-lr", matrix_lr, 0, 10, NULL,
+                 "learning rate of blocks and head; tiny: 0.01")},
+        {DECIMAL("embedding-lr", embedding_lr, 0, 10, NULL,
+                 "learning rate of an embedding that is not tied; tiny: 0.1")},
+        {WHOLE("warmup", warmup, 0, 1e12, "10", "steps in which the learning rates rise from 0")},
+        {DECIMAL("weight-decay", weight_decay, 0, 1, "0.01",
+                 "decay of matrices, times the learning rate")},
+        {DECIMAL("grad-clip", grad_clip, 0, 1e6, "1", "largest norm of the gradient; 0: no limit")},
+        {WHOLE("seed", seed, 0, 1e15, "1", "seed of the first weights and the order of rows")},
+        {WHOLE("save-every", save_every, 0, 1e12, "50",
+               "steps between checkpoints; 0: only at the end")},
+        {WHOLE("keep", keep, 1, 1e6, "2", "checkpoints kept")},
+        {WHOLE("eval-every", eval_every, 0, 1e12, "25",
+               "steps between evaluations on the held-out text; 0: never")},
+        {WHOLE("log-every", log_every, 1, 1e12, "1", "steps between lines")},
+        {WHOLE("pace", pace_ms, 0, 60000, "0",
+               "pause of N ms after each step, for tests of long trainings")},
+        {TEXT("device", "NAME", device, "auto", DEVICE_HELP)},
+        {TEXT("precision", "NAME", precision, "bf16",
+              "factors of the products of blocks on a GPU: bf16, or fp8 but for the gradients of "
+              "weights")},
+        {WHOLE("rendezvous-timeout", rendezvous_timeout_s, 1, 86400, "60",
+               "how many seconds to wait for all ranks")},
+        {WHOLE("collective-timeout", collective_timeout_s, 1, 86400, "300",
+               "how many seconds to wait for the slowest rank in a step")},
+        {0},
+    };
+    return option_main(name, usage, words, rules, NULL);
+}
+
+int options_read(struct options *options, const char *name, char **words)
+{
+    struct error err;
     *options = (struct options){0};
-    int status = arguments_read(table, options, count, arguments, err);
-    if (status == 0)
-        status = take_model(options, options->model, err);
+    int status = read_words(options, name, words);
+    if (status >= 0)
+        return status;
+    if (take_model(options, options->model, &err) < 0)
+        return option_refuse(name, &err);
     /* The second reading lets the other options replace what the model has set. */
-    if (status == 0)
-        status = arguments_read(table, options, count, arguments, err);
-    if (status != 0)
-        return status < 0 ? status : OPTIONS_HELP;
-    status = check_together(options, err);
-    return status < 0 ? status : OPTIONS_TRAIN;
+    (void)read_words(options, name, words);
+    return check_together(options, &err) < 0 ? option_refuse(name, &err) : -1;
 }
 
 struct model_shape options_shape(const struct options *options, uint32_t tokens)
@@ -174,23 +187,4 @@ struct model_shape options_shape(const struct options *options, uint32_t tokens)
         .loops = (uint32_t)options->loops,
         .tied = (uint32_t)options->tied,
     };
-}
-
-void options_print_help(FILE *stream)
-{
-    fputs("usage: phase-model train [OPTION VALUE]...\n"
-          "\n"
-          "Trains a transformer, whose blocks may be applied in refinement loops. Options, with "
-          "their\n"
-          "defaults in brackets:\n\n",
-          stream);
-    arguments_print(table, stream);
-    fputs(
-        "\n"
-        "Each step prints one line: loss (the weighted sum), step_0 to step_3 (the loss of each\n"
-        "loop), grad_norm (before clipping), lr, dt (ms) and tok/sec of all ranks, and val_loss\n"
-        "after an evaluation. SIGTERM, SIGUSR1 and SIGUSR2 stop all ranks at the next step, with\n"
-        "a checkpoint. Several ranks need RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, as\n"
-        "torchrun sets them.\n",
-        stream);
 }

@@ -15,46 +15,38 @@
 
 enum { BUFFERED_IDS = 1 << 16 };
 
-#define AT(member) offsetof(struct tokenize_options, member)
+static const char usage[] =
+    "usage: phase-model tokenize --train N TEXT... --vocabulary FILE [--out SHARD]\n"
+    "       phase-model tokenize --vocabulary FILE TEXT... --out SHARD\n"
+    "\n"
+    "Makes a byte-pair vocabulary from texts, or writes the tokens of texts to a shard, for\n"
+    "`phase-model train --data SHARD`. A text may have any bytes. The tokens of one text follow\n"
+    "those of the text before. The same texts give the same vocabulary and the same shard, byte\n"
+    "by byte.\n";
 
-static const struct argument table[] = {
-    {"TEXT", "TEXT...", ARGUMENT_WORDS, AT(texts), 0, 0, NULL, "files with any bytes; required"},
-    {"vocabulary", "FILE", ARGUMENT_TEXT, AT(vocabulary), 0, 0, "",
-     "the vocabulary, which --train writes; required"},
-    {"train", "N", ARGUMENT_WHOLE, AT(tokens), VOCABULARY_BYTES, VOCABULARY_TOKENS_MAX, NULL,
-     "make a vocabulary of N tokens from the texts"},
-    {"out", "SHARD", ARGUMENT_TEXT, AT(out), 0, 0, "", "write the tokens of the texts to SHARD"},
-    {0},
-};
-
-int tokenize_parse(struct tokenize_options *options, int count, char **arguments, struct error *err)
+int tokenize_read(struct tokenize_options *options, char **words)
 {
-    *options = (struct tokenize_options){0};
-    int status = arguments_read(table, options, count, arguments, err);
-    if (status != 0)
+    *options = (struct tokenize_options){.texts = {.max = SIZE_MAX}};
+    const struct option_rule rules[] = {
+        {"vocabulary", 0, "FILE", "the vocabulary, which --train writes; required",
+         .text = &options->vocabulary, .is_required = true},
+        {"train", 0, "N", "make a vocabulary of N tokens from the texts", .large = &options->tokens,
+         .least = VOCABULARY_BYTES, .most = VOCABULARY_TOKENS_MAX},
+        {"out", 0, "SHARD", "write the tokens of the texts to SHARD", .text = &options->out,
+         .initial = ""},
+        {0},
+    };
+    struct error err;
+    int status = option_main("phase-model tokenize", usage, words, rules, &options->texts);
+    if (status >= 0)
         return status;
     if (!options->texts.count)
-        return error_set(err, -EINVAL, "a text is missing");
-    if (!*options->vocabulary)
-        return error_set(err, -EINVAL, "--vocabulary is missing");
-    if (!options->tokens && !*options->out)
-        return error_set(err, -EINVAL, "--train or --out is missing");
-    return 0;
-}
-
-void tokenize_print_help(FILE *stream)
-{
-    fputs("usage: phase-model tokenize --train N TEXT... --vocabulary FILE [--out SHARD]\n"
-          "       phase-model tokenize --vocabulary FILE TEXT... --out SHARD\n"
-          "\n"
-          "Makes a byte-pair vocabulary from texts, or writes the tokens of texts to a shard, for\n"
-          "`phase-model train --data SHARD`. Options:\n\n",
-          stream);
-    arguments_print(table, stream);
-    fputs("\n"
-          "The tokens of one text follow those of the text before. The same texts give the same\n"
-          "vocabulary and the same shard, byte by byte.\n",
-          stream);
+        error_set(&err, -EINVAL, "a text is missing");
+    else if (!options->tokens && !*options->out)
+        error_set(&err, -EINVAL, "--train or --out is missing");
+    else
+        return -1;
+    return option_refuse("phase-model tokenize", &err);
 }
 
 /* The texts in memory. */
@@ -71,11 +63,11 @@ static void texts_fini(struct texts *texts)
     free(texts->maps);
 }
 
-static int texts_init(struct texts *texts, const struct argument_words *paths, struct error *err)
+static int texts_init(struct texts *texts, const struct option_arguments *paths, struct error *err)
 {
     *texts = (struct texts){.maps = xcalloc(paths->count, sizeof *texts->maps)};
     for (size_t i = 0; i < paths->count; i++) {
-        int status = file_map(paths->words[i], &texts->maps[i], err);
+        int status = file_map(paths->items[i], &texts->maps[i], err);
         if (status < 0) {
             texts_fini(texts);
             return status;

@@ -3,23 +3,20 @@
 #ifndef PHASED_WORKER_MODEL_TOKENIZE_H
 #define PHASED_WORKER_MODEL_TOKENIZE_H
 
-#include "worker/model/arguments.h"
+#include "lib/option.h"
 
 #include <stdint.h>
-#include <stdio.h>
 
 struct error;
 
 struct tokenize_options {
     const char *vocabulary, *out;
-    uint64_t tokens; /* 0: the vocabulary exists */
-    struct argument_words texts;
+    uint64_t tokens;               /* 0: the vocabulary exists */
+    struct option_arguments texts; /* their paths */
 };
 
-/* Reads the arguments after "tokenize". Returns what arguments_read() returns. */
-int tokenize_parse(struct tokenize_options *options, int count, char **arguments,
-                   struct error *err);
-void tokenize_print_help(FILE *stream);
+/* Reads the words after "tokenize". Returns what options_read() returns. */
+int tokenize_read(struct tokenize_options *options, char **words);
 
 int tokenize_run(const struct tokenize_options *options, struct error *err);
 

@@ -34,7 +34,7 @@ static int read_words(struct options *options, char **words)
         {"level", 0, "LEVEL", "quick (the default), or full: measures for up to a minute",
          .text = &level},
         {"gpus", 0, "N", "how many GPUs are allocated (default: $SLURM_GPUS_ON_NODE)",
-         .number = &options->wish.gpus, .takes_zero = true, .most = FACTS_GPUS_MAX},
+         .number = &options->wish.gpus, .most = FACTS_GPUS_MAX},
         {"devices", 0, "LIST", "their indices or UUIDs (default: $CUDA_VISIBLE_DEVICES)",
          .text = &options->wish.devices},
         {"model", 0, "TEXT", "part of the name of the GPUs", .text = &options->wish.model},
@@ -45,7 +45,7 @@ static int read_words(struct options *options, char **words)
         {"kernel-log", 0, "FILE", "the log of the kernel (default: /dev/kmsg)",
          .text = &options->kernel_log},
         {"deadline-ms", 0, "N", "how long the driver may take to answer (default: 4000)",
-         .number = &options->deadline_ms, .takes_zero = true, .most = DEADLINE_MS_MAX},
+         .number = &options->deadline_ms, .most = DEADLINE_MS_MAX},
         {"observe", 0, NULL, "only report: exit with 0 whatever was found",
          .flag = &options->is_observed},
         {"json", 0, NULL, "print JSON, for programs", .flag = &options->is_json},
@@ -56,10 +56,10 @@ static int read_words(struct options *options, char **words)
          .text = &options->parallel},
         {"groups", 0, "LIST", "the same as ranks, as 0-3/4-7 (default: all GPUs)",
          .text = &options->groups},
-        {"nodes", 0, "N", "how many nodes measure together", .number = &options->nodes,
+        {"nodes", 0, "N", "how many nodes measure together", .number = &options->nodes, .least = 1,
          .most = GROUPS_RANKS_MAX},
         {"node", 0, "K", "which of these nodes this is, from 0", .number = &options->node,
-         .takes_zero = true, .most = GROUPS_RANKS_MAX - 1},
+         .most = GROUPS_RANKS_MAX - 1},
         {"rendezvous", 0, "FOLDER", "a new folder where these nodes meet",
          .text = &options->rendezvous},
         {"baseline", 0, "FILE", "figures of a good node ($PHASED_PREFLIGHT_BASELINE)",
@@ -68,7 +68,7 @@ static int read_words(struct options *options, char **words)
          .text = &options->record},
         {0},
     };
-    int status = option_main("phase-preflight", usage, words, rules);
+    int status = option_main("phase-preflight", usage, words, rules, NULL);
     if (status >= 0)
         return status;
     options->is_full = level && text_equal(level, "full");

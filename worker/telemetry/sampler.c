@@ -121,8 +121,7 @@ static int sampler_detach(void)
 static int sampler_options(struct sampler *sampler, char **words)
 {
     const struct option_rule rules[] = {
-        {"seconds", 0, "N", "end after N seconds; 0: never", .number = &sampler->seconds,
-         .takes_zero = true},
+        {"seconds", 0, "N", "end after N seconds; 0: never", .number = &sampler->seconds},
         {"devices", 0, "LIST", "these GPUs, by number or UUID (default: $CUDA_VISIBLE_DEVICES)",
          .text = &sampler->devices},
         {"nvml", 0, "PATH", "the library of the driver (default: $PHASED_NVML)",
@@ -131,7 +130,7 @@ static int sampler_options(struct sampler *sampler, char **words)
          .flag = &sampler->is_detached},
         {0},
     };
-    return option_main("phase-worker gpus", sampler_usage, words, rules);
+    return option_main("phase-worker gpus", sampler_usage, words, rules, NULL);
 }
 
 int sampler_main(char **words)

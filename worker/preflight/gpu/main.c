@@ -41,19 +41,21 @@ static int read_words(struct request *request, struct bench *bench, char **words
     const char *row = "";
     const struct option_rule rules[] = {
         {"row", 0, "NAME", "what to measure", .text = &row},
-        {"size", 0, "N", "how much data: MiB, or elements", .number = &request->size,
+        {"size", 0, "N", "how much data: MiB, or elements", .number = &request->size, .least = 1,
          .most = SIZE_MAX_KNOWN},
-        {"deadline-ms", 0, "N", "when to give up", .number = &request->deadline_ms,
+        {"deadline-ms", 0, "N", "when to give up", .number = &request->deadline_ms, .least = 1,
          .most = DEADLINE_MS_MAX},
-        {"gpus", 0, "N", "how many GPUs", .number = &request->gpus, .most = FACTS_GPUS_MAX},
+        {"gpus", 0, "N", "how many GPUs", .number = &request->gpus, .least = 1,
+         .most = FACTS_GPUS_MAX},
         {"groups", 0, "LIST", "ranks that reduce together", .text = &request->groups},
-        {"nodes", 0, "N", "how many nodes", .number = &request->nodes, .most = GROUPS_RANKS_MAX},
+        {"nodes", 0, "N", "how many nodes", .number = &request->nodes, .least = 1,
+         .most = GROUPS_RANKS_MAX},
         {"node", 0, "K", "which of these nodes this is, from 0", .number = &request->node,
-         .takes_zero = true, .most = GROUPS_RANKS_MAX},
+         .most = GROUPS_RANKS_MAX},
         {"rendezvous", 0, "FOLDER", "where the nodes meet", .text = &bench->rendezvous},
         {0},
     };
-    int status = option_main("phase-preflight-gpu", usage, words, rules);
+    int status = option_main("phase-preflight-gpu", usage, words, rules, NULL);
     if (status >= 0)
         return status;
     request->row = figure_row_of_name(row);
