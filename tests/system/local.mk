@@ -1,7 +1,7 @@
 # tests/system: whole programs, most of them on a sandbox. tests/local.mk names the longest.
 TESTS += tests/system/sbatch.bats
-TESTS += tests/system/checkpoints.bats tests/system/journals.bats tests/system/room.bats
-EXTRA_DIST += tests/system/room.bats \
+TESTS += tests/system/checkpoints.bats tests/system/journals.bats tests/system/space.bats
+EXTRA_DIST += tests/system/space.bats \
 	tests/system/controller.bats tests/system/checkpoints.bats tests/system/journals.bats
 TESTS += tests/system/sandbox.bats tests/system/workstation.bats
 TESTS += tests/system/cli.bats tests/system/demo.bats tests/system/quickstart.bats
@@ -11,10 +11,10 @@ EXTRA_DIST += tests/system/sbatch.bats tests/system/sandbox.bats tests/system/wo
 	tests/system/quickstart.bats
 
 TESTS += tests/system/worker_host.bats tests/system/worker_preflight.bats
-TESTS += tests/system/worker_limit.bats tests/system/worker_room.bats
+TESTS += tests/system/worker_limit.bats tests/system/worker_space.bats
 EXTRA_DIST += tests/system/worker.bats tests/system/worker_host.bats tests/system/worker_slurm.bats \
 	tests/system/worker_preflight.bats tests/system/worker_limit.bats \
-	tests/system/worker_room.bats tests/system/worker
+	tests/system/worker_space.bats tests/system/worker
 TESTS += tests/system/telemetry.bats tests/system/telemetry_slurm.bats
 EXTRA_DIST += tests/system/telemetry.bats tests/system/telemetry_slurm.bats
 

@@ -334,9 +334,9 @@ UNIT_TESTS += tests/unit/test_checkpoints
 tests_unit_test_checkpoints_SOURCES = tests/unit/test_checkpoints.c $(FOLDER)
 tests_unit_test_checkpoints_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
 
-UNIT_TESTS += tests/unit/test_room
-tests_unit_test_room_SOURCES = tests/unit/test_room.c $(FOLDER)
-tests_unit_test_room_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
+UNIT_TESTS += tests/unit/test_space
+tests_unit_test_space_SOURCES = tests/unit/test_space.c $(FOLDER)
+tests_unit_test_space_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
 
 UNIT_TESTS += tests/unit/test_lineage
 tests_unit_test_lineage_SOURCES = tests/unit/test_lineage.c $(FOLDER)

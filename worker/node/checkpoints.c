@@ -5,7 +5,7 @@
 #include "lib/file.h"
 #include "lib/memory.h"
 #include "lib/text.h"
-#include "worker/node/room.h"
+#include "worker/node/space.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -262,10 +262,10 @@ uint64_t checkpoints_changes(const struct checkpoints *checkpoints)
     return checkpoints->changes;
 }
 
-void checkpoints_room(const struct checkpoints *checkpoints, struct room_look *ret_look)
+void checkpoints_space(const struct checkpoints *checkpoints, struct space_look *ret_look)
 {
     unsigned whole = 0;
-    *ret_look = (struct room_look){
+    *ret_look = (struct space_look){
         .size = checkpoints->whole.bytes,
         .changes = checkpoints->changes,
         .saved = checkpoints->told,

@@ -21,7 +21,7 @@
 
 struct checkpoints;
 struct error;
-struct room_look;
+struct space_look;
 
 /* A checkpoint has become whole; borrowed during the call. `is_suspect`: it was saved after a guard
  * had failed, or after NaN. */
@@ -52,7 +52,7 @@ void checkpoints_look(struct checkpoints *checkpoints);
 uint64_t checkpoints_changes(const struct checkpoints *checkpoints);
 
 /* What the checkpoints take on their file system. */
-void checkpoints_room(const struct checkpoints *checkpoints, struct room_look *ret_look);
+void checkpoints_space(const struct checkpoints *checkpoints, struct space_look *ret_look);
 
 /* Lists the checkpoints that `keep: 2` would remove, the largest first: a new array of borrowed
  * checkpoints. The caller frees the array. */

@@ -16,7 +16,7 @@ worker_libworker_a_SOURCES += \
 	worker/node/rank_environment.c worker/node/rank_environment.h \
 	worker/node/ranklog.c worker/node/ranklog.h \
 	worker/node/rendezvous.c worker/node/rendezvous.h \
-	worker/node/room.c worker/node/room.h \
+	worker/node/space.c worker/node/space.h \
 	worker/node/shards.c worker/node/shards.h \
 	worker/node/split.c worker/node/split.h \
 	worker/node/tail.c worker/node/tail.h \

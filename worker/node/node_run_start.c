@@ -36,7 +36,7 @@ static void node_run_guard(void *context, enum observer_stop_cause cause, const 
         [OBSERVER_STOP_GUARD] = STOP_GUARD,
         [OBSERVER_STOP_NAN] = STOP_NAN,
         [OBSERVER_STOP_UNTIL] = STOP_UNTIL,
-        [OBSERVER_STOP_ROOM] = STOP_HELD,
+        [OBSERVER_STOP_SPACE] = STOP_HELD,
     };
     struct node_run *run = context;
     node_run_report(run, &(struct report){.kind = REPORT_GUARD,

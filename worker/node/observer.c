@@ -18,7 +18,7 @@
 #include "lib/metrics/extract.h"
 #include "worker/metrics/proof.h"
 #include "worker/metrics/rows.h"
-#include "worker/node/room.h"
+#include "worker/node/space.h"
 #include "worker/node/tail.h"
 #include "worker/telemetry/gpu_metrics.h"
 #include "worker/telemetry/idle.h"
@@ -53,7 +53,7 @@ struct observer {
     struct checkpoints *checkpoints; /* or NULL */
     int64_t checkpoints_ms;          /* when they were last looked at */
     char *checkpoints_folder;        /* or NULL, as above */
-    struct room room;
+    struct space space;
     bool has_saved;
     int64_t saved_step; /* of the newest reported checkpoint */
     uint64_t signs;     /* counts rows and checkpoints */
@@ -265,30 +265,30 @@ static bool observer_has_saved_all(const struct observer *observer)
 
 /* Warns if few more checkpoints fit. If the next one does not fit, the run is stopped, and the
  * phase is held: nothing is lost, because a checkpoint was saved just now. */
-static void observer_look_at_room(struct observer *observer)
+static void observer_look_at_space(struct observer *observer)
 {
     const char *folder = observer->checkpoints_folder;
-    struct room_look look;
-    struct room_facts facts;
+    struct space_look look;
+    struct space_facts facts;
     uint64_t free_bytes;
-    checkpoints_room(observer->checkpoints, &look);
-    if (!room_look(&observer->room, &look, clock_steady_ms(), &facts) || observer->is_stopped ||
-        observer_has_saved_all(observer) || !room_free(folder, &free_bytes))
+    checkpoints_space(observer->checkpoints, &look);
+    if (!space_look(&observer->space, &look, clock_steady_ms(), &facts) || observer->is_stopped ||
+        observer_has_saved_all(observer) || !space_left(folder, &free_bytes))
         return;
-    enum room_verdict verdict = room_judge(&facts, free_bytes);
-    bool is_known = verdict == ROOM_FINE || (verdict == ROOM_FEW && observer->room.is_few);
-    observer->room.is_few = verdict != ROOM_FINE;
+    enum space_verdict verdict = space_judge(&facts, free_bytes);
+    bool is_known = verdict == SPACE_FINE || (verdict == SPACE_FEW && observer->space.is_few);
+    observer->space.is_few = verdict != SPACE_FINE;
     if (is_known)
         return;
     size_t count;
     const struct saved **spare = checkpoints_spare(observer->checkpoints, &count);
-    char *warning = room_warning(&facts, free_bytes, folder, spare, count);
+    char *warning = space_warning(&facts, free_bytes, folder, spare, count);
     journal_warn(observer->options.journal, "%s", warning);
     free(warning);
-    if (verdict == ROOM_FULL) {
-        char *reason = room_reason(&facts, free_bytes, spare, count);
+    if (verdict == SPACE_FULL) {
+        char *reason = space_reason(&facts, free_bytes, spare, count);
         observer->is_stopped = true;
-        observer->options.stop(observer->options.context, OBSERVER_STOP_ROOM, reason, NULL);
+        observer->options.stop(observer->options.context, OBSERVER_STOP_SPACE, reason, NULL);
         free(reason);
     }
     free(spare);
@@ -315,7 +315,7 @@ static int observer_open_checkpoints(struct observer *observer, struct error *er
     if (assignment->resume)
         checkpoints_resume(observer->checkpoints, assignment->resume);
     observer_inherit(observer);
-    observer_look_at_room(observer);
+    observer_look_at_space(observer);
     return 0;
 }
 
@@ -507,7 +507,7 @@ void observer_look(struct observer *observer)
     }
     if (observer->checkpoints && now_ms - observer->checkpoints_ms >= OBSERVER_CHECKPOINTS_MS) {
         checkpoints_look(observer->checkpoints);
-        observer_look_at_room(observer);
+        observer_look_at_space(observer);
         observer->checkpoints_ms = now_ms;
     }
 }

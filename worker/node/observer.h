@@ -26,7 +26,7 @@ enum observer_stop_cause {
     OBSERVER_STOP_GUARD,
     OBSERVER_STOP_NAN,
     OBSERVER_STOP_UNTIL,
-    OBSERVER_STOP_ROOM, /* the next checkpoint does not fit */
+    OBSERVER_STOP_SPACE, /* the next checkpoint does not fit */
 };
 
 /* All members are borrowed until observer_free(). */

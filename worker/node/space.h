@@ -1,11 +1,11 @@
-/* Whether the file system has room for the next checkpoints of a run.
+/* Whether the file system has space for the next checkpoints of a run.
  *
  * The first node looks when a checkpoint has become whole and nothing has changed since for some
  * seconds: then no checkpoint is being written, and whoever removes old checkpoints has done so. A
- * checkpoint needs as much room as the newest whole one. The decisions here do no I/O, except
- * room_free(). */
-#ifndef PHASED_WORKER_NODE_ROOM_H
-#define PHASED_WORKER_NODE_ROOM_H
+ * checkpoint needs as much space as the newest whole one. The decisions here do no I/O, except
+ * space_left(). */
+#ifndef PHASED_WORKER_NODE_SPACE_H
+#define PHASED_WORKER_NODE_SPACE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 struct saved;
 
 /* What a look at the checkpoints has found. */
-struct room_look {
+struct space_look {
     uint64_t bytes;   /* of all checkpoints that exist, whole or not */
     uint64_t size;    /* of the newest whole one; 0: not known */
     uint64_t changes; /* grows when a checkpoint is new or has changed */
@@ -23,20 +23,20 @@ struct room_look {
 };
 
 /* What is remembered between two looks. Zero-initialised: no look was taken. */
-struct room {
+struct space {
     bool has_looked;
-    struct room_look last;
+    struct space_look last;
     int64_t changed_ms; /* when the checkpoints last changed */
     /* From the last judgement: */
     unsigned saved; /* how many checkpoints the run had saved */
     uint64_t bytes; /* of all checkpoints */
     uint64_t peak;  /* the most bytes of all checkpoints since then */
     int64_t judged_ms;
-    bool is_few; /* the run was warned, and the room has not grown since */
+    bool is_few; /* the run was warned, and the space has not grown since */
 };
 
 /* What a judgement needs to know, besides the free bytes. */
-struct room_facts {
+struct space_facts {
     uint64_t size;
     unsigned bound;
     bool is_begin;   /* the run begins: it has saved nothing yet */
@@ -47,30 +47,30 @@ struct room_facts {
     double every_s;  /* from one checkpoint to the next; 0: unknown */
 };
 
-enum room_verdict {
-    ROOM_FINE,
-    ROOM_FEW,  /* few more checkpoints fit: warn */
-    ROOM_FULL, /* the next checkpoint does not fit: hold the phase */
+enum space_verdict {
+    SPACE_FINE,
+    SPACE_FEW,  /* few more checkpoints fit: warn */
+    SPACE_FULL, /* the next checkpoint does not fit: hold the phase */
 };
 
 /* Takes a look. Returns whether it is time to judge, with the facts. */
-bool room_look(struct room *room, const struct room_look *look, int64_t now_ms,
-               struct room_facts *ret_facts);
+bool space_look(struct space *space, const struct space_look *look, int64_t now_ms,
+                struct space_facts *ret_facts);
 
-enum room_verdict room_judge(const struct room_facts *facts, uint64_t free_bytes);
+enum space_verdict space_judge(const struct space_facts *facts, uint64_t free_bytes);
 
 /* What a person should know, with all figures. `spare` are checkpoints that the phase could do
  * without, the largest first. The caller frees the text. */
-char *room_warning(const struct room_facts *facts, uint64_t free_bytes, const char *folder,
-                   const struct saved *const *spare, size_t spare_count);
+char *space_warning(const struct space_facts *facts, uint64_t free_bytes, const char *folder,
+                    const struct saved *const *spare, size_t spare_count);
 
 /* Why the phase is held, in few words. The caller frees the text. */
-char *room_reason(const struct room_facts *facts, uint64_t free_bytes,
-                  const struct saved *const *spare, size_t spare_count);
+char *space_reason(const struct space_facts *facts, uint64_t free_bytes,
+                   const struct saved *const *spare, size_t spare_count);
 
 /* How many bytes the user may still write below the folder. Returns false if that is not known. A
  * quota of a folder or a project counts where the file system shows it as its size. A quota of the
  * user is not seen. */
-bool room_free(const char *folder, uint64_t *ret_bytes);
+bool space_left(const char *folder, uint64_t *ret_bytes);
 
 #endif

@@ -1,4 +1,4 @@
-/* When a run looks at the room for its checkpoints, what it concludes, what it says, and which
+/* When a run looks at the space for its checkpoints, what it concludes, what it says, and which
  * checkpoints it could do without. */
 #include "tests/unit/folder.h"
 #include "tests/unit/unit.h"
@@ -8,7 +8,7 @@
 #include "lib/saved.h"
 #include "lib/text.h"
 #include "worker/node/checkpoints.h"
-#include "worker/node/room.h"
+#include "worker/node/space.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -22,86 +22,89 @@ static void verdicts_depend_on_what_fits(void **state)
     static const struct {
         const char *claim;
         double fit; /* how many checkpoints fit */
-        struct room_facts facts;
-        enum room_verdict verdict;
+        struct space_facts facts;
+        enum space_verdict verdict;
     } rows[] = {
-        {"much room", 5, {.bound = UINT_MAX, .has_grown = true, .has_peaked = true}, ROOM_FINE},
-        {"few fit", 4.9, {.bound = UINT_MAX, .has_grown = true, .has_peaked = true}, ROOM_FEW},
-        {"one fits", 1, {.bound = UINT_MAX, .has_grown = true, .has_peaked = true}, ROOM_FEW},
-        {"none fits", 0.99, {.bound = UINT_MAX, .has_grown = true, .has_peaked = true}, ROOM_FULL},
-        {"an empty file system", 0, {.bound = UINT_MAX, .has_peaked = true}, ROOM_FULL},
-        {"one is removed for each new one", 1, {.bound = UINT_MAX, .has_peaked = true}, ROOM_FINE},
-        {"one is removed before each new one", 0.5, {.bound = UINT_MAX}, ROOM_FINE},
+        {"much space", 5, {.bound = UINT_MAX, .has_grown = true, .has_peaked = true}, SPACE_FINE},
+        {"few fit", 4.9, {.bound = UINT_MAX, .has_grown = true, .has_peaked = true}, SPACE_FEW},
+        {"one fits", 1, {.bound = UINT_MAX, .has_grown = true, .has_peaked = true}, SPACE_FEW},
+        {"none fits", 0.99, {.bound = UINT_MAX, .has_grown = true, .has_peaked = true}, SPACE_FULL},
+        {"an empty file system", 0, {.bound = UINT_MAX, .has_peaked = true}, SPACE_FULL},
+        {"one is removed for each new one", 1, {.bound = UINT_MAX, .has_peaked = true}, SPACE_FINE},
+        {"one is removed before each new one", 0.5, {.bound = UINT_MAX}, SPACE_FINE},
         {"keep sets in soon enough",
          2,
          {.bound = 1, .has_grown = true, .has_peaked = true},
-         ROOM_FINE},
-        {"keep sets in too late", 2, {.bound = 2, .has_grown = true, .has_peaked = true}, ROOM_FEW},
-        {"keep has set in", 1, {.bound = 0, .has_peaked = true}, ROOM_FINE},
-        {"keep removes an old one too late", 0.9, {.bound = 0, .has_peaked = true}, ROOM_FULL},
-        {"a run that begins is only warned", 0.9, {.bound = UINT_MAX, .is_begin = true}, ROOM_FEW},
-        {"a run that begins with room", 1, {.bound = UINT_MAX, .is_begin = true}, ROOM_FINE},
+         SPACE_FINE},
+        {"keep sets in too late",
+         2,
+         {.bound = 2, .has_grown = true, .has_peaked = true},
+         SPACE_FEW},
+        {"keep has set in", 1, {.bound = 0, .has_peaked = true}, SPACE_FINE},
+        {"keep removes an old one too late", 0.9, {.bound = 0, .has_peaked = true}, SPACE_FULL},
+        {"a run that begins is only warned", 0.9, {.bound = UINT_MAX, .is_begin = true}, SPACE_FEW},
+        {"a run that begins with space", 1, {.bound = UINT_MAX, .is_begin = true}, SPACE_FINE},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        struct room_facts facts = rows[i].facts;
+        struct space_facts facts = rows[i].facts;
         facts.size = GB;
-        enum room_verdict verdict = room_judge(&facts, (uint64_t)(rows[i].fit * GB));
+        enum space_verdict verdict = space_judge(&facts, (uint64_t)(rows[i].fit * GB));
         if (verdict != rows[i].verdict)
             fail_msg("%s: %d instead of %d", rows[i].claim, (int)verdict, (int)rows[i].verdict);
     }
 }
 
 /* Looks once. Returns whether it is time to judge. */
-static bool look(struct room *room, uint64_t bytes, uint64_t changes, unsigned saved, int64_t ms,
-                 struct room_facts *ret_facts)
+static bool look(struct space *space, uint64_t bytes, uint64_t changes, unsigned saved, int64_t ms,
+                 struct space_facts *ret_facts)
 {
-    const struct room_look look = {
+    const struct space_look look = {
         .bytes = bytes, .size = 100, .changes = changes, .saved = saved, .bound = UINT_MAX};
-    return room_look(room, &look, ms, ret_facts);
+    return space_look(space, &look, ms, ret_facts);
 }
 
 static void it_is_time_when_nothing_changes_after_a_save(void **state)
 {
     (void)state;
-    struct room room = {0};
-    struct room_facts facts;
-    assert_true(look(&room, 100, 0, 0, 0, &facts)); /* the run resumes from a checkpoint */
+    struct space space = {0};
+    struct space_facts facts;
+    assert_true(look(&space, 100, 0, 0, 0, &facts)); /* the run resumes from a checkpoint */
     assert_true(facts.is_begin && !facts.has_grown);
-    assert_false(look(&room, 100, 0, 0, 90000, &facts)); /* nothing was saved */
-    assert_false(look(&room, 150, 1, 0, 92000, &facts));
-    assert_false(look(&room, 200, 2, 0, 94000, &facts));
-    assert_false(look(&room, 200, 2, 1, 96000, &facts));
-    assert_false(look(&room, 200, 2, 1, 103999, &facts));
-    assert_true(look(&room, 200, 2, 1, 104000, &facts));
+    assert_false(look(&space, 100, 0, 0, 90000, &facts)); /* nothing was saved */
+    assert_false(look(&space, 150, 1, 0, 92000, &facts));
+    assert_false(look(&space, 200, 2, 0, 94000, &facts));
+    assert_false(look(&space, 200, 2, 1, 96000, &facts));
+    assert_false(look(&space, 200, 2, 1, 103999, &facts));
+    assert_true(look(&space, 200, 2, 1, 104000, &facts));
     assert_true(!facts.is_begin && facts.has_grown && facts.has_peaked);
     assert_true(facts.every_s == 0);
-    assert_false(look(&room, 200, 2, 1, 120000, &facts)); /* once for each save */
+    assert_false(look(&space, 200, 2, 1, 120000, &facts)); /* once for each save */
 
     /* Two more; then somebody removes two, which takes some seconds. */
-    assert_false(look(&room, 400, 4, 3, 200000, &facts));
-    assert_false(look(&room, 200, 4, 3, 206000, &facts));
-    assert_false(look(&room, 200, 4, 3, 212000, &facts));
-    assert_true(look(&room, 200, 4, 3, 216000, &facts));
+    assert_false(look(&space, 400, 4, 3, 200000, &facts));
+    assert_false(look(&space, 200, 4, 3, 206000, &facts));
+    assert_false(look(&space, 200, 4, 3, 212000, &facts));
+    assert_true(look(&space, 200, 4, 3, 216000, &facts));
     assert_true(!facts.has_grown && facts.has_peaked);
     assert_true(facts.every_s > 55.9 && facts.every_s < 56.1);
 
     /* The program removes an old one before it writes the next one. */
-    assert_false(look(&room, 100, 4, 3, 300000, &facts));
-    assert_false(look(&room, 203, 5, 4, 302000, &facts)); /* a few digits more */
-    assert_true(look(&room, 203, 5, 4, 312000, &facts));
+    assert_false(look(&space, 100, 4, 3, 300000, &facts));
+    assert_false(look(&space, 203, 5, 4, 302000, &facts)); /* a few digits more */
+    assert_true(look(&space, 203, 5, 4, 312000, &facts));
     assert_true(!facts.has_grown && !facts.has_peaked);
 }
 
 static void a_run_without_a_known_checkpoint_is_not_judged(void **state)
 {
     (void)state;
-    struct room room = {0};
-    struct room_facts facts;
-    const struct room_look nothing = {.bound = UINT_MAX};
-    assert_false(room_look(&room, &nothing, 0, &facts));
-    assert_false(room_look(&room, &nothing, 60000, &facts));
-    assert_false(look(&room, 100, 1, 1, 70000, &facts));
-    assert_true(look(&room, 100, 1, 1, 80000, &facts));
+    struct space space = {0};
+    struct space_facts facts;
+    const struct space_look nothing = {.bound = UINT_MAX};
+    assert_false(space_look(&space, &nothing, 0, &facts));
+    assert_false(space_look(&space, &nothing, 60000, &facts));
+    assert_false(look(&space, 100, 1, 1, 70000, &facts));
+    assert_true(look(&space, 100, 1, 1, 80000, &facts));
     assert_true(!facts.is_begin && facts.has_grown && facts.has_peaked);
 }
 
@@ -114,23 +117,23 @@ static void people_read_figures_and_what_to_delete(void **state)
         {.step = 1, .extent.bytes = 8300000000, .paths = paths[1], .path_count = 2},
     };
     const struct saved *const spare[] = {&items[0], &items[1]};
-    struct room_facts facts = {.size = 8400000000, .every_s = 2000};
+    struct space_facts facts = {.size = 8400000000, .every_s = 2000};
     const struct {
         char *told;
         const char *expected;
     } rows[] = {
-        {room_warning(&facts, 25200000000, "/out", spare, 2),
+        {space_warning(&facts, 25200000000, "/out", spare, 2),
          "room for only 3 more checkpoints in /out: 25.2 GB free, 8.4 GB for each checkpoint, full "
          "in 100 min at this pace; if you do not need them, delete 2 old checkpoints (16.7 GB): rm "
          "-r '/out/step 2.pt' '/out/step_1.pt' '/out/step_1.opt'"},
-        {room_warning(&facts, 999960, "/out", spare, 0),
+        {space_warning(&facts, 999960, "/out", spare, 0),
          "no room for the next checkpoint in /out: 1.0 MB free, 8.4 GB for each checkpoint; no old "
          "checkpoint of the phase can be deleted: make room otherwise"},
-        {room_reason(&facts, 512, spare, 2),
+        {space_reason(&facts, 512, spare, 2),
          "no room for the next checkpoint: 512 bytes free, 8.4 GB for each checkpoint; delete old "
          "checkpoints (2 have 16.7 GB, `phasectl why` names them), then release"},
-        {room_reason(&facts, 0, spare, 0), "no room for the next checkpoint: 0 bytes free, 8.4 GB "
-                                           "for each checkpoint; make room, then release"},
+        {space_reason(&facts, 0, spare, 0), "no room for the next checkpoint: 0 bytes free, 8.4 GB "
+                                            "for each checkpoint; make room, then release"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         assert_string_equal(rows[i].told, rows[i].expected);
@@ -149,9 +152,9 @@ static void a_long_command_is_not_cut_in_the_middle(void **state)
     char *paths[] = {path, path};
     const struct saved large = {.step = 7, .extent.bytes = GB, .paths = paths, .path_count = 2};
     const struct saved small = {.step = 8, .extent.bytes = 1, .paths = paths, .path_count = 1};
-    const struct room_facts facts = {.size = GB};
+    const struct space_facts facts = {.size = GB};
     const struct saved *const spare[] = {&large, &small};
-    char *told = room_warning(&facts, 0, path, spare, 2);
+    char *told = space_warning(&facts, 0, path, spare, 2);
     assert_true(strlen(told) < 1000);
     assert_non_null(strstr(told, "delete 2 old checkpoints (1.0 GB): step 7 has the largest"));
     free(told);
@@ -180,7 +183,7 @@ static void spare_checkpoints_are_listed_and_stay(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct text listed = {0};
         struct checkpoints *checkpoints;
-        struct room_look look;
+        struct space_look look;
         size_t count, sum = 5;
         char *pattern = text_format("%s/c_{step}", folder), *path = NULL;
         for (size_t step = 1; step <= 1 + strlen(rows[i].sizes); step++) {
@@ -195,7 +198,7 @@ static void spare_checkpoints_are_listed_and_stay(void **state)
         }
         checkpoints_vouch(checkpoints, rows[i].vouched);
         checkpoints_look_last(checkpoints, CHECKPOINTS_ENDED_WELL);
-        checkpoints_room(checkpoints, &look);
+        checkpoints_space(checkpoints, &look);
         assert_int_equal(look.bytes, sum);
         assert_int_equal(look.saved, strlen(rows[i].sizes));
         assert_int_equal(look.bound, UINT_MAX);
@@ -216,13 +219,13 @@ static void spare_checkpoints_are_listed_and_stay(void **state)
     }
 }
 
-static void the_room_of_a_folder_is_known(void **state)
+static void the_space_of_a_folder_is_known(void **state)
 {
     (void)state;
     uint64_t bytes = 0;
-    assert_true(room_free("/tmp", &bytes));
+    assert_true(space_left("/tmp", &bytes));
     assert_true(bytes > 0);
-    assert_false(room_free("/no/such/folder", &bytes));
+    assert_false(space_left("/no/such/folder", &bytes));
 }
 
 int main(void)
@@ -235,7 +238,7 @@ int main(void)
         cmocka_unit_test(a_long_command_is_not_cut_in_the_middle),
         cmocka_unit_test_setup_teardown(spare_checkpoints_are_listed_and_stay, folder_make,
                                         folder_remove),
-        cmocka_unit_test(the_room_of_a_folder_is_known),
+        cmocka_unit_test(the_space_of_a_folder_is_known),
     };
-    return cmocka_run_group_tests_name("room", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("space", tests, NULL, NULL);
 }
