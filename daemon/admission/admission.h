@@ -4,7 +4,7 @@
  * - The time of day is within the window of the workflow.
  * - The budget of the workflow and the budget of the month are not spent.
  * - limits.yaml leaves room for another job and its GPUs in Slurm.
- * - No other job that waits for such room comes first (turns.h).
+ * - No other job that waits for such room comes first (round.h).
  *
  * A job that may not be submitted waits in the outbox. The reason of the job tells people what the
  * job waits for. All waiting jobs are looked at together, every ADMISSION_AGAIN_MS.

@@ -3,7 +3,7 @@
 #ifndef PHASED_DAEMON_ADMISSION_INSIDE_H
 #define PHASED_DAEMON_ADMISSION_INSIDE_H
 
-#include "daemon/admission/turns.h"
+#include "daemon/admission/round.h"
 #include "daemon/core/model.h"
 #include "lib/amount.h"
 #include "lib/map.h"
@@ -40,8 +40,8 @@ struct month {
 struct queue {
     uint64_t looked_ms; /* in libuv's time: when limits.yaml was last looked at */
     bool has_file;      /* limits.yaml can be read */
-    struct turn_limits bounds;
-    /* The newest round of turns: */
+    struct round_limits bounds;
+    /* The newest round: */
     bool is_stale;
     struct queue_line *lines;   /* one for each workflow */
     struct queue_place *places; /* one for each job that waited */

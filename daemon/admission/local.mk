@@ -6,5 +6,5 @@ daemon_libdaemon_a_SOURCES += \
 	daemon/admission/month.c \
 	daemon/admission/queue.c \
 	daemon/admission/spending.c \
-	daemon/admission/turns.c daemon/admission/turns.h
+	daemon/admission/round.c daemon/admission/round.h
 EXTRA_DIST += daemon/admission/README.md

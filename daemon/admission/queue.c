@@ -17,7 +17,7 @@ struct queue_line {
     struct workflow *workflow;
     unsigned has; /* runs with jobs in Slurm */
     bool is_paid_for;
-    enum turn_wait wait;
+    enum round_wait wait;
     char reason[REASON_MAX];
 };
 
@@ -25,7 +25,7 @@ struct queue_line {
 struct queue_place {
     struct queue_line *line;
     uint64_t job;
-    enum turn_wait wait;
+    enum round_wait wait;
     bool has_gone; /* the job has asked after the round, and was told that it goes */
     unsigned turn; /* the place of its run among the runs that wait for limits.yaml, from 1; 0: no
                       place */
@@ -64,7 +64,7 @@ static unsigned gpus_of(const struct allocation *job)
 /* Adds the jobs that the workflow has in Slurm to `used`. All candidates for a seat are one run.
  * They stand in a row, because they were made in a row. Their seats are put into `runs`. */
 static void count_workflow(const struct loop *loop, const struct workflow *workflow,
-                           struct turn_limits *used, struct map *runs)
+                           struct round_limits *used, struct map *runs)
 {
     const struct seat *seat = NULL;
     for (size_t i = 0; i < workflow->allocation_count; i++) {
@@ -130,29 +130,30 @@ static bool is_after(struct loop *loop, struct workflow *workflow, char reason[R
 }
 
 /* The budget is left out. It is asked for last, because that needs a look at the record. */
-static enum turn_wait wait_of(struct loop *loop, struct workflow *workflow, char reason[REASON_MAX])
+static enum round_wait wait_of(struct loop *loop, struct workflow *workflow,
+                               char reason[REASON_MAX])
 {
     if (!is_after(loop, workflow, reason))
-        return TURN_AFTER;
-    return is_in_window(workflow, reason) ? TURN_GOES : TURN_WINDOW;
+        return ROUND_AFTER;
+    return is_in_window(workflow, reason) ? ROUND_GOES : ROUND_WINDOW;
 }
 
 /* --- A round ---------------------------------------------------------------------------------- */
 
-/* A round looks at all jobs that wait for a turn. If each job was looked at alone, it would have to
- * be compared with all the others each time. */
+/* A round looks at all jobs that wait. If each job was looked at alone, it would have to be
+ * compared with all the others each time. */
 
 struct round {
     struct admission *admission;
-    struct turn *turns;
+    struct round_job *jobs;
     size_t count;
-    struct turn_limits used; /* by what is in Slurm */
-    struct map runs;         /* seats with candidates in Slurm */
+    struct round_limits used; /* by what is in Slurm */
+    struct map runs;          /* seats with candidates in Slurm */
     const struct map *before;
 };
 
 /* Whether the job has a place in the round. A job that waits for Slurm, or for the end of a pause
- * after a failure, has no place. A job that got its turn in the last round, and has not asked yet,
+ * after a failure, has no place. A job that was admitted in the last round, and has not asked yet,
  * keeps its place, or a new job would overtake it. */
 static bool is_in_round(const struct round *round, const struct allocation *job)
 {
@@ -168,11 +169,11 @@ static void round_add(struct round *round, struct queue_line *line, const struct
     struct queue_place *place = &queue->places[queue->place_count++];
     *place = (struct queue_place){.line = line, .job = job->id, .wait = line->wait};
     map_put(&queue->by_job, job->id, place);
-    if (line->wait != TURN_GOES)
+    if (line->wait != ROUND_GOES)
         return;
-    round->turns[round->count++] = (struct turn){
+    round->jobs[round->count++] = (struct round_job){
         .workflow = line->workflow->id,
-        .job = job->id,
+        .id = job->id,
         .run = job->seat->id,
         .priority = line->workflow->priority,
         .has = line->has,
@@ -199,15 +200,15 @@ static void round_add_workflow(struct round *round, struct queue_line *line)
     }
 }
 
-static bool round_may(void *context, struct turn *turn)
+static bool round_may(void *context, struct round_job *job)
 {
     struct loop *loop = context;
-    struct queue_line *line = ((const struct queue_place *)turn->owner)->line;
-    if (!line->is_paid_for && line->wait == TURN_GOES) {
+    struct queue_line *line = ((const struct queue_place *)job->owner)->line;
+    if (!line->is_paid_for && line->wait == ROUND_GOES) {
         line->is_paid_for = admission_pays(loop, line->workflow, line->reason);
-        line->wait = line->is_paid_for ? TURN_GOES : TURN_BUDGET;
+        line->wait = line->is_paid_for ? ROUND_GOES : ROUND_BUDGET;
     }
-    turn->wait = line->wait;
+    job->wait = line->wait;
     return line->is_paid_for;
 }
 
@@ -217,12 +218,12 @@ static void round_tell(const struct round *round)
     uint64_t run = 0;
     unsigned turn = 0;
     for (size_t i = 0; i < round->count; i++) {
-        struct queue_place *place = round->turns[i].owner;
-        place->wait = round->turns[i].wait;
-        if (place->wait < TURN_JOBS)
+        struct queue_place *place = round->jobs[i].owner;
+        place->wait = round->jobs[i].wait;
+        if (place->wait < ROUND_JOBS)
             continue;
-        turn += round->turns[i].run != run;
-        run = round->turns[i].run;
+        turn += round->jobs[i].run != run;
+        run = round->jobs[i].run;
         place->turn = turn;
     }
 }
@@ -240,15 +241,15 @@ static void round_hold(struct admission *admission)
     queue->places = xcalloc(jobs + 1, sizeof *queue->places);
     queue->place_count = 0;
     queue->by_job = (struct map){0};
-    round.turns = xcalloc(jobs + 1, sizeof *round.turns);
+    round.jobs = xcalloc(jobs + 1, sizeof *round.jobs);
     for (size_t i = 0; i < workflows; i++) {
         queue->lines[i].workflow = core_workflow_at(core, i);
         round_add_workflow(&round, &queue->lines[i]);
     }
-    turns_decide(round.turns, round.count, &queue->bounds, &round.used, round_may, admission->loop);
+    round_decide(round.jobs, round.count, &queue->bounds, &round.used, round_may, admission->loop);
     round_tell(&round);
     queue->is_stale = false;
-    free(round.turns);
+    free(round.jobs);
     map_fini(&round.runs);
     round_end(&before);
 }
@@ -257,35 +258,35 @@ static void round_hold(struct admission *admission)
 
 /* Says what limits.yaml lets a job wait for. The words must not change while the reason is the
  * same, because every change is written to the record. */
-static void say_bound(const struct turn_limits *bounds, enum turn_wait wait, unsigned gpus,
+static void say_bound(const struct round_limits *bounds, enum round_wait wait, unsigned gpus,
                       char reason[REASON_MAX])
 {
     switch (wait) {
-    case TURN_NEVER:
+    case ROUND_NEVER:
         (void)snprintf(reason, REASON_MAX, "it asks for %u GPUs; limits.yaml allows %u", gpus,
                        bounds->gpus);
         break;
-    case TURN_JOBS:
+    case ROUND_JOBS:
         (void)snprintf(reason, REASON_MAX, "limits.yaml allows %u job%s in Slurm at a time",
                        bounds->jobs, bounds->jobs == 1 ? "" : "s");
         break;
-    case TURN_RUNNING:
+    case ROUND_RUNNING:
         (void)snprintf(
             reason, REASON_MAX,
             "limits.yaml allows %u running job%s at a time, and as many run or may start",
             bounds->running, bounds->running == 1 ? "" : "s");
         break;
-    case TURN_GPUS:
+    case ROUND_GPUS:
         (void)snprintf(reason, REASON_MAX, "it needs %u of the %u GPUs that limits.yaml allows",
                        gpus, bounds->gpus);
         break;
-    case TURN_BEHIND:
+    case ROUND_BEHIND:
         (void)snprintf(reason, REASON_MAX, "other jobs that wait for limits.yaml come first");
         break;
-    case TURN_AFTER:
-    case TURN_WINDOW:
-    case TURN_BUDGET:
-    case TURN_GOES:
+    case ROUND_AFTER:
+    case ROUND_WINDOW:
+    case ROUND_BUDGET:
+    case ROUND_GOES:
         assert(false && "no bound");
     }
 }
@@ -295,14 +296,14 @@ static unsigned limit_of(const json_t *file, const char *key)
     return (unsigned)json_integer_value(json_object_get(file, key));
 }
 
-static struct turn_limits bounds_of(const json_t *file)
+static struct round_limits bounds_of(const json_t *file)
 {
-    return (struct turn_limits){.jobs = limit_of(file, "jobs"),
-                                .running = limit_of(file, "running_jobs"),
-                                .gpus = limit_of(file, "gpus")};
+    return (struct round_limits){.jobs = limit_of(file, "jobs"),
+                                 .running = limit_of(file, "running_jobs"),
+                                 .gpus = limit_of(file, "gpus")};
 }
 
-static bool has_bounds(const struct turn_limits *bounds)
+static bool has_bounds(const struct round_limits *bounds)
 {
     return bounds->jobs || bounds->running || bounds->gpus;
 }
@@ -313,7 +314,7 @@ static bool is_full(const struct admission *admission)
     const struct queue *queue = &admission->queue;
     for (size_t i = 0; i < queue->place_count; i++) {
         enum effect_state state = loop_effect(admission->loop, FX_SUBMIT, queue->places[i].job);
-        if (queue->places[i].wait >= TURN_JOBS && (state == EFFECT_WAITING || state == EFFECT_DUE))
+        if (queue->places[i].wait >= ROUND_JOBS && (state == EFFECT_WAITING || state == EFFECT_DUE))
             return true;
     }
     return false;
@@ -325,8 +326,8 @@ enum admission_when admission_forecast(struct loop *loop, unsigned gpus,
     struct admission *admission = loop_room(loop, &admission_room);
     const struct core *core = loop_core(loop);
     const json_t *file = limits_get(admission);
-    const struct turn_limits bounds = bounds_of(file);
-    struct turn_limits used = {0};
+    const struct round_limits bounds = bounds_of(file);
+    struct round_limits used = {0};
     struct map runs = {0};
     if (!file) {
         (void)snprintf(ret_reason, REASON_MAX, "%s", admission->limits.problem);
@@ -335,13 +336,13 @@ enum admission_when admission_forecast(struct loop *loop, unsigned gpus,
     for (size_t i = 0; i < core_workflow_count(core); i++)
         count_workflow(loop, core_workflow_at(core, i), &used, &runs);
     map_fini(&runs);
-    enum turn_wait wait = turns_ask(gpus, &bounds, &used);
-    if (wait == TURN_GOES && has_bounds(&bounds) && is_full(admission))
-        wait = TURN_BEHIND;
-    if (wait == TURN_GOES)
+    enum round_wait wait = round_ask(gpus, &bounds, &used);
+    if (wait == ROUND_GOES && has_bounds(&bounds) && is_full(admission))
+        wait = ROUND_BEHIND;
+    if (wait == ROUND_GOES)
         return ADMISSION_NOW;
     say_bound(&bounds, wait, gpus, ret_reason);
-    return wait == TURN_NEVER ? ADMISSION_NEVER : ADMISSION_LATER;
+    return wait == ROUND_NEVER ? ADMISSION_NEVER : ADMISSION_LATER;
 }
 
 /* Reads the file once a turn of the loop, so that all jobs of the turn follow the same limits. */
@@ -365,20 +366,20 @@ int admission_again_in_ms(struct loop *loop)
     return 3 * HALF_MS - (int)((admission->queue.looked_ms + HALF_MS) % ADMISSION_AGAIN_MS);
 }
 
-static bool has_turn(struct admission *admission, const struct allocation *job,
-                     char ret_reason[REASON_MAX])
+static bool is_admitted(struct admission *admission, const struct allocation *job,
+                        char ret_reason[REASON_MAX])
 {
     struct queue *queue = &admission->queue;
     if (queue->is_stale || !map_find(&queue->by_job, job->id))
         round_hold(admission);
     struct queue_place *place = map_find(&queue->by_job, job->id);
     assert(place); /* its submission is due */
-    place->has_gone = place->wait == TURN_GOES;
-    if (place->wait == TURN_AFTER || place->wait == TURN_WINDOW || place->wait == TURN_BUDGET)
+    place->has_gone = place->wait == ROUND_GOES;
+    if (place->wait == ROUND_AFTER || place->wait == ROUND_WINDOW || place->wait == ROUND_BUDGET)
         (void)snprintf(ret_reason, REASON_MAX, "%s", place->line->reason);
-    else if (place->wait != TURN_GOES)
+    else if (place->wait != ROUND_GOES)
         say_bound(&queue->bounds, place->wait, gpus_of(job), ret_reason);
-    return place->wait == TURN_GOES;
+    return place->wait == ROUND_GOES;
 }
 
 bool admission_asks(struct loop *loop, struct workflow *workflow, const struct allocation *job,
@@ -391,8 +392,8 @@ bool admission_asks(struct loop *loop, struct workflow *workflow, const struct a
         return false;
     }
     if (has_bounds(&admission->queue.bounds))
-        return has_turn(admission, job, ret_reason);
-    return wait_of(loop, workflow, ret_reason) == TURN_GOES &&
+        return is_admitted(admission, job, ret_reason);
+    return wait_of(loop, workflow, ret_reason) == ROUND_GOES &&
            admission_pays(loop, workflow, ret_reason);
 }
 

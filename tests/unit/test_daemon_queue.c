@@ -1,4 +1,4 @@
-/* Jobs that wait before Slurm has them: in turns, and given up at once when nobody needs them. */
+/* Jobs that wait before Slurm has them: in rounds, and given up at once when nobody needs them. */
 #include "tests/unit/daemon_world.h"
 
 #include "daemon/api/waits.h"
@@ -229,7 +229,7 @@ static void limit(struct world *world, const char *text)
 }
 
 /* Waiting workflows look for room every two seconds. New ones must not find it first. The second
- * new one asks when the waiting one has its turn already and does not know yet. */
+ * new one asks when the waiting one is admitted already and does not know yet. */
 static void new_workflows_do_not_overtake_waiting_ones(void **state)
 {
     struct world *world = *state;

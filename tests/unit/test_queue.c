@@ -1,8 +1,8 @@
-/* Limits of the queue: the file, the window of the day, and whose turn it is. */
+/* Limits of the queue: the file, the window of the day, and which jobs are submitted. */
 #include "tests/unit/unit.h"
 
 #include "daemon/admission/inside.h"
-#include "daemon/admission/turns.h"
+#include "daemon/admission/round.h"
 #include "lib/error.h"
 #include "lib/spec/queue_limits.h"
 #include "lib/text.h"
@@ -85,50 +85,50 @@ static void a_window_may_go_over_midnight(void **state)
         assert_true(units_parse_window(bad[i], &from, &to, NULL) < 0);
 }
 
-/* --- Turns ------------------------------------------------------------------------------------ */
+/* --- A round ---------------------------------------------------------------------------------- */
 
-/* Checks the jobs in the order of their turns, each with a letter for what it waits for. */
-static void assert_turns(struct turn *turns, size_t count, struct turn_limits limits,
-                         struct turn_limits used, turn_may *may, const char *expected)
+/* Checks the jobs in their order, each with a letter for what it waits for. */
+static void assert_round(struct round_job *jobs, size_t count, struct round_limits limits,
+                         struct round_limits used, round_permit *may, const char *expected)
 {
     static const char letters[] = {
-        [TURN_GOES] = '!', [TURN_BUDGET] = '$',  [TURN_NEVER] = 'x',  [TURN_JOBS] = 'j',
-        [TURN_GPUS] = 'g', [TURN_RUNNING] = 'r', [TURN_BEHIND] = 'b',
+        [ROUND_GOES] = '!', [ROUND_BUDGET] = '$',  [ROUND_NEVER] = 'x',  [ROUND_JOBS] = 'j',
+        [ROUND_GPUS] = 'g', [ROUND_RUNNING] = 'r', [ROUND_BEHIND] = 'b',
     };
     struct text text = {0};
-    turns_decide(turns, count, &limits, &used, may, NULL);
+    round_decide(jobs, count, &limits, &used, may, NULL);
     for (size_t i = 0; i < count; i++)
-        text_addf(&text, "%s%u%c", i ? " " : "", (unsigned)turns[i].job, letters[turns[i].wait]);
+        text_addf(&text, "%s%u%c", i ? " " : "", (unsigned)jobs[i].id, letters[jobs[i].wait]);
     assert_string_equal(text_string(&text), expected);
     text_fini(&text);
 }
 
-static void turns_follow_priority_and_then_alternate_between_workflows(void **state)
+static void jobs_follow_priority_and_then_alternate_between_workflows(void **state)
 {
     (void)state;
-    struct turn turns[] = {
-        {.workflow = 1, .job = 1, .run = 1},
-        {.workflow = 1, .job = 2, .run = 2},
-        {.workflow = 1, .job = 3, .run = 3},
-        {.workflow = 2, .job = 4, .run = 4, .has = 2},
-        {.workflow = 3, .job = 5, .run = 5},
-        {.workflow = 4, .job = 6, .run = 6, .priority = 1, .has = 9},
+    struct round_job jobs[] = {
+        {.workflow = 1, .id = 1, .run = 1},
+        {.workflow = 1, .id = 2, .run = 2},
+        {.workflow = 1, .id = 3, .run = 3},
+        {.workflow = 2, .id = 4, .run = 4, .has = 2},
+        {.workflow = 3, .id = 5, .run = 5},
+        {.workflow = 4, .id = 6, .run = 6, .priority = 1, .has = 9},
     };
-    assert_turns(turns, 6, (struct turn_limits){.jobs = 5}, (struct turn_limits){.jobs = 2}, NULL,
+    assert_round(jobs, 6, (struct round_limits){.jobs = 5}, (struct round_limits){.jobs = 2}, NULL,
                  "6! 1! 5! 2j 3j 4j");
 }
 
 static void only_a_job_without_gpus_overtakes_a_large_job(void **state)
 {
     (void)state;
-    struct turn turns[] = {
-        {.workflow = 1, .job = 1, .run = 1, .gpus = 16}, /* this job never fits */
-        {.workflow = 2, .job = 2, .run = 2, .gpus = 8},
-        {.workflow = 3, .job = 3, .run = 3, .gpus = 2},
-        {.workflow = 4, .job = 4, .run = 4, .gpus = 4},
-        {.workflow = 5, .job = 5, .run = 5},
+    struct round_job jobs[] = {
+        {.workflow = 1, .id = 1, .run = 1, .gpus = 16}, /* this job never fits */
+        {.workflow = 2, .id = 2, .run = 2, .gpus = 8},
+        {.workflow = 3, .id = 3, .run = 3, .gpus = 2},
+        {.workflow = 4, .id = 4, .run = 4, .gpus = 4},
+        {.workflow = 5, .id = 5, .run = 5},
     };
-    assert_turns(turns, 5, (struct turn_limits){.gpus = 8}, (struct turn_limits){.gpus = 6}, NULL,
+    assert_round(jobs, 5, (struct round_limits){.gpus = 8}, (struct round_limits){.gpus = 6}, NULL,
                  "1x 2g 3b 4g 5!");
 }
 
@@ -136,36 +136,36 @@ static void only_a_job_without_gpus_overtakes_a_large_job(void **state)
 static void candidates_of_one_run_count_once(void **state)
 {
     (void)state;
-    struct turn turns[] = {
-        {.workflow = 1, .job = 1, .run = 1, .gpus = 4},
-        {.workflow = 1, .job = 2, .run = 1, .gpus = 4},
-        {.workflow = 1, .job = 3, .run = 3, .gpus = 4},
-        {.workflow = 2, .job = 9, .run = 8, .gpus = 4, .is_candidate = true, .has = 1},
+    struct round_job jobs[] = {
+        {.workflow = 1, .id = 1, .run = 1, .gpus = 4},
+        {.workflow = 1, .id = 2, .run = 1, .gpus = 4},
+        {.workflow = 1, .id = 3, .run = 3, .gpus = 4},
+        {.workflow = 2, .id = 9, .run = 8, .gpus = 4, .is_candidate = true, .has = 1},
     };
-    struct turn again[4];
-    memcpy(again, turns, sizeof turns);
-    assert_turns(turns, 4, (struct turn_limits){.running = 2}, (struct turn_limits){.running = 1},
+    struct round_job again[4];
+    memcpy(again, jobs, sizeof jobs);
+    assert_round(jobs, 4, (struct round_limits){.running = 2}, (struct round_limits){.running = 1},
                  NULL, "1! 2! 3r 9b");
-    assert_turns(again, 4, (struct turn_limits){.jobs = 9, .gpus = 12},
-                 (struct turn_limits){.jobs = 1, .gpus = 4}, NULL, "1! 2! 3! 9!");
+    assert_round(again, 4, (struct round_limits){.jobs = 9, .gpus = 12},
+                 (struct round_limits){.jobs = 1, .gpus = 4}, NULL, "1! 2! 3! 9!");
 }
 
-static bool is_odd(void *context, struct turn *turn)
+static bool is_odd(void *context, struct round_job *job)
 {
     (void)context;
-    turn->wait = turn->job % 2 ? TURN_GOES : TURN_BUDGET;
-    return turn->wait == TURN_GOES;
+    job->wait = job->id % 2 ? ROUND_GOES : ROUND_BUDGET;
+    return job->wait == ROUND_GOES;
 }
 
-static void a_workflow_that_may_not_submit_passes_its_turn_on(void **state)
+static void a_workflow_that_may_not_submit_lets_others_go(void **state)
 {
     (void)state;
-    struct turn turns[] = {
-        {.workflow = 2, .job = 2, .run = 2},
-        {.workflow = 3, .job = 3, .run = 3},
-        {.workflow = 4, .job = 4, .run = 4},
+    struct round_job jobs[] = {
+        {.workflow = 2, .id = 2, .run = 2},
+        {.workflow = 3, .id = 3, .run = 3},
+        {.workflow = 4, .id = 4, .run = 4},
     };
-    assert_turns(turns, 3, (struct turn_limits){.jobs = 1}, (struct turn_limits){0}, is_odd,
+    assert_round(jobs, 3, (struct round_limits){.jobs = 1}, (struct round_limits){0}, is_odd,
                  "2$ 3! 4j");
 }
 
@@ -174,10 +174,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(limits_are_read_and_mistakes_are_reported_with_their_place),
         cmocka_unit_test(a_window_may_go_over_midnight),
-        cmocka_unit_test(turns_follow_priority_and_then_alternate_between_workflows),
+        cmocka_unit_test(jobs_follow_priority_and_then_alternate_between_workflows),
         cmocka_unit_test(only_a_job_without_gpus_overtakes_a_large_job),
         cmocka_unit_test(candidates_of_one_run_count_once),
-        cmocka_unit_test(a_workflow_that_may_not_submit_passes_its_turn_on),
+        cmocka_unit_test(a_workflow_that_may_not_submit_lets_others_go),
     };
     return cmocka_run_group_tests_name("queue", tests, NULL, NULL);
 }
