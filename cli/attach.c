@@ -132,32 +132,32 @@ static int attach_to(struct cli *cli, struct address *address, const char *wante
     const char *node = NULL;
     char *refusal = NULL;
     struct error err;
-    int code = client_find_run(cli, address, &err);
+    int status = client_find_run(cli, address, &err);
     phase_address = *address;
     phase_address.attempt = 0;
-    if (code == 0)
-        code = client_get_address(cli, address, &run, &err);
-    if (code == 0)
-        code = client_get_address(cli, &phase_address, &phase, &err);
-    if (code == 0)
-        code = client_get_address(cli, &workflow_address, &workflow, &err);
-    if (code == 0 && (refusal = attach_refusal(run)))
-        code = error_set(&err, -EBUSY, "%s", refusal);
-    if (code == 0 && !(node = attach_node(run, wanted, &err)))
-        code = -ENOENT;
-    int status = CLI_FAILED;
-    if (code < 0) {
-        status = cli_fail(&err);
+    if (status == 0)
+        status = client_get_address(cli, address, &run, &err);
+    if (status == 0)
+        status = client_get_address(cli, &phase_address, &phase, &err);
+    if (status == 0)
+        status = client_get_address(cli, &workflow_address, &workflow, &err);
+    if (status == 0 && (refusal = attach_refusal(run)))
+        status = error_set(&err, -EBUSY, "%s", refusal);
+    if (status == 0 && !(node = attach_node(run, wanted, &err)))
+        status = -ENOENT;
+    int exit_code = CLI_FAILED;
+    if (status < 0) {
+        exit_code = cli_fail(&err);
     } else {
         attach_clean_environment();
         attach_set_environment(cli, run, phase);
-        status = attach_become(run, node, field_text(workflow, "workdir"), program);
+        exit_code = attach_become(run, node, field_text(workflow, "workdir"), program);
     }
     free(refusal);
     json_decref(workflow);
     json_decref(phase);
     json_decref(run);
-    return status;
+    return exit_code;
 }
 
 int attach_verb(struct cli *cli, char **words)
@@ -170,9 +170,9 @@ int attach_verb(struct cli *cli, char **words)
     struct option_arguments arguments = {.min = 1, .max = 1, .has_rest = true};
     struct address address;
     struct error err;
-    int status;
-    if (!options_parse(cli, words, rules, &arguments, &status))
-        return status;
+    int exit_code;
+    if (!options_parse(cli, words, rules, &arguments, &exit_code))
+        return exit_code;
     if (address_parse(arguments.items[0], &address, &err) < 0)
         return cli_usage(cli, "%s", err.message);
     return attach_to(cli, &address, node, arguments.rest);

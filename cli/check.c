@@ -66,33 +66,33 @@ static int check_file(struct cli *cli, const char *file, const struct source_wor
     struct spec_probe probe = probe_begin();
     overrides.probe = &probe;
     overrides.try_variants = true;
-    int code = spec_parse(source.name, source.text, source.size, &overrides, &json, &problems);
+    int status = spec_parse(source.name, source.text, source.size, &overrides, &json, &problems);
     probe_end(&probe);
     source_place(&source, &problems);
-    json = code < 0 ? NULL : json;
+    json = status < 0 ? NULL : json;
     if (!cli->as_json)
         check_print_problems(source.name, &problems);
-    int status = cli->as_json ? check_print_json(source.name, json, &problems)
-                 : json       ? check_show(cli, file, json, print, logs)
-                              : CLI_FAILED;
+    int exit_code = cli->as_json ? check_print_json(source.name, json, &problems)
+                    : json       ? check_show(cli, file, json, print, logs)
+                                 : CLI_FAILED;
     json_decref(json);
     source_fini(&source);
     spec_problems_fini(&problems);
-    return status;
+    return exit_code;
 }
 
-/* Checks every file, also after a file with a mistake. Returns the first status that is not
+/* Checks every file, also after a file with a mistake. Returns the first exit code that is not
  * CLI_OK. */
 static int check_files(struct cli *cli, const struct option_arguments *files,
                        const struct source_words *given, bool print, const struct option_list *logs)
 {
-    int status = CLI_OK;
+    int exit_code = CLI_OK;
     for (size_t i = 0; i < files->count; i++) {
         int checked = check_file(cli, files->items[i], given, print, logs);
-        status = status == CLI_OK ? checked : status;
+        exit_code = exit_code == CLI_OK ? checked : exit_code;
         (void)fflush(stdout); /* problems go to standard error, and stand in the same order */
     }
-    return status;
+    return exit_code;
 }
 
 int check_verb(struct cli *cli, char **words)
@@ -110,14 +110,14 @@ int check_verb(struct cli *cli, char **words)
         {0},
     };
     struct option_arguments files = {.min = 1, .max = OPTION_ARGUMENTS_MAX, .has_rest = true};
-    int status;
-    bool is_good = source_words_read(cli, words, rules, &files, &given, &status);
+    int exit_code;
+    bool is_good = source_words_read(cli, words, rules, &files, &given, &exit_code);
     if (is_good && cli->as_json && (print || logs.count))
-        status = cli_usage(cli, "--json cannot be used with --print or --log");
+        exit_code = cli_usage(cli, "--json cannot be used with --print or --log");
     else if (is_good && files.count > 1 && logs.count)
-        status = cli_usage(cli, "--log is for one file, not for %zu", files.count);
+        exit_code = cli_usage(cli, "--log is for one file, not for %zu", files.count);
     else if (is_good)
-        status = check_files(cli, &files, &given, print, &logs);
+        exit_code = check_files(cli, &files, &given, print, &logs);
     source_words_fini(&given);
-    return status;
+    return exit_code;
 }

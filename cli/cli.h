@@ -1,6 +1,6 @@
 /* What every verb of phasectl gets: where the home is, how to print, and how to ask the daemon.
  *
- * A verb is a function that reads its words, does its work and returns the exit status of the
+ * A verb is a function that reads its words, does its work and returns the exit code of the
  * program. It prints its own results; errors go through cli_fail(), one line each. */
 #ifndef PHASED_CLI_CLI_H
 #define PHASED_CLI_CLI_H
@@ -12,7 +12,7 @@ struct error;
 struct http_client;
 struct text;
 
-enum cli_status { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
+enum cli_exit_code { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
 struct cli;
 

@@ -30,10 +30,10 @@ static int client_open(struct cli *cli, struct error *err)
     char address[HOME_SOCKET_ADDRESS_SIZE];
     if (cli->client)
         return 0;
-    int code = home_socket_address(&cli->home, address, err);
-    if (code == 0)
+    int status = home_socket_address(&cli->home, address, err);
+    if (status == 0)
         cli->client = http_client_new_unix("the daemon", address);
-    return code;
+    return status;
 }
 
 /* The next request looks again where the daemon is. */
@@ -52,23 +52,23 @@ static int client_open_remote(struct cli *cli, struct error *err)
     struct daemon_file file;
     if (home_is_locked(&cli->home) == 0)
         return error_set(err, -ENOENT, "no process holds %s", cli->home.lock);
-    int code = daemon_file_read(cli->home.daemon_file, &file, err);
-    if (code == 0)
-        code = mac_secret_read(cli->home.key, &key, err);
-    if (code == 0) {
+    int status = daemon_file_read(cli->home.daemon_file, &file, err);
+    if (status == 0)
+        status = mac_secret_read(cli->home.key, &key, err);
+    if (status == 0) {
         client_close(cli);
         cli->client = http_client_new_tcp("the daemon", file.host, file.port);
         http_client_encrypt(cli->client, &key);
         cli->is_remote = true;
     }
     daemon_file_fini(&file);
-    return code;
+    return status;
 }
 
 /* Nothing was sent, because no daemon listens. */
-static bool client_is_away(int code)
+static bool client_is_away(int status)
 {
-    return code == -ENOENT || code == -ECONNREFUSED;
+    return status == -ENOENT || status == -ECONNREFUSED;
 }
 
 /* Sends the request over the Unix socket, or over TCP if no daemon listens at the socket. */
@@ -76,18 +76,18 @@ static int client_send(struct cli *cli, const char *method, const char *path, co
                        struct http_reply *ret_reply, struct error *err)
 {
     size_t size = body ? strlen(body) : 0;
-    int code = client_open(cli, err);
-    if (code < 0)
-        return code;
-    code = http_request(cli->client, method, path, body, size, ret_reply, err);
-    if (!cli->is_remote && client_is_away(code)) {
-        code = client_open_remote(cli, err);
-        if (code == 0)
-            code = http_request(cli->client, method, path, body, size, ret_reply, err);
+    int status = client_open(cli, err);
+    if (status < 0)
+        return status;
+    status = http_request(cli->client, method, path, body, size, ret_reply, err);
+    if (!cli->is_remote && client_is_away(status)) {
+        status = client_open_remote(cli, err);
+        if (status == 0)
+            status = http_request(cli->client, method, path, body, size, ret_reply, err);
     }
-    if (code < 0)
+    if (status < 0)
         client_close(cli);
-    return code;
+    return status;
 }
 
 static int client_away(const struct cli *cli, struct error *err)
@@ -127,32 +127,32 @@ static int client_ask(struct cli *cli, const char *method, const char *path, con
 {
     struct http_reply reply = {0};
     json_t *json = NULL;
-    int code;
+    int status;
     unsigned waited_ms = 0;
-    while (code = client_send(cli, method, path, body, &reply, err),
-           client_is_away(code) && waited_ms < CLIENT_HAND_OVER_MS && daemon_job_is_wanted(cli)) {
+    while (status = client_send(cli, method, path, body, &reply, err),
+           client_is_away(status) && waited_ms < CLIENT_HAND_OVER_MS && daemon_job_is_wanted(cli)) {
         cli_wait(CLIENT_AGAIN_MS);
         waited_ms += CLIENT_AGAIN_MS;
     }
-    if (client_is_away(code))
+    if (client_is_away(status))
         return client_away(cli, err);
-    if (code < 0)
-        return code;
+    if (status < 0)
+        return status;
     json = json_loadb(reply.body, reply.body_size, 0, NULL);
     if (reply.status < 200 || reply.status > 299) {
-        code = client_refused(reply.status, json, err);
+        status = client_refused(reply.status, json, err);
         json_t *problems = json_object_get(json_object_get(json, "error"), "problems");
         if (ret_problems && json_array_size(problems))
             *ret_problems = json_incref(problems);
     } else if (!json) {
-        code = error_set(err, -EPROTO, "the daemon's answer to %s is not JSON", path);
+        status = error_set(err, -EPROTO, "the daemon's answer to %s is not JSON", path);
     } else {
-        code = 0;
+        status = 0;
         *ret_json = json_incref(json);
     }
     json_decref(json);
     http_reply_fini(&reply);
-    return code;
+    return status;
 }
 
 int client_get(struct cli *cli, json_t **ret_json, struct error *err, const char *format, ...)
@@ -162,9 +162,9 @@ int client_get(struct cli *cli, json_t **ret_json, struct error *err, const char
     va_start(args, format);
     text_addv(&path, format, args);
     va_end(args);
-    int code = client_ask(cli, "GET", text_string(&path), NULL, ret_json, NULL, err);
+    int status = client_ask(cli, "GET", text_string(&path), NULL, ret_json, NULL, err);
     text_fini(&path);
-    return code;
+    return status;
 }
 
 int client_post(struct cli *cli, const char *path, const json_t *body, json_t **ret_json,
@@ -173,9 +173,9 @@ int client_post(struct cli *cli, const char *path, const json_t *body, json_t **
     char *data = json_dumps(body, JSON_COMPACT);
     if (body && !data)
         abort();
-    int code = client_ask(cli, "POST", path, data, ret_json, ret_problems, err);
+    int status = client_ask(cli, "POST", path, data, ret_json, ret_problems, err);
     free(data);
-    return code;
+    return status;
 }
 
 int client_delete(struct cli *cli, const char *path, json_t **ret_json, struct error *err)
@@ -192,10 +192,10 @@ int client_get_address(struct cli *cli, const struct address *address, json_t **
 int client_check_address(struct cli *cli, const struct address *address, struct error *err)
 {
     json_t *json;
-    int code = client_get_address(cli, address, &json, err);
-    if (code == 0)
+    int status = client_get_address(cli, address, &json, err);
+    if (status == 0)
         json_decref(json);
-    return code;
+    return status;
 }
 
 int client_get_part(struct cli *cli, const struct address *address, const char *part,
@@ -209,8 +209,8 @@ int client_get_part_of(struct cli *cli, const json_t *object, const char *part, 
                        struct error *err)
 {
     struct address address;
-    int code = address_parse(field_text(object, "address"), &address, err);
-    return code < 0 ? code : client_get_part(cli, &address, part, ret_json, err);
+    int status = address_parse(field_text(object, "address"), &address, err);
+    return status < 0 ? status : client_get_part(cli, &address, part, ret_json, err);
 }
 
 /* Returns the newest run of a phase, or of all phases of a workflow. `json` is the phase or the
@@ -237,31 +237,31 @@ int client_find_run(struct cli *cli, struct address *address, struct error *err)
     if (address_kind(address) == ADDRESS_RUN)
         return 0;
     json_t *json;
-    int code = client_get_address(cli, address, &json, err);
-    if (code < 0)
-        return code;
+    int status = client_get_address(cli, address, &json, err);
+    if (status < 0)
+        return status;
     const json_t *run = client_newest_run(json);
     const char *best = field_text(json, "best");
     if (json_is_object(run))
-        code = address_parse(field_text(run, "address"), address, err);
+        status = address_parse(field_text(run, "address"), address, err);
     else if (members_is_matrix(json) && best[0])
-        code =
+        status =
             error_set(err, -ENOENT, "a matrix has no runs of its own; its best member is %llu/%s",
                       (unsigned long long)address->workflow, best);
     else if (members_is_matrix(json))
-        code = error_set(err, -ENOENT,
-                         "a matrix has no runs of its own; ask for a member, such as %s.1",
-                         address_text(address, text));
+        status = error_set(err, -ENOENT,
+                           "a matrix has no runs of its own; ask for a member, such as %s.1",
+                           address_text(address, text));
     else
-        code = error_set(err, -ENOENT, "%s has no run yet", address_text(address, text));
+        status = error_set(err, -ENOENT, "%s has no run yet", address_text(address, text));
     json_decref(json);
-    return code;
+    return status;
 }
 
-bool client_may_retry(int code)
+bool client_may_retry(int status)
 {
-    return code == -ECONNREFUSED || code == -ETIMEDOUT || code == -EHOSTUNREACH || code == -EIO ||
-           code == -EAGAIN;
+    return status == -ECONNREFUSED || status == -ETIMEDOUT || status == -EHOSTUNREACH ||
+           status == -EIO || status == -EAGAIN;
 }
 
 void client_print_json(const json_t *json)

@@ -46,7 +46,7 @@ int client_get_part_of(struct cli *cli, const json_t *object, const char *part, 
 int client_find_run(struct cli *cli, struct address *address, struct error *err);
 
 /* Whether a second try may help: the daemon is restarting, or an answer was lost. */
-bool client_may_retry(int code);
+bool client_may_retry(int status);
 
 /* Prints an answer of the API, for `--json`. */
 void client_print_json(const json_t *json);

@@ -353,9 +353,9 @@ static void cost_write(const struct cli *cli, const struct address *address, con
 static int cost_get(struct cli *cli, const struct address *address, long long since,
                     long long until, json_t **ret_json, struct error *err)
 {
-    int code = address->workflow ? client_check_address(cli, address, err) : 0;
-    if (code < 0)
-        return code;
+    int status = address->workflow ? client_check_address(cli, address, err) : 0;
+    if (status < 0)
+        return status;
     return client_get(cli, ret_json, err, "/v1/costs?workflow=%" PRIu64 "&since=%lld&until=%lld",
                       address->workflow, since, until);
 }
@@ -388,9 +388,9 @@ int cost_verb(struct cli *cli, char **words)
         {0},
     };
     struct option_arguments arguments = {.max = OPTION_ARGUMENTS_MAX};
-    int status;
-    if (!options_parse(cli, words, rules, &arguments, &status))
-        return status;
+    int exit_code;
+    if (!options_parse(cli, words, rules, &arguments, &exit_code))
+        return exit_code;
     if (month && !cost_month(month, &options.since, &options.until))
         return cli_usage(cli, "--month wants a month such as 2026-11, not '%s'", month);
     options.is_part = month != NULL;
@@ -453,9 +453,9 @@ static int budget_one(struct cli *cli, const struct address *address, const void
         return cli_usage(cli, "a budget belongs to a workflow, such as 7");
     if (json_object_size(budget)) {
         char *path = text_format("/v1/workflows/%" PRIu64 "/budget", address->workflow);
-        int code = client_post(cli, path, budget, &reply, NULL, &err);
+        int status = client_post(cli, path, budget, &reply, NULL, &err);
         free(path);
-        if (code < 0)
+        if (status < 0)
             return cli_fail(&err);
         json_decref(reply);
     }
@@ -489,13 +489,13 @@ int budget_verb(struct cli *cli, char **words)
         {0},
     };
     struct option_arguments arguments = {.min = 1, .max = OPTION_ARGUMENTS_MAX};
-    int status;
-    if (!options_parse(cli, words, rules, &arguments, &status))
-        return status;
+    int exit_code;
+    if (!options_parse(cli, words, rules, &arguments, &exit_code))
+        return exit_code;
     json_t *budget = json_object();
-    status = budget_read(cli, values, budget)
-                 ? options_each_address(cli, &arguments, budget_one, budget)
-                 : CLI_USAGE;
+    exit_code = budget_read(cli, values, budget)
+                    ? options_each_address(cli, &arguments, budget_one, budget)
+                    : CLI_USAGE;
     json_decref(budget);
-    return status;
+    return exit_code;
 }

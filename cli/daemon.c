@@ -168,15 +168,15 @@ static int daemon_launch(struct cli *cli, const char *program, json_t **ret_json
     bool sandbox = !getenv("SLURM_CONF") && sandbox_is_running(cli);
     int log = open(cli->home.log, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (log < 0) {
-        int code = -errno;
-        return error_set(err, code, "cannot open %s: %s", cli->home.log, strerror(-code));
+        int status = -errno;
+        return error_set(err, status, "cannot open %s: %s", cli->home.log, strerror(-status));
     }
     off_t from = lseek(log, 0, SEEK_END);
     int pipe_fds[2];
     if (pipe2(pipe_fds, O_CLOEXEC | O_NONBLOCK) < 0) {
-        int code = -errno;
+        int status = -errno;
         (void)close(log); /* nothing was written */
-        return error_set(err, code, "could not make a pipe: %s", strerror(-code));
+        return error_set(err, status, "could not make a pipe: %s", strerror(-status));
     }
     pid_t pid = fork();
     if (pid == 0) {
@@ -185,13 +185,13 @@ static int daemon_launch(struct cli *cli, const char *program, json_t **ret_json
     }
     (void)close(pipe_fds[1]); /* the daemon has its own copy */
     struct daemon_words words = {.fd = pipe_fds[0]};
-    int code = pid < 0 ? error_set(err, -errno, "could not fork: %s", strerror(errno))
-                       : daemon_wait_started(cli, pid, &words, ret_json, err);
+    int status = pid < 0 ? error_set(err, -errno, "could not fork: %s", strerror(errno))
+                         : daemon_wait_started(cli, pid, &words, ret_json, err);
     (void)close(pipe_fds[0]);
     (void)close(log);
-    if (code < 0 && !words.reason[0])
+    if (status < 0 && !words.reason[0])
         daemon_print_log(cli, from);
-    return code;
+    return status;
 }
 
 /* Finds the daemon's program; the path is the caller's to free(). */
@@ -199,10 +199,10 @@ static int daemon_find(char **ret_path, struct error *err)
 {
     char *path = place_program("phased");
     if (access(path, X_OK) < 0) {
-        int code = -errno;
-        (void)error_set(err, code, "cannot run %s: %s", path, strerror(-code));
+        int status = -errno;
+        (void)error_set(err, status, "cannot run %s: %s", path, strerror(-status));
         free(path);
-        return code;
+        return status;
     }
     *ret_path = path;
     return 0;
@@ -213,7 +213,7 @@ static int daemon_start(struct cli *cli)
     struct error err;
     char *program = NULL;
     json_t *ping = NULL;
-    int status = CLI_OK;
+    int exit_code = CLI_OK;
     bool is_running = daemon_ping(cli, &ping, NULL) == 0;
     if (!is_running && daemon_job_is_wanted(cli)) {
         (void)error_set(
@@ -225,14 +225,14 @@ static int daemon_start(struct cli *cli)
     }
     if (!is_running && (daemon_find(&program, &err) < 0 || home_make(&cli->home, &err) < 0 ||
                         daemon_launch(cli, program, &ping, &err) < 0))
-        status = cli_fail(&err);
+        exit_code = cli_fail(&err);
     else if (cli->as_json)
         client_print_json(ping);
     else
         daemon_print_ping(cli, ping, is_running ? "is running already" : "started");
     json_decref(ping);
     free(program);
-    return status;
+    return exit_code;
 }
 
 /* Prints which jobs there are, if the daemon is to run as a job. `ping` is NULL if no daemon
@@ -272,9 +272,9 @@ static int daemon_start_job(struct cli *cli, char **options)
     json_t *ping = NULL;
     char *job;
     if (daemon_ping(cli, &ping, NULL) == 0) {
-        int status = daemon_refuse_job(cli, ping);
+        int exit_code = daemon_refuse_job(cli, ping);
         json_decref(ping);
-        return status;
+        return exit_code;
     }
     if (home_make(&cli->home, &err) < 0 || daemon_job_start(cli, options, &job, &err) < 0)
         return cli_fail(&err);
@@ -310,18 +310,18 @@ static int daemon_stop(struct cli *cli)
 {
     struct error err;
     json_t *ping;
-    int code = daemon_ping(cli, &ping, &err);
-    bool was_job = daemon_job_is_wanted(cli) || (code == 0 && field_text(ping, "job")[0]);
+    int status = daemon_ping(cli, &ping, &err);
+    bool was_job = daemon_job_is_wanted(cli) || (status == 0 && field_text(ping, "job")[0]);
     if (was_job) {
-        if (code == 0)
+        if (status == 0)
             json_decref(ping);
         if (daemon_job_stop(cli, &err) < 0)
             return cli_fail(&err);
-        code = daemon_ping(cli, &ping, &err);
+        status = daemon_ping(cli, &ping, &err);
     }
-    if (code == -ECONNREFUSED)
+    if (status == -ECONNREFUSED)
         return daemon_print_stop(cli, was_job);
-    if (code < 0)
+    if (status < 0)
         return cli_fail(&err);
     if (cli->is_remote) {
         json_decref(ping);
@@ -409,9 +409,9 @@ int daemon_verb(struct cli *cli, char **words)
         {0},
     };
     struct option_arguments arguments = {.min = 1, .max = 1, .has_rest = true};
-    int status;
-    if (!options_parse(cli, words, rules, &arguments, &status))
-        return status;
+    int exit_code;
+    if (!options_parse(cli, words, rules, &arguments, &exit_code))
+        return exit_code;
     bool is_start = text_equal(arguments.items[0], "start");
     if ((as_job && !is_start) || (arguments.rest && !as_job))
         return cli_usage(cli, "--as-job and words after -- are only for start --as-job");

@@ -21,22 +21,22 @@ enum { DAEMON_JOB_MAX_S = 150 }; /* longer than the script waits for a job that 
 static int job_run(const char *const *words, char **ret_line, struct error *err)
 {
     struct command_result result;
-    int code = command_run(words, NULL, DAEMON_JOB_MAX_S, &result, err);
-    if (code < 0)
-        return code;
+    int status = command_run(words, NULL, DAEMON_JOB_MAX_S, &result, err);
+    if (status < 0)
+        return status;
     if (result.status != 0) {
         char *complaint = command_complaint(&result);
         const char *said = complaint;
         if (text_starts(said, "daemon-job: "))
             said += strlen("daemon-job: ");
-        code = error_set(err, -ECHILD, "%s", said[0] ? said : "the script daemon-job failed");
+        status = error_set(err, -ECHILD, "%s", said[0] ? said : "the script daemon-job failed");
         free(complaint);
     } else if (ret_line) {
         const char *out = text_string(&result.out);
         *ret_line = text_format("%.*s", (int)strcspn(out, "\n"), out);
     }
     command_fini(&result);
-    return code;
+    return status;
 }
 
 bool daemon_job_is_wanted(const struct cli *cli)
@@ -64,20 +64,20 @@ int daemon_job_start(const struct cli *cli, char **options, char **ret_job, stru
     words[3] = program;
     for (size_t i = 0; i < count; i++)
         words[WORDS + i] = options[i];
-    int code = job_run(words, ret_job, err);
+    int status = job_run(words, ret_job, err);
     free(words);
     free(program);
     free(script);
-    return code;
+    return status;
 }
 
 int daemon_job_stop(const struct cli *cli, struct error *err)
 {
     char *script = place_library("daemon-job");
     const char *const words[] = {script, "stop", cli->home.path, NULL};
-    int code = job_run(words, NULL, err);
+    int status = job_run(words, NULL, err);
     free(script);
-    return code;
+    return status;
 }
 
 int daemon_job_describe(const struct cli *cli, const char *serving, char **ret_line,
@@ -85,7 +85,7 @@ int daemon_job_describe(const struct cli *cli, const char *serving, char **ret_l
 {
     char *script = place_library("daemon-job");
     const char *const words[] = {script, "status", cli->home.path, serving, NULL};
-    int code = job_run(words, ret_line, err);
+    int status = job_run(words, ret_line, err);
     free(script);
-    return code;
+    return status;
 }

@@ -26,11 +26,11 @@ int decide_post(struct cli *cli, const struct address *address, const char *verb
     char *path = text_format("%s/%s", address_path(address, buffer), verb);
     char *who = decide_who();
     json_t *body = json_pack("{s:s, s:s*}", "who", who, "from", from);
-    int code = client_post(cli, path, body, ret_reply, NULL, err);
+    int status = client_post(cli, path, body, ret_reply, NULL, err);
     json_decref(body);
     free(who);
     free(path);
-    return code;
+    return status;
 }
 
 bool decide_is_in(const json_t *phases, const json_t *phase)

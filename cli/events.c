@@ -129,20 +129,20 @@ static int events_use(struct events *events, const json_t *page, struct error *e
 {
     json_t *news = json_array(), *event;
     size_t i;
-    int code = 0;
+    int status = 0;
     json_array_foreach((json_t *)page, i, event)
     {
-        if (code < 0 || !events_wants(events, event))
+        if (status < 0 || !events_wants(events, event))
             continue;
         if (events->otlp)
             (void)json_array_append(news, event); /* fails only without memory */
         else
-            code = events_print(event) ? 0 : -EPIPE;
+            status = events_print(event) ? 0 : -EPIPE;
     }
     if (events->otlp)
-        code = otlp_send(events->otlp, news, err);
+        status = otlp_send(events->otlp, news, err);
     json_decref(news);
-    return code;
+    return status;
 }
 
 /* Reads a page of the API and uses it. Waits if there are no events. Returns how many were read;
@@ -152,30 +152,30 @@ static int events_turn(struct events *events, struct error *err)
     json_t *reply;
     if (!events->otlp && events_is_unread())
         return -EPIPE;
-    int code =
+    int status =
         client_get(events->cli, &reply, err, "/v1/events?after=%lld&workflow=%" PRIu64 "&wait=%d",
                    events->after, events_workflow(events), events->follows ? EVENTS_TURN_S : 0);
-    if (code < 0)
-        return code;
+    if (status < 0)
+        return status;
     const json_t *page = json_object_get(reply, "events");
     int count = (int)json_array_size(page);
     events->is_answered = true;
-    code = events_use(events, page, err);
-    if (code == 0 && count) {
+    status = events_use(events, page, err);
+    if (status == 0 && count) {
         events->after = field_integer(reply, "last");
         if (events->keeps_last)
-            code = otlp_write_last(events->cli, events->after, err);
+            status = otlp_write_last(events->cli, events->after, err);
     }
     json_decref(reply);
-    return code < 0 ? code : count;
+    return status < 0 ? status : count;
 }
 
 /* Waits for a daemon or a collector that does not answer. Returns 0 to try again. */
-static int events_away(struct events *events, int code, const struct error *err)
+static int events_away(struct events *events, int status, const struct error *err)
 {
-    bool is_collector = code == -EHOSTUNREACH;
-    if (!events->follows || !(is_collector || (events->is_answered && client_may_retry(code))))
-        return code;
+    bool is_collector = status == -EHOSTUNREACH;
+    if (!events->follows || !(is_collector || (events->is_answered && client_may_retry(status))))
+        return status;
     if (!events->pause_s)
         (void)fprintf(stderr, "phasectl: %s; waiting for it\n",
                       is_collector ? err->message : "the daemon does not answer");
@@ -190,19 +190,19 @@ static int events_run(struct events *events)
 {
     struct sigaction action = {.sa_handler = events_interrupt}; /* no SA_RESTART: it ends a wait */
     struct error err;
-    int code = 1;
+    int status = 1;
     if (events->follows)
         (void)sigaction(SIGINT, &action, NULL); /* cannot fail for SIGINT */
-    while (!events_interrupted && (code > 0 || (code == 0 && events->follows))) {
-        code = events_turn(events, &err);
-        if (code < 0 && code != -EPIPE)
-            code = events_away(events, code, &err);
+    while (!events_interrupted && (status > 0 || (status == 0 && events->follows))) {
+        status = events_turn(events, &err);
+        if (status < 0 && status != -EPIPE)
+            status = events_away(events, status, &err);
         else
             events->pause_s = 0;
     }
-    if (code == -EPIPE)
+    if (status == -EPIPE)
         return CLI_FAILED; /* main() has a message if there is more to say */
-    return code < 0 ? cli_fail(&err) : CLI_OK;
+    return status < 0 ? cli_fail(&err) : CLI_OK;
 }
 
 /* Sends spans, and says how many. */
@@ -210,21 +210,21 @@ static int events_run_otlp(struct events *events)
 {
     struct otlp otlp;
     struct error err;
-    int status = CLI_FAILED;
+    int exit_code = CLI_FAILED;
     events->otlp = &otlp;
     if (otlp_init(&otlp, events->cli, &err) < 0) {
         (void)cli_fail(&err);
     } else {
-        status = events_run(events);
+        exit_code = events_run(events);
         if (events->cli->as_json)
             printf("{\"sent\": %zu, \"refused\": %zu}\n", otlp.sent, otlp.refused);
         else
             printf("%zu span%s sent, %zu refused\n", otlp.sent, otlp.sent == 1 ? "" : "s",
                    otlp.refused);
-        status = otlp.refused ? CLI_FAILED : status;
+        exit_code = otlp.refused ? CLI_FAILED : exit_code;
     }
     otlp_fini(&otlp);
-    return status;
+    return exit_code;
 }
 
 /* --- The verb --------------------------------------------------------------------------------- */
@@ -247,9 +247,9 @@ int events_verb(struct cli *cli, char **words)
     };
     struct option_arguments arguments = {.max = OPTION_ARGUMENTS_MAX};
     struct error err;
-    int status;
-    if (!options_parse(cli, words, rules, &arguments, &status))
-        return status;
+    int exit_code;
+    if (!options_parse(cli, words, rules, &arguments, &exit_code))
+        return exit_code;
     if (since && since_read(since, time(NULL), &events.since, &err) < 0)
         return cli_usage(cli, "%s", err.message);
     events.keeps_last = is_otlp && after == UINT_MAX && !since && arguments.count == 0;
@@ -261,9 +261,9 @@ int events_verb(struct cli *cli, char **words)
         events.after = after;
     if (!is_otlp)
         guard_pass();
-    status = options_each_address(cli, &arguments, events_add, &context);
-    if (status != CLI_OK && !events.wanted_count)
-        return status;
+    exit_code = options_each_address(cli, &arguments, events_add, &context);
+    if (exit_code != CLI_OK && !events.wanted_count)
+        return exit_code;
     int result = is_otlp ? events_run_otlp(&events) : events_run(&events);
-    return status == CLI_OK ? result : status;
+    return exit_code == CLI_OK ? result : exit_code;
 }

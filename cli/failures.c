@@ -107,14 +107,14 @@ static int failures_try(const struct cli *cli, const json_t *catalogue,
     struct recognizer *recognizer = recognizer_new(catalogue);
     struct text text = {0};
     json_t *list = json_array();
-    int status = CLI_OK;
+    int exit_code = CLI_OK;
     for (size_t i = 0; i < logs->count; i++) {
         struct finding finding = {0};
         struct error err;
         char *data = NULL;
         size_t size = 0;
         if (failures_read_log(logs->items[i], &data, &size, &err) < 0) {
-            status = cli_fail(&err);
+            exit_code = cli_fail(&err);
             continue;
         }
         (void)recognizer_look(recognizer, data, size,
@@ -130,7 +130,7 @@ static int failures_try(const struct cli *cli, const json_t *catalogue,
     cli_print(&text);
     json_decref(list);
     recognizer_free(recognizer);
-    return status;
+    return exit_code;
 }
 
 int failures_verb(struct cli *cli, char **words)
@@ -143,12 +143,12 @@ int failures_verb(struct cli *cli, char **words)
         {0},
     };
     struct option_arguments arguments = {.max = OPTION_ARGUMENTS_MAX};
-    int status;
-    if (!options_parse(cli, words, rules, &arguments, &status))
-        return status;
+    int exit_code;
+    if (!options_parse(cli, words, rules, &arguments, &exit_code))
+        return exit_code;
     struct spec_problems problems = {0};
     json_t *catalogue = catalogue_load(file, &problems);
-    status = failures_print_problems(&problems);
+    exit_code = failures_print_problems(&problems);
     int tried = CLI_OK;
     if (arguments.count)
         tried = failures_try(cli, catalogue, &arguments);
@@ -158,5 +158,5 @@ int failures_verb(struct cli *cli, char **words)
         failures_list(cli, catalogue);
     json_decref(catalogue);
     spec_problems_fini(&problems);
-    return status == CLI_OK ? tried : status;
+    return exit_code == CLI_OK ? tried : exit_code;
 }

@@ -35,19 +35,19 @@ static int gate_of_workflow(struct cli *cli, const struct address *workflow)
     struct error err;
     json_t *json, *phase;
     size_t i;
-    int status = CLI_OK;
+    int exit_code = CLI_OK;
     if (client_get_address(cli, workflow, &json, &err) < 0)
         return cli_fail(&err);
     json_array_foreach(json_object_get(json, "phases"), i, phase)
     {
-        if (status != CLI_OK || members_has(phase))
+        if (exit_code != CLI_OK || members_has(phase))
             continue;
-        status = address_parse(field_text(phase, "address"), &address, &err) < 0
-                     ? cli_fail(&err)
-                     : gate_of_phase(cli, &address);
+        exit_code = address_parse(field_text(phase, "address"), &address, &err) < 0
+                        ? cli_fail(&err)
+                        : gate_of_phase(cli, &address);
     }
     json_decref(json);
-    return status;
+    return exit_code;
 }
 
 static int gate_one(struct cli *cli, const struct address *asked, const void *context)

@@ -29,9 +29,9 @@ static void gpus_print(const struct cli *cli, const json_t *reply, bool is_each)
 static json_t *gpus_of_members(struct cli *cli, const struct address *phase, struct error *err)
 {
     json_t *json, *list = json_array(), *member;
-    int code = client_get_address(cli, phase, &json, err);
+    int status = client_get_address(cli, phase, &json, err);
     size_t i;
-    if (code < 0)
+    if (status < 0)
         json = NULL;
     json_array_foreach(json_object_get(json, "members"), i, member)
     {
@@ -39,13 +39,13 @@ static json_t *gpus_of_members(struct cli *cli, const struct address *phase, str
         json_t *reply;
         if (!json_is_object(run) || !json_is_null(json_object_get(run, "ended")))
             continue;
-        if ((code = client_get_part_of(cli, run, "/gpus", &reply, err)) < 0)
+        if ((status = client_get_part_of(cli, run, "/gpus", &reply, err)) < 0)
             break;
         (void)json_object_set(reply, "run", json_object_get(run, "address"));
         (void)json_array_append_new(list, reply); /* both fail only without memory */
     }
     json_decref(json);
-    if (code < 0) {
+    if (status < 0) {
         json_decref(list);
         return NULL;
     }

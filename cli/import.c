@@ -31,11 +31,11 @@ static int import_check(const struct text *spec, json_t *list)
 {
     struct spec_problems problems = {0};
     json_t *json = NULL;
-    int code = spec_parse("the workflow", text_string(spec), spec->size, NULL, &json, &problems);
+    int status = spec_parse("the workflow", text_string(spec), spec->size, NULL, &json, &problems);
     import_tell(&problems, list);
     spec_problems_fini(&problems);
     json_decref(json);
-    return code < 0 ? CLI_FAILED : CLI_OK;
+    return status < 0 ? CLI_FAILED : CLI_OK;
 }
 
 /* Never replaces a file: the user may have edited it. With --json only a file gets the text. */
@@ -57,22 +57,22 @@ static int import_write(const struct cli *cli, const struct text *spec, const ch
 static int import_sources(const struct option_arguments *files, struct sbatch_source *sources,
                           struct spec_problems *problems, struct text *spec, json_t *list)
 {
-    int status = CLI_OK;
+    int exit_code = CLI_OK;
     for (size_t i = 0; i < files->count; i++) {
         struct error err;
         char *data;
         sources[i].file = files->items[i];
         if (file_read(files->items[i], SPEC_SIZE_MAX, &data, &sources[i].size, &err) < 0)
-            status = cli_fail(&err);
+            exit_code = cli_fail(&err);
         else
             sources[i].data = data;
         problems[i].file = xstrdup(files->items[i]);
     }
-    if (status == CLI_OK && sbatch_import(sources, files->count, environ, spec, problems) < 0)
-        status = CLI_FAILED;
+    if (exit_code == CLI_OK && sbatch_import(sources, files->count, environ, spec, problems) < 0)
+        exit_code = CLI_FAILED;
     for (size_t i = 0; i < files->count; i++)
         import_tell(&problems[i], list);
-    return status;
+    return exit_code;
 }
 
 static void import_print_json(const struct text *spec, const json_t *problems)
@@ -98,23 +98,23 @@ int import_verb(struct cli *cli, char **words)
     struct spec_problems problems[OPTION_ARGUMENTS_MAX] = {0};
     struct text spec = {0};
     struct error err;
-    int status;
-    if (!source_words_read(cli, words, rules, &files, &given, &status)) {
+    int exit_code;
+    if (!source_words_read(cli, words, rules, &files, &given, &exit_code)) {
         source_words_fini(&given);
-        return status;
+        return exit_code;
     }
     if (files.count == 1) {
         sources[0].arguments = &given.arguments;
         sources[0].options = &given.split.options;
     }
     json_t *list = cli->as_json ? json_array() : NULL;
-    status = import_sources(&files, sources, problems, &spec, list);
-    if (status == CLI_OK)
-        status = import_check(&spec, list);
+    exit_code = import_sources(&files, sources, problems, &spec, list);
+    if (exit_code == CLI_OK)
+        exit_code = import_check(&spec, list);
     if (cli->as_json)
-        import_print_json(status == CLI_OK ? &spec : NULL, list);
-    if (status == CLI_OK && import_write(cli, &spec, output, &err) < 0)
-        status = cli_fail(&err);
+        import_print_json(exit_code == CLI_OK ? &spec : NULL, list);
+    if (exit_code == CLI_OK && import_write(cli, &spec, output, &err) < 0)
+        exit_code = cli_fail(&err);
     json_decref(list);
     for (size_t i = 0; i < files.count; i++) {
         spec_problems_fini(&problems[i]);
@@ -122,5 +122,5 @@ int import_verb(struct cli *cli, char **words)
     }
     source_words_fini(&given);
     text_fini(&spec);
-    return status;
+    return exit_code;
 }

@@ -85,14 +85,14 @@ int main(int argc, char **argv)
     terminal_init(&cli.out, STDOUT_FILENO);
     if (home_init(&cli.home, NULL, &err) < 0)
         return cli_fail(&err);
-    int status = main_run(&cli, argv + 1);
+    int exit_code = main_run(&cli, argv + 1);
     http_client_free(cli.client);
     home_fini(&cli.home);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         if (errno != EPIPE)
             (void)fprintf(stderr, "phasectl: could not write to standard output: %s\n",
                           strerror(errno));
-        return status ? status : CLI_FAILED;
+        return exit_code ? exit_code : CLI_FAILED;
     }
-    return status;
+    return exit_code;
 }

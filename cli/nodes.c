@@ -53,11 +53,11 @@ static int nodes_add(struct cli *cli, const char *node, const char *duration, co
     char *path = text_format("/v1/nodes/%s", node);
     json_t *body = json_pack("{s:s?, s:o}", "message", because, "seconds",
                              duration ? json_integer(seconds) : json_null());
-    int code = body ? client_post(cli, path, body, &reply, NULL, &err)
-                    : error_set(&err, -EINVAL, "--because is not UTF-8");
+    int status = body ? client_post(cli, path, body, &reply, NULL, &err)
+                      : error_set(&err, -EINVAL, "--because is not UTF-8");
     json_decref(body);
     free(path);
-    if (code < 0)
+    if (status < 0)
         return cli_fail(&err);
     if (cli->as_json)
         client_print_json(reply);
@@ -74,9 +74,9 @@ static int nodes_clear(struct cli *cli, const char *node)
     struct error err;
     json_t *reply;
     char *path = text_format("/v1/nodes/%s", node);
-    int code = client_delete(cli, path, &reply, &err);
+    int status = client_delete(cli, path, &reply, &err);
     free(path);
-    if (code < 0)
+    if (status < 0)
         return cli_fail(&err);
     if (cli->as_json)
         client_print_json(reply);
@@ -97,9 +97,9 @@ int nodes_verb(struct cli *cli, char **words)
         {0},
     };
     struct option_arguments arguments = {.max = 2};
-    int status;
-    if (!options_parse(cli, words, rules, &arguments, &status))
-        return status;
+    int exit_code;
+    if (!options_parse(cli, words, rules, &arguments, &exit_code))
+        return exit_code;
     const char *action = arguments.count ? arguments.items[0] : NULL;
     bool adds = action && text_equal(action, "add");
     if (action && !adds && !text_equal(action, "clear"))

@@ -178,12 +178,12 @@ static int oldlog_read(struct oldlog *log, struct extract *extract, struct error
     FILE *file = fopen(log->file, "re");
     if (!file)
         return error_set(err, -errno, "cannot open %s: %s", log->file, strerror(errno));
-    int code = oldlog_read_file(log, file, extract, err);
+    int status = oldlog_read_file(log, file, extract, err);
     extract_end(extract);
     if (!log->stopped)
         oldlog_judge(log);
     (void)fclose(file); /* it was only read */
-    return code;
+    return status;
 }
 
 static const json_t *oldlog_phase(const json_t *workflow, const char *name, size_t size)
@@ -230,22 +230,22 @@ static int oldlog_init(struct oldlog *log, const json_t *workflow, const char *t
         return error_set(err, -EINVAL, "--log %s: there is no such phase", text);
     log->name = json_string_value(json_object_get(log->phase, "name"));
     oldlog_init_speed(log);
-    int code = extract_options_from_json(json_object_get(log->phase, "metrics"), &options, err);
+    int status = extract_options_from_json(json_object_get(log->phase, "metrics"), &options, err);
     options.step_name =
         json_string_value(json_object_get(json_object_get(log->phase, "progress"), "step"));
-    if (code == 0)
-        code = guards_new(log->phase, 0, &log->guards, err);
-    if (code == 0)
-        code = extract_new(&options, oldlog_row, log, &extract, err);
-    if (code == 0)
-        code = oldlog_read(log, extract, err);
+    if (status == 0)
+        status = guards_new(log->phase, 0, &log->guards, err);
+    if (status == 0)
+        status = extract_new(&options, oldlog_row, log, &extract, err);
+    if (status == 0)
+        status = oldlog_read(log, extract, err);
     if (extract)
         log->unread = xstrdup(extract_unread(extract));
     extract_free(extract);
     log->facts = json_pack("{s:f}", "elapsed", log->time_s);
     if (log->rows)
         (void)json_object_set_new(log->facts, "step", json_integer(log->last_step));
-    return code;
+    return status;
 }
 
 static void oldlog_fini(struct oldlog *log)
@@ -405,14 +405,14 @@ int oldlog_write(const json_t *workflow, const char *const *logs, size_t count,
                  const struct terminal *terminal, struct text *text, struct error *err)
 {
     struct oldlog *read = xcalloc(count + 1, sizeof *read);
-    int code = 0;
+    int status = 0;
     size_t done = 0;
-    for (; done < count && code == 0; done++)
-        code = oldlog_init(&read[done], workflow, logs[done], err);
-    for (size_t i = 0; i < count && code == 0; i++)
+    for (; done < count && status == 0; done++)
+        status = oldlog_init(&read[done], workflow, logs[done], err);
+    for (size_t i = 0; i < count && status == 0; i++)
         oldlog_write_one(read, count, &read[i], terminal, text);
     for (size_t i = 0; i < done; i++)
         oldlog_fini(&read[i]);
     free(read);
-    return code;
+    return status;
 }

@@ -46,15 +46,15 @@ void open_browser(const struct cli *cli, const char *url)
 
 int open_verb(struct cli *cli, char **words)
 {
-    int status;
+    int exit_code;
     const struct option_rule rules[] = {
         {"json", 0, NULL, "print the address as JSON, and open nothing", .flag = &cli->as_json},
         {0}};
     struct option_arguments arguments = {.max = 0};
     struct error err;
     json_t *reply;
-    if (!options_parse(cli, words, rules, &arguments, &status))
-        return status;
+    if (!options_parse(cli, words, rules, &arguments, &exit_code))
+        return exit_code;
     if (client_post(cli, "/v1/page", NULL, &reply, NULL, &err) < 0)
         return cli_fail(&err);
     const char *url = field_text(reply, "url");

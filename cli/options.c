@@ -19,19 +19,19 @@ static void options_help(const struct verb *verb, const struct option_rule *rule
 }
 
 bool options_parse(const struct cli *cli, char **words, const struct option_rule *rules,
-                   struct option_arguments *arguments, int *ret_status)
+                   struct option_arguments *arguments, int *ret_exit_code)
 {
     struct error err;
-    int code = option_read(words, rules, arguments, &err);
-    *ret_status = CLI_OK;
-    if (code == OPTION_HELP)
+    int status = option_read(words, rules, arguments, &err);
+    *ret_exit_code = CLI_OK;
+    if (status == OPTION_HELP)
         options_help(cli->verb, rules);
-    else if (code == -ENODATA)
-        *ret_status =
+    else if (status == -ENODATA)
+        *ret_exit_code =
             cli_usage(cli, "%s: phasectl %s %s", err.message, cli->verb->name, cli->verb->synopsis);
-    else if (code < 0)
-        *ret_status = cli_usage(cli, "%s", err.message);
-    return code == 0;
+    else if (status < 0)
+        *ret_exit_code = cli_usage(cli, "%s", err.message);
+    return status == 0;
 }
 
 int options_each_address(struct cli *cli, const struct option_arguments *arguments,
@@ -39,7 +39,7 @@ int options_each_address(struct cli *cli, const struct option_arguments *argumen
 {
     struct address addresses[OPTION_ARGUMENTS_MAX];
     struct error err;
-    int status = CLI_OK;
+    int exit_code = CLI_OK;
     for (size_t i = 0; i < arguments->count; i++)
         if (address_parse(arguments->items[i], &addresses[i], &err) < 0)
             return cli_usage(cli, "%s", err.message);
@@ -48,17 +48,17 @@ int options_each_address(struct cli *cli, const struct option_arguments *argumen
     cli->has_several = arguments->count > 1;
     for (size_t i = 0; i < arguments->count; i++) {
         int done = one(cli, &addresses[i], context);
-        status = status == CLI_OK ? done : status;
+        exit_code = exit_code == CLI_OK ? done : exit_code;
     }
-    return status;
+    return exit_code;
 }
 
 int options_addresses(struct cli *cli, char **words, const struct option_rule *rules, size_t min,
                       options_one *one, const void *context)
 {
     struct option_arguments arguments = {.min = min, .max = OPTION_ARGUMENTS_MAX};
-    int status;
-    if (!options_parse(cli, words, rules, &arguments, &status))
-        return status;
+    int exit_code;
+    if (!options_parse(cli, words, rules, &arguments, &exit_code))
+        return exit_code;
     return options_each_address(cli, &arguments, one, context);
 }

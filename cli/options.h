@@ -10,20 +10,20 @@ struct address;
 struct cli;
 
 /* Reads `words` of `cli->verb`. Returns true when the verb can go on. Otherwise prints the help or
- * what is wrong, and sets `ret_status` to the status to exit with. */
+ * what is wrong, and sets `ret_exit_code`. */
 bool options_parse(const struct cli *cli, char **words, const struct option_rule *rules,
-                   struct option_arguments *arguments, int *ret_status);
+                   struct option_arguments *arguments, int *ret_exit_code);
 
 typedef int options_one(struct cli *cli, const struct address *address, const void *context);
 
 /* Calls `one` for each argument in order. The arguments are addresses; if one is not, `one` is
- * never called. Without arguments, calls `one` for workflow 0. Returns the first status that is not
- * CLI_OK. */
+ * never called. Without arguments, calls `one` for workflow 0. Returns the first exit code that is
+ * not CLI_OK. */
 int options_each_address(struct cli *cli, const struct option_arguments *arguments,
                          options_one *one, const void *context);
 
 /* Reads `words`, which are options and at least `min` addresses, and calls `one` in the same way.
- * Returns the status to exit with. */
+ * Returns the exit code. */
 int options_addresses(struct cli *cli, char **words, const struct option_rule *rules, size_t min,
                       options_one *one, const void *context);
 

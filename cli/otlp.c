@@ -43,15 +43,15 @@ static bool otlp_decode(char *text)
 {
     char *to = text;
     for (const char *from = text; *from; from++) {
-        int code = (unsigned char)*from;
-        if (code == '%') {
+        int byte = (unsigned char)*from;
+        if (byte == '%') {
             int high = otlp_digit(from[1]), low = high < 0 ? -1 : otlp_digit(from[2]);
             if (low < 0 || high + low == 0)
                 return false;
-            code = high * 16 + low;
+            byte = high * 16 + low;
             from += 2;
         }
-        *to++ = (char)code;
+        *to++ = (char)byte;
     }
     *to = '\0';
     return true;
@@ -94,17 +94,17 @@ static const char *otlp_add_header(struct otlp *otlp, char *entry)
 static int otlp_read_headers(struct otlp *otlp, const char *text, struct error *err)
 {
     char *copy = xstrdup(text), *rest = copy, *entry;
-    int code = 0;
-    for (int number = 1; code == 0 && (entry = strsep(&rest, ",")) != NULL; number++) {
+    int status = 0;
+    for (int number = 1; status == 0 && (entry = strsep(&rest, ",")) != NULL; number++) {
         const char *complaint = *otlp_trim(entry) ? otlp_add_header(otlp, entry) : NULL;
         if (complaint)
-            code = error_set(err, -EINVAL,
-                             "OTEL_EXPORTER_OTLP_HEADERS must be a list of key=value,key=value: "
-                             "entry %d %s",
-                             number, complaint);
+            status = error_set(err, -EINVAL,
+                               "OTEL_EXPORTER_OTLP_HEADERS must be a list of key=value,key=value: "
+                               "entry %d %s",
+                               number, complaint);
     }
     free(copy);
-    return code;
+    return status;
 }
 
 int otlp_init(struct otlp *otlp, struct cli *cli, struct error *err)
@@ -176,9 +176,9 @@ long long otlp_read_last(const struct cli *cli)
 int otlp_write_last(const struct cli *cli, long long last, struct error *err)
 {
     char *text = text_format("{\"after\": %lld}\n", last);
-    int code = file_replace(cli->home.otlp, text, strlen(text), 0600, err);
+    int status = file_replace(cli->home.otlp, text, strlen(text), 0600, err);
     free(text);
-    return code < 0 ? -ENOTRECOVERABLE : 0;
+    return status < 0 ? -ENOTRECOVERABLE : 0;
 }
 
 /* --- The request -------------------------------------------------------------------------------
@@ -214,29 +214,29 @@ static int otlp_post(struct otlp *otlp, json_t *spans, struct error *err)
 {
     char *body = spans_body(otlp->service, otlp->cli->home.path, spans);
     struct http_reply reply = {0};
-    int code = http_request(otlp->client, "POST", "", body, strlen(body), &reply, err);
-    int status = reply.status;
-    bool is_later = status == 429 || status == 502 || status == 503 || status == 504;
-    bool is_refused = status == 400 || status == 413 || status == 422; /* the spans are at fault */
+    int status = http_request(otlp->client, "POST", "", body, strlen(body), &reply, err);
+    int answer = reply.status;
+    bool is_later = answer == 429 || answer == 502 || answer == 503 || answer == 504;
+    bool is_refused = answer == 400 || answer == 413 || answer == 422; /* the spans are at fault */
     free(body);
-    if (code < 0)
+    if (status < 0)
         return -EHOSTUNREACH;
     if (is_later) {
-        code = error_set(err, -EHOSTUNREACH, "the collector at %s answers with status %d",
-                         http_client_address(otlp->client), status);
-    } else if (status >= 200 && status <= 299) {
+        status = error_set(err, -EHOSTUNREACH, "the collector at %s answers with status %d",
+                           http_client_address(otlp->client), answer);
+    } else if (answer >= 200 && answer <= 299) {
         otlp_taken(otlp, json_array_size(spans), &reply);
     } else if (is_refused) {
-        char *why = text_format("status %d", status);
+        char *why = text_format("status %d", answer);
         otlp_refused(otlp, json_array_size(spans), why);
         free(why);
     } else {
-        code = error_set(err, -EPROTO, "the collector at %s answers with status %d%s",
-                         http_client_address(otlp->client), status,
-                         status < 500 ? "; check its address and the headers" : "");
+        status = error_set(err, -EPROTO, "the collector at %s answers with status %d%s",
+                           http_client_address(otlp->client), answer,
+                           answer < 500 ? "; check its address and the headers" : "");
     }
     http_reply_fini(&reply);
-    return code;
+    return status;
 }
 
 /* --- What has ended ----------------------------------------------------------------------------
@@ -249,10 +249,10 @@ static int otlp_read_history(const struct otlp *otlp, long long workflow, json_t
     long long after = 0;
     for (;;) {
         json_t *reply;
-        int code = client_get(otlp->cli, &reply, err, "/v1/events?after=%lld&workflow=%lld&wait=0",
-                              after, workflow);
-        if (code < 0)
-            return code;
+        int status = client_get(otlp->cli, &reply, err,
+                                "/v1/events?after=%lld&workflow=%lld&wait=0", after, workflow);
+        if (status < 0)
+            return status;
         size_t count = json_array_size(json_object_get(reply, "events"));
         after = field_integer(reply, "last");
         (void)json_array_extend(events, json_object_get(reply, "events"));
@@ -267,12 +267,12 @@ static int otlp_add(struct otlp *otlp, long long number, const json_t *news, jso
                     struct error *err)
 {
     json_t *events = json_array(), *workflow = NULL, *runs = NULL;
-    int code = otlp_read_history(otlp, number, events, err);
-    if (code == 0)
-        code = client_get(otlp->cli, &workflow, err, "/v1/workflows/%lld", number);
-    if (code == 0)
-        code = client_get(otlp->cli, &runs, err, "/v1/runs?workflow=%lld", number);
-    if (code == 0) {
+    int status = otlp_read_history(otlp, number, events, err);
+    if (status == 0)
+        status = client_get(otlp->cli, &workflow, err, "/v1/workflows/%lld", number);
+    if (status == 0)
+        status = client_get(otlp->cli, &runs, err, "/v1/runs?workflow=%lld", number);
+    if (status == 0) {
         const struct spans_source source = {.home = otlp->cli->home.path,
                                             .workflow = workflow,
                                             .runs = json_object_get(runs, "runs"),
@@ -287,7 +287,7 @@ static int otlp_add(struct otlp *otlp, long long number, const json_t *news, jso
     json_decref(events);
     json_decref(workflow);
     json_decref(runs);
-    return code;
+    return status;
 }
 
 int otlp_send(struct otlp *otlp, const json_t *news, struct error *err)
@@ -295,7 +295,7 @@ int otlp_send(struct otlp *otlp, const json_t *news, struct error *err)
     json_t *spans = json_array(), *by_workflow = json_object(), *event, *own;
     const char *number;
     size_t i;
-    int code = 0;
+    int status = 0;
     json_array_foreach((json_t *)news, i, event)
     {
         if (!spans_may_be_end(event))
@@ -306,11 +306,11 @@ int otlp_send(struct otlp *otlp, const json_t *news, struct error *err)
         (void)json_array_append(json_object_get(by_workflow, key), event);
         free(key);
     }
-    json_object_foreach(by_workflow, number, own) if (code == 0) code =
+    json_object_foreach(by_workflow, number, own) if (status == 0) status =
         otlp_add(otlp, atoll(number), own, spans, err);
-    if (code == 0 && json_array_size(spans))
-        code = otlp_post(otlp, spans, err);
+    if (status == 0 && json_array_size(spans))
+        status = otlp_post(otlp, spans, err);
     json_decref(by_workflow);
     json_decref(spans);
-    return code;
+    return status;
 }

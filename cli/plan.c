@@ -323,9 +323,9 @@ static int plan_ask(struct cli *cli, const struct source *source, const json_t *
     if (!body)
         return error_set_at(err, -EINVAL, source->name, 0, 0,
                             "cannot be sent: it is not UTF-8 text");
-    int code = client_post(cli, "/v1/plan", body, ret_plan, ret_problems, err);
+    int status = client_post(cli, "/v1/plan", body, ret_plan, ret_problems, err);
     json_decref(body);
-    return code;
+    return status;
 }
 
 static int plan_show(const struct cli *cli, const char *file, const json_t *plan)
@@ -349,7 +349,7 @@ static int plan_file(struct cli *cli, const char *file, const struct source_word
 {
     struct source source;
     struct error err;
-    int status;
+    int exit_code;
     json_t *plan = NULL, *problems = NULL, *set = source_words_set(cli, given);
     if (!set)
         return CLI_USAGE;
@@ -360,16 +360,16 @@ static int plan_file(struct cli *cli, const char *file, const struct source_word
     bool is_good = probe_print(&source, &given->overrides);
     if (plan_ask(cli, &source, set, given->overrides.variants, &plan, &problems, &err) < 0) {
         problems_print(source.name, problems);
-        status = cli_fail(&err);
+        exit_code = cli_fail(&err);
     } else {
-        status = plan_show(cli, source.name, plan);
-        status = is_good ? status : CLI_FAILED;
+        exit_code = plan_show(cli, source.name, plan);
+        exit_code = is_good ? exit_code : CLI_FAILED;
     }
     json_decref(set);
     json_decref(plan);
     json_decref(problems);
     source_fini(&source);
-    return status;
+    return exit_code;
 }
 
 int plan_verb(struct cli *cli, char **words)
@@ -382,9 +382,9 @@ int plan_verb(struct cli *cli, char **words)
         {0},
     };
     struct option_arguments arguments = {.min = 1, .max = 1, .has_rest = true};
-    int status;
-    if (source_words_read(cli, words, rules, &arguments, &given, &status))
-        status = plan_file(cli, arguments.items[0], &given);
+    int exit_code;
+    if (source_words_read(cli, words, rules, &arguments, &given, &exit_code))
+        exit_code = plan_file(cli, arguments.items[0], &given);
     source_words_fini(&given);
-    return status;
+    return exit_code;
 }

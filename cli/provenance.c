@@ -188,25 +188,25 @@ int provenance_snapshot(const struct cli *cli, const json_t *provenance, const c
 {
     const char *root = json_string_value(json_object_get(provenance, "root"));
     char *workdir = getcwd(NULL, 0);
-    int code = 0;
+    int status = 0;
     if (!root || !json_object_get(provenance, "commit") || !workdir ||
         !text_starts(workdir, root)) {
-        code = error_set(err, -EINVAL,
-                         "code: snapshot needs a git repository with a commit, and "
-                         "%s is not in one",
-                         workdir ? workdir : "this folder");
+        status = error_set(err, -EINVAL,
+                           "code: snapshot needs a git repository with a commit, and "
+                           "%s is not in one",
+                           workdir ? workdir : "this folder");
         free(workdir);
-        return code;
+        return status;
     }
     char *folder = text_format("%s/%s", cli->home.snapshots, key);
-    code = file_make_folders(folder, 0700, err);
-    if (code == 0 && provenance_copy(root, folder) != 0)
-        code = error_set(err, -EIO, "could not copy %s to %s", root, folder);
-    if (code == 0)
+    status = file_make_folders(folder, 0700, err);
+    if (status == 0 && provenance_copy(root, folder) != 0)
+        status = error_set(err, -EIO, "could not copy %s to %s", root, folder);
+    if (status == 0)
         *ret_workdir = text_format("%s%s", folder, workdir + strlen(root));
     free(folder);
     free(workdir);
-    return code;
+    return status;
 }
 
 void provenance_discard(const struct cli *cli, const char *key)

@@ -105,9 +105,9 @@ static int rehearse_metrics(struct rehearse *report, const struct rehearse_phase
     struct text came = {0}, missing = {0};
     json_t *reply, *value, *wanted;
     const char *name;
-    int code = client_get_part_of(report->cli, phase->run, "/metrics?last=1", &reply, err);
-    if (code < 0)
-        return code;
+    int status = client_get_part_of(report->cli, phase->run, "/metrics?last=1", &reply, err);
+    if (status < 0)
+        return status;
     const json_t *series = json_object_get(reply, "series");
     wanted = rehearse_wanted(phase->spec);
     json_object_foreach(wanted, name, value)
@@ -137,9 +137,9 @@ static int rehearse_first_step(struct rehearse *report, const json_t *run, doubl
                                struct error *err)
 {
     json_t *reply;
-    int code = client_get_part_of(report->cli, run, "/metrics", &reply, err);
-    if (code < 0)
-        return code;
+    int status = client_get_part_of(report->cli, run, "/metrics", &reply, err);
+    if (status < 0)
+        return status;
     const json_t *first = json_array_get(json_object_get(reply, "steps"), 0);
     *ret_step = json_is_number(first) ? json_number_value(first) : NAN;
     json_decref(reply);
@@ -168,9 +168,9 @@ static int rehearse_resumed(struct rehearse *report, const struct rehearse_phase
 {
     double first, from = field_number(phase->resumed, "first_step");
     double last = field_number(phase->resumed, "last_step");
-    int code = rehearse_first_step(report, phase->resumed, &first, err);
-    if (code < 0)
-        return code;
+    int status = rehearse_first_step(report, phase->resumed, &first, err);
+    if (status < 0)
+        return status;
     char *stuck = rehearse_stuck(phase, from, first, last);
     char *said =
         stuck ? stuck
@@ -224,9 +224,9 @@ static int rehearse_gate(struct rehearse *report, const struct rehearse_phase *p
                          struct error *err)
 {
     json_t *reply;
-    int code = client_get_part_of(report->cli, phase->shown, "/gate", &reply, err);
-    if (code < 0)
-        return code;
+    int status = client_get_part_of(report->cli, phase->shown, "/gate", &reply, err);
+    if (status < 0)
+        return status;
     if (json_array_size(json_object_get(reply, "checks"))) {
         text_add(&report->text, "  gate       too few steps for a decision; so far:\n");
         view_gate(&report->cli->out, reply, 4, &report->text);
@@ -347,14 +347,14 @@ static int rehearse_phase(struct rehearse *report, const json_t *spec, const jso
                                                    : field_text(phase.run, "message"));
     if (!phase.run || isnan(field_number(phase.run, "started")))
         return 0;
-    int code = rehearse_metrics(report, &phase, err);
-    if (code == 0)
-        code = rehearse_checkpoint(report, &phase, err);
-    if (code == 0)
-        code = rehearse_gate(report, &phase, err);
-    if (code == 0)
+    int status = rehearse_metrics(report, &phase, err);
+    if (status == 0)
+        status = rehearse_checkpoint(report, &phase, err);
+    if (status == 0)
+        status = rehearse_gate(report, &phase, err);
+    if (status == 0)
         rehearse_cost(report, &phase);
-    return code;
+    return status;
 }
 
 static void rehearse_conclude(struct rehearse *report)
@@ -390,7 +390,7 @@ static int rehearse_report(struct rehearse *report, const struct address *workfl
                            const json_t *real, struct error *err)
 {
     const json_t *spec;
-    int code = 0;
+    int status = 0;
     size_t i;
     json_array_foreach(json_object_get(real, "phases"), i, spec)
     {
@@ -399,12 +399,12 @@ static int rehearse_report(struct rehearse *report, const struct address *workfl
         if (json_object_get(spec, "member"))
             continue;
         (void)snprintf(address.phase, sizeof address.phase, "%s", field_text(spec, "name"));
-        if ((code = client_get_address(report->cli, &address, &shown, err)) < 0)
-            return code;
-        code = rehearse_phase(report, spec, shown, err);
+        if ((status = client_get_address(report->cli, &address, &shown, err)) < 0)
+            return status;
+        status = rehearse_phase(report, spec, shown, err);
         json_decref(shown);
-        if (code < 0)
-            return code;
+        if (status < 0)
+            return status;
     }
     rehearse_conclude(report);
     return 0;
@@ -433,21 +433,21 @@ static int rehearse_run(struct cli *cli, const struct address *workflow, const j
 {
     struct rehearse report = {.cli = cli, .phases = json_array()};
     struct error err;
-    int status = watch_workflows(cli, workflow, 1, cli->as_json ? WATCH_SILENTLY : WATCH_LINES);
-    if (status == CLI_OK || status == CLI_FAILED) {
+    int exit_code = watch_workflows(cli, workflow, 1, cli->as_json ? WATCH_SILENTLY : WATCH_LINES);
+    if (exit_code == CLI_OK || exit_code == CLI_FAILED) {
         bool is_told = rehearse_report(&report, workflow, real, &err) == 0;
         if (cli->as_json && is_told)
             rehearse_print_json(&report, workflow);
         else if (!cli->as_json)
             (void)fputs(text_string(&report.text), stdout);
         if (!is_told)
-            status = cli_fail(&err);
+            exit_code = cli_fail(&err);
         else if (report.problems)
-            status = CLI_FAILED;
+            exit_code = CLI_FAILED;
     }
     text_fini(&report.text);
     json_decref(report.phases);
-    return status;
+    return exit_code;
 }
 
 static int rehearse_file(struct cli *cli, const struct option_arguments *file,
@@ -455,15 +455,15 @@ static int rehearse_file(struct cli *cli, const struct option_arguments *file,
 {
     struct address address;
     struct error err;
-    int status = submit_rehearsal(cli, file, given, steps, &address);
-    if (status != CLI_OK)
-        return status;
+    int exit_code = submit_rehearsal(cli, file, given, steps, &address);
+    if (exit_code != CLI_OK)
+        return exit_code;
     json_t *real = rehearse_resolve(file->items[0], given, &err);
     if (!real)
         return cli_fail(&err);
-    status = rehearse_run(cli, &address, real);
+    exit_code = rehearse_run(cli, &address, real);
     json_decref(real);
-    return status;
+    return exit_code;
 }
 
 int rehearse_verb(struct cli *cli, char **words)
@@ -478,12 +478,12 @@ int rehearse_verb(struct cli *cli, char **words)
         {0},
     };
     struct option_arguments arguments = {.min = 1, .max = 1, .has_rest = true};
-    int status;
-    bool is_good = source_words_read(cli, words, rules, &arguments, &given, &status);
+    int exit_code;
+    bool is_good = source_words_read(cli, words, rules, &arguments, &given, &exit_code);
     if (is_good && steps > REHEARSAL_STEPS_MAX)
-        status = cli_usage(cli, "--steps is at most %d", REHEARSAL_STEPS_MAX);
+        exit_code = cli_usage(cli, "--steps is at most %d", REHEARSAL_STEPS_MAX);
     else if (is_good)
-        status = rehearse_file(cli, &arguments, &given, steps);
+        exit_code = rehearse_file(cli, &arguments, &given, steps);
     source_words_fini(&given);
-    return status;
+    return exit_code;
 }

@@ -35,10 +35,10 @@ static int runs_one(struct cli *cli, const struct address *address, const void *
     (void)context;
     if (address->workflow && client_check_address(cli, address, &err) < 0)
         return cli_fail(&err);
-    int code = address->workflow
-                   ? client_get(cli, &json, &err, "/v1/runs?workflow=%" PRIu64, address->workflow)
-                   : client_get(cli, &json, &err, "/v1/runs");
-    if (code < 0)
+    int status = address->workflow
+                     ? client_get(cli, &json, &err, "/v1/runs?workflow=%" PRIu64, address->workflow)
+                     : client_get(cli, &json, &err, "/v1/runs");
+    if (status < 0)
         return cli_fail(&err);
     json_t *runs = runs_select(json_object_get(json, "runs"), address->phase);
     if (cli->as_json)

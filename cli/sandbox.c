@@ -33,20 +33,20 @@ static int sandbox_find(char **ret_path, struct error *err)
     char *places[] = {text_format("%s/../libexec/phased/sandbox", folder),
                       text_format("%s/sandbox", PHASED_PKGLIBEXECDIR)};
     const size_t count = sizeof places / sizeof places[0];
-    int code = -ENOENT;
+    int status = -ENOENT;
     for (size_t i = 0; i < count; i++) {
-        if (code < 0 && access(places[i], X_OK) == 0) {
+        if (status < 0 && access(places[i], X_OK) == 0) {
             *ret_path = xstrdup(places[i]);
-            code = 0;
+            status = 0;
         }
     }
-    if (code < 0)
-        (void)error_set(err, code, "cannot find the sandbox: neither %s nor %s exists", places[0],
+    if (status < 0)
+        (void)error_set(err, status, "cannot find the sandbox: neither %s nor %s exists", places[0],
                         places[1]);
     for (size_t i = 0; i < count; i++)
         free(places[i]);
     free(folder);
-    return code;
+    return status;
 }
 
 bool sandbox_is_running(const struct cli *cli)
@@ -130,9 +130,9 @@ int sandbox_verb(struct cli *cli, char **words)
         {0},
     };
     struct option_arguments arguments = {.min = 1, .max = 1};
-    int status;
-    if (!options_parse(cli, words, rules, &arguments, &status))
-        return status;
+    int exit_code;
+    if (!options_parse(cli, words, rules, &arguments, &exit_code))
+        return exit_code;
     const char *action = arguments.items[0];
     bool start = text_equal(action, "start");
     if (!start && !text_equal(action, "stop") && !text_equal(action, "status"))

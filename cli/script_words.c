@@ -181,7 +181,7 @@ static bool splitter_run(const struct cli *cli, struct splitter *splitter, char 
 
 bool script_words_split(const struct cli *cli, char **words, const struct option_rule *rules,
                         enum script_words_next next, struct script_words *ret_words,
-                        int *ret_status)
+                        int *ret_exit_code)
 {
     size_t count = 0;
     while (words[count])
@@ -191,7 +191,7 @@ bool script_words_split(const struct cli *cli, char **words, const struct option
     ret_words->options.items = ret_words->items;
     struct splitter splitter = {.rules = rules, .next = next, .words = ret_words};
     bool is_good = splitter_run(cli, &splitter, words);
-    *ret_status = is_good ? CLI_OK : CLI_USAGE;
+    *ret_exit_code = is_good ? CLI_OK : CLI_USAGE;
     return is_good;
 }
 

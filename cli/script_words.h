@@ -30,10 +30,10 @@ struct script_words {
 };
 
 /* Splits the words by the rules of the verb. All words are borrowed. Returns true when the verb can
- * go on. Otherwise prints what is wrong, and sets `ret_status` to the status to exit with. */
+ * go on. Otherwise prints what is wrong, and sets `ret_exit_code`. */
 bool script_words_split(const struct cli *cli, char **words, const struct option_rule *rules,
                         enum script_words_next next, struct script_words *ret_words,
-                        int *ret_status);
+                        int *ret_exit_code);
 void script_words_fini(struct script_words *words);
 
 #endif

@@ -160,9 +160,9 @@ static int show_one(struct cli *cli, const struct address *address, const void *
     else
         show_part(cli, source, parts, &text);
     cli_print(&text);
-    int status = parts->diff && note[0] ? CLI_FAILED : CLI_OK;
+    int exit_code = parts->diff && note[0] ? CLI_FAILED : CLI_OK;
     json_decref(source);
-    return status;
+    return exit_code;
 }
 
 int show_verb(struct cli *cli, char **words)

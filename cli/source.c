@@ -59,7 +59,7 @@ void problems_print_all(const struct spec_problems *problems)
 
 /* The words after `--` are the arguments of one script. */
 static bool source_arguments(const struct cli *cli, const struct option_arguments *files,
-                             struct source_words *words, int *ret_status)
+                             struct source_words *words, int *ret_exit_code)
 {
     struct sbatch_arguments *arguments = &words->arguments;
     *arguments = (struct sbatch_arguments){.items = (const char *const *)files->rest};
@@ -67,7 +67,7 @@ static bool source_arguments(const struct cli *cli, const struct option_argument
         arguments->count++;
     if (files->count <= 1 || (!arguments->count && !words->split.options.count))
         return true;
-    *ret_status = cli_usage(
+    *ret_exit_code = cli_usage(
         cli,
         arguments->count ? "the words from '%s' on are arguments for one script, not for %zu"
                          : "options of sbatch such as '%s' are for one script, not for %zu",
@@ -91,10 +91,10 @@ struct option_rule source_with_rule(struct source_words *words)
 
 bool source_words_read(const struct cli *cli, char **words, const struct option_rule *rules,
                        struct option_arguments *files, struct source_words *ret_words,
-                       int *ret_status)
+                       int *ret_exit_code)
 {
-    if (!script_words_split(cli, words, rules, ret_words->next, &ret_words->split, ret_status) ||
-        !options_parse(cli, ret_words->split.own, rules, files, ret_status))
+    if (!script_words_split(cli, words, rules, ret_words->next, &ret_words->split, ret_exit_code) ||
+        !options_parse(cli, ret_words->split.own, rules, files, ret_exit_code))
         return false;
     json_t *variants = json_array();
     for (size_t i = 0; i < ret_words->variants.count; i++) {
@@ -103,7 +103,7 @@ bool source_words_read(const struct cli *cli, char **words, const struct option_
     }
     ret_words->overrides = (struct spec_overrides){
         .variants = variants, .texts = ret_words->sets.items, .count = ret_words->sets.count};
-    return source_arguments(cli, files, ret_words, ret_status);
+    return source_arguments(cli, files, ret_words, ret_exit_code);
 }
 
 void source_words_fini(struct source_words *words)
@@ -151,10 +151,10 @@ static int source_import(const char *file, const struct source_words *words, str
                                    .keeps_lines = true};
     struct spec_problems problems = {.file = xstrdup(file)};
     struct text text = {0};
-    int code = sbatch_import(&script, 1, environ, &text, &problems);
+    int status = sbatch_import(&script, 1, environ, &text, &problems);
     problems_print_all(&problems);
-    if (code < 0) {
-        error_set(err, code, "%s: this script cannot become a workflow", file);
+    if (status < 0) {
+        error_set(err, status, "%s: this script cannot become a workflow", file);
         text_fini(&text);
     } else {
         free(source->text);
@@ -166,33 +166,34 @@ static int source_import(const char *file, const struct source_words *words, str
         source->run_line = source_run_line(source->text);
     }
     spec_problems_fini(&problems);
-    return code;
+    return status;
 }
 
 int source_read(const char *file, const struct source_words *words, struct source *ret_source,
                 struct error *err)
 {
     struct source source = {0};
-    int code = file_read(file, SPEC_SIZE_MAX, &source.text, &source.size, err);
-    if (code < 0)
-        return code;
+    int status = file_read(file, SPEC_SIZE_MAX, &source.text, &source.size, err);
+    if (status < 0)
+        return status;
     source.name = xstrdup(file);
     if (sbatch_is_script(source.text, source.size))
-        code = source_import(file, words, &source, err);
+        status = source_import(file, words, &source, err);
     else if (words && words->arguments.count)
-        code = error_set(err, -EINVAL,
-                         "%s is a workflow and takes no arguments: --set PARAM=VALUE sets a param",
-                         file);
+        status = error_set(
+            err, -EINVAL, "%s is a workflow and takes no arguments: --set PARAM=VALUE sets a param",
+            file);
     else if (words && words->split.options.count)
-        code = error_set(err, -EINVAL,
-                         "%s is a workflow and takes no options of sbatch such as '%s': write them "
-                         "into the file",
-                         file, words->split.items[0]);
-    if (code < 0)
+        status =
+            error_set(err, -EINVAL,
+                      "%s is a workflow and takes no options of sbatch such as '%s': write them "
+                      "into the file",
+                      file, words->split.items[0]);
+    if (status < 0)
         source_fini(&source);
     else
         *ret_source = source;
-    return code;
+    return status;
 }
 
 void source_place(const struct source *source, struct spec_problems *problems)

@@ -44,11 +44,11 @@ struct option_rule source_set_rule(struct source_words *words);
 struct option_rule source_with_rule(struct source_words *words);
 
 /* Reads the words of `cli->verb` by its rules, and completes what they say about its files. Returns
- * true when the verb can go on. Otherwise prints the help or what is wrong, and sets `ret_status`
- * to the status to exit with. source_words_fini() frees the words, also after a failure. */
+ * true when the verb can go on. Otherwise prints the help or what is wrong, and sets
+ * `ret_exit_code`. source_words_fini() frees the words, also after a failure. */
 bool source_words_read(const struct cli *cli, char **words, const struct option_rule *rules,
                        struct option_arguments *files, struct source_words *ret_words,
-                       int *ret_status);
+                       int *ret_exit_code);
 void source_words_fini(struct source_words *words);
 
 /* Returns a new object of the params of --set; the last value of a param wins. If a text is not

@@ -271,11 +271,11 @@ static int status_one(struct cli *cli, const struct address *address, const void
     struct error err;
     struct text text = {0};
     json_t *json;
-    int code = address->workflow
-                   ? client_get_address(cli, address, &json, &err)
-                   : client_get(cli, &json, &err, "/v1/workflows?brief=%d&%s=%d", !cli->as_json,
-                                all ? "all" : "limit", all ? 1 : STATUS_WORKFLOWS_MAX);
-    if (code < 0)
+    int status = address->workflow
+                     ? client_get_address(cli, address, &json, &err)
+                     : client_get(cli, &json, &err, "/v1/workflows?brief=%d&%s=%d", !cli->as_json,
+                                  all ? "all" : "limit", all ? 1 : STATUS_WORKFLOWS_MAX);
+    if (status < 0)
         return cli_fail(&err);
     if (cli->as_json)
         client_print_json(json);

@@ -82,11 +82,11 @@ static int submit_send(struct cli *cli, const json_t *body, json_t **ret_reply,
 {
     unsigned wait_ms = SUBMIT_WAIT_MS;
     for (int try = 1;; try++) {
-        int code = client_post(cli, "/v1/workflows", body, ret_reply, ret_problems, err);
-        if (code == 0 || try == SUBMIT_TRIES || !client_may_retry(code))
-            return code;
-        if (code == -ECONNREFUSED && try == 1)
-            return code; /* no daemon runs, so nothing was sent */
+        int status = client_post(cli, "/v1/workflows", body, ret_reply, ret_problems, err);
+        if (status == 0 || try == SUBMIT_TRIES || !client_may_retry(status))
+            return status;
+        if (status == -ECONNREFUSED && try == 1)
+            return status; /* no daemon runs, so nothing was sent */
         cli_wait(wait_ms);
         wait_ms *= 2;
     }
@@ -162,10 +162,10 @@ static int submit_freeze(const struct cli *cli, const struct submit_options *opt
                          struct error *err)
 {
     char *workdir;
-    int code =
+    int status =
         provenance_snapshot(cli, options->provenance, field_text(item, "key"), &workdir, err);
-    if (code < 0)
-        return code;
+    if (status < 0)
+        return status;
     json_t *provenance = json_copy(options->provenance);
     (void)json_object_set_new(provenance, "snapshot", json_string(workdir));
     (void)json_object_set_new(item, "provenance", provenance);
@@ -179,9 +179,9 @@ static int submit_add_file(const struct cli *cli, const struct submit_options *o
 {
     char key[MAC_TOKEN_SIZE];
     struct source source;
-    int code = source_read(file, options->given, &source, err);
-    if (code < 0)
-        return code;
+    int status = source_read(file, options->given, &source, err);
+    if (status < 0)
+        return status;
     mac_random(key, sizeof key);
     json_t *item = json_pack("{s:s, s:s%, s:s}", "file", source.name, "spec", source.text,
                              source.size, "key", key);
@@ -193,9 +193,9 @@ static int submit_add_file(const struct cli *cli, const struct submit_options *o
         json_decref(item);
         return error_set_at(err, -EINVAL, file, 0, 0, "bash cannot read its scripts (see above)");
     }
-    if (is_frozen && (code = submit_freeze(cli, options, item, err)) < 0) {
+    if (is_frozen && (status = submit_freeze(cli, options, item, err)) < 0) {
         json_decref(item);
-        return code;
+        return status;
     }
     if (!item)
         return error_set_at(err, -EINVAL, file, 0, 0, "cannot be sent: it is not UTF-8 text");
@@ -247,18 +247,19 @@ static int submit_files(struct cli *cli, const struct option_arguments *files,
 {
     struct error err;
     json_t *body = submit_body(options), *reply = NULL, *problems = NULL;
-    int status = submit_queue(body, options, &err) < 0 ? cli_fail(&err) : CLI_OK;
+    int exit_code = submit_queue(body, options, &err) < 0 ? cli_fail(&err) : CLI_OK;
     for (size_t i = 0; i < files->count; i++)
         if (submit_add_file(cli, options, body, files->items[i], &err) < 0)
-            status = cli_fail(&err);
-    int code = status == CLI_OK ? submit_send(cli, body, &reply, &problems, &err) : -EINVAL;
-    if (code < 0 && !client_may_retry(code)) /* after other errors it may be queued all the same */
+            exit_code = cli_fail(&err);
+    int status = exit_code == CLI_OK ? submit_send(cli, body, &reply, &problems, &err) : -EINVAL;
+    if (status < 0 &&
+        !client_may_retry(status)) /* after other errors it may be queued all the same */
         submit_discard(cli, body);
-    if (status != CLI_OK)
+    if (exit_code != CLI_OK)
         goto out;
-    if (code < 0) {
+    if (status < 0) {
         problems_print(files->items[0], problems);
-        status = cli_fail(&err);
+        exit_code = cli_fail(&err);
         goto out;
     }
     submit_print(cli, files, reply, options, ret_addresses);
@@ -266,7 +267,7 @@ out:
     json_decref(problems);
     json_decref(reply);
     json_decref(body);
-    return status;
+    return exit_code;
 }
 
 /* Reads the params and the code, and queues the files. */
@@ -277,10 +278,10 @@ static int submit_all(struct cli *cli, const struct option_arguments *files,
     if (!options->set)
         return CLI_USAGE;
     options->provenance = provenance_capture();
-    int status = submit_files(cli, files, options, ret_addresses);
+    int exit_code = submit_files(cli, files, options, ret_addresses);
     json_decref(options->provenance);
     json_decref(options->set);
-    return status;
+    return exit_code;
 }
 
 int submit_rehearsal(struct cli *cli, const struct option_arguments *file,
@@ -310,12 +311,12 @@ int submit_verb(struct cli *cli, char **words)
     };
     struct option_arguments arguments = {.min = 1, .max = OPTION_ARGUMENTS_MAX, .has_rest = true};
     struct address addresses[OPTION_ARGUMENTS_MAX] = {0};
-    int status;
-    if (source_words_read(cli, words, rules, &arguments, &given, &status))
-        status = submit_all(cli, &arguments, &options, addresses);
+    int exit_code;
+    if (source_words_read(cli, words, rules, &arguments, &given, &exit_code))
+        exit_code = submit_all(cli, &arguments, &options, addresses);
     source_words_fini(&given);
-    if (status == CLI_OK && watch)
-        status = watch_workflows(cli, addresses, arguments.count,
-                                 cli->as_json ? WATCH_JSON : WATCH_LINES);
-    return status;
+    if (exit_code == CLI_OK && watch)
+        exit_code = watch_workflows(cli, addresses, arguments.count,
+                                    cli->as_json ? WATCH_JSON : WATCH_LINES);
+    return exit_code;
 }

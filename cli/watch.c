@@ -164,11 +164,11 @@ static int watch_read_one(struct watch *watch, struct watch_one *one, int wait_s
 {
     json_t *reply, *event;
     size_t i;
-    int code =
+    int status =
         client_get(watch->cli, &reply, err, "/v1/events?after=%lld&workflow=%" PRIu64 "&wait=%d",
                    one->last_event, one->address.workflow, wait_s);
-    if (code < 0)
-        return code;
+    if (status < 0)
+        return status;
     json_array_foreach(json_object_get(reply, "events"), i, event)
     {
         one->last_event = field_integer(event, "event");
@@ -203,38 +203,38 @@ static void watch_print_events(struct watch *watch, const json_t *events, size_t
 static int watch_read_events(struct watch *watch, int wait_s, struct error *err)
 {
     json_t *events = json_array();
-    int code = 0;
-    for (size_t i = 0; i < watch->count && code >= 0; i++)
-        code = watch_read_one(watch, &watch->ones[i], watch->count > 1 ? 0 : wait_s, events, err);
+    int status = 0;
+    for (size_t i = 0; i < watch->count && status >= 0; i++)
+        status = watch_read_one(watch, &watch->ones[i], watch->count > 1 ? 0 : wait_s, events, err);
     int count = (int)json_array_size(events);
     watch_print_events(watch, events, 0);
     json_decref(events);
-    if (code >= 0 && count == 0 && watch->count > 1)
+    if (status >= 0 && count == 0 && watch->count > 1)
         cli_wait((unsigned)wait_s * 1000);
-    return code < 0 ? code : count;
+    return status < 0 ? status : count;
 }
 
 /* Prints the history so far; for people, only the end of a long history. */
 static int watch_read_history(struct watch *watch, struct error *err)
 {
     json_t *all = json_array();
-    int code = 0;
-    for (size_t i = 0; i < watch->count && code >= 0; i++) {
+    int status = 0;
+    for (size_t i = 0; i < watch->count && status >= 0; i++) {
         watch->ones[i].last_event = 0;
-        while ((code = watch_read_one(watch, &watch->ones[i], 0, all, err)) > 0)
+        while ((status = watch_read_one(watch, &watch->ones[i], 0, all, err)) > 0)
             continue;
     }
     size_t count = json_array_size(all), skipped = 0;
     if (watch->form == WATCH_LINES && count > WATCH_EVENTS_MAX)
         skipped = count - WATCH_EVENTS_MAX;
-    if (code == 0 && skipped)
+    if (status == 0 && skipped)
         text_addf(&watch->above, "%*s%zu earlier event%s\n", EVENT_INDENT, "", skipped,
                   skipped == 1 ? "" : "s");
-    if (code == 0)
+    if (status == 0)
         watch_print_events(watch, all, skipped);
-    watch->has_history = watch->has_history || code == 0;
+    watch->has_history = watch->has_history || status == 0;
     json_decref(all);
-    return code;
+    return status;
 }
 
 /* Reads the states of the workflows. Returns 1 when all have ended or are held. */
@@ -244,9 +244,9 @@ static int watch_read_states(struct watch *watch, struct error *err)
     for (size_t i = 0; i < watch->count; i++) {
         struct watch_one *one = &watch->ones[i];
         json_t *workflow;
-        int code = client_get_address(watch->cli, &one->address, &workflow, err);
-        if (code < 0)
-            return code;
+        int status = client_get_address(watch->cli, &one->address, &workflow, err);
+        if (status < 0)
+            return status;
         json_decref(one->workflow);
         one->workflow = workflow;
         are_over = are_over && (view_is_final(field_text(workflow, "state")) ||
@@ -275,12 +275,12 @@ static int watch_turn(struct watch *watch, struct error *err)
 
 /* Waits for a daemon that does not answer, because the training goes on without it. Returns 0 to
  * try again. */
-static int watch_away(struct watch *watch, int code, struct error *err)
+static int watch_away(struct watch *watch, int status, struct error *err)
 {
     static const char said[] = "the daemon does not answer; waiting for it (training goes on)";
     time_t now = time(NULL);
-    if (!client_may_retry(code) || !watch->has_history)
-        return code;
+    if (!client_may_retry(status) || !watch->has_history)
+        return status;
     if (!watch->away_since && watch->form == WATCH_LINES)
         text_addf(&watch->above, "%*s%s\n", EVENT_INDENT, "", said);
     else if (!watch->away_since)
@@ -295,31 +295,31 @@ static int watch_away(struct watch *watch, int code, struct error *err)
 
 static int watch_loop(struct watch *watch, struct error *err)
 {
-    int code = watch_read_history(watch, err);
-    while (code == 0 && !watch_interrupted) {
-        code = watch_turn(watch, err);
-        if (code >= 0)
+    int status = watch_read_history(watch, err);
+    while (status == 0 && !watch_interrupted) {
+        status = watch_turn(watch, err);
+        if (status >= 0)
             watch->away_since = 0;
         else
-            code = watch_away(watch, code, err);
+            status = watch_away(watch, status, err);
     }
-    return code;
+    return status;
 }
 
 /* --- The verb --------------------------------------------------------------------------------- */
 
 static int watch_finish(struct watch *watch)
 {
-    int status = CLI_OK;
+    int exit_code = CLI_OK;
     for (size_t i = 0; i < watch->count; i++) {
         const json_t *workflow = watch->ones[i].workflow;
         if (watch->form == WATCH_LINES)
             summary_write(watch->cli, workflow, &watch->above);
         if (field_workflow_state(workflow) != WORKFLOW_SUCCEEDED)
-            status = CLI_FAILED;
+            exit_code = CLI_FAILED;
     }
     watch_draw_last(watch);
-    return status;
+    return exit_code;
 }
 
 /* Adds the workflow of an address. Returns CLI_FAILED, after a message, if it does not exist. */
@@ -340,11 +340,11 @@ static int watch_add(struct watch *watch, const struct address *address)
 static int watch_run(struct watch *watch)
 {
     struct error err;
-    int code = watch_loop(watch, &err);
-    if (code == 1)
+    int status = watch_loop(watch, &err);
+    if (status == 1)
         return watch_finish(watch);
     watch_draw(watch);
-    if (code < 0)
+    if (status < 0)
         return cli_fail(&err);
     if (watch->count > 1)
         (void)fprintf(stderr, "\nphasectl: stopped watching; the workflows go on\n");
@@ -360,23 +360,23 @@ int watch_workflows(struct cli *cli, const struct address *addresses, size_t cou
     struct watch watch = {.cli = cli, .form = form};
     struct sigaction action = {.sa_handler =
                                    watch_interrupt}; /* no SA_RESTART: Ctrl-C ends a wait */
-    int status = CLI_OK;
+    int exit_code = CLI_OK;
     (void)sigaction(SIGINT, &action, NULL); /* cannot fail for SIGINT */
     cli->out.columns = WATCH_COLUMNS;
     if (form == WATCH_JSON)
         guard_pass();
     for (size_t i = 0; i < count; i++) {
         int added = watch_add(&watch, &addresses[i]);
-        status = status == CLI_OK ? added : status;
+        exit_code = exit_code == CLI_OK ? added : exit_code;
     }
     if (watch.count) {
         int watched = watch_run(&watch);
-        status = status == CLI_OK || watched > CLI_FAILED ? watched : status;
+        exit_code = exit_code == CLI_OK || watched > CLI_FAILED ? watched : exit_code;
     }
     for (size_t i = 0; i < watch.count; i++)
         json_decref(watch.ones[i].workflow);
     text_fini(&watch.above);
-    return status;
+    return exit_code;
 }
 
 int watch_verb(struct cli *cli, char **words)
@@ -388,11 +388,11 @@ int watch_verb(struct cli *cli, char **words)
     struct option_arguments arguments = {.min = 1, .max = OPTION_ARGUMENTS_MAX};
     struct address addresses[OPTION_ARGUMENTS_MAX];
     struct error err;
-    int status;
+    int exit_code;
     if (!words[0] && cli->out.live)
         return top_verb(cli, words);
-    if (!options_parse(cli, words, rules, &arguments, &status))
-        return status;
+    if (!options_parse(cli, words, rules, &arguments, &exit_code))
+        return exit_code;
     for (size_t i = 0; i < arguments.count; i++) {
         if (address_parse(arguments.items[i], &addresses[i], &err) < 0)
             return cli_usage(cli, "%s", err.message);

@@ -250,8 +250,8 @@ void summary_write(struct cli *cli, const json_t *workflow, struct text *text)
     json_t *reply = NULL;
     const char *state = field_text(workflow, "state");
     double ended = field_number(workflow, "ended");
-    int code = client_get(cli, &reply, NULL, "/v1/runs?workflow=%lld",
-                          field_integer(workflow, "workflow"));
+    int status = client_get(cli, &reply, NULL, "/v1/runs?workflow=%lld",
+                            field_integer(workflow, "workflow"));
     text_addf(text, "\nworkflow %lld (%s) ", field_integer(workflow, "workflow"),
               field_text(workflow, "name"));
     if (field_workflow_state(workflow) == WORKFLOW_HELD)
@@ -261,7 +261,7 @@ void summary_write(struct cli *cli, const json_t *workflow, struct text *text)
         text_addf(text, " after %s",
                   format_duration(ended - field_number(workflow, "submitted"), buffer));
     text_add(text, "\n\n");
-    summary_table(&cli->out, workflow, code < 0 ? NULL : json_object_get(reply, "runs"), text);
+    summary_table(&cli->out, workflow, status < 0 ? NULL : json_object_get(reply, "runs"), text);
     text_add(text, "\n");
     held_write(&cli->out, workflow, text);
     summary_places(cli, workflow, text);

@@ -62,10 +62,10 @@ static int why_find_phase(struct cli *cli, struct address *address, struct error
 {
     json_t *workflow;
     const json_t *phase, *found = NULL;
-    int code = client_get_address(cli, address, &workflow, err), rank = -1;
+    int status = client_get_address(cli, address, &workflow, err), rank = -1;
     size_t i;
-    if (code < 0)
-        return code;
+    if (status < 0)
+        return status;
     json_array_foreach(json_object_get(workflow, "phases"), i, phase)
     {
         int other = why_rank(phase);
@@ -94,26 +94,26 @@ static uint32_t why_find_attempt(const json_t *phase)
 static int why_ask(struct why *why, struct address *address, struct error *err)
 {
     struct address phase = *address;
-    int code = 0;
+    int status = 0;
     if (address_kind(address) == ADDRESS_WORKFLOW)
-        code = why_find_phase(why->cli, &phase, err);
+        status = why_find_phase(why->cli, &phase, err);
     phase.attempt = 0;
-    if (code == 0)
-        code = client_get_part(why->cli, &phase, "", &why->phase, err);
-    if (code == 0)
-        code = client_get_part(why->cli, &phase, "/gate", &why->gate, err);
+    if (status == 0)
+        status = client_get_part(why->cli, &phase, "", &why->phase, err);
+    if (status == 0)
+        status = client_get_part(why->cli, &phase, "/gate", &why->gate, err);
     struct address run = phase;
     run.attempt = (uint32_t)field_integer(json_object_get(why->phase, "run"), "attempt");
-    if (code == 0 && run.attempt && !why_is_failure(json_object_get(why->phase, "run")) &&
+    if (status == 0 && run.attempt && !why_is_failure(json_object_get(why->phase, "run")) &&
         run.attempt != address->attempt)
-        code = client_get_part(why->cli, &run, "", &why->newest, err);
+        status = client_get_part(why->cli, &run, "", &why->newest, err);
     run.attempt = address->attempt ? address->attempt : why_find_attempt(why->phase);
-    if (code < 0 || !run.attempt)
-        return code;
-    code = client_get_part(why->cli, &run, "", &why->run, err);
-    if (code == 0)
-        code = client_get_part(why->cli, &run, "/logs", &why->logs, err);
-    return code;
+    if (status < 0 || !run.attempt)
+        return status;
+    status = client_get_part(why->cli, &run, "", &why->run, err);
+    if (status == 0)
+        status = client_get_part(why->cli, &run, "/logs", &why->logs, err);
+    return status;
 }
 
 /* --- The runs --------------------------------------------------------------------------------- */
@@ -524,10 +524,10 @@ static int why_one(struct cli *cli, const struct address *asked, const void *con
     struct why why = {.cli = cli};
     struct error err;
     struct text text = {0};
-    int status = CLI_OK;
+    int exit_code = CLI_OK;
     (void)context;
     if (why_ask(&why, &address, &err) < 0)
-        status = cli_fail(&err);
+        exit_code = cli_fail(&err);
     else if (cli->as_json)
         why_print_json(&why);
     else
@@ -538,7 +538,7 @@ static int why_one(struct cli *cli, const struct address *asked, const void *con
     json_decref(why.newest);
     json_decref(why.logs);
     json_decref(why.gate);
-    return status;
+    return exit_code;
 }
 
 int why_verb(struct cli *cli, char **words)

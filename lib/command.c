@@ -119,19 +119,19 @@ int command_run(const char *const *words, const char *input, unsigned seconds,
     int files[COMMAND_FILES];
     pid_t pid;
     *ret_result = (struct command_result){0};
-    int code = command_files(input, files, err);
-    if (code == 0)
-        code = command_start(words, files, true, &pid, err);
-    if (code == 0)
-        code = command_wait(words[0], pid, files, seconds, &ret_result->status, err);
-    if (code == 0) {
+    int status = command_files(input, files, err);
+    if (status == 0)
+        status = command_start(words, files, true, &pid, err);
+    if (status == 0)
+        status = command_wait(words[0], pid, files, seconds, &ret_result->status, err);
+    if (status == 0) {
         command_take(files[1], &ret_result->out);
         command_take(files[2], &ret_result->err);
     }
     for (size_t i = 0; i < COMMAND_FILES; i++)
         if (files[i] >= 0)
             (void)close(files[i]);
-    return code;
+    return status;
 }
 
 void command_fini(struct command_result *result)

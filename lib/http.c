@@ -389,20 +389,20 @@ static int http_ask_sealed(struct http_client *client, const char *method, const
     mac_random(own, sizeof own); /* so that no recorded reply fits */
     (void)snprintf(nonce, sizeof nonce, "%s%08" PRIx32 "%s", client->challenge, ++client->count,
                    own); /* fits */
-    int code = http_exchange(client, method, path, nonce, encrypted, size, ret_reply, err);
+    int status = http_exchange(client, method, path, nonce, encrypted, size, ret_reply, err);
     free(encrypted);
-    if (code < 0 || ret_reply->status == HTTP_CHALLENGED)
-        return code;
+    if (status < 0 || ret_reply->status == HTTP_CHALLENGED)
+        return status;
     if (ret_reply->status == HTTP_FORBIDDEN && !ret_reply->mac[0])
-        code = error_set(err, -EACCES, "the daemon at %s does not take the key of this home",
-                         client->address);
-    if (code == 0)
-        code = http_check_reply(client, nonce, ret_reply, err);
-    if (code == 0)
-        code = http_open_reply(client, ret_reply, err);
-    if (code < 0)
+        status = error_set(err, -EACCES, "the daemon at %s does not take the key of this home",
+                           client->address);
+    if (status == 0)
+        status = http_check_reply(client, nonce, ret_reply, err);
+    if (status == 0)
+        status = http_open_reply(client, ret_reply, err);
+    if (status < 0)
         http_reply_fini(ret_reply);
-    return code;
+    return status;
 }
 
 /* Asks until the daemon knows this connection: a first time for its challenge, a second time to
@@ -411,9 +411,9 @@ static int http_ask_until_known(struct http_client *client, const char *path,
                                 struct http_reply *ret_reply, struct error *err)
 {
     for (int try = 0; try < HTTP_TRIES; try++) {
-        int code = http_ask_sealed(client, "GET", path, NULL, 0, ret_reply, err);
-        if (code < 0 || ret_reply->status != HTTP_CHALLENGED)
-            return code;
+        int status = http_ask_sealed(client, "GET", path, NULL, 0, ret_reply, err);
+        if (status < 0 || ret_reply->status != HTTP_CHALLENGED)
+            return status;
         http_reply_fini(ret_reply);
     }
     return error_set(err, -EIO, "the daemon at %s does not keep a connection", client->address);
@@ -427,13 +427,13 @@ static int http_request_sealed(struct http_client *client, const char *method, c
 {
     if (text_equal(method, "GET"))
         return http_ask_until_known(client, path, ret_reply, err);
-    int code = http_ask_until_known(client, HTTP_PING, ret_reply, err);
-    if (code < 0)
-        return code;
+    int status = http_ask_until_known(client, HTTP_PING, ret_reply, err);
+    if (status < 0)
+        return status;
     http_reply_fini(ret_reply);
-    code = http_ask_sealed(client, method, path, body, body_size, ret_reply, err);
-    if (code < 0 || ret_reply->status != HTTP_CHALLENGED)
-        return code;
+    status = http_ask_sealed(client, method, path, body, body_size, ret_reply, err);
+    if (status < 0 || ret_reply->status != HTTP_CHALLENGED)
+        return status;
     http_reply_fini(ret_reply);
     return error_set(err, -EIO, "the connection to %s broke, and the daemon may have taken %s %s",
                      client->address, method, path);
@@ -450,11 +450,11 @@ int http_request(struct http_client *client, const char *method, const char *pat
     if (!client->is_signed)
         return http_exchange(client, method, path, NULL, body, body_size, ret_reply, err);
     mac_random(nonce, sizeof nonce);
-    int code = http_exchange(client, method, path, nonce, body, body_size, ret_reply, err);
-    if (code < 0)
-        return code;
-    code = http_check_reply(client, nonce, ret_reply, err);
-    if (code < 0)
+    int status = http_exchange(client, method, path, nonce, body, body_size, ret_reply, err);
+    if (status < 0)
+        return status;
+    status = http_check_reply(client, nonce, ret_reply, err);
+    if (status < 0)
         http_reply_fini(ret_reply);
-    return code;
+    return status;
 }

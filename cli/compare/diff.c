@@ -168,9 +168,9 @@ static int diff_add_metrics(struct cli *cli, const struct address *run, json_t *
     static const struct option_list all = {.count = 0};
     json_t *metrics, *values;
     const char *name;
-    int code = reader_get_metrics(cli, run, &all, 0, &metrics, err);
-    if (code < 0)
-        return code;
+    int status = reader_get_metrics(cli, run, &all, 0, &metrics, err);
+    if (status < 0)
+        return status;
     json_object_foreach(json_object_get(metrics, "series"), name, values)
     {
         size_t last = json_array_size(values);
@@ -185,9 +185,9 @@ static int diff_add_metrics(struct cli *cli, const struct address *run, json_t *
 static int diff_read_run(struct cli *cli, struct diff_side *side, struct error *err)
 {
     json_t *run, *figures;
-    int code = client_get_address(cli, &side->address, &run, err);
-    if (code < 0)
-        return code;
+    int status = client_get_address(cli, &side->address, &run, err);
+    if (status < 0)
+        return status;
     double took = view_run_duration(run, (double)time(NULL));
     figures = json_object();
     diff_add_figure(figures, "state", json_object_get(run, "state"));
@@ -195,12 +195,12 @@ static int diff_read_run(struct cli *cli, struct diff_side *side, struct error *
     diff_add_figure(figures, "cause", json_object_get(run, "cause"));
     diff_add_figure(figures, "first_step", json_object_get(run, "first_step"));
     diff_add_figure(figures, "step", json_object_get(run, "last_step"));
-    code = diff_add_metrics(cli, &side->address, figures, err);
+    status = diff_add_metrics(cli, &side->address, figures, err);
     if (!isnan(took))
         (void)json_object_set_new(figures, "seconds", json_real(took));
     side->figures = json_pack("{s:o}", "run", figures);
     json_decref(run);
-    return code;
+    return status;
 }
 
 static int diff_read_figures(struct cli *cli, struct diff_side *side, struct error *err)
@@ -210,9 +210,9 @@ static int diff_read_figures(struct cli *cli, struct diff_side *side, struct err
     size_t i;
     if (address_kind(&side->address) == ADDRESS_RUN)
         return diff_read_run(cli, side, err);
-    int code = client_get_address(cli, &side->address, &json, err);
-    if (code < 0)
-        return code;
+    int status = client_get_address(cli, &side->address, &json, err);
+    if (status < 0)
+        return status;
     side->figures = json_object();
     if (address_kind(&side->address) == ADDRESS_PHASE)
         (void)json_object_set_new(side->figures, "phase", diff_phase_figures(json));
@@ -231,10 +231,10 @@ static int diff_read_figures(struct cli *cli, struct diff_side *side, struct err
 static int diff_read(struct cli *cli, struct diff_side *side, struct error *err)
 {
     json_t *source;
-    int code =
+    int status =
         client_get(cli, &source, err, "/v1/workflows/%" PRIu64 "/source", side->address.workflow);
-    if (code < 0)
-        return code;
+    if (status < 0)
+        return status;
     (void)address_text(&side->address, side->name);
     diff_read_code(side, source);
     diff_read_spec(side, source);
@@ -452,9 +452,9 @@ int diff_verb(struct cli *cli, char **words)
     struct option_arguments arguments = {.min = 2, .max = 2};
     struct diff diff = {0};
     struct error err;
-    int status;
-    if (!options_parse(cli, words, rules, &arguments, &status))
-        return status;
+    int exit_code;
+    if (!options_parse(cli, words, rules, &arguments, &exit_code))
+        return exit_code;
     if (address_parse(arguments.items[0], &diff.left.address, &err) < 0 ||
         address_parse(arguments.items[1], &diff.right.address, &err) < 0)
         return cli_usage(cli, "%s", err.message);
@@ -462,9 +462,9 @@ int diff_verb(struct cli *cli, char **words)
         return cli_usage(cli, "compare two workflows, two phases or two runs, not %s and %s",
                          arguments.items[0], arguments.items[1]);
     if (diff_read(cli, &diff.left, &err) < 0 || diff_read(cli, &diff.right, &err) < 0)
-        status = cli_fail(&err);
+        exit_code = cli_fail(&err);
     else
         diff_show(cli, &diff);
     diff_fini(&diff);
-    return status;
+    return exit_code;
 }

@@ -56,9 +56,9 @@ int doctor_verb(struct cli *cli, char **words)
     };
     struct option_arguments arguments = {.max = 0};
     char built[64];
-    int status;
-    if (!options_parse(cli, words, rules, &arguments, &status))
-        return status;
+    int exit_code;
+    if (!options_parse(cli, words, rules, &arguments, &exit_code))
+        return exit_code;
     json_t *findings = json_array();
     bool is_sandbox = doctor_choose_slurm(cli);
     machine_look(cli, is_sandbox, findings);
@@ -70,7 +70,7 @@ int doctor_verb(struct cli *cli, char **words)
         slurm_look(built, findings);
     }
     doctor_print(cli, findings);
-    status = finding_count(findings, FINDING_ERROR) > 0 ? CLI_FAILED : CLI_OK;
+    exit_code = finding_count(findings, FINDING_ERROR) > 0 ? CLI_FAILED : CLI_OK;
     json_decref(findings);
-    return status;
+    return exit_code;
 }

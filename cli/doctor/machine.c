@@ -135,10 +135,10 @@ static void machine_look_at_quota(json_t *findings)
     static const char *const words[] = {"quota", "-q", NULL};
     struct command_result result;
     struct error err;
-    int code = command_run(words, NULL, MACHINE_ASK_S, &result, &err);
-    if (code == -ENOENT)
+    int status = command_run(words, NULL, MACHINE_ASK_S, &result, &err);
+    if (status == -ENOENT)
         return;
-    if (code < 0) {
+    if (status < 0) {
         finding_add(findings, FINDING_NOTE, "quota", NULL, "%s", err.message);
         return;
     }

@@ -63,8 +63,8 @@ static void phased_look_at_port(const struct cli *cli, json_t *findings)
         return; /* the daemon is just starting */
     struct http_client *client = http_client_new_tcp("the daemon", file.host, file.port);
     http_client_set_timeouts(client, 1000 * PHASED_ASK_S, 1000 * PHASED_ASK_S);
-    int code = http_request(client, "GET", "/v1/worker/0/command", NULL, 0, &reply, &err);
-    if (code < 0)
+    int status = http_request(client, "GET", "/v1/worker/0/command", NULL, 0, &reply, &err);
+    if (status < 0)
         finding_add(
             findings, FINDING_WARNING, "port",
             "set PHASED_DAEMON_HOST to a name of this host that all nodes know, or let the site "
@@ -83,25 +83,25 @@ static void phased_look_at_daemon(struct cli *cli, json_t *findings)
     char address[HOME_SOCKET_ADDRESS_SIZE];
     struct error err;
     json_t *ping = NULL;
-    int held = home_is_locked(&cli->home), code = home_socket_address(&cli->home, address, &err);
-    if (code == 0 && !cli->client) {
+    int held = home_is_locked(&cli->home), status = home_socket_address(&cli->home, address, &err);
+    if (status == 0 && !cli->client) {
         cli->client = http_client_new_unix("the daemon", address);
         http_client_set_timeouts(cli->client, 1000 * PHASED_ASK_S, 1000 * PHASED_ASK_S);
     }
-    if (code == 0)
-        code = client_get(cli, &ping, &err, "/v1/ping");
+    if (status == 0)
+        status = client_get(cli, &ping, &err, "/v1/ping");
     if (held < 0)
         finding_add(findings, FINDING_ERROR, "locks",
                     "set PHASED_HOME to a file system with locks; Lustre needs the mount option "
                     "flock",
                     "the file system of the home cannot lock files");
-    if (code == 0) {
+    if (status == 0) {
         phased_judge_ping(ping, findings);
         phased_look_at_port(cli, findings);
-    } else if (code == -ECONNREFUSED && held <= 0) {
+    } else if (status == -ECONNREFUSED && held <= 0) {
         finding_add(findings, FINDING_NOTE, "daemon", "start it: `phasectl daemon start`",
                     "no daemon runs for this home");
-    } else if (code == -ECONNREFUSED) {
+    } else if (status == -ECONNREFUSED) {
         finding_add(findings, FINDING_ERROR, "daemon",
                     "wait a moment, or stop phased on the host where you started it",
                     "a daemon that just starts, or does not answer on its host, serves this home");
@@ -119,13 +119,13 @@ static void phased_look_at_record(const struct cli *cli, json_t *findings)
 {
     long long version = 0;
     struct error err;
-    struct stat status = {0};
-    int code = record_version(cli->home.database, &version, &err);
-    if (code == -ENOENT)
-        return;                              /* the first start makes it */
-    (void)stat(cli->home.database, &status); /* at worst its size is unknown */
-    long long mib = (long long)status.st_size / (1024 * 1024);
-    if (code < 0)
+    struct stat about = {0};
+    int status = record_version(cli->home.database, &version, &err);
+    if (status == -ENOENT)
+        return;                             /* the first start makes it */
+    (void)stat(cli->home.database, &about); /* at worst its size is unknown */
+    long long mib = (long long)about.st_size / (1024 * 1024);
+    if (status < 0)
         finding_add(findings, FINDING_ERROR, "record",
                     "copy phased.db away before anything else; sqlite3 has `.recover`", "%s",
                     err.message);
@@ -181,13 +181,13 @@ static void phased_look_at_files(const struct cli *cli, json_t *findings)
 void phased_look_at_home(struct cli *cli, json_t *findings)
 {
     struct error err;
-    int code = home_check(&cli->home, &err);
-    if (code == -ENOENT) {
+    int status = home_check(&cli->home, &err);
+    if (status == -ENOENT) {
         finding_add(findings, FINDING_NOTE, "home", "`phasectl daemon start` makes it",
                     "%s does not exist yet", cli->home.path);
         return;
     }
-    if (code < 0) {
+    if (status < 0) {
         finding_add(findings, FINDING_ERROR, "home",
                     "phased does not start with such a home: phased(1)", "%s", err.message);
         return;
@@ -207,9 +207,9 @@ static bool phased_try(const char *name, const char *option, const char *what, c
     char *path = place_program(name);
     const char *const words[] = {path, option, NULL};
     struct error err;
-    int code = command_run(words, NULL, PHASED_ASK_S, ret_result, &err);
-    bool is_good = code == 0 && ret_result->status == 0;
-    if (code < 0) {
+    int status = command_run(words, NULL, PHASED_ASK_S, ret_result, &err);
+    bool is_good = status == 0 && ret_result->status == 0;
+    if (status < 0) {
         finding_add(findings, FINDING_ERROR, what, advice, "%s", err.message);
     } else if (!is_good) {
         char *complaint = command_complaint(ret_result);

@@ -25,11 +25,11 @@ enum {
 static bool slurm_ask(const char *const *words, struct command_result *ret_result, json_t *findings)
 {
     struct error err;
-    int code = command_run(words, NULL, SLURM_ASK_S, ret_result, &err);
-    if (code == -ENOENT) {
+    int status = command_run(words, NULL, SLURM_ASK_S, ret_result, &err);
+    if (status == -ENOENT) {
         finding_add(findings, FINDING_ERROR, "slurm",
                     "put Slurm's programs into PATH (`module load slurm`)", "%s", err.message);
-    } else if (code < 0) {
+    } else if (status < 0) {
         finding_add(findings, FINDING_ERROR, "controller",
                     "does slurmctld run, and is its port open here? Running jobs go on, and phased "
                     "repeats its requests",
@@ -71,9 +71,9 @@ static bool slurm_try(const struct setting_partition *partition, bool *ret_is_ta
                            "--wrap=:", partition->has_gpus ? "--gres=gpu:1" : NULL,
                            NULL};
     struct error err;
-    int code = command_run(words, NULL, SLURM_ASK_S, &result, &err);
-    *ret_is_taken = code == 0 && result.status == 0;
-    if (code < 0) {
+    int status = command_run(words, NULL, SLURM_ASK_S, &result, &err);
+    *ret_is_taken = status == 0 && result.status == 0;
+    if (status < 0) {
         finding_add(findings, FINDING_WARNING, partition->name, NULL,
                     "cannot tell whether you may submit: %s", err.message);
         return false;

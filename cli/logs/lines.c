@@ -49,9 +49,9 @@ int lines_since(struct lines_filter *filter, const char *text, time_t now, struc
 {
     struct tm tm;
     time_t since;
-    int code = since_read(text, now, &since, err);
-    if (code < 0)
-        return code;
+    int status = since_read(text, now, &since, err);
+    if (status < 0)
+        return status;
     if (!gmtime_r(&since, &tm) || tm.tm_year < 0 || tm.tm_year > 8099)
         return error_set(err, -EINVAL, "--since: '%s' is too far away", text);
     (void)strftime(filter->since, sizeof filter->since, "%Y-%m-%dT%H:%M:%S.000Z", &tm); /* fits */
@@ -61,9 +61,9 @@ int lines_since(struct lines_filter *filter, const char *text, time_t now, struc
 int lines_grep(struct lines_filter *filter, const char *text, struct error *err)
 {
     char reason[128];
-    int code = regcomp(&filter->pattern, text, REG_EXTENDED);
-    if (code) {
-        (void)regerror(code, &filter->pattern, reason, sizeof reason);
+    int status = regcomp(&filter->pattern, text, REG_EXTENDED);
+    if (status) {
+        (void)regerror(status, &filter->pattern, reason, sizeof reason);
         return error_set(err, -EINVAL, "--grep: '%s' is no regular expression: %s", text, reason);
     }
     filter->has_pattern = true;

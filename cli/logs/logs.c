@@ -199,9 +199,9 @@ static int logs_read_all(const struct logs *logs, struct logs_target *target, bo
 {
     for (size_t i = 0; i < target->stream_count; i++) {
         struct stream *stream = &target->streams[i];
-        int code = logs_read(logs, target, stream, err);
-        if (code < 0)
-            return code;
+        int status = logs_read(logs, target, stream, err);
+        if (status < 0)
+            return status;
         if (is_all && stream->rest.size)
             logs_print(logs, target, stream->rank, stream->rest.data, stream->rest.size);
         if (is_all)
@@ -234,22 +234,23 @@ static int logs_next_run(const struct logs *logs, struct logs_target *target, st
     char before[ADDRESS_TEXT_SIZE], after[ADDRESS_TEXT_SIZE];
     json_t *json = NULL;
     bool is_over = false;
-    int code = client_get_address(logs->cli, &target->address, &json, err);
-    if (code == 0) {
+    int status = client_get_address(logs->cli, &target->address, &json, err);
+    if (status == 0) {
         is_over = view_is_final(field_text(json, "state")) || field_phase_state(json) == PHASE_HELD;
         target->away_since = 0;
         json_decref(json);
-    } else if (client_may_retry(code)) {
+    } else if (client_may_retry(status)) {
         time_t now = time(NULL);
         target->away_since = target->away_since ? target->away_since : now;
         is_over = now - target->away_since > LOGS_AWAY_MAX_S;
     } else {
-        return code;
+        return status;
     }
-    code = reader_find_run(logs->cli, &next, err);
-    if (code < 0 && !client_may_retry(code))
-        return code;
-    if (code == 0 && !text_equal(address_text(&target->run, before), address_text(&next, after))) {
+    status = reader_find_run(logs->cli, &next, err);
+    if (status < 0 && !client_may_retry(status))
+        return status;
+    if (status == 0 &&
+        !text_equal(address_text(&target->run, before), address_text(&next, after))) {
         (void)fprintf(stderr, "phasectl: now %s\n", after);
         target->run = next;
         target->state = LOGS_READS;
@@ -272,19 +273,19 @@ static int logs_turn(const struct logs *logs, struct logs_target *target, bool a
             return ended;
         logs_look(logs, target);
     }
-    int code = logs_read_all(logs, target, ended == 1, err);
+    int status = logs_read_all(logs, target, ended == 1, err);
     target->tail = LOGS_ALL; /* logs that appear later are printed whole */
     if (ended == 1) {
         logs_close(target);
         target->state = address_kind(&target->address) == ADDRESS_RUN ? LOGS_OVER : LOGS_WAITS;
     }
-    return code;
+    return status;
 }
 
 /* Prints until the runs have ended, and no further run follows. */
 static int logs_follow(struct logs *logs)
 {
-    int status = CLI_OK;
+    int exit_code = CLI_OK;
     bool is_over = false;
     for (unsigned poll = 0; !is_over; poll++) {
         is_over = true;
@@ -293,11 +294,11 @@ static int logs_follow(struct logs *logs)
             struct error err;
             if (target->state == LOGS_OVER)
                 continue;
-            int code = logs_turn(logs, target, poll % LOGS_POLLS_PER_QUESTION == 0, &err);
-            if (code == -EPIPE)
+            int status = logs_turn(logs, target, poll % LOGS_POLLS_PER_QUESTION == 0, &err);
+            if (status == -EPIPE)
                 return CLI_FAILED; /* nobody reads any more */
-            if (code < 0) {
-                status = cli_fail(&err);
+            if (status < 0) {
+                exit_code = cli_fail(&err);
                 target->state = LOGS_OVER;
             }
             is_over = is_over && target->state == LOGS_OVER;
@@ -305,7 +306,7 @@ static int logs_follow(struct logs *logs)
         if (!is_over)
             cli_wait(LOGS_POLL_MS);
     }
-    return status;
+    return exit_code;
 }
 
 /* --- The verb --------------------------------------------------------------------------------- */
@@ -316,16 +317,16 @@ static int logs_one(struct cli *cli, const struct address *address, const void *
     struct logs *logs = *(struct logs *const *)context;
     struct logs_target target = {.address = *address, .run = *address, .tail = logs->tail};
     struct error err;
-    int code = reader_find_run(cli, &target.run, &err);
-    if (code == 0 && logs->follows)
+    int status = reader_find_run(cli, &target.run, &err);
+    if (status == 0 && logs->follows)
         logs->targets[logs->target_count++] = target;
-    else if (code == 0)
-        code = logs_once(logs, &target, &err);
+    else if (status == 0)
+        status = logs_once(logs, &target, &err);
     if (!logs->follows)
         logs_close(&target);
-    if (code == -EPIPE)
+    if (status == -EPIPE)
         return CLI_FAILED; /* nobody reads any more */
-    return code < 0 ? cli_fail(&err) : CLI_OK;
+    return status < 0 ? cli_fail(&err) : CLI_OK;
 }
 
 /* Reads `0`, `1`, ... or `all`. Returns -1 for all, -2 for any other text. */
@@ -342,14 +343,14 @@ static long long logs_parse_rank(const char *text)
 static int logs_run(struct logs *logs, const struct option_arguments *arguments)
 {
     guard_pass();
-    int status = options_each_address(logs->cli, arguments, logs_one, &logs);
+    int exit_code = options_each_address(logs->cli, arguments, logs_one, &logs);
     if (logs->follows && logs->target_count) {
         int followed = logs_follow(logs);
-        status = status == CLI_OK ? followed : status;
+        exit_code = exit_code == CLI_OK ? followed : exit_code;
     }
     for (size_t i = 0; i < logs->target_count; i++)
         logs_close(&logs->targets[i]);
-    return status;
+    return exit_code;
 }
 
 int logs_verb(struct cli *cli, char **words)
@@ -371,16 +372,16 @@ int logs_verb(struct cli *cli, char **words)
     };
     struct option_arguments arguments = {.min = 1, .max = OPTION_ARGUMENTS_MAX};
     struct error err;
-    int status;
-    if (!options_parse(cli, words, rules, &arguments, &status))
-        return status;
+    int exit_code;
+    if (!options_parse(cli, words, rules, &arguments, &exit_code))
+        return exit_code;
     logs.rank = logs_parse_rank(rank);
     if (logs.rank == -2)
         return cli_usage(cli, "--rank wants a number from 0, or all, not '%s'", rank);
     if ((since && lines_since(&logs.filter, since, time(NULL), &err) < 0) ||
         (pattern && lines_grep(&logs.filter, pattern, &err) < 0))
         return cli_usage(cli, "%s", err.message);
-    status = logs_run(&logs, &arguments);
+    exit_code = logs_run(&logs, &arguments);
     lines_fini(&logs.filter);
-    return status;
+    return exit_code;
 }

@@ -39,8 +39,8 @@ void stream_fini(struct stream *stream)
 
 static int stream_error(const char *path, const char *what, struct error *err)
 {
-    int code = -errno;
-    return error_set(err, code, "could not %s %s: %s", what, path, strerror(-code));
+    int status = -errno;
+    return error_set(err, status, "could not %s %s: %s", what, path, strerror(-status));
 }
 
 /* Which part is open; STREAM_PARTS if it is gone, because a later part has taken its name. */
@@ -110,11 +110,12 @@ static int stream_scan(const struct stream *stream, const struct lines_filter *f
     char *line = NULL;
     size_t capacity = 0;
     ssize_t size;
-    int code = 0;
+    int status = 0;
     if (!lines || fseeko(lines, begin, SEEK_SET) < 0)
-        code = stream_error("the log", "read", err);
+        status = stream_error("the log", "read", err);
     last->count = 0;
-    for (off_t at = begin; code == 0 && (size = getline(&line, &capacity, lines)) > 0; at += size) {
+    for (off_t at = begin; status == 0 && (size = getline(&line, &capacity, lines)) > 0;
+         at += size) {
         bool is_cut = at == begin && begin > 0;
         size_t length = (size_t)size - (line[size - 1] == '\n');
         if (!is_cut && lines_pass(filter, line, length))
@@ -125,7 +126,7 @@ static int stream_scan(const struct stream *stream, const struct lines_filter *f
         (void)fclose(lines); /* it was only read */
     else if (fd >= 0)
         (void)close(fd);
-    return code;
+    return status;
 }
 
 /* Finds the last `count` lines of the open part. Sets `ret_begin` to the first of them, and
@@ -135,17 +136,17 @@ static int stream_seek_part(const struct stream *stream, const struct lines_filt
 {
     struct stream_last last = {.begins = xcalloc(count + 1, sizeof(off_t)), .capacity = count};
     off_t end = lseek(stream->fd, 0, SEEK_END), window = STREAM_LAST_BYTES;
-    int code = 0;
+    int status = 0;
     for (; count; window *= STREAM_LAST_GROWTH) {
         off_t begin = end > window ? end - window : 0;
-        code = stream_scan(stream, filter, begin, &last, err);
-        if (code < 0 || begin == 0 || last.count >= count)
+        status = stream_scan(stream, filter, begin, &last, err);
+        if (status < 0 || begin == 0 || last.count >= count)
             break;
     }
     *ret_found = last.count < count ? last.count : count;
     *ret_begin = !count ? end : last.count >= count ? last.begins[last.count % count] : 0;
     free(last.begins);
-    return code;
+    return status;
 }
 
 int stream_seek_last(struct stream *stream, const struct lines_filter *filter, unsigned count,
@@ -157,11 +158,11 @@ int stream_seek_last(struct stream *stream, const struct lines_filter *filter, u
         size_t found = 0;
         if (access(stream->paths[part], F_OK) < 0)
             continue;
-        int code = stream_open(stream, part, err);
-        if (code > 0)
-            code = stream_seek_part(stream, filter, wanted, &begin, &found, err);
-        if (code < 0)
-            return code;
+        int status = stream_open(stream, part, err);
+        if (status > 0)
+            status = stream_seek_part(stream, filter, wanted, &begin, &found, err);
+        if (status < 0)
+            return status;
         if (stream->fd >= 0 && lseek(stream->fd, begin, SEEK_SET) < 0)
             return stream_error(stream->paths[part], "read", err);
         wanted -= found;

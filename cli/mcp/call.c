@@ -83,19 +83,19 @@ static bool outcome_run(struct outcome *outcome, const struct tool *tool, const 
 {
     struct error err;
     char **words = tool_words(tool, arguments, as_json);
-    int code = command_run((const char *const *)words, tool_input(arguments), CALL_MAX_S,
-                           ret_result, &err);
+    int status = command_run((const char *const *)words, tool_input(arguments), CALL_MAX_S,
+                             ret_result, &err);
     tool_words_free(words);
-    if (code == 0)
+    if (status == 0)
         return true;
     outcome->is_failure = true;
-    if (code == -ETIMEDOUT)
+    if (status == -ETIMEDOUT)
         text_addf(&outcome->text, "phasectl %s did not end within %d s%s", tool->verb, CALL_MAX_S,
                   tool->access == TOOL_READS ? "" : "; phased may still do what was asked");
-    else if (code == -EFBIG)
+    else if (status == -EFBIG)
         text_addf(&outcome->text, "phasectl %s prints too much for an answer", tool->verb);
     else
-        text_addf(&outcome->text, "cannot run phasectl %s: %s", tool->verb, strerror(-code));
+        text_addf(&outcome->text, "cannot run phasectl %s: %s", tool->verb, strerror(-status));
     return false;
 }
 

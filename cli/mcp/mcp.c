@@ -278,9 +278,9 @@ int mcp_verb(struct cli *cli, char **words)
         {0},
     };
     struct option_arguments arguments = {0};
-    int status;
-    if (!options_parse(cli, words, rules, &arguments, &status))
-        return status;
+    int exit_code;
+    if (!options_parse(cli, words, rules, &arguments, &exit_code))
+        return exit_code;
     for (size_t i = 0; i < allowed.count; i++) {
         bool is_submit = text_equal(allowed.items[i], "submit");
         if (!is_submit && !text_equal(allowed.items[i], "decide"))

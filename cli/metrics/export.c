@@ -77,10 +77,10 @@ static int export_write_events(const struct exporter *exporter, struct export_cu
     tfevents_add_beginning(&file,
                            json_number_value(json_array_get(json_object_get(columns, "times"), 0)));
     tfevents_add_rows(&file, columns, curve->last);
-    int code = tfevents_replace(folder, &file, &curve->path, err);
+    int status = tfevents_replace(folder, &file, &curve->path, err);
     text_fini(&file);
     free(folder);
-    return code;
+    return status;
 }
 
 /* Writes all of a curve. */
@@ -89,10 +89,10 @@ static int export_whole(const struct exporter *exporter, struct export_curve *cu
 {
     struct stitch stitch;
     struct text line = {0};
-    int code = stitch_read(exporter->cli, &curve->address, history, exporter->options->names, 0,
-                           &stitch, err);
-    if (code < 0)
-        return code;
+    int status = stitch_read(exporter->cli, &curve->address, history, exporter->options->names, 0,
+                             &stitch, err);
+    if (status < 0)
+        return status;
     json_t *columns = stitch.columns;
     curve->attempt = stitch.attempt;
     curve->taken_back = stitch.taken_back;
@@ -101,19 +101,19 @@ static int export_whole(const struct exporter *exporter, struct export_curve *cu
     if (steps) {
         curve->last_step = export_step(columns, true);
         if (exporter->options->tensorboard)
-            code = export_write_events(exporter, curve, name, columns, err);
-        if (code == 0 && exporter->options->trackio)
-            code = trackio_replace(exporter->options->trackio, name, INT64_MIN, columns, err);
+            status = export_write_events(exporter, curve, name, columns, err);
+        if (status == 0 && exporter->options->trackio)
+            status = trackio_replace(exporter->options->trackio, name, INT64_MIN, columns, err);
         text_addf(&line, "%s: %zu step%s\n", name, steps, steps == 1 ? "" : "s");
     } else if (!exporter->options->follows) {
         text_addf(&line, "%s: no metrics yet\n", name);
     }
-    if (code == 0)
+    if (status == 0)
         cli_print(&line);
     text_fini(&line);
     free(name);
     json_decref(columns);
-    return code;
+    return status;
 }
 
 /* Asks for the newest steps of the newest run, and for all its steps if steps were missed. */
@@ -122,11 +122,11 @@ static int export_get_newest(const struct exporter *exporter, const struct expor
 {
     struct address run = curve->address;
     run.attempt = curve->attempt;
-    int code = reader_get_metrics(exporter->cli, &run, exporter->options->names, EXPORT_NEWEST,
-                                  ret_columns, err);
-    if (code < 0 || json_array_size(json_object_get(*ret_columns, "steps")) < EXPORT_NEWEST ||
+    int status = reader_get_metrics(exporter->cli, &run, exporter->options->names, EXPORT_NEWEST,
+                                    ret_columns, err);
+    if (status < 0 || json_array_size(json_object_get(*ret_columns, "steps")) < EXPORT_NEWEST ||
         export_step(*ret_columns, false) <= curve->last_step)
-        return code;
+        return status;
     json_decref(*ret_columns);
     return reader_get_metrics(exporter->cli, &run, exporter->options->names, 0, ret_columns, err);
 }
@@ -136,31 +136,31 @@ static int export_more(const struct exporter *exporter, struct export_curve *cur
                        const json_t *history, struct error *err)
 {
     json_t *columns = NULL;
-    int code = export_get_newest(exporter, curve, &columns, err);
-    if (code < 0)
-        return code;
+    int status = export_get_newest(exporter, curve, &columns, err);
+    if (status < 0)
+        return status;
     bool has_steps = json_array_size(json_object_get(columns, "steps")) > 0;
     bool is_whole = has_steps && ((exporter->options->tensorboard && !curve->path) ||
                                   export_step(columns, false) <= curve->taken_back);
     if (has_steps && !is_whole && exporter->options->tensorboard) {
         struct text more = {0};
         tfevents_add_rows(&more, columns, curve->last);
-        code = tfevents_append(curve->path, &more, err);
-        is_whole = code == -ENOENT; /* another phasectl has written a new file */
+        status = tfevents_append(curve->path, &more, err);
+        is_whole = status == -ENOENT; /* another phasectl has written a new file */
         text_fini(&more);
     }
     if (is_whole) {
-        code = export_whole(exporter, curve, history, err);
-    } else if (code == 0 && has_steps) {
+        status = export_whole(exporter, curve, history, err);
+    } else if (status == 0 && has_steps) {
         char *name = export_name(curve, history);
         if (exporter->options->trackio)
-            code = trackio_replace(exporter->options->trackio, name, export_step(columns, false),
-                                   columns, err);
+            status = trackio_replace(exporter->options->trackio, name, export_step(columns, false),
+                                     columns, err);
         curve->last_step = export_step(columns, true);
         free(name);
     }
     json_decref(columns);
-    return code;
+    return status;
 }
 
 /* --- The curves of an address ----------------------------------------------------------------- */
@@ -184,19 +184,19 @@ static struct export_curve *export_find(struct exporter *exporter, const struct 
 static int export_one(const struct exporter *exporter, struct export_curve *curve,
                       const json_t *run, const json_t *history, struct error *err)
 {
-    int code = 0;
+    int status = 0;
     bool has_ended = field_run_state(run) == RUN_ENDED;
     bool is_new = curve->attempt != field_integer(run, "attempt");
     bool is_over = field_is_true(history, "is_over");
     if (is_new || (is_over && !curve->is_final) || (has_ended && !curve->is_settled))
-        code = export_whole(exporter, curve, history, err);
+        status = export_whole(exporter, curve, history, err);
     else if (!has_ended)
-        code = export_more(exporter, curve, history, err);
-    if (code < 0)
+        status = export_more(exporter, curve, history, err);
+    if (status < 0)
         curve->attempt = 0; /* the next time it is written whole */
-    curve->is_settled = code == 0 && has_ended;
-    curve->is_final = code == 0 && is_over;
-    return code;
+    curve->is_settled = status == 0 && has_ended;
+    curve->is_final = status == 0 && is_over;
+    return status;
 }
 
 /* Whether the run is the newest one of its phase. */
@@ -218,16 +218,16 @@ static int export_all(struct exporter *exporter, const struct address *address,
                       const json_t *history, struct error *err)
 {
     const json_t *runs = json_object_get(history, "runs");
-    int code = 0;
-    for (size_t i = json_array_size(runs); code == 0 && i-- > 0;) {
+    int status = 0;
+    for (size_t i = json_array_size(runs); status == 0 && i-- > 0;) {
         const json_t *run = json_array_get(runs, i);
         struct address curve = *address;
         if (!export_is_newest(runs, run))
             continue;
         (void)snprintf(curve.phase, sizeof curve.phase, "%s", field_text(run, "phase"));
-        code = export_one(exporter, export_find(exporter, &curve), run, history, err);
+        status = export_one(exporter, export_find(exporter, &curve), run, history, err);
     }
-    return code;
+    return status;
 }
 
 /* `context` is the exporter. */
@@ -236,12 +236,12 @@ static int export_address(struct cli *cli, const struct address *address, const 
     struct exporter *exporter = *(struct exporter *const *)context;
     struct error err;
     json_t *history = NULL;
-    int code = reader_get_history(cli, address, &history, &err);
-    if (code == 0)
-        code = export_all(exporter, address, history, &err);
-    exporter->over += code == 0 && field_is_true(history, "is_over");
+    int status = reader_get_history(cli, address, &history, &err);
+    if (status == 0)
+        status = export_all(exporter, address, history, &err);
+    exporter->over += status == 0 && field_is_true(history, "is_over");
     json_decref(history);
-    if (code == 0 || (exporter->is_later && client_may_retry(code)))
+    if (status == 0 || (exporter->is_later && client_may_retry(status)))
         return CLI_OK;
     return cli_fail(&err);
 }
@@ -250,18 +250,18 @@ int export_write(struct cli *cli, const struct option_arguments *addresses,
                  const struct export_options *options)
 {
     struct exporter exporter = {.cli = cli, .options = options}, *context = &exporter;
-    int status = options_each_address(cli, addresses, export_address, &context);
-    while (options->follows && status == CLI_OK && exporter.over < addresses->count) {
+    int exit_code = options_each_address(cli, addresses, export_address, &context);
+    while (options->follows && exit_code == CLI_OK && exporter.over < addresses->count) {
         (void)fflush(stdout); /* main() reports failures */
         cli_wait(EXPORT_POLL_MS);
         exporter.over = 0;
         exporter.is_later = true;
-        status = options_each_address(cli, addresses, export_address, &context);
+        exit_code = options_each_address(cli, addresses, export_address, &context);
     }
     for (size_t i = 0; i < exporter.count; i++) {
         json_decref(exporter.curves[i].last);
         free(exporter.curves[i].path);
     }
     free(exporter.curves);
-    return status;
+    return exit_code;
 }

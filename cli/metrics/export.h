@@ -15,7 +15,7 @@ struct export_options {
     bool follows;                    /* until the addresses are over */
 };
 
-/* Writes the curves of the addresses. Returns the status to exit with. */
+/* Writes the curves of the addresses. Returns the exit code. */
 int export_write(struct cli *cli, const struct option_arguments *addresses,
                  const struct export_options *options);
 

@@ -60,28 +60,28 @@ static int metrics_check_name(struct cli *cli, const struct address *run, const 
     const char *other;
     json_t *metrics, *values;
     struct text others = {0};
-    int code = reader_get_metrics(cli, run, &all, 0, &metrics, err);
-    if (code < 0)
-        return code;
+    int status = reader_get_metrics(cli, run, &all, 0, &metrics, err);
+    if (status < 0)
+        return status;
     json_object_foreach(json_object_get(metrics, "series"), other, values)
         text_addf(&others, "%s%s", others.size ? ", " : "", other);
     if (others.size && !json_object_get(json_object_get(metrics, "series"), name))
-        code = error_set(err, -ENOENT, "%s has no metric '%s'; it has %s",
-                         address_text(run, buffer), name, text_string(&others));
+        status = error_set(err, -ENOENT, "%s has no metric '%s'; it has %s",
+                           address_text(run, buffer), name, text_string(&others));
     text_fini(&others);
     json_decref(metrics);
-    return code;
+    return status;
 }
 
 /* Returns an error if the metrics of the run, which were asked for by these names, lack one. */
 static int metrics_check_names(struct cli *cli, const struct address *run, const json_t *metrics,
                                const struct option_list *names, struct error *err)
 {
-    int code = 0;
-    for (size_t i = 0; i < names->count && code == 0; i++)
+    int status = 0;
+    for (size_t i = 0; i < names->count && status == 0; i++)
         if (!curves_has(metrics, names->items[i]))
-            code = metrics_check_name(cli, run, names->items[i], err);
-    return code;
+            status = metrics_check_name(cli, run, names->items[i], err);
+    return status;
 }
 
 /* --- The table -------------------------------------------------------------------------------- */
@@ -133,9 +133,9 @@ static int metrics_find_best(struct cli *cli, const struct address *run, char **
 {
     static const struct option_list all = {.count = 0};
     json_t *newest;
-    int code = reader_get_metrics(cli, run, &all, 1, &newest, err);
-    if (code < 0)
-        return code;
+    int status = reader_get_metrics(cli, run, &all, 1, &newest, err);
+    if (status < 0)
+        return status;
     *ret_name = xstrdup_or_null(view_best_metric(json_object_get(newest, "series")));
     json_decref(newest);
     return 0;
@@ -154,20 +154,20 @@ static int metrics_add_curves(struct cli *cli, const struct address *address,
     if (options->curves->count == CURVES_RUNS_MAX)
         return error_set(err, -E2BIG, "at most %d runs can be drawn together", CURVES_RUNS_MAX);
     if (!names.count && !options->as_csv) {
-        int code = metrics_find_best(cli, run, &best, err);
-        if (code < 0)
-            return code;
+        int status = metrics_find_best(cli, run, &best, err);
+        if (status < 0)
+            return status;
     }
     if (best)
         names.items[names.count++] = best;
-    int code = reader_get_history(cli, address, &history, err);
-    if (code == 0)
-        code = stitch_read(cli, address, history, &names, options->last, &stitch, err);
-    if (code == 0)
+    int status = reader_get_history(cli, address, &history, err);
+    if (status == 0)
+        status = stitch_read(cli, address, history, &names, options->last, &stitch, err);
+    if (status == 0)
         curves_add(options->curves, address, stitch.columns);
     json_decref(history);
     free(best);
-    return code;
+    return status;
 }
 
 /* Draws a metric of all runs. */
@@ -202,24 +202,24 @@ static int metrics_write_png(const struct curves *curves, const json_t *names, c
     static const char *const words[] = {"gnuplot", "-", NULL};
     struct text script = {0};
     struct command_result result;
-    int code = curves_gnuplot(curves, names, &script)
-                   ? command_run(words, text_string(&script), METRICS_GNUPLOT_MAX_S, &result, err)
-                   : error_set(err, -ENODATA, "there are no values to draw");
+    int status = curves_gnuplot(curves, names, &script)
+                     ? command_run(words, text_string(&script), METRICS_GNUPLOT_MAX_S, &result, err)
+                     : error_set(err, -ENODATA, "there are no values to draw");
     text_fini(&script);
-    if (code == -ENOENT)
-        return error_set(err, code,
+    if (status == -ENOENT)
+        return error_set(err, status,
                          "--png needs gnuplot, which is not installed (in Debian: gnuplot-nox); "
                          "--csv prints the figures for other programs");
-    if (code < 0)
-        return code;
+    if (status < 0)
+        return status;
     char *complaint = command_complaint(&result);
     if (result.status != 0 || !result.out.size)
-        code = error_set(err, -EIO, "gnuplot made no picture: %s", complaint);
+        status = error_set(err, -EIO, "gnuplot made no picture: %s", complaint);
     else
-        code = file_replace(file, result.out.data, result.out.size, 0666, err);
+        status = file_replace(file, result.out.data, result.out.size, 0666, err);
     free(complaint);
     command_fini(&result);
-    return code;
+    return status;
 }
 
 /* Returns an error if no run has one of the names, although the runs have other metrics. */
@@ -227,23 +227,23 @@ static int metrics_check_curves(struct cli *cli, const struct metrics_options *o
                                 struct error *err)
 {
     const struct curves *curves = options->curves;
-    int code = 0;
+    int status = 0;
     for (size_t i = 0; i < options->names.count; i++) {
         const char *name = options->names.items[i];
         size_t run = 0;
         while (run < curves->count && !curves_has(curves->runs[run].metrics, name))
             run++;
         bool is_unknown = run == curves->count;
-        for (run = 0; is_unknown && run < curves->count && code == 0; run++) {
+        for (run = 0; is_unknown && run < curves->count && status == 0; run++) {
             struct address address;
-            code = address_parse(curves->runs[run].name, &address, err);
-            if (code == 0)
-                code = reader_find_run(cli, &address, err);
-            if (code == 0)
-                code = metrics_check_name(cli, &address, name, err);
+            status = address_parse(curves->runs[run].name, &address, err);
+            if (status == 0)
+                status = reader_find_run(cli, &address, err);
+            if (status == 0)
+                status = metrics_check_name(cli, &address, name, err);
         }
     }
-    return code;
+    return status;
 }
 
 static int metrics_show_curves(struct cli *cli, const struct metrics_options *options)
@@ -251,8 +251,8 @@ static int metrics_show_curves(struct cli *cli, const struct metrics_options *op
     struct text text = {0};
     struct error err;
     const char *name;
-    int code = metrics_check_curves(cli, options, &err);
-    if (code < 0)
+    int status = metrics_check_curves(cli, options, &err);
+    if (status < 0)
         return cli_fail(&err);
     json_t *value, *names = curves_names(options->curves, &options->names);
     if (options->as_csv) {
@@ -261,13 +261,13 @@ static int metrics_show_curves(struct cli *cli, const struct metrics_options *op
     } else if (json_object_size(names) == 0) {
         text_add(&text, "no metrics yet\n");
     } else if (options->png) {
-        code = metrics_write_png(options->curves, names, options->png, &err);
+        status = metrics_write_png(options->curves, names, options->png, &err);
     } else {
         json_object_foreach(names, name, value) metrics_plot(cli, options->curves, name, &text);
     }
     cli_print(&text);
     json_decref(names);
-    return code < 0 ? cli_fail(&err) : CLI_OK;
+    return status < 0 ? cli_fail(&err) : CLI_OK;
 }
 
 /* --- The verb --------------------------------------------------------------------------------- */
@@ -279,13 +279,13 @@ static int metrics_show(struct cli *cli, const struct address *run,
     json_t *reply;
     char buffer[ADDRESS_TEXT_SIZE];
     unsigned last = options->last ? options->last : METRICS_LAST_DEFAULT;
-    int code = reader_get_metrics(cli, run, &options->names, last, &reply, err);
-    if (code < 0)
-        return code;
-    code = metrics_check_names(cli, run, reply, &options->names, err);
-    if (code < 0) {
+    int status = reader_get_metrics(cli, run, &options->names, last, &reply, err);
+    if (status < 0)
+        return status;
+    status = metrics_check_names(cli, run, reply, &options->names, err);
+    if (status < 0) {
         json_decref(reply);
-        return code;
+        return status;
     }
     if (cli->as_json) {
         client_print_json(reply);
@@ -310,15 +310,15 @@ static int metrics_one(struct cli *cli, const struct address *address, const voi
     const struct metrics_options *options = context;
     struct address run = *address;
     struct error err;
-    int code = reader_find_run(cli, &run, &err);
-    if (code == 0 && metrics_wants_curves(options)) {
+    int status = reader_find_run(cli, &run, &err);
+    if (status == 0 && metrics_wants_curves(options)) {
         struct address curve = run;
         curve.attempt = address->attempt; /* 0: all runs of the phase */
-        code = metrics_add_curves(cli, &curve, &run, options, &err);
-    } else if (code == 0) {
-        code = metrics_show(cli, &run, options, &err);
+        status = metrics_add_curves(cli, &curve, &run, options, &err);
+    } else if (status == 0) {
+        status = metrics_show(cli, &run, options, &err);
     }
-    return code < 0 ? cli_fail(&err) : CLI_OK;
+    return status < 0 ? cli_fail(&err) : CLI_OK;
 }
 
 /* Prints what is wrong with the options, and returns false. */
@@ -368,19 +368,19 @@ int metrics_verb(struct cli *cli, char **words)
         {0},
     };
     struct option_arguments arguments = {.min = 1, .max = OPTION_ARGUMENTS_MAX};
-    int status;
-    if (!options_parse(cli, words, rules, &arguments, &status))
-        return status;
+    int exit_code;
+    if (!options_parse(cli, words, rules, &arguments, &exit_code))
+        return exit_code;
     if (!metrics_check(cli, &options))
         return CLI_USAGE;
     options.files.names = &options.names;
     if (metrics_wants_files(&options))
         return export_write(cli, &arguments, &options.files);
-    status = options_each_address(cli, &arguments, metrics_one, &options);
+    exit_code = options_each_address(cli, &arguments, metrics_one, &options);
     if (curves.count) {
         int shown = metrics_show_curves(cli, &options);
-        status = status == CLI_OK ? shown : status;
+        exit_code = exit_code == CLI_OK ? shown : exit_code;
     }
     curves_fini(&curves);
-    return status;
+    return exit_code;
 }

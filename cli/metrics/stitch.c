@@ -69,21 +69,21 @@ int stitch_read(struct cli *cli, const struct address *address, const json_t *hi
     struct metrics *metrics = metrics_new();
     uint32_t newest = 0;
     size_t count = 0, i;
-    int code = 0;
+    int status = 0;
     json_array_foreach(list, i, item)
     {
         struct address run = *address;
-        if (code < 0 || !text_equal(field_text(item, "phase"), run.phase))
+        if (status < 0 || !text_equal(field_text(item, "phase"), run.phase))
             continue;
         run.attempt = (uint32_t)field_integer(item, "attempt");
         newest = run.attempt > newest ? run.attempt : newest;
         runs[count] = (struct stitch_run){.run = item, .attempt = run.attempt};
-        code = reader_get_metrics(cli, &run, names, 0, &runs[count].metrics, err);
-        count += code == 0;
+        status = reader_get_metrics(cli, &run, names, 0, &runs[count].metrics, err);
+        count += status == 0;
     }
     for (i = 0; i < count; i++)
         stitch_add_rows(runs[i].metrics, stitch_limit(runs, count, runs[i].attempt), metrics);
-    if (code == 0)
+    if (status == 0)
         *ret = (struct stitch){
             .columns = columns_json(metrics, NULL, 0, last),
             .attempt = newest,
@@ -93,5 +93,5 @@ int stitch_read(struct cli *cli, const struct address *address, const json_t *hi
         json_decref(runs[i].metrics);
     metrics_free(metrics);
     free(runs);
-    return code;
+    return status;
 }

@@ -176,10 +176,10 @@ static int tfevents_open(const char *path, int flags, struct error *err)
 /* Closes the file. */
 static int tfevents_write(int fd, const char *path, const struct text *data, struct error *err)
 {
-    int code = file_write(fd, text_string(data), data->size);
-    if (close(fd) < 0 && code == 0)
-        code = -errno;
-    return code < 0 ? error_set(err, code, "cannot write %s: %s", path, strerror(-code)) : 0;
+    int status = file_write(fd, text_string(data), data->size);
+    if (close(fd) < 0 && status == 0)
+        status = -errno;
+    return status < 0 ? error_set(err, status, "cannot write %s: %s", path, strerror(-status)) : 0;
 }
 
 /* Empties the files of phasectl in the folder, except one, and removes those that were empty long
@@ -210,16 +210,16 @@ int tfevents_replace(const char *folder, const struct text *file, char **ret_pat
                      struct error *err)
 {
     struct timespec now;
-    int code = file_make_folders(folder, 0777, err);
-    if (code < 0)
-        return code;
+    int status = file_make_folders(folder, 0777, err);
+    if (status < 0)
+        return status;
     (void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail */
     char *name = text_format(TFEVENTS_BEGINNING "%010lld.%06ld" TFEVENTS_ENDING,
                              (long long)now.tv_sec, now.tv_nsec / 1000);
     char *path = text_format("%s/%s", folder, name);
     int fd = tfevents_open(path, O_CREAT | O_EXCL, err);
-    code = fd < 0 ? fd : tfevents_write(fd, path, file, err);
-    if (code == 0) {
+    status = fd < 0 ? fd : tfevents_write(fd, path, file, err);
+    if (status == 0) {
         tfevents_empty_others(folder, name, now.tv_sec);
         *ret_path = path;
     } else {
@@ -227,7 +227,7 @@ int tfevents_replace(const char *folder, const struct text *file, char **ret_pat
         free(path);
     }
     free(name);
-    return code;
+    return status;
 }
 
 int tfevents_append(const char *path, const struct text *more, struct error *err)

@@ -22,9 +22,9 @@
 
 /* Turns to the files if `code` says that no daemon runs, and the home has a record. Says so once.
  * Returns whether the files must answer. */
-static bool reader_turns_to_files(struct cli *cli, int code)
+static bool reader_turns_to_files(struct cli *cli, int status)
 {
-    if (code != -ECONNREFUSED || access(cli->home.database, F_OK) < 0)
+    if (status != -ECONNREFUSED || access(cli->home.database, F_OK) < 0)
         return false;
     if (!cli->reads_files)
         (void)fprintf(stderr, "phasectl: no daemon is running for %s; reading the files of runs\n",
@@ -39,28 +39,28 @@ static int reader_find_alone(const struct cli *cli, struct address *address, str
     char text[ADDRESS_TEXT_SIZE];
     if (folder_find_run(cli->home.runs, address, NULL) == 0)
         return 0;
-    int code = record_find_run(cli->home.database, address, err);
-    if (code == -ENOENT)
+    int status = record_find_run(cli->home.database, address, err);
+    if (status == -ENOENT)
         return error_set(err, -ENOENT, "no run of %s is known", address_text(address, text));
-    return code;
+    return status;
 }
 
 int reader_find_run(struct cli *cli, struct address *address, struct error *err)
 {
     bool is_run = address_kind(address) == ADDRESS_RUN;
-    int code =
+    int status =
         is_run ? client_check_address(cli, address, err) : client_find_run(cli, address, err);
-    return reader_turns_to_files(cli, code) ? reader_find_alone(cli, address, err) : code;
+    return reader_turns_to_files(cli, status) ? reader_find_alone(cli, address, err) : status;
 }
 
 int reader_has_ended(struct cli *cli, const struct address *run, struct error *err)
 {
     json_t *json;
-    int code = client_get_address(cli, run, &json, err);
-    if (reader_turns_to_files(cli, code))
+    int status = client_get_address(cli, run, &json, err);
+    if (reader_turns_to_files(cli, status))
         return folder_has_ended(cli->home.runs, run);
-    if (code < 0)
-        return code;
+    if (status < 0)
+        return status;
     bool has_ended = field_run_state(json) == RUN_ENDED;
     json_decref(json);
     return has_ended;
@@ -81,11 +81,12 @@ static int reader_ask_history(struct cli *cli, const struct address *address, js
     unsigned long long workflow = address->workflow;
     bool is_workflow = address_kind(address) == ADDRESS_WORKFLOW;
     json_t *shown = NULL, *answer = NULL, *runs;
-    int code = client_get_address(cli, address, &shown, err);
-    if (code == 0)
-        code = client_get(cli, &answer, err,
-                          is_workflow ? "/v1/runs?workflow=%llu" : "/v1/workflows/%llu", workflow);
-    if (code == 0) {
+    int status = client_get_address(cli, address, &shown, err);
+    if (status == 0)
+        status =
+            client_get(cli, &answer, err,
+                       is_workflow ? "/v1/runs?workflow=%llu" : "/v1/workflows/%llu", workflow);
+    if (status == 0) {
         bool is_over =
             field_run_state(shown) == RUN_ENDED || view_is_final(field_text(shown, "state"));
         if (address_kind(address) == ADDRESS_RUN)
@@ -98,7 +99,7 @@ static int reader_ask_history(struct cli *cli, const struct address *address, js
     }
     json_decref(shown);
     json_decref(answer);
-    return code;
+    return status;
 }
 
 /* Folders come last and replace what the record says. */
@@ -109,9 +110,9 @@ static int reader_find_history(const struct cli *cli, const struct address *addr
     char *name = NULL;
     const char *key;
     json_t *by_address = json_object(), *runs = json_array(), *run;
-    int code = record_add_runs(cli->home.database, address, by_address, &name, err);
+    int status = record_add_runs(cli->home.database, address, by_address, &name, err);
     bool is_known = name && address_kind(address) != ADDRESS_RUN; /* a phase may have no run yet */
-    if (code == 0) {
+    if (status == 0) {
         folder_add_runs(cli->home.runs, address->workflow, by_address, &name);
         json_object_foreach(by_address, key, run)
         {
@@ -124,20 +125,20 @@ static int reader_find_history(const struct cli *cli, const struct address *addr
                                       folder_has_ended(cli->home.runs, address),
                                   "runs", runs);
         else
-            code = error_set(err, -ENOENT, "no run of %s is known", address_text(address, text));
+            status = error_set(err, -ENOENT, "no run of %s is known", address_text(address, text));
     }
     json_decref(by_address);
     json_decref(runs);
     free(name);
-    return code;
+    return status;
 }
 
 int reader_get_history(struct cli *cli, const struct address *address, json_t **ret_json,
                        struct error *err)
 {
-    int code = reader_ask_history(cli, address, ret_json, err);
-    return reader_turns_to_files(cli, code) ? reader_find_history(cli, address, ret_json, err)
-                                            : code;
+    int status = reader_ask_history(cli, address, ret_json, err);
+    return reader_turns_to_files(cli, status) ? reader_find_history(cli, address, ret_json, err)
+                                              : status;
 }
 
 /* --- Metrics ---------------------------------------------------------------------------------- */
@@ -151,24 +152,24 @@ static int reader_ask_metrics(struct cli *cli, const struct address *run,
     text_addf(&path, "%s/metrics?last=%u", address_path(run, buffer), last);
     for (size_t i = 0; i < names->count; i++)
         text_addf(&path, "&name=%s", names->items[i]);
-    int code = client_get(cli, ret_json, err, "%s", text_string(&path));
+    int status = client_get(cli, ret_json, err, "%s", text_string(&path));
     text_fini(&path);
-    return code;
+    return status;
 }
 
 int reader_get_metrics(struct cli *cli, const struct address *run, const struct option_list *names,
                        unsigned last, json_t **ret_json, struct error *err)
 {
-    int code = reader_ask_metrics(cli, run, names, last, ret_json, err);
+    int status = reader_ask_metrics(cli, run, names, last, ret_json, err);
     /* -EFBIG: more than an answer can hold */
-    if (code != -EFBIG && !reader_turns_to_files(cli, code))
-        return code;
+    if (status != -EFBIG && !reader_turns_to_files(cli, status))
+        return status;
     struct metrics *metrics = metrics_new();
-    code = record_add_metrics(cli->home.database, run, metrics, err);
-    if (code == 0) {
+    status = record_add_metrics(cli->home.database, run, metrics, err);
+    if (status == 0) {
         folder_add_metrics(cli->home.runs, run, metrics);
         *ret_json = columns_json(metrics, names->items, names->count, last);
     }
     metrics_free(metrics);
-    return code;
+    return status;
 }

@@ -73,12 +73,13 @@ int record_find_run(const char *path, struct address *address, struct error *err
 {
     struct address found = {.workflow = address->workflow};
     char text[ADDRESS_TEXT_SIZE];
-    int code = record_ask(path, record_run, address, record_take_run, &found, err);
-    if (code == 0 && !found.attempt)
-        code = error_set(err, -ENOENT, "the record has no run of %s", address_text(address, text));
-    if (code == 0)
+    int status = record_ask(path, record_run, address, record_take_run, &found, err);
+    if (status == 0 && !found.attempt)
+        status =
+            error_set(err, -ENOENT, "the record has no run of %s", address_text(address, text));
+    if (status == 0)
         *address = found;
-    return code;
+    return status;
 }
 
 static void record_take_metric(sqlite3_stmt *row, void *context)
@@ -92,8 +93,8 @@ static void record_take_metric(sqlite3_stmt *row, void *context)
 int record_add_metrics(const char *path, const struct address *run, struct metrics *metrics,
                        struct error *err)
 {
-    int code = record_ask(path, record_metrics, run, record_take_metric, metrics, err);
-    return code == -ENOENT ? 0 : code;
+    int status = record_ask(path, record_metrics, run, record_take_metric, metrics, err);
+    return status == -ENOENT ? 0 : status;
 }
 
 struct record_runs {
@@ -124,8 +125,8 @@ int record_add_runs(const char *path, const struct address *address, json_t *run
                     struct error *err)
 {
     struct record_runs found = {.address = address, .runs = runs, .name = ret_name};
-    int code = record_ask(path, record_history, address, record_take_history, &found, err);
-    return code == -ENOENT ? 0 : code;
+    int status = record_ask(path, record_history, address, record_take_history, &found, err);
+    return status == -ENOENT ? 0 : status;
 }
 
 static void record_take_version(sqlite3_stmt *row, void *context)

@@ -62,14 +62,14 @@ static const char code_receive[] = "cd \"${PHASED_HOME:-$HOME/.phased}/code/$1\"
 /* Runs git in a folder. Returns 0 if it has succeeded. */
 static int code_git(const char *const *words, struct command_result *ret_result, struct error *err)
 {
-    int code = command_run(words, NULL, CODE_GIT_S, ret_result, err);
-    if (code == 0 && ret_result->status != 0) {
+    int status = command_run(words, NULL, CODE_GIT_S, ret_result, err);
+    if (status == 0 && ret_result->status != 0) {
         char *said = command_complaint(ret_result);
-        code = error_set(err, -EIO, "%s", said);
+        status = error_set(err, -EIO, "%s", said);
         free(said);
         command_fini(ret_result);
     }
-    return code;
+    return status;
 }
 
 static bool code_is_repository(const char *folder)
@@ -301,12 +301,12 @@ static void code_announce(const struct connection *connection, const struct code
 static int code_file(const struct text *text, struct error *err)
 {
     int fd = memfd_create("code", MFD_CLOEXEC);
-    int code = fd < 0 ? -errno : file_write(fd, text_string(text), text->size);
-    if (code == 0 && lseek(fd, 0, SEEK_SET) == 0)
+    int status = fd < 0 ? -errno : file_write(fd, text_string(text), text->size);
+    if (status == 0 && lseek(fd, 0, SEEK_SET) == 0)
         return fd;
     if (fd >= 0)
         (void)close(fd);
-    return error_set(err, code ? code : -errno, "could not make a file in memory");
+    return error_set(err, status ? status : -errno, "could not make a file in memory");
 }
 
 /* Sends the commit and the names. */

@@ -74,16 +74,16 @@ static int connection_name(struct connection *connection, struct error *err)
 int connection_lock(const struct connection *connection, const char *name, struct error *err)
 {
     char *path = text_format("%s/%s.lock", connection->folder, name);
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600), code = 0;
-    while (fd >= 0 && flock(fd, LOCK_EX) < 0 && code == 0)
-        code = errno == EINTR ? 0 : -errno;
-    if (fd < 0 || code < 0) {
-        code = error_set(err, fd < 0 ? -errno : code, "could not lock %s", path);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600), status = 0;
+    while (fd >= 0 && flock(fd, LOCK_EX) < 0 && status == 0)
+        status = errno == EINTR ? 0 : -errno;
+    if (fd < 0 || status < 0) {
+        status = error_set(err, fd < 0 ? -errno : status, "could not lock %s", path);
         if (fd >= 0)
             (void)close(fd);
     }
     free(path);
-    return code < 0 ? code : fd;
+    return status < 0 ? status : fd;
 }
 
 /* --- Programs --------------------------------------------------------------------------------- */
@@ -188,15 +188,15 @@ static int connection_make(const struct connection *connection, struct error *er
                                                  : CONNECTION_KEEPER,
                    &text);
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    int code = connection_start(text_string(&text), null, STDERR_FILENO, false, &pid, err);
+    int status = connection_start(text_string(&text), null, STDERR_FILENO, false, &pid, err);
     if (null >= 0)
         (void)close(null);
     text_fini(&text);
-    if (code == 0 && connection_wait(pid) != 0)
-        code =
+    if (status == 0 && connection_wait(pid) != 0)
+        status =
             error_set(err, -EHOSTUNREACH, "there is no connection to %s; '%s %s' must work first",
                       connection->login, connection->ssh, connection->login);
-    return code;
+    return status;
 }
 
 int connection_open(struct connection *connection, const char *login, struct error *err)
@@ -204,16 +204,16 @@ int connection_open(struct connection *connection, const char *login, struct err
     const char *ssh = getenv("PHASED_SSH");
     *connection = (struct connection){.login = login};
     connection->ssh = xstrdup(ssh && *ssh ? ssh : "ssh");
-    int code = connection_name(connection, err);
-    if (code < 0)
-        return code;
+    int status = connection_name(connection, err);
+    if (status < 0)
+        return status;
     int lock = connection_lock(connection, connection->key, err);
     if (lock < 0)
         return lock;
     if (!connection_is_alive(connection))
-        code = connection_make(connection, err);
+        status = connection_make(connection, err);
     (void)close(lock);
-    return code;
+    return status;
 }
 
 void connection_fini(struct connection *connection)

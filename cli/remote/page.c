@@ -34,21 +34,21 @@ static int page_ask(const struct connection *connection, const char *script, jso
     char *command = connection_command(connection, "-T", remote);
     const char *const shell[] = {"sh", "-c", command, NULL};
     struct command_result result;
-    int code = command_run(shell, NULL, PAGE_ANSWER_S, &result, err);
+    int status = command_run(shell, NULL, PAGE_ANSWER_S, &result, err);
     free(command);
     free(remote);
-    if (code < 0)
-        return code;
+    if (status < 0)
+        return status;
     *ret_page = json_loadb(text_string(&result.out), result.out.size, 0, NULL);
     if (result.status != 0 || field_integer(*ret_page, "port") == 0) {
         char *said = command_complaint(&result);
         const char *own = text_starts(said, "phasectl: ") ? said + strlen("phasectl: ") : said;
-        code = error_set(err, -EIO, "%s: %s", connection->login, *own ? own : "no answer");
+        status = error_set(err, -EIO, "%s: %s", connection->login, *own ? own : "no answer");
         free(said);
         json_decref(*ret_page);
     }
     command_fini(&result);
-    return code;
+    return status;
 }
 
 /* Returns a port of this machine's loopback that nobody uses now; 0: there is no such port. */
@@ -70,14 +70,14 @@ static int page_free_port(void)
 static int page_forward(const struct connection *connection, int *port, int host_port,
                         struct error *err)
 {
-    int code = -EADDRINUSE;
+    int status = -EADDRINUSE;
     if (*port)
         return connection_forward(connection, *port, host_port, err);
     *port = host_port;
-    code = connection_forward(connection, *port, host_port, err);
-    if (code < 0 && (*port = page_free_port()) != 0)
-        code = connection_forward(connection, *port, host_port, err);
-    return code;
+    status = connection_forward(connection, *port, host_port, err);
+    if (status < 0 && (*port = page_free_port()) != 0)
+        status = connection_forward(connection, *port, host_port, err);
+    return status;
 }
 
 /* Prints the address with our port in place of the host's. */
@@ -105,10 +105,11 @@ static int page_keep(struct connection *connection, int port, int host_port)
     struct error err;
     bool is_told = false;
     for (;;) {
-        int status = session_run(connection, "exec sleep infinity\n", NULL, SESSION_NOTHING, &err);
-        if (status >= 0) { /* the script itself never ends */
+        int exit_code =
+            session_run(connection, "exec sleep infinity\n", NULL, SESSION_NOTHING, &err);
+        if (exit_code >= 0) { /* the script itself never ends */
             connection_unforward(connection, port, host_port);
-            if (status == 128 + SIGINT)
+            if (exit_code == 128 + SIGINT)
                 return CLI_OK;
             (void)error_set(&err, -EIO, "the process that held the connection has ended on %s",
                             connection->login);
@@ -136,13 +137,13 @@ int page_serve(struct cli *cli, struct connection *connection, const char *scrip
     if (page_ask(connection, script, &page, &err) < 0)
         return cli_fail(&err);
     int host_port = (int)field_integer(page, "port");
-    int status = CLI_OK;
+    int exit_code = CLI_OK;
     if (page_forward(connection, &port, host_port, &err) < 0) {
-        status = cli_fail(&err);
+        exit_code = cli_fail(&err);
     } else {
         page_show(cli, page, port, connection->login);
-        status = page_keep(connection, port, host_port);
+        exit_code = page_keep(connection, port, host_port);
     }
     json_decref(page);
-    return status;
+    return exit_code;
 }

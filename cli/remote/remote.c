@@ -175,9 +175,9 @@ static int remote_open(struct cli *cli, struct connection *connection, char **wo
     cli->as_json = words[1] != NULL;
     remote_add_environment(&script, connection->login);
     text_add(&script, "exec phasectl \"$@\"\n");
-    int status = page_serve(cli, connection, text_string(&script));
+    int exit_code = page_serve(cli, connection, text_string(&script));
     text_fini(&script);
-    return status;
+    return exit_code;
 }
 
 /* `import` needs nothing of the host, and the help needs no host at all. */
@@ -195,21 +195,21 @@ int remote_verb(struct cli *cli, const char *login, char **words)
     struct error err;
     bool is_open = text_equal(words[0], "open") &&
                    (!words[1] || (text_equal(words[1], "--json") && !words[2]));
-    int status;
+    int exit_code;
     if (login[0] == '-' || !text_is_plain(login, ""))
         return cli_usage(cli, "--host wants a host as ssh takes it, such as anna@login1");
     if (remote_is_local(words))
         return cli->verb->function(cli, words + 1);
     if (connection_open(&connection, login, &err) < 0) {
-        status = cli_fail(&err);
+        exit_code = cli_fail(&err);
     } else if (text_equal(words[0], "mcp")) {
         (void)setenv("PHASED_HOST", login, 1); /* each tool calls phasectl; fails without memory */
-        status = cli->verb->function(cli, words + 1);
+        exit_code = cli->verb->function(cli, words + 1);
     } else if (is_open) {
-        status = remote_open(cli, &connection, words);
+        exit_code = remote_open(cli, &connection, words);
     } else {
-        status = remote_run(cli, &connection, words);
+        exit_code = remote_run(cli, &connection, words);
     }
     connection_fini(&connection);
-    return status;
+    return exit_code;
 }

@@ -5,7 +5,7 @@
 struct cli;
 
 /* Runs `cli->verb` with these words by the phasectl of the host `login`, over ssh. Returns the
- * status to exit with, which is that of the verb. */
+ * exit code of the verb. */
 int remote_verb(struct cli *cli, const char *login, char **words);
 
 #endif

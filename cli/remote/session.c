@@ -39,7 +39,7 @@ static sigset_t session_signals(void)
 }
 
 /* Waits for ssh. A signal closes the pipe `hold`, and the script may still end in its own way. If
- * there is no pipe, or when the next signal comes, ssh ends. Returns the status of ssh. */
+ * there is no pipe, or when the next signal comes, ssh ends. Returns the exit code of ssh. */
 static int session_wait(pid_t pid, int hold, bool *ret_is_interrupted)
 {
     sigset_t signals = session_signals();
@@ -64,7 +64,7 @@ static int session_wait(pid_t pid, int hold, bool *ret_is_interrupted)
                                : 128 + WTERMSIG(status);
 }
 
-/* Says what the exit status of ssh means. */
+/* Says what the exit code of ssh means. */
 static int session_result(const struct connection *connection, int status, bool is_interrupted,
                           struct error *err)
 {

@@ -11,7 +11,7 @@ enum session_input {
     SESSION_NOTHING, /* the script reads nothing, and gets SIGINT when we do, or when we are gone */
 };
 
-/* Runs `script` with `words` as its arguments, and waits for its end. Returns its exit status; 130
+/* Runs `script` with `words` as its arguments, and waits for its end. Returns its exit code; 130
  * if Ctrl-C has ended it; -EPIPE if the connection was lost; another negative errno if ssh cannot
  * be started. */
 int session_run(const struct connection *connection, const char *script, char *const *words,

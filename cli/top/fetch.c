@@ -103,9 +103,9 @@ static int fetch_start(struct fetch *fetch)
     sigset_t all, before;
     (void)sigfillset(&all);                            /* cannot fail */
     (void)pthread_sigmask(SIG_SETMASK, &all, &before); /* nor can this */
-    int code = pthread_create(&fetch->thread, NULL, fetch_run, fetch);
+    int status = pthread_create(&fetch->thread, NULL, fetch_run, fetch);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL); /* nor this */
-    return -code;
+    return -status;
 }
 
 static void fetch_free(struct fetch *fetch)
@@ -127,15 +127,15 @@ int fetch_open(struct fetch **ret_fetch, struct error *err)
     fetch->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     (void)pthread_mutex_init(&fetch->mutex, NULL);   /* cannot fail on Linux */
     (void)pthread_cond_init(&fetch->has_work, NULL); /* nor can this */
-    int code = fetch->fd < 0 ? error_set(err, -errno, "no eventfd: %s", strerror(errno))
-                             : home_init(&fetch->cli.home, NULL, err);
-    if (code == 0 && (code = fetch_start(fetch)) < 0)
-        (void)error_set(err, code, "could not start a thread: %s", strerror(-code));
-    if (code < 0)
+    int status = fetch->fd < 0 ? error_set(err, -errno, "no eventfd: %s", strerror(errno))
+                               : home_init(&fetch->cli.home, NULL, err);
+    if (status == 0 && (status = fetch_start(fetch)) < 0)
+        (void)error_set(err, status, "could not start a thread: %s", strerror(-status));
+    if (status < 0)
         fetch_free(fetch);
     else
         *ret_fetch = fetch;
-    return code;
+    return status;
 }
 
 void fetch_close(struct fetch *fetch)

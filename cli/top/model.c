@@ -120,15 +120,15 @@ bool model_is_away(const struct model *model, double clock_s)
 static void model_take_answer(struct model *model, struct reply *reply)
 {
     struct answer *answer = model_make_answer(model, reply->request.path);
-    int code = reply->error.code;
+    int status = reply->error.code;
     answer->took_s = reply->took_s;
-    if (code < 0 && client_may_retry(code))
+    if (status < 0 && client_may_retry(status))
         return;
     bool is_first = !answer->json;
     json_decref(answer->json);
     free(answer->message);
     answer->json = reply->json;
-    answer->message = code < 0 ? xstrdup(reply->error.message) : NULL;
+    answer->message = status < 0 ? xstrdup(reply->error.message) : NULL;
     reply->json = NULL;
     struct scroll *list = &model->scrolls[PANE_WORKFLOWS];
     if (is_first && answer == model_search(model) && list->has_lost)

@@ -87,11 +87,11 @@ int top_run(const struct cli *cli, struct error *err)
 {
     struct fetch *fetch;
     struct model model;
-    int code = fetch_open(&fetch, err);
-    if (code < 0)
-        return code;
-    code = screen_open(cli->out.colours, err);
-    if (code == 0) {
+    int status = fetch_open(&fetch, err);
+    if (status < 0)
+        return status;
+    status = screen_open(cli->out.colours, err);
+    if (status == 0) {
         model_init(&model, &cli->out);
         top_catch_signals();
         top_loop(&model, fetch);
@@ -99,5 +99,5 @@ int top_run(const struct cli *cli, struct error *err)
         screen_close();
     }
     fetch_close(fetch);
-    return code;
+    return status;
 }

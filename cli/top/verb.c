@@ -15,9 +15,9 @@ int top_verb(struct cli *cli, char **words)
     struct option_arguments arguments = {.max = 0};
     struct error err;
     json_t *ping;
-    int status;
-    if (!options_parse(cli, words, rules, &arguments, &status))
-        return status;
+    int exit_code;
+    if (!options_parse(cli, words, rules, &arguments, &exit_code))
+        return exit_code;
     if (!cli->out.live || !isatty(STDIN_FILENO)) {
         (void)error_set(&err, -ENOTTY, "%s needs a terminal; 'phasectl status' does not",
                         cli->verb->name);

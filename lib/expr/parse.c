@@ -111,9 +111,9 @@ __attribute__((format(printf, 3, 4))) static int parse_refuse(const struct parse
     va_start(args, format);
     text_addv(&message, format, args);
     va_end(args);
-    int code = error_set_at(parser->err, -EINVAL, "", 1, at + 1, "%s", text_string(&message));
+    int status = error_set_at(parser->err, -EINVAL, "", 1, at + 1, "%s", text_string(&message));
     text_fini(&message);
-    return code;
+    return status;
 }
 
 /* Adds a node. There is room, because every node needs at least one character. */

@@ -107,9 +107,9 @@ int gres_text(const struct facts *facts, const char *dev, struct text *text, str
     if (!facts->gpu_count)
         return error_set(err, -ENODEV, "the driver has no GPU");
     for (unsigned i = 0; i < facts->gpu_count; i++) {
-        int code = gres_add_gpu(&facts->gpus[i], dev, text, err);
-        if (code < 0)
-            return code;
+        int status = gres_add_gpu(&facts->gpus[i], dev, text, err);
+        if (status < 0)
+            return status;
     }
     return 0;
 }
