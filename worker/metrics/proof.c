@@ -12,36 +12,36 @@
 
 #define PROOF_TOLERANCE 0.01 /* programs print rounded values */
 
-struct claim {
+struct param {
     const char *name;
     char *spelled; /* in the spelling of metrics */
     double value;
     double seen; /* another value */
-    enum { CLAIM_UNSEEN, CLAIM_OTHER, CLAIM_VARIES, CLAIM_PROVEN } state;
+    enum { PARAM_UNSEEN, PARAM_OTHER, PARAM_VARIES, PARAM_PROVEN } state;
 };
 
 struct proof {
     struct extract *extract;
-    struct claim *claims;
+    struct param *params;
     size_t count;
 };
 
-static bool claim_equals(double a, double b)
+static bool param_equals(double a, double b)
 {
     return fabs(a - b) <= PROOF_TOLERANCE * fabs(b);
 }
 
-static void claim_see(struct claim *claim, double value)
+static void param_see(struct param *param, double value)
 {
-    if (claim->state == CLAIM_PROVEN)
+    if (param->state == PARAM_PROVEN)
         return;
-    if (claim_equals(value, claim->value)) {
-        claim->state = CLAIM_PROVEN;
-    } else if (claim->state == CLAIM_UNSEEN) {
-        claim->state = CLAIM_OTHER;
-        claim->seen = value;
-    } else if (!claim_equals(value, claim->seen)) {
-        claim->state = CLAIM_VARIES;
+    if (param_equals(value, param->value)) {
+        param->state = PARAM_PROVEN;
+    } else if (param->state == PARAM_UNSEEN) {
+        param->state = PARAM_OTHER;
+        param->seen = value;
+    } else if (!param_equals(value, param->seen)) {
+        param->state = PARAM_VARIES;
     }
 }
 
@@ -50,15 +50,15 @@ static void proof_row(void *context, const struct extract_row *row)
     struct proof *proof = context;
     for (size_t i = 0; i < proof->count; i++)
         for (size_t j = 0; j < row->count; j++)
-            if (text_equal(proof->claims[i].spelled, row->values[j].name))
-                claim_see(&proof->claims[i], row->values[j].value);
+            if (text_equal(proof->params[i].spelled, row->values[j].name))
+                param_see(&proof->params[i], row->values[j].value);
 }
 
-static void proof_claim(struct proof *proof, const char *name, double value)
+static void proof_add_param(struct proof *proof, const char *name, double value)
 {
-    struct claim *claim = &proof->claims[proof->count++];
-    *claim = (struct claim){.name = name, .spelled = xstrdup(name), .value = value};
-    for (char *c = claim->spelled; *c; c++)
+    struct param *param = &proof->params[proof->count++];
+    *param = (struct param){.name = name, .spelled = xstrdup(name), .value = value};
+    for (char *c = param->spelled; *c; c++)
         *c = (char)tolower((unsigned char)*c);
 }
 
@@ -68,12 +68,12 @@ struct proof *proof_new(const json_t *changed, const json_t *params)
     struct proof *proof = xcalloc(1, sizeof *proof);
     const json_t *name;
     size_t i;
-    proof->claims = xcalloc(json_array_size(changed) + 1, sizeof *proof->claims);
+    proof->params = xcalloc(json_array_size(changed) + 1, sizeof *proof->params);
     json_array_foreach((json_t *)changed, i, name)
     {
         const json_t *value = json_object_get(params, json_string_value(name));
         if (json_is_number(value))
-            proof_claim(proof, json_string_value(name), json_number_value(value));
+            proof_add_param(proof, json_string_value(name), json_number_value(value));
     }
     if (proof->count == 0 || extract_new(&options, proof_row, proof, &proof->extract, NULL) < 0) {
         proof_free(proof);
@@ -87,8 +87,8 @@ void proof_free(struct proof *proof)
     if (!proof)
         return;
     for (size_t i = 0; i < proof->count; i++)
-        free(proof->claims[i].spelled);
-    free(proof->claims);
+        free(proof->params[i].spelled);
+    free(proof->params);
     extract_free(proof->extract);
     free(proof);
 }
@@ -112,16 +112,16 @@ char *proof_doubts(struct proof *proof)
         return NULL;
     extract_end(proof->extract);
     for (size_t i = 0; i < proof->count; i++) {
-        const struct claim *claim = &proof->claims[i];
-        if (claim->state != CLAIM_UNSEEN && claim->state != CLAIM_OTHER)
+        const struct param *param = &proof->params[i];
+        if (param->state != PARAM_UNSEEN && param->state != PARAM_OTHER)
             continue;
-        text_addf(&text, "%sa remedy set %s to %g, but ", text.size ? "; " : "", claim->name,
-                  claim->value);
-        if (claim->state == CLAIM_UNSEEN)
+        text_addf(&text, "%sa remedy set %s to %g, but ", text.size ? "; " : "", param->name,
+                  param->value);
+        if (param->state == PARAM_UNSEEN)
             text_addf(&text, "nothing in the run's output shows %s (it could print %s=%g)",
-                      claim->name, claim->name, claim->value);
+                      param->name, param->name, param->value);
         else
-            text_addf(&text, "the run reports %g", claim->seen);
+            text_addf(&text, "the run reports %g", param->seen);
     }
     bool is_doubtful = text.size > 0;
     char *doubts = text_steal(&text);
