@@ -144,6 +144,38 @@ static int sum_parts_and_gather(struct ranks_place place)
     return 0;
 }
 
+/* Rank 0 gets the values of all ranks, and each rank keeps its own. */
+static int collect(struct ranks_place place)
+{
+    struct ranks ranks;
+    struct error err;
+    if (ranks_init(&ranks, &place, fingerprint, PATIENCE_MS, PATIENCE_MS, &err) < 0)
+        return 1;
+    static float values[4 * VALUES];
+    static const size_t counts[] = {VALUES, 1};
+    for (size_t round = 0; round < sizeof counts / sizeof *counts; round++) {
+        size_t count = counts[round];
+        memset(values, 0, sizeof values);
+        for (size_t i = 0; i < count; i++)
+            values[place.rank * count + i] = value_of(place.rank, i) + 1;
+        if (ranks_collect(&ranks, values, count, &err) < 0)
+            return 2;
+        for (unsigned rank = 0; rank < place.size; rank++)
+            for (size_t i = 0; i < count && (place.rank == 0 || rank == place.rank); i++)
+                if (values[rank * count + i] != value_of(rank, i) + 1)
+                    return 3;
+    }
+    ranks_fini(&ranks);
+    return 0;
+}
+
+static void the_first_rank_gets_the_values_of_all(void **state)
+{
+    (void)state;
+    assert_ranks(collect, 1);
+    assert_ranks(collect, 4);
+}
+
 static void every_rank_gets_the_sum_of_its_part_and_then_the_parts_of_all(void **state)
 {
     (void)state;
@@ -400,6 +432,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_rank_gets_the_sum_in_a_tree_over_the_ranks),
         cmocka_unit_test(every_rank_gets_the_sum_of_its_part_and_then_the_parts_of_all),
+        cmocka_unit_test(the_first_rank_gets_the_values_of_all),
         cmocka_unit_test(the_parts_of_the_ranks_lie_side_by_side),
         cmocka_unit_test(a_rank_that_ends_fails_the_others),
         cmocka_unit_test(a_look_finds_the_rank_that_is_gone),

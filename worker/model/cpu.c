@@ -152,6 +152,12 @@ void kernels_gather(struct kernels *kernels, kernel_number *numbers, size_t coun
         (void)ranks_gather(kernels->ranks, numbers, count, &kernels->failure);
 }
 
+void kernels_collect(struct kernels *kernels, kernel_number *numbers, size_t count)
+{
+    if (kernels->ranks && !kernels->failure.code)
+        (void)ranks_collect(kernels->ranks, numbers, count, &kernels->failure);
+}
+
 int kernels_sums_end(struct kernels *kernels, struct error *err)
 {
     return kernels_status(kernels, err);

@@ -6,6 +6,7 @@
 #include "worker/model/group.h"
 #include "worker/model/kernels.h"
 #include "worker/model/model.h"
+#include "worker/model/ranks.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@ struct decode {
     size_t heads, kv_heads, hidden; /* of this rank; its first ones are rank * these numbers */
     size_t head_width;
     size_t part_count; /* parts of each sum over the ranks that this rank computes */
+    size_t share_max;  /* of the vocabulary: the share of rank 0, which is the largest */
     size_t pages;      /* of the pool */
     uint32_t *unused;  /* the pages that no sequence has: a stack */
     size_t unused_count;
@@ -30,10 +32,10 @@ struct decode {
     kernel_number *keys, *values;  /* [loops x depth][pages][kv_heads][KERNEL_PAGE][head_width] */
     kernel_number *state, *normed; /* whole rows: rows_max x the width of the model */
     kernel_number *qkv, *attended, *wide, *gated; /* the columns of this rank */
-    kernel_number *logits;
+    kernel_number *logits; /* of each rank: batch x share_max, of which it uses batch x its share */
     float *scale;
-    kernel_number *rounded; /* the logits on the host */
-    float *floats;          /* the same */
+    kernel_number *rounded; /* the logits on the host of rank 0 */
+    float *floats;          /* the same, [batch x vocabulary] */
 };
 
 unsigned decode_group_max(const struct model_shape *shape)
@@ -53,6 +55,12 @@ static kernel_number *numbers(struct decode *decode, size_t count)
 size_t decode_pages(size_t length)
 {
     return (length + KERNEL_PAGE - 1) / KERNEL_PAGE;
+}
+
+/* Returns the part of the vocabulary of which a rank computes the logits. */
+static struct ranks_part share_of(const struct decode *decode, unsigned rank)
+{
+    return ranks_part(rank, decode->rank.size, decode->model->shape.vocabulary);
 }
 
 /* The first pages of the pool are taken first. */
@@ -83,6 +91,7 @@ struct decode *decode_new(const struct model *model, struct model_rank rank, siz
     decode->hidden = shape->hidden / rank.size;
     decode->head_width = shape->width / shape->heads;
     decode->part_count = parts / rank.size;
+    decode->share_max = share_of(decode, 0).count;
     size_t area = rows_max * shape->width;
     size_t kept = (size_t)shape->loops * shape->depth * pages * decode->kv_heads * KERNEL_PAGE;
     size_t qkv = (decode->heads + 2 * decode->kv_heads) * decode->head_width;
@@ -99,10 +108,13 @@ struct decode *decode_new(const struct model *model, struct model_rank rank, siz
     decode->attended = numbers(decode, rows_max * decode->heads * decode->head_width);
     decode->wide = numbers(decode, rows_max * 2 * decode->hidden);
     decode->gated = numbers(decode, rows_max * decode->hidden);
-    decode->logits = numbers(decode, batch_max * shape->vocabulary);
+    decode->logits = numbers(decode, rank.size * batch_max * decode->share_max);
     decode->scale = kernels_memory(decode->kernels, rows_max * sizeof *decode->scale);
-    decode->rounded = xcalloc(batch_max * shape->vocabulary, sizeof *decode->rounded);
-    decode->floats = xcalloc(batch_max * shape->vocabulary, sizeof *decode->floats);
+    if (rank.rank == 0) {
+        size_t logits = rank.size * batch_max * decode->share_max;
+        decode->rounded = xcalloc(logits, sizeof *decode->rounded);
+        decode->floats = xcalloc(batch_max * shape->vocabulary, sizeof *decode->floats);
+    }
     return decode;
 }
 
@@ -240,10 +252,13 @@ static void run_block(struct decode *decode, size_t layer)
     add_product(decode, decode->gated, block.down, hidden);
 }
 
-/* From the states of all rows to the logits after the last row of each sequence. */
+/* From the states of all rows to the logits after the last row of each sequence, of which rank 0
+ * gets the shares of all ranks. */
 static void run_head(struct decode *decode, const struct model_ends *ends)
 {
     const struct model_shape *shape = &decode->model->shape;
+    struct ranks_part share = share_of(decode, decode->rank.rank);
+    size_t count = decode->batch * decode->share_max;
     kernel_number *from = decode->state, *to = decode->normed;
     if (decode->rows > decode->batch) { /* a state is a row of a table, as an embedding is */
         kernel_embed(decode->kernels, to, decode->lasts, from, decode->batch, shape->width);
@@ -254,8 +269,11 @@ static void run_head(struct decode *decode, const struct model_ends *ends)
                            decode->batch, shape->width);
         from = to;
     }
-    kernel_matmul(decode->kernels, decode->logits, from, ends->head, decode->batch, shape->width,
-                  shape->vocabulary, KERNEL_OUT_IN);
+    if (share.count > 0) /* a small vocabulary has no share for the last ranks */
+        kernel_matmul(decode->kernels, decode->logits + decode->rank.rank * count, from,
+                      ends->head + share.first * shape->width, decode->batch, shape->width,
+                      share.count, KERNEL_OUT_IN);
+    kernels_collect(decode->kernels, decode->logits, count);
 }
 
 /* From the ids to the logits. For the same numbers of rows and sequences it is always the same:
@@ -273,18 +291,31 @@ static void run(void *context)
     run_head(decode, &ends);
 }
 
+/* Gets the logits of all ranks, and puts the shares of each sequence side by side. */
+static void get_logits(struct decode *decode)
+{
+    size_t count = decode->batch * decode->share_max, vocabulary = decode->model->shape.vocabulary;
+    kernels_get(decode->kernels, decode->rounded, decode->logits,
+                decode->rank.size * count * sizeof *decode->rounded);
+    for (unsigned rank = 0; rank < decode->rank.size; rank++) {
+        struct ranks_part share = share_of(decode, rank);
+        const kernel_number *from = decode->rounded + rank * count;
+        for (size_t i = 0; i < decode->batch; i++)
+            for (size_t token = share.first; token < share.first + share.count; token++)
+                decode->floats[i * vocabulary + token] = kernel_number_value(*from++);
+    }
+}
+
 int decode_step(struct decode *decode, const struct decode_piece *pieces, size_t batch,
                 const float **ret_logits, struct error *err)
 {
-    size_t count = batch * decode->model->shape.vocabulary;
     put_rows(decode, pieces, batch);
     if (decode->rows == batch)
         kernels_repeat(decode->kernels, batch, run, decode);
     else
         run(decode); /* prompts rarely give the same numbers again */
-    kernels_get(decode->kernels, decode->rounded, decode->logits, count * sizeof *decode->rounded);
-    for (size_t i = 0; i < count; i++)
-        decode->floats[i] = kernel_number_value(decode->rounded[i]);
+    if (decode->rank.rank == 0)
+        get_logits(decode);
     for (size_t i = 0; i < batch; i++)
         pieces[i].kept->length += pieces[i].count;
     *ret_logits = decode->floats;

@@ -13,7 +13,10 @@
  * heads with their keys and values, and the same share of the MLP. The matrices for queries, keys,
  * values and the way up are cut by columns. The matrices for the output of the attention and the
  * way down are cut by rows, and their products are added over the ranks of the kernels: two sums
- * for each block. Every rank has all norms, the embedding and the head.
+ * for each block. The head is cut by the vocabulary, as ranks_part() says: each rank computes the
+ * logits of its share, and rank 0, which draws the tokens, gets the shares of all ranks. Every rank
+ * computes all norms, and looks up tokens in the whole embedding. The model of a rank holds all
+ * weights.
  *
  * The product of a matrix that is cut by rows consists of as many parts as the largest possible
  * group has ranks. On a CPU the parts are added in a tree, so a group of any size computes the same
@@ -68,8 +71,9 @@ struct decode_piece {
     size_t count;
 };
 
-/* Reads a piece of each of `batch` sequences. ret_logits[batch x vocabulary] are the logits of the
- * last loop for the token after each piece; borrowed until the next call. */
+/* Reads a piece of each of `batch` sequences. In rank 0 ret_logits[batch x vocabulary] are the
+ * logits of the last loop for the token after each piece; borrowed until the next call. Other ranks
+ * get NULL. */
 int decode_step(struct decode *decode, const struct decode_piece *pieces, size_t batch,
                 const float **ret_logits, struct error *err);
 

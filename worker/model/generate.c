@@ -299,9 +299,10 @@ static void share_rows(struct generate *generate)
     }
 }
 
-/* Draws the next tokens of those lines whose tokens the model has read. A float holds the number of
- * any token. All ranks take the draws of the first one: numbers of GPUs may differ by a rounding,
- * and then the ranks would go on with different texts. */
+/* Draws the next tokens of those lines whose tokens the model has read. Only the first rank has
+ * logits, a row for each line with rows in the step. A float holds the number of any token. All
+ * ranks take the draws of the first one: numbers of GPUs may differ by a rounding, and then the
+ * ranks would go on with different texts. */
 static int draw(struct generate *generate, const float *logits, float *tokens, size_t count,
                 struct error *err)
 {
@@ -311,10 +312,10 @@ static int draw(struct generate *generate, const float *logits, float *tokens, s
         bool is_drawn = sequence->kept.length == sequence->count;
         is_any |= is_drawn;
         tokens[i] = 0;
-        if (is_drawn && generate->group.ranks.rank == 0)
+        if (is_drawn && logits)
             tokens[i] = (float)sampler_draw(generate->sampler, logits, generate->running[i],
                                             sequence->count - sequence->prompt_count);
-        if (sequence->rows)
+        if (sequence->rows && logits)
             logits += generate->shape.vocabulary;
     }
     return is_any ? ranks_sum(&generate->group.ranks, tokens, count, err) : 0;

@@ -104,6 +104,10 @@ void kernels_sum(struct kernels *kernels, float *values, size_t count);
 void kernels_sum_parts(struct kernels *kernels, float *values, size_t count);
 /* Begins to replace the numbers on every rank by those of their owners. */
 void kernels_gather(struct kernels *kernels, kernel_number *numbers, size_t count);
+/* Gives rank 0 the numbers of all ranks, between the kernels that are queued before and later.
+ * `numbers` has `count` numbers for each rank, in the order of the ranks, and each rank has written
+ * its own. In the other ranks the rest is undefined then. */
+void kernels_collect(struct kernels *kernels, kernel_number *numbers, size_t count);
 /* Kernels that are queued later run when all sums and gatherings are done. Does not wait. Returns 0
  * or the first failure that is known so far, with a message that names a rank that is gone. */
 int kernels_sums_end(struct kernels *kernels, struct error *err);

@@ -469,6 +469,19 @@ int ranks_gather(struct ranks *ranks, float *values, size_t count, struct error 
     return status;
 }
 
+int ranks_collect(struct ranks *ranks, float *values, size_t count, struct error *err)
+{
+    if (ranks->size == 1)
+        return 0;
+    int64_t deadline_ms = begin(ranks);
+    if (ranks->rank > 0)
+        return give_to(ranks, 0, values + ranks->rank * count, count, deadline_ms, err);
+    int status = 0;
+    for (unsigned from = 1; from < ranks->size && status == 0; from++)
+        status = take_from(ranks, from, values + from * count, count, deadline_ms, err);
+    return status;
+}
+
 int ranks_look(const struct ranks *ranks, struct error *err)
 {
     for (unsigned i = 0; ranks->sockets && i < ranks->size; i++) {

@@ -68,6 +68,10 @@ int ranks_sum_parts(struct ranks *ranks, float *values, size_t count, struct err
 /* Replaces all values on every rank by those of their owners. */
 int ranks_gather(struct ranks *ranks, float *values, size_t count, struct error *err);
 
+/* `values` has `count` values for each rank, in the order of the ranks, and each rank gives its
+ * own. Gives rank 0 those of all ranks. */
+int ranks_collect(struct ranks *ranks, float *values, size_t count, struct error *err);
+
 enum { RANKS_LATE = 1 };
 /* Returns -ECONNRESET if a rank has closed its connection, with a message that names the rank.
  * Returns RANKS_LATE if another rank waits in ranks_compare() for this one. Does not wait. Rank 0

@@ -303,6 +303,20 @@ void kernels_gather(struct kernels *kernels, kernel_number *numbers, size_t coun
     end(kernels, result, "gathering the weights of the ranks");
 }
 
+/* AllGather gives the numbers to all ranks. Rank 0 receives no more than with a call for each rank,
+ * and the ranks need no other connections than for sums. */
+void kernels_collect(struct kernels *kernels, kernel_number *numbers, size_t count)
+{
+    struct sums *sums = kernels->sums;
+    if (!sums || kernels->is_failed)
+        return;
+    ncclResult_t result = ncclGroupStart();
+    if (is_under_way(result))
+        result = ncclAllGather(numbers + sums->ranks->rank * count, numbers, count, ncclBfloat16,
+                               sums->communicator, kernels->stream);
+    end(kernels, result, "gathering the logits of the ranks");
+}
+
 int kernels_sums_end(struct kernels *kernels, struct error *err)
 {
     struct sums *sums = kernels->sums;
