@@ -396,7 +396,7 @@ static void daemon_fini(struct daemon *daemon)
 
 /* --- Running ---------------------------------------------------------------------------------- */
 
-/* Returns the exit status. BEGINS_ANEW: everything is taken down, and the process can execute anew.
+/* Returns the exit code. BEGINS_ANEW: everything is taken down, and the process can execute anew.
  */
 static int serve(struct options *options)
 {

@@ -44,7 +44,7 @@ GPU
 
 @test "doc/preflight.md and phase-preflight(1) do what they say, with scripted GPUs" {
     gpus_up
-    # No baseline has the figure of two nodes yet, as the page says. The exit status is then 3.
+    # No baseline has the figure of two nodes yet, as the page says. The exit code is then 3.
     two_nodes=$(sed -n '/^srun -N2/,/[^\\]$/p' "$SRC/doc/preflight.md")
     page doc/preflight.md "$WORK" --without "$two_nodes"
     cd "$WORK"
@@ -83,7 +83,7 @@ GPU
 @test "phasectl(1) does what it says" {
     cp "$SRC/etc/workflows/demo.yaml" "$WORK"
     phasectl daemon start
-    # Its gate holds the workflow, as the page says. The exit status is then 1.
+    # Its gate holds the workflow, as the page says. The exit code is then 1.
     held=$(grep '^phasectl submit' "$SRC/doc/man/phasectl.1")
     cd "$WORK"
     run bash -c "$held"

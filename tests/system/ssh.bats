@@ -312,7 +312,7 @@ SH
     [ -z "$(find "$LAPTOP" "$NODE" -name injected)" ]
 }
 
-@test "exit statuses pass through, and bytes are not changed" {
+@test "exit codes pass through, and bytes are not changed" {
     run phasectl status 999
     [ "$status" = 1 ]
     [[ $output = *"999"* ]]
@@ -431,7 +431,7 @@ SPEC
     [ "$(logins)" = $((before + 1)) ]
 }
 
-@test "a terminal has its size, its keys and its exit status on the host" {
+@test "a terminal has its size, its keys and its exit code on the host" {
     command -v tmux >/dev/null || skip "there is no tmux"
     spec >my.yaml
     phasectl submit my.yaml --hold # `events` has something to print

@@ -70,7 +70,7 @@ terminal() {
     local columns=$1 rows=$2
     shift 2
     tmux -u -S "$PANE" -f /dev/null new-session -d -x "$columns" -y "$rows" \
-        "$* 2>&1; echo \"exit status \$?\"; exec cat" 3>&-
+        "$* 2>&1; echo \"exit code \$?\"; exec cat" 3>&-
 }
 
 picture() {
@@ -111,7 +111,7 @@ rows_stay() {
     run -2 phasectl watch
     terminal 100 24 "PHASED_HOME=$BATS_TEST_TMPDIR phasectl top"
     shows '^phasectl: no daemon is running for '
-    shows '^exit status 1$'
+    shows '^exit code 1$'
 }
 
 @test "the list shows all workflows with their states, and q quits top without a trace" {
@@ -123,7 +123,7 @@ rows_stay() {
     picture -e | grep -E $'\033\\[[0-9;]*33m *active'
     picture -e | grep -E $'\033\\[[0-9;]*35m *held'
     keys q
-    shows '^exit status 0$'
+    shows '^exit code 0$'
     not_in_picture gated
 }
 
@@ -132,7 +132,7 @@ rows_stay() {
     shows '^ +2  training +active'
     run -1 grep -E $'\033\\[[0-9;]*[34][0-7]m' <(picture -e)
     keys C-c
-    shows '^exit status 0$'
+    shows '^exit code 0$'
 }
 
 @test "Enter opens a workflow, and a run with its metrics and its log" {
@@ -242,6 +242,6 @@ rows_stay() {
     workflow later 3 9 | submit --hold
     shows 'later +held'
     keys q
-    shows '^exit status 0$'
+    shows '^exit code 0$'
     phasectl cancel "$(phasectl status --json | jq '.workflows[] | select(.name == "later") | .workflow')"
 }

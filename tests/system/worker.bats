@@ -195,7 +195,7 @@ two_by_two='"resources": {"nodes": 2, "gpus": 2}'
     [[ $(journal 1 n1 'select(.type == "warning") | .message') = 'from its start to its end no row came of: grad_nrm; rows came of: '* ]]
 }
 
-@test "a run that until stops succeeds after its checkpoint is written, whatever its exit status" {
+@test "a run that until stops succeeds after its checkpoint is written, whatever its exit code" {
     new_run 1 "{\"until\": {\"condition\": \"min(val_loss) <= 3\"},
         \"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"save_time_s\": 10},
         \"run\": $(script 'trap "sleep 0.5; echo 1 >$PHASED_OUT/ckpt_7; exit 3" TERM

@@ -23,7 +23,7 @@ enum {
     GIVE_UP_MS = 300, /* for tests in which the wait must end */
 };
 
-/* What a rank does after it has started. The result is the exit status of the process. */
+/* What a rank does after it has started. The result is the exit code of the process. */
 typedef int rank_body(struct ranks_place place);
 
 static char port[8];

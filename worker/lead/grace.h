@@ -2,7 +2,7 @@
  * that a job was in its grace.
  *
  * If the preemption mode is REQUEUE, such a Slurm requeues the job when the job exits, whatever its
- * exit status is. Slurm does so even if the job has asked for a requeue meanwhile and another run
+ * exit code is. Slurm does so even if the job has asked for a requeue meanwhile and another run
  * of the job has ended. Slurm forgets the grace only when Slurm itself requeues the job. So a job
  * that goes on exits within the grace, if Slurm then requeues the job. A finished job forbids the
  * requeue.

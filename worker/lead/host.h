@@ -12,7 +12,7 @@
 #ifndef PHASED_WORKER_LEAD_HOST_H
 #define PHASED_WORKER_LEAD_HOST_H
 
-/* Returns the exit status: 0 if each lead succeeded the last time it ran. */
+/* Returns the exit code: 0 if each lead succeeded the last time it ran. */
 int host_main(const char *job_dir);
 
 #endif

@@ -13,9 +13,9 @@
 
 #include <stdbool.h>
 
-enum { GUEST_REQUEUE = 75 }; /* the exit status of a guest that wants its job requeued */
+enum { GUEST_REQUEUE = 75 }; /* the exit code of a guest that wants its job requeued */
 
-/* Returns the exit status: 0 if the last run succeeded, otherwise 1. A guest shares its job with
+/* Returns the exit code: 0 if the last run succeeded, otherwise 1. A guest shares its job with
  * other leads; only the host (host.h) asks Slurm to requeue that job. */
 int lead_main(const char *job_dir, bool is_guest);
 

@@ -12,7 +12,7 @@ struct scontrol_call {
     int timeout_ms;
 };
 
-/* `code` is the exit status. It is -1 if scontrol could not be started, did not end in time or was
+/* `code` is the exit code. It is -1 if scontrol could not be started, did not end in time or was
  * killed. `output` is the output, borrowed. */
 typedef void scontrol_done(void *context, int code, const char *output);
 

@@ -24,7 +24,7 @@ static void extract_print(void *context, const struct extract_row *row)
     (void)fwrite(text->data, 1, text->size, stdout); /* ferror() shows a failure at the end */
 }
 
-/* Returns -1 if the program can continue, otherwise the exit status. */
+/* Returns -1 if the program can continue, otherwise the exit code. */
 static int extract_parse(char **words, struct extract_options *options)
 {
     bool is_file = false;

@@ -3,7 +3,7 @@
 #define PHASED_WORKER_METRICS_EXTRACT_MAIN_H
 
 /* `words` are the arguments after "extract". Reads standard input, writes standard output. Returns
- * the exit status: 0; 1 if reading or writing failed; 2 for wrong usage. */
+ * the exit code: 0; 1 if reading or writing failed; 2 for wrong usage. */
 int extract_main(char **words);
 
 #endif

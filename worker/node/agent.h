@@ -32,7 +32,7 @@ enum {
     AGENT_UNTOLD_MS = AGENT_LOOK_MS + AGENT_ORPHAN_S * 1000 + 1000,
 };
 
-/* Returns the exit status. */
+/* Returns the exit code. */
 int agent_main(const char *job_dir);
 
 #endif

@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-/* The commands; argv[0] is "metric" or "checkpoint". They return an exit status: 0; 1 if the
+/* The commands; argv[0] is "metric" or "checkpoint". They return an exit code: 0; 1 if the
  * channel cannot be written; 2 for wrong usage. */
 int channel_metric_main(int argc, char **argv);
 int channel_checkpoint_main(int argc, char **argv);

@@ -16,10 +16,10 @@
 
 /* Names the agent's end of a socket. A byte on the socket stands for a SIGTERM, and the end of the
  * socket for the end of the task. The heir first sends the pid of the agent. Later it sends the
- * agent's exit status, or the negative number of the signal that ended the agent. */
+ * agent's exit code, or the negative number of the signal that ended the agent. */
 #define TASK_VARIABLE "PHASED_TASK"
 
-/* Returns the exit status of the agent. */
+/* Returns the exit code of the agent. */
 int task_main(const char *job_dir);
 
 #endif

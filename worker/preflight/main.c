@@ -1,4 +1,4 @@
-/* phase-preflight: is this node fit for a run? Reads, judges, reports. The exit status is the
+/* phase-preflight: is this node fit for a run? Reads, judges, reports. The exit code is the
  * result. */
 #include "lib/clock.h"
 #include "lib/error.h"

@@ -25,7 +25,7 @@ static int refuse_option(const char *what, const char *value)
     return OPTIONS_EXIT_USAGE;
 }
 
-/* Reads the words. Returns -1 to go on, or an exit status. */
+/* Reads the words. Returns -1 to go on, or an exit code. */
 static int read_words(struct options *options, char **words)
 {
     const char *level = NULL;
@@ -98,7 +98,7 @@ static void take_environment(struct options *options)
     options->thresholds = named_file("PHASED_PREFLIGHT_THRESHOLDS");
 }
 
-/* Refuses options that contradict each other. Returns -1, or an exit status. */
+/* Refuses options that contradict each other. Returns -1, or an exit code. */
 static int check_together(const struct options *options)
 {
     bool has_full = options->parallel || options->groups || options->rendezvous ||

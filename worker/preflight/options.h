@@ -22,7 +22,7 @@ struct options {
 };
 
 /* Fills `options`. Returns -1 if the program can go on. Otherwise it has printed the help, the
- * version or an error; returns the exit status. */
+ * version or an error; returns the exit code. */
 int options_read(struct options *options, char **words);
 
 #endif

@@ -12,7 +12,7 @@ struct fact_gpu;
 struct facts;
 struct thresholds;
 
-/* The values are the exit statuses of the program. */
+/* The values are the exit codes of the program. */
 enum row_outcome {
     ROW_PASSED = 0,
     ROW_FAILED = 1,

@@ -283,7 +283,7 @@ static pid_t child_fork(const struct child_options *options, const int *fds, int
     int problem = errno;
     if (pid == 0) {
         int failure = child_execute(options, fds);
-        (void)!write(failures, &failure, sizeof failure); /* the exit status says it, too */
+        (void)!write(failures, &failure, sizeof failure); /* the exit code says it, too */
         _exit(127);
     }
     while (is_orphan && pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)

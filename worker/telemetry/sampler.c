@@ -117,7 +117,7 @@ static int sampler_detach(void)
     return 0;
 }
 
-/* Returns -1 if the sampler can continue, otherwise the exit status. */
+/* Returns -1 if the sampler can continue, otherwise the exit code. */
 static int sampler_options(struct sampler *sampler, char **words)
 {
     const struct option_rule rules[] = {

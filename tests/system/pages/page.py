@@ -159,7 +159,7 @@ class Reader:
             time.sleep(0.2)
             is_good, done = self.try_once(command, expected)
         if not is_good:
-            print("$ %s\nexit status %d, and printed\n%s\ninstead of\n%s" % (
+            print("$ %s\nexit code %d, and printed\n%s\ninstead of\n%s" % (
                 command, done.returncode, done.stdout,
                 "success" if expected is None else "\n".join(expected)))
         return is_good

@@ -146,7 +146,7 @@ lead_has_ended() {
     ! kill -0 "$lead" 2>/dev/null
 }
 
-# await_lead [STATUS]: waits until the lead has ended with this exit status.
+# await_lead [STATUS]: waits until the lead has ended with this exit code.
 await_lead() {
     local code=0
     await lead_has_ended

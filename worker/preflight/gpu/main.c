@@ -35,7 +35,7 @@ static int refuse_option(const char *what, const char *value)
     return EXIT_USAGE;
 }
 
-/* Returns -1 if the program can go on, otherwise the exit status. */
+/* Returns -1 if the program can go on, otherwise the exit code. */
 static int read_words(struct request *request, struct bench *bench, char **words)
 {
     const char *row = "";
