@@ -430,3 +430,19 @@ compare() {
     "$BIN/../tests/unit/model_dump" >"$DIR/cpu"
     compare "$DIR/gpu" "$DIR/cpu"
 }
+
+@test "the benchmark of a GPU compares phase-model with PyTorch, and prints each part of a step" {
+    mkdir "$DIR/bin"
+    printf '#!/bin/sh\nexec "%s/phase-model" "$@" %s\n' "$BIN" \
+        "--width 16 --heads 1 --sequence-length 8 --loops 1" >"$DIR/bin/phase-model"
+    printf '#!/bin/sh\necho "1 tokens/s, of no PyTorch"\n' >"$DIR/bin/python"
+    printf '#!/bin/sh\necho "a GPU"\n' >"$DIR/bin/nvidia-smi"
+    chmod +x "$DIR"/bin/*
+    PATH=$DIR/bin:$PATH PYTHON=$DIR/bin/python BIN=$DIR/bin CUDA_VISIBLE_DEVICES=0 \
+        "$BATS_TEST_DIRNAME/../bench/gpu" tiny >"$DIR/log" 2>&1 || { cat "$DIR/log"; false; }
+    cat "$DIR/log"
+    grep -E '^train_tiny [0-9]+ tokens/s torch.compile 1 [0-9.]+$' "$DIR/log"
+    grep -E '^mfu_tiny [0-9.]+ % torch.compile [0-9.]+ [0-9.]+$' "$DIR/log"
+    grep -E '^# a step ' "$DIR/log"
+    [ "$(cd "$DIR" && ls)" = $'bin\nlog' ]
+}
