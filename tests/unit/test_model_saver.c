@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -133,6 +134,22 @@ static bool save_and_kill(int n, unsigned size, uint64_t step)
 }
 
 /* --- Tests ------------------------------------------------------------------------------------ */
+
+static void memory_for_the_copy_is_taken_at_once(void **state)
+{
+    (void)state;
+    enum { BYTES = 64 << 20, PAGES_MAX = BYTES / 4096 };
+    static unsigned char marks[PAGES_MAX];
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    char *memory = kernels_host_memory(kernels, BYTES);
+    assert_non_null(memory);
+    char *first = memory + (page - (uintptr_t)memory % page) % page; /* of the whole pages */
+    size_t pages = BYTES / page - 1;
+    assert_int_equal(mincore(first, pages * page, marks), 0);
+    for (size_t i = 0; i < pages; i++)
+        assert_true(marks[i] & 1);
+    kernels_release_host(kernels, memory);
+}
 
 static void a_training_does_not_wait_for_the_disk(void **state)
 {
@@ -294,6 +311,7 @@ int main(void)
         return 1;
 #define TEST(test) cmocka_unit_test_setup_teardown(test, folder_make, folder_remove)
     const struct CMUnitTest tests[] = {
+        TEST(memory_for_the_copy_is_taken_at_once),
         TEST(a_training_does_not_wait_for_the_disk),
         TEST(a_program_killed_at_any_point_leaves_whole_checkpoints_and_the_newest),
         TEST(a_checkpoint_of_the_same_step_is_replaced_at_once_or_not_at_all),

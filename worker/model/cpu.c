@@ -73,10 +73,13 @@ void kernels_release(struct kernels *kernels, void *memory)
     free(memory);
 }
 
+/* Linux takes memory when it is first written, and then kills a program beyond the limit of its
+ * job. So this writes the memory before the first step, and not at the first checkpoint. */
 void *kernels_host_memory(struct kernels *kernels, size_t bytes)
 {
     (void)kernels; /* all memory is the host's */
-    return malloc(bytes);
+    void *memory = malloc(bytes);
+    return memory ? memset(memory, 1, bytes) : NULL; /* zeros would make calloc() of it */
 }
 
 void kernels_release_host(struct kernels *kernels, void *memory)
