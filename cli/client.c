@@ -23,6 +23,7 @@
 enum {
     CLIENT_HAND_OVER_MS = 4000, /* for a job that takes over from the job before it */
     CLIENT_AGAIN_MS = 200,
+    CLIENT_PING_MS = 10000, /* a daemon that works answers a ping at once */
 };
 
 static int client_open(struct cli *cli, struct error *err)
@@ -71,6 +72,36 @@ static bool client_is_away(int status)
     return status == -ENOENT || status == -ECONNREFUSED;
 }
 
+/* Says why a daemon of this host took the request and did not answer. Returns -ETIMEDOUT. */
+static int client_silent(const struct cli *cli, struct error *err)
+{
+    struct daemon_file file;
+    char path[64], state = ' ';
+    if (daemon_file_read(cli->home.daemon_file, &file, NULL) < 0)
+        return -ETIMEDOUT; /* `err` says that the daemon could not be reached */
+    long long pid = file.pid;
+    daemon_file_fini(&file);
+    (void)snprintf(path, sizeof path, "/proc/%lld/stat", pid); /* fits */
+    FILE *stat = fopen(path, "re");
+    if (stat) {
+        if (fscanf(stat, "%*d (%*[^)]) %c", &state) != 1)
+            state = ' '; /* the daemon has ended meanwhile */
+        (void)fclose(stat);
+    }
+    if (state == 'T')
+        return error_set(err, -ETIMEDOUT,
+                         "phased (pid %lld) does not answer, because its process is stopped; "
+                         "'kill -CONT %lld' lets it go on",
+                         pid, pid);
+    if (state == 'D')
+        return error_set(err, -ETIMEDOUT,
+                         "phased (pid %lld) does not answer, because it waits for the file system "
+                         "of %s",
+                         pid, cli->home.path);
+    return error_set(err, -ETIMEDOUT, "phased (pid %lld) does not answer; its log is %s", pid,
+                     cli->home.log);
+}
+
 /* Sends the request over the Unix socket, or over TCP if no daemon listens at the socket. */
 static int client_send(struct cli *cli, const char *method, const char *path, const char *body,
                        struct http_reply *ret_reply, struct error *err)
@@ -85,6 +116,8 @@ static int client_send(struct cli *cli, const char *method, const char *path, co
         if (status == 0)
             status = http_request(cli->client, method, path, body, size, ret_reply, err);
     }
+    if (status == -ETIMEDOUT && !cli->is_remote)
+        status = client_silent(cli, err);
     if (status < 0)
         client_close(cli);
     return status;
@@ -164,6 +197,19 @@ int client_get(struct cli *cli, json_t **ret_json, struct error *err, const char
     va_end(args);
     int status = client_ask(cli, "GET", text_string(&path), NULL, ret_json, NULL, err);
     text_fini(&path);
+    return status;
+}
+
+int client_ping(struct cli *cli, json_t **ret_json, struct error *err)
+{
+    int status = client_open(cli, err);
+    if (status < 0)
+        return status;
+    if (!cli->is_remote)
+        http_client_set_timeouts(cli->client, CLIENT_PING_MS, CLIENT_PING_MS);
+    status = client_get(cli, ret_json, err, "/v1/ping");
+    if (status == 0 && !cli->is_remote)
+        client_close(cli); /* later requests may take longer */
     return status;
 }
 

@@ -21,6 +21,10 @@ struct error;
 int client_get(struct cli *cli, json_t **ret_json, struct error *err, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* Asks whether the daemon answers. Waits 10 s at most for a daemon of this host, and one minute for
+ * another host's. */
+int client_ping(struct cli *cli, json_t **ret_json, struct error *err);
+
 /* `body` and `ret_problems` may be NULL. `ret_problems` is set on -EINVAL only, when the daemon
  * lists problems of a spec. */
 int client_post(struct cli *cli, const char *path, const json_t *body, json_t **ret_json,

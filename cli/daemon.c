@@ -46,11 +46,6 @@ struct daemon_words {
     char reason[DAEMON_WORDS_SIZE]; /* why it does not start; empty: it has not said why */
 };
 
-static int daemon_ping(struct cli *cli, json_t **ret_json, struct error *err)
-{
-    return client_get(cli, ret_json, err, "/v1/ping");
-}
-
 /* Prints the last lines that the daemon has written since its log was `from` bytes long. */
 static void daemon_print_log(const struct cli *cli, off_t from)
 {
@@ -138,7 +133,7 @@ static int daemon_wait_started(struct cli *cli, pid_t pid, struct daemon_words *
                                  WTERMSIG(status), strsignal(WTERMSIG(status)));
             return error_set(err, -ECHILD, "phased ended with code %d", WEXITSTATUS(status));
         }
-        if (daemon_ping(cli, ret_json, NULL) == 0)
+        if (client_ping(cli, ret_json, NULL) == 0)
             return 0;
         cli_wait(DAEMON_POLL_MS);
     }
@@ -214,7 +209,7 @@ static int daemon_start(struct cli *cli)
     char *program = NULL;
     json_t *ping = NULL;
     int exit_code = CLI_OK;
-    bool is_running = daemon_ping(cli, &ping, NULL) == 0;
+    bool is_running = client_ping(cli, &ping, NULL) == 0;
     if (!is_running && daemon_job_is_wanted(cli)) {
         (void)error_set(
             &err, -EEXIST,
@@ -271,7 +266,7 @@ static int daemon_start_job(struct cli *cli, char **options)
     struct error err;
     json_t *ping = NULL;
     char *job;
-    if (daemon_ping(cli, &ping, NULL) == 0) {
+    if (client_ping(cli, &ping, NULL) == 0) {
         int exit_code = daemon_refuse_job(cli, ping);
         json_decref(ping);
         return exit_code;
@@ -279,7 +274,7 @@ static int daemon_start_job(struct cli *cli, char **options)
     if (home_make(&cli->home, &err) < 0 || daemon_job_start(cli, options, &job, &err) < 0)
         return cli_fail(&err);
     time_t deadline = time(NULL) + DAEMON_JOB_MAX_S;
-    while (daemon_ping(cli, &ping, NULL) < 0 && time(NULL) < deadline)
+    while (client_ping(cli, &ping, NULL) < 0 && time(NULL) < deadline)
         cli_wait(10 * DAEMON_POLL_MS);
     if (cli->as_json && ping) {
         client_print_json(ping);
@@ -310,14 +305,14 @@ static int daemon_stop(struct cli *cli)
 {
     struct error err;
     json_t *ping;
-    int status = daemon_ping(cli, &ping, &err);
+    int status = client_ping(cli, &ping, &err);
     bool was_job = daemon_job_is_wanted(cli) || (status == 0 && field_text(ping, "job")[0]);
     if (was_job) {
         if (status == 0)
             json_decref(ping);
         if (daemon_job_stop(cli, &err) < 0)
             return cli_fail(&err);
-        status = daemon_ping(cli, &ping, &err);
+        status = client_ping(cli, &ping, &err);
     }
     if (status == -ECONNREFUSED)
         return daemon_print_stop(cli, was_job);
@@ -350,7 +345,7 @@ static int daemon_status(struct cli *cli)
 {
     struct error err;
     json_t *ping;
-    if (daemon_ping(cli, &ping, &err) < 0) {
+    if (client_ping(cli, &ping, &err) < 0) {
         if (cli->as_json || !daemon_job_is_wanted(cli))
             return cli_fail(&err);
         daemon_print_jobs(cli, NULL);

@@ -257,7 +257,7 @@ static void status_write_run(struct cli *cli, const json_t *run, struct text *te
 static void status_write_slurm(struct cli *cli, struct text *text)
 {
     json_t *ping;
-    if (client_get(cli, &ping, NULL, "/v1/ping") < 0)
+    if (client_ping(cli, &ping, NULL) < 0)
         return;
     view_trouble(&cli->out, ping, text);
     json_decref(ping);

@@ -80,16 +80,9 @@ static void phased_look_at_port(const struct cli *cli, json_t *findings)
 
 static void phased_look_at_daemon(struct cli *cli, json_t *findings)
 {
-    char address[HOME_SOCKET_ADDRESS_SIZE];
     struct error err;
     json_t *ping = NULL;
-    int held = home_is_locked(&cli->home), status = home_socket_address(&cli->home, address, &err);
-    if (status == 0 && !cli->client) {
-        cli->client = http_client_new_unix("the daemon", address);
-        http_client_set_timeouts(cli->client, 1000 * PHASED_ASK_S, 1000 * PHASED_ASK_S);
-    }
-    if (status == 0)
-        status = client_get(cli, &ping, &err, "/v1/ping");
+    int held = home_is_locked(&cli->home), status = client_ping(cli, &ping, &err);
     if (held < 0)
         finding_add(findings, FINDING_ERROR, "locks",
                     "set PHASED_HOME to a file system with locks; Lustre needs the mount option "
@@ -108,7 +101,7 @@ static void phased_look_at_daemon(struct cli *cli, json_t *findings)
     } else {
         finding_add(findings, FINDING_ERROR, "daemon",
                     "read the end of phased.log; `phasectl daemon stop` and `start` if it lasts",
-                    "the daemon does not answer: %s", err.message);
+                    "%s", err.message);
     }
     json_decref(ping);
 }

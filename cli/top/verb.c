@@ -23,7 +23,7 @@ int top_verb(struct cli *cli, char **words)
                         cli->verb->name);
         return cli_fail(&err);
     }
-    if (client_get(cli, &ping, &err, "/v1/ping") < 0)
+    if (client_ping(cli, &ping, &err) < 0)
         return cli_fail(&err);
     json_decref(ping);
     return top_run(cli, &err) < 0 ? cli_fail(&err) : CLI_OK;

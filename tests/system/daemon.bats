@@ -288,6 +288,21 @@ PYTHON
     [ "$(line_count "$PHASED_HOME/runs/$id/first/out/executed")" = 1 ]
 }
 
+@test "a daemon whose process is stopped does not answer, and phasectl says how it goes on" {
+    phasectl daemon start
+    local pid
+    pid=$(daemon_pid)
+    kill -STOP "$pid"
+    run phasectl daemon status
+    [ "$status" = 1 ]
+    [[ $output == *"phased (pid $pid) does not answer, because its process is stopped; 'kill -CONT $pid' lets it go on" ]]
+    run phasectl daemon stop
+    [ "$status" = 1 ]
+    [[ $output == *"'kill -CONT $pid'"* ]]
+    kill -CONT "$pid"
+    [[ $(phasectl daemon status) == *"is running (pid $pid, "* ]]
+}
+
 @test "a job gets SLURM_CONF only if the daemon had it" {
     local mine=(unshare --user --map-current-user --keep-caps --mount)
     [ "$(id -u)" != 0 ] || mine=(unshare --mount)
