@@ -47,7 +47,7 @@ pid_t processes_reap(int *ret_status)
 bool process_read(const char *path, struct process *ret_process)
 {
     char text[1024], state;
-    int parent, group;
+    int parent, process_group;
     unsigned threads;
     unsigned long long user, system;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -61,12 +61,12 @@ bool process_read(const char *path, struct process *ret_process)
     const char *name = strchr(text, '('), *end = strrchr(text, ')');
     if (!name || !end ||
         sscanf(end + 1, " %c %d %d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %u",
-               &state, &parent, &group, &user, &system, &threads) != 6 ||
+               &state, &parent, &process_group, &user, &system, &threads) != 6 ||
         state == 'Z')
         return false;
     *ret_process = (struct process){.pid = (pid_t)strtol(text, NULL, 10),
                                     .parent = parent,
-                                    .group = group,
+                                    .process_group = process_group,
                                     .state = state,
                                     .threads = threads,
                                     .ticks = user + system};
@@ -212,14 +212,15 @@ static bool processes_is_named(const struct process *process, const char *const 
     return false;
 }
 
-/* Signals the descendants in `group`, except those with one of `names`. 0 means all descendants. */
-static unsigned processes_signal(pid_t group, const char *const *names, int number)
+/* Signals the descendants in `process_group`, except those with one of `names`. 0 means all
+ * descendants. */
+static unsigned processes_signal(pid_t process_group, const char *const *names, int number)
 {
     size_t count;
     unsigned signalled = 0;
     struct process *family = processes_family(getpid(), &count);
     for (size_t member = 0; member < count; member++) {
-        bool is_meant = (!group || family[member].group == group) &&
+        bool is_meant = (!process_group || family[member].process_group == process_group) &&
                         !processes_is_named(&family[member], names) &&
                         !processes_is_spared(family, count, member, number);
         if (is_meant && kill(family[member].pid, number) == 0)
@@ -234,9 +235,9 @@ unsigned processes_signal_all(int number)
     return processes_signal(0, NULL, number);
 }
 
-unsigned processes_signal_others(pid_t group, const char *const *names, int number)
+unsigned processes_signal_others(pid_t process_group, const char *const *names, int number)
 {
-    return processes_signal(group, names, number);
+    return processes_signal(process_group, names, number);
 }
 
 unsigned processes_signal_children(const char *name, int number)
@@ -249,8 +250,8 @@ unsigned processes_signal_children(const char *name, int number)
         if (!processes_is_named(&family[parent], names))
             continue;
         for (size_t i = 0; i < count; i++)
-            if (family[i].parent == family[parent].pid && family[i].pid == family[i].group)
-                signalled += processes_signal(family[i].group, NULL, number);
+            if (family[i].parent == family[parent].pid && family[i].pid == family[i].process_group)
+                signalled += processes_signal(family[i].process_group, NULL, number);
     }
     free(family);
     return signalled;

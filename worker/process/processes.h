@@ -16,7 +16,7 @@ struct error;
 enum { PROCESS_NAME_SIZE = 64 };
 
 struct process {
-    pid_t pid, parent, group;
+    pid_t pid, parent, process_group;
     char state; /* as in ps: R, S, D, T, ... */
     unsigned threads;
     uint64_t ticks; /* of processor time until now */
@@ -57,10 +57,10 @@ const char *process_variable(const char *environment, size_t size, const char *n
  * when a child ends. */
 unsigned processes_signal_all(int number);
 
-/* Like processes_signal_all(), for the descendants in one process group, or for all if `group` is
- * 0. Leaves out processes with one of `names`, which end with NULL. Unlike kill(), it cannot hit a
- * foreign process when the number of an ended group is in use again. */
-unsigned processes_signal_others(pid_t group, const char *const *names, int number);
+/* Like processes_signal_all(), for the descendants in one process group, or for all if
+ * `process_group` is 0. Leaves out processes with one of `names`, which end with NULL. Unlike
+ * kill(), it cannot hit a foreign process when the number of an ended group is in use again. */
+unsigned processes_signal_others(pid_t process_group, const char *const *names, int number);
 
 /* Like processes_signal_all(), for the process groups of the children of processes with this name.
  */

@@ -102,7 +102,7 @@ static bool steps_is_meant(const struct process *all, size_t all_count, const st
     for (size_t i = 0; i < count; i++) {
         const struct process *parent = steps_find(all, all_count, list[i].parent);
         bool is_slurms = parent ? text_equal(parent->name, STEPS_SLURMSTEPD) : list[i].parent > 1;
-        if (list[i].group == process->group && is_slurms)
+        if (list[i].process_group == process->process_group && is_slurms)
             return true;
     }
     return false;
