@@ -39,9 +39,9 @@ static void fuzz_evaluate(const char *text, const struct expr_scope *scope)
     int listed = expr_list_names(text, &names, &err);
     assert(syntax < 0 || listed >= 0);
     free(names);
-    int code = expr_evaluate(text, scope, &result, &err);
-    assert(code <= 0 && (syntax == 0 || code == -EINVAL));
-    if (code == 0)
+    int status = expr_evaluate(text, scope, &result, &err);
+    assert(status <= 0 && (syntax == 0 || status == -EINVAL));
+    if (status == 0)
         expr_result_fini(&result);
     else
         assert(err.message[0]);

@@ -29,8 +29,8 @@ static char *fuzz_run(const struct extract_options *options, const uint8_t *data
 {
     struct text rows = {0};
     struct extract *extract;
-    int code = extract_new(options, fuzz_row, &rows, &extract, NULL);
-    assert(code == 0);
+    int status = extract_new(options, fuzz_row, &rows, &extract, NULL);
+    assert(status == 0);
     for (size_t at = 0; at < size; at += piece)
         extract_feed(extract, data + at, size - at < piece ? size - at : piece);
     extract_end(extract);

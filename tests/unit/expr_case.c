@@ -13,14 +13,14 @@ char *expr_case_told(const struct expr_scope *scope, const char *text)
 {
     struct expr_result result;
     struct error err;
-    int code = expr_evaluate(text, scope, &result, &err);
+    int status = expr_evaluate(text, scope, &result, &err);
     char *told = NULL;
-    if (code == -ENODATA)
+    if (status == -ENODATA)
         return text_format("insufficient: %s", err.message);
-    if (code < 0 && err.line)
+    if (status < 0 && err.line)
         return text_format("column %u: %s", err.column, err.message);
-    if (code < 0)
-        return text_format("%s: %s", code == -E2BIG ? "limit" : "error", err.message);
+    if (status < 0)
+        return text_format("%s: %s", status == -E2BIG ? "limit" : "error", err.message);
     if (result.type == EXPR_BOOLEAN)
         told = text_format("%s%s", result.boolean ? "true" : "false",
                            result.nan_compared ? " with nan" : "");

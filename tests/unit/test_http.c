@@ -191,9 +191,9 @@ static void a_recorded_reply_is_refused(void **state)
         struct http_reply reply;
         struct error err;
         http_client_encrypt(client, &secret);
-        int code = http_request(client, "GET", "/a", NULL, 0, &reply, &err);
-        assert_int_equal(code, i == 0 ? 0 : -EBADMSG); /* the first one is recorded */
-        if (code == 0)
+        int status = http_request(client, "GET", "/a", NULL, 0, &reply, &err);
+        assert_int_equal(status, i == 0 ? 0 : -EBADMSG); /* the first one is recorded */
+        if (status == 0)
             http_reply_fini(&reply);
         http_client_free(client);
     }
