@@ -202,12 +202,9 @@ int client_get(struct cli *cli, json_t **ret_json, struct error *err, const char
 
 int client_ping(struct cli *cli, json_t **ret_json, struct error *err)
 {
-    int status = client_open(cli, err);
-    if (status < 0)
-        return status;
-    if (!cli->is_remote)
+    if (client_open(cli, NULL) == 0 && !cli->is_remote) /* client_get() says what is wrong */
         http_client_set_timeouts(cli->client, CLIENT_PING_MS, CLIENT_PING_MS);
-    status = client_get(cli, ret_json, err, "/v1/ping");
+    int status = client_get(cli, ret_json, err, "/v1/ping");
     if (status == 0 && !cli->is_remote)
         client_close(cli); /* later requests may take longer */
     return status;
