@@ -254,7 +254,7 @@ static int compare(struct ranks *ranks, unsigned first, uint64_t next, struct er
         (void)give(ranks, rank, &question, sizeof question, deadline_ms, NULL); /* it may be gone */
     }
     all[0].head.count = next;
-    (void)gethostname(all[0].host, HOST - 1); /* the rank is a name, too */
+    (void)gethostname(all[0].host, HOST - 1); /* the rank is named anyway */
     for (unsigned rank = first; rank < ranks->size && status == 0; rank++) {
         struct sum_head head;
         status = take(ranks, rank, &head, sizeof head, deadline_ms, &lost);
@@ -267,7 +267,7 @@ static int compare(struct ranks *ranks, unsigned first, uint64_t next, struct er
     if (status == 0)
         name_behind(ranks, all, verdict.text, sizeof verdict.text);
     else
-        memcpy(verdict.text, lost.message, sizeof verdict.text);
+        (void)snprintf(verdict.text, sizeof verdict.text, "%s", lost.message); /* it fits */
     free(all);
     for (unsigned rank = 1; rank < ranks->size; rank++)
         (void)give(ranks, rank, &verdict, sizeof verdict, deadline_ms, NULL); /* it may be gone */
@@ -297,7 +297,7 @@ int ranks_compare(struct ranks *ranks, uint64_t next, struct error *err)
         return err->code;
     if (ranks->rank == 0)
         return compare(ranks, 1, next, err);
-    (void)gethostname(own.host, HOST - 1); /* the rank is a name, too */
+    (void)gethostname(own.host, HOST - 1); /* the rank is named anyway */
     int status = give(ranks, 0, &own, sizeof own, deadline_ms, err);
     return status < 0 ? status : hear(ranks, (struct sum_head){0}, deadline_ms, err);
 }
