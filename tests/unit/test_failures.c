@@ -104,6 +104,8 @@ static const struct {
     {"numpy._core._exceptions._ArrayMemoryError: Unable to allocate 298. GiB for an array\n",
      "host_alloc", "oom", NULL},
     {"MemoryError\n", "host_alloc", "oom", NULL},
+    {"phase-model: the host has no 5742 MiB of free memory\n", "host_alloc", "oom", NULL},
+    {"phase-model: rank 1: GPU 1 has no 32 MiB of free memory\n", "cuda_oom", "oom", NULL},
     {"RuntimeError: DataLoader worker (pid 99) is killed by signal: Bus error. It is possible that "
      "dataloader's workers are out of shared memory.\n",
      "shared_memory", "exit", NULL},

@@ -63,7 +63,8 @@ void *kernels_memory(struct kernels *kernels, size_t bytes)
     if (memory)
         memset(memory, 0, bytes);
     else if (!kernels->failure.code)
-        (void)error_set(&kernels->failure, -ENOMEM, "out of memory: cannot get %zu bytes", bytes);
+        (void)error_set(&kernels->failure, -ENOMEM, "the host has no %zu MiB of free memory",
+                        bytes >> 20);
     return memory;
 }
 
