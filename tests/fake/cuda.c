@@ -18,7 +18,8 @@
  *   far=3    other devices reach device 3 only through the host
  *   bare     no capture succeeds
  *   graphs   tells at the end how many graphs were captured and launched
- *   waits    tells at the end how often the program waited */
+ *   waits    tells at the end how often the program waited
+ *   memory   tells at the end how many bytes of memory the program had at most */
 #include "tests/fake/cuda.h"
 #include "tests/fake/script.h"
 
@@ -58,7 +59,8 @@ static struct CUstream_st *streams[64];
 static struct CUgraph_st *capturing; /* NULL: no stream captures */
 static struct CUgraphExec_st *executables;
 static unsigned waits, captured_count, launched_count;
-static int done_count; /* pieces of work */
+static size_t used, used_most; /* bytes of memory of the devices */
+static int done_count;         /* pieces of work */
 static size_t stream_count;
 
 int fake_said(const char *word)
@@ -72,6 +74,8 @@ __attribute__((destructor)) static void tell_waits(void)
         fprintf(stderr, "waits: %u\n", waits);
     if (fake_said("graphs") >= 0)
         fprintf(stderr, "graphs: %u captured, %u launched\n", captured_count, launched_count);
+    if (fake_said("memory") >= 0)
+        fprintf(stderr, "memory: %zu\n", used_most);
 }
 
 int fake_device(void)
@@ -299,6 +303,7 @@ cudaError_t cudaDeviceGetPCIBusId(char *address, int size, int device)
 struct block {
     struct block *next;
     void *memory;
+    size_t size;
 };
 
 static struct block *blocks;
@@ -312,8 +317,10 @@ cudaError_t cudaMalloc(void **memory, size_t size)
     struct block *block = malloc(sizeof *block);
     if (!block)
         abort();
-    *block = (struct block){blocks, allocate(size)};
+    *block = (struct block){blocks, allocate(size), size};
     blocks = block;
+    used += size;
+    used_most = used > used_most ? used : used_most;
     *memory = block->memory;
     return cudaSuccess;
 }
@@ -332,6 +339,7 @@ cudaError_t cudaFree(void *memory)
         return memory ? cudaErrorInvalidValue : cudaSuccess;
     struct block *gone = *link;
     *link = gone->next;
+    used -= gone->size;
     free(gone->memory);
     free(gone);
     return cudaSuccess;

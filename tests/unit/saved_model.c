@@ -56,8 +56,9 @@ void init_model(struct model *model, uint64_t step, struct model_rank rank)
 void assert_weights(const struct model *model, uint64_t step)
 {
     for (size_t i = 0; i < model->parameters; i++)
-        if (model->master[i] < value(WEIGHT, i, step) || model->master[i] > value(WEIGHT, i, step))
-            fail_msg("weight %zu is %f", i, (double)model->master[i]);
+        if (model->weights[i] < value(WEIGHT, i, step) ||
+            model->weights[i] > value(WEIGHT, i, step))
+            fail_msg("weight %zu is %f", i, (double)model->weights[i]);
 }
 
 void assert_model(const struct model *model, uint64_t step)

@@ -62,7 +62,7 @@ static double decode_text(const struct model *model, const uint32_t *ids, const 
     size_t vocabulary = model->shape.vocabulary;
     double sum = 0;
     struct decode *decode =
-        decode_new(model, alone, BATCH, BATCH, SEQUENCE, BATCH * decode_pages(SEQUENCE));
+        decode_new(model, BATCH, BATCH, SEQUENCE, BATCH * decode_pages(SEQUENCE));
     struct decode_kept kept[BATCH] = {0};
     for (size_t t = 0; t < SEQUENCE; t++) {
         struct decode_piece pieces[BATCH];
@@ -165,7 +165,7 @@ static void sequences_that_come_and_go_have_the_logits_of_each_alone(void **stat
     assert_int_equal(model_init(&model, kernels, &shapes[0], SEQUENCE, MODEL_TRAINS, alone, &err),
                      0);
     model_draw(&model, 7);
-    struct decode *decode = decode_new(&model, alone, BATCH, BATCH, SEQUENCE, 3);
+    struct decode *decode = decode_new(&model, BATCH, BATCH, SEQUENCE, 3);
     decode_alone(decode, &a, 0, 256);
     decode_alone(decode, &b, 100, 256);
     decode_alone(decode, &c, 200, 256);
@@ -221,17 +221,6 @@ static int read_in_pieces(struct decode *decode, struct line *lines, size_t size
     return status;
 }
 
-/* Spoils those rows of a head that this rank of a group does not need. */
-static void spoil_head(const struct model *model, struct model_rank rank)
-{
-    const float *head = model_ends(model).head;
-    size_t width = model->shape.width;
-    struct ranks_part own = ranks_part(rank.rank, rank.size, model->shape.vocabulary);
-    for (size_t i = 0; i < model->shape.vocabulary * width; i++)
-        if (i / width < own.first || i / width >= own.first + own.count)
-            model->weights[head - model->weights + (ptrdiff_t)i] = NAN;
-}
-
 /* Reads with all sizes of pieces, on this rank of a group. */
 static int read_in_all_pieces(struct group *group, const struct model_shape *shape,
                               struct line *lines, struct error *err)
@@ -239,13 +228,11 @@ static int read_in_all_pieces(struct group *group, const struct model_shape *sha
     struct model model;
     struct kernels *kernels = kernels_new(0, err);
     const struct model_rank rank = {group->ranks.rank, group->ranks.size};
-    assert_int_equal(model_init(&model, kernels, shape, SEQUENCE, MODEL_DECODES, alone, err), 0);
+    assert_int_equal(model_init(&model, kernels, shape, SEQUENCE, MODEL_DECODES, rank, err), 0);
     model_draw(&model, 7);
-    if (!shape->tied)
-        spoil_head(&model, rank);
     int status = kernels_join(kernels, &group->ranks, err);
     struct decode *decode =
-        decode_new(&model, rank, 2, 2 * SEQUENCE, SEQUENCE, 2 * decode_pages(SEQUENCE));
+        decode_new(&model, 2, 2 * SEQUENCE, SEQUENCE, 2 * decode_pages(SEQUENCE));
     for (size_t size = 1; size <= SEQUENCE && status == 0; size++)
         status = read_in_pieces(decode, lines, size, SEQUENCE + 1 - size, shape->vocabulary,
                                 rank.rank == 0, err);
@@ -255,7 +242,7 @@ static int read_in_all_pieces(struct group *group, const struct model_shape *sha
     return status;
 }
 
-/* Each rank has only its own share of a head. */
+/* Each rank has only its own share of the matrices. */
 static void pieces_of_all_sizes_have_the_logits_of_single_tokens_in_groups_of_any_size(void **state)
 {
     (void)state;
@@ -267,7 +254,7 @@ static void pieces_of_all_sizes_have_the_logits_of_single_tokens_in_groups_of_an
         assert_int_equal(
             model_init(&model, kernels, &shapes[i], SEQUENCE, MODEL_DECODES, alone, &err), 0);
         model_draw(&model, 7);
-        struct decode *decode = decode_new(&model, alone, 1, 1, SEQUENCE, decode_pages(SEQUENCE));
+        struct decode *decode = decode_new(&model, 1, 1, SEQUENCE, decode_pages(SEQUENCE));
         decode_alone(decode, &lines[0], 0, shapes[i].vocabulary);
         decode_alone(decode, &lines[1], 100, shapes[i].vocabulary);
         decode_free(decode);

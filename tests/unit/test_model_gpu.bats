@@ -283,6 +283,26 @@ generate() {
         --output "$DIR/$out" "$@"
 }
 
+@test "each GPU of a group has its share of the weights once, in 2 bytes" {
+    local tensor
+    # 64 * 16 blocks * (qkv 3 * 64 + out 64 + up and down 3 * 1024) weights in shares, 2 * 64 * 256 others
+    local shared=$((64 * 16 * 3328)) memory=()
+    "$BIN/phase-model" train --device cpu --width 64 --heads 4 --depth 16 --hidden 1024 --loops 1 \
+        --sequence-length 16 --eval-every 0 --out "$DIR/a" --iterations 1 --device-batch-size 1 >"$DIR/log"
+    printf 'The free\n' >"$DIR/in"
+    for tensor in 1 2 4; do
+        FAKE_CUDA=memory CUDA_VISIBLE_DEVICES=0,1,2,3 generate out.$tensor --bytes 8 --context 8 \
+            --batch-size 1 --tp $tensor 2>"$DIR/log"
+        cat "$DIR/log"
+        memory[tensor]=$(sed -n 's/^memory: //p' "$DIR/log")
+        cmp "$DIR/out.1" "$DIR/out.$tensor"
+    done
+    ((memory[1] < 2 * shared + (48 << 20))) # 32 MiB are the workspace of cuBLASLt
+    # A row has 3 * 1024 numbers in the MLP, which are shared, too.
+    ((memory[1] - memory[2] >= 2 * (shared + 448 * 3 * 1024) / 2))
+    ((memory[2] - memory[4] >= 2 * (shared + 448 * 3 * 1024) / 4))
+}
+
 @test "steps with the same number of lines become one graph, which is launched again and again" {
     local log
     train cuda a 2 --device-batch-size 1 --kv-heads 2

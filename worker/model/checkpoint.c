@@ -497,43 +497,71 @@ int checkpoint_shape(const char *path, struct model_shape *ret_shape, size_t *re
     return status;
 }
 
-/* How an array of the model lies in memory. */
-enum array {
-    ARRAY_WHOLE, /* has a place for each number of the model */
-    ARRAY_OWN,   /* has the parts of this rank only */
+/* What is read of the weights, in the order of the model. */
+struct reading {
+    const struct source *source;
+    const struct model_bucket *bucket;
+    const float **saved; /* where the bucket begins in the file of each rank */
 };
 
-/* Fills an array with what it has of the file of a rank. The array is the `index`-th in the file.
- */
-static void put_part(struct model *model, float *array, enum array kind, size_t index,
-                     const struct source *source, unsigned rank)
+/* A model_reader. */
+static void read_saved(void *context, const struct model_tensor *tensor, size_t first, size_t count,
+                       float *ret_values)
+{
+    struct reading *reading = context;
+    unsigned ranks = (unsigned)reading->source->header.ranks;
+    (void)tensor; /* `first` says where it is */
+    while (first >= reading->bucket->first + reading->bucket->count) {
+        for (unsigned rank = 0; rank < ranks; rank++)
+            reading->saved[rank] += part_of(reading->bucket, rank, ranks).count;
+        reading->bucket++;
+    }
+    size_t begin = first - reading->bucket->first, end = begin + count;
+    for (unsigned rank = 0; rank < ranks; rank++) {
+        struct ranks_part part = part_of(reading->bucket, rank, ranks);
+        size_t part_end = part.first + part.count, to = end < part_end ? end : part_end;
+        size_t from = begin > part.first ? begin : part.first;
+        if (from < to)
+            memcpy(ret_values + (from - begin), reading->saved[rank] + (from - part.first),
+                   (to - from) * sizeof *ret_values);
+    }
+}
+
+static void fill_weights(struct model *model, const struct source *source)
+{
+    struct reading reading = {source, model->buckets, NULL};
+    reading.saved = xcalloc(source->header.ranks, sizeof *reading.saved);
+    for (size_t i = 0; i < source->header.ranks; i++)
+        reading.saved[i] = source->parts[i].data;
+    model_fill(model, read_saved, &reading);
+    free(reading.saved);
+}
+
+/* Fills the moments of this rank with what the file of a rank has of them. The array is the
+ * `index`-th in the file. */
+static void put_part(struct model *model, float *array, size_t index, const struct source *source,
+                     unsigned rank)
 {
     unsigned ranks = (unsigned)source->header.ranks;
     const float *saved = source->parts[rank].data;
     saved += index * numbers_of(model, rank, ranks);
     for (size_t i = 0; i < model->bucket_count; i++) {
         const struct model_bucket *bucket = &model->buckets[i];
-        struct ranks_part part = part_of(bucket, rank, ranks), wanted = {0, bucket->count};
-        float *to = array + bucket->first;
-        if (kind == ARRAY_OWN) {
-            wanted = (struct ranks_part){bucket->own_first - bucket->first, bucket->own_count};
-            to = array + bucket->state;
-        }
-        size_t first = part.first > wanted.first ? part.first : wanted.first;
-        size_t part_end = part.first + part.count, end = wanted.first + wanted.count;
-        end = end < part_end ? end : part_end;
+        struct ranks_part part = part_of(bucket, rank, ranks);
+        size_t wanted = bucket->own_first - bucket->first, wanted_end = wanted + bucket->own_count;
+        size_t first = part.first > wanted ? part.first : wanted;
+        size_t end = part.first + part.count < wanted_end ? part.first + part.count : wanted_end;
         if (first < end)
-            kernels_put(model->kernels, to + (first - wanted.first), saved + (first - part.first),
-                        (end - first) * sizeof *saved);
+            kernels_put(model->kernels, array + bucket->state + (first - wanted),
+                        saved + (first - part.first), (end - first) * sizeof *saved);
         saved += part.count;
     }
 }
 
-static void put_array(struct model *model, float *array, enum array kind, size_t index,
-                      const struct source *source)
+static void put_array(struct model *model, float *array, size_t index, const struct source *source)
 {
     for (unsigned rank = 0; rank < source->header.ranks; rank++)
-        put_part(model, array, kind, index, source, rank);
+        put_part(model, array, index, source, rank);
 }
 
 int checkpoint_load(const char *path, struct model *model, struct checkpoint_position *ret_position,
@@ -546,10 +574,9 @@ int checkpoint_load(const char *path, struct model *model, struct checkpoint_pos
         status = check_digests(&source, err);
     if (status < 0)
         goto out;
-    put_array(model, model->master, ARRAY_WHOLE, 0, &source);
-    model_round(model);
-    put_array(model, model->moment1, ARRAY_OWN, 1, &source);
-    put_array(model, model->moment2, ARRAY_OWN, 2, &source);
+    fill_weights(model, &source);
+    put_array(model, model->moment1, 1, &source);
+    put_array(model, model->moment2, 2, &source);
     *ret_position = (struct checkpoint_position){
         .step = header->step, .rows = header->rows, .seed = header->seed};
     memcpy(ret_position->fingerprint, header->fingerprint, sizeof header->fingerprint);
@@ -565,10 +592,8 @@ int checkpoint_load_weights(const char *path, struct model *model, struct error 
 {
     struct source source;
     int status = source_open(&source, path, model, err);
-    if (status == 0) {
-        put_array(model, model->master, ARRAY_WHOLE, 0, &source);
-        model_round(model);
-    }
+    if (status == 0)
+        fill_weights(model, &source);
     source_fini(&source);
     return status;
 }

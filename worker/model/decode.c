@@ -15,10 +15,10 @@
 struct decode {
     const struct model *model;
     struct kernels *kernels; /* of the model */
-    struct model_rank rank;
+    struct model_rank rank;  /* of the model */
     size_t batch_max, rows_max;
     size_t batch, rows;             /* of this step */
-    size_t heads, kv_heads, hidden; /* of this rank; its first ones are rank * these numbers */
+    size_t heads, kv_heads, hidden; /* of this rank */
     size_t head_width;
     size_t part_count; /* parts of each sum over the ranks that this rank computes */
     size_t share_max;  /* of the vocabulary: the share of rank 0, which is the largest */
@@ -74,13 +74,15 @@ static void fill_pool(struct decode *decode, size_t pages)
     }
 }
 
-struct decode *decode_new(const struct model *model, struct model_rank rank, size_t batch_max,
-                          size_t rows_max, size_t length_max, size_t pages)
+struct decode *decode_new(const struct model *model, size_t batch_max, size_t rows_max,
+                          size_t length_max, size_t pages)
 {
+    const struct model_rank rank = model->rank;
     const struct model_shape *shape = &model->shape;
     struct decode *decode = xcalloc(1, sizeof *decode);
     unsigned parts = decode_group_max(shape);
     assert(parts % rank.size == 0 && length_max <= model->sequence);
+    assert(model->use == MODEL_DECODES || rank.size == 1);
     decode->model = model;
     decode->kernels = model->kernels;
     decode->rank = rank;
@@ -186,39 +188,29 @@ static void put_rows(struct decode *decode, const struct decode_piece *pieces, s
     decode->rows = rows;
 }
 
-/* Adds to the state: `input`[rows x inner] times the rows of this rank of a matrix, summed over
- * the ranks. The matrix has `inner` rows for each rank. */
+/* Adds to the state: `input`[rows x inner] times a matrix, summed over the ranks. The matrix has
+ * the `inner` rows of this rank. */
 static void add_product(struct decode *decode, const kernel_number *input,
                         const kernel_number *matrix, size_t inner)
 {
     size_t width = decode->model->shape.width;
-    kernel_product_sum(decode->kernels, decode->state, input,
-                       matrix + decode->rank.rank * inner * width, decode->rows, inner, width,
+    kernel_product_sum(decode->kernels, decode->state, input, matrix, decode->rows, inner, width,
                        decode->part_count);
 }
 
-/* output = the normed state times some columns of a matrix. The rows of the output and of the
- * matrix are `output_stride` and `stride` apart. */
-static void take_columns(struct decode *decode, kernel_number *output, size_t output_stride,
-                         const kernel_number *matrix, size_t stride, size_t columns)
+/* output = the normed state times a matrix, of which this rank has so many columns. */
+static void take_columns(struct decode *decode, kernel_number *output, const kernel_number *matrix,
+                         size_t columns)
 {
-    size_t width = decode->model->shape.width;
-    kernel_product(decode->kernels, output, output_stride, decode->normed, width, matrix, stride,
-                   decode->rows, width, columns, KERNEL_SET);
+    kernel_matmul(decode->kernels, output, decode->normed, matrix, decode->rows,
+                  decode->model->shape.width, columns, KERNEL_IN_OUT);
 }
 
 static void attend(struct decode *decode, const kernel_number *qkv, size_t layer)
 {
-    const struct model_shape *shape = &decode->model->shape;
-    size_t head = decode->head_width, own = decode->heads * head, own_kv = decode->kv_heads * head;
-    size_t stride = shape->width + 2 * shape->kv_heads * head, row = own + 2 * own_kv;
-    size_t rank = decode->rank.rank;
+    size_t head = decode->head_width;
     size_t kept = layer * decode->pages * decode->kv_heads * KERNEL_PAGE * head;
-    const kernel_number *keys = qkv + shape->width + rank * own_kv;
-    take_columns(decode, decode->qkv, row, qkv + rank * own, stride, own);
-    take_columns(decode, decode->qkv + own, row, keys, stride, own_kv);
-    take_columns(decode, decode->qkv + own + own_kv, row, keys + shape->kv_heads * head, stride,
-                 own_kv);
+    take_columns(decode, decode->qkv, qkv, (decode->heads + 2 * decode->kv_heads) * head);
     const struct kernel_attention_shape attention = {
         .batch = decode->rows,
         .sequence = 1,
@@ -237,17 +229,14 @@ static void run_block(struct decode *decode, size_t layer)
 {
     const struct model_shape *shape = &decode->model->shape;
     struct model_block block = model_block(decode->model, layer % shape->depth);
-    size_t hidden = decode->hidden, rank = decode->rank.rank;
+    size_t hidden = decode->hidden;
     kernel_sum_rmsnorm(decode->kernels, NULL, decode->normed, decode->scale, decode->state, NULL,
                        block.norm1, decode->rows, shape->width);
     attend(decode, block.qkv, layer);
     add_product(decode, decode->attended, block.out, decode->heads * decode->head_width);
     kernel_sum_rmsnorm(decode->kernels, NULL, decode->normed, decode->scale, decode->state, NULL,
                        block.norm2, decode->rows, shape->width);
-    for (size_t half = 0; half < 2; half++)
-        take_columns(decode, decode->wide + half * hidden, 2 * hidden,
-                     block.up + half * shape->hidden + rank * hidden, 2 * (size_t)shape->hidden,
-                     hidden);
+    take_columns(decode, decode->wide, block.up, 2 * hidden);
     kernel_gate(decode->kernels, decode->gated, decode->wide, decode->rows, hidden);
     add_product(decode, decode->gated, block.down, hidden);
 }
@@ -270,9 +259,8 @@ static void run_head(struct decode *decode, const struct model_ends *ends)
         from = to;
     }
     if (share.count > 0) /* a small vocabulary has no share for the last ranks */
-        kernel_matmul(decode->kernels, decode->logits + decode->rank.rank * count, from,
-                      ends->head + share.first * shape->width, decode->batch, shape->width,
-                      share.count, KERNEL_OUT_IN);
+        kernel_matmul(decode->kernels, decode->logits + decode->rank.rank * count, from, ends->head,
+                      decode->batch, shape->width, share.count, KERNEL_OUT_IN);
     kernels_collect(decode->kernels, decode->logits, count);
 }
 

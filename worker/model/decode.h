@@ -15,8 +15,8 @@
  * way down are cut by rows, and their products are added over the ranks of the kernels: two sums
  * for each block. The head is cut by the vocabulary, as ranks_part() says: each rank computes the
  * logits of its share, and rank 0, which draws the tokens, gets the shares of all ranks. Every rank
- * computes all norms, and looks up tokens in the whole embedding. The model of a rank holds all
- * weights.
+ * computes all norms, and looks up tokens in the whole embedding. So the model of a rank holds the
+ * whole embedding, all gains, and the share of the rank of all other weights (model_init()).
  *
  * The product of a matrix that is cut by rows consists of as many parts as the largest possible
  * group has ranks. On a CPU the parts are added in a tree, so a group of any size computes the same
@@ -50,12 +50,12 @@ struct decode_kept {
 /* Returns how many pages a sequence of `length` tokens needs. */
 size_t decode_pages(size_t length);
 
-/* `rank` is this rank of the group; `rank.size` is possible as decode_group_max() says. The model
- * is borrowed, and its kernels have joined the group (kernels_join()). The model was made for
- * sequences of at least `length_max` tokens. A step takes at most `batch_max` sequences and
- * `rows_max` rows. The pool has `pages` pages. If memory is missing, kernels_status() tells. */
-struct decode *decode_new(const struct model *model, struct model_rank rank, size_t batch_max,
-                          size_t rows_max, size_t length_max, size_t pages);
+/* The model is borrowed. Its rank is the rank of the group, and the size of the group is possible
+ * as decode_group_max() says. Its kernels have joined the group (kernels_join()). The model was
+ * made for sequences of at least `length_max` tokens. A step takes at most `batch_max` sequences
+ * and `rows_max` rows. The pool has `pages` pages. If memory is missing, kernels_status() tells. */
+struct decode *decode_new(const struct model *model, size_t batch_max, size_t rows_max,
+                          size_t length_max, size_t pages);
 void decode_free(struct decode *decode);
 
 /* Gives a sequence all pages that it needs for `length` tokens. Returns false, and gives no page,

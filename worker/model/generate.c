@@ -173,7 +173,7 @@ static int read_shape(struct generate *generate, struct error *err)
     return 0;
 }
 
-/* Each rank of a group loads the model: a GPU does not survive fork(). */
+/* Each rank of a group loads its share of the model: a GPU does not survive fork(). */
 static int load(struct generate *generate, struct error *err)
 {
     const struct generate_options *options = generate->options;
@@ -182,7 +182,7 @@ static int load(struct generate *generate, struct error *err)
     if (!generate->kernels)
         return err->code;
     int status = model_init(&generate->model, generate->kernels, &generate->shape, generate->length,
-                            MODEL_DECODES, (struct model_rank){0, 1}, err);
+                            MODEL_DECODES, (struct model_rank){ranks->rank, ranks->size}, err);
     if (status == 0)
         status = checkpoint_load_weights(options->model, &generate->model, err);
     if (status < 0)
@@ -190,9 +190,8 @@ static int load(struct generate *generate, struct error *err)
     status = kernels_join(generate->kernels, ranks, err);
     if (status < 0)
         return status;
-    generate->decode =
-        decode_new(&generate->model, (struct model_rank){ranks->rank, ranks->size},
-                   (size_t)options->batch, KERNEL_STEP_ROWS, generate->length, generate->pages);
+    generate->decode = decode_new(&generate->model, (size_t)options->batch, KERNEL_STEP_ROWS,
+                                  generate->length, generate->pages);
     generate->sampler = sampler_new(&options->sample, generate->vocabulary.tokens);
     return kernels_status(generate->kernels, err);
 }

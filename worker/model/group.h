@@ -1,5 +1,5 @@
 /* The processes of one tensor-parallel group on one machine. The first process forks the others.
- * Each process has a part of every matrix.
+ * Each process has a part of every matrix, and the whole embedding.
  *
  * The processes are ranks (ranks.h), whose sockets are pairs instead of TCP connections. If one
  * process ends, the whole group ends: rank 0 sees that a socket closes, and the others see that

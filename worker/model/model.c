@@ -24,7 +24,7 @@ enum {
     BLOCK_MATRICES,
 };
 
-enum { DRAWN_AT_ONCE = 16384 };
+enum { FILLED_AT_ONCE = 64 * 1024 };
 
 int model_check(const struct model_shape *shape, size_t sequence, struct error *err)
 {
@@ -119,12 +119,37 @@ double model_operations(const struct model_shape *shape, size_t sequence)
     return 6 * shape->loops * (shape->depth * model_block_products(shape) + head + attention);
 }
 
-static void add_tensor(struct model *model, const char *name, size_t size, enum model_group group,
-                       float spread)
+/* Returns which units of a piece this model has. */
+static struct ranks_part share_of(const struct model *model, const struct model_cut *cut,
+                                  size_t piece)
 {
-    model->tensors[model->tensor_count++] =
-        (struct model_tensor){name, model->parameters, size, group, spread};
-    model->parameters += size;
+    unsigned rank = model->rank.rank, size = model->rank.size;
+    size_t count = cut->pieces[piece];
+    if (model->use == MODEL_TRAINS || cut->sharing == MODEL_WHOLE)
+        return (struct ranks_part){0, count};
+    if (cut->sharing == MODEL_RANKS_PART)
+        return ranks_part(rank, size, count);
+    assert(count % size == 0);
+    return (struct ranks_part){rank * (count / size), count / size};
+}
+
+static void add_tensor(struct model *model, const char *name, struct model_cut cut,
+                       enum model_group group, float spread)
+{
+    struct model_tensor *tensor = &model->tensors[model->tensor_count++];
+    *tensor = (struct model_tensor){
+        name, model->parameters, 0, model->kept, group, spread, cut,
+    };
+    for (size_t i = 0; i < MODEL_PIECES; i++) {
+        tensor->size += cut.rows * cut.unit * cut.pieces[i];
+        model->kept += cut.rows * cut.unit * share_of(model, &cut, i).count;
+    }
+    model->parameters += tensor->size;
+}
+
+static struct model_cut whole(size_t size)
+{
+    return (struct model_cut){MODEL_WHOLE, 1, size, {1}};
 }
 
 /* Matrices start uniform with a deviation of 1 / sqrt(inputs). Matrices that write into the state
@@ -134,17 +159,23 @@ static void lay_out(struct model *model)
 {
     const struct model_shape *shape = &model->shape;
     size_t width = shape->width, depth = shape->depth, hidden = shape->hidden;
-    size_t table = shape->vocabulary * width;
-    size_t qkv = (shape->heads + 2 * (size_t)shape->kv_heads) * (width / shape->heads);
+    size_t heads = shape->heads, kv_heads = shape->kv_heads, head_width = width / heads;
+    size_t vocabulary = shape->vocabulary;
+    const struct model_cut table = whole(vocabulary * width), gain = whole(width);
+    const struct model_cut head = {MODEL_RANKS_PART, 1, width, {shape->tied ? 0 : vocabulary}};
+    const struct model_cut qkv = {MODEL_EVENLY, width, head_width, {heads, kv_heads, kv_heads}};
+    const struct model_cut out = {MODEL_EVENLY, 1, head_width * width, {heads}};
+    const struct model_cut up = {MODEL_EVENLY, width, 1, {hidden, hidden}};
+    const struct model_cut down = {MODEL_EVENLY, 1, width, {hidden}};
     model->tensors =
         xcalloc(tensors_before(depth) + depth * BLOCK_MATRICES, sizeof *model->tensors);
     model->buckets = xcalloc(MODEL_BUCKET_BLOCKS + depth, sizeof *model->buckets);
     float spread = sqrtf(3.0f / (float)width);
     float writers = sqrtf((float)depth), inside = sqrtf(3.0f / (float)hidden);
-    add_tensor(model, "norm", shape->loops == 1 ? width : 0, MODEL_GAIN, 0);
+    add_tensor(model, "norm", shape->loops == 1 ? gain : whole(0), MODEL_GAIN, 0);
     for (size_t i = 0; i < depth; i++) {
-        add_tensor(model, "norm1", width, MODEL_GAIN, 0);
-        add_tensor(model, "norm2", width, MODEL_GAIN, 0);
+        add_tensor(model, "norm1", gain, MODEL_GAIN, 0);
+        add_tensor(model, "norm2", gain, MODEL_GAIN, 0);
     }
     add_bucket(model, false);
     /* Tied tokens are a head: they start as one, and learn like one. */
@@ -152,34 +183,35 @@ static void lay_out(struct model *model)
         add_tensor(model, "tokens", table, MODEL_MATRIX, 0.1f * spread);
     else
         add_tensor(model, "tokens", table, MODEL_EMBEDDING, 1.0f);
-    add_tensor(model, "head", shape->tied ? 0 : table, MODEL_MATRIX, 0.1f * spread);
+    add_tensor(model, "head", head, MODEL_MATRIX, 0.1f * spread);
     add_bucket(model, true);
     for (size_t i = 0; i < depth; i++) {
-        add_tensor(model, "qkv", width * qkv, MODEL_MATRIX, spread);
-        add_tensor(model, "out", width * width, MODEL_MATRIX, spread / writers);
-        add_tensor(model, "up", width * 2 * hidden, MODEL_MATRIX, spread);
-        add_tensor(model, "down", hidden * width, MODEL_MATRIX, inside / writers);
+        add_tensor(model, "qkv", qkv, MODEL_MATRIX, spread);
+        add_tensor(model, "out", out, MODEL_MATRIX, spread / writers);
+        add_tensor(model, "up", up, MODEL_MATRIX, spread);
+        add_tensor(model, "down", down, MODEL_MATRIX, inside / writers);
         add_bucket(model, true);
     }
 }
 
 /* Whether the rounded weights are the master weights themselves. */
-static bool has_one_array(void)
+static bool has_one_array(const struct model *model)
 {
-    return sizeof(kernel_number) == sizeof(float);
+    return model->use == MODEL_TRAINS && sizeof(kernel_number) == sizeof(float);
 }
 
 int model_init(struct model *model, struct kernels *kernels, const struct model_shape *shape,
                size_t sequence, enum model_use use, struct model_rank rank, struct error *err)
 {
-    *model =
-        (struct model){.kernels = kernels, .shape = *shape, .rank = rank, .sequence = sequence};
+    *model = (struct model){
+        .kernels = kernels, .shape = *shape, .use = use, .rank = rank, .sequence = sequence};
     lay_out(model);
     size_t bytes = model->parameters * sizeof(float), head_width = shape->width / shape->heads;
-    model->master = kernels_memory(kernels, bytes);
-    model->weights = has_one_array()
+    size_t gains = model->buckets[MODEL_BUCKET_GAINS].count * sizeof(float);
+    model->master = kernels_memory(kernels, use == MODEL_TRAINS ? bytes : gains);
+    model->weights = has_one_array(model)
                          ? (void *)model->master
-                         : kernels_memory(kernels, model->parameters * sizeof *model->weights);
+                         : kernels_memory(kernels, model->kept * sizeof *model->weights);
     model->turns = kernels_memory(kernels, sequence * head_width * sizeof(float));
     if (use == MODEL_TRAINS) {
         model->gradient = kernels_memory(kernels, bytes);
@@ -201,7 +233,7 @@ void model_fini(struct model *model)
     if (!model || !model->kernels)
         return;
     struct kernels *kernels = model->kernels;
-    if (!has_one_array())
+    if (!has_one_array(model))
         kernels_release(kernels, model->weights);
     kernels_release(kernels, model->master);
     kernels_release(kernels, model->turns);
@@ -214,27 +246,84 @@ void model_fini(struct model *model)
     *model = (struct model){0};
 }
 
-void model_draw(struct model *model, uint64_t seed)
+struct filling {
+    struct model *model;
+    model_reader *read;
+    void *context;
+    float *values; /* [FILLED_AT_ONCE] */
+    kernel_number *rounded;
+    size_t place, count; /* of the values in the weights of the model */
+};
+
+static void put_filled(struct filling *filling, const struct model_tensor *tensor)
 {
-    float drawn[DRAWN_AT_ONCE];
-    for (size_t t = 0; t < model->tensor_count; t++) {
-        const struct model_tensor *tensor = &model->tensors[t];
-        for (size_t done = 0; done < tensor->size; done += DRAWN_AT_ONCE) {
-            size_t left = tensor->size - done, first = tensor->offset + done;
-            size_t count = left < DRAWN_AT_ONCE ? left : DRAWN_AT_ONCE;
-            for (size_t i = 0; i < count; i++)
-                drawn[i] = tensor->group == MODEL_GAIN
-                               ? 1.0f
-                               : tensor->spread * random_signed_at(seed, first + i);
-            kernels_put(model->kernels, model->master + first, drawn, count * sizeof *drawn);
-        }
+    struct model *model = filling->model;
+    size_t count = filling->count;
+    if (model->use == MODEL_TRAINS || tensor->group == MODEL_GAIN)
+        kernels_put(model->kernels, model->master + filling->place, filling->values,
+                    count * sizeof *filling->values);
+    if (model->use == MODEL_DECODES) { /* there is no memory for floats that a GPU could round */
+        for (size_t i = 0; i < count; i++)
+            filling->rounded[i] = kernel_number_of(filling->values[i]);
+        kernels_put(model->kernels, model->weights + filling->place, filling->rounded,
+                    count * sizeof *filling->rounded);
     }
-    model_round(model);
+    filling->place += count;
+    filling->count = 0;
 }
 
-void model_round(struct model *model)
+static void fill_run(struct filling *filling, const struct model_tensor *tensor, size_t first,
+                     size_t count)
 {
-    kernel_round(model->kernels, model->weights, model->master, model->parameters);
+    for (size_t done = 0; done < count;) {
+        size_t room = FILLED_AT_ONCE - filling->count, left = count - done;
+        size_t some = left < room ? left : room;
+        filling->read(filling->context, tensor, first + done, some,
+                      filling->values + filling->count);
+        filling->count += some;
+        done += some;
+        if (some == room)
+            put_filled(filling, tensor);
+    }
+}
+
+void model_fill(struct model *model, model_reader *read, void *context)
+{
+    struct filling filling = {model, read, context, .place = 0};
+    filling.values = xcalloc(FILLED_AT_ONCE, sizeof *filling.values);
+    filling.rounded = xcalloc(FILLED_AT_ONCE, sizeof *filling.rounded);
+    for (size_t t = 0; t < model->tensor_count; t++) {
+        const struct model_tensor *tensor = &model->tensors[t];
+        const struct model_cut *cut = &tensor->cut;
+        size_t first = tensor->offset;
+        for (size_t run = 0; run < cut->rows * MODEL_PIECES; run++) {
+            size_t piece = run % MODEL_PIECES;
+            struct ranks_part share = share_of(model, cut, piece);
+            fill_run(&filling, tensor, first + share.first * cut->unit, share.count * cut->unit);
+            first += cut->pieces[piece] * cut->unit;
+        }
+        put_filled(&filling, tensor);
+    }
+    free(filling.values);
+    free(filling.rounded);
+    if (model->use == MODEL_TRAINS)
+        kernel_round(model->kernels, model->weights, model->master, model->parameters);
+}
+
+/* A model_reader. */
+static void read_drawn(void *context, const struct model_tensor *tensor, size_t first, size_t count,
+                       float *ret_values)
+{
+    const uint64_t *seed = context;
+    for (size_t i = 0; i < count; i++)
+        ret_values[i] = tensor->group == MODEL_GAIN
+                            ? 1.0f
+                            : tensor->spread * random_signed_at(*seed, first + i);
+}
+
+void model_draw(struct model *model, uint64_t seed)
+{
+    model_fill(model, read_drawn, &seed);
 }
 
 void model_loop_weights(float *ret_weights, size_t loops, double base)
@@ -251,11 +340,11 @@ void model_clear_gradient(struct model *model)
     kernels_clear(model->kernels, model->gradient, model->parameters * sizeof *model->gradient);
 }
 
-/* Returns where a matrix of a block begins. */
+/* Returns where a matrix of a block begins in the weights. */
 static size_t place(const struct model *model, size_t layer, size_t part)
 {
     size_t before = tensors_before(model->shape.depth);
-    return model->tensors[before + layer * BLOCK_MATRICES + part].offset;
+    return model->tensors[before + layer * BLOCK_MATRICES + part].place;
 }
 
 static size_t place_of_norm(const struct model *model, size_t layer, size_t second)
@@ -289,10 +378,14 @@ struct model_block_gradient model_block_gradient(struct model *model, size_t lay
 
 struct model_ends model_ends(const struct model *model)
 {
+    const struct model_tensor *tensors = model->tensors;
+    const struct model_shape *shape = &model->shape;
+    const struct model_cut rows = {MODEL_RANKS_PART, 1, shape->width, {shape->vocabulary}};
+    size_t before = shape->tied ? share_of(model, &rows, 0).first * shape->width : 0;
     return (struct model_ends){
-        .norm = model->tensors[0].size ? model->master + model->tensors[0].offset : NULL,
-        .tokens = model->weights + model->tensors[index_of_tokens(model)].offset,
-        .head = model->weights + model->tensors[index_of_head(model)].offset,
+        .norm = tensors[0].size ? model->master + tensors[0].offset : NULL,
+        .tokens = model->weights + tensors[index_of_tokens(model)].place,
+        .head = model->weights + tensors[index_of_head(model)].place + before,
     };
 }
 

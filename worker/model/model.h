@@ -55,12 +55,30 @@ enum model_group {
     MODEL_GAIN,      /* norms: the learning rate of the matrices, no decay */
 };
 
-/* One tensor: `size` numbers at `offset` in weights and gradient. */
+enum model_sharing {
+    MODEL_WHOLE,      /* each rank has the whole tensor */
+    MODEL_EVENLY,     /* each rank has the same number of units */
+    MODEL_RANKS_PART, /* each rank has the units that ranks_part() says */
+};
+
+enum { MODEL_PIECES = 3 };
+
+/* How the ranks of a group that decodes share a tensor. It has `rows` rows. A row consists of
+ * pieces side by side, and a piece of so many units of `unit` numbers. A rank has its share of the
+ * units of each piece. */
+struct model_cut {
+    enum model_sharing sharing;
+    size_t rows, unit, pieces[MODEL_PIECES];
+};
+
+/* One tensor: `size` numbers at `offset` in the whole model. What this model has of the tensor
+ * begins at `place` in its weights; a model that trains has all, at `offset`. */
 struct model_tensor {
     const char *name;
-    size_t offset, size;
+    size_t offset, size, place;
     enum model_group group;
     float spread; /* the first values are uniform in +-spread; gains start at 1 */
+    struct model_cut cut;
 };
 
 /* Ranks that train together share the optimizer: each rank owns a part of each bucket, as
@@ -75,25 +93,27 @@ struct model_bucket {
 };
 enum { MODEL_BUCKET_GAINS, MODEL_BUCKET_ENDS, MODEL_BUCKET_BLOCKS };
 
-/* A rank of those that train together. */
+/* A rank of those that train together, or of a group that decodes. */
 struct model_rank {
     unsigned rank, size;
 };
 
 enum model_use {
     MODEL_TRAINS,
-    MODEL_DECODES, /* has only weights */
+    MODEL_DECODES, /* has only the rounded weights of its share, and gains as floats */
 };
 
 struct model {
     struct kernels *kernels; /* borrowed */
     struct model_shape shape;
+    enum model_use use;
     struct model_rank rank;
-    size_t sequence; /* tokens in the longest sequence */
-    size_t parameters;
+    size_t sequence;        /* tokens in the longest sequence */
+    size_t parameters;      /* of the whole model */
+    size_t kept;            /* numbers in `weights` */
     size_t state;           /* numbers in each moment of this rank */
-    float *master;          /* the weights that the optimizer keeps */
-    kernel_number *weights; /* the same, rounded; on a CPU the same memory */
+    float *master;          /* the weights that the optimizer keeps; MODEL_DECODES: only gains */
+    kernel_number *weights; /* the same, rounded; if a CPU trains, the same memory */
     float *gradient, *moment1, *moment2;
     float *square_sums; /* of the gradients of the last MODEL_NORMS steps: a ring */
     size_t measured;    /* steps of model_measure() */
@@ -127,11 +147,14 @@ int model_init(struct model *model, struct kernels *kernels, const struct model_
                size_t sequence, enum model_use use, struct model_rank rank, struct error *err);
 void model_fini(struct model *model);
 
+/* Writes to `ret_values` `count` numbers of a tensor, from number `first` of the whole model on. */
+typedef void model_reader(void *context, const struct model_tensor *tensor, size_t first,
+                          size_t count, float *ret_values);
+/* Fills the weights that this model has. Asks `read` for them in the order of the whole model. */
+void model_fill(struct model *model, model_reader *read, void *context);
+
 /* Draws the first weights. */
 void model_draw(struct model *model, uint64_t seed);
-
-/* Makes the rounded weights from the master weights, which were written. */
-void model_round(struct model *model);
 
 /* Returns the weight of the loss of each loop: base^i / (base^0 + ... + base^(loops - 1)). */
 void model_loop_weights(float *ret_weights, size_t loops, double base);
@@ -159,7 +182,8 @@ int model_update(struct model *model, uint64_t step, const struct model_rates *r
  * - qkv[width x (heads + 2 kv_heads) head_width]: queries, keys and values side by side;
  * - out[width x width], up[width x 2 hidden]: what is gated and its factor side by side;
  * - down[hidden x width].
- * Borrowed from the model. */
+ * A rank that decodes has its share of the heads and of `hidden`, so the matrices are smaller:
+ * fewer columns of qkv and up, fewer rows of out and down. Borrowed from the model. */
 struct model_block {
     const float *norm1, *norm2;
     const kernel_number *qkv, *out, *up, *down;
@@ -172,7 +196,8 @@ struct model_block_gradient {
 struct model_block_gradient model_block_gradient(struct model *model, size_t layer);
 
 /* The weights outside of the blocks: tokens and head[vocabulary x width], which are one array if
- * they are tied. `norm`[width] stands before the head; NULL if there are several loops. */
+ * they are tied. A rank that decodes has the rows of the head that ranks_part() says. `norm`[width]
+ * stands before the head; NULL if there are several loops. */
 struct model_ends {
     const float *norm;
     const kernel_number *tokens, *head;
