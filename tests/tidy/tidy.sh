@@ -136,6 +136,24 @@ misnamed() {
 }
 report 'files and functions that pages name exist' "$(misnamed)"
 
+# What the last column of doc/what-happens-when.md names, and what is not there: `FILE: TITLE, TITLE;
+# FILE`. A piece of a title up to a comma or ` ...` is enough.
+untested() {
+    local page=doc/what-happens-when.md file titles title path
+    awk -F'|' '/^\|/ { print $(NF - 1) }' $page | tr ';' '\n' |
+        grep -oE '^ *(test_[a-z_0-9]+|[a-z_0-9]+\.bats)\b.*' | while IFS=: read -r file titles; do
+            file=${file// /}
+            path=$(git ls-files "tests/*/$file" "tests/*/$file.c" "tests/*/$file.bats")
+            [ -n "$path" ] || echo "$page: there is no $file"
+            [ -z "$path" ] || sed 's/ \.\.\.//g; s/, /\n/g' <<<"$titles" | sed 's/^ *//; s/ *$//' |
+                while read -r title; do
+                    grep -E '^(@test |static void |int test_)' "$path" | grep -qF -- "$title" ||
+                        echo "$page: $file has no test '$title'"
+                done
+        done
+}
+report 'tests that a page names exist' "$(untested)"
+
 # Prints the words of a page that stand in code quotes, in drawings and in code.
 shown() {
     awk '/^```/ { is_code = !is_code; next }

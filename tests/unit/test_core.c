@@ -475,7 +475,7 @@ static void an_ended_job_waits_for_the_outcome_file(void **state)
     assert_non_null(strstr(world_trace(world), "judge validate\n"));
 }
 
-static void a_batch_script_with_status_0_and_no_outcome_is_no_success(void **state)
+static void a_batch_script_with_exit_code_0_and_no_outcome_is_no_success(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
@@ -583,7 +583,7 @@ int main(void)
         WORLD_TEST(after_ten_tries_at_a_limit_the_reason_says_so),
         WORLD_TEST(a_run_is_lost_only_after_five_minutes_of_absence),
         WORLD_TEST(an_ended_job_waits_for_the_outcome_file),
-        WORLD_TEST(a_batch_script_with_status_0_and_no_outcome_is_no_success),
+        WORLD_TEST(a_batch_script_with_exit_code_0_and_no_outcome_is_no_success),
         WORLD_TEST(a_repeated_end_changes_nothing),
     };
     return cmocka_run_group_tests_name("core", tests, NULL, NULL);
