@@ -151,7 +151,7 @@ static int client_refused(int status, const json_t *reply, struct error *err)
         if (text_equal(codes[i].name, name))
             return error_set(err, codes[i].code, "%s", message);
     }
-    return error_set(err, -EPROTO, "the daemon answered with status %d%s%s", status,
+    return error_set(err, -EPROTO, "the daemon answered with HTTP status %d%s%s", status,
                      message[0] ? ": " : "", message);
 }
 

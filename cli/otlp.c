@@ -222,16 +222,16 @@ static int otlp_post(struct otlp *otlp, json_t *spans, struct error *err)
     if (status < 0)
         return -EHOSTUNREACH;
     if (is_later) {
-        status = error_set(err, -EHOSTUNREACH, "the collector at %s answers with status %d",
+        status = error_set(err, -EHOSTUNREACH, "the collector at %s answers with HTTP status %d",
                            http_client_address(otlp->client), answer);
     } else if (answer >= 200 && answer <= 299) {
         otlp_taken(otlp, json_array_size(spans), &reply);
     } else if (is_refused) {
-        char *why = text_format("status %d", answer);
+        char *why = text_format("HTTP status %d", answer);
         otlp_refused(otlp, json_array_size(spans), why);
         free(why);
     } else {
-        status = error_set(err, -EPROTO, "the collector at %s answers with status %d%s",
+        status = error_set(err, -EPROTO, "the collector at %s answers with HTTP status %d%s",
                            http_client_address(otlp->client), answer,
                            answer < 500 ? "; check its address and the headers" : "");
     }

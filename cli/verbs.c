@@ -51,7 +51,7 @@ const struct verb verbs[] = {
      "stops the watching, and nothing else.\n"},
     {"events", events_verb, "[ADDRESS...] [options]",
      "print the history as lines of JSON, oldest first",
-     "Each line is an EVENT of doc/api.md. With --follow, Ctrl-C ends the verb with status 0.\n"
+     "Each line is an EVENT of doc/api.md. With --follow, phasectl exits 0 at Ctrl-C.\n"
      "With --otlp, sends spans to the collector of OTEL_EXPORTER_OTLP_ENDPOINT instead.\n"},
     {"top", top_verb, "", "show all workflows live; keys open, promote, hold, cancel and retry",
      "Uses the whole terminal. Shows workflows, the phases of a workflow with their gates and\n"

@@ -303,10 +303,11 @@ static int http_check_reply(const struct http_client *client, const char *nonce,
     mac_reply(&client->secret, nonce, reply->status, reply->body, reply->body_size, mac);
     if (mac_equal(mac, reply->mac))
         return 0;
-    return error_set(err, -EBADMSG,
-                     "the reply from %s (status %d) does not carry the right code: another program "
-                     "answers there, or the daemon has another key",
-                     client->address, reply->status);
+    return error_set(
+        err, -EBADMSG,
+        "the reply from %s (HTTP status %d) does not carry the right code: another program "
+        "answers there, or the daemon has another key",
+        client->address, reply->status);
 }
 
 /* Sends one request and takes its reply, without a look at the code of the reply. `nonce` is NULL

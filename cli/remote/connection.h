@@ -31,7 +31,7 @@ bool connection_is_alive(const struct connection *connection);
 int connection_lock(const struct connection *connection, const char *name, struct error *err);
 
 /* Returns a shell command: ssh over the connection, with these options, and `command` for the
- * host. Fails with status 255 if there is no connection. The caller's to free(). */
+ * host. The exit code is 255 if there is no connection. The caller's to free(). */
 char *connection_command(const struct connection *connection, const char *options,
                          const char *command);
 

@@ -143,11 +143,11 @@ spans_are() { [ "$(spans length)" = "$1" ]; }
     eventually 60 state 1 succeeded
     echo 503 >got/status
     run -1 phasectl events --otlp
-    [[ $output == *"phasectl: the collector at $OTEL_EXPORTER_OTLP_ENDPOINT/v1/traces answers with status 503"* ]]
+    [[ $output == *"phasectl: the collector at $OTEL_EXPORTER_OTLP_ENDPOINT/v1/traces answers with HTTP status 503"* ]]
     for answer in 302 401 404 500; do # the token or the address is wrong: nothing is given up
         echo $answer >got/status
         run -1 timeout 60 phasectl events --otlp --follow
-        [[ $output == *"phasectl: the collector at $OTEL_EXPORTER_OTLP_ENDPOINT/v1/traces answers with status $answer"* ]]
+        [[ $output == *"phasectl: the collector at $OTEL_EXPORTER_OTLP_ENDPOINT/v1/traces answers with HTTP status $answer"* ]]
         [[ $output == *'0 spans sent, 0 refused'* && ! -e otlp.json ]]
     done
     rm got/status
@@ -157,7 +157,7 @@ spans_are() { [ "$(spans length)" = "$1" ]; }
     [[ $output == *'3 spans sent, 2 refused' ]]
     echo 400 >got/status
     run -1 phasectl events --otlp --after 0
-    [[ $output == *"phasectl: the collector has refused 5 spans: status 400"* ]]
+    [[ $output == *"phasectl: the collector has refused 5 spans: HTTP status 400"* ]]
     [[ $output == *'0 spans sent, 5 refused' ]]
 }
 

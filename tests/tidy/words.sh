@@ -22,6 +22,7 @@ vain -> superseded, or say what failed
 unheard -> silent
 month_judge -> month_check
 (an?|the|its) exit status(es)? -> exit code
+(ends?|ended|exits?) (it )?(early )?with status -> exit code
 none (is|are) -> name the noun, such as "no node is"
 that one( (is|was|has|of)|[,.;:]) -> repeat the noun
 not what it should be -> say what it must be, such as "must be a whole number"

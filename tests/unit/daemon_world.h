@@ -23,7 +23,7 @@ int world_teardown(void **state);
 
 /* `crash` becomes PHASED_CRASH, or is NULL. Returns when the daemon answers or has died. */
 void world_start(struct world *world, const char *crash);
-/* Sends SIGTERM. The daemon must end with status 0. */
+/* Sends SIGTERM. The daemon must end with exit code 0. */
 void world_stop(struct world *world);
 void world_kill(struct world *world);
 /* Waits until SIGKILL has ended the daemon. */

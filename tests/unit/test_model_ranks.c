@@ -56,7 +56,7 @@ static void assert_ranks(rank_body *body, unsigned size)
         int status;
         assert_int_equal(waitpid(children[rank], &status, 0), children[rank]);
         if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-            fail_msg("rank %u ended with status %#x", rank, (unsigned)status);
+            fail_msg("rank %u ended with wait status %#x", rank, (unsigned)status);
     }
 }
 

@@ -119,7 +119,7 @@ row() {
     row matrix "could not tell" "is missing (built without CUDA), or CUDA's libraries are"
     echo 'exit 2' >"$DIR/matrix"
     run -3 full
-    row matrix "could not tell" "ended early with status 2"
+    row matrix "could not tell" "ended early with exit code 2"
     PHASED_PREFLIGHT_GPU=/nonexistent run -3 full
     row hbm "could not tell" "/nonexistent is missing (built without CUDA)"
     [ "$(jq -r .outcome <<<"$output")" = "could not tell" ]

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 enum {
-    PROBE_CANNOT_START = 127, /* the status of a shell, and of the loader if a library is missing */
+    PROBE_CANNOT_START = 127, /* exit code of a shell, and of the loader if a library is missing */
     PROBE_LINE_SIZE = 512,
     PROBE_GRACE_MS = 1000, /* at least this time to end after the last line */
 };
@@ -141,7 +141,7 @@ static void probe_blame(const struct probe *probe, enum figure_row row, bool is_
                              probe->program);
     else
         measures_add_trouble(measures, MEASURE_UNKNOWN, row,
-                             "the measuring process ended early with status %d",
+                             "the measuring process ended early with exit code %d",
                              WEXITSTATUS(status));
 }
 

@@ -129,10 +129,10 @@ int transfer_end(struct transfer *transfer, const struct mac_secret *secret, CUR
     mac_reply(secret, transfer->nonce, (int)status, transfer->reply.data, transfer->reply.size,
               mac);
     if (!mac_equal(mac, transfer->reply_mac))
-        return error_set(err, -EBADMSG, "a reply to %s %s (status %ld) has not the right code",
+        return error_set(err, -EBADMSG, "a reply to %s %s (HTTP status %ld) has not the right code",
                          transfer->method, transfer->path, status);
     if (status != 200)
-        return error_set(err, -EPROTO, "the daemon answered %s %s with status %ld: %s",
+        return error_set(err, -EPROTO, "the daemon answered %s %s with HTTP status %ld: %s",
                          transfer->method, transfer->path, status, text_string(&transfer->reply));
     json_t *reply = json_loadb(text_string(&transfer->reply), transfer->reply.size, 0, NULL);
     if (!json_is_object(reply)) {
