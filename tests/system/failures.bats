@@ -89,6 +89,29 @@ SPEC
     [ "$(record "SELECT group_concat(ifnull(cause, outcome)) FROM run")" = oom,oom,succeeded ]
 }
 
+@test "a remedy answers phase-model, which finds too little memory on its GPU" {
+    [ -x "$BIN/../tests/fake/phase-model-gpu" ] || skip "built without CUDA or cuDNN"
+    phasectl daemon start
+    workflow=$(submit <<SPEC
+name: smaller
+phases:
+  a:
+    resources: {nodes: 1, gpus: h100:1, time: 10m}
+    launch: rank
+    preflight: off
+    params: {batch: 8}
+    run: |
+      export PHASED_MODEL_GPU=$(realpath "$BIN/../tests/fake/phase-model-gpu") CUDA_VISIBLE_DEVICES=0 FAKE_CUDA=
+      [ \$batch -le 2 ] || FAKE_CUDA=room=0
+      exec phase-model train --device cuda --width 16 --heads 1 --loops 1 --sequence-length 8 --iterations 1 \
+        --eval-every 0 --device-batch-size \$batch --out "\$PHASED_OUT"
+    remedies: {oom: {set: {batch: batch / 2}, times: 2}}
+SPEC
+    )
+    eventually 60 state "$workflow" succeeded
+    [ "$(record "SELECT group_concat(ifnull(cause, outcome)) FROM run")" = oom,oom,succeeded ]
+}
+
 @test "the failing rank of torchrun is found in its output; an unknown failure has the cause exit" {
     phasectl daemon start
     workflow=$(failing 'nodes: 1, gpus: h100:2' node <<'SCRIPT' | submit

@@ -105,7 +105,6 @@ static const struct {
      "host_alloc", "oom", NULL},
     {"MemoryError\n", "host_alloc", "oom", NULL},
     {"phase-model: the host has no 5742 MiB of free memory\n", "host_alloc", "oom", NULL},
-    {"phase-model: rank 1: GPU 1 has no 32 MiB of free memory\n", "cuda_oom", "oom", NULL},
     {"RuntimeError: DataLoader worker (pid 99) is killed by signal: Bus error. It is possible that "
      "dataloader's workers are out of shared memory.\n",
      "shared_memory", "exit", NULL},
@@ -166,6 +165,49 @@ static const struct {
     {"phase-model: rank 1: GPU 1: computing: not done in time\n", "nccl_timeout", "hang", NULL},
     {"phase-model: the GPU of rank 3 (n2) is behind the others: sum 1841 was not reached in time\n",
      "nccl_timeout", "hang", "phase-model: the GPU of rank 3 (n2)"},
+    /* What phase-model prints. The words after the last colon are those of NVIDIA's libraries. */
+    {"phase-model: GPU 0 has no 4096 MiB of free memory\n", "cuda_oom", "oom", NULL},
+    {"phase-model: rank 1: GPU 1 has no 32 MiB of free memory\nphase-model: rank 1 is gone: it "
+     "closed its connection\n",
+     "cuda_oom", "oom", "phase-model: rank 1: GPU 1 has"},
+    {"phase-model: GPU 0: out of memory\n", "cuda_oom", "oom", NULL},
+    {"phase-model: rank 3: GPU 3: allocating memory: out of memory\n", "cuda_oom", "oom", NULL},
+    {"phase-model: GPU 0: rank 1: joining a group: unhandled cuda error (run with NCCL_DEBUG=INFO "
+     "for details): Failed to CUDA calloc async 608 bytes\n",
+     "cuda_oom", "oom", NULL},
+    {"phase-model: GPU 0: making 16 MiB of pinned memory: out of memory\n", "host_alloc", "oom",
+     NULL},
+    {"phase-model: cuBLASLt: beginning: the resource allocation failed\n", "cublas_alloc", "oom",
+     NULL},
+    {"phase-model: works without CUDA graphs: GPU 0: capturing: out of memory\n", NULL, NULL, NULL},
+    {"phase-model: the host has no 9 MiB for a copy of the state: the training waits while a "
+     "checkpoint is written\n",
+     NULL, NULL, NULL},
+    {"phase-model: GPU 2: computing: uncorrectable ECC error encountered\n", "gpu_ecc", "node_fail",
+     NULL},
+    {"phase-model: GPU 2: computing: unknown error\n", "gpu_library", "exit", NULL},
+    {"phase-model: cuBLASLt: multiplying matrices: the function failed to launch on the GPU\n",
+     "gpu_library", "exit", NULL},
+    {"phase-model: no GPU can be used: CUDA finds no GPU\n", "no_gpu", "exit", NULL},
+    {"phase-model: there is no GPU 5: 2 are visible\n", "no_gpu", "exit", NULL},
+    {"phase-model: no GPU can be used: CUDA driver version is insufficient for CUDA runtime "
+     "version\n",
+     "cuda_driver", "exit", NULL},
+    {"phase-model: --device cuda: /opt/phase-model-gpu is missing (built without CUDA)\n",
+     "cuda_build", "exit", NULL},
+    {"phase-model: GPU 0: exclusive-thread device already in use by a different thread\n",
+     "gpu_busy", "launch", NULL},
+    {"phase-model: only 7 of 8 ranks came in time\n", "rendezvous", "launch", NULL},
+    {"phase-model: could not connect to rank 0 at n1 port 29500: Connection refused\n",
+     "rendezvous", "launch", NULL},
+    {"phase-model: GPU 0: rank 1: adding over the ranks: unhandled system error (run with "
+     "NCCL_DEBUG=INFO for details): Call to recv from 10.0.0.2 failed\n",
+     "nccl_remote", "exit", NULL},
+    {"phase-model: GPU 0: rank 1: joining a group: internal error - please report this issue to "
+     "the "
+     "NCCL developers: \n",
+     "nccl_remote", "exit", NULL},
+    {"phase-model: rank 1 is gone: it closed its connection\n", "nccl_remote", "exit", NULL},
     {"[rank0]: torch.distributed.DistBackendError: NCCL error in: /torch/NCCLUtils.hpp:268, remote "
      "process exited or there was a network error, NCCL version 2.21.5\n"
      "[rank0]: ncclRemoteError: A call failed possibly due to a network error or a remote process "

@@ -330,6 +330,14 @@ generate() {
     [ "$(grep -c 'works without CUDA graphs: GPU 0: capturing: ' "$DIR/log")" = 1 ]
 }
 
+# recognised NAME: whether phased knows the last output as this failure.
+recognised() {
+    printf '%s\n' "$output" >"$DIR/output"
+    PHASED_HOME=$DIR "$BIN/phasectl" failures "$DIR/output" >"$DIR/failure" 2>&1
+    cat "$DIR/failure"
+    grep -q "$1" "$DIR/failure"
+}
+
 @test "a group of GPUs names the rank that dies, fails or hangs" {
     local status=0
     train cuda a 2 --device-batch-size 1 --kv-heads 2
@@ -338,6 +346,7 @@ generate() {
         --model "$DIR/a/step_000002.ckpt" --input "$DIR/in" --output "$DIR/out"
     [[ $output == *"phase-model: rank 1: GPU 1 has no 32 MiB of free memory"* ]]
     [[ ${lines[-1]} == "phase-model: rank 1 is gone"* ]]
+    recognised cuda_oom
     run -1 env FAKE_CUDA=error=1 "$BIN/phase-model" generate --device cuda --tp 2 \
         --model "$DIR/a/step_000002.ckpt" --input "$DIR/in" --output "$DIR/out"
     [[ $output == *"phase-model: rank 1: GPU 1: computing: an error of the fake"* ]]
@@ -372,10 +381,15 @@ refused() {
     [[ $output == *"phase-model train: a GPU needs a head width that is a multiple of 16, not 8"* ]]
     refused "GPU 0 has no 32 MiB of free memory" env FAKE_CUDA=room=0 "$BIN/phase-model" train \
         --device cuda --out "$DIR/a"
+    recognised cuda_oom
+    refused "GPU 0: making 16 MiB of pinned memory: out of memory" env FAKE_CUDA=pinned=9 \
+        "$BIN/phase-model" train --device cuda --out "$DIR/a"
+    recognised host_alloc
     refused "GPU 0 is too old" env FAKE_CUDA=old=0 "$BIN/phase-model" train --device cuda \
         --out "$DIR/a"
     refused "there is no GPU 5: 2 are visible" env LOCAL_RANK=5 "$BIN/phase-model" train \
         --device cuda --out "$DIR/a"
+    recognised no_gpu
     refused "LOCAL_RANK is 'x'" env LOCAL_RANK=x "$BIN/phase-model" train --device cuda --out "$DIR/a"
     refused "--precision fp8: a CPU computes in floats" train cpu a 1 --precision fp8
     refused "not supported" env FAKE_CUDA=unsupported "$BIN/phase-model" train --device cuda \
