@@ -3,7 +3,8 @@
  * cuDNN has a kernel for a graph, tests/unit/test_model_attention_plan.c asks. FAKE_CUDA:
  *
  *   cudnn    cuDNN can be used; without this word it cannot
- *   cudnn=2  it makes plans, but cannot run them */
+ *   cudnn=2  it makes plans, but cannot run them
+ *   version=91500 it is of the release 9.15.0, and not of that of its headers */
 #include "tests/fake/cuda.h"
 
 #include <cudnn.h>
@@ -62,6 +63,11 @@ const char *cudnnGetErrorString(cudnnStatus_t status)
 void cudnnGetLastErrorString(char *message, size_t size)
 {
     (void)snprintf(message, size, "%s", "");
+}
+
+size_t cudnnGetVersion(void)
+{
+    return fake_said("version") > 0 ? (size_t)fake_said("version") : CUDNN_VERSION;
 }
 
 cudnnStatus_t cudnnCreate(cudnnHandle_t *handle)

@@ -104,6 +104,17 @@ await() {
     grep 'attention uses slow kernels of its own: cuDNN: running a graph: ' "$DIR/gpu.err"
 }
 
+@test "a cuDNN before 9.15.1 computes attention only for sequences that are a multiple of 128" {
+    local why='attention uses slow kernels of its own: cuDNN 9.15.0 wants a sequence that is a multiple of 128'
+    FAKE_CUDA=cudnn,version=91500 train cuda gpu 2 --device-batch-size 1 >"$DIR/gpu.log" 2>"$DIR/gpu.err"
+    [ "$(grep -c "$why" "$DIR/gpu.err")" = 1 ]
+    FAKE_CUDA=cudnn,version=91501 train cuda gpu 2 --device-batch-size 1 >/dev/null 2>"$DIR/gpu.err"
+    run -1 grep 'slow kernels' "$DIR/gpu.err"
+    FAKE_CUDA=cudnn,version=91500 train cuda gpu 1 --device-batch-size 1 --sequence-length 128 \
+        >/dev/null 2>"$DIR/gpu.err"
+    run -1 grep 'slow kernels' "$DIR/gpu.err"
+}
+
 # waits NAME...: how often each rank waited for its GPU.
 waits() {
     (cd "$DIR" && sed -n 's/^waits: //p' "${@/#/log.}")

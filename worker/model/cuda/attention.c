@@ -12,7 +12,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SHAPES_MAX = 8 }; /* training and evaluation have one shape each */
+enum {
+    SHAPES_MAX = 8,     /* training and evaluation have one shape each */
+    BLOCK = 128,        /* rows that cuDNN's kernels take at once */
+    PADS_SINCE = 91501, /* releases of cuDNN before 9.15.1 want a padding mask for a part of a block
+                         * in the backward pass; NVIDIA's frontend adds it, these graphs do not */
+};
 
 struct attention {
     struct kernel_attention_shape shape;
@@ -106,6 +111,16 @@ static void grow(struct kernels *kernels, size_t bytes)
     attentions->scratch_bytes = attentions->scratch ? bytes : 0;
 }
 
+/* Fails if the loaded cuDNN, which may be older than its headers, wants a padding mask. */
+static int check_version(const struct kernel_attention_shape *shape, struct error *err)
+{
+    size_t version = cudnnGetVersion();
+    if (shape->sequence % BLOCK == 0 || version >= PADS_SINCE)
+        return 0;
+    return error_set(err, -ENOTSUP, "cuDNN %zu.%zu.%zu wants a sequence that is a multiple of %d",
+                     version / 10000, version / 100 % 100, version % 100, BLOCK);
+}
+
 static void plan(struct kernels *kernels, struct attention *attention)
 {
     struct attentions *attentions = kernels->attentions;
@@ -114,7 +129,8 @@ static void plan(struct kernels *kernels, struct attention *attention)
     attention->is_own = !attentions->library;
     if (attention->is_own)
         return;
-    if (attention_plan_forward(shape, attentions->device, &attention->forward, &why) < 0 ||
+    if (check_version(shape, &why) < 0 ||
+        attention_plan_forward(shape, attentions->device, &attention->forward, &why) < 0 ||
         attention_plan_backward(shape, attentions->device, &attention->backward, &why) < 0) {
         attention->is_own = true;
         tell_own(&why);
