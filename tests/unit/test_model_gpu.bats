@@ -481,7 +481,8 @@ compare() {
     printf '#!/bin/sh\nexec "%s/phase-model" "$@" %s\n' "$BIN" \
         "--width 16 --heads 1 --sequence-length 8 --loops 1" >"$DIR/bin/phase-model"
     printf '#!/bin/sh\necho "1 tokens/s, of no PyTorch"\n' >"$DIR/bin/python"
-    printf '#!/bin/sh\necho "a GPU"\n' >"$DIR/bin/nvidia-smi"
+    printf '#!/bin/sh\ncase $* in *name*) echo "a GPU" ;; *) echo "1500, 600.5, 99" ;; esac\n' \
+        >"$DIR/bin/nvidia-smi"
     chmod +x "$DIR"/bin/*
     PATH=$DIR/bin:$PATH PYTHON=$DIR/bin/python BIN=$DIR/bin CUDA_VISIBLE_DEVICES=0 \
         "$BATS_TEST_DIRNAME/../bench/gpu" tiny >"$DIR/log" 2>&1 || { cat "$DIR/log"; false; }
@@ -489,5 +490,7 @@ compare() {
     grep -E '^train_tiny [0-9]+ tokens/s torch.compile 1 [0-9.]+$' "$DIR/log"
     grep -E '^mfu_tiny [0-9.]+ % torch.compile [0-9.]+ [0-9.]+$' "$DIR/log"
     grep -E '^# a step ' "$DIR/log"
+    grep -x '# at rest: a GPU' "$DIR/log"
+    [ "$(grep -cE '^# (phase-model|PyTorch) tiny: 1500 MHz, 60[01] W on average of [0-9]+ s$' "$DIR/log")" = 2 ]
     [ "$(cd "$DIR" && ls)" = $'bin\nlog' ]
 }
