@@ -21,6 +21,7 @@ SHAPES = {  # vocabulary, width, depth, heads, kv_heads, hidden, loops, tied, se
     "1.5b": (50304, 2048, 28, 16, 8, 5504, 1, 0, 1024),
 }
 HEADER = "<8s10I5Q32s32s"  # struct checkpoint_header
+SHARES_KEYS = tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 5)  # knows enable_gqa
 
 
 def norm(x, gain):
@@ -51,8 +52,12 @@ class Block(nn.Module):
         rows = self.qkv(norm(x, self.norm1)).view(batch, sequence, -1, self.head).transpose(1, 2)
         q, k, v = rows.split((self.heads, self.kv_heads, self.kv_heads), 1)
         q, k = turned(q, table), turned(k, table)
-        k, v = (t.repeat_interleave(self.heads // self.kv_heads, 1) for t in (k, v))
-        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        grouped = {}
+        if self.kv_heads < self.heads and SHARES_KEYS:
+            grouped["enable_gqa"] = True
+        elif self.kv_heads < self.heads:
+            k, v = (t.repeat_interleave(self.heads // self.kv_heads, 1) for t in (k, v))
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True, **grouped)
         x = x + self.out(y.transpose(1, 2).reshape(batch, sequence, width))
         gate, factor = self.up(norm(x, self.norm2)).chunk(2, -1)
         return x + self.down(F.silu(gate) * factor)
