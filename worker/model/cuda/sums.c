@@ -27,6 +27,7 @@ enum {
     LEAVE_MS = 5000,  /* how long closing may take */
     NAMING_MS = 1000, /* between an error of NCCL and the end of a connection */
     GRACE_MS = 2000,  /* a rank that is gone may have done its part of a sum before */
+    SPINS = 500,      /* so often NCCL is asked without a pause: mostly it queues a sum at once */
     PAUSE_NS = 100000,
     MARKS = 4096, /* the host is at most 32 batches ahead, and a step of 1.5b has 60 sums */
 };
@@ -132,7 +133,9 @@ static int settle(struct kernels *kernels, int64_t deadline_ms, const char *doin
 {
     const struct timespec moment = {.tv_nsec = PAUSE_NS};
     int status;
-    while ((status = ask(kernels, doing, err)) > 0) {
+    for (unsigned turn = 0; (status = ask(kernels, doing, err)) > 0; turn++) {
+        if (turn < SPINS)
+            continue;
         int looked = sums_look(kernels, err);
         if (looked < 0)
             return looked;
