@@ -307,6 +307,12 @@ static bool act_product(struct fake_work *work)
     return true;
 }
 
+static bool is_in_memory(const void *data, const struct layout *layout)
+{
+    size_t size = layout->type == CUDA_R_32F ? sizeof(float) : is_of_8_bits(layout->type) ? 1 : 2;
+    return fake_holds(data, ((layout->columns - 1) * (size_t)layout->line + layout->rows) * size);
+}
+
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t description,
                               const void *alpha, const void *a, cublasLtMatrixLayout_t left,
                               const void *b, cublasLtMatrixLayout_t right, const void *beta,
@@ -321,6 +327,11 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
     if (((uintptr_t)a | (uintptr_t)b | (uintptr_t)d) % way->data[0]) {
         free(product);
         return CUBLAS_STATUS_NOT_SUPPORTED;
+    }
+    if (!is_in_memory(a, (void *)left) || !is_in_memory(b, (void *)right) ||
+        !is_in_memory(d, (void *)out)) {
+        free(product);
+        return CUBLAS_STATUS_INVALID_VALUE;
     }
     product->operation = *(struct operation *)(void *)description;
     product->left = *(struct layout *)(void *)left;

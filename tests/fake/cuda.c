@@ -302,7 +302,7 @@ cudaError_t cudaDeviceGetPCIBusId(char *address, int size, int device)
 /* Memory of the devices, which a program may leave to its end. */
 struct block {
     struct block *next;
-    void *memory;
+    char *memory;
     size_t size;
 };
 
@@ -343,6 +343,15 @@ cudaError_t cudaFree(void *memory)
     free(gone->memory);
     free(gone);
     return cudaSuccess;
+}
+
+bool fake_holds(const void *at, size_t size)
+{
+    const char *first = at;
+    for (const struct block *block = blocks; block; block = block->next)
+        if (first >= block->memory && first + size <= block->memory + block->size)
+            return true;
+    return false;
 }
 
 cudaError_t cudaHostAlloc(void **memory, size_t size, unsigned flags)

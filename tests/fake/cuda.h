@@ -62,6 +62,9 @@ unsigned fake_queue(struct CUstream_st *stream, struct fake_work work);
 /* Makes the steady clock leap, because the program waits for an event that will never come. */
 void fake_leap(void);
 
+/* Whether the device memory has `size` bytes at this place, in one allocation. */
+bool fake_holds(const void *at, size_t size);
+
 /* Returns the current device. */
 int fake_device(void);
 

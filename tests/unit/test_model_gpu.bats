@@ -476,6 +476,24 @@ compare() {
     compare "$DIR/gpu" "$DIR/cpu"
 }
 
+@test "bench with factors of 8 bits measures products of 8 and of 16 bits, each beside its own rate" {
+    run -0 "$BIN/phase-model" bench --device cuda --precision fp8 --width 32 --heads 2 --kv-heads 1 \
+        --loops 1 --sequence-length 16 --device-batch-size 1
+    echo "$output"
+    # 16 rows, and 32 x 64 weights for queries, keys and values. The fake computes slowly, so products
+    # of 8 bits are limited by their operations. Equal factors in a row are multiplied only once, so
+    # the rate of 16 bits is much higher.
+    awk '/^a large product of fp8: / { rate = $6 }
+        /^queries, keys/ { part = 3 }
+        part {
+            operations = 1000 * $(NF - 3) * rate
+            is_fp8 = operations > 64500 && operations < 66500
+            if (is_fp8 != (part-- > 1)) bad = 1
+            seen++
+        }
+        END { exit bad || seen != 3 }' <<<"$output"
+}
+
 @test "the benchmark of a GPU compares phase-model with PyTorch, and prints each part of a step" {
     mkdir "$DIR/bin"
     printf '#!/bin/sh\nexec "%s/phase-model" "$@" %s\n' "$BIN" \

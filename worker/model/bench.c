@@ -42,18 +42,21 @@ struct part {
     double calls;             /* in each step */
     size_t rows, in, out;
     enum kernel_order order;
+    bool is_fp8; /* the factors have 8 bits */
 };
 
 struct bench {
     struct kernels *kernels;
     struct model_shape shape;
+    bool is_fp8; /* products of the blocks are, where they can be */
     struct kernel_attention_shape attention;
     size_t rows, logits_rows;
     kernel_number *a, *b, *c, *weights; /* of random numbers; c is for outputs */
     float *gradient, *master, *moment1, *moment2, *scales, *turns, *kept, *number;
     uint32_t *ids;
     size_t updated;
-    double operations_each_s, bytes_each_s; /* what the device has shown */
+    /* What the device has shown. */
+    double operations_each_s, fp8_operations_each_s, bytes_each_s;
     struct part parts[PARTS_MAX];
     size_t part_count;
 };
@@ -92,6 +95,19 @@ static void run_dw(struct bench *bench, const struct part *part)
 {
     kernel_matmul_dw(bench->kernels, bench->gradient, bench->a, bench->b, part->rows, part->in,
                      part->out, part->order);
+}
+
+/* A large product that never has factors of 8 bits. */
+static void run_square(struct bench *bench, const struct part *part)
+{
+    kernel_product(bench->kernels, bench->c, part->out, bench->a, part->in, bench->b, part->out,
+                   part->rows, part->in, part->out, KERNEL_SET);
+}
+
+static void run_fp8_square(struct bench *bench, const struct part *part)
+{
+    kernel_matmul(bench->kernels, bench->c, bench->a, bench->b, part->rows, part->in, part->out,
+                  KERNEL_IN_OUT);
 }
 
 static void run_sum(struct bench *bench, const struct part *part)
@@ -192,7 +208,9 @@ static void add_product(struct bench *bench, const char *const names[3], struct 
     double x = (double)(part.rows * part.in), y = (double)(part.rows * part.out);
     double w = (double)(part.in * part.out), size = sizeof(kernel_number);
     part.operations = 2 * x * (double)part.out;
-    part.bytes = (x + w + y) * size;
+    part.is_fp8 = bench->is_fp8 && part.order == KERNEL_IN_OUT &&
+                  (part.rows | part.in | part.out) % KERNEL_FP8_STEP == 0;
+    part.bytes = (x + y) * size + w * (part.is_fp8 ? 1 : size);
     part.name = names[0];
     part.run = run_forward;
     add(bench, part);
@@ -201,6 +219,7 @@ static void add_product(struct bench *bench, const char *const names[3], struct 
     add(bench, part);
     part.name = names[2];
     part.run = run_dw;
+    part.is_fp8 = false;
     part.bytes = (x + y) * size + 2 * w * sizeof(float); /* it adds to the gradient */
     add(bench, part);
 }
@@ -245,11 +264,11 @@ static void add_attention(struct bench *bench)
     double keys = (double)(bench->rows * shape->kv_heads * shape->head_width);
     double operations = 2 * y * (double)shape->sequence;
     add(bench, (struct part){"attention", run_attention, operations, (2 * y + 2 * keys) * size,
-                             blocks, 0, 0, 0, 0});
+                             blocks, 0, 0, 0, 0, false});
     add(bench, (struct part){"  its gradient", run_attention_backward, 2.5 * operations,
-                             (4 * y + 4 * keys) * size, blocks, 0, 0, 0, 0});
+                             (4 * y + 4 * keys) * size, blocks, 0, 0, 0, 0, false});
     add(bench, (struct part){"rotary positions", run_rotary, 0, 2 * (y + keys) * size, 2 * blocks,
-                             0, 0, 0, 0});
+                             0, 0, 0, 0, false});
 }
 
 /* Adds a part that is limited by the bytes that it moves. */
@@ -350,39 +369,41 @@ static void release(struct bench *bench)
         kernels_release(bench->kernels, arrays[i]);
 }
 
-/* Finds the rates that the limits are computed from. Sizes grow until a call takes long, or the
- * arrays are full. */
-static void show_rates(struct bench *bench)
+/* Returns the operations/s of a large product. Its size grows until a call takes long, or the
+ * arrays, which have room for so many numbers, are full. */
+static double rate_of(struct bench *bench,
+                      void (*run)(struct bench *bench, const struct part *part), size_t room)
 {
-    const struct model_shape *shape = &bench->shape;
     double best = 0;
-    size_t room = larger(bench->rows * larger(3 * (size_t)shape->width, 2 * (size_t)shape->hidden),
-                         bench->logits_rows * shape->vocabulary);
-    room = larger(room, COUNT_MIN);
     for (size_t side = SIDE_MIN; side <= SIDE_MAX && side * side <= room; side *= 2) {
-        struct part square = {.run = run_forward, .rows = side, .in = side, .out = side};
-        kernel_number *weights = bench->weights;
-        bench->weights = bench->b; /* it has the same room */
+        struct part square = {.run = run, .rows = side, .in = side, .out = side};
         double taken_s = time_of(bench, &square, measured_s);
         double rate = 2 * (double)side * (double)side * (double)side / taken_s;
-        bench->weights = weights;
         best = rate > best ? rate : best;
         if (taken_s > large_s)
             break;
     }
-    bench->operations_each_s = best;
+    return best;
+}
+
+/* Finds the rates that the limits are computed from. */
+static void show_rates(struct bench *bench)
+{
+    const struct model_shape *shape = &bench->shape;
+    size_t room = larger(bench->rows * larger(3 * (size_t)shape->width, 2 * (size_t)shape->hidden),
+                         bench->logits_rows * shape->vocabulary);
+    room = larger(room, COUNT_MIN);
+    bench->operations_each_s = rate_of(bench, run_square, room);
     struct part arrays = {.run = run_sum, .rows = room < COUNT_MAX ? room / 8 * 8 : COUNT_MAX};
     bench->bytes_each_s =
         3 * (double)(arrays.rows * sizeof(kernel_number)) / time_of(bench, &arrays, measured_s);
     printf("a large product: %.4g billion operations/s; a sum of large arrays: %.4g GB/s\n",
            bench->operations_each_s / 1e9, bench->bytes_each_s / 1e9);
-}
-
-static double limit_of(const struct bench *bench, const struct part *part)
-{
-    double computing_s = part->operations / bench->operations_each_s;
-    double moving_s = part->bytes / bench->bytes_each_s;
-    return computing_s > moving_s ? computing_s : moving_s;
+    if (!bench->is_fp8)
+        return;
+    bench->fp8_operations_each_s = rate_of(bench, run_fp8_square, room);
+    printf("a large product of fp8: %.4g billion operations/s\n",
+           bench->fp8_operations_each_s / 1e9);
 }
 
 /* Prints the parts, and returns the sum of their limits in a step. */
@@ -393,8 +414,12 @@ static double measure_parts(struct bench *bench)
            "limited by");
     for (size_t i = 0; i < bench->part_count; i++) {
         const struct part *part = &bench->parts[i];
-        double taken_s = time_of(bench, part, measured_s), limit_s = limit_of(bench, part);
-        bool computes = part->operations / bench->operations_each_s >= limit_s;
+        double taken_s = time_of(bench, part, measured_s);
+        double computing_s = part->operations / (part->is_fp8 ? bench->fp8_operations_each_s
+                                                              : bench->operations_each_s);
+        double moving_s = part->bytes / bench->bytes_each_s;
+        bool computes = computing_s >= moving_s;
+        double limit_s = computes ? computing_s : moving_s;
         printf("%-26s %8.1f %12.1f %12.1f %7.1f %%  %s\n", part->name, part->calls, 1e6 * taken_s,
                1e6 * limit_s, 100 * limit_s / taken_s, computes ? "operations" : "bytes");
         sum_s += taken_s * part->calls;
@@ -464,7 +489,7 @@ static int measure_step(struct bench *bench, const struct options *options, doub
 
 int bench_run(const struct options *options, struct error *err)
 {
-    struct bench bench = {.shape = options_shape(options, MODEL_BYTES)};
+    struct bench bench = {.shape = options_shape(options, MODEL_BYTES), .is_fp8 = options->is_fp8};
     int device = device_number(err);
     if (device < 0)
         return device;

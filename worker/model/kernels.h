@@ -81,9 +81,10 @@ void kernels_repeat(struct kernels *kernels, size_t key, void (*work)(void *cont
 /* Forgets what is kept of all keys, before memory is released that the work uses. */
 void kernels_forget(struct kernels *kernels);
 
-/* Lets the products with weights of KERNEL_IN_OUT round their factors to numbers of 8 bits, but not
- * the gradients of weights. The results stay kernel_number. Returns -ERANGE if the backend has no
- * such products. */
+enum { KERNEL_FP8_STEP = 16 };
+/* Lets the products with weights of KERNEL_IN_OUT round their factors to numbers of 8 bits, if all
+ * sizes are multiples of KERNEL_FP8_STEP, but not the gradients of weights. The results stay
+ * kernel_number. Returns -ERANGE if the backend has no such products. */
 int kernels_use_fp8(struct kernels *kernels, struct error *err);
 
 /* What a model needs of a backend. */

@@ -14,11 +14,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { SIZE_STEP = 16, OLDEST_MAJOR = 9 };
+enum { OLDEST_MAJOR = 9 };
 
 /* A matrix of weights. */
 struct cast {
     const uint16_t *w;
+    size_t in, out;
     size_t changes;          /* kernels->changes when it was cast */
     uint8_t *plain, *turned; /* [in x out] and [out x in] */
     float *scale;
@@ -67,7 +68,7 @@ void fp8_close(struct kernels *kernels)
 
 bool fp8_fits(const struct kernels *kernels, size_t rows, size_t in, size_t out)
 {
-    return kernels->fp8 && (rows | in | out) % SIZE_STEP == 0;
+    return kernels->fp8 && (rows | in | out) % KERNEL_FP8_STEP == 0;
 }
 
 /* Returns the weights in both orders. They are cast again if any weights have changed. */
@@ -75,11 +76,14 @@ static const struct cast *find(struct kernels *kernels, const uint16_t *w, size_
 {
     struct fp8 *fp8 = kernels->fp8;
     size_t i = 0;
-    while (i < fp8->count && fp8->casts[i].w != w)
+    while (i < fp8->count &&
+           (fp8->casts[i].w != w || fp8->casts[i].in != in || fp8->casts[i].out != out))
         i++;
     if (i == fp8->count) {
         fp8->casts = xreallocarray(fp8->casts, ++fp8->count, sizeof *fp8->casts);
         fp8->casts[i] = (struct cast){.w = w,
+                                      .in = in,
+                                      .out = out,
                                       .changes = kernels->changes - 1,
                                       .plain = kernels_memory(kernels, in * out),
                                       .turned = kernels_memory(kernels, in * out),
