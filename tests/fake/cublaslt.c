@@ -32,11 +32,12 @@ struct product {
     float beta;
 };
 
-/* The last product of a device and its result, in case that the same is asked again. */
+/* The last factors of a device and their product, in case that the same is asked again. */
 struct kept {
-    struct product product;
+    struct operation operation;
+    struct layout left, right;
     uint64_t factors; /* their checksum */
-    void *result;
+    float *sums;
 };
 
 static int library;              /* only its address counts */
@@ -239,22 +240,48 @@ static float element(const void *data, const struct layout *layout, cublasOperat
     return fake_wide(((const uint16_t *)data)[at]);
 }
 
-static void multiply(const struct product *product, float offset)
+/* Returns the product of the factors, by columns. Each sum has the order of the inner dimension,
+ * and begins with `offset`. */
+static float *multiply(const struct product *product, float offset)
+{
+    struct layout a = turned(product->left, product->operation.left);
+    size_t rows = a.rows, depth = a.columns, columns = product->out.columns;
+    float *left = malloc(rows * depth * sizeof *left),
+          *sums = malloc(rows * columns * sizeof *sums);
+    if (!left || !sums)
+        abort();
+    for (size_t i = 0; i < depth; i++)
+        for (size_t row = 0; row < rows; row++)
+            left[i * rows + row] =
+                element(product->a, &product->left, product->operation.left, row, i);
+    for (size_t column = 0; column < columns; column++) {
+        float *restrict sum = sums + column * rows;
+        for (size_t row = 0; row < rows; row++)
+            sum[row] = offset;
+        for (size_t i = 0; i < depth; i++) {
+            float right = element(product->b, &product->right, product->operation.right, i, column);
+            const float *restrict factor = left + i * rows;
+            for (size_t row = 0; row < rows; row++)
+                sum[row] += factor[row] * right;
+        }
+    }
+    free(left);
+    return sums;
+}
+
+/* Writes or adds the scaled sums. */
+static void store(const struct product *product, const float *sums)
 {
     const float *left_scale = product->operation.left_scale;
     const float *right_scale = product->operation.right_scale;
     float scale = (left_scale ? *left_scale : 1) * (right_scale ? *right_scale : 1);
-    uint64_t depth = turned(product->left, product->operation.left).columns;
+    bool is_float = product->out.type == CUDA_R_32F;
+    float *floats = product->c;
+    uint16_t *bfloats = product->c;
     for (uint64_t column = 0; column < product->out.columns; column++)
         for (uint64_t row = 0; row < product->out.rows; row++) {
             size_t place = column * (uint64_t)product->out.line + row;
-            float *floats = product->c, sum = offset;
-            uint16_t *bfloats = product->c;
-            bool is_float = product->out.type == CUDA_R_32F;
-            for (uint64_t i = 0; i < depth; i++)
-                sum += element(product->a, &product->left, product->operation.left, row, i) *
-                       element(product->b, &product->right, product->operation.right, i, column);
-            sum *= scale;
+            float sum = *sums++ * scale;
             if (product->beta != 0)
                 sum += product->beta * (is_float ? floats[place] : fake_wide(bfloats[place]));
             if (is_float)
@@ -274,34 +301,25 @@ static uint64_t checksum(const void *data, const struct layout *layout, uint64_t
     return sum;
 }
 
-/* Computes a product, unless the last one was the same: the preflight repeats one product. A
- * product that is a part of a larger matrix is computed again. */
+/* Multiplies, unless the last factors were the same: one product is repeated to measure it. */
 static bool act_product(struct fake_work *work)
 {
     static struct kept kept[FAKE_DEVICES];
     struct product *product = work->other;
     int device = work->stream->device;
     struct kept *last = &kept[device];
-    bool is_whole = (uint64_t)product->out.line == product->out.rows;
-    size_t bytes = product->out.rows * product->out.columns *
-                   (product->out.type == CUDA_R_32F ? sizeof(float) : sizeof(uint16_t));
     uint64_t factors =
         checksum(product->b, &product->right, checksum(product->a, &product->left, 1));
-    bool is_same = is_whole && last->result && product->beta == 0 &&
-                   !product->operation.left_scale && last->factors == factors &&
-                   memcmp(&last->product, product, sizeof *product) == 0;
-    if (is_same) {
-        memcpy(product->c, last->result, bytes);
-    } else {
-        multiply(product, device == fake_said("wrong") ? 1 : 0);
+    if (!last->sums || last->factors != factors ||
+        memcmp(&last->left, &product->left, sizeof last->left) != 0 ||
+        memcmp(&last->right, &product->right, sizeof last->right) != 0 ||
+        last->operation.left != product->operation.left ||
+        last->operation.right != product->operation.right) {
+        free(last->sums);
+        *last = (struct kept){product->operation, product->left, product->right, factors,
+                              multiply(product, device == fake_said("wrong") ? 1 : 0)};
     }
-    if (is_whole && !is_same) {
-        free(last->result);
-        *last = (struct kept){*product, factors, malloc(bytes)};
-        if (!last->result)
-            abort();
-        memcpy(last->result, product->c, bytes);
-    }
+    store(product, last->sums);
     if (device == fake_said("drift") && product_counts[device]++ >= 100)
         *(uint16_t *)product->c ^= 1;
     return true;
