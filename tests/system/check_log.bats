@@ -67,11 +67,14 @@ SPEC
 @test "a phase that does not exist and a log that cannot be read are refused" {
     workflow
     run phasectl check "$work/w.yaml" --log nothing="$work/plain.log"
-    [ "$status" = 1 ] && [[ $output == *'there is no such phase'* ]]
+    [ "$status" = 1 ]
+    [[ $output == *'there is no such phase'* ]]
     run phasectl check "$work/w.yaml" --log validate
-    [ "$status" = 1 ] && [[ $output == *"--log wants PHASE=FILE, not 'validate'"* ]]
+    [ "$status" = 1 ]
+    [[ $output == *"--log wants PHASE=FILE, not 'validate'"* ]]
     run phasectl check "$work/w.yaml" --log validate="$work/absent"
-    [ "$status" = 1 ] && [[ $output == *'absent: No such file or directory'* ]]
+    [ "$status" = 1 ]
+    [[ $output == *'absent: No such file or directory'* ]]
     head -c 100000 /dev/urandom >"$work/noise"
     phasectl check "$work/w.yaml" --log validate="$work/noise"
 }

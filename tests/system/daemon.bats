@@ -41,9 +41,11 @@ SPEC
 
 @test "phased prints its help and version to standard output, and exits with 2 for an unknown option" {
     run phased --help
-    [ "$status" = 0 ] && [[ $output == usage:* ]]
+    [ "$status" = 0 ]
+    [[ $output == usage:* ]]
     run phased --version
-    [ "$status" = 0 ] && [[ ${lines[0]} == phased\ [0-9]* && ${lines[1]} =~ ^module\ for\ Slurm\ [0-9.]+:\ / ]]
+    [ "$status" = 0 ]
+    [[ ${lines[0]} == phased\ [0-9]* && ${lines[1]} =~ ^module\ for\ Slurm\ [0-9.]+:\ / ]]
     [[ ${lines[2]} == "libslurm: /"*/libslurm.so.* ]]
     run phased --elephant
     [ "$status" = 2 ]
@@ -70,16 +72,19 @@ without_module() {
     slurm=$(scontrol --version | cut -d ' ' -f 2)
     without_module "$programs"
     run "$programs/bin/phased" --version
-    [ "$status" = 0 ] && [[ ${lines[1]} == "no Slurm: "*" for Slurm $slurm: "*"(there are no modules)" ]]
+    [ "$status" = 0 ]
+    [[ ${lines[1]} == "no Slurm: "*" for Slurm $slurm: "*"(there are no modules)" ]]
     run "$programs/bin/phasectl" daemon start
-    [ "$status" = 1 ] && [[ $output == *"build one with \`phasectl daemon build-slurm\`"* ]]
+    [ "$status" = 1 ]
+    [[ $output == *"build one with \`phasectl daemon build-slurm\`"* ]]
     run "$programs/bin/phasectl" doctor --json
     jq -e 'any(.[]; .severity == "error" and .what == "module")' <<<"$output"
     # Half a module of another release does not help, and does no harm.
     mkdir -m 700 "$PHASED_HOME/slurm"
     head -c 5000 "$BIN/../lib/phased/"phased-slurm-*.so >"$PHASED_HOME/slurm/phased-slurm-99.05.so"
     run "$programs/bin/phasectl" daemon start
-    [ "$status" = 1 ] && [[ $output == *"phased-slurm-99.05.so: the file is cut off"* ]]
+    [ "$status" = 1 ]
+    [[ $output == *"phased-slurm-99.05.so: the file is cut off"* ]]
 
     "$programs/bin/phasectl" daemon build-slurm
     [[ $("$programs/bin/phased" --version) == *": $PHASED_HOME/slurm/phased-slurm-"* ]]
@@ -93,11 +98,14 @@ without_module() {
 
 @test "build-slurm names what it lacks, and leaves no file" {
     CC=no-compiler run phasectl daemon build-slurm
-    [ "$status" = 1 ] && [[ $output == *"there is no C compiler 'no-compiler'"* ]]
+    [ "$status" = 1 ]
+    [[ $output == *"there is no C compiler 'no-compiler'"* ]]
     run phasectl daemon build-slurm --headers "$PHASED_HOME"
-    [ "$status" = 1 ] && [[ $output == *"there is no slurm/slurm.h in $PHASED_HOME"* ]]
+    [ "$status" = 1 ]
+    [[ $output == *"there is no slurm/slurm.h in $PHASED_HOME"* ]]
     run phasectl daemon build-slurm --prefix "$PHASED_HOME"
-    [ "$status" = 1 ] && [[ $output == *"there is no libslurm.so in $PHASED_HOME/lib64"* ]]
+    [ "$status" = 1 ]
+    [[ $output == *"there is no libslurm.so in $PHASED_HOME/lib64"* ]]
     # Headers of another release than the library.
     local headers
     mkdir -p "$PHASED_HOME/other/slurm"
@@ -106,7 +114,8 @@ without_module() {
     sed -i 's/^#define SLURM_VERSION_NUMBER .*/#define SLURM_VERSION_NUMBER 0x140b05/' \
         "$PHASED_HOME/other/slurm/slurm_version.h"
     run phasectl daemon build-slurm --headers "$PHASED_HOME/other"
-    [ "$status" = 1 ] && [[ $output == *"the headers are of Slurm 20.11.5, and "*" is of Slurm "* ]]
+    [ "$status" = 1 ]
+    [[ $output == *"the headers are of Slurm 20.11.5, and "*" is of Slurm "* ]]
     [ -z "$(ls -A "$PHASED_HOME/slurm")" ]
     run phasectl daemon start --prefix /opt/slurm
     [ "$status" = 2 ]
@@ -171,7 +180,8 @@ PYTHON
     coproc LOCKER { sqlite3 "$PHASED_HOME/phased.db" 2>&1; }
     # shellcheck disable=SC2153
     echo "BEGIN IMMEDIATE; SELECT 'locked';" >&"${LOCKER[1]}"
-    read -r -t 20 line <&"${LOCKER[0]}" && [ "$line" = locked ]
+    read -r -t 20 line <&"${LOCKER[0]}"
+    [ "$line" = locked ]
     phasectl daemon start >"$PHASED_HOME/said" 2>&1 3>&- &
     starter=$!
     eventually 30 grep "another program has the record .*/phased.db locked.*: waiting for it, at most 60 s" "$PHASED_HOME/said"
@@ -186,7 +196,8 @@ PYTHON
     phasectl daemon start
     coproc LOCKER { sqlite3 "$PHASED_HOME/phased.db" 2>&1; }
     echo "BEGIN IMMEDIATE; SELECT 'locked';" >&"${LOCKER[1]}"
-    read -r -t 20 line <&"${LOCKER[0]}" && [ "$line" = locked ]
+    read -r -t 20 line <&"${LOCKER[0]}"
+    [ "$line" = locked ]
     sleeper >"$PHASED_HOME/spec.yaml"
     run phasectl submit "$PHASED_HOME/spec.yaml" # not promised
     [ "$status" = 1 ]
@@ -247,7 +258,8 @@ PYTHON
         -H "Phased-MAC: $(printf '0%.0s' {1..64})" "$(worker_url)/v1/worker/1/command"
     [[ $output == *403 ]]
     run curl -s -w '%{http_code}' "$(worker_url)/v1/workflows"
-    [[ $output == *401 ]] && [[ $output != *sleeper* ]]
+    [[ $output == *401 ]]
+    [[ $output != *sleeper* ]]
     run curl -s -w '%{http_code}' -X POST "$(worker_url)/v1/workflows/1/cancel" -d '{}'
     [[ $output == *401 ]]
     [ "$(stat -c %a "$PHASED_HOME/phased.sock")" = 600 ]

@@ -65,16 +65,19 @@ SPEC
     [ "$(squeue -h -j "$job" -o '%j %C %T')" = 'phased-daemon 1 RUNNING' ]
     tells "runs as job $job on node"
     run phasectl daemon start --as-job
-    [ "$status" = 1 ] && [[ $output == *"the daemon of this home runs as job $job already"* ]]
+    [ "$status" = 1 ]
+    [[ $output == *"the daemon of this home runs as job $job already"* ]]
     run phasectl daemon start
-    [ "$status" = 0 ] && [[ $output == *"is running already"* ]]
+    [ "$status" = 0 ]
+    [[ $output == *"is running already"* ]]
     counter | submit
     eventually 60 test -s "$PHASED_HOME/runs/1/count/out/step"
     [ "$(phasectl daemon stop)" = 'phased stopped' ]
     is_alone 0
     [ ! -e "$PHASED_HOME/daemon-job" ]
     run phasectl daemon status
-    [ "$status" = 1 ] && [[ $output == *"no daemon is running"* ]]
+    [ "$status" = 1 ]
+    [[ $output == *"no daemon is running"* ]]
     # The next daemon is no job, and takes the run up.
     phasectl daemon start
     touch "$PHASED_HOME/runs/1/count/out/go"
@@ -137,13 +140,15 @@ SPEC
     touch "$PHASED_HOME/runs/2/count/out/go"
     wait $watch
     run phasectl daemon stop
-    [ "$status" = 1 ] && [[ $output == *"phased runs on another host: stop it there"* ]]
+    [ "$status" = 1 ]
+    [[ $output == *"phased runs on another host: stop it there"* ]]
     # Without the right key nothing is answered.
     tr 0-9a-f 1-9a-f0 <"$PHASED_HOME/key" >"$PHASED_HOME/key.other"
     cp "$PHASED_HOME/key" "$PHASED_HOME/key.right"
     cat "$PHASED_HOME/key.other" >"$PHASED_HOME/key"
     run phasectl cancel 1
-    [ "$status" = 1 ] && [[ $output == *"does not take the key of this home"* ]]
+    [ "$status" = 1 ]
+    [[ $output == *"does not take the key of this home"* ]]
     cat "$PHASED_HOME/key.right" >"$PHASED_HOME/key"
     phasectl status 1
     daemon_kill
@@ -201,14 +206,17 @@ SPEC
     job=$(sed -nE 's/^job ([0-9]+) will run phased.*/\1/p' "$PHASED_HOME/said")
     [ -n "$job" ]
     run phasectl daemon status
-    [ "$status" = 1 ] && [[ $output == "job $job (pending"* ]]
+    [ "$status" = 1 ]
+    [[ $output == "job $job (pending"* ]]
     run phasectl daemon start --as-job
-    [ "$status" = 1 ] && [[ $output == *"a job is there for the daemon of this home already: job $job (pending"* ]]
+    [ "$status" = 1 ]
+    [[ $output == *"a job is there for the daemon of this home already: job $job (pending"* ]]
     is_alone 1
     phasectl daemon stop
     is_alone 0
     run phasectl daemon start --as-job -- --partition=elephant
-    [ "$status" = 1 ] && [[ $output == *[Ii]nvalid*partition* ]]
+    [ "$status" = 1 ]
+    [[ $output == *[Ii]nvalid*partition* ]]
     [ ! -e "$PHASED_HOME/daemon-job" ]
     run phasectl daemon start -- --time=1
     [ "$status" = 2 ]
@@ -240,7 +248,8 @@ SPEC
     eventually 90 job_has_ended "$job"
     [[ $(scontrol show job "$job") == *JobState=TIMEOUT* ]]
     run phasectl daemon start --as-job
-    [ "$status" = 1 ] && [[ $output == *"job $successor (pending"* ]]
+    [ "$status" = 1 ]
+    [[ $output == *"job $successor (pending"* ]]
     scontrol update NodeName=n[1-3] State=RESUME
     eventually 60 serves_as "$successor"
     touch "$PHASED_HOME/runs/1/count/out/go"

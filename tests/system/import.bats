@@ -221,7 +221,8 @@ BODY
     printf '#!/bin/sh\n#SBATCH -t 10 -J train --dependency=afterok:DATA\ncp data model\n' >2.sh
     phasectl import --output both.yaml 1.sh 2.sh
     run phasectl import --output both.yaml 1.sh
-    [ "$status" = 1 ] && [[ $output == *'both.yaml exists already'* ]]
+    [ "$status" = 1 ]
+    [[ $output == *'both.yaml exists already'* ]]
     phasectl submit both.yaml
     eventually 60 state 1 succeeded
     [ "$(cat model)" = 42 ]

@@ -206,7 +206,8 @@ $1"
 @test "a mirror gets each metric, and a service that fails or hangs costs one message and five seconds" {
     mirrored 'assert phased.mirror("wandb", project="p").id is None; assert phased.mirror("mlflow", experiment="e").info.run_id
 phased.metric(3, loss=0.5, lr=float("nan")); phased.metric(2, loss=0.25); phased.metric(acc=0.75)'
-    [ "$status" = 0 ] && [ -z "$stderr" ]
+    [ "$status" = 0 ]
+    [ -z "$stderr" ]
     diff <(jq -c 'select(.call == "log") | .data' "$TRACKING/wandb") - <<'LOGS'
 {"loss":0.5,"lr":null,"step":3}
 {"loss":0.25,"step":2}

@@ -115,7 +115,8 @@ SPEC
     phasectl retry "$first"
     eventually 60 state "$second" succeeded
     run phasectl submit --after 999 "$PHASED_HOME/spec.yaml"
-    [ "$status" = 1 ] && [[ $output = *'there is no workflow 999'* ]] || false
+    [ "$status" = 1 ]
+    [[ $output = *'there is no workflow 999'* ]]
     run phasectl submit --after 0 "$PHASED_HOME/spec.yaml"
     [ "$status" = 1 ] && [[ $output = *"--after wants a workflow such as 7, not '0'"* ]]
 }

@@ -193,7 +193,8 @@ BODY
     eventually 90 state 1 succeeded # as under sbatch, the script has ended well
     cat slurm-*.out
     at=$(grep -oE 'shell at [0-9]+' slurm-*.out | grep -oE '[0-9]+$')
-    [ "$at" -ge 10 ] && [ "$at" -le 18 ]
+    [ "$at" -ge 10 ]
+    [ "$at" -le 18 ]
     ! grep child slurm-*.out
 }
 

@@ -60,9 +60,16 @@ api() { curl -sf --unix-socket "$PHASED_HOME/phased.sock" "http://phased$1"; }
 # Everything that shows a workflow.
 answers() {
     local base
-    phasectl show 1 && phasectl show --spec 1 && phasectl show --environment 1 && phasectl show --json 1
-    phasectl status 1/train --json && phasectl runs 1 --json && phasectl why 1/train
-    phasectl logs 1/train && phasectl metrics 1/train && phasectl gate 1/train
+    phasectl show 1
+    phasectl show --spec 1
+    phasectl show --environment 1
+    phasectl show --json 1
+    phasectl status 1/train --json
+    phasectl runs 1 --json
+    phasectl why 1/train
+    phasectl logs 1/train#1
+    phasectl metrics 1/train
+    phasectl gate 1/train
     api '/v1/events?after=0'
     for route in /v1/workflows '/v1/workflows?all=1' /v1/workflows/1 /v1/workflows/1/source /v1/workflows/1/phases/train \
         /v1/workflows/1/phases/train/runs/1 '/v1/runs?workflow=1' /metrics; do api "$route"; done
@@ -116,8 +123,12 @@ answers() {
 
 @test "notices and traces hide values, and the changes of the code do, too" {
     cd "$BATS_TEST_TMPDIR"
-    git init -q . && git config user.email t@t && git config user.name t
-    printf 'name: told\nphases:\n' >w.yaml && git add w.yaml && git commit -qm first
+    git init -q .
+    git config user.email t@t
+    git config user.name t
+    printf 'name: told\nphases:\n' >w.yaml
+    git add w.yaml
+    git commit -qm first
     cat >>w.yaml <<SPEC
   only:
     resources: {time: 10m}

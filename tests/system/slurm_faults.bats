@@ -131,7 +131,8 @@ limit_of() {
     eventually 90 past "$workflow/train" 5
     minutes=$(squeue -h -o %l | cut -d: -f1)
     scontrol delete ReservationName=maintenance
-    [ "$minutes" -ge 10 ] && [ "$minutes" -le 15 ]
+    [ "$minutes" -ge 10 ]
+    [ "$minutes" -le 15 ]
     eventually 120 state "$workflow" succeeded
 }
 

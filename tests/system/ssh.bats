@@ -2,6 +2,8 @@
 # phasectl --host: a laptop and a login node that has an sshd of its own. Both are this machine, with
 # different homes and different environments.
 
+bats_require_minimum_version 1.5.0
+
 load phased.bash
 
 setup_file() {
@@ -169,7 +171,7 @@ number() { grep -oE '^workflow [0-9]+' | grep -oE '[0-9]+'; }
     [ "$(cat "$(out "$id")/code")" = two ]
     grep -qxF 'a file with "quotes" and $(touch injected) and '\''more'\''' "$(out "$id")/listing"
     grep -qxF '#comment' "$(out "$id")/listing"
-    ! grep -qE '^(secret|big|\.git|injected)$' "$(out "$id")/listing"
+    run ! grep -qE '^(secret|big|\.git|injected)$' "$(out "$id")/listing"
     grep -qE "^$NODE/phased/code/trm-[0-9a-f]{12}\$" "$(out "$id")/folder"
     phasectl logs "$id/train" --no-time | grep -q 'code is unknown, host is unknown'
     phasectl show "$id" --json >shown
@@ -193,7 +195,8 @@ number() { grep -oE '^workflow [0-9]+' | grep -oE '[0-9]+'; }
     rm -r old
     mv code.txt moved.txt
     phasectl check my.yaml
-    [ ! -e "$code/old/file" ] && [ ! -e "$code/code.txt" ]
+    [ ! -e "$code/old/file" ]
+    [ ! -e "$code/code.txt" ]
     [ -e "$code/made" ] && [ -e "$code/moved.txt" ]
 }
 
@@ -253,7 +256,7 @@ SH
     eventually 60 far "$other" succeeded
     [ "$(cat "$(out "$id")/code")" = one ]
     [ "$(cat "$(out "$other")/code")" = other ]
-    ! grep -qx ignored "$(out "$id")/listing"
+    run ! grep -qx ignored "$(out "$id")/listing"
     cd "$HOME"
     spec >my.yaml
     run phasectl submit my.yaml
@@ -466,7 +469,7 @@ shows() { tmux -S "$LAPTOP/tmux" capture-pane -p | grep -qF "$1"; }
     eventually 30 curl -sf -H "Authorization: Bearer $token" "$base/v1/ping"
     kill -INT $verb
     wait $verb
-    ! curl -s "$base/"
+    run ! curl -s "$base/"
     keeper # the connection stays for other verbs
 }
 

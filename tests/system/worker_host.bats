@@ -2,6 +2,8 @@
 # phase-worker host without Slurm: a batch script with several leads, and stand-ins for srun and
 # scontrol. Run 1 belongs to the job's own folder, and runs 2 and 3 belong to the guests.
 
+bats_require_minimum_version 1.5.0
+
 load worker/helpers
 
 setup() {
@@ -69,7 +71,7 @@ requeues() {
     echo 3 >"$home/done-2"
     await has_outcome 2
     [ "$(outcome 2 '[.outcome, .exit_code]')" = '["failed",3]' ]
-    ! has_outcome 1
+    run ! has_outcome 1
     kill -0 "$lead"
     echo 0 >"$home/done-1"
     await_lead 1 # since one has failed

@@ -87,6 +87,22 @@ report 'a state, outcome or cause that is compared as text is found' \
     "$([ "$found" = '1 3' ] || echo "found in line '$found' of the example, not in lines 1 and 3")"
 report 'states, outcomes and causes are compared as enums' "$(compared $(git ls-files 'cli/*.c' 'daemon/*.c' 'worker/*.c'))"
 
+# weak FILE...: lines of bats files that may be false without an end of the test, because bash ignores them
+# under `set -e`: `! command` (`run ! command` ends it), and a test before `&&`. In the last line of a
+# function they are its result.
+weak() {
+    awk 'FNR == 1 { found = "" }
+        found && !is_open && !/^}/ { print found }
+        !is_open { found = "" }
+        /^ +! / || /^ +\[.*\]\]? && \[.*\]$/ { found = FILENAME ":" FNR ":" $0 }
+        { is_open = /[|\\]$/ }' "$@"
+}
+printf '%s\n' '    ! a' '    [ b = c ] && [[ d = e ]]' '    f' '    ! g |' '        h' '}' '    ! i' '}' >"$example"
+found=$(weak "$example" | cut -d: -f2 | paste -sd ' ')
+report 'a line that ends no test is found' \
+    "$([ "$found" = '1 2' ] || echo "found in line '$found' of the example, not in lines 1 and 2")"
+report 'what a test demands ends the test if it is false' "$(weak $(git ls-files '*.bats' '*.bash'))"
+
 report 'nothing is left to do without saying where it is written down' \
     "$(grep -nE 'TODO|FIXME|XXX' "${sources[@]}" | grep -vE 'TODO\(#[0-9]+\)|XXXXXX' || true)"
 

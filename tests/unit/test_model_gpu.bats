@@ -159,7 +159,7 @@ ways() { sed -n 's/^ways: //p' "$1"; }
     train cuda bf16 "${options[@]}" >"$DIR/bf16.log"
     train cpu cpu "${options[@]}" >"$DIR/cpu.log"
     near 0.03 "$DIR/gpu.log" "$DIR/cpu.log"
-    ! cmp <(losses "$DIR/gpu.log") <(losses "$DIR/bf16.log")
+    run ! cmp <(losses "$DIR/gpu.log") <(losses "$DIR/bf16.log")
     start 0 first FAKE= -- cuda two 4 --device-batch-size 2 --precision fp8
     start 1 second FAKE= -- cuda two 4 --device-batch-size 2 --precision fp8
     wait "${CHILDREN[0]}" "${CHILDREN[1]}"

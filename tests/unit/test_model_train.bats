@@ -276,7 +276,8 @@ near() {
         local reason=$1
         shift
         run -1 train again 4 "$@"
-        [[ $output == "phase-model: cannot resume from "*"$reason"* ]] && [ ${#lines[@]} = 1 ]
+        [[ $output == "phase-model: cannot resume from "*"$reason"* ]]
+        [ ${#lines[@]} = 1 ]
     }
     refused 'instead of' --resume "$DIR/short"
     refused 'the digest of rank_0 is wrong' --resume "$DIR/altered"
@@ -302,7 +303,8 @@ near() {
     }
     bad_value() {
         run -2 "$BIN/phase-model" train "$@"
-        [ ${#lines[@]} = 2 ] && [ "${lines[1]}" = "Try 'phase-model train --help'." ]
+        [ ${#lines[@]} = 2 ]
+        [ "${lines[1]}" = "Try 'phase-model train --help'." ]
     }
     usage() {
         run -2 "$BIN/phase-model" "$@"
