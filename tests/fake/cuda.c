@@ -17,9 +17,8 @@
  *   old=3    device 3 is of an old architecture
  *   far=3    other devices reach device 3 only through the host
  *   bare     no capture succeeds
- *   graphs   tells at the end how many graphs were captured and launched
- *   waits    tells at the end how often the program waited
- *   memory   tells at the end how many bytes of memory the program had at most */
+ *   graphs, waits, memory   tell at the end how many graphs were captured and launched, how often
+ *            the program waited, and how many bytes of memory it had at most */
 #include "tests/fake/cuda.h"
 #include "tests/fake/script.h"
 
@@ -59,9 +58,8 @@ static struct CUstream_st *streams[64];
 static struct CUgraph_st *capturing; /* NULL: no stream captures */
 static struct CUgraphExec_st *executables;
 static unsigned waits, captured_count, launched_count;
-static size_t used, used_most; /* bytes of memory of the devices */
-static int done_count;         /* pieces of work */
-static size_t stream_count;
+static int done_count;                       /* pieces of work */
+static size_t stream_count, used, used_most; /* bytes of memory of the devices */
 
 int fake_said(const char *word)
 {
@@ -103,9 +101,7 @@ unsigned fake_queue(struct CUstream_st *stream, struct fake_work work)
 {
     if (!stream || stream->device != current)
         return cudaErrorInvalidResourceHandle;
-    struct fake_work *kept = malloc(sizeof *kept);
-    if (!kept)
-        abort();
+    struct fake_work *kept = allocate(sizeof *kept);
     *kept = work;
     kept->stream = stream;
     if (stream->captured) {
@@ -174,9 +170,7 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph)
 /* Takes the works of the graph, which can be used once. */
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *made, cudaGraph_t graph, unsigned long long flags)
 {
-    *made = malloc(sizeof **made);
-    if (!*made)
-        abort();
+    *made = allocate(sizeof **made);
     **made = (struct CUgraphExec_st){executables, graph->first};
     executables = *made;
     graph->first = NULL;
@@ -314,13 +308,10 @@ cudaError_t cudaMalloc(void **memory, size_t size)
         return cudaErrorMemoryAllocation;
     if (breaks_capture())
         return cudaErrorStreamCaptureUnsupported;
-    struct block *block = malloc(sizeof *block);
-    if (!block)
-        abort();
+    struct block *block = allocate(sizeof *block);
     *block = (struct block){blocks, allocate(size), size};
     blocks = block;
-    used += size;
-    used_most = used > used_most ? used : used_most;
+    used_most = (used += size) > used_most ? used : used_most;
     *memory = block->memory;
     return cudaSuccess;
 }
@@ -352,6 +343,12 @@ bool fake_holds(const void *at, size_t size)
         if (first >= block->memory && first + size <= block->memory + block->size)
             return true;
     return false;
+}
+
+cudaError_t cudaMemGetInfo(size_t *unused, size_t *all)
+{
+    *unused = (*all = (size_t)80 << 30) - used;
+    return cudaSuccess;
 }
 
 cudaError_t cudaHostAlloc(void **memory, size_t size, unsigned flags)
@@ -467,8 +464,7 @@ cudaError_t cudaMemsetAsync(void *memory, int value, size_t size, cudaStream_t s
                     .act = act_set, .to = memory, .size = size, .number = (unsigned char)value});
 }
 
-/* A copy from memory of the host that is not pinned: the runtime waits until it has read the
- * source, so that the program may change the source at once. */
+/* A copy from memory that is not pinned: the program may change the source at once. */
 static bool act_put(struct fake_work *put)
 {
     memcpy(put->to, put->owned, put->size);
@@ -496,9 +492,7 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t size, enum cudaMe
     if (kind == cudaMemcpyHostToDevice && !is_pinned(from)) {
         waits++;
         copy.act = act_put;
-        copy.owned = malloc(size ? size : 1);
-        if (!copy.owned)
-            abort();
+        copy.owned = allocate(size);
         memcpy(copy.owned, from, size);
     }
     return fake_queue(stream, copy);

@@ -178,7 +178,7 @@ ways() { sed -n 's/^ways: //p' "$1"; }
     grep -F 'percent of 989 TFLOPS, dense bf16, of 1 NVIDIA H100 80GB HBM3' "$DIR/log"
     # 6 * 2 loops * (qkv 32 x 64 + out 32 x 32 + up and down 3 x 32 x 128 + head 32 x 256) + 12 * 2 * 32 * 24
     grep -F "a token takes 0.0003011 GFLOP" "$DIR/log"
-    grep -qE '^step 2/2 .* tok/sec [0-9]+ \| mfu [0-9.]+$' "$DIR/log"
+    grep -qE '^step 2/2 .* tok/sec [0-9]+ \| mfu [0-9.]+ \| mem 0\.04[0-9]GiB$' "$DIR/log"
 }
 
 @test "two GPUs have the losses of one with the same rows, and one goes on from their checkpoint" {

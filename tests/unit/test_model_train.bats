@@ -127,7 +127,8 @@ near() {
     run -0 train out 7 --eval-every 5
     number='-?[0-9]+(\.[0-9]+)?'
     line="^step [0-9]+/7 \| loss $number( \| step_[0-3] $number){4} \| grad_norm $number"
-    line+=" \| lr $number \| dt ${number}ms \| tok/sec [0-9]+( \| val_loss $number)?$"
+    line+=" \| lr $number \| dt ${number}ms \| tok/sec [0-9]+ \| mem 0\.0[0-9]*[1-9][0-9]*GiB"
+    line+="( \| val_loss $number)?$"
     [ "$(grep -cE "$line" <<<"$output")" = 7 ]
     [ "$(grep -c 'val_loss' <<<"$output")" = 1 ]
 }

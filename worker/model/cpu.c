@@ -4,14 +4,16 @@
 #include "worker/model/kernels.h"
 
 #include "lib/error.h"
+#include "lib/file.h"
 #include "lib/memory.h"
 #include "worker/model/ranks.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { ALIGNMENT = 256 };
+enum { ALIGNMENT = 256, STATM_MAX = 4096 };
 
 struct kernels {
     struct ranks *ranks; /* borrowed; NULL: there is one rank */
@@ -76,6 +78,19 @@ void kernels_release(struct kernels *kernels, void *memory)
 
 /* Linux takes memory when it is first written, and then kills a program beyond the limit of its
  * job. So this writes the memory before the first step, and not at the first checkpoint. */
+/* The second number of the file is the resident pages. */
+size_t kernels_memory_used(struct kernels *kernels)
+{
+    char *text = NULL, *end = NULL;
+    (void)kernels; /* all memory of the process counts */
+    if (file_read("/proc/self/statm", STATM_MAX, &text, NULL, NULL) < 0)
+        return 0;
+    (void)strtoull(text, &end, 10); /* all pages, also those that were never used */
+    size_t pages = strtoull(end, NULL, 10);
+    free(text);
+    return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
 void *kernels_host_memory(struct kernels *kernels, size_t bytes)
 {
     (void)kernels; /* all memory is the host's */

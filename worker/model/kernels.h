@@ -60,6 +60,10 @@ void kernels_abandon(struct kernels *kernels, const struct error *err);
 void *kernels_memory(struct kernels *kernels, size_t bytes);
 void kernels_release(struct kernels *kernels, void *memory);
 
+/* Returns how many bytes of memory are in use: of the GPU, by all programs; or by this process, if
+ * it computes on a CPU. Returns 0 if that is unknown. */
+size_t kernels_memory_used(struct kernels *kernels);
+
 /* Returns memory of the host to which kernels_get() copies fast. Returns NULL if there is too
  * little; this is no failure of the backend. */
 void *kernels_host_memory(struct kernels *kernels, size_t bytes);

@@ -328,6 +328,7 @@ static void print_line(struct train *train, const struct train_figures *figures)
            figures->rate, 1e3 * figures->seconds, tokens / figures->seconds);
     if (train->peak > 0)
         printf(" | mfu %.2f", 100 * train->operations * tokens / figures->seconds / train->peak);
+    printf(" | mem %.3fGiB", (double)kernels_memory_used(train->kernels) / (1 << 30));
     if (evaluated)
         printf(" | val_loss %.6f", evaluate(train));
     putchar('\n');

@@ -150,6 +150,16 @@ void kernels_release(struct kernels *kernels, void *memory)
         (void)cudaFree(memory); /* earlier errors come here, too; kernels_status() tells them */
 }
 
+size_t kernels_memory_used(struct kernels *kernels)
+{
+    size_t unused, all;
+    if (kernels->is_failed || cudaMemGetInfo(&unused, &all) != cudaSuccess) {
+        (void)cudaGetLastError(); /* it must not look like an error of the next call */
+        return 0;
+    }
+    return all - unused;
+}
+
 /* Copies to pinned memory go at the full rate of the bus. */
 void *kernels_host_memory(struct kernels *kernels, size_t bytes)
 {
