@@ -296,7 +296,9 @@ int client_find_run(struct cli *cli, struct address *address, struct error *err)
                            "a matrix has no runs of its own; ask for a member, such as %s.1",
                            address_text(address, text));
     else
-        status = error_set(err, -ENOENT, "%s has no run yet", address_text(address, text));
+        status =
+            error_set(err, -ENOENT, "%s has no run yet: `phasectl why %s` says what it waits for",
+                      address_text(address, text), text);
     json_decref(json);
     return status;
 }

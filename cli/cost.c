@@ -400,6 +400,7 @@ int cost_verb(struct cli *cli, char **words)
 /* --- budget ----------------------------------------------------------------------------------- */
 
 static const char *const budget_keys[] = {"usd", "gpu_hours", "hours"};
+static const char *const budget_options[] = {"usd", "gpu-hours", "hours"};
 
 static void budget_print_json(uint64_t workflow, const json_t *budget, const struct cost_sum *sum)
 {
@@ -469,7 +470,8 @@ static bool budget_read(const struct cli *cli, const char *const *values, json_t
         char *end;
         double number = values[i] ? strtod(values[i], &end) : 1;
         if (!(number > 0) || !isfinite(number) || (values[i] && *end)) {
-            (void)cli_usage(cli, "'%s' is not a number above 0", values[i]);
+            (void)cli_usage(cli, "--%s wants a number above 0, not '%s'", budget_options[i],
+                            values[i]);
             return false;
         }
         if (values[i])

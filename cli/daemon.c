@@ -131,7 +131,8 @@ static int daemon_wait_started(struct cli *cli, pid_t pid, struct daemon_words *
             if (WIFSIGNALED(status))
                 return error_set(err, -ECHILD, "phased was ended by signal %d (%s)",
                                  WTERMSIG(status), strsignal(WTERMSIG(status)));
-            return error_set(err, -ECHILD, "phased ended with code %d", WEXITSTATUS(status));
+            return error_set(err, -ECHILD, "phased ended with exit code %d; the end of %s says why",
+                             WEXITSTATUS(status), cli->home.log);
         }
         if (client_ping(cli, ret_json, NULL) == 0)
             return 0;
@@ -211,11 +212,10 @@ static int daemon_start(struct cli *cli)
     int exit_code = CLI_OK;
     bool is_running = client_ping(cli, &ping, NULL) == 0;
     if (!is_running && daemon_job_is_wanted(cli)) {
-        (void)error_set(
-            &err, -EEXIST,
-            "a job shall serve %s: 'phasectl daemon status' shows the job, and 'phasectl daemon "
-            "stop' ends it",
-            cli->home.path);
+        (void)error_set(&err, -EEXIST,
+                        "the daemon of %s runs as a job that does not answer now: 'phasectl daemon "
+                        "status' shows the job, and 'phasectl daemon stop' ends it",
+                        cli->home.path);
         return cli_fail(&err);
     }
     if (!is_running && (daemon_find(&program, &err) < 0 || home_make(&cli->home, &err) < 0 ||
@@ -255,8 +255,8 @@ static int daemon_refuse_job(const struct cli *cli, const json_t *ping)
         (void)error_set(&err, -EEXIST, "the daemon of this home runs as job %s already", job);
     else if (!job[0])
         (void)error_set(&err, -EEXIST,
-                        "a daemon serves %s already (pid %lld): 'phasectl daemon stop' it first",
-                        cli->home.path, field_integer(ping, "pid"));
+                        "a daemon (pid %lld) already serves %s: run 'phasectl daemon stop' first",
+                        field_integer(ping, "pid"), cli->home.path);
     return cli_fail(&err);
 }
 
@@ -320,7 +320,8 @@ static int daemon_stop(struct cli *cli)
         return cli_fail(&err);
     if (cli->is_remote) {
         json_decref(ping);
-        (void)error_set(&err, -EXDEV, "phased runs on another host: stop it there");
+        (void)error_set(&err, -EXDEV,
+                        "phased runs on another host: run 'phasectl daemon stop' there");
         return cli_fail(&err);
     }
     pid_t pid = (pid_t)field_integer(ping, "pid");
@@ -334,8 +335,8 @@ static int daemon_stop(struct cli *cli)
     while (home_is_locked(&cli->home) > 0 && time(NULL) < deadline)
         cli_wait(DAEMON_POLL_MS);
     if (home_is_locked(&cli->home) > 0) {
-        (void)error_set(&err, -ETIMEDOUT, "phased (pid %d) still runs after %d s", (int)pid,
-                        DAEMON_STOP_MAX_S);
+        (void)error_set(&err, -ETIMEDOUT, "phased (pid %d) still runs after %d s; its log is %s",
+                        (int)pid, DAEMON_STOP_MAX_S, cli->home.log);
         return cli_fail(&err);
     }
     return daemon_print_stop(cli, true);

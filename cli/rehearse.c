@@ -420,8 +420,10 @@ static json_t *rehearse_resolve(const char *file, const struct source_words *giv
     if (source_read(file, given, &source, err) == 0) {
         if (spec_parse(source.name, source.text, source.size, &given->overrides, &json, &problems) <
             0)
-            (void)error_set(err, -EINVAL, "%s has changed in the meantime, and has problems now",
-                            file);
+            (void)error_set(
+                err, -EINVAL,
+                "%s has changed in the meantime: `phasectl check %s` lists its problems", file,
+                file);
         source_fini(&source);
     }
     spec_problems_fini(&problems);

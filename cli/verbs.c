@@ -61,7 +61,8 @@ const struct verb verbs[] = {
      "The page shows what `top` shows, and curves, in a browser. On a desktop, opens it.\n"
      "The address is good until the daemon ends.\n"},
     {"mcp", mcp_verb, "[options]", "serve an AI assistant by the Model Context Protocol",
-     "Reads and writes messages on standard input and output. The assistant starts it. By default\n"
+     "Reads and writes messages on standard input and output. The assistant starts this command. "
+     "By default\n"
      "its tools only read: a submission is checked and planned, but not made.\n"},
     {"logs", logs_verb, "ADDRESS... [options]", "print what the ranks of a run printed",
      "For a phase, prints its newest run. For a workflow, prints its newest run of any phase.\n"
@@ -123,7 +124,8 @@ const struct verb verbs[] = {
      "find what may harm training on this machine and in this Slurm",
      "Looks at the machine, the settings of Slurm, and the home. Each line says what was found\n"
      "and what to do. Changes nothing, and needs no daemon. Exits 1 if a line is an error.\n"},
-    {"daemon", daemon_verb, "start|stop|status|build-slurm [options]", "start or stop phased",
+    {"daemon", daemon_verb, "start|stop|status|build-slurm [options]",
+     "start, stop or look at phased",
      "One daemon serves one home ($PHASED_HOME, or ~/.phased). Training goes on without it.\n"
      "If the home has a sandbox and SLURM_CONF is not set, `start` uses the sandbox.\n"
      "`build-slurm` builds the module for the Slurm of this machine, if phased has none.\n\n"

@@ -443,7 +443,7 @@ static int serve(struct options *options)
     /* Nobody else would start the daemon again. slurm.conf may be half written, or a disk may be
      * full. */
     if (status < 0 && status != -EINTR && daemon.lock >= 0 && options->tries > 0) {
-        log_line("cannot begin anew yet: trying again in %d s", RENEWAL_AGAIN_S);
+        log_line("cannot start again: trying once more in %d s", RENEWAL_AGAIN_S);
         uv_sleep(1000 * RENEWAL_AGAIN_S); /* signals end the process now */
         return BEGINS_ANEW;
     }

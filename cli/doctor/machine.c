@@ -59,23 +59,28 @@ void machine_judge_system(unsigned long type, const char *what, const char *path
     size_t i = 0;
     while (i < sizeof systems / sizeof *systems && systems[i].type != type)
         i++;
+    char *look = text_format("check that nodes have it: `srun ls -d %s`", path);
+    char *share =
+        text_format("nodes must have it under the same path: try `srun ls -d %s`, and use a "
+                    "shared file system if that fails",
+                    path);
     if (i == sizeof systems / sizeof *systems)
-        finding_add(findings, FINDING_NOTE, what, "see that nodes have it: `srun ls -d PATH`",
+        finding_add(findings, FINDING_NOTE, what, look,
                     "%s is on a file system of unknown type %#lx", path, type);
     else if (is_sandbox)
         finding_add(findings, FINDING_OK, what, NULL, "%s is on %s; the sandbox is on this machine",
                     path, systems[i].name);
     else if (!systems[i].is_shared)
-        finding_add(findings, FINDING_WARNING, what,
-                    "nodes must have it under the same path: try `srun ls -d PATH`, and use a "
-                    "shared file system if that fails",
+        finding_add(findings, FINDING_WARNING, what, share,
                     "%s is on %s, a file system of this machine alone unless it is exported", path,
                     systems[i].name);
     else
         finding_add(findings, systems[i].advice ? FINDING_NOTE : FINDING_OK, what,
                     systems[i].advice,
-                    "%s is on %s; only a job can tell whether nodes see it: `srun ls -d PATH`",
-                    path, systems[i].name);
+                    "%s is on %s; only a job can tell whether nodes see it: `srun ls -d %s`", path,
+                    systems[i].name, path);
+    free(share);
+    free(look);
 }
 
 void machine_judge_space(const struct machine_space *space, json_t *findings)
@@ -207,9 +212,10 @@ static void machine_look_at_logout(json_t *findings)
         machine_judge_logout(text_starts(text_string(&result.out), "b true"),
                              user && access(linger, F_OK) == 0, findings);
     else
-        finding_add(findings, FINDING_NOTE, "logout",
-                    "log in again after a while: does `phasectl daemon status` still answer?",
-                    "cannot ask systemd whether phased ends when you log out");
+        finding_add(
+            findings, FINDING_NOTE, "logout",
+            "log in again after a while, and check that `phasectl daemon status` still answers",
+            "cannot ask systemd whether phased ends when you log out");
     if (is_known)
         command_fini(&result);
     free(linger);

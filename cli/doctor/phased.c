@@ -97,7 +97,7 @@ static void phased_look_at_daemon(struct cli *cli, json_t *findings)
     } else if (status == -ECONNREFUSED) {
         finding_add(findings, FINDING_ERROR, "daemon",
                     "wait a moment, or stop phased on the host where you started it",
-                    "a daemon that just starts, or does not answer on its host, serves this home");
+                    "the daemon of this home is starting, or does not answer on its host");
     } else {
         finding_add(findings, FINDING_ERROR, "daemon",
                     "read the end of phased.log; `phasectl daemon stop` and `start` if it lasts",
@@ -182,7 +182,8 @@ void phased_look_at_home(struct cli *cli, json_t *findings)
     }
     if (status < 0) {
         finding_add(findings, FINDING_ERROR, "home",
-                    "phased does not start with such a home: phased(1)", "%s", err.message);
+                    "phased does not start until this is mended; phased(1) says how", "%s",
+                    err.message);
         return;
     }
     finding_add(findings, FINDING_OK, "home", NULL, "only you can write to %s", cli->home.path);

@@ -59,7 +59,7 @@ static void judge_kill_wait(const char *value, json_t *findings)
     bool is_short = strtol(value, NULL, 10) < SETTING_KILL_WAIT_MIN_S;
     finding_add(findings, is_short ? FINDING_NOTE : FINDING_OK, "KillWait",
                 is_short ? "set `save_time` of each phase to the time that a checkpoint takes: "
-                           "phased then asks for it before the limit"
+                           "phased then asks for a checkpoint before the limit"
                          : NULL,
                 "at its time limit a job has %s s between TERM and KILL", value);
 }
@@ -68,7 +68,7 @@ static void judge_batch_start(const char *value, json_t *findings)
 {
     if (strtol(value, NULL, 10) < SETTING_BATCH_START_MIN_S)
         finding_add(findings, FINDING_NOTE, "BatchStartTimeout",
-                    "if jobs start twice, ask the site to raise it",
+                    "if jobs start twice, ask the site to raise BatchStartTimeout",
                     "a job whose Prolog takes more than %s s is started again", value);
 }
 

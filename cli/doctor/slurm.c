@@ -31,17 +31,18 @@ static bool slurm_ask(const char *const *words, struct command_result *ret_resul
                     "put Slurm's programs into PATH (`module load slurm`)", "%s", err.message);
     } else if (status < 0) {
         finding_add(findings, FINDING_ERROR, "controller",
-                    "does slurmctld run, and is its port open here? Running jobs go on, and phased "
-                    "repeats its requests",
+                    "check that slurmctld runs and that its port is open from here. Running jobs "
+                    "go on, and phased repeats its requests",
                     "Slurm does not answer: %s", err.message);
     } else if (ret_result->status != 0) {
         char *complaint = command_complaint(ret_result);
-        finding_add(findings, FINDING_ERROR, "controller",
-                    strstr(complaint, "uthentication") || strstr(complaint, "unge")
-                        ? "ask the site whether munged runs on this machine, and whether clocks "
-                          "and keys agree"
-                        : "is SLURM_CONF right, does slurmctld run, is its port open here?",
-                    "%s failed: %s", words[0], complaint);
+        finding_add(
+            findings, FINDING_ERROR, "controller",
+            strstr(complaint, "uthentication") || strstr(complaint, "unge")
+                ? "ask the site whether munged runs on this machine, and whether clocks "
+                  "and keys agree"
+                : "check SLURM_CONF, that slurmctld runs, and that its port is open from here",
+            "%s failed: %s", words[0], complaint);
         free(complaint);
         command_fini(ret_result);
     } else {
@@ -155,10 +156,11 @@ void slurm_look(const char *built, json_t *findings)
     const char *text = text_string(&config.out);
     setting_value(text, "SLURM_VERSION", version, sizeof version);
     setting_value(text, "ClusterName", cluster, sizeof cluster);
-    finding_add(findings, took > SLURM_SLOW_MS ? FINDING_WARNING : FINDING_OK, "controller",
-                took > SLURM_SLOW_MS ? "it is busy: submissions and decisions will be late" : NULL,
-                "Slurm %s, cluster %s, let you in and answered after %lld ms", version, cluster,
-                took);
+    finding_add(
+        findings, took > SLURM_SLOW_MS ? FINDING_WARNING : FINDING_OK, "controller",
+        took > SLURM_SLOW_MS ? "the controller is busy: submissions and decisions will be late"
+                             : NULL,
+        "Slurm %s, cluster %s, let you in and answered after %lld ms", version, cluster, took);
     if (*built)
         setting_judge_version(built, version, findings);
     slurm_judge_pings(text, findings);

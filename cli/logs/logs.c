@@ -216,7 +216,10 @@ static int logs_once(const struct logs *logs, struct logs_target *target, struct
     logs_look(logs, target);
     (void)address_text(&target->run, text);
     if (target->stream_count == 0 && logs->rank > 0)
-        return error_set(err, -ENOENT, "%s has no log of rank %lld", text, logs->rank);
+        return error_set(
+            err, -ENOENT,
+            "%s has no log of rank %lld: `phasectl logs %s --rank all` shows all ranks", text,
+            logs->rank, text);
     if (target->stream_count == 0)
         return error_set(err, -ENOENT, "%s has no logs yet", text);
     if (logs->cli->has_several && !logs->cli->as_json)

@@ -238,7 +238,8 @@ int tfevents_append(const char *path, const struct text *more, struct error *err
         return fd;
     if (fstat(fd, &status) == 0 && !status.st_size) {
         (void)close(fd); /* nothing was written */
-        return error_set(err, -ENOENT, "%s was replaced", path);
+        return error_set(err, -ENOENT, "another program has emptied %s: run the command again",
+                         path);
     }
     return tfevents_write(fd, path, more, err);
 }

@@ -127,8 +127,9 @@ int fetch_open(struct fetch **ret_fetch, struct error *err)
     fetch->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     (void)pthread_mutex_init(&fetch->mutex, NULL);   /* cannot fail on Linux */
     (void)pthread_cond_init(&fetch->has_work, NULL); /* nor can this */
-    int status = fetch->fd < 0 ? error_set(err, -errno, "no eventfd: %s", strerror(errno))
-                               : home_init(&fetch->cli.home, NULL, err);
+    int status = fetch->fd < 0
+                     ? error_set(err, -errno, "cannot make an eventfd: %s", strerror(errno))
+                     : home_init(&fetch->cli.home, NULL, err);
     if (status == 0 && (status = fetch_start(fetch)) < 0)
         (void)error_set(err, status, "could not start a thread: %s", strerror(-status));
     if (status < 0)

@@ -211,7 +211,8 @@ static int answer_again(struct submit_batch *batch, size_t index, struct error *
     uint64_t id;
     for (const struct submit_item *item = batch->api->submitting; key && item; item = item->next)
         if (text_equal(item->submission.key, key))
-            return error_set(err, -EBUSY, "this is being recorded: %s", key);
+            return error_set(err, -EBUSY,
+                             "the submission with the key %s is being recorded: ask again", key);
     if (!key || store_find_key(loop_store(loop), key, &id, err) == -ENOENT)
         return 0;
     int status = loop_workflow(loop, id, &workflow, err);

@@ -230,8 +230,8 @@ static void allocation_on_limited(struct decision *decision, struct allocation *
     if (allocation->tries >= LIMITED_TRIES_SAID) {
         char reason[REASON_MAX]; /* Slurm has one word for limits that pass and for the others */
         (void)snprintf(reason, sizeof reason,
-                       "%.120s; still so after %u tries: a limit that waiting does not lift? See "
-                       "`sacctmgr show assoc,qos`",
+                       "%.120s; phased has tried %u times. If waiting does not help, `sacctmgr "
+                       "show assoc,qos` shows the limits",
                        allocation->reason, allocation->tries);
         allocation_set_reason(allocation, reason);
     }

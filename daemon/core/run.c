@@ -195,7 +195,7 @@ static void run_end_by_job(struct decision *decision, struct run *run)
         const char *said = decision->event->message ? decision->event->message : "";
         (void)snprintf(message, sizeof message, "%s%s%.100s; Slurm: %s, %.50s",
                        run->in_place || seat_is_joined(run->seat)
-                           ? "its allocation was gone before it could go on"
+                           ? "the job ended before this run could begin in it"
                            : "its job ended before the worker had started",
                        said[0] ? ": " : "", said, cluster_job_state_name(allocation->state),
                        allocation->reason);
@@ -290,7 +290,8 @@ static void run_on_job_refused(struct decision *decision, struct run *run)
 
 static void run_on_job_given_up(struct decision *decision, struct run *run)
 {
-    run_end(decision, run, OUTCOME_CANCELLED, CAUSE_NONE, "not submitted any more");
+    run_end(decision, run, OUTCOME_CANCELLED, CAUSE_NONE,
+            "not submitted: no run needs the job any more");
 }
 
 static void run_on_job_stuck(struct decision *decision, struct run *run)
@@ -409,10 +410,10 @@ static void run_leave(struct decision *decision, struct run *run)
     if (run->idle_ms && !run->seat->allocation->is_closed) {
         struct core_effect *warning = decision_add(decision, FX_WARNING, run->phase->workflow);
         warning->run = run;
-        (void)snprintf(warning->message, sizeof warning->message,
-                       "Slurm shows job %u as running %lld s after its last run: it is cancelled",
-                       run->seat->allocation->slurm_id,
-                       (long long)(decision->now_ms - run->idle_ms) / 1000);
+        (void)snprintf(
+            warning->message, sizeof warning->message,
+            "Slurm shows job %u as running %lld s after its last run: phased cancels the job",
+            run->seat->allocation->slurm_id, (long long)(decision->now_ms - run->idle_ms) / 1000);
     }
     if (run->idle_ms)
         allocation_cancel(decision, run);

@@ -95,7 +95,7 @@ static int carry_submit(void *state, const struct core_effect *effect)
     struct error err;
     char reason[REASON_MAX];
     if (!core_allocation_is_needed(allocation)) {
-        (void)error_set(&err, -ECANCELED, "not wanted any more");
+        (void)error_set(&err, -ECANCELED, "not submitted: no run needs the job any more");
         post_job(loop, EV_LIMITED, effect, &err); /* no job exists, and no run needs one */
         return CARRIED_OUT;
     }

@@ -140,8 +140,9 @@ static void batch_fail(struct loop *loop, const struct error *failure)
     if (failure->code == -ESTALE) {
         loop_fence(loop, failure);
     } else if (!may_help) {
-        log_line("the record will never take this, which is a mistake in phased: %s",
-                 failure->message);
+        log_line(
+            "the record refuses these rows, which is a bug in phased; please report this line: %s",
+            failure->message);
         abort();
     }
 }

@@ -27,7 +27,8 @@ static int model_of_beside(const struct workflow *workflow, struct phase *phase,
         return 0;
     phase->beside = model_of_find(workflow, phase, spec->colocate);
     if (!phase->beside || phase->beside->beside)
-        return error_set(err, -EINVAL, "phase %s is beside %s, which does not stand before it",
+        return error_set(err, -EINVAL,
+                         "phase %s: `colocate: %s` must name an earlier phase without `colocate`",
                          spec->name, spec->colocate);
     return 0;
 }
@@ -39,7 +40,8 @@ static int model_of_after(struct workflow *workflow, struct phase *phase,
     for (size_t i = 0; i < spec->after_count; i++) {
         const struct phase *before = model_of_find(workflow, phase, spec->after[i]);
         if (!before)
-            return error_set(err, -EINVAL, "phase %s is after %s, which does not stand before it",
+            return error_set(err, -EINVAL,
+                             "phase %s: `after` must name an earlier phase, which %s is not",
                              spec->name, spec->after[i]);
         phase->after[phase->after_count++] = before->index;
     }
@@ -136,7 +138,7 @@ static int model_of_matrix(struct workflow *workflow, struct phase *phase, const
                !text_equal(workflow->phases[index].name, json_string_value(name)))
             index++;
         if (index == phase->index)
-            return error_set(err, -EINVAL, "%s, a member of %s, does not stand before it",
+            return error_set(err, -EINVAL, "%s, a member of %s, must stand before the matrix",
                              json_string_value(name), phase->name);
         matrix_add_member(matrix, &workflow->phases[index]);
         if (matrix->is_parallel)
@@ -175,7 +177,8 @@ static int model_of_check_choice(const struct phase *phase, struct error *err)
 {
     if (phase->alternatives && (phase_shares(phase) || phase_parts(phase) > 1))
         return error_set(err, -EINVAL,
-                         "phase %s shares jobs, so it cannot have a choice of GPUs (|)",
+                         "phase %s shares its job (`colocate` or `parallel`), so `gpus` must name "
+                         "one type, without |",
                          phase->name);
     return 0;
 }

@@ -66,7 +66,7 @@ int outlook_survey(struct loop *loop, const struct cluster_description *const *d
     struct outlook *outlook = loop_room(loop, &outlook_room);
     struct cluster *cluster = loop_cluster(loop);
     if (!cluster || !cluster_has_room(cluster))
-        return error_set(err, -EBUSY, "could not ask Slurm: too much waits for it");
+        return error_set(err, -EBUSY, "too many requests wait for Slurm: try again in a minute");
     int status = cluster_survey(cluster, outlook->last_key + 1, descriptions, count, err);
     if (status < 0)
         return status;

@@ -305,8 +305,10 @@ static int description_check(const struct cluster_description *description, stru
                          description->output[0] == '/' ? "Slurm takes '\\' out of paths"
                                                        : "not an absolute path");
     if (description->nodes == 0 || description->cpus_per_node > U16_MAX)
-        return error_set(err, -EINVAL, "job %s: %u nodes of %u CPUs cannot be", description->name,
-                         description->nodes, description->cpus_per_node);
+        return error_set(
+            err, -EINVAL,
+            "job %s asks for %u nodes with %u CPUs each: at least 1 node, at most %u CPUs",
+            description->name, description->nodes, description->cpus_per_node, U16_MAX);
     if (description->option_count > SLURM_OPTION_COUNT)
         return error_set(err, -EINVAL, "job %s: an option is given twice", description->name);
     return 0;

@@ -28,7 +28,7 @@ static int answer_one(struct stmt *stmt, enum answer_detail detail, json_t **ret
 {
     int status = stmt_step(stmt, err);
     if (status == 0)
-        return error_set(err, -ENOENT, "nothing there");
+        return error_set(err, -ENOENT, "the record has no such entry");
     if (status < 0)
         return status;
     *ret_json =

@@ -30,7 +30,7 @@ int store_preflight_add(struct store *store, const struct store_preflight *prefl
     const json_t *row;
     size_t i;
     if (preflight_outcome_parse(preflight->outcome) < 0 || !preflight->level)
-        return error_set(err, -EINVAL, "no verdict on a node");
+        return error_set(err, -EINVAL, "a preflight needs a level and an outcome");
     struct stmt *stmt = store_stmt(store, Q_PREFLIGHT_PUT);
     stmt_bind_id(stmt, ":run", preflight->run);
     stmt_bind_text(stmt, ":node", preflight->node);

@@ -184,7 +184,9 @@ int store_failure_put(struct store *store, uint64_t run, const json_t *failure, 
     const struct told_failure told = told_failure_read(failure);
     if (!told.name || !told.line || !told.advice || !told.blame ||
         !text_is_one_of(told.blame, blames, sizeof blames / sizeof *blames))
-        return error_set(err, -EINVAL, "no failure");
+        return error_set(
+            err, -EINVAL,
+            "a failure needs a name, a line, an advice, and a blame of none, node or code");
     struct stmt *stmt = store_stmt(store, Q_FAILURE_PUT);
     stmt_bind_id(stmt, ":run", run);
     stmt_bind_text(stmt, ":name", told.name);

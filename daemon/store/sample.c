@@ -79,7 +79,8 @@ int store_samples_put(struct store *store, uint64_t run, const char *node, const
     int64_t from_s = json_integer_value(json_object_get(sample, "from"));
     int status = 0;
     if ((seconds != 1 && seconds != 10 && seconds != 60) || from_s <= 0 || from_s > INT32_MAX * 8LL)
-        return error_set(err, -EINVAL, "it is no sample");
+        return error_set(err, -EINVAL,
+                         "a sample needs its time, and a length of 1, 10 or 60 seconds");
     for (size_t i = 0; status == 0 && i < json_array_size(numbers); i++) {
         struct stmt *stmt = store_stmt(store, Q_SAMPLE_PUT);
         stmt_bind_id(stmt, ":run", run);

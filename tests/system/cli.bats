@@ -192,7 +192,7 @@ exit 3
 PHASED
     chmod +x bin/phased
     PHASED_HOME=$BATS_TEST_TMPDIR/home run -1 --separate-stderr bin/phasectl daemon start
-    [[ $stderr == *"line 30"*"phased: disk full"*"phasectl: phased ended with code 3" ]]
+    [[ $stderr == *"line 30"*"phased: disk full"*"phasectl: phased ended with exit code 3; the end of "*" says why" ]]
     [[ $stderr != *"line 2"$'\n'* ]]
 }
 

@@ -102,7 +102,7 @@ SPEC
     run -1 phasectl status
     [[ $output = *"no daemon serves $PHASED_HOME now"* ]]
     run -1 phasectl daemon start
-    [[ $output = *"a job shall serve "* ]]
+    [[ $output = *"runs as a job that does not answer now: "* ]]
     phasectl daemon start --as-job -- --time=30
     [ -n "$(ping job)" ]
     phasectl daemon stop
@@ -141,7 +141,7 @@ SPEC
     wait $watch
     run phasectl daemon stop
     [ "$status" = 1 ]
-    [[ $output == *"phased runs on another host: stop it there"* ]]
+    [[ $output == *"phased runs on another host: run 'phasectl daemon stop' there"* ]]
     # Without the right key nothing is answered.
     tr 0-9a-f 1-9a-f0 <"$PHASED_HOME/key" >"$PHASED_HOME/key.other"
     cp "$PHASED_HOME/key" "$PHASED_HOME/key.right"

@@ -185,7 +185,7 @@ status_says() { [[ $(phasectl status) = *"$1"* ]]; }
         BEGIN SELECT raise(ABORT, 'never'); END"
     phasectl hold "$workflow/only" || true
     eventually 20 daemon_is_gone
-    grep -q 'a mistake in phased.*never' "$PHASED_HOME/phased.log"
+    grep -q 'the record refuses these rows, which is a bug in phased.*never' "$PHASED_HOME/phased.log"
     sqlite3 -cmd ".timeout 10000" "$PHASED_HOME/phased.db" 'DROP TRIGGER refuse'
     phasectl daemon start
     state "$workflow/only" active

@@ -307,7 +307,8 @@ timeless() {
     refused '1/train#1 has ended (succeeded): attach to a run that is running' 1
     refused '2/train#1 does not run on n9; its nodes are n1' 2 --node n9
     refused 'no workflow 99' 99
-    refused "$held/train has no run yet" "$held/train"
+    refused "$held/train has no run yet: \`phasectl why $held/train\` says what it waits for" \
+        "$held/train"
     in_queue() { [ "$(phasectl status "$1/train" --json | jq -r .run.job_reason)" = Resources ]; }
     eventually 60 in_queue "$waiting"
     job=$(phasectl status "$waiting/train" --json | jq .run.job_id)

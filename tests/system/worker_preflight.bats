@@ -175,7 +175,7 @@ STUB
     start_lead 1
     await_lead
     [ "$(outcome 1 .outcome)" = succeeded ]
-    [ "$(preflight_of 1 n1)" = "quick could not tell: phase-preflight ended with code 2 and without a report" ]
+    [ "$(preflight_of 1 n1)" = "quick could not tell: phase-preflight ended with exit code 2 and without a report" ]
     rm "$home/bin/phase-preflight"
     quick_run 2 1
     start_lead 2

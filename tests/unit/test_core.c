@@ -424,7 +424,7 @@ static void after_ten_tries_at_a_limit_the_reason_says_so(void **state)
     (void)world_trace(world);
     world_event(world, EV_LIMITED, "validate");
     assert_string_equal(world_trace(world), "submit validate#1\n"); /* it submits all the same */
-    assert_non_null(strstr(allocation->reason, "still so after 10 tries"));
+    assert_non_null(strstr(allocation->reason, "phased has tried 10 times"));
 }
 
 /* Looks every ten seconds for so many seconds. */

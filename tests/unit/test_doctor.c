@@ -215,7 +215,7 @@ static void a_home_of_this_machine_alone_is_a_warning(void **state)
     expect(
         findings,
         "warning home: /h is on ext4, a file system of this machine alone unless it is exported\n"
-        "note home: /n is on NFS; only a job can tell whether nodes see it: `srun ls -d PATH`\n"
+        "note home: /n is on NFS; only a job can tell whether nodes see it: `srun ls -d /n`\n"
         "note home: /x is on a file system of unknown type 0x1234\n");
 }
 

@@ -58,16 +58,16 @@ static void a_preflight_without_a_report_could_not_tell(void **state)
         struct nodecheck_end end;
         const char *reason;
     } rows[] = {
-        {{.status = 2 << 8}, "phase-preflight ended with code 2 and without a report"},
+        {{.status = 2 << 8}, "phase-preflight ended with exit code 2 and without a report"},
         {{.status = SIGKILL}, "phase-preflight was killed by signal 9"},
         {{.is_late = true, .limit_s = 30}, "phase-preflight gave no answer within 30 s"},
         {{.failed = "could not start it"}, "could not start it"},
         {{.output = "{\"outcome\": \"failed\"", .size = 19},
-         "phase-preflight ended with code 0 and without a report"},
+         "phase-preflight ended with exit code 0 and without a report"},
         {{.output = "{\"outcome\": \"good\", \"rows\": []}", .size = 31},
-         "phase-preflight ended with code 0 and without a report"},
+         "phase-preflight ended with exit code 0 and without a report"},
         {{.output = "{\"outcome\": \"passed\"}", .size = 21},
-         "phase-preflight ended with code 0 and without a report"},
+         "phase-preflight ended with exit code 0 and without a report"},
         /* A program that is killed has not said everything. */
         {{.output = "{\"outcome\": \"passed\", \"rows\": []}", .size = 33, .is_late = true},
          "phase-preflight gave no answer within 0 s"},

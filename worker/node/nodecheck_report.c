@@ -65,7 +65,7 @@ static json_t *nodecheck_silence(const struct nodecheck_end *end)
     else if (WIFSIGNALED(end->status))
         text_addf(&text, "phase-preflight was killed by signal %d", WTERMSIG(end->status));
     else
-        text_addf(&text, "phase-preflight ended with code %d and without a report",
+        text_addf(&text, "phase-preflight ended with exit code %d and without a report",
                   WEXITSTATUS(end->status));
     json_t *reason = nodecheck_cut(text_string(&text));
     text_fini(&text);
