@@ -28,6 +28,7 @@ struct product {
     struct operation operation;
     struct layout left, right, out;
     const void *a, *b;
+    const void *added;
     void *c;
     float beta;
 };
@@ -278,12 +279,15 @@ static void store(const struct product *product, const float *sums)
     bool is_float = product->out.type == CUDA_R_32F;
     float *floats = product->c;
     uint16_t *bfloats = product->c;
+    const float *added_floats = product->added;
+    const uint16_t *added_bfloats = product->added;
     for (uint64_t column = 0; column < product->out.columns; column++)
         for (uint64_t row = 0; row < product->out.rows; row++) {
             size_t place = column * (uint64_t)product->out.line + row;
             float sum = *sums++ * scale;
             if (product->beta != 0)
-                sum += product->beta * (is_float ? floats[place] : fake_wide(bfloats[place]));
+                sum += product->beta *
+                       (is_float ? added_floats[place] : fake_wide(added_bfloats[place]));
             if (is_float)
                 floats[place] = sum;
             else
@@ -339,15 +343,15 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
                               void *workspace, size_t workspace_size, cudaStream_t stream)
 {
     struct product *product = calloc(1, sizeof *product);
-    (void)handle, (void)added, (void)workspace, (void)workspace_size;
-    if (!product || *(const float *)alpha != 1 || c != d)
+    (void)handle, (void)workspace, (void)workspace_size;
+    if (!product || *(const float *)alpha != 1)
         abort();
     if (((uintptr_t)a | (uintptr_t)b | (uintptr_t)d) % way->data[0]) {
         free(product);
         return CUBLAS_STATUS_NOT_SUPPORTED;
     }
     if (!is_in_memory(a, (void *)left) || !is_in_memory(b, (void *)right) ||
-        !is_in_memory(d, (void *)out)) {
+        !is_in_memory(c, (void *)added) || !is_in_memory(d, (void *)out)) {
         free(product);
         return CUBLAS_STATUS_INVALID_VALUE;
     }
@@ -357,6 +361,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
     product->out = *(struct layout *)(void *)out;
     product->a = a;
     product->b = b;
+    product->added = c;
     product->c = d;
     product->beta = *(const float *)beta;
     way_counts[way->data[1]]++;

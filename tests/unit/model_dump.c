@@ -1,7 +1,9 @@
-/* Prints what each kernel of worker/model/kernels.h computes from random numbers: lines "KIND NAME
- * VALUE". The program is built for each backend, so their results can be compared. All inputs are
- * bfloats, which a CPU takes as floats. KIND is `number` for results that a backend may round to
- * bfloats, and `float` for others. */
+/* Prints what kernels of worker/model/kernels.h compute from random numbers: lines "KIND NAME
+ * VALUE". The argument names a part: `small` has each kernel with small sizes; `products`,
+ * `attention` and `fp8` have larger sizes, and print every STEP_LARGE-th number. The
+ * program is built for each backend, so their results can be compared. All inputs are bfloats,
+ * which a CPU takes as floats. KIND is `number` for results that a backend may round to bfloats,
+ * and `float` for others. */
 #include "lib/error.h"
 #include "worker/model/kernels.h"
 #include "worker/model/random.h"
@@ -9,13 +11,24 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { ROWS = 37, IN = 72, OUT = 136, CLASSES = 1000, IDS = 11, PAGES = 3, MEMORIES_MAX = 128 };
+enum {
+    ROWS = 37,
+    IN = 72,
+    OUT = 136,
+    CLASSES = 1000,
+    IDS = 11,
+    PAGES = 3,
+    MEMORIES_MAX = 128,
+    STEP_LARGE = 97
+};
 
 static struct kernels *kernels;
 static uint64_t seed;
 static void *memories[MEMORIES_MAX]; /* of the backend, to be released at the end */
 static size_t memory_count;
+static size_t print_step = 1; /* between two numbers that are printed */
 
 static void *get(size_t bytes)
 {
@@ -84,7 +97,7 @@ static void print_numbers(const char *name, const kernel_number *there, size_t c
 {
     kernel_number *here = get(count * sizeof *here);
     kernels_get(kernels, here, there, count * sizeof *here);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i += print_step)
         printf("number %s %.9g\n", name, (double)kernel_number_value(here[i]));
     free(here);
 }
@@ -93,24 +106,24 @@ static void print_floats(const char *name, const float *there, size_t count)
 {
     float *here = get(count * sizeof *here);
     kernels_get(kernels, here, there, count * sizeof *here);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i += print_step)
         printf("float %s %.9g\n", name, (double)here[i]);
     free(here);
 }
 
-static void dump_products(enum kernel_order order)
+static void dump_products(size_t rows, size_t in, size_t out, enum kernel_order order)
 {
-    kernel_number *x = numbers(ROWS * IN, 1), *w = numbers(IN * OUT, 1);
-    kernel_number *dy = numbers(ROWS * OUT, 1), *y = numbers(ROWS * OUT, 1);
-    kernel_number *dx = numbers(ROWS * IN, 1);
-    float *dw = floats(IN * OUT, 1);
+    kernel_number *x = numbers(rows * in, 1), *w = numbers(in * out, 1);
+    kernel_number *dy = numbers(rows * out, 1), *y = numbers(rows * out, 1);
+    kernel_number *dx = numbers(rows * in, 1);
+    float *dw = floats(in * out, 1);
     bool is_in_out = order == KERNEL_IN_OUT;
-    kernel_matmul(kernels, y, x, w, ROWS, IN, OUT, order);
-    kernel_matmul_dx(kernels, dx, dy, w, ROWS, IN, OUT, order);
-    kernel_matmul_dw(kernels, dw, dy, x, ROWS, IN, OUT, order);
-    print_numbers(is_in_out ? "matmul" : "matmul-turned", y, ROWS * OUT);
-    print_numbers(is_in_out ? "matmul-dx" : "matmul-dx-turned", dx, ROWS * IN);
-    print_floats(is_in_out ? "matmul-dw" : "matmul-dw-turned", dw, IN * OUT);
+    kernel_matmul(kernels, y, x, w, rows, in, out, order);
+    kernel_matmul_dx(kernels, dx, dy, w, rows, in, out, order);
+    kernel_matmul_dw(kernels, dw, dy, x, rows, in, out, order);
+    print_numbers(is_in_out ? "matmul" : "matmul-turned", y, rows * out);
+    print_numbers(is_in_out ? "matmul-dx" : "matmul-dx-turned", dx, rows * in);
+    print_floats(is_in_out ? "matmul-dw" : "matmul-dw-turned", dw, in * out);
 }
 
 /* Parts of larger matrices, which begin in the middle of a row. */
@@ -227,22 +240,67 @@ static void dump_update(void)
     print_numbers("round", rounded, COUNT);
 }
 
-int main(void)
+static int dump_small(struct error *err)
 {
+    (void)err;
+    dump_products(ROWS, IN, OUT, KERNEL_IN_OUT);
+    dump_products(ROWS, IN, OUT, KERNEL_OUT_IN);
+    dump_product_of_parts();
+    dump_norm();
+    dump_rows();
+    dump_loss();
+    dump_attention("attention", (struct kernel_attention_shape){2, 37, 4, 2, 16});
+    dump_attention("attention-wide", (struct kernel_attention_shape){1, 48, 3, 1, 128});
+    dump_update();
+    return 0;
+}
+
+/* More rows than a step of generation has, so a GPU measures how it makes these products. */
+static int dump_large_products(struct error *err)
+{
+    (void)err;
+    print_step = STEP_LARGE;
+    dump_products(1024, 768, 512, KERNEL_IN_OUT);
+    return 0;
+}
+
+static int dump_large_attention(struct error *err)
+{
+    (void)err;
+    print_step = STEP_LARGE;
+    dump_attention("attention-64", (struct kernel_attention_shape){1, 1024, 12, 12, 64});
+    dump_attention("attention-128", (struct kernel_attention_shape){1, 256, 16, 8, 128});
+    return 0;
+}
+
+/* A CPU computes the same products with floats. */
+static int dump_fp8(struct error *err)
+{
+    int status = sizeof(kernel_number) == sizeof(float) ? 0 : kernels_use_fp8(kernels, err);
+    print_step = STEP_LARGE;
+    dump_products(1024, 768, 512, KERNEL_IN_OUT);
+    return status;
+}
+
+int main(int count, char **arguments)
+{
+    static const struct {
+        const char *name;
+        int (*dump)(struct error *err);
+    } parts[] = {{"small", dump_small},
+                 {"products", dump_large_products},
+                 {"attention", dump_large_attention},
+                 {"fp8", dump_fp8}};
     struct error err;
-    kernels = kernels_new(0, &err);
-    if (kernels) {
-        dump_products(KERNEL_IN_OUT);
-        dump_products(KERNEL_OUT_IN);
-        dump_product_of_parts();
-        dump_norm();
-        dump_rows();
-        dump_loss();
-        dump_attention("attention", (struct kernel_attention_shape){2, 37, 4, 2, 16});
-        dump_attention("attention-wide", (struct kernel_attention_shape){1, 48, 3, 1, 128});
-        dump_update();
+    size_t part = 0, part_count = sizeof parts / sizeof *parts;
+    while (part < part_count && (count != 2 || strcmp(arguments[1], parts[part].name) != 0))
+        part++;
+    if (part == part_count) {
+        fprintf(stderr, "usage: model_dump small|products|attention|fp8\n");
+        return 2;
     }
-    bool is_done = kernels && kernels_status(kernels, &err) == 0;
+    kernels = kernels_new(0, &err);
+    bool is_done = kernels && parts[part].dump(&err) == 0 && kernels_status(kernels, &err) == 0;
     for (size_t i = 0; i < memory_count; i++)
         kernels_release(kernels, memories[i]);
     kernels_free(kernels);

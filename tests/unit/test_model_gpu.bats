@@ -443,16 +443,17 @@ refused() {
     CUDA_VISIBLE_DEVICES='' refused "no GPU can be used" train cuda a 1
 }
 
-# compare FILE FILE: whether all results are those of the second file, but for the rounding: numbers
-# to 2 in 100, floats to 1 in 10,000, relative to themselves and to all results of a kernel.
+# compare FILE FILE [BOUND]: whether all results are those of the second file, but for the rounding:
+# numbers to BOUND (2 in 100), floats to 1 in 10,000, relative to themselves and to all results of a
+# kernel.
 compare() {
     [ "$(wc -l <"$1")" = "$(wc -l <"$2")" ]
-    paste -d ' ' "$1" "$2" | awk '
+    paste -d ' ' "$1" "$2" | awk -v numbers="${3:-0.02}" '
         FNR == NR { squares[$2] += $6 * $6; count[$2]++; next }
         {
             size = $6 < 0 ? -$6 : $6
             error = $3 < $6 ? $6 - $3 : $3 - $6
-            bound = ($1 == "number" ? 0.02 : 0.0001) * (size + sqrt(squares[$2] / count[$2]))
+            bound = ($1 == "number" ? numbers : 0.0001) * (size + sqrt(squares[$2] / count[$2]))
             if ($1 != $4 || $2 != $5 || !(error <= bound)) { print; bad++ }
         }
         bad == 5 { exit }
@@ -460,20 +461,38 @@ compare() {
 }
 
 @test "every kernel computes what the CPU computes, with fake libraries" {
-    "$BIN/../tests/unit/model_dump" >"$DIR/cpu"
+    "$BIN/../tests/unit/model_dump" small >"$DIR/cpu"
     local script
     for script in '' cudnn; do
-        FAKE_CUDA=$script "$BIN/../tests/unit/model_dump_fake" >"$DIR/gpu"
+        FAKE_CUDA=$script "$BIN/../tests/unit/model_dump_fake" small >"$DIR/gpu"
         compare "$DIR/gpu" "$DIR/cpu"
     done
 }
 
+@test "products of more rows than a step of generation are measured, and are those of the CPU" {
+    "$BIN/../tests/unit/model_dump" products >"$DIR/cpu"
+    FAKE_CUDA=ways "$BIN/../tests/unit/model_dump_fake" products >"$DIR/gpu" 2>"$DIR/log"
+    compare "$DIR/gpu" "$DIR/cpu"
+    ways "$DIR/log" | grep -E '^12 12 15 12$' # three products: each way four times, then the third
+}
+
+@test "products with factors of 8 bits are near those of floats" {
+    "$BIN/../tests/unit/model_dump" fp8 >"$DIR/cpu"
+    "$BIN/../tests/unit/model_dump_fake" fp8 >"$DIR/gpu"
+    compare "$DIR/gpu" "$DIR/cpu" 0.25
+    run ! compare "$DIR/gpu" "$DIR/cpu" # 8 bits are not 16 bits
+}
+
 @test "every kernel computes on a GPU what the CPU computes" {
     unset CUDA_VISIBLE_DEVICES
-    "$BIN/../tests/unit/model_dump_gpu" >"$DIR/gpu" 2>"$DIR/err" || cat "$DIR/err"
-    grep -q 'no GPU can be used' "$DIR/err" && skip "there is no GPU"
-    "$BIN/../tests/unit/model_dump" >"$DIR/cpu"
-    compare "$DIR/gpu" "$DIR/cpu"
+    local part
+    for part in small products attention fp8; do
+        "$BIN/../tests/unit/model_dump_gpu" $part >"$DIR/gpu" 2>"$DIR/err" || cat "$DIR/err"
+        grep -q 'no GPU can be used' "$DIR/err" && skip "there is no GPU"
+        grep -q 'too old for products of fp8' "$DIR/err" && continue
+        "$BIN/../tests/unit/model_dump" $part >"$DIR/cpu"
+        compare "$DIR/gpu" "$DIR/cpu" $([ $part != fp8 ] || echo 0.25)
+    done
 }
 
 @test "bench with factors of 8 bits measures products of 8 and of 16 bits, each beside its own rate" {
