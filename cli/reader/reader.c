@@ -20,8 +20,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Turns to the files if `code` says that no daemon runs, and the home has a record. Says so once.
- * Returns whether the files must answer. */
+/* Switches to reading the files if `status` says that no daemon runs, and the home has a record.
+ * Says so once. Returns whether the files must answer. */
 static bool reader_turns_to_files(struct cli *cli, int status)
 {
     if (status != -ECONNREFUSED || access(cli->home.database, F_OK) < 0)

@@ -46,7 +46,8 @@ static char *excluded_nodes(struct launch *launch, const struct core_effect *eff
 }
 
 /* Writes the reason only when it changes, so that another look costs no transaction. */
-static int wait_for_turn(struct loop *loop, const struct core_effect *effect, const char *reason)
+static int wait_for_admission(struct loop *loop, const struct core_effect *effect,
+                              const char *reason)
 {
     int in_ms = admission_again_in_ms(loop);
     if (text_equal(reason, effect->allocation->reason))
@@ -100,7 +101,7 @@ static int carry_submit(void *state, const struct core_effect *effect)
         return CARRIED_OUT;
     }
     if (!admission_asks(loop, effect->workflow, allocation, reason))
-        return wait_for_turn(loop, effect, reason);
+        return wait_for_admission(loop, effect, reason);
     if (search_again(loop, run))
         return CARRIED_LATER_MS + FOLDER_RETRY_MS;
     folder_init_job(&folder, loop_config(loop)->home, run, allocation);
