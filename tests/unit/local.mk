@@ -27,7 +27,7 @@ MODEL_TESTS = tests/unit/test_model tests/unit/test_model_kernels \
 	tests/unit/test_model_checkpoint tests/unit/test_model_ranks tests/unit/test_model_decode \
 	tests/unit/test_model_tokenizer tests/unit/test_model_shard tests/unit/test_model_data \
 	tests/unit/test_model_prompts tests/unit/test_model_saver \
-	tests/unit/test_model_sample
+	tests/unit/test_model_draw
 MODEL_LDADD = worker/model/libmodel.a $(UNIT_LDADD) -lpthread
 UNIT_TESTS += $(MODEL_TESTS)
 tests_unit_test_model_SOURCES = tests/unit/test_model.c
@@ -43,8 +43,8 @@ tests_unit_test_model_ranks_SOURCES = tests/unit/test_model_ranks.c
 tests_unit_test_model_ranks_LDADD = $(MODEL_LDADD)
 tests_unit_test_model_decode_SOURCES = tests/unit/test_model_decode.c
 tests_unit_test_model_decode_LDADD = $(MODEL_LDADD)
-tests_unit_test_model_sample_SOURCES = tests/unit/test_model_sample.c
-tests_unit_test_model_sample_LDADD = $(MODEL_LDADD)
+tests_unit_test_model_draw_SOURCES = tests/unit/test_model_draw.c
+tests_unit_test_model_draw_LDADD = $(MODEL_LDADD)
 tests_unit_test_model_tokenizer_SOURCES = tests/unit/test_model_tokenizer.c $(FOLDER)
 tests_unit_test_model_tokenizer_LDADD = $(MODEL_LDADD)
 tests_unit_test_model_shard_SOURCES = tests/unit/test_model_shard.c $(FOLDER)

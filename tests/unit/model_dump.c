@@ -181,6 +181,27 @@ static void dump_loss(void)
     print_numbers("loss-backward", logits, ROWS * CLASSES);
 }
 
+/* Parts of two ranks, and some padding. */
+static void dump_draws(void)
+{
+    enum { PART = 512 };
+    const struct kernel_parts parts = {CLASSES, PART, ROWS * PART};
+    const kernel_number *logits = numbers(2 * ROWS * PART, 8);
+    double here[ROWS], *randoms = memory(sizeof here);
+    uint32_t drawn[ROWS], *tokens = memory(sizeof drawn);
+    seed++;
+    for (size_t i = 0; i < ROWS; i++)
+        here[i] = random_unit_at(seed, i);
+    kernels_put(kernels, randoms, here, sizeof here);
+    for (int i = 0; i < 3; i++) {
+        const struct kernel_draw_options options = {CLASSES - 3, i > 0 ? 1.5 : 0, i > 1 ? 0.9 : 1};
+        kernel_draw(kernels, tokens, logits, randoms, ROWS, &parts, &options);
+        kernels_get(kernels, drawn, tokens, sizeof drawn);
+        for (size_t row = 0; row < ROWS; row++)
+            printf("float draw %u\n", drawn[row]);
+    }
+}
+
 /* Two tokens of each of two sequences, the later one first. The second sequence is shorter. A page
  * of the pool is left. */
 static void dump_newest(const kernel_number *qkv, kernel_number *y,
@@ -249,6 +270,7 @@ static int dump_small(struct error *err)
     dump_norm();
     dump_rows();
     dump_loss();
+    dump_draws();
     dump_attention("attention", (struct kernel_attention_shape){2, 37, 4, 2, 16});
     dump_attention("attention-wide", (struct kernel_attention_shape){1, 48, 3, 1, 128});
     dump_update();

@@ -8,6 +8,8 @@ static const struct {
     size_t rows, width;
 } sizes[] = {{1, 8}, {3, 64}, {7, 264}, {13, 1000}};
 
+static size_t drawn, borderline; /* tokens; those that a sum of floats has changed */
+
 #define FOR_SIZES(i) for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
 
 static void sum_rmsnorm(const struct team *team, void *context)
@@ -282,6 +284,143 @@ static void loss_and_gradient_are_those_of_the_reference(void **state)
     }
 }
 
+/* What is drawn from: two parts, of which the second one has fewer classes, and some padding. */
+struct draws {
+    uint32_t tokens[16];
+    const uint16_t *logits;
+    double randoms[16];
+    size_t rows;
+    struct kernel_parts parts;
+    struct kernel_draw_options options;
+};
+
+static void draw(const struct team *team, void *context)
+{
+    struct draws *d = context;
+    body_draw(team, d->tokens, d->logits, d->randoms, d->rows, &d->parts, &d->options);
+}
+
+/* Draws by the reference, with random numbers and a top-p that are larger by `more`. */
+static struct draws reference(struct kernels *kernels, const struct draws *from,
+                              const float *logits, double more)
+{
+    struct draws made = *from;
+    if (made.options.top_p < 1)
+        made.options.top_p = fmin(made.options.top_p * (1 + more), 0.99999999);
+    for (size_t row = 0; row < made.rows; row++)
+        made.randoms[row] = fmin(fmax(made.randoms[row] + more, 0), 1 - 0x1p-53);
+    kernel_draw(kernels, made.tokens, logits, made.randoms, made.rows, &made.parts, &made.options);
+    return made;
+}
+
+static float logit_of(const struct draws *draws, const float *logits, size_t row, size_t token)
+{
+    size_t count, first = token / draws->parts.part * draws->parts.part;
+    return logits[kernel_parts_row(&draws->parts, first, row, &count) + token - first];
+}
+
+/* Whether token a comes before token b, or is b. */
+static bool is_before(const struct draws *draws, const float *logits, size_t row, size_t a,
+                      size_t b)
+{
+    float left = logit_of(draws, logits, row, a), right = logit_of(draws, logits, row, b);
+    if (draws->options.top_p < 1)
+        return left > right || (!(left < right) && a <= b);
+    return a >= b;
+}
+
+/* Fails if the token of a row is not that of the reference, unless it is so near that sums of
+ * floats may differ: between the tokens of random numbers and cuts of top-p that differ by 1 in
+ * 100,000. */
+static void assert_drawn(struct kernels *kernels, const struct draws *got, const float *logits)
+{
+    struct draws wanted = reference(kernels, got, logits, 0);
+    struct draws low = reference(kernels, got, logits, -1e-5);
+    struct draws high = reference(kernels, got, logits, 1e-5);
+    drawn += got->rows;
+    for (size_t row = 0; row < got->rows; row++) {
+        uint32_t token = got->tokens[row];
+        if (token == wanted.tokens[row])
+            continue;
+        borderline++;
+        if (!(got->options.temperature > 0) || token >= got->options.tokens ||
+            !is_before(got, logits, row, low.tokens[row], token) ||
+            !is_before(got, logits, row, token, high.tokens[row]) ||
+            isinf(logit_of(got, logits, row, token)))
+            fail_msg("row %zu, temperature %g, top-p %g, random %.17g: token %u, not %u", row,
+                     got->options.temperature, got->options.top_p, got->randoms[row], token,
+                     wanted.tokens[row]);
+    }
+}
+
+/* Draws with each temperature and each top-p. */
+static void draw_all(struct kernels *kernels, struct draws *draws, const float *logits)
+{
+    static const double temperatures[] = {0, 1e-300, 1e-9, 0.1, 0.7, 1, 100};
+    static const double top_ps[] = {1, 0.999, 0.9, 0.5, 1e-3, 0};
+    for (size_t t = 0; t < sizeof temperatures / sizeof *temperatures; t++)
+        for (size_t p = 0; p < sizeof top_ps / sizeof *top_ps; p++) {
+            draws->options.temperature = temperatures[t];
+            draws->options.top_p = top_ps[p];
+            for (size_t row = 0; row < draws->rows; row++) {
+                draws->tokens[row] = UINT32_MAX;
+                draws->randoms[row] = random_unit_at(seed++, row);
+            }
+            draws->randoms[seed % draws->rows] = seed % 2 ? 0 : 1 - 0x1p-53;
+            teams_run(3, 32, draw, draws);
+            assert_drawn(kernels, draws, logits);
+        }
+}
+
+/* Logits of a few values have ties, also at the cut of top-p. */
+static void tokens_are_those_of_the_reference(void **state)
+{
+    drawn = borderline = 0;
+    FOR_SIZES(i)
+    {
+        size_t rows = sizes[i].rows, width = sizes[i].width;
+        size_t part = width > 64 ? (width / 2 + 63) / 64 * 64 : width;
+        struct draws draws = {.rows = rows, .parts = {width, part, rows * part}};
+        for (int kind = 0; kind < 4; kind++) {
+            struct pair_of_arrays logits = numbers(2 * rows * part, kind == 1 ? 60 : 5);
+            draws.options.tokens = kind % 2 ? width : width - width / 8 + 1;
+            for (size_t j = 0; j < logits.count && kind >= 2; j++) {
+                float tie = kind == 2 ? 0.5f * roundf(logits.floats[j]) : 3; /* -0 and 0, too */
+                logits.floats[j] = j % 11 == 5 ? -INFINITY : tie;
+                logits.bfloats[j] = (uint16_t)bfloat_of(logits.floats[j]);
+            }
+            draws.logits = logits.bfloats;
+            draw_all(*state, &draws, logits.floats);
+            drop(logits);
+        }
+    }
+    print_message("# %zu of %zu draws are borderline\n", borderline, drawn);
+    assert_true(borderline * 20 < drawn);
+}
+
+/* Nothing but no numbers, nothing but -infinity, and an infinity. */
+static void without_probabilities_the_most_likely_token_is_drawn(void **state)
+{
+    static const float fill[] = {NAN, -INFINITY, 1, 1};
+    enum { WIDTH = 264 };
+    struct pair_of_arrays logits = nothing(4 * WIDTH);
+    for (size_t j = 0; j < logits.count; j++)
+        logits.floats[j] = fill[j / WIDTH];
+    logits.floats[2 * WIDTH + 77] = logits.floats[2 * WIDTH + 99] = INFINITY;
+    logits.floats[3 * WIDTH + 12] = NAN;
+    for (size_t j = 0; j < logits.count; j++)
+        logits.bfloats[j] = (uint16_t)bfloat_of(logits.floats[j]);
+    struct draws draws = {.logits = logits.bfloats,
+                          .rows = 4,
+                          .parts = {WIDTH, WIDTH, 0},
+                          .options = {.tokens = WIDTH}};
+    draw_all(*state, &draws, logits.floats);
+    assert_int_equal(draws.tokens[0], 0);
+    assert_int_equal(draws.tokens[1], 0);
+    assert_int_equal(draws.tokens[2], 77);
+    drop(logits);
+}
+
 static void square_parts(const struct team *team, void *context)
 {
     struct call *c = context;
@@ -367,6 +506,8 @@ int main(void)
         cmocka_unit_test(floats_are_added_and_then_rounded),
         cmocka_unit_test(embedding_goes_both_ways),
         cmocka_unit_test(loss_and_gradient_are_those_of_the_reference),
+        cmocka_unit_test(tokens_are_those_of_the_reference),
+        cmocka_unit_test(without_probabilities_the_most_likely_token_is_drawn),
         cmocka_unit_test(update_is_clipped_or_left_out),
         cmocka_unit_test(rounding_is_to_nearest),
     };

@@ -47,6 +47,20 @@ static const struct model_shape shapes[] = {
      .loops = 1},
 };
 
+/* Returns the logits of sequence `index` after the step, of all ranks. Borrowed until the next
+ * call. */
+static const float *logits_of(const struct decode *decode, size_t index)
+{
+    static float whole[VOCABULARY_MAX];
+    struct kernel_parts parts;
+    const float *logits = decode_logits(decode, &parts);
+    for (size_t first = 0, count; first < parts.classes; first += count) {
+        size_t at = kernel_parts_row(&parts, first, index, &count);
+        memcpy(whole + first, logits + at, count * sizeof *whole);
+    }
+    return whole;
+}
+
 static double log_sum(const float *logits, size_t count)
 {
     double sum = 0;
@@ -58,7 +72,6 @@ static double log_sum(const float *logits, size_t count)
 /* Decodes the text token by token. Returns the sum of the losses. */
 static double decode_text(const struct model *model, const uint32_t *ids, const uint32_t *targets)
 {
-    struct error err;
     size_t vocabulary = model->shape.vocabulary;
     double sum = 0;
     struct decode *decode =
@@ -66,14 +79,13 @@ static double decode_text(const struct model *model, const uint32_t *ids, const 
     struct decode_kept kept[BATCH] = {0};
     for (size_t t = 0; t < SEQUENCE; t++) {
         struct decode_piece pieces[BATCH];
-        const float *logits;
         for (size_t b = 0; b < BATCH; b++) {
             pieces[b] = (struct decode_piece){&kept[b], ids + b * SEQUENCE + t, 1};
             assert_true(decode_reserve(decode, &kept[b], t + 1));
         }
-        assert_int_equal(decode_step(decode, pieces, BATCH, &logits, &err), 0);
+        decode_step(decode, pieces, BATCH);
         for (size_t b = 0; b < BATCH; b++) {
-            const float *row = logits + b * vocabulary;
+            const float *row = logits_of(decode, b);
             sum += log_sum(row, vocabulary) - (double)row[targets[b * SEQUENCE + t]];
         }
     }
@@ -127,17 +139,15 @@ static void decode_beside(struct decode *decode, struct line *const *lines, size
 {
     for (; steps; steps--) {
         struct decode_piece pieces[BATCH];
-        const float *logits;
-        struct error err;
         for (size_t i = 0; i < count; i++) {
             struct decode_kept *kept = &lines[i]->kept;
             pieces[i] = (struct decode_piece){kept, lines[i]->text + kept->length, 1};
             assert_true(decode_reserve(decode, kept, kept->length + 1));
         }
-        assert_int_equal(decode_step(decode, pieces, count, &logits, &err), 0);
+        decode_step(decode, pieces, count);
         for (size_t i = 0; i < count; i++)
-            assert_memory_equal(logits + i * 256, lines[i]->logits[lines[i]->kept.length - 1],
-                                256 * sizeof *logits);
+            assert_memory_equal(logits_of(decode, i), lines[i]->logits[lines[i]->kept.length - 1],
+                                256 * sizeof(float));
     }
 }
 
@@ -146,11 +156,10 @@ static void decode_alone(struct decode *decode, struct line *line, uint32_t firs
 {
     for (uint32_t t = 0; t < SEQUENCE; t++) {
         const struct decode_piece piece = {&line->kept, &line->text[t], 1};
-        const float *logits;
         line->text[t] = (first + t * 31) % 256;
         assert_true(decode_reserve(decode, &line->kept, t + 1));
-        assert_int_equal(decode_step(decode, &piece, 1, &logits, NULL), 0);
-        memcpy(line->logits[t], logits, vocabulary * sizeof *logits);
+        decode_step(decode, &piece, 1);
+        memcpy(line->logits[t], logits_of(decode, 0), vocabulary * sizeof(float));
     }
     decode_release(decode, &line->kept);
 }
@@ -188,8 +197,9 @@ static void sequences_that_come_and_go_have_the_logits_of_each_alone(void **stat
 
 /* Reads two texts side by side: `size` tokens of the first one and `other_size` of the second one
  * in each step. Compares the logits after each piece, which the first rank has. */
-static int read_in_pieces(struct decode *decode, struct line *lines, size_t size, size_t other_size,
-                          size_t vocabulary, bool is_first, struct error *err)
+static int read_in_pieces(struct kernels *kernels, struct decode *decode, struct line *lines,
+                          size_t size, size_t other_size, size_t vocabulary, bool is_first,
+                          struct error *err)
 {
     const size_t sizes[] = {size, other_size};
     int status = 0;
@@ -197,7 +207,6 @@ static int read_in_pieces(struct decode *decode, struct line *lines, size_t size
         struct decode_piece pieces[2];
         struct line *taken[2];
         size_t count = 0;
-        const float *logits;
         for (size_t i = 0; i < 2; i++) {
             struct decode_kept *kept = &lines[i].kept;
             size_t left = SEQUENCE - kept->length, some = left < sizes[i] ? left : sizes[i];
@@ -207,10 +216,11 @@ static int read_in_pieces(struct decode *decode, struct line *lines, size_t size
             taken[count] = &lines[i];
             pieces[count++] = (struct decode_piece){kept, lines[i].text + kept->length, some};
         }
-        status = decode_step(decode, pieces, count, &logits, err);
+        decode_step(decode, pieces, count);
+        status = kernels_status(kernels, err);
         for (size_t i = 0; i < count && status == 0 && is_first; i++)
-            if (memcmp(logits + i * vocabulary, taken[i]->logits[taken[i]->kept.length - 1],
-                       vocabulary * sizeof *logits) != 0)
+            if (memcmp(logits_of(decode, i), taken[i]->logits[taken[i]->kept.length - 1],
+                       vocabulary * sizeof(float)) != 0)
                 status = error_set(err, -ERANGE, "pieces of %zu and %zu tokens: step %zu differs",
                                    size, other_size, step);
         if (status < 0)
@@ -234,8 +244,8 @@ static int read_in_all_pieces(struct group *group, const struct model_shape *sha
     struct decode *decode =
         decode_new(&model, 2, 2 * SEQUENCE, SEQUENCE, 2 * decode_pages(SEQUENCE));
     for (size_t size = 1; size <= SEQUENCE && status == 0; size++)
-        status = read_in_pieces(decode, lines, size, SEQUENCE + 1 - size, shape->vocabulary,
-                                rank.rank == 0, err);
+        status = read_in_pieces(kernels, decode, lines, size, SEQUENCE + 1 - size,
+                                shape->vocabulary, rank.rank == 0, err);
     decode_free(decode);
     model_fini(&model);
     kernels_free(kernels);

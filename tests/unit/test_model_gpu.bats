@@ -281,9 +281,13 @@ ways() { sed -n 's/^ways: //p' "$1"; }
     for tensor in 1 2; do
         "$BIN/phase-model" generate --device cuda --model "$DIR/a/step_000002.ckpt" --input "$DIR/in" \
             --output "$DIR/out.$tensor" --tp $tensor --bytes 10 --cache $((tensor == 1 ? 64 : 32))
+        "$BIN/phase-model" generate --device cuda --model "$DIR/a/step_000002.ckpt" --input "$DIR/in" \
+            --output "$DIR/drawn.$tensor" --tp $tensor --bytes 10 --temperature 1 --top-p 0.9
     done # each line needs two pages of 16 tokens; a cache of 32 sends the second line back
     [ "$(wc -l <"$DIR/out.1")" = 2 ]
     cmp "$DIR/out.1" "$DIR/out.2"
+    cmp "$DIR/drawn.1" "$DIR/drawn.2"
+    ! cmp "$DIR/out.1" "$DIR/drawn.1"
 }
 
 # generate OUT [OPTION...]: continues the lines of $DIR/in with the model $DIR/a.

@@ -34,8 +34,8 @@ struct decode {
     kernel_number *qkv, *attended, *wide, *gated; /* the columns of this rank */
     kernel_number *logits; /* of each rank: batch x share_max, of which it uses batch x its share */
     float *scale;
-    kernel_number *rounded; /* the logits on the host of rank 0 */
-    float *floats;          /* the same, [batch x vocabulary] */
+    double *randoms; /* of each sequence */
+    uint32_t *drawn; /* the token that is drawn for each sequence */
 };
 
 unsigned decode_group_max(const struct model_shape *shape)
@@ -112,11 +112,8 @@ struct decode *decode_new(const struct model *model, size_t batch_max, size_t ro
     decode->gated = numbers(decode, rows_max * decode->hidden);
     decode->logits = numbers(decode, rank.size * batch_max * decode->share_max);
     decode->scale = kernels_memory(decode->kernels, rows_max * sizeof *decode->scale);
-    if (rank.rank == 0) {
-        size_t logits = rank.size * batch_max * decode->share_max;
-        decode->rounded = xcalloc(logits, sizeof *decode->rounded);
-        decode->floats = xcalloc(batch_max * shape->vocabulary, sizeof *decode->floats);
-    }
+    decode->randoms = kernels_memory(decode->kernels, batch_max * sizeof *decode->randoms);
+    decode->drawn = kernels_memory(decode->kernels, batch_max * sizeof *decode->drawn);
     return decode;
 }
 
@@ -127,13 +124,12 @@ void decode_free(struct decode *decode)
     kernels_forget(decode->kernels);
     void *const arrays[] = {decode->ids,    decode->keys,   decode->values,   decode->state,
                             decode->normed, decode->qkv,    decode->attended, decode->wide,
-                            decode->gated,  decode->logits, decode->scale};
+                            decode->gated,  decode->logits, decode->scale,    decode->randoms,
+                            decode->drawn};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         kernels_release(decode->kernels, arrays[i]);
     free(decode->unused);
     free(decode->host_ids);
-    free(decode->rounded);
-    free(decode->floats);
     free(decode);
 }
 
@@ -279,33 +275,38 @@ static void run(void *context)
     run_head(decode, &ends);
 }
 
-/* Gets the logits of all ranks, and puts the shares of each sequence side by side. */
-static void get_logits(struct decode *decode)
-{
-    size_t count = decode->batch * decode->share_max, vocabulary = decode->model->shape.vocabulary;
-    kernels_get(decode->kernels, decode->rounded, decode->logits,
-                decode->rank.size * count * sizeof *decode->rounded);
-    for (unsigned rank = 0; rank < decode->rank.size; rank++) {
-        struct ranks_part share = share_of(decode, rank);
-        const kernel_number *from = decode->rounded + rank * count;
-        for (size_t i = 0; i < decode->batch; i++)
-            for (size_t token = share.first; token < share.first + share.count; token++)
-                decode->floats[i * vocabulary + token] = kernel_number_value(*from++);
-    }
-}
-
-int decode_step(struct decode *decode, const struct decode_piece *pieces, size_t batch,
-                const float **ret_logits, struct error *err)
+void decode_step(struct decode *decode, const struct decode_piece *pieces, size_t batch)
 {
     put_rows(decode, pieces, batch);
     if (decode->rows == batch)
         kernels_repeat(decode->kernels, batch, run, decode);
     else
         run(decode); /* prompts rarely give the same numbers again */
-    if (decode->rank.rank == 0)
-        get_logits(decode);
     for (size_t i = 0; i < batch; i++)
         pieces[i].kept->length += pieces[i].count;
-    *ret_logits = decode->floats;
-    return kernels_status(decode->kernels, err);
+}
+
+const kernel_number *decode_logits(const struct decode *decode, struct kernel_parts *ret_parts)
+{
+    *ret_parts = (struct kernel_parts){
+        .classes = decode->model->shape.vocabulary,
+        .part = decode->share_max,
+        .stride = decode->batch * decode->share_max,
+    };
+    return decode->logits;
+}
+
+int decode_draw(struct decode *decode, const struct kernel_draw_options *how, const double *randoms,
+                uint32_t *ret_tokens, struct error *err)
+{
+    struct kernels *kernels = decode->kernels;
+    struct kernel_parts parts;
+    size_t batch = decode->batch;
+    if (decode->rank.rank == 0) {
+        const kernel_number *logits = decode_logits(decode, &parts);
+        kernels_put(kernels, decode->randoms, randoms, batch * sizeof *randoms);
+        kernel_draw(kernels, decode->drawn, logits, decode->randoms, batch, &parts, how);
+        kernels_get(kernels, ret_tokens, decode->drawn, batch * sizeof *ret_tokens);
+    }
+    return kernels_status(kernels, err);
 }

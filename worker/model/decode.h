@@ -24,6 +24,7 @@
 #ifndef PHASED_WORKER_MODEL_DECODE_H
 #define PHASED_WORKER_MODEL_DECODE_H
 
+#include "worker/model/kernels.h"
 #include "worker/model/model.h"
 
 #include <stdbool.h>
@@ -71,10 +72,16 @@ struct decode_piece {
     size_t count;
 };
 
-/* Reads a piece of each of `batch` sequences. In rank 0 ret_logits[batch x vocabulary] are the
- * logits of the last loop for the token after each piece; borrowed until the next call. Other ranks
- * get NULL. */
-int decode_step(struct decode *decode, const struct decode_piece *pieces, size_t batch,
-                const float **ret_logits, struct error *err);
+/* Reads a piece of each of `batch` sequences. Does not wait; decode_draw() tells of a failure. */
+void decode_step(struct decode *decode, const struct decode_piece *pieces, size_t batch);
+
+/* Returns the logits of the last loop for the token after each piece of the step, in the memory of
+ * the backend. Only rank 0 has those of all classes. Borrowed until the next step. */
+const kernel_number *decode_logits(const struct decode *decode, struct kernel_parts *ret_parts);
+
+/* Waits for the step. Rank 0 draws the token after each piece, with a random number for each piece.
+ * Other ranks draw nothing. */
+int decode_draw(struct decode *decode, const struct kernel_draw_options *how, const double *randoms,
+                uint32_t *ret_tokens, struct error *err);
 
 #endif

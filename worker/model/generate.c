@@ -22,6 +22,7 @@
 #include "worker/model/group.h"
 #include "worker/model/model.h"
 #include "worker/model/prompts.h"
+#include "worker/model/random.h"
 #include "worker/model/stop.h"
 #include "worker/model/tokenizer.h"
 #include "worker/model/vocabulary.h"
@@ -63,7 +64,6 @@ struct generate {
     struct model model;
     struct group group;
     struct decode *decode;
-    struct sampler *sampler;
     struct prompts prompts;
     struct sequence **sequences; /* of each line; NULL: it has not begun, or it is written */
     size_t running[BATCH_MAX];   /* lines that have pages, in the order of the input */
@@ -106,11 +106,11 @@ int generate_read(struct generate_options *options, char **words)
          .large = &options->bytes, .least = 1, .most = TEXT_MAX, .initial = "64"},
         {"temperature", 0, "X",
          "divides the logits of the tokens that are drawn; 0: always the most likely token",
-         .decimal = &options->sample.temperature, .most = 100, .initial = "0"},
+         .decimal = &options->temperature, .most = 100, .initial = "0"},
         {"top-p", 0, "X",
          "draw only from the most likely tokens, which have this probability together",
-         .decimal = &options->sample.top_p, .most = 1, .initial = "1"},
-        {"seed", 0, "N", "seed of the draws", .large = &options->sample.seed, .most = 1e15,
+         .decimal = &options->top_p, .most = 1, .initial = "1"},
+        {"seed", 0, "N", "seed of the draws", .large = &options->seed, .most = 1e15,
          .initial = "1"},
         {0},
     };
@@ -192,7 +192,6 @@ static int load(struct generate *generate, struct error *err)
         return status;
     generate->decode = decode_new(&generate->model, (size_t)options->batch, KERNEL_STEP_ROWS,
                                   generate->length, generate->pages);
-    generate->sampler = sampler_new(&options->sample, generate->vocabulary.tokens);
     return kernels_status(generate->kernels, err);
 }
 
@@ -298,26 +297,40 @@ static void share_rows(struct generate *generate)
     }
 }
 
-/* Draws the next tokens of those lines whose tokens the model has read. Only the first rank has
- * logits, a row for each line with rows in the step. A float holds the number of any token. All
- * ranks take the draws of the first one: numbers of GPUs may differ by a rounding, and then the
- * ranks would go on with different texts. */
-static int draw(struct generate *generate, const float *logits, float *tokens, size_t count,
-                struct error *err)
+static bool is_read(const struct sequence *sequence)
 {
+    return sequence->kept.length == sequence->count;
+}
+
+/* Draws the next tokens of those lines whose tokens the model has read, on the first rank. The step
+ * has a piece of each line with rows. The draws of pieces that end inside of a prompt are not used.
+ * A float holds the number of any token. All ranks take the draws of the first one: numbers of GPUs
+ * may differ by a rounding, and then the ranks would go on with different texts. */
+static int draw(struct generate *generate, float *tokens, size_t count, struct error *err)
+{
+    const struct generate_options *options = generate->options;
+    const struct kernel_draw_options how = {generate->vocabulary.tokens, options->temperature,
+                                            options->top_p};
+    double randoms[BATCH_MAX];
+    uint32_t drawn[BATCH_MAX] = {0};
+    size_t piece = 0;
     bool is_any = false;
     for (size_t i = 0; i < count; i++) {
         const struct sequence *sequence = running_at(generate, i);
-        bool is_drawn = sequence->kept.length == sequence->count;
-        is_any |= is_drawn;
-        tokens[i] = 0;
-        if (is_drawn && logits)
-            tokens[i] = (float)sampler_draw(generate->sampler, logits, generate->running[i],
-                                            sequence->count - sequence->prompt_count);
-        if (sequence->rows && logits)
-            logits += generate->shape.vocabulary;
+        if (sequence->rows)
+            randoms[piece++] = random_unit_at(random_at(options->seed, generate->running[i]),
+                                              sequence->count - sequence->prompt_count);
     }
-    return is_any ? ranks_sum(&generate->group.ranks, tokens, count, err) : 0;
+    int status = decode_draw(generate->decode, &how, randoms, drawn, err);
+    for (size_t i = 0, next = 0; i < count; i++) {
+        const struct sequence *sequence = running_at(generate, i);
+        tokens[i] = is_read(sequence) ? (float)drawn[next] : 0;
+        is_any |= is_read(sequence);
+        next += sequence->rows > 0;
+    }
+    if (status < 0 || !is_any)
+        return status;
+    return ranks_sum(&generate->group.ranks, tokens, count, err);
 }
 
 /* The model reads tokens of the running lines, and tokens are drawn. The lines whose text ends stop
@@ -327,7 +340,6 @@ static int run_step(struct generate *generate, struct error *err)
     float tokens[BATCH_MAX];
     struct decode_piece pieces[BATCH_MAX];
     size_t count = generate->running_count, piece_count = 0;
-    const float *logits;
     share_rows(generate);
     for (size_t i = 0; i < count; i++) {
         struct sequence *sequence = running_at(generate, i);
@@ -335,9 +347,8 @@ static int run_step(struct generate *generate, struct error *err)
             pieces[piece_count++] = (struct decode_piece){
                 &sequence->kept, sequence->tokens + sequence->kept.length, sequence->rows};
     }
-    int status = decode_step(generate->decode, pieces, piece_count, &logits, err);
-    if (status == 0)
-        status = draw(generate, logits, tokens, count, err);
+    decode_step(generate->decode, pieces, piece_count);
+    int status = draw(generate, tokens, count, err);
     if (status < 0)
         return status;
     generate->steps++;
@@ -346,8 +357,7 @@ static int run_step(struct generate *generate, struct error *err)
     for (size_t i = 0; i < count; i++) {
         size_t line = generate->running[i];
         struct sequence *sequence = generate->sequences[line];
-        if (sequence->kept.length == sequence->count &&
-            take_token(generate, sequence, (uint32_t)tokens[i])) {
+        if (is_read(sequence) && take_token(generate, sequence, (uint32_t)tokens[i])) {
             decode_release(generate->decode, &sequence->kept);
             free(sequence->tokens);
             sequence->tokens = NULL;
@@ -443,7 +453,6 @@ static int generate_all(struct generate *generate, struct error *err)
     for (size_t i = 0; i < count; i++)
         sequence_free(generate->sequences[i], generate->decode);
     free(generate->sequences);
-    sampler_free(generate->sampler);
     decode_free(generate->decode);
     model_fini(&generate->model);
     kernels_free(generate->kernels);

@@ -28,6 +28,12 @@
 extern "C" {
 #endif
 
+#ifdef __CUDACC__
+#define KERNEL_INLINE static __host__ __device__ inline
+#else
+#define KERNEL_INLINE static inline
+#endif
+
 struct error;
 struct ranks;
 struct kernels;
@@ -256,6 +262,30 @@ void kernel_attention_newest(struct kernels *kernels, kernel_number *y, kernel_n
                              const struct kernel_pages *pages,
                              const struct kernel_attention_shape *shape);
 
+/* ---- drawing tokens ---- */
+
+/* Where the logits of some rows are. Each rank has computed those of `part` classes, but the last
+ * ranks may have fewer or none. The numbers of the ranks are `stride` apart. They have a row for
+ * each row, with a number for each class of the rank. */
+struct kernel_parts {
+    size_t classes, part, stride;
+};
+
+struct kernel_draw_options {
+    size_t tokens;      /* the first classes; the others are padding and are never drawn */
+    double temperature; /* logits are divided by it; 0: the most likely token is taken */
+    double top_p; /* the most likely tokens are kept, as few as have this probability together */
+};
+
+/* Draws a token for each row. Among equally likely tokens the first one is the most likely. If no
+ * probability is a number, the most likely token is taken. Else the token is the first at which the
+ * sum of probabilities is above randoms[row], which is in [0, 1). The sum begins with the most
+ * likely token, or with the last one if top_p is 1. On every x86-64 a CPU draws the same token. A
+ * GPU adds floats, so it may draw another token where a sum is very near its bound. */
+void kernel_draw(struct kernels *kernels, uint32_t *ret_tokens, const kernel_number *logits,
+                 const double *randoms, size_t rows, const struct kernel_parts *parts,
+                 const struct kernel_draw_options *how);
+
 /* ---- the optimizer ---- */
 
 /* weights = master, rounded. On a CPU `weights` may be `master`. */
@@ -277,6 +307,15 @@ struct kernel_adamw_step {
 void kernel_adamw(struct kernels *kernels, float *master, kernel_number *weights, float *moment1,
                   float *moment2, const float *gradient, size_t count, const float *square_sum,
                   const struct kernel_adamw_step *step);
+
+/* Returns where a row is in the part that begins with the class `first`. */
+KERNEL_INLINE size_t kernel_parts_row(const struct kernel_parts *parts, size_t first, size_t row,
+                                      size_t *ret_count)
+{
+    size_t left = parts->classes - first;
+    *ret_count = left < parts->part ? left : parts->part;
+    return first / parts->part * parts->stride + row * *ret_count;
+}
 
 /* ---- numbers on the host ---- */
 

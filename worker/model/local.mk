@@ -4,7 +4,7 @@ noinst_LIBRARIES += worker/model/libmodel.a
 worker_model_libmodel_a_CFLAGS = $(AM_CFLAGS) -ffp-contract=off $(SODIUM_CFLAGS)
 worker_model_libmodel_a_SOURCES = $(MODEL_SOURCES) \
 	worker/model/cpu.c worker/model/cpu.h worker/model/cpu_product.c \
-	worker/model/cpu_rows.c worker/model/cpu_attention.c
+	worker/model/cpu_rows.c worker/model/cpu_attention.c worker/model/cpu_draw.c
 MODEL_SOURCES = \
 	worker/model/kernels.h \
 	worker/model/model.c worker/model/model.h worker/model/random.h \
@@ -24,7 +24,6 @@ MODEL_SOURCES = \
 	worker/model/options.c worker/model/options.h \
 	worker/model/group.c worker/model/group.h \
 	worker/model/decode.c worker/model/decode.h \
-	worker/model/sample.c worker/model/sample.h \
 	worker/model/prompts.c worker/model/prompts.h \
 	worker/model/generate.c worker/model/generate.h \
 	worker/model/train.c worker/model/train.h

@@ -6,6 +6,8 @@
 #include "worker/model/cuda/team.h"
 #include "worker/model/kernels.h"
 
+#include <stdbool.h>
+
 /* A team for each row. A thread reads its part of the row twice: the second time it comes from the
  * cache. */
 BODY void body_sum_rmsnorm(const struct team *team, uint16_t *state, uint16_t *y, float *ret_scale,
@@ -222,6 +224,108 @@ BODY void body_cross_entropy(const struct team *team, uint16_t *logits, float *p
     }
     if (team->index == 0)
         parts[team->number] = loss;
+}
+
+/* Tokens are drawn by bisection. A token has a key (rank of its logit, rank of its number), and the
+ * token with the highest key comes first. Bit by bit, the weights of all tokens are added whose key
+ * is not below a bound. The sums always add in the same order, so a lower bound never has a smaller
+ * sum. Without top-p the logits have no rank. */
+struct draw_row {
+    const uint16_t *logits;
+    const struct kernel_parts *parts;
+    size_t row, tokens;
+    bool is_ranked;
+    uint64_t last;         /* a number that is no less than that of any token: 2^n - 1 */
+    float highest, factor; /* the highest logit; 1 / temperature */
+};
+
+/* Returns the most likely token. Its logit becomes row->highest. */
+BODY uint32_t draw_most_likely(const struct team *team, struct draw_row *row)
+{
+    float best = -INFINITY, token = 0; /* a float holds the number of any token */
+    for (size_t first = 0, count; first < row->tokens; first += count) {
+        size_t at = kernel_parts_row(row->parts, first, row->row, &count);
+        for (size_t i = team->index; i < count / 8; i += team->size) {
+            struct eight x = load(row->logits, at / 8 + i);
+            for (size_t j = 0; j < 8; j++)
+                if (x.at[j] > best && first + i * 8 + j < row->tokens) {
+                    best = x.at[j];
+                    token = (float)(first + i * 8 + j);
+                }
+        }
+    }
+    row->highest = team_max(team, best);
+    return (uint32_t)-team_max(team, best < row->highest ? -INFINITY : -token);
+}
+
+BODY uint64_t draw_key(const struct draw_row *row, float logit, size_t token)
+{
+    if (!row->is_ranked)
+        return token;
+    uint32_t bits = bfloat_of(logit + 0.0f); /* -0 becomes 0, which is as likely */
+    uint32_t rank = bits & 0x8000 ? ~bits & 0xffff : bits | 0x8000;
+    return rank * (row->last + 1) + (row->last - token);
+}
+
+/* Returns the sum of the weights of all tokens with this key or a higher one. A weight is e^((logit
+ * - highest logit) / temperature), and 0 if that is no number. */
+BODY float draw_sum(const struct team *team, const struct draw_row *row, uint64_t key)
+{
+    float sum = 0;
+    for (size_t first = 0, count; first < row->tokens; first += count) {
+        size_t at = kernel_parts_row(row->parts, first, row->row, &count);
+        for (size_t i = team->index; i < count / 8; i += team->size) {
+            struct eight x = load(row->logits, at / 8 + i);
+            for (size_t j = 0; j < 8; j++) {
+                size_t token = first + i * 8 + j;
+                float power = (x.at[j] - row->highest) * row->factor;
+                if (token < row->tokens && power > -87 && draw_key(row, x.at[j], token) >= key)
+                    sum += expf(power);
+            }
+        }
+    }
+    return team_sum(team, sum);
+}
+
+/* Returns the key of the first token at which the sum reaches `wanted`, which is not above the sum
+ * of all tokens. *sum becomes the sum up to this token. */
+BODY uint64_t draw_until(const struct team *team, const struct draw_row *row, float wanted,
+                         float *sum)
+{
+    uint64_t key = 0;
+    uint64_t bit = row->is_ranked ? (row->last + 1) << 15 : (row->last + 1) / 2;
+    for (; bit; bit /= 2) {
+        float higher = draw_sum(team, row, key | bit);
+        if (higher >= wanted) {
+            key |= bit;
+            *sum = higher;
+        }
+    }
+    return key;
+}
+
+/* A team for each row. With top-p 0 the sum that is kept is 0, and the first token is drawn. */
+BODY void body_draw(const struct team *team, uint32_t *ret_tokens, const uint16_t *logits,
+                    const double *randoms, size_t rows, const struct kernel_parts *parts,
+                    const struct kernel_draw_options *how)
+{
+    for (size_t i = team->number; i < rows; i += team->count) {
+        struct draw_row row = {logits, parts, i, how->tokens, how->top_p < 1, 0, 0, 0};
+        uint32_t token = draw_most_likely(team, &row);
+        while (row.last + 1 < row.tokens)
+            row.last = 2 * row.last + 1;
+        row.factor = (float)fmin(1 / how->temperature, 1e30);
+        float sum = how->temperature > 0 ? draw_sum(team, &row, 0) : 0;
+        if (sum > 0) {
+            float random = fminf((float)randoms[i], 1 - 0x1p-24f); /* the cast rounds up to 1 */
+            if (row.is_ranked)
+                (void)draw_until(team, &row, (float)how->top_p * sum, &sum);
+            uint64_t key = draw_until(team, &row, nextafterf(random * sum, INFINITY), &sum);
+            token = (uint32_t)(row.is_ranked ? row.last - (key & row.last) : key);
+        }
+        if (team->index == 0)
+            ret_tokens[i] = token;
+    }
 }
 
 /* A thread for eight pairs of one head. */

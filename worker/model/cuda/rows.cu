@@ -2,7 +2,13 @@
 #include "worker/model/cuda/launch.cuh"
 #include "worker/model/cuda/row_bodies.h"
 
-enum { ROW_BLOCK = 512, TOTAL_BLOCK = 1024, SQUARE_BLOCK = 256, GAIN_PARTS = 256 };
+enum {
+    ROW_BLOCK = 512,
+    TOTAL_BLOCK = 1024,
+    DRAW_BLOCK = 1024,
+    SQUARE_BLOCK = 256,
+    GAIN_PARTS = 256,
+};
 
 /* *sum += the first `count` parts. */
 static void add_total(struct kernels *kernels, float *sum, size_t count)
@@ -97,6 +103,17 @@ void kernel_cross_entropy(struct kernels *kernels, kernel_number *logits, float 
         body_cross_entropy(team, logits, parts, targets, gradient_scale, rows, classes);
     });
     add_total(kernels, loss, blocks_for(kernels, rows, 1));
+}
+
+void kernel_draw(struct kernels *kernels, uint32_t *ret_tokens, const kernel_number *logits,
+                 const double *randoms, size_t rows, const struct kernel_parts *parts,
+                 const struct kernel_draw_options *how)
+{
+    const struct kernel_parts own = *parts;
+    const struct kernel_draw_options own_how = *how;
+    launch_blocks<DRAW_BLOCK>(kernels, rows, "draw", [=] __device__(const struct team *team) {
+        body_draw(team, ret_tokens, logits, randoms, rows, &own, &own_how);
+    });
 }
 
 void kernel_rotary(struct kernels *kernels, kernel_number *qkv, const float *table,

@@ -1,41 +1,19 @@
-/* Draws tokens by temperature and top-p. Probabilities are never divided by their sum. The random
- * number is multiplied by it instead. */
-#include "worker/model/sample.h"
+/* Draws tokens by temperature and top-p on a CPU. Probabilities are never divided by their sum. The
+ * random number is multiplied by it instead. */
+#include "worker/model/kernels.h"
 
 #include "lib/memory.h"
-#include "worker/model/random.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
 struct sampler {
-    struct sample_options options;
-    size_t tokens;
+    struct kernel_draw_options how;
+    float *logits;   /* of the row */
     double *weights; /* of each token: e^((logit - highest logit) / temperature) */
     uint32_t *order; /* all tokens; those that are kept are the last ones, the most likely last */
 };
-
-struct sampler *sampler_new(const struct sample_options *options, size_t tokens)
-{
-    struct sampler *sampler = xcalloc(1, sizeof *sampler);
-    sampler->options = *options;
-    sampler->tokens = tokens;
-    sampler->weights = xcalloc(tokens, sizeof *sampler->weights);
-    sampler->order = xcalloc(tokens, sizeof *sampler->order);
-    for (uint32_t i = 0; i < tokens; i++)
-        sampler->order[i] = i;
-    return sampler;
-}
-
-void sampler_free(struct sampler *sampler)
-{
-    if (!sampler)
-        return;
-    free(sampler->weights);
-    free(sampler->order);
-    free(sampler);
-}
 
 /* Returns e^x for x <= 0, and 0 if x is no number. The function of the C library is not used,
  * because its result depends on the processor. */
@@ -64,22 +42,23 @@ static double exponential(double x)
     return ldexp(sum, (int)power);
 }
 
-static uint32_t most_likely(const float *logits, size_t tokens)
+static uint32_t most_likely(const struct sampler *sampler)
 {
+    const float *logits = sampler->logits;
     uint32_t best = 0;
-    for (uint32_t i = 1; i < tokens; i++)
+    for (uint32_t i = 1; i < sampler->how.tokens; i++)
         if (logits[i] > logits[best])
             best = i;
     return best;
 }
 
 /* Sets the weights of all tokens. Returns their sum. */
-static double weigh(struct sampler *sampler, const float *logits, float highest)
+static double weigh(struct sampler *sampler, float highest)
 {
     double total = 0;
-    for (size_t i = 0; i < sampler->tokens; i++) {
-        double difference = (double)logits[i] - (double)highest;
-        sampler->weights[i] = exponential(difference / sampler->options.temperature);
+    for (size_t i = 0; i < sampler->how.tokens; i++) {
+        double difference = (double)sampler->logits[i] - (double)highest;
+        sampler->weights[i] = exponential(difference / sampler->how.temperature);
         total += sampler->weights[i];
     }
     return total;
@@ -111,7 +90,7 @@ static void sift_down(struct sampler *sampler, size_t at, size_t count)
 static double keep_likely(struct sampler *sampler, double wanted, size_t *ret_kept)
 {
     uint32_t *order = sampler->order;
-    size_t left = sampler->tokens;
+    size_t left = sampler->how.tokens;
     double sum = 0;
     for (size_t i = left / 2; i-- > 0;)
         sift_down(sampler, i, left);
@@ -122,30 +101,55 @@ static double keep_likely(struct sampler *sampler, double wanted, size_t *ret_ke
         sift_down(sampler, 0, left);
         sum += sampler->weights[token];
     } while (left && sum < wanted);
-    *ret_kept = sampler->tokens - left;
+    *ret_kept = sampler->how.tokens - left;
     return sum;
 }
 
-uint32_t sampler_draw(struct sampler *sampler, const float *logits, uint64_t line,
-                      uint64_t position)
+/* Draws a token from the logits of the row. */
+static uint32_t draw(struct sampler *sampler, double random)
 {
-    const struct sample_options *options = &sampler->options;
-    uint32_t token = most_likely(logits, sampler->tokens);
-    if (!(options->temperature > 0))
+    const struct kernel_draw_options *how = &sampler->how;
+    uint32_t token = most_likely(sampler);
+    if (!(how->temperature > 0))
         return token;
-    double total = weigh(sampler, logits, logits[token]);
+    double total = weigh(sampler, sampler->logits[token]);
     if (!(total > 0))
         return token;
-    size_t kept = sampler->tokens;
-    if (options->top_p < 1)
-        total = keep_likely(sampler, options->top_p * total, &kept);
-    double left = random_unit_at(random_at(options->seed, line), position) * total;
+    size_t kept = how->tokens;
+    for (uint32_t i = 0; i < how->tokens; i++)
+        sampler->order[i] = i;
+    if (how->top_p < 1)
+        total = keep_likely(sampler, how->top_p * total, &kept);
+    double left = random * total;
     for (size_t i = 0; i < kept && left >= 0; i++) {
-        uint32_t next = sampler->order[sampler->tokens - 1 - i];
+        uint32_t next = sampler->order[how->tokens - 1 - i];
         if (!(sampler->weights[next] > 0))
             continue;
         token = next;
         left -= sampler->weights[next];
     }
     return token;
+}
+
+void kernel_draw(struct kernels *kernels, uint32_t *ret_tokens, const kernel_number *logits,
+                 const double *randoms, size_t rows, const struct kernel_parts *parts,
+                 const struct kernel_draw_options *how)
+{
+    (void)kernels; /* the tokens are drawn at once */
+    struct sampler sampler = {
+        .how = *how,
+        .logits = xcalloc(parts->classes, sizeof *sampler.logits),
+        .weights = xcalloc(how->tokens, sizeof *sampler.weights),
+        .order = xcalloc(how->tokens, sizeof *sampler.order),
+    };
+    for (size_t row = 0; row < rows; row++) {
+        for (size_t first = 0, count; first < parts->classes; first += count) {
+            size_t at = kernel_parts_row(parts, first, row, &count);
+            memcpy(sampler.logits + first, logits + at, count * sizeof *logits);
+        }
+        ret_tokens[row] = draw(&sampler, randoms[row]);
+    }
+    free(sampler.logits);
+    free(sampler.weights);
+    free(sampler.order);
 }

@@ -1,13 +1,14 @@
-/* Drawn tokens: their frequencies against exact probabilities, where top-p cuts, and what a draw
- * depends on. Seeds are fixed, so the results never change. */
+/* Tokens that a CPU draws: their frequencies against exact probabilities, where top-p cuts, and
+ * where the logits lie. Seeds are fixed, so the results never change. */
 #include "tests/unit/unit.h"
 
-#include "worker/model/sample.h"
+#include "worker/model/kernels.h"
+#include "worker/model/random.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { TOKENS = 10, LINES = 200, POSITIONS = 200, DRAWS = LINES * POSITIONS };
+enum { TOKENS = 10, DRAWS = 40000 };
 
 /* A sum of squares that is larger has the probability 0.001, for 9 degrees of freedom. Fewer
  * degrees of freedom have smaller sums. */
@@ -25,15 +26,21 @@ static void softmax(double *ret_probabilities, double temperature)
         ret_probabilities[i] /= sum;
 }
 
-/* Counts the tokens of all lines and positions. */
+static uint32_t draw(const float *from, double temperature, double top_p, double random)
+{
+    const struct kernel_draw_options options = {TOKENS, temperature, top_p};
+    const struct kernel_parts parts = {TOKENS, TOKENS, 0};
+    uint32_t token = TOKENS;
+    kernel_draw(NULL, &token, from, &random, 1, &parts, &options);
+    return token;
+}
+
+/* Counts the tokens of many draws. */
 static void count_draws(size_t *ret_counts, double temperature, double top_p)
 {
-    const struct sample_options options = {temperature, top_p, 11};
-    struct sampler *sampler = sampler_new(&options, TOKENS);
     memset(ret_counts, 0, TOKENS * sizeof *ret_counts);
     for (uint64_t i = 0; i < DRAWS; i++)
-        ret_counts[sampler_draw(sampler, logits, i / POSITIONS, i % POSITIONS)]++;
-    sampler_free(sampler);
+        ret_counts[draw(logits, temperature, top_p, random_unit_at(11, i))]++;
 }
 
 /* Tokens that cannot be drawn have no part in the sum. */
@@ -91,72 +98,64 @@ static void with_top_p_0_the_first_of_the_most_likely_tokens_is_left(void **stat
 {
     (void)state;
     static const float equal[TOKENS] = {0, 0, 1, 1, 1, 0, 0, 0, 1, 0};
-    const struct sample_options options = {1, 0, 5};
-    struct sampler *sampler = sampler_new(&options, TOKENS);
-    for (uint64_t position = 0; position < 100; position++)
-        assert_int_equal(sampler_draw(sampler, equal, 3, position), 2);
-    sampler_free(sampler);
+    for (uint64_t i = 0; i < 100; i++)
+        assert_int_equal(draw(equal, 1, 0, random_unit_at(5, i)), 2);
 }
 
 static void without_temperature_the_most_likely_token_is_taken(void **state)
 {
     (void)state;
-    const struct sample_options options = {0, 1, 5}, cold = {1e-9, 1, 5};
-    struct sampler *greedy = sampler_new(&options, TOKENS), *limit = sampler_new(&cold, TOKENS);
-    for (uint64_t position = 0; position < 100; position++) {
-        assert_int_equal(sampler_draw(greedy, logits, 0, position), 2);
-        assert_int_equal(sampler_draw(limit, logits, 0, position), 2);
+    for (uint64_t i = 0; i < 100; i++) {
+        assert_int_equal(draw(logits, 0, 1, random_unit_at(5, i)), 2);
+        assert_int_equal(draw(logits, 1e-9, 1, random_unit_at(5, i)), 2);
     }
-    sampler_free(greedy);
-    sampler_free(limit);
 }
 
-/* Returns how many of 1000 tokens differ. */
-static int count_differences(const struct sample_options *a, uint64_t line_a,
-                             const struct sample_options *b, uint64_t line_b)
-{
-    struct sampler *left = sampler_new(a, TOKENS), *right = sampler_new(b, TOKENS);
-    int differences = 0;
-    for (uint64_t i = 0; i < 1000; i++)
-        differences +=
-            sampler_draw(left, logits, line_a, i) != sampler_draw(right, logits, line_b, i);
-    sampler_free(left);
-    sampler_free(right);
-    return differences;
-}
-
-static void a_draw_depends_on_seed_and_line_and_position_only(void **state)
+/* Three rows of two ranks, of which the second one has fewer classes, and a class of padding. */
+static void rows_lie_in_the_parts_of_ranks_and_padding_is_never_drawn(void **state)
 {
     (void)state;
-    const struct sample_options options = {1, 0.9, 7}, other = {1, 0.9, 8};
-    assert_int_equal(count_differences(&options, 4, &options, 4), 0);
-    assert_true(count_differences(&options, 4, &options, 5) > 500);
-    assert_true(count_differences(&options, 4, &other, 4) > 500);
-    struct sampler *sampler = sampler_new(&options, TOKENS), *fresh;
-    for (uint64_t i = 100; i-- > 0;) { /* the order of the draws does not count */
-        fresh = sampler_new(&options, TOKENS);
-        assert_int_equal(sampler_draw(sampler, logits, 4, i), sampler_draw(fresh, logits, 4, i));
-        sampler_free(fresh);
+    enum { PART = 7, REST = TOKENS + 1 - PART };
+    const struct kernel_parts parts = {TOKENS + 1, PART, 3 * PART + 2};
+    float numbers[2 * (3 * PART + 2)];
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        numbers[i] = NAN;
+    for (size_t row = 0; row < 3; row++) {
+        for (size_t i = 0; i < PART; i++)
+            numbers[row * PART + i] = logits[(row + i) % TOKENS];
+        for (size_t i = PART; i < TOKENS; i++)
+            numbers[parts.stride + row * REST + i - PART] = logits[(row + i) % TOKENS];
+        numbers[parts.stride + row * REST + REST - 1] = 100; /* the padding */
     }
-    sampler_free(sampler);
+    for (uint64_t i = 0; i < 1000; i++) {
+        const struct kernel_draw_options options = {TOKENS, 2, i % 2 ? 1 : 0.8};
+        double randoms[3];
+        uint32_t tokens[3];
+        for (size_t row = 0; row < 3; row++)
+            randoms[row] = random_unit_at(3, 3 * i + row);
+        kernel_draw(NULL, tokens, numbers, randoms, 3, &parts, &options);
+        for (size_t row = 0; row < 3; row++) {
+            float whole[TOKENS];
+            for (size_t j = 0; j < TOKENS; j++)
+                whole[j] = logits[(row + j) % TOKENS];
+            assert_int_equal(tokens[row], draw(whole, 2, options.top_p, randoms[row]));
+        }
+    }
 }
 
 static void logits_that_are_no_numbers_still_give_a_token(void **state)
 {
     (void)state;
     float broken[TOKENS];
-    const struct sample_options options = {1, 0.9, 7};
-    struct sampler *sampler = sampler_new(&options, TOKENS);
     for (size_t i = 0; i < TOKENS; i++)
         broken[i] = NAN;
-    assert_int_equal(sampler_draw(sampler, broken, 0, 0), 0);
+    assert_int_equal(draw(broken, 1, 0.9, 0.5), 0);
     broken[3] = INFINITY;
-    assert_true(sampler_draw(sampler, broken, 0, 0) < TOKENS);
+    assert_true(draw(broken, 1, 0.9, 0.5) < TOKENS);
     memcpy(broken, logits, sizeof broken);
     broken[2] = -INFINITY; /* the likeliest token before */
     for (uint64_t i = 0; i < 1000; i++)
-        assert_int_not_equal(sampler_draw(sampler, broken, 0, i), 2);
-    sampler_free(sampler);
+        assert_int_not_equal(draw(broken, 1, 0.9, random_unit_at(7, i)), 2);
 }
 
 int main(void)
@@ -166,8 +165,8 @@ int main(void)
         cmocka_unit_test(top_p_keeps_as_few_of_the_most_likely_tokens_as_have_the_probability),
         cmocka_unit_test(with_top_p_0_the_first_of_the_most_likely_tokens_is_left),
         cmocka_unit_test(without_temperature_the_most_likely_token_is_taken),
-        cmocka_unit_test(a_draw_depends_on_seed_and_line_and_position_only),
+        cmocka_unit_test(rows_lie_in_the_parts_of_ranks_and_padding_is_never_drawn),
         cmocka_unit_test(logits_that_are_no_numbers_still_give_a_token),
     };
-    return cmocka_run_group_tests_name("model_sample", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("model_draw", tests, NULL, NULL);
 }
