@@ -11,14 +11,18 @@
 #include "worker/preflight/figures.h"
 #include "worker/preflight/groups.h"
 #include "worker/preflight/measures.h"
+#include "worker/preflight/probe.h"
 #include "worker/preflight/rows.h"
 #include "worker/preflight/speed.h"
 #include "worker/preflight/thresholds.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static struct groups groups;
@@ -402,9 +406,46 @@ static void a_recorded_baseline_reads_back(void **state)
     free(path);
 }
 
+/* Takes the place of kill() in the probe. */
+static unsigned kill_count;
+int kill(pid_t pid, int signal_number)
+{
+    kill_count++;
+    return (int)syscall(SYS_kill, pid, signal_number);
+}
+
+static void only_a_program_that_has_not_ended_is_killed(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *program; /* each ignores the arguments, and prints no last line */
+        unsigned kill_count;
+    } cases[] = {{"/bin/false", 0}, {"/nonexistent", 0}, {"SLEEPER", 1}};
+    char sleeper[] = "/tmp/phased-test-XXXXXX";
+    static const char script[] = "#!/bin/sh\nexec sleep 60\n";
+    int fd = mkstemp(sleeper);
+    assert_int_equal(fchmod(fd, 0700), 0);
+    assert_int_equal(write(fd, script, sizeof script - 1), sizeof script - 1);
+    assert_int_equal(close(fd), 0);
+    assert_int_equal(groups_of_layout(NULL, 1, 1, &groups, NULL), 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bool is_sleeper = text_equal(cases[i].program, "SLEEPER");
+        struct probe probe = {
+            .program = is_sleeper ? sleeper : cases[i].program, .visible = "", .groups = &groups};
+        struct thresholds_row how = {.seconds = {.is_known = true, .value = 1}};
+        measures = (struct measures){0};
+        kill_count = 0;
+        probe_take(&probe, FIGURE_ROW_HBM, &how, INT64_MAX, &measures);
+        assert_int_equal(measures.count, 1);
+        assert_int_equal(kill_count, cases[i].kill_count);
+    }
+    assert_int_equal(unlink(sleeper), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_a_program_that_has_not_ended_is_killed),
         cmocka_unit_test(a_layout_gives_the_groups_of_training),
         cmocka_unit_test(lists_of_ranks_are_read_and_written),
         cmocka_unit_test(a_group_knows_its_size_its_nodes_and_its_places),

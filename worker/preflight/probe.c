@@ -116,8 +116,9 @@ static bool probe_crosses_nodes(const struct groups *groups)
     return false;
 }
 
-/* Says what is wrong with a program that did not print its last line. */
-static void probe_blame(const struct probe *probe, enum figure_row row, bool is_late, pid_t child,
+/* Says what is wrong with a program that did not print its last line. Returns whether the program
+ * has ended. */
+static bool probe_blame(const struct probe *probe, enum figure_row row, bool is_late, pid_t child,
                         double seconds, struct measures *measures)
 {
     int status = 0;
@@ -128,11 +129,13 @@ static void probe_blame(const struct probe *probe, enum figure_row row, bool is_
         measures_add_trouble(measures, is_shared ? MEASURE_UNKNOWN : MEASURE_FAILED, row,
                              "no answer in %.1f s%s", seconds,
                              is_shared ? ", from this node or another" : "");
-        return;
+        return false;
     }
-    if (!probe_wait(child, 0, &status))
+    if (!probe_wait(child, 0, &status)) {
         measures_add_trouble(measures, MEASURE_FAILED, row, "the measuring process does not end");
-    else if (WIFSIGNALED(status))
+        return false;
+    }
+    if (WIFSIGNALED(status))
         measures_add_trouble(measures, MEASURE_FAILED, row,
                              "the measuring process ended early by signal %d", WTERMSIG(status));
     else if (WEXITSTATUS(status) == PROBE_CANNOT_START)
@@ -143,6 +146,7 @@ static void probe_blame(const struct probe *probe, enum figure_row row, bool is_
         measures_add_trouble(measures, MEASURE_UNKNOWN, row,
                              "the measuring process ended early with exit code %d",
                              WEXITSTATUS(status));
+    return true;
 }
 
 void probe_take(const struct probe *probe, enum figure_row row, const struct thresholds_row *how,
@@ -174,9 +178,11 @@ void probe_take(const struct probe *probe, enum figure_row row, const struct thr
     close(pipe_ends[1]);
     bool is_in_time = probe_receive(pipe_ends[0], row, end_ms, measures);
     close(pipe_ends[0]);
-    if (!measures->is_whole[row])
-        probe_blame(probe, row, !is_in_time, child, (double)(end_ms - start_ms) / 1000, measures);
-    else if (probe_wait(child, end_ms, &status))
+    bool has_ended = measures->is_whole[row]
+                         ? probe_wait(child, end_ms, &status)
+                         : probe_blame(probe, row, !is_in_time, child,
+                                       (double)(end_ms - start_ms) / 1000, measures);
+    if (has_ended) /* another process may have its number now */
         return;
     (void)kill(child, SIGKILL);             /* has no effect if it hangs in the kernel, so ... */
     (void)waitpid(child, &status, WNOHANG); /* ... this does not wait for it */
