@@ -55,24 +55,32 @@ static void failures_list(const struct cli *cli, const json_t *catalogue)
     cli_print(&text);
 }
 
-/* Returns the end of a log; the caller's to free(). */
+/* Returns the end of a log; the caller's to free(). A log that cannot seek, such as a pipe, is read
+ * from its beginning. */
 static int failures_read_log(const char *path, char **ret_data, size_t *ret_size, struct error *err)
 {
     FILE *file = fopen(path, "re");
-    char *data = xmalloc(FAILURES_LOG_MAX);
-    if (!file) {
-        free(data);
+    if (!file)
         return error_set(err, -errno, "cannot read %s: %s", path, strerror(errno));
-    }
     if (fseek(file, -FAILURES_LOG_MAX, SEEK_END) < 0)
-        rewind(file); /* it is shorter, or is a pipe */
-    *ret_size = fread(data, 1, FAILURES_LOG_MAX, file);
-    bool has_failed = ferror(file) != 0;
-    (void)fclose(file); /* it was only read */
-    if (has_failed) {
-        free(data);
-        return error_set(err, -EIO, "cannot read %s", path);
+        rewind(file); /* the log is shorter, or cannot seek */
+    char *data = xmalloc(2 * FAILURES_LOG_MAX);
+    size_t size = 0, got;
+    while ((got = fread(data + size, 1, 2 * FAILURES_LOG_MAX - size, file)) > 0) {
+        size += got;
+        if (size == 2 * FAILURES_LOG_MAX) {
+            size = FAILURES_LOG_MAX;
+            memcpy(data, data + size, size);
+        }
     }
+    int status = ferror(file) ? -errno : 0;
+    (void)fclose(file); /* it was only read */
+    if (status < 0) {
+        free(data);
+        return error_set(err, status, "cannot read %s: %s", path, strerror(-status));
+    }
+    *ret_size = size < FAILURES_LOG_MAX ? size : FAILURES_LOG_MAX;
+    memmove(data, data + size - *ret_size, *ret_size);
     *ret_data = data;
     return 0;
 }

@@ -173,6 +173,17 @@ SCRIPT
     [ "${lines[0]}" = "$PHASED_HOME/other: well, cause exit, to blame: none" ]
 }
 
+@test "failures searches the end of a log that comes through a pipe" {
+    torch_oom >"$PHASED_HOME/log"
+    run phasectl failures <(yes | head -c 700000; cat "$PHASED_HOME/log") <(:)
+    [ "$status" -eq 0 ]
+    [[ ${lines[0]} == *': cuda_oom, cause oom, to blame: code' ]]
+    [[ ${lines[3]} == *': no known failure' ]]
+    run phasectl failures "$PHASED_HOME"
+    [ "$status" -eq 1 ]
+    [[ $output == *"cannot read $PHASED_HOME: "* ]]
+}
+
 @test "the user's failures.yaml is read when it changes, and mistakes in it are reported" {
     phasectl daemon start
     cat >"$PHASED_HOME/failures.yaml" <<'YAML'
