@@ -43,8 +43,8 @@ bool wait_write(const json_t *run, double now, struct text *text)
         wait_add_turn(field_integer(run, "job_turn"), text);
     } else if ((state == RUN_PENDING || state == RUN_STARTING) &&
                job_state == CLUSTER_JOB_PENDING) { /* a requeued job already has its next run */
-        text_addf(text, "job %lld waits in Slurm%s%s", job, reason[0] ? ": " : "",
-                  meaning[0] ? meaning : reason);
+        const char *why = meaning[0] ? meaning : reason;
+        text_addf(text, "job %lld waits in Slurm%s%s", job, why[0] ? ": " : "", why);
         if (start_s > 0)
             text_addf(text, "; Slurm expects its start in %s", format_duration(start_s, buffer));
     }

@@ -137,7 +137,6 @@ static void why_add_slurm(struct table *table, const json_t *runs, size_t at)
     const char *state = field_text(run, "job_state"), *reason = field_text(run, "job_reason");
     long long job = field_integer(run, "job_id");
     bool goes_on = at > 0 && field_integer(json_array_get(runs, at - 1), "job_id") == job;
-    bool says_more = reason[0] && !text_equal(reason, "None");
     /* A job fails with any of its runs, and with a run that was held or cancelled. Only runs that
      * failed show its end. */
     int outcome = field_run_outcome(run), job_state = field_job_state(run);
@@ -151,8 +150,7 @@ static void why_add_slurm(struct table *table, const json_t *runs, size_t at)
     else if (job && job_state == CLUSTER_JOB_PENDING && field_run_state(run) == RUN_RUNNING)
         table_addf(table, "%lld", job); /* Slurm was not asked since the job began */
     else if (job)
-        table_addf(table, "%lld %s%s%s", job, state, says_more ? ", " : "",
-                   says_more ? reason : "");
+        table_addf(table, "%lld %s%s%s", job, state, reason[0] ? ", " : "", reason);
     else
         table_add(table, "");
 }

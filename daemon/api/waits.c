@@ -15,7 +15,6 @@ static const struct {
 } reasons[] = {
     {"Resources", "", "no nodes that fit are free"},
     {"Priority", "", "jobs of a higher priority come first"},
-    {"None", "", "Slurm has not looked at the job yet"},
     {"BeginTime", "", "its begin time has not come yet"},
     {"Dependency", "", "a job that this job depends on has not ended"},
     {"Reservation", "", "its reservation has not begun"},
@@ -40,6 +39,8 @@ static const struct {
 
 char *waits_explain(const char *reason)
 {
+    if (!*reason)
+        return xstrdup("Slurm has not looked at the job yet");
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
         if (text_starts(reason, reasons[i].begin) && strstr(reason, reasons[i].part))
             return text_format("%s (%s)", reasons[i].meaning, reason);
@@ -60,7 +61,7 @@ static void waits_add_to_run(struct loop *loop, json_t *json)
         (void)json_object_set_new(json, "job_turn", json_integer(turn));
     if (cluster_job_state_parse(state) != CLUSTER_JOB_PENDING)
         return;
-    if (reason && reason[0]) {
+    if (reason) {
         char *meaning = waits_explain(reason);
         (void)json_object_set_new(json, "job_waits_for", json_string(meaning));
         free(meaning);

@@ -8,7 +8,8 @@
 struct loop;
 
 /* Explains a reason of Slurm: "no nodes that fit are free (Resources)". Reasons that are clear, or
- * that later releases bring, stay as they are. The caller frees the text. */
+ * that later releases bring, stay as they are. Without a reason (""), Slurm has not looked at the
+ * job. The caller frees the text. */
 char *waits_explain(const char *reason);
 
 /* Adds `job_turn`, `job_waits_for` and `job_start` to the runs of a workflow, phase or run that

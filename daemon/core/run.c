@@ -188,21 +188,21 @@ static void run_end_by_job(struct decision *decision, struct run *run)
         run_end(decision, run, rows[i].outcome, rows[i].cause, rows[i].message);
         return;
     }
-    char message[REASON_MAX];
+    char message[REASON_MAX], job[128]; /* such as "failed, NonZeroExitCode" */
+    (void)snprintf(job, sizeof job, "%s%s%.100s", cluster_job_state_name(allocation->state),
+                   allocation->reason[0] ? ", " : "", allocation->reason);
     if (allocation->state == CLUSTER_JOB_NONE) {
         run_end(decision, run, OUTCOME_LOST, CAUSE_NONE, "Slurm does not know its job any more");
     } else if (!run->has_begun) {
         const char *said = decision->event->message ? decision->event->message : "";
-        (void)snprintf(message, sizeof message, "%s%s%.100s; Slurm: %s, %.50s",
+        (void)snprintf(message, sizeof message, "%s%s%.80s; Slurm: %s",
                        run->in_place || seat_is_joined(run->seat)
                            ? "the job ended before this run could begin in it"
                            : "its job ended before the worker had started",
-                       said[0] ? ": " : "", said, cluster_job_state_name(allocation->state),
-                       allocation->reason);
+                       said[0] ? ": " : "", said, job);
         run_end(decision, run, OUTCOME_FAILED, CAUSE_LAUNCH, message);
     } else {
-        (void)snprintf(message, sizeof message, "its worker left no outcome; Slurm: %s, %.150s",
-                       cluster_job_state_name(allocation->state), allocation->reason);
+        (void)snprintf(message, sizeof message, "its worker left no outcome; Slurm: %s", job);
         run_end(decision, run, OUTCOME_LOST, CAUSE_NONE, message);
     }
 }

@@ -104,11 +104,14 @@ static enum cluster_job_state job_state(uint32_t state)
 }
 
 /* Slurm's detailed text, if it has one, says more than its word. Slurm has some two hundred words,
- * and each release adds more, so a table here would lag behind. */
+ * and each release adds more, so a table here would lag behind. Slurm's word for no reason is
+ * "None". Here no reason is an empty text. */
 static char *job_reason(const slurm_job_info_t *info)
 {
     if (info->state_desc && *info->state_desc)
         return xstrdup(info->state_desc);
+    if (info->state_reason == WAIT_NO_REASON)
+        return xstrdup("");
     const char *word = reason_string((enum job_state_reason)info->state_reason);
     return word ? xstrdup(word) : text_format("reason %u", (unsigned)info->state_reason);
 }

@@ -278,6 +278,9 @@ static void a_job_that_does_not_run_says_why(void **state)
          " 'job_waits_for': 'jobs of a higher priority come first (Priority)',"
          " 'job_absent_since': null}",
          "job 38 waits in Slurm: jobs of a higher priority come first (Priority)"},
+        {"{'state': 'pending', 'job_state': 'pending', 'job_id': 3, 'job_reason': '',"
+         " 'job_waits_for': 'Slurm has not looked at the job yet', 'job_absent_since': null}",
+         "job 3 waits in Slurm: Slurm has not looked at the job yet"},
         {"{'state': 'pending', 'job_state': 'pending', 'job_id': 3, 'job_reason': 'Licenses',"
          " 'job_absent_since': null, 'job_start': 999}",
          "job 3 waits in Slurm: Licenses"},

@@ -484,6 +484,8 @@ static void a_batch_script_with_exit_code_0_and_no_outcome_is_no_success(void **
     world_wait(world, 5000);
     world_event(world, EV_RUN_SILENT, "validate");
     assert_int_equal(world->workflow->runs[0]->outcome, OUTCOME_LOST);
+    assert_string_equal(world->workflow->runs[0]->message,
+                        "its worker left no outcome; Slurm: completed");
 }
 
 /* The words are the same whether or not something had to stop first. */

@@ -327,6 +327,7 @@ static void reasons_of_slurm_are_explained(void **state)
         {"AssocGrpGRESMinutes",
          "the time that the site gives its account is used up (AssocGrpGRESMinutes)"},
         {"Licenses", "Licenses"},
+        {"", "Slurm has not looked at the job yet"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char *text = waits_explain(rows[i].reason);

@@ -414,6 +414,31 @@ static void states_and_flags_are_distinguished(void **state)
     }
 }
 
+static void a_job_has_slurms_text_or_word_or_no_reason(void **state)
+{
+    (void)state;
+    static const struct {
+        uint16_t reason; /* enum job_state_reason */
+        char *words;
+        const char *expected;
+    } rows[] = {
+        {WAIT_NO_REASON, NULL, ""},
+        {WAIT_NO_REASON, "", ""},
+        {WAIT_NO_REASON, "a node is lost", "a node is lost"},
+        {WAIT_RESOURCES, NULL, "Resources"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        slurm_job_info_t job = {.comment = "phased:" TOKEN,
+                                .state_reason = rows[i].reason,
+                                .state_desc = rows[i].words};
+        job_info_msg_t loaded = {.record_count = 1, .job_array = &job};
+        struct cluster_result result = {.kind = CLUSTER_POLL};
+        answer_jobs(&result, &loaded, NULL);
+        assert_string_equal(result.jobs[0].reason, rows[i].expected);
+        cluster_result_fini(&result);
+    }
+}
+
 static void a_requeued_job_waits_and_a_failed_launch_is_stuck(void **state)
 {
     (void)state;
@@ -510,6 +535,7 @@ int main(void)
         cmocka_unit_test(each_error_of_slurm_has_one_meaning),
         cmocka_unit_test(own_jobs_are_found_by_comment_or_path),
         cmocka_unit_test(states_and_flags_are_distinguished),
+        cmocka_unit_test(a_job_has_slurms_text_or_word_or_no_reason),
         cmocka_unit_test(a_requeued_job_waits_and_a_failed_launch_is_stuck),
         cmocka_unit_test(the_live_one_of_two_jobs_with_a_token_is_found),
         cmocka_unit_test_setup_teardown(the_message_about_an_unusable_configuration_says_what_to_do,
