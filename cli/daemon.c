@@ -326,8 +326,12 @@ static int daemon_stop(struct cli *cli)
     }
     pid_t pid = (pid_t)field_integer(ping, "pid");
     json_decref(ping);
-    if (pid <= 1 || kill(pid, SIGTERM) < 0) {
-        (void)error_set(&err, -EPERM, "could not signal phased (pid %d): %s", (int)pid,
+    if (pid <= 1) {
+        (void)error_set(&err, -EPROTO, "the answer of phased has no process number");
+        return cli_fail(&err);
+    }
+    if (kill(pid, SIGTERM) < 0) {
+        (void)error_set(&err, -errno, "could not signal phased (pid %d): %s", (int)pid,
                         strerror(errno));
         return cli_fail(&err);
     }

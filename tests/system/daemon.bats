@@ -315,6 +315,28 @@ PYTHON
     [[ $(phasectl daemon status) == *"is running (pid $pid, "* ]]
 }
 
+@test "a daemon whose answer has no process number is not signalled" {
+    mkdir -p "$PHASED_HOME"
+    python3 - "$PHASED_HOME/phased.sock" 3>&- <<'PYTHON' &
+import http.server, socketserver, sys
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"{}")
+    def address_string(self):
+        return ""
+socketserver.UnixStreamServer(sys.argv[1], Handler).serve_forever()
+PYTHON
+    local server=$!
+    eventually 20 test -S "$PHASED_HOME/phased.sock"
+    run phasectl daemon stop
+    kill "$server"
+    [ "$status" = 1 ]
+    [[ $output == *'the answer of phased has no process number' ]]
+}
+
 @test "a job gets SLURM_CONF only if the daemon had it" {
     local mine=(unshare --user --map-current-user --keep-caps --mount)
     [ "$(id -u)" != 0 ] || mine=(unshare --mount)
