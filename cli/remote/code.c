@@ -302,11 +302,13 @@ static int code_file(const struct text *text, struct error *err)
 {
     int fd = memfd_create("code", MFD_CLOEXEC);
     int status = fd < 0 ? -errno : file_write(fd, text_string(text), text->size);
-    if (status == 0 && lseek(fd, 0, SEEK_SET) == 0)
+    if (status == 0 && lseek(fd, 0, SEEK_SET) < 0)
+        status = -errno;
+    if (status == 0)
         return fd;
     if (fd >= 0)
         (void)close(fd);
-    return error_set(err, status ? status : -errno, "could not make a file in memory");
+    return error_set(err, status, "could not make a file in memory: %s", strerror(-status));
 }
 
 /* Sends the commit and the names. */

@@ -74,11 +74,11 @@ static int connection_name(struct connection *connection, struct error *err)
 int connection_lock(const struct connection *connection, const char *name, struct error *err)
 {
     char *path = text_format("%s/%s.lock", connection->folder, name);
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600), status = 0;
-    while (fd >= 0 && flock(fd, LOCK_EX) < 0 && status == 0)
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600), status = fd < 0 ? -errno : 0;
+    while (status == 0 && flock(fd, LOCK_EX) < 0)
         status = errno == EINTR ? 0 : -errno;
-    if (fd < 0 || status < 0) {
-        status = error_set(err, fd < 0 ? -errno : status, "could not lock %s", path);
+    if (status < 0) {
+        (void)error_set(err, status, "could not lock %s: %s", path, strerror(-status));
         if (fd >= 0)
             (void)close(fd);
     }

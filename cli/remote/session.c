@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -85,7 +86,7 @@ int session_run(const struct connection *connection, const char *script, char *c
     int ends[2] = {-1, -1};
     pid_t pid;
     if (is_held && pipe2(ends, O_CLOEXEC) < 0)
-        return error_set(err, -errno, "could not make a pipe");
+        return error_set(err, -errno, "could not make a pipe: %s", strerror(errno));
     char *whole = text_format("%s%s", is_held ? session_watch : "", script);
     char *remote = remote_command(whole, words);
     char *command = connection_command(connection, input == SESSION_TERMINAL ? "-t" : "-T", remote);
