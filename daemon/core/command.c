@@ -224,7 +224,7 @@ static void command_choose(struct phase *phase, const char *path, int64_t at)
 static void command_release(struct decision *decision, struct phase *phase, const char *reason)
 {
     if (phase_is_ready(phase))
-        phase_start(decision, phase, reason);
+        phase_start(decision, phase, reason, 0);
     else
         phase_move(decision, phase, PHASE_BLOCKED, reason);
 }

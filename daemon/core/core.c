@@ -134,7 +134,7 @@ static void core_on_added(struct decision *decision, const struct fact *fact)
         if (decision->event->hold)
             phase_move_held(decision, phase, HOLD_USER, reason);
         else
-            phase_start(decision, phase, reason);
+            phase_start(decision, phase, reason, 0);
     }
 }
 

@@ -113,8 +113,10 @@ void matrix_on_fact(struct decision *decision, const struct fact *fact);
 
 /* --- phase.c ---------------------------------------------------------------------------------- */
 
-/* Gives the phase a new run in a new allocation, or in one that it can join. */
-void phase_start(struct decision *decision, struct phase *phase, const char *reason);
+/* Gives the phase a new run in a new allocation, or in one that it can join. The run begins at
+ * `due_ms`; 0: at once. */
+void phase_start(struct decision *decision, struct phase *phase, const char *reason,
+                 int64_t due_ms);
 /* Gives the phase a new run in the seat of a run that has ended. Either the phase is promoted, and
  * the lead waits for the run; or the run was requeued, and the job will start again. */
 struct run *phase_start_in_seat(struct decision *decision, struct phase *phase, struct run *donor,

@@ -22,7 +22,7 @@ static bool graph_begin(struct decision *decision, struct phase *phase, struct p
     if (donor && phase_fits(phase, donor, decision->now_ms))
         (void)phase_start_in_seat(decision, phase, donor, RUN_STARTING, "in place");
     else
-        phase_start(decision, phase, "submitted");
+        phase_start(decision, phase, "submitted", 0);
     const char *who = decision->fact->who;
     struct core_effect *promotion = decision_do(decision, FX_PROMOTION, phase->run);
     promotion->phase = before;

@@ -142,7 +142,7 @@ static void matrix_on_settled(struct decision *decision, struct matrix *matrix)
 {
     struct phase *next;
     while ((next = matrix_next(matrix)))
-        phase_start(decision, next, "submitted");
+        phase_start(decision, next, "submitted", 0);
     if (!matrix_is_through(matrix))
         return;
     if (matrix_has_results(matrix))

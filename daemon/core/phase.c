@@ -32,8 +32,7 @@ static void phase_queue(struct decision *decision, struct phase *phase, const ch
         phase_move(decision, phase, PHASE_QUEUED, reason);
 }
 
-static void phase_start_at(struct decision *decision, struct phase *phase, const char *reason,
-                           int64_t due_ms)
+void phase_start(struct decision *decision, struct phase *phase, const char *reason, int64_t due_ms)
 {
     struct allocation *shared = phase_to_join(decision, phase);
     struct run *run = phase_add_run(decision, phase);
@@ -50,18 +49,6 @@ static void phase_start_at(struct decision *decision, struct phase *phase, const
     } else {
         allocation_new(decision, run, due_ms);
     }
-}
-
-void phase_start(struct decision *decision, struct phase *phase, const char *reason)
-{
-    phase_start_at(decision, phase, reason, 0);
-}
-
-static void phase_start_later(struct decision *decision, struct phase *phase, const char *reason,
-                              int64_t delay_ms)
-{
-    phase_let_go(decision, phase);
-    phase_start_at(decision, phase, reason, decision->now_ms + delay_ms);
 }
 
 struct run *phase_start_in_seat(struct decision *decision, struct phase *phase, struct run *donor,
@@ -180,7 +167,7 @@ static void phase_again(struct decision *decision, struct phase *phase, const ch
                        phase->stalls, reason);
         phase_move_held(decision, phase, HOLD_PROGRESS, text);
     } else {
-        phase_start(decision, phase, reason);
+        phase_start(decision, phase, reason, 0);
     }
 }
 
@@ -192,7 +179,7 @@ static void phase_follow(struct decision *decision, struct phase *phase, bool ca
         return;
     }
     phase_let_go(decision, phase);
-    phase_start_at(decision, phase, reason, delay_ms ? decision->now_ms + delay_ms : 0);
+    phase_start(decision, phase, reason, delay_ms ? decision->now_ms + delay_ms : 0);
 }
 
 /* Whether the phase is a member, and its params are to blame for the failure: no person is asked.
@@ -280,7 +267,7 @@ static void phase_on_run_requeued(struct decision *decision, struct phase *phase
     if (phase->run != run || phase->hold != HOLD_FAILURE)
         return;
     if (run->seat->allocation->is_closed) /* Slurm holds the job, which is cancelled */
-        phase_start_later(decision, phase, reason, run_back_off(1));
+        phase_follow(decision, phase, false, run_back_off(1), reason);
     else
         phase_go_on(decision, phase, reason);
 }
@@ -317,7 +304,7 @@ static void phase_retry(struct decision *decision, struct run *run)
         phase_again(decision, phase, reason);
     /* A job that was refused would be refused again. Only a person can help. */
     else if (count <= allowed && !is_refused)
-        phase_start_later(decision, phase, reason, run_back_off(count));
+        phase_follow(decision, phase, false, run_back_off(count), reason);
     else
         phase_fail(decision, phase, HOLD_FAILURE, reason);
 }

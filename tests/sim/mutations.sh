@@ -43,7 +43,7 @@ the second end of a run counts too|run.c|    [RUN_ENDED] = {[EV_RUN_SILENT] = ru
 a matrix does not wait for all of its members|matrix.c|    if (!matrix_is_through(matrix))\n        return;|
 more members run at once than there are lanes|fit.c|return matrix->lanes == 0 \|\| count < matrix->lanes;|(void)count;\n    return true;
 a member that is retried is not waited for|command.c|    if (phase->matrix)\n        matrix_revive(decision, phase->matrix, reason);|
-a blocked member is forgotten|matrix.c|    while ((next = matrix_next(matrix)))\n        phase_start(decision, next, "submitted");|
+a blocked member is forgotten|matrix.c|    while ((next = matrix_next(matrix)))\n        phase_start(decision, next, "submitted", 0);|
 those that go on to the next rung do not run again|matrix.c|            phase_move(decision, member, PHASE_BLOCKED, reason);|            (void)reason;
 results of an earlier rung are chosen from|matrix.c| \&\&\n            matrix->members[i]->rung == matrix->phase->rung)|)
 what an earlier rung has left is lost by a retry|command.c| \&\& phase->run->rung == phase->rung;|;
