@@ -316,8 +316,8 @@ static void why_write_warnings(const json_t *run, struct text *text)
 static void why_write_advice(const struct why *why, struct text *text)
 {
     const json_t *failure = json_object_get(why->run, "failure");
-    const char *advice = field_text(failure, "advice"), *blame = field_text(failure, "blame");
-    const char *node = field_text(failure, "node");
+    const char *advice = field_text(failure, "advice"), *node = field_text(failure, "node");
+    int blame = failure_blame_parse(field_text(failure, "blame"));
     int cause = field_run_cause(why->run);
     struct text line = {0};
     if (!json_is_object(failure))
@@ -331,9 +331,9 @@ static void why_write_advice(const struct why *why, struct text *text)
         terminal_add_line(text, "  ", &line);
     }
     text_addf(&line, "known as %s", field_text(failure, "name"));
-    if (text_equal(blame, "code"))
+    if (blame == BLAME_CODE)
         text_add(&line, "; the code or its params are to blame");
-    else if (text_equal(blame, "node"))
+    else if (blame == BLAME_NODE)
         text_addf(&line, "; the node %s is to blame, and new jobs do not use it", node);
     terminal_add_line(text, "  ", &line);
 }

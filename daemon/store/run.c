@@ -180,10 +180,8 @@ int store_evidence_put(struct store *store, uint64_t run, const char *node, cons
 int store_failure_put(struct store *store, uint64_t run, const json_t *failure, const char *cause,
                       struct error *err)
 {
-    static const char *const blames[] = {"none", "node", "code"};
     const struct told_failure told = told_failure_read(failure);
-    if (!told.name || !told.line || !told.advice || !told.blame ||
-        !text_is_one_of(told.blame, blames, sizeof blames / sizeof *blames))
+    if (!told.name || !told.line || !told.advice || told.blame == BLAME_COUNT)
         return error_set(
             err, -EINVAL,
             "a failure needs a name, a line, an advice, and a blame of none, node or code");
@@ -195,7 +193,7 @@ int store_failure_put(struct store *store, uint64_t run, const json_t *failure, 
     stmt_bind_known(stmt, ":rank", told.rank);
     stmt_bind_text(stmt, ":node", told.node);
     stmt_bind_words(stmt, ":advice", told.advice);
-    stmt_bind_text(stmt, ":blame", told.blame);
+    stmt_bind_text(stmt, ":blame", failure_blame_name(told.blame));
     return stmt_run(stmt, err);
 }
 

@@ -4,6 +4,7 @@
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/memory.h"
+#include "lib/protocol/words.h"
 #include "lib/spec/node.h"
 #include "lib/spec/yaml.h"
 #include "lib/text.h"
@@ -21,7 +22,6 @@ static const char *const catalogue_keys[] = {"title", "pattern", "cause",
                                              "blame", "tells",   "advice"};
 /* The causes of a run's failure that a printed line can show. */
 static const char *const catalogue_causes[] = {"exit", "oom", "nan", "hang", "node_fail", "launch"};
-static const char *const catalogue_blames[] = {"none", "node", "code"};
 static const char *const catalogue_tells[] = {"cause", "sign", "consequence"};
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
@@ -138,7 +138,7 @@ static void catalogue_check_blame(const struct node *entry, const char *cause, c
                                   struct spec_problems *problems)
 {
     bool is_by_node = text_equal(cause, "node_fail") || text_equal(cause, "launch");
-    if (text_equal(blame, "node") && !is_by_node)
+    if (failure_blame_parse(blame) == BLAME_NODE && !is_by_node)
         node_problem(problems, node_get(entry, "blame"),
                      "node is only for the causes node_fail and launch");
 }
@@ -157,7 +157,7 @@ static json_t *catalogue_entry(const struct node *node, struct spec_problems *pr
     const char *cause =
         catalogue_word(node, "cause", catalogue_causes, COUNT(catalogue_causes), "exit", problems);
     const char *blame =
-        catalogue_word(node, "blame", catalogue_blames, COUNT(catalogue_blames), "none", problems);
+        catalogue_word(node, "blame", failure_blame_names, BLAME_COUNT, "none", problems);
     const char *tells =
         catalogue_word(node, "tells", catalogue_tells, COUNT(catalogue_tells), "cause", problems);
     if (cause && blame)

@@ -46,7 +46,8 @@ static const struct member told_failure_members[] = {
     MEMBER_OR(told_failure, rank, OR_NULL, -1),
     MEMBER(told_failure, node, OR_NULL),
     MEMBER(told_failure, advice, ALWAYS),
-    MEMBER(told_failure, blame, ALWAYS),
+    MEMBER_OF_WORDS(told_failure, blame, "blame", ALWAYS, failure_blame_names, BLAME_COUNT,
+                    BLAME_COUNT),
     {0},
 };
 

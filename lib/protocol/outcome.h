@@ -40,7 +40,7 @@ struct told_failure {
     int64_t rank;     /* -1: the process has no rank */
     const char *node; /* NULL: no node */
     const char *advice;
-    const char *blame; /* none, node or code */
+    enum failure_blame blame; /* BLAME_COUNT: not told */
 };
 
 void outcome_init(struct outcome *outcome, int64_t run);

@@ -114,6 +114,19 @@ enum run_cause {
         CAUSE_COUNT
 };
 
+/* Who is to blame for a failure that was recognised. */
+#define FAILURE_BLAMES(X)                                                                          \
+    X(NONE, "none")                                                                                \
+    X(NODE, "node") /* new jobs do not use it */                                                   \
+    X(CODE, "code") /* the code or its params */
+
+enum failure_blame {
+#define X(symbol, name) BLAME_##symbol,
+    FAILURE_BLAMES(X)
+#undef X
+        BLAME_COUNT
+};
+
 /* What a line of history is about. */
 #define EVENT_TYPES(X)                                                                             \
     X(WORKFLOW, "workflow")                                                                        \
@@ -275,6 +288,7 @@ const char *phase_hold_name(enum phase_hold value);
 const char *run_state_name(enum run_state value);
 const char *run_outcome_name(enum run_outcome value);
 const char *run_cause_name(enum run_cause value);
+const char *failure_blame_name(enum failure_blame value);
 const char *cluster_job_state_name(enum cluster_job_state value);
 bool cluster_job_state_is_final(enum cluster_job_state value);
 const char *preflight_outcome_name(enum preflight_outcome value);
@@ -292,6 +306,7 @@ const char *agent_report_name(enum agent_report value);
 
 /* The tables of names, for the rows of lib/protocol/members.h. */
 extern const char *const run_outcome_names[], *const run_cause_names[], *const stop_reason_names[];
+extern const char *const failure_blame_names[];
 extern const char *const entry_type_names[], *const lead_verb_names[], *const agent_report_names[];
 
 /* The value of a name, or -1. The name may be NULL. */
@@ -302,6 +317,7 @@ int phase_hold_parse(const char *name);
 int run_state_parse(const char *name);
 int run_outcome_parse(const char *name);
 int run_cause_parse(const char *name);
+int failure_blame_parse(const char *name);
 int cluster_job_state_parse(const char *name);
 int preflight_outcome_parse(const char *name);
 int event_type_parse(const char *name);

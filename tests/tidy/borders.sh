@@ -16,7 +16,7 @@ lib/protocol            lib
 lib/expr                lib
 lib/metrics             lib lib/expr
 lib/spec                lib lib/expr lib/protocol lib/metrics
-lib/failures            lib lib/spec
+lib/failures            lib lib/protocol lib/spec
 lib/sbatch              lib lib/spec
 cli                     lib/*
 cli/reader              lib/* cli

@@ -104,12 +104,13 @@ void failure_apply(const struct assignment *assignment, const json_t *failure, c
     const json_t *entry = failure_entry(assignment, failure);
     const struct found_failure found = found_failure_read(failure);
     const char *title = failure_text(entry, "title");
+    int blame = failure_blame_parse(failure_text(entry, "blame"));
     const struct told_failure told = {.name = failure_text(entry, "name"),
                                       .line = found.line ? found.line : "",
                                       .rank = found.rank,
                                       .node = *node ? node : NULL,
                                       .advice = failure_text(entry, "advice"),
-                                      .blame = failure_text(entry, "blame")};
+                                      .blame = blame < 0 ? BLAME_NONE : (enum failure_blame)blame};
     if (!entry)
         return;
     int cause = run_cause_parse(failure_text(entry, "cause"));
@@ -120,8 +121,7 @@ void failure_apply(const struct assignment *assignment, const json_t *failure, c
                             told.line);
     else
         outcome_set_message(outcome, "%s%s%s: %s", title, *node ? " on " : "", node, told.line);
-    (void)snprintf(outcome->node, sizeof outcome->node, "%s",
-                   text_equal(told.blame, "node") ? node : "");
+    (void)snprintf(outcome->node, sizeof outcome->node, "%s", told.blame == BLAME_NODE ? node : "");
     json_decref(outcome->failure);
     outcome->failure = told_failure_to_json(&told);
 }
