@@ -116,8 +116,8 @@ static bool events_print(const json_t *event)
     return fflush(stdout) == 0;
 }
 
-/* Whether the reader of standard output is gone. A quiet history would not tell: it is written to
- * when something happens. */
+/* Whether the reader of standard output is gone. While nothing happens, nothing is written, so a
+ * write that fails would not show this. */
 static bool events_is_unread(void)
 {
     struct pollfd out = {.fd = STDOUT_FILENO};

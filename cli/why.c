@@ -137,15 +137,15 @@ static void why_add_slurm(struct table *table, const json_t *runs, size_t at)
     const char *state = field_text(run, "job_state"), *reason = field_text(run, "job_reason");
     long long job = field_integer(run, "job_id");
     bool goes_on = at > 0 && field_integer(json_array_get(runs, at - 1), "job_id") == job;
-    /* A job fails with any of its runs, and with a run that was held or cancelled. Only runs that
-     * failed show its end. */
+    /* Slurm shows the job as failed if any run in it failed, or was held or cancelled. The table
+     * shows that only at runs that failed. */
     int outcome = field_run_outcome(run), job_state = field_job_state(run);
-    bool is_of_others =
+    bool failed_by_other_run =
         job_state == CLUSTER_JOB_FAILED && outcome != OUTCOME_FAILED && outcome != OUTCOME_LOST;
     if (job && goes_on) /* in the same allocation, or in a new one after a requeue */
         table_addf(table, "%lld %s", job,
                    json_is_object(json_object_get(run, "remedy")) ? "kept" : "requeued");
-    else if (job && is_of_others)
+    else if (job && failed_by_other_run)
         table_addf(table, "%lld", job);
     else if (job && job_state == CLUSTER_JOB_PENDING && field_run_state(run) == RUN_RUNNING)
         table_addf(table, "%lld", job); /* Slurm was not asked since the job began */

@@ -23,7 +23,7 @@ enum fact_kind {
     FACT_JOB_BACK,             /* the job was over, and Slurm has it again */
     FACT_JOB_ENDED,            /* the allocation serves no run any more */
     FACT_RUN_BEGAN,            /* a run: it has an allocation */
-    FACT_RUN_WAITS,            /* its job was taken for running, and waits */
+    FACT_RUN_WAITS,            /* its job waits, and the daemon believed that it runs */
     FACT_RUN_ENDED,            /* it has ended, with an outcome */
     FACT_RUN_REQUEUED,         /* it was taken for cancelled while Slurm requeued its job */
     FACT_PHASE_SUCCEEDED,      /* a phase; `who`: the person that promoted it; empty: no person */
@@ -72,13 +72,13 @@ enum {
     ABSENCE_GAP_MS = 90 * 1000,   /* between two looks; after a longer gap absence begins anew */
     CANCEL_MARGIN_MS = 30 * 1000, /* after its time to stop, before a job is cancelled */
     LEAVE_MS = 120 * 1000,        /* for a lead to leave after its last run and the linger */
-    FAILURE_FIRST_MS = 10 * 1000, /* from a failed run to the next submission, doubled ... */
-    FAILURE_LAST_MS = 300 * 1000, /* ... up to this */
+    FAILURE_FIRST_MS = 10 * 1000, /* from a failed run to the next submission; doubles each time */
+    FAILURE_LAST_MS = 300 * 1000, /* the longest such pause */
     CLOCK_SAME_MS = 2000,         /* two clocks that differ by less agree */
     NEXT_MARGIN_MS = 2000,        /* the part of the linger in which `next` must reach the lead */
-    RETRY_FIRST_MS = 5000,        /* before a look-up: a slow controller may still be reading ... */
-    LIMITED_TRIES_SAID = 10,      /* five minutes at a limit, and its message says so */
-    RETRY_LAST_MS = 30 * 1000,    /* ... doubled up to this, as for submissions at a limit */
+    RETRY_FIRST_MS = 5000, /* before a look-up, as Slurm may be slow to read; doubles each time */
+    RETRY_LAST_MS = 30 * 1000, /* the longest pause, also for submissions at a limit */
+    LIMITED_TRIES_SAID = 10,   /* five minutes at a limit, and its message says so */
 };
 
 /* --- command.c: what a person wants ----------------------------------------------------------- */

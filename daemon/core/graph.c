@@ -12,8 +12,8 @@ static bool phase_is_after(const struct phase *phase, const struct phase *before
     return false;
 }
 
-/* A phase before this phase has succeeded. The first phase that fits goes on in the allocation that
- * the phase before still keeps. */
+/* All phases before this phase may have succeeded now. If so, the phase begins: in the allocation
+ * that `before` keeps, if the phase fits there. */
 static bool graph_begin(struct decision *decision, struct phase *phase, struct phase *before)
 {
     struct run *donor = phase_donor(before);
@@ -84,9 +84,9 @@ void graph_revive_after(struct decision *decision, struct phase *phase)
 void graph_on_fact(struct decision *decision, const struct fact *fact)
 {
     struct phase *phase = fact->phase;
-    bool is_member = phase->matrix && phase->state == PHASE_FAILED;
+    bool is_member_out = phase->matrix && phase->state == PHASE_FAILED;
     graph_tell_after(decision, phase, (enum fact_kind)fact->kind);
-    if ((phase->state == PHASE_SUCCEEDED || is_member) && !matrix_takes_over(decision, phase))
+    if ((phase->state == PHASE_SUCCEEDED || is_member_out) && !matrix_takes_over(decision, phase))
         phase_let_go(decision, phase);
 }
 

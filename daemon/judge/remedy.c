@@ -60,22 +60,22 @@ static int item_write(struct loop_item *base, struct store *store, struct error 
     int status = store_remedy_add(store, &remedy, loop_now_ms(), err);
     for (size_t i = item->phase->index; status == 0 && i < workflow->phase_count; i++) {
         const struct phase *phase = &workflow->phases[i];
-        if (phase == item->phase || !phase->run) /* as the core does */
+        if (phase == item->phase || !phase->run) /* phase_adopt_plan() chooses alike */
             status = store_phase_replan(store, phase, item->resolved, err);
     }
     return status;
 }
 
 /* The `set` of the remedy with this index in the phase; NULL: no `set`. */
-static const json_t *find_set(const json_t *spec, size_t place)
+static const json_t *find_set(const json_t *spec, size_t index)
 {
     const char *cause;
     json_t *list;
     json_object_foreach(json_object_get(spec, "remedies"), cause, list)
     {
-        if (place < json_array_size(list))
-            return json_object_get(json_array_get(list, place), "set");
-        place -= json_array_size(list);
+        if (index < json_array_size(list))
+            return json_object_get(json_array_get(list, index), "set");
+        index -= json_array_size(list);
     }
     return NULL;
 }

@@ -2,7 +2,11 @@
  * sleeps. Whatever waits in the loop goes by clock_ms(). loop_now_ms() is the time of day, for what
  * is stored. It goes as fast as clock_ms(). If somebody sets the machine's clock, the next turn
  * takes that over. The core then moves the times that it waits for by the same amount. So nothing
- * comes sooner or later, and nothing seems to have lasted longer. */
+ * comes sooner or later, and nothing seems to have lasted longer.
+ *
+ * The rooms and the API use libuv's uv_now() for short pauses, such as those between polls. It has
+ * one value for a whole turn, and stands still while the machine sleeps. So a sleep of the machine
+ * is no silence of the workers. */
 #ifndef PHASED_DAEMON_LOOP_CLOCK_H
 #define PHASED_DAEMON_LOOP_CLOCK_H
 

@@ -15,7 +15,7 @@ struct columns_series {
     json_t *column;
 };
 
-/* Moves back to where the newest `last` steps begin. */
+/* Moves back to where the newest `last` steps begin; 0: all steps. */
 static void columns_begin(struct columns_series *series, size_t count, unsigned last)
 {
     for (size_t i = 0; i < count; i++)

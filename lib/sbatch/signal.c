@@ -13,7 +13,7 @@
 enum {
     SIGNAL_DEFAULT_S = 60,
     SIGNAL_MAX_S = 65535, /* as in sbatch */
-    SIGNAL_LEAST_S = 15,  /* 10 s before the limit phased stops the script */
+    SIGNAL_LEAST_S = 15,  /* phased stops the script 10 s before the limit */
 };
 
 static const struct {
@@ -83,8 +83,9 @@ void sbatch_signal_read(const struct sbatch_script *script, struct sbatch_signal
     }
 }
 
-/* The process is no child of the script, because `wait` would wait for it. It has nothing open that
- * the end of the output waits for. The steps of phased itself do not get the signal. */
+/* The process is no child of the script, because `wait` would wait for it. The process has no
+ * pipe of the script open, so the output can end before the process. The steps of phased itself do
+ * not get the signal. */
 void sbatch_signal_write_run(const struct sbatch_signal *signal, struct text *run)
 {
     if (!signal->name)

@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const container_names[] = {"apptainer", "enroot", "podman"};
+static const char *const runtime_names[] = {"apptainer", "enroot", "podman"};
 
 enum { CONTAINER_EXIT_BY_SIGNAL = 128 }; /* plus the signal: the exit code of a shell */
 
 const char *container_runtime_name(enum container_runtime runtime)
 {
-    return container_names[runtime];
+    return runtime_names[runtime];
 }
 
 /* Adds an option on a line of its own, and its value as one word. */
@@ -34,7 +34,7 @@ static void container_add_path(struct text *text, const char *folder, const char
 }
 
 /* The name of an image without docker://. */
-static const char *container_name(const char *image)
+static const char *image_name(const char *image)
 {
     return text_starts(image, "docker://") ? image + strlen("docker://") : image;
 }
@@ -43,7 +43,7 @@ static const char *container_name(const char *image)
  * a name is a registry if it has a dot or a port. */
 static void container_add_address(struct text *text, const char *image)
 {
-    const char *name = container_name(image), *slash = strchr(name, '/');
+    const char *name = image_name(image), *slash = strchr(name, '/');
     size_t size = slash ? (size_t)(slash - name) : 0;
     bool has_registry = memchr(name, '.', size) || memchr(name, ':', size) ||
                         (size == strlen("localhost") && text_starts(name, "localhost"));
@@ -62,7 +62,7 @@ static void container_add_stage(struct text *text, const struct container_order 
     char *part = text_format("%s/part", order->store), *sqsh = text_format("%s/sqsh", order->store);
     text_add(text, "stage() {\n    ");
     if (order->runtime == CONTAINER_APPTAINER) {
-        char *address = text_format("docker://%s", container_name(order->image));
+        char *address = text_format("docker://%s", image_name(order->image));
         text_add(text, is_file ? "cp -- " : "apptainer pull ");
         text_add_quoted(text, is_file ? order->image : part);
         text_add(text, " ");
@@ -86,7 +86,7 @@ static void container_add_stage(struct text *text, const struct container_order 
         text_add(text, " | sed -n 's/^Loaded image.*: //p' >");
         text_add_quoted(text, part);
     } else {
-        const char *name = container_name(order->image);
+        const char *name = image_name(order->image);
         text_add(text, "podman image exists ");
         text_add_quoted(text, name);
         text_add(text, " || podman pull --quiet ");
@@ -168,8 +168,8 @@ static void container_add_enroot(struct text *text, const struct container_order
     container_add_program(text, order, " \\\n    image bash ");
 }
 
-/* The process namespace of the node: CUDA shares memory between processes only if their numbers
- * differ, and a first process of a namespace ignores signals that it does not handle. */
+/* podman uses the process namespace of the node: CUDA shares memory between processes only if their
+ * numbers differ, and a first process of a namespace ignores signals that it does not handle. */
 static void container_add_podman(struct text *text, const struct container_order *order,
                                  const char *file)
 {

@@ -1,4 +1,4 @@
-/* fork, exec, and lines from a pipe until the deadline. */
+/* Starts the measuring program, and reads its lines until the deadline. */
 #include "worker/preflight/probe.h"
 
 #include "lib/clock.h"
