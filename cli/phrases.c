@@ -6,6 +6,7 @@
 #include "cli/terminal.h"
 #include "lib/protocol/words.h"
 #include "lib/spec/phase.h"
+#include "lib/spec/remedies.h"
 #include "lib/text.h"
 
 #include <math.h>
@@ -65,21 +66,11 @@ bool wait_write_phase(const json_t *phase, double now, struct text *text)
 
 bool remedy_add(const json_t *run, struct text *text)
 {
-    const json_t *remedy = json_object_get(run, "remedy"), *change;
-    const json_t *changes = json_object_get(remedy, "changes");
+    const json_t *remedy = json_object_get(run, "remedy");
     int resume = remedy_resume_parse(field_text(remedy, "resume"));
-    size_t i;
     if (!json_is_object(remedy))
         return false;
-    json_array_foreach((json_t *)changes, i, change)
-    {
-        text_addf(text, "%s%s ", i ? ", " : "", field_text(change, "param"));
-        phase_value_text(json_object_get(change, "from"), text);
-        text_add(text, " → ");
-        phase_value_text(json_object_get(change, "to"), text);
-    }
-    if (json_array_size(changes) == 0)
-        text_add(text, "the same params");
+    remedies_changes_text(json_object_get(remedy, "changes"), text);
     if (resume == REMEDY_START)
         text_add(text, ", from the start");
     else if (resume == REMEDY_PREVIOUS)

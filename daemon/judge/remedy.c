@@ -80,22 +80,11 @@ static const json_t *find_set(const json_t *spec, size_t index)
     return NULL;
 }
 
-/* "micro_batch 32 → 16, grad_accum 2 → 4" */
 static void describe(struct remedy_item *item)
 {
     struct text text = {0};
-    const json_t *change;
-    size_t i;
-    json_array_foreach(item->changes, i, change)
-    {
-        text_addf(&text, "%s%s ", i ? ", " : "",
-                  json_string_value(json_object_get(change, "param")));
-        phase_value_text(json_object_get(change, "from"), &text);
-        text_add(&text, " → ");
-        phase_value_text(json_object_get(change, "to"), &text);
-    }
-    (void)snprintf(item->message, sizeof item->message, "%s",
-                   text.size ? text_string(&text) : "the same params");
+    remedies_changes_text(item->changes, &text);
+    (void)snprintf(item->message, sizeof item->message, "%s", text_string(&text));
     text_fini(&text);
 }
 

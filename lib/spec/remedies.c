@@ -6,6 +6,7 @@
 #include "lib/memory.h"
 #include "lib/spec/keys.h"
 #include "lib/spec/node.h"
+#include "lib/spec/phase.h"
 #include "lib/spec/scalar.h"
 #include "lib/spec/scope.h"
 #include "lib/spec/sections.h"
@@ -237,4 +238,20 @@ int remedies_compute(const json_t *params, const json_t *set, json_t **ret_value
     }
     *ret_values = values;
     return 0;
+}
+
+void remedies_changes_text(const json_t *changes, struct text *text)
+{
+    const json_t *change;
+    size_t i;
+    json_array_foreach(changes, i, change)
+    {
+        text_addf(text, "%s%s ", i ? ", " : "",
+                  json_string_value(json_object_get(change, "param")));
+        phase_value_text(json_object_get(change, "from"), text);
+        text_add(text, " → ");
+        phase_value_text(json_object_get(change, "to"), text);
+    }
+    if (json_array_size(changes) == 0)
+        text_add(text, "the same params");
 }

@@ -11,6 +11,7 @@
 struct error;
 struct key;
 struct sections;
+struct text;
 
 /* The causes for which there can be a remedy. No check can have these names. */
 #define REMEDIES_CAUSES "oom", "nan", "hang", "preflight", "node_fail", "exit"
@@ -23,5 +24,9 @@ void remedies_read(const struct sections *sections, const struct key *key, json_
  * -EINVAL if an expression has no usable value. */
 int remedies_compute(const json_t *params, const json_t *set, json_t **ret_values,
                      struct error *err);
+
+/* Adds "micro_batch 32 → 16, grad_accum 2 → 4", or "the same params", of a list of {"param",
+ * "from", "to"}. */
+void remedies_changes_text(const json_t *changes, struct text *text);
 
 #endif
