@@ -43,17 +43,26 @@ static bool why_is_failure(const json_t *run)
 
 /* How much a phase needs an explanation. Members that are out are normal, and the matrix stands for
  * members that run. */
-static int why_rank(const json_t *phase)
+enum why_rank {
+    WHY_NOT_BEGUN,
+    WHY_MEMBER_OUT,
+    WHY_BEGUN,
+    WHY_FAILED,
+    WHY_HELD,
+};
+
+static enum why_rank why_rank(const json_t *phase)
 {
     int state = field_phase_state(phase);
     if (state == PHASE_HELD)
-        return 4;
+        return WHY_HELD;
     if (state == PHASE_FAILED)
-        return members_has(phase) ? 1 : 3;
+        return members_has(phase) ? WHY_MEMBER_OUT : WHY_FAILED;
     if (members_has(phase))
-        return 0;
-    return members_is_matrix(phase) ? 2 * (field_integer(members_total(phase), "begun") > 0)
-                                    : 2 * json_is_object(json_object_get(phase, "run"));
+        return WHY_NOT_BEGUN;
+    bool has_begun = members_is_matrix(phase) ? field_integer(members_total(phase), "begun") > 0
+                                              : json_is_object(json_object_get(phase, "run"));
+    return has_begun ? WHY_BEGUN : WHY_NOT_BEGUN;
 }
 
 /* Replaces the address of a workflow by that of the phase that needs an explanation most: the first
@@ -62,14 +71,15 @@ static int why_find_phase(struct cli *cli, struct address *address, struct error
 {
     json_t *workflow;
     const json_t *phase, *found = NULL;
-    int status = client_get_address(cli, address, &workflow, err), rank = -1;
+    enum why_rank rank = WHY_NOT_BEGUN;
+    int status = client_get_address(cli, address, &workflow, err);
     size_t i;
     if (status < 0)
         return status;
     json_array_foreach(json_object_get(workflow, "phases"), i, phase)
     {
-        int other = why_rank(phase);
-        if (other > rank || (other == rank && other <= 2))
+        enum why_rank other = why_rank(phase);
+        if (other > rank || (other == rank && other <= WHY_BEGUN))
             found = phase;
         rank = other > rank ? other : rank;
     }
@@ -439,40 +449,39 @@ static bool why_may_run_again(const json_t *phase)
 }
 
 /* Adds what phased has done, or waits for. */
-static void why_write_next(const struct why *why, struct text *ret_text)
+static void why_write_next(const struct why *why, struct text *text)
 {
-    struct text next = {0};
+    struct text next = {0}, wait = {0};
     const json_t *run = json_object_get(why->phase, "run");
     int phase_state = field_phase_state(why->phase), state = field_run_state(run);
     const char *address = field_text(run, "address");
     long long job = field_integer(run, "job_id");
-    struct text wait = {0}, *text = &next;
     if (members_is_matrix(why->phase) && members_in_state(why->phase, PHASE_HELD) > 0) {
         json_t *held = json_pack("{s:O}", "phases", json_object_get(why->phase, "members"));
-        held_write(&why->cli->out, held, text);
+        held_write(&why->cli->out, held, &next);
         json_decref(held);
     } else if (phase_state == PHASE_HELD || why_may_run_again(why->phase)) {
-        text_add(text, "what can be done:\n"); /* the first line says why it is held, or over */
-        held_ways_out(&why->cli->out, why->phase, text);
+        text_add(&next, "what can be done:\n"); /* the first line says why it is held, or over */
+        held_ways_out(&why->cli->out, why->phase, &next);
     } else if (phase_state == PHASE_BLOCKED) {
-        why_write_before(why->phase, text);
+        why_write_before(why->phase, &next);
     } else if (wait_write(run, (double)time(NULL), &wait)) {
-        text_addf(text, "%s: %s\n", address, text_string(&wait));
+        text_addf(&next, "%s: %s\n", address, text_string(&wait));
     } else if (state == RUN_SUBMITTING) {
-        text_addf(text, "%s will be submitted\n", address);
+        text_addf(&next, "%s will be submitted\n", address);
     } else if (*field_text(run, "state") && state != RUN_ENDED) {
         bool resumes = field_text(run, "resume")[0] != '\0';
-        text_addf(text, "%s is %s as job %lld, ", address, field_text(run, "state"), job);
+        text_addf(&next, "%s is %s as job %lld, ", address, field_text(run, "state"), job);
         if (resumes)
-            text_addf(text, "from step %.0f\n", field_number(run, "first_step"));
+            text_addf(&next, "from step %.0f\n", field_number(run, "first_step"));
         else
-            text_add(text, "from the start\n");
+            text_add(&next, "from the start\n");
     } else if (json_array_size(json_object_get(why->newest, "warnings"))) {
-        text_addf(text, "%s has %s\n", address, field_text(run, "outcome"));
+        text_addf(&next, "%s has %s\n", address, field_text(run, "outcome"));
     }
     text_fini(&wait);
-    why_write_warnings(why->newest, text);
-    text_addf(ret_text, "%s%s", next.size ? "\n" : "", text_string(&next));
+    why_write_warnings(why->newest, &next);
+    text_addf(text, "%s%s", next.size ? "\n" : "", text_string(&next));
     text_fini(&next);
 }
 
