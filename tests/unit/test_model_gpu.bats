@@ -503,17 +503,21 @@ compare() {
     run -0 "$BIN/phase-model" bench --device cuda --precision fp8 --width 32 --heads 2 --kv-heads 1 \
         --loops 1 --sequence-length 16 --device-batch-size 1
     echo "$output"
-    # 16 rows, and 32 x 64 weights for queries, keys and values. The fake computes slowly, so products
-    # of 8 bits are limited by their operations. Equal factors in a row are multiplied only once, so
-    # the rate of 16 bits is much higher.
-    awk '/^a large product of fp8: / { rate = $6 }
-        /^queries, keys/ { part = 3 }
-        part {
-            operations = 1000 * $(NF - 3) * rate
-            is_fp8 = operations > 64500 && operations < 66500
-            if (is_fp8 != (part-- > 1)) bad = 1
+    # 16 rows, and 32 x 64 weights for queries, keys and values, of 1 byte or of 2. The gradients of
+    # weights are floats, which are read and written. Equal factors in a row are multiplied only once
+    # if they have 16 bits, so the fake makes these products much faster.
+    awk '
+        function expect(work, rate, amount) {
+            limit = work / rate > amount / moved ? work / rate : amount / moved
+            if ($(NF - 3) - limit > 0.1 + 0.01 * limit || limit - $(NF - 3) > 0.1 + 0.01 * limit) bad = 1
             seen++
         }
+        /^a large product: / { rate16 = 1e3 * $4; moved = 1e3 * $(NF - 1) } # in a microsecond
+        /^a large product of fp8: / { rate8 = 1e3 * $6 }
+        /^queries, keys/ { part = 3 }
+        part == 1 { expect(65536, rate16, 2 * 1536 + 8 * 2048) }
+        part > 1 { expect(65536, rate8, 2 * 1536 + 2048) }
+        part { part-- }
         END { exit bad || seen != 3 }' <<<"$output"
 }
 
