@@ -505,7 +505,9 @@ compare() {
     echo "$output"
     # 16 rows, and 32 x 64 weights for queries, keys and values, of 1 byte or of 2. The gradients of
     # weights are floats, which are read and written. Equal factors in a row are multiplied only once
-    # if they have 16 bits, so the fake makes these products much faster.
+    # if they have 16 bits, so the fake makes these products much faster. A step that decodes reads
+    # 15360 weights of the block, 8192 of the head, and keys and values of 16 tokens for each line, all
+    # of 16 bits.
     awk '
         function expect(work, rate, amount) {
             limit = work / rate > amount / moved ? work / rate : amount / moved
@@ -518,7 +520,8 @@ compare() {
         part == 1 { expect(65536, rate16, 2 * 1536 + 8 * 2048) }
         part > 1 { expect(65536, rate8, 2 * 1536 + 2048) }
         part { part-- }
-        END { exit bad || seen != 3 }' <<<"$output"
+        /^decoding, / { expect($2 * (2 * 23552 + 4 * 16 * 32), rate16, 2 * (23552 + $2 * 2 * 16 * 16)) }
+        END { exit bad || seen != 5 }' <<<"$output"
 }
 
 @test "the benchmark of a GPU compares phase-model with PyTorch, and prints each part of a step" {

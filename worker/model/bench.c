@@ -4,6 +4,7 @@
 #include "lib/clock.h"
 #include "lib/error.h"
 #include "lib/memory.h"
+#include "worker/model/bench_decode.h"
 #include "worker/model/device.h"
 #include "worker/model/kernels.h"
 #include "worker/model/model.h"
@@ -406,6 +407,19 @@ static void show_rates(struct bench *bench)
            bench->fp8_operations_each_s / 1e9);
 }
 
+/* Prints a part that has taken so long, and returns its limit. */
+static double print_part(const struct bench *bench, const struct part *part, double taken_s)
+{
+    double computing_s =
+        part->operations / (part->is_fp8 ? bench->fp8_operations_each_s : bench->operations_each_s);
+    double moving_s = part->bytes / bench->bytes_each_s;
+    bool computes = computing_s >= moving_s;
+    double limit_s = computes ? computing_s : moving_s;
+    printf("%-26s %8.1f %12.1f %12.1f %7.1f %%  %s\n", part->name, part->calls, 1e6 * taken_s,
+           1e6 * limit_s, 100 * limit_s / taken_s, computes ? "operations" : "bytes");
+    return limit_s;
+}
+
 /* Prints the parts, and returns the sum of their limits in a step. */
 static double measure_parts(struct bench *bench)
 {
@@ -415,15 +429,8 @@ static double measure_parts(struct bench *bench)
     for (size_t i = 0; i < bench->part_count; i++) {
         const struct part *part = &bench->parts[i];
         double taken_s = time_of(bench, part, measured_s);
-        double computing_s = part->operations / (part->is_fp8 ? bench->fp8_operations_each_s
-                                                              : bench->operations_each_s);
-        double moving_s = part->bytes / bench->bytes_each_s;
-        bool computes = computing_s >= moving_s;
-        double limit_s = computes ? computing_s : moving_s;
-        printf("%-26s %8.1f %12.1f %12.1f %7.1f %%  %s\n", part->name, part->calls, 1e6 * taken_s,
-               1e6 * limit_s, 100 * limit_s / taken_s, computes ? "operations" : "bytes");
         sum_s += taken_s * part->calls;
-        whole_s += limit_s * part->calls;
+        whole_s += print_part(bench, part, taken_s) * part->calls;
     }
     printf("%-26s %8s %12.1f %12.1f %7.1f %%\n", "all parts", "", 1e6 * sum_s, 1e6 * whole_s,
            100 * whole_s / sum_s);
@@ -487,6 +494,29 @@ static int measure_step(struct bench *bench, const struct options *options, doub
     return status;
 }
 
+/* Generation never has factors of 8 bits, so its steps need another backend. */
+static int measure_decode(struct bench *bench, const struct options *options, int device,
+                          struct error *err)
+{
+    static const char *const names[] = {"decoding, 1 line", "decoding, 32 lines"};
+    static const size_t lines[] = {1, 32};
+    struct bench_decode steps[2] = {0};
+    kernels_free(bench->kernels);
+    bench->kernels = kernels_new(device, err);
+    if (!bench->kernels)
+        return err->code;
+    int status =
+        bench_decode(bench->kernels, &bench->shape, options->sequence_length, lines, 2, steps, err);
+    for (size_t i = 0; i < 2 && steps[i].taken_s > 0; i++) {
+        const struct part part = {.name = names[i],
+                                  .operations = steps[i].operations,
+                                  .bytes = steps[i].bytes,
+                                  .calls = 1};
+        (void)print_part(bench, &part, steps[i].taken_s);
+    }
+    return status;
+}
+
 int bench_run(const struct options *options, struct error *err)
 {
     struct bench bench = {.shape = options_shape(options, MODEL_BYTES), .is_fp8 = options->is_fp8};
@@ -517,6 +547,8 @@ int bench_run(const struct options *options, struct error *err)
         release(&bench);
         if (status == 0)
             status = measure_step(&bench, options, limit_s, err);
+        if (status == 0)
+            status = measure_decode(&bench, options, device, err);
     }
     kernels_free(bench.kernels);
     return status;

@@ -20,6 +20,7 @@ MODEL_SOURCES = \
 	worker/model/wire.c worker/model/wire.h \
 	worker/model/stop.c worker/model/stop.h \
 	worker/model/bench.c worker/model/bench.h \
+	worker/model/bench_decode.c worker/model/bench_decode.h \
 	worker/model/device.c worker/model/device.h \
 	worker/model/options.c worker/model/options.h \
 	worker/model/group.c worker/model/group.h \

@@ -18,12 +18,12 @@ static const char usage[] =
     "       phase-model bench [OPTION VALUE]...\n"
     "\n"
     "Trains a transformer, whose blocks may be applied in refinement loops, or measures how fast\n"
-    "this device trains it. Each step of train prints one line: loss (the weighted sum), step_0 "
-    "to\n"
-    "step_3 (the loss of each loop), grad_norm (before clipping), lr, dt (ms) and tok/sec of all\n"
-    "ranks, and val_loss after an evaluation. SIGTERM, SIGUSR1 and SIGUSR2 stop all ranks at the\n"
-    "next step, with a checkpoint. Several ranks need RANK, WORLD_SIZE, MASTER_ADDR and\n"
-    "MASTER_PORT, as torchrun sets them. Options, with their defaults in brackets:\n";
+    "this device trains it and generates text. Each step of train prints one line: loss (the\n"
+    "weighted sum), step_0 to step_3 (the loss of each loop), grad_norm (before clipping), lr,\n"
+    "dt (ms) and tok/sec of all ranks, and val_loss after an evaluation. SIGTERM, SIGUSR1 and\n"
+    "SIGUSR2 stop all ranks at the next step, with a checkpoint. Several ranks need RANK,\n"
+    "WORLD_SIZE, MASTER_ADDR and MASTER_PORT, as torchrun sets them. Options, with their\n"
+    "defaults in brackets:\n";
 
 /* What --model sets. The larger models have the shape of GPT-2's small and medium models and of
  * llama-like models, so that their speed can be compared. */
