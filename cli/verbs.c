@@ -16,11 +16,10 @@ const struct verb verbs[] = {
      "Takes options and arguments of a script as `submit` does.\n"},
     {"plan", plan_verb, "[options] FILE [[--] ARGUMENT...]",
      "say what a workflow file would do on this cluster",
-     "Shows where each phase fits, when Slurm would start it if it were submitted now, how long "
-     "it\n"
-     "may take and what it may cost. Warns of settings of the cluster that may harm a phase.\n"
-     "Queues nothing. Exits 1 if a phase fits nowhere or Slurm would refuse it.\n"
-     "Takes options and arguments of a script as `submit` does.\n"},
+     "Shows where each phase fits, when Slurm would start it if it were submitted now, how long\n"
+     "it may take and what it may cost. Warns of settings of the cluster that may harm a phase.\n"
+     "Queues nothing. Exits 1 if a phase fits nowhere or Slurm would refuse it. Takes options\n"
+     "and arguments of a script as `submit` does.\n"},
     {"rehearse", rehearse_verb, "[options] FILE [[--] ARGUMENT...]",
      "run a few steps of each phase, to find problems before the real run",
      "Uses the same allocations as the real run. Shows which metrics and checkpoints came, what\n"
@@ -61,22 +60,21 @@ const struct verb verbs[] = {
      "The page shows what `top` shows, and curves, in a browser. On a desktop, opens it.\n"
      "The address is good until the daemon ends.\n"},
     {"mcp", mcp_verb, "[options]", "serve an AI assistant by the Model Context Protocol",
-     "Reads and writes messages on standard input and output. The assistant starts this command. "
-     "By default\n"
-     "its tools only read: a submission is checked and planned, but not made.\n"},
+     "Reads and writes messages on standard input and output. The assistant starts this command.\n"
+     "By default its tools only read: a submission is checked and planned, but not made.\n"},
     {"logs", logs_verb, "ADDRESS... [options]", "print what the ranks of a run printed",
-     "For a phase, prints its newest run. For a workflow, prints its newest run of any phase.\n"
-     "Needs no daemon.\n"},
+     "For a phase, prints the logs of its newest run. For a workflow, prints the logs of the\n"
+     "newest run of any phase. Needs no daemon.\n"},
     {"metrics", metrics_verb, "ADDRESS... [options]", "print the metrics of a run",
-     "For a phase, prints its newest run. For a workflow, prints its newest run of any phase.\n"
+     "For a phase, prints the metrics of its newest run. For a workflow, prints the metrics of\n"
+     "the newest run of any phase.\n"
      "With --tensorboard or --trackio, writes all runs of a phase as one curve, and all phases of\n"
      "a workflow. Needs no daemon.\n"},
     {"attach", attach_verb, "ADDRESS [options] [-- PROGRAM [ARGUMENT...]]",
      "open a shell beside the ranks of a run",
-     "The shell, or the PROGRAM, is a step of the Slurm job, on a node of the run. It has the GPUs "
-     "of\n"
-     "the job, and PHASED_OUT and PHASED_RUN_DIR of the run. It ends with the job at the "
-     "latest.\n"},
+     "The shell, or the PROGRAM, is a step of the Slurm job, on a node of the run. The step\n"
+     "has the GPUs of the job, and PHASED_OUT and PHASED_RUN_DIR of the run. The step ends\n"
+     "with the job at the latest.\n"},
     {"gpus", gpus_verb, "ADDRESS... [options]", "show what the GPUs of a run do",
      "Shows the newest means over ten seconds or a minute. For a phase, shows its newest run.\n"
      "For a matrix, shows the active runs of its members. For a workflow, shows its newest run of\n"
@@ -86,9 +84,8 @@ const struct verb verbs[] = {
      "start the next phases, whatever the gate says",
      "The record keeps your decision and the verdict of the gate.\n"},
     {"hold", action_verb, "ADDRESS... [options]", "stop with a checkpoint, and wait for `release`",
-     "A running phase stops with a checkpoint. A queued phase leaves the queue of Slurm. Both "
-     "wait\n"
-     "until you release them.\n"},
+     "A running phase stops with a checkpoint. A queued phase leaves the queue of Slurm. Both\n"
+     "wait until you release them.\n"},
     {"release", action_verb, "ADDRESS... [options]", "let a held phase or workflow go on", NULL},
     {"resume", action_verb, "ADDRESS... [options]",
      "continue from the newest checkpoint, whatever stopped the phase",
@@ -116,9 +113,8 @@ const struct verb verbs[] = {
      "the queue of Slurm do not change.\n"},
     {"failures", failures_verb, "[LOG...] [options]",
      "list the known failures, or recognise them in a log",
-     "phased recognises a failure by what the run printed: phased-failures(5). Your own entries "
-     "are\n"
-     "in failures.yaml in the home. To try your entries, give a LOG. Exits 1 if an entry is\n"
+     "phased recognises a failure by what the run printed: phased-failures(5). Your own entries\n"
+     "are in failures.yaml in the home. To try your entries, give a LOG. Exits 1 if an entry is\n"
      "wrong. The daemon leaves a wrong entry out.\n"},
     {"doctor", doctor_verb, "[options]",
      "find what may harm training on this machine and in this Slurm",
@@ -128,11 +124,10 @@ const struct verb verbs[] = {
      "start, stop or look at phased",
      "One daemon serves one home ($PHASED_HOME, or ~/.phased). Training goes on without it.\n"
      "If the home has a sandbox and SLURM_CONF is not set, `start` uses the sandbox.\n"
-     "`build-slurm` builds the module for the Slurm of this machine, if phased has none.\n\n"
-     "`start --as-job -- --partition=cpu --time=7-0` is for sites that end processes on login "
-     "nodes:\n"
-     "a small job runs phased, and submits its successor before its time limit. `stop` ends "
-     "both.\n"},
+     "`build-slurm` builds the module for the Slurm of this machine, if phased has none for it.\n\n"
+     "`start --as-job -- --partition=cpu --time=7-0` is for sites that end processes on login\n"
+     "nodes: a small job runs phased, and submits its successor before its time limit. `stop`\n"
+     "ends both.\n"},
     {"sandbox", sandbox_verb, "start|stop|status [options]",
      "start or stop a private Slurm on this machine",
      "The sandbox is in the home, runs as your user and does not disturb another Slurm. If this\n"
