@@ -36,7 +36,7 @@ bool admission_asks(struct loop *loop, struct workflow *workflow,
 int admission_again_in_ms(struct loop *loop);
 /* The place of a job among the runs that wait for limits.yaml, as of the last round. 1 is the next
  * job. 0: the job does not wait for limits.yaml. */
-unsigned admission_turn(struct loop *loop, uint64_t job);
+unsigned admission_position(struct loop *loop, uint64_t job);
 
 /* Whether the budgets let the workflow begin something more. False: `ret_reason` says why not, and
  * the workflow will be held. */

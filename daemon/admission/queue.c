@@ -26,9 +26,9 @@ struct queue_place {
     struct queue_line *line;
     uint64_t job;
     enum round_wait wait;
-    bool has_gone; /* the job has asked after the round, and was told that it goes */
-    unsigned turn; /* the place of its run among the runs that wait for limits.yaml, from 1; 0: no
-                      place */
+    bool has_gone;     /* the job has asked after the round, and was told that it goes */
+    unsigned position; /* the place of its run among the runs that wait for limits.yaml, from 1; 0:
+                      no place */
 };
 
 static void round_end(struct queue *queue)
@@ -216,15 +216,15 @@ static bool round_may(void *context, struct round_job *job)
 static void round_tell(const struct round *round)
 {
     uint64_t run = 0;
-    unsigned turn = 0;
+    unsigned position = 0;
     for (size_t i = 0; i < round->count; i++) {
         struct queue_place *place = round->jobs[i].owner;
         place->wait = round->jobs[i].wait;
         if (place->wait < ROUND_JOBS)
             continue;
-        turn += round->jobs[i].run != run;
+        position += round->jobs[i].run != run;
         run = round->jobs[i].run;
-        place->turn = turn;
+        place->position = position;
     }
 }
 
@@ -397,11 +397,11 @@ bool admission_asks(struct loop *loop, struct workflow *workflow, const struct a
            admission_pays(loop, workflow, ret_reason);
 }
 
-unsigned admission_turn(struct loop *loop, uint64_t job)
+unsigned admission_position(struct loop *loop, uint64_t job)
 {
     const struct admission *admission = loop_room(loop, &admission_room);
     const struct queue_place *place = map_find(&admission->queue.by_job, job);
-    return place ? place->turn : 0;
+    return place ? place->position : 0;
 }
 
 /* --- The room --------------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* The decisions of the daemon, and nothing else: an event goes in, effects come out.
  *
  * The core has no I/O, clock, libuv, SQL or Slurm, so that a simulator can drive it in virtual
- * time. The loop (daemon/loop) drains its events and steps the core with each. Then the loop
+ * time. The loop (daemon/loop) drains its events and gives each event to the core. Then the loop
  * commits one transaction with all rows that the effects name and with the effects themselves (the
  * outbox). Only then it carries the effects out. The result of an effect comes back as an event,
  * and the transaction of that event deletes the effect from the outbox. When the daemon starts, the

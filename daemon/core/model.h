@@ -21,7 +21,8 @@ enum {
 };
 
 /* What Slurm grants: an intent to submit a job, and what became of the job. The token identifies an
- * allocation. The id of the job does not, since a controller gives ids out again.
+ * allocation. The id of the job does not, since a controller gives ids out again. The record, the
+ * events and the effects call an allocation a job, as Slurm does.
  *
  * A phase may leave Slurm the choice between types of GPUs. Then an allocation is asked for with
  * each type. These allocations are candidates for one seat. The candidate whose lead claims the

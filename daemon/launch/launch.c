@@ -76,7 +76,7 @@ static int order(struct launch *launch, const struct core_effect *effect,
     if (status == 0) {
         failure = EV_REFUSED;
         status = cluster_submit(cluster, core_effect_target(effect), &order.description, err);
-        assert(status != -EAGAIN); /* cluster_has_room() was true */
+        assert(status != -EAGAIN); /* cluster_can_take() was true */
     }
     job_order_fini(&order);
     if (status == 0)

@@ -25,7 +25,7 @@ struct loop {
     void *history_context;
 
     struct posts queue; /* posted */
-    struct posts batch; /* was stepped, with the effects below; kept while a commit fails */
+    struct posts batch; /* what this turn drained; kept with the effects while a commit fails */
     struct core_effects effects;
     int64_t batch_ms;
     char trouble[600];                /* why the last commit failed; empty: it succeeded */

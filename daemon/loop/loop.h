@@ -1,16 +1,16 @@
 /* The one place that decides when things happen.
  *
- * Whoever learns something posts it: an event for the core, rows for the record that belong to it,
- * or both. Before the process waits again, a *turn* drains what was posted. Each event is stepped
- * through the core. All rows and all effects are committed in one transaction. Only then the loop
- * answers those who asked, and carries out the effects. What follows from the effects is posted
- * again.
+ * Each part of the daemon posts what it learns: an event for the core, rows for the record that
+ * belong to the event, or both. Before the process waits again, a *turn* drains what was posted,
+ * and the core decides about each event. All rows and all effects are committed in one transaction.
+ * Only then the loop answers those who asked, and carries out the effects. What follows from the
+ * effects is posted again.
  *
  * If a commit fails, for example because the disk is full, nothing is carried out. The core is then
  * ahead of the record. Its effects and the rows are kept and tried again, with growing delays.
- * Until they are committed nothing else is stepped. So memory differs from the record by exactly
- * one transaction, and a restart forgets only what nobody was promised. New workflows are the
- * exception. They are taken back, because their submitters are told of the failure, and their
+ * Until they are committed, the core gets no other event. So memory differs from the record by
+ * exactly one transaction, and a restart forgets only what nobody was promised. New workflows are
+ * the exception. They are taken back, because their submitters are told of the failure, and their
  * numbers are given again. If nothing is left to write, an empty change is tried instead.
  *
  * This is for failures that may pass, such as a full disk or a lock. The record may also refuse a
@@ -66,7 +66,7 @@ void loop_start(struct loop *loop, struct cluster *cluster);
 /* Does what was posted now, and not later. Callers that wait for the record get their answers,
  * unless the record cannot be written. */
 void loop_settle(struct loop *loop);
-/* Ends the loop. Posts are not stepped any more. Running jobs are left alone. `closed` is called
+/* Ends the loop. The core gets no more events. Running jobs are left alone. `closed` is called
  * from the loop; after that the cluster may be freed. */
 void loop_close(struct loop *loop, void (*closed)(void *context), void *context);
 
@@ -180,7 +180,7 @@ struct store *loop_store(const struct loop *loop);
 const char *loop_trouble(const struct loop *loop);
 
 /* Finds the workflow in memory, or loads it from the record into memory. The workflow stays in
- * memory at least until the next post was stepped. -ENOENT. */
+ * memory at least until the next post is drained. -ENOENT. */
 int loop_workflow(struct loop *loop, uint64_t id, struct workflow **ret_workflow,
                   struct error *err);
 struct run *loop_run(const struct loop *loop, uint64_t id); /* NULL: not in memory */

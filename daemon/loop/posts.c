@@ -1,4 +1,4 @@
-/* A post copies its event's texts: the texts of the caller may be gone when the event is stepped.
+/* A post copies its event's texts: the texts of the caller may be gone when the core gets it.
  */
 #include "daemon/loop/posts.h"
 

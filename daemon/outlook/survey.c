@@ -65,7 +65,7 @@ int outlook_survey(struct loop *loop, const struct cluster_description *const *d
 {
     struct outlook *outlook = loop_room(loop, &outlook_room);
     struct cluster *cluster = loop_cluster(loop);
-    if (!cluster || !cluster_has_room(cluster))
+    if (!cluster || !cluster_can_take(cluster))
         return error_set(err, -EBUSY, "too many requests wait for Slurm: try again in a minute");
     int status = cluster_survey(cluster, outlook->last_key + 1, descriptions, count, err);
     if (status < 0)

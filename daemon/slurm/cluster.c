@@ -62,7 +62,7 @@ int cluster_survey(struct cluster *cluster, uint64_t key,
     return counted(cluster, cluster->operations->survey(cluster, key, descriptions, count, err));
 }
 
-bool cluster_has_room(const struct cluster *cluster)
+bool cluster_can_take(const struct cluster *cluster)
 {
     return cluster->requests + CLUSTER_KIND_COUNT < CLUSTER_REQUESTS_MAX;
 }

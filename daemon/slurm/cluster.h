@@ -187,7 +187,7 @@ int cluster_survey(struct cluster *cluster, uint64_t key,
                    struct error *err);
 
 /* Whether another request would be accepted, and one of every kind after it. */
-bool cluster_has_room(const struct cluster *cluster);
+bool cluster_can_take(const struct cluster *cluster);
 
 /* Takes the oldest waiting result; false: no result waits. */
 bool cluster_take(struct cluster *cluster, struct cluster_result *ret_result);

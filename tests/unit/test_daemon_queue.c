@@ -216,7 +216,7 @@ static void candidates_at_a_limit_of_the_site_are_cancelled_at_once(void **state
     cancel_at_a_limit(*state, candidates, 2);
 }
 
-/* --- Turns ------------------------------------------------------------------------------------ */
+/* --- Rounds ----------------------------------------------------------------------------------- */
 
 static void limit(struct world *world, const char *text)
 {
