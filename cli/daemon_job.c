@@ -24,7 +24,7 @@ static int job_run(const char *const *words, char **ret_line, struct error *err)
     int status = command_run(words, NULL, DAEMON_JOB_MAX_S, &result, err);
     if (status < 0)
         return status;
-    if (result.status != 0) {
+    if (result.exit_code != 0) {
         char *complaint = command_complaint(&result);
         const char *said = complaint;
         if (text_starts(said, "daemon-job: "))

@@ -190,9 +190,9 @@ static double rehearse_bytes(const char *path)
     if (glob(path, 0, NULL, &found) != 0)
         return -1;
     for (size_t i = 0; i < found.gl_pathc; i++) {
-        struct stat status;
-        if (stat(found.gl_pathv[i], &status) == 0)
-            bytes = fmax(bytes, 0) + (double)status.st_size;
+        struct stat info;
+        if (stat(found.gl_pathv[i], &info) == 0)
+            bytes = fmax(bytes, 0) + (double)info.st_size;
     }
     globfree(&found);
     return bytes;

@@ -246,7 +246,7 @@ static char *probe_ask_bash(const char *script, unsigned *ret_line)
     char *message = NULL;
     if (command_run(words, script, PROBE_MAX_S, &result, NULL) < 0)
         return NULL;
-    if (result.status > 0)
+    if (result.exit_code > 0)
         message = probe_parse(text_string(&result.err), ret_line);
     command_fini(&result);
     return message;
@@ -269,11 +269,11 @@ static char *probe_script_ask(void *context, const char *script, unsigned *ret_l
 
 static const char *probe_path_ask(void *context, const char *path, bool is_folder)
 {
-    struct stat status;
+    struct stat info;
     (void)context;
-    if (stat(path, &status) < 0)
+    if (stat(path, &info) < 0)
         return errno == ENOENT || errno == ENOTDIR ? "does not exist" : NULL;
-    if (is_folder != (S_ISDIR(status.st_mode) != 0))
+    if (is_folder != (S_ISDIR(info.st_mode) != 0))
         return is_folder ? "is not a folder" : "is a folder";
     return NULL;
 }

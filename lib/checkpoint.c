@@ -11,11 +11,11 @@
 
 enum { CHECKPOINT_DEPTH_MAX = 64 }; /* nested folders; each level holds a descriptor */
 
-static void checkpoint_add_file(struct checkpoint_extent *extent, const struct stat *status)
+static void checkpoint_add_file(struct checkpoint_extent *extent, const struct stat *info)
 {
-    int64_t time_ns = (int64_t)status->st_mtim.tv_sec * 1000000000 + status->st_mtim.tv_nsec;
+    int64_t time_ns = (int64_t)info->st_mtim.tv_sec * 1000000000 + info->st_mtim.tv_nsec;
     extent->files++;
-    extent->bytes += (uint64_t)status->st_size;
+    extent->bytes += (uint64_t)info->st_size;
     if (time_ns > extent->newest_ns)
         extent->newest_ns = time_ns;
 }
@@ -30,19 +30,19 @@ static int checkpoint_measure_at(int folder, const char *name, unsigned depth,
                                  const struct checkpoint_reach *reach,
                                  struct checkpoint_extent *extent)
 {
-    struct stat status;
-    int result = 0;
+    struct stat info;
+    int status = 0;
     DIR *entries;
     /* open(), unlike stat(), makes NFS ask the server for the current state. */
     int follow = depth ? O_NOFOLLOW : 0; /* links inside folders may form circles */
     int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | follow);
     if (fd < 0)
         return -errno;
-    if (fstat(fd, &status) < 0)
-        result = -errno;
-    else if (S_ISREG(status.st_mode))
-        checkpoint_add_file(extent, &status);
-    else if (S_ISDIR(status.st_mode) && depth < reach->depth && (entries = fdopendir(fd))) {
+    if (fstat(fd, &info) < 0)
+        status = -errno;
+    else if (S_ISREG(info.st_mode))
+        checkpoint_add_file(extent, &info);
+    else if (S_ISDIR(info.st_mode) && depth < reach->depth && (entries = fdopendir(fd))) {
         struct dirent *entry;
         while (extent->files < reach->files && (entry = readdir(entries)))
             if (!text_equal(entry->d_name, ".") && !text_equal(entry->d_name, ".."))
@@ -52,7 +52,7 @@ static int checkpoint_measure_at(int folder, const char *name, unsigned depth,
         return 0;
     }
     (void)close(fd); /* it was only read */
-    return result;
+    return status;
 }
 
 int checkpoint_measure(const char *path, struct checkpoint_extent *extent)

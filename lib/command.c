@@ -123,7 +123,7 @@ int command_run(const char *const *words, const char *input, unsigned seconds,
     if (status == 0)
         status = command_start(words, files, true, &pid, err);
     if (status == 0)
-        status = command_wait(words[0], pid, files, seconds, &ret_result->status, err);
+        status = command_wait(words[0], pid, files, seconds, &ret_result->exit_code, err);
     if (status == 0) {
         command_take(files[1], &ret_result->out);
         command_take(files[2], &ret_result->err);

@@ -12,7 +12,7 @@ struct error;
 enum { COMMAND_FILES = 3 };
 
 struct command_result {
-    int status; /* the exit code; -1: a signal ended it */
+    int exit_code; /* -1: a signal ended the program */
     struct text out, err;
 };
 

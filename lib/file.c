@@ -22,43 +22,43 @@ static int file_fail(struct error *err, const char *verb, const char *path)
     return error_set(err, -errno, "cannot %s %s: %s", verb, path, strerror(errno));
 }
 
-static int file_check_regular(const char *path, const struct stat *status, struct error *err)
+static int file_check_regular(const char *path, const struct stat *info, struct error *err)
 {
-    if (S_ISREG(status->st_mode))
+    if (S_ISREG(info->st_mode))
         return 0;
-    int code = S_ISDIR(status->st_mode) ? -EISDIR : -EINVAL;
+    int code = S_ISDIR(info->st_mode) ? -EISDIR : -EINVAL;
     return error_set(err, code, "cannot read %s: it is %s", path,
-                     S_ISDIR(status->st_mode) ? "a folder" : "not a regular file");
+                     S_ISDIR(info->st_mode) ? "a folder" : "not a regular file");
 }
 
 int file_read(const char *path, size_t size_max, char **ret_data, size_t *ret_size,
               struct error *err)
 {
-    int result = 0;
+    int status = 0;
     struct text text = {0};
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return file_fail(err, "open", path);
-    struct stat status;
-    if (fstat(fd, &status) < 0) {
-        result = file_fail(err, "read", path);
+    struct stat info;
+    if (fstat(fd, &info) < 0) {
+        status = file_fail(err, "read", path);
         goto out;
     }
-    result = file_check_regular(path, &status, err);
-    if (result < 0)
+    status = file_check_regular(path, &info, err);
+    if (status < 0)
         goto out;
     char chunk[16384];
     ssize_t size;
     while ((size = read(fd, chunk, sizeof chunk)) > 0) {
         text_add_bytes(&text, chunk, (size_t)size);
         if (text.size > size_max) {
-            result =
+            status =
                 error_set(err, -EFBIG, "cannot read %s: larger than %zu bytes", path, size_max);
             goto out;
         }
     }
     if (size < 0) {
-        result = file_fail(err, "read", path);
+        status = file_fail(err, "read", path);
         goto out;
     }
     if (ret_size)
@@ -67,7 +67,7 @@ int file_read(const char *path, size_t size_max, char **ret_data, size_t *ret_si
 out:
     text_fini(&text);
     (void)close(fd); /* it was only read */
-    return result;
+    return status;
 }
 
 int file_map(const char *path, struct file_map *ret_map, struct error *err)
@@ -75,20 +75,20 @@ int file_map(const char *path, struct file_map *ret_map, struct error *err)
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return file_fail(err, "open", path);
-    struct stat status;
+    struct stat info;
     struct file_map map = {0};
-    int result = fstat(fd, &status) < 0 ? file_fail(err, "read", path)
-                                        : file_check_regular(path, &status, err);
-    if (result == 0 && status.st_size > 0) {
-        map.size = (size_t)status.st_size;
+    int status =
+        fstat(fd, &info) < 0 ? file_fail(err, "read", path) : file_check_regular(path, &info, err);
+    if (status == 0 && info.st_size > 0) {
+        map.size = (size_t)info.st_size;
         map.data = mmap(NULL, map.size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (map.data == MAP_FAILED)
-            result = file_fail(err, "map", path);
+            status = file_fail(err, "map", path);
     }
     (void)close(fd); /* it was only read */
-    if (result == 0)
+    if (status == 0)
         *ret_map = map;
-    return result;
+    return status;
 }
 
 void file_unmap(struct file_map *map)
@@ -128,10 +128,9 @@ int file_sync_folder(const char *path, struct error *err)
     return status;
 }
 
-static int file_remove_entry(const char *path, const struct stat *status, int type,
-                             struct FTW *walk)
+static int file_remove_entry(const char *path, const struct stat *info, int type, struct FTW *walk)
 {
-    (void)status;
+    (void)info;
     (void)type;
     (void)walk;
     return remove(path) < 0 && errno != ENOENT ? errno : 0;
@@ -197,13 +196,13 @@ int file_replace(const char *path, const void *data, size_t size, mode_t mode, s
 /* Gives a whole file the name `path`, unless a file with that name exists. */
 static int file_name_once(const char *temporary, const char *path, struct error *err)
 {
-    struct stat status;
+    struct stat info;
     if (link(temporary, path) == 0)
         return 0;
     int code = errno;
     /* NFS may lose an answer and repeat the request. The second answer is then EEXIST, although the
      * link was made. */
-    if (code == EEXIST && stat(temporary, &status) == 0 && status.st_nlink == 2)
+    if (code == EEXIST && stat(temporary, &info) == 0 && info.st_nlink == 2)
         return 0;
     if (code == EPERM || code == EOPNOTSUPP || code == ENOSYS) {
         if (renameat2(AT_FDCWD, temporary, AT_FDCWD, path, RENAME_NOREPLACE) == 0)

@@ -65,10 +65,10 @@ int home_init(struct home *home, const char *path, struct error *err)
     } else {
         char *here = getcwd(NULL, 0);
         if (!here) {
-            int code = -errno;
-            error_set(err, code, "cannot find the current folder: %s", strerror(-code));
+            int status = -errno;
+            error_set(err, status, "cannot find the current folder: %s", strerror(-status));
             free(chosen);
-            return code;
+            return status;
         }
         home->path = text_format("%s/%s", here, chosen);
         free(here);
@@ -122,10 +122,10 @@ static bool home_group_is_own(gid_t gid)
     return is_own;
 }
 
-static bool home_others_may_write(const struct stat *status)
+static bool home_others_may_write(const struct stat *info)
 {
-    return (status->st_mode & S_IWOTH) ||
-           ((status->st_mode & S_IWGRP) && !home_group_is_own(status->st_gid));
+    return (info->st_mode & S_IWOTH) ||
+           ((info->st_mode & S_IWGRP) && !home_group_is_own(info->st_gid));
 }
 
 static int home_fail(const char *path, struct error *err)
@@ -169,15 +169,15 @@ static int home_check_link(const char *path, const struct stat *link, unsigned l
 
 /* Checks a folder above the home. The sticky bit keeps other users from renaming the entries of the
  * folder, but not the owner of the folder. */
-static int home_check_above(const char *path, const struct stat *status, struct error *err)
+static int home_check_above(const char *path, const struct stat *info, struct error *err)
 {
     char user[HOME_USER_SIZE];
-    if (!home_is_trusted(status->st_uid))
+    if (!home_is_trusted(info->st_uid))
         return error_set(err, -EPERM,
                          "%s belongs to %s, who could put another home in place of yours: set "
                          "PHASED_HOME to a folder elsewhere",
-                         path, home_user(status->st_uid, user));
-    if (!home_others_may_write(status) || (status->st_mode & S_ISVTX))
+                         path, home_user(info->st_uid, user));
+    if (!home_others_may_write(info) || (info->st_mode & S_ISVTX))
         return 0;
     return error_set(
         err, -EPERM,
@@ -190,99 +190,99 @@ static int home_check_above(const char *path, const struct stat *status, struct 
  * make them. */
 static int home_check_way(const char *path, unsigned links, struct error *err)
 {
-    struct stat status;
-    if (lstat("/", &status) < 0)
+    struct stat info;
+    if (lstat("/", &info) < 0)
         return home_fail("/", err);
-    int result = home_check_above("/", &status, err);
-    for (const char *at = path; result == 0 && at[strspn(at, "/")];) {
+    int status = home_check_above("/", &info, err);
+    for (const char *at = path; status == 0 && at[strspn(at, "/")];) {
         at += strspn(at, "/");
         at += strcspn(at, "/");
         bool is_last = !at[strspn(at, "/")];
         char *part = text_format("%.*s", (int)(at - path), path);
-        if (lstat(part, &status) < 0)
-            result = errno == ENOENT ? 1 : home_fail(part, err);
-        else if (S_ISLNK(status.st_mode))
-            result = home_check_link(part, &status, links, err);
-        if (result == 0 && stat(part, &status) < 0)
-            result = 1; /* the link leads nowhere */
-        if (result == 0 && !is_last)
-            result = home_check_above(part, &status, err);
+        if (lstat(part, &info) < 0)
+            status = errno == ENOENT ? 1 : home_fail(part, err);
+        else if (S_ISLNK(info.st_mode))
+            status = home_check_link(part, &info, links, err);
+        if (status == 0 && stat(part, &info) < 0)
+            status = 1; /* the link leads nowhere */
+        if (status == 0 && !is_last)
+            status = home_check_above(part, &info, err);
         free(part);
     }
-    return result < 0 ? result : 0;
+    return status < 0 ? status : 0;
 }
 
-static int home_check_owner(const char *path, const struct stat *status, struct error *err)
+static int home_check_owner(const char *path, const struct stat *info, struct error *err)
 {
     char user[HOME_USER_SIZE];
-    if (status->st_uid == geteuid())
+    if (info->st_uid == geteuid())
         return 0;
     return error_set(err, -EPERM, "%s belongs to %s: use a home of your own (PHASED_HOME)", path,
-                     home_user(status->st_uid, user));
+                     home_user(info->st_uid, user));
 }
 
 /* Checks the home itself, or the target if the home is a link. */
-static int home_check_entry(const char *path, const struct stat *status, struct error *err)
+static int home_check_entry(const char *path, const struct stat *info, struct error *err)
 {
-    if (!S_ISDIR(status->st_mode))
+    if (!S_ISDIR(info->st_mode))
         return error_set(err, -ENOTDIR, "%s is not a folder", path);
-    int result = home_check_owner(path, status, err);
-    if (result == 0 && home_others_may_write(status))
-        result = error_set(
+    int status = home_check_owner(path, info, err);
+    if (status == 0 && home_others_may_write(info))
+        status = error_set(
             err, -EPERM,
             "others may write to %s: check that everything in it is yours, then 'chmod 700' it",
             path);
-    return result;
+    return status;
 }
 
 static int home_check_file(const char *path, enum home_kind kind, struct error *err)
 {
-    struct stat status;
-    if (kind == HOME_TEXT || lstat(path, &status) < 0)
+    struct stat info;
+    if (kind == HOME_TEXT || lstat(path, &info) < 0)
         return 0; /* a missing file will be made; other errors are reported when the file is
                    * opened */
-    int result = home_check_owner(path, &status, err);
-    if (result < 0 || !S_ISLNK(status.st_mode))
-        return result;
+    int status = home_check_owner(path, &info, err);
+    if (status < 0 || !S_ISLNK(info.st_mode))
+        return status;
     if (kind == HOME_FILE)
         return error_set(err, -ELOOP,
                          "%s is a link, and phased would write where it leads: remove it", path);
-    result = home_check_way(path, 0, err);
-    return result == 0 && stat(path, &status) == 0 ? home_check_entry(path, &status, err) : result;
+    status = home_check_way(path, 0, err);
+    return status == 0 && stat(path, &info) == 0 ? home_check_entry(path, &info, err) : status;
 }
 
 int home_check(const struct home *home, struct error *err)
 {
-    struct stat status;
-    int result = home_check_way(home->path, 0, err);
-    if (result < 0)
-        return result;
-    if (stat(home->path, &status) < 0)
+    struct stat info;
+    int status = home_check_way(home->path, 0, err);
+    if (status < 0)
+        return status;
+    if (stat(home->path, &info) < 0)
         return error_set(err, -errno, "cannot open the home %s: %s", home->path, strerror(errno));
-    result = home_check_entry(home->path, &status, err);
+    status = home_check_entry(home->path, &info, err);
 #define X(member, name, kind)                                                                      \
-    if (result == 0)                                                                               \
-        result = home_check_file(home->member, HOME_##kind, err);
+    if (status == 0)                                                                               \
+        status = home_check_file(home->member, HOME_##kind, err);
     HOME_FILES(X)
 #undef X
-    return result;
+    return status;
 }
 
 int home_check_folder(const char *path, struct error *err)
 {
-    struct stat status;
-    if (lstat(path, &status) < 0)
+    struct stat info;
+    if (lstat(path, &info) < 0)
         return home_fail(path, err);
-    if (!S_ISDIR(status.st_mode))
+    if (!S_ISDIR(info.st_mode))
         return error_set(err, -ENOTDIR, "%s is not a folder: remove it", path);
-    return home_check_owner(path, &status, err);
+    return home_check_owner(path, &info, err);
 }
 
 /* Removes the permissions of other users from an existing folder. */
 static int home_close(const char *path, enum home_kind kind, struct error *err)
 {
-    struct stat status;
-    if (kind == HOME_FOLDER && stat(path, &status) == 0 && (status.st_mode & 077) &&
+    struct stat info;
+    if (kind == HOME_FOLDER && stat(path, &info) == 0 && (info.st_mode & 077) &&
         chmod(path, 0700) < 0)
         return error_set(err, -errno, "cannot take the permissions of others from %s: %s", path,
                          strerror(errno));
@@ -331,8 +331,8 @@ int home_socket_address(struct home *home, char ret_address[HOME_SOCKET_ADDRESS_
     if (home->folder < 0)
         home->folder = open(home->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (home->folder < 0) {
-        int code = -errno;
-        return error_set(err, code, "cannot open the home %s: %s", home->path, strerror(-code));
+        status = -errno;
+        return error_set(err, status, "cannot open the home %s: %s", home->path, strerror(-status));
     }
     (void)snprintf(ret_address, HOME_SOCKET_ADDRESS_SIZE, "/proc/self/fd/%d%s", home->folder,
                    home->socket + strlen(home->path)); /* far shorter than the limit */

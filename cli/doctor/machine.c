@@ -206,9 +206,9 @@ static void machine_look_at_logout(json_t *findings)
                                         NULL};
     const struct passwd *user = getpwuid(getuid());
     char *linger = text_format("/var/lib/systemd/linger/%s", user ? user->pw_name : "");
-    struct command_result result = {.status = -1};
+    struct command_result result = {.exit_code = -1};
     bool is_known = command_run(words, NULL, MACHINE_ASK_S, &result, NULL) == 0;
-    if (is_known && result.status == 0)
+    if (is_known && result.exit_code == 0)
         machine_judge_logout(text_starts(text_string(&result.out), "b true"),
                              user && access(linger, F_OK) == 0, findings);
     else

@@ -202,7 +202,7 @@ static bool phased_try(const char *name, const char *option, const char *what, c
     const char *const words[] = {path, option, NULL};
     struct error err;
     int status = command_run(words, NULL, PHASED_ASK_S, ret_result, &err);
-    bool is_good = status == 0 && ret_result->status == 0;
+    bool is_good = status == 0 && ret_result->exit_code == 0;
     if (status < 0) {
         finding_add(findings, FINDING_ERROR, what, advice, "%s", err.message);
     } else if (!is_good) {

@@ -34,7 +34,7 @@ static bool slurm_ask(const char *const *words, struct command_result *ret_resul
                     "check that slurmctld runs and that its port is open from here. Running jobs "
                     "go on, and phased repeats its requests",
                     "Slurm does not answer: %s", err.message);
-    } else if (ret_result->status != 0) {
+    } else if (ret_result->exit_code != 0) {
         char *complaint = command_complaint(ret_result);
         finding_add(
             findings, FINDING_ERROR, "controller",
@@ -73,7 +73,7 @@ static bool slurm_try(const struct setting_partition *partition, bool *ret_is_ta
                            NULL};
     struct error err;
     int status = command_run(words, NULL, SLURM_ASK_S, &result, &err);
-    *ret_is_taken = status == 0 && result.status == 0;
+    *ret_is_taken = status == 0 && result.exit_code == 0;
     if (status < 0) {
         finding_add(findings, FINDING_WARNING, partition->name, NULL,
                     "cannot tell whether you may submit: %s", err.message);

@@ -127,7 +127,7 @@ static struct outcome call_reading(const struct caller *caller, const struct too
     struct command_result result;
     if (!outcome_run(&outcome, tool, arguments, false, &result))
         return outcome;
-    outcome.is_failure = result.status != 0;
+    outcome.is_failure = result.exit_code != 0;
     outcome_add(&outcome, text_string(&result.out), result.out.size, tool->keeps_end);
     outcome_add(&outcome, text_string(&result.err), result.err.size, false);
     command_fini(&result);
@@ -162,7 +162,7 @@ static struct outcome call_changing(const struct caller *caller, const struct to
     struct text text = {0};
     if (!outcome_run(&outcome, tool, arguments, true, &result))
         return outcome;
-    outcome.is_failure = result.status != 0;
+    outcome.is_failure = result.exit_code != 0;
     outcome.json = outcome_read(&result.out);
     if (outcome.json && tool->access == TOOL_SUBMITS)
         call_write_submitted(outcome.json, &text);

@@ -213,7 +213,7 @@ static int metrics_write_png(const struct curves *curves, const json_t *names, c
     if (status < 0)
         return status;
     char *complaint = command_complaint(&result);
-    if (result.status != 0 || !result.out.size)
+    if (result.exit_code != 0 || !result.out.size)
         status = error_set(err, -EIO, "gnuplot made no picture: %s", complaint);
     else
         status = file_replace(file, result.out.data, result.out.size, 0666, err);

@@ -189,16 +189,16 @@ static void tfevents_empty_others(const char *folder, const char *name, time_t n
     DIR *dir = opendir(folder);
     struct dirent *entry;
     while (dir && (entry = readdir(dir))) {
-        struct stat status;
+        struct stat info;
         if (!text_starts(entry->d_name, TFEVENTS_BEGINNING) ||
             !text_ends(entry->d_name, TFEVENTS_ENDING) || text_equal(entry->d_name, name) ||
-            fstatat(dirfd(dir), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0)
+            fstatat(dirfd(dir), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) < 0)
             continue;
-        if (status.st_size) {
+        if (info.st_size) {
             int fd = openat(dirfd(dir), entry->d_name, O_WRONLY | O_TRUNC | O_NOFOLLOW | O_CLOEXEC);
             if (fd >= 0)
                 (void)close(fd); /* nothing was written */
-        } else if (now - status.st_mtime > TFEVENTS_EMPTY_S) {
+        } else if (now - info.st_mtime > TFEVENTS_EMPTY_S) {
             (void)unlinkat(dirfd(dir), entry->d_name, 0);
         }
     }
@@ -232,11 +232,11 @@ int tfevents_replace(const char *folder, const struct text *file, char **ret_pat
 
 int tfevents_append(const char *path, const struct text *more, struct error *err)
 {
-    struct stat status;
+    struct stat info;
     int fd = tfevents_open(path, O_APPEND, err);
     if (fd < 0)
         return fd;
-    if (fstat(fd, &status) == 0 && !status.st_size) {
+    if (fstat(fd, &info) == 0 && !info.st_size) {
         (void)close(fd); /* nothing was written */
         return error_set(err, -ENOENT, "another program has emptied %s: run the command again",
                          path);

@@ -63,7 +63,7 @@ static const char code_receive[] = "cd \"${PHASED_HOME:-$HOME/.phased}/code/$1\"
 static int code_git(const char *const *words, struct command_result *ret_result, struct error *err)
 {
     int status = command_run(words, NULL, CODE_GIT_S, ret_result, err);
-    if (status == 0 && ret_result->status != 0) {
+    if (status == 0 && ret_result->exit_code != 0) {
         char *said = command_complaint(ret_result);
         status = error_set(err, -EIO, "%s", said);
         free(said);
@@ -177,7 +177,7 @@ static int code_find_root(struct code *code, bool *ret_is_repository, struct err
         free(current);
         return status;
     }
-    *ret_is_repository = result.status == 0 && result.out.size > 1;
+    *ret_is_repository = result.exit_code == 0 && result.out.size > 1;
     code->root = *ret_is_repository ? xstrndup(text_string(&result.out), result.out.size - 1)
                                     : xstrdup(current);
     command_fini(&result);
@@ -221,9 +221,9 @@ void code_fini(struct code *code)
 
 int code_add(struct code *code, const char *path, char **ret_path, struct error *err)
 {
-    struct stat status;
+    struct stat info;
     char folder[PATH_MAX];
-    if (text_starts(path, "/dev/") || stat(path, &status) < 0 || !S_ISREG(status.st_mode))
+    if (text_starts(path, "/dev/") || stat(path, &info) < 0 || !S_ISREG(info.st_mode))
         return error_set(err, -ENOENT, "there is no file %s", path);
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     char *parent = slash ? xstrndup(path, (size_t)(slash - path) + 1) : xstrdup(".");
@@ -283,10 +283,10 @@ static void code_announce(const struct connection *connection, const struct code
     const char *name = text_string(&code->names), *end = name + code->names.size;
     unsigned long long bytes = 0, count = 0;
     for (; name < end; name += strlen(name) + 1) {
-        struct stat status;
+        struct stat info;
         char *path = text_format("%s/%s", code->root, name);
-        if (lstat(path, &status) == 0)
-            bytes += (unsigned long long)status.st_size;
+        if (lstat(path, &info) == 0)
+            bytes += (unsigned long long)info.st_size;
         free(path);
         count++;
     }

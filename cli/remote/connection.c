@@ -38,12 +38,12 @@ enum {
 
 static int connection_make_folder(const char *folder, struct error *err)
 {
-    struct stat status;
+    struct stat info;
     if (mkdir(folder, 0700) < 0 && errno != EEXIST)
         return error_set(err, -errno, "could not make the folder %s: %s", folder, strerror(errno));
-    if (lstat(folder, &status) < 0)
+    if (lstat(folder, &info) < 0)
         return error_set(err, -errno, "could not read %s: %s", folder, strerror(errno));
-    if (!S_ISDIR(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & 077))
+    if (!S_ISDIR(info.st_mode) || info.st_uid != geteuid() || (info.st_mode & 077))
         return error_set(err, -EPERM,
                          "%s must be a folder of yours that nobody else can read: it is for the "
                          "sockets of ssh",
@@ -138,7 +138,7 @@ static bool connection_try(const char *command, unsigned seconds)
     struct command_result result;
     if (command_run(words, NULL, seconds, &result, NULL) < 0)
         return false;
-    bool is_good = result.status == 0;
+    bool is_good = result.exit_code == 0;
     command_fini(&result);
     return is_good;
 }

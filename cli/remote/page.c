@@ -40,7 +40,7 @@ static int page_ask(const struct connection *connection, const char *script, jso
     if (status < 0)
         return status;
     *ret_page = json_loadb(text_string(&result.out), result.out.size, 0, NULL);
-    if (result.status != 0 || field_integer(*ret_page, "port") == 0) {
+    if (result.exit_code != 0 || field_integer(*ret_page, "port") == 0) {
         char *said = command_complaint(&result);
         const char *own = text_starts(said, "phasectl: ") ? said + strlen("phasectl: ") : said;
         status = error_set(err, -EIO, "%s: %s", connection->login, *own ? own : "no answer");

@@ -60,11 +60,11 @@ static int refuse_configuration(const char *reason, struct error *err)
 
 struct configuration_version configuration_version(const char *file)
 {
-    struct stat status;
-    if (!file || stat(file, &status) < 0)
+    struct stat info;
+    if (!file || stat(file, &info) < 0)
         return (struct configuration_version){0};
     return (struct configuration_version){
-        .file = status.st_ino, .size = status.st_size, .time = status.st_mtim};
+        .file = info.st_ino, .size = info.st_size, .time = info.st_mtim};
 }
 
 bool configuration_version_equal(const struct configuration_version *a,
@@ -86,7 +86,7 @@ int configuration_check(const char *checker, const char *home, struct error *err
                          CONFIGURATION_WAIT_S);
     if (status < 0)
         return status;
-    bool is_good = result.status == 0;
+    bool is_good = result.exit_code == 0;
     char *complaint = text_steal(&result.err);
     command_fini(&result);
     if (!is_good)

@@ -49,16 +49,16 @@ struct search {
 static bool module_is_whole(const char *path)
 {
     ElfW(Ehdr) header = {0};
-    struct stat status = {0};
+    struct stat info = {0};
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return true; /* dlopen() says why */
-    bool is_read = fstat(fd, &status) == 0 && read(fd, &header, sizeof header) == sizeof header;
+    bool is_read = fstat(fd, &info) == 0 && read(fd, &header, sizeof header) == sizeof header;
     (void)close(fd); /* was only read */
     if (!is_read || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
         return true;
     uint64_t end = header.e_shoff + (uint64_t)header.e_shnum * header.e_shentsize;
-    return (uint64_t)status.st_size >= end;
+    return (uint64_t)info.st_size >= end;
 }
 
 static int candidate_open(const char *path, struct candidate *candidate, struct error *err)
@@ -120,7 +120,7 @@ static void find_release(char release[RELEASE_SIZE])
         return;
     /* "slurm 24.11.5"; Debian's programs say "slurm-wlm 24.11.5". */
     const char *said = text_string(&result.out), *space = strchr(said, ' ');
-    if (result.status == 0 && text_starts(said, "slurm") && space)
+    if (result.exit_code == 0 && text_starts(said, "slurm") && space)
         (void)snprintf(release, RELEASE_SIZE, "%.*s", (int)strcspn(space + 1, "\n"), space + 1);
     command_fini(&result);
 }

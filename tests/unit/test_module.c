@@ -27,7 +27,7 @@ static void run(const char *const *words)
     struct error err;
     if (command_run(words, NULL, COMPILER_WAIT_S, &result, &err) < 0)
         fail_msg("%s", err.message);
-    if (result.status != 0)
+    if (result.exit_code != 0)
         fail_msg("%s: %s", words[0], text_string(&result.err));
     command_fini(&result);
 }

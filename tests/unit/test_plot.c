@@ -200,7 +200,7 @@ static void a_program_gets_its_input_and_its_output_is_kept(void **state)
     struct command_result result;
     assert_int_equal(command_run(words, "in\nput", 60, &result, NULL), 0);
     char *complaint = command_complaint(&result);
-    assert_int_equal(result.status, 3);
+    assert_int_equal(result.exit_code, 3);
     assert_string_equal(text_string(&result.out), "in\nput");
     assert_string_equal(complaint, "no way");
     free(complaint);
@@ -222,7 +222,7 @@ static void a_program_that_is_missing_or_does_not_end_is_an_error(void **state)
     assert_int_equal(command_run(chatty, NULL, 60, &result, &err), -EFBIG);
     assert_string_equal(err.message, "sh printed more than 64 MiB");
     assert_int_equal(command_run(killed, NULL, 60, &result, &err), 0);
-    assert_int_equal(result.status, -1);
+    assert_int_equal(result.exit_code, -1);
     command_fini(&result);
 }
 

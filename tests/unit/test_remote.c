@@ -47,7 +47,7 @@ static void words_reach_the_script_through_each_shell(void **state)
         if (!text_equal(text_string(&result.out), text_string(&expected)))
             print_error("%s: %s\n", shells[i], text_string(&result.err));
         assert_string_equal(text_string(&result.out), text_string(&expected));
-        assert_int_equal(result.status, 0);
+        assert_int_equal(result.exit_code, 0);
         command_fini(&result);
         tried++;
     }
@@ -76,7 +76,7 @@ static void the_exit_status_is_that_of_the_script(void **state)
     const char *const words[] = {"sh", "-c", command, NULL};
     struct command_result result;
     assert_int_equal(command_run(words, NULL, 30, &result, NULL), 0);
-    assert_int_equal(result.status, 7);
+    assert_int_equal(result.exit_code, 7);
     command_fini(&result);
     free(command);
 }

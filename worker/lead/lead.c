@@ -320,7 +320,7 @@ int lead_main(const char *job_dir, bool is_guest)
     int status = lead_open_first(&lead, &err);
     if (status < 0) {
         fprintf(stderr, "phase-worker lead: %s\n", err.message);
-        lead.status = status != -EBUSY && status != -ECANCELED;
+        lead.exit_code = status != -EBUSY && status != -ECANCELED;
         lead_close(&lead);
     } else {
         if (lead.end_time == 0)
@@ -329,5 +329,5 @@ int lead_main(const char *job_dir, bool is_guest)
     }
     uv_run(&lead.loop, UV_RUN_DEFAULT);
     lead_fini(&lead);
-    return lead.status;
+    return lead.exit_code;
 }

@@ -48,7 +48,7 @@ static void lead_requeue(struct lead *lead)
 {
     uv_timer_stop(&lead->timer);
     if (lead->is_guest)
-        lead->status = GUEST_REQUEUE;
+        lead->exit_code = GUEST_REQUEUE;
     requeue_handle(&lead->requeue, lead->is_guest ? REQUEUE_PASS_ON : REQUEUE_ASK);
 }
 
@@ -129,7 +129,7 @@ void lead_leave(struct lead *lead)
     const struct outcome *outcome = &lead->run->outcome;
     lead->state = LEAD_LEAVING;
     lead->is_final = !outcome->requeues && !lead->run->is_requeued && !lead->run->is_overtaken;
-    lead->status = outcome->kind != OUTCOME_SUCCEEDED && !outcome->requeues;
+    lead->exit_code = outcome->kind != OUTCOME_SUCCEEDED && !outcome->requeues;
     lead->write_by_ms = clock_steady_ms() + LEAD_WRITE_MS;
     uv_timer_stop(&lead->later);
     uv_timer_stop(&lead->timer);

@@ -130,7 +130,7 @@ struct lead {
     bool was_interrupted; /* by Slurm, in this allocation */
     bool is_final;        /* the job need not run again */
     bool is_exposed;      /* Slurm's signals reach all processes of the step, the ranks too */
-    int status;           /* to exit with */
+    int exit_code;        /* of the lead */
 };
 
 typedef void lead_action(struct lead *lead);

@@ -43,11 +43,11 @@ struct ranklog {
 
 static void ranklog_open_file(struct ranklog *ranklog)
 {
-    struct stat status;
+    struct stat info;
     ranklog->fd = open(ranklog->path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
     ranklog->size = 0;
-    if (ranklog->fd >= 0 && fstat(ranklog->fd, &status) == 0)
-        ranklog->size = (size_t)status.st_size;
+    if (ranklog->fd >= 0 && fstat(ranklog->fd, &info) == 0)
+        ranklog->size = (size_t)info.st_size;
 }
 
 struct ranklog *ranklog_open(const char *folder, unsigned rank, size_t size_max)

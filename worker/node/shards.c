@@ -152,9 +152,9 @@ static int shards_prepare(struct shards *shards, unsigned i, int fd, const struc
 /* An error of the path itself names the key of the spec. */
 static int shards_open_input(const char *path, int *ret_fd, struct error *err)
 {
-    struct stat status;
+    struct stat info;
     int fd = open(path, O_RDONLY | O_CLOEXEC), number = fd < 0 ? errno : 0;
-    if (!number && fstat(fd, &status) == 0 && S_ISDIR(status.st_mode))
+    if (!number && fstat(fd, &info) == 0 && S_ISDIR(info.st_mode))
         number = EISDIR;
     if (!number) {
         *ret_fd = fd;

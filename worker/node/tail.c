@@ -12,12 +12,12 @@
 /* Opens the file if it exists and is not the open file. */
 static void tail_reopen(struct tail *tail)
 {
-    struct stat status;
-    if (stat(tail->path, &status) < 0 || !S_ISREG(status.st_mode))
+    struct stat info;
+    if (stat(tail->path, &info) < 0 || !S_ISREG(info.st_mode))
         return;
-    bool is_same = tail->fd >= 0 && status.st_dev == tail->device && status.st_ino == tail->inode;
+    bool is_same = tail->fd >= 0 && info.st_dev == tail->device && info.st_ino == tail->inode;
     if (is_same) {
-        if (status.st_size < tail->offset)
+        if (info.st_size < tail->offset)
             tail->offset = 0;
         return;
     }
@@ -27,18 +27,18 @@ static void tail_reopen(struct tail *tail)
     if (tail->fd >= 0)
         close(tail->fd);
     tail->fd = fd;
-    tail->device = status.st_dev;
-    tail->inode = status.st_ino;
+    tail->device = info.st_dev;
+    tail->inode = info.st_ino;
     tail->offset = 0;
 }
 
 void tail_init(struct tail *tail, const char *path)
 {
-    struct stat status;
+    struct stat info;
     *tail = (struct tail){.path = xstrdup(path), .fd = -1};
     tail_reopen(tail);
-    if (tail->fd >= 0 && fstat(tail->fd, &status) == 0)
-        tail->offset = status.st_size;
+    if (tail->fd >= 0 && fstat(tail->fd, &info) == 0)
+        tail->offset = info.st_size;
 }
 
 void tail_fini(struct tail *tail)

@@ -75,7 +75,7 @@ static int gres_add_gpu(const struct fact_gpu *gpu, const char *dev, struct text
                         struct error *err)
 {
     char device[256], type[GRES_TYPE_SIZE];
-    struct stat status;
+    struct stat info;
     if (gpu->is_lost)
         return error_set(err, -EIO, "GPU %u does not answer: %s", gpu->index, gpu->trouble);
     if (gpu->mig_mode.is_known && gpu->mig_mode.value)
@@ -87,7 +87,7 @@ static int gres_add_gpu(const struct fact_gpu *gpu, const char *dev, struct text
         return error_set(err, -EIO, "GPU %u: the driver does not say which device it is",
                          gpu->index);
     (void)snprintf(device, sizeof device, "%s/nvidia%" PRIu64, dev, gpu->minor.value);
-    if (stat(device, &status) < 0 || !S_ISCHR(status.st_mode))
+    if (stat(device, &info) < 0 || !S_ISCHR(info.st_mode))
         return error_set(err, -EIO,
                          "GPU %u has no device %s: `nvidia-smi` as root makes it; a container "
                          "needs it from its host",

@@ -84,8 +84,8 @@ static bool journal_is_open(struct journal *journal)
     if (journal->fd >= 0)
         return true;
     int fd = open(journal->path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
-    struct stat status;
-    if (fd < 0 || fstat(fd, &status) < 0) {
+    struct stat info;
+    if (fd < 0 || fstat(fd, &info) < 0) {
         journal->failed = errno;
         if (fd >= 0)
             close(fd);
@@ -93,7 +93,7 @@ static bool journal_is_open(struct journal *journal)
     }
     journal_find_end(fd, &journal->written, &journal->size);
     journal->fd = fd;
-    journal->is_cut = status.st_size > journal->size;
+    journal->is_cut = info.st_size > journal->size;
     if (journal->added < journal->written)
         journal->added = journal->written;
     return true;
@@ -215,16 +215,16 @@ static int journal_end_line(struct journal *journal)
 /* Whether somebody else has damaged the file. `ret_what` says how, for people. */
 static bool journal_is_damaged(const struct journal *journal, char **ret_what)
 {
-    struct stat status;
+    struct stat info;
     if (journal->fd < 0)
         return false;
-    if (fstat(journal->fd, &status) < 0)
+    if (fstat(journal->fd, &info) < 0)
         *ret_what = text_format("cannot be read any more (%s)", strerror(errno));
-    else if (status.st_nlink == 0)
+    else if (info.st_nlink == 0)
         *ret_what = text_format("was removed or replaced");
-    else if (status.st_size < journal->size)
+    else if (info.st_size < journal->size)
         *ret_what = text_format("was cut from %lld to %lld bytes", (long long)journal->size,
-                                (long long)status.st_size);
+                                (long long)info.st_size);
     else
         return false;
     return true;
