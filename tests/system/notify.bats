@@ -184,10 +184,11 @@ warned() { record "SELECT message FROM event WHERE type = 'warning'" | grep -qF 
 
 @test "a daemon that was killed sends its notices after its next start" {
     phasectl daemon start
-    told "{on: held, command: 'sleep 2; echo x >>\$PHASED_HOME/told'}" 3
+    told "{on: held, command: 'until [ -e \$PHASED_HOME/open ]; do sleep 0.1; done; echo x >>\$PHASED_HOME/told'}" 3
     eventually 60 state 1/only held
     daemon_kill
     [ "$(record 'SELECT count(*) FROM notice WHERE done IS NULL')" = 1 ]
+    touch "$PHASED_HOME/open"
     phasectl daemon start
     eventually 60 none_is_owed
     [ -s "$PHASED_HOME/told" ]
