@@ -24,7 +24,8 @@ struct values {
 static int read_line(const char *line, struct values *values, struct error *err)
 {
     static char buffer[256];
-    char *words[WORDS_MAX + 1] = {NULL}, *rest = buffer;
+    static char *words[WORDS_MAX + 1]; /* the arguments stay in it */
+    char *rest = buffer;
     size_t count = 0;
     const struct option_rule rules[] = {
         {"follow", 'f', NULL, "a flag", .flag = &values->flag},
@@ -42,6 +43,7 @@ static int read_line(const char *line, struct values *values, struct error *err)
         assert_true(count < WORDS_MAX);
         words[count++] = strsep(&rest, " ");
     }
+    words[count] = NULL;
     return option_read(words, rules, &values->arguments, err);
 }
 
