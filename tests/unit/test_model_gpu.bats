@@ -25,6 +25,7 @@ setup() {
 teardown() {
     local child
     for child in "${CHILDREN[@]}"; do
+        pkill -KILL -P "$child" || true # the program, which may stand still
         kill -KILL "$child" 2>/dev/null || true
     done
     rm -rf "$DIR"
