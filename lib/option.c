@@ -55,7 +55,10 @@ static int option_set_number(const struct option_rule *rule, const char *value, 
 {
     char *end;
     double number = strtod(value, &end), most = rule->most > 0 ? rule->most : UINT_MAX;
-    if (end == value || *end || !(number >= rule->least && number <= most) ||
+    /* strtod() also takes blanks, signs and hexadecimal numbers. */
+    bool has_sign = value[0] == '+' || value[0] == '-';
+    bool is_plain = !has_sign && value[strspn(value, "0123456789.eE+-")] == '\0';
+    if (end == value || *end || !is_plain || !(number >= rule->least && number <= most) ||
         (!rule->decimal && number != (double)(uint64_t)number))
         return error_set(err, -EINVAL, "--%s wants a %snumber from %.15g to %.15g, not '%s'",
                          rule->name, rule->decimal ? "" : "whole ", rule->least, most, value);
