@@ -55,10 +55,10 @@ static void waits_add_to_run(struct loop *loop, json_t *json)
     const char *reason = json_string_value(json_object_get(json, "job_reason"));
     uint64_t id = (uint64_t)json_integer_value(json_object_get(json, "run"));
     const struct run *run = id && !state ? loop_run(loop, id) : NULL;
-    unsigned turn =
+    unsigned position =
         run && run->seat->allocation ? admission_position(loop, run->seat->allocation->id) : 0;
-    if (turn)
-        (void)json_object_set_new(json, "job_turn", json_integer(turn));
+    if (position)
+        (void)json_object_set_new(json, "job_turn", json_integer(position));
     if (cluster_job_state_parse(state) != CLUSTER_JOB_PENDING)
         return;
     if (reason) {

@@ -417,7 +417,7 @@ static void run_leave(struct decision *decision, struct run *run)
     }
     if (run->idle_ms)
         allocation_cancel(decision, run);
-    run->idle_ms = decision->now_ms; /* if it fails, the core cancels again after as long */
+    run->idle_ms = decision->now_ms; /* the core repeats a cancellation that fails */
 }
 
 void run_on_time(struct decision *decision, struct run *run)
@@ -425,7 +425,7 @@ void run_on_time(struct decision *decision, struct run *run)
     if (decision->now_ms >= run_leave_time(run))
         run_leave(decision, run);
     if (decision->now_ms >= run_cancel_time(run)) {
-        run->told_ms = decision->now_ms; /* if it fails, the core cancels again after as long */
+        run->told_ms = decision->now_ms; /* the core repeats a cancellation that fails */
         decision_save_run(decision, run);
         allocation_cancel(decision, run);
     }

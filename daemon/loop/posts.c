@@ -1,4 +1,5 @@
-/* A post copies its event's texts: the texts of the caller may be gone when the core gets it.
+/* A post copies the texts of its event: the caller may free its texts before the core gets the
+ * event.
  */
 #include "daemon/loop/posts.h"
 

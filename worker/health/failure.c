@@ -102,6 +102,8 @@ void failure_apply(const struct assignment *assignment, const json_t *failure, c
                    struct outcome *outcome)
 {
     const json_t *entry = failure_entry(assignment, failure);
+    if (!entry)
+        return;
     const struct found_failure found = found_failure_read(failure);
     const char *title = failure_text(entry, "title");
     int blame = failure_blame_parse(failure_text(entry, "blame"));
@@ -111,8 +113,6 @@ void failure_apply(const struct assignment *assignment, const json_t *failure, c
                                       .node = *node ? node : NULL,
                                       .advice = failure_text(entry, "advice"),
                                       .blame = blame < 0 ? BLAME_NONE : (enum failure_blame)blame};
-    if (!entry)
-        return;
     int cause = run_cause_parse(failure_text(entry, "cause"));
     if (cause > CAUSE_NONE)
         outcome->cause = (enum run_cause)cause;

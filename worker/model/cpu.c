@@ -76,8 +76,6 @@ void kernels_release(struct kernels *kernels, void *memory)
     free(memory);
 }
 
-/* Linux takes memory when it is first written, and then kills a program beyond the limit of its
- * job. So this writes the memory before the first step, and not at the first checkpoint. */
 /* The second number of the file is the resident pages. */
 size_t kernels_memory_used(struct kernels *kernels)
 {
@@ -91,6 +89,8 @@ size_t kernels_memory_used(struct kernels *kernels)
     return pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
+/* Linux takes memory when it is first written, and then kills a program beyond the limit of its
+ * job. So this writes the memory before the first step, and not at the first checkpoint. */
 void *kernels_host_memory(struct kernels *kernels, size_t bytes)
 {
     (void)kernels; /* all memory is the host's */

@@ -107,8 +107,8 @@ void data_rows(const struct data *data, uint64_t first, size_t count, uint32_t *
 void data_expect(const struct data *data, uint64_t first, size_t count)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t before = (size_t)((const char *)data->ids - (const char *)data->map.data);
     for (size_t row = 0; row < count; row++) {
-        size_t before = (size_t)((const char *)data->ids - (const char *)data->map.data);
         size_t begin = before + place_of(data, first + row) * data->width;
         size_t end = begin + (data->sequence + 1) * data->width;
         begin = begin / page * page;
