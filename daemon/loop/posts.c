@@ -1,6 +1,5 @@
 /* A post copies the texts of its event: the caller may free its texts before the core gets the
- * event.
- */
+ * event. */
 #include "daemon/loop/posts.h"
 
 #include "daemon/loop/loop.h"

@@ -516,14 +516,14 @@ static void read_saved(void *context, const struct model_tensor *tensor, size_t 
             reading->saved[rank] += part_of(reading->bucket, rank, ranks).count;
         reading->bucket++;
     }
-    size_t begin = first - reading->bucket->first, end = begin + count;
+    struct ranks_part wanted = {first - reading->bucket->first, count};
     for (unsigned rank = 0; rank < ranks; rank++) {
         struct ranks_part part = part_of(reading->bucket, rank, ranks);
-        size_t part_end = part.first + part.count, to = end < part_end ? end : part_end;
-        size_t from = begin > part.first ? begin : part.first;
-        if (from < to)
-            memcpy(ret_values + (from - begin), reading->saved[rank] + (from - part.first),
-                   (to - from) * sizeof *ret_values);
+        struct ranks_part both = ranks_overlap(part, wanted);
+        if (both.count > 0)
+            memcpy(ret_values + (both.first - wanted.first),
+                   reading->saved[rank] + (both.first - part.first),
+                   both.count * sizeof *ret_values);
     }
 }
 
@@ -548,12 +548,11 @@ static void put_part(struct model *model, float *array, size_t index, const stru
     for (size_t i = 0; i < model->bucket_count; i++) {
         const struct model_bucket *bucket = &model->buckets[i];
         struct ranks_part part = part_of(bucket, rank, ranks);
-        size_t wanted = bucket->own_first - bucket->first, wanted_end = wanted + bucket->own_count;
-        size_t first = part.first > wanted ? part.first : wanted;
-        size_t end = part.first + part.count < wanted_end ? part.first + part.count : wanted_end;
-        if (first < end)
-            kernels_put(model->kernels, array + bucket->state + (first - wanted),
-                        saved + (first - part.first), (end - first) * sizeof *saved);
+        struct ranks_part wanted = {bucket->own_first - bucket->first, bucket->own_count};
+        struct ranks_part both = ranks_overlap(part, wanted);
+        if (both.count > 0)
+            kernels_put(model->kernels, array + bucket->state + (both.first - wanted.first),
+                        saved + (both.first - part.first), both.count * sizeof *saved);
         saved += part.count;
     }
 }

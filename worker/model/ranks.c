@@ -429,6 +429,13 @@ struct ranks_part ranks_part(unsigned rank, unsigned size, size_t count)
     return (struct ranks_part){first, count - first < each ? count - first : each};
 }
 
+struct ranks_part ranks_overlap(struct ranks_part a, struct ranks_part b)
+{
+    size_t first = a.first > b.first ? a.first : b.first;
+    size_t end = a.first + a.count < b.first + b.count ? a.first + a.count : b.first + b.count;
+    return (struct ranks_part){first, first < end ? end - first : 0};
+}
+
 int ranks_sum_parts(struct ranks *ranks, float *values, size_t count, struct error *err)
 {
     if (ranks->size == 1)

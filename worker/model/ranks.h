@@ -50,8 +50,7 @@ void ranks_fini(struct ranks *ranks);
 /* After a failure of one of the functions below the ranks cannot be used. */
 
 /* Replaces `values` on every rank by their sum over the ranks. A rank that adds the parts of 2, 4,
- * 8
- * ... ranks in the same tree, and gives their sum, does not change the bits. */
+ * 8 or more ranks in the same tree, and gives their sum, does not change the bits. */
 int ranks_sum(struct ranks *ranks, float *values, size_t count, struct error *err);
 
 /* Which of `count` values a rank owns. The parts of the ranks lie side by side in the order of the
@@ -60,6 +59,8 @@ struct ranks_part {
     size_t first, count;
 };
 struct ranks_part ranks_part(unsigned rank, unsigned size, size_t count);
+/* Returns what two parts have in common. */
+struct ranks_part ranks_overlap(struct ranks_part a, struct ranks_part b);
 
 /* Gives every rank the sum over the ranks of the values that the rank owns. Its other values are
  * undefined then. A sum has the same bits as that of ranks_sum(). */
