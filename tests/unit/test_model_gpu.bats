@@ -71,6 +71,16 @@ start() {
     CHILDREN+=($!)
 }
 
+# failed INDEX NAME PATTERN: waits for the rank at this index of CHILDREN. It has failed, and the last
+# line of its log begins with the pattern.
+failed() {
+    local status=0
+    wait "${CHILDREN[$1]}" || status=$?
+    [ "$status" = 1 ]
+    cat "$DIR/log.$2"
+    tail -n 1 "$DIR/log.$2" | grep -E "^phase-model: $3"
+}
+
 # await PATTERN FILE
 await() {
     local turns=0
@@ -218,11 +228,7 @@ ways() { sed -n 's/^ways: //p' "$1"; }
     start 1 second FAKE= -- cuda two 100000 --device-batch-size 1 --log-every 50
     await '^step 50/' "$DIR/log.first"
     pkill -KILL -P "${CHILDREN[1]}" || kill -KILL "${CHILDREN[1]}"
-    local status=0
-    wait "${CHILDREN[0]}" || status=$?
-    [ "$status" = 1 ]
-    cat "$DIR/log.first"
-    tail -n 1 "$DIR/log.first" | grep -E '^phase-model: rank 1 is gone'
+    failed 0 first 'rank 1 is gone'
 }
 
 @test "a rank that stands still is named after the timeout" {
@@ -232,31 +238,22 @@ ways() { sed -n 's/^ways: //p' "$1"; }
         --log-every 50
     await '^step 50/' "$DIR/log.first"
     pkill -STOP -P "${CHILDREN[1]}" || kill -STOP "${CHILDREN[1]}"
-    local status=0
-    wait "${CHILDREN[0]}" || status=$?
-    [ "$status" = 1 ]
-    cat "$DIR/log.first"
-    tail -n 1 "$DIR/log.first" | grep -E '^phase-model: .*rank 1'
+    failed 0 first '.*rank 1'
 }
 
 @test "a sum that never ends ends the training after the timeout" {
-    local rank status
+    local rank
     start 0 log0 FAKE_CUDA=mute=1 -- cuda two 1000 --device-batch-size 1 --collective-timeout 1 \
         --log-every 5
     start 1 log1 FAKE_CUDA=mute=1 -- cuda two 1000 --device-batch-size 1 --collective-timeout 1 \
         --log-every 5
     for rank in 0 1; do
-        status=0
-        wait "${CHILDREN[rank]}" || status=$?
-        [ "$status" = 1 ]
-        cat "$DIR/log.log$rank"
-        tail -n 1 "$DIR/log.log$rank" |
-            grep -E "^phase-model: no GPU is behind the others: sum [0-9]+ was not reached in time$"
+        failed $rank log$rank 'no GPU is behind the others: sum [0-9]+ was not reached in time$'
     done
 }
 
 @test "all ranks name the rank whose GPU hangs while all hosts answer" {
-    local hung rank status behind
+    local hung rank behind
     for hung in 0 1; do
         behind="the GPU of rank $hung \\($(uname -n)\\) is behind the others"
         for rank in 0 1; do
@@ -264,12 +261,7 @@ ways() { sed -n 's/^ways: //p' "$1"; }
                 --device-batch-size 1 --log-every 5
         done
         for rank in 0 1; do
-            status=0
-            wait "${CHILDREN[hung * 2 + rank]}" || status=$?
-            [ "$status" = 1 ]
-            cat "$DIR/log.$hung$rank"
-            tail -n 1 "$DIR/log.$hung$rank" |
-                grep -E "^phase-model: $behind: sum [0-9]+ was not reached in time$"
+            failed $((hung * 2 + rank)) $hung$rank "$behind: sum [0-9]+ was not reached in time$"
         done
         grep '^step 5/' "$DIR/log.${hung}0"
     done
