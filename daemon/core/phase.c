@@ -84,7 +84,6 @@ static void phase_go_on(struct decision *decision, struct phase *phase, const ch
     struct run *before = phase->run;
     char asked[REASON_MAX]; /* who wants the run to stop */
     memcpy(asked, phase->reason, sizeof asked);
-    phase->stalls = 0;
     struct run *run = phase_start_in_seat(decision, phase, before, RUN_PENDING, reason);
     if (before->wish != WISH_NONE)
         run_stop(decision, run, before->wish, asked);
@@ -137,38 +136,60 @@ static bool phase_may_time_out_again(const struct phase *phase, const struct run
     return 2 * run->begin_step > before.first + before.last;
 }
 
-/* Whether the run brought the phase farther. A run that was preempted did, if it made a step. */
+/* Whether the run brought the phase farther. A run that was preempted did, if it made a step. A
+ * program that prints no steps has saved a checkpoint instead. */
 static bool phase_got_farther(const struct phase *phase, const struct run *run)
 {
-    return run->outcome == OUTCOME_TIMED_OUT ? phase_may_time_out_again(phase, run)
-                                             : run->last_step > run->resume_step;
+    if (run->outcome == OUTCOME_TIMED_OUT)
+        return phase_may_time_out_again(phase, run);
+    return run->last_step > run->resume_step ||
+           (run->has_saved && phase->checkpoint_step > run->resume_step);
+}
+
+/* Counts the runs in a row that made no new step. Holds the phase after the last one allowed. */
+static bool phase_is_stalled(struct decision *decision, struct phase *phase, const struct run *run,
+                             const char *reason)
+{
+    char text[REASON_MAX];
+    phase->stalls = phase_got_farther(phase, run) ? 0 : phase->stalls + 1;
+    if (phase->stalls < STALLED_RESUMES_MAX)
+        return false;
+    (void)snprintf(text, sizeof text, "%u runs in a row made no new step; the last one: %.120s",
+                   phase->stalls, reason);
+    phase_let_go(decision, phase);
+    phase_move_held(decision, phase, HOLD_PROGRESS, text);
+    return true;
+}
+
+/* Holds a phase that timed out without a checkpoint and would only repeat itself. */
+static void phase_hold_timed_out(struct decision *decision, struct phase *phase)
+{
+    const struct run *run = phase->run;
+    char text[REASON_MAX], at[48] = "without any step";
+    if (run->last_step >= 0)
+        (void)snprintf(at, sizeof at, "%sat step %lld",
+                       phase_told_before(phase, run).last >= 0 ? "again " : "",
+                       (long long)run->last_step);
+    (void)snprintf(text, sizeof text,
+                   "timed out %s, with no checkpoint to go on from: give it more time, let it save "
+                   "checkpoints, or retry it if it resumes by itself",
+                   at);
+    phase_let_go(decision, phase);
+    phase_move_held(decision, phase, HOLD_PROGRESS, text);
 }
 
 static void phase_again(struct decision *decision, struct phase *phase, const char *reason)
 {
     const struct run *run = phase->run;
     bool is_endless = run->outcome == OUTCOME_TIMED_OUT && !phase->checkpoint_path;
-    if (run->has_begun)
-        phase->stalls = phase_got_farther(phase, run) ? 0 : phase->stalls + 1;
-    phase_let_go(decision, phase);
-    char text[REASON_MAX], at[48] = "without any step";
-    if (phase->stalls && is_endless) {
-        if (run->last_step >= 0)
-            (void)snprintf(at, sizeof at, "%sat step %lld",
-                           phase_told_before(phase, run).last >= 0 ? "again " : "",
-                           (long long)run->last_step);
-        (void)snprintf(text, sizeof text,
-                       "timed out %s, with no checkpoint to go on from: give it more time, let it "
-                       "save checkpoints, or retry it if it resumes by itself",
-                       at);
-        phase_move_held(decision, phase, HOLD_PROGRESS, text);
-    } else if (phase->stalls >= STALLED_RESUMES_MAX) {
-        (void)snprintf(text, sizeof text, "%u runs in a row made no new step; the last one: %.120s",
-                       phase->stalls, reason);
-        phase_move_held(decision, phase, HOLD_PROGRESS, text);
-    } else {
-        phase_start(decision, phase, reason, 0);
+    if (run->has_begun && is_endless && !phase_got_farther(phase, run)) {
+        phase_hold_timed_out(decision, phase);
+        return;
     }
+    if (run->has_begun && phase_is_stalled(decision, phase, run, reason))
+        return;
+    phase_let_go(decision, phase);
+    phase_start(decision, phase, reason, 0);
 }
 
 static void phase_follow(struct decision *decision, struct phase *phase, bool can_stay,
@@ -322,7 +343,9 @@ static void phase_on_run_ended(struct decision *decision, struct phase *phase)
     struct run *run = decision->fact->run;
     char reason[REASON_MAX];
     if (run->requeues) {
-        phase_go_on(decision, phase, run_outcome_name(run->outcome));
+        const char *outcome = run_outcome_name(run->outcome);
+        if (run->wish != WISH_NONE || !phase_is_stalled(decision, phase, run, outcome))
+            phase_go_on(decision, phase, outcome);
         return;
     }
     if (run->wish == WISH_CANCEL) {

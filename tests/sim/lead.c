@@ -262,9 +262,8 @@ static void lead_start(struct sim *sim, struct sim_job *job, unsigned token)
         lead_open(sim, lead, folder);
         return;
     }
-    if (!folder->ended) /* the lead was killed with its job */
-        lead_write_outcome(sim, lead, OUTCOME_PREEMPTED, CAUSE_NONE,
-                           folder->last_step > folder->begin_step);
+    if (!folder->ended) /* the lead was killed with its job, which runs again already */
+        lead_write_outcome(sim, lead, OUTCOME_PREEMPTED, CAUSE_NONE, true);
     lead->until = sim->now + ASK_S;
 }
 

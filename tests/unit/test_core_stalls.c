@@ -17,6 +17,55 @@ static void three_resumptions_without_a_step_hold_the_phase(void **state)
     assert_int_equal(world_phase(world, "validate")->hold, HOLD_PROGRESS);
 }
 
+/* Its job dies with it each time, for example with its node, and Slurm requeues the job. */
+static void three_requeues_without_a_step_hold_the_phase(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    for (int i = 0; i < STALLED_RESUMES_MAX; i++) {
+        assert_int_equal(world_phase(world, "validate")->state, PHASE_QUEUED);
+        if (i == 0)
+            world_runs(world, "validate");
+        else
+            world_event(world, EV_RUN_STARTED, "validate");
+        (void)world_trace(world);
+        world_requeues(world, "validate", -1);
+    }
+    assert_int_equal(world_phase(world, "validate")->hold, HOLD_PROGRESS);
+    assert_string_equal(world_trace(world), "validate#3: running -> ended\n"
+                                            "tell-end validate#3\n"
+                                            "validate: active -> held\n");
+    world_seen(world, "validate", "pending", false); /* Slurm requeues the job all the same */
+    assert_string_equal(world_trace(world), "cancel-job validate#3\n");
+}
+
+static void a_checkpoint_is_progress_if_the_program_prints_no_steps(void **state)
+{
+    (void)state;
+    for (int requeues = 0; requeues < 2; requeues++) {
+        struct world world;
+        world_init(&world);
+        world_begin(&world, false);
+        struct phase *phase = world_phase(&world, "validate");
+        for (int i = 1; i <= STALLED_RESUMES_MAX + 1; i++) {
+            assert_int_equal(phase->state, PHASE_QUEUED);
+            if (i == 1 || !requeues)
+                world_runs(&world, "validate");
+            world_step(&world, (struct core_event){.kind = EV_CHECKPOINT,
+                                                   .run = phase->run,
+                                                   .path = "/out/step",
+                                                   .step = 100 * i});
+            if (requeues)
+                world_requeues(&world, "validate", -1);
+            else
+                world_ended(&world, "validate", OUTCOME_PREEMPTED, CAUSE_NONE, -1);
+        }
+        assert_int_equal(phase->state, PHASE_QUEUED);
+        assert_int_equal(phase->stalls, 0);
+        world_fini(&world);
+    }
+}
+
 static void a_program_that_dies_on_resuming_is_tried_again_and_then_held(void **state)
 {
     struct world *world = *state;
@@ -188,6 +237,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(three_resumptions_without_a_step_hold_the_phase),
+        WORLD_TEST(three_requeues_without_a_step_hold_the_phase),
+        cmocka_unit_test(a_checkpoint_is_progress_if_the_program_prints_no_steps),
         WORLD_TEST(a_program_that_dies_on_resuming_is_tried_again_and_then_held),
         cmocka_unit_test(a_phase_that_times_out_runs_again_while_it_makes_steps),
         cmocka_unit_test(a_phase_without_checkpoint_ends_at_its_limit_unless_it_resumes),
