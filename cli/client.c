@@ -4,7 +4,7 @@
 #include "cli/cli.h"
 #include "cli/daemon_job.h"
 #include "cli/field.h"
-#include "cli/guard.h"
+#include "cli/filter.h"
 #include "cli/phrases.h"
 #include "lib/address.h"
 #include "lib/error.h"
@@ -311,7 +311,7 @@ bool client_may_retry(int status)
 
 void client_print_json(const json_t *json)
 {
-    guard_pass();
+    filter_pass();
     /* 15 digits: 129.36, not 129.36000000000001. main() reports failures of standard output. */
     (void)json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     (void)putchar('\n');

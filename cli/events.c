@@ -4,7 +4,7 @@
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/field.h"
-#include "cli/guard.h"
+#include "cli/filter.h"
 #include "cli/options.h"
 #include "cli/otlp.h"
 #include "cli/phrases.h"
@@ -260,7 +260,7 @@ int events_verb(struct cli *cli, char **words)
     else if (after != UINT_MAX)
         events.after = after;
     if (!is_otlp)
-        guard_pass();
+        filter_pass();
     exit_code = options_each_address(cli, &arguments, events_add, &context);
     if (exit_code != CLI_OK && !events.wanted_count)
         return exit_code;

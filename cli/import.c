@@ -1,7 +1,7 @@
 /* phasectl import: sbatch scripts as one workflow. */
 #include "cli/cli.h"
 #include "cli/client.h"
-#include "cli/guard.h"
+#include "cli/filter.h"
 #include "cli/options.h"
 #include "cli/source.h"
 #include "cli/verbs.h"
@@ -44,7 +44,7 @@ static int import_write(const struct cli *cli, const struct text *spec, const ch
 {
     if (!path && cli->as_json)
         return 0;
-    guard_pass();
+    filter_pass();
     if (!path)
         return fputs(text_string(spec), stdout) < 0 || fflush(stdout) != 0
                    ? error_set(err, -errno, "could not print: %s", strerror(errno))

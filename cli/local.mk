@@ -77,9 +77,9 @@ cli_libcli_a_SOURCES = \
 	cli/doctor/settings.c cli/doctor/settings.h \
 	cli/evidence.c cli/evidence.h \
 	cli/field.c cli/field.h \
+	cli/filter.c cli/filter.h \
 	cli/format.c cli/format.h \
 	cli/gpu_view.c cli/gpu_view.h \
-	cli/guard.c cli/guard.h \
 	cli/held.c cli/held.h \
 	cli/logs/lines.c cli/logs/lines.h \
 	cli/logs/stream.c cli/logs/stream.h \

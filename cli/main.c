@@ -1,6 +1,6 @@
 /* phasectl: finds the verb and runs it. */
 #include "cli/cli.h"
-#include "cli/guard.h"
+#include "cli/filter.h"
 #include "cli/remote/remote.h"
 #include "cli/verbs.h"
 #include "lib/error.h"
@@ -81,7 +81,7 @@ int main(int argc, char **argv)
     (void)signal(SIGCHLD, SIG_DFL);
     struct cli cli = {0};
     struct error err;
-    guard_streams();
+    filter_streams();
     terminal_init(&cli.out, STDOUT_FILENO);
     if (home_init(&cli.home, NULL, &err) < 0)
         return cli_fail(&err);

@@ -2,8 +2,8 @@
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/field.h"
+#include "cli/filter.h"
 #include "cli/format.h"
-#include "cli/guard.h"
 #include "cli/options.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
@@ -152,7 +152,7 @@ static int show_one(struct cli *cli, const struct address *address, const void *
         return cli_fail(&err);
     const char *note = field_text(source, "diff_note");
     if (parts->spec || parts->diff || parts->environment)
-        guard_pass(); /* as they were submitted */
+        filter_pass(); /* as they were submitted */
     if (cli->as_json)
         client_print_json(source);
     else if (parts->diff && note[0])

@@ -1,7 +1,7 @@
 /* Colours, widths and the live area. */
 #include "cli/terminal.h"
 
-#include "cli/guard.h"
+#include "cli/filter.h"
 #include "lib/file.h"
 #include "lib/text.h"
 
@@ -49,7 +49,7 @@ void terminal_colour(const struct terminal *terminal, struct text *text, enum co
     if (!terminal->colours || colour == COLOUR_PLAIN || !string[0])
         text_add(text, string);
     else
-        text_addf(text, "%s%s%s", guard_colours[colour], string, guard_colours[COLOUR_PLAIN]);
+        text_addf(text, "%s%s%s", filter_colours[colour], string, filter_colours[COLOUR_PLAIN]);
 }
 
 static int terminal_count_lines(const char *string)
@@ -66,8 +66,8 @@ void terminal_draw(struct terminal *terminal, const char *above, const char *liv
     if (terminal->live_lines)
         text_addf(&text, "\033[%dA", terminal->live_lines);
     text_add(&text, "\r\033[J"); /* to the first column; erase to the end of the screen */
-    guard_add(&text, above, strlen(above));
-    guard_add(&text, live, strlen(live));
+    filter_add(&text, above, strlen(above));
+    filter_add(&text, live, strlen(live));
     (void)fflush(stdout); /* a lost terminal is not a failure */
     (void)file_write(terminal->fd, text_string(&text), text.size); /* as above */
     terminal->live_lines = terminal_count_lines(live);

@@ -9,8 +9,8 @@
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/field.h"
+#include "cli/filter.h"
 #include "cli/format.h"
-#include "cli/guard.h"
 #include "cli/options.h"
 #include "cli/verbs.h"
 #include "cli/view.h"
@@ -364,7 +364,7 @@ int watch_workflows(struct cli *cli, const struct address *addresses, size_t cou
     (void)sigaction(SIGINT, &action, NULL); /* cannot fail for SIGINT */
     cli->out.columns = WATCH_COLUMNS;
     if (form == WATCH_JSON)
-        guard_pass();
+        filter_pass();
     for (size_t i = 0; i < count; i++) {
         int added = watch_add(&watch, &addresses[i]);
         exit_code = exit_code == CLI_OK ? added : exit_code;

@@ -4,7 +4,7 @@
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/field.h"
-#include "cli/guard.h"
+#include "cli/filter.h"
 #include "cli/logs/lines.h"
 #include "cli/logs/stream.h"
 #include "cli/options.h"
@@ -345,7 +345,7 @@ static long long logs_parse_rank(const char *text)
 
 static int logs_run(struct logs *logs, const struct option_arguments *arguments)
 {
-    guard_pass();
+    filter_pass();
     int exit_code = options_each_address(logs->cli, arguments, logs_one, &logs);
     if (logs->follows && logs->target_count) {
         int followed = logs_follow(logs);

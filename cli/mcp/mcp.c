@@ -1,7 +1,7 @@
 /* phasectl mcp: the Model Context Protocol on standard input and output, for AI assistants. One
  * message is a line of JSON-RPC 2.0. Requests are answered one after another. */
 #include "cli/cli.h"
-#include "cli/guard.h"
+#include "cli/filter.h"
 #include "cli/mcp/call.h"
 #include "cli/mcp/tool.h"
 #include "cli/options.h"
@@ -258,7 +258,7 @@ static void mcp_serve(struct mcp *mcp)
 {
     struct text line = {0};
     bool is_heard = true;
-    guard_pass();
+    filter_pass();
     while (is_heard && mcp_read(&line)) {
         json_t *answer = mcp_line(mcp, &line);
         is_heard = !answer || mcp_write(answer);

@@ -2,8 +2,8 @@
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/field.h"
+#include "cli/filter.h"
 #include "cli/format.h"
-#include "cli/guard.h"
 #include "cli/metrics/curves.h"
 #include "cli/metrics/export.h"
 #include "cli/metrics/plot.h"
@@ -256,7 +256,7 @@ static int metrics_show_curves(struct cli *cli, const struct metrics_options *op
         return cli_fail(&err);
     json_t *value, *names = curves_names(options->curves, &options->names);
     if (options->as_csv) {
-        guard_pass(); /* the names are those of the programs */
+        filter_pass(); /* the names are those of the programs */
         curves_csv(options->curves, names, &text);
     } else if (json_object_size(names) == 0) {
         text_add(&text, "no metrics yet\n");

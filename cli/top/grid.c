@@ -1,7 +1,7 @@
 /* Writing into cells. */
 #include "cli/top/grid.h"
 
-#include "cli/guard.h"
+#include "cli/filter.h"
 #include "lib/memory.h"
 #include "lib/text.h"
 
@@ -43,11 +43,11 @@ const struct grid_cell *grid_cell(const struct grid *grid, int row, int column)
 static const char *grid_colour(const char *at, enum colour *colour)
 {
     for (enum colour i = COLOUR_PLAIN; *at == '\033' && i < COLOUR_COUNT;) {
-        if (!text_starts(at, guard_colours[i])) {
+        if (!text_starts(at, filter_colours[i])) {
             i++;
             continue;
         }
-        at += strlen(guard_colours[i]);
+        at += strlen(filter_colours[i]);
         *colour = i;
         i = COLOUR_PLAIN; /* another colour may follow */
     }

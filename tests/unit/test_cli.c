@@ -1,8 +1,8 @@
 /* What phasectl prints: durations, numbers, money, times, bars, colours and reasons. */
 #include "tests/unit/unit.h"
 
+#include "cli/filter.h"
 #include "cli/format.h"
-#include "cli/guard.h"
 #include "cli/held.h"
 #include "cli/phrases.h"
 #include "cli/terminal.h"
@@ -395,7 +395,7 @@ static void only_the_colours_of_phasectl_reach_a_terminal(void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct text text = {0};
-        guard_add(&text, rows[i].bytes, strlen(rows[i].bytes));
+        filter_add(&text, rows[i].bytes, strlen(rows[i].bytes));
         assert_string_equal(text_string(&text),
                             rows[i].harmless ? rows[i].harmless : rows[i].bytes);
         text_fini(&text);
@@ -417,7 +417,7 @@ static void every_state_has_its_colour_and_every_colour_passes(void **state)
     for (enum colour colour = COLOUR_PLAIN; colour < COLOUR_COUNT; colour++) {
         struct text text = {0}, passed = {0};
         terminal_colour(&colour_output, &text, colour, "word");
-        guard_add(&passed, text.data, text.size);
+        filter_add(&passed, text.data, text.size);
         assert_string_equal(text_string(&passed), text_string(&text));
         text_fini(&text);
         text_fini(&passed);
