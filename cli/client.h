@@ -42,7 +42,7 @@ int client_check_address(struct cli *cli, const struct address *address, struct 
 /* A part of the object, such as "/gate" or "/logs". */
 int client_get_part(struct cli *cli, const struct address *address, const char *part,
                     json_t **ret_json, struct error *err);
-/* The same for an object that the daemon has told of, with its member `address`. */
+/* The same for an object of an answer. Its member `address` names it. */
 int client_get_part_of(struct cli *cli, const json_t *object, const char *part, json_t **ret_json,
                        struct error *err);
 

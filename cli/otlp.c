@@ -79,7 +79,7 @@ static const char *otlp_add_header(struct otlp *otlp, char *entry)
     *value++ = '\0';
     char *key = otlp_trim(entry);
     if (!*key || key[strspn(key, token)])
-        return "has a key that is no name of a header";
+        return "has a key that is not a valid header name";
     value = otlp_trim(value);
     if (!otlp_decode(value) || !text_is_plain(value, ""))
         return "has a value with a wrong '%' or with a control character";

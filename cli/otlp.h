@@ -27,7 +27,7 @@ int otlp_lock(const struct cli *cli, struct error *err);
 
 /* The last event that was sent; 0: none, or the file is not readable. */
 long long otlp_read_last(const struct cli *cli);
-/* -ENOTRECOVERABLE: it was not written. The code is none that means a daemon that is away. */
+/* Returns -ENOTRECOVERABLE if the file cannot be written. No error of client.h has this code. */
 int otlp_write_last(const struct cli *cli, long long last, struct error *err);
 
 /* Sends a span for all that ended by these events. Returns -EHOSTUNREACH if the collector does not

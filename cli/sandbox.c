@@ -72,7 +72,7 @@ bool sandbox_is_running(const struct cli *cli)
 }
 
 /* Replaces this program; returns only when that fails. `nodes` is the number of pretend nodes; 0:
- * the script decides by what phase-preflight finds. */
+ * the script asks phase-preflight which GPUs there are. */
 static int sandbox_run(struct cli *cli, const char *action, unsigned nodes)
 {
     struct error err;

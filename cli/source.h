@@ -62,8 +62,8 @@ int source_read(const char *file, const struct source_words *words, struct sourc
                 struct error *err);
 void source_fini(struct source *source);
 
-/* Turns problems of the workflow into problems of the file. If the file is a script, problems
- * within the script get its lines, and the others get none. */
+/* Turns problems of the workflow into problems of the file. If the file is a script, problems in
+ * the script get the lines of the script. Other problems get no line. */
 void source_place(const struct source *source, struct spec_problems *problems);
 
 /* Returns a probe for lib/spec, which asks what this machine knows of a workflow: whether bash can

@@ -168,7 +168,8 @@ static void spans_finish(json_t *span, json_t *attributes, enum spans_status sta
                             : json_pack("{s:i}", "code", status));
 }
 
-/* `word` is an outcome, or a final state. Of these, only `skipped` is no word of an outcome. */
+/* `word` is an outcome or a final state. `skipped` is the only final state that is not an outcome
+ * as well. */
 static enum spans_status spans_status(const char *word)
 {
     int outcome = run_outcome_parse(word);

@@ -22,9 +22,9 @@ struct spans_source {
 /* Whether the event may end a run, a phase or a workflow. */
 bool spans_may_be_end(const json_t *event);
 
-/* Adds to `spans` what ended by the events in `news`, a part of `source->events`. A phase, or a
- * workflow, that goes on after this is left out: it ends again later. Returns how many runs are
- * left out because they are not in the source. */
+/* Adds to `spans` what ended by the events in `news`, a part of `source->events`. Leaves out a
+ * phase or workflow that has gone on since: its last end counts. Returns how many runs are left out
+ * because they are not in the source. */
 size_t spans_add(const struct spans_source *source, const json_t *news, json_t *spans);
 
 /* The body of a request with these spans. The caller frees it. */

@@ -408,18 +408,19 @@ static int serve(struct options *options)
     char text[sizeof err.where + sizeof err.message + 32];
     int64_t started_ms = loop_now_ms();
     static const int numbers[] = {SIGTERM, SIGINT};
-    (void)uv_loop_init(&daemon.uv); /* fails only without memory or descriptors */
+    /* These calls fail only without memory or descriptors. */
+    (void)uv_loop_init(&daemon.uv);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        (void)uv_signal_init(&daemon.uv, &daemon.signals[i]); /* likewise */
+        (void)uv_signal_init(&daemon.uv, &daemon.signals[i]);
         daemon.signals[i].data = &daemon;
         (void)uv_signal_start(&daemon.signals[i], on_signal, numbers[i]);
     }
-    (void)uv_async_init(&daemon.uv, &daemon.renewal, on_renewal); /* likewise */
-    (void)uv_timer_init(&daemon.uv, &daemon.service_timer);       /* likewise */
+    (void)uv_async_init(&daemon.uv, &daemon.renewal, on_renewal);
+    (void)uv_timer_init(&daemon.uv, &daemon.service_timer);
     daemon.renewal.data = daemon.service_timer.data = &daemon;
     uint64_t every_ms = service_every_ms(&options->service);
     if (every_ms > 0) {
-        (void)uv_timer_start(&daemon.service_timer, on_service, every_ms, every_ms); /* likewise */
+        (void)uv_timer_start(&daemon.service_timer, on_service, every_ms, every_ms);
         tell_service(&daemon);
     }
     int status = prepare_home(&daemon, options, &err);

@@ -125,7 +125,7 @@ export async function getOnce(run, path, signal) {
 // "7", "7/train" and "7/train#2" as the segments of a path.
 export function pathOf(address) {
   const found = /^(\d+)(?:\/([^#]+))?(?:#(\d+))?$/.exec(address);
-  if (!found) throw new ApiError('bad_request', `${address} is no address`);
+  if (!found) throw new ApiError('bad_request', `${address} is not an address`);
   const [, workflow, phase, attempt] = found;
   return (
     '/workflows/' +

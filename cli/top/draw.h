@@ -9,10 +9,10 @@ struct model;
  * clock that only goes on. */
 void draw(struct model *model, double clock_s, struct grid *grid);
 
-/* Shares `rows` among panes that want some. A pane that wants none gets none. Each other pane
- * has rows for its title, its headings and a row, or only for its title if there are too few. Then
- * the pane with the number `focus` comes first, but it leaves to the others what they need, up to
- * half of the rows. The last pane gets what is left. */
+/* Shares `rows` among the panes. A pane that wants no rows gets no rows. Each other pane gets rows
+ * for its title, its headings and one row, or for its title alone if there are too few. Then the
+ * pane with the number `focus` takes what it wants, but it leaves the other panes what they want,
+ * up to half of the rows. The last pane gets what is left. */
 void draw_share(const int *wanted, int count, int focus, int rows, int *ret_rows);
 
 #endif

@@ -32,7 +32,8 @@ enum { ADMISSION_AGAIN_MS = 2000 };
  * job waits for. The job must then be due again in admission_again_in_ms(), with the other jobs. */
 bool admission_asks(struct loop *loop, struct workflow *workflow,
                     const struct allocation *allocation, char ret_reason[REASON_MAX]);
-/* Is more than 0, and the same for all jobs of one turn of the loop: one round decides them all. */
+/* Returns the same time for all jobs of a turn, because one round decides about all of them. Never
+ * 0. */
 int admission_again_in_ms(struct loop *loop);
 /* The place of a job among the runs that wait for limits.yaml, as of the last round. 1 is the next
  * job. 0: the job does not wait for limits.yaml. */

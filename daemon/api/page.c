@@ -72,7 +72,8 @@ void page_admit(struct request *request, const struct page *page)
         request_prove(request);
     else if (!page_file_of(request))
         request_reply_error(request, API_FORBIDDEN, NULL,
-                            "this is no address of the running daemon: `phasectl open` prints it");
+                            "this address does not belong to the running daemon: `phasectl open` "
+                            "prints the right one");
 }
 
 bool page_serve(struct request *request)

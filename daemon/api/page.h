@@ -34,7 +34,8 @@ struct page {
 /* The headers of each reply, as {name, value}. A row of NULL ends the list. */
 extern const char *const page_headers[][2];
 
-/* The port that the page of this home has if it is free, so that a tunnel to it stays good. */
+/* Returns the usual port of this home's page. The page takes this port if it is free, so that a
+ * tunnel to the page works again after a restart. */
 unsigned page_port(const char *home);
 
 /* Whether the request may be answered. False: it was refused. */

@@ -220,12 +220,11 @@ struct seat *seat_new(struct decision *decision, struct workflow *workflow);
 void seat_join(struct decision *decision, struct run *run, struct allocation *allocation);
 /* A candidate that may still come to serve the seat; NULL: there is none. */
 struct allocation *seat_left(const struct seat *seat);
-/* The allocation is over, and is taken from its seat. False: another candidate may serve the seat.
- */
+/* The allocation is over, and is taken from its seat. False: another candidate may serve the
+ * seat. */
 bool seat_loses(struct decision *decision, const struct allocation *allocation);
-/* The allocation was over, and is there again. An open seat takes it if it has only one that is
- * over.
- */
+/* The allocation was over, and is there again. An open seat takes it back if the seat has only an
+ * allocation that is over. */
 void seat_regains(struct decision *decision, struct allocation *allocation);
 /* The run's lead has reported from the job with this token. NULL: from the job with this id. */
 void seat_decide(struct run *run, const char *token, uint32_t slurm_id);

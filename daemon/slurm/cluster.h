@@ -1,11 +1,12 @@
 /* The batch system as the daemon sees it: an interface, so that a simulator can stand in for Slurm.
  *
  * The caller puts requests in and takes results out. Neither call blocks. Every accepted request
- * gives exactly one result. The result carries the request's `key`, a run id, which has no meaning
- * here. Requests are carried out one after another, in order. At most CLUSTER_REQUESTS_MAX requests
- * may be accepted whose results are not taken. Above that a request is refused with -EAGAIN until
- * the caller takes results. When results wait, the `wake` callback given at the cluster's creation
- * runs, on any thread. The caller then calls cluster_take() until it returns false.
+ * gives exactly one result. The result carries the request's `key`, the id of what the request is
+ * about, which has no meaning here. Requests are carried out one after another, in order. At most
+ * CLUSTER_REQUESTS_MAX requests may be accepted whose results are not taken. Above that a request
+ * is refused with -EAGAIN until the caller takes results. When results wait, the `wake` callback
+ * given at the cluster's creation runs, on any thread. The caller then calls cluster_take() until
+ * it returns false.
  *
  * The caller must make submissions exactly-once. After CLUSTER_UNREACHABLE a job may or may not
  * exist. Wait some seconds: a slow controller may still be reading the submission. Then look the

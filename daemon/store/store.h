@@ -145,8 +145,8 @@ int store_phase_spec(struct store *store, uint64_t phase, json_t **ret_spec, str
 /* The resolved phase as the run really had it, with its type of GPU. For gates and remedies. */
 int store_run_spec(struct store *store, uint64_t run, json_t **ret_spec, struct error *err);
 
-/* The key of a run's messages: 64 hexadecimal digits. The record must have the run. -ENOENT, also
- * if the run has no key. */
+/* The secret that signs the messages of a run: 64 hexadecimal digits. The record must have the run.
+ * -ENOENT, also if the run has no secret. */
 int store_secret_set(struct store *store, uint64_t run, const char *secret, struct error *err);
 int store_secret(struct store *store, uint64_t run, char ret_secret[MAC_SECRET_SIZE],
                  struct error *err);

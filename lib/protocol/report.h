@@ -18,7 +18,7 @@ enum { REPORT_SIZE_MAX = 1000 }; /* bytes, with the line end */
 struct rank_failure {
     int64_t code, signal; /* a signal of 0: it exited with the code */
     const char *line;     /* the last that it printed */
-    int64_t rank, group;  /* its number; -1: it is none */
+    int64_t rank, group;  /* its number; -1: it is not a rank, or not a group */
     bool is_join;         /* it is the join */
 };
 
@@ -34,7 +34,7 @@ struct found_failure {
  *   TERMINATED    Slurm has sent SIGTERM to the step
  *   PREFLIGHT     what the preflight of the node has found
  *   STARTED       the first rank was executed
- *   CANNOT_START  no rank runs here, and none will
+ *   CANNOT_START  no rank runs here, and no rank will
  *   FAILED        the first failure on this node
  *   GUARD         the first node has found a reason to stop the run
  *   SILENT        repeated while a silence is longer than allowed (worker/node/watchdog.h)
@@ -74,7 +74,7 @@ struct report {
     json_t *verdict; /* see lib/expr/check.h, or NULL */
 };
 
-/* Reads a report, which may be any JSON. False: it is none. The result borrows from it. */
+/* Reads a report, which may be any JSON. False: it is not a report. The result borrows from it. */
 bool report_read(const json_t *json, struct report *ret_report);
 /* Returns one line with its end; the caller frees it. All texts must be UTF-8. */
 char *report_to_line(const struct report *report);

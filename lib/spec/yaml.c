@@ -62,7 +62,7 @@ static int yaml_check_text(const char *data, size_t size, struct spec_problems *
         size_t length = yaml_character_size(bytes, size - at);
         if (length == 0) {
             spec_problems_add(problems, SPEC_ERROR, line, column, "",
-                              "not a text file: byte 0x%02x is no UTF-8 text", bytes[0]);
+                              "must be a text file: byte 0x%02x is not UTF-8", bytes[0]);
             return -EINVAL;
         }
         if (bytes[0] == '\n' && ++blank_lines > YAML_BLANK_LINES_MAX) {

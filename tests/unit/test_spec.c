@@ -229,9 +229,9 @@ static void a_file_that_is_no_workflow_gives_one_clear_line(void **state)
         {"# nothing\n", 10, "a.yaml: empty: a workflow has a name and phases\n"},
         {"\x7f"
          "ELF\2\1\1\0",
-         8, "a.yaml:1:1: not a text file: byte 0x7f is no UTF-8 text\n"},
-        {"name: \"\xe4\"\n", 10, "a.yaml:1:8: not a text file: byte 0xe4 is no UTF-8 text\n"},
-        {"a: 1\nb: \0\n", 10, "a.yaml:2:4: not a text file: byte 0x00 is no UTF-8 text\n"},
+         8, "a.yaml:1:1: must be a text file: byte 0x7f is not UTF-8\n"},
+        {"name: \"\xe4\"\n", 10, "a.yaml:1:8: must be a text file: byte 0xe4 is not UTF-8\n"},
+        {"a: 1\nb: \0\n", 10, "a.yaml:2:4: must be a text file: byte 0x00 is not UTF-8\n"},
     };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         struct spec_problems problems = {0};
@@ -444,7 +444,7 @@ static void sizes_and_depths_are_bounded(void **state)
         text_add(&text, " \n");
     assert_bound(&text, "more than 1000 empty lines in a row");
     text_add(&text, "name: t\r\nphases:\r");
-    assert_bound(&text, "F:2:8: not a text file: byte 0x0d");
+    assert_bound(&text, "F:2:8: must be a text file: byte 0x0d");
     while (text.size <= SPEC_SIZE_MAX)
         text_add(&text, "# a comment\n");
     assert_bound(&text, "larger than 1048576 bytes");

@@ -1,11 +1,12 @@
-/* Decides whether a run may begin. The folder of the run must have no tombstone, and no lead of
- * another job may run the phase. The lead that holds the phase may be dead; then Slurm says so. The
- * run does not begin before that lead or Slurm says that the lead has ended. If a node may still
- * run processes of a run that was given up, the new run waits for their end. It also waits as long
- * as Slurm is ending the job of that run.
+/* A lead must claim a phase before it starts a run (phase_claim.h). This file decides whether it
+ * may.
  *
- * An earlier lead of this job may have begun the same run. If a claim cannot be read, nobody knows
- * that. Then the lead looks again before it claims, and a run that proves to be begun is over. */
+ * The folder of the run must have no tombstone. The lead that holds the phase must have ended: the
+ * lead itself or Slurm says so. If a node may still run processes of a run that was given up, the
+ * new run waits for their end. It also waits while Slurm is ending the job of that run.
+ *
+ * An earlier lead of this job may have begun the same run. While a claim cannot be read, nobody
+ * knows this. Then the lead looks again before it claims. If the run has been begun, it is over. */
 #include "worker/lead/lead_state.h"
 
 #include "lib/clock.h"

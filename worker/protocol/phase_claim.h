@@ -47,8 +47,8 @@ int phase_claim_take(const struct assignment *assignment, const struct phase_lif
                      struct error *err);
 
 /* Finds the last claim of a lead for this run: that lead has begun the run. -ENOENT: there is no
- * such claim. -EAGAIN: there is none among the claims that can be read, and `ret_holder` has the
- * number of the newest other claim, which may be of this run. */
+ * such claim. -EAGAIN: no claim that can be read is of this run. `ret_holder` has the number of the
+ * newest claim that cannot be read, which may be of this run. */
 int phase_claim_of_run(const char *run_dir, struct phase_holder *ret_holder, struct error *err);
 
 /* Returns the highest number in the phase of this run; 0: there is no claim. */

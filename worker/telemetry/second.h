@@ -36,7 +36,8 @@ json_t *second_to_json(const struct gpu_second *second, enum second_form form);
 /* False: the object is not a second. */
 bool second_from_json(const json_t *json, struct gpu_second *ret_second);
 
-/* Of the GPUs with a value in this column. NaN: no GPU has a value. */
+/* The mean, maximum and minimum over the GPUs that have a value in this column. NaN: no GPU has a
+ * value. */
 double second_mean(const struct gpu_second *second, enum gpu_column column);
 double second_max(const struct gpu_second *second, enum gpu_column column);
 double second_min(const struct gpu_second *second, enum gpu_column column);
