@@ -55,9 +55,14 @@ static void families_have_the_names_labels_and_units_of_dcgm_exporter(void **sta
     expect_family(all, "# TYPE DCGM_FI_DEV_ECC_SBE_VOL_TOTAL counter\n"
                        "DCGM_FI_DEV_ECC_SBE_VOL_TOTAL{");
     expect_family(all,
-                  "# TYPE DCGM_FI_PROF_PIPE_TENSOR_ACTIVE gauge\n"
-                  "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE{gpu=\"0\",UUID=\"GPU-1\",modelName=\"NVIDIA "
-                  "H200\",Hostname=\"n1\",phased_run=\"7/train#1\"} 0.41\n");
+                  "# HELP DCGM_FI_DEV_ECC_DBE_VOL_TOTAL uncorrected errors of memory since the "
+                  "driver was loaded\n");
+    expect_family(
+        all, "# HELP DCGM_FI_PROF_PIPE_TENSOR_ACTIVE share of cycles in which the tensor cores "
+             "had work, 0 to 1 (from Hopper on)\n"
+             "# TYPE DCGM_FI_PROF_PIPE_TENSOR_ACTIVE gauge\n"
+             "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE{gpu=\"0\",UUID=\"GPU-1\",modelName=\"NVIDIA "
+             "H200\",Hostname=\"n1\",phased_run=\"7/train#1\"} 0.41\n");
     expect_family(all, "# TYPE phased_gpu_idle_seconds_total counter\n"
                        "phased_gpu_idle_seconds_total{gpu=\"0\",UUID=\"GPU-1\",modelName=\"NVIDIA "
                        "H200\",Hostname=\"n1\",phased_run=\"7/train#1\"} 20\n");
