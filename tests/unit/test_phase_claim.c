@@ -346,10 +346,12 @@ static void slurm_says_whether_a_start_of_a_job_is_over(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct inquiry_answer answer = {
-            .restarts = rows[i].restarts, .is_unknown = rows[i].is_unknown, .text = rows[i].text};
-        (void)snprintf(answer.state, sizeof(answer.state), "%s", rows[i].state);
+        char *text = text_format("JobId=4711 JobState=%s%s", rows[i].state, rows[i].text);
+        struct inquiry_answer answer = inquiry_read(text);
+        answer.is_unknown = rows[i].is_unknown;
+        assert_int_equal(answer.restarts, rows[i].restarts);
         assert_int_equal(inquiry_says_over(&answer, &life), rows[i].is_over);
+        free(text);
     }
 }
 
@@ -365,10 +367,11 @@ static void the_wait_for_a_job_that_is_ending_is_bounded(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct inquiry_answer answer = {.text = ""};
-        (void)snprintf(answer.state, sizeof(answer.state), "%s", rows[i].state);
+        char *text = text_format("JobId=4711 JobState=%s Restarts=0", rows[i].state);
+        struct inquiry_answer answer = inquiry_read(text);
         assert_int_equal(inquiry_says_ending(&answer, rows[i].waited_s * 1000),
                          rows[i].is_worth_it);
+        free(text);
     }
 }
 

@@ -2,10 +2,12 @@
 #include "worker/lead/inquiry.h"
 
 #include "lib/memory.h"
+#include "lib/protocol/words.h"
 #include "lib/text.h"
 #include "worker/lead/scontrol.h"
 #include "worker/protocol/phase_claim.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +42,37 @@ static double inquiry_time(const char *text, const char *name)
     return strptime(value, "%Y-%m-%dT%H:%M:%S", &parts) ? (double)mktime(&parts) : 0;
 }
 
+static void inquiry_read_state(const char *text, struct inquiry_answer *answer)
+{
+    char word[32];
+    inquiry_field(text, " JobState=", word, sizeof word);
+    for (char *at = word; *at; at++)
+        *at = (char)tolower((unsigned char)*at);
+    int state = cluster_job_state_parse(word);
+    answer->is_completing = text_equal(word, "completing");
+    if (state >= 0)
+        answer->state = (enum cluster_job_state)state;
+    else if (text_equal(word, "signaling")) /* it runs, and Slurm just delivers a signal */
+        answer->state = CLUSTER_JOB_RUNNING;
+    else if (text_equal(word, "revoked")) /* another cluster of a federation runs the job */
+        answer->state = CLUSTER_JOB_CANCELLED;
+    else if (word[0])
+        answer->state = CLUSTER_JOB_UNKNOWN;
+}
+
+struct inquiry_answer inquiry_read(const char *text)
+{
+    struct inquiry_answer answer = {.text = text};
+    char restarts[16];
+    inquiry_read_state(text, &answer);
+    inquiry_field(text, " Restarts=", restarts, sizeof restarts);
+    answer.restarts = (unsigned)strtoul(restarts, NULL, 10);
+    answer.end_time = inquiry_time(text, " EndTime=");
+    answer.is_timed_out = strstr(text, " Reason=TimeLimit ") != NULL;
+    answer.is_preempted = inquiry_time(text, " PreemptTime=") > 0;
+    return answer;
+}
+
 static void inquiry_finish(struct inquiry *inquiry, const struct inquiry_answer *answer)
 {
     inquiry->done(inquiry->context, answer);
@@ -70,17 +103,8 @@ static void inquiry_call(struct inquiry *inquiry, int fd, scontrol_done *done)
 static void inquiry_called(void *context, int code, const char *output)
 {
     struct inquiry *inquiry = context;
-    struct inquiry_answer answer = {.text = output};
-    inquiry_field(output, " JobState=", answer.state, sizeof answer.state);
-    if (text_equal(answer.state, "SIGNALING")) /* it runs, and Slurm just delivers a signal */
-        (void)snprintf(answer.state, sizeof answer.state, "RUNNING"); /* fits */
-    answer.end_time = inquiry_time(output, " EndTime=");
-    answer.is_timed_out = strstr(output, " Reason=TimeLimit ") != NULL;
-    char restarts[16];
-    inquiry_field(output, " Restarts=", restarts, sizeof restarts);
-    answer.restarts = (unsigned)strtoul(restarts, NULL, 10);
-    answer.is_preempted = inquiry_time(output, " PreemptTime=") > 0;
-    if (inquiry->is_other && code > 0 && !answer.state[0])
+    struct inquiry_answer answer = inquiry_read(output);
+    if (inquiry->is_other && code > 0 && answer.state == CLUSTER_JOB_NONE)
         inquiry_call(inquiry, STDERR_FILENO, inquiry_complained); /* the reason is on stderr */
     else
         inquiry_finish(inquiry, &answer); /* without an answer the fields are empty */
@@ -106,24 +130,19 @@ void inquiry_start_other(uv_loop_t *loop, int64_t job_id, inquiry_done *done, vo
 
 bool inquiry_says_over(const struct inquiry_answer *answer, const struct phase_life *life)
 {
-    static const char *const words[] = {"COMPLETED", "CANCELLED",    "FAILED",    "TIMEOUT",
-                                        "NODE_FAIL", "PREEMPTED",    "BOOT_FAIL", "DEADLINE",
-                                        "REVOKED",   "OUT_OF_MEMORY"};
-    if (answer->is_unknown)
-        return true;
-    if (text_is_one_of(answer->state, words, sizeof words / sizeof words[0]))
+    if (answer->is_unknown || cluster_job_state_is_final(answer->state))
         return true;
     /* The path of the output contains the token, whatever else a site changes. */
     bool is_other =
         life->token[0] && strstr(answer->text, " StdOut=/") && !strstr(answer->text, life->token);
     /* Slurm counts a restart before the old life of the job has ended. Until that end the job is
      * COMPLETING. */
-    bool is_next = text_equal(answer->state, "RUNNING") && strstr(answer->text, " Restarts=") &&
+    bool is_next = answer->state == CLUSTER_JOB_RUNNING && strstr(answer->text, " Restarts=") &&
                    answer->restarts != life->restarts;
-    return answer->state[0] && (is_other || is_next);
+    return answer->state != CLUSTER_JOB_NONE && (is_other || is_next);
 }
 
 bool inquiry_says_ending(const struct inquiry_answer *answer, int64_t waited_ms)
 {
-    return text_equal(answer->state, "COMPLETING") && waited_ms < INQUIRY_ENDING_MS;
+    return answer->is_completing && waited_ms < INQUIRY_ENDING_MS;
 }

@@ -4,6 +4,8 @@
 #ifndef PHASED_WORKER_LEAD_INQUIRY_H
 #define PHASED_WORKER_LEAD_INQUIRY_H
 
+#include "lib/protocol/job_state.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <uv.h>
@@ -13,14 +15,18 @@ struct phase_life;
 enum { INQUIRY_TIMEOUT_MS = 3000 };
 
 struct inquiry_answer {
-    char state[32];    /* Slurm's word, such as RUNNING or COMPLETING; empty: no answer */
-    bool is_preempted; /* Slurm has decided to preempt the job */
-    bool is_timed_out; /* Slurm is ending the job because of its time limit */
-    unsigned restarts; /* Slurm counts a requeue before it kills the job */
-    double end_time;   /* the time limit, in seconds since 1970; 0: unknown */
-    bool is_unknown;   /* the controller answers, but does not know the job */
-    const char *text;  /* all output of scontrol, borrowed */
+    enum cluster_job_state state; /* NONE: no answer; UNKNOWN: any other word of Slurm's */
+    bool is_completing;           /* Slurm is ending the job; its state is UNKNOWN then */
+    bool is_preempted;            /* Slurm has decided to preempt the job */
+    bool is_timed_out;            /* Slurm is ending the job because of its time limit */
+    unsigned restarts;            /* Slurm counts a requeue before it kills the job */
+    double end_time;              /* the time limit, in seconds since 1970; 0: unknown */
+    bool is_unknown;              /* the controller answers, but does not know the job */
+    const char *text;             /* all output of scontrol, borrowed */
 };
+
+/* Reads what `scontrol --oneliner show job` prints. The answer borrows the text. */
+struct inquiry_answer inquiry_read(const char *text);
 
 typedef void inquiry_done(void *context, const struct inquiry_answer *answer);
 

@@ -80,13 +80,13 @@ static double lead_left_s(const struct lead *lead)
 static void lead_limit_told(void *context, const struct inquiry_answer *answer)
 {
     struct lead *lead = context;
-    bool is_told = answer->end_time > 0 && text_equal(answer->state, "RUNNING");
+    bool is_told = answer->end_time > 0 && answer->state == CLUSTER_JOB_RUNNING;
     if (!lead->run || lead->run->is_ended)
         return;
     if (is_told)
         lead->end_time = answer->end_time;
     double left_s = lead_left_s(lead);
-    if (!answer->state[0] && ++lead->limit_asked < LEAD_LIMIT_ASK_MAX &&
+    if (answer->state == CLUSTER_JOB_NONE && ++lead->limit_asked < LEAD_LIMIT_ASK_MAX &&
         left_s > LEAD_LIMIT_END_S) {
         inquiry_start(&lead->loop, lead->life.job_id, lead_limit_told, lead);
         return;

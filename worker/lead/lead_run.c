@@ -365,10 +365,11 @@ static void lead_run_decide_lost(struct lead_run *run, const struct lead_run_fac
 
 bool lead_run_decide_by(struct lead_run *run, const struct lead_run_facts *facts)
 {
-    const char *state = facts->answer->state;
-    bool is_alive = text_equal(state, "RUNNING");
+    enum cluster_job_state state = facts->answer->state;
+    bool is_alive = state == CLUSTER_JOB_RUNNING;
+    bool is_ending = state != CLUSTER_JOB_NONE && !is_alive;
     /* A controller that was killed may have forgotten the start, and starts the job again. */
-    bool is_forgotten = text_equal(state, "PENDING");
+    bool is_forgotten = state == CLUSTER_JOB_PENDING;
     /* Slurm shows the same state for a requeued job and for a cancelled job: COMPLETING. */
     bool is_restarted = facts->answer->restarts > run->outcome.restarts;
     run->is_requeued = is_restarted || is_forgotten;
@@ -380,16 +381,15 @@ bool lead_run_decide_by(struct lead_run *run, const struct lead_run_facts *facts
         (void)lead_run_stop(run, STOP_PREEMPTED, "Slurm has forgotten that the job runs");
     else if (facts->is_at_limit)
         (void)lead_run_stop(run, STOP_TIMED_OUT, "the time limit of the job was reached");
-    else if (text_equal(state, "NODE_FAIL"))
+    else if (state == CLUSTER_JOB_NODE_FAIL)
         lead_run_decide_lost(run, facts, "a node failed");
-    else if (state[0] && !is_alive)
+    else if (is_ending)
         (void)lead_run_stop(run, STOP_CANCELLED, "the job was cancelled in Slurm");
     else if (facts->complaint[0]) /* srun sends SIGTERM to the remaining agents */
         lead_run_decide_lost(run, facts, facts->complaint);
     else
         (void)lead_run_stop(run, STOP_PREEMPTED, "SIGTERM was sent to the job step");
-    return facts->answer->is_preempted || run->is_requeued || facts->is_at_limit ||
-           (state[0] && !is_alive);
+    return facts->answer->is_preempted || run->is_requeued || facts->is_at_limit || is_ending;
 }
 
 unsigned lead_run_stop_seconds(const struct lead_run *run)

@@ -159,16 +159,17 @@ static void lead_asked(void *context, const struct inquiry_answer *answer)
     if (!lead->run || lead->run->is_ended)
         return;
     /* The signal that stops the lead may have reached scontrol, too. */
-    if (!answer->state[0] && ++lead->unanswered < LEAD_ASK_MAX) {
+    if (answer->state == CLUSTER_JOB_NONE && ++lead->unanswered < LEAD_ASK_MAX) {
         lead->is_asking = true;
         inquiry_start(&lead->loop, lead->life.job_id, lead_asked, lead);
         return;
     }
     /* If the job is being ended, EndTime is the time of that end instead of the limit. */
-    if (answer->end_time > 0 && text_equal(answer->state, "RUNNING"))
+    if (answer->end_time > 0 && answer->state == CLUSTER_JOB_RUNNING)
         lead->end_time = answer->end_time;
     /* While Slurm ends a job, it says whether the limit is the reason. */
-    bool is_ending = answer->state[0] && !text_equal(answer->state, "RUNNING");
+    bool is_alive = answer->state == CLUSTER_JOB_RUNNING;
+    bool is_ending = answer->state != CLUSTER_JOB_NONE && !is_alive;
     const struct lead_run_facts facts = {
         .answer = answer,
         .complaint = lead->step ? job_step_complaint(lead->step) : lead->complaint,
@@ -183,7 +184,7 @@ static void lead_asked(void *context, const struct inquiry_answer *answer)
         lead_relay_stop(lead, (unsigned)lead->run->assignment->save_time_s);
     else
         lead_stop(lead, (unsigned)lead->run->assignment->save_time_s);
-    bool is_killed = is_slurms && !text_equal(answer->state, "RUNNING"); /* not in a grace */
+    bool is_killed = is_slurms && !is_alive; /* not in a grace */
     if (!lead->step || lead_all_ended(lead))
         lead_conclude(lead);
     else if (is_killed && !lead->run->assignment->checkpoint_path) /* a save may use all the time */
