@@ -134,13 +134,13 @@ static struct pending *pending_of(const struct loop *loop, const struct cluster_
 {
     switch (result->kind) {
     case CLUSTER_SUBMIT:
-        return outbox_find(&loop->outbox, FX_SUBMIT, result->key);
+        return outbox_find(&loop->outbox, FX_SUBMIT, result->target);
     case CLUSTER_LOOKUP:
-        return outbox_find(&loop->outbox, FX_LOOKUP, result->key);
+        return outbox_find(&loop->outbox, FX_LOOKUP, result->target);
     case CLUSTER_CANCEL:
-        return outbox_find(&loop->outbox, FX_CANCEL_JOB, result->key);
+        return outbox_find(&loop->outbox, FX_CANCEL_JOB, result->target);
     case CLUSTER_BEGIN:
-        return outbox_find(&loop->outbox, FX_BEGIN_JOB, result->key);
+        return outbox_find(&loop->outbox, FX_BEGIN_JOB, result->target);
     case CLUSTER_POLL:
     case CLUSTER_SURVEY:
         break;

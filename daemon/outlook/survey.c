@@ -15,13 +15,13 @@ enum { SURVEY_PATIENCE_MS = 8000 };
 
 struct outlook {
     struct loop *loop;
-    struct map askers; /* by key: who waits */
-    uint64_t last_key;
+    struct map askers; /* by id: who waits */
+    uint64_t last_id;
 };
 
 struct survey_asker {
     struct outlook *outlook;
-    uint64_t key;
+    uint64_t id;
     outlook_surveyed *done;
     void *context;
     uv_timer_t patience;
@@ -36,10 +36,9 @@ static void survey_on_closed(uv_handle_t *handle)
 }
 
 /* Gives the answer to the caller that has asked, unless the caller has an answer already. */
-static void survey_answer(struct outlook *outlook, uint64_t key,
-                          const struct cluster_result *result)
+static void survey_answer(struct outlook *outlook, uint64_t id, const struct cluster_result *result)
 {
-    struct survey_asker *asker = map_remove(&outlook->askers, key);
+    struct survey_asker *asker = map_remove(&outlook->askers, id);
     if (!asker)
         return;
     asker->done(asker->context, result);
@@ -57,7 +56,7 @@ static void survey_on_impatience(uv_timer_t *timer)
                      &result); /* `phasectl daemon status` must say the same */
     (void)snprintf(result.message, sizeof result.message,
                    "it has not answered for 8 s; `phasectl daemon status` says when it does");
-    survey_answer(asker->outlook, asker->key, &result);
+    survey_answer(asker->outlook, asker->id, &result);
 }
 
 int outlook_survey(struct loop *loop, const struct cluster_description *const *descriptions,
@@ -67,13 +66,13 @@ int outlook_survey(struct loop *loop, const struct cluster_description *const *d
     struct cluster *cluster = loop_cluster(loop);
     if (!cluster || !cluster_can_take(cluster))
         return error_set(err, -EBUSY, "too many requests wait for Slurm: try again in a minute");
-    int status = cluster_survey(cluster, outlook->last_key + 1, descriptions, count, err);
+    int status = cluster_survey(cluster, outlook->last_id + 1, descriptions, count, err);
     if (status < 0)
         return status;
     struct survey_asker *asker = xcalloc(1, sizeof *asker);
     *asker = (struct survey_asker){
-        .outlook = outlook, .key = ++outlook->last_key, .done = done, .context = context};
-    map_put(&outlook->askers, asker->key, asker);
+        .outlook = outlook, .id = ++outlook->last_id, .done = done, .context = context};
+    map_put(&outlook->askers, asker->id, asker);
     loop_hold(loop);
     asker->patience.data = asker;
     (void)uv_timer_init(loop_config(loop)->uv, &asker->patience); /* cannot fail */
@@ -94,7 +93,7 @@ static int outlook_take(void *state, const struct core_effect *effect,
                         const struct cluster_result *result)
 {
     (void)effect;
-    survey_answer(state, result->key, result);
+    survey_answer(state, result->target, result);
     return CARRIED_OUT;
 }
 
@@ -102,9 +101,9 @@ static int outlook_take(void *state, const struct core_effect *effect,
 static void outlook_close(void *state)
 {
     struct outlook *outlook = state;
-    uint64_t key;
-    while (map_any(&outlook->askers, &key))
-        survey_answer(outlook, key, NULL);
+    uint64_t id;
+    while (map_any(&outlook->askers, &id))
+        survey_answer(outlook, id, NULL);
 }
 
 static void outlook_free(void *state)

@@ -24,42 +24,42 @@ static int counted(struct cluster *cluster, int status)
     return status;
 }
 
-int cluster_submit(struct cluster *cluster, uint64_t key,
+int cluster_submit(struct cluster *cluster, uint64_t target,
                    const struct cluster_description *description, struct error *err)
 {
-    return counted(cluster, cluster->operations->submit(cluster, key, description, err));
+    return counted(cluster, cluster->operations->submit(cluster, target, description, err));
 }
 
-int cluster_lookup(struct cluster *cluster, uint64_t key, const char *token, struct error *err)
+int cluster_lookup(struct cluster *cluster, uint64_t target, const char *token, struct error *err)
 {
-    return counted(cluster, cluster->operations->lookup(cluster, key, token, err));
+    return counted(cluster, cluster->operations->lookup(cluster, target, token, err));
 }
 
-int cluster_poll(struct cluster *cluster, uint64_t key, struct error *err)
+int cluster_poll(struct cluster *cluster, uint64_t target, struct error *err)
 {
-    return counted(cluster, cluster->operations->poll(cluster, key, err));
+    return counted(cluster, cluster->operations->poll(cluster, target, err));
 }
 
-int cluster_cancel(struct cluster *cluster, uint64_t key, uint32_t job_id, const char *token,
+int cluster_cancel(struct cluster *cluster, uint64_t target, uint32_t job_id, const char *token,
                    int signal, struct error *err)
 {
-    return counted(cluster, cluster->operations->change(cluster, key, CLUSTER_CANCEL, job_id, token,
-                                                        signal, err));
+    return counted(cluster, cluster->operations->change(cluster, target, CLUSTER_CANCEL, job_id,
+                                                        token, signal, err));
 }
 
-int cluster_begin(struct cluster *cluster, uint64_t key, uint32_t job_id, const char *token,
+int cluster_begin(struct cluster *cluster, uint64_t target, uint32_t job_id, const char *token,
                   int64_t time, struct error *err)
 {
-    return counted(cluster, cluster->operations->change(cluster, key, CLUSTER_BEGIN, job_id, token,
-                                                        time, err));
+    return counted(cluster, cluster->operations->change(cluster, target, CLUSTER_BEGIN, job_id,
+                                                        token, time, err));
 }
 
-int cluster_survey(struct cluster *cluster, uint64_t key,
+int cluster_survey(struct cluster *cluster, uint64_t target,
                    const struct cluster_description *const *descriptions, size_t count,
                    struct error *err)
 {
     assert(count <= SURVEY_FORECASTS_MAX);
-    return counted(cluster, cluster->operations->survey(cluster, key, descriptions, count, err));
+    return counted(cluster, cluster->operations->survey(cluster, target, descriptions, count, err));
 }
 
 bool cluster_can_take(const struct cluster *cluster)

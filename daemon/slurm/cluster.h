@@ -1,12 +1,12 @@
 /* The batch system as the daemon sees it: an interface, so that a simulator can stand in for Slurm.
  *
  * The caller puts requests in and takes results out. Neither call blocks. Every accepted request
- * gives exactly one result. The result carries the request's `key`, the id of what the request is
- * about, which has no meaning here. Requests are carried out one after another, in order. At most
- * CLUSTER_REQUESTS_MAX requests may be accepted whose results are not taken. Above that a request
- * is refused with -EAGAIN until the caller takes results. When results wait, the `wake` callback
- * given at the cluster's creation runs, on any thread. The caller then calls cluster_take() until
- * it returns false.
+ * gives exactly one result. The result carries the request's `target`: the id of what the request
+ * is about, mostly of an allocation (core_effect_target()). The id has no meaning here. Requests
+ * are carried out one after another, in order. At most CLUSTER_REQUESTS_MAX requests may be
+ * accepted whose results are not taken. Above that a request is refused with -EAGAIN until the
+ * caller takes results. When results wait, the `wake` callback given at the cluster's creation
+ * runs, on any thread. The caller then calls cluster_take() until it returns false.
  *
  * The caller must make submissions exactly-once. After CLUSTER_UNREACHABLE a job may or may not
  * exist. Wait some seconds: a slow controller may still be reading the submission. Then look the
@@ -125,7 +125,7 @@ struct cluster_description {
 
 /* The result of one request. The caller frees its memory with cluster_result_fini(). */
 struct cluster_result {
-    uint64_t key;
+    uint64_t target;
     enum cluster_kind kind;
     enum cluster_outcome outcome;
     bool has_dropped;  /* of a submission: excluded nodes that do not exist were dropped; the
@@ -146,14 +146,14 @@ struct cluster {
 
 /* The operations of an implementation. Callers use the functions below. */
 struct cluster_operations {
-    int (*submit)(struct cluster *cluster, uint64_t key,
+    int (*submit)(struct cluster *cluster, uint64_t target,
                   const struct cluster_description *description, struct error *err);
-    int (*lookup)(struct cluster *cluster, uint64_t key, const char *token, struct error *err);
-    int (*poll)(struct cluster *cluster, uint64_t key, struct error *err);
+    int (*lookup)(struct cluster *cluster, uint64_t target, const char *token, struct error *err);
+    int (*poll)(struct cluster *cluster, uint64_t target, struct error *err);
     /* CANCEL and BEGIN; `argument` is the signal or the begin time */
-    int (*change)(struct cluster *cluster, uint64_t key, enum cluster_kind kind, uint32_t job_id,
+    int (*change)(struct cluster *cluster, uint64_t target, enum cluster_kind kind, uint32_t job_id,
                   const char *token, int64_t argument, struct error *err);
-    int (*survey)(struct cluster *cluster, uint64_t key,
+    int (*survey)(struct cluster *cluster, uint64_t target,
                   const struct cluster_description *const *descriptions, size_t count,
                   struct error *err);
     bool (*take)(struct cluster *cluster, struct cluster_result *ret_result);
@@ -163,27 +163,27 @@ struct cluster_operations {
 /* Requests. Each function returns 0, -EAGAIN (too many results are not taken) or -EINVAL (no
  * cluster can take the description, for example because of an unknown option; nothing was
  * queued). */
-int cluster_submit(struct cluster *cluster, uint64_t key,
+int cluster_submit(struct cluster *cluster, uint64_t target,
                    const struct cluster_description *description, struct error *err);
 /* Finds the job that carries `token`. A job that has ended is found as long as the controller
  * remembers the job. */
-int cluster_lookup(struct cluster *cluster, uint64_t key, const char *token, struct error *err);
+int cluster_lookup(struct cluster *cluster, uint64_t target, const char *token, struct error *err);
 /* Lists all jobs of this user that carry any token, including the jobs of another daemon of the
  * same user. */
-int cluster_poll(struct cluster *cluster, uint64_t key, struct error *err);
+int cluster_poll(struct cluster *cluster, uint64_t target, struct error *err);
 /* Ends the job. With `signal` 0 it acts as scancel does (TERM, then KILL). Any other signal is sent
  * to the batch script alone. */
-int cluster_cancel(struct cluster *cluster, uint64_t key, uint32_t job_id, const char *token,
+int cluster_cancel(struct cluster *cluster, uint64_t target, uint32_t job_id, const char *token,
                    int signal, struct error *err);
 /* Sets the begin of a pending job to `time`. Slurm delays a requeued job by two minutes. The time
  * "now + 2 s", sent once the job's restart count has risen, starts the job soon. The time "now"
  * makes the job fail. */
-int cluster_begin(struct cluster *cluster, uint64_t key, uint32_t job_id, const char *token,
+int cluster_begin(struct cluster *cluster, uint64_t target, uint32_t job_id, const char *token,
                   int64_t time, struct error *err);
 
 /* Asks what the cluster has, and when each of these jobs would start if it were submitted now.
  * Nothing is submitted. Takes at most SURVEY_FORECASTS_MAX jobs. */
-int cluster_survey(struct cluster *cluster, uint64_t key,
+int cluster_survey(struct cluster *cluster, uint64_t target,
                    const struct cluster_description *const *descriptions, size_t count,
                    struct error *err);
 

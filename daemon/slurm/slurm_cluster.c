@@ -30,7 +30,7 @@
  * result. */
 struct request {
     struct request *next;
-    struct cluster_result result; /* its kind, key and job_id are also those of the request */
+    struct cluster_result result; /* its kind, target and job_id are also those of the request */
     struct submission *submissions[SURVEY_FORECASTS_MAX]; /* one to submit, or those of a survey */
     size_t submission_count;
     char token[CLUSTER_TOKEN_LENGTH + 1];
@@ -344,10 +344,10 @@ static void *slurm_cluster_run(void *context)
 
 /* --- On the caller's side --------------------------------------------------------------------- */
 
-static struct request *request_new(uint64_t key, enum cluster_kind kind)
+static struct request *request_new(uint64_t target, enum cluster_kind kind)
 {
     struct request *request = xcalloc(1, sizeof *request);
-    request->result.key = key;
+    request->result.target = target;
     request->result.kind = kind;
     return request;
 }
@@ -376,26 +376,26 @@ static int ask_about_job(struct cluster *cluster, struct request *request, const
     return ask(slurm_cluster_of(cluster), request, err);
 }
 
-static int slurm_cluster_lookup(struct cluster *cluster, uint64_t key, const char *token,
+static int slurm_cluster_lookup(struct cluster *cluster, uint64_t target, const char *token,
                                 struct error *err)
 {
-    return ask_about_job(cluster, request_new(key, CLUSTER_LOOKUP), token, err);
+    return ask_about_job(cluster, request_new(target, CLUSTER_LOOKUP), token, err);
 }
 
-static int slurm_cluster_change(struct cluster *cluster, uint64_t key, enum cluster_kind kind,
+static int slurm_cluster_change(struct cluster *cluster, uint64_t target, enum cluster_kind kind,
                                 uint32_t job_id, const char *token, int64_t argument,
                                 struct error *err)
 {
     assert(job_id != 0);
-    struct request *request = request_new(key, kind);
+    struct request *request = request_new(target, kind);
     request->result.job_id = job_id;
     request->argument = argument;
     return ask_about_job(cluster, request, token, err);
 }
 
-static int slurm_cluster_poll(struct cluster *cluster, uint64_t key, struct error *err)
+static int slurm_cluster_poll(struct cluster *cluster, uint64_t target, struct error *err)
 {
-    return ask(slurm_cluster_of(cluster), request_new(key, CLUSTER_POLL), err);
+    return ask(slurm_cluster_of(cluster), request_new(target, CLUSTER_POLL), err);
 }
 
 static int ask_with_jobs(struct cluster *cluster, struct request *request,
@@ -415,17 +415,17 @@ static int ask_with_jobs(struct cluster *cluster, struct request *request,
     return ask(slurm, request, err);
 }
 
-static int slurm_cluster_submit(struct cluster *cluster, uint64_t key,
+static int slurm_cluster_submit(struct cluster *cluster, uint64_t target,
                                 const struct cluster_description *description, struct error *err)
 {
-    return ask_with_jobs(cluster, request_new(key, CLUSTER_SUBMIT), &description, 1, err);
+    return ask_with_jobs(cluster, request_new(target, CLUSTER_SUBMIT), &description, 1, err);
 }
 
-static int slurm_cluster_survey(struct cluster *cluster, uint64_t key,
+static int slurm_cluster_survey(struct cluster *cluster, uint64_t target,
                                 const struct cluster_description *const *descriptions, size_t count,
                                 struct error *err)
 {
-    return ask_with_jobs(cluster, request_new(key, CLUSTER_SURVEY), descriptions, count, err);
+    return ask_with_jobs(cluster, request_new(target, CLUSTER_SURVEY), descriptions, count, err);
 }
 
 static bool slurm_cluster_take(struct cluster *cluster, struct cluster_result *ret_result)

@@ -87,11 +87,11 @@ static struct cluster_result take(void)
 }
 
 /* Returns the answer to the only open request, and frees its memory. */
-static struct cluster_result answer_to(int posted, uint64_t key)
+static struct cluster_result answer_to(int posted, uint64_t target)
 {
     assert_int_equal(posted, 0);
     struct cluster_result result = take();
-    assert_int_equal(result.key, key);
+    assert_int_equal(result.target, target);
     struct cluster_result plain = result;
     cluster_result_fini(&result);
     plain.jobs = NULL;
@@ -271,7 +271,7 @@ static void many_lookups_are_each_answered(void **state)
     }
     for (size_t i = 0; i < 20; i++) {
         struct cluster_result result = take();
-        assert_int_equal(result.key, i);
+        assert_int_equal(result.target, i);
         assert_int_equal(result.outcome, CLUSTER_DONE);
         ids[i] = result.job_id;
     }
@@ -279,7 +279,7 @@ static void many_lookups_are_each_answered(void **state)
         assert_int_equal(cluster_lookup(test.cluster, 100 + i, jobs[i].token, NULL), 0);
     for (size_t i = 0; i < 20; i++) {
         struct cluster_result result = take();
-        assert_int_equal(result.key, 100 + i);
+        assert_int_equal(result.target, 100 + i);
         assert_int_equal(result.job_id, ids[i]);
         assert_int_equal(result.job_count, 1);
         assert_true(result.jobs[0].held);
@@ -431,7 +431,7 @@ static void too_many_requests_are_refused_until_results_are_taken(void **state)
     assert_int_equal(cluster_lookup(test.cluster, CLUSTER_REQUESTS_MAX, token, NULL), 0);
     for (uint64_t i = 1; i <= CLUSTER_REQUESTS_MAX; i++) {
         struct cluster_result result = take();
-        assert_int_equal(result.key, i);
+        assert_int_equal(result.target, i);
         cluster_result_fini(&result);
     }
 }

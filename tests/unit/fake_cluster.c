@@ -143,13 +143,13 @@ static void fake_free_jobs(struct cluster_job *jobs, size_t count)
     free(jobs);
 }
 
-static struct cluster_result *fake_answer(struct fake_cluster *fake, uint64_t key,
+static struct cluster_result *fake_answer(struct fake_cluster *fake, uint64_t target,
                                           enum cluster_kind kind)
 {
     assert(fake->count < CLUSTER_REQUESTS_MAX);
     size_t at = (fake->first + fake->count++) % CLUSTER_REQUESTS_MAX;
     struct cluster_result *result = &fake->results[at];
-    *result = (struct cluster_result){.key = key, .kind = kind, .outcome = CLUSTER_DONE};
+    *result = (struct cluster_result){.target = target, .kind = kind, .outcome = CLUSTER_DONE};
     (void)snprintf(result->cluster, sizeof result->cluster, "fake");
     if (fake_mode_is(fake, "down")) {
         result->outcome = CLUSTER_UNREACHABLE;
@@ -168,12 +168,12 @@ static const char *fake_excluded(const struct cluster_description *description)
     return NULL;
 }
 
-static int fake_submit(struct cluster *cluster, uint64_t key,
+static int fake_submit(struct cluster *cluster, uint64_t target,
                        const struct cluster_description *description, struct error *err)
 {
     struct fake_cluster *fake = (struct fake_cluster *)cluster;
     (void)err;
-    struct cluster_result *result = fake_answer(fake, key, CLUSTER_SUBMIT);
+    struct cluster_result *result = fake_answer(fake, target, CLUSTER_SUBMIT);
     if (result->outcome != CLUSTER_DONE)
         return 0;
     const char *excluded = fake_excluded(description);
@@ -202,10 +202,10 @@ static int fake_submit(struct cluster *cluster, uint64_t key,
     return 0;
 }
 
-static int fake_ask(struct fake_cluster *fake, uint64_t key, enum cluster_kind kind,
+static int fake_ask(struct fake_cluster *fake, uint64_t target, enum cluster_kind kind,
                     const char *token)
 {
-    struct cluster_result *result = fake_answer(fake, key, kind);
+    struct cluster_result *result = fake_answer(fake, target, kind);
     uint32_t last;
     if (result->outcome != CLUSTER_DONE)
         return 0;
@@ -217,16 +217,17 @@ static int fake_ask(struct fake_cluster *fake, uint64_t key, enum cluster_kind k
     return 0;
 }
 
-static int fake_lookup(struct cluster *cluster, uint64_t key, const char *token, struct error *err)
+static int fake_lookup(struct cluster *cluster, uint64_t target, const char *token,
+                       struct error *err)
 {
     (void)err;
-    return fake_ask((struct fake_cluster *)cluster, key, CLUSTER_LOOKUP, token);
+    return fake_ask((struct fake_cluster *)cluster, target, CLUSTER_LOOKUP, token);
 }
 
-static int fake_poll(struct cluster *cluster, uint64_t key, struct error *err)
+static int fake_poll(struct cluster *cluster, uint64_t target, struct error *err)
 {
     (void)err;
-    return fake_ask((struct fake_cluster *)cluster, key, CLUSTER_POLL, NULL);
+    return fake_ask((struct fake_cluster *)cluster, target, CLUSTER_POLL, NULL);
 }
 
 static bool fake_has(const struct fake_cluster *fake, uint32_t id, const char *token)
@@ -241,12 +242,12 @@ static bool fake_has(const struct fake_cluster *fake, uint32_t id, const char *t
     return has;
 }
 
-static int fake_change(struct cluster *cluster, uint64_t key, enum cluster_kind kind,
+static int fake_change(struct cluster *cluster, uint64_t target, enum cluster_kind kind,
                        uint32_t job_id, const char *token, int64_t argument, struct error *err)
 {
     struct fake_cluster *fake = (struct fake_cluster *)cluster;
     (void)err;
-    struct cluster_result *result = fake_answer(fake, key, kind);
+    struct cluster_result *result = fake_answer(fake, target, kind);
     if (result->outcome != CLUSTER_DONE)
         return 0;
     assert(kind == CLUSTER_CANCEL || kind == CLUSTER_BEGIN);
@@ -271,12 +272,12 @@ static int fake_change(struct cluster *cluster, uint64_t key, enum cluster_kind 
 }
 
 /* Two idle nodes with 8 h100 each, in one partition. Job `i` of the list starts at 1000 + i. */
-static int fake_survey(struct cluster *cluster, uint64_t key,
+static int fake_survey(struct cluster *cluster, uint64_t target,
                        const struct cluster_description *const *descriptions, size_t count,
                        struct error *err)
 {
     struct cluster_result *result =
-        fake_answer((struct fake_cluster *)cluster, key, CLUSTER_SURVEY);
+        fake_answer((struct fake_cluster *)cluster, target, CLUSTER_SURVEY);
     (void)descriptions, (void)err;
     if (result->outcome != CLUSTER_DONE)
         return 0;
