@@ -136,7 +136,7 @@ struct core_event {
     /* REMEDIED: the workflow with the other params, and in `path` and `step` the checkpoint before
      * the newest one; NULL: the remedy is impossible. JUDGED, for a matrix: the workflow with what
      * follows from the choice. */
-    const struct workflow *plan;
+    const struct workflow *revision;
     const struct core_choice *choice; /* JUDGED: the choice of a matrix that passed */
     /* JUDGED. If a matrix FAILED, `where` left no member, and a person may let the matrix choose
      * without `where`. If a matrix is INSUFFICIENT, it cannot choose. */

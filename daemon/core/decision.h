@@ -130,9 +130,10 @@ void phase_cancel(struct decision *decision, struct phase *phase, const char *re
 /* The phase has succeeded: a person says so (`who`), or else its gate or its choice. */
 void phase_succeed(struct decision *decision, struct phase *phase, const char *reason,
                    const char *who);
-/* Takes over what the plan says of the phase and of later phases that have not run yet. The later
- * phases may take params over from the phase. */
-void phase_adopt_plan(struct decision *decision, struct phase *phase, const struct workflow *plan);
+/* Takes over what the revision says of the phase and of later phases that have not run yet. The
+ * later phases may take params over from the phase. */
+void phase_adopt_revision(struct decision *decision, struct phase *phase,
+                          const struct workflow *revision);
 void phase_on_fact(struct decision *decision, const struct fact *fact);
 
 /* --- remedy.c --------------------------------------------------------------------------------- */

@@ -5,8 +5,8 @@
  * members run. matrix_settle() looks at it after every event, and it decides when all members have
  * come to an end (FX_JUDGE). A room that has the metrics of the members puts them in order. Its
  * answer names the members that go on to the next rung with the params of that rung, or the best
- * member. The matrix takes over the params of the best member, and the phases after it are planned
- * again with these params.
+ * member. The matrix takes over the params of the best member, and the phases after it are$
+ * resolved again with these params.
  *
  * If the matrix cannot choose, the results stay. A retry judges the results again. A promotion
  * judges them without `where`, or with the member that a person wants (is_overridden, best).
@@ -164,7 +164,7 @@ static void matrix_climb(struct decision *decision, struct matrix *matrix,
         struct phase *member = choice->members[i];
         assert(member->matrix == matrix && member->state == PHASE_SUCCEEDED);
         member->rung = phase->rung;
-        phase_adopt(member, &decision->event->plan->phases[member->index]);
+        phase_adopt(member, &decision->event->revision->phases[member->index]);
         if (member->reused && member->rung <= member->reused_rung)
             decision_save_phase(decision, member); /* its results at this rung are known, too */
         else
@@ -189,13 +189,13 @@ static void matrix_on_judged(struct decision *decision, struct matrix *matrix)
     }
     assert(choice && choice->count > 0);
     if (choice->goes_on) {
-        assert(event->plan && phase->rung + 1 < matrix->rung_count);
+        assert(event->revision && phase->rung + 1 < matrix->rung_count);
         matrix_climb(decision, matrix, choice, message);
         return;
     }
     matrix->best = choice->best;
-    if (event->plan)
-        phase_adopt_plan(decision, phase, event->plan);
+    if (event->revision)
+        phase_adopt_revision(decision, phase, event->revision);
     if (phase->promote_manual) {
         phase_let_go(decision, phase);
         phase_move_held(decision, phase, HOLD_MANUAL, message);

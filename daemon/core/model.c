@@ -41,20 +41,20 @@ static void text_adopt(char **text, const char *from)
     *text = copy;
 }
 
-void phase_adopt(struct phase *phase, const struct phase *plan)
+void phase_adopt(struct phase *phase, const struct phase *revised)
 {
-    phase->promote_manual = plan->promote_manual;
-    phase->fail_finally = plan->fail_finally;
-    phase->has_checkpoint = plan->has_checkpoint;
-    phase->nodes = plan->nodes;
-    phase->gpus_per_node = plan->gpus_per_node;
-    phase->cpus_per_node = plan->cpus_per_node;
-    phase->time_s = plan->time_s;
-    phase->stop_s = plan->stop_s;
-    phase->linger_s = plan->linger_s;
-    text_adopt(&phase->gpu_type, plan->gpu_type);
-    text_adopt(&phase->alternatives, plan->alternatives);
-    text_adopt(&phase->slurm_options, plan->slurm_options);
+    phase->promote_manual = revised->promote_manual;
+    phase->fail_finally = revised->fail_finally;
+    phase->has_checkpoint = revised->has_checkpoint;
+    phase->nodes = revised->nodes;
+    phase->gpus_per_node = revised->gpus_per_node;
+    phase->cpus_per_node = revised->cpus_per_node;
+    phase->time_s = revised->time_s;
+    phase->stop_s = revised->stop_s;
+    phase->linger_s = revised->linger_s;
+    text_adopt(&phase->gpu_type, revised->gpu_type);
+    text_adopt(&phase->alternatives, revised->alternatives);
+    text_adopt(&phase->slurm_options, revised->slurm_options);
 }
 
 void phase_count_remedies(const struct phase *phase, const char *cause, unsigned *ret_used,

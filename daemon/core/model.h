@@ -227,9 +227,9 @@ int64_t run_earliest_ms(const struct run *run);
 struct run *allocation_next_run(const struct allocation *allocation, size_t *at);
 /* Whether the run's lead may have this token, of a seat or of an allocation. */
 bool run_is_served_by(const struct run *run, const char *token);
-/* Takes over what the spec says from `plan`, the same phase with other params. What params cannot
- * change stays: the name, what the phase waits for, the remedies. */
-void phase_adopt(struct phase *phase, const struct phase *plan);
+/* Takes over what the spec says from `revised`, the same phase with other params. What params
+ * cannot change stays: the name, what the phase waits for, the remedies. */
+void phase_adopt(struct phase *phase, const struct phase *revised);
 /* How often all remedies for this cause together were tried, and may be tried. */
 void phase_count_remedies(const struct phase *phase, const char *cause, unsigned *ret_used,
                           unsigned *ret_times);

@@ -243,16 +243,17 @@ void phase_succeed(struct decision *decision, struct phase *phase, const char *r
     decision_tell_phase(decision, FACT_PHASE_SUCCEEDED, phase, who);
 }
 
-void phase_adopt_plan(struct decision *decision, struct phase *phase, const struct workflow *plan)
+void phase_adopt_revision(struct decision *decision, struct phase *phase,
+                          const struct workflow *revision)
 {
     struct workflow *workflow = phase->workflow;
-    assert(plan->phase_count == workflow->phase_count);
-    phase_adopt(phase, &plan->phases[phase->index]);
+    assert(revision->phase_count == workflow->phase_count);
+    phase_adopt(phase, &revision->phases[phase->index]);
     for (size_t i = phase->index + 1; i < workflow->phase_count; i++) {
         struct phase *next = &workflow->phases[i];
         if (next->run)
             continue;
-        phase_adopt(next, &plan->phases[i]);
+        phase_adopt(next, &revision->phases[i]);
         decision_save_phase(decision, next);
     }
 }
@@ -419,20 +420,20 @@ static void phase_on_judged(struct decision *decision, struct phase *phase)
     }
 }
 
-/* Whether the plan leaves this text as it is. Both texts may be NULL. */
-static bool plan_keeps(const char *text, const char *plan)
+/* Whether the revision leaves this text as it is. Both texts may be NULL. */
+static bool revision_keeps(const char *text, const char *revised)
 {
-    return text && plan ? text_equal(text, plan) : text == plan;
+    return text && revised ? text_equal(text, revised) : text == revised;
 }
 
 /* Whether a run with these params can be given the same allocation. */
-static bool plan_keeps_shape(const struct phase *phase, const struct phase *plan)
+static bool revision_keeps_shape(const struct phase *phase, const struct phase *revised)
 {
-    return phase->nodes == plan->nodes && phase->gpus_per_node == plan->gpus_per_node &&
-           phase->cpus_per_node == plan->cpus_per_node &&
-           plan_keeps(phase->gpu_type, plan->gpu_type) &&
-           plan_keeps(phase->alternatives, plan->alternatives) &&
-           text_equal(phase->slurm_options, plan->slurm_options);
+    return phase->nodes == revised->nodes && phase->gpus_per_node == revised->gpus_per_node &&
+           phase->cpus_per_node == revised->cpus_per_node &&
+           revision_keeps(phase->gpu_type, revised->gpu_type) &&
+           revision_keeps(phase->alternatives, revised->alternatives) &&
+           text_equal(phase->slurm_options, revised->slurm_options);
 }
 
 static void phase_choose_place(struct phase *phase, enum remedy_resume resume,
@@ -463,21 +464,22 @@ static void phase_on_remedied(struct decision *decision, struct phase *phase)
     struct run *run = phase->run;
     bool was_judged = run->outcome == OUTCOME_SUCCEEDED;
     phase_count_remedies(phase, remedy->cause, &used, &times);
-    (void)snprintf(reason, sizeof reason, "remedy %.64s %u of %u%s%.160s", remedy->cause, used,
-                   times,
-                   event->plan ? ": " : " is impossible: ", event->message ? event->message : "");
+    (void)snprintf(reason, sizeof reason, "remedy %.64s %u of %u%s: %.160s", remedy->cause, used,
+                   times, event->revision ? "" : " is impossible",
+                   event->message ? event->message : "");
     remedy_forget(decision, phase);
-    if (!event->plan) {
+    if (!event->revision) {
         phase_fail(decision, phase, was_judged ? HOLD_GATE : HOLD_FAILURE, reason);
         return;
     }
     /* If the node may be to blame, the next run begins on another node, after a while. */
     bool is_by_node = run_cause_retries(run->cause) > 0;
-    bool can_stay = !is_by_node && plan_keeps_shape(phase, &event->plan->phases[phase->index]);
+    bool can_stay =
+        !is_by_node && revision_keeps_shape(phase, &event->revision->phases[phase->index]);
     run->is_remedied = true;
     decision_save_run(decision, run);
     phase->stalls = 0;
-    phase_adopt_plan(decision, phase, event->plan);
+    phase_adopt_revision(decision, phase, event->revision);
     phase_choose_place(phase, remedy->resume, event);
     phase_follow(decision, phase, can_stay, is_by_node ? FAILURE_FIRST_MS : 0, reason);
 }

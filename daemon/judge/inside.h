@@ -1,5 +1,5 @@
 /* Inside daemon/judge. Calls go down: judge.c, then matrix.c and remedy.c, then values.c and
- * replan.c. */
+ * revision.c. */
 #ifndef PHASED_DAEMON_JUDGE_INSIDE_H
 #define PHASED_DAEMON_JUDGE_INSIDE_H
 
@@ -35,16 +35,16 @@ void values_fini(struct values *values);
  * itself. */
 struct expr_names values_names(const struct values *values, const char *phase);
 
-/* --- replan.c --------------------------------------------------------------------------------- */
+/* --- revision.c ------------------------------------------------------------------------------- */
 
 /* Adds the changes [{"param", "from", "to"}] of this phase to all changes. */
-void replan_change(struct store_source *source, const char *phase, const json_t *changes);
+void revision_add_change(struct store_source *source, const char *phase, const json_t *changes);
 
 /* Resolves the workflow's text again with all params that were set since. The caller owns the
  * resolved document and the model that is made from the document. -EINVAL: `err` says what is
  * wrong, and neither of the two is made. */
-int replan(const struct store_source *source, const struct workflow *workflow,
-           json_t **ret_resolved, struct workflow **ret_plan, struct error *err);
+int revision_resolve(const struct store_source *source, const struct workflow *workflow,
+                     json_t **ret_resolved, struct workflow **ret_revision, struct error *err);
 
 /* --- matrix.c --------------------------------------------------------------------------------- */
 

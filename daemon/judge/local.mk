@@ -4,6 +4,6 @@ daemon_libdaemon_a_SOURCES += \
 	daemon/judge/values.c \
 	daemon/judge/matrix.c \
 	daemon/judge/remedy.c \
-	daemon/judge/replan.c \
+	daemon/judge/revision.c \
 	daemon/judge/reuse.c
 EXTRA_DIST += daemon/judge/README.md

@@ -22,7 +22,7 @@ struct selection {
     struct phase *matrix;
     json_t *spec, *resolved;
     const json_t *best, *rungs; /* parts of the spec, or JSON's null */
-    struct workflow *plan;
+    struct workflow *revision;
     struct core_score *scores; /* of all members */
     char **reasons;            /* by member: why it is out; NULL: it is not out */
     size_t count;
@@ -48,7 +48,7 @@ static void selection_free(struct loop_item *item)
     json_decref(selection->resolved);
     json_decref(selection->changes);
     free(selection->lack);
-    workflow_free(selection->plan);
+    workflow_free(selection->revision);
     free(selection);
 }
 
@@ -83,7 +83,7 @@ static int write_members(const struct selection *selection, struct store *store,
     return status;
 }
 
-static int write_plan(const struct selection *selection, struct store *store, struct error *err)
+static int write_revision(const struct selection *selection, struct store *store, struct error *err)
 {
     const struct workflow *workflow = selection->matrix->workflow;
     int64_t now_ms = loop_now_ms();
@@ -94,7 +94,7 @@ static int write_plan(const struct selection *selection, struct store *store, st
         if (json_array_size(changes) > 0)
             status = store_choice_add(store, phase->id, changes, now_ms, err);
         if (status == 0 && (changes || selection->follows[i]))
-            status = store_phase_replan(store, phase, selection->resolved, err);
+            status = store_phase_revise(store, phase, selection->resolved, err);
     }
     return status;
 }
@@ -107,8 +107,8 @@ static int selection_write(struct loop_item *item, struct store *store, struct e
     if (selection->matrix->state == PHASE_DECIDING || selection->matrix->state == PHASE_CANCELLED)
         return 0;
     int status = write_members(selection, store, err);
-    if (status == 0 && selection->plan)
-        status = write_plan(selection, store, err);
+    if (status == 0 && selection->revision)
+        status = write_revision(selection, store, err);
     return status;
 }
 
@@ -349,7 +349,7 @@ static int conclude(struct selection *selection, struct store *store, struct err
 }
 
 /* -EINVAL: the choice does not go with the rest of the workflow. */
-static int work_out_plan(struct selection *selection, struct store *store, struct error *err)
+static int work_out_revision(struct selection *selection, struct store *store, struct error *err)
 {
     struct workflow *workflow = selection->matrix->workflow;
     struct store_source source = {0};
@@ -358,8 +358,9 @@ static int work_out_plan(struct selection *selection, struct store *store, struc
     int status = store_source_load(store, workflow->id, &source, err);
     if (status < 0)
         return status;
-    json_object_foreach(selection->changes, phase, changes) replan_change(&source, phase, changes);
-    status = replan(&source, workflow, &selection->resolved, &selection->plan, err);
+    json_object_foreach(selection->changes, phase, changes)
+        revision_add_change(&source, phase, changes);
+    status = revision_resolve(&source, workflow, &selection->resolved, &selection->revision, err);
     store_source_fini(&source);
     if (status == 0)
         return 0;
@@ -388,7 +389,7 @@ int matrix_judge(struct loop *loop, struct phase *matrix, struct error *err)
     if (status == 0)
         status = conclude(selection, store, err);
     if (status == 0 && json_object_size(selection->changes) > 0)
-        status = work_out_plan(selection, store, err);
+        status = work_out_revision(selection, store, err);
     if (status < 0) {
         selection_free(&selection->item);
         return status;
@@ -400,7 +401,7 @@ int matrix_judge(struct loop *loop, struct phase *matrix, struct error *err)
         .gate = selection->choice.count > 0 ? GATE_PASSED
                 : selection->is_where       ? GATE_FAILED
                                             : GATE_INSUFFICIENT,
-        .plan = selection->plan,
+        .revision = selection->revision,
         .choice = selection->choice.count > 0 ? &selection->choice : NULL,
         .message = selection->message,
     };

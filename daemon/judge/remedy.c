@@ -26,7 +26,7 @@ struct remedy_item {
     json_t *spec;     /* the phase so far */
     json_t *changes;  /* [{"param", "from", "to"}] */
     json_t *resolved; /* the workflow from now on */
-    struct workflow *plan;
+    struct workflow *revision;
     json_t *previous; /* the checkpoint before the newest, or NULL */
     char message[REASON_MAX];
 };
@@ -39,7 +39,7 @@ static void item_free(struct loop_item *base)
     json_decref(item->changes);
     json_decref(item->resolved);
     json_decref(item->previous);
-    workflow_free(item->plan);
+    workflow_free(item->revision);
     free(item);
 }
 
@@ -49,7 +49,7 @@ static int item_write(struct loop_item *base, struct store *store, struct error 
 {
     const struct remedy_item *item = (struct remedy_item *)base;
     const struct workflow *workflow = item->phase->workflow;
-    if (!item->plan || item->phase->run->id == item->run)
+    if (!item->revision || item->phase->run->id == item->run)
         return 0;
     struct store_remedy remedy = {.run = item->run,
                                   .cause = item->cause,
@@ -60,8 +60,8 @@ static int item_write(struct loop_item *base, struct store *store, struct error 
     int status = store_remedy_add(store, &remedy, loop_now_ms(), err);
     for (size_t i = item->phase->index; status == 0 && i < workflow->phase_count; i++) {
         const struct phase *phase = &workflow->phases[i];
-        if (phase == item->phase || !phase->run) /* phase_adopt_plan() chooses alike */
-            status = store_phase_replan(store, phase, item->resolved, err);
+        if (phase == item->phase || !phase->run) /* phase_adopt_revision() chooses alike */
+            status = store_phase_revise(store, phase, item->resolved, err);
     }
     return status;
 }
@@ -121,8 +121,8 @@ static int work_out(struct remedy_item *item, struct store *store, struct error 
     const json_t *set = find_set(item->spec, (size_t)(phase->remedy - phase->remedies));
     status = compute_changes(item, set, err);
     if (status == 0) {
-        replan_change(&source, phase->name, item->changes);
-        status = replan(&source, phase->workflow, &item->resolved, &item->plan, err);
+        revision_add_change(&source, phase->name, item->changes);
+        status = revision_resolve(&source, phase->workflow, &item->resolved, &item->revision, err);
         if (status < 0)
             status = error_prefix(err, "with %.100s", item->message);
     }
@@ -154,7 +154,7 @@ int remedy_work_out(struct loop *loop, struct phase *phase, struct error *err)
         .kind = EV_REMEDIED,
         .workflow = phase->workflow,
         .phase = phase,
-        .plan = item->plan,
+        .revision = item->revision,
         .message = status < 0 ? err->message : item->message,
         .path = previous.path,
         .step = previous.path ? previous.step : 0,

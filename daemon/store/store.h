@@ -323,7 +323,7 @@ int store_remedy_add(struct store *store, const struct store_remedy *remedy, int
                      struct error *err);
 /* Writes again what the spec says about a phase. It comes from `phase` and the document `resolved`.
  */
-int store_phase_replan(struct store *store, const struct phase *phase, const json_t *resolved,
+int store_phase_revise(struct store *store, const struct phase *phase, const json_t *resolved,
                        struct error *err);
 
 /* What an earlier member has left. The texts are the caller's to free(). */

@@ -63,10 +63,10 @@ void rows_bind_phase(struct stmt *stmt, const struct phase *phase)
     json_decref(failures);
 }
 
-/* Q_PHASE_INSERT and Q_PHASE_REPLAN: what the spec says of a phase and params may change.
+/* Q_PHASE_INSERT and Q_PHASE_REVISE: what the spec says of a phase and params may change.
  * `resolved` is the document it comes from. -EINVAL: the phase is not in there, and nothing is
  * bound. */
-static int workflow_bind_plan(struct stmt *stmt, const struct phase *phase, const json_t *resolved,
+static int workflow_bind_spec(struct stmt *stmt, const struct phase *phase, const json_t *resolved,
                               struct error *err)
 {
     const json_t *spec = workflow_phase_spec(resolved, phase);
@@ -93,11 +93,11 @@ static int workflow_bind_plan(struct stmt *stmt, const struct phase *phase, cons
     return 0;
 }
 
-int store_phase_replan(struct store *store, const struct phase *phase, const json_t *resolved,
+int store_phase_revise(struct store *store, const struct phase *phase, const json_t *resolved,
                        struct error *err)
 {
-    struct stmt *stmt = store_stmt(store, Q_PHASE_REPLAN);
-    int status = workflow_bind_plan(stmt, phase, resolved, err);
+    struct stmt *stmt = store_stmt(store, Q_PHASE_REVISE);
+    int status = workflow_bind_spec(stmt, phase, resolved, err);
     if (status < 0)
         return status;
     stmt_bind_id(stmt, ":id", phase->id);
@@ -108,7 +108,7 @@ static int workflow_insert_phase(struct store *store, const struct phase *phase,
                                  const json_t *resolved, struct error *err)
 {
     struct stmt *stmt = store_stmt(store, Q_PHASE_INSERT);
-    int status = workflow_bind_plan(stmt, phase, resolved, err);
+    int status = workflow_bind_spec(stmt, phase, resolved, err);
     if (status < 0)
         return status;
     rows_bind_phase(stmt, phase);

@@ -24,7 +24,7 @@ SELECT id, name, state, hold, reason, overridden, checkpoint_path, checkpoint_st
  ORDER BY position;
 
 -- name: phase_save
--- Saves what changes in a phase. phase_replan saves what comes from the spec.
+-- Saves what changes in a phase. phase_revise saves what comes from the spec.
 UPDATE phase
    SET state = :state, hold = :hold, reason = :reason, overridden = :overridden,
        checkpoint_path = :checkpoint_path, checkpoint_step = :checkpoint_step, anew = :anew,
@@ -32,7 +32,7 @@ UPDATE phase
        remedies = :remedies, remedy = :remedy, rung = :rung
  WHERE id = :id;
 
--- name: phase_replan
+-- name: phase_revise
 -- A phase with other params: replaces everything that comes from the spec.
 UPDATE phase
    SET promote = :promote, on_fail = :on_fail, has_checkpoint = :has_checkpoint, nodes = :nodes,

@@ -302,12 +302,12 @@ static bool daemon_handle(struct sim *sim, const struct sim_event *from)
     event.run = from->run ? daemon_run(sim, from->run) : NULL;
     event.allocation = from->job ? daemon_allocation(sim, from->job) : NULL;
     assert(!from->run || event.run);
-    struct workflow *plan =
-        event.kind == EV_REMEDIED ? remedy_plan(sim, event.workflow, event.phase->index) : NULL;
+    struct workflow *revision =
+        event.kind == EV_REMEDIED ? remedy_revision(sim, event.workflow, event.phase->index) : NULL;
     int remedy = -1; /* its index */
-    if (plan && event.phase->remedy)
+    if (revision && event.phase->remedy)
         remedy = (int)(event.phase->remedy - event.phase->remedies);
-    event.plan = plan;
+    event.revision = revision;
     struct phase *left[SIM_PHASES];
     struct core_choice choice = {.members = left};
     bool is_choice = event.kind == EV_JUDGED && event.phase->members &&
@@ -315,10 +315,10 @@ static bool daemon_handle(struct sim *sim, const struct sim_event *from)
     if (is_choice) {
         matrix_choose(event.phase->members, &choice, left);
         event.choice = &choice;
-        event.plan = plan = choice.goes_on ? workflow_copy(event.workflow) : NULL;
+        event.revision = revision = choice.goes_on ? workflow_copy(event.workflow) : NULL;
     }
     core_decide(daemon->core, &event, &effects);
-    workflow_free(plan);
+    workflow_free(revision);
     if (sim_fault(sim, 200)) { /* the disk is full, or the daemon dies before the commit */
         core_effects_fini(&effects);
         daemon_crash(sim, sim_chance(sim, 2) ? 1 : sim_below(sim, 900));

@@ -103,14 +103,14 @@ struct workflow *workflow_copy(const struct workflow *from)
     return copy;
 }
 
-struct workflow *remedy_plan(struct sim *sim, const struct workflow *workflow, unsigned phase)
+struct workflow *remedy_revision(struct sim *sim, const struct workflow *workflow, unsigned phase)
 {
     if (sim_chance(sim, 8))
         return NULL;
-    struct workflow *plan = workflow_copy(workflow);
+    struct workflow *revision = workflow_copy(workflow);
     if (!sim->is_beside && sim_chance(sim, 3))
-        plan->phases[phase].nodes = 3 - plan->phases[phase].nodes;
-    return plan;
+        revision->phases[phase].nodes = 3 - revision->phases[phase].nodes;
+    return revision;
 }
 
 void remedy_taken(struct sim *sim, const struct phase *phase, int place)

@@ -250,7 +250,7 @@ struct core_event ended_event(const struct sim_folder *folder);
 struct workflow *workflow_copy(const struct workflow *from);
 /* Returns the workflow after a remedy, sometimes for another number of nodes. NULL: the remedy is
  * impossible. */
-struct workflow *remedy_plan(struct sim *sim, const struct workflow *workflow, unsigned phase);
+struct workflow *remedy_revision(struct sim *sim, const struct workflow *workflow, unsigned phase);
 /* The remedy at this index was committed. The next run begins accordingly. */
 void remedy_taken(struct sim *sim, const struct phase *phase, int place);
 

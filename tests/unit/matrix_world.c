@@ -100,7 +100,7 @@ void matrix_is_judged(struct world *world, enum gate_result gate)
 /* The matrix is judged. These members go on, or the first one is the best. */
 void matrix_chooses(struct world *world, bool goes_on, size_t count, const char *const *names)
 {
-    struct workflow *plan = matrix_workflow();
+    struct workflow *revision = matrix_workflow();
     struct phase *members[MEMBERS];
     for (size_t i = 0; i < count; i++)
         members[i] = world_phase(world, names[i]);
@@ -108,15 +108,15 @@ void matrix_chooses(struct world *world, bool goes_on, size_t count, const char 
                                        .count = count,
                                        .members = members,
                                        .best = goes_on || count == 0 ? NULL : members[0]};
-    plan->phases[NEXT].gpus_per_node = 4;
-    plan->phases[MATRIX].promote_manual = world_phase(world, "ladder")->promote_manual;
+    revision->phases[NEXT].gpus_per_node = 4;
+    revision->phases[MATRIX].promote_manual = world_phase(world, "ladder")->promote_manual;
     for (size_t i = 0; i < MEMBERS; i++)
-        plan->phases[i].time_s = 7200;
+        revision->phases[i].time_s = 7200;
     world_step(world, (struct core_event){.kind = EV_JUDGED,
                                           .phase = world_phase(world, "ladder"),
                                           .gate = count ? GATE_PASSED : GATE_FAILED,
                                           .choice = count ? &choice : NULL,
-                                          .plan = count ? plan : NULL,
+                                          .revision = count ? revision : NULL,
                                           .message = "as measured"});
-    workflow_free(plan);
+    workflow_free(revision);
 }

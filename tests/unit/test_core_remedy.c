@@ -51,19 +51,19 @@ static void checkpoint(struct world *world, const char *path, int64_t at)
 /* The judge has computed the remedy. The phase asks for `gpus` from now on. */
 static void remedied(struct world *world, unsigned gpus, const char *path, int64_t at)
 {
-    struct world plan;
-    world_init(&plan);
-    plan.workflow->phases[0].gpus_per_node = gpus;
-    plan.workflow->phases[1].time_s = 7200;
+    struct world revision;
+    world_init(&revision);
+    revision.workflow->phases[0].gpus_per_node = gpus;
+    revision.workflow->phases[1].time_s = 7200;
     world_step(world, (struct core_event){.kind = EV_REMEDIED,
                                           .phase = world_phase(world, "validate"),
-                                          .plan = plan.workflow,
+                                          .revision = revision.workflow,
                                           .path = path,
                                           .step = at,
                                           .message = "batch 32 → 16"});
-    workflow_free(plan.workflow);
-    plan.workflow = NULL;
-    world_fini(&plan);
+    workflow_free(revision.workflow);
+    revision.workflow = NULL;
+    world_fini(&revision);
 }
 
 /* --- Claims ----------------------------------------------------------------------------------- */
@@ -91,21 +91,21 @@ static void a_remedied_phase_runs_again_in_its_allocation(void **state)
 
 static void gpus_without_a_type_keep_the_allocation(void **state)
 {
-    struct world *world = *state, plan;
+    struct world *world = *state, revision;
     struct phase *phase = world_phase(world, "validate");
     free(phase->gpu_type);
     phase->gpu_type = NULL;
     add_remedy(world, "oom", 1, REMEDY_CHECKPOINT);
     begins(world);
     fails(world, CAUSE_OOM, NULL);
-    world_init(&plan);
-    free(plan.workflow->phases[0].gpu_type);
-    plan.workflow->phases[0].gpu_type = NULL;
-    world_step(world,
-               (struct core_event){.kind = EV_REMEDIED, .phase = phase, .plan = plan.workflow});
+    world_init(&revision);
+    free(revision.workflow->phases[0].gpu_type);
+    revision.workflow->phases[0].gpu_type = NULL;
+    world_step(world, (struct core_event){
+                          .kind = EV_REMEDIED, .phase = phase, .revision = revision.workflow});
     assert_true(phase->run->in_place);
-    workflow_free(plan.workflow);
-    world_fini(&plan);
+    workflow_free(revision.workflow);
+    world_fini(&revision);
 }
 
 static void more_gpus_need_a_new_submission(void **state)

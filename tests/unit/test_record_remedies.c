@@ -44,16 +44,16 @@ static void a_phase_with_other_params_is_written_again(void **state)
     struct workflow *workflow = record_workflow(7);
     record_insert(&record, workflow);
     struct phase *phase = &workflow->phases[0];
-    struct phase plan = *phase;
-    plan.gpus_per_node = 16;
-    plan.gpu_type = "h200";
-    plan.time_s = 60;
-    phase_adopt(phase, &plan);
+    struct phase revised = *phase;
+    revised.gpus_per_node = 16;
+    revised.gpu_type = "h200";
+    revised.time_s = 60;
+    phase_adopt(phase, &revised);
     json_t *resolved = json_pack("{s:{s:f}, s:[{s:s, s:{s:i}}]}", "price", "per_gpu_hour", 3.5,
                                  "phases", "name", "validate", "progress", "total", 5000);
     record_begin(&record);
-    assert_int_equal(store_phase_replan(record.store, phase, resolved, &err), 0);
-    assert_int_equal(store_phase_replan(record.store, &workflow->phases[1], resolved, &err),
+    assert_int_equal(store_phase_revise(record.store, phase, resolved, &err), 0);
+    assert_int_equal(store_phase_revise(record.store, &workflow->phases[1], resolved, &err),
                      -EINVAL); /* it is not in the record */
     record_commit(&record);
     record_assert(&record,

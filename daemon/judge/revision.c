@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void replan_change(struct store_source *source, const char *phase, const json_t *changes)
+void revision_add_change(struct store_source *source, const char *phase, const json_t *changes)
 {
     const json_t *change;
     size_t i;
@@ -60,17 +60,17 @@ static int resolve(const struct store_source *source, json_t **ret_resolved, str
     return status;
 }
 
-int replan(const struct store_source *source, const struct workflow *workflow,
-           json_t **ret_resolved, struct workflow **ret_plan, struct error *err)
+int revision_resolve(const struct store_source *source, const struct workflow *workflow,
+                     json_t **ret_resolved, struct workflow **ret_revision, struct error *err)
 {
     json_t *resolved = NULL;
-    struct workflow *plan = NULL;
+    struct workflow *revision = NULL;
     int status = resolve(source, &resolved, err);
     if (status < 0)
         return status;
-    status = outlook_model(resolved, &plan, err);
-    if (status == 0 && plan->phase_count != workflow->phase_count) {
-        workflow_free(plan);
+    status = outlook_model(resolved, &revision, err);
+    if (status == 0 && revision->phase_count != workflow->phase_count) {
+        workflow_free(revision);
         status = error_set(
             err, -EINVAL,
             "this version of phased finds another number of phases in the file, so submit "
@@ -81,6 +81,6 @@ int replan(const struct store_source *source, const struct workflow *workflow,
         return status;
     }
     *ret_resolved = resolved;
-    *ret_plan = plan;
+    *ret_revision = revision;
     return 0;
 }
