@@ -179,7 +179,7 @@ static void round_add(struct round *round, struct queue_line *line, const struct
         .has = line->has,
         .gpus = gpus_of(job),
         .is_candidate = map_find(&round->runs, job->seat->id),
-        .owner = place,
+        .context = place,
     };
 }
 
@@ -203,7 +203,7 @@ static void round_add_workflow(struct round *round, struct queue_line *line)
 static bool round_may(void *context, struct round_job *job)
 {
     struct loop *loop = context;
-    struct queue_line *line = ((const struct queue_place *)job->owner)->line;
+    struct queue_line *line = ((const struct queue_place *)job->context)->line;
     if (!line->is_paid_for && line->wait == ROUND_GOES) {
         line->is_paid_for = admission_pays(loop, line->workflow, line->reason);
         line->wait = line->is_paid_for ? ROUND_GOES : ROUND_BUDGET;
@@ -218,7 +218,7 @@ static void round_tell(const struct round *round)
     uint64_t run = 0;
     unsigned position = 0;
     for (size_t i = 0; i < round->count; i++) {
-        struct queue_place *place = round->jobs[i].owner;
+        struct queue_place *place = round->jobs[i].context;
         place->wait = round->jobs[i].wait;
         if (place->wait < ROUND_JOBS)
             continue;

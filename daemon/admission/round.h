@@ -41,7 +41,7 @@ struct round_job {
     unsigned has; /* how many runs of its workflow have jobs in Slurm */
     unsigned gpus;
     bool is_candidate; /* the run has a job in Slurm already, and only one of its jobs will run */
-    void *owner;       /* belongs to the caller */
+    void *context;     /* belongs to the caller */
     enum round_wait wait; /* the answer */
     unsigned place;       /* in round_decide(): how many runs of the workflow come first */
 };

@@ -88,21 +88,21 @@ static void rehearsal_end_early(json_t *phase, const struct rehearsal_steps *ste
 }
 
 /* The phase whose allocation `phase` uses: another phase, or itself. */
-static const json_t *rehearsal_owner(const json_t *phases, const json_t *phase)
+static const json_t *rehearsal_host(const json_t *phases, const json_t *phase)
 {
     const char *name = json_string_value(json_object_get(phase, "colocate"));
-    const json_t *owner = name ? rehearsal_find(phases, name) : NULL;
-    return owner ? owner : phase;
+    const json_t *host = name ? rehearsal_find(phases, name) : NULL;
+    return host ? host : phase;
 }
 
 /* Whether the phase, or another phase in the same allocation, needs all of its time. */
 static bool rehearsal_needs_time(const json_t *phases, const json_t *phase)
 {
-    const json_t *owner = rehearsal_owner(phases, phase), *other;
+    const json_t *host = rehearsal_host(phases, phase), *other;
     size_t i;
     json_array_foreach(phases, i, other)
     {
-        if (rehearsal_owner(phases, other) == owner && rehearsal_is_whole(other))
+        if (rehearsal_host(phases, other) == host && rehearsal_is_whole(other))
             return true;
     }
     return false;

@@ -5,10 +5,10 @@
  *                          \-> ending  -/
  *
  * scontrol asks for the requeue, in the background and with a deadline. Slurm then kills the job
- * and this process, so everything must be written before. If the job was submitted as not
- * requeueable, its owner first allows the requeue. The process must end when the requeue is over:
- * Slurm has refused it, is killing the job, requeues the job when it exits (grace.h), or has not
- * killed the job in time. */
+ * and this process, so everything must be written before. If Slurm refuses because the job was
+ * submitted as not requeueable, scontrol allows the requeue, and asks again. The process must end
+ * when the requeue is over: Slurm has refused it, is killing the job, requeues the job when it
+ * exits (grace.h), or has not killed the job in time. */
 #ifndef PHASED_WORKER_LEAD_REQUEUE_H
 #define PHASED_WORKER_LEAD_REQUEUE_H
 
@@ -39,7 +39,7 @@ enum requeue_event {
 
 enum requeue_call { REQUEUE_CALL_FIRST, REQUEUE_CALL_ALLOW, REQUEUE_CALL_AGAIN };
 
-/* Its owner reads `state`; the other members are private. */
+/* The lead and the host read `state`; the other members are private. */
 struct requeue {
     enum requeue_state state;
     uv_loop_t *loop;

@@ -1,4 +1,4 @@
-/* The reports and the end of a run on one node, and the requests of the owner. */
+/* The reports and the end of a run on one node, and the requests of the agent. */
 #include "worker/node/node_run_state.h"
 
 #include "lib/clock.h"
@@ -217,7 +217,7 @@ void node_run_go(struct node_run *run)
         node_run_report(run, &(struct report){.kind = REPORT_GONE});
 }
 
-/* --- What the owner asks ---------------------------------------------------------------------- */
+/* --- What the agent asks ---------------------------------------------------------------------- */
 
 void node_run_stop(struct node_run *run, unsigned seconds)
 {

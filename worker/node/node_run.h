@@ -4,11 +4,11 @@
  *
  * In the state starting, the run waits for the preflights of all nodes, if it has a preflight
  * (node_run_go_on), and for files that other nodes write. In the state gone, no process of the run
- * is left on this node, and the journal has all observations. When all nodes are gone, the owner
+ * is left on this node, and the journal has all observations. When all nodes are gone, the agent
  * calls node_run_finish(). Then the run ends here with its last journal entry. A run on one node
  * without a join ends by itself.
  *
- * The run sends reports to the owner (lib/protocol/report.h), and the agent passes them on to the
+ * The run sends reports to the agent (lib/protocol/report.h), and the agent passes them on to the
  * lead. */
 #ifndef PHASED_WORKER_NODE_NODE_RUN_H
 #define PHASED_WORKER_NODE_NODE_RUN_H
@@ -30,7 +30,7 @@ struct node_run_options {
     unsigned restarts;   /* SLURM_RESTART_COUNT */
     unsigned turn;       /* the lead's number for the run, in all its reports */
     const char *program; /* path of phase-worker */
-    void (*report)(void *context, struct report *report); /* the owner adds the node */
+    void (*report)(void *context, struct report *report); /* the agent adds the node */
     void *context;
 };
 

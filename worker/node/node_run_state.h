@@ -1,7 +1,7 @@
 /* The state that the parts of a run on a node share. Only node_run*.c includes this file.
  *
  *   node_run_start.c  the start: the preflight, files of other nodes, shards, the ranks, the join
- *   node_run.c        reports, the journal, the end, the requests of the owner
+ *   node_run.c        reports, the journal, the end, the requests of the agent
  *
  * node_run_start.c calls node_run.c, but not the other way round. */
 #ifndef PHASED_WORKER_NODE_NODE_RUN_STATE_H
@@ -64,7 +64,7 @@ struct node_run {
 
 /* Opens the journal of the run, and its link if the daemon knows the run. */
 void node_run_open_journal(struct node_run *run);
-/* Reports to the owner. `context` is the run. Takes over the reference. */
+/* Reports to the agent. `context` is the run. Takes over the reference. */
 void node_run_report(void *context, struct report *report);
 /* Adds an entry to the journal and wakes the link. Takes over the reference. */
 void node_run_add(struct node_run *run, const struct entry *entry);

@@ -59,7 +59,7 @@ struct observer {
     uint64_t signs;     /* counts rows and checkpoints */
     bool has_other_step;
     int64_t other_step; /* the newest step, if this is not the first node */
-    bool is_stopped;    /* the owner was told to stop the run */
+    bool is_stopped;    /* the agent was told to stop the run */
     bool is_suspect;    /* checkpoints that are announced from now on */
     bool has_looked_for_missing;
     bool awaits_join;

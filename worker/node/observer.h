@@ -1,6 +1,6 @@
 /* What the agent of a node observes of a run: metrics in the output of the first rank or in a file,
  * lines of the channel, checkpoints, the GPUs, and guards on all these. The observations go into
- * the journal. The owner is told when the run must stop.
+ * the journal. The agent is told when the run must stop.
  *
  * Only the first node reads checkpoints and metrics in the output; other nodes read only steps.
  * Each node reads its channel. */

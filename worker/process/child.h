@@ -65,7 +65,7 @@ struct child_options {
     struct child_stream out, err;
     int deadline_ms; /* 0: none */
     /* Called once: when the end is known and all output was read, or at the deadline. For nobody's
-     * child, the end is the end of its output. The owner calls child_close(), now or later. May be
+     * child, the end is the end of its output. The callee calls child_close(), now or later. May be
      * NULL. */
     void (*ended)(void *context, const struct child_end *end);
     void *context;

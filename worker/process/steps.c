@@ -35,7 +35,7 @@ static bool steps_is_sruns(const char *step)
     return step && strtoll(step, NULL, 10) >= 0 && strtoll(step, NULL, 10) < STEPS_NUMBER_END;
 }
 
-/* What an environment says about the owner of its process. */
+/* Whether the process with this environment belongs to the run, if the environment tells. */
 static enum steps_word steps_judge(const char *environment, size_t size, const char *run_dir)
 {
     const char *job = process_variable(environment, size, "SLURM_JOB_ID");

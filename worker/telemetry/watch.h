@@ -1,5 +1,5 @@
 /* The agent's side of telemetry. The sampler, `phase-worker gpus`, reads the node's GPUs every
- * second. Its samples go to the journal and to the owner.
+ * second. Its samples go to the journal and to the agent.
  *
  * The sampler is a separate process, because a call into the driver of a wedged GPU may block for
  * ever. It is no descendant of the agent, because a run is over when the agent has no descendant.
@@ -7,7 +7,7 @@
  * and the run continues without samples. On a node without a driver there are no samples.
  *
  * The journal gets entries `sample`: means of 10 s during the first ten minutes, then of a minute.
- * The owner can also ask for the last minute second by second (watch_tell_last_minute). */
+ * The agent can also ask for the last minute second by second (watch_tell_last_minute). */
 #ifndef PHASED_WORKER_TELEMETRY_WATCH_H
 #define PHASED_WORKER_TELEMETRY_WATCH_H
 
