@@ -37,7 +37,7 @@ static const struct member report_members[] = {
                     STOP_REASON_COUNT, .kinds = 1u << REPORT_GUARD | 1u << REPORT_CANNOT_START),
     MEMBER(report, message, OPTIONAL),
     MEMBER(report, verdict, OPTIONAL),
-    MEMBER(report, turn, OPTIONAL),
+    MEMBER(report, start_number, OPTIONAL),
     MEMBER(report, node, REQUIRED),
     MEMBER(report, index, REQUIRED),
     {0},

@@ -46,10 +46,10 @@ struct found_failure {
 struct report {
     enum agent_report kind;
     const char *node;
-    int64_t index; /* of the node in the job */
-    int64_t turn;  /* of the run, counted by the lead; 0: the report is about no run */
-    double time;   /* STARTED: in seconds since 1970 */
-    bool is_all;   /* TERMINATED: Slurm has sent the signal to all processes of the step */
+    int64_t index;        /* of the node in the job */
+    int64_t start_number; /* the lead's number for the run; 0: the report is about no run */
+    double time;          /* STARTED: in seconds since 1970 */
+    bool is_all;          /* TERMINATED: Slurm has sent the signal to all processes of the step */
     /* ENDED */
     int64_t final;      /* the last sequence number in the journal of the node */
     double ended;       /* in seconds since 1970 */

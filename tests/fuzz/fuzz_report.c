@@ -63,7 +63,7 @@ static char *fuzz_failed(const char *line, const char *end)
             json_pack("{s:s, s:O, s:i, s:s, s:O}", "name", "cuda_oom", "line", texts[1], "rank",
                       1023, "time", "2026-01-01T00:00:00.000000Z", "advice", texts[2]),
         .message = json_string_value(texts[3]),
-        .turn = 7,
+        .start_number = 7,
         .node = "n1023",
         .index = 1023,
     };
@@ -89,7 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     assert(length <= REPORT_SIZE_MAX && strchr(sent, '\n') == sent + length - 1);
     json_t *read = json_loadb(sent, length, JSON_ALLOW_NUL, NULL);
     bool is_read = report_read(read, &report);
-    assert(is_read && report.kind == REPORT_FAILED && report.turn == 7);
+    assert(is_read && report.kind == REPORT_FAILED && report.start_number == 7);
     fuzz_take(&report);
     json_decref(read);
     free(sent);

@@ -44,7 +44,7 @@ void lead_begin(struct lead *lead)
     lead->state = LEAD_RUNNING;
     lead->is_killing = lead->is_joining = lead->hang.is_asked = false;
     uv_timer_stop(&lead->timer);
-    lead->turn++;
+    lead->start_number++;
     job_step_send(lead->step, AGENT_START, run->assignment->file.run_dir);
     lead_run_tell(run, &(struct entry){.type = ENTRY_STARTED,
                                        .job_id = run->outcome.job_id,
@@ -163,7 +163,7 @@ static void lead_agent_superseded(struct lead *lead, const struct lead_agent *ag
 /* Whether a report still matters. */
 static bool lead_heeds(const struct lead *lead, const struct report *report)
 {
-    bool is_other = report->turn && report->turn != lead->turn;
+    bool is_other = report->start_number && report->start_number != lead->start_number;
     bool is_running = !is_other && lead->state == LEAD_RUNNING;
     switch (report->kind) {
     case REPORT_READY:

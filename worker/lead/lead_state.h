@@ -96,7 +96,7 @@ struct lead {
     enum stop_reason stop_why; /* of LEAD_STOP */
     struct lead_run *run;
     struct lead_run *known; /* while `run` is alone: the last run with a number, for its channel */
-    unsigned turn;          /* counts the runs that the agents were told to start */
+    unsigned start_number;  /* counts the runs that the agents were told to start */
     struct job_step *step;  /* NULL after its end */
     struct lead_agent *agents;
     struct pace_node *paces; /* one for each agent, in this run */

@@ -44,11 +44,11 @@ struct agent {
     struct lines lines;
     char *node, *program;
     unsigned index, restarts;
-    unsigned turn;        /* counts the runs that the lead has told the agent to start */
-    struct node_run *run; /* the newest run, or NULL */
-    char *run_dir;        /* of this run */
-    unsigned claim;       /* the highest claim on the phase when the run began */
-    bool is_orphan;       /* the lead is gone */
+    unsigned start_number; /* counts the runs that the lead has told the agent to start */
+    struct node_run *run;  /* the newest run, or NULL */
+    char *run_dir;         /* of this run */
+    unsigned claim;        /* the highest claim on the phase when the run began */
+    bool is_orphan;        /* the lead is gone */
     bool is_leaving;
 };
 
@@ -97,7 +97,7 @@ static void agent_start_run(struct agent *agent, const char *run_dir)
         .node = agent->node,
         .node_index = agent->index,
         .restarts = agent->restarts,
-        .turn = ++agent->turn,
+        .start_number = ++agent->start_number,
         .program = agent->program,
         .report = agent_report,
         .context = agent,

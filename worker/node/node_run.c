@@ -24,7 +24,7 @@
 void node_run_report(void *context, struct report *report)
 {
     struct node_run *run = context;
-    report->turn = run->options.turn;
+    report->start_number = run->options.start_number;
     run->options.report(run->options.context, report);
 }
 

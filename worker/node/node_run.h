@@ -25,11 +25,11 @@ struct node_run;
 struct node_run_options {
     uv_loop_t *loop;
     const char *run_dir;
-    const char *node;    /* SLURMD_NODENAME */
-    unsigned node_index; /* SLURM_NODEID */
-    unsigned restarts;   /* SLURM_RESTART_COUNT */
-    unsigned turn;       /* the lead's number for the run, in all its reports */
-    const char *program; /* path of phase-worker */
+    const char *node;      /* SLURMD_NODENAME */
+    unsigned node_index;   /* SLURM_NODEID */
+    unsigned restarts;     /* SLURM_RESTART_COUNT */
+    unsigned start_number; /* the lead's number for the run, in all its reports */
+    const char *program;   /* path of phase-worker */
     void (*report)(void *context, struct report *report); /* the agent adds the node */
     void *context;
 };
