@@ -9,6 +9,7 @@
 #include "lib/address.h"
 #include "lib/error.h"
 #include "lib/http.h"
+#include "lib/json.h"
 #include "lib/mac.h"
 #include "lib/protocol/daemon_file.h"
 #include "lib/text.h"
@@ -213,9 +214,7 @@ int client_ping(struct cli *cli, json_t **ret_json, struct error *err)
 int client_post(struct cli *cli, const char *path, const json_t *body, json_t **ret_json,
                 json_t **ret_problems, struct error *err)
 {
-    char *data = json_dumps(body, JSON_COMPACT);
-    if (body && !data)
-        abort();
+    char *data = body ? json_text(body, JSON_COMPACT) : NULL;
     int status = client_ask(cli, "POST", path, data, ret_json, ret_problems, err);
     free(data);
     return status;

@@ -12,6 +12,7 @@
 #include "cli/verbs.h"
 #include "lib/address.h"
 #include "lib/error.h"
+#include "lib/json.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -108,9 +109,7 @@ static int events_add(struct cli *cli, const struct address *address, const void
 /* Returns false if nobody reads any more. */
 static bool events_print(const json_t *event)
 {
-    char *line = json_dumps(event, JSON_COMPACT | JSON_REAL_PRECISION(15));
-    if (!line)
-        abort();
+    char *line = json_text(event, JSON_COMPACT | JSON_REAL_PRECISION(15));
     printf("%s\n", line);
     free(line);
     return fflush(stdout) == 0;

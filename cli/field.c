@@ -2,7 +2,7 @@
 #include "cli/field.h"
 
 #include "lib/expr/check.h"
-#include "lib/json_double.h"
+#include "lib/json.h"
 #include "lib/protocol/words.h"
 
 #include <math.h>

@@ -5,6 +5,7 @@
 #include "cli/field.h"
 #include "cli/view.h"
 #include "lib/fingerprint.h"
+#include "lib/json.h"
 #include "lib/memory.h"
 #include "lib/protocol/words.h"
 #include "lib/text.h"
@@ -362,9 +363,7 @@ char *spans_body(const char *service, const char *home, json_t *spans)
     spans_attribute(resource, "phased.home", json_string(home));
     json_t *json = json_pack("{s:[{s:{s:o}, s:[{s:o, s:O}]}]}", "resourceSpans", "resource",
                              "attributes", resource, "scopeSpans", "scope", scope, "spans", spans);
-    char *text = json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(15));
-    if (!text)
-        abort();
+    char *text = json_text(json, JSON_COMPACT | JSON_REAL_PRECISION(15));
     json_decref(json);
     return text;
 }

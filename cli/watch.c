@@ -17,6 +17,7 @@
 #include "cli/watch_view.h"
 #include "lib/address.h"
 #include "lib/error.h"
+#include "lib/json.h"
 #include "lib/memory.h"
 #include "lib/protocol/words.h"
 #include "lib/text.h"
@@ -142,8 +143,8 @@ static void watch_note_resume(struct watch *watch, const json_t *event, struct t
 static void watch_print_event(struct watch *watch, const json_t *event)
 {
     if (watch->form == WATCH_JSON) {
-        char *line = json_dumps(event, JSON_COMPACT | JSON_REAL_PRECISION(15));
-        text_addf(&watch->above, "%s\n", line ? line : "");
+        char *line = json_text(event, JSON_COMPACT | JSON_REAL_PRECISION(15));
+        text_addf(&watch->above, "%s\n", line);
         free(line);
     }
     if (watch->form != WATCH_LINES || watch_is_small(event))

@@ -9,7 +9,7 @@ lib_libphased_a_SOURCES = \
 	lib/error.c lib/error.h \
 	lib/gpu_columns.h \
 	lib/home.c lib/home.h \
-	lib/json_double.c lib/json_double.h \
+	lib/json.c lib/json.h \
 	lib/limits.c lib/limits.h \
 	lib/map.c lib/map.h \
 	lib/memory.c lib/memory.h \

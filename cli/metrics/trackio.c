@@ -3,6 +3,7 @@
 
 #include "cli/field.h"
 #include "lib/error.h"
+#include "lib/json.h"
 
 #include <errno.h>
 #include <math.h>
@@ -64,7 +65,7 @@ static char *trackio_values(const json_t *columns, size_t row)
         if (value && !json_is_null(value))
             (void)json_object_set_new(values, name, trackio_value(field_as_number(value)));
     }
-    char *text = json_dumps(values, JSON_COMPACT);
+    char *text = json_text(values, JSON_COMPACT);
     json_decref(values);
     return text;
 }

@@ -9,6 +9,7 @@
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/fingerprint.h"
+#include "lib/json.h"
 #include "lib/memory.h"
 #include "lib/text.h"
 
@@ -316,7 +317,7 @@ static int code_tell(const struct connection *connection, const struct code *cod
                      struct error *err)
 {
     json_t *provenance = provenance_capture_code();
-    char *json = json_dumps(provenance, JSON_COMPACT);
+    char *json = json_text(provenance, JSON_COMPACT);
     struct text text = {0};
     json_decref(provenance);
     text_add_bytes(&text, json, strlen(json) + 1);

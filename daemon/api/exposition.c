@@ -3,7 +3,7 @@
 #include "daemon/api/exposition.h"
 
 #include "lib/gpu_columns.h"
-#include "lib/json_double.h"
+#include "lib/json.h"
 #include "lib/protocol/words.h"
 #include "lib/text.h"
 

@@ -5,7 +5,7 @@
 #include "daemon/store/store.h"
 #include "lib/error.h"
 #include "lib/expr/expr.h"
-#include "lib/json_double.h"
+#include "lib/json.h"
 #include "lib/memory.h"
 #include "lib/protocol/hardware.h"
 #include "lib/protocol/told_checkpoint.h"

@@ -5,6 +5,7 @@
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/home.h"
+#include "lib/json.h"
 #include "lib/memory.h"
 #include "lib/protocol/job_files.h"
 #include "lib/protocol/journal_file.h"
@@ -167,9 +168,7 @@ static char *run_json(const struct folder *folder, const struct home *home, cons
             parts > 1 ? (int64_t)run->seat->slot * phase->gpus_per_node / parts : RUN_FILE_NO_PART,
     };
     json_t *json = run_file_to_json(&file);
-    char *text = json_dumps(json, JSON_COMPACT);
-    if (!text)
-        abort(); /* no memory: all texts here are UTF-8 */
+    char *text = json_text(json, JSON_COMPACT);
     json_decref(json);
     json_decref(inputs);
     free(secrets);
@@ -305,9 +304,7 @@ int folder_seal(const struct folder *folder, const struct run *run, struct error
 static int write_json(const char *parent, bool is_new, const char *name, json_t *json,
                       struct error *err)
 {
-    char *text = json_dumps(json, JSON_COMPACT);
-    if (!text)
-        abort(); /* no memory: all texts here are UTF-8 */
+    char *text = json_text(json, JSON_COMPACT);
     int status = write_file(parent, is_new, name, text, 0600, err);
     free(text);
     json_decref(json);

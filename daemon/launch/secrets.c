@@ -6,6 +6,7 @@
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/home.h"
+#include "lib/json.h"
 #include "lib/protocol/message.h"
 #include "lib/secrets.h"
 #include "lib/text.h"
@@ -32,10 +33,8 @@ int launch_secrets_write(const struct home *home, uint64_t workflow, const json_
                          struct error *err)
 {
     char *path = launch_secrets_path(home, workflow);
-    char *text = json_dumps(secrets, JSON_COMPACT);
+    char *text = json_text(secrets, JSON_COMPACT);
     int status = file_make_folders(home->secrets, 0700, err);
-    if (!text)
-        abort(); /* no memory */
     if (status == 0)
         status = file_replace(path, text, strlen(text), 0600, err);
     free(text);

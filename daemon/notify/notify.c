@@ -6,6 +6,7 @@
 #include "daemon/store/store.h"
 #include "lib/error.h"
 #include "lib/home.h"
+#include "lib/json.h"
 #include "lib/memory.h"
 #include "lib/spec/notify.h"
 #include "lib/text.h"
@@ -200,9 +201,7 @@ static void notifier_input(const json_t *notice, struct text *text)
         json_object_get(notice, "workflow"), "name", json_object_get(notice, "name"), "address",
         json_object_get(notice, "address"), "message", json_object_get(notice, "message"), "time",
         json_object_get(notice, "time"));
-    char *json = json_dumps(told, JSON_COMPACT | JSON_ENSURE_ASCII);
-    if (!json)
-        abort();
+    char *json = json_text(told, JSON_COMPACT | JSON_ENSURE_ASCII);
     if (text_equal(notice_text(notice, "way"), "webhook")) {
         text_add(text,
                  "silent\nshow-error\nfail\nmax-time = 20\n"

@@ -3,6 +3,7 @@
 
 #include "daemon/core/model.h"
 #include "lib/error.h"
+#include "lib/json.h"
 #include "lib/memory.h"
 #include "lib/spec/phase.h"
 #include "lib/text.h"
@@ -81,9 +82,7 @@ static void model_of_resources(struct phase *phase, const struct phase_spec *spe
 static char *model_of_slurm_options(const json_t *json, unsigned parts)
 {
     json_t *options = phase_spec_options(json, parts);
-    char *text = json_dumps(options, JSON_COMPACT | JSON_SORT_KEYS);
-    if (!text)
-        abort();
+    char *text = json_text(options, JSON_COMPACT | JSON_SORT_KEYS);
     json_decref(options);
     return text;
 }

@@ -6,7 +6,7 @@
 #include "daemon/store/projection.h"
 #include "daemon/store/row_json.h"
 #include "daemon/store/store_private.h"
-#include "lib/json_double.h"
+#include "lib/json.h"
 #include "lib/text.h"
 
 #include <errno.h>

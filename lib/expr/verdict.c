@@ -1,7 +1,7 @@
 /* Verdicts: what they mean, and their JSON, which the daemon stores and shows. */
 #include "lib/error.h"
 #include "lib/expr/check.h"
-#include "lib/json_double.h"
+#include "lib/json.h"
 #include "lib/memory.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 #include "lib/metrics/columns.h"
 
 #include "lib/expr/metrics.h"
-#include "lib/json_double.h"
+#include "lib/json.h"
 #include "lib/memory.h"
 
 #include <math.h>

@@ -3,6 +3,7 @@
 
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/json.h"
 #include "lib/protocol/members.h"
 #include "lib/protocol/message.h"
 #include "lib/text.h"
@@ -213,10 +214,8 @@ static int outcome_gives_way(const struct outcome *outcome, const char *path, co
 int outcome_write(const struct outcome *outcome, const char *run_dir, struct error *err)
 {
     json_t *json = outcome_to_json(outcome);
-    char *text = json_dumps(json, JSON_INDENT(1) | JSON_REAL_PRECISION(16));
+    char *text = json_text(json, JSON_INDENT(1) | JSON_REAL_PRECISION(16));
     char *path = text_format("%s/outcome.json", run_dir);
-    if (!text)
-        abort();
     int status = file_create_once(path, text, strlen(text), 0600, err);
     /* If the file system cannot make a file once, two leads may both find no outcome, and both
      * write one. A run without an outcome would be worse. */

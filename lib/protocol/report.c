@@ -1,6 +1,7 @@
 /* Reads and writes reports, and shortens them to one line. */
 #include "lib/protocol/report.h"
 
+#include "lib/json.h"
 #include "lib/protocol/members.h"
 #include "lib/text.h"
 
@@ -100,10 +101,7 @@ static void report_shorten(json_t *json)
 
 static char *report_dump(const json_t *report)
 {
-    char *dump = json_dumps(report, JSON_COMPACT | JSON_REAL_PRECISION(16));
-    if (!dump)
-        abort();
-    return dump;
+    return json_text(report, JSON_COMPACT | JSON_REAL_PRECISION(16));
 }
 
 bool report_read(const json_t *json, struct report *ret_report)

@@ -1,6 +1,7 @@
 /* What a phase takes over from the phase beside it, and whether the two can share an allocation. */
 #include "lib/spec/colocate.h"
 
+#include "lib/json.h"
 #include "lib/spec/node.h"
 #include "lib/spec/phases.h"
 #include "lib/spec/problems.h"
@@ -26,9 +27,7 @@ static char *colocate_value(const json_t *value, const char *unit)
         return text_format("nothing");
     if (json_is_string(value))
         return text_format("%.64s", json_string_value(value));
-    char *number = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
-    if (!number)
-        abort();
+    char *number = json_text(value, JSON_ENCODE_ANY | JSON_COMPACT);
     char *text = text_format("%.64s%s", number, unit);
     free(number);
     return text;

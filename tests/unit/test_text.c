@@ -3,7 +3,7 @@
 
 #include "lib/error.h"
 #include "lib/file.h"
-#include "lib/json_double.h"
+#include "lib/json.h"
 #include "lib/text.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 #include "worker/metrics/rows.h"
 
 #include "lib/clock.h"
-#include "lib/json_double.h"
+#include "lib/json.h"
 #include "lib/metrics/guards.h"
 #include "worker/protocol/journal.h"
 #include "lib/metrics/extract.h"

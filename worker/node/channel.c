@@ -1,7 +1,7 @@
 /* Writes and reads the lines of the channel. */
 #include "worker/node/channel.h"
 
-#include "lib/json_double.h"
+#include "lib/json.h"
 #include "lib/text.h"
 
 #include <ctype.h>
@@ -26,10 +26,8 @@ static int channel_tell(json_t *message)
 {
     const char *path = getenv("PHASED_CHANNEL");
     int status = 1;
-    char *line = json_dumps(message, JSON_COMPACT | JSON_REAL_PRECISION(15));
+    char *line = json_text(message, JSON_COMPACT | JSON_REAL_PRECISION(15));
     json_decref(message);
-    if (!line)
-        abort();
     char *whole = text_format("%s\n", line);
     free(line);
     if (!path || !*path) {

@@ -3,6 +3,7 @@
 #include "lib/clock.h"
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/json.h"
 #include "lib/memory.h"
 #include "lib/place.h"
 #include "lib/spec/problems.h"
@@ -150,8 +151,8 @@ static int print(struct preflight *preflight, const struct speed *speed, const c
     if (options->is_json) {
         json_t *report = report_json(node, options->is_observed, preflight->results,
                                      preflight->count, options->is_full ? speed_json(speed) : NULL);
-        char *line = json_dumps(report, JSON_COMPACT | JSON_REAL_PRECISION(6));
-        text_addf(&text, "%s\n", line ? line : "{}");
+        char *line = json_text(report, JSON_COMPACT | JSON_REAL_PRECISION(6));
+        text_addf(&text, "%s\n", line);
         free(line);
         json_decref(report);
     } else {

@@ -2,6 +2,7 @@
 #include "worker/protocol/journal.h"
 
 #include "lib/clock.h"
+#include "lib/json.h"
 #include "lib/memory.h"
 #include "lib/protocol/journal_file.h"
 #include "lib/protocol/journal_order.h"
@@ -133,9 +134,7 @@ static void journal_append(struct journal *journal, const struct entry *entry)
               (unsigned long long)++journal->added, clock_calendar_s(),
               entry_type_name(entry->type));
     if (json_object_size(members)) {
-        char *dump = json_dumps(members, JSON_REAL_PRECISION(15) | JSON_EMBED);
-        if (!dump)
-            abort();
+        char *dump = json_text(members, JSON_REAL_PRECISION(15) | JSON_EMBED);
         text_addf(&journal->waiting, ", %s", dump);
         free(dump);
     }
@@ -348,7 +347,7 @@ static void journal_add_read(struct journal_reader *reader, const char *line, si
 static void journal_add_lost(struct journal_reader *reader, uint64_t last)
 {
     json_t *lost = entry_lost((int64_t)reader->last + 1, (int64_t)last, clock_calendar_s());
-    char *line = json_dumps(lost, JSON_REAL_PRECISION(16));
+    char *line = json_text(lost, JSON_REAL_PRECISION(16));
     journal_add_read(reader, line, strlen(line));
     free(line);
     json_decref(lost);

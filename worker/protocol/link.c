@@ -3,6 +3,7 @@
 
 #include "lib/clock.h"
 #include "lib/error.h"
+#include "lib/json.h"
 #include "lib/memory.h"
 #include "lib/protocol/daemon_file.h"
 #include "lib/protocol/journal_push.h"
@@ -128,7 +129,7 @@ static void link_begin_push(struct link *link)
     (void)journal_read(link->options.journal, link->committed,
                        link_is_heard(link) ? LINK_BATCH_MAX : LINK_FIRST_MAX, &entries);
     json_t *node = json_string(link->options.node);
-    char *name = json_dumps(node, JSON_ENCODE_ANY);
+    char *name = json_text(node, JSON_ENCODE_ANY);
     text_clear(request);
     text_addf(request, "{\"node\": %s, \"entries\": [%s]}", name, text_string(&entries));
     char *path = text_format("/v1/worker/%lld/journal", (long long)link->options.run);

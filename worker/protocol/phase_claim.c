@@ -3,6 +3,7 @@
 
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/json.h"
 #include "lib/memory.h"
 #include "lib/protocol/claim.h"
 #include "lib/text.h"
@@ -95,9 +96,7 @@ static int claim_make(const struct assignment *assignment, const char *phase_dir
                                                  .known_run = assignment->known_run,
                                                  .attempt = assignment->file.attempt,
                                                  .run_dir = assignment->file.run_dir});
-    char *text = json_dumps(json, JSON_COMPACT);
-    if (!text)
-        abort();
+    char *text = json_text(json, JSON_COMPACT);
     int status = file_create_once(path, text, strlen(text), 0600, err);
     if (status == -EOPNOTSUPP)
         status = claim_make_unlinked(path, text, err);

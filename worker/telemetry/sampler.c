@@ -4,6 +4,7 @@
 #include "lib/clock.h"
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/json.h"
 #include "lib/option.h"
 #include "lib/protocol/sampler_line.h"
 #include "lib/text.h"
@@ -36,7 +37,7 @@ static const char sampler_usage[] =
 
 static void sampler_print(struct sampler *sampler, json_t *json)
 {
-    char *dump = json_dumps(json, JSON_REAL_PRECISION(15) | JSON_COMPACT);
+    char *dump = json_text(json, JSON_REAL_PRECISION(15) | JSON_COMPACT);
     char *line = text_format("%s\n", dump);
     if (!sampler->is_over)
         sampler->is_over = file_write(sampler->output, line, strlen(line)) < 0;

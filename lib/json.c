@@ -1,9 +1,18 @@
-/* Writes and reads numbers. */
-#include "lib/json_double.h"
+/* Writes JSON, and reads its numbers. */
+#include "lib/json.h"
 
 #include "lib/text.h"
 
 #include <math.h>
+#include <stdlib.h>
+
+char *json_text(const json_t *json, size_t flags)
+{
+    char *text = json_dumps(json, flags);
+    if (!text)
+        abort();
+    return text;
+}
 
 json_t *json_double(double value)
 {

@@ -1,0 +1,19 @@
+/* JSON as text, and numbers in JSON. JSON has neither NaN nor infinities. Journals, the record and
+ * answers of the API have the texts "nan", "inf" and "-inf" instead. */
+#ifndef PHASED_LIB_JSON_H
+#define PHASED_LIB_JSON_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Returns the JSON as text, made with the flags of json_dumps(). Aborts without memory. `json` is a
+ * value that jansson can write, with JSON_ENCODE_ANY if it is neither an object nor an array. */
+char *json_text(const json_t *json, size_t flags);
+
+/* A new reference. */
+json_t *json_double(double value);
+/* False: the value is neither a number nor one of these texts. */
+bool json_double_read(const json_t *json, double *ret_value);
+
+#endif
