@@ -4,6 +4,7 @@
 #include "lib/expr/check.h"
 #include "lib/json.h"
 #include "lib/protocol/words.h"
+#include "lib/text.h"
 
 #include <math.h>
 
@@ -36,6 +37,18 @@ long long field_integer(const json_t *object, const char *name)
 bool field_is_true(const json_t *object, const char *name)
 {
     return json_is_true(json_object_get(object, name));
+}
+
+bool field_can(const json_t *phase, const char *verb)
+{
+    const json_t *item;
+    size_t i;
+    json_array_foreach(json_object_get(phase, "can"), i, item)
+    {
+        if (json_is_string(item) && text_equal(json_string_value(item), verb))
+            return true;
+    }
+    return false;
 }
 
 /* The function that reads a word of an object. */

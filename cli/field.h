@@ -13,6 +13,9 @@ double field_number(const json_t *object, const char *name);
 long long field_integer(const json_t *object, const char *name);
 bool field_is_true(const json_t *object, const char *name);
 
+/* Whether the phase takes the verb now: "retry". The daemon decides it (`can` of PHASE). */
+bool field_can(const json_t *phase, const char *verb);
+
 double field_as_number(const json_t *value);
 
 /* The words of lib/protocol/words.h and lib/expr/check.h that an answer has. -1: there is no word,

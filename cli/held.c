@@ -5,7 +5,6 @@
 #include "cli/phrases.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
-#include "cli/view.h"
 #include "lib/amount.h"
 #include "lib/protocol/words.h"
 #include "lib/text.h"
@@ -69,8 +68,8 @@ struct held_ways {
 
 #define HELD_MORE "more"
 
-/* The core allows these commands only (daemon/core/command.c). A phase that has failed or was
- * cancelled is not held, and may be run again all the same. */
+/* The daemon says which commands the phase takes. A phase that has failed or was cancelled is not
+ * held, and may be run again all the same. */
 static void held_find_ways(const json_t *phase, struct held_ways *ways)
 {
     const char *reason = field_text(phase, "reason");
@@ -79,12 +78,12 @@ static void held_find_ways(const json_t *phase, struct held_ways *ways)
     bool has_checkpoint = field_text(phase, "checkpoint")[0] != '\0';
     bool by_user = hold == HOLD_USER, by_manual = hold == HOLD_MANUAL, by_gate = hold == HOLD_GATE;
     bool by_failure = !by_user && !by_manual && !by_gate;
-    bool is_matrix = members_is_matrix(phase), is_over = view_is_final(field_text(phase, "state"));
+    bool is_matrix = members_is_matrix(phase);
     bool is_refused = by_failure && strstr(reason, "refused by Slurm");
     bool is_judged =
         by_gate || field_run_outcome(json_object_get(phase, "run")) == OUTCOME_SUCCEEDED;
-    bool takes_retry = (by_gate || by_failure) && !is_refused;
-    bool has_results = is_matrix && members_in_state(phase, PHASE_SUCCEEDED) > 0;
+    bool can_retry = field_can(phase, "retry"), can_cancel = field_can(phase, "cancel");
+    bool runs_again = can_retry && !is_refused;
     (void)snprintf(ways->from, sizeof ways->from, " ");
     if (by_failure && suspect_has(phase))
         (void)suspect_option(phase, ways->from + 1, sizeof ways->from - 1);
@@ -94,21 +93,25 @@ static void held_find_ways(const json_t *phase, struct held_ways *ways)
             {by_failure && has_run, "Enter", "logs", "", "what the run printed"},
             {is_matrix && !by_user, "Enter", "status", "", "the members, and why they are out"},
             {!is_matrix && (by_gate || by_manual), "", "gate", "", "what the gate found"},
-            {by_gate || by_manual, "p", "promote", "",
+            {field_can(phase, "promote"), "p", "promote", "",
              !by_gate    ? "go on"
              : is_matrix ? "choose without `where`"
                          : "start the next phases anyway"},
-            {has_results && !by_user, HELD_MORE, "promote", ".N", "go on with this member"},
-            {is_refused, "c", "cancel", "", "end the phase, then submit what Slurm takes"},
-            {takes_retry, has_from ? NULL : "r", "retry", has_from ? ways->from : "",
+            {members_can(phase, "promote") > 0, HELD_MORE, "promote", ".N",
+             "go on with this member"},
+            {is_refused && can_cancel, "c", "cancel", "",
+             "end the phase, then submit what Slurm takes"},
+            {runs_again, has_from ? NULL : "r", "retry", has_from ? ways->from : "",
              held_retry_help(phase, is_judged, ways->help)},
-            {takes_retry && !is_matrix && (has_checkpoint || suspect_has(phase)), HELD_MORE,
-             "retry", " --from STEP", "from another checkpoint, or `start`"},
-            {takes_retry && !is_matrix && has_checkpoint && is_judged, "R", "resume", "",
+            {runs_again && !is_matrix && (has_checkpoint || suspect_has(phase)), HELD_MORE, "retry",
+             " --from STEP", "from another checkpoint, or `start`"},
+            {field_can(phase, "resume") && !is_matrix && is_judged, "R", "resume", "",
              "resume from the last checkpoint"},
-            {by_user, "h", "release", "", has_run ? "let the phase go on" : "let the phase start"},
-            {is_refused, "r", "retry", "", "ask Slurm again, when it would take the job"},
-            {!is_refused && !is_over, "c", "cancel", "", "end it"},
+            {field_can(phase, "release"), "h", "release", "",
+             has_run ? "let the phase go on" : "let the phase start"},
+            {is_refused && can_retry, "r", "retry", "",
+             "ask Slurm again, when it would take the job"},
+            {!is_refused && can_cancel, "c", "cancel", "", "end it"},
         }};
     memcpy(ways->rows, found.rows, sizeof ways->rows);
 }
@@ -182,7 +185,7 @@ static void held_write_members(const struct terminal *terminal, const json_t *ph
                                struct text *text)
 {
     const char *address = field_text(phase, "address"), *dot = strrchr(address, '.');
-    bool by_user = field_phase_hold(phase) == HOLD_USER;
+    bool can_release = field_can(phase, "release");
     char *matrix = text_format("%.*s", (int)(dot ? dot - address : 0), address);
     struct text line = {0};
     text_addf(&line, "%zu members of %s are held, such as %s: %s\n", count, matrix, address,
@@ -194,8 +197,8 @@ static void held_write_members(const struct terminal *terminal, const json_t *ph
     } rows[] = {
         {"status", matrix, "its members"},
         {"why", address, "what happened to this member"},
-        {by_user ? "release" : "retry", matrix,
-         by_user ? "let the members go on" : "run the members again"},
+        {can_release ? "release" : "retry", matrix,
+         can_release ? "let the members go on" : "run the members again"},
         {"cancel", matrix, "end it"},
     };
     struct table table;

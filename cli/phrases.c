@@ -153,6 +153,11 @@ long long members_in_state(const json_t *matrix, enum phase_state state)
     return field_integer(json_object_get(members_total(matrix), "states"), phase_state_name(state));
 }
 
+long long members_can(const json_t *matrix, const char *verb)
+{
+    return field_integer(json_object_get(members_total(matrix), "can"), verb);
+}
+
 void members_case(const json_t *member, struct text *text)
 {
     json_t *params = json_object_get(member, "case"), *value;

@@ -51,8 +51,9 @@ const json_t *members_total(const json_t *phase);
  * is no member. */
 void members_case(const json_t *member, struct text *text);
 
-/* How many members of the matrix are in this state. */
+/* How many members of the matrix are in this state, and how many take this verb now. */
 long long members_in_state(const json_t *matrix, enum phase_state state);
+long long members_can(const json_t *matrix, const char *verb);
 /* Adds "rung 2 of 3: 150 succeeded, 40 out, 10 blocked". */
 void members_note(const json_t *matrix, struct text *text);
 

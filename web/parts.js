@@ -273,9 +273,9 @@ export function explain(run, detail, known = '') {
 }
 
 // Why a phase is held, or over, and what can be done.
-export function heldPanel(phase, gate, {matrix, detail}) {
+export function heldPanel(phase, gate, detail) {
   const word = stateOf(phase);
-  const ways = verbsOf(phase, matrix);
+  const ways = verbsOf(phase);
   const suspects = suspectNote(phase);
   const first = firstOf(phase);
   return h(

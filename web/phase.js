@@ -89,7 +89,7 @@ export async function load(route, signal) {
   const isTold = (run) =>
     ['failed', 'lost', 'cancelled'].includes(run.outcome) || run === phase.runs[0];
   const ask = (run, end) => getOnce(run, end, signal);
-  const [curves, gate, details, log, gpus, matrix] = await Promise.all([
+  const [curves, gate, details, log, gpus] = await Promise.all([
     Promise.all(
       metrics.map((metric) =>
         Array.isArray(phase.members)
@@ -106,9 +106,6 @@ export async function load(route, signal) {
     ),
     logOf(route, phase, signal),
     gpusOf(route, phase, signal),
-    phase.matrix
-      ? get(`/workflows/${route.workflow}/phases/${encodeURIComponent(phase.matrix)}`, signal)
-      : null,
   ]);
   return {
     phase,
@@ -118,7 +115,6 @@ export async function load(route, signal) {
     gate,
     log,
     gpus,
-    matrix,
     details: new Map(details.map((run) => [run.address, run])),
   };
 }
@@ -143,8 +139,8 @@ export function crumbs(route, data) {
   ];
 }
 
-function head({phase, matrix}) {
-  const rows = verbsOf(phase, matrix);
+function head({phase}) {
+  const rows = verbsOf(phase);
   const run = phase.run || {};
   return h(
     'div',
@@ -305,8 +301,7 @@ export function render(route, data) {
   return [
     head(data),
     aboutOf(data),
-    isHeld &&
-      section('Waiting for you', 'held', heldPanel(phase, data.gate, {matrix: data.matrix})),
+    isHeld && section('Waiting for you', 'held', heldPanel(phase, data.gate)),
     section('Members', 'members', members(data, route)),
     section('Curve', 'curves', curvesOf(route, data)),
     section('Attempts', 'attempts', timelineOf(phase, data.events), attempts(route, data)),

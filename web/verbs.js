@@ -1,10 +1,8 @@
-// What a person may decide about a phase, as daemon/core/command.c has it, in buttons and a dialog
-// that asks before anything happens.
+// What a person may decide about a phase, in buttons and a dialog that asks before anything
+// happens.
 import {pathOf, post} from './api.js';
 import {h} from './dom.js';
 import {isMatrix, suspectNote, totals} from './words.js';
-
-const NOT_FINAL = ['blocked', 'queued', 'active', 'deciding'];
 
 function runs(phase) {
   return Boolean(phase.run && phase.run.state !== 'ended');
@@ -12,26 +10,6 @@ function runs(phase) {
 
 function isJudged(phase) {
   return phase.hold === 'gate' || Boolean(phase.run && phase.run.outcome === 'succeeded');
-}
-
-// A matrix that has chosen, or that is at a later rung, takes none of its members again.
-function isTooLate(member, matrix) {
-  const hasChosen = matrix.state === 'deciding' || matrix.state === 'succeeded';
-  const isManual = matrix.state === 'held' && matrix.hold === 'manual';
-  return hasChosen || isManual || member.rung !== matrix.rung;
-}
-
-function takesRetry(phase, matrix) {
-  if (matrix && isTooLate(phase, matrix)) return false;
-  const isOver = phase.state === 'failed' || phase.state === 'cancelled';
-  const byRun = phase.state === 'held' && ['gate', 'failure', 'progress'].includes(phase.hold);
-  return (
-    isOver ||
-    byRun ||
-    (isMatrix(phase) &&
-      membersIn(phase, 'held', 'failed', 'cancelled') > 0 &&
-      phase.state !== 'succeeded')
-  );
 }
 
 function membersIn(matrix, ...states) {
@@ -53,66 +31,63 @@ function retryHelp(phase) {
 }
 
 function promoteHelp(phase) {
+  if (phase.state === 'succeeded') return 'go on with this member';
   if (phase.hold !== 'gate') return 'start the next phases';
   return isMatrix(phase)
     ? 'choose without `where`'
     : 'start the next phases, although the gate failed';
 }
 
-// {verb, help, isGrave}: what the state of the phase allows. The daemon decides in the end.
-export function verbsOf(phase, matrix) {
-  const wish = runs(phase) ? phase.run.wish : null;
-  const isHeld = phase.state === 'held';
-  const found = [];
-  const isChoice =
-    matrix &&
-    phase.state === 'succeeded' &&
-    matrix.state === 'held' &&
-    matrix.hold !== 'user' &&
-    phase.rung === matrix.rung;
-  if (isHeld && ['manual', 'gate'].includes(phase.hold))
-    found.push({verb: 'promote', help: promoteHelp(phase)});
-  if (isChoice) found.push({verb: 'promote', help: 'go on with this member'});
-  if (isHeld && phase.hold === 'user')
-    found.push({
-      verb: 'release',
-      help: phase.run && phase.run.started ? 'let the phase go on' : 'let the phase start',
-    });
-  if (['blocked', 'queued', 'active'].includes(phase.state) && !wish)
-    found.push({
-      verb: 'hold',
-      help: runs(phase)
-        ? 'stop the run after a checkpoint, and wait for a person'
-        : 'let the phase wait for a person',
-    });
-  if (takesRetry(phase, matrix)) {
-    const step = phase.checkpoint_step;
-    if (isJudged(phase) && !isMatrix(phase) && typeof step === 'number')
-      found.push({verb: 'resume', help: `go on from the checkpoint of step ${step}`});
-    found.push({verb: 'retry', help: retryHelp(phase)});
-  }
-  if ((NOT_FINAL.includes(phase.state) || isHeld) && wish !== 'cancel')
-    found.push({
-      verb: 'cancel',
-      help: runs(phase)
-        ? 'stop the run, and end the phase; the phases after it are skipped'
-        : 'end the phase; the phases after it are skipped',
-      isGrave: true,
-    });
-  return found;
+function resumeHelp(phase) {
+  return `go on from the checkpoint of step ${phase.checkpoint_step}`;
+}
+
+function releaseHelp(phase) {
+  return phase.run && phase.run.started ? 'let the phase go on' : 'let the phase start';
+}
+
+function holdHelp(phase) {
+  return runs(phase)
+    ? 'stop the run after a checkpoint, and wait for a person'
+    : 'let the phase wait for a person';
+}
+
+function cancelHelp(phase) {
+  return runs(phase)
+    ? 'stop the run, and end the phase; the phases after it are skipped'
+    : 'end the phase; the phases after it are skipped';
+}
+
+const HELPS = [
+  ['promote', promoteHelp],
+  ['release', releaseHelp],
+  ['hold', holdHelp],
+  ['resume', resumeHelp],
+  ['retry', retryHelp],
+  ['cancel', cancelHelp],
+];
+
+// A retry does the same, unless it would begin at the start.
+function isShown(verb, phase) {
+  return verb !== 'resume' || (isJudged(phase) && !isMatrix(phase));
+}
+
+// {verb, help, isGrave}: what the phase takes now, as the daemon says.
+export function verbsOf(phase) {
+  return HELPS.filter(([verb]) => phase.can.includes(verb) && isShown(verb, phase)).map(
+    ([verb, help]) => ({verb, help: help(phase), isGrave: verb === 'cancel'}),
+  );
 }
 
 // The verbs of a workflow act on all its phases that take them.
 export function verbsOfWorkflow(workflow) {
-  const phases = workflow.phases.filter((phase) => !phase.matrix);
-  const takes = (verb) => phases.filter((phase) => verbsOf(phase).some((row) => row.verb === verb));
   const rows = [
     {verb: 'release', help: 'let the phases that a person held go on'},
     {verb: 'hold', help: 'stop runs after a checkpoint, and wait for a person'},
     {verb: 'retry', help: 'run phases that failed, or are held by a failure, again'},
     {verb: 'cancel', help: 'stop its runs, and end the workflow', isGrave: true},
   ];
-  return rows.filter(({verb}) => takes(verb).length > 0);
+  return rows.filter(({verb}) => workflow.phases.some((phase) => phase.can.includes(verb)));
 }
 
 // Ways out that are not buttons: what has to happen first.

@@ -268,9 +268,11 @@ export function render(route, data) {
         'Waiting for you',
         'held',
         asking.map((phase) =>
-          heldPanel(phase, data.gates.get(phase.phase), {
-            detail: phase.run && data.details.get(phase.run.address),
-          }),
+          heldPanel(
+            phase,
+            data.gates.get(phase.phase),
+            phase.run && data.details.get(phase.run.address),
+          ),
         ),
       ),
     section(

@@ -5,7 +5,6 @@
 #include "cli/phrases.h"
 #include "cli/top/model.h"
 #include "cli/top/paths.h"
-#include "cli/view.h"
 #include "lib/protocol/words.h"
 #include "lib/text.h"
 
@@ -144,9 +143,9 @@ static void keys_decide(struct model *model, const char *verb, const struct addr
     model_notice(model, false, "%s %s ...", verb, address_text(address, name));
 }
 
-static bool keys_is_held_by_user(const json_t *phase)
+static bool keys_can_be_released(const json_t *phase)
 {
-    return field_phase_state(phase) == PHASE_HELD && field_phase_hold(phase) == HOLD_USER;
+    return field_can(phase, "release");
 }
 
 static bool keys_is_under_way(const json_t *phase)
@@ -157,11 +156,11 @@ static bool keys_is_under_way(const json_t *phase)
 
 static bool keys_can_be_cancelled(const json_t *phase)
 {
-    return !view_is_final(field_text(phase, "state"));
+    return field_can(phase, "cancel");
 }
 
-/* Whether `is_so` is true for the phase of the address. If the address names a workflow: whether
- * `is_so` is true for any phase of the workflow. */
+/* Whether `is_so` is true for the phase of the address or, if that is a matrix, for a member. If
+ * the address names a workflow: whether `is_so` is true for any phase of the workflow. */
 static bool keys_has(const struct model *model, const struct address *address,
                      bool (*is_so)(const json_t *phase))
 {
@@ -169,8 +168,9 @@ static bool keys_has(const struct model *model, const struct address *address,
     size_t i;
     json_array_foreach(model_phases(model, address->workflow), i, phase)
     {
-        bool is_meant =
-            !address->phase[0] || text_equal(field_text(phase, "phase"), address->phase);
+        bool is_meant = !address->phase[0] ||
+                        text_equal(field_text(phase, "phase"), address->phase) ||
+                        text_equal(field_text(phase, "matrix"), address->phase);
         if (is_meant && is_so(phase))
             return true;
     }
@@ -181,7 +181,7 @@ static bool keys_has(const struct model *model, const struct address *address,
  * there wants the workflow to stop. */
 static const char *keys_hold_verb(const struct model *model, const struct address *address)
 {
-    bool is_release = keys_has(model, address, keys_is_held_by_user) &&
+    bool is_release = keys_has(model, address, keys_can_be_released) &&
                       !keys_has(model, address, keys_is_under_way);
     return is_release ? "release" : "hold";
 }
@@ -194,7 +194,8 @@ static void keys_cancel(struct model *model, const struct address *address)
         model->target = *address;
         model->prompt = PROMPT_CANCEL;
     } else {
-        model_notice(model, true, "cannot cancel %s: it has ended", address_text(address, name));
+        model_notice(model, true, "cannot cancel %s: it has ended, or is being cancelled",
+                     address_text(address, name));
     }
 }
 

@@ -3,6 +3,7 @@ noinst_LIBRARIES += daemon/api/libapi.a
 daemon_api_libapi_a_SOURCES = \
 	daemon/api/api.c daemon/api/api.h \
 	daemon/api/call.c \
+	daemon/api/can.c daemon/api/can.h \
 	daemon/api/control.c \
 	daemon/api/cost.c \
 	daemon/api/events.c \

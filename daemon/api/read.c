@@ -1,11 +1,13 @@
 /* Read-only requests of people: the record, and the daemon itself. */
 #include "daemon/api/inside.h"
 
+#include "daemon/api/can.h"
 #include "daemon/api/exposition.h"
 #include "daemon/api/waits.h"
 #include "daemon/judge/judge.h"
 #include "daemon/loop/loop.h"
 #include "daemon/store/answers.h"
+#include "daemon/store/store.h"
 #include "lib/error.h"
 #include "lib/home.h"
 #include "lib/memory.h"
@@ -52,6 +54,20 @@ void read_ping(struct call *call)
     request_reply_json(call->request, 200, json);
 }
 
+/* Adds what a person may do with the phases of the call's workflow. */
+static int add_can(const struct call *call, json_t *json, struct error *err)
+{
+    const struct workflow *live =
+        core_workflow(loop_core(call->api->config.loop), call->address.workflow);
+    struct workflow *ended = NULL;
+    int status =
+        live ? 0 : store_load_workflow(store_of(call), call->address.workflow, &ended, err);
+    if (status == 0)
+        can_add(live ? live : ended, json);
+    workflow_free(ended);
+    return status;
+}
+
 struct list {
     struct text text;
     struct loop *loop;
@@ -60,7 +76,11 @@ struct list {
 static void list_take(json_t *workflow, void *context)
 {
     struct list *list = context;
+    uint64_t id = (uint64_t)json_integer_value(json_object_get(workflow, "workflow"));
+    const struct workflow *live = core_workflow(loop_core(list->loop), id);
     waits_add(list->loop, workflow);
+    if (live && !workflow_is_final(live)) /* to load the workflows that have ended takes long */
+        can_add(live, workflow);
     text_add(&list->text, list->text.size ? "," : "{\"workflows\":[");
     reply_add_json(&list->text, workflow);
 }
@@ -101,7 +121,11 @@ void read_workflow(struct call *call)
     struct error err;
     int status = answer_workflow(store_of(call), call->address.workflow, ANSWER_FULL, &json, &err);
     if (status == 0)
+        status = add_can(call, json, &err);
+    if (status == 0)
         waits_add(call->api->config.loop, json);
+    else
+        json_decref(json);
     call_answer(call, status, json, &err);
 }
 
@@ -127,6 +151,8 @@ void read_phase(struct call *call)
                                      call->address.phase, &values, &err);
     if (values)
         (void)json_object_set_new(json, "so_far", values);
+    if (status == 0)
+        status = add_can(call, json, &err);
     if (status == 0)
         waits_add(call->api->config.loop, json);
     else

@@ -491,6 +491,10 @@ UNIT_TESTS += tests/unit/test_daemon_budget
 tests_unit_test_daemon_budget_SOURCES = tests/unit/test_daemon_budget.c $(DAEMON_WORLD)
 tests_unit_test_daemon_budget_LDADD = $(DAEMON_WORLD_LDADD)
 
+UNIT_TESTS += tests/unit/test_daemon_can
+tests_unit_test_daemon_can_SOURCES = tests/unit/test_daemon_can.c $(DAEMON_WORLD)
+tests_unit_test_daemon_can_LDADD = $(DAEMON_WORLD_LDADD)
+
 UNIT_TESTS += tests/unit/test_daemon_nodes
 tests_unit_test_daemon_nodes_SOURCES = tests/unit/test_daemon_nodes.c $(DAEMON_WORLD)
 tests_unit_test_daemon_nodes_LDADD = $(DAEMON_WORLD_LDADD)

@@ -227,9 +227,9 @@ static void a_gate_explains_the_checks_that_did_not_pass(void **state)
 static void a_job_that_slurm_refuses_is_not_submitted_again_at_once(void **state)
 {
     (void)state;
-    json_t *workflow =
-        json_pack("{s:[{s:s, s:s, s:s, s:s}]}", "phases", "state", "held", "address", "7/a", "hold",
-                  "failure", "reason", "refused by Slurm: Invalid account");
+    json_t *workflow = json_pack("{s:[{s:s, s:s, s:s, s:s, s:[s,s]}]}", "phases", "state", "held",
+                                 "address", "7/a", "hold", "failure", "reason",
+                                 "refused by Slurm: Invalid account", "can", "cancel", "retry");
     struct text text = {0};
     held_write(&pipe_output, workflow, &text);
     assert_string_equal(text_string(&text),
@@ -244,8 +244,9 @@ static void the_ways_out_stand_in_one_column(void **state)
 {
     (void)state;
     static const struct terminal narrow_output = {.fd = -1, .columns = 60};
-    json_t *phase = json_pack("{s:s, s:s, s:s, s:s}", "state", "held", "address",
-                              "7/a_phase_of_a_very_long_name", "hold", "gate", "reason", "gate");
+    json_t *phase = json_pack("{s:s, s:s, s:s, s:s, s:[s,s,s]}", "state", "held", "address",
+                              "7/a_phase_of_a_very_long_name", "hold", "gate", "reason", "gate",
+                              "can", "promote", "cancel", "retry");
     struct text text = {0};
     held_ways_out(&pipe_output, phase, &text);
     assert_string_equal(text_string(&text),

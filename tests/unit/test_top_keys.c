@@ -179,12 +179,14 @@ static void what_has_ended_is_not_cancelled(void **state)
     top_world_init(&world);
     top_world_answer(&world, PATHS_WORKFLOWS,
                      "{'workflows': [{'workflow': 5, 'name': 'over', 'state': 'failed', 'phases':"
-                     " [{'phase': 'a', 'state': 'failed'}, {'phase': 'b', 'state': 'skipped'}]}]}");
+                     " [{'phase': 'a', 'state': 'failed', 'can': ['retry']}, {'phase': 'b', "
+                     "'state': 'skipped'}]}]}");
     (void)top_world_picture(&world, 24, 80);
     top_world_type(&world, "cy");
     assert_string_equal(decision(&world), "");
     top_world_press(&world, 'c');
-    assert_string_equal(top_world_row(&world, 22), "cannot cancel 5: it has ended");
+    assert_string_equal(top_world_row(&world, 22),
+                        "cannot cancel 5: it has ended, or is being cancelled");
     assert_true(text_starts(last_row(&world), "Enter open"));
     top_world_fini(&world);
 }
@@ -209,12 +211,12 @@ static void a_workflow_is_held_while_anything_of_it_is_under_way(void **state)
     static const struct {
         const char *first, *second, *decision;
     } cases[] = {
-        {"'held', 'hold': 'user'", "'active'", "hold 7"},
-        {"'active'", "'held', 'hold': 'user'", "hold 7"},
-        {"'held', 'hold': 'user'", "'queued'", "hold 7"},
-        {"'held', 'hold': 'user'", "'blocked'", "release 7"},
-        {"'held', 'hold': 'user'", "'succeeded'", "release 7"},
-        {"'held', 'hold': 'gate'", "'succeeded'", "hold 7"}, /* the daemon says why not */
+        {"'held', 'can': ['release']", "'active'", "hold 7"},
+        {"'active'", "'held', 'can': ['release']", "hold 7"},
+        {"'held', 'can': ['release']", "'queued'", "hold 7"},
+        {"'held', 'can': ['release']", "'blocked'", "release 7"},
+        {"'held', 'can': ['release']", "'succeeded'", "release 7"},
+        {"'held', 'can': ['promote']", "'succeeded'", "hold 7"}, /* the daemon says why not */
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct top_world world;
@@ -225,6 +227,37 @@ static void a_workflow_is_held_while_anything_of_it_is_under_way(void **state)
             "{'phase': 'second', 'address': '7/second', 'state': %s}]}]}",
             cases[i].first, cases[i].second);
         top_world_answer(&world, PATHS_WORKFLOWS, answer);
+        (void)top_world_picture(&world, 24, 80);
+        top_world_press(&world, 'h');
+        assert_string_equal(decision(&world), cases[i].decision);
+        free(answer);
+        top_world_fini(&world);
+    }
+}
+
+/* The matrix itself is blocked. Its members run, or a person holds them. */
+static void a_matrix_is_held_while_a_member_is_under_way(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *states[2], *decision;
+    } cases[] = {
+        {{"'held', 'can': ['release']", "'active', 'can': ['hold']"}, "hold 7/sweep"},
+        {{"'held', 'can': ['release']", "'succeeded', 'can': []"}, "release 7/sweep"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct top_world world;
+        top_world_init(&world);
+        char *answer = text_format(
+            "{'workflows': [{'workflow': 7, 'name': 'a', 'state': 'running', 'phases': ["
+            "{'phase': 'sweep', 'address': '7/sweep', 'state': 'blocked', 'can': ['hold',"
+            " 'release'], 'members': 2, 'of_members': {'states': {}}},"
+            "{'phase': 'sweep.1', 'matrix': 'sweep', 'address': '7/sweep.1', 'state': %s},"
+            "{'phase': 'sweep.2', 'matrix': 'sweep', 'address': '7/sweep.2', 'state': %s}]}]}",
+            cases[i].states[0], cases[i].states[1]);
+        top_world_answer(&world, PATHS_WORKFLOWS, answer);
+        (void)top_world_picture(&world, 24, 80);
+        top_world_press(&world, TOP_KEY_ENTER);
         (void)top_world_picture(&world, 24, 80);
         top_world_press(&world, 'h');
         assert_string_equal(decision(&world), cases[i].decision);
@@ -504,6 +537,7 @@ int main(void)
         cmocka_unit_test(what_has_ended_is_not_cancelled),
         cmocka_unit_test(what_a_person_holds_is_released),
         cmocka_unit_test(a_workflow_is_held_while_anything_of_it_is_under_way),
+        cmocka_unit_test(a_matrix_is_held_while_a_member_is_under_way),
         cmocka_unit_test(what_came_of_a_decision_is_told_until_the_next_key),
         cmocka_unit_test(a_search_selects_the_next_row_with_the_text),
         cmocka_unit_test(a_search_finds_what_the_list_leaves_out),

@@ -70,9 +70,9 @@ void top_world_many(struct top_world *world, unsigned count)
         text_addf(&text,
                   "%s{'workflow': %u, 'name': 'job-%u', 'state': '%s', 'submitted': 1789999000.0,"
                   " 'ended': null, 'gpu_seconds': 0.0, 'cost_usd': null, 'phases': [{'phase':"
-                  " 'train', 'state': '%s', 'hold': '%s', 'reason': ''}]}",
+                  " 'train', 'state': '%s', 'can': ['%s', 'cancel'], 'reason': ''}]}",
                   i == count ? "{'workflows': [" : ", ", i, i, i % 10 ? "running" : "held",
-                  i % 10 ? "queued" : "held", i % 10 ? "" : "user");
+                  i % 10 ? "queued" : "held", i % 10 ? "hold" : "release");
     text_addf(&text, "], 'total': %u}", count);
     top_world_answer(world, PATHS_WORKFLOWS, text_string(&text));
     text_fini(&text);
@@ -85,7 +85,9 @@ void top_world_workflow(struct top_world *world)
         "{'workflows': [{'workflow': 7, 'name': 'llama', 'state': 'running', 'submitted':"
         " 1789996400.0, 'ended': null, 'gpu_seconds': 28800.0, 'cost_usd': 19.6, 'phases':"
         " [{'phase': 'warmup', 'state': 'succeeded', 'step': 100, 'total': 100},"
-        "  {'phase': 'train', 'state': 'active', 'step': 320, 'total': 600, 'eta_s': 64.0}]}],"
+        "  {'phase': 'train', 'state': 'active', 'can': ['hold', 'cancel'], 'step': 320, 'total': "
+        "600,"
+        "  'eta_s': 64.0}]}],"
         " 'total': 1}");
     top_world_answer(
         world, "/v1/workflows/7",
@@ -95,7 +97,8 @@ void top_world_workflow(struct top_world *world)
         " 100, 'total': 100, 'reason': 'promoted by its gate', 'metrics': {'loss': 4.5},"
         " 'attempts': 1, 'gpu_seconds': 800.0, 'cost_usd': 0.6, 'run': {'address':"
         " '7/warmup#1', 'state': 'ended'}},"
-        " {'phase': 'train', 'address': '7/train', 'state': 'active', 'after': ['warmup'], 'step':"
+        " {'phase': 'train', 'address': '7/train', 'state': 'active', 'can': ['hold', 'cancel'],"
+        " 'after': ['warmup'], 'step':"
         " 320, 'total': 600, 'eta_s': 64.0, 'reason': '', 'metrics': {'loss': 2.25}, 'attempts':"
         " 2, 'gpu_seconds': 28000.0, 'cost_usd': 19.0, 'checkpoint': '/home/anna/step_300.ckpt',"
         " 'run': {'address': '7/train#2', 'state': 'running', 'nodes': ['n1']}},"

@@ -1,0 +1,15 @@
+/* What a person may do with a phase now. daemon/core decides it, so that no client has to know the
+ * rules. */
+#ifndef PHASED_DAEMON_API_CAN_H
+#define PHASED_DAEMON_API_CAN_H
+
+#include <jansson.h>
+
+struct workflow;
+
+/* Adds `can` to each phase of an answer: the verbs that the phase takes now. `json` is a WORKFLOW
+ * or a PHASE of this workflow. The sums of a matrix get a `can` of their own: how many members take
+ * each verb. */
+void can_add(const struct workflow *workflow, json_t *json);
+
+#endif
