@@ -70,7 +70,7 @@ int lines_grep(struct lines_filter *filter, const char *text, struct error *err)
     return 0;
 }
 
-void lines_fini(struct lines_filter *filter)
+void lines_filter_fini(struct lines_filter *filter)
 {
     if (filter->has_pattern)
         regfree(&filter->pattern);

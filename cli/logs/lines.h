@@ -24,7 +24,7 @@ int lines_since(struct lines_filter *filter, const char *text, time_t now, struc
 /* Reads `--grep`: an extended regular expression, as `grep -E` takes it. */
 int lines_grep(struct lines_filter *filter, const char *text, struct error *err);
 
-void lines_fini(struct lines_filter *filter);
+void lines_filter_fini(struct lines_filter *filter);
 
 /* The size of the time at the beginning of a line; 0: the line has no time. */
 size_t lines_time_size(const char *line, size_t size);

@@ -385,6 +385,6 @@ int logs_verb(struct cli *cli, char **words)
         (pattern && lines_grep(&logs.filter, pattern, &err) < 0))
         return cli_usage(cli, "%s", err.message);
     exit_code = logs_run(&logs, &arguments);
-    lines_fini(&logs.filter);
+    lines_filter_fini(&logs.filter);
     return exit_code;
 }

@@ -129,7 +129,7 @@ static int page_keep(struct connection *connection, int port, int host_port)
     }
 }
 
-int page_serve(struct cli *cli, struct connection *connection, const char *script)
+int page_keep_open(struct cli *cli, struct connection *connection, const char *script)
 {
     struct error err;
     json_t *page = NULL;

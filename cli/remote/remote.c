@@ -175,7 +175,7 @@ static int remote_open(struct cli *cli, struct connection *connection, char **wo
     cli->as_json = words[1] != NULL;
     remote_add_environment(&script, connection->login);
     text_add(&script, "exec phasectl \"$@\"\n");
-    int exit_code = page_serve(cli, connection, text_string(&script));
+    int exit_code = page_keep_open(cli, connection, text_string(&script));
     text_fini(&script);
     return exit_code;
 }

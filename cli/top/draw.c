@@ -100,7 +100,7 @@ static bool draw_is_focused(const struct model *model, enum pane pane)
 
 static void draw_log_get(const void *context, size_t line, struct text *text)
 {
-    log_line(context, line, text);
+    log_shown_line(context, line, text);
 }
 
 static void draw_log(struct model *model, const struct area *area, struct grid *grid)

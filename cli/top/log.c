@@ -91,7 +91,7 @@ static void log_add_time(double time_s, struct text *text)
         text_add(text, buffer);
 }
 
-void log_line(const struct log *log, size_t line, struct text *text)
+void log_shown_line(const struct log *log, size_t line, struct text *text)
 {
     const char *data = text_string(&log->bytes);
     size_t begin = log->starts[line];

@@ -31,6 +31,6 @@ long long log_offset(const struct log *log);
 
 /* Adds a line as a terminal would show it, after its time of day: of a progress bar the newest
  * state, without colours and control characters. */
-void log_line(const struct log *log, size_t line, struct text *text);
+void log_shown_line(const struct log *log, size_t line, struct text *text);
 
 #endif

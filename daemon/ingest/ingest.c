@@ -55,7 +55,7 @@ static int carry_read_outcome(void *state, const struct core_effect *effect)
 static void ingest_look(void *state)
 {
     struct ingest *ingest = state;
-    lead_look(ingest);
+    lead_read_silent(ingest);
     notes_sweep(ingest);
     if (++ingest->looks % AGEING_LOOKS == 0)
         ageing_post(ingest->loop);

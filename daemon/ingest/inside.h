@@ -33,12 +33,12 @@ int lead_tell_next(void *state, const struct core_effect *effect);
 /* At the end of a turn: writes the files, and calls the listener. */
 void lead_turned(void *state);
 /* Reads the journals of silent runs. */
-void lead_look(struct ingest *ingest);
+void lead_read_silent(struct ingest *ingest);
 
 /* --- journal.c -------------------------------------------------------------------------------- */
 
 /* Takes entries that are in the folder of a run that goes on, and were never pushed. */
-void journal_read(struct ingest *ingest, const struct run *run);
+void journal_catch_up(struct ingest *ingest, const struct run *run);
 
 /* Takes entries that are in the run's folder and were never pushed, then the outcome. Posts
  * EV_RUN_ENDED or EV_RUN_SILENT and returns true. Returns false if the outcome counts entries that

@@ -486,7 +486,7 @@ int ingest_take(struct loop *loop, uint64_t run, const char *node, json_t *entri
     return status;
 }
 
-void journal_read(struct ingest *ingest, const struct run *run)
+void journal_catch_up(struct ingest *ingest, const struct run *run)
 {
     struct folder folder;
     folder_init(&folder, loop_config(ingest->loop)->home, run);

@@ -190,7 +190,7 @@ static void follow_up(struct ingest *ingest, struct run *run)
 {
     struct notes *notes;
     if (run->state != RUN_ENDED && is_silent(ingest, run, &notes))
-        journal_read(ingest, run);
+        journal_catch_up(ingest, run);
     tell(ingest, run); /* the file, if an earlier attempt to write it failed */
 }
 
@@ -215,7 +215,7 @@ void lead_turned(void *state)
         ingest->told(ingest->told_context);
 }
 
-void lead_look(struct ingest *ingest)
+void lead_read_silent(struct ingest *ingest)
 {
     go_round(ingest, follow_up);
 }

@@ -90,7 +90,7 @@ static void lines_pass_by_their_time_and_their_text(void **state)
     assert_true(passes(&filter, "2026-09-21T14:00:00.000Z step 2"));
     assert_false(passes(&filter, "2026-09-21T14:00:00.000Z step 3"));
     assert_false(passes(&filter, "2026-09-21T13:00:00.000Z step 2"));
-    lines_fini(&filter);
+    lines_filter_fini(&filter);
     struct error err;
     assert_int_equal(lines_grep(&filter, "(", &err), -EINVAL);
     assert_non_null(strstr(err.message, "'(' is no regular expression"));
@@ -201,7 +201,7 @@ static void the_last_lines_are_found_across_files(void **state)
     assert_last(&all, 9, "line 1\nline 2\nline 3\nline 4\nline 5");
     assert_int_equal(lines_grep(&odd, "[135]", NULL), 0);
     assert_last(&odd, 2, "line 3\nline 4\nline 5"); /* the reader skips line 4 */
-    lines_fini(&odd);
+    lines_filter_fini(&odd);
 }
 
 /* 200,000 lines of 12 bytes, which are more than the first search reads. */
@@ -218,7 +218,7 @@ static void the_last_lines_of_a_long_log_are_whole(void **state)
     assert_last(&all, 20000, text_string(&expected));
     assert_int_equal(lines_grep(&rare, "line 0000", NULL), 0); /* the first 100 lines */
     assert_last(&rare, 1, text_string(&text) + 12 * 99);
-    lines_fini(&rare);
+    lines_filter_fini(&rare);
     text_fini(&text);
     text_fini(&expected);
 }

@@ -5,7 +5,7 @@
 
 struct facts;
 
-/* Fills `driver` and `gpus` of `facts`; `nvml_path` as for gpus_read(). */
+/* Fills `driver` and `gpus` of `facts`; `nvml_path` as for gpus_find(). */
 void driver_read(const char *nvml_path, int deadline_ms, struct facts *facts);
 
 #endif

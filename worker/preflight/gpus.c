@@ -135,7 +135,7 @@ static void gpus_fail(struct facts *facts, enum facts_driver driver, const char 
     (void)snprintf(facts->driver_trouble, sizeof facts->driver_trouble, "%s: %s", what, why);
 }
 
-void gpus_read(const char *path, struct facts *facts)
+void gpus_find(const char *path, struct facts *facts)
 {
     struct nvml nvml;
     struct error err;

@@ -6,6 +6,6 @@
 struct facts;
 
 /* Fills `driver` and `gpus` of `facts` from the library at `path` (NULL: libnvidia-ml.so.1). */
-void gpus_read(const char *path, struct facts *facts);
+void gpus_find(const char *path, struct facts *facts);
 
 #endif
