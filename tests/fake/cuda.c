@@ -16,9 +16,8 @@
  *   lazy=3   no kernel of device 3 works, except those that fill
  *   old=3    device 3 is of an old architecture
  *   far=3    other devices reach device 3 only through the host
- *   bare     no capture succeeds
- *   graphs, waits, memory   tell at the end how many graphs were captured and launched, how often
- *            the program waited, and how many bytes of memory it had at most */
+ *   waits, memory   tell at the end how often the program waited, and how many bytes of memory it
+ *            had at most */
 #include "tests/fake/cuda.h"
 #include "tests/fake/script.h"
 
@@ -35,16 +34,6 @@ struct CUevent_st {
     unsigned recorded, marked; /* how often */
 };
 
-struct CUgraph_st {
-    struct fake_work *first, *last;
-    bool is_broken;
-};
-
-struct CUgraphExec_st {
-    struct CUgraphExec_st *next; /* all that a program has, which it may leave to its end */
-    struct fake_work *first;
-};
-
 struct pinned {
     const char *memory;
     size_t size;
@@ -55,9 +44,7 @@ static size_t pinned_count;
 static int current;
 static cudaError_t last_error;
 static struct CUstream_st *streams[64];
-static struct CUgraph_st *capturing; /* NULL: no stream captures */
-static struct CUgraphExec_st *executables;
-static unsigned waits, captured_count, launched_count;
+static unsigned waits;
 static int done_count;                       /* pieces of work */
 static size_t stream_count, used, used_most; /* bytes of memory of the devices */
 
@@ -70,8 +57,6 @@ __attribute__((destructor)) static void tell_waits(void)
 {
     if (fake_said("waits") >= 0)
         fprintf(stderr, "waits: %u\n", waits);
-    if (fake_said("graphs") >= 0)
-        fprintf(stderr, "graphs: %u captured, %u launched\n", captured_count, launched_count);
     if (fake_said("memory") >= 0)
         fprintf(stderr, "memory: %zu\n", used_most);
 }
@@ -81,7 +66,7 @@ int fake_device(void)
     return current;
 }
 
-static void *allocate(size_t size)
+void *fake_allocate(size_t size)
 {
     void *memory = aligned_alloc(256, (size + 255) / 256 * 256);
     if (!memory)
@@ -90,7 +75,7 @@ static void *allocate(size_t size)
     return memory;
 }
 
-static void append(struct fake_work **first, struct fake_work **last, struct fake_work *work)
+void fake_append(struct fake_work **first, struct fake_work **last, struct fake_work *work)
 {
     work->next = NULL;
     *(*last ? &(*last)->next : first) = work;
@@ -101,104 +86,16 @@ unsigned fake_queue(struct CUstream_st *stream, struct fake_work work)
 {
     if (!stream || stream->device != current)
         return cudaErrorInvalidResourceHandle;
-    struct fake_work *kept = allocate(sizeof *kept);
+    struct fake_work *kept = fake_allocate(sizeof *kept);
     *kept = work;
     kept->stream = stream;
     if (stream->captured) {
-        append(&stream->captured->first, &stream->captured->last, kept);
+        fake_append(&stream->captured->first, &stream->captured->last, kept);
         return cudaSuccess;
     }
     if (kept->begin)
         kept->begin(kept);
-    append(&stream->first, &stream->last, kept);
-    return cudaSuccess;
-}
-
-/* Whether a stream captures. Then a call that waits, allocates or frees is an error, also of the
- * capture. */
-static bool breaks_capture(void)
-{
-    if (capturing)
-        capturing->is_broken = true;
-    return capturing;
-}
-
-static void free_works(struct fake_work *works)
-{
-    while (works) {
-        struct fake_work *next = works->next;
-        free(works->owned);
-        free(works);
-        works = next;
-    }
-}
-
-/* A thread of NCCL may queue sums, so only the mode of the thread is right. */
-cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode)
-{
-    if (breaks_capture() || mode != cudaStreamCaptureModeThreadLocal || stream->device != current)
-        return cudaErrorInvalidValue;
-    capturing = stream->captured = calloc(1, sizeof *capturing);
-    if (!capturing)
-        abort();
-    return cudaSuccess;
-}
-
-cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
-{
-    struct CUgraph_st *captured = stream->captured;
-    *graph = NULL;
-    if (!captured)
-        return cudaErrorStreamCaptureUnmatched;
-    capturing = stream->captured = NULL;
-    captured_count++;
-    if (captured->is_broken || fake_said("bare") >= 0) {
-        (void)cudaGraphDestroy(captured); /* cannot fail */
-        return cudaErrorStreamCaptureInvalidated;
-    }
-    *graph = captured;
-    return cudaSuccess;
-}
-
-cudaError_t cudaGraphDestroy(cudaGraph_t graph)
-{
-    free_works(graph->first);
-    free(graph);
-    return cudaSuccess;
-}
-
-/* Takes the works of the graph, which can be used once. */
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t *made, cudaGraph_t graph, unsigned long long flags)
-{
-    *made = allocate(sizeof **made);
-    **made = (struct CUgraphExec_st){executables, graph->first};
-    executables = *made;
-    graph->first = NULL;
-    return flags ? cudaErrorInvalidValue : cudaSuccess;
-}
-
-cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream)
-{
-    unsigned error = breaks_capture() ? cudaErrorStreamCaptureUnsupported : cudaSuccess;
-    launched_count++;
-    for (const struct fake_work *work = graph->first; work && !error; work = work->next) {
-        struct fake_work again = *work;
-        again.is_repeated = true;
-        error = fake_queue(stream, again);
-    }
-    return (cudaError_t)error;
-}
-
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph)
-{
-    struct CUgraphExec_st **link = &executables;
-    if (breaks_capture())
-        return cudaErrorStreamCaptureUnsupported;
-    while (*link != graph)
-        link = &(*link)->next;
-    *link = graph->next;
-    free_works(graph->first);
-    free(graph);
+    fake_append(&stream->first, &stream->last, kept);
     return cudaSuccess;
 }
 
@@ -306,10 +203,10 @@ cudaError_t cudaMalloc(void **memory, size_t size)
 {
     if (size >= 1 << 20 && current == fake_said("room"))
         return cudaErrorMemoryAllocation;
-    if (breaks_capture())
+    if (fake_breaks_capture())
         return cudaErrorStreamCaptureUnsupported;
-    struct block *block = allocate(sizeof *block);
-    *block = (struct block){blocks, allocate(size), size};
+    struct block *block = fake_allocate(sizeof *block);
+    *block = (struct block){blocks, fake_allocate(size), size};
     blocks = block;
     used_most = (used += size) > used_most ? used : used_most;
     *memory = block->memory;
@@ -318,7 +215,7 @@ cudaError_t cudaMalloc(void **memory, size_t size)
 
 cudaError_t cudaFree(void *memory)
 {
-    if (breaks_capture())
+    if (fake_breaks_capture())
         return cudaErrorStreamCaptureUnsupported;
     for (size_t i = 0; i < stream_count; i++)
         while (streams[i]->first && work(streams[i])) /* it waits for the device */
@@ -354,14 +251,14 @@ cudaError_t cudaMemGetInfo(size_t *unused, size_t *all)
 cudaError_t cudaHostAlloc(void **memory, size_t size, unsigned flags)
 {
     (void)flags;
-    if (breaks_capture())
+    if (fake_breaks_capture())
         return cudaErrorStreamCaptureUnsupported;
     size_t total = size;
     for (size_t i = 0; i < pinned_count; i++)
         total += pinned[i].size;
     if (fake_said("pinned") >= 0 && total > (size_t)fake_said("pinned") << 20)
         return last_error = cudaErrorMemoryAllocation;
-    *memory = allocate(size);
+    *memory = fake_allocate(size);
     if (pinned_count == sizeof pinned / sizeof *pinned)
         abort();
     pinned[pinned_count++] = (struct pinned){*memory, size};
@@ -425,7 +322,7 @@ static cudaError_t answer(const void *asked, bool is_done)
 {
     static const void *not_ready; /* what the last question was about */
     static bool is_wait;
-    if (breaks_capture())
+    if (fake_breaks_capture())
         return cudaErrorStreamCaptureUnsupported;
     bool is_again = asked == not_ready;
     waits += is_again && !is_wait;
@@ -487,12 +384,12 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t size, enum cudaMe
         .act = act_copy, .ns = (double)size / FAKE_HOST_RATE, .to = to, .from = from, .size = size};
     if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToHost)
         return cudaErrorInvalidMemcpyDirection;
-    if (breaks_capture()) /* the host does not know when a graph reads or writes its memory */
+    if (fake_breaks_capture()) /* the host does not know when a graph reads or writes its memory */
         return cudaErrorStreamCaptureUnsupported;
     if (kind == cudaMemcpyHostToDevice && !is_pinned(from)) {
         waits++;
         copy.act = act_put;
-        copy.owned = allocate(size);
+        copy.owned = fake_allocate(size);
         memcpy(copy.owned, from, size);
     }
     return fake_queue(stream, copy);
@@ -564,7 +461,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event)
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
-    if (breaks_capture()) /* the fake captures a single stream */
+    if (fake_breaks_capture()) /* the fake captures a single stream */
         return cudaErrorStreamCaptureUnsupported;
     event->is_marked = false;
     event->recorded++;

@@ -43,7 +43,10 @@ struct fake_work {
     void (*run)(void *body);
 };
 
-struct CUgraph_st;
+struct CUgraph_st {
+    struct fake_work *first, *last;
+    bool is_broken;
+};
 
 struct CUstream_st {
     int device;
@@ -58,6 +61,16 @@ int fake_said(const char *word);
 
 /* Queues a copy of `work`, or captures it. Returns CUDA's error. */
 unsigned fake_queue(struct CUstream_st *stream, struct fake_work work);
+
+/* Adds to the end of a list of work. */
+void fake_append(struct fake_work **first, struct fake_work **last, struct fake_work *work);
+
+/* Returns memory with arbitrary content, aligned to 256 bytes. The caller frees it. */
+void *fake_allocate(size_t size);
+
+/* Returns whether a stream captures. Then a call that waits, allocates or frees is an error, also
+ * of the capture. */
+bool fake_breaks_capture(void);
 
 /* Makes the steady clock leap, because the program waits for an event that will never come. */
 void fake_leap(void);

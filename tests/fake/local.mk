@@ -25,7 +25,8 @@ check_PROGRAMS += tests/fake/phase-preflight-gpu
 endif
 EXTRA_PROGRAMS += tests/fake/phase-preflight-gpu
 tests_fake_phase_preflight_gpu_SOURCES = $(PREFLIGHT_GPU_SOURCES) tests/fake/clock.c \
-	tests/fake/cublaslt.c tests/fake/cuda.c tests/fake/cuda.h tests/fake/nccl.c tests/fake/script.h
+	tests/fake/cublaslt.c tests/fake/cuda.c tests/fake/cuda.h tests/fake/cuda_graph.c \
+	tests/fake/nccl.c tests/fake/script.h
 tests_fake_phase_preflight_gpu_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_fake_phase_preflight_gpu_LDADD = $(SERIAL_KERNELS) $(PREFLIGHT_GPU_LIBS)
 $(SERIAL_KERNELS): worker/preflight/gpu/kernels.cu worker/preflight/gpu/kernels.h tests/fake/serial.cuh
@@ -42,7 +43,8 @@ check_PROGRAMS += tests/fake/phase-model-gpu
 endif
 EXTRA_PROGRAMS += tests/fake/phase-model-gpu
 MODEL_FAKES = tests/fake/clock.c tests/fake/cublaslt.c tests/fake/cuda.c tests/fake/cuda.h \
-	tests/fake/cudnn.c tests/fake/nccl.c tests/fake/script.h tests/fake/teams.c tests/fake/teams.h
+	tests/fake/cuda_graph.c tests/fake/cudnn.c tests/fake/nccl.c tests/fake/script.h \
+	tests/fake/teams.c tests/fake/teams.h
 tests_fake_phase_model_gpu_SOURCES = $(MODEL_GPU_SOURCES) $(MODEL_FAKES)
 tests_fake_phase_model_gpu_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_CUDA $(CUDA_CPPFLAGS)
 tests_fake_phase_model_gpu_CFLAGS = $(AM_CFLAGS) $(SODIUM_CFLAGS)
