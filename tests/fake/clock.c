@@ -9,7 +9,7 @@
 
 enum { LEAP_MS = 500 };
 
-static int64_t leapt_ms;
+static _Atomic int64_t leapt_ms; /* a thread that aborts may leap, too */
 
 void fake_leap(void)
 {

@@ -65,6 +65,7 @@ cublasStatus_t cublasLtCreate(cublasLtHandle_t *handle)
 
 cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle)
 {
+    fake_check("cublasLtDestroy()");
     return handle == (cublasLtHandle_t)(void *)&library ? CUBLAS_STATUS_SUCCESS
                                                         : CUBLAS_STATUS_NOT_INITIALIZED;
 }

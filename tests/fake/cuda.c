@@ -23,6 +23,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +46,7 @@ static int current;
 static cudaError_t last_error;
 static struct CUstream_st *streams[64];
 static unsigned waits;
+static atomic_bool is_locked;                /* by an abort of NCCL that hangs */
 static int done_count;                       /* pieces of work */
 static size_t stream_count, used, used_most; /* bytes of memory of the devices */
 
@@ -53,8 +55,22 @@ int fake_said(const char *word)
     return script_said(getenv("FAKE_CUDA"), word);
 }
 
+void fake_lock(void)
+{
+    atomic_store(&is_locked, true);
+}
+
+void fake_check(const char *call)
+{
+    if (!atomic_load(&is_locked))
+        return;
+    fprintf(stderr, "fake CUDA: %s would hang\n", call);
+    abort();
+}
+
 __attribute__((destructor)) static void tell_waits(void)
 {
+    fake_check("the end of the process");
     if (fake_said("waits") >= 0)
         fprintf(stderr, "waits: %u\n", waits);
     if (fake_said("memory") >= 0)
@@ -84,6 +100,7 @@ void fake_append(struct fake_work **first, struct fake_work **last, struct fake_
 
 unsigned fake_queue(struct CUstream_st *stream, struct fake_work work)
 {
+    fake_check("queueing");
     if (!stream || stream->device != current)
         return cudaErrorInvalidResourceHandle;
     struct fake_work *kept = fake_allocate(sizeof *kept);
@@ -155,6 +172,7 @@ unsigned serial_queue(struct CUstream_st *stream, const char *kernel, void (*run
 
 cudaError_t cudaGetLastError(void)
 {
+    fake_check("cudaGetLastError()");
     cudaError_t error = last_error;
     last_error = cudaSuccess;
     return error;
@@ -215,6 +233,7 @@ cudaError_t cudaMalloc(void **memory, size_t size)
 
 cudaError_t cudaFree(void *memory)
 {
+    fake_check("cudaFree()");
     if (fake_breaks_capture())
         return cudaErrorStreamCaptureUnsupported;
     for (size_t i = 0; i < stream_count; i++)
@@ -276,6 +295,7 @@ static bool is_pinned(const void *memory)
 
 cudaError_t cudaFreeHost(void *memory)
 {
+    fake_check("cudaFreeHost()");
     free(memory);
     return cudaSuccess;
 }
@@ -293,6 +313,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
+    fake_check("cudaStreamDestroy()");
     return stream->first ? cudaErrorNotReady : cudaSuccess; /* it is never freed */
 }
 
@@ -322,6 +343,7 @@ static cudaError_t answer(const void *asked, bool is_done)
 {
     static const void *not_ready; /* what the last question was about */
     static bool is_wait;
+    fake_check("asking whether work is done");
     if (fake_breaks_capture())
         return cudaErrorStreamCaptureUnsupported;
     bool is_again = asked == not_ready;
@@ -485,6 +507,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 /* Queued work may still await it, so nothing is freed. */
 cudaError_t cudaEventDestroy(cudaEvent_t event)
 {
+    fake_check("cudaEventDestroy()");
     return event ? cudaSuccess : cudaErrorInvalidResourceHandle;
 }
 

@@ -72,6 +72,13 @@ void *fake_allocate(size_t size);
  * of the capture. */
 bool fake_breaks_capture(void);
 
+/* From now on each call of CUDA would hang: it is an error that ends the process, and so is an end
+ * of the process that lets the libraries end. */
+void fake_lock(void);
+
+/* Ends the process if the call would hang. */
+void fake_check(const char *call);
+
 /* Makes the steady clock leap, because the program waits for an event that will never come. */
 void fake_leap(void);
 

@@ -102,6 +102,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream)
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph)
 {
     struct CUgraphExec_st **link = &executables;
+    fake_check("cudaGraphExecDestroy()");
     if (fake_breaks_capture())
         return cudaErrorStreamCaptureUnsupported;
     while (*link != graph)

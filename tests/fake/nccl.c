@@ -9,7 +9,7 @@
  *   system   that error is of the system
  *   busy     what is asked for never reaches the devices
  *   leaving  no other member comes to leave
- *   stuck    aborting hangs
+ *   stuck    aborting hangs, and so does any call of CUDA after that
  *   mute=3   device 3 never gives its part of a sum */
 #include "tests/fake/cuda.h"
 
@@ -25,7 +25,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { MEMBERS_MAX = 32, SLOT = 1 << 20 };
+enum { MEMBERS_MAX = 32, SLOT = 1 << 20, STUCK_LEAPS = 20 };
 
 struct shared {
     atomic_uint joined;
@@ -323,8 +323,14 @@ ncclResult_t ncclCommDestroy(ncclComm_t communicator)
 
 ncclResult_t ncclCommAbort(ncclComm_t communicator)
 {
-    while (fake_said("stuck") >= 0)
-        (void)pause();         /* until it is killed */
+    if (fake_said("stuck") >= 0)
+        fake_lock();
+    for (int i = 0; fake_said("stuck") >= 0; i++) {
+        if (i < STUCK_LEAPS)
+            fake_leap(); /* the program need not wait for that */
+        else
+            (void)pause(); /* until it is killed */
+    }
     static ncclComm_t aborted; /* queued work still has them */
     communicator->next = aborted;
     aborted = communicator;

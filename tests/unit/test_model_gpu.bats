@@ -252,6 +252,24 @@ ways() { sed -n 's/^ways: //p' "$1"; }
     done
 }
 
+@test "after a failure nothing is asked of CUDA any more, also if aborting hangs" {
+    local rank
+    for rank in 0 1; do
+        start $rank log$rank FAKE_CUDA=mute=1,stuck,cudnn -- cuda two 1000 --device-batch-size 1 \
+            --collective-timeout 1 --log-every 5
+    done
+    for rank in 0 1; do
+        failed $rank log$rank 'no GPU is behind the others: sum [0-9]+ was not reached in time$'
+    done
+    train cuda a 1 --device-batch-size 1 --kv-heads 2
+    printf 'The free\n' >"$DIR/in"
+    run -1 env FAKE_CUDA=hang=1,stuck "$BIN/phase-model" generate --device cuda --tp 2 \
+        --model "$DIR/a/step_000001.ckpt" --input "$DIR/in" --output "$DIR/out"
+    echo "$output"
+    [[ $output == *"phase-model: rank 1: GPU 1: computing: not done in time"* ]]
+    [[ $output != *"would hang"* ]]
+}
+
 @test "all ranks name the rank whose GPU hangs while all hosts answer" {
     local hung rank behind
     for hung in 0 1; do

@@ -450,6 +450,8 @@ static int generate_all(struct generate *generate, struct error *err)
         status = load(generate, err);
     if (status == 0)
         status = run_group(generate, err);
+    if (status < 0 && generate->kernels)
+        kernels_abandon(generate->kernels, err);
     for (size_t i = 0; i < count; i++)
         sequence_free(generate->sequences[i], generate->decode);
     free(generate->sequences);

@@ -20,6 +20,7 @@
 #ifndef PHASED_WORKER_MODEL_KERNELS_H
 #define PHASED_WORKER_MODEL_KERNELS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -49,7 +50,12 @@ typedef float kernel_number;
 /* Opens the backend. `device` counts the visible GPUs from 0. If only one GPU is visible, that GPU
  * is opened; a CPU ignores the number. Returns NULL on failure. */
 struct kernels *kernels_new(int device, struct error *err);
+/* Closes the backend; after a failure it only tells the other ranks, and leaves the rest to the end
+ * of the process. */
 void kernels_free(struct kernels *kernels);
+/* Returns whether that has happened. Then the process must end by _exit(): what exit() does for the
+ * libraries of a backend may take for ever. */
+bool kernels_are_left(void);
 
 /* Returns the name of the GPU, such as "NVIDIA H100 80GB HBM3", or "" for a CPU. Borrowed. */
 const char *kernels_device(const struct kernels *kernels);

@@ -5,6 +5,7 @@
 #include "worker/model/bench.h"
 #include "worker/model/device.h"
 #include "worker/model/generate.h"
+#include "worker/model/kernels.h"
 #include "worker/model/options.h"
 #include "worker/model/ranks.h"
 #include "worker/model/stop.h"
@@ -14,6 +15,7 @@
 #include <errno.h>
 #include <sodium.h>
 #include <stdio.h>
+#include <unistd.h>
 
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
@@ -93,7 +95,8 @@ static int command_tokenize(char **words)
     return tokenize_run(&options, &err) < 0 ? print_error(&err, EXIT_FAILED) : EXIT_OK;
 }
 
-int main(int count, char **arguments)
+/* Returns the exit code. */
+static int run(int count, char **arguments)
 {
     struct error err;
     const char *command = count > 1 ? arguments[1] : "";
@@ -121,4 +124,13 @@ int main(int count, char **arguments)
     if (!*command)
         error_set(&err, -EINVAL, "a command is missing");
     return print_error(&err, EXIT_USAGE);
+}
+
+int main(int count, char **arguments)
+{
+    int status = run(count, arguments);
+    if (!kernels_are_left())
+        return status;
+    (void)fflush(NULL); /* a reader may be gone */
+    _exit(status);
 }

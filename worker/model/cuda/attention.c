@@ -78,7 +78,7 @@ void attentions_close(struct kernels *kernels)
     }
     graph_device_free(attentions->device);
     kernels_release(kernels, attentions->scratch);
-    if (attentions->library && !kernels->is_failed) /* it waits for the GPU */
+    if (attentions->library)
         (void)cudnnDestroy(attentions->library);
     free(attentions);
     kernels->attentions = NULL;
@@ -201,6 +201,8 @@ static bool run_forward(struct kernels *kernels, struct attention *attention, ke
 void kernel_attention(struct kernels *kernels, kernel_number *y, float *ret_kept,
                       const kernel_number *qkv, const struct kernel_attention_shape *shape)
 {
+    if (kernels->is_failed)
+        return;
     struct attention *attention = find(kernels, shape);
     if (attention->is_own || !run_forward(kernels, attention, y, ret_kept, qkv))
         own_attention(kernels, y, ret_kept, qkv, shape);
@@ -239,6 +241,8 @@ void kernel_attention_backward(struct kernels *kernels, kernel_number *dqkv,
                                const kernel_number *dy, const kernel_number *y, const float *kept,
                                const kernel_number *qkv, const struct kernel_attention_shape *shape)
 {
+    if (kernels->is_failed)
+        return;
     struct attention *attention = find(kernels, shape);
     if (attention->is_own || !run_backward(kernels, attention, dqkv, dy, y, kept, qkv))
         own_attention_backward(kernels, dqkv, dy, y, kept, qkv, shape);

@@ -52,7 +52,8 @@ void backend_fail(struct kernels *kernels, const struct error *err);
 /* Returns 0 or the first failure that was kept. Does not wait. */
 int backend_failure(const struct kernels *kernels, struct error *err);
 
-/* Open and close what the files keep. Opening returns 0 or a negative errno. */
+/* Open and close what the files keep. Opening returns 0 or a negative errno. After a failure
+ * nothing is closed (kernels_free()). */
 int memory_open(struct kernels *kernels, struct error *err);
 void memory_close(struct kernels *kernels);
 int products_open(struct kernels *kernels, struct error *err);
@@ -61,7 +62,10 @@ int attentions_open(struct kernels *kernels, struct error *err);
 void attentions_close(struct kernels *kernels);
 void recordings_open(struct kernels *kernels);
 void recordings_close(struct kernels *kernels);
+/* Leaves the group. It is a failure if that takes too long. */
 void sums_close(struct kernels *kernels);
+/* After a failure: aborts, so that the other ranks learn of it, but waits only for some seconds. */
+void sums_abort(struct kernels *kernels);
 void fp8_close(struct kernels *kernels);
 
 /* What a wait needs of the ranks (sums.c). The time that a rank may take for its part of a sum;

@@ -46,8 +46,6 @@ int memory_open(struct kernels *kernels, struct error *err)
                      PIECES * PIECE >> 20, cudaGetErrorString(code));
 }
 
-/* Freeing may wait for the whole GPU. After a failure the GPU may hang, so the memory is left to
- * the end of the process. */
 void memory_close(struct kernels *kernels)
 {
     struct puts *puts = kernels->puts;
@@ -55,7 +53,7 @@ void memory_close(struct kernels *kernels)
         return;
     for (unsigned i = 0; i < PIECES && puts->done[i]; i++)
         (void)cudaEventDestroy(puts->done[i]); /* the process ends soon */
-    if (puts->memory && !kernels->is_failed)
+    if (puts->memory)
         (void)cudaFreeHost(puts->memory); /* the same */
     free(puts);
     kernels->puts = NULL;

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+static bool are_left;
+
 /* Makes `device` the current one, with a stream. */
 static int open_device(struct kernels *kernels, struct error *err)
 {
@@ -61,6 +63,7 @@ struct kernels *kernels_new(int device, struct error *err)
         status = attentions_open(kernels, err);
     if (status == 0)
         return kernels;
+    backend_fail(kernels, err);
     kernels_free(kernels);
     return NULL;
 }
@@ -70,12 +73,21 @@ const char *kernels_device(const struct kernels *kernels)
     return kernels->name;
 }
 
+/* After a failure the GPU may hang, and an abort of NCCL may hold the driver. Then any call may
+ * wait for ever, also one that only frees. So everything is left to the end of the process. */
 void kernels_free(struct kernels *kernels)
 {
     if (!kernels)
         return;
-    recordings_close(kernels); /* NCCL waits for the end of graphs with its sums */
-    sums_close(kernels);
+    if (!kernels->is_failed) {
+        recordings_close(kernels); /* NCCL waits for the end of graphs with its sums */
+        sums_close(kernels);
+    }
+    if (kernels->is_failed) {
+        sums_abort(kernels);
+        are_left = true;
+        return;
+    }
     attentions_close(kernels);
     fp8_close(kernels);
     products_close(kernels);
@@ -85,4 +97,10 @@ void kernels_free(struct kernels *kernels)
     if (kernels->stream)
         (void)cudaStreamDestroy(kernels->stream); /* the process ends soon */
     free(kernels);
+}
+
+/* The end of the libraries may wait for the GPU, or crash beside a thread of NCCL. */
+bool kernels_are_left(void)
+{
+    return are_left;
 }

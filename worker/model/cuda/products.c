@@ -83,7 +83,7 @@ void products_close(struct kernels *kernels)
         forget(&products->ways[i]);
     if (products->preference)
         (void)cublasLtMatmulPreferenceDestroy(products->preference);
-    if (products->library && !kernels->is_failed) /* it may wait for the GPU */
+    if (products->library)
         (void)cublasLtDestroy(products->library);
     free(products);
     kernels->products = NULL;
@@ -206,11 +206,11 @@ static void measure(struct kernels *kernels, struct way *way,
             way->algorithm = proposals[i].algo;
         }
     }
+    if (kernels->is_failed)
+        return;
     kernels_release(kernels, own);
-    if (begin)
-        (void)cudaEventDestroy(begin);
-    if (end)
-        (void)cudaEventDestroy(end);
+    (void)cudaEventDestroy(begin);
+    (void)cudaEventDestroy(end);
 }
 
 /* Returns how to multiply such matrices; NULL on failure, which is kept. */

@@ -340,18 +340,18 @@ static void *abort_communicator(void *context)
     return NULL;
 }
 
-/* Aborts, so that the others learn of the failure. Returns whether it was done in time. */
-static bool give_up(struct sums *sums)
+void sums_abort(struct kernels *kernels)
 {
     const struct timespec moment = {.tv_nsec = PAUSE_NS};
+    struct sums *sums = kernels->sums;
     int64_t deadline_ms = clock_steady_ms() + LEAVE_MS;
     pthread_t thread;
-    if (pthread_create(&thread, NULL, abort_communicator, sums) != 0)
-        return false;
+    if (!sums || !sums->communicator ||
+        pthread_create(&thread, NULL, abort_communicator, sums) != 0)
+        return;
     (void)pthread_detach(thread); /* it ends with the process, if abort hangs */
     while (!atomic_load(&sums->is_aborted) && clock_steady_ms() < deadline_ms)
         (void)nanosleep(&moment, NULL);
-    return atomic_load(&sums->is_aborted);
 }
 
 void sums_close(struct kernels *kernels)
@@ -360,14 +360,17 @@ void sums_close(struct kernels *kernels)
     struct error err;
     if (!sums)
         return;
-    if (sums->communicator && kernels->is_failed) {
-        if (!give_up(sums))
-            return; /* the thread still uses it */
-    } else if (sums->communicator) {
+    if (sums->communicator) {
+        static const char leaving[] = "leaving a group";
         ncclResult_t result = ncclCommFinalize(sums->communicator);
-        if (is_under_way(result) &&
-            settle(kernels, clock_steady_ms() + LEAVE_MS, "leaving a group", &err) == 0)
-            (void)ncclCommDestroy(sums->communicator); /* nothing depends on it any more */
+        int settled = is_under_way(result)
+                          ? settle(kernels, clock_steady_ms() + LEAVE_MS, leaving, &err)
+                          : fail(kernels, result, leaving, &err);
+        if (settled < 0) {
+            backend_fail(kernels, &err);
+            return;
+        }
+        (void)ncclCommDestroy(sums->communicator); /* nothing depends on it any more */
     }
     for (size_t i = 0; i < MARKS && sums->ready[i]; i++)
         (void)cudaEventDestroy(sums->ready[i]);
