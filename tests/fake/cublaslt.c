@@ -1,7 +1,11 @@
-/* Products of matrices for tests, with cuBLASLt's interface, computed slowly. FAKE_CUDA may say
- * `drift=3`: from its 100th product on, device 3 gets the last bit of one entry wrong; `wrong=3`:
- * one factor is wrong everywhere on device 3; `unsupported`: there is no way to multiply; `ways`:
- * it tells at the end how many products were made in each way. The third way is the fastest. */
+/* Products of matrices for tests, with cuBLASLt's interface, computed slowly. The third way is the
+ * fastest. FAKE_CUDA:
+ *
+ *   drift=3      from its 100th product on, device 3 gets the last bit of one entry wrong
+ *   wrong=3      one factor is wrong everywhere on device 3
+ *   unsupported  there is no way to multiply
+ *   split        each sum has parts, which are of the type of the output if the program allows it
+ *   ways         tells at the end how many products were made in each way */
 #include "tests/fake/cuda.h"
 
 #include <cublasLt.h>
@@ -31,6 +35,7 @@ struct product {
     const void *added;
     void *c;
     float beta;
+    bool is_rounded; /* the sum, after each part */
 };
 
 /* The last factors of a device and their product, in case that the same is asked again. */
@@ -43,6 +48,7 @@ struct kept {
 
 static int library;              /* only its address counts */
 static uint32_t alignment = 256; /* of all matrices, as the program has told last */
+static uint32_t schemes = CUBLASLT_REDUCTION_SCHEME_MASK; /* the same for parts of sums */
 static unsigned product_counts[FAKE_DEVICES], way_counts[4];
 
 __attribute__((destructor)) static void tell_ways(void)
@@ -156,6 +162,11 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p
     switch ((int)attribute) {
     case CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES:
         return size == sizeof(uint64_t) ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INVALID_VALUE;
+    case CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK:
+        if (size != sizeof schemes)
+            return CUBLAS_STATUS_INVALID_VALUE;
+        memcpy(&schemes, value, size);
+        return CUBLAS_STATUS_SUCCESS;
     case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES:
     case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES:
     case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES:
@@ -216,6 +227,8 @@ cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t des
         memset(&ways[*count], 0, sizeof *ways);
         ways[*count].algo.data[0] = alignment; /* it may use that */
         ways[*count].algo.data[1] = (uint64_t)*count;
+        ways[*count].algo.data[2] =
+            fake_said("split") >= 0 && schemes != CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
     }
     return CUBLAS_STATUS_SUCCESS;
 }
@@ -265,6 +278,8 @@ static float *multiply(const struct product *product, float offset)
             const float *restrict factor = left + i * rows;
             for (size_t row = 0; row < rows; row++)
                 sum[row] += factor[row] * right;
+            for (size_t row = 0; product->is_rounded && row < rows; row++)
+                sum[row] = fake_wide(fake_narrow(sum[row]));
         }
     }
     free(left);
@@ -365,6 +380,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
     product->added = c;
     product->c = d;
     product->beta = *(const float *)beta;
+    product->is_rounded = product->out.type == CUDA_R_16BF && way->data[2];
     way_counts[way->data[1]]++;
     double operations = (way->data[1] == 2 ? 1 : 2) * (double)product->out.rows *
                         (double)product->out.columns *

@@ -53,6 +53,7 @@ static int fail(struct error *err, cublasStatus_t status, const char *doing)
 int products_open(struct kernels *kernels, struct error *err)
 {
     const uint64_t workspace = BACKEND_WORKSPACE;
+    const uint32_t scheme = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE; /* parts of a sum are floats */
     struct products *products = xcalloc(1, sizeof *products);
     kernels->products = products;
     cublasStatus_t status = cublasLtCreate(&products->library);
@@ -62,6 +63,10 @@ int products_open(struct kernels *kernels, struct error *err)
         status = cublasLtMatmulPreferenceSetAttribute(products->preference,
                                                       CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
                                                       &workspace, sizeof workspace);
+    if (!status)
+        status = cublasLtMatmulPreferenceSetAttribute(products->preference,
+                                                      CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+                                                      &scheme, sizeof scheme);
     return status ? fail(err, status, "beginning") : 0;
 }
 
