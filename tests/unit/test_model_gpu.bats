@@ -115,7 +115,7 @@ await() {
     grep 'attention uses slow kernels of its own: cuDNN: running a graph: ' "$DIR/gpu.err"
 }
 
-@test "a cuDNN before 9.15.1 computes attention only for sequences that are a multiple of 128" {
+@test "a cuDNN before 9.15.1 computes attention only for sequences that are a multiple of 128, and none before 9.11" {
     local why='attention uses slow kernels of its own: cuDNN 9.15.0 wants a sequence that is a multiple of 128'
     FAKE_CUDA=cudnn,version=91500 train cuda gpu 2 --device-batch-size 1 >"$DIR/gpu.log" 2>"$DIR/gpu.err"
     [ "$(grep -c "$why" "$DIR/gpu.err")" = 1 ]
@@ -124,6 +124,9 @@ await() {
     FAKE_CUDA=cudnn,version=91500 train cuda gpu 1 --device-batch-size 1 --sequence-length 128 \
         >/dev/null 2>"$DIR/gpu.err"
     run -1 grep 'slow kernels' "$DIR/gpu.err"
+    FAKE_CUDA=cudnn,version=91002 train cuda gpu 1 --device-batch-size 1 --sequence-length 128 \
+        >/dev/null 2>"$DIR/gpu.err"
+    grep 'slow kernels of its own: cuDNN 9.10.2 is too old: use 9.11 or later$' "$DIR/gpu.err"
 }
 
 # waits NAME...: how often each rank waited for its GPU.

@@ -13,8 +13,10 @@
 #include <stdlib.h>
 
 enum {
-    SHAPES_MAX = 8,     /* training and evaluation have one shape each */
-    BLOCK = 128,        /* rows that cuDNN's kernels take at once */
+    SHAPES_MAX = 8, /* training and evaluation have one shape each */
+    OLDEST = 91100, /* the backward pass of 9.10.0 and 9.10.1 is wrong, and before 9.10 -inf is no
+                     * mask */
+    BLOCK = 128,    /* rows that cuDNN's kernels take at once */
     PADS_SINCE = 91501, /* releases of cuDNN before 9.15.1 want a padding mask for a part of a block
                          * in the backward pass; NVIDIA's frontend adds it, these graphs do not */
 };
@@ -111,14 +113,18 @@ static void grow(struct kernels *kernels, size_t bytes)
     attentions->scratch_bytes = attentions->scratch ? bytes : 0;
 }
 
-/* Fails if the loaded cuDNN, which may be older than its headers, wants a padding mask. */
+/* Fails if the loaded cuDNN, which may be older than its headers, is too old, or wants a padding
+ * mask. */
 static int check_version(const struct kernel_attention_shape *shape, struct error *err)
 {
-    size_t version = cudnnGetVersion();
+    size_t version = cudnnGetVersion(), major = version / 10000, minor = version / 100 % 100;
+    if (version < OLDEST)
+        return error_set(err, -ENOTSUP, "cuDNN %zu.%zu.%zu is too old: use 9.11 or later", major,
+                         minor, version % 100);
     if (shape->sequence % BLOCK == 0 || version >= PADS_SINCE)
         return 0;
     return error_set(err, -ENOTSUP, "cuDNN %zu.%zu.%zu wants a sequence that is a multiple of %d",
-                     version / 10000, version / 100 % 100, version % 100, BLOCK);
+                     major, minor, version % 100, BLOCK);
 }
 
 static void plan(struct kernels *kernels, struct attention *attention)
