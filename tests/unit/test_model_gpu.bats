@@ -148,6 +148,21 @@ waits() {
     [ "$(waits one10 first10 second10)" = "$(waits one20 first20 second20)" ]
 }
 
+@test "a step launches a sum for each bucket and the norm, and gathers all weights at once" {
+    local steps depth=2
+    for steps in 2 4; do
+        start 0 first$steps FAKE_CUDA=groups -- cuda a $steps --device-batch-size 1 --depth $depth
+        start 1 second$steps FAKE_CUDA=groups -- cuda a $steps --device-batch-size 1 --depth $depth
+        wait "${CHILDREN[-1]}" "${CHILDREN[-2]}"
+    done
+    (cd "$DIR" && sed -n 's/^groups: //p' log.{first,second}{2,4}) >"$DIR/groups"
+    cat "$DIR/groups"
+    # Buckets: the gains, the embedding with the head, and each block.
+    awk -v depth=$depth '{ count[NR] = $1 }
+        END { exit NR != 4 || count[2] - count[1] != 2 * (depth + 4) || count[4] - count[3] != 2 * (depth + 4) }' \
+        "$DIR/groups"
+}
+
 # ways FILE: the products by each proposal of cuBLASLt.
 ways() { sed -n 's/^ways: //p' "$1"; }
 

@@ -170,10 +170,10 @@ void kernels_sum_parts(struct kernels *kernels, float *values, size_t count)
         (void)ranks_sum_parts(kernels->ranks, values, count, &kernels->failure);
 }
 
-void kernels_gather(struct kernels *kernels, kernel_number *numbers, size_t count)
+void kernels_gather(struct kernels *kernels, const struct kernel_run *runs, size_t run_count)
 {
-    if (kernels->ranks && !kernels->failure.code)
-        (void)ranks_gather(kernels->ranks, numbers, count, &kernels->failure);
+    for (size_t i = 0; i < run_count && kernels->ranks && !kernels->failure.code; i++)
+        (void)ranks_gather(kernels->ranks, runs[i].numbers, runs[i].count, &kernels->failure);
 }
 
 void kernels_collect(struct kernels *kernels, kernel_number *numbers, size_t count)

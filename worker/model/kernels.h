@@ -119,8 +119,16 @@ void kernels_sum(struct kernels *kernels, float *values, size_t count);
 /* The same, but each rank gets only the sums of the values that it owns, as ranks_part() says. The
  * other values are undefined then. */
 void kernels_sum_parts(struct kernels *kernels, float *values, size_t count);
-/* Begins to replace the numbers on every rank by those of their owners. */
-void kernels_gather(struct kernels *kernels, kernel_number *numbers, size_t count);
+
+/* Some numbers that lie one after another in the memory of the backend. */
+struct kernel_run {
+    kernel_number *numbers;
+    size_t count;
+};
+/* Begins to replace the numbers of some runs on every rank by those of their owners: each run has
+ * its own parts. */
+void kernels_gather(struct kernels *kernels, const struct kernel_run *runs, size_t run_count);
+
 /* Gives rank 0 the numbers of all ranks, between the kernels that are queued before and later.
  * `numbers` has `count` numbers for each rank, in the order of the ranks, and each rank has written
  * its own. In the other ranks the rest is undefined then. */

@@ -478,6 +478,18 @@ static void update_tensor(struct model *model, const struct model_bucket *bucket
                  end - first, newest_square_sum(model), step);
 }
 
+static void gather_weights(struct model *model)
+{
+    struct kernel_run *runs = xcalloc(model->bucket_count, sizeof *runs);
+    size_t count = 0;
+    for (size_t i = 0; i < model->bucket_count; i++)
+        if (model->buckets[i].is_shared)
+            runs[count++] = (struct kernel_run){model->weights + model->buckets[i].first,
+                                                model->buckets[i].count};
+    kernels_gather(model->kernels, runs, count);
+    free(runs);
+}
+
 int model_update(struct model *model, uint64_t step, const struct model_rates *rates,
                  struct error *err)
 {
@@ -499,9 +511,6 @@ int model_update(struct model *model, uint64_t step, const struct model_rates *r
         adamw.decay = tensor->group == MODEL_MATRIX ? rates->decay : 0;
         update_tensor(model, bucket, tensor, &adamw);
     }
-    for (size_t i = 0; i < model->bucket_count; i++)
-        if (model->buckets[i].is_shared)
-            kernels_gather(model->kernels, model->weights + model->buckets[i].first,
-                           model->buckets[i].count);
+    gather_weights(model);
     return kernels_sums_end(model->kernels, err);
 }

@@ -1,14 +1,18 @@
 /* The first failure, and the sizes that the kernels can compute. */
 #include "worker/model/cuda/backend.h"
 
+#include "lib/clock.h"
+
 #include <cuda_runtime_api.h>
 
 #include <errno.h>
+#include <sched.h>
 
 enum {
     WIDTH_STEP = 8, /* sizes are multiples of that, so that every access moves 16 bytes */
     HEAD_STEP = 16, /* the two halves of a head are turned against each other */
     HEAD_WIDTH_MAX = 256,
+    SPIN_MS = 5, /* a step of generation takes a few milliseconds */
 };
 
 void backend_fail(struct kernels *kernels, const struct error *err)
@@ -34,6 +38,12 @@ bool backend_check(struct kernels *kernels, unsigned code, const char *doing)
                     kernels->device, doing, cudaGetErrorString((cudaError_t)code));
     backend_fail(kernels, &err);
     return false;
+}
+
+bool backend_asks_again(double began_s)
+{
+    (void)sched_yield(); /* cannot fail on Linux */
+    return 1000 * (clock_steady_s() - began_s) < SPIN_MS;
 }
 
 void kernels_abandon(struct kernels *kernels, const struct error *err)

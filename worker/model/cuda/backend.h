@@ -52,6 +52,11 @@ void backend_fail(struct kernels *kernels, const struct error *err);
 /* Returns 0 or the first failure that was kept. Does not wait. */
 int backend_failure(const struct kernels *kernels, struct error *err);
 
+/* Returns whether a wait that began at `began_s` (clock_steady_s()) is so short that it asks again
+ * at once. Lets other threads run before. A pause would take longer than most waits: those for the
+ * launch of a sum, and for the token of a step. */
+bool backend_asks_again(double began_s);
+
 /* Open and close what the files keep. Opening returns 0 or a negative errno. After a failure
  * nothing is closed (kernels_free()). */
 int memory_open(struct kernels *kernels, struct error *err);

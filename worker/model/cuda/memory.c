@@ -19,8 +19,7 @@
 enum {
     PIECES = 64,        /* a training puts two for each batch: the host is 32 batches ahead */
     PIECE = 256 * 1024, /* bytes: the ids of 64 Ki tokens */
-    SPINS = 2000,       /* so often a stream is asked without a pause: decoding waits per token */
-    PAUSE_NS = 50000,   /* between two questions after that */
+    PAUSE_NS = 50000,   /* between two questions of a long wait */
 };
 
 struct puts {
@@ -96,9 +95,10 @@ static int wait_for(struct kernels *kernels, cudaEvent_t event, struct error *er
 {
     const struct timespec moment = {.tv_nsec = PAUSE_NS};
     int64_t deadline_ms = clock_steady_ms() + sums_patience_ms(kernels);
+    double began_s = clock_steady_s();
     int status;
-    for (unsigned turn = 0; (status = is_done(kernels, event, err)) == 0; turn++) {
-        if (turn < SPINS)
+    while ((status = is_done(kernels, event, err)) == 0) {
+        if (backend_asks_again(began_s))
             continue;
         status = sums_look(kernels, err);
         if (status < 0)

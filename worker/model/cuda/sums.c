@@ -27,7 +27,6 @@ enum {
     LEAVE_MS = 5000,  /* how long closing may take */
     NAMING_MS = 1000, /* between an error of NCCL and the end of a connection */
     GRACE_MS = 2000,  /* a rank that is gone may have done its part of a sum before */
-    SPINS = 500,      /* so often NCCL is asked without a pause: mostly it queues a sum at once */
     PAUSE_NS = 100000,
     MARKS = 4096, /* the host is at most 32 batches ahead, and a step of 1.5b has 60 sums */
 };
@@ -127,14 +126,16 @@ static bool is_under_way(ncclResult_t result)
     return result == ncclSuccess || result == ncclInProgress;
 }
 
-/* Waits until the communicator is not in progress. */
+/* Waits until the communicator is not in progress. For each group of calls NCCL starts a thread
+ * that launches them, which takes tens of microseconds. */
 static int settle(struct kernels *kernels, int64_t deadline_ms, const char *doing,
                   struct error *err)
 {
     const struct timespec moment = {.tv_nsec = PAUSE_NS};
+    double began_s = clock_steady_s();
     int status;
-    for (unsigned turn = 0; (status = ask(kernels, doing, err)) > 0; turn++) {
-        if (turn < SPINS)
+    while ((status = ask(kernels, doing, err)) > 0) {
+        if (backend_asks_again(began_s))
             continue;
         int looked = sums_look(kernels, err);
         if (looked < 0)
@@ -286,23 +287,34 @@ void kernels_sum_parts(struct kernels *kernels, float *values, size_t count)
     end(kernels, result, adding);
 }
 
-void kernels_gather(struct kernels *kernels, kernel_number *numbers, size_t count)
+/* Adds the gathering of a run to the group of calls. */
+static ncclResult_t gather(const struct sums *sums, const struct kernel_run *run)
 {
-    struct sums *sums = kernels->sums;
-    ncclResult_t result;
-    kernels->changes++;
-    if (!begin(kernels, &result))
-        return;
-    size_t each = equal_part(sums->ranks, count);
-    if (each > 0 && is_under_way(result))
-        result = ncclAllGather(numbers + sums->ranks->rank * each, numbers, each, ncclBfloat16,
-                               sums->communicator, sums->stream);
-    for (unsigned rank = 0; each == 0 && rank < sums->ranks->size && is_under_way(result); rank++) {
-        struct ranks_part part = ranks_part(rank, sums->ranks->size, count);
+    unsigned size = sums->ranks->size;
+    kernel_number *numbers = run->numbers;
+    size_t each = equal_part(sums->ranks, run->count);
+    ncclResult_t result = ncclSuccess;
+    if (each > 0)
+        return ncclAllGather(numbers + sums->ranks->rank * each, numbers, each, ncclBfloat16,
+                             sums->communicator, sums->stream);
+    for (unsigned rank = 0; rank < size && is_under_way(result); rank++) {
+        struct ranks_part part = ranks_part(rank, size, run->count);
         if (part.count > 0)
             result = ncclBroadcast(numbers + part.first, numbers + part.first, part.count,
                                    ncclBfloat16, (int)rank, sums->communicator, sums->stream);
     }
+    return result;
+}
+
+/* One group of calls is one launch, for which the host waits. */
+void kernels_gather(struct kernels *kernels, const struct kernel_run *runs, size_t run_count)
+{
+    ncclResult_t result;
+    kernels->changes++;
+    if (!begin(kernels, &result))
+        return;
+    for (size_t i = 0; i < run_count && is_under_way(result); i++)
+        result = gather(kernels->sums, &runs[i]);
     end(kernels, result, "gathering the weights of the ranks");
 }
 
