@@ -334,11 +334,13 @@ static void why_write_advice(const struct why *why, struct text *text)
         return;
     if (advice[0]) {
         text_addf(&line, "advice: %s", advice);
-        bool is_held = field_phase_state(why->phase) == PHASE_HELD;
-        if (is_held && (cause == CAUSE_OOM || cause == CAUSE_NAN))
-            text_addf(&line, "; phased can do this for you: remedies: {%s: ...}",
-                      field_text(why->run, "cause"));
         terminal_add_line(text, "  ", &line);
+        bool is_held = field_phase_state(why->phase) == PHASE_HELD;
+        if (is_held && (cause == CAUSE_OOM || cause == CAUSE_NAN)) {
+            text_addf(&line, "phased can do this for you: remedies: {%s: ...}",
+                      field_text(why->run, "cause"));
+            terminal_add_line(text, "  ", &line);
+        }
     }
     text_addf(&line, "known as %s", field_text(failure, "name"));
     if (blame == BLAME_CODE)

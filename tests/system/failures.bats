@@ -63,7 +63,7 @@ SCRIPT
     run phasectl why "$workflow"
     [[ $output == *"$workflow/a#1 failed: oom"* ]]
     [[ $output == *'out of GPU memory on rank 3 (n2): torch.OutOfMemoryError: CUDA out of memory.'* ]]
-    [[ $output == *'advice: a smaller micro-batch'*'remedies: {oom: ...}'* ]]
+    [[ $output == *'advice: Use a smaller micro-batch'*'sharding.'*'remedies: {oom: ...}'* ]]
     [[ $output == *'known as cuda_oom; the code or its params are to blame'* ]]
     [[ $output == *'the last lines of rank 3,'* ]]
     curl -s --unix-socket "$PHASED_HOME/phased.sock" "http://phased/v1/workflows/$workflow/phases/a/runs/1" |
