@@ -1,7 +1,7 @@
 /* Standard input, output and error are anonymous files, so the program never waits for its reader.
  */
-#include "lib/clock.h"
 #include "lib/command.h"
+#include "lib/clock.h"
 
 #include "lib/error.h"
 

@@ -1,13 +1,13 @@
 /* phase-worker: the program on the allocated nodes. The first argument names the part that runs. */
 #include "lib/text.h"
-#include "worker/node/agent.h"
-#include "worker/node/channel.h"
-#include "worker/node/task.h"
+#include "worker/health/inspect.h"
 #include "worker/lead/host.h"
 #include "worker/lead/lead.h"
 #include "worker/metrics/extract_main.h"
+#include "worker/node/agent.h"
+#include "worker/node/channel.h"
+#include "worker/node/task.h"
 #include "worker/telemetry/sampler.h"
-#include "worker/health/inspect.h"
 
 #include <curl/curl.h>
 #include <stdio.h>

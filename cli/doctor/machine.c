@@ -2,8 +2,8 @@
 #include "cli/doctor/machine.h"
 
 #include "cli/cli.h"
-#include "lib/command.h"
 #include "cli/doctor/finding.h"
+#include "lib/command.h"
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/memory.h"

@@ -3,11 +3,11 @@
 
 #include "cli/cli.h"
 #include "cli/client.h"
-#include "lib/command.h"
 #include "cli/doctor/finding.h"
 #include "cli/doctor/machine.h"
 #include "cli/field.h"
 #include "cli/reader/record.h"
+#include "lib/command.h"
 #include "lib/error.h"
 #include "lib/failures/catalogue.h"
 #include "lib/file.h"

@@ -2,10 +2,10 @@
  * a libslurm that does not fit the site ends its process. */
 #include "cli/doctor/slurm.h"
 
-#include "lib/clock.h"
-#include "lib/command.h"
 #include "cli/doctor/finding.h"
 #include "cli/doctor/settings.h"
+#include "lib/clock.h"
+#include "lib/command.h"
 #include "lib/error.h"
 #include "lib/text.h"
 

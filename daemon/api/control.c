@@ -3,8 +3,8 @@
 #include "daemon/api/inside.h"
 
 #include "daemon/admission/admission.h"
-#include "daemon/loop/loop.h"
 #include "daemon/launch/launch.h"
+#include "daemon/loop/loop.h"
 #include "lib/amount.h"
 #include "lib/error.h"
 #include "lib/memory.h"

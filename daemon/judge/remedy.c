@@ -1,7 +1,7 @@
 /* Works out the params that a remedy sets, and writes them into the record. */
 #include "daemon/judge/inside.h"
-#include "daemon/loop/loop.h"
 #include "daemon/launch/launch.h"
+#include "daemon/loop/loop.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
 #include "lib/memory.h"

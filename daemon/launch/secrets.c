@@ -1,4 +1,5 @@
 /* The files with the secrets of workflows: writes them, and removes them when they are over. */
+#include "lib/secrets.h"
 #include "daemon/core/model.h"
 #include "daemon/launch/launch.h"
 #include "daemon/loop/loop.h"
@@ -8,7 +9,6 @@
 #include "lib/home.h"
 #include "lib/json.h"
 #include "lib/protocol/message.h"
-#include "lib/secrets.h"
 #include "lib/text.h"
 
 #include <dirent.h>

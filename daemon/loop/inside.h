@@ -5,9 +5,9 @@
 #define PHASED_DAEMON_LOOP_INSIDE_H
 
 #include "daemon/loop/loop.h"
-#include "lib/map.h"
 #include "daemon/loop/outbox.h"
 #include "daemon/loop/posts.h"
+#include "lib/map.h"
 
 enum {
     COMMIT_RETRY_FIRST_MS = 1000,

@@ -5,8 +5,8 @@
 #include "lib/expr/check.h"
 #include "lib/expr/metrics.h"
 #include "lib/memory.h"
-#include "lib/text.h"
 #include "lib/metrics/extract.h"
+#include "lib/text.h"
 
 #include <math.h>
 #include <stdbool.h>

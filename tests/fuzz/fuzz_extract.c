@@ -2,8 +2,8 @@
  * breaks, names stay plain, and the cuts make no difference. */
 #include "tests/fuzz/fuzz.h"
 
-#include "lib/text.h"
 #include "lib/metrics/extract.h"
+#include "lib/text.h"
 
 #include <assert.h>
 #include <stdlib.h>

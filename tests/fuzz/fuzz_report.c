@@ -4,9 +4,9 @@
 
 #include "lib/error.h"
 #include "lib/protocol/outcome.h"
+#include "lib/protocol/report.h"
 #include "worker/lead/lead_run.h"
 #include "worker/protocol/assignment.h"
-#include "lib/protocol/report.h"
 
 #include <assert.h>
 #include <stdbool.h>

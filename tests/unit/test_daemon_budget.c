@@ -4,8 +4,8 @@
 
 #include "lib/text.h"
 
-#include <stdio.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

@@ -4,8 +4,8 @@
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/memory.h"
-#include "lib/text.h"
 #include "lib/metrics/extract.h"
+#include "lib/text.h"
 #include "worker/metrics/extract_main.h"
 
 #include <dirent.h>

@@ -4,12 +4,12 @@
 #include "tests/unit/unit.h"
 
 #include "lib/file.h"
+#include "lib/protocol/outcome.h"
 #include "lib/text.h"
-#include "worker/protocol/assignment.h"
 #include "worker/health/failure.h"
 #include "worker/health/memory_kills.h"
-#include "lib/protocol/outcome.h"
 #include "worker/node/ranklog.h"
+#include "worker/protocol/assignment.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,13 +5,13 @@
 
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/protocol/outcome.h"
 #include "lib/saved.h"
 #include "lib/text.h"
 #include "worker/lead/alone.h"
-#include "worker/protocol/assignment.h"
 #include "worker/lead/job_folder.h"
+#include "worker/protocol/assignment.h"
 #include "worker/protocol/lineage.h"
-#include "lib/protocol/outcome.h"
 #include "worker/protocol/phase_claim.h"
 #include "worker/protocol/posthumous.h"
 

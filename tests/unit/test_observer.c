@@ -3,13 +3,13 @@
 
 #include "lib/clock.h"
 #include "lib/error.h"
+#include "lib/metrics/extract.h"
 #include "lib/protocol/journal_file.h"
 #include "lib/text.h"
-#include "worker/protocol/assignment.h"
-#include "worker/process/environment.h"
-#include "worker/protocol/journal.h"
-#include "lib/metrics/extract.h"
 #include "worker/node/observer.h"
+#include "worker/process/environment.h"
+#include "worker/protocol/assignment.h"
+#include "worker/protocol/journal.h"
 
 #include <stdlib.h>
 #include <string.h>

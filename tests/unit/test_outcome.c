@@ -5,8 +5,8 @@
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/memory.h"
-#include "lib/text.h"
 #include "lib/protocol/outcome.h"
+#include "lib/text.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,9 +6,9 @@
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/text.h"
-#include "worker/protocol/assignment.h"
 #include "worker/lead/inquiry.h"
 #include "worker/lead/job_folder.h"
+#include "worker/protocol/assignment.h"
 #include "worker/protocol/phase_claim.h"
 
 #include <errno.h>

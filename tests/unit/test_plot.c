@@ -1,10 +1,10 @@
 /* phasectl metrics: curves drawn with letters, CSV, scripts for gnuplot; and running programs. */
 #include "tests/unit/unit.h"
 
-#include "lib/command.h"
 #include "cli/metrics/curves.h"
 #include "cli/metrics/plot.h"
 #include "cli/terminal.h"
+#include "lib/command.h"
 #include "lib/error.h"
 #include "lib/option.h"
 #include "lib/text.h"

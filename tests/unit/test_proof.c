@@ -1,8 +1,8 @@
 /* What a program prints, compared with the params that remedies have changed. */
 #include "tests/unit/unit.h"
 
-#include "lib/text.h"
 #include "lib/metrics/extract.h"
+#include "lib/text.h"
 #include "worker/metrics/proof.h"
 
 #include <stdlib.h>

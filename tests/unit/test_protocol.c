@@ -12,15 +12,15 @@
 #include "lib/protocol/job_files.h"
 #include "lib/protocol/journal_file.h"
 #include "lib/protocol/message.h"
+#include "lib/protocol/outcome.h"
+#include "lib/protocol/report.h"
 #include "lib/protocol/run_file.h"
 #include "lib/protocol/sampler_line.h"
 #include "lib/text.h"
 #include "worker/lead/job_folder.h"
 #include "worker/protocol/assignment.h"
-#include "lib/protocol/outcome.h"
 #include "worker/protocol/phase_claim.h"
 #include "worker/protocol/posthumous.h"
-#include "lib/protocol/report.h"
 
 #include <errno.h>
 #include <stdlib.h>

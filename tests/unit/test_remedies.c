@@ -8,8 +8,8 @@
 #include "lib/spec/spec.h"
 #include "lib/text.h"
 
-#include <jansson.h>
 #include <errno.h>
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 

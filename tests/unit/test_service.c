@@ -4,9 +4,9 @@
 #include "daemon/service.h"
 #include "lib/text.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>

@@ -4,10 +4,10 @@
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/text.h"
-#include "worker/protocol/assignment.h"
-#include "worker/process/environment.h"
 #include "worker/node/shards.h"
 #include "worker/node/split.h"
+#include "worker/process/environment.h"
+#include "worker/protocol/assignment.h"
 
 #include <errno.h>
 #include <fcntl.h>

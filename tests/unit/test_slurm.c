@@ -9,8 +9,8 @@
 #include "daemon/slurm/versions.h"
 #include "lib/error.h"
 #include "lib/file.h"
-#include "lib/text.h"
 #include "lib/spec/slurm_options.h"
+#include "lib/text.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -3,8 +3,8 @@
 #include "tests/unit/unit.h"
 
 #include "lib/error.h"
-#include "lib/file.h"
 #include "lib/expr/check.h"
+#include "lib/file.h"
 #include "lib/spec/phase.h"
 #include "lib/spec/spec.h"
 #include "lib/text.h"

@@ -2,9 +2,9 @@
 #include "tests/unit/unit.h"
 
 #include "lib/error.h"
-#include "lib/text.h"
 #include "lib/metrics/extract.h"
 #include "lib/metrics/speed.h"
+#include "lib/text.h"
 
 #include <math.h>
 #include <stdlib.h>

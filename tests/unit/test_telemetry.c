@@ -3,12 +3,12 @@
 
 #include "lib/clock.h"
 #include "lib/error.h"
+#include "lib/metrics/extract.h"
+#include "lib/metrics/guards.h"
 #include "lib/protocol/journal_file.h"
 #include "lib/text.h"
-#include "lib/metrics/guards.h"
-#include "worker/protocol/journal.h"
-#include "lib/metrics/extract.h"
 #include "worker/metrics/rows.h"
+#include "worker/protocol/journal.h"
 #include "worker/telemetry/gpu_metrics.h"
 #include "worker/telemetry/second.h"
 

@@ -3,13 +3,13 @@
 #include "tests/unit/unit.h"
 
 #include "lib/file.h"
-#include "lib/text.h"
-#include "worker/process/environment.h"
-#include "worker/lines.h"
 #include "lib/protocol/outcome.h"
-#include "worker/node/ranklog.h"
 #include "lib/protocol/report.h"
+#include "lib/text.h"
+#include "worker/lines.h"
+#include "worker/node/ranklog.h"
 #include "worker/node/tail.h"
+#include "worker/process/environment.h"
 
 #include <fcntl.h>
 #include <stdio.h>

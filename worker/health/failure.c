@@ -2,10 +2,10 @@
 #include "worker/health/failure.h"
 
 #include "lib/failures/recognizer.h"
-#include "lib/text.h"
-#include "worker/protocol/assignment.h"
 #include "lib/protocol/outcome.h"
 #include "lib/protocol/report.h"
+#include "lib/text.h"
+#include "worker/protocol/assignment.h"
 
 #include <inttypes.h>
 #include <stdio.h>

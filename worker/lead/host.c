@@ -9,11 +9,11 @@
 #include "lib/text.h"
 #include "worker/lead/grace.h"
 #include "worker/lead/job_folder.h"
-#include "worker/protocol/phase_claim.h"
 #include "worker/lead/lead.h"
+#include "worker/lead/requeue.h"
 #include "worker/process/child.h"
 #include "worker/process/processes.h"
-#include "worker/lead/requeue.h"
+#include "worker/protocol/phase_claim.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -7,12 +7,12 @@
 #include "lib/memory.h"
 #include "lib/place.h"
 #include "lib/text.h"
-#include "worker/protocol/assignment.h"
-#include "worker/protocol/orphan.h"
 #include "worker/lead/inquiry.h"
 #include "worker/lead/job_folder.h"
 #include "worker/lead/lead_state.h"
 #include "worker/process/steps.h"
+#include "worker/protocol/assignment.h"
+#include "worker/protocol/orphan.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -5,8 +5,8 @@
 #include "lib/memory.h"
 #include "lib/protocol/hardware.h"
 #include "lib/spec/overlay.h"
-#include "worker/protocol/assignment.h"
 #include "worker/node/agent.h"
+#include "worker/protocol/assignment.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,10 +11,10 @@
 
 #include "lib/clock.h"
 #include "lib/error.h"
-#include "worker/protocol/assignment.h"
 #include "worker/lead/inquiry.h"
-#include "worker/protocol/phase_claim.h"
 #include "worker/node/agent.h"
+#include "worker/protocol/assignment.h"
+#include "worker/protocol/phase_claim.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
 
 #include "lib/memory.h"
 #include "lib/text.h"
-#include "worker/protocol/assignment.h"
 #include "worker/health/outlier.h"
+#include "worker/protocol/assignment.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,8 +6,8 @@
 #include "lib/protocol/lead_command.h"
 #include "lib/text.h"
 #include "worker/lead/alone.h"
-#include "worker/protocol/assignment.h"
 #include "worker/lead/job_folder.h"
+#include "worker/protocol/assignment.h"
 #include "worker/protocol/link.h"
 
 #include <stdio.h>

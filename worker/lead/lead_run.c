@@ -9,18 +9,18 @@
 #include "lib/protocol/journal_file.h"
 #include "lib/protocol/told_checkpoint.h"
 #include "lib/text.h"
-#include "worker/protocol/assignment.h"
-#include "worker/lead/commands.h"
 #include "worker/health/failure.h"
+#include "worker/lead/commands.h"
 #include "worker/lead/hardware.h"
 #include "worker/lead/inquiry.h"
 #include "worker/lead/job_folder.h"
+#include "worker/node/shards.h"
+#include "worker/protocol/assignment.h"
 #include "worker/protocol/journal.h"
 #include "worker/protocol/lineage.h"
 #include "worker/protocol/link.h"
 #include "worker/protocol/phase_claim.h"
 #include "worker/protocol/posthumous.h"
-#include "worker/node/shards.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -16,13 +16,13 @@
 #ifndef PHASED_WORKER_LEAD_LEAD_STATE_H
 #define PHASED_WORKER_LEAD_LEAD_STATE_H
 
+#include "worker/health/pace.h"
 #include "worker/lead/commands.h"
 #include "worker/lead/fitness.h"
+#include "worker/lead/job_step.h"
 #include "worker/lead/lead_run.h"
 #include "worker/lead/requeue.h"
 #include "worker/protocol/phase_claim.h"
-#include "worker/health/pace.h"
-#include "worker/lead/job_step.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,9 +2,9 @@
 #include "worker/metrics/extract_main.h"
 
 #include "lib/error.h"
+#include "lib/metrics/extract.h"
 #include "lib/option.h"
 #include "lib/text.h"
-#include "lib/metrics/extract.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 #include "worker/metrics/proof.h"
 
 #include "lib/memory.h"
-#include "lib/text.h"
 #include "lib/metrics/extract.h"
+#include "lib/text.h"
 
 #include <ctype.h>
 #include <math.h>

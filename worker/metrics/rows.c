@@ -3,9 +3,9 @@
 
 #include "lib/clock.h"
 #include "lib/json.h"
+#include "lib/metrics/extract.h"
 #include "lib/metrics/guards.h"
 #include "worker/protocol/journal.h"
-#include "lib/metrics/extract.h"
 
 #include <stdlib.h>
 

@@ -6,16 +6,16 @@
 #include "lib/file.h"
 #include "lib/memory.h"
 #include "lib/place.h"
+#include "lib/protocol/outcome.h"
+#include "lib/protocol/report.h"
 #include "lib/protocol/words.h"
 #include "lib/text.h"
-#include "worker/protocol/orphan.h"
-#include "lib/protocol/outcome.h"
-#include "worker/protocol/phase_claim.h"
 #include "worker/lines.h"
 #include "worker/node/node_run.h"
-#include "worker/process/processes.h"
-#include "lib/protocol/report.h"
 #include "worker/node/task.h"
+#include "worker/process/processes.h"
+#include "worker/protocol/orphan.h"
+#include "worker/protocol/phase_claim.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -5,15 +5,15 @@
 #include "lib/error.h"
 #include "lib/memory.h"
 #include "lib/text.h"
-#include "worker/protocol/assignment.h"
+#include "worker/health/memory_kills.h"
 #include "worker/node/container.h"
 #include "worker/node/rank_environment.h"
+#include "worker/node/ranklog.h"
 #include "worker/process/child.h"
 #include "worker/process/environment.h"
-#include "worker/health/memory_kills.h"
 #include "worker/process/processes.h"
-#include "worker/node/ranklog.h"
 #include "worker/process/steps.h"
+#include "worker/protocol/assignment.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -4,10 +4,10 @@
 #include "lib/error.h"
 #include "lib/memory.h"
 #include "lib/text.h"
-#include "worker/protocol/assignment.h"
+#include "worker/node/rendezvous.h"
 #include "worker/process/environment.h"
 #include "worker/process/placement.h"
-#include "worker/node/rendezvous.h"
+#include "worker/protocol/assignment.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -5,16 +5,16 @@
 #include "lib/memory.h"
 #include "lib/protocol/journal_file.h"
 #include "lib/text.h"
-#include "worker/protocol/assignment.h"
 #include "worker/node/container.h"
 #include "worker/node/crew.h"
 #include "worker/node/groups.h"
-#include "worker/protocol/journal.h"
-#include "worker/protocol/link.h"
 #include "worker/node/nodecheck.h"
 #include "worker/node/observer.h"
 #include "worker/node/shards.h"
 #include "worker/node/watchdog.h"
+#include "worker/protocol/assignment.h"
+#include "worker/protocol/journal.h"
+#include "worker/protocol/link.h"
 
 #include <stdlib.h>
 #include <string.h>

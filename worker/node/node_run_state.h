@@ -8,11 +8,11 @@
 #define PHASED_WORKER_NODE_NODE_RUN_STATE_H
 
 #include "lib/protocol/entry.h"
-#include "worker/node/rank_environment.h"
-#include "worker/process/environment.h"
 #include "worker/health/failure.h"
 #include "worker/node/node_run.h"
+#include "worker/node/rank_environment.h"
 #include "worker/node/rendezvous.h"
+#include "worker/process/environment.h"
 
 #include <stdint.h>
 

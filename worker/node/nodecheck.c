@@ -6,12 +6,12 @@
 #include "lib/file.h"
 #include "lib/memory.h"
 #include "lib/place.h"
-#include "lib/text.h"
-#include "worker/protocol/assignment.h"
 #include "lib/protocol/entry.h"
+#include "lib/text.h"
 #include "worker/node/nodecheck_report.h"
 #include "worker/process/child.h"
 #include "worker/process/processes.h"
+#include "worker/protocol/assignment.h"
 
 #include <assert.h>
 #include <signal.h>

@@ -4,11 +4,11 @@
 #include "lib/secrets.h"
 #include "lib/spec/phase.h"
 #include "lib/text.h"
-#include "worker/protocol/assignment.h"
 #include "worker/node/groups.h"
 #include "worker/node/shards.h"
 #include "worker/process/environment.h"
 #include "worker/process/placement.h"
+#include "worker/protocol/assignment.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>

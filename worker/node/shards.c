@@ -5,9 +5,9 @@
 #include "lib/file.h"
 #include "lib/memory.h"
 #include "lib/text.h"
-#include "worker/protocol/assignment.h"
-#include "worker/process/environment.h"
 #include "worker/node/split.h"
+#include "worker/process/environment.h"
+#include "worker/protocol/assignment.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -6,15 +6,15 @@
 #include "lib/memory.h"
 #include "lib/protocol/words.h"
 #include "lib/text.h"
-#include "worker/node/crew.h"
 #include "worker/health/evidence.h"
 #include "worker/health/hang.h"
-#include "worker/protocol/journal.h"
-#include "worker/node/observer.h"
 #include "worker/health/outlier.h"
 #include "worker/health/pace.h"
 #include "worker/health/ras.h"
+#include "worker/node/crew.h"
+#include "worker/node/observer.h"
 #include "worker/process/child.h"
+#include "worker/protocol/journal.h"
 #include "worker/telemetry/second.h"
 
 #include <stdio.h>

@@ -2,12 +2,12 @@
 #include "worker/protocol/lineage.h"
 
 #include "lib/checkpoint.h"
-#include "lib/saved.h"
 #include "lib/protocol/journal_file.h"
+#include "lib/protocol/outcome.h"
 #include "lib/protocol/run_file.h"
 #include "lib/protocol/told_checkpoint.h"
+#include "lib/saved.h"
 #include "lib/text.h"
-#include "lib/protocol/outcome.h"
 
 #include <glob.h>
 #include <stdlib.h>

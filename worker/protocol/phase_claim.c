@@ -6,9 +6,9 @@
 #include "lib/json.h"
 #include "lib/memory.h"
 #include "lib/protocol/claim.h"
+#include "lib/protocol/outcome.h"
 #include "lib/text.h"
 #include "worker/protocol/assignment.h"
-#include "lib/protocol/outcome.h"
 #include "worker/protocol/posthumous.h"
 
 #include <dirent.h>

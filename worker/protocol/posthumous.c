@@ -4,8 +4,8 @@
 #include "lib/clock.h"
 #include "lib/protocol/journal_file.h"
 #include "lib/protocol/journal_order.h"
-#include "lib/text.h"
 #include "lib/protocol/outcome.h"
+#include "lib/text.h"
 #include "worker/protocol/phase_claim.h"
 
 #include <dirent.h>

@@ -2,8 +2,8 @@
 #include "worker/telemetry/gpu_metrics.h"
 
 #include "lib/clock.h"
-#include "lib/metrics/guards.h"
 #include "lib/metrics/extract.h"
+#include "lib/metrics/guards.h"
 #include "worker/metrics/rows.h"
 
 #include <math.h>

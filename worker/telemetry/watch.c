@@ -6,8 +6,8 @@
 #include "lib/memory.h"
 #include "lib/protocol/sampler_line.h"
 #include "lib/text.h"
-#include "worker/protocol/journal.h"
 #include "worker/process/child.h"
+#include "worker/protocol/journal.h"
 
 #include <inttypes.h>
 #include <math.h>
