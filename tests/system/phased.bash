@@ -61,6 +61,9 @@ page() {
     python3 "$SRC/tests/system/pages/page.py" "$SRC/$@"
 }
 
+# Nothing is ever written to this pipe, so reading it is a pause that costs no process.
+exec {never}<> <(:)
+
 # eventually SECONDS COMMAND...: repeats the command until it succeeds. Fails at the deadline. The pauses
 # grow to half a second, because each try costs processor time.
 eventually() {
@@ -69,7 +72,7 @@ eventually() {
     until "$@" >/dev/null 2>&1; do
         [ $SECONDS -lt $deadline ] || return 1
         printf -v pause '0.%03d' $pause_ms
-        sleep "$pause"
+        read -rt "$pause" -u "$never" || true
         pause_ms=$((pause_ms < 500 ? pause_ms * 5 / 4 : 500))
     done
 }
