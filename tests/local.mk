@@ -2,15 +2,19 @@
 # What takes minutes comes first, the longest at the top, so that all else runs beside it.
 TESTS += tests/tidy/tidy.sh tests/sim/mutations.sh # these compute
 include tests/storm/local.mk
-TESTS += tests/system/worker.bats tests/system/worker_slurm.bats tests/system/daemon_job.bats
-TESTS += tests/system/requeue.bats tests/system/guide.bats tests/system/slurm_faults.bats
-TESTS += tests/system/workflows.bats tests/system/recovery.bats
-TESTS += tests/system/crash.bats tests/system/worker_claim.bats tests/system/budget.bats
-TESTS += tests/system/page.bats tests/system/queue.bats tests/system/notify.bats
-TESTS += tests/system/stops.bats tests/system/hang.bats tests/system/matrix.bats
-TESTS += tests/system/layouts.bats tests/system/import.bats tests/system/failover.bats
-TESTS += tests/system/python.bats tests/system/controller.bats tests/system/secrets.bats
-TESTS += tests/system/install.bats tests/system/hang_slurm.bats tests/system/colocate.bats
+TESTS += tests/system/slurm_faults.bats tests/system/worker_slurm.bats
+TESTS += tests/system/daemon_successor.bats tests/system/recovery.bats
+TESTS += tests/system/workflows.bats tests/system/requeue_daemon.bats
+TESTS += tests/system/colocate.bats tests/system/guide.bats tests/system/hang.bats
+TESTS += tests/system/stops.bats tests/system/daemon_job.bats tests/system/requeue.bats
+TESTS += tests/system/budget.bats tests/system/crash.bats tests/system/hang_slurm.bats
+TESTS += tests/system/failover.bats tests/system/checkpoints.bats tests/system/controller.bats
+TESTS += tests/system/page.bats tests/system/import.bats tests/system/worker.bats
+TESTS += tests/system/worker_requeue.bats tests/system/worker_claim.bats tests/system/silent.bats
+TESTS += tests/system/secrets.bats tests/system/queue.bats tests/system/worker_limit.bats
+TESTS += tests/system/install.bats tests/system/layouts.bats tests/system/sbatch.bats
+TESTS += tests/system/nodes.bats tests/system/matrix.bats tests/system/notify.bats
+TESTS += tests/system/python.bats
 include tests/bench/local.mk
 
 if HAVE_CMOCKA

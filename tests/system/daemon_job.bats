@@ -1,60 +1,15 @@
 #!/usr/bin/env bats
-# The daemon as a job of Slurm: start --as-job, the hand-over to a successor, and phasectl on
-# another host.
+# The daemon as a job of Slurm: start --as-job, and phasectl on another host. daemon_successor.bats has
+# what comes at the time limit of the job.
 
 bats_require_minimum_version 1.5.0
 load phased.bash
+load daemon_job.bash
 
 setup_file() { sandbox_up 3; }
 teardown_file() { sandbox_down; }
 setup() { home_up; }
 teardown() { home_down; }
-
-# ping MEMBER: what the daemon says of itself.
-ping() { phasectl daemon status --json 2>/dev/null | jq -r ".$1"; }
-
-serves_as() { [ "$(ping job)" = "$1" ]; }
-serves_as_another_than() { local job; job=$(ping job) && [[ $job =~ ^[0-9]+$ ]] && [ "$job" != "$1" ]; }
-
-# The number of jobs in the queue that are daemons of some home of this sandbox.
-daemon_jobs() { squeue -h -n phased-daemon -t PENDING,RUNNING,SUSPENDED -o %A | wc -l; }
-is_alone() { [ "$(daemon_jobs)" = "$1" ]; }
-
-job_in_state() { [ "$(squeue -h -j "$1" -o %T 2>/dev/null)" = "$2" ]; }
-job_has_ended() { ! squeue -h -j "$1" -t PENDING,RUNNING,COMPLETING,SUSPENDED 2>/dev/null | grep -q .; }
-
-said() { grep -qE "$1" "$PHASED_HOME/said"; }
-tells() { [[ $(phasectl daemon status 2>&1) =~ $1 ]]; }
-
-# As on another host: the socket is in the home and leads nowhere.
-hide_socket() {
-    mv "$PHASED_HOME/phased.sock" "$PHASED_HOME/hidden.sock"
-    python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$PHASED_HOME/phased.sock"
-}
-
-# The number of steps in the record, of different steps, and the first and the last step.
-steps_of() {
-    phasectl metrics "$1" --name loss --last 100000 --json | jq -c '[.steps | length, (unique | length), min, max]'
-}
-
-# Prints a step each 50 ms until the test says go.
-counter() {
-    cat <<'SPEC'
-name: counter
-phases:
-  count:
-    resources: {nodes: 1, gpus: h100:1, time: 20m}
-    launch: node
-    run: |
-      echo "$SLURM_JOB_ID" >>"$PHASED_OUT/executed"
-      for ((step = 1; ; step++)); do
-        echo "step=$step loss=1.5"
-        echo "$step" >"$PHASED_OUT/step"
-        [ ! -e "$PHASED_OUT/go" ] || exit 0
-        sleep 0.05
-      done
-SPEC
-}
 
 @test "the daemon runs as a job; another start is refused; stop ends the job and leaves training alone" {
     phasectl daemon start --as-job -- --time=30 >"$PHASED_HOME/said"
@@ -123,6 +78,12 @@ SPEC
     phasectl daemon stop
 }
 
+# As on another host: the socket is in the home and leads nowhere.
+hide_socket() {
+    mv "$PHASED_HOME/phased.sock" "$PHASED_HOME/hidden.sock"
+    python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$PHASED_HOME/phased.sock"
+}
+
 @test "phasectl reaches the daemon from another host, with the key of the home" {
     phasectl daemon start
     hide_socket
@@ -152,29 +113,6 @@ SPEC
     cat "$PHASED_HOME/key.right" >"$PHASED_HOME/key"
     phasectl status 1
     daemon_kill
-}
-
-@test "the successor takes over before the limit: the run goes on, and no step is lost or comes twice" {
-    phasectl daemon start --as-job -- --time=3 --signal=B:USR1@100 >"$PHASED_HOME/said"
-    local first second last
-    first=$(ping job)
-    counter | submit
-    eventually 60 test -s "$PHASED_HOME/runs/1/count/out/step"
-    eventually 200 serves_as_another_than "$first"
-    second=$(ping job)
-    eventually 60 job_has_ended "$first"
-    grep -q "job $first: the time limit comes near: the successor is job $second" "$PHASED_HOME/phased.log"
-    # The successor has the same options, and the run was not disturbed.
-    [ "$(squeue -h -j "$second" -o %l)" = 3:00 ]
-    is_alone 1
-    touch "$PHASED_HOME/runs/1/count/out/go"
-    eventually 60 state 1 succeeded
-    [ "$(line_count "$PHASED_HOME/runs/1/count/out/executed")" = 1 ]
-    [ "$(record 'SELECT count(*) FROM run')" = 1 ]
-    last=$(cat "$PHASED_HOME/runs/1/count/out/step")
-    [ "$(steps_of 1/count)" = "[$last,$last,1,$last]" ]
-    phasectl daemon stop
-    is_alone 0
 }
 
 @test "phased starts again after a crash, and the job after a requeue" {
@@ -220,44 +158,6 @@ SPEC
     [ ! -e "$PHASED_HOME/daemon-job" ]
     run phasectl daemon start -- --time=1
     [ "$status" = 2 ]
-}
-
-@test "stop ends the daemon and the successor that waits" {
-    # The signal comes at once. The successor stays in the queue.
-    phasectl daemon start --as-job -- --time=2 --signal=B:USR1@110 >"$PHASED_HOME/said"
-    local job
-    job=$(ping job)
-    scontrol update NodeName=n[1-3] State=DRAIN Reason=test
-    has_successor() { tells "runs as job $job on node .*; its successor is job [0-9]+ \(pending"; }
-    eventually 110 has_successor
-    [ "$(phasectl daemon stop)" = 'phased stopped' ]
-    is_alone 0
-    scontrol update NodeName=n[1-3] State=RESUME
-}
-
-@test "a successor that begins after the limit serves then, and no step is lost" {
-    phasectl daemon start --as-job -- --time=2 --signal=B:USR1@110 >"$PHASED_HOME/said"
-    local job successor last
-    job=$(ping job)
-    counter | submit
-    eventually 60 test -s "$PHASED_HOME/runs/1/count/out/step"
-    scontrol update NodeName=n[1-3] State=DRAIN Reason=test
-    has_successor() { tells "its successor is job ([0-9]+) \(pending" && successor=${BASH_REMATCH[1]}; }
-    eventually 110 has_successor
-    scontrol update JobId="$job" TimeLimit=1 # which is over
-    eventually 90 job_has_ended "$job"
-    [[ $(scontrol show job "$job") == *JobState=TIMEOUT* ]]
-    run phasectl daemon start --as-job
-    [ "$status" = 1 ]
-    [[ $output == *"job $successor (pending"* ]]
-    scontrol update NodeName=n[1-3] State=RESUME
-    eventually 60 serves_as "$successor"
-    touch "$PHASED_HOME/runs/1/count/out/go"
-    eventually 60 state 1 succeeded
-    last=$(cat "$PHASED_HOME/runs/1/count/out/step")
-    [ "$(steps_of 1/count)" = "[$last,$last,1,$last]" ]
-    phasectl daemon stop
-    is_alone 0
 }
 
 @test "of two daemons that start at once, one serves" {

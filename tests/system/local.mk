@@ -1,6 +1,5 @@
 # tests/system: whole programs, most of them on a sandbox. tests/local.mk names the longest.
-TESTS += tests/system/sbatch.bats
-TESTS += tests/system/checkpoints.bats tests/system/journals.bats tests/system/space.bats
+TESTS += tests/system/journals.bats tests/system/space.bats
 EXTRA_DIST += tests/system/space.bats \
 	tests/system/controller.bats tests/system/checkpoints.bats tests/system/journals.bats
 TESTS += tests/system/sandbox.bats tests/system/workstation.bats
@@ -11,8 +10,9 @@ EXTRA_DIST += tests/system/sbatch.bats tests/system/sandbox.bats tests/system/wo
 	tests/system/quickstart.bats
 
 TESTS += tests/system/worker_host.bats tests/system/worker_preflight.bats
-TESTS += tests/system/worker_limit.bats tests/system/worker_space.bats
-EXTRA_DIST += tests/system/worker.bats tests/system/worker_host.bats tests/system/worker_slurm.bats \
+TESTS += tests/system/worker_space.bats
+EXTRA_DIST += tests/system/worker.bats tests/system/worker_requeue.bats \
+	tests/system/worker_host.bats tests/system/worker_slurm.bats \
 	tests/system/worker_preflight.bats tests/system/worker_limit.bats \
 	tests/system/worker_space.bats tests/system/worker
 TESTS += tests/system/telemetry.bats tests/system/telemetry_slurm.bats
@@ -27,14 +27,16 @@ tests_system_test_cluster_SOURCES = tests/system/test_cluster.c
 tests_system_test_cluster_LDADD = $(SLURM_CLUSTER_LIBS) $(CMOCKA_LIBS)
 endif
 
-TESTS += tests/system/faults.bats tests/system/silent.bats
+TESTS += tests/system/faults.bats
 EXTRA_DIST += tests/system/phased.bash tests/system/crash.bats tests/system/faults.bats \
 	tests/system/recovery.bats tests/system/requeue.bats \
+	tests/system/requeue_daemon.bats tests/system/requeue.bash \
 	tests/system/slurm_faults.bats tests/system/training.bash tests/system/training.py \
 	tests/system/silent.bats tests/system/failover.bats
 TESTS += tests/system/tarball.bats
 EXTRA_DIST += tests/system/install.bats tests/system/tarball.bats tests/system/service.py
-EXTRA_DIST += tests/system/daemon_job.bats
+EXTRA_DIST += tests/system/daemon_job.bats tests/system/daemon_successor.bats \
+	tests/system/daemon_job.bash
 TESTS += tests/system/export.bats
 EXTRA_DIST += tests/system/export.bats tests/system/export.py
 EXTRA_DIST += tests/system/page.bats tests/system/page.py tests/system/page_browser.py \
@@ -51,7 +53,7 @@ TESTS += tests/system/container.bats
 EXTRA_DIST += tests/system/container.bats
 EXTRA_DIST += tests/system/layouts.bats
 EXTRA_DIST += tests/system/colocate.bats
-TESTS += tests/system/nodes.bats tests/system/preflight.bats
+TESTS += tests/system/preflight.bats
 EXTRA_DIST += tests/system/nodes.bats tests/system/preflight.bats
 EXTRA_DIST += tests/system/hang.bats tests/system/hang_slurm.bats
 

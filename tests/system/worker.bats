@@ -12,8 +12,6 @@ teardown() {
     worker_teardown
 }
 
-two_by_two='"resources": {"nodes": 2, "gpus": 2}'
-
 @test "two nodes with two ranks each train and succeed, and every entry reaches the daemon" {
     start_daemon
     new_run 1 "{$two_by_two, \"run\": $(script 'for i in 1 2 3; do echo "step=$i loss=0.$i"; done')}"
@@ -199,7 +197,7 @@ two_by_two='"resources": {"nodes": 2, "gpus": 2}'
     new_run 1 "{\"until\": {\"condition\": \"min(val_loss) <= 3\"},
         \"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"save_time_s\": 10},
         \"run\": $(script 'trap "sleep 0.5; echo 1 >$PHASED_OUT/ckpt_7; exit 3" TERM
-            echo step=6 val_loss=3.5; sleep 0.5; echo step=7 val_loss=2.5; while :; do sleep 0.05 || true; done')}"
+            echo step=6 val_loss=3.5; sleep 0.5; echo step=7 val_loss=2.5; while :; do sleep 0.2 || true; done')}"
     start_lead 1
     WAIT_S=8 await_lead
     [ "$(outcome 1 '[.outcome, .cause, .guard, .last_step, .requeues]')" = '["succeeded",null,null,7,false]' ]
@@ -278,7 +276,7 @@ two_by_two='"resources": {"nodes": 2, "gpus": 2}'
 @test "a stop command lets the program save, and the run ends as cancelled" {
     start_daemon
     new_run 1 "{\"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"save_time_s\": 10},
-        \"run\": $(script 'trap "echo 1 >$PHASED_OUT/ckpt_7; exit 0" TERM; echo ready; while :; do sleep 0.05 || true; done')}"
+        \"run\": $(script 'trap "echo 1 >$PHASED_OUT/ckpt_7; exit 0" TERM; echo ready; while :; do sleep 0.2 || true; done')}"
     start_lead 1
     await grep -q ready "$home/phase/1/log/rank-0.log"
     command_lead 1 1 '{"verb": "stop", "why": "cancelled"}'
@@ -303,7 +301,7 @@ two_by_two='"resources": {"nodes": 2, "gpus": 2}'
 @test "a program with another stop signal ignores SIGTERM" {
     start_daemon
     new_run 1 "{\"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"stop_signal\": \"USR1\", \"save_time_s\": 10},
-        \"run\": $(script 'trap "echo asked; exit 0" USR1; kill -TERM $$; echo ready; while :; do sleep 0.05 || true; done')}"
+        \"run\": $(script 'trap "echo asked; exit 0" USR1; kill -TERM $$; echo ready; while :; do sleep 0.2 || true; done')}"
     start_lead 1
     await grep -q ready "$home/phase/1/log/rank-0.log"
     command_lead 1 1 '{"verb": "stop", "why": "cancelled"}'
@@ -311,20 +309,12 @@ two_by_two='"resources": {"nodes": 2, "gpus": 2}'
     grep -q asked "$home/phase/1/log/rank-0.log"
 }
 
-# Slurm's TERM at a preemption reaches every process of the step, but not the batch script.
-terminate_step() {
-    local pid
-    for pid in $(pgrep -f "^[^ ]*/phase-worker node $job\$") $(grep -lzFs "PHASED_RUN_DIR=$home" /proc/[0-9]*/environ | cut -d/ -f3); do
-        kill -TERM "$pid" 2>/dev/null || true
-    done
-}
-
 @test "TERM to all processes of the step is a preemption, not a failure" {
     local status=0 # there is something to go on from; the second time there is not
     for trapped in 'trap "sleep 0.3; echo 1 >$PHASED_OUT/ckpt_3; exit 0" TERM' ':'; do
         rm -rf "$home/phase" "$job/claim"
         new_run 1 "{$two_by_two, \"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"save_time_s\": 10},
-            \"run\": $(script "$trapped; echo ready; while :; do sleep 0.05 || true; done")}"
+            \"run\": $(script "$trapped; echo ready; while :; do sleep 0.2 || true; done")}"
         start_lead 1 2
         for rank in 0 1 2 3; do await grep -q ready "$home/phase/1/log/rank-$rank.log"; done
         terminate_step
@@ -337,7 +327,7 @@ terminate_step() {
 }
 
 @test "USR2 to the lead means that the time limit of the job is near" {
-    new_run 1 "{$two_by_two, \"run\": $(script 'trap "exit 0" TERM; echo ready; while :; do sleep 0.05 || true; done')}"
+    new_run 1 "{$two_by_two, \"run\": $(script 'trap "exit 0" TERM; echo ready; while :; do sleep 0.2 || true; done')}"
     start_lead 1 2
     for rank in 0 1 2 3; do await grep -q ready "$home/phase/1/log/rank-$rank.log"; done
     kill -USR2 "$lead"
@@ -379,7 +369,7 @@ terminate_step() {
 }
 
 @test "agents whose lead is killed stop their ranks and leave" {
-    new_run 1 "{$two_by_two, \"run\": $(script 'trap "touch $PHASED_OUT/saved-$RANK; exit 0" TERM; echo ready; while :; do sleep 0.05 || true; done')}"
+    new_run 1 "{$two_by_two, \"run\": $(script 'trap "touch $PHASED_OUT/saved-$RANK; exit 0" TERM; echo ready; while :; do sleep 0.2 || true; done')}"
     start_lead 1 2
     for rank in 0 1 2 3; do await grep -q ready "$home/phase/1/log/rank-$rank.log"; done
     kill -KILL "$lead"
@@ -526,316 +516,6 @@ gets_more() { [ "$(cat "$home/record/1/n1.jsonl" | wc -l)" -gt "$seen" ]; }
     [ "$(cat "$home/out/well")" = well ]
     [ "$(record 1 n1 'select(.type == "metric")' | wc -l)" = 3000 ]
     [ "$(record 1 n1 .type | tail -n 1)" = exited ]
-}
-
-# --- What follows a preemption -------------------------------------------------------------------
-
-# Counts from where it resumes. It saves at TERM and every tenth step, and ends at step 60 if
-# $out/enough exists.
-counting='step=${PHASED_RESUME_STEP:-0}; trap "echo \$step >$PHASED_OUT/ckpt_\$step; exit 0" TERM
-    while [ $step -lt 60 ] || [ ! -e $PHASED_OUT/enough ]; do
-        step=$((step + 1)); sleep 0.02; echo "step=$step loss=$step"
-        if [ $((step % 10)) = 0 ]; then echo $step >$PHASED_OUT/ckpt_$step; fi
-    done'
-
-# new_training NUMBER [MORE]
-new_training() {
-    new_run "$1" "{\"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"save_time_s\": 10},
-        \"run\": $(script "$counting")}" "${2:-{\}}"
-}
-
-past() {
-    grep -q "step=$2 " "$home/phase/$1/log/rank-0.log"
-}
-
-preempted_state() {
-    echo "JobState=RUNNING EndTime=2099-01-01T00:00:00 PreemptTime=2026-11-21T00:00:00" >"$home/slurm/show"
-}
-
-# The newest checkpoint of the first run.
-saved_step() {
-    journal 1 n1 'select(.type == "checkpoint") | .step' | sort -n | tail -n 1
-}
-
-requeues() {
-    grep -c '^requeue ' "$home/slurm/calls"
-}
-
-@test "a preempted run requeues its job, and the daemon's next run begins in the requeued job" {
-    start_daemon
-    preempted_state
-    echo 1 >"$home/slurm/requeue"
-    new_training 1
-    command_lead 2 1 '{"verb": "end", "when": "ended"}'
-    start_lead 1
-    await past 1 12
-    terminate_step
-    await has_outcome 1
-    touch "$home/out/enough"
-    local step=$(saved_step)
-    new_training 2 "{\"resume\": {\"path\": \"$home/out/ckpt_$step\", \"step\": $step}}"
-    command_lead 1 1 "{\"verb\": \"next\", \"run_dir\": \"$home/phase/2\", \"when\": \"ended\"}"
-    await has_outcome 2
-    [ "$(outcome 1 '[.outcome, .message, .requeues, .restarts]')" = '["preempted","preempted by Slurm",true,0]' ]
-    # Every entry reached the daemon before the lead asked Slurm.
-    [ "$(record 1 lead .type | xargs)" = "started stopping ended" ]
-    cmp <(record 1 n1 .) <(journal 1 n1 .)
-    [ "$(outcome 2 '[.outcome, .requeues, .restarts, .last_step]')" = '["succeeded",false,1,60]' ]
-    [ "$(requeues)" = 1 ]
-    [ "$(jq .job_id "$job/claim")" = 4711 ]
-}
-
-@test "a job without permission to be requeued gets it, and is left to the daemon if Slurm still refuses" {
-    preempted_state
-    touch "$home/slurm/forbidden"
-    new_training 1
-    start_lead 1
-    await past 1 12
-    terminate_step
-    await_lead
-    [ "$(outcome 1 '[.outcome, .requeues]')" = '["preempted",true]' ]
-    [ "$(grep -v show "$home/slurm/calls" | xargs)" = "requeue 4711 update JobId=4711 Requeue=1 requeue 4711" ]
-    grep -q 'Slurm does not requeue the job: Requested operation is presently disabled' "$job/job.log"
-}
-
-@test "a job that somebody requeues is not taken for a cancelled job" {
-    echo "JobState=COMPLETING Requeue=1 Restarts=1 EndTime=Unknown PreemptTime=None" >"$home/slurm/show"
-    new_training 1
-    start_lead 1
-    await past 1 12
-    terminate_step
-    kill -TERM "$lead"
-    await_lead
-    [ "$(outcome 1 '[.outcome, .message, .requeues]')" = '["preempted","the job was requeued in Slurm",true]' ]
-    [ "$(requeues)" = 0 ] # it is done already
-    rm -r "$home/phase" "$job/claim"
-    sed -i s/Restarts=1/Restarts=0/ "$home/slurm/show"
-    new_training 1
-    start_lead 1
-    await past 1 12
-    kill -TERM "$lead"
-    await_lead 1
-    [ "$(outcome 1 '[.outcome, .message, .requeues]')" = '["cancelled","the job was cancelled in Slurm",false]' ]
-}
-
-# A controller that was killed right after it had started the job answers like this.
-@test "a job whose start Slurm has forgotten is not taken for a cancelled job" {
-    echo "JobState=PENDING Restarts=0 EndTime=Unknown PreemptTime=None" >"$home/slurm/show"
-    new_training 1
-    FAKE_SRUN_ERROR="Unable to confirm allocation for job 4711: Job is pending execution" start_lead 1
-    await_lead 1
-    [ "$(outcome 1 '[.outcome, .message, .requeues]')" = '["preempted","Slurm has forgotten that the job runs",false]' ]
-    rm -r "$home/phase" "$job/claim"
-    new_training 1
-    start_lead 1
-    await past 1 12
-    terminate_step
-    await_lead
-    [ "$(outcome 1 '[.outcome, .requeues]')" = '["preempted",true]' ] # the job will start again
-    [ "$(requeues)" = 0 ]
-}
-
-@test "a preempted run without a step does not requeue its job" {
-    preempted_state
-    echo 1 >"$home/slurm/requeue"
-    new_run 1 "{\"run\": $(script 'echo ready; sleep 1000')}"
-    start_lead 1
-    await grep -q ready "$home/phase/1/log/rank-0.log"
-    terminate_step
-    await_lead 1
-    [ "$(outcome 1 '[.outcome, .requeues]')" = '["preempted",false]' ]
-    [ "$(requeues)" = 0 ]
-}
-
-@test "a job whose folder is served by another job leaves the folder alone" {
-    new_training 1
-    touch "$home/out/enough"
-    echo 4712 >"$job/claim"
-    start_lead 1
-    await_lead
-    grep -q "job 4712 serves $job already" "$job/job.log"
-    [ -z "$(ls "$home/phase/1/journal")" ]
-    rm "$job/claim"
-    start_lead 1
-    await_lead
-    [ "$(outcome 1 .outcome)" = succeeded ]
-    [ "$(jq .job_id "$job/claim")" = 4711 ]
-}
-
-@test "a run that was killed with its job gets its outcome from its journals" {
-    start_daemon
-    new_training 1
-    command_lead 1 1 '{"verb": "end", "when": "ended"}'
-    start_lead 1
-    await grep -q '"step": 25,' "$home/phase/1/journal/n1.jsonl"
-    kill_job
-    [ ! -e "$home/phase/1/outcome.json" ]
-    start_again 1
-    await_lead
-    [ "$(outcome 1 '[.outcome, .cause, .message, .restarts, .requeues]')" = '["preempted",null,"killed with its job",0,true]' ]
-    [ "$(outcome 1 '.last_step >= 25 and .started > 1.0e9 and .ended > .started')" = true ]
-    [ "$(outcome 1 .finals.n1)" = "$(journal 1 n1 .seq | tail -n 1)" ]
-    [ "$(outcome 1 '[.outcome, .finals, .last_step]')" = \
-        "$(record 1 lead 'select(.type == "ended") | [.outcome, .finals, .last_step]')" ]
-}
-
-@test "a run whose lead is killed while it stops the run ends with the reason of the stop" {
-    start_daemon
-    new_run 1 "{\"run\": $(script 'trap "" TERM; echo ready; sleep 1000')}"
-    start_lead 1
-    await grep -q ready "$home/phase/1/log/rank-0.log"
-    command_lead 1 1 '{"verb": "stop", "why": "cancelled"}'
-    command_lead 1 2 '{"verb": "end", "when": "ended"}'
-    await grep -q stopping "$home/phase/1/journal/lead.jsonl"
-    kill_job
-    start_again 1
-    await_lead 1
-    [ "$(outcome 1 '[.outcome, .message, .requeues]')" = '["cancelled","stopped: cancelled",false]' ]
-}
-
-@test "without a daemon a preempted phase goes on alone from its newest whole checkpoint" {
-    preempted_state
-    echo 1 >"$home/slurm/requeue"
-    new_training 1
-    start_lead 1
-    await past 1 12
-    terminate_step
-    await has_outcome 1
-    touch "$home/out/enough"
-    await has_outcome 2
-    local step=$(saved_step)
-    [ "$(jq -c '[.run, .attempt, .alone, .resume.step, .run_dir]' "$home/phase/2/run.json")" = "[0,2,true,$step,\"$home/phase/2\"]" ]
-    [ "$(jq -r .run_dir "$job/current.json")" = "$home/phase/2" ]
-    [ "$(outcome 2 '[.run, .outcome, .restarts, .last_step]')" = '[0,"succeeded",1,60]' ]
-    [ "$(journal 2 n1 'select(.type == "metric") | .step' | head -n 1)" = $((step + 1)) ]
-    [ "$(journal 2 lead .type | xargs)" = "started ended" ]
-}
-
-@test "a phase that goes on alone skips checkpoints that are cut or gone" {
-    new_training 1
-    start_lead 1
-    await past 1 45
-    await grep -q ckpt_40 "$home/phase/1/journal/n1.jsonl"
-    kill_job
-    touch "$home/out/enough"
-    : >"$home/out/ckpt_40"
-    rm "$home/out/ckpt_30"
-    rm -f "$home"/out/ckpt_[5-9]? "$home"/out/ckpt_???
-    start_again 1
-    await has_outcome 2
-    [ "$(jq -c .resume "$home/phase/2/run.json")" = "{\"path\":\"$home/out/ckpt_20\",\"step\":20}" ]
-    [ "$(outcome 2 .outcome)" = succeeded ]
-}
-
-@test "a run that began alone reports to the daemon when the daemon is back, and obeys it" {
-    new_training 1
-    start_lead 1
-    await past 1 25
-    kill_job
-    start_again 1
-    await grep -q step= "$home/phase/2/log/rank-0.log"
-    # Does what the daemon does: a number, a secret, and `next` over the channel that the lead
-    # reads.
-    head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n' >"$home/phase/2/secret"
-    ln -s "$home/phase/2" "$home/runs/2"
-    jq 'del(.alone) | .run = 2' "$home/phase/2/run.json" >"$home/run.new"
-    mv "$home/run.new" "$home/phase/2/run.json"
-    command_lead 1 1 "{\"verb\": \"next\", \"run_dir\": \"$home/phase/2\", \"when\": \"ended\"}"
-    start_daemon
-    await test -s "$home/record/2/n1.jsonl"
-    await test -s "$home/record/2/lead.jsonl"
-    command_lead 2 1 '{"verb": "stop", "why": "cancelled"}'
-    await_lead 1
-    [ "$(outcome 2 '[.run, .outcome]')" = '[2,"cancelled"]' ]
-    cmp <(record 2 n1 .) <(journal 2 n1 .)
-    cmp <(record 2 lead .) <(journal 2 lead .)
-    [ ! -e "$home/refused" ]
-}
-
-@test "a lead waits for a daemon that is there but does not decide, and begins no run without it" {
-    start_daemon
-    new_training 1
-    start_lead 1
-    await past 1 15
-    kill_job
-    start_again 1
-    await has_outcome 1
-    sleep 12 # longer than a daemon may be silent
-    kill -0 "$lead"
-    [ ! -e "$home/phase/2" ]
-    command_lead 1 1 '{"verb": "end"}'
-    await_lead
-}
-
-@test "a phase that goes on alone without new steps is left to the daemon" {
-    new_training 1
-    local attempt
-    for attempt in 1 2 3; do
-        new_training $attempt '{"resume": {"path": "/nowhere", "step": 50}}'
-        jq -n --argjson attempt $attempt '{run: $attempt, job_id: 4711, restarts: 0, outcome: "preempted", cause: null,
-            exit_code: 0, signal: 0, message: "", guard: null, started: 1.5, ended: 2.5, finals: {}, last_step: 50,
-            requeues: true}' >"$home/phase/$attempt/outcome.json"
-    done
-    start_lead 3
-    await_lead
-    grep -q 'three runs in a row made no new step' "$job/job.log"
-    [ ! -e "$home/phase/4" ]
-}
-
-@test "each stop signal lets a program save when Slurm's TERM reaches all its processes" {
-    preempted_state
-    local signal
-    for signal in TERM USR1 USR2 INT; do
-        rm -rf "$home/phase" "$home/out"
-        new_run 1 "{$two_by_two, \"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"stop_signal\": \"$signal\",
-            \"save_time_s\": 20}, \"run\": $(script 'for name in TERM USR1 USR2 INT; do trap "echo got $name; told=$name" $name; done
-            [ '$signal' = TERM ] || trap "" TERM
-            told=; echo ready; until [ "$told" ]; do sleep 0.05 || true; done
-            sleep 0.3; echo 1 >$PHASED_OUT/ckpt_$((RANK + 1)); exit 0')}"
-        start_lead 1 2
-        for rank in 0 1 2 3; do await grep -q ready "$home/phase/1/log/rank-$rank.log"; done
-        terminate_step
-        await_lead
-        [ "$(outcome 1 '[.outcome, .requeues]')" = '["preempted",true]' ]
-        for rank in 0 1 2 3; do
-            [ "$(grep -o "got .*" "$home/phase/1/log/rank-$rank.log" | xargs)" = "got $signal" ]
-        done
-        [ "$(journal 1 n1 'select(.type == "checkpoint") | .step' | sort | xargs)" = "1 2 3 4" ]
-    done
-}
-
-@test "a program that ignores its stop signal is killed with its job, and its last checkpoint counts" {
-    preempted_state
-    new_run 1 "{\"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"save_time_s\": 600},
-        \"run\": $(script 'trap "" TERM; echo step=7 loss=1; echo 1 >$PHASED_OUT/ckpt_7; while :; do sleep 0.05 || true; done')}"
-    start_lead 1
-    await grep -q ckpt_7 "$home/phase/1/journal/n1.jsonl"
-    terminate_step
-    await grep -q stopping "$home/phase/1/journal/lead.jsonl"
-    sleep 2 # the grace
-    kill -TERM "$lead"
-    await_lead
-    [ "$(outcome 1 '[.outcome, .requeues, .last_step]')" = '["preempted",true,7]' ]
-    [ "$(journal 1 n1 'select(.type == "exited") | .ranks[0].signal')" = 9 ]
-}
-
-@test "USR2 with much time left is a preemption" {
-    preempted_state
-    new_training 1
-    start_lead 1
-    await past 1 12
-    kill -USR2 "$lead"
-    await_lead
-    [ "$(outcome 1 '[.outcome, .message, .requeues]')" = '["preempted","preempted by Slurm",true]' ]
-}
-
-@test "a run that timed out without a checkpoint does not go on by itself" {
-    new_run 1 "{\"run\": $(script 'echo step=5 loss=1; echo ready; sleep 1000')}"
-    start_lead 1
-    await grep -q ready "$home/phase/1/log/rank-0.log"
-    kill -USR2 "$lead"
-    await_lead 1
-    [ "$(outcome 1 '[.outcome, .requeues, .last_step]')" = '["timed_out",false,5]' ]
 }
 
 # The folder of a run, on its own disk of 256 KiB.

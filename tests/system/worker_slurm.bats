@@ -51,7 +51,7 @@ await_ready() {
 
 # Only the first node saves: all nodes would write the same file. Slurm's SIGTERM may end the sleep
 # before it reaches the shell. With `-e` the shell would then end without its trap.
-saving='trap "sleep 0.2; [ $NODE_RANK != 0 ] || echo 1 >$PHASED_OUT/ckpt_3; exit 0" TERM; echo ready; while :; do sleep 0.05 || true; done'
+saving='trap "sleep 0.2; [ $NODE_RANK != 0 ] || echo 1 >$PHASED_OUT/ckpt_3; exit 0" TERM; echo ready; while :; do sleep 0.2 || true; done'
 
 @test "a job on two nodes with pretend GPUs trains and succeeds" {
     start_daemon
@@ -91,11 +91,13 @@ nodes_are_free() {
     [ "$(squeue -h -j "$other_id" -o %T)" = RUNNING ]
 }
 
-# Counts from where it resumes, with a checkpoint at TERM. Ends at step 60 when the file $out/enough
-# exists. A step takes 50 ms.
-counting='step=${PHASED_RESUME_STEP:-0}; trap "sleep 0.2; echo \$step >$PHASED_OUT/ckpt_\$step; exit 0" TERM
-    while [ $step -lt 60 ] || [ ! -e $PHASED_OUT/enough ]; do
-        step=$((step + 1)); sleep 0.05 || true; echo "step=$step loss=$step"
+# Counts from where it resumes, with a checkpoint at TERM. It ends at step 60, and waits at step 50 until
+# $out/enough exists. A step takes 50 ms.
+counting='end=60 step=${PHASED_RESUME_STEP:-0}; trap "sleep 0.2; echo \$step >$PHASED_OUT/ckpt_\$step; exit 0" TERM
+    while [ $step -lt $end ]; do
+        sleep 0.05 || true
+        [ $step -lt $((end - 10)) ] || [ -e $PHASED_OUT/enough ] || continue
+        step=$((step + 1)); echo "step=$step loss=$step"
     done'
 
 # preempt_training MORE-OF-RUN-1 SBATCH-OPTION...: goes on until the requeued job waits.
@@ -158,7 +160,7 @@ preempt_training() {
     local run resume='{}' saved=0
     start_daemon
     for run in 1 2 3; do
-        new_run $run "{\"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"save_time_s\": 5}, \"run\": $(script "$counting")}" "$resume"
+        new_run $run "{\"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"save_time_s\": 5}, \"run\": $(script "${counting/end=60/end=1000000}")}" "$resume"
         if [ $run = 1 ]; then
             # The signal comes when at most 57 s of the minute are left.
             submit 1 -t 1 --signal=B:USR2@57
@@ -215,7 +217,7 @@ without_setting() {
 }
 
 @test "a lead that is killed ends its job, and no node is held idle" {
-    new_run 1 "{\"resources\": {\"nodes\": 2, \"gpus\": 1}, \"run\": $(script 'trap "echo saved; exit 0" TERM; echo ready; while :; do sleep 0.05 || true; done')}"
+    new_run 1 "{\"resources\": {\"nodes\": 2, \"gpus\": 1}, \"run\": $(script 'trap "echo saved; exit 0" TERM; echo ready; while :; do sleep 0.2 || true; done')}"
     submit 1 -N 2 --gres=gpu:h100:1 -t 5
     await_ready 2
     kill -KILL "$(pgrep -f "^[^ ]*/phase-worker lead $job\$")"

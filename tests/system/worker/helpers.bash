@@ -40,6 +40,8 @@ await() {
     done
 }
 
+two_by_two='"resources": {"nodes": 2, "gpus": 2}' # for new_run
+
 # Prints a script of a run as a JSON string.
 script() {
     local text=${1//\\/\\\\}
@@ -158,4 +160,12 @@ await_lead() {
         echo "# the lead ended with $code" >&2
         return 1
     }
+}
+
+# Slurm's TERM at a preemption reaches every process of the step, but not the batch script.
+terminate_step() {
+    local pid
+    for pid in $(pgrep -f "^[^ ]*/phase-worker node $job\$") $(grep -lzFs "PHASED_RUN_DIR=$home" /proc/[0-9]*/environ | cut -d/ -f3); do
+        kill -TERM "$pid" 2>/dev/null || true
+    done
 }
