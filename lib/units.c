@@ -49,11 +49,11 @@ static bool units_is_clock(const char *text)
 static int units_not_a_duration(const char *text, struct error *err)
 {
     if (units_is_number(text))
-        return error_set(err, -EINVAL, "not a duration: it needs a unit (%.20ss, %.20sm, %.20sh)",
+        return error_set(err, -EINVAL, "must be a duration with a unit (%.20ss, %.20sm, %.20sh)",
                          text, text, text);
     if (units_is_clock(text))
-        return error_set(err, -EINVAL, "not a duration: write 1h30m rather than 01:30:00");
-    return error_set(err, -EINVAL, "not a duration (such as 90s, 30m, 1h30m or 2d)");
+        return error_set(err, -EINVAL, "must be a duration: write 1h30m rather than 01:30:00");
+    return error_set(err, -EINVAL, "must be a duration (such as 90s, 30m, 1h30m or 2d)");
 }
 
 int units_parse_duration(const char *text, uint32_t *ret_seconds, struct error *err)
@@ -94,13 +94,13 @@ int units_parse_memory(const char *text, uint64_t *ret_mb, struct error *err)
         return 0;
     }
     if (units_is_number(text))
-        return error_set(err, -EINVAL, "not an amount of memory: it needs a unit (%.20sG, %.20sM)",
+        return error_set(err, -EINVAL, "must be an amount of memory with a unit (%.20sG, %.20sM)",
                          text, text);
     if (!units_number(&at, &number) || !*at || !strchr(letters, *at))
-        return error_set(err, -EINVAL, "not an amount of memory (such as 256G or 512M)");
+        return error_set(err, -EINVAL, "must be an amount of memory (such as 256G or 512M)");
     size_t power = (size_t)(strchr(letters, *at++) - letters);
     if (*at && !text_equal(at, "B") && !text_equal(at, "iB"))
-        return error_set(err, -EINVAL, "not an amount of memory (such as 256G or 512M)");
+        return error_set(err, -EINVAL, "must be an amount of memory (such as 256G or 512M)");
     if (number > (UINT64_C(1) << 40) >> (10 * power))
         return error_set(err, -ERANGE, "more than the largest amount of memory, 1024T");
     uint64_t kb = number << (10 * power);
@@ -123,7 +123,7 @@ int units_parse_gpus(const char *text, char ret_type[UNITS_GPU_TYPE_SIZE], uint3
         is_good = is_good && (isalnum((unsigned char)text[i]) || strchr("_-.", text[i]));
     is_good = is_good && units_number(&at, &count) && !*at;
     if (!is_good)
-        return error_set(err, -EINVAL, "not a number of GPUs (such as 8 or h100:8)");
+        return error_set(err, -EINVAL, "must be a number of GPUs (such as 8 or h100:8)");
     if (count > UNITS_GPUS_MAX)
         return error_set(err, -ERANGE, "more than %d GPUs in a node", UNITS_GPUS_MAX);
     memcpy(ret_type, text, type_size);

@@ -67,7 +67,7 @@ json_t *call_body(struct call *call)
     if (json && !json_is_object(json)) {
         json_decref(json);
         json = NULL;
-        (void)snprintf(failure.text, sizeof failure.text, "not an object");
+        (void)snprintf(failure.text, sizeof failure.text, "must be an object");
     }
     if (!json)
         request_reply_error(call->request, API_BAD_REQUEST, NULL, "the body is not JSON: %s",
@@ -84,7 +84,7 @@ bool call_number(struct call *call, const char *name, uint64_t otherwise, uint64
     }
     if (call_parse_number(text, strlen(text), INT64_MAX, ret_number))
         return true;
-    request_reply_error(call->request, API_BAD_REQUEST, name, "not a number: %s", text);
+    request_reply_error(call->request, API_BAD_REQUEST, name, "must be a number: %s", text);
     return false;
 }
 

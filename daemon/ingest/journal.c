@@ -470,7 +470,7 @@ int ingest_take(struct loop *loop, uint64_t run, const char *node, json_t *entri
     struct ingest *ingest = loop_room(loop, &ingest_room);
     size_t length = strlen(node);
     if (length == 0 || length > NODE_NAME_MAX || strchr(node, '/') || node[0] == '.')
-        return error_set(err, -EINVAL, "not a node's name: %.60s", node);
+        return error_set(err, -EINVAL, "must be a node's name: %.60s", node);
     if (!json_is_array(entries))
         return error_set(err, -EINVAL, "`entries` is not a list");
     struct notes *notes = notes_get(ingest, run);

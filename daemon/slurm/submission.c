@@ -303,7 +303,7 @@ static int description_check(const struct cluster_description *description, stru
     if (description->output[0] != '/' || strchr(description->output, '\\'))
         return error_set(err, -EINVAL, "cannot have Slurm write to %s: %s", description->output,
                          description->output[0] == '/' ? "Slurm takes '\\' out of paths"
-                                                       : "not an absolute path");
+                                                       : "must be an absolute path");
     if (description->nodes == 0 || description->cpus_per_node > U16_MAX)
         return error_set(
             err, -EINVAL,

@@ -23,7 +23,7 @@ static const struct {
 static int check_read_text(const char *key, const json_t *value, char **ret, struct error *err)
 {
     if (!json_is_string(value))
-        return error_set(err, -EINVAL, "%s: not text", key);
+        return error_set(err, -EINVAL, "%s: must be text", key);
     *ret = xstrdup_or_null(json_string_value(value));
     return 0;
 }
@@ -65,7 +65,7 @@ static int check_read_bound(struct check *check, const char *key, const json_t *
         if (!text_equal(bounds[i].key, key))
             continue;
         if (!json_is_number(value))
-            return error_set(err, -EINVAL, "%s: not a number", key);
+            return error_set(err, -EINVAL, "%s: must be a number", key);
         check->has_bound[i] = true;
         check->bound[i] = json_number_value(value);
         return 0;
@@ -112,7 +112,7 @@ int check_from_json(const char *name, const json_t *json, struct check *ret_chec
     const char *key;
     json_t *value;
     if (!json_is_object(json)) {
-        status = error_set(err, -EINVAL, "not a map");
+        status = error_set(err, -EINVAL, "must be a map");
         goto out;
     }
     json_object_foreach((json_t *)json, key, value)

@@ -42,7 +42,7 @@ static const char *catalogue_text(const struct node *entry, const char *key, siz
     if (!node)
         return otherwise;
     if (node->kind != NODE_SCALAR || !node->text[0])
-        node_problem(problems, node, "not a text");
+        node_problem(problems, node, "must be a text");
     else if (strlen(node->text) > size_max)
         node_problem(problems, node, "longer than %zu bytes", size_max);
     else
@@ -60,7 +60,7 @@ static const char *catalogue_word(const struct node *entry, const char *key,
         return word;
     for (size_t i = 0; i < count; i++)
         text_addf(&list, "%s%s", i == 0 ? "" : i + 1 < count ? ", " : " or ", words[i]);
-    node_problem(problems, node_get(entry, key), "not %s", text_string(&list));
+    node_problem(problems, node_get(entry, key), "must be %s", text_string(&list));
     text_fini(&list);
     return NULL;
 }
@@ -70,7 +70,7 @@ static void catalogue_check_pattern(const struct node *node, struct spec_problem
     int code;
     PCRE2_SIZE at;
     if (node->kind != NODE_SCALAR || !node->text[0]) {
-        node_problem(problems, node, "not a text");
+        node_problem(problems, node, "must be a text");
         return;
     }
     const char *pattern = node->text;
@@ -112,7 +112,7 @@ static json_t *catalogue_pattern(const struct node *entry, struct spec_problems 
     if (node && text.size > CATALOGUE_PATTERN_MAX)
         node_problem(problems, node, "longer than %d bytes", CATALOGUE_PATTERN_MAX);
     else if (node && !text.size && problems->error_count == error_count)
-        node_problem(problems, node, "not a text");
+        node_problem(problems, node, "must be a text");
     json_t *pattern = problems->error_count == error_count ? json_string(text_string(&text)) : NULL;
     text_fini(&text);
     return pattern;
@@ -147,7 +147,7 @@ static json_t *catalogue_entry(const struct node *node, struct spec_problems *pr
 {
     size_t error_count = problems->error_count;
     if (!catalogue_is_name(node->key))
-        node_key_problem(problems, node, "not a name: a name has letters, digits and _");
+        node_key_problem(problems, node, "must be a name of letters, digits and _");
     if (!node_map(problems, node, "a map with pattern, cause, blame and advice"))
         return NULL;
     catalogue_check_keys(node, problems);
@@ -231,7 +231,7 @@ static struct node *catalogue_parse(struct node_arena *arena, const char *data, 
         return NULL;
     if (root->kind == NODE_MAP)
         return root;
-    node_problem(problems, root, "not a map of failures by name");
+    node_problem(problems, root, "must be a map of failures by name");
     return NULL;
 }
 

@@ -119,7 +119,7 @@ static json_t *by_gpu_read_member(const struct trial *trial, const struct overri
     if (!laid.params)
         laid.params = node_new(trial->arena, NODE_MAP);
     if (laid.params->kind != NODE_MAP)
-        node_problem(trial->problems, laid.params, "not a map of params");
+        node_problem(trial->problems, laid.params, "must be a map of params");
     else if (!trial_run(&laid, NULL, &phase, &problem))
         node_key_problem(trial->problems, member, "impossible: %.300s", problem);
     else

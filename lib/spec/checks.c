@@ -46,7 +46,7 @@ static void checks_read_expression(struct scope *scope, const struct node *node,
     if (!node)
         return;
     if (node->kind != NODE_SCALAR)
-        node_problem(scope->problems, node, "not an expression");
+        node_problem(scope->problems, node, "must be an expression");
     else if (scope_check_expression(scope, node))
         (void)json_object_set_new(check, key, json_string(node->text));
 }
@@ -106,11 +106,11 @@ static void checks_read_window(struct scope *scope, const struct node *node, con
         node_problem(scope->problems, node, "%.20s of what? Say %.20s steps or %.20ss", text, text,
                      text);
     else if (is_steps && (digits == 0 || digits > 15 || (steps == 0 && is_over)))
-        node_problem(scope->problems, node, "not a number of steps");
+        node_problem(scope->problems, node, "must be a number of steps");
     else if (is_steps)
         (void)json_object_set_new(check, key, json_pack("{sI}", "steps", (json_int_t)steps));
     else if (units_parse_duration(text, &seconds, NULL) < 0 || (seconds == 0 && is_over))
-        node_problem(scope->problems, node, "not a window (such as 50 steps or 2m)");
+        node_problem(scope->problems, node, "must be a window (such as 50 steps or 2m)");
     else
         (void)json_object_set_new(check, key, json_pack("{si}", "seconds", (int)seconds));
     free(text);
@@ -250,7 +250,7 @@ json_t *checks_read_alone(struct scope *scope, const struct node *node, const ch
     if (node->kind == NODE_SCALAR)
         checks_read_expression(scope, node, key, check);
     else
-        node_problem(scope->problems, node, "not an expression");
+        node_problem(scope->problems, node, "must be an expression");
     if (scope->problems->error_count == error_count)
         checks_refuse_phases(scope, node, node->key);
     if (is_value)

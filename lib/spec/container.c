@@ -55,17 +55,18 @@ static const char *container_image_problem(const char *image, const char *runtim
 {
     bool is_absolute = container_is_absolute(image);
     if (is_absolute && !container_is_file(image))
-        return "not a file that ends with .sif (apptainer), .sqsh (enroot, apptainer) or .tar "
+        return "must be a file that ends with .sif (apptainer), .sqsh (enroot, apptainer) or .tar "
                "(podman)";
     if (is_absolute && !container_is_one_path(image))
         return "has a character that no runtime allows in a path: a space, a comma, a colon, a "
                "quote or a backslash";
     if (!is_absolute && (container_is_file(image) || image[0] == '.'))
-        return "not an absolute path";
+        return "must be an absolute path";
     if (!is_absolute && !container_is_name(image))
         return "must be a path or the name of an image (such as nvcr.io/nvidia/pytorch:25.06-py3)";
     if (!text_equal(runtime, "auto") && !container_reads(runtime, image))
-        return "not a file for this runtime: apptainer reads .sif and .sqsh, enroot reads .sqsh, "
+        return "must be a file for this runtime: apptainer reads .sif and .sqsh, enroot reads "
+               ".sqsh, "
                "podman reads .tar";
     return NULL;
 }
@@ -102,7 +103,7 @@ static void container_add_mount(const struct sections *sections, const struct no
     if (colon)
         *colon = '\0';
     if (!container_is_absolute(text) || !container_is_absolute(to))
-        node_problem(problems, node, "not absolute paths: FROM, FROM:TO or FROM:TO:ro");
+        node_problem(problems, node, "must be absolute paths: FROM, FROM:TO or FROM:TO:ro");
     else if (!container_is_one_path(text) || !container_is_one_path(to))
         node_problem(problems, node,
                      "has a character that no runtime allows in a path: a space, a comma, a third "
@@ -119,7 +120,7 @@ static json_t *container_mounts(const struct sections *sections, const struct no
     const struct node *node = node_get(map, "mounts");
     json_t *mounts = json_array();
     if (node && node->kind != NODE_LIST)
-        node_problem(problems, node, "not a list of folders (such as [/data:/data:ro])");
+        node_problem(problems, node, "must be a list of folders (such as [/data:/data:ro])");
     else if (node && node->count > CONTAINER_MOUNTS_MAX)
         node_problem(problems, node, "more than %d", CONTAINER_MOUNTS_MAX);
     for (size_t i = 0; node && node->kind == NODE_LIST && i < node->count; i++)

@@ -398,7 +398,7 @@ static void layout_add_output(const struct sections *sections, const struct node
     char *name = scalar_string(sections->scope, node);
     if (name && !layout_is_below(name))
         node_problem(sections->scope->problems, node,
-                     "not a path below $PHASED_OUT (such as data.jsonl)");
+                     "must be a path below $PHASED_OUT (such as data.jsonl)");
     else if (name && strpbrk(name, "*?["))
         node_problem(sections->scope->problems, node,
                      "*, ? and [ have no special meaning here: name the file");
@@ -412,7 +412,7 @@ void layout_read_outputs(const struct sections *sections, const struct key *key,
     const struct node *node = node_get(sections->phase, key->name);
     json_t *outputs = json_array();
     if (node && node->kind == NODE_MAP)
-        node_problem(sections->scope->problems, node, "not a list of paths below $PHASED_OUT");
+        node_problem(sections->scope->problems, node, "must be a list of paths below $PHASED_OUT");
     else if (node && node->kind == NODE_SCALAR)
         layout_add_output(sections, node, outputs);
     else if (node && node->count > LAYOUT_OUTPUTS_MAX)

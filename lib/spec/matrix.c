@@ -55,7 +55,7 @@ static size_t matrix_count_axes(struct spec_problems *problems, const struct nod
         if (!scope_check_name(problems, axis)) {
             is_good = false;
         } else if (axis->kind != NODE_LIST || axis->count == 0) {
-            node_problem(problems, axis, "not a list of values");
+            node_problem(problems, axis, "must be a list of values");
             is_good = false;
         }
         for (size_t j = 0; axis->kind == NODE_LIST && j < axis->count; j++)
@@ -89,7 +89,7 @@ static bool matrix_check_case(struct spec_problems *problems, const struct node 
 {
     bool is_good = true;
     if (item->kind != NODE_MAP || item->count == 0) {
-        node_problem(problems, item, "not a map of params");
+        node_problem(problems, item, "must be a map of params");
         return false;
     }
     for (size_t i = 0; i < item->count; i++) {
@@ -331,7 +331,7 @@ static json_t *matrix_read_pack(struct scope *scope, const struct phases_entry *
             kind = node_get(node, words[i]) ? words[i] : kind;
         if (!kind || node->count != 1)
             node_problem(scope->problems, node,
-                         "not {serial: how many jobs} or {parallel: how many at once}");
+                         "must be {serial: how many jobs} or {parallel: how many at once}");
         else
             (void)scalar_key_whole(scope, node, KEYS_PACK, kind,
                                    &lanes); /* a problem is reported */
@@ -372,7 +372,7 @@ static json_t *matrix_read_cut(struct scope *scope, const struct node *best)
             cut = end != divisor && parts > 0 ? cut / parts : -1;
         }
         if (end == text || *end || !(cut > 0 && cut < 1)) {
-            node_problem(scope->problems, node, "not a share between 0 and 1, such as 2/3");
+            node_problem(scope->problems, node, "must be a share between 0 and 1, such as 2/3");
             cut = 0.5;
         }
     }
@@ -393,7 +393,7 @@ static json_t *matrix_read_rungs(struct scope *scope, const struct node *best)
     }
     if (!list || list->kind != NODE_LIST || list->count < 2 || list->count > MATRIX_RUNGS_MAX) {
         node_problem(scope->problems, map,
-                     "not one param with two to %d values (such as {steps: [200, 600]})",
+                     "must be one param with two to %d values (such as {steps: [200, 600]})",
                      MATRIX_RUNGS_MAX);
         return json_null();
     }
@@ -405,7 +405,7 @@ static json_t *matrix_read_rungs(struct scope *scope, const struct node *best)
             continue;
         if (value <= last)
             node_problem(scope->problems, list->items[i],
-                         i ? "not above the rung before it" : "not above 0");
+                         i ? "must be above the rung before it" : "must be above 0");
         last = value;
         json_t *json = scope_value(scope, list->items[i]);
         (void)json_array_append_new(values, json ? json : json_null());
@@ -427,7 +427,7 @@ static json_t *matrix_read_reuse(struct scope *scope, const struct node *phase)
         node_key_problem(scope->problems, node,
                          "not with after: the files of other phases may differ each time");
     if (scalar_duration(scope, node, &seconds) && seconds == 0)
-        node_problem(scope->problems, node, "not above 0");
+        node_problem(scope->problems, node, "must be above 0");
     return json_integer(seconds);
 }
 

@@ -258,7 +258,7 @@ const struct node *node_map(struct spec_problems *problems, const struct node *n
     if (node && node->kind == NODE_MAP)
         return node;
     if (node)
-        node_problem(problems, node, "not %s", what);
+        node_problem(problems, node, "must be %s", what);
     return NULL;
 }
 

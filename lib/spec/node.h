@@ -70,7 +70,7 @@ struct node *node_get(const struct node *map, const char *key);
 struct node *node_get_any(const struct node *map, const char *key);
 
 /* Returns `node` if it is a map. Returns NULL if it is NULL, or after it is reported as no map:
- * "not WHAT". */
+ * "must be WHAT". */
 const struct node *node_map(struct spec_problems *problems, const struct node *node,
                             const char *what);
 

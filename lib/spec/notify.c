@@ -33,7 +33,7 @@ static json_t *notify_read_kinds(struct scope *scope, const struct node *node, b
     if (node && node->kind == NODE_SCALAR)
         notify_add_kind(scope, node, is_phase, kinds);
     else if (node && node->kind != NODE_LIST)
-        node_problem(scope->problems, node, "not a list of held, failed, succeeded%s",
+        node_problem(scope->problems, node, "must be a list of held, failed, succeeded%s",
                      is_phase ? "" : " and budget");
     for (size_t i = 0; node && node->kind == NODE_LIST && i < node->count; i++)
         notify_add_kind(scope, node->items[i], is_phase, kinds);
@@ -48,7 +48,7 @@ static void notify_read_text(struct scope *scope, const struct node *map, const 
     if (!node)
         return;
     if (node->kind != NODE_SCALAR || !*node->text)
-        node_problem(scope->problems, node, "not a text");
+        node_problem(scope->problems, node, "must be a text");
     else
         (void)json_object_set_new(notify, key, json_string(node->text));
 }
@@ -78,8 +78,9 @@ json_t *notify_read(struct scope *scope, const struct node *node, bool is_phase)
     const char *command = json_string_value(json_object_get(notify, "command"));
     if (webhook && !notify_is_webhook(webhook))
         node_problem(scope->problems, node_get(node, "webhook"),
-                     text_is_plain(webhook, "") ? "not an address, such as https://example.org/hook"
-                                                : "an address has no control characters");
+                     text_is_plain(webhook, "")
+                         ? "must be an address, such as https://example.org/hook"
+                         : "an address has no control characters");
     if (command && !notify_is_command(command))
         node_problem(scope->problems, node_get(node, "command"),
                      "a command has no control characters but tabs and ends of lines");

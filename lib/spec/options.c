@@ -72,7 +72,7 @@ static json_t *options_value(struct scope *scope, const struct node *node, enum 
     struct error err;
     struct text text = {0};
     if (node->kind != NODE_SCALAR) {
-        node_problem(scope->problems, node, "not a text or number");
+        node_problem(scope->problems, node, "must be a text or number");
         return NULL;
     }
     json_t *value = node->is_cut ? NULL : scope_value(scope, node);
@@ -143,12 +143,12 @@ static json_t *options_amount(struct scope *scope, const struct node *node)
     return scope_value(scope, node);
 }
 
-/* Whether there is a map with a key. Reports any other value as "not WHAT". */
+/* Whether there is a map with a key. Reports any other value as "must be WHAT". */
 static bool options_is_map(struct scope *scope, const struct node *node, const char *what)
 {
     bool is_map = node && node->kind == NODE_MAP && node->count > 0;
     if (node && !is_map)
-        node_problem(scope->problems, node, "not %s", what);
+        node_problem(scope->problems, node, "must be %s", what);
     return is_map;
 }
 
@@ -198,7 +198,7 @@ json_t *options_read_amounts(struct scope *scope, const struct node *node)
         const struct node *item = node->items[i];
         json_t *amount = item->kind == NODE_NULL ? NULL : options_amount(scope, item);
         if (amount && json_number_value(amount) <= 0)
-            node_problem(scope->problems, item, "not more than 0");
+            node_problem(scope->problems, item, "must be above 0");
         if (amount)
             (void)json_object_set_new(amounts, item->key, amount);
     }
@@ -221,7 +221,7 @@ static bool options_expected_number(struct scope *scope, const struct node *node
     if (!scalar_number(scope, node, &number))
         return false;
     if (number <= 0) {
-        node_problem(scope->problems, node, "not more than 0");
+        node_problem(scope->problems, node, "must be above 0");
         return false;
     }
     *ret_number = number;

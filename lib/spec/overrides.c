@@ -146,7 +146,7 @@ void overrides_init(struct overrides *overrides, struct node_arena *arena,
         const char *text = given->texts[i], *equals = strchr(text, '=');
         if (!equals || equals == text) {
             spec_problems_add(problems, SPEC_ERROR, 0, 0, "--set",
-                              "not param=value or phase.param=value: %.100s", text);
+                              "must be param=value or phase.param=value: %.100s", text);
             continue;
         }
         const char *name = node_text(arena, text, (size_t)(equals - text));

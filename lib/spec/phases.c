@@ -46,7 +46,7 @@ static struct phases_entry *phases_refer(const struct phases *phases, const stru
                                          struct spec_problems *problems)
 {
     if (node->kind != NODE_SCALAR) {
-        node_problem(problems, node, "not the name of a phase");
+        node_problem(problems, node, "must be the name of a phase");
         return NULL;
     }
     size_t count = phases->written_count; /* no key can name a member of a matrix */
@@ -78,7 +78,7 @@ static int phases_list(struct phases *phases, const struct node *root,
         return -EINVAL;
     }
     if (node->kind != NODE_MAP || node->count == 0) {
-        node_problem(problems, node, "not a map of phases by name");
+        node_problem(problems, node, "must be a map of phases by name");
         return -EINVAL;
     }
     phases->entries = phases_allocate(node->count, sizeof *phases->entries);
@@ -86,7 +86,7 @@ static int phases_list(struct phases *phases, const struct node *root,
         struct node *phase = node->items[i];
         (void)scope_check_name(problems, phase); /* a problem is reported */
         if (phase->kind != NODE_MAP)
-            node_problem(problems, phase, "not a map: a phase has at least run and resources");
+            node_problem(problems, phase, "must be a map: a phase has at least run and resources");
         else
             phases->entries[phases->count++] =
                 (struct phases_entry){.name = phase->key, .written = phase};
@@ -299,10 +299,11 @@ static void phases_find_beside_for(const struct phases *phases, struct phases_en
         node_problem(problems, node, "%.64s waits for this phase: they cannot run side by side",
                      other->name);
     else if (node_get(entry->node, "after") && !phases_is_same_after(entry, other))
-        node_problem(problems, node_get(entry->node, "after"),
-                     "not the same as in %.64s: phases side by side begin together (without after, "
-                     "this phase takes it from %.64s)",
-                     other->name, other->name);
+        node_problem(
+            problems, node_get(entry->node, "after"),
+            "must be the same as in %.64s: phases side by side begin together (without after, "
+            "this phase takes it from %.64s)",
+            other->name, other->name);
     else
         entry->beside = other;
 }

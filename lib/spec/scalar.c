@@ -18,7 +18,7 @@ static json_t *scalar_value(struct scope *scope, const struct node *node, const 
     if (node->kind == NODE_SCALAR && !node->is_cut)
         return scope_value(scope, node);
     if (node->kind != NODE_SCALAR)
-        node_problem(scope->problems, node, "not %s", what);
+        node_problem(scope->problems, node, "must be %s", what);
     return NULL;
 }
 
@@ -29,7 +29,7 @@ bool scalar_number(struct scope *scope, const struct node *node, double *ret_num
     if (is_good)
         *ret_number = json_number_value(value);
     else if (value)
-        node_problem(scope->problems, node, "not a number");
+        node_problem(scope->problems, node, "must be a number");
     json_decref(value);
     return is_good;
 }
@@ -41,7 +41,7 @@ bool scalar_whole(struct scope *scope, const struct node *node, int64_t min, int
     bool is_good = json_is_integer(value);
     int64_t number = json_integer_value(value);
     if (value && !is_good)
-        node_problem(scope->problems, node, "not a whole number");
+        node_problem(scope->problems, node, "must be a whole number");
     if (is_good && number < min) {
         node_problem(scope->problems, node, "less than %" PRId64, min);
         is_good = false;
@@ -62,7 +62,7 @@ bool scalar_boolean(struct scope *scope, const struct node *node, bool *ret_bool
     if (is_good)
         *ret_boolean = json_is_true(value);
     else if (value)
-        node_problem(scope->problems, node, "not true or false");
+        node_problem(scope->problems, node, "must be true or false");
     json_decref(value);
     return is_good;
 }
@@ -71,7 +71,7 @@ char *scalar_string(struct scope *scope, const struct node *node)
 {
     struct text text = {0};
     if (node->kind != NODE_SCALAR)
-        node_problem(scope->problems, node, "not a text");
+        node_problem(scope->problems, node, "must be a text");
     if (node->kind != NODE_SCALAR || node->is_cut || !scope_text(scope, node, &text)) {
         text_fini(&text);
         return NULL;
@@ -107,7 +107,7 @@ const char *scalar_choice(struct scope *scope, const struct node *node, const ch
         struct text list = {0};
         for (size_t i = 0; words[i]; i++)
             text_addf(&list, "%s%s", i ? ", " : "", words[i]);
-        node_problem(scope->problems, node, "not one of %s", text_string(&list));
+        node_problem(scope->problems, node, "must be one of %s", text_string(&list));
         text_fini(&list);
     }
     const char *word = string ? *found : NULL;

@@ -58,7 +58,7 @@ bool scope_check_name(struct spec_problems *problems, const struct node *node)
 {
     bool is_name = scope_is_name(node->key);
     if (!is_name)
-        node_key_problem(problems, node, "not a name: a name has letters, digits and _");
+        node_key_problem(problems, node, "must be a name of letters, digits and _");
     return is_name;
 }
 
@@ -569,7 +569,7 @@ static void scope_check_references(struct scope *scope, const struct node *run)
 void scope_check_script(struct scope *scope, const struct node *script)
 {
     if (script->kind != NODE_SCALAR)
-        node_problem(scope->problems, script, "not a text: a bash script (%s: |)", script->key);
+        node_problem(scope->problems, script, "must be a text: a bash script (%s: |)", script->key);
     else if (!script->text[strspn(script->text, " \t\r\n")])
         node_problem(scope->problems, script, "empty");
     bool is_short = strlen(script->text) <= SCOPE_SCRIPT_MAX;

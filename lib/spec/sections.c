@@ -151,7 +151,7 @@ static void sections_read_workdir(const struct sections *sections, const struct 
     const struct node *node = sections_node(sections, key);
     char *text = node ? scalar_string(sections->scope, node) : NULL;
     if (text && text[0] != '/' && !text_starts(text, "$PHASED_") && !text_starts(text, "${PHASED_"))
-        node_problem(sections_problems(sections), node, "not an absolute path");
+        node_problem(sections_problems(sections), node, "must be an absolute path");
     sections_set(phase, "workdir", text ? json_string(text) : json_null());
     free(text);
 }
@@ -165,12 +165,12 @@ static void sections_read_env(const struct sections *sections, const struct key 
         const struct node *node = map->items[i];
         struct text text = {0};
         if (!scope_is_name(node->key) && !text_starts(node->key, "__"))
-            node_key_problem(sections_problems(sections), node, "not the name of a variable");
+            node_key_problem(sections_problems(sections), node, "must be the name of a variable");
         else if (text_starts(node->key, "PHASED_"))
             node_key_problem(sections_problems(sections), node,
                              "phased or Slurm sets this variable for every run");
         else if (node->kind != NODE_SCALAR && node->kind != NODE_NULL)
-            node_problem(sections_problems(sections), node, "not a text");
+            node_problem(sections_problems(sections), node, "must be a text");
         else if (node->kind == NODE_SCALAR && !node->is_cut &&
                  scope_text(sections->scope, node, &text)) {
             if (secrets_is_mark(text_string(&text)) && !secrets_is_mark(node->text))
@@ -205,7 +205,7 @@ static json_t *sections_metrics_map(const struct sections *sections, const struc
         node_key_problem(sections_problems(sections), file,
                          "pattern is given too: give one of the two");
     } else if (pattern && pattern->kind != NODE_SCALAR) {
-        node_problem(sections_problems(sections), pattern, "not a text");
+        node_problem(sections_problems(sections), pattern, "must be a text");
     } else if (pattern && !pattern->is_cut && sections_check_pattern(sections, pattern)) {
         return json_pack("{ssss}", "kind", "pattern", "pattern", pattern->text);
     } else if (file) {
@@ -228,7 +228,7 @@ static void sections_read_metrics(const struct sections *sections, const struct 
         json = sections_metrics_map(sections, node);
     else if (node && (node->kind != NODE_SCALAR || !text_equal(node->text, "auto")))
         node_problem(sections_problems(sections), node,
-                     "not auto, {pattern: '...'} or {file: path}");
+                     "must be auto, {pattern: '...'} or {file: path}");
     sections_set(phase, "metrics", json ? json : json_pack("{ss}", "kind", "auto"));
 }
 
@@ -242,7 +242,7 @@ static json_t *sections_progress_number(const struct sections *sections, const s
         return NULL;
     if (number > 0)
         return scope_value(sections->scope, node);
-    node_problem(sections_problems(sections), node, "not above 0");
+    node_problem(sections_problems(sections), node, "must be above 0");
     return NULL;
 }
 
@@ -258,7 +258,7 @@ static void sections_read_progress(const struct sections *sections, const struct
         return;
     char *name = step ? scalar_string(sections->scope, step) : text_format("step");
     if (name && !scope_is_name(name))
-        node_problem(sections_problems(sections), step, "not the name of a metric");
+        node_problem(sections_problems(sections), step, "must be the name of a metric");
     if (!node_get(map, "total"))
         sections_missing(sections, map, KEYS_PROGRESS, "total", "missing: the step at the end");
     json_t *json = json_object();
@@ -301,9 +301,8 @@ static int64_t sections_save_time(const struct sections *sections, const struct 
     if (!scalar_duration(sections->scope, node, &seconds))
         return 0;
     if (time_s && seconds >= time_s)
-        node_problem(
-            sections_problems(sections), node,
-            "not less than the time of the phase, which would leave no time for anything else");
+        node_problem(sections_problems(sections), node,
+                     "must be less than the time of the phase, so that time is left for the rest");
     return seconds;
 }
 
@@ -345,7 +344,7 @@ static json_t *sections_watch_time(struct scope *scope, const struct node *node)
     else if (text && units_parse_duration(text, &seconds, &err) < 0)
         node_problem(scope->problems, node, "%s, or off", err.message);
     else if (text && seconds == 0)
-        node_problem(scope->problems, node, "not above 0: off switches it off");
+        node_problem(scope->problems, node, "must be above 0: off switches it off");
     else if (text)
         json = json_integer(seconds);
     free(text);
@@ -407,7 +406,7 @@ static void sections_read_size(struct scope *scope, const struct node *map, cons
     if (!node || !scalar_number(scope, node, &size))
         return;
     if (!(size >= 1 && size <= 1e15))
-        node_problem(scope->problems, node, "not a size from 1 to 1e15");
+        node_problem(scope->problems, node, "must be a size from 1 to 1e15");
     else if (json)
         (void)json_object_set_new(json, key->name, json_real(size));
 }
@@ -429,7 +428,7 @@ static void sections_read_mfu(const struct sections *sections, const struct key 
         node_key_problem(problems, map, "a phase without GPUs has no MFU");
     json_t *sizes = is_map && !has_none ? json_object() : NULL;
     if (map && !is_map)
-        node_problem(problems, map, "not a map of params, layers, width and sequence");
+        node_problem(problems, map, "must be a map of params, layers, width and sequence");
     if (is_map)
         keys_check(problems, map, KEYS_MFU);
     const struct key *size = is_map ? keys_next(KEYS_MFU, NULL) : NULL;

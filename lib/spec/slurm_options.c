@@ -226,7 +226,7 @@ int slurm_option_read(enum slurm_option option, const char *value, int64_t now, 
     switch (slurm_option_type(option)) {
     case SLURM_VALUE_STRING:
         if (value[0] == '\0' || strpbrk(value, "\n\r"))
-            status = error_set(err, -EINVAL, "not one line of text");
+            status = error_set(err, -EINVAL, "must be one line of text");
         break;
     case SLURM_VALUE_INTEGER:
         status = integer_read(value, &number, err);

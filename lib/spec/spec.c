@@ -80,8 +80,7 @@ static void spec_read_name(struct spec_reader *reader, const struct node *node, 
         node_missing(reader->problems, reader->root, "name", "missing: the name of the workflow");
     else if (node && (node->kind != NODE_SCALAR || !spec_is_workflow_name(node->text)))
         node_problem(reader->problems, node,
-                     "not a name: a name has at most %d letters, digits, _, - and .",
-                     SPEC_NAME_MAX);
+                     "must be a name of at most %d letters, digits, _, - and .", SPEC_NAME_MAX);
     else if (node)
         spec_set(workflow, "name", json_string(node->text));
 }
@@ -133,12 +132,13 @@ static void spec_read_secrets(struct spec_reader *reader, const struct node *nod
 {
     json_t *names = json_array();
     if (node && node->kind != NODE_LIST)
-        node_problem(reader->problems, node, "not a list of variables");
+        node_problem(reader->problems, node, "must be a list of variables");
     for (size_t i = 0; node && node->kind == NODE_LIST && i < node->count; i++) {
         const struct node *item = node->items[i];
         if (item->kind != NODE_SCALAR || !scope_is_name(item->text) ||
             text_equal(item->text, "PATH") || text_equal(item->text, "HOME"))
-            node_problem(reader->problems, item, "not the name of a variable that can be secret");
+            node_problem(reader->problems, item,
+                         "must be the name of a variable that can be secret");
         else
             (void)json_array_append_new(names, json_string(item->text));
     }
@@ -362,7 +362,7 @@ static json_t *spec_read(struct spec_reader *reader)
     const struct spec_overrides *overrides = reader->given;
     if (reader->root->kind != NODE_MAP) {
         spec_problems_add(reader->problems, SPEC_ERROR, reader->root->line, reader->root->column,
-                          "", "not a map: a workflow has a name and phases");
+                          "", "must be a map: a workflow has a name and phases");
         return NULL;
     }
     keys_check(reader->problems, reader->root, KEYS_WORKFLOW);

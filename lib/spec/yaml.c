@@ -52,8 +52,8 @@ static size_t yaml_character_size(const unsigned char *bytes, size_t size)
     return is_short || is_outside ? 0 : length;
 }
 
-/* This check comes before the parser, because "not text" is a better message than a syntax
- * error. */
+/* This check comes before the parser, because "must be a text file" is a better message than a
+ * syntax error. */
 static int yaml_check_text(const char *data, size_t size, struct spec_problems *problems)
 {
     unsigned line = 1, column = 1, blank_lines = 0;

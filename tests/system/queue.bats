@@ -167,7 +167,7 @@ SPEC
     limits 'jobs: many'
     touch "$PHASED_HOME/go"
     workflow=$(held_up)
-    eventually 30 reason_is "$workflow" "$PHASED_HOME/limits.yaml:1:7: jobs: not a whole number"
+    eventually 30 reason_is "$workflow" "$PHASED_HOME/limits.yaml:1:7: jobs: must be a whole number"
     limits 'jobs: 2'
     eventually 60 state "$workflow" succeeded
 }

@@ -318,15 +318,15 @@ static void the_message_about_a_wrong_check_names_the_key(void **state)
     static const struct {
         const char *check, *expected;
     } cases[] = {
-        {"[]", "c: not a map"},
+        {"[]", "c: must be a map"},
         {"{}", "c: needs either a condition or a value with bounds"},
         {"{\"condition\": \"1 > 2\", \"value\": \"1\"}",
          "c: needs either a condition or a value with bounds"},
         {"{\"value\": \"1\"}", "c: value: needs at_least, at_most, above or below"},
         {"{\"condition\": \"1 > 2\", \"above\": 1}", "c: condition: takes no bounds"},
-        {"{\"value\": 1, \"above\": 1}", "c: value: not text"},
+        {"{\"value\": 1, \"above\": 1}", "c: value: must be text"},
         {"{\"value\": \"1 +\", \"above\": 1}", "c: value: a value is missing at the end"},
-        {"{\"value\": \"1\", \"above\": \"1\"}", "c: above: not a number"},
+        {"{\"value\": \"1\", \"above\": \"1\"}", "c: above: must be a number"},
         {"{\"value\": \"1\", \"atleast\": 1}", "c: atleast: unknown key of a check"},
         {"{\"condition\": \"true\", \"over\": 5}",
          "c: over: neither a number of steps nor of seconds"},

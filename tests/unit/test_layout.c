@@ -96,7 +96,7 @@ static void a_layout_that_does_not_fit_is_reported_with_the_arithmetic(void **st
          "tensor 2 x pipeline 1 x data 6 = 12 GPUs, but 1 node x 8 gpus = 8"},
         {PHASE(1, 8, "tp: 8", "tensor: $tp"), "tp=0", "less than 1"},
         {PHASE(1, 8, "tp: 8", "tensor: $tp"), "tp=200000", "more than 100000"},
-        {PHASE(1, 8, "tp: 8", "tensor: $tp"), "tp=x", "not a whole number"},
+        {PHASE(1, 8, "tp: 8", "tensor: $tp"), "tp=x", "must be a whole number"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char *shape, *told = resolve(rows[i].phase, &rows[i].set, 1, &shape);

@@ -209,7 +209,7 @@ row() {
     run -2 full --nodes 2
     [[ $output == *"--rendezvous: missing"* ]]
     run -2 full --nodes 2 --node 2 --rendezvous /tmp
-    [[ $output == *"--node: not less than --nodes"* ]]
+    [[ $output == *"--node: must be less than --nodes"* ]]
     run -2 full --baseline /nonexistent
     [[ $output == *"/nonexistent"* ]]
     printf 'measure:\n  speed: {seconds: 1, mib: 1}\n  hbm: {seconds: 1}\nmodels:\n  - match: A\n    allreduce_gbps: {1: 5, 8 of 2: 5}\n' \
@@ -217,5 +217,5 @@ row() {
     run -2 full
     [[ $output == *"thresholds.yaml:2:3: measure.speed: unknown row"* ]]
     [[ $output == *"measure.hbm: a row needs \`seconds\` and \`mib\`"* ]]
-    [[ $output == *"not a size of groups"*"not a size of groups"* ]]
+    [[ $output == *"must be a size of groups"*"must be a size of groups"* ]]
 }

@@ -24,9 +24,9 @@ static void limits_are_read_and_mistakes_are_reported_with_their_place(void **st
         {"jobs: 0\n", NULL, "limits.yaml:1:7: jobs: less than 1\n"},
         {"gpu: 4\n", NULL, "limits.yaml:1:1: gpu: unknown key (did you mean gpus?)\n"},
         {"month: 5\n", NULL,
-         "limits.yaml:1:8: month: not a budget, such as {usd: 500, gpu_hours: 48}\n"},
+         "limits.yaml:1:8: month: must be a budget, such as {usd: 500, gpu_hours: 48}\n"},
         {"- jobs\n", NULL,
-         "limits.yaml:1:1: not a map of limits: jobs, running_jobs, gpus "
+         "limits.yaml:1:1: must be a map of limits: jobs, running_jobs, gpus "
          "and month\n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

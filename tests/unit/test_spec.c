@@ -281,8 +281,8 @@ static const struct {
      NULL,
      NULL,
      "F:4:60: phases.one.params.double: true or false is used where a number is needed\n"},
-    {{"a"}, NULL, NULL, "F: --set: not param=value or phase.param=value: a\n"},
-    {{"=1"}, NULL, NULL, "F: --set: not param=value or phase.param=value: =1\n"},
+    {{"a"}, NULL, NULL, "F: --set: must be param=value or phase.param=value: a\n"},
+    {{"=1"}, NULL, NULL, "F: --set: must be param=value or phase.param=value: =1\n"},
     {{"three.a=1"}, NULL, NULL, "F: --set three.a: no phase is called three\n"},
     {{"one.c=1"}, NULL, NULL, "F: --set one.c: phase one has no such param (did you mean a?)\n"},
     {{"doubel=1"},
@@ -471,30 +471,32 @@ static void at_most_a_thousand_problems_are_reported(void **state)
 static void each_place_is_reported_once(void **state)
 {
     (void)state;
-    assert_problems("name: t\n"
-                    "defaults: {run: x, resources: {time: soon}, nan_ok: maybe}\n"
-                    "phases:\n"
-                    "  a: {linger: 1h}\n"
-                    "  b: {extends: a}\n"
-                    "  c: {extends: b}\n",
-                    "F:2:38: defaults.resources.time: not a duration (such as 90s, 30m, 1h30m or "
-                    "2d)\n"
-                    "F:2:53: defaults.nan_ok: not true or false\n");
+    assert_problems(
+        "name: t\n"
+        "defaults: {run: x, resources: {time: soon}, nan_ok: maybe}\n"
+        "phases:\n"
+        "  a: {linger: 1h}\n"
+        "  b: {extends: a}\n"
+        "  c: {extends: b}\n",
+        "F:2:38: defaults.resources.time: must be a duration (such as 90s, 30m, 1h30m or "
+        "2d)\n"
+        "F:2:53: defaults.nan_ok: must be true or false\n");
 }
 
 static void problems_come_in_the_order_of_the_file(void **state)
 {
     (void)state;
-    assert_problems("phases:\n"
-                    "  a: {extends: b, gate: {x: 1 +}}\n"
-                    "  b: {run: x, resources: {time: 1}}\n"
-                    "price: 3\n",
-                    "F:1:1: name: missing: the name of the workflow\n"
-                    "F:2:32: phases.a.gate.x: a value is missing at the end\n"
-                    "F:3:33: phases.b.resources.time: not a duration: it needs a unit (1s, 1m, "
-                    "1h)\n"
-                    "F:4:8: price: not a price: {per_node_hour: 98}, {per_gpu_hour: 2.5} or by GPU "
-                    "{h100: 2.5}\n");
+    assert_problems(
+        "phases:\n"
+        "  a: {extends: b, gate: {x: 1 +}}\n"
+        "  b: {run: x, resources: {time: 1}}\n"
+        "price: 3\n",
+        "F:1:1: name: missing: the name of the workflow\n"
+        "F:2:32: phases.a.gate.x: a value is missing at the end\n"
+        "F:3:33: phases.b.resources.time: must be a duration with a unit (1s, 1m, "
+        "1h)\n"
+        "F:4:8: price: must be a price: {per_node_hour: 98}, {per_gpu_hour: 2.5} or by GPU "
+        "{h100: 2.5}\n");
 }
 
 static void a_warning_does_not_refuse_a_file(void **state)

@@ -75,7 +75,7 @@ int groups_of_layout(const char *layout, unsigned nodes, unsigned gpus, struct g
         at += length + (at[length] == '=');
         if (i == 3 || !groups_number(&at, GROUPS_RANKS_MAX, &sizes[i]) || !sizes[i] ||
             (*at && *at != ',') || (*at == ',' && !at[1]))
-            return error_set(err, -EINVAL, "layout %s: not like tensor=4,pipeline=1,data=2",
+            return error_set(err, -EINVAL, "layout %s: must be like tensor=4,pipeline=1,data=2",
                              layout);
         at += *at == ',';
     }
@@ -151,11 +151,11 @@ int groups_of_text(const char *list, unsigned nodes, unsigned gpus, struct group
         if (is_read && !*at)
             return 0;
         if (!is_read || *at++ != ';')
-            status =
-                error_set(err, -EINVAL,
-                          "groups %s: not like 0-3/4-7;data:0,4/1,5, with each of the %u GPUs at "
-                          "most once in a round",
-                          list, ret_groups->rank_count);
+            status = error_set(
+                err, -EINVAL,
+                "groups %s: must be like 0-3/4-7;data:0,4/1,5, with each of the %u GPUs at "
+                "most once in a round",
+                list, ret_groups->rank_count);
     }
     return status;
 }

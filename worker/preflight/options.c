@@ -73,7 +73,7 @@ static int read_words(struct options *options, char **words)
         return status;
     options->is_full = level && text_equal(level, "full");
     if (level && !options->is_full && !text_equal(level, "quick"))
-        return refuse_option("not a level", level);
+        return refuse_option("must be quick or full", level);
     if (is_version)
         printf("phase-preflight %s\n", PACKAGE_VERSION);
     return is_version ? 0 : -1;
@@ -108,7 +108,7 @@ static int check_together(const struct options *options)
     if (options->parallel && options->groups)
         return refuse_option("cannot be used with --groups", "--parallel");
     if (options->node >= options->nodes)
-        return refuse_option("not less than --nodes", "--node");
+        return refuse_option("must be less than --nodes", "--node");
     if (options->nodes > 1 && !options->rendezvous)
         return refuse_option("missing: nodes that measure together need a folder", "--rendezvous");
     return -1;

@@ -63,7 +63,7 @@ static void thresholds_xids(struct scope *scope, const struct node *node,
                             struct thresholds *thresholds)
 {
     if (node->kind != NODE_LIST || node->count > THRESHOLDS_XIDS_MAX) {
-        node_problem(scope->problems, node, "not a list of at most %d numbers",
+        node_problem(scope->problems, node, "must be a list of at most %d numbers",
                      THRESHOLDS_XIDS_MAX);
         return;
     }
@@ -79,7 +79,7 @@ static void thresholds_groups(struct scope *scope, const struct node *node,
                               struct thresholds_model *model)
 {
     if (node->kind != NODE_MAP || node->count > THRESHOLDS_GROUPS_MAX) {
-        node_problem(scope->problems, node, "not a map of at most %d sizes of groups",
+        node_problem(scope->problems, node, "must be a map of at most %d sizes of groups",
                      THRESHOLDS_GROUPS_MAX);
         return;
     }
@@ -91,7 +91,7 @@ static void thresholds_groups(struct scope *scope, const struct node *node,
         int count = sscanf(key, "%4u%n on %4u%n", &group->gpus, &one, &group->nodes, &two);
         if (count < 1 || key[count == 2 ? two : one] || group->gpus < 2 || !group->nodes) {
             node_key_problem(scope->problems, node->items[i],
-                             "not a size of groups, as `8` or `16 on 2` nodes");
+                             "must be a size of groups, as `8` or `16 on 2` nodes");
             continue;
         }
         group->value = thresholds_fact(scope, node->items[i]);
@@ -132,7 +132,7 @@ static void thresholds_models(struct scope *scope, const struct node *node,
                               struct thresholds *thresholds)
 {
     if (node->kind != NODE_LIST || node->count > THRESHOLDS_MODELS_MAX) {
-        node_problem(scope->problems, node, "not a list of at most %d models",
+        node_problem(scope->problems, node, "must be a list of at most %d models",
                      THRESHOLDS_MODELS_MAX);
         return;
     }
@@ -162,7 +162,7 @@ static void thresholds_rows(struct scope *scope, const struct node *node,
                             struct thresholds *thresholds)
 {
     if (node->kind != NODE_MAP) {
-        node_problem(scope->problems, node, "not a map of rows");
+        node_problem(scope->problems, node, "must be a map of rows");
         return;
     }
     for (size_t i = 0; i < node->count; i++) {
@@ -179,7 +179,7 @@ static void thresholds_root(struct scope *scope, const struct node *root,
                             struct thresholds *thresholds)
 {
     if (root->kind != NODE_MAP) {
-        node_problem(scope->problems, root, "not a map of thresholds");
+        node_problem(scope->problems, root, "must be a map of thresholds");
         return;
     }
     for (size_t i = 0; i < root->count; i++) {

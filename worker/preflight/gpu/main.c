@@ -63,7 +63,7 @@ static int read_words(struct request *request, struct bench *bench, char **words
         !request->gpus)
         return refuse_option("--row, --size, --deadline-ms and --gpus are needed", "options");
     if (request->node >= request->nodes)
-        return refuse_option("not less than --nodes", "--node");
+        return refuse_option("must be less than --nodes", "--node");
     return -1;
 }
 
