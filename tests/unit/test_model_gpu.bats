@@ -528,6 +528,38 @@ compare() {
     done
 }
 
+# alone: trains and generates by NCCL on one GPU, and compares the losses with those without NCCL.
+alone() {
+    unset PHASED_MODEL_NCCL
+    train cuda without 3 --device-batch-size 2 --kv-heads 2 >"$DIR/log.without"
+    export PHASED_MODEL_NCCL=1
+    train cuda a 3 --device-batch-size 2 --kv-heads 2 >"$DIR/log.with" 2>"$DIR/err.with"
+    near 0.001 "$DIR/log.with" "$DIR/log.without"
+    printf '%s\n' {1..6} >"$DIR/in"
+    generate out --bytes 12 --batch-size 4 2>"$DIR/err.generate"
+    [ "$(wc -l <"$DIR/out")" = 6 ]
+}
+
+@test "a single rank goes through NCCL if the environment asks for it" {
+    export FAKE_CUDA=groups
+    alone
+    cat "$DIR"/err.*
+    for log in err.with err.generate; do
+        [ "$(sed -n 's/^groups: //p' "$DIR/$log")" -gt 10 ]
+    done
+    unset PHASED_MODEL_NCCL
+    generate plain --bytes 12 --batch-size 4 2>"$DIR/err"
+    grep -x 'groups: 0' "$DIR/err"
+}
+
+@test "a single rank goes through NCCL on a GPU" {
+    [ -x "$BIN/phase-model-gpu" ] || skip "built without CUDA or cuDNN"
+    unset CUDA_VISIBLE_DEVICES PHASED_MODEL_GPU
+    train cuda first 1 >"$DIR/log" 2>&1 || cat "$DIR/log"
+    grep -q 'no GPU can be used' "$DIR/log" && skip "there is no GPU"
+    alone
+}
+
 @test "bench with factors of 8 bits measures products of 8 and of 16 bits, each beside its own rate" {
     run -0 "$BIN/phase-model" bench --device cuda --precision fp8 --width 32 --heads 2 --kv-heads 1 \
         --loops 1 --sequence-length 16 --device-batch-size 1

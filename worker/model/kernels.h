@@ -110,7 +110,8 @@ struct kernels_needs {
 /* Returns 0 if the backend can compute such a model. If it cannot, the message names the size. */
 int kernels_check(const struct kernels_needs *needs, struct error *err);
 
-/* Lets the backend add numbers over the ranks. The ranks are borrowed. Call it at most once. */
+/* Lets the backend add numbers over the ranks. The ranks are borrowed. Call it at most once. A GPU
+ * adds by NCCL, for a single rank only if PHASED_MODEL_NCCL is set: to try NCCL on one GPU. */
 int kernels_join(struct kernels *kernels, struct ranks *ranks, struct error *err);
 /* Begins to replace `values`[count] on every rank by their sum over the ranks, in the order of the
  * calls. Kernels that are queued later may run meanwhile. They may use `values` only after

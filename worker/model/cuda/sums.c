@@ -32,7 +32,8 @@ enum {
 };
 
 struct sums {
-    struct ranks *ranks; /* borrowed */
+    struct ranks *ranks; /* borrowed; zeroed before the backend is closed */
+    int timeout_ms;      /* of the ranks */
     ncclComm_t communicator;
     cudaStream_t stream;
     cudaEvent_t ready[MARKS]; /* of sum n at n % MARKS: its values are computed */
@@ -80,7 +81,7 @@ static int ask(struct kernels *kernels, const char *doing, struct error *err)
 
 int64_t sums_patience_ms(const struct kernels *kernels)
 {
-    return kernels->sums ? kernels->sums->ranks->timeout_ms : BACKEND_WAIT_MS;
+    return kernels->sums ? kernels->sums->timeout_ms : BACKEND_WAIT_MS;
 }
 
 /* Returns the number of the first sum, from 1, that the GPU has not reached; 0: none was queued. */
@@ -186,10 +187,12 @@ static int meet(struct kernels *kernels, struct error *err)
 
 int kernels_join(struct kernels *kernels, struct ranks *ranks, struct error *err)
 {
-    if (ranks->size == 1)
+    const char *alone = getenv("PHASED_MODEL_NCCL");
+    if (ranks->size == 1 && !(alone && *alone))
         return 0;
     struct sums *sums = xcalloc(1, sizeof *sums);
     sums->ranks = ranks;
+    sums->timeout_ms = ranks->timeout_ms;
     kernels->sums = sums;
     if (!backend_check(kernels, cudaStreamCreateWithFlags(&sums->stream, cudaStreamNonBlocking),
                        "making a stream") ||
@@ -228,10 +231,9 @@ static void end(struct kernels *kernels, ncclResult_t result, const char *doing)
     struct error err;
     if (is_under_way(result))
         result = ncclGroupEnd();
-    int settled =
-        is_under_way(result)
-            ? settle(kernels, clock_steady_ms() + kernels->sums->ranks->timeout_ms, doing, &err)
-            : fail(kernels, result, doing, &err);
+    int settled = is_under_way(result)
+                      ? settle(kernels, clock_steady_ms() + kernels->sums->timeout_ms, doing, &err)
+                      : fail(kernels, result, doing, &err);
     if (settled < 0)
         backend_fail(kernels, &err);
 }
