@@ -221,6 +221,24 @@ static void dump_newest(const kernel_number *qkv, kernel_number *y,
     print_numbers("newest-values", values, kept_count);
 }
 
+/* Tables for sequences of millions of tokens: a GPU has room for the parts of one row at a time. */
+static void dump_newest_of_long_tables(void)
+{
+    enum { LONG = 240 * 1000 };
+    const struct kernel_attention_shape shape = {4, 1, 4, 2, 16};
+    const uint32_t positions[] = {40, 16, 39, 15};
+    uint32_t *table = get(4 * LONG * sizeof *table);
+    for (uint32_t i = 0; i < 4 * PAGES; i++)
+        table[(size_t)i / PAGES * LONG + i % PAGES] = i / PAGES % 2 * PAGES + i % PAGES;
+    const struct kernel_pages pages = {put_ids(positions, 4), put_ids(table, 4 * LONG), LONG};
+    size_t kept_count = 2 * PAGES * shape.kv_heads * KERNEL_PAGE * shape.head_width;
+    kernel_number *keys = numbers(kept_count, 2), *values = numbers(kept_count, 1);
+    kernel_number *y = numbers(4 * 4 * 16, 1), *qkv = numbers(4 * 8 * 16, 2);
+    kernel_attention_newest(kernels, y, keys, values, qkv, &pages, &shape);
+    print_numbers("newest-long", y, 4 * 4 * 16);
+    free(table);
+}
+
 static void dump_attention(const char *name, struct kernel_attention_shape shape)
 {
     size_t rows = shape.batch * shape.sequence, y_row = shape.heads * shape.head_width;
@@ -273,6 +291,7 @@ static int dump_small(struct error *err)
     dump_draws();
     dump_attention("attention", (struct kernel_attention_shape){2, 37, 4, 2, 16});
     dump_attention("attention-wide", (struct kernel_attention_shape){1, 48, 3, 1, 128});
+    dump_newest_of_long_tables();
     dump_update();
     return 0;
 }

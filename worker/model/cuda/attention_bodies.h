@@ -74,31 +74,91 @@ BODY void store_columns(const struct team *team, uint16_t *to, const float *sums
     }
 }
 
-/* Computes one output, and returns the logarithm of the sum of exponentials. A thread has one key
- * at a time; sums shrink whenever a higher score is found. */
-BODY float attend(const struct team *team, uint16_t *y, struct seen seen)
+/* A thread adds up eight columns of some rows, so that each load moves 16 bytes: thread `i` has the
+ * columns 8 (i % (width / 8)) and following, and every lanes_of()-th row. The team has at least
+ * width / 8 threads. */
+BODY unsigned lanes_of(const struct team *team, size_t width)
 {
-    float scale = 1.0f / sqrtf((float)seen.width), highest = -INFINITY, total = 0;
-    float sums[ATTENTION_COLUMNS_EACH] = {0};
-    for (size_t first = 0; first < seen.count; first += team->size) {
-        size_t left = seen.count - first, count = left < team->size ? left : team->size;
+    return team->size / (unsigned)(width / 8);
+}
+
+enum { ROWS_AT_ONCE = 8 }; /* a thread loads so many before it needs the first of them */
+
+/* Adds to sums[8] the rows first .. first + count - 1, each times its factor in team->shared. */
+BODY void add_eights(const struct team *team, float *sums, struct rows rows, size_t first,
+                     size_t count, size_t width)
+{
+    unsigned columns = (unsigned)(width / 8), lanes = lanes_of(team, width);
+    unsigned column = team->index % columns, lane = team->index / columns;
+    for (size_t i = lane < lanes ? lane : count; i < count; i += ROWS_AT_ONCE * lanes) {
+        struct packed loaded[ROWS_AT_ONCE];
+        for (unsigned k = 0; k < ROWS_AT_ONCE; k++) {
+            size_t row = i + k * lanes < count ? i + k * lanes : i;
+            loaded[k] = load_packed(row_at(rows, first + row, width), column);
+        }
+        for (unsigned k = 0; k < ROWS_AT_ONCE && i + k * lanes < count; k++) {
+            struct eight row = unpack(loaded[k]);
+            for (int j = 0; j < 8; j++)
+                sums[j] += team->shared[i + k * lanes] * row.at[j];
+        }
+    }
+}
+
+/* Returns the sum over the threads of a team that have the same columns, in a fixed order. It is
+ * for the first width / 8 threads. */
+BODY float lanes_sum(const struct team *team, float value, size_t width)
+{
+    float sum = 0;
+    team->shared[team->index] = value;
+    team_wait(team);
+    for (size_t i = team->index; i < lanes_of(team, width) * (width / 8); i += width / 8)
+        sum += team->shared[i];
+    team_wait(team);
+    return sum;
+}
+
+/* What a query finds in some keys. */
+struct found {
+    float highest, total; /* the highest score; the sum of exp(score - highest) */
+    float sums[8];        /* of the values times exp(score - highest): those of this thread */
+};
+
+/* Looks at the keys first .. end - 1. A thread has one key at a time; sums shrink whenever a higher
+ * score is found. */
+BODY struct found look(const struct team *team, struct seen seen, size_t first, size_t end)
+{
+    float scale = 1.0f / sqrtf((float)seen.width);
+    struct found found = {-INFINITY, 0, {0}};
+    for (; first < end; first += team->size) {
+        size_t left = end - first, count = left < team->size ? left : team->size;
         float score = -INFINITY;
         if (team->index < count)
             score = scale *
                     dot(seen.query, row_at(seen.keys, first + team->index, seen.width), seen.width);
-        float top = fmaxf(highest, team_max(team, score));
-        float power = expf(score - top), shrink = expf(highest - top);
-        total = total * shrink + team_sum(team, power);
-        highest = top;
-        for (unsigned j = 0; j < ATTENTION_COLUMNS_EACH; j++)
-            sums[j] *= shrink;
+        float top = fmaxf(found.highest, team_max(team, score));
+        float power = expf(score - top), shrink = expf(found.highest - top);
+        found.total = found.total * shrink + team_sum(team, power);
+        found.highest = top;
+        for (int j = 0; j < 8; j++)
+            found.sums[j] *= shrink;
         team->shared[team->index] = power;
         team_wait(team);
-        add_rows(team, sums, seen.values, first, count, seen.width);
+        add_eights(team, found.sums, seen.values, first, count, seen.width);
         team_wait(team);
     }
-    store_columns(team, y, sums, 1.0f / total, seen.width);
-    return highest + logf(total);
+    return found;
+}
+
+/* Computes one output, and returns the logarithm of the sum of exponentials. */
+BODY float attend(const struct team *team, uint16_t *y, struct seen seen)
+{
+    struct found found = look(team, seen, 0, seen.count);
+    for (size_t j = 0; j < 8; j++) {
+        float sum = lanes_sum(team, found.sums[j], seen.width);
+        if (team->index < seen.width / 8)
+            y[8 * team->index + j] = (uint16_t)bfloat_of(sum / found.total);
+    }
+    return found.highest + logf(found.total);
 }
 
 /* Where the parts of one head lie in qkv. */
@@ -259,24 +319,80 @@ BODY void body_keep_newest(const struct team *team, uint16_t *keys, uint16_t *va
     }
 }
 
-/* A team for each head of each row. Another launch has kept the keys and values of all rows. */
-BODY void body_attention_newest(const struct team *team, uint16_t *y, const uint16_t *keys,
-                                const uint16_t *values, const uint16_t *qkv,
-                                const struct kernel_pages *pages,
-                                const struct kernel_attention_shape *shape)
+/* How generation cuts the keys of a row, so that many teams look at them: always at the same
+ * places, whatever the number of rows. A launch takes some rows. */
+struct split {
+    size_t first, rows;  /* of this launch */
+    size_t keys, places; /* keys at a place; places of the longest sequence */
+    float *parts;        /* [rows][heads][places][SPLIT_MORE + head_width] */
+};
+
+enum { SPLIT_MORE = 2 }; /* the highest score and the sum of exponentials, before the values */
+
+BODY float *part_at(const struct split *split, size_t row, size_t head, size_t place,
+                    const struct kernel_attention_shape *shape)
 {
-    size_t width = shape->head_width, group = shape->heads / shape->kv_heads;
-    for (size_t i = team->number; i < shape->batch * shape->heads; i += team->count) {
-        size_t head = i % shape->heads, token = i / shape->heads;
+    size_t number = ((row - split->first) * shape->heads + head) * split->places + place;
+    return split->parts + number * (SPLIT_MORE + shape->head_width);
+}
+
+/* A team for each place of each head of each row: leaves what the query finds there. Heads that
+ * share keys are neighbours, so the cache has what the first of them has read. Another launch has
+ * kept the keys and values of all rows. */
+BODY void body_look_newest(const struct team *team, const uint16_t *keys, const uint16_t *values,
+                           const uint16_t *qkv, const struct kernel_pages *pages,
+                           const struct kernel_attention_shape *shape, const struct split *split)
+{
+    size_t width = shape->head_width, heads = shape->heads, group = heads / shape->kv_heads;
+    for (size_t i = team->number; i < split->rows * heads * split->places; i += team->count) {
+        size_t head = i % heads, place = i / heads % split->places;
+        size_t token = split->first + i / heads / split->places, first = place * split->keys;
         size_t page = KERNEL_PAGE * width, kept = head / group * page;
         const uint32_t *table = pages->table + token * pages->row;
         struct seen seen;
-        seen.query = qkv + token * (shape->heads + 2 * shape->kv_heads) * width + head * width;
+        seen.query = qkv + token * (heads + 2 * shape->kv_heads) * width + head * width;
         seen.keys = rows_of(keys + kept, shape->kv_heads * page, table);
         seen.values = rows_of(values + kept, shape->kv_heads * page, table);
         seen.count = (size_t)pages->positions[token] + 1;
         seen.width = width;
-        (void)attend(team, y + i * width, seen);
+        if (first >= seen.count)
+            continue;
+        size_t end = first + split->keys < seen.count ? first + split->keys : seen.count;
+        struct found found = look(team, seen, first, end);
+        float *part = part_at(split, token, head, place, shape);
+        for (size_t j = 0; j < 8; j++) {
+            float sum = lanes_sum(team, found.sums[j], width);
+            if (team->index < width / 8)
+                part[SPLIT_MORE + 8 * team->index + j] = sum;
+        }
+        if (team->index == 0) {
+            part[0] = found.highest;
+            part[1] = found.total;
+        }
+    }
+}
+
+/* A team for each head of each row: y = what its places have found together, in their order. */
+BODY void body_join_newest(const struct team *team, uint16_t *y, const struct kernel_pages *pages,
+                           const struct kernel_attention_shape *shape, const struct split *split)
+{
+    size_t width = shape->head_width, step = SPLIT_MORE + width;
+    for (size_t i = team->number; i < split->rows * shape->heads; i += team->count) {
+        size_t token = split->first + i / shape->heads, head = i % shape->heads;
+        size_t used = pages->positions[token] / split->keys + 1;
+        const float *parts = part_at(split, token, head, 0, shape);
+        float highest = -INFINITY, total = 0;
+        for (size_t place = 0; place < used; place++)
+            highest = fmaxf(highest, parts[place * step]);
+        for (size_t place = 0; place < used; place++)
+            total += parts[place * step + 1] * expf(parts[place * step] - highest);
+        for (size_t column = team->index; column < width; column += team->size) {
+            float sum = 0;
+            for (size_t place = 0; place < used; place++)
+                sum +=
+                    parts[place * step + SPLIT_MORE + column] * expf(parts[place * step] - highest);
+            y[(token * shape->heads + head) * width + column] = (uint16_t)bfloat_of(sum / total);
+        }
     }
 }
 

@@ -151,15 +151,24 @@ BODY float float_of(uint16_t bfloat)
 }
 
 /* Loads the bfloats 8 index .. 8 index + 7. */
-BODY struct eight load(const uint16_t *from, size_t index)
+BODY struct packed load_packed(const uint16_t *from, size_t index)
 {
-    struct packed packed = ((const struct packed *)(const void *)from)[index];
+    return ((const struct packed *)(const void *)from)[index];
+}
+
+BODY struct eight unpack(struct packed packed)
+{
     struct eight eight;
     for (int i = 0; i < 4; i++) {
         eight.at[2 * i] = float_of_bits(packed.words[i] << 16);
         eight.at[2 * i + 1] = float_of_bits(packed.words[i] & 0xffff0000);
     }
     return eight;
+}
+
+BODY struct eight load(const uint16_t *from, size_t index)
+{
+    return unpack(load_packed(from, index));
 }
 
 BODY void store(uint16_t *to, size_t index, struct eight eight)
