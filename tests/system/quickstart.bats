@@ -9,7 +9,7 @@ setup() {
     touch "$DIR/build-aux/tap-driver.sh"
     cat >"$DIR/build/Makefile" <<'MAKE'
 all: ; @mkdir -p bin
-list-tests: ; @echo tests/unit/test_a; echo tests/system/b.bats; echo tests/sim/sim.sh; echo tests/system/demo.bats
+list-tests: ; @echo tests/unit/test_a; echo tests/system/b.bats; echo tests/sim/sim.sh; echo tests/system/demo.bats; echo tests/sim/mutations.sh
 check: ; @echo "$(TESTS)" >ran; echo "$$PHASED_SIM_SEEDS" >>ran; echo ':test-result: PASS' >tests/a.trs; $(END)
 MAKE
 }
@@ -24,6 +24,15 @@ teardown() {
     [ "$status" = 0 ]
     [ "${lines[-1]}" = "1 passed, 0 failed" ]
     [ "$(cat "$DIR/build/ran")" = $'tests/unit/test_a tests/sim/sim.sh tests/system/demo.bats\n2000' ]
+}
+
+@test "a check leaves out the tests of the tests, unless CI is set or they are named" {
+    env -u CI "$DIR/quickstart" check
+    [ "$(head -n 1 "$DIR/build/ran")" = 'tests/unit/test_a tests/system/b.bats tests/sim/sim.sh tests/system/demo.bats' ]
+    CI=true "$DIR/quickstart" check
+    [[ $(head -n 1 "$DIR/build/ran") = *' tests/sim/mutations.sh' ]]
+    env -u CI "$DIR/quickstart" check sim/mut
+    [ "$(head -n 1 "$DIR/build/ran")" = tests/sim/mutations.sh ]
 }
 
 @test "a check ends the processes that the check before it has left, and nothing else" {
