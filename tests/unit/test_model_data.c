@@ -9,6 +9,7 @@
 #include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/model/data.h"
+#include "worker/model/prose.h"
 #include "worker/model/random.h"
 #include "worker/model/shard.h"
 #include "worker/model/vocabulary.h"
@@ -218,6 +219,35 @@ static void expected_rows_come_into_memory_and_other_rows_do_not(void **state)
     data_fini(&data);
 }
 
+static void without_a_file_the_text_is_the_same_on_every_machine(void **state)
+{
+    (void)state;
+    static struct rows rows;
+    struct data data;
+    struct text all = {0}, part = {0};
+    prose_add(&all, PROSE_BYTES);
+    prose_add(&part, 500);
+    assert_int_equal(all.size, PROSE_BYTES);
+    assert_int_equal(part.size, 500);
+    assert_memory_equal(all.data, part.data, 499);
+    assert_int_equal(part.data[499], '\n');
+    assert_true(text_starts(all.data, "The doctor passes the train after the lonely kitchen"));
+    open_data(&data, "", 1);
+    assert_int_equal(data.size, PROSE_BYTES);
+    data_expect(&data, 0, ROWS);
+    data_rows(&data, 0, ROWS, rows.ids, rows.targets);
+    for (size_t row = 0; row < ROWS; row++) {
+        size_t place = random_at(1, row) % (data.trained - SEQUENCE);
+        for (size_t i = 0; i < SEQUENCE; i++) {
+            assert_int_equal(rows.ids[row * SEQUENCE + i], (uint8_t)all.data[place + i]);
+            assert_int_equal(rows.targets[row * SEQUENCE + i], (uint8_t)all.data[place + i + 1]);
+        }
+    }
+    data_fini(&data);
+    text_fini(&all);
+    text_fini(&part);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -226,6 +256,7 @@ int main(void)
         TEST(reading_continues_at_the_same_row_and_another_seed_gives_other_rows),
         TEST(a_text_that_is_too_short_or_damaged_is_refused),
         TEST(expected_rows_come_into_memory_and_other_rows_do_not),
+        TEST(without_a_file_the_text_is_the_same_on_every_machine),
     };
     return cmocka_run_group_tests_name("data", tests, NULL, NULL);
 }

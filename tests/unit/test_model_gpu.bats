@@ -332,7 +332,7 @@ generate() {
     # 64 * 16 blocks * (qkv 3 * 64 + out 64 + up and down 3 * 1024) weights in shares, 2 * 64 * 256 others
     local shared=$((64 * 16 * 3328)) memory=()
     "$BIN/phase-model" train --device cpu --width 64 --heads 4 --depth 16 --hidden 1024 --loops 1 \
-        --sequence-length 16 --eval-every 0 --out "$DIR/a" --iterations 1 --device-batch-size 1 >"$DIR/log"
+        --sequence-length 16 --eval-every 0 --out "$DIR/a" --iterations 20 --device-batch-size 1 >"$DIR/log"
     printf 'The free\n' >"$DIR/in"
     for tensor in 1 2 4; do
         FAKE_CUDA=memory CUDA_VISIBLE_DEVICES=0,1,2,3 generate out.$tensor --bytes 8 --context 8 \

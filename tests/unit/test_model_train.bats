@@ -291,6 +291,21 @@ near() {
     [[ $output == *"cannot open $DIR/nothing/marker: No such file or directory" ]]
 }
 
+@test "a training without a file needs no file, and trains on what the command text prints" {
+    "$BIN/phase-model" text >"$DIR/text"
+    train own 3
+    train same 3 --data "$DIR/text"
+    cmp "$DIR"/own/step_000003.ckpt/rank_0 "$DIR"/same/step_000003.ckpt/rank_0
+    "$BIN/phase-model" text --bytes 5000 >"$DIR/text"
+    [ "$(stat -c %s "$DIR/text")" = 5000 ]
+    run -1 train again 4 --resume "$DIR/own/step_000003.ckpt" --data "$DIR/text"
+    [[ $output == *"it was trained on another text than $DIR/text" ]]
+    run -1 train again 4 --sequence-length 60000
+    [[ $output == "phase-model: cannot train on the text of phase-model: 32768 bytes, "* ]]
+    run -1 bash -c '"$0" text >/dev/full' "$BIN/phase-model"
+    [[ $output == *'No space left on device'* ]]
+}
+
 @test "a training that diverges ends with an error and no checkpoint" {
     run -1 train out 400 --matrix-lr 10 --embedding-lr 10 --grad-clip 0 --weight-decay 1 --save-every 0
     [[ $output == *'phase-model: the gradient of step '*' is not finite' ]]

@@ -2,23 +2,26 @@
 #include "worker/model/data.h"
 
 #include "lib/error.h"
+#include "lib/text.h"
+#include "worker/model/prose.h"
 #include "worker/model/random.h"
 #include "worker/model/shard.h"
 #include "worker/model/vocabulary.h"
 
 #include <errno.h>
 #include <sodium.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 _Static_assert((int)SHARD_DIGEST == (int)DATA_FINGERPRINT, "a checksum is a fingerprint");
 
-static void take_bytes(struct data *data)
+static void take_bytes(struct data *data, const void *ids, size_t size)
 {
-    data->ids = data->map.data;
+    data->ids = ids;
     data->width = 1;
-    data->size = data->map.size;
+    data->size = size;
     struct vocabulary bytes;
     vocabulary_init_bytes(&bytes);
     data->tokens = bytes.tokens;
@@ -26,6 +29,14 @@ static void take_bytes(struct data *data)
     vocabulary_fini(&bytes);
     (void)crypto_generichash(data->fingerprint, sizeof data->fingerprint, data->ids, data->size,
                              NULL, 0); /* fails only for wrong sizes */
+}
+
+static void take_prose(struct data *data)
+{
+    struct text text = {0};
+    prose_add(&text, PROSE_BYTES);
+    data->own = text_steal(&text);
+    take_bytes(data, data->own, PROSE_BYTES);
 }
 
 static int take_shard(struct data *data, const char *path, struct error *err)
@@ -47,18 +58,21 @@ int data_init(struct data *data, const char *path, size_t sequence, uint64_t see
               struct error *err)
 {
     *data = (struct data){.sequence = sequence, .seed = seed};
-    int status = file_map(path, &data->map, err);
+    data->name = *path ? path : "the text of phase-model";
+    int status = *path ? file_map(path, &data->map, err) : 0;
     if (status < 0)
         return status;
-    if (shard_is_one(&data->map))
+    if (!*path)
+        take_prose(data);
+    else if (shard_is_one(&data->map))
         status = take_shard(data, path, err);
     else
-        take_bytes(data);
+        take_bytes(data, data->map.data, data->map.size);
     size_t held_out = data->size / 10;
     held_out = held_out > sequence + 1 ? held_out : sequence + 1;
     if (status == 0 && data->size < held_out + sequence + 1)
         status = error_set(
-            err, -EINVAL, "cannot train on %s: %zu %s, rows of %zu need at least %zu", path,
+            err, -EINVAL, "cannot train on %s: %zu %s, rows of %zu need at least %zu", data->name,
             data->size, data->width == 1 ? "bytes" : "tokens", sequence, 2 * (sequence + 1));
     if (status < 0) {
         data_fini(data);
@@ -71,6 +85,7 @@ int data_init(struct data *data, const char *path, size_t sequence, uint64_t see
 void data_fini(struct data *data)
 {
     file_unmap(&data->map);
+    free(data->own);
     *data = (struct data){0};
 }
 
@@ -107,6 +122,8 @@ void data_rows(const struct data *data, uint64_t first, size_t count, uint32_t *
 void data_expect(const struct data *data, uint64_t first, size_t count)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    if (data->own)
+        return;
     size_t before = (size_t)((const char *)data->ids - (const char *)data->map.data);
     for (size_t row = 0; row < count; row++) {
         size_t begin = before + place_of(data, first + row) * data->width;

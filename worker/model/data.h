@@ -1,5 +1,5 @@
-/* The text for training: the bytes of a file, or the tokens of a shard. The file is mapped into
- * memory. The last tenth is held out: it is only measured.
+/* The text for training: the bytes of a file, the tokens of a shard, or the text of prose.h. A file
+ * is mapped into memory. The last tenth is held out: it is only measured.
  *
  * The ids of the n-th row of training are a function of the seed and n alone. So one number is the
  * whole state of the reading, and every rank draws the same row. */
@@ -16,8 +16,10 @@ struct error;
 enum { DATA_FINGERPRINT = 32 };
 
 struct data {
-    struct file_map map;
-    const void *ids;      /* in the map */
+    const char *name;     /* for messages: the path, which the caller keeps */
+    struct file_map map;  /* empty without a file */
+    char *own;            /* the text of prose.h; NULL: there is a file */
+    const void *ids;      /* in the map, or in `own` */
     uint32_t width;       /* bytes of an id: 1 for the bytes of a file */
     uint32_t tokens;      /* each id is lower */
     size_t size, trained; /* ids; the first `trained` ids are for training */
@@ -27,8 +29,8 @@ struct data {
     uint8_t vocabulary[DATA_FINGERPRINT];  /* digest of the vocabulary */
 };
 
-/* Opens the file, which must have enough ids for rows of `sequence` ids. A shard is known by its
- * first bytes, and a damaged shard is refused. */
+/* Opens the file; an empty path is the text of prose.h. It must have enough ids for rows of
+ * `sequence` ids. A shard is known by its first bytes, and a damaged shard is refused. */
 int data_init(struct data *data, const char *path, size_t sequence, uint64_t seed,
               struct error *err);
 void data_fini(struct data *data);

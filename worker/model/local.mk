@@ -9,7 +9,7 @@ MODEL_SOURCES = \
 	worker/model/kernels.h \
 	worker/model/model.c worker/model/model.h worker/model/random.h \
 	worker/model/pass.c worker/model/pass.h worker/model/rotary.c worker/model/rotary.h \
-	worker/model/data.c worker/model/data.h \
+	worker/model/data.c worker/model/data.h worker/model/prose.c worker/model/prose.h \
 	worker/model/vocabulary.c worker/model/vocabulary.h worker/model/vocabulary_train.c \
 	worker/model/tokenizer.c worker/model/tokenizer.h \
 	worker/model/shard.c worker/model/shard.h \

@@ -7,6 +7,7 @@
 #include "worker/model/generate.h"
 #include "worker/model/kernels.h"
 #include "worker/model/options.h"
+#include "worker/model/prose.h"
 #include "worker/model/ranks.h"
 #include "worker/model/stop.h"
 #include "worker/model/tokenize.h"
@@ -20,7 +21,7 @@
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 static const char usage[] =
-    "usage: phase-model tokenize|train|generate|bench [OPTION VALUE]... | --help | --version\n"
+    "usage: phase-model text|tokenize|train|generate|bench [OPTION VALUE]... | --help | --version\n"
     "`phase-model COMMAND --help` lists the options of a command.\n";
 
 static int print_error(const struct error *err, int status)
@@ -112,6 +113,8 @@ static int run(int count, char **arguments)
         return command_generate(arguments + 2, arguments);
     if (text_equal(command, "tokenize"))
         return command_tokenize(arguments + 2);
+    if (text_equal(command, "text"))
+        return prose_command(arguments + 2);
     if (text_equal(command, "--version")) {
         printf("phase-model %s\n", PACKAGE_VERSION);
         return EXIT_OK;

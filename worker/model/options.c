@@ -100,8 +100,9 @@ static int check_together(struct options *options, struct error *err)
 static int read_words(struct options *options, const char *name, char **words)
 {
     const struct option_rule rules[] = {
-        {TEXT("data", "FILE", data, "/usr/share/common-licenses/GPL-3",
-              "text or shard of tokens to train on; its last tenth is held out")},
+        {TEXT("data", "FILE", data, "",
+              "text or shard of tokens to train on; its last tenth is held out; empty: what "
+              "`phase-model text` prints")},
         {TEXT("out", "DIR", out, ".", "folder of checkpoints, made if missing")},
         {TEXT("resume", "PATH", resume, "", "checkpoint to resume from; empty: from the start")},
         {WHOLE("iterations", iterations, 1, 1e12, "300",

@@ -74,11 +74,11 @@ static int load(struct train *train, struct error *err)
     if (memcmp(found.digest, train->data.vocabulary, sizeof found.digest) != 0)
         return error_set(err, -EINVAL,
                          "cannot resume from %s: its vocabulary is another than that of %s", path,
-                         train->options->data);
+                         train->data.name);
     if (memcmp(found.fingerprint, train->data.fingerprint, sizeof found.fingerprint) != 0)
         return error_set(err, -EINVAL,
                          "cannot resume from %s: it was trained on another text than %s", path,
-                         train->options->data);
+                         train->data.name);
     train->position = found;
     return 0;
 }
@@ -114,7 +114,7 @@ static int prepare(struct train *train, const struct ranks_place *place, struct 
     if (options->tokens && train->data.tokens > options->tokens)
         return error_set(err, -EINVAL,
                          "cannot train on %s: its vocabulary has %u tokens; --tokens is %" PRIu64,
-                         options->data, train->data.tokens, options->tokens);
+                         train->data.name, train->data.tokens, options->tokens);
     status = file_make_folders(options->out, 0777, err);
     if (status == 0 && place->rank == 0)
         status = checkpoint_clean(options->out, err);
