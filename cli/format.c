@@ -58,6 +58,17 @@ const char *format_count(double number, char buffer[FORMAT_SIZE])
     return buffer;
 }
 
+const char *format_bytes(uint64_t bytes, char buffer[FORMAT_SIZE])
+{
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+    double size = (double)bytes;
+    size_t unit = 0;
+    for (; size >= 1024 && unit < sizeof units / sizeof *units - 1; unit++)
+        size /= 1024;
+    (void)snprintf(buffer, FORMAT_SIZE, "%.*f %s", unit ? 1 : 0, size, units[unit]);
+    return buffer;
+}
+
 const char *format_cost(double dollars, char buffer[FORMAT_SIZE])
 {
     if (isnan(dollars))

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <time.h>
 
 enum { FORMAT_SIZE = 32 };
@@ -16,6 +17,9 @@ const char *format_number(double number, char buffer[FORMAT_SIZE]);
 
 /* A whole number with commas: `8,400`. */
 const char *format_count(double number, char buffer[FORMAT_SIZE]);
+
+/* A size in the largest unit: `812 bytes`, `2.4 MiB`. */
+const char *format_bytes(uint64_t bytes, char buffer[FORMAT_SIZE]);
 
 /* US dollars: `$3.20`, `<$0.01`; NaN: `-`. */
 const char *format_cost(double dollars, char buffer[FORMAT_SIZE]);

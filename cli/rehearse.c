@@ -12,6 +12,7 @@
 #include "cli/view.h"
 #include "cli/watch.h"
 #include "lib/address.h"
+#include "lib/checkpoint.h"
 #include "lib/error.h"
 #include "lib/expr/expr.h"
 #include "lib/protocol/words.h"
@@ -24,7 +25,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <time.h>
 
 /* The report, as it grows: as text, and as JSON. */
@@ -182,20 +182,18 @@ static int rehearse_resumed(struct rehearse *report, const struct rehearse_phase
     return 0;
 }
 
-/* The size of the files at `path`, which may be a pattern; -1: no file is there. */
-static double rehearse_bytes(const char *path)
+/* Measures the files and folders at `path`, which may be a pattern. False: there are none. */
+static bool rehearse_measure(const char *path, struct checkpoint_extent *ret_extent)
 {
     glob_t found;
-    double bytes = -1;
+    bool is_there = false;
+    *ret_extent = (struct checkpoint_extent){0};
     if (glob(path, 0, NULL, &found) != 0)
-        return -1;
-    for (size_t i = 0; i < found.gl_pathc; i++) {
-        struct stat info;
-        if (stat(found.gl_pathv[i], &info) == 0)
-            bytes = fmax(bytes, 0) + (double)info.st_size;
-    }
+        return false;
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        is_there |= checkpoint_measure(found.gl_pathv[i], ret_extent) == 0;
     globfree(&found);
-    return bytes;
+    return is_there;
 }
 
 /* The worker records only checkpoints that are whole. */
@@ -205,15 +203,17 @@ static int rehearse_checkpoint(struct rehearse *report, const struct rehearse_ph
     const char *path = field_text(phase->shown, "checkpoint");
     if (!json_is_object(json_object_get(phase->spec, "checkpoint")))
         return 0;
-    double bytes = path[0] ? rehearse_bytes(path) : -1;
+    struct checkpoint_extent extent;
+    char size[FORMAT_SIZE];
+    bool is_there = rehearse_measure(path, &extent);
     char *said = !path[0]    ? text_format("the program wrote no checkpoint")
-                 : bytes < 0 ? text_format("%s does not exist any more", path)
-                             : text_format("%s, %.0f bytes", path, bytes);
-    rehearse_line(report, "checkpoint", bytes <= 0, said);
+                 : !is_there ? text_format("%s does not exist any more", path)
+                             : text_format("%s, %s", path, format_bytes(extent.bytes, size));
+    rehearse_line(report, "checkpoint", !extent.bytes, said);
     free(said);
     if (phase->resumed)
         return rehearse_resumed(report, phase, err);
-    if (bytes > 0)
+    if (extent.bytes)
         rehearse_line(report, "resume", false, "not tried: the program ended by itself");
     return 0;
 }

@@ -568,7 +568,7 @@ SPEC
     run -0 phasectl rehearse "$SRC/etc/workflows/demo.yaml" --steps 10 --set validate.iterations=50000 \
         --set production.iterations=100000 # however fast its steps are, the end is far
     id=$(sed -n 's/^workflow \([0-9]*\) trm-rehearsal$/\1/p' <<<"$output")
-    [ "$(grep -Ec '^  checkpoint .* bytes$' <<<"$output")" = 2 ]
+    [ "$(grep -Ec '^  checkpoint .* (bytes|[KMG]iB)$' <<<"$output")" = 2 ]
     [ "$(grep -Ec '^  resume +a run resumed from step [0-9]+ and reached step [0-9]+$' <<<"$output")" = 2 ]
     grep -Eq '^  metrics +(.*, )?step_3, ' <<<"$output"
     grep -Eq '^    refinement .* at least 50 .* warned' <<<"$output"
@@ -617,8 +617,11 @@ YAML
     run -1 phasectl rehearse dies.yaml --steps 6
     grep -Eq '^train failed' <<<"$output"
     grep -Eq '^  resume +the run that resumed from step [0-9]+ failed$' <<<"$output"
-    resuming 'from=${PHASED_RESUME##*_}' | sed 's/^phases:/price: {per_gpu_hour: 20}\n&\n  prepare: {resources: {cpus: 1, time: 5m}, run: echo}/' >well.yaml
+    # A checkpoint may be a folder. Its size is that of its files.
+    resuming 'from=${PHASED_RESUME##*_}' | sed 's/^phases:/price: {per_gpu_hour: 20}\n&\n  prepare: {resources: {cpus: 1, time: 5m}, run: echo}/
+        s/echo \$step >\(.*\); exit/mkdir -p \1\/optimizer; head -c 2500000 \/dev\/zero >\1\/optimizer\/rank_0; exit/' >well.yaml
     run -0 phasectl rehearse well.yaml --steps 6
+    grep -Eq '^  checkpoint /.*/saved_[0-9]+, 2\.4 MiB$' <<<"$output"
     grep -Eq '^  resume +a run resumed from step ' <<<"$output"
     # CPUs have no price, but the price of the GPUs is still known.
     grep -Eq '^the real workflow: .* of running, <?\$[0-9.]+$' <<<"$output"

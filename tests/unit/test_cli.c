@@ -90,6 +90,18 @@ static void money_reads_as_people_write_it(void **state)
     assert_string_equal(format_cost(NAN, buffer), "-");
 }
 
+static void a_size_has_the_largest_unit(void **state)
+{
+    (void)state;
+    char buffer[FORMAT_SIZE];
+    assert_string_equal(format_bytes(0, buffer), "0 bytes");
+    assert_string_equal(format_bytes(1023, buffer), "1023 bytes");
+    assert_string_equal(format_bytes(1024, buffer), "1.0 KiB");
+    assert_string_equal(format_bytes(2500000, buffer), "2.4 MiB");
+    assert_string_equal(format_bytes(UINT64_C(5) << 40, buffer), "5.0 TiB");
+    assert_string_equal(format_bytes(UINT64_C(5) << 50, buffer), "5120.0 TiB");
+}
+
 static void a_time_has_its_date_only_on_another_day(void **state)
 {
     (void)state;
@@ -449,6 +461,7 @@ int main(void)
         cmocka_unit_test(a_number_keeps_four_digits),
         cmocka_unit_test(a_count_has_commas),
         cmocka_unit_test(money_reads_as_people_write_it),
+        cmocka_unit_test(a_size_has_the_largest_unit),
         cmocka_unit_test(a_time_has_its_date_only_on_another_day),
         cmocka_unit_test(a_bar_fills_with_the_share_and_never_overflows),
         cmocka_unit_test(columns_count_letters_and_not_bytes_or_colours),
