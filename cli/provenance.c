@@ -2,21 +2,20 @@
 #include "cli/provenance.h"
 
 #include "cli/cli.h"
+#include "lib/command.h"
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/memory.h"
 #include "lib/text.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum {
-    PROVENANCE_LINE_MAX = 64 << 10,
+    PROVENANCE_ASK_S = 20,   /* for an answer of git */
+    PROVENANCE_COPY_S = 600, /* for a copy of the code */
     PROVENANCE_LIST_MAX = 256 << 10,
     PROVENANCE_DIFF_MAX = 1 << 20, /* a longer diff is left out; the commit is kept */
 };
@@ -26,60 +25,34 @@ static const char provenance_packages[] =
     "from importlib.metadata import distributions as d\n"
     "print('\\n'.join(sorted({f\"{x.metadata['Name']}=={x.version}\" for x in d()})))\n";
 
-/* Starts a program with nothing to read. Returns its pid, or -1. */
-static pid_t provenance_start(const char *const *words, int output)
+/* Returns what a program prints, the caller's. NULL: `err` says why there is nothing. */
+static char *provenance_ask(const char *const *words, struct error *err)
 {
-    posix_spawn_file_actions_t actions;
-    pid_t pid;
-    (void)posix_spawn_file_actions_init(&actions); /* these fail only without memory */
-    (void)posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    (void)posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-    (void)posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    int status = posix_spawnp(&pid, words[0], &actions, NULL, (char *const *)words, environ);
-    (void)posix_spawn_file_actions_destroy(&actions);
-    return status == 0 ? pid : -1;
-}
-
-static int provenance_wait(pid_t pid)
-{
-    int status;
-    while (waitpid(pid, &status, 0) < 0)
-        if (errno != EINTR)
-            return -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-/* Returns what a program prints, the caller's; NULL when the program fails. Reads at most
- * `size_max` bytes, drops the rest and says so in `ret_is_cut`. */
-static char *provenance_ask(const char *const *words, size_t size_max, bool *ret_is_cut)
-{
-    int pipe_ends[2];
-    char buffer[8192];
-    struct text text = {0};
-    ssize_t size;
-    *ret_is_cut = false;
-    if (pipe2(pipe_ends, O_CLOEXEC) < 0)
+    struct command_result result;
+    if (command_ask(words, PROVENANCE_ASK_S, &result, err) < 0)
         return NULL;
-    pid_t pid = provenance_start(words, pipe_ends[1]);
-    (void)close(pipe_ends[1]);
-    while (pid > 0 && ((size = read(pipe_ends[0], buffer, sizeof buffer)) > 0 ||
-                       (size < 0 && errno == EINTR))) {
-        *ret_is_cut = *ret_is_cut || (size > 0 && text.size + (size_t)size > size_max);
-        if (size > 0 && !*ret_is_cut)
-            text_add_bytes(&text, buffer, (size_t)size);
+    char *text = text_steal(&result.out);
+    command_fini(&result);
+    return text;
+}
+
+/* Returns the lines that a program prints, as far as they go into PROVENANCE_LIST_MAX bytes; the
+ * caller's. NULL: the program has failed. */
+static char *provenance_list(const char *const *words)
+{
+    char *lines = provenance_ask(words, NULL);
+    if (lines && strlen(lines) > PROVENANCE_LIST_MAX) {
+        lines[PROVENANCE_LIST_MAX] = '\0';
+        char *end = strrchr(lines, '\n');
+        lines[end ? end - lines + 1 : 0] = '\0';
     }
-    (void)close(pipe_ends[0]);
-    if (pid > 0 && provenance_wait(pid) == 0)
-        return text_steal(&text);
-    text_fini(&text);
-    return NULL;
+    return lines;
 }
 
 /* Returns the only line that a program prints; the caller's. */
 static char *provenance_line(const char *const *words)
 {
-    bool is_cut;
-    char *line = provenance_ask(words, PROVENANCE_LINE_MAX, &is_cut);
+    char *line = provenance_ask(words, NULL);
     if (line)
         line[strcspn(line, "\n")] = '\0';
     return line;
@@ -99,17 +72,18 @@ static void provenance_add_changes(json_t *provenance)
                                        "--no-ext-diff", "--no-textconv",       "HEAD", NULL};
     static const char *const untracked[] = {
         "git", "ls-files", "--others", "--exclude-standard", "--full-name", ":/", NULL};
-    bool is_cut;
-    char *text = provenance_ask(diff, PROVENANCE_DIFF_MAX, &is_cut);
-    if (is_cut) {
-        free(text);
+    struct error err;
+    char *text = provenance_ask(diff, &err);
+    if (!text)
+        (void)provenance_take(provenance, "diff_note",
+                              text_format("git diff failed: %s", err.message));
+    else if (strlen(text) > PROVENANCE_DIFF_MAX)
         (void)provenance_take(provenance, "diff_note",
                               text_format("longer than %d bytes", PROVENANCE_DIFF_MAX));
-    } else if (!provenance_take(provenance, "diff", text)) {
-        (void)provenance_take(provenance, "diff_note", text_format("not UTF-8 text"));
-    }
-    (void)provenance_take(provenance, "untracked",
-                          provenance_ask(untracked, PROVENANCE_LIST_MAX, &is_cut));
+    else if (!provenance_take(provenance, "diff", xstrdup(text)))
+        (void)provenance_take(provenance, "diff_note", xstrdup("not UTF-8 text"));
+    free(text);
+    (void)provenance_take(provenance, "untracked", provenance_list(untracked));
 }
 
 static void provenance_add_packages(json_t *provenance)
@@ -119,12 +93,9 @@ static void provenance_add_packages(json_t *provenance)
         environment = getenv("CONDA_PREFIX");
     if (!environment)
         return;
-    bool is_cut;
     char *python = text_format("%s/bin/python", environment);
     const char *const words[] = {python, "-c", provenance_packages, NULL};
-    char *packages = provenance_ask(words, PROVENANCE_LIST_MAX, &is_cut);
-    if (packages)
-        (void)provenance_take(provenance, "packages", packages);
+    (void)provenance_take(provenance, "packages", provenance_list(words));
     free(python);
 }
 
@@ -168,7 +139,7 @@ json_t *provenance_capture(void)
 
 /* Copies tracked and new files. It skips a file whose deletion is not committed yet. For code that
  * came from another machine, the other machine has listed the files. */
-static int provenance_copy(const char *root, const char *folder)
+static int provenance_copy(const char *root, const char *folder, struct error *err)
 {
     static const char script[] =
         "cd \"$1\" && if [ \"$3\" ]; then cat \"$3.files\";"
@@ -179,8 +150,12 @@ static int provenance_copy(const char *root, const char *folder)
     const char *const words[] = {
         "bash", "-o", "pipefail", "-c", script, "bash", root, folder, received ? received : "",
         NULL};
-    pid_t pid = provenance_start(words, STDERR_FILENO);
-    return pid > 0 ? provenance_wait(pid) : -1;
+    struct command_result result;
+    int status = command_ask(words, PROVENANCE_COPY_S, &result, err);
+    if (status < 0)
+        return error_prefix(err, "could not copy %s to %s", root, folder);
+    command_fini(&result);
+    return 0;
 }
 
 int provenance_snapshot(const struct cli *cli, const json_t *provenance, const char *key,
@@ -200,8 +175,8 @@ int provenance_snapshot(const struct cli *cli, const json_t *provenance, const c
     }
     char *folder = text_format("%s/%s", cli->home.snapshots, key);
     status = file_make_folders(folder, 0700, err);
-    if (status == 0 && provenance_copy(root, folder) != 0)
-        status = error_set(err, -EIO, "could not copy %s to %s", root, folder);
+    if (status == 0)
+        status = provenance_copy(root, folder, err);
     if (status == 0)
         *ret_workdir = text_format("%s%s", folder, workdir + strlen(root));
     free(folder);
@@ -212,9 +187,6 @@ int provenance_snapshot(const struct cli *cli, const json_t *provenance, const c
 void provenance_discard(const struct cli *cli, const char *key)
 {
     char *folder = text_format("%s/%s", cli->home.snapshots, key);
-    const char *const words[] = {"rm", "-rf", "--", folder, NULL};
-    pid_t pid = provenance_start(words, STDERR_FILENO);
-    if (pid > 0)
-        (void)provenance_wait(pid); /* a rest of the copy does no harm */
+    (void)file_remove_tree(folder, NULL); /* a rest of the copy does no harm */
     free(folder);
 }

@@ -5,6 +5,7 @@
 #include "cli/client.h"
 #include "cli/options.h"
 #include "cli/verbs.h"
+#include "lib/command.h"
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/memory.h"
@@ -12,17 +13,16 @@
 #include "lib/text.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum {
     SANDBOX_STOPPED = 3, /* what the script exits with if a part does not run */
-    SANDBOX_NODES = 4,   /* how many pretend nodes there are if nobody says */
+    SANDBOX_STATUS_S = 10,
+    SANDBOX_NODES = 4, /* how many pretend nodes there are if nobody says */
     SANDBOX_KIND_MAX = 64,
 };
 
@@ -54,21 +54,13 @@ bool sandbox_is_running(const struct cli *cli)
     char *script;
     if (access(cli->home.slurm_conf, R_OK) < 0 || sandbox_find(&script, NULL) < 0)
         return false;
-    pid_t pid = fork();
-    if (pid == 0) {
-        int null = open("/dev/null", O_RDWR);
-        if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0 ||
-            dup2(null, STDERR_FILENO) < 0)
-            _exit(127);
-        (void)execl(script, script, "status", cli->home.sandbox,
-                    (char *)NULL); /* if it fails: the next line */
-        _exit(127);
-    }
+    const char *const words[] = {script, "status", cli->home.sandbox, NULL};
+    struct command_result result;
+    bool is_running = command_ask(words, SANDBOX_STATUS_S, &result, NULL) == 0;
+    if (is_running)
+        command_fini(&result);
     free(script);
-    int status = -1;
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    return is_running;
 }
 
 /* Replaces this program; returns only when that fails. `nodes` is the number of pretend nodes; 0:

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 enum {
-    COMMAND_POLL_MS = 10,
+    COMMAND_POLL_MS = 16, /* the longest pause between two looks; the first is 1 ms */
     COMMAND_READ = 65536,
     COMMAND_OUTPUT_MAX = 64 * 1024 * 1024, /* bytes: the files are in memory */
 };
@@ -79,7 +79,7 @@ static bool command_is_too_long(const int files[COMMAND_FILES])
 static int command_wait(const char *name, pid_t pid, const int files[COMMAND_FILES],
                         unsigned seconds, int *ret_status, struct error *err)
 {
-    const struct timespec pause = {.tv_nsec = COMMAND_POLL_MS * 1000000};
+    struct timespec pause = {.tv_nsec = 1000000};
     int64_t deadline_ms = clock_steady_ms() + (int64_t)seconds * 1000;
     int status = 0;
     pid_t ended;
@@ -87,6 +87,8 @@ static int command_wait(const char *name, pid_t pid, const int files[COMMAND_FIL
     while ((ended = waitpid(pid, &status, WNOHANG)) == 0 && clock_steady_ms() <= deadline_ms &&
            !is_too_long) {
         (void)nanosleep(&pause, NULL);
+        if (pause.tv_nsec < COMMAND_POLL_MS * 1000000)
+            pause.tv_nsec *= 2;
         is_too_long = command_is_too_long(files);
     }
     if (ended == 0) {
@@ -145,4 +147,17 @@ char *command_complaint(const struct command_result *result)
     const char *said = text_string(&result->err);
     said += strspn(said, " \n");
     return text_format("%.*s", (int)strcspn(said, "\n"), said);
+}
+
+int command_ask(const char *const *words, unsigned seconds, struct command_result *ret_result,
+                struct error *err)
+{
+    int status = command_run(words, NULL, seconds, ret_result, err);
+    if (status == 0 && ret_result->exit_code != 0) {
+        char *said = command_complaint(ret_result);
+        status = error_set(err, -EIO, *said ? "%s" : "%s failed", *said ? said : words[0]);
+        free(said);
+        command_fini(ret_result);
+    }
+    return status;
 }

@@ -30,6 +30,11 @@ int command_start(const char *const *words, const int files[COMMAND_FILES], bool
 int command_run(const char *const *words, const char *input, unsigned seconds,
                 struct command_result *ret_result, struct error *err);
 
+/* The same for a program that is asked something: it gets no input, and a failure of the program is
+ * an error, too. -EIO: its exit code is not 0, and `err` has its complaint. */
+int command_ask(const char *const *words, unsigned seconds, struct command_result *ret_result,
+                struct error *err);
+
 void command_fini(struct command_result *result);
 
 /* The first line of what the program wrote to standard error, without the line end; the caller's to

@@ -60,19 +60,6 @@ static const char code_receive[] = "cd \"${PHASED_HOME:-$HOME/.phased}/code/$1\"
 
 /* --- Which files ------------------------------------------------------------------------------ */
 
-/* Runs git in a folder. Returns 0 if it has succeeded. */
-static int code_git(const char *const *words, struct command_result *ret_result, struct error *err)
-{
-    int status = command_run(words, NULL, CODE_GIT_S, ret_result, err);
-    if (status == 0 && ret_result->exit_code != 0) {
-        char *said = command_complaint(ret_result);
-        status = error_set(err, -EIO, "%s", said);
-        free(said);
-        command_fini(ret_result);
-    }
-    return status;
-}
-
 static bool code_is_repository(const char *folder)
 {
     char *path = text_format("%s/.git", folder);
@@ -100,7 +87,7 @@ static int code_list(struct code *code, const char *below, const char *git_dir, 
         "git", "-C", folder, dir, tree, "ls-files", "--cached", "--others", "--exclude-standard",
         "-z",  NULL};
     struct command_result result;
-    int status = code_git(words, &result, err);
+    int status = command_ask(words, CODE_GIT_S, &result, err);
     free(tree);
     free(dir);
     free(folder);
@@ -132,15 +119,13 @@ static int code_list_folder(struct code *code, struct error *err)
     if (!mkdtemp(git_dir))
         return error_set(err, -errno, "could not make a folder in /tmp: %s", strerror(errno));
     const char *const make[] = {"git", "init", "--quiet", "--bare", git_dir, NULL};
-    const char *const removal[] = {"rm", "-rf", "--", git_dir, NULL};
     struct command_result result;
-    int status = code_git(make, &result, err);
+    int status = command_ask(make, CODE_GIT_S, &result, err);
     if (status == 0) {
         command_fini(&result);
         status = code_list(code, "", git_dir, 0, err);
     }
-    if (command_run(removal, NULL, CODE_GIT_S, &result, NULL) == 0)
-        command_fini(&result);
+    (void)file_remove_tree(git_dir, NULL); /* a rest in /tmp does no harm */
     return status;
 }
 

@@ -419,6 +419,31 @@ YAML
     phasectl cancel "$id"
 }
 
+@test "a submission says why it does not know the changes of its code, and does not wait for them" {
+    command -v git || skip "git is not installed"
+    repository
+    mkdir ../bin
+    cat >../bin/git <<SH
+#!/bin/bash
+case " \$* " in *" diff "*)
+    [ ! -e $BATS_TEST_TMPDIR/hangs ] || exec sleep 1000
+    echo "fatal: unable to read tree" >&2
+    exit 128 ;;
+esac
+exec $(command -v git) "\$@"
+SH
+    chmod +x ../bin/git
+    local PATH=$BATS_TEST_TMPDIR/bin:$PATH reason
+    workflow 60 >ignored
+    for reason in "fatal: unable to read tree" "git did not end within 20 s"; do
+        run -0 timeout 60 phasectl submit ignored --hold
+        id=${output#workflow } id=${id%% *}
+        [[ $(phasectl show "$id") == *"not kept: git diff failed: $reason, 1 new file"* ]]
+        phasectl cancel "$id"
+        touch "$BATS_TEST_TMPDIR/hangs"
+    done
+}
+
 @test "code: snapshot runs the files of the submission, whatever is edited meanwhile" {
     command -v git || skip "git is not installed"
     repository

@@ -381,3 +381,14 @@ no_gpus() {
     [ "$status" = 1 ]
     [ "$output" = "sandbox: --nodes wants a number from 1 to 512, not 'none'" ]
 }
+
+@test "phasectl does not wait long for a sandbox that does not say whether it runs" {
+    mkdir -p "$folder/bin" "$folder/libexec/phased" "$folder/home/sandbox"
+    cp "${BIN:-$SRC/build/bin}/phasectl" "$folder/bin"
+    touch "$folder/home/sandbox/slurm.conf"
+    printf '#!/bin/sh\nexec sleep 1000\n' >"$folder/libexec/phased/sandbox"
+    chmod +x "$folder/libexec/phased/sandbox"
+    run timeout 60 env PHASED_HOME="$folder/home" "$folder/bin/phasectl" sandbox status --json
+    [ "$status" = 3 ]
+    [[ $output == *'"running": false'* ]]
+}
