@@ -24,7 +24,8 @@
 #include <unistd.h>
 
 enum {
-    CODE_GIT_S = 60,       /* for a list of files */
+    CODE_GIT_S = 60, /* for a list of files */
+    CODE_MACHINE_ID_MAX = 64,
     CODE_NAME_MAX = 40,    /* of the folder's own name in NAME-DIGEST */
     CODE_DIGEST_SIZE = 12, /* hexadecimal digits */
     CODE_DEPTH_MAX = 20,   /* repositories in each other */
@@ -137,7 +138,8 @@ static int code_set_name(struct code *code, struct error *err)
     char host[HOST_NAME_MAX + 1] = "", fingerprint[FINGERPRINT_SIZE], *machine = NULL;
     const char *folder = strrchr(code->root, '/');
     (void)gethostname(host, sizeof host - 1); /* if it fails, the name is empty */
-    (void)file_read("/etc/machine-id", CODE_GIT_S, &machine, NULL, NULL); /* may be missing */
+    (void)file_read("/etc/machine-id", CODE_MACHINE_ID_MAX, &machine, NULL,
+                    NULL); /* may be missing */
     json_t *json = json_pack("[s, s, s]", host, machine ? machine : "", code->root);
     free(machine);
     if (!json)
