@@ -163,9 +163,9 @@ int provenance_snapshot(const struct cli *cli, const json_t *provenance, const c
 {
     const char *root = json_string_value(json_object_get(provenance, "root"));
     char *workdir = getcwd(NULL, 0);
+    const char *below = root && workdir ? file_below(workdir, root) : NULL;
     int status = 0;
-    if (!root || !json_object_get(provenance, "commit") || !workdir ||
-        !text_starts(workdir, root)) {
+    if (!below || !json_object_get(provenance, "commit")) {
         status = error_set(err, -EINVAL,
                            "code: snapshot needs a git repository with a commit, and "
                            "%s is not in one",
@@ -178,7 +178,7 @@ int provenance_snapshot(const struct cli *cli, const json_t *provenance, const c
     if (status == 0)
         status = provenance_copy(root, folder, err);
     if (status == 0)
-        *ret_workdir = text_format("%s%s", folder, workdir + strlen(root));
+        *ret_workdir = text_format("%s%s%s", folder, *below ? "/" : "", below);
     free(folder);
     free(workdir);
     return status;

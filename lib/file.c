@@ -144,6 +144,16 @@ int file_remove_tree(const char *path, struct error *err)
     return code ? error_set(err, -code, "cannot remove %s: %s", path, strerror(code)) : 0;
 }
 
+const char *file_below(const char *path, const char *folder)
+{
+    size_t size = strlen(folder);
+    if (size && folder[size - 1] == '/')
+        size--; /* the root */
+    if (strncmp(path, folder, size) != 0 || (path[size] && path[size] != '/'))
+        return NULL;
+    return path + size + (path[size] == '/');
+}
+
 int file_change_begin(struct file_change *change, const char *path, mode_t mode, struct error *err)
 {
     *change = (struct file_change){.path = xstrdup(path),

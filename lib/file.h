@@ -53,6 +53,11 @@ int file_sync_folder(const char *path, struct error *err);
  * exist is not an error. Stops at what cannot be removed. */
 int file_remove_tree(const char *path, struct error *err);
 
+/* Returns the part of `path` below `folder`, in `path`: "b/c" for /a/b/c in /a, "" for the folder
+ * itself. NULL: `path` is not in the folder. Compares the texts, so neither may have links or `..`
+ * in it. */
+const char *file_below(const char *path, const char *folder);
+
 /* Makes `path` with these bytes, once. If several processes on any machines try at the same time,
  * one succeeds, and nobody sees half a file. It uses a temporary file beside `path` with a unique
  * name, fsync, link(), and fsync of the folder. The file system must have hard links, as NFS and

@@ -169,12 +169,11 @@ static int code_find_root(struct code *code, bool *ret_is_repository, struct err
     code->root = *ret_is_repository ? xstrndup(text_string(&result.out), result.out.size - 1)
                                     : xstrdup(current);
     command_fini(&result);
-    size_t size = strlen(code->root);
-    bool is_below = text_starts(current, code->root) && (!current[size] || current[size] == '/');
-    code->below = xstrdup(is_below && current[size] ? current + size + 1 : "");
+    const char *below = file_below(current, code->root);
+    code->below = xstrdup(below ? below : "");
     char home[PATH_MAX];
     const char *home_folder = getenv("HOME");
-    if (!is_below)
+    if (!below)
         status = error_set(err, -EINVAL, "%s is not in its git repository %s", current, code->root);
     else if (!code->root[1] ||
              (home_folder && realpath(home_folder, home) && text_equal(code->root, home)))
@@ -217,12 +216,11 @@ int code_add(struct code *code, const char *path, char **ret_path, struct error 
     char *parent = slash ? xstrndup(path, (size_t)(slash - path) + 1) : xstrdup(".");
     bool is_found = realpath(parent, folder) != NULL;
     free(parent);
-    size_t size = strlen(code->root);
-    if (!is_found || !text_starts(folder, code->root) || (folder[size] && folder[size] != '/'))
+    const char *inner = is_found ? file_below(folder, code->root) : NULL;
+    if (!inner)
         return error_set(err, -EXDEV, "%s is outside of %s, the folder that goes to the host", path,
                          code->root);
-    char *below =
-        text_format("%s%s%s", folder[size] ? folder + size + 1 : "", folder[size] ? "/" : "", name);
+    char *below = text_format("%s%s%s", inner, *inner ? "/" : "", name);
     code_add_name(code, below);
     struct text relative = {0};
     if (path[0] == '/') {

@@ -466,6 +466,12 @@ SH
     coded snapshot >../ignored
     run -1 --separate-stderr phasectl submit ../ignored nothing.yaml
     [ "$(find "$PHASED_HOME/snapshots" -mindepth 1 -maxdepth 1 | wc -l)" = 1 ]
+    # A folder beside the repository is not in it, whatever the variables of git say.
+    mkdir ../../repository-2
+    cd ../../repository-2
+    run -1 --separate-stderr env GIT_DIR=../repository/.git GIT_WORK_TREE=../repository \
+        phasectl submit "$BATS_TEST_TMPDIR/frozen.yaml"
+    [[ $stderr == *"code: snapshot needs a git repository"*"/repository-2 is not in one"* ]]
     # Without a repository there is nothing to copy, and nothing is queued.
     cd "$FOLDER"
     run -1 --separate-stderr phasectl submit "$BATS_TEST_TMPDIR/frozen.yaml"

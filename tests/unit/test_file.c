@@ -169,6 +169,18 @@ static void a_mapped_file_has_the_bytes_and_an_empty_file_has_no_data(void **sta
     assert_int_equal(file_map("/nowhere", &map, NULL), -ENOENT);
 }
 
+static void a_path_is_below_a_folder_only_after_a_slash(void **state)
+{
+    (void)state;
+    assert_string_equal(file_below("/a/b/c", "/a"), "b/c");
+    assert_string_equal(file_below("/a/b", "/a/"), "b");
+    assert_string_equal(file_below("/a", "/a"), "");
+    assert_string_equal(file_below("/a", "/"), "a");
+    assert_string_equal(file_below("/", "/"), "");
+    assert_null(file_below("/ab", "/a"));
+    assert_null(file_below("/", "/a"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -178,6 +190,7 @@ int main(void)
         TEST(a_file_that_is_written_in_pieces_appears_whole_at_the_end),
         TEST(a_change_that_failed_leaves_the_old_file_and_no_other),
         TEST(a_mapped_file_has_the_bytes_and_an_empty_file_has_no_data),
+        TEST(a_path_is_below_a_folder_only_after_a_slash),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
