@@ -24,6 +24,7 @@ double field_as_number(const json_t *value);
 int field_workflow_state(const json_t *workflow);
 int field_phase_state(const json_t *phase);
 int field_phase_hold(const json_t *phase);
+int field_hold_budget(const json_t *phase);
 int field_run_state(const json_t *run);
 int field_run_outcome(const json_t *run);
 int field_run_cause(const json_t *run);

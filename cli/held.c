@@ -25,13 +25,14 @@ static void held_way_out(struct table *table, const char *verb, const char *targ
 /* A phase that its budget holds cannot be released before the budget is larger. */
 static void held_budget_first(const json_t *phase, struct table *table)
 {
-    const char *address = field_text(phase, "address"), *reason = field_text(phase, "reason");
-    if (text_starts(reason, "held by its budget")) {
-        char *target =
-            text_format("%.*s %s N", (int)strcspn(address, "/"), address, amount_option(reason));
+    const char *address = field_text(phase, "address");
+    int budget = field_hold_budget(phase), amount = amount_parse(field_text(phase, "hold_amount"));
+    if (budget == BUDGET_WORKFLOW && amount >= 0) {
+        char *target = text_format("%.*s %s N", (int)strcspn(address, "/"), address,
+                                   amount_option((enum amount)amount));
         held_way_out(table, "budget", target, "give the workflow more first");
         free(target);
-    } else if (text_starts(reason, "held by this month's budget")) {
+    } else if (budget == BUDGET_MONTH) {
         table_add(table, "limits.yaml: month");
         table_add(table, "give all workflows more first");
     }

@@ -1,6 +1,8 @@
 /* Amounts as texts. */
 #include "lib/amount.h"
 
+#include "lib/text.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdbool.h>
@@ -8,9 +10,9 @@
 #include <string.h>
 
 static const struct {
-    const char *key, *before, *after;
+    const char *key, *option, *before, *after;
 } amounts[] = {
-#define X(symbol, key, before, after) [AMOUNT_##symbol] = {key, before, after},
+#define X(symbol, key, option, before, after) [AMOUNT_##symbol] = {key, option, before, after},
     AMOUNTS(X)
 #undef X
 };
@@ -19,6 +21,20 @@ const char *amount_key(enum amount amount)
 {
     assert(amount < AMOUNT_COUNT);
     return amounts[amount].key;
+}
+
+int amount_parse(const char *key)
+{
+    for (int amount = 0; amount < AMOUNT_COUNT; amount++)
+        if (text_equal(amounts[amount].key, key))
+            return amount;
+    return -1;
+}
+
+const char *amount_option(enum amount amount)
+{
+    assert(amount < AMOUNT_COUNT);
+    return amounts[amount].option;
 }
 
 enum { AMOUNT_DIGITS_SIZE = 32 };
@@ -59,11 +75,6 @@ const char *amount_format_share(enum amount amount, double counted, double of,
     (void)snprintf(text, AMOUNT_SHARE_SIZE, "%s%.2f of %s", amounts[amount].before, counted,
                    amount_format(amount, of, limit));
     return text;
-}
-
-const char *amount_option(const char *share)
-{
-    return strchr(share, '$') ? "--usd" : strstr(share, " GPU ") ? "--gpu-hours" : "--hours";
 }
 
 const char *amount_format_range(enum amount amount, double from, double to,

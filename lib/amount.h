@@ -6,12 +6,12 @@
 #include <stddef.h>
 
 #define AMOUNTS(X)                                                                                 \
-    X(USD, "usd", "$", "")                                                                         \
-    X(GPU_HOURS, "gpu_hours", "", " GPU hours")                                                    \
-    X(HOURS, "hours", "", " hours")
+    X(USD, "usd", "--usd", "$", "")                                                                \
+    X(GPU_HOURS, "gpu_hours", "--gpu-hours", "", " GPU hours")                                     \
+    X(HOURS, "hours", "--hours", "", " hours")
 
 enum amount {
-#define X(symbol, key, before, after) AMOUNT_##symbol,
+#define X(symbol, key, option, before, after) AMOUNT_##symbol,
     AMOUNTS(X)
 #undef X
         AMOUNT_COUNT
@@ -20,6 +20,9 @@ enum amount {
 enum { AMOUNT_SIZE = 48, AMOUNT_SHARE_SIZE = 100 };
 
 const char *amount_key(enum amount amount);
+int amount_parse(const char *key); /* -1: no amount has this key */
+/* The option of `phasectl budget` for the amount. */
+const char *amount_option(enum amount amount);
 
 /* As a person would write the amount, with all given digits: "$1200000", "2.5 GPU hours", "1
  * hour". */
@@ -27,10 +30,6 @@ const char *amount_format(enum amount amount, double value, char text[AMOUNT_SIZ
 
 /* A counted amount, with two decimals: "$7.02", "3.10 GPU hours". */
 const char *amount_format_counted(enum amount amount, double value, char text[AMOUNT_SIZE]);
-
-/* The option of `phasectl budget` for the amount in `share`, which is the result of
- * amount_format_share() or a sentence that contains it. */
-const char *amount_option(const char *share);
 
 /* "$245 to $490", "5 hours" */
 const char *amount_format_range(enum amount amount, double from, double to,

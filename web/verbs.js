@@ -94,9 +94,11 @@ export function verbsOfWorkflow(workflow) {
 export function firstOf(phase) {
   const reason = phase.reason || '';
   const workflow = phase.address.split('/')[0];
-  if (reason.startsWith('held by its budget'))
-    return `First give the workflow more: phasectl budget ${workflow} --usd N.`;
-  if (reason.startsWith("held by this month's budget"))
+  if (phase.hold_budget === 'workflow') {
+    const option = '--' + phase.hold_amount.replace('_', '-');
+    return `First give the workflow more: phasectl budget ${workflow} ${option} N.`;
+  }
+  if (phase.hold_budget === 'month')
     return 'First give all workflows more: `month` in limits.yaml.';
   if (reason.includes('refused by Slurm'))
     return 'Slurm refused the job. Retry when Slurm would take the job, or cancel.';

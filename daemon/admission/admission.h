@@ -39,10 +39,17 @@ int admission_again_in_ms(struct loop *loop);
  * job. 0: the job does not wait for limits.yaml. */
 unsigned admission_position(struct loop *loop, uint64_t job);
 
-/* Whether the budgets let the workflow begin something more. False: `ret_reason` says why not, and
+/* A budget that is spent. */
+struct admission_spent {
+    enum budget budget;
+    enum amount amount;      /* of which too much is spent */
+    char reason[REASON_MAX]; /* "its budget is spent: $7.02 of $7" */
+};
+
+/* Whether the budgets let the workflow begin something more. False: `ret_spent` says why not, and
  * the workflow will be held. */
 bool admission_pays(struct loop *loop, const struct workflow *workflow,
-                    char ret_reason[REASON_MAX]);
+                    struct admission_spent *ret_spent);
 
 /* The workflow `id` has a new budget. Some of its phases may be about to be held for the old
  * budget: their runs have not stopped yet. Each such phase is released when its run has stopped, if

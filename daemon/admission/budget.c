@@ -14,16 +14,15 @@ static void budget_check(struct admission *admission, const json_t *row)
 {
     uint64_t id = (uint64_t)json_integer_value(json_object_get(row, "workflow"));
     struct workflow *workflow = core_workflow(loop_core(admission->loop), id);
-    struct store_spending spent;
+    struct store_spending cost;
     struct error err;
-    char text[BUDGET_TEXT_SIZE];
-    if (!workflow || store_spending(loop_store(admission->loop), id, &spent, &err) < 0)
+    if (!workflow || store_spending(loop_store(admission->loop), id, &cost, &err) < 0)
         return;
-    double part = spending_part(json_object_get(row, "budget"), &spent, text);
+    struct spending spent = spending_of(json_object_get(row, "budget"), &cost);
     bool is_told = json_is_true(json_object_get(row, "told"));
-    if (part >= 1 ? spending_hold(admission->loop, workflow, BUDGET_OF_WORKFLOW, text)
-                  : part >= BUDGET_WARN_AT && !is_told)
-        spending_warn(admission->loop, id, BUDGET_OF_WORKFLOW, part, text);
+    if (spent.part >= 1 ? spending_hold(admission->loop, workflow, BUDGET_WORKFLOW, &spent)
+                        : spent.part >= BUDGET_WARN_AT && !is_told)
+        spending_warn(admission->loop, id, BUDGET_WORKFLOW, &spent);
 }
 
 /* --- Taking holds back ------------------------------------------------------------------------ */
@@ -33,21 +32,20 @@ struct budget_lift {
     unsigned phase; /* the index of the phase */
 };
 
-static bool is_spent(struct admission *admission, const struct workflow *workflow,
-                     char text[BUDGET_TEXT_SIZE])
+static struct spending workflow_spent(struct admission *admission, const struct workflow *workflow)
 {
     struct store *store = loop_store(admission->loop);
-    struct store_spending spent;
+    struct spending spent = {0};
+    struct store_spending cost;
     struct error err;
     json_t *rows;
-    bool is_spent = false;
     if (store_budgets(store, workflow->id, &rows, &err) < 0)
-        return false; /* another part of the daemon reports that the record cannot be read */
+        return spent; /* another part of the daemon reports that the record cannot be read */
     const json_t *budget = json_object_get(json_array_get(rows, 0), "budget");
-    if (budget && store_spending(store, workflow->id, &spent, &err) == 0)
-        is_spent = spending_part(budget, &spent, text) >= 1;
+    if (budget && store_spending(store, workflow->id, &cost, &err) == 0)
+        spent = spending_of(budget, &cost);
     json_decref(rows);
-    return is_spent;
+    return spent;
 }
 
 /* Whether a run of the phase, or of a member of the phase, must still stop before it is held. */
@@ -56,7 +54,7 @@ static bool phase_is_being_held(const struct phase *phase)
     const struct matrix *matrix = phase->members;
     const struct run *run = phase->run;
     bool has_one = run && run->state != RUN_ENDED && run->wish == WISH_HOLD &&
-                   text_starts(phase->reason, "held by its budget");
+                   phase->hold_budget == BUDGET_WORKFLOW;
     for (size_t i = 0; matrix && !has_one && i < matrix->count; i++)
         has_one = phase_is_being_held(matrix->members[i]);
     return has_one;
@@ -83,9 +81,8 @@ void admission_lift(struct loop *loop, uint64_t id)
 /* Returns false when the lift is done, or is not needed any more. */
 static bool lift_is_under_way(struct admission *admission, const struct budget_lift *lift)
 {
-    char text[BUDGET_TEXT_SIZE];
     struct workflow *workflow = core_workflow(loop_core(admission->loop), lift->workflow);
-    if (!workflow || is_spent(admission, workflow, text))
+    if (!workflow || workflow_spent(admission, workflow).part >= 1)
         return false;
     struct phase *phase = &workflow->phases[lift->phase];
     if (phase_is_being_held(phase))
@@ -127,17 +124,20 @@ void budget_look(void *state)
     budget_take_back(admission);
 }
 
-bool admission_pays(struct loop *loop, const struct workflow *workflow, char ret_reason[REASON_MAX])
+bool admission_pays(struct loop *loop, const struct workflow *workflow,
+                    struct admission_spent *ret_spent)
 {
     struct admission *admission = loop_room(loop, &admission_room);
-    char text[BUDGET_TEXT_SIZE];
-    if (is_spent(admission, workflow, text))
-        (void)snprintf(ret_reason, REASON_MAX, "its budget is spent: %s", text);
-    else if (month_part(admission, text) >= 1)
-        (void)snprintf(ret_reason, REASON_MAX, "this month's budget (limits.yaml) is spent: %s",
-                       text);
-    else
+    struct spending spent = workflow_spent(admission, workflow);
+    bool is_own = spent.part >= 1;
+    if (!is_own)
+        spent = month_spent(admission);
+    if (spent.part < 1)
         return true;
+    ret_spent->budget = is_own ? BUDGET_WORKFLOW : BUDGET_MONTH;
+    ret_spent->amount = spent.amount;
+    (void)snprintf(ret_spent->reason, sizeof ret_spent->reason, "%s is spent: %s",
+                   is_own ? "its budget" : "this month's budget (limits.yaml)", spent.text);
     loop_look(loop, &admission_room, 0);
     return false;
 }

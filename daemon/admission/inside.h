@@ -28,12 +28,19 @@ struct limits {
     struct stat seen;
 };
 
+/* The largest part of a budget that is spent; 1 is the whole budget. A cost whose price is not
+ * known counts as nothing. */
+struct spending {
+    double part;
+    enum amount amount;
+    char text[BUDGET_TEXT_SIZE]; /* "$7.02 of $7" */
+};
+
 struct month {
     char name[MONTH_NAME_SIZE]; /* 2026-11; empty: not read from the record yet */
     json_t *budget;             /* NULL: there is no budget */
     bool is_told;
-    double part; /* the part of the budget that is spent, as `text` says */
-    char text[BUDGET_TEXT_SIZE];
+    struct spending spent;
     uint64_t due_ms; /* in libuv's time: when the cost of the month is summed up again */
 };
 
@@ -66,26 +73,20 @@ const json_t *limits_get(struct admission *admission);
 
 /* --- spending.c ------------------------------------------------------------------------------- */
 
-enum budget_of { BUDGET_OF_WORKFLOW, BUDGET_OF_MONTH };
-
-/* The largest part of the budget that is spent; 1 is the whole budget. `text` says how much: "$7.02
- * of $7". A cost whose price is not known counts as nothing. */
-double spending_part(const json_t *budget, const struct store_spending *spent,
-                     char text[BUDGET_TEXT_SIZE]);
-/* Says in the workflow's history that this part is spent. */
-void spending_warn(struct loop *loop, uint64_t workflow, enum budget_of of, double part,
-                   const char *text);
-/* Holds the phases that run or will soon run. Other phases wait for the budget anyway. `text` says
- * how much is spent. False: there is no such phase, or all of them are being held already. */
-bool spending_hold(struct loop *loop, struct workflow *workflow, enum budget_of of,
-                   const char *text);
+struct spending spending_of(const json_t *budget, const struct store_spending *cost);
+/* Says in the workflow's history how much is spent. */
+void spending_warn(struct loop *loop, uint64_t workflow, enum budget budget,
+                   const struct spending *spent);
+/* Holds the phases that run or will soon run. Other phases wait for the budget anyway. False: there
+ * is no such phase, or all of them are being held already. */
+bool spending_hold(struct loop *loop, struct workflow *workflow, enum budget budget,
+                   const struct spending *spent);
 
 /* --- month.c ---------------------------------------------------------------------------------- */
 
-/* The part of the month's budget that is spent; 0: there is no budget. `text` says how much is
- * spent. The answer may be half a minute old, because all runs of the month have to be summed up.
- */
-double month_part(struct admission *admission, char text[BUDGET_TEXT_SIZE]);
+/* What is spent of the month's budget; a part of 0: there is no budget. The answer may be half a
+ * minute old, because all runs of the month have to be summed up. */
+struct spending month_spent(struct admission *admission);
 /* Warns people, or holds the phases that run. */
 void month_check(struct admission *admission);
 

@@ -90,40 +90,39 @@ static int month_refresh(struct admission *admission, const char *name, struct e
     return 0;
 }
 
-double month_part(struct admission *admission, char text[BUDGET_TEXT_SIZE])
+struct spending month_spent(struct admission *admission)
 {
     struct month *month = &admission->month;
-    struct store_spending spent;
+    struct store_spending cost;
     struct error err;
     char name[MONTH_NAME_SIZE];
     int64_t begin_ms = month_begin_ms(name);
     uint64_t now_ms = uv_now(loop_config(admission->loop)->uv);
     if (month_refresh(admission, name, &err) < 0 || !month->budget)
-        return 0; /* another part of the daemon reports that the record cannot be read */
+        return (struct spending){
+            0}; /* another part of the daemon reports that the record cannot be read */
     if (now_ms >= month->due_ms) {
-        if (store_spending_since(loop_store(admission->loop), begin_ms, &spent, &err) < 0)
-            return 0;
-        month->part = spending_part(month->budget, &spent, month->text);
+        if (store_spending_since(loop_store(admission->loop), begin_ms, &cost, &err) < 0)
+            return (struct spending){0};
+        month->spent = spending_of(month->budget, &cost);
         month->due_ms = now_ms + MONTH_EVERY_MS;
     }
-    (void)snprintf(text, BUDGET_TEXT_SIZE, "%s", month->text);
-    return month->part;
+    return month->spent;
 }
 
 void month_check(struct admission *admission)
 {
     struct month *month = &admission->month;
     const struct core *core = loop_core(admission->loop);
-    char text[BUDGET_TEXT_SIZE];
-    double part = month_part(admission, text);
-    bool warns = part >= BUDGET_WARN_AT && part < 1 && !month->is_told;
+    struct spending spent = month_spent(admission);
+    bool warns = spent.part >= BUDGET_WARN_AT && spent.part < 1 && !month->is_told;
     for (size_t i = 0; i < core_workflow_count(core); i++) {
         struct workflow *workflow = core_workflow_at(core, i);
-        if (part >= 1 ? spending_hold(admission->loop, workflow, BUDGET_OF_MONTH, text)
-                      : warns && !workflow_is_final(workflow))
-            spending_warn(admission->loop, workflow->id, BUDGET_OF_MONTH, part, text);
+        if (spent.part >= 1 ? spending_hold(admission->loop, workflow, BUDGET_MONTH, &spent)
+                            : warns && !workflow_is_final(workflow))
+            spending_warn(admission->loop, workflow->id, BUDGET_MONTH, &spent);
     }
-    if (month->is_told == (part >= BUDGET_WARN_AT))
+    if (month->is_told == (spent.part >= BUDGET_WARN_AT))
         return;
     month->is_told = !month->is_told;
     month_save(admission);
@@ -131,9 +130,8 @@ void month_check(struct admission *admission)
 
 bool admission_month_is_spent(struct loop *loop, char ret_spent[REASON_MAX])
 {
-    char text[BUDGET_TEXT_SIZE];
-    bool is_spent = month_part(loop_room(loop, &admission_room), text) >= 1;
-    if (is_spent)
-        (void)snprintf(ret_spent, REASON_MAX, "%s", text);
-    return is_spent;
+    struct spending spent = month_spent(loop_room(loop, &admission_room));
+    if (spent.part >= 1)
+        (void)snprintf(ret_spent, REASON_MAX, "%s", spent.text);
+    return spent.part >= 1;
 }

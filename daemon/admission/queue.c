@@ -200,12 +200,22 @@ static void round_add_workflow(struct round *round, struct queue_line *line)
     }
 }
 
+static bool queue_is_paid_for(struct loop *loop, const struct workflow *workflow,
+                              char ret_reason[REASON_MAX])
+{
+    struct admission_spent spent;
+    bool pays = admission_pays(loop, workflow, &spent);
+    if (!pays)
+        (void)snprintf(ret_reason, REASON_MAX, "%s", spent.reason);
+    return pays;
+}
+
 static bool round_may(void *context, struct round_job *job)
 {
     struct loop *loop = context;
     struct queue_line *line = ((const struct queue_place *)job->context)->line;
     if (!line->is_paid_for && line->wait == ROUND_GOES) {
-        line->is_paid_for = admission_pays(loop, line->workflow, line->reason);
+        line->is_paid_for = queue_is_paid_for(loop, line->workflow, line->reason);
         line->wait = line->is_paid_for ? ROUND_GOES : ROUND_BUDGET;
     }
     job->wait = line->wait;
@@ -394,7 +404,7 @@ bool admission_asks(struct loop *loop, struct workflow *workflow, const struct a
     if (has_bounds(&admission->queue.bounds))
         return is_admitted(admission, job, ret_reason);
     return wait_of(loop, workflow, ret_reason) == ROUND_GOES &&
-           admission_pays(loop, workflow, ret_reason);
+           queue_is_paid_for(loop, workflow, ret_reason);
 }
 
 unsigned admission_position(struct loop *loop, uint64_t job)

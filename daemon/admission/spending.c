@@ -10,25 +10,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-double spending_part(const json_t *budget, const struct store_spending *spent,
-                     char text[BUDGET_TEXT_SIZE])
+struct spending spending_of(const json_t *budget, const struct store_spending *cost)
 {
     const double amounts[AMOUNT_COUNT] = {
-        [AMOUNT_USD] = spent->usd,
-        [AMOUNT_GPU_HOURS] = spent->gpu_hours,
-        [AMOUNT_HOURS] = spent->hours,
+        [AMOUNT_USD] = cost->usd,
+        [AMOUNT_GPU_HOURS] = cost->gpu_hours,
+        [AMOUNT_HOURS] = cost->hours,
     };
-    double largest = 0;
-    text[0] = '\0';
+    struct spending spent = {0};
     for (enum amount i = 0; i < AMOUNT_COUNT; i++) {
         double limit = json_number_value(json_object_get(budget, amount_key(i)));
         double part = limit > 0 && isfinite(amounts[i]) ? amounts[i] / limit : 0;
-        if (part <= largest)
+        if (part <= spent.part)
             continue;
-        largest = part;
-        (void)amount_format_share(i, amounts[i], limit, text);
+        spent.part = part;
+        spent.amount = i;
+        (void)amount_format_share(i, amounts[i], limit, spent.text);
     }
-    return largest;
+    return spent;
 }
 
 /* --- The warning ------------------------------------------------------------------------------ */
@@ -36,7 +35,7 @@ double spending_part(const json_t *budget, const struct store_spending *spent,
 struct spending_item {
     struct loop_item item;
     uint64_t workflow;
-    enum budget_of of;
+    enum budget budget;
     char message[BUDGET_TEXT_SIZE + 64];
 };
 
@@ -49,7 +48,7 @@ static int spending_write(struct loop_item *base, struct store *store, struct er
                                 .to = "budget", /* the kind of notice */
                                 .message = item->message};
     int status = store_event_add(store, &event, err);
-    if (status < 0 || item->of == BUDGET_OF_MONTH) /* month.c records the warning */
+    if (status < 0 || item->budget == BUDGET_MONTH) /* month.c records the warning */
         return status;
     return store_budget_tell(store, item->workflow, err);
 }
@@ -59,17 +58,18 @@ static void spending_free(struct loop_item *item)
     free(item);
 }
 
-void spending_warn(struct loop *loop, uint64_t workflow, enum budget_of of, double part,
-                   const char *text)
+void spending_warn(struct loop *loop, uint64_t workflow, enum budget budget,
+                   const struct spending *spent)
 {
     struct spending_item *item = xcalloc(1, sizeof *item);
     *item = (struct spending_item){
         .item = {.write = spending_write, .free = spending_free, .adds_history = true},
         .workflow = workflow,
-        .of = of,
+        .budget = budget,
     };
     (void)snprintf(item->message, sizeof item->message, "%.0f %% of the %s is spent: %s",
-                   100 * part, of == BUDGET_OF_MONTH ? "month's budget" : "budget", text);
+                   100 * spent->part, budget == BUDGET_MONTH ? "month's budget" : "budget",
+                   spent->text);
     log_line("warning: workflow %llu: %s", (unsigned long long)workflow, item->message);
     loop_post_item(loop, &item->item, NULL);
 }
@@ -87,13 +87,13 @@ static bool phase_is_at_work(const struct phase *phase)
 
 /* The matrix holds its members, all in one step. If the members were held one by one, each would
  * give its lane to the next member. */
-bool spending_hold(struct loop *loop, struct workflow *workflow, enum budget_of of,
-                   const char *text)
+bool spending_hold(struct loop *loop, struct workflow *workflow, enum budget budget,
+                   const struct spending *spent)
 {
     char who[BUDGET_TEXT_SIZE + 64];
     bool has_held = false;
     (void)snprintf(who, sizeof who, "%s budget, of which %s is spent",
-                   of == BUDGET_OF_MONTH ? "this month's" : "its", text);
+                   budget == BUDGET_MONTH ? "this month's" : "its", spent->text);
     for (size_t i = 0; i < workflow->phase_count; i++) {
         struct phase *phase = &workflow->phases[i];
         if (phase->matrix || !phase_is_at_work(phase) ||
@@ -103,6 +103,8 @@ bool spending_hold(struct loop *loop, struct workflow *workflow, enum budget_of 
                                    .workflow = workflow,
                                    .phase = phase,
                                    .command = COMMAND_HOLD,
+                                   .budget = budget,
+                                   .amount = spent->amount,
                                    .message = who};
         loop_post(loop, &event);
         has_held = true;

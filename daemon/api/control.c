@@ -171,16 +171,16 @@ static bool find_from(struct call *call, struct workflow *workflow, const json_t
  * held again at once. False: the request was answered with an error. */
 static bool can_pay(struct call *call, struct workflow *workflow)
 {
-    char reason[REASON_MAX];
+    struct admission_spent spent;
     if (call->command != COMMAND_RELEASE ||
-        admission_pays(call->api->config.loop, workflow, reason))
+        admission_pays(call->api->config.loop, workflow, &spent))
         return true;
-    bool is_own = text_starts(reason, "its ");
-    char *advice = is_own ? text_format("phasectl budget %llu %s N",
-                                        (unsigned long long)workflow->id, amount_option(reason))
-                          : xstrdup("raise `month` in limits.yaml");
+    char *advice = spent.budget == BUDGET_WORKFLOW
+                       ? text_format("phasectl budget %llu %s N", (unsigned long long)workflow->id,
+                                     amount_option(spent.amount))
+                       : xstrdup("raise `month` in limits.yaml");
     request_reply_error(call->request, API_CONFLICT, call->text, "cannot release %s: %s; first %s",
-                        call->text, reason, advice);
+                        call->text, spent.reason, advice);
     free(advice);
     return false;
 }

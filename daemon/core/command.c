@@ -308,6 +308,8 @@ static void command_carry_out(struct decision *decision, struct phase *phase)
     char reason[REASON_MAX];
     (void)snprintf(reason, sizeof reason, "%s by %.100s", rows[event->command].verb,
                    command_who(event));
+    phase->hold_budget = event->budget;
+    phase->hold_amount = event->amount;
     rows[event->command].carry_out(decision, phase, reason);
 }
 

@@ -143,6 +143,8 @@ struct core_event {
     enum gate_result gate;
     bool is_ungated;           /* JUDGED, PASSED: the phase has no gate, and its run succeeded */
     enum core_command command; /* COMMAND */
+    enum budget budget;        /* COMMAND, to hold: the budget that is spent */
+    enum amount amount;        /* with `budget`: of what too much is spent */
     bool hold;                 /* ADDED: the first phases are held */
 };
 

@@ -238,6 +238,12 @@ void phase_set_reason(struct phase *phase, const char *reason)
     memcpy(phase->reason, text, sizeof text);
 }
 
+static void phase_forget_budget(struct phase *phase)
+{
+    phase->hold_budget = BUDGET_NONE;
+    phase->hold_amount = 0;
+}
+
 void phase_move(struct decision *decision, struct phase *phase, enum phase_state to,
                 const char *reason)
 {
@@ -245,6 +251,8 @@ void phase_move(struct decision *decision, struct phase *phase, enum phase_state
     const char *from = phase_state_name(phase->state);
     phase->state = to;
     phase->hold = HOLD_NONE;
+    if (to != PHASE_HELD && to != PHASE_QUEUED && to != PHASE_ACTIVE) /* its run has to stop yet */
+        phase_forget_budget(phase);
     phase_set_reason(phase, reason);
     decision_save_phase(decision, phase);
     decision_history(decision, phase, NULL, from, phase_state_name(to), phase->reason);
@@ -255,6 +263,8 @@ void phase_move_held(struct decision *decision, struct phase *phase, enum phase_
 {
     phase_move(decision, phase, PHASE_HELD, reason);
     phase->hold = hold;
+    if (hold != HOLD_USER)
+        phase_forget_budget(phase);
 }
 
 void run_move(struct decision *decision, struct run *run, enum run_state to, const char *message)

@@ -8,6 +8,7 @@
 #define PHASED_DAEMON_CORE_MODEL_H
 
 #include "daemon/core/state.h"
+#include "lib/amount.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -128,6 +129,10 @@ struct phase {
     enum phase_state state;
     enum phase_hold hold;
     char reason[REASON_MAX]; /* why it is where it is, for people */
+    /* The budget that holds the phase, or stops its run; BUDGET_NONE: none does. And of what too
+     * much is spent. */
+    enum budget hold_budget;
+    enum amount hold_amount;
 
     /* From the spec. These members never change: */
     size_t after_count;

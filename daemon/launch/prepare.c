@@ -131,8 +131,8 @@ int launch_next(struct loop *loop, const struct run *run, bool *ret_is_begun)
     struct store_launch stored;
     struct folder folder;
     struct error err;
-    char reason[REASON_MAX];
-    if (!admission_pays(loop, run->phase->workflow, reason))
+    struct admission_spent spent;
+    if (!admission_pays(loop, run->phase->workflow, &spent))
         return CARRIED_LATER_MS + CHANGE_RETRY_MS; /* the budget will hold the phase */
     if (search_again(loop, run))
         return CARRIED_LATER_MS + FOLDER_RETRY_MS;

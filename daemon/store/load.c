@@ -51,6 +51,8 @@ static bool load_phase(struct stmt *stmt, struct phase *phase)
     phase->state = load_name(stmt_text(stmt, "state"), phase_state_parse, &damaged);
     phase->hold = load_name(stmt_text(stmt, "hold"), phase_hold_parse, &damaged);
     stmt_words(stmt, "reason", phase->reason, sizeof phase->reason);
+    phase->hold_budget = load_name(stmt_text(stmt, "hold_budget"), budget_parse, &damaged);
+    phase->hold_amount = load_name(stmt_text(stmt, "hold_amount"), amount_parse, &damaged);
     phase->is_overridden = stmt_bool(stmt, "overridden");
     phase->checkpoint_path = stmt_copy(stmt, "checkpoint_path");
     phase->checkpoint_step = stmt_int(stmt, "checkpoint_step");

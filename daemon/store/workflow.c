@@ -47,6 +47,10 @@ void rows_bind_phase(struct stmt *stmt, const struct phase *phase)
     stmt_bind_text(stmt, ":state", phase_state_name(phase->state));
     stmt_bind_text(stmt, ":hold", phase->hold ? phase_hold_name(phase->hold) : NULL);
     stmt_bind_words(stmt, ":reason", phase->reason);
+    stmt_bind_text(stmt, ":hold_budget",
+                   phase->hold_budget ? budget_name(phase->hold_budget) : NULL);
+    stmt_bind_text(stmt, ":hold_amount",
+                   phase->hold_budget ? amount_key(phase->hold_amount) : NULL);
     stmt_bind_int(stmt, ":overridden", phase->is_overridden);
     stmt_bind_text(stmt, ":checkpoint_path", phase->checkpoint_path);
     stmt_bind_int(stmt, ":checkpoint_step", phase->checkpoint_step);

@@ -63,6 +63,19 @@ enum phase_hold {
         HOLD_COUNT
 };
 
+/* The budget that is spent, so that a phase is held. */
+#define BUDGETS(X)                                                                                 \
+    X(NONE, "none")                                                                                \
+    X(WORKFLOW, "workflow")                                                                        \
+    X(MONTH, "month") /* in limits.yaml, of all workflows */
+
+enum budget {
+#define X(symbol, name) BUDGET_##symbol,
+    BUDGETS(X)
+#undef X
+        BUDGET_COUNT
+};
+
 #define RUN_STATES(X)                                                                              \
     X(SUBMITTING, "submitting", false) /* the intent is recorded; a job may or may not exist */    \
     X(PENDING, "pending", false)       /* the job is known to Slurm and waits */                   \
@@ -285,6 +298,7 @@ bool workflow_state_is_final(enum workflow_state value);
 const char *phase_state_name(enum phase_state value);
 bool phase_state_is_final(enum phase_state value);
 const char *phase_hold_name(enum phase_hold value);
+const char *budget_name(enum budget value);
 const char *run_state_name(enum run_state value);
 const char *run_outcome_name(enum run_outcome value);
 const char *run_cause_name(enum run_cause value);
@@ -314,6 +328,7 @@ int word_parse(const char *const *names, size_t count, const char *name);
 int workflow_state_parse(const char *name);
 int phase_state_parse(const char *name);
 int phase_hold_parse(const char *name);
+int budget_parse(const char *name);
 int run_state_parse(const char *name);
 int run_outcome_parse(const char *name);
 int run_cause_parse(const char *name);

@@ -1,13 +1,13 @@
 -- name: phase_insert
 -- A phase of a submitted workflow.
-INSERT INTO phase (id, workflow, position, name, state, hold, reason, overridden,
-                   checkpoint_path, checkpoint_step, attempts, failures, losses, stalls,
+INSERT INTO phase (id, workflow, position, name, state, hold, reason, hold_budget, hold_amount,
+                   overridden, checkpoint_path, checkpoint_step, attempts, failures, losses, stalls,
                    remedies, remedy, rung, promote, on_fail, has_checkpoint, nodes,
                    gpus_per_node, cpus_per_node, gpu_type, alternatives, time_s, stop_s,
                    linger_s, slurm_options, beside, anew, total, usd_per_node_hour,
                    usd_per_gpu_hour, spec)
-VALUES (:id, :workflow, :position, :name, :state, :hold, :reason, :overridden,
-        :checkpoint_path, :checkpoint_step, :attempts, :failures, :losses, :stalls,
+VALUES (:id, :workflow, :position, :name, :state, :hold, :reason, :hold_budget, :hold_amount,
+        :overridden, :checkpoint_path, :checkpoint_step, :attempts, :failures, :losses, :stalls,
         :remedies, :remedy, :rung, :promote, :on_fail, :has_checkpoint, :nodes,
         :gpus_per_node, :cpus_per_node, :gpu_type, :alternatives, :time_s, :stop_s,
         :linger_s, :slurm_options, :beside, :anew, :total, :usd_per_node_hour,
@@ -15,7 +15,7 @@ VALUES (:id, :workflow, :position, :name, :state, :hold, :reason, :overridden,
 
 -- name: phase_load
 -- The phases of a workflow for the model.
-SELECT id, name, state, hold, reason, overridden, checkpoint_path, checkpoint_step, attempts,
+SELECT id, name, state, hold, reason, hold_budget, hold_amount, overridden, checkpoint_path, checkpoint_step, attempts,
        failures, losses, stalls, promote, on_fail, has_checkpoint, nodes, gpus_per_node,
        cpus_per_node, gpu_type, alternatives, time_s, stop_s, linger_s, slurm_options, rung, anew,
        remedies, remedy
@@ -26,7 +26,8 @@ SELECT id, name, state, hold, reason, overridden, checkpoint_path, checkpoint_st
 -- name: phase_save
 -- Saves what changes in a phase. phase_revise saves what comes from the spec.
 UPDATE phase
-   SET state = :state, hold = :hold, reason = :reason, overridden = :overridden,
+   SET state = :state, hold = :hold, reason = :reason, hold_budget = :hold_budget,
+       hold_amount = :hold_amount, overridden = :overridden,
        checkpoint_path = :checkpoint_path, checkpoint_step = :checkpoint_step, anew = :anew,
        attempts = :attempts, failures = :failures, losses = :losses, stalls = :stalls,
        remedies = :remedies, remedy = :remedy, rung = :rung
@@ -62,7 +63,7 @@ SELECT spec FROM phase WHERE id = :phase;
 -- that pays for the allocation: otherwise each of 200 members in one allocation would read all of
 -- them. `warning` is the newest warning of a run that is active.
 SELECT phase.name AS phase, phase.workflow || '/' || phase.name AS address, phase.state,
-       phase.hold, ifnull(phase.reason, '') AS reason,
+       phase.hold, ifnull(phase.reason, '') AS reason, phase.hold_budget, phase.hold_amount,
        (SELECT group_concat(name)
           FROM (SELECT before.name
                   FROM edge

@@ -18,7 +18,7 @@ import tempfile
 
 from page_browser import Api, Page, Tap, wait_for
 from page_charts import check_axis, check_compare, check_compare_many, check_heat, check_marks, check_parts, check_zoom
-from page_runs import check_earlier, check_line, check_rest, check_resume, check_verbs
+from page_runs import SPENT, check_budget, check_earlier, check_line, check_rest, check_resume, check_verbs
 
 NARROW = 390
 
@@ -178,13 +178,14 @@ def prepare():
         near = submit(folder, 'near.yaml', NEAR)
         live = submit(folder, 'live.yaml', LIVE)
         submit(folder, 'steer.yaml', STEER)
+        spent = submit(folder, 'spent.yaml', SPENT)
         stage = lambda: status(f'{again}/train')
         if not wait_for(lambda: stage()['checkpoint_step'] == 20 and stage()['step'] >= 30, 60):
             sys.exit('again/train does not come to step 30 with a checkpoint of step 20')
         phasectl('hold', f'{again}/train')
         come_to(f'{again}/train', 'held')
         phasectl('release', f'{again}/train')
-        for workflow in (held, near):
+        for workflow in (held, near, spent):
             come_to(workflow, 'held')
         for workflow in (two, sweep, long, again):
             come_to(workflow, 'succeeded')
@@ -202,8 +203,8 @@ def check_list(page, api, tap):
     ids = lambda: page.texts(ROWS + ' td:first-child')
     tap.same(ids, wanted, 'the list has the workflows in the order of the API')
     tap.same(page.fragment, '#/workflows', 'the token is no longer in the address')
-    held = [str(api.named(name)['workflow']) for name in ('near', 'held')]
-    tap.same(lambda: page.texts('#main tbody tr')[0], 'Waiting for you 2', 'what waits for a person comes first')
+    held = [str(api.named(name)['workflow']) for name in ('spent', 'near', 'held')]
+    tap.same(lambda: page.texts('#main tbody tr')[0], 'Waiting for you 3', 'what waits for a person comes first')
     tap.same(lambda: page.texts('#main tr.needs td:first-child'), held, 'these are the workflows that are held')
     row = f'#main tr[data-key="{api.named("two")["workflow"]}"]'
     tap.same(lambda: page.texts(row + ' .state'), ['✓succeeded'], 'a state is a sign and a word')
@@ -653,7 +654,7 @@ def check_many(page, api, tap):
 
 PARTS = (check_list, check_filter, check_keys, check_tab, check_workflow, check_curve, check_metric,
          check_rewound, check_line, check_log, check_earlier, check_sweep, check_live, check_rest, check_compare, check_axis, check_zoom, check_markup, check_decisions,
-         check_marks, check_verbs, check_resume, check_nodes, check_costs, check_looks, check_names)
+         check_marks, check_verbs, check_resume, check_budget, check_nodes, check_costs, check_looks, check_names)
 MANY = (check_many, check_compare_many, check_heat, check_parts)
 
 

@@ -2,6 +2,17 @@
 often the page asks."""
 from page_browser import wait_for
 
+SPENT = """
+name: spent
+budget: {gpu_hours: 0.0001}
+phases:
+  train:
+    resources: {nodes: 1, gpus: h100:1, time: 30m}
+    launch: node
+    preflight: off
+    run: sleep 1800 & wait $!
+"""
+
 
 def check_line(page, api, tap):
     number = api.named('again')['workflow']
@@ -63,6 +74,14 @@ def check_verbs(page, api, tap):
     messages = [event['message'] for event in api.ask(f'/events?workflow={number}&wait=0')['events']]
     tap.say(sum(f'by {user} in the browser' in text for text in messages) >= 5,
             'the record has who decided each', messages)
+
+
+def check_budget(page, api, tap):
+    """The budget of spent counts GPU hours."""
+    number = api.named('spent')['workflow']
+    page.go(f'#/w/{number}')
+    tap.true(lambda: f'First give the workflow more: phasectl budget {number} --gpu-hours N.' in page.text('#s-held'),
+             'what a budget holds needs more of what the budget counts', lambda: page.text('#s-held'))
 
 
 def check_resume(page, api, tap):

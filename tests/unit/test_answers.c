@@ -111,7 +111,7 @@ static struct workflow *seven(struct record *record)
 /* 72 s on 16 GPUs at 2.5 USD an hour; 810 steps to go at 90 in 36 s. */
 #define PHASE_VALIDATE                                                                             \
     "'phase': 'validate', 'address': '7/validate', 'state': 'active', 'hold': null, 'reason': "    \
-    "'', 'after': [],"                                                                             \
+    "'', 'hold_budget': null, 'hold_amount': null, 'after': [],"                                   \
     " 'promote': 'auto', 'run': " RUN_2 ", 'attempts': 2, 'step': 190, 'total': 1000.0,"           \
     " 'metrics': {'loss': 4.25, 'dt': 7.0}, 'eta_s': 324.0, 'gpus': 16, 'nodes': 2,"               \
     " 'usd_per_hour': 40.0, 'projected_cost_usd': 4.4, 'projected_gpu_seconds': 6336.0,"           \
@@ -121,7 +121,8 @@ static struct workflow *seven(struct record *record)
 /* The price is by GPU, and the phase asks for no special type. */
 #define PHASE_TRAIN                                                                                \
     "{'phase': 'train', 'address': '7/train', 'state': 'blocked', 'hold': null, 'reason': '',"     \
-    " 'after': ['validate'], 'promote': 'manual', 'run': null, 'attempts': 0, 'step': null,"       \
+    " 'hold_budget': null, 'hold_amount': null, 'after': ['validate'], 'promote': 'manual', "      \
+    "'run': null, 'attempts': 0, 'step': null,"                                                    \
     " 'total': null, 'metrics': {}, 'eta_s': null, 'gpus': 24, 'nodes': 3, 'gpu_seconds': 0.0,"    \
     " 'usd_per_hour': null, 'projected_cost_usd': null, 'projected_gpu_seconds': null,"            \
     " 'cost_usd': null, 'promoted': null, 'out': '/home/runs/7/train/out', 'checkpoint': "         \

@@ -117,6 +117,33 @@ static void a_workflow_submitted_held_waits_for_release(void **state)
                                             "submit validate#1\n");
 }
 
+/* The run has to stop first. The budget is known until the phase goes on. */
+static void a_phase_knows_the_budget_that_holds_it(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    world_runs(world, "validate");
+    struct phase *phase = world_phase(world, "validate");
+    const struct core_event hold = {.kind = EV_COMMAND,
+                                    .phase = phase,
+                                    .command = COMMAND_HOLD,
+                                    .budget = BUDGET_WORKFLOW,
+                                    .amount = AMOUNT_GPU_HOURS};
+    world_step(world, hold);
+    assert_int_equal(phase->state, PHASE_ACTIVE);
+    assert_int_equal(phase->hold_budget, BUDGET_WORKFLOW);
+    world_ended(world, "validate", OUTCOME_CANCELLED, CAUSE_NONE, 100);
+    assert_int_equal(phase->state, PHASE_HELD);
+    assert_int_equal(phase->hold_budget, BUDGET_WORKFLOW);
+    assert_int_equal(phase->hold_amount, AMOUNT_GPU_HOURS);
+    world_command(world, "validate", COMMAND_RELEASE);
+    assert_int_equal(phase->hold_budget, BUDGET_NONE);
+    world_runs(world, "validate");
+    world_step(world, hold);
+    world_ended(world, "validate", OUTCOME_SUCCEEDED, CAUSE_NONE, 100); /* before it was stopped */
+    assert_int_equal(phase->hold_budget, BUDGET_NONE);
+}
+
 static void a_denied_command_says_why(void **state)
 {
     struct world *world = *state;
@@ -299,6 +326,7 @@ int main(void)
         WORLD_TEST(the_next_run_does_not_begin_in_a_job_that_is_being_cancelled),
         WORLD_TEST(the_end_of_a_job_is_looked_up_while_the_next_run_works),
         WORLD_TEST(a_workflow_submitted_held_waits_for_release),
+        WORLD_TEST(a_phase_knows_the_budget_that_holds_it),
         WORLD_TEST(a_denied_command_says_why),
         cmocka_unit_test(a_person_chooses_where_a_run_begins),
         WORLD_TEST(release_and_retry_do_not_point_at_each_other),

@@ -160,8 +160,11 @@ static void a_phase_without_budget_is_not_released(void **state)
     json_decref(world_expect(world, 200, "POST", "/v1/workflows/1/budget",
                              json_pack("{s:i}", "gpu_hours", 1)));
     await_reason(world, "phases.0.reason", "held by its budget, of which 2.0");
+    world_await(world, "/v1/workflows/1", "phases.0.hold_budget", "workflow");
     stop(world, "runs/1/a/1");
     world_await(world, "/v1/workflows/1", "phases.0.state", "held");
+    world_await(world, "/v1/workflows/1", "phases.0.hold_budget", "workflow");
+    world_await(world, "/v1/workflows/1", "phases.0.hold_amount", "gpu_hours");
     json_t *refusal = world_expect(world, 409, "POST", "/v1/workflows/1/release", json_object());
     char *text = json_dumps(refusal, JSON_COMPACT);
     assert_non_null(strstr(text, "cannot release 1: its budget is spent: 2.0"));
@@ -171,6 +174,7 @@ static void a_phase_without_budget_is_not_released(void **state)
     json_decref(world_expect(world, 200, "POST", "/v1/workflows/1/budget",
                              json_pack("{s:i}", "gpu_hours", 50)));
     json_decref(world_expect(world, 200, "POST", "/v1/workflows/1/release", json_object()));
+    world_await(world, "/v1/workflows/1", "phases.0.hold_budget", "null");
     world_await_lines(world, "jobs", 2);
 }
 
@@ -197,6 +201,7 @@ static void no_phase_goes_on_in_place_when_the_month_is_spent(void **state)
     limit(world, "month: {gpu_hours: 1}\n");
     succeed(world, "runs/1/a/1");
     await_reason(world, "phases.1.reason", "held by this month's budget, of which 2.0");
+    world_await(world, "/v1/workflows/1", "phases.1.hold_budget", "month");
     assert_false(has_run_folder(world, "runs/1/b/1"));
     assert_int_equal(world_slurm_lines(world, "jobs"), 1);
 }

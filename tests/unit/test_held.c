@@ -130,10 +130,17 @@ static void the_live_view_names_its_keys(void **state)
          " phasectl retry 7/a --from 20  run again from the last good checkpoint\n"},
         {"{'state': 'held', 'hold': 'user', 'can': ['release', 'cancel']}",
          " h let the phase start   c end it\n"},
-        {"{'state': 'held', 'hold': 'user', 'can': ['release', 'cancel'],"
-         " 'reason': 'held by its budget: $3 are spent'}",
+        {HELD("user", "'release', 'cancel'") "'hold_budget': 'workflow', 'hold_amount': 'usd'}",
          " h let the phase start   c end it\n"
          " phasectl budget 7 --usd N  give the workflow more first\n"},
+        {HELD("user", "'release', 'cancel'") "'hold_budget': 'workflow', 'hold_amount': 'hours'}",
+         " h let the phase start   c end it\n"
+         " phasectl budget 7 --hours N  give the workflow more first\n"},
+        {HELD("user", "'release', 'cancel'") "'hold_budget': 'month', 'hold_amount': 'usd'}",
+         " h let the phase start   c end it\n"
+         " limits.yaml: month  give all workflows more first\n"},
+        {HELD("user", "'release'") "'reason': 'held by its budget, as Anna says'}",
+         " h let the phase start\n"}, /* a sentence for people decides nothing */
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         expect(held_keys, rows[i].phase, rows[i].text);

@@ -3,6 +3,7 @@
 
 #include "daemon/store/store_private.h"
 #include "lib/expr/check.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -35,16 +36,16 @@ static void fill(struct record *record, struct workflow *workflow)
     phase->state = PHASE_HELD;
     phase->hold = HOLD_PROGRESS;
     SET(phase->reason, "three resumptions without a new step");
+    phase->hold_budget = BUDGET_MONTH;
+    phase->hold_amount = AMOUNT_HOURS;
     phase->checkpoint_path = strdup("/out/step_500.ckpt");
     phase->checkpoint_step = 500;
-    phase->is_anew = true;
+    phase->is_anew = phase->is_overridden = true;
     for (int cause = 1; cause < CAUSE_COUNT; cause++)
         phase->failures[cause] = (unsigned)cause;
     phase->losses = 2;
     phase->stalls = 3;
-    phase->is_overridden = true;
-    phase->remedies = calloc(2, sizeof *phase->remedies);
-    assert_non_null(phase->remedies);
+    phase->remedies = xcalloc(2, sizeof *phase->remedies);
     phase->remedies[0] = (struct remedy){strdup("oom"), REMEDY_CHECKPOINT, 2, 1};
     phase->remedies[1] = (struct remedy){strdup("grad_cap"), REMEDY_PREVIOUS, 1, 1};
     phase->remedy_count = 2;
@@ -92,8 +93,7 @@ static void fill(struct record *record, struct workflow *workflow)
                                  .allocation = newest->seat->allocation};
     record_apply(record, &cancel);
     newest->seat->allocation->is_closed = true; /* as in the outbox */
-    struct core_effect save = {.kind = FX_SAVE_WORKFLOW, .workflow = workflow};
-    record_apply(record, &save);
+    record_apply(record, &(struct core_effect){.kind = FX_SAVE_WORKFLOW, .workflow = workflow});
 }
 
 /* Compares all bytes, so that a new member of the model must be stored, too. Before that, what each

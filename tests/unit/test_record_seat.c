@@ -236,6 +236,24 @@ static void a_migrated_run_can_be_cancelled(void **state)
     record_close(&record);
 }
 
+/* Later schemas have words where only sentences for people said it. */
+static void a_migrated_phase_knows_the_budget_that_holds_it(void **state)
+{
+    struct record record;
+    (void)state;
+    open_changed(&record, "UPDATE phase SET state = 'held', hold = 'user', reason = CASE id"
+                          " WHEN 1 THEN 'held by its budget, of which $7.02 of $7 is spent'"
+                          " WHEN 3 THEN 'held by this month''s budget, of which 2.10 of 1 GPU hour"
+                          " is spent' ELSE 'held by anna' END WHERE id IN (1, 3, 5);"
+                          "UPDATE phase SET reason = 'held by its budget, of which 3.00 of 2 hours"
+                          " is spent' WHERE id IN (6, 7)"); /* one runs still, one has succeeded */
+    record_assert(&record,
+                  "SELECT id || ' ' || ifnull(hold_budget || ' ' || hold_amount, '') FROM phase"
+                  " WHERE id IN (1, 3, 5, 6, 7)",
+                  "1 workflow usd,3 month gpu_hours,5 ,6 workflow hours,7 ");
+    record_close(&record);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -246,6 +264,7 @@ int main(void)
         cmocka_unit_test(a_workflow_of_a_migrated_record_goes_on),
         cmocka_unit_test(a_migrated_run_whose_job_is_over_is_checked_again),
         cmocka_unit_test(a_migrated_run_can_be_cancelled),
+        cmocka_unit_test(a_migrated_phase_knows_the_budget_that_holds_it),
     };
     return cmocka_run_group_tests_name("record seat", tests, NULL, NULL);
 }

@@ -198,6 +198,7 @@ static void the_checks_name_what_the_core_names(void **state)
     } cases[] = {
         {"phase", "state", PHASE_STATES(STATE_NAME)},
         {"phase", "hold", PHASE_HOLDS(WORD_NAME)},
+        {"phase", "hold_budget", BUDGETS(WORD_NAME)},
         {"run", "state", RUN_STATES(STATE_NAME)},
         {"run", "outcome", RUN_OUTCOMES(WORD_NAME)},
         {"run", "cause", RUN_CAUSES(WORD_NAME)},
