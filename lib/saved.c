@@ -296,15 +296,21 @@ static json_int_t saved_integer(const json_t *json, const char *name)
     return json_integer_value(json_object_get(json, name));
 }
 
-/* Whether the checkpoint existed before, unchanged or larger. A larger one of the same step means
- * that this run did not finish it. */
+double saved_near_bytes(double whole)
+{
+    return 0.99 * whole;
+}
+
+/* Whether the checkpoint existed before, unchanged or clearly larger. A clearly larger one of the
+ * same step means that this run did not finish it. */
 static bool saved_was_there(const json_t *there, const json_t *saved)
 {
     for (size_t i = 0; i < json_array_size(there); i++) {
         const json_t *before = json_array_get(there, i);
         if (json_equal(before, saved) ||
             (saved_integer(before, "step") == saved_integer(saved, "step") &&
-             saved_integer(before, "bytes") > saved_integer(saved, "bytes")))
+             saved_near_bytes((double)saved_integer(before, "bytes")) >
+                 (double)saved_integer(saved, "bytes")))
             return true;
     }
     return false;
@@ -313,11 +319,6 @@ static bool saved_was_there(const json_t *there, const json_t *saved)
 static double saved_nine_tenths(const json_t *saved)
 {
     return 0.9 * (double)saved_integer(saved, "bytes");
-}
-
-double saved_near_bytes(double whole)
-{
-    return 0.99 * whole;
 }
 
 /* The least size of a whole checkpoint in bytes. Sizes vary a little, because numbers in the files

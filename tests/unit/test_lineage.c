@@ -246,21 +246,22 @@ static void an_unreported_checkpoint_is_compared_with_reported_ones(void **state
     static const struct {
         const char *claim;
         int told[3], left[2]; /* bytes; 0 ends them */
-        bool was_there;       /* the first one, with 6 bytes, before the run began */
+        int before;           /* bytes of the first one before the run began; 0: it did not exist */
         int found;            /* how many of those that are left */
     } rows[] = {
-        {"one as large as what was told", {100}, {100}, false, 1},
-        {"one that is smaller by a hundredth", {100}, {99}, false, 1},
-        {"not a smaller one", {100}, {98}, false, 0},
-        {"one that is larger", {100}, {150}, false, 1},
-        {"one no smaller than others were, where sizes vary", {100, 98, 103}, {99}, false, 1},
-        {"not one that is smaller than all", {100, 98, 103}, {97}, false, 0},
-        {"not much less than the last, where they grow", {50, 100}, {85}, false, 0},
-        {"any, where there is nothing to compare with", {0}, {50}, false, 1},
-        {"the larger, where nobody has told anything", {0}, {100, 85}, false, 1},
-        {"both, where they are nearly alike", {0}, {100, 95}, false, 2},
-        {"not one that was larger before the run", {0}, {5}, true, 0},
-        {"one that was written again", {0}, {7}, true, 1},
+        {"one as large as what was told", {100}, {100}, 0, 1},
+        {"one that is smaller by a hundredth", {100}, {99}, 0, 1},
+        {"not a smaller one", {100}, {98}, 0, 0},
+        {"one that is larger", {100}, {150}, 0, 1},
+        {"one no smaller than others were, where sizes vary", {100, 98, 103}, {99}, 0, 1},
+        {"not one that is smaller than all", {100, 98, 103}, {97}, 0, 0},
+        {"not much less than the last, where they grow", {50, 100}, {85}, 0, 0},
+        {"any, where there is nothing to compare with", {0}, {50}, 0, 1},
+        {"the larger, where nobody has told anything", {0}, {100, 85}, 0, 1},
+        {"both, where they are nearly alike", {0}, {100, 95}, 0, 2},
+        {"not one that was larger before the run", {0}, {98}, 100, 0},
+        {"one that was a hundredth larger before the run", {0}, {99}, 100, 1},
+        {"one that was written again", {0}, {101}, 100, 1},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -268,7 +269,11 @@ static void an_unreported_checkpoint_is_compared_with_reported_ones(void **state
         folder_remove(NULL);
         folder_make(NULL);
         put_run(1, 0, "");
-        put_notes(1, rows[i].was_there ? (int[]){36, 0} : (int[]){0});
+        char *before = text_format("%0*d", rows[i].before, 0);
+        if (rows[i].before)
+            put(before, "out/36");
+        put_notes(1, (int[]){0});
+        free(before);
         for (unsigned j = 0; j < 3 && rows[i].told[j]; j++)
             json_array_append_new(told, json_pack("{s:i}", "bytes", rows[i].told[j]));
         for (int j = 0; j < 2 && rows[i].left[j]; j++) {
