@@ -79,6 +79,9 @@ void fake_lock(void);
 /* Ends the process if the call would hang. */
 void fake_check(const char *call);
 
+/* Lets the time pass that a start of CUDA or of a communicator takes. */
+void fake_start(void);
+
 /* Makes the steady clock leap, because the program waits for an event that will never come. */
 void fake_leap(void);
 

@@ -2,8 +2,10 @@
  * when a figure is enough, and how a row is judged. */
 #include "tests/unit/unit.h"
 
+#include "lib/clock.h"
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/memory.h"
 #include "lib/spec/problems.h"
 #include "lib/text.h"
 #include "worker/preflight/baseline.h"
@@ -414,6 +416,16 @@ int kill(pid_t pid, int signal_number)
     return (int)syscall(SYS_kill, pid, signal_number);
 }
 
+static char *write_program(const char *script)
+{
+    char *path = xstrdup("/tmp/phased-test-XXXXXX");
+    int fd = mkstemp(path);
+    assert_int_equal(fchmod(fd, 0700), 0);
+    assert_int_equal(write(fd, script, strlen(script)), (ssize_t)strlen(script));
+    assert_int_equal(close(fd), 0);
+    return path;
+}
+
 static void only_a_program_that_has_not_ended_is_killed(void **state)
 {
     (void)state;
@@ -421,17 +433,14 @@ static void only_a_program_that_has_not_ended_is_killed(void **state)
         const char *program; /* each ignores the arguments, and prints no last line */
         unsigned kill_count;
     } cases[] = {{"/bin/false", 0}, {"/nonexistent", 0}, {"SLEEPER", 1}};
-    char sleeper[] = "/tmp/phased-test-XXXXXX";
-    static const char script[] = "#!/bin/sh\nexec sleep 60\n";
-    int fd = mkstemp(sleeper);
-    assert_int_equal(fchmod(fd, 0700), 0);
-    assert_int_equal(write(fd, script, sizeof script - 1), sizeof script - 1);
-    assert_int_equal(close(fd), 0);
+    char *sleeper = write_program("#!/bin/sh\nexec sleep 60\n");
     assert_int_equal(groups_of_layout(NULL, 1, 1, &groups, NULL), 0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         bool is_sleeper = text_equal(cases[i].program, "SLEEPER");
-        struct probe probe = {
-            .program = is_sleeper ? sleeper : cases[i].program, .visible = "", .groups = &groups};
+        struct probe probe = {.program = is_sleeper ? sleeper : cases[i].program,
+                              .visible = "",
+                              .groups = &groups,
+                              .start_s = 1};
         struct thresholds_row how = {.seconds = {.is_known = true, .value = 1}};
         measures = (struct measures){0};
         kill_count = 0;
@@ -440,12 +449,42 @@ static void only_a_program_that_has_not_ended_is_killed(void **state)
         assert_int_equal(kill_count, cases[i].kill_count);
     }
     assert_int_equal(unlink(sleeper), 0);
+    free(sleeper);
+}
+
+static void a_row_that_had_less_than_its_own_time_has_not_failed(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t seconds; /* of the row */
+        int64_t left_ms;  /* of the full level */
+        enum measure_kind kind;
+        const char *text;
+    } cases[] = {
+        {1, 60000, MEASURE_FAILED, "no answer in 1.0 s"},
+        {60, 3000, MEASURE_UNKNOWN, "no answer, and the starts left it only "},
+        {60, 0, MEASURE_UNKNOWN, "no time is left"},
+    };
+    char *program = write_program("#!/bin/sh\necho ready\nexec sleep 60\n");
+    assert_int_equal(groups_of_layout(NULL, 1, 1, &groups, NULL), 0);
+    struct probe probe = {.program = program, .visible = "", .groups = &groups, .start_s = 60};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct thresholds_row how = {.seconds = {.is_known = true, .value = cases[i].seconds}};
+        measures = (struct measures){0};
+        probe_take(&probe, FIGURE_ROW_HBM, &how, clock_steady_ms() + cases[i].left_ms, &measures);
+        assert_int_equal(measures.count, 1);
+        assert_int_equal(measures.items[0].kind, cases[i].kind);
+        assert_true(text_starts(measures.items[0].text, cases[i].text));
+    }
+    assert_int_equal(unlink(program), 0);
+    free(program);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_a_program_that_has_not_ended_is_killed),
+        cmocka_unit_test(a_row_that_had_less_than_its_own_time_has_not_failed),
         cmocka_unit_test(a_layout_gives_the_groups_of_training),
         cmocka_unit_test(lists_of_ranks_are_read_and_written),
         cmocka_unit_test(a_group_knows_its_size_its_nodes_and_its_places),

@@ -15,7 +15,7 @@ setup() {
     : >"$DIR/kernel.log"
     # The installed thresholds, with sizes that a processor can do in a moment.
     sed 's/^scratch_free_mib:.*/scratch_free_mib: 0/; /^clock_error_ms/d
-        s/seconds: [0-9]*/seconds: 60/; s/mib: [0-9]*}/mib: 1}/; s/elements: [0-9]*/elements: 32/' \
+        s/seconds: [0-9]*/seconds: 60/; s/^start_seconds:.*/start_seconds: 60/; s/mib: [0-9]*}/mib: 1}/; s/elements: [0-9]*/elements: 32/' \
         "$SRC/etc/preflight.yaml" >"$DIR/thresholds.yaml"
 }
 
@@ -151,13 +151,24 @@ figures() {
 
 @test "a group that does not come together is given up and reported" {
     only allreduce
-    fault alone allreduce failed "all 0-7: joining a group: not done in time"
+    fault alone allreduce "could not tell" "all 0-7: joining a group: not done in time"
     fault busy allreduce failed "all 0-7: reducing: not done in time"
     fault leaving allreduce failed "all 0-7: leaving a group: not done in time"
     fault hang=3 allreduce failed "all 0-7: reducing for the first time: not done in time"
     sed -i 's/seconds: 60/seconds: 3/' "$DIR/thresholds.yaml"
     fault hang=1,stuck allreduce failed "all 0-1: reducing for the first time: not done in time" \
         --devices 0,1
+}
+
+@test "the starts of CUDA and NCCL do not count for the deadline of a row" {
+    only hbm allreduce
+    sed -i 's/seconds: 60/seconds: 10/; s/^start_seconds:.*/start_seconds: 100/' "$DIR/thresholds.yaml"
+    FAKE_CUDA=start=20 run -0 full --parallel tensor=4
+    row hbm passed ""
+    row allreduce passed ""
+    FAKE_CUDA=start=20,hang=1 run -1 full --devices 0,1 # the deadline of the row still holds
+    row hbm failed "GPU 1: trying the kernels: not done in time"
+    row allreduce failed "all 0-1: reducing for the first time: not done in time"
 }
 
 @test "an error of NCCL fails a node, unless another node may have caused the error" {
@@ -203,24 +214,24 @@ figures() {
 @test "a node that does not come, or a folder that was used before, fails no node" {
     only allreduce
     mkdir "$DIR/meeting"
-    sed -i 's/seconds: 60/seconds: 1/' "$DIR/thresholds.yaml"
+    sed -i 's/seconds: 60/seconds: 1/; s/^start_seconds:.*/start_seconds: 1/' "$DIR/thresholds.yaml"
     run -3 full --devices 2,3 --nodes 2 --node 1 --rendezvous "$DIR/meeting"
     row allreduce "could not tell" "no other node has written it in time"
     run -3 full --devices 2,3 --nodes 2 --node 0 --rendezvous "$DIR/meeting"
     row allreduce "could not tell" "all 0-3: joining a group: not done in time, here or on another" ||
-        row allreduce "could not tell" "no answer in 1.0 s, from this node or another" # a slow start
+        row allreduce "could not tell" "CUDA or NCCL did not start in 1.0 s, on this node or another"
     run -3 full --devices 2,3 --nodes 2 --node 0 --rendezvous "$DIR/meeting"
     row allreduce "could not tell" "the folder must be new"
 }
 
 # refused REASON OPTION...
 refused() {
-    run -2 "$PHASED_PREFLIGHT_GPU" --deadline-ms 1 "${@:2}"
+    run -2 "$PHASED_PREFLIGHT_GPU" --deadline-ms 1 --start-ms 1 "${@:2}"
     [[ $output == "phase-preflight-gpu: $1"* ]]
 }
 
 @test "the program names the options that it cannot understand" {
-    refused 'options: --row, --size, --deadline-ms and --gpus are needed' --row speed --size 1 --gpus 2
+    refused 'options: --row, --size, --deadline-ms, --start-ms and --gpus are needed' --row speed --size 1 --gpus 2
     refused "--size wants a whole number from 1 to 1048576, not '0'" --row hbm --size 0 --gpus 2
     refused '--gpus wants a whole number from 1 to ' --row hbm --size 1 --gpus 99
     refused 'groups 0-9: must be like 0-3' --row hbm --size 1 --gpus 2 --groups 0-9

@@ -28,8 +28,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* For all of the full level. Each row has its own, shorter deadline. */
-enum { FULL_MS = 58000 };
+enum {
+    FULL_MS = 58000, /* for all of the full level; each row has its own, shorter deadline */
+    START_S = 20,    /* the deadline of a start if the thresholds have none */
+};
 
 struct preflight {
     struct options options;
@@ -112,7 +114,10 @@ static void measure(struct preflight *preflight, const struct fact_gpu *const *g
                           .visible = text_string(&visible),
                           .groups = &preflight->groups,
                           .node = preflight->options.node,
-                          .rendezvous = preflight->options.rendezvous};
+                          .rendezvous = preflight->options.rendezvous,
+                          .start_s = preflight->thresholds.start_seconds.is_known
+                                         ? preflight->thresholds.start_seconds.value
+                                         : START_S};
     for (enum figure_row row = 0; row < FIGURE_ROW_COUNT; row++) {
         const struct thresholds_row *how = &preflight->thresholds.rows[row];
         bool needs_others = row == FIGURE_ROW_ALLREDUCE || row == FIGURE_ROW_PEERS;

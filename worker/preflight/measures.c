@@ -68,6 +68,10 @@ int measures_take_line(struct measures *measures, enum figure_row row, const cha
         measures->is_whole[row] = true;
         return 0;
     }
+    if (text_equal(line, "start") || text_equal(line, "ready")) {
+        measures->is_ready[row] = text_equal(line, "ready");
+        return 0;
+    }
     if (text_starts(line, "failed ") || text_starts(line, "unknown "))
         return measures_take_trouble(measures, row, line);
     if (text_starts(line, "wrong "))

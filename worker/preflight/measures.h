@@ -6,6 +6,8 @@
  *     wrong A B TEXT     values that are wrong
  *     failed A TEXT      an error of the hardware, or no answer in time; A may be `-`
  *     unknown A TEXT     it could not be measured, and no fault of this node is known
+ *     start              CUDA or NCCL begins to start; so does each program, which prints no line
+ *     ready              the start has ended, and the row goes on measuring
  *     end                the last line
  *
  * A and B count the allocated GPUs from 0. */
@@ -38,6 +40,7 @@ struct measure {
 
 struct measures {
     bool is_taken[FIGURE_ROW_COUNT]; /* the row was begun; no other row is judged */
+    bool is_ready[FIGURE_ROW_COUNT]; /* the last of the lines `start` and `ready` was `ready` */
     bool is_whole[FIGURE_ROW_COUNT]; /* the row came to its end */
     size_t count;
     struct measure items[MEASURES_MAX];

@@ -25,16 +25,27 @@ enum {
     PROBE_GRACE_MS = 1000, /* at least this time to end after the last line */
 };
 
-/* Runs only in the child. */
+/* The time of a row. A start of CUDA or NCCL does not count for the deadline of the row. */
+struct probe_time {
+    int64_t since_ms, end_ms; /* the last turn from or to a start; the end of the full level */
+    int64_t start_ms, row_ms; /* for each start; for the row */
+    int64_t used_ms;          /* of `row_ms`, before `since_ms` */
+    bool is_ready;            /* no start is going on */
+};
+
+/* Runs only in the child. The child has slightly shorter deadlines, so that it can still say what
+ * it was waiting for. */
 static void probe_become(const struct probe *probe, enum figure_row row,
-                         const struct thresholds_row *how, int64_t deadline_ms, int output)
+                         const struct thresholds_row *how, const struct probe_time *time,
+                         int output)
 {
     struct text groups = {0};
-    char size[24], deadline[24], gpus[16], nodes[16], node[16];
+    char size[24], deadline[24], start[24], gpus[16], nodes[16], node[16];
     int nowhere = open("/dev/null", O_RDWR);
     groups_text(probe->groups, &groups);
     (void)snprintf(size, sizeof size, "%llu", (unsigned long long)how->size.value);
-    (void)snprintf(deadline, sizeof deadline, "%lld", (long long)deadline_ms);
+    (void)snprintf(deadline, sizeof deadline, "%lld", (long long)time->row_ms * 9 / 10);
+    (void)snprintf(start, sizeof start, "%lld", (long long)time->start_ms * 9 / 10);
     (void)snprintf(gpus, sizeof gpus, "%u", probe->groups->rank_count_of_node);
     (void)snprintf(nodes, sizeof nodes, "%u",
                    probe->groups->rank_count / probe->groups->rank_count_of_node);
@@ -48,8 +59,9 @@ static void probe_become(const struct probe *probe, enum figure_row row,
         _exit(PROBE_CANNOT_START);
     const char *rendezvous = probe->rendezvous ? probe->rendezvous : "";
     (void)execl(probe->program, probe->program, "--row", figure_rows[row], "--size", size,
-                "--deadline-ms", deadline, "--gpus", gpus, "--groups", text_string(&groups),
-                "--nodes", nodes, "--node", node, "--rendezvous", rendezvous, (char *)NULL);
+                "--deadline-ms", deadline, "--start-ms", start, "--gpus", gpus, "--groups",
+                text_string(&groups), "--nodes", nodes, "--node", node, "--rendezvous", rendezvous,
+                (char *)NULL);
     _exit(PROBE_CANNOT_START);
 }
 
@@ -70,13 +82,33 @@ static bool probe_take_lines(enum figure_row row, char *buffer, size_t *size,
     return measures->is_whole[row];
 }
 
-/* Reads until the last line, the end of the program, or the deadline. Returns whether it was in
+/* Returns when the start, or else the row, is late. */
+static int64_t probe_due_ms(const struct probe_time *time)
+{
+    int64_t least_ms = time->is_ready ? time->row_ms - time->used_ms : time->start_ms;
+    return time->end_ms < time->since_ms + least_ms ? time->end_ms : time->since_ms + least_ms;
+}
+
+/* Notices that a start has begun or ended. */
+static void probe_turn(struct probe_time *time, bool is_ready)
+{
+    int64_t now_ms = clock_steady_ms();
+    if (is_ready == time->is_ready)
+        return;
+    if (time->is_ready)
+        time->used_ms += now_ms - time->since_ms;
+    time->is_ready = is_ready;
+    time->since_ms = now_ms;
+}
+
+/* Reads until the last line, the end of the program, or a deadline. Returns whether it was in
  * time. */
-static bool probe_receive(int input, enum figure_row row, int64_t end_ms, struct measures *measures)
+static bool probe_receive(int input, enum figure_row row, struct probe_time *time,
+                          struct measures *measures)
 {
     char buffer[PROBE_LINE_SIZE + 1];
     for (size_t size = 0;;) {
-        int64_t left_ms = end_ms - clock_steady_ms();
+        int64_t left_ms = probe_due_ms(time) - clock_steady_ms();
         struct pollfd wait = {.fd = input, .events = POLLIN};
         if (left_ms <= 0)
             return false;
@@ -90,6 +122,7 @@ static bool probe_receive(int input, enum figure_row row, int64_t end_ms, struct
         size += (size_t)got;
         if (probe_take_lines(row, buffer, &size, measures))
             return true;
+        probe_turn(time, measures->is_ready[row]);
     }
 }
 
@@ -116,21 +149,36 @@ static bool probe_crosses_nodes(const struct groups *groups)
     return false;
 }
 
-/* Says what is wrong with a program that did not print its last line. Returns whether the program
- * has ended. */
-static bool probe_blame(const struct probe *probe, enum figure_row row, bool is_late, pid_t child,
-                        double seconds, struct measures *measures)
+/* Says that the row is late. The node has failed only if the row had all of its own time. */
+static void probe_blame_late(const struct probe *probe, enum figure_row row,
+                             const struct probe_time *time, struct measures *measures)
+{
+    /* If other nodes take part, nobody knows which node is at fault, and each would blame
+     * itself. */
+    bool is_shared = row == FIGURE_ROW_ALLREDUCE && probe_crosses_nodes(probe->groups);
+    bool is_cut = time->end_ms < time->since_ms + time->row_ms - time->used_ms;
+    int64_t waited_ms = probe_due_ms(time) - time->since_ms;
+    const char *others = is_shared ? ", on this node or another" : "";
+    if (!time->is_ready)
+        measures_add_trouble(measures, MEASURE_UNKNOWN, row,
+                             "CUDA or NCCL did not start in %.1f s%s", (double)waited_ms / 1000,
+                             others);
+    else if (is_cut)
+        measures_add_trouble(measures, MEASURE_UNKNOWN, row,
+                             "no answer, and the starts left it only %.1f s",
+                             (double)(time->used_ms + waited_ms) / 1000);
+    else
+        measures_add_trouble(measures, is_shared ? MEASURE_UNKNOWN : MEASURE_FAILED, row,
+                             "no answer in %.1f s%s", (double)time->row_ms / 1000,
+                             is_shared ? ", from this node or another" : "");
+}
+
+/* Says what is wrong with a program that ended, or closed its output, without its last line.
+ * Returns whether the program has ended. */
+static bool probe_blame_end(const struct probe *probe, enum figure_row row, pid_t child,
+                            struct measures *measures)
 {
     int status = 0;
-    bool is_shared = row == FIGURE_ROW_ALLREDUCE && probe_crosses_nodes(probe->groups);
-    if (is_late) {
-        /* If other nodes take part, nobody knows which node is at fault, and each would blame
-         * itself. */
-        measures_add_trouble(measures, is_shared ? MEASURE_UNKNOWN : MEASURE_FAILED, row,
-                             "no answer in %.1f s%s", seconds,
-                             is_shared ? ", from this node or another" : "");
-        return false;
-    }
     if (!probe_wait(child, 0, &status)) {
         measures_add_trouble(measures, MEASURE_FAILED, row, "the measuring process does not end");
         return false;
@@ -153,11 +201,12 @@ void probe_take(const struct probe *probe, enum figure_row row, const struct thr
                 int64_t end_ms, struct measures *measures)
 {
     int pipe_ends[2], status;
-    int64_t start_ms = clock_steady_ms();
-    if (end_ms > start_ms + (int64_t)how->seconds.value * 1000)
-        end_ms = start_ms + (int64_t)how->seconds.value * 1000;
+    struct probe_time time = {.since_ms = clock_steady_ms(),
+                              .end_ms = end_ms,
+                              .start_ms = (int64_t)probe->start_s * 1000,
+                              .row_ms = (int64_t)how->seconds.value * 1000};
     measures->is_taken[row] = true;
-    if (end_ms <= start_ms) {
+    if (end_ms <= time.since_ms) {
         measures_add_trouble(measures, MEASURE_UNKNOWN, row, "no time is left");
         return;
     }
@@ -171,17 +220,17 @@ void probe_take(const struct probe *probe, enum figure_row row, const struct thr
         }
         return;
     }
-    /* The child has a slightly shorter deadline, so that it can still say what it was waiting
-     * for. */
     if (child == 0)
-        probe_become(probe, row, how, (end_ms - start_ms) * 9 / 10, pipe_ends[1]);
+        probe_become(probe, row, how, &time, pipe_ends[1]);
     close(pipe_ends[1]);
-    bool is_in_time = probe_receive(pipe_ends[0], row, end_ms, measures);
+    bool has_ended = false, is_in_time = probe_receive(pipe_ends[0], row, &time, measures);
     close(pipe_ends[0]);
-    bool has_ended = measures->is_whole[row]
-                         ? probe_wait(child, end_ms, &status)
-                         : probe_blame(probe, row, !is_in_time, child,
-                                       (double)(end_ms - start_ms) / 1000, measures);
+    if (measures->is_whole[row])
+        has_ended = probe_wait(child, probe_due_ms(&time), &status);
+    else if (is_in_time)
+        has_ended = probe_blame_end(probe, row, child, measures);
+    else
+        probe_blame_late(probe, row, &time, measures);
     if (has_ended) /* another process may have its number now */
         return;
     (void)kill(child, SIGKILL);             /* has no effect if it hangs in the kernel, so ... */

@@ -20,10 +20,12 @@ struct probe {
     const struct groups *groups;
     unsigned node;
     const char *rendezvous; /* a folder that all nodes see; NULL for one node */
+    uint64_t start_s;       /* how long a start of CUDA or NCCL may take */
 };
 
 /* Measures one row, until its own deadline or until `end_ms` of the steady clock, whichever is
- * earlier. */
+ * earlier. Starts of CUDA and NCCL have a deadline of their own. A row that is late only because of
+ * a start has not failed: it could not be measured. */
 void probe_take(const struct probe *probe, enum figure_row row, const struct thresholds_row *how,
                 int64_t end_ms, struct measures *measures);
 

@@ -29,6 +29,7 @@ static const struct thresholds_key thresholds_keys[] = {
     {"clock_error_ms", offsetof(struct thresholds, clock_error_ms)},
     {"xid_hours", offsetof(struct thresholds, xid_hours)},
     {"baseline_percent", offsetof(struct thresholds, baseline_percent)},
+    {"start_seconds", offsetof(struct thresholds, start_seconds)},
 };
 
 static const struct thresholds_key thresholds_model_keys[] = {

@@ -28,13 +28,14 @@ struct thresholds_model {
 
 /* How a row of the full level is measured. */
 struct thresholds_row {
-    struct fact seconds; /* the deadline; unknown: the row is left out */
+    struct fact seconds; /* the deadline, without starts; unknown: the row is left out */
     struct fact size;    /* of the buffers in MiB, or of the matrices in elements */
 };
 
 struct thresholds {
     struct fact memory_used_mib, ecc_uncorrected, scratch_free_mib, clock_error_ms, xid_hours;
     struct fact baseline_percent; /* how far below a baseline a figure may be */
+    struct fact start_seconds;    /* how long a start of CUDA or NCCL may take */
     struct thresholds_row rows[FIGURE_ROW_COUNT];
     unsigned xid_count;
     unsigned xids[THRESHOLDS_XIDS_MAX];

@@ -41,7 +41,8 @@ static bool takes_part(const struct member *member)
 }
 
 /* Reports that a group is late. Nobody knows which of its members the others wait for. If the group
- * has several nodes, nobody even knows which node is at fault. */
+ * has several nodes, nobody even knows which node is at fault. A late start is no fault: nobody has
+ * measured how long NCCL takes. */
 static int tell_late(struct reduction *reduction, unsigned device, const char *doing)
 {
     struct bench *bench = reduction->bench;
@@ -52,6 +53,9 @@ static int tell_late(struct reduction *reduction, unsigned device, const char *d
     if (groups_nodes(&bench->groups, round, group) > 1)
         (void)bench_tell_unknown(bench, BENCH_NO_DEVICE,
                                  "%s %s: %s: not done in time, here or on another node", name, list,
+                                 doing);
+    else if (!bench->is_ready)
+        (void)bench_tell_unknown(bench, BENCH_NO_DEVICE, "%s %s: %s: not done in time", name, list,
                                  doing);
     else
         (void)bench_tell_failed(bench, BENCH_NO_DEVICE, "%s %s: %s: not done in time", name, list,
@@ -191,6 +195,7 @@ static int open_groups(struct reduction *reduction)
 {
     struct bench *bench = reduction->bench;
     const struct groups *groups = &bench->groups;
+    bench_start(bench);
     for (unsigned i = 0; i < bench->device_count; i++) {
         struct member *member = &reduction->members[i];
         unsigned rank = bench->node * groups->rank_count_of_node + i;
@@ -221,7 +226,10 @@ static int open_groups(struct reduction *reduction)
     }
     if (check_nccl(reduction, BENCH_NO_DEVICE, ncclGroupEnd(), "joining a group") < 0)
         return -1;
-    return wait_for_nccl(reduction, "joining a group");
+    if (wait_for_nccl(reduction, "joining a group") < 0)
+        return -1;
+    bench_ready(bench);
+    return 0;
 }
 
 /* Queues one all-reduce in each group. */

@@ -68,6 +68,24 @@ int bench_tell_unknown(struct bench *bench, int device, const char *format, ...)
     return -1;
 }
 
+void bench_start(struct bench *bench)
+{
+    int64_t now_ms = clock_steady_ms();
+    bench->left_ms = bench->end_ms - now_ms;
+    bench->end_ms = now_ms + bench->start_ms;
+    bench->is_ready = false;
+    (void)fputs("start\n", bench->output);
+    (void)fflush(bench->output);
+}
+
+void bench_ready(struct bench *bench)
+{
+    bench->end_ms = clock_steady_ms() + bench->left_ms;
+    bench->is_ready = true;
+    (void)fputs("ready\n", bench->output);
+    (void)fflush(bench->output);
+}
+
 /* Errors that are not about the hardware: something is missing, or belongs to somebody else. */
 static bool is_no_fault(unsigned code)
 {

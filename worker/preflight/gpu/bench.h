@@ -1,4 +1,4 @@
-/* What all rows on the GPUs share: the devices, the deadline, and the output.
+/* What all rows on the GPUs share: the devices, the deadlines, and the output.
  *
  * A row ends at the first trouble: it reports the trouble, and -1 is returned all the way up.
  * Nothing is freed on the way, because the process ends and loses all it has on the GPUs. Every
@@ -10,6 +10,7 @@
 #include "worker/preflight/figures.h"
 #include "worker/preflight/groups.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -29,7 +30,9 @@ struct bench_device {
 struct bench {
     FILE *output;   /* for the lines of worker/preflight/measures.h */
     uint64_t size;  /* of the buffers in MiB, or of the matrices */
-    int64_t end_ms; /* of the steady clock */
+    int64_t end_ms; /* of the steady clock: of the start that is going on, or of the row */
+    int64_t start_ms, left_ms; /* for each start; for the row, while a start is going on */
+    bool is_ready;             /* no start is going on */
     struct groups groups;
     unsigned node;
     const char *rendezvous;
@@ -52,6 +55,11 @@ int proof_make(struct bench *bench);
 
 /* Finds `bench->groups.rank_count_of_node` devices and makes what each device needs. */
 int bench_open(struct bench *bench);
+
+/* A start of CUDA or NCCL begins, or has ended. Its time does not count for the deadline of the
+ * row. A new `struct bench` is in a start, which ends at `end_ms`. */
+void bench_start(struct bench *bench);
+void bench_ready(struct bench *bench);
 
 void bench_tell_figure(struct bench *bench, enum figure figure, unsigned a, unsigned b,
                        double value);

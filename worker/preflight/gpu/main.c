@@ -25,7 +25,7 @@ static const char usage[] = "usage: phase-preflight-gpu [OPTION]...\n"
 
 struct request {
     enum figure_row row;
-    unsigned size, deadline_ms, gpus, nodes, node;
+    unsigned size, deadline_ms, start_ms, gpus, nodes, node;
     const char *groups;
 };
 
@@ -43,8 +43,10 @@ static int read_words(struct request *request, struct bench *bench, char **words
         {"row", 0, "NAME", "what to measure", .text = &row},
         {"size", 0, "N", "how much data: MiB, or elements", .number = &request->size, .least = 1,
          .most = SIZE_MAX_KNOWN},
-        {"deadline-ms", 0, "N", "when to give up", .number = &request->deadline_ms, .least = 1,
-         .most = DEADLINE_MS_MAX},
+        {"deadline-ms", 0, "N", "when to give up, without starts", .number = &request->deadline_ms,
+         .least = 1, .most = DEADLINE_MS_MAX},
+        {"start-ms", 0, "N", "when to give up a start of CUDA or NCCL",
+         .number = &request->start_ms, .least = 1, .most = DEADLINE_MS_MAX},
         {"gpus", 0, "N", "how many GPUs", .number = &request->gpus, .least = 1,
          .most = FACTS_GPUS_MAX},
         {"groups", 0, "LIST", "ranks that reduce together", .text = &request->groups},
@@ -60,8 +62,9 @@ static int read_words(struct request *request, struct bench *bench, char **words
         return status;
     request->row = figure_row_of_name(row);
     if (request->row == FIGURE_ROW_COUNT || !request->size || !request->deadline_ms ||
-        !request->gpus)
-        return refuse_option("--row, --size, --deadline-ms and --gpus are needed", "options");
+        !request->start_ms || !request->gpus)
+        return refuse_option("--row, --size, --deadline-ms, --start-ms and --gpus are needed",
+                             "options");
     if (request->node >= request->nodes)
         return refuse_option("must be less than --nodes", "--node");
     return -1;
@@ -104,13 +107,17 @@ int main(int count, char **arguments)
     bench.groups.rank_count_of_node = request.gpus;
     bench.size = request.size;
     bench.node = request.node;
-    bench.end_ms = clock_steady_ms() + (int64_t)request.deadline_ms;
+    bench.start_ms = (int64_t)request.start_ms;
+    bench.left_ms = (int64_t)request.deadline_ms;
+    bench.end_ms = clock_steady_ms() + bench.start_ms;
     forget_settings();
     bench.output = keep_output();
     if (!bench.output)
         return refuse_option("cannot be kept apart", "output");
-    if (bench_open(&bench) == 0)
+    if (bench_open(&bench) == 0) {
+        bench_ready(&bench);
         (void)measures[request.row](&bench); /* failures were reported */
+    }
     (void)fputs("end\n", bench.output);
     (void)fflush(bench.output); /* the reader may be gone */
     if (bench.last_step)
