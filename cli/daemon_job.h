@@ -21,7 +21,7 @@ int daemon_job_start(const struct cli *cli, char **options, char **ret_job, stru
 /* Ends the daemon and all jobs of the home. */
 int daemon_job_stop(const struct cli *cli, struct error *err);
 
-/* Says which jobs the home has, in one line without its end, or "" if there are none. `serving` is
+/* Says which jobs the home has, in one line without its end, or "" if it has no job. `serving` is
  * the job in which the daemon runs, or "". The caller frees the line. */
 int daemon_job_describe(const struct cli *cli, const char *serving, char **ret_line,
                         struct error *err);

@@ -19,8 +19,8 @@ extern const char *const filter_colours[COLOUR_COUNT];
 /* Puts the filter on standard output and standard error. */
 void filter_streams(void);
 
-/* What is printed from now on is not phasectl's own text: if standard output is no terminal, it is
- * not filtered. */
+/* What is printed from now on is not phasectl's own text: if standard output is not a terminal, it
+ * is not filtered. */
 void filter_pass(void);
 
 /* Adds `bytes` through the filter. */

@@ -25,7 +25,7 @@ static void gpus_print(const struct cli *cli, const json_t *reply, bool is_each)
 }
 
 /* Returns the GPUs of the members that run, each with the address of its `run`. An empty list: no
- * member runs, or the phase is no matrix. Returns NULL on failure. */
+ * member runs, or the phase is not a matrix. Returns NULL on failure. */
 static json_t *gpus_of_members(struct cli *cli, const struct address *phase, struct error *err)
 {
     json_t *json, *list = json_array(), *member;

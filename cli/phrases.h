@@ -48,7 +48,7 @@ bool members_has_run(const char *phase, const json_t *run);
 const json_t *members_total(const json_t *phase);
 
 /* Adds what tells a member from the others: "batch 8, lr 0.1 (best)". Adds nothing for a phase that
- * is no member. */
+ * is not a member. */
 void members_case(const json_t *member, struct text *text);
 
 /* How many members of the matrix are in this state, and how many take this verb now. */

@@ -56,7 +56,7 @@ void source_words_fini(struct source_words *words);
 json_t *source_words_set(const struct cli *cli, const struct source_words *words);
 
 /* Reads a file, and prints problems and warnings of a script. `words` (or NULL) have arguments and
- * options of sbatch for a script; a workflow takes none. Fails as file_read() does, and with
+ * options of sbatch for a script; a workflow takes no words. Fails as file_read() does, and with
  * -EINVAL when a script cannot become a workflow. */
 int source_read(const char *file, const struct source_words *words, struct source *ret_source,
                 struct error *err);

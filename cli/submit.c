@@ -92,7 +92,7 @@ static int submit_send(struct cli *cli, const json_t *body, json_t **ret_reply,
     }
 }
 
-/* Adds the number of an option; nothing if `text` is NULL. Returns false if it is no number. */
+/* Adds the number of an option; nothing if `text` is NULL. Returns false if it is not a number. */
 static bool submit_number(json_t *body, const char *name, const char *text)
 {
     char *end;

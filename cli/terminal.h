@@ -49,7 +49,7 @@ void terminal_draw(struct terminal *terminal, const char *above, const char *liv
  * the letter before it. */
 size_t terminal_letter(const char *at, size_t *ret_columns);
 
-/* How many columns a UTF-8 text takes. Colours take none, wide letters two. */
+/* How many columns a UTF-8 text takes. Colours take no column, wide letters two. */
 size_t terminal_columns(const char *string);
 
 /* Adds `string` without its colours, and with a '?' for each other control character: texts of

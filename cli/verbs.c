@@ -124,7 +124,8 @@ const struct verb verbs[] = {
      "start, stop or look at phased",
      "One daemon serves one home ($PHASED_HOME, or ~/.phased). Training goes on without it.\n"
      "If the home has a sandbox and SLURM_CONF is not set, `start` uses the sandbox.\n"
-     "`build-slurm` builds the module for the Slurm of this machine, if phased has none for it.\n\n"
+     "`build-slurm` builds the module for the Slurm of this machine, if phased has no module for "
+     "it.\n\n"
      "`start --as-job -- --partition=cpu --time=7-0` is for sites that end processes on login\n"
      "nodes: a small job runs phased, and submits its successor before its time limit. `stop`\n"
      "ends both.\n"},

@@ -464,7 +464,7 @@ static void view_gate_reasons(const struct terminal *terminal, const json_t *che
         if (outcome == CHECK_PASSED)
             continue;
         if (outcome != CHECK_FAILED)
-            advice = ""; /* advice is about a value, and this check has none */
+            advice = ""; /* advice is about a value, and this check has no value */
         text_addf(&line, "%s%s%s", reason, reason[0] && advice[0] ? "; " : "", advice);
         struct text safe = {0};
         terminal_add_plain(&safe, text_string(&line));

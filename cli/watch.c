@@ -199,8 +199,8 @@ static void watch_print_events(struct watch *watch, const json_t *events, size_t
     free(sorted);
 }
 
-/* Reads the next events of all workflows and prints them. If there are none, waits for at most
- * `wait_s`. Returns how many there were. */
+/* Reads the next events of all workflows and prints them. If there are no new events, waits for at
+ * most `wait_s`. Returns how many there were. */
 static int watch_read_events(struct watch *watch, int wait_s, struct error *err)
 {
     json_t *events = json_array();

@@ -75,7 +75,7 @@ bool file_is_same(const struct stat *a, const struct stat *b);
 char *file_parent(const char *path);
 
 /* Returns the first executable file `name` in the absolute folders of `path`, a list as in PATH.
- * NULL: there is none, or `path` is NULL. The caller frees it. */
+ * NULL: there is no such file, or `path` is NULL. The caller frees it. */
 char *file_find_program(const char *path, const char *name);
 
 /* Makes `path` and its missing parents, each with `mode`. An existing folder is not an error. */

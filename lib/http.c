@@ -250,7 +250,8 @@ static int http_fail(const struct http_client *client, CURLcode code, struct err
 }
 
 /* Returns the file with the certificates that this machine trusts; NULL if libcurl knows the file
- * itself, or if there is none. libcurl knows the place of the machine where libcurl was built. */
+ * itself, or if there is no such file. libcurl knows the place of the machine where libcurl was
+ * built. */
 static const char *http_certificates(void)
 {
     static const char *const places[] = {

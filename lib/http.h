@@ -18,7 +18,7 @@ struct http_reply {
     int status;         /* HTTP's status: 200, 404, ... */
     char *body;         /* NUL-terminated, never NULL */
     size_t body_size;   /* without the NUL */
-    char mac[MAC_SIZE]; /* the peer's Phased-MAC; empty if the reply had none */
+    char mac[MAC_SIZE]; /* the peer's Phased-MAC; empty if the reply had no such header */
 };
 
 void http_reply_fini(struct http_reply *reply);

@@ -31,7 +31,7 @@ static bool secrets_has_password(const char *text)
     return false;
 }
 
-/* Returns the number of the value that a mark stands for, from 1; 0: the text is no mark. */
+/* Returns the number of the value that a mark stands for, from 1; 0: the text is not a mark. */
 static unsigned secrets_number(const char *text)
 {
     unsigned number = 0;

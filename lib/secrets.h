@@ -13,7 +13,7 @@
 #include <jansson.h>
 
 /* Whether the value of this variable is a secret: by its name, because the value is a URL with a
- * password, or because the value looks like a mark. An empty value is no secret. */
+ * password, or because the value looks like a mark. An empty value is not a secret. */
 bool secrets_is(const char *name, const char *value);
 
 /* Adds the value to `secrets`, which may have it already. Returns its mark, the caller's. */

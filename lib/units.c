@@ -141,7 +141,8 @@ int units_parse_window(const char *text, unsigned *ret_from, unsigned *ret_to, s
     for (int i = 0; is_good && i < 2; i++)
         is_good = (hour[i] < 24 && minute[i] < 60) || (i == 1 && hour[i] == 24 && minute[i] == 0);
     if (!is_good)
-        return error_set(err, -EINVAL, "'%s' is no window of the day, such as 20:00-08:00", text);
+        return error_set(err, -EINVAL, "'%s' is not a window of the day, such as 20:00-08:00",
+                         text);
     if (hour[0] == hour[1] && minute[0] == minute[1])
         return error_set(err, -EINVAL, "'%s' ends when it begins, so it has no time in it", text);
     *ret_from = hour[0] * 60 + minute[0];

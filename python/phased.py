@@ -94,11 +94,12 @@ def mirror(library, **options):
     afterwards. MLflow's end takes minutes. MLFLOW_HTTP_REQUEST_TIMEOUT and
     MLFLOW_HTTP_REQUEST_MAX_RETRIES limit it.
 
-    Only the first rank mirrors. The other ranks get None. So do all ranks if the library is not
-    installed, or if its service does not answer in time: a message on standard error says why.
+    Only the first rank mirrors; mirror() returns None on the other ranks. It returns None on all
+    ranks if the library is not installed, or if its service does not answer in time: a message on
+    standard error says why.
     """
     if library not in _STARTS:
-        raise ValueError("not a library to mirror to: %r (wandb or mlflow)" % (library,))
+        raise ValueError("the library must be wandb or mlflow: %r" % (library,))
     ranks = _RANKS if os.environ.get("RANK") else _RANKS + _TASKS
     if any(os.environ.get(name) not in (None, "", "0") for name in ranks):
         return None
@@ -156,7 +157,7 @@ def resume_step():
 
 def _name(name):
     if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]{0,127}", name):
-        raise ValueError("not a name for a metric: %r" % name)
+        raise ValueError("the name of a metric must be letters, digits and _: %r" % name)
     return name.lower()
 
 
@@ -181,7 +182,7 @@ def _step(step):
     except (TypeError, ValueError, OverflowError):
         is_good = False
     if not is_good:
-        raise ValueError("not a step: %r" % (step,))
+        raise ValueError("a step must be a whole number from 0 on: %r" % (step,))
     return whole
 
 

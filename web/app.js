@@ -241,7 +241,7 @@ function sleep(milliseconds) {
 }
 
 // Waits for events of the workflow that is shown; 0: of all workflows. One question is open at a
-// time. What happened before the first answer about the cluster is no news.
+// time. What happened before the first answer about the cluster is not new.
 async function watch(number, signal) {
   let last = null;
   while (!signal.aborted) {
@@ -309,7 +309,7 @@ function go() {
   clearTimeout(timer);
   window.scrollTo(0, 0);
   if (route.view === 'compare') ping();
-  else watch(route.workflow, abort.signal); /* before refresh(), which then shows what is no news */
+  else watch(route.workflow, abort.signal); /* before refresh(), which then shows what is not new */
   refresh();
 }
 

@@ -20,7 +20,7 @@ function numbersOf(words) {
 }
 
 // The phases of the workflows, as far as they can have curves. `metrics` is
-// of the newest run, which has none at first, while the attempts before have their curves. A member
+// of the newest run, which has no curves at first, while the attempts before have their curves. A member
 // of a sweep is a phase of its own.
 async function choicesOf(words, numbers, signal) {
   const workflows = await Promise.all(numbers.map((n) => get('/workflows/' + n, signal)));

@@ -94,7 +94,7 @@ export function thin({steps, times, values}, parts) {
 }
 
 // The exponential moving average of the points, without the pull of a first value of 0. Points that
-// are no number are left as they are.
+// are not a number are left as they are.
 export function smooth(points, weight) {
   let sum = 0;
   let known = 0;

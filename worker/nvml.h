@@ -3,7 +3,7 @@
  * NVIDIA keeps this ABI. Structs with a version contain their size in it.
  *
  * Only the needed functions are always there. Older drivers lack others, which are NULL then. Any
- * call may return NVML_NOT_SUPPORTED, which is normal. A call may block for ever on a wedged GPU,
+ * call may return NVML_NOT_SUPPORTED, which is normal. A call may block forever on a wedged GPU,
  * and no signal ends it. So only a process that can be left behind calls NVML. Use it in one
  * thread. */
 #ifndef PHASED_WORKER_NVML_H

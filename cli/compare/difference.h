@@ -9,7 +9,7 @@
 struct text;
 
 /* Appends {"path", "left", "right"} to `list` for each value that differs. `path` has the keys with
- * dots between, after those in `path`. A value that one side lacks is no member. Objects are
+ * dots between, after those in `path`. A value that one side lacks is not a member. Objects are
  * compared by their members, everything else as a whole. Numbers are equal if their values are. */
 void difference_find(const char *path, const json_t *left, const json_t *right, json_t *list);
 

@@ -64,7 +64,8 @@ int lines_grep(struct lines_filter *filter, const char *text, struct error *err)
     int status = regcomp(&filter->pattern, text, REG_EXTENDED);
     if (status) {
         (void)regerror(status, &filter->pattern, reason, sizeof reason);
-        return error_set(err, -EINVAL, "--grep: '%s' is no regular expression: %s", text, reason);
+        return error_set(err, -EINVAL, "--grep: '%s' is not a regular expression: %s", text,
+                         reason);
     }
     filter->has_pattern = true;
     return 0;

@@ -57,7 +57,7 @@ static void outcome_add(struct outcome *outcome, const char *bytes, size_t size,
 }
 
 /* Reads what `--json` printed: an object, or several values one after another, which become the
- * list `items`. Returns NULL if it is no JSON. */
+ * list `items`. Returns NULL if it is not JSON. */
 static json_t *outcome_read(const struct text *text)
 {
     json_t *items = json_array(), *item;

@@ -39,7 +39,7 @@ int tool_check(const struct tool *tool, const json_t *arguments, struct error *e
 char **tool_words(const struct tool *tool, const json_t *arguments, bool as_json);
 void tool_words_free(char **words);
 
-/* The text of a workflow for standard input; NULL: the arguments have none. */
+/* The text of a workflow for standard input; NULL: the arguments have no such text. */
 const char *tool_input(const json_t *arguments);
 
 #endif

@@ -141,7 +141,8 @@ static void curves_gnuplot_string(struct text *text, const char *string)
     text_add(text, "'");
 }
 
-/* Adds the rows of a run as a block of data. A value that is no finite number interrupts the line.
+/* Adds the rows of a run as a block of data. A value that is not a finite number interrupts the
+ * line.
  */
 static void curves_gnuplot_data(const struct curves_run *run, const char *name, struct text *text)
 {

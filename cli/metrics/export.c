@@ -34,7 +34,7 @@ struct export_curve {
     int64_t taken_back;     /* the steps after this step are of the newest run; -1: all are */
     int64_t last_step;
     json_t *last; /* for each name, the last step in the event file */
-    char *path;   /* of the event file; NULL: there is none */
+    char *path;   /* of the event file; NULL: the event file does not exist */
 };
 
 struct exporter {

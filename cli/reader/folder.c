@@ -32,7 +32,7 @@ char *folder_path(const char *runs, const struct address *run, const char *name)
                        run->attempt, name);
 }
 
-/* The attempt that a folder of this name belongs to; 0: it is no run's. */
+/* The attempt that a folder of this name belongs to; 0: it is not the folder of a run. */
 static uint32_t folder_attempt(const char *name)
 {
     unsigned long attempt;

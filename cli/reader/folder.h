@@ -27,7 +27,7 @@ bool folder_has_ended(const char *runs, const struct address *run);
 void folder_add_runs(const char *runs, uint64_t workflow, json_t *list, char **name);
 
 /* Adds the metrics that the nodes of the run have written down. Later values replace earlier ones.
- * What is no metric is passed over. */
+ * What is not a metric is passed over. */
 void folder_add_metrics(const char *runs, const struct address *run, struct metrics *metrics);
 
 #endif

@@ -84,7 +84,7 @@ static void remote_add_folder(struct text *script, const struct code *code)
 }
 
 /* Replaces a word that is a file of this machine, or PHASE=FILE of `--log`, by the same file on the
- * host. `ret_word` is the caller's to free(). A word that is no file stays. */
+ * host. `ret_word` is the caller's to free(). A word that is not a file stays. */
 static int remote_take_word(struct code *code, const char *word, bool is_log, char **ret_word,
                             struct error *err)
 {

@@ -4,7 +4,7 @@
 
 struct model;
 
-/* Keys that are no letters. Letters are their own numbers. */
+/* Keys that are not letters. Letters are their own numbers. */
 enum top_key {
     TOP_KEY_BEGIN = 0x110000, /* no letter has this number */
     TOP_KEY_UP,

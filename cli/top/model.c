@@ -55,7 +55,7 @@ void model_notice(struct model *model, bool is_bad, const char *format, ...)
 
 /* --- Answers ---------------------------------------------------------------------------------- */
 
-/* Returns `answer_count` if there is none. */
+/* Returns `answer_count` if no answer has this path. */
 static size_t model_find(const struct model *model, const char *path)
 {
     size_t at = 0;

@@ -39,7 +39,7 @@ enum {
 /* The newest answer to a path of the API. */
 struct answer {
     char *path;
-    json_t *json;   /* NULL: there was none yet */
+    json_t *json;   /* NULL: no answer has come yet */
     char *message;  /* why the newest request failed, or NULL */
     double asked_s; /* when it was asked for; of a clock that only goes on */
     double took_s;
@@ -93,7 +93,7 @@ void model_take(struct model *model, struct reply *reply, double clock_s);
 /* Whether the daemon does not answer. */
 bool model_is_away(const struct model *model, double clock_s);
 
-/* The workflow, phase or run that is selected, as panes show it; false: there is none. */
+/* The workflow, phase or run that is selected, as panes show it. False: nothing is selected. */
 bool model_selected(const struct model *model, enum pane pane, struct address *ret_address);
 /* The workflow or phase that the keys for decisions act on: the selected workflow or phase, or the
  * phase of the run that is shown. False: nothing is selected. */

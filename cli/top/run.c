@@ -66,7 +66,7 @@ void run_header(const struct model *model, struct text *text)
         text_addf(text, "  %s", field_text(run, "message"));
 }
 
-/* The newest value that is not null; NULL if there is none. `ret_count` counts such values. */
+/* The newest value that is not null, or NULL. `ret_count` counts the values that are not null. */
 static const json_t *run_newest(const json_t *values, size_t *ret_count)
 {
     const json_t *value, *newest = NULL;

@@ -26,7 +26,7 @@ void spark_add(struct spark *spark, const json_t *steps, const json_t *values);
 
 /* Writes at most `columns` bars, each the mean of the values of equally many steps. NaN and
  * infinite numbers are an x. Writes nothing if there are fewer than two values, because one value
- * is no curve. */
+ * is not a curve. */
 void spark_write(const struct spark *spark, int columns, bool unicode, struct text *text);
 
 #endif

@@ -4,7 +4,7 @@
  * Jobs with the highest priority come first. Among jobs of equal priority the workflows alternate:
  * the workflow with the fewest runs in Slurm is next, and the older workflow comes first if two
  * have equally many. The order is strict. If the first waiting job has no room, no job behind it
- * takes the room that is left. Otherwise small jobs could keep a large job waiting for ever. A job
+ * takes the room that is left. Otherwise small jobs could keep a large job waiting forever. A job
  * that limits.yaml does not limit waits for nobody. */
 #ifndef PHASED_DAEMON_ADMISSION_ROUND_H
 #define PHASED_DAEMON_ADMISSION_ROUND_H

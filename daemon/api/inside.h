@@ -77,7 +77,7 @@ json_t *call_body(struct call *call);
 /* Reads a numeric argument of the query, or `otherwise` if it is absent. False: the argument is not
  * a number, and the request was answered with an error. */
 bool call_number(struct call *call, const char *name, uint64_t otherwise, uint64_t *ret_number);
-/* Reads digits alone. False: they are no number, or the number is above `max`. */
+/* Reads digits alone. False: they are not a number, or the number is above `max`. */
 bool call_parse_number(const char *text, size_t size, uint64_t max, uint64_t *ret_number);
 /* Whether the record can be written now. False: the request was answered with an error. */
 bool call_can_record(struct call *call);

@@ -115,7 +115,7 @@ static size_t add_letters(struct text *text, const char *bytes, size_t size)
 }
 
 /* How many bytes at `at` are the rest of a letter that begins before them. Bytes that only look so
- * belong to no letter, and are no rest. */
+ * belong to no letter, and are not a rest. */
 static size_t letter_rest(const char *bytes, size_t at, size_t size)
 {
     for (size_t before = 1; before < LETTER_MAX && before <= at; before++) {

@@ -219,7 +219,7 @@ bool allocation_is_going(const struct workflow *workflow);
 struct seat *seat_new(struct decision *decision, struct workflow *workflow);
 /* Gives the run's new seat a place in the allocation of others. */
 void seat_join(struct decision *decision, struct run *run, struct allocation *allocation);
-/* A candidate that may still come to serve the seat; NULL: there is none. */
+/* A candidate that may still come to serve the seat; NULL: no candidate may. */
 struct allocation *seat_left(const struct seat *seat);
 /* The allocation is over, and is taken from its seat. False: another candidate may serve the
  * seat. */

@@ -208,7 +208,7 @@ static void matrix_on_judged(struct decision *decision, struct matrix *matrix)
 
 typedef void matrix_handler(struct decision *decision, struct matrix *matrix);
 
-/* A row for each state. An empty cell: the fact is no news, or comes too late. */
+/* A row for each state. An empty cell: the fact changes nothing, or comes too late. */
 static matrix_handler *const matrix_table[PHASE_STATE_COUNT][FACT_COUNT] = {
     [PHASE_BLOCKED] = {[FACT_SETTLED] = matrix_on_settled},
     [PHASE_DECIDING] = {[EV_JUDGED] = matrix_on_judged},

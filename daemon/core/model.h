@@ -40,8 +40,8 @@ struct allocation {
     char reason[REASON_MAX];
     char nodes[NODES_MAX];
     unsigned node_count, gpus_per_node; /* as asked for */
-    char gpu_type[GPU_TYPE_MAX]; /* of a candidate; empty: it is no candidate, and has the GPUs that
-                                    the phase names */
+    char gpu_type[GPU_TYPE_MAX]; /* of a candidate; empty: it is not a candidate, and has the GPUs
+                                    that the phase names */
     unsigned time_s;             /* the limit: as asked for, later as Slurm says */
     unsigned restarts;           /* as Slurm counts requeues */
     int64_t submitted_ms, started_ms, ended_ms;
@@ -138,7 +138,7 @@ struct phase {
     size_t after_count;
     unsigned *after;        /* indexes of the phases before it */
     struct phase *beside;   /* `colocate`: the phase whose allocations it shares; NULL: no phase */
-    struct matrix *matrix;  /* the phase is a member of this matrix; NULL: it is no member */
+    struct matrix *matrix;  /* the phase is a member of this matrix; NULL: it is not a member */
     struct matrix *members; /* its members, which run for it; NULL: it runs itself */
     bool must_resume;       /* of a rehearsal: a run that `until` ended is to be resumed once */
     /* These change when a remedy or a choice changes params, by phase_adopt(): */

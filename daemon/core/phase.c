@@ -488,7 +488,7 @@ static void phase_on_remedied(struct decision *decision, struct phase *phase)
 
 typedef void phase_handler(struct decision *decision, struct phase *phase);
 
-/* A row for each state. An empty cell: the fact is no news, or comes too late. */
+/* A row for each state. An empty cell: the fact changes nothing, or comes too late. */
 static phase_handler *const phase_table[PHASE_STATE_COUNT][FACT_COUNT] = {
     [PHASE_QUEUED] = {[FACT_RUN_BEGAN] = phase_on_run_began, [FACT_RUN_ENDED] = phase_on_run_ended},
     [PHASE_ACTIVE] = {[FACT_RUN_WAITS] = phase_on_run_waits, [FACT_RUN_ENDED] = phase_on_run_ended},

@@ -340,7 +340,7 @@ void run_catch_up(struct decision *decision, struct run *run)
     [FACT_JOB_GIVEN_UP] = run_on_job_given_up, [FACT_JOB_STUCK] = run_on_job_stuck,                \
     [FACT_JOB_BACK] = run_on_job_back, [FACT_JOB_ENDED] = run_on_job_ended
 
-/* A row for each state. An empty cell: the fact is no news, or comes too late. */
+/* A row for each state. An empty cell: the fact changes nothing, or comes too late. */
 static run_handler *const run_table[RUN_STATE_COUNT][FACT_COUNT] = {
     [RUN_SUBMITTING] =
         {RUN_LIVES, [EV_RUN_STARTED] = run_on_started, [FACT_JOB_KNOWN] = run_on_job_known},

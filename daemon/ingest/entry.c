@@ -337,7 +337,7 @@ static bool tell_stopping(const struct entry *entry, char buffer[REASON_MAX],
 }
 
 /* Returns the names of nodes that jobs will be kept away from, with commas between. Slurm refuses
- * every job that names anything but nodes. NULL: this is no such list. */
+ * every job that names anything but nodes. NULL: this is not such a list. */
 static const char *nodes_of(const char *nodes)
 {
     size_t size = strspn(nodes, NODE_CHARACTERS ",");
@@ -420,7 +420,7 @@ struct failure_item {
     json_t *failure;
 };
 
-/* A worker may have written something that is no failure. Then nothing is recorded. */
+/* A worker may have written something that is not a failure. Then nothing is recorded. */
 static int failure_write(struct loop_item *base, struct store *store, struct error *err)
 {
     const struct failure_item *item = (const struct failure_item *)base;

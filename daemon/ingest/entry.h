@@ -33,7 +33,7 @@ int entry_write(const struct entry *entry, const struct entry_origin *origin, st
 bool entry_event(const struct entry *entry, char buffer[REASON_MAX], struct core_event *ret_event);
 
 /* Does the same for an outcome, from an `ended` entry or from outcome.json: EV_RUN_ENDED. False:
- * this is no outcome. */
+ * this is not an outcome. */
 bool entry_outcome(const struct outcome *outcome, struct core_event *ret_event);
 
 /* Makes an item that writes what an outcome says about a failure. The item is posted with the run's

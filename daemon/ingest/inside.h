@@ -48,7 +48,7 @@ bool journal_read_outcome(struct ingest *ingest, struct run *run);
 
 /* --- reading.c -------------------------------------------------------------------------------- */
 
-/* The entries of a journal's file that were not taken yet, in order. Lines that are no entries are
+/* The entries of a journal's file that were not taken yet, in order. Lines that are not entries are
  * skipped. An entry in a wrong place is skipped, too (`order.stray`). */
 struct reading {
     uint64_t taken;

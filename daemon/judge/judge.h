@@ -23,8 +23,8 @@ int judge_so_far(struct loop *loop, uint64_t workflow, const char *phase, json_t
 
 /* The values of the members of a matrix that has not chosen yet: {"value": "last(loss)", "goal":
  * "min" or "max", "values": {"ladder.1": 2.5}}. A member whose metrics give no value yet is left
- * out. The answer is given again as that of judge_so_far(). NULL: the phase is no such matrix, or
- * has no `best`. Fails if the record cannot be read. */
+ * out. The answer is given again as that of judge_so_far(). NULL: the phase is not such a matrix,
+ * or has no `best`. Fails if the record cannot be read. */
 int judge_matrix_so_far(struct loop *loop, uint64_t workflow, const char *phase, json_t **ret_json,
                         struct error *err);
 

@@ -159,7 +159,8 @@ static void take_jobs(struct launch *launch, const struct cluster_result *result
         if (is_put_off(&result->jobs[i]))
             launch->has_put_off = true;
         if (map_find(&launch->begun, allocation->id))
-            continue; /* Slurm answered before it was asked to begin the job: it is no news */
+            continue; /* Slurm answered before it was asked to begin the job: this tells nothing new
+                       */
         take_seen(loop, workflow, allocation, &result->jobs[i]);
     }
     post_absent(loop, &seen);
@@ -242,7 +243,7 @@ static void post_answer(struct loop *loop, const struct core_effect *effect,
 
 /* Slurm has refused an order that leaves nodes out. Too few nodes may be left, or an excluded node
  * may not exist any more. Slurm gives different reasons for this, so the reason is not looked at. A
- * phase must not wait for ever because of an exclusion: the same order is sent once more without
+ * phase must not wait forever because of an exclusion: the same order is sent once more without
  * excluded nodes. */
 static int submit_anywhere(struct launch *launch, const struct core_effect *effect,
                            const struct cluster_result *result)

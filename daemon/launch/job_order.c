@@ -32,7 +32,7 @@ static void order_add_option(struct job_order *order, const char *name, char *ta
     order->description.options = order->options;
 }
 
-/* Makes {"PATH": "..."} into "PATH=...". Secrets are left out: the lead needs none of them, and the
+/* Makes {"PATH": "..."} into "PATH=...". Secrets are left out: the lead does not need them, and the
  * programs get them from the worker. */
 static void environment_fill(struct job_order *order, const json_t *environment)
 {

@@ -114,8 +114,8 @@ int launch_secrets_check(struct loop *loop, const struct phase *phase, struct er
 
 /* --- The room --------------------------------------------------------------------------------- */
 
-/* Whether the file in the folder is of no use any more. A file whose name is no number was left by
- * a daemon that was killed while it wrote. */
+/* Whether the file in the folder is of no use any more. A file whose name is not a number was left
+ * by a daemon that was killed while it wrote. */
 static bool is_over(struct loop *loop, const char *name)
 {
     char *end;

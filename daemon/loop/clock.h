@@ -6,7 +6,7 @@
  *
  * The rooms and the API use libuv's uv_now() for short pauses, such as those between polls. It has
  * one value for a whole turn, and stands still while the machine sleeps. So a sleep of the machine
- * is no silence of the workers. */
+ * is not a silence of the workers. */
 #ifndef PHASED_DAEMON_LOOP_CLOCK_H
 #define PHASED_DAEMON_LOOP_CLOCK_H
 

@@ -14,7 +14,7 @@
  * numbers are given again. If nothing is left to write, an empty change is tried instead.
  *
  * This is for failures that may pass, such as a full disk or a lock. The record may also refuse a
- * transaction because of its contents. Such a transaction would fail for ever, and nothing would
+ * transaction because of its contents. Such a transaction would fail forever, and nothing would
  * happen any more, in silence. So the process aborts, which people notice. The next start has only
  * what is recorded. Runs go on meanwhile.
  *

@@ -45,7 +45,7 @@ struct search {
 /* --- One module ------------------------------------------------------------------------------- */
 
 /* Whether the file goes as far as its header says. A shorter one would end the process that maps
- * it. A file that is no ELF file at all is left to dlopen(). */
+ * it. A file that is not an ELF file at all is left to dlopen(). */
 static bool module_is_whole(const char *path)
 {
     ElfW(Ehdr) header = {0};
@@ -146,7 +146,7 @@ static size_t search_choose(const struct search *search)
     return 0;
 }
 
-/* Writes the name of a libslurm of this machine; "" if there is none where ld.so searches. */
+/* Writes the name of a libslurm of this machine; "" if ld.so does not find one. */
 static void find_library(char library[RELEASE_SIZE])
 {
     for (int number = LIBRARY_MAX; number >= LIBRARY_MIN; number--) {

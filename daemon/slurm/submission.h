@@ -27,7 +27,7 @@ struct submission {
 int submission_new(const job_desc_msg_t *defaults, const struct cluster_description *description,
                    int64_t now, struct submission **ret_submission, struct error *err);
 /* Fits the time into a partition's limit (UINT32_MAX: no limit). A job that another job continues
- * gets the limit. Any other job is refused, because Slurm would let it wait for ever. A job with a
+ * gets the limit. Any other job is refused, because Slurm would let it wait forever. A job with a
  * QOS is not changed, because the QOS may allow more. */
 int submission_fit(struct submission *submission, uint32_t limit_minutes, struct error *err);
 /* Drops the excluded nodes that do not exist, and appends their names to `dropped`, with commas

@@ -30,7 +30,7 @@ static bool nodes_number(const char **at, unsigned long *ret_number)
     return true;
 }
 
-/* Adds the names head + number + tail of a range, "7" or "01-04". False: it is no range. */
+/* Adds the names head + number + tail of a range, "7" or "01-04". False: it is not a range. */
 static bool nodes_add_range(json_t *names, const char *head, size_t head_size, const char *range,
                             const char *tail, unsigned depth)
 {

@@ -6,7 +6,7 @@
 
 enum { NODES_COUNT_MAX = 10000 }; /* names in one list; further names are left out */
 
-/* A new array of names. A part that is no list of nodes is one name, as it is. */
+/* A new array of names. A part that is not a list of nodes is one name, as it is. */
 json_t *nodes_expand(const char *list);
 
 #endif

@@ -66,7 +66,7 @@ const char *stmt_text(struct stmt *stmt, const char *column);
 char *stmt_copy(struct stmt *stmt, const char *column); /* the caller's to free(); may be NULL */
 /* A text that does not fit is cut short; NULL becomes an empty text. */
 void stmt_words(struct stmt *stmt, const char *column, char *buffer, size_t size);
-/* A new reference. NULL: the text is no JSON. */
+/* A new reference. NULL: the text is not JSON. */
 json_t *stmt_json(struct stmt *stmt, const char *column);
 
 #endif

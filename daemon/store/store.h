@@ -38,7 +38,7 @@ struct workflow;
  * is the folder of runs, for paths in answers. Memory maps and locks of a network's file system
  * cannot be trusted: there the file is held exclusively and kept without WAL.
  *
- * -EINVAL: the file is no record of phased. -ENOTSUP: a newer phased has written it. */
+ * -EINVAL: the file is not a record of phased. -ENOTSUP: a newer phased has written it. */
 int store_open(const char *path, const char *runs, struct store **ret_store, struct error *err);
 /* Rolls back what was not committed. Accepts NULL. */
 void store_close(struct store *store);
@@ -218,7 +218,7 @@ int store_evidence_put(struct store *store, uint64_t run, const char *node, cons
                        int64_t time_ms, struct error *err);
 
 /* Why a run failed, as far as the cause was recognised: the `failure` of its outcome. -EINVAL: the
- * JSON is no failure; the transaction is still good. */
+ * JSON is not a failure; the transaction is still good. */
 int store_failure_put(struct store *store, uint64_t run, const json_t *failure, const char *cause,
                       struct error *err);
 
@@ -264,7 +264,7 @@ struct store_preflight {
 
 enum { STORE_PREFLIGHT_ROWS_MAX = 64 }; /* further rows are left out */
 
-/* Adds a preflight, or replaces the one of this run and node. -EINVAL: it is no preflight; the
+/* Adds a preflight, or replaces the one of this run and node. -EINVAL: it is not a preflight; the
  * transaction is still good. */
 int store_preflight_add(struct store *store, const struct store_preflight *preflight,
                         struct error *err);
@@ -274,8 +274,8 @@ int store_preflight_add(struct store *store, const struct store_preflight *prefl
 /* Writes the GPUs of a run's node: the journal's `gpus` entry (doc/protocol.md). */
 int store_gpus_put(struct store *store, uint64_t run, const char *node, const json_t *devices,
                    struct error *err);
-/* Writes the node's `sample` entry. The record must know the GPUs. -EINVAL: the JSON is no sample;
- * the transaction is still good. */
+/* Writes the node's `sample` entry. The record must know the GPUs. -EINVAL: the JSON is not a
+ * sample; the transaction is still good. */
 int store_samples_put(struct store *store, uint64_t run, const char *node, const json_t *sample,
                       struct error *err);
 /* Adds how many steps took how long on a node: the node's `pace` entry. */
@@ -294,7 +294,8 @@ int store_samples_age(struct store *store, int64_t now_ms, struct error *err);
 /* Replaces the verdicts on a run's gate by a list of results of verdict_to_json(). */
 int store_verdicts_set(struct store *store, uint64_t run, const json_t *verdicts, int64_t time_ms,
                        struct error *err);
-/* Adds the verdict of a guard. -EINVAL: the JSON is no verdict; the transaction is still good. */
+/* Adds the verdict of a guard. -EINVAL: the JSON is not a verdict; the transaction is still good.
+ */
 int store_guard_add(struct store *store, uint64_t run, const json_t *verdict, int64_t time_ms,
                     struct error *err);
 

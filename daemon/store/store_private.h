@@ -30,7 +30,7 @@ struct stmt *store_stmt(struct store *store, enum query query);
 /* Translates SQLite's newest failure on this connection. `what` says what was tried. */
 int store_failed(struct store *store, int code, const char *what, struct error *err);
 
-/* Runs SQL that is no query: PRAGMAs, transactions, migrations. */
+/* Runs SQL that is not a query: PRAGMAs, transactions, migrations. */
 int store_exec(struct store *store, const char *sql, const char *what, struct error *err);
 
 /* The first column of the first row of `sql`: a number, or a text that is cut to `size`. */

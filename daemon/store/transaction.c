@@ -1,4 +1,4 @@
-/* Transactions, and SQL that is no query. */
+/* Transactions, and SQL that is not a query. */
 #include "daemon/store/store_private.h"
 
 #include <assert.h>

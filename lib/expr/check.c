@@ -57,7 +57,7 @@ static int check_read_stretch(const char *key, const json_t *value, int64_t *ret
     return 0;
 }
 
-/* The caller has handled all other keys, so a key that is no bound is unknown. */
+/* The caller has handled all other keys, so a key that is not a bound is unknown. */
 static int check_read_bound(struct check *check, const char *key, const json_t *value,
                             struct error *err)
 {
@@ -164,7 +164,7 @@ static int check_run(const struct check *check, const struct expr_scope *scope,
         status = error_set(err, -EINVAL, "the condition must be true or false, not %s",
                            ret_result->type == EXPR_NUMBER ? "a number" : "text");
     else if (check->value && ret_result->type != EXPR_NUMBER)
-        status = error_set(err, -EINVAL, "the value is no number but %s",
+        status = error_set(err, -EINVAL, "the value must be a number, not %s",
                            ret_result->type == EXPR_STRING ? "text" : "true or false");
     if (status < 0)
         expr_result_fini(ret_result);

@@ -255,7 +255,7 @@ int expr_compute(const char *text, const struct expr_scope *scope, json_t **ret_
     else if (result.type == EXPR_BOOLEAN)
         value = json_boolean(result.boolean);
     else if (!(value = json_string(result.string)))
-        status = error_set(err, -EINVAL, "the result is no valid UTF-8");
+        status = error_set(err, -EINVAL, "the result is not valid UTF-8");
     if (value)
         *ret_value = value;
     expr_result_fini(&result);

@@ -87,7 +87,7 @@ struct expr_result {
     size_t rows;
 };
 
-/* A name in an expression that is no function. */
+/* A name in an expression that is not a function. */
 struct expr_name {
     char phase[EXPR_NAME_MAX + 1]; /* empty: the phase itself */
     char name[EXPR_NAME_MAX + 1];

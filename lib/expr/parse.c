@@ -125,7 +125,7 @@ static struct node *parse_add(struct parser *parser, enum node_kind kind, size_t
     return node;
 }
 
-/* Goes to the next character that is no space, and returns it. */
+/* Goes to the next character that is not a space, and returns it. */
 static unsigned char parse_skip(struct parser *parser)
 {
     parser->at += (unsigned)strspn(parser->text + parser->at, " \t\r\n");
@@ -236,7 +236,7 @@ static int parse_number(struct parser *parser)
     char *end;
     double number = strtod(text + start, &end);
     if (end != text + parser->at)
-        return parse_refuse(parser, start, "'%.*s' is no number", (int)(parser->at - start),
+        return parse_refuse(parser, start, "'%.*s' is not a number", (int)(parser->at - start),
                             text + start);
     if (!isfinite(number))
         return parse_refuse(parser, start, "the number is too large");

@@ -55,8 +55,8 @@ struct tree {
     size_t name_count;
 };
 
-/* Returns -EINVAL with the column if `text` is no expression. On success `ret_tree` is the caller's
- * to tree_fini(), and borrows from `text`. */
+/* Returns -EINVAL with the column if `text` is not an expression. On success `ret_tree` is the
+ * caller's to tree_fini(), and borrows from `text`. */
 int tree_parse(const char *text, struct tree *ret_tree, struct error *err);
 void tree_fini(struct tree *tree);
 

@@ -65,7 +65,7 @@ const char *epoch_read(struct values *values, const char *at, const char *end)
     struct span name = epoch_word(at, end);
     const char *behind = name.at + name.size;
     if (!epoch_is_word(name, "epoch") || values->step_name[0])
-        return NULL; /* it is no epoch, or the spec names the step */
+        return NULL; /* it is not an epoch, or the spec names the step */
     at = epoch_pass(behind, end, " :=#[");
     at = at > behind ? epoch_number(at, end, &epoch) : NULL;
     if (!at)

@@ -270,7 +270,7 @@ static json_t *guards_facts(const struct guards *guards, double elapsed_s)
     return json_pack("{s:f, s:I}", "elapsed", elapsed_s, "step", (json_int_t)guards->step);
 }
 
-/* Insufficient data is no failure of a guard, because the run has just begun. */
+/* Insufficient data is not a failure of a guard, because the run has just begun. */
 static bool guard_fails(const struct verdict *verdict)
 {
     return verdict->outcome == CHECK_FAILED || verdict->outcome == CHECK_ERROR;

@@ -16,7 +16,7 @@
  * with a time, neither does the place in the program: main:train:55.
  *
  * If something begins like a number and is something else (a version, a date, an address, a path),
- * the words before it have no value. In case of doubt, a number is no metric. */
+ * the words before it have no value. In case of doubt, a number is not a metric. */
 #include "lib/metrics/line.h"
 
 #include "lib/metrics/bar.h"
@@ -133,7 +133,7 @@ static bool line_is_row(const struct line *line)
 }
 
 /* At the end of a segment it is known whether the segment was a row of pairs, and whether more
- * words follow a doubtful pair. If it was no row, only known metrics count, and only if the line
+ * words follow a doubtful pair. If it was not a row, only known metrics count, and only if the line
  * has a step or an epoch: "step 10 loss 2.5 saving". */
 static void line_end_segment(struct line *line)
 {
@@ -470,7 +470,7 @@ static void line_read_open(struct line *line)
     line_end_segment(line);
 }
 
-/* Reads ':' or '='. As a part of an operator, a path or a URL it is no separator. */
+/* Reads ':' or '='. As a part of an operator, a path or a URL it is not a separator. */
 static void line_read_separator(struct line *line)
 {
     char c = *line->at, next = line->at + 1 < line->end ? line->at[1] : ' ';

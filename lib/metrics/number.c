@@ -136,7 +136,7 @@ size_t number_read(const char *begin, const char *end, enum number_commas commas
     return size;
 }
 
-/* Returns the factor of a unit; 0: the word is no unit. */
+/* Returns the factor of a unit; 0: the word is not a unit. */
 static double number_unit(const char *at, size_t size)
 {
     static const char *const units[] = {

@@ -18,7 +18,7 @@ struct phase_life {
 
 struct claim {
     json_t *document;       /* owns what was read; NULL in a claim that is made */
-    struct phase_life life; /* job_id 0: this is no claim */
+    struct phase_life life; /* job_id 0: this is not a claim */
     int64_t known_run;      /* of a phase: of the run, or before it; else CLAIM_OF_JOB */
     unsigned attempt;       /* of a phase; else 0 */
     const char *run_dir;    /* of a phase; else NULL */

@@ -19,7 +19,7 @@ enum { ENTRY_UNKNOWN = ENTRY_TYPE_COUNT };
 struct entry {
     enum entry_type type;  /* or ENTRY_UNKNOWN */
     const char *type_name; /* when it was read: as it is in the entry, or NULL */
-    int64_t seq;           /* 0: this is no entry */
+    int64_t seq;           /* 0: this is not an entry */
     double time;           /* in seconds since 1970 */
     json_t *json;          /* when it was read: the whole entry. Else the members of a type that is
                               JSON here, or NULL */

@@ -46,7 +46,7 @@ bool journal_file_next(struct journal_file *file);
 void journal_file_close(struct journal_file *file);
 
 /* Returns the number at the beginning of a line, without parsing the rest of the line. Each writer
- * begins its lines with the number. 0: the line is no entry. */
+ * begins its lines with the number. 0: the line is not an entry. */
 uint64_t journal_line_sequence(const char *line);
 
 /* The entry is borrowed during the call. */

@@ -82,8 +82,8 @@ int outcome_read(const char *run_dir, const char *token, struct outcome *ret_out
 bool outcome_is_there(const char *run_dir, const char *token);
 
 /* Writes outcome.json into `run_dir`, and syncs it. -EEXIST: another lead of the same job has
- * written an outcome, which stays. The same outcome once more is no error. An outcome of another
- * job is replaced, and so is an outcome that cannot be read. */
+ * written an outcome, which stays. The same outcome once more is not an error. An outcome of
+ * another job is replaced, and so is an outcome that cannot be read. */
 int outcome_write(const struct outcome *outcome, const char *run_dir, struct error *err);
 
 /* Puts a tombstone into `run_dir`. With it the daemon declares the run over, because its worker has

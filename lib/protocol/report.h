@@ -24,7 +24,7 @@ struct rank_failure {
 
 /* What a node has recognised of a failure (worker/health/failure.h). */
 struct found_failure {
-    const char *name; /* of the entry in the catalogue; NULL: this is no failure */
+    const char *name; /* of the entry in the catalogue; NULL: this is not a failure */
     const char *line; /* the line that was printed */
     int64_t rank;     /* -1: the process has no rank */
     const char *time; /* when the line was printed, as text: earlier is smaller; empty: unknown */

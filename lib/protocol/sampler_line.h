@@ -15,7 +15,7 @@
 
 /* Any line but a second. */
 struct sampler_line {
-    int64_t pid;     /* 0: absent, and likewise NULL */
+    int64_t pid;     /* 0: absent. A pointer that is absent is NULL */
     json_t *devices; /* a gpu_devices */
     int64_t lost;    /* the number of a GPU; -1: absent */
     const char *why;

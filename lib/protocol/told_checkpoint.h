@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 struct told_checkpoint {
-    const char *path; /* the first path; NULL: this is no checkpoint */
+    const char *path; /* the first path; NULL: this is not a checkpoint */
     int64_t step;     /* -1: unknown */
     int64_t bytes;    /* of all files; -1: unknown */
     json_t *paths;    /* if there are several paths: a list of all; otherwise NULL */

@@ -32,7 +32,7 @@ struct commands {
     const char *argument; /* its first argument; NULL: any */
     char end;             /* the sign that ends these commands; NUL: the end of the script */
     size_t depth;
-    unsigned level;   /* of this script; 0: it is no argument */
+    unsigned level;   /* of this script; 0: it is not an argument */
     bool is_function; /* the script defines a function with the name of the command */
     bool reads_input; /* the last command reads a script from its input */
     struct {
@@ -85,7 +85,7 @@ static const struct runner {
     const char *valued; /* letters of options whose value may be the next word */
     const char *longs;  /* long options of this kind, between blanks */
     const char *idle;   /* letters of options with which it runs nothing */
-    unsigned skipped;   /* words after the options that are no command */
+    unsigned skipped;   /* words after the options that are not a command */
 } runners[] = {
     {"bash", RUNNER_SHELL, "oO", " --rcfile --init-file ", "n", 0},
     {"sh", RUNNER_SHELL, "o", "", "n", 0},
@@ -223,7 +223,7 @@ static void commands_look_inside(struct commands *commands, const struct runner 
         commands->called = found;
 }
 
-/* Returns the option of sbatch that the word is; NULL: the word is no option. */
+/* Returns the option of sbatch that the word is; NULL: the word is not an option. */
 static const struct sbatch_option *commands_option(const char *word)
 {
     const char *nearest;
@@ -360,7 +360,7 @@ static void commands_read_inside(struct commands *commands, char end)
     commands->depth--;
 }
 
-/* Reads an array or arithmetic, of which `open` brackets are open. Its words are no commands. */
+/* Reads an array or arithmetic, of which `open` brackets are open. Its words are not commands. */
 static void commands_read_data(struct commands *commands, size_t open)
 {
     if (++commands->depth > COMMANDS_DEPTH_MAX)
@@ -465,7 +465,7 @@ static void commands_read_bracket(struct commands *commands, struct words *words
     commands_read_inside(commands, ')');
 }
 
-/* Reads a redirection, whose file is no word of the command: `2>&1`, `<<EOF`, `<(sort x)`. */
+/* Reads a redirection, whose file is not a word of the command: `2>&1`, `<<EOF`, `<(sort x)`. */
 static void commands_read_redirection(struct commands *commands)
 {
     const char *at = commands->at + strspn(commands->at, "0123456789");
@@ -482,7 +482,7 @@ static void commands_read_redirection(struct commands *commands)
     }
 }
 
-/* Reads one word of a command, or what is no word. */
+/* Reads one word of a command, or what is not a word. */
 static void commands_read_part(struct commands *commands, struct words *words)
 {
     const char *at = commands->at;

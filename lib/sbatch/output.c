@@ -103,7 +103,7 @@ static void write_function(const struct sbatch_script *script, struct text *run)
               mode && text_starts(mode, "a") ? "" : "{ : >\"$file\"; } 2>/dev/null || true; ");
 }
 
-/* `from` is the descriptor that is copied, `also` joins the other descriptor. tee is no child of
+/* `from` is the descriptor that is copied, `also` joins the other descriptor. tee is not a child of
  * the script, because `wait` would wait for tee. */
 static void write_copy(struct text *run, const char *name, const char *pattern, bool is_array,
                        const char *from, const char *also)

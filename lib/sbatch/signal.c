@@ -22,7 +22,7 @@ static const struct {
                {"USR1", "10"}, {"USR2", "12"}, {"ALRM", "14"}, {"TERM", "15"}, {"CONT", "18"},
                {"STOP", "19"}, {"TSTP", "20"}, {"TTIN", "21"}, {"TTOU", "22"}, {"URG", "23"}};
 
-/* Returns the signal of a name, with or without SIG, or of a number. NULL: there is none. */
+/* Returns the signal of a name, with or without SIG, or of a number. NULL: no such signal. */
 static const char *signal_named(const char *word, size_t size)
 {
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
@@ -83,7 +83,7 @@ void sbatch_signal_read(const struct sbatch_script *script, struct sbatch_signal
     }
 }
 
-/* The process is no child of the script, because `wait` would wait for it. The process has no
+/* The process is not a child of the script, because `wait` would wait for it. The process has no
  * pipe of the script open, so the output can end before the process. The steps of phased itself do
  * not get the signal. */
 void sbatch_signal_write_run(const struct sbatch_signal *signal, struct text *run)

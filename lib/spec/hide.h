@@ -14,7 +14,7 @@ struct text;
 
 /* Appends the text of the file to `ret_text`, with marks in place of the secrets in `env`, and adds
  * the secrets to `secrets`. `ret_names` are the names under the key `secrets` of the file, the
- * caller's. A text that is no YAML has no secrets. -EINVAL: a secret is a mark already. */
+ * caller's. A text that is not YAML has no secrets. -EINVAL: a secret is a mark already. */
 int hide_secrets(const char *data, size_t size, json_t *secrets, json_t **ret_names,
                  struct text *ret_text, struct error *err);
 

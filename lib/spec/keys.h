@@ -53,7 +53,7 @@ struct key {
 /* Returns the key after `previous` in the order of the table, NULL at the end. If `previous` is
  * NULL, returns the first key of `map`. */
 const struct key *keys_next(enum keys_map map, const struct key *previous);
-/* The key of `map` with this name; NULL: there is none. */
+/* The key of `map` with this name; NULL: there is no such key. */
 const struct key *keys_find(enum keys_map map, const char *name);
 const char *keys_map_name(enum keys_map map);
 

@@ -96,7 +96,7 @@ static void layout_report(const struct sections *sections, const struct node *ma
     else
         node_problem(sections->scope->problems, map,
                      "tensor %" PRId64 " x pipeline %" PRId64 " = %" PRId64
-                     " GPUs a group, but %s, which is no multiple of %" PRId64,
+                     " GPUs a group, but %s, which is not a multiple of %" PRId64,
                      layout->tensor, layout->pipeline, group, have, group);
     free(have);
 }
@@ -170,7 +170,8 @@ static void layout_check_group(const struct sections *sections, const struct nod
     if (nodes->gpus % group)
         node_problem(sections->scope->problems, map,
                      "tensor %" PRId64 " x pipeline %" PRId64 " = %" PRId64
-                     " GPUs a group, but a node has %" PRId64 ", which is no multiple of %" PRId64
+                     " GPUs a group, but a node has %" PRId64
+                     ", which is not a multiple of %" PRId64
                      ": with launch: group a group stays on one node",
                      layout->tensor, layout->pipeline, group, nodes->gpus, group);
     else if (layout->data > LAYOUT_GROUPS_MAX)
@@ -232,7 +233,7 @@ static bool layout_is_comment(const char *script, const char *at)
     return false;
 }
 
-/* The next command torchrun at or after `at`; NULL when there is none. */
+/* The next command torchrun at or after `at`; NULL: no such command follows. */
 static const char *layout_find_torchrun(const char *script, const char *at)
 {
     static const char word[] = "torchrun";
@@ -339,7 +340,7 @@ void layout_read_parallel(const struct sections *sections, const struct key *key
 
 /* --- shard, join, outputs --------------------------------------------------------------------- */
 
-/* The value of `key`, which needs launch: group; NULL when there is none. */
+/* The value of `key`, which needs launch: group; NULL: it is not given. */
 static const struct node *layout_of_groups(const struct sections *sections, const struct key *key,
                                            const json_t *phase, const char *what)
 {

@@ -142,7 +142,7 @@ static void matrix_read_cases(struct node_arena *arena, const struct node *matri
 
 /* --- Members ---------------------------------------------------------------------------------- */
 
-/* The param that rungs raise, a list of values; NULL: there are none. */
+/* The param that rungs raise, a list of values; NULL: there are no rungs. */
 static const struct node *matrix_rungs(const struct phases_entry *entry)
 {
     const struct node *rungs = node_get(node_get(entry->node, "best"), "rungs");

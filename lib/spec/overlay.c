@@ -14,7 +14,7 @@ enum { OVERLAY_MEMORY_MAX = 100000 };
  * so 22.5 of 24 GiB are left. */
 static const double overlay_least = 0.93, overlay_most = 1.02;
 
-/* Returns the amount in a key such as 80GB or 141GB, in GB; 0: the key is no amount. */
+/* Returns the amount in a key such as 80GB or 141GB, in GB; 0: the key is not an amount. */
 static unsigned overlay_memory(const char *name)
 {
     static const char *const units[] = {"G", "GB", "GiB"};

@@ -86,7 +86,7 @@ struct node *overrides_param(struct node_arena *arena, const char *name, const j
     phase_value_text(value, &text);
     param->is_plain = !json_is_string(value);
     param->key = node_text(arena, name, strlen(name));
-    if (json_is_string(value)) { /* a $ in the value is no reference */
+    if (json_is_string(value)) { /* a $ in the value is not a reference */
         char *plain = text_steal(&text);
         for (const char *at = plain; *at; at++)
             text_add_bytes(&text, *at == '$' ? "$$" : at, *at == '$' ? 2 : 1);

@@ -87,7 +87,7 @@ struct phase_spec {
 };
 
 /* Loads `json`, one member of `phases` of the resolved document, and takes a reference to it.
- * Returns -EINVAL if it is no phase (a damaged run.json); the message names the member. */
+ * Returns -EINVAL if it is not a phase (a damaged run.json); the message names the member. */
 int phase_spec_init(struct phase_spec *phase, json_t *json, struct error *err);
 
 /* Accepts a zeroed phase. */

@@ -243,7 +243,7 @@ static void phases_read_after(struct phases *phases, struct phases_entry *entry,
     if (after && !is_list)
         phases_add_after(phases, entry, after, problems);
     for (size_t i = 0; i < entry->member_count;
-         i++) /* entries from after_count on give an order, but are no edges */
+         i++) /* entries from after_count on give an order, but are not edges */
         entry->after[entry->after_count + i] = entry->member_first + i;
 }
 

@@ -22,7 +22,7 @@ void spec_problems_fini(struct spec_problems *problems)
 }
 
 /* Each place has only one problem, because a second one mostly follows from the first: half of an
- * expression that a comma has cut is no expression. Without a position, problems with different
+ * expression that a comma has cut is not an expression. Without a position, problems with different
  * messages are different. */
 static bool spec_problems_has(const struct spec_problems *problems, unsigned line, unsigned column,
                               const char *path, const char *message)

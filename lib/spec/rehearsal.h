@@ -22,7 +22,7 @@ struct spec_problems;
 
 enum {
     REHEARSAL_STEPS = 20,        /* where nothing else is asked for */
-    REHEARSAL_STEPS_MAX = 1000,  /* a rehearsal is no training */
+    REHEARSAL_STEPS_MAX = 1000,  /* a rehearsal is not a training */
     REHEARSAL_STEPS_S = 15 * 60, /* long enough for 20 slow steps and a compilation before them */
     REHEARSAL_BLIND_S = 60,
     REHEARSAL_RESUMED_STEPS = 5, /* enough to see that the run continues, and from where */

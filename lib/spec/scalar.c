@@ -11,7 +11,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* Returns the value of `node`. Returns NULL if the node is no scalar (`what` says what it should
+/* Returns the value of `node`. Returns NULL if the node is not a scalar (`what` says what it should
  * be) or after a problem. */
 static json_t *scalar_value(struct scope *scope, const struct node *node, const char *what)
 {

@@ -189,7 +189,7 @@ static bool scope_check_variable(struct scope *scope, const struct node *node, c
     return false;
 }
 
-/* Reads `$name` or `${name}` at `text`; returns its size, 0 when there is none. */
+/* Reads `$name` or `${name}` at `text`; returns its size; 0: it is not a reference. */
 static size_t scope_reference_size(const char *text, char ret_name[SCOPE_NAME_MAX + 1])
 {
     bool has_brace = text[0] == '$' && text[1] == '{';
@@ -274,7 +274,7 @@ static bool scope_expand(struct scope *scope, const struct node *node, struct sc
     return is_good;
 }
 
-/* Returns the value of a scalar that is no derived param. */
+/* Returns the value of a scalar that is not a derived param. */
 static json_t *scope_scalar(struct scope *scope, const struct node *node,
                             struct scope_param *asked_by)
 {

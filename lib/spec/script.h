@@ -14,7 +14,7 @@ enum { SCRIPT_NAME_MAX = 64 };
 bool script_uses(const char *script, const char *name);
 
 /* Finds the next `$name` or `${name` at or after `*at`, puts the name into `ret_name` and moves
- * `*at` behind it. Returns false when there is none. */
+ * `*at` behind it. Returns false if no reference follows. */
 bool script_next_reference(const char **at, char ret_name[SCRIPT_NAME_MAX + 1]);
 
 /* Whether `script` sets the variable itself: `name=`, `for name`, `read name`, `local name` ... */

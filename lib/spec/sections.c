@@ -54,7 +54,7 @@ static const struct node *sections_node(const struct sections *sections, const s
 }
 
 /* Returns the map that is the value of `key`, with its keys checked. NULL: there is no value, or it
- * is no map. */
+ * is not a map. */
 static const struct node *sections_map(const struct sections *sections, const struct key *key,
                                        enum keys_map keys, const char *what)
 {

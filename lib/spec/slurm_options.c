@@ -112,7 +112,7 @@ static int duration_read(const char *text, int64_t *ret_minutes, struct error *e
     if (status < 0)
         return status;
     if (seconds == 0)
-        return error_set(err, -EINVAL, "'%s' is no time: it must be above 0", text);
+        return error_set(err, -EINVAL, "'%s' is not a time: it must be above 0", text);
     *ret_minutes = (int64_t)seconds / 60 + (seconds % 60 > 0);
     return 0;
 }

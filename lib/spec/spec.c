@@ -157,7 +157,7 @@ static const struct {
 
 /* --- What the machine knows ------------------------------------------------------------------- */
 
-/* Returns the offset of the first character of line `number` that is no space. */
+/* Returns the offset of the first character of line `number` that is not a space. */
 static size_t spec_line_offset(const char *text, unsigned number)
 {
     const char *at = text;

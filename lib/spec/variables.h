@@ -13,7 +13,7 @@ enum variables_place { VARIABLES_OF_TEXTS, VARIABLES_OF_SCRIPTS };
  * the phase. */
 bool variables_has(enum variables_place place, const char *name);
 /* The nearest variable of texts, and the variable of scripts that is one letter away, because a
- * script may have variables from elsewhere. NULL when there is none. */
+ * script may have variables from elsewhere. NULL: no variable is near. */
 const char *variables_nearest(const char *name, struct spec_problems *problems);
 const char *variables_next_to(const char *name);
 

@@ -13,7 +13,7 @@ struct spec_problems;
 
 /* Puts the variants with these names (an array; NULL: no names) over the root of the file, later
  * variants over earlier ones. Returns the new root, which has no `variants` and shares nodes with
- * `root`. Reports names that are no variant, and what is wrong with the form of any variant. Maps
+ * `root`. Reports names that are not variants, and what is wrong with the form of any variant. Maps
  * but `price` merge by key, and everything else replaces. A null removes a value, also a whole
  * phase. */
 struct node *variants_apply(struct node_arena *arena, struct node *root, const json_t *names,

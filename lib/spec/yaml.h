@@ -3,7 +3,7 @@
  *
  * The tree is built from parsing events and not from a document of libfyaml, so that its size is
  * bounded while it grows. The reader refuses what could make a small file large, or mean something
- * else elsewhere: aliases, tags, several documents, keys that are no words, and keys that come
+ * else elsewhere: aliases, tags, several documents, keys that are not words, and keys that come
  * twice. */
 #ifndef PHASED_LIB_SPEC_YAML_H
 #define PHASED_LIB_SPEC_YAML_H

@@ -41,7 +41,7 @@ static json_t *ask(struct http_client *client, const char *method, const char *p
         die(path, reply.body);
     json_t *json = json_loadb(reply.body, reply.body_size, 0, NULL);
     if (!json)
-        die(path, "the reply is no JSON");
+        die(path, "the reply is not JSON");
     http_reply_fini(&reply);
     return json;
 }

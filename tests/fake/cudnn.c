@@ -204,7 +204,7 @@ static struct tensor *tensor_of(struct run *run, const struct descriptor *descri
     return tensor;
 }
 
-/* Returns a tensor of an operation; NULL: it has none of this name. */
+/* Returns a tensor of an operation; NULL: it has no tensor of this name. */
 static struct tensor *used(struct run *run, const struct descriptor *operation,
                            cudnnBackendAttributeName_t name)
 {

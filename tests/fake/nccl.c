@@ -129,7 +129,7 @@ static bool is_in_progress(struct ncclComm *communicator)
     return communicator->is_joining || communicator->is_busy || communicator->is_leaving;
 }
 
-/* Whether the communicator stays in progress for ever. */
+/* Whether the communicator stays in progress forever. */
 static bool is_stuck(const struct ncclComm *communicator)
 {
     return (communicator->is_joining && fake_said("alone") >= 0) ||

@@ -1,7 +1,7 @@
 /* Threads of a team as coroutines: each runs until it waits for its team, then the next one runs.
  * Their order changes at every wait, so a body that forgets to wait computes something else. It is
  * an error if some threads of a team wait and others end, or wait for something else: a GPU would
- * hang. Shared memory is no number until it is written. */
+ * hang. Shared memory is not a number until it is written. */
 #include "tests/fake/teams.h"
 
 #include <stdbool.h>

@@ -44,7 +44,7 @@ static struct {
     uv_loop_t uv;
     struct api api;
     unsigned inputs;
-    long long newest; /* an untouched workflow; 0: there is none */
+    long long newest; /* an untouched workflow; 0: there is no such workflow */
 } world;
 
 /* --- A request, in place of server.c ---------------------------------------------------------- */

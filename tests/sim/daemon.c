@@ -380,7 +380,8 @@ static void daemon_post_seen(struct sim *sim, uint64_t allocation, const struct 
                 });
 }
 
-/* As launch/answers.c does. A second job with the token is no news, until the first one is over. */
+/* As launch/answers.c does. A second job with the token changes nothing, until the first one is
+ * over. */
 static void daemon_look_at(struct sim *sim, const struct allocation *allocation, bool is_empty)
 {
     bool is_there = false;

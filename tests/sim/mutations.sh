@@ -31,7 +31,7 @@ a requeued job is followed by a second one|phase.c|    if (run->requeues) {|    
 phases side by side are submitted each on its own|fit.c|if (allocation_is_open(decision, allocation, run, phase))|if (0)
 a job is cancelled under the other phase|allocation.c|    if (allocation_is_wanted_by_others(run))\n        (void)decision_do(decision, FX_TELL_STOP, run);\n    else|    
 an allocation whose first phase is done counts as idle|model.c|        if (run->state != RUN_ENDED)|        if (run->state != RUN_ENDED \&\& !seat_is_joined(run->seat))
-those beside a job that is over wait for ever|run.c|        run_take(decision, run);|        if (fact->kind != FACT_JOB_ENDED \|\| !seat_is_joined(run->seat))\n            run_take(decision, run);
+those beside a job that is over wait forever|run.c|        run_take(decision, run);|        if (fact->kind != FACT_JOB_ENDED \|\| !seat_is_joined(run->seat))\n            run_take(decision, run);
 a run that a lead alone may have made is not looked for|phase.c|    if (donor->seat->allocation->ended) {|    if (0) {
 a candidate is cancelled as soon as another runs|seat.c|        return run->wish != WISH_NONE;|        return run->wish != WISH_NONE \|\| (run->state == RUN_STARTING \&\& run->seat->allocation != candidate);
 which of the candidates serves the run is not heard|seat.c|    if (found)\n        run->seat->allocation = found;|    (void)found;

@@ -66,7 +66,7 @@ struct sim_folder {
     unsigned restarts; /* of its job at the start */
     int64_t begin_step, checkpoint_step, last_step;
     /* A guard has failed: checkpoints of this step or later are suspect; -1: no guard has failed.
-     * Then the newest good checkpoint; -1: there is none. */
+     * Then the newest good checkpoint; -1: no checkpoint is good. */
     int64_t suspect_since, good_step;
     int64_t ended; /* the time in the outcome file; 0: there is no file */
     bool has_started;
@@ -179,7 +179,7 @@ struct sim {
     struct sim_folder *current[SIM_TOKENS_MAX];
     const struct sim_job *claim[SIM_TOKENS_MAX];
     unsigned folder_of[SIM_TOKENS_MAX]; /* the owner of that folder; 0: the job itself */
-    unsigned host[SIM_TOKENS_MAX];      /* the host of this job's leads; 0: the job is no guest */
+    unsigned host[SIM_TOKENS_MAX];   /* the host of this job's leads; 0: the job is not a guest */
     unsigned fresh_from[SIM_ROWS];   /* the phase began anew here; earlier folders do not count */
     unsigned fresh_before[SIM_ROWS]; /* the same value, before a person began anew after ... */
     uint64_t fresh_after[SIM_ROWS];  /* ... this run */
@@ -191,7 +191,7 @@ struct sim {
     int64_t held_since;
 
     /* What was seen, for the invariants. */
-    int gate[SIM_ROWS]; /* the last verdict since the phase's last run began; -1: there is none */
+    int gate[SIM_ROWS]; /* the last verdict since the phase's last run began; -1: no verdict */
     bool by_person[SIM_ROWS];
     unsigned successes[SIM_ROWS];              /* moves to succeeded */
     unsigned remedied[SIM_ROWS][SIM_REMEDIES]; /* how often each remedy was taken */

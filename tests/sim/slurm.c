@@ -109,7 +109,7 @@ static void job_end(struct sim *sim, struct sim_job *job, enum cluster_job_state
     sim_say(sim, "slurm: job %u %s", job->id, cluster_job_state_name(shown));
 }
 
-/* The stop of one phase is no reason to stop another phase. */
+/* The stop of one phase is not a reason to stop another phase. */
 static void check_cancel(const struct sim *sim, const struct sim_job *job)
 {
     const struct workflow *record = daemon_record(sim);

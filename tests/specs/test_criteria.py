@@ -113,7 +113,7 @@ def check_place(file, place):
     """What is wrong with it, or None."""
     form = re.fullmatch(r"(?:(\w+(?:\+\w+)*): )?([\w.]+)(?:([=~])(.+))?", place)
     if not form:
-        return "is no place"
+        return "is not a place"
     variants, path, relation, text = form.groups()
     workflow = resolve(file, tuple(variants.split("+")) if variants else ())
     if isinstance(workflow, str):
@@ -130,7 +130,7 @@ def check_place(file, place):
 
 
 def lines_of(text):
-    """{1, 4, 5, 6} of "1, 4-6"; what is no number, as `program`, counts for nothing."""
+    """{1, 4, 5, 6} of "1, 4-6"; what is not a number, as `program`, counts for nothing."""
     lines = set()
     for first, last in re.findall(r"\b(\d+)(?:-(\d+))?\b", text):
         lines.update(range(int(first), int(last or first) + 1))

@@ -152,7 +152,7 @@ nanochat() {
     [ "$status" = 0 ]
     [[ $output == *'would not have stopped it'* ]]
     [[ $output =~ refinement\ +20\ +'at least 15'.*passed ]]
-    # A slow first step alone is no reason to say that nothing was compiled.
+    # A slow first step alone is not a reason to say that nothing was compiled.
     [[ $output != *compiled* ]]
     nanochat 400 0.8 1 >"$work/inverted.log"
     run phasectl check trm-two-phase.yaml --log validate="$work/inverted.log"

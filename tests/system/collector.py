@@ -35,7 +35,7 @@ def need(condition, what):
 
 
 def fields(thing, what, needed, optional=()):
-    need(isinstance(thing, dict), "%s is no object" % what)
+    need(isinstance(thing, dict), "%s is not an object" % what)
     need(set(needed) <= set(thing), "%s lacks %s" % (what, set(needed) - set(thing)))
     unknown = set(thing) - set(needed) - set(optional)
     need(not unknown, "%s has %s" % (what, unknown))
@@ -50,7 +50,7 @@ def is_integer(text):
 
 
 def time(text, what):
-    need(is_integer(text) and len(text) == 19, "%s is no text of nanoseconds: %r" % (what, text))
+    need(is_integer(text) and len(text) == 19, "%s is not a text of nanoseconds: %r" % (what, text))
     return int(text)
 
 
@@ -58,11 +58,11 @@ def value(any_value, what):
     need(isinstance(any_value, dict) and len(any_value) == 1, "%s is not one value" % what)
     kind, content = next(iter(any_value.items()))
     if kind == "stringValue":
-        need(isinstance(content, str), "%s is no text" % what)
+        need(isinstance(content, str), "%s is not a text" % what)
     elif kind == "intValue":
-        need(is_integer(content), "%s is no integer as a text" % what)
+        need(is_integer(content), "%s is not an integer as a text" % what)
     elif kind == "doubleValue":
-        need(type(content) in (int, float), "%s is no number" % what)
+        need(type(content) in (int, float), "%s is not a number" % what)
     elif kind == "arrayValue":
         fields(content, what, ["values"])
         content = [value(item, what) for item in content["values"]]
@@ -72,7 +72,7 @@ def value(any_value, what):
 
 
 def attributes(items, what):
-    need(isinstance(items, list), "%s is no list" % what)
+    need(isinstance(items, list), "%s is not a list" % what)
     result = {}
     for item in items:
         fields(item, what, ["key", "value"])

@@ -41,7 +41,7 @@ CONF
 podman_up() {
     local runtime ids=()
     [ "$(id -u)" = 0 ] || ids=(--userns=keep-id)
-    [ "$(id -u)" != 0 ] || mkdir -p /dev/mqueue # podman mounts it, and small kernels have none
+    [ "$(id -u)" != 0 ] || mkdir -p /dev/mqueue # podman mounts it, and small kernels have no mqueue
     export IMAGE=$SANDBOX/image.tar
     image_root "$SANDBOX/root"
     for runtime in crun runc; do

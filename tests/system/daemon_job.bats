@@ -33,7 +33,7 @@ teardown() { home_down; }
     run phasectl daemon status
     [ "$status" = 1 ]
     [[ $output == *"no daemon is running"* ]]
-    # The next daemon is no job, and takes the run up.
+    # The next daemon is not a job, and takes the run up.
     phasectl daemon start
     touch "$PHASED_HOME/runs/1/count/out/go"
     eventually 60 state 1 succeeded
@@ -48,7 +48,7 @@ teardown() { home_down; }
         [ "$output" = "phasectl: the job of the daemon cannot have the option $option" ]
     done
     run -1 phasectl daemon start --as-job -- train.sh
-    [[ $output = "phasectl: 'train.sh' is no option; "* ]]
+    [[ $output = "phasectl: 'train.sh' is not an option; "* ]]
     phasectl daemon start --as-job -- --time=30
     job=$(ping job)
     scancel "$job"

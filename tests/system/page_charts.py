@@ -45,7 +45,7 @@ def check_compare(page, api, tap):
 
 
 def check_compare_many(page, api, tap):
-    """The home has a held workflow whose first attempt has metrics, and whose newest has none."""
+    """The home has a held workflow whose first attempt has metrics, and whose newest has no metrics."""
     held = api.ask('/workflows?state=held')['workflows'][0]['workflow']
     rows = lambda: page.texts('#main tbody td[data-label=curve]')
     page.go(f'#/compare?with={held}&metric=metric_3')
@@ -110,7 +110,7 @@ def check_zoom(page, api, tap):
     for bad in ('10000000000000000-10000000000000002', '9-3', '1.2.3-4'):
         page.go(f'#/w/{number}/train?x=relative&zoom={bad}')
         tap.same(lambda: (points(), page.count('button[data-name=zoom]')), (str(len(rough)), 0),
-                 f'the zoom {bad} is no zoom')
+                 f'the zoom {bad} is not a zoom')
     page.go(f'#/w/{number}/train')
     tap.same(points, str(len(rough)), 'without the zoom it has the few again')
     plot = page.find('.chart .plot')

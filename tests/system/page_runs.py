@@ -121,7 +121,7 @@ def check_rest(page, api, tap):
 
 def check_earlier(page, api, tap):
     """The log of two/second has a line that is longer than a chunk, letters of three bytes across the
-    ends of chunks, and bytes that are no letters."""
+    ends of chunks, and bytes that are not letters."""
     number = api.named('two')['workflow']
     path = api.ask(f'/workflows/{number}/phases/second/runs/1/logs')['logs'][0]['path']
     lines = b''.join(b'%d \xff\xfe\x80 caf\xc3\xa9\n' % i for i in range(5000))

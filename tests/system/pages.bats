@@ -65,7 +65,7 @@ GPU
     phasectl daemon start
     id=$(two_phases | submit)
     eventually 90 state "$id" succeeded
-    # It is no part of phased, and serves a page until it is stopped. export.bats reads the files.
+    # It is not a part of phased, and serves a page until it is stopped. export.bats reads the files.
     page doc/metrics.md "$WORK" --without 'tensorboard --logdir ~/events'
     [ -n "$(find "$HOME/events" -type f)" ]
 }

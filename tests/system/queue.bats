@@ -134,7 +134,7 @@ SPEC
     touch "$PHASED_HOME/go"
     eventually 60 state "$open" succeeded
     run phasectl submit --window 8-20 "$PHASED_HOME/spec.yaml"
-    [ "$status" = 1 ] && [[ $output = *"'8-20' is no window of the day, such as 20:00-08:00"* ]]
+    [ "$status" = 1 ] && [[ $output = *"'8-20' is not a window of the day, such as 20:00-08:00"* ]]
 }
 
 @test "why names the phases that a phase waits for" {

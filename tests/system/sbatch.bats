@@ -226,7 +226,7 @@ BODY
     sbatch --help | grep -oE -- '--[a-z][a-z-]+' | sort -u >options
     [ "$(wc -l <options)" -gt 90 ]
     grep -oE -- '`--[a-z-]+`' "$SRC/doc/sbatch.md" | tr -d '`' | sort -u >known
-    # Second names, and words of the help that are no options of sbatch.
+    # Second names, and words of the help that are not options of sbatch.
     comm -23 options known | grep -vxE -- '--(tasks-per-node|share|parsable-output)' >missing || true
     cat missing
     [ ! -s missing ]

@@ -544,7 +544,7 @@ static int stop(void **state)
     (void)state;
     cluster_free(test.cluster);
     int result = sandbox("stop");
-    (void)shell("rm -rf '%s'", test.folder); /* a folder left in /tmp is no failure */
+    (void)shell("rm -rf '%s'", test.folder); /* a folder left in /tmp is not a failure */
     return result;
 }
 

@@ -202,7 +202,7 @@ timeless() {
     run -2 phasectl logs 1 --since yesterday
     [[ $output = *"--since wants a duration"* ]]
     run -2 phasectl logs 1 --grep '['
-    [[ $output = *"'[' is no regular expression"* ]]
+    [[ $output = *"'[' is not a regular expression"* ]]
 }
 
 @test "logs of several runs begin with the names of the runs" {

@@ -268,7 +268,7 @@ report_calls() {
     fi
 }
 report_calls 'the calls are found' "$(grep -qx \
-    'worker/lead/job_step.c worker/process/child.c child_start' <<<"$all_calls" || echo 'job_step.c has none')"
+    'worker/lead/job_step.c worker/process/child.c child_start' <<<"$all_calls" || echo 'job_step.c has no call')"
 report_calls 'no call crosses a border' "$(breaches <<<"$all_calls")"
 
 # A circle of calls between files cannot be read from below, nor be tested alone. The table of a room

@@ -26,6 +26,13 @@ month_judge -> month_check
 none (is|are) -> name the noun, such as "no node is"
 that one( (is|was|has|of)|[,.;:]) -> repeat the noun
 not what it should be -> say what it must be, such as "must be a whole number"
+there (is|are|was|were) none -> name the noun, such as "no node has it"
+it (is|was) none -> it is not a ...
+(has|have|had|takes?|gets?|wants?|needs?|finds?|found) none -> name the noun, such as "has no value"
+[^ ]*([^r]e|[^ e*/#]) (is|are|was|were) no ([a-km-z]|l[a-np-z]|lo[a-mo-z])[a-z]* -> is not a ...
+likewise -> repeat the noun
+for ever -> forever
+"not (an? (text|map|list|name|number|whole number)|one of|true or false|above 0) -> "must be ...
 '
 
 # breaches FILE...: the lines that use such a word.
@@ -40,15 +47,20 @@ breaches() {
 example=$(mktemp) || exit 1
 trap 'rm -f "$example"' EXIT
 printf '%s\n' '/* A duty is done in' ' * VAIN, and none is left:' ' * month_judge() uses that one. */' \
+    '/* NULL: there is none. */' '/* 0: the word is no unit. It is no longer there. */' \
+    'problem(node, "not a text"); /* It is not a text. */' \
     '/* One timer suffices, so that one option is enough. */' '/* vanity, dutiful */' >"$example"
-if [ "$(breaches "$example" | cut -d: -f2 | sort -n | tr '\n' ' ')" = '1 2 2 3 3 ' ]; then
+if [ "$(breaches "$example" | cut -d: -f2 | sort -n | tr '\n' ' ')" = '1 2 2 3 3 4 5 6 ' ]; then
     echo 'ok 1 - words that were given up are found'
 else
     echo 'not ok 1 - words that were given up are found'
     breaches "$example" | sed 's/^/# /'
 fi
 
-mapfile -t files < <(git ls-files "${FOLDERS[@]}")
+# A step of the schema is never changed, so these keep the words that they were written with.
+OLD=(':!schema/001_record.sql' ':!schema/002_on_the_nodes.sql' ':!schema/013_silent.sql')
+
+mapfile -t files < <(git ls-files "${FOLDERS[@]}" "${OLD[@]}")
 found=$(breaches "${files[@]}")
 if [ -z "$found" ]; then
     echo "ok 2 - words that were given up are not used in ${FOLDERS[*]}"

@@ -1,5 +1,5 @@
 /* Arrays for the tests of GPU kernels on a processor: the same random numbers as bfloats for the
- * kernels and as floats for the reference. Outputs are no numbers before. */
+ * kernels and as floats for the reference. Outputs are not numbers before. */
 #ifndef PHASED_TESTS_UNIT_MODEL_ARRAYS_H
 #define PHASED_TESTS_UNIT_MODEL_ARRAYS_H
 
@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { GUARD = 16, NOTHING = 0x7fc1 }; /* NOTHING: a bfloat that is no number */
+enum { GUARD = 16, NOTHING = 0x7fc1 }; /* NOTHING: a bfloat that is not a number */
 
 static const double bfloat_bound = 2e-2, float_bound = 1e-4;
 
@@ -31,7 +31,7 @@ static inline void *get(size_t bytes)
 {
     void *memory = aligned_alloc(64, (bytes + 127) / 64 * 64);
     assert_non_null(memory);
-    memset(memory, 0xff, (bytes + 127) / 64 * 64); /* floats that are no numbers */
+    memset(memory, 0xff, (bytes + 127) / 64 * 64); /* floats that are not numbers */
     return memory;
 }
 

@@ -254,7 +254,7 @@ static void a_check_that_cannot_be_evaluated_is_an_error(void **state)
         {"{\"condition\": \"preset\"}",
          "error: c cannot be judged: the condition must be true or false, not text"},
         {"{\"value\": \"1 > 2\", \"above\": 1}",
-         "error: c cannot be judged: the value is no number but true or false"},
+         "error: c cannot be judged: the value must be a number, not true or false"},
         {"{\"value\": \"preset * 2\", \"above\": 1}",
          "error: c cannot be judged: text is used where a number is needed"},
     };
@@ -274,7 +274,8 @@ static void a_try_finds_errors_before_the_run(void **state)
         {"{\"condition\": \"last(a) > last(b)\"}", NULL},
         {"{\"value\": \"slope(validate.a)\", \"below\": 0, \"over\": {\"steps\": 5}}", NULL},
         {"{\"condition\": \"last(a)\"}", "the condition must be true or false, not a number"},
-        {"{\"value\": \"finite(a)\", \"below\": 0}", "the value is no number but true or false"},
+        {"{\"value\": \"finite(a)\", \"below\": 0}",
+         "the value must be a number, not true or false"},
         {"{\"condition\": \"later.a > 1\"}", "no phase before this one is called later"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

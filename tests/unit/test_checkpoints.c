@@ -469,7 +469,7 @@ static void pruning_keeps_the_last_checkpoint_that_no_guard_can_make_suspect(voi
         {"until there is a newer one", "", {11, 11, 11, 11, 51, 51}, "50 60"},
         {"of an earlier run", "dd", {0}, "2 50 60"},
         {"until this one has its own", "dd", {0, 0, 0, 0, 0, 41}, "40 50 60"},
-        {"none, where there is none", "", {0}, "50 60"},
+        {"nothing, where no checkpoint is", "", {0}, "50 60"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct text found = {0};

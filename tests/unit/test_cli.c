@@ -15,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-/* An output that is no terminal, and a terminal. */
+/* An output that is not a terminal, and a terminal. */
 static const struct terminal pipe_output = {.fd = -1};
 static const struct terminal colour_output = {.fd = -1, .live = true, .colours = true};
 

@@ -415,7 +415,7 @@ static void entries_are_recorded_once_and_without_gaps(void **state)
     assert_int_equal(world_push(world, run, "../x", (const char *const[]){old_start, NULL}), -400);
 }
 
-/* If the record refused a row, the daemon would try it again for ever. So no entry may lead to such
+/* If the record refused a row, the daemon would try it again forever. So no entry may lead to such
  * a row. */
 static void strange_entries_are_accepted_and_do_no_harm(void **state)
 {

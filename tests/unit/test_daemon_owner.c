@@ -241,7 +241,8 @@ static void an_altered_request_is_refused(void **state)
         else
             request.data[request.size - 1] ^= 1;
         int status = wire_send(&wire, request.data, request.size);
-        /* PUT with two blanks is no request: libmicrohttpd says 400, or 301 in a newer release. */
+        /* PUT with two blanks is not a request: libmicrohttpd says 400, or 301 in a newer release.
+         */
         if (status != 403 && (i > 0 || (status != 400 && status != 301)))
             fail_msg("%s was altered, and the answer is %d", parts[i], status);
         text_fini(&request);

@@ -288,7 +288,7 @@ static void a_count_that_restarts_in_each_epoch_becomes_one_count(void **state)
          "{\"step\": 157, \"epoch\": 3, \"loss\": 2.5}\n"},
         {"Epoch [1/10], Step [100/600], global_step: 7, loss: 2.5",
          "{\"step\": 7, \"epoch\": 1, \"loss\": 2.5}\n"},
-        /* the step may be that of the whole run, and a part of an epoch is no count */
+        /* the step may be that of the whole run, and a part of an epoch is not a count */
         {"[Epoch 2] step 50/1000 loss 2.0", "{\"step\": 50, \"epoch\": 2, \"loss\": 2}\n"},
         {"Epoch [1/10], Loss: 2.5", "{\"step\": 1, \"epoch\": 1, \"loss\": 2.5}\n"},
         {"Epoch [1/10], Time [3/4], Loss: 2.5", "{\"step\": 1, \"epoch\": 1, \"loss\": 2.5}\n"},

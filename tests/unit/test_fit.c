@@ -245,7 +245,7 @@ static void estimates_are_compared_with_budget_and_expectation(void **state)
          "similar runs took $137.20, more than the $49 to $98 that are expected; similar runs took "
          "1.40 hours, more than the 0.5 to 1 hours that are expected"},
         {98, 8, 1, false, NULL},
-        {392, 32, 4, false, NULL}, /* an upper bound, which is no prediction */
+        {392, 32, 4, false, NULL}, /* an upper bound, which is not a prediction */
         {39.2, 3.2, 0.4, false,
          "its `time` allows 0.40 hours, less than the 0.5 to 1 hours that are expected"},
         {39.2, 3.2, 0.4, true, NULL}, /* better than expected */

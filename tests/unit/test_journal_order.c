@@ -81,7 +81,7 @@ static void entries_come_in_order(void **state)
     }
 }
 
-/* Entries wait for those before them, but not for ever. */
+/* Entries wait for those before them, but not forever. */
 static void few_entries_are_held(void **state)
 {
     struct journal_order order = {0};

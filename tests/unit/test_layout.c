@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns the problems of a phase with these lines and overrides, as printed. If there are none,
- * `ret_shape` gets its layout as "nodes x gpus: tensor pipeline data". */
+/* Returns the problems of a phase with these lines and overrides, as printed. If there are no
+ * problems, `ret_shape` gets its layout as "nodes x gpus: tensor pipeline data". */
 static char *resolve(const char *lines, const char *const *sets, size_t count, char **ret_shape)
 {
     struct spec_problems problems = {0};
@@ -86,7 +86,8 @@ static void a_layout_that_does_not_fit_is_reported_with_the_arithmetic(void **st
         {PHASE(1, 8, "x: 1", "tensor: 4, data: 3"), "x=2",
          "tensor 4 x pipeline 1 x data 3 = 12 GPUs, but 1 node x 8 gpus = 8"},
         {PHASE(2, 8, "tp: 3", "tensor: $tp"), "tp=5",
-         "tensor 5 x pipeline 1 = 5 GPUs a group, but 2 nodes x 8 gpus = 16, which is no multiple "
+         "tensor 5 x pipeline 1 = 5 GPUs a group, but 2 nodes x 8 gpus = 16, which is not a "
+         "multiple "
          "of 5"},
         /* The file must be correct without overrides. */
         {PHASE(1, 4, "tp: 8", "tensor: $tp, data: 1"), "tp=16",

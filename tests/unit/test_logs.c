@@ -93,7 +93,7 @@ static void lines_pass_by_their_time_and_their_text(void **state)
     lines_filter_fini(&filter);
     struct error err;
     assert_int_equal(lines_grep(&filter, "(", &err), -EINVAL);
-    assert_non_null(strstr(err.message, "'(' is no regular expression"));
+    assert_non_null(strstr(err.message, "'(' is not a regular expression"));
 }
 
 /* --- Files ------------------------------------------------------------------------------------ */

@@ -133,7 +133,7 @@ static void a_damaged_marker_is_refused(void **state)
     damage_write(&damage, "", 0);
     assert_refused("not a checkpoint");
     assert_int_equal(unlink(damage.path), 0);
-    assert_refused("not a checkpoint: it is no folder with a marker");
+    assert_refused("not a checkpoint: it is not a folder with a marker");
     damage_end(&damage);
 }
 

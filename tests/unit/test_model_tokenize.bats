@@ -85,7 +85,7 @@ train() {
     [ "$(jq -c .line out | xargs)" = '0 1 2' ]
     [ "$(jq -s 'map(.text | utf8bytelength) | add > 3' out)" = true ]
     run -1 generate --output out3
-    [[ $output == *'--vocabulary is missing: whole/step_000006.ckpt is no model of bytes' ]]
+    [[ $output == *'--vocabulary is missing: whole/step_000006.ckpt is not a model of bytes' ]]
     tokenize --train 400 /usr/share/common-licenses/GPL-2 --vocabulary other
     run -1 generate --output out3 --vocabulary other
     [[ $output == *'--vocabulary other: whole/step_000006.ckpt was trained with another one' ]]

@@ -238,12 +238,12 @@ near() {
     [ -s "$DIR/out/step_000010.ckpt/marker" ]
 }
 
-@test "what killed ranks have left of a checkpoint is removed, and is no part of the next one" {
+@test "what killed ranks have left of a checkpoint is removed, and is not a part of the next one" {
     train out 5
     mkdir "$DIR/out/step_000010.ckpt.tmp"
     : >"$DIR/out/step_000010.ckpt.tmp/rank_3"
     run -1 train again 10 --resume "$DIR/out/step_000010.ckpt.tmp"
-    [[ $output == *'not a checkpoint: it is no folder with a marker' ]]
+    [[ $output == *'not a checkpoint: it is not a folder with a marker' ]]
     ranks 2 out 10 --device-batch-size 2 --resume "$DIR/out/step_000005.ckpt"
     [ "$(ls "$DIR/out")" = $'step_000005.ckpt\nstep_000010.ckpt' ]
     [ "$(ls "$DIR/out/step_000010.ckpt")" = $'marker\nrank_0\nrank_1' ]

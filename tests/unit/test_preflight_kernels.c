@@ -1,5 +1,5 @@
 /* The kernels of the full level, run on a processor: each kernel computes what the reference
- * computes. Counts are no multiple of the grid, and buffers end with a guard. */
+ * computes. Counts are not a multiple of the grid, and buffers end with a guard. */
 #include "tests/unit/unit.h"
 
 #include "worker/preflight/gpu/kernels.h"

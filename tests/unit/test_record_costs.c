@@ -130,7 +130,7 @@ static void the_result_of_a_rung_is_useful(void **state)
  * first are guests. */
 static const struct {
     const char *name;
-    unsigned lanes; /* 0: the phase is no member */
+    unsigned lanes; /* 0: the phase is not a member */
     struct {
         int from, until; /* -1: it was never there */
     } runs[3];

@@ -1,4 +1,4 @@
-/* A record that a daemon of schema 11 wrote: jobs had no seats yet, and one run waits for ever. */
+/* A record that a daemon of schema 11 wrote: jobs had no seats yet, and one run waits forever. */
 #include "tests/unit/record.h"
 
 #include "daemon/store/store_private.h"

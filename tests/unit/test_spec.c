@@ -215,7 +215,7 @@ static void a_spec_resolves_to_exactly_this_document(void **state)
         check_document(names[i], false);
 }
 
-/* --- Files that are no workflow --------------------------------------------------------------- */
+/* --- Files that are not workflows ------------------------------------------------------------- */
 
 static void a_file_that_is_no_workflow_gives_one_clear_line(void **state)
 {

@@ -98,7 +98,7 @@ static void a_step_is_an_event_with_its_new_values(void **state)
                                  "\x0A\x0B\x0A\x04loss\x15\0\0\xC0\x7F" /* NaN */
                                  "\x0A\x09\x0A\x02lr\x15\0\0\x80\xFF";  /* -infinity */
     static const char late[] = "\x09\0\0\0\0\0\0\x04\x40\x10\xAD\x02\x2A\x0B"
-                               "\x0A\x09\x0A\x02mb\x15\0\0\x80\x7F"; /* 1e300 is no float */
+                               "\x0A\x09\x0A\x02mb\x15\0\0\x80\x7F"; /* 1e300 is not a float */
     json_t *last = json_object();
     json_t *two = columns("{\"steps\": [300, 301], \"times\": [1.5, 2.5],"
                           " \"series\": {\"loss\": [2.5, \"nan\"], \"lr\": [null, \"-inf\"]}}");

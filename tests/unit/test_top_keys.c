@@ -459,7 +459,7 @@ static void a_click_selects_and_a_click_on_the_selected_row_opens(void **state)
     keys_click(&world.model, KEYS_CLICK, 5, 10);
     (void)top_world_picture(&world, 24, 80);
     assert_string_equal(selected(&world, PANE_WORKFLOWS), "497");
-    keys_click(&world.model, KEYS_CLICK, 23, 10); /* the last line is no row */
+    keys_click(&world.model, KEYS_CLICK, 23, 10); /* the last line is not a row */
     keys_click(&world.model, KEYS_CLICK, 0, 10);
     keys_click(&world.model, KEYS_WHEEL_DOWN, 5, 10);
     (void)top_world_picture(&world, 24, 80);

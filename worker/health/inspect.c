@@ -190,7 +190,7 @@ static void inspect_wait(struct tool_set *set)
     uv_timer_init(&set->loop, &set->look);
     set->look.data = set;
     uv_timer_start(&set->look, inspect_look_done, INSPECT_LOOK_MS, INSPECT_LOOK_MS);
-    uv_unref((uv_handle_t *)&set->look); /* it is no reason to wait */
+    uv_unref((uv_handle_t *)&set->look); /* it is not a reason to wait */
     uv_run(&set->loop, UV_RUN_DEFAULT);
 }
 

@@ -1,5 +1,5 @@
 /* Asks the driver and Slurm for the GPU. Both are asked by a program with a deadline, because a
- * call into the driver may block for ever. A program that stays in the kernel is left behind. */
+ * call into the driver may block forever. A program that stays in the kernel is left behind. */
 #include "worker/lead/hardware.h"
 
 #include "lib/error.h"

@@ -36,7 +36,7 @@ struct lead_run {
     bool is_ended;      /* the outcome is decided and in the journal */
     bool needs_writing; /* outcome.json could not be written yet */
     bool is_overtaken;  /* another lead, which took this lead for dead, has written the outcome */
-    unsigned unread_claim; /* the number of a claim that may be of this run; 0: there is none */
+    unsigned unread_claim; /* the number of a claim that may be of this run; 0: no such claim */
 };
 
 /* Prepares the run in `run_dir`: its folders, script, journal and link. The link gives commands to

@@ -22,7 +22,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the format is the mem
 _Static_assert(sizeof(struct checkpoint_header) == 152, "the header has no holes");
 
 static const char magic[8] = {'p', 'h', 'm', 'o', 'd', 'e', 'l', '\n'};
-/* What the name of a folder ends in while the folder is no checkpoint yet, or no longer. */
+/* What the name of a folder ends in while the folder is not a checkpoint yet, or no longer. */
 static const char unfinished[] = ".tmp", replaced[] = ".tmp.old";
 
 /* --- Names ------------------------------------------------------------------------------------ */
@@ -379,7 +379,7 @@ static int source_init(struct source *source, const char *path, struct error *er
     int status = file_map(name, &source->marker, err);
     free(name);
     if (status == -ENOTDIR || (status == -ENOENT && access(path, F_OK) == 0))
-        return refuse(source, err, "not a checkpoint: it is no folder with a marker");
+        return refuse(source, err, "not a checkpoint: it is not a folder with a marker");
     if (status < 0)
         return status;
     if (source->marker.size >= sizeof source->header)

@@ -15,7 +15,7 @@ struct sampler {
     uint32_t *order; /* all tokens; those that are kept are the last ones, the most likely last */
 };
 
-/* Returns e^x for x <= 0, and 0 if x is no number. The function of the C library is not used,
+/* Returns e^x for x <= 0, and 0 if x is not a number. The function of the C library is not used,
  * because its result depends on the processor. */
 static double exponential(double x)
 {

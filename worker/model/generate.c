@@ -134,10 +134,11 @@ static int load_vocabulary(struct generate *generate, const uint8_t *digest, str
         vocabulary_init_bytes(vocabulary);
     if (status == 0 && (memcmp(vocabulary->digest, digest, sizeof vocabulary->digest) != 0 ||
                         vocabulary->tokens > generate->shape.vocabulary))
-        return *path ? error_set(err, -EINVAL, "--vocabulary %s: %s was trained with another one",
-                                 path, generate->options->model)
-                     : error_set(err, -EINVAL, "--vocabulary is missing: %s is no model of bytes",
-                                 generate->options->model);
+        return *path
+                   ? error_set(err, -EINVAL, "--vocabulary %s: %s was trained with another one",
+                               path, generate->options->model)
+                   : error_set(err, -EINVAL, "--vocabulary is missing: %s is not a model of bytes",
+                               generate->options->model);
     return status;
 }
 

@@ -54,7 +54,7 @@ struct kernels *kernels_new(int device, struct error *err);
  * of the process. */
 void kernels_free(struct kernels *kernels);
 /* Returns whether that has happened. Then the process must end by _exit(): what exit() does for the
- * libraries of a backend may take for ever. */
+ * libraries of a backend may take forever. */
 bool kernels_are_left(void);
 
 /* Returns the name of the GPU, such as "NVIDIA H100 80GB HBM3", or "" for a CPU. Borrowed. */
@@ -77,7 +77,7 @@ void kernels_release(struct kernels *kernels, void *memory);
 size_t kernels_memory_used(struct kernels *kernels);
 
 /* Returns memory of the host to which kernels_get() copies fast. Returns NULL if there is too
- * little; this is no failure of the backend. */
+ * little; this is not a failure of the backend. */
 void *kernels_host_memory(struct kernels *kernels, size_t bytes);
 void kernels_release_host(struct kernels *kernels, void *memory);
 

@@ -98,7 +98,7 @@ int prompts_close(struct prompts *prompts, int status, struct error *err)
     return status;
 }
 
-/* Makes a JSON string of the bytes. Bytes that are no UTF-8 become U+FFFD. */
+/* Makes a JSON string of the bytes. Bytes that are not UTF-8 become U+FFFD. */
 static json_t *make_string(const char *bytes, size_t size)
 {
     json_t *whole = json_stringn(bytes, size);

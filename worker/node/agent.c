@@ -162,8 +162,8 @@ static void agent_obey(struct agent *agent, enum agent_command command, const ch
     }
 }
 
-/* Takes a line of the lead. Ignores a line that is no command, and a command for a run if there is
- * no run. */
+/* Takes a line of the lead. Ignores a line that is not a command, and a command for a run if there
+ * is no run. */
 static void agent_command_found(void *context, const char *line, size_t size)
 {
     struct agent *agent = context;

@@ -126,7 +126,7 @@ bool nodecheck_model(const char *gpu_type, char ret_model[NODECHECK_MODEL_SIZE])
     while (isdigit((unsigned char)gpu_type[digits]))
         digits++;
     /* The name must be like h100, l40s or gh200. Other names do not match: NVIDIA writes rtx6000 as
-     * "RTX 6000", and hopper is no model. */
+     * "RTX 6000", and hopper is not a model. */
     bool has_suffix = gpu_type[digits] == 's' || gpu_type[digits] == 'S';
     if (letters < 1 || letters > 2 || digits - letters < 2 || digits - letters > 3 ||
         size != digits + has_suffix)

@@ -91,7 +91,7 @@ bool observer_last_step(const struct observer *observer, int64_t *ret_step);
 /* Like observer_last_step(), also for a node that does not read metrics but whose first rank prints
  * steps. */
 bool observer_newest_step(const struct observer *observer, int64_t *ret_step);
-/* The step of the newest whole checkpoint. False: there is none. */
+/* The step of the newest whole checkpoint. False: no checkpoint is whole. */
 bool observer_saved_step(const struct observer *observer, int64_t *ret_step);
 
 #endif

@@ -1,6 +1,6 @@
 /* `phase-worker task JOB_DIR`: the one process of a node that Slurm knows. It starts the agent in
- * such a way that the agent is no descendant of Slurm's processes. It represents the agent to Slurm
- * until the agent has ended.
+ * such a way that the agent is not a descendant of Slurm's processes. It represents the agent to
+ * Slurm until the agent has ended.
  *
  * When Slurm preempts, it signals the processes of a step. With proctrack/cgroup it signals the
  * processes that it has started itself. With proctrack/linuxproc it also signals all their

@@ -261,7 +261,7 @@ static void watchdog_inspected(void *context, const struct child_end *end)
 }
 
 /* Asks the installed tools (worker/health/inspect.h). Their processes must not count as processes
- * of the run, and one of them may hang in the kernel for ever, so the program is nobody's child. It
+ * of the run, and one of them may hang in the kernel forever, so the program is nobody's child. It
  * gets no output of the agent, because srun waits for all holders of its pipes. */
 static void watchdog_inspect(struct watchdog *watchdog)
 {

@@ -1,5 +1,5 @@
 /* The facts of a node's GPUs, from NVML (worker/nvml.h). A value that the GPU does not support is
- * absent. A wedged GPU may block the caller for ever: see worker/preflight/driver.h. */
+ * absent. A wedged GPU may block the caller forever: see worker/preflight/driver.h. */
 #ifndef PHASED_WORKER_PREFLIGHT_GPUS_H
 #define PHASED_WORKER_PREFLIGHT_GPUS_H
 

@@ -74,7 +74,7 @@ static bool probe_take_lines(enum figure_row row, char *buffer, size_t *size,
     buffer[*size] = '\0';
     for (char *end; (end = strchr(line, '\n')); line = end + 1) {
         *end = '\0';
-        /* A line that a library printed is no figure, and a missing figure is noticed. */
+        /* A line that a library printed is not a figure, and a missing figure is noticed. */
         (void)measures_take_line(measures, row, line);
     }
     *size = strlen(line);

@@ -2,7 +2,7 @@
  *
  * Each row has a process of its own. A wedged GPU, or a collective in which somebody does not take
  * part, blocks only that process. It is killed at the deadline of the row and not waited for. This
- * program itself needs none of CUDA's libraries. */
+ * program itself needs no library of CUDA. */
 #ifndef PHASED_WORKER_PREFLIGHT_PROBE_H
 #define PHASED_WORKER_PREFLIGHT_PROBE_H
 

@@ -91,7 +91,7 @@ static int assignment_read_parallel(struct assignment *assignment, struct error 
     uint64_t group = (uint64_t)sizes->tensor * sizes->pipeline;
     bool is_group = assignment->launch == ASSIGNMENT_LAUNCH_GROUP;
     if (status == 0 && is_group && (group == 0 || assignment->gpus % group))
-        return error_set(err, -EINVAL, "spec: %u GPUs of a node are no whole number of groups",
+        return error_set(err, -EINVAL, "spec: %u GPUs of a node are not a whole number of groups",
                          assignment->gpus);
     if (status == 0 && !is_group && (assignment->shard_input || assignment->join))
         return error_set(err, -EINVAL, "spec: shard and join need launch: group");

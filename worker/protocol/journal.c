@@ -43,8 +43,9 @@ struct journal {
     bool is_stray_told;
 };
 
-/* Returns the number of an entry; 0: the line is no entry, for example because it was cut short.
- * Jansson takes a zero byte behind a token, but no writer makes one, and lines are kept as strings.
+/* Returns the number of an entry; 0: the line is not an entry, for example because it was cut
+ * short. Jansson takes a zero byte behind a token, but no writer makes one, and lines are kept as
+ * strings.
  */
 static uint64_t journal_number(const char *line, size_t size)
 {
@@ -343,7 +344,7 @@ static void journal_add_read(struct journal_reader *reader, const char *line, si
 }
 
 /* The entries up to number `last` are no longer in the file. Adds one entry in place of them,
- * because the reader would otherwise wait for them for ever. */
+ * because the reader would otherwise wait for them forever. */
 static void journal_add_lost(struct journal_reader *reader, uint64_t last)
 {
     json_t *lost = entry_lost((int64_t)reader->last + 1, (int64_t)last, clock_calendar_s());

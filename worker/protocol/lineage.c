@@ -161,7 +161,8 @@ static bool lineage_is_there(const char *path)
 }
 
 /* Returns a reference to the newest whole checkpoint that is not suspect, up to step `step_max`.
- * NULL: there is none. If a checkpoint was reported several times, the last report counts. */
+ * NULL: there is no such checkpoint. If a checkpoint was reported several times, the last report
+ * counts. */
 static json_t *lineage_newest(const json_t *entries, int64_t step_max)
 {
     struct told_checkpoint newest = {.step = -1};

@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 /* Returns the newest checkpoint that is not suspect and has the size in the journals, as {"path",
- * "step"}; a new reference. NULL: there is none. `phase_dir` has the runs, and `attempt` is the
- * newest of them.
+ * "step"}; a new reference. NULL: there is no such checkpoint. `phase_dir` has the runs, and
+ * `attempt` is the newest of them.
  */
 json_t *lineage_checkpoint(const char *phase_dir, unsigned attempt);
 

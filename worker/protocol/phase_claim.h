@@ -22,7 +22,7 @@ struct phase_life phase_life_own(void);
 
 /* The claim that prevents another claim. */
 struct phase_holder {
-    unsigned number; /* of the claim; 0: there is none */
+    unsigned number; /* of the claim; 0: no claim */
     struct phase_life life;
 };
 

@@ -137,7 +137,7 @@ int transfer_end(struct transfer *transfer, const struct mac_secret *secret, CUR
     json_t *reply = json_loadb(text_string(&transfer->reply), transfer->reply.size, 0, NULL);
     if (!json_is_object(reply)) {
         json_decref(reply);
-        return error_set(err, -EPROTO, "the daemon's reply to %s %s is no JSON object",
+        return error_set(err, -EPROTO, "the daemon's reply to %s %s is not a JSON object",
                          transfer->method, transfer->path);
     }
     *ret_reply = reply;

@@ -19,7 +19,7 @@ struct reader_gpu {
     unsigned number;
     void *device;
     bool is_lost;
-    double xid;                   /* NaN: there was none */
+    double xid;                   /* NaN: the driver has reported no XID */
     void *gpm_before, *gpm_after; /* samples of counters; NULL: not supported */
     bool has_before;
     double *values[GPU_COLUMN_COUNT]; /* in the current second */

@@ -1,4 +1,4 @@
-/* The sampler. It has one thread, because a call into the driver may block for ever. */
+/* The sampler. It has one thread, because a call into the driver may block forever. */
 #include "worker/telemetry/sampler.h"
 
 #include "lib/clock.h"
@@ -104,7 +104,7 @@ static int sampler_keep_output(struct sampler *sampler)
 }
 
 /* Returns in the process that continues. The process that was started ends at once, so the sampler
- * is no child of the caller. */
+ * is not a child of the caller. */
 static int sampler_detach(void)
 {
     static const int deaf[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE};

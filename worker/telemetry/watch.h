@@ -1,10 +1,11 @@
 /* The agent's side of telemetry. The sampler, `phase-worker gpus`, reads the node's GPUs every
  * second. Its samples go to the journal and to the agent.
  *
- * The sampler is a separate process, because a call into the driver of a wedged GPU may block for
- * ever. It is no descendant of the agent, because a run is over when the agent has no descendant.
- * It ends when the agent closes its pipe. If it is silent or cannot work, a warning says so once,
- * and the run continues without samples. On a node without a driver there are no samples.
+ * The sampler is a separate process, because a call into the driver of a wedged GPU may block
+ * forever. It is not a descendant of the agent, because a run is over when the agent has no
+ * descendant. It ends when the agent closes its pipe. If it is silent or cannot work, a warning
+ * says so once, and the run continues without samples. On a node without a driver there are no
+ * samples.
  *
  * The journal gets entries `sample`: means of 10 s during the first ten minutes, then of a minute.
  * The agent can also ask for the last minute second by second (watch_tell_last_minute). */
@@ -35,7 +36,7 @@ struct watch_options {
     char *const *environment;
 };
 
-/* Call it before the ranks start: for a moment, the process is no subreaper. */
+/* Call it before the ranks start: for a moment, the process is not a subreaper. */
 int watch_open(const struct watch_options *options, struct watch **ret_watch, struct error *err);
 
 /* Returns the newest second. NULL: no second came in the last five seconds. Borrowed until the loop

@@ -44,7 +44,7 @@ struct kernels {
     struct error failure; /* the first one */
 };
 
-/* Keeps an error of CUDA, by its number; 0 is no error. Returns whether there is none. `doing` is
+/* Keeps an error of CUDA, by its number; 0 is not an error. Returns whether it is 0. `doing` is
  * part of the message. */
 bool backend_check(struct kernels *kernels, unsigned code, const char *doing);
 /* Keeps an error with a message. */

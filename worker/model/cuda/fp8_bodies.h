@@ -48,7 +48,7 @@ BODY void body_largest_parts(const struct team *team, float *parts, const uint16
     for (size_t i = team_first(team); i < count / 8; i += team_stride(team)) {
         struct eight some = load(x, i);
         for (int j = 0; j < 8; j++)
-            largest = fmaxf(largest, fabsf(some.at[j])); /* skips what is no number */
+            largest = fmaxf(largest, fabsf(some.at[j])); /* skips what is not a number */
     }
     largest = team_max(team, largest);
     if (team->index == 0)

@@ -96,7 +96,7 @@ int graph_tensor(struct graph *graph, enum graph_place place, enum graph_type ty
 }
 
 /* Adds an operation, and the descriptor `part` that says which function it computes; NULL: the
- * operation needs none. */
+ * operation needs no descriptor. */
 static cudnnBackendDescriptor_t operation(struct graph *graph, cudnnBackendDescriptorType_t type,
                                           cudnnBackendAttributeName_t part_name,
                                           cudnnBackendDescriptor_t part, const char *doing)

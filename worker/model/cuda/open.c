@@ -74,7 +74,7 @@ const char *kernels_device(const struct kernels *kernels)
 }
 
 /* After a failure the GPU may hang, and an abort of NCCL may hold the driver. Then any call may
- * wait for ever, also one that only frees. So everything is left to the end of the process. */
+ * wait forever, also one that only frees. So everything is left to the end of the process. */
 void kernels_free(struct kernels *kernels)
 {
     if (!kernels)

@@ -235,7 +235,7 @@ struct draw_row {
     const struct kernel_parts *parts;
     size_t row, tokens;
     bool is_ranked;
-    uint64_t last;         /* a number that is no less than that of any token: 2^n - 1 */
+    uint64_t last;         /* the highest number that a token can have: 2^n - 1 */
     float highest, factor; /* the highest logit; 1 / temperature */
 };
 
@@ -268,7 +268,7 @@ BODY uint64_t draw_key(const struct draw_row *row, float logit, size_t token)
 }
 
 /* Returns the sum of the weights of all tokens with this key or a higher one. A weight is e^((logit
- * - highest logit) / temperature), and 0 if that is no number. */
+ * - highest logit) / temperature), and 0 if that is not a number. */
 BODY float draw_sum(const struct team *team, const struct draw_row *row, uint64_t key)
 {
     float sum = 0;

@@ -6,7 +6,7 @@
 #include <sched.h>
 
 /* Reads a list as the kernel writes it, "0-15,32-47". Returns how many processors it names; 0: the
- * text is no such list. */
+ * text is not such a list. */
 int nearby_read(const char *list, cpu_set_t *ret_set);
 
 /* Moves this process to the processors near the GPU at `address` on the PCI bus, "0000:18:00.0".
