@@ -182,7 +182,7 @@ static int rehearse_resumed(struct rehearse *report, const struct rehearse_phase
     return 0;
 }
 
-/* Measures the files and folders at `path`, which may be a pattern. False: there is no such file. */
+/* Measures the files and folders at `path`, which may be a pattern. False: no such file. */
 static bool rehearse_measure(const char *path, struct checkpoint_extent *ret_extent)
 {
     glob_t found;

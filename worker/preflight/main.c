@@ -30,7 +30,7 @@
 
 enum {
     FULL_MS = 58000, /* for all of the full level; each row has its own, shorter deadline */
-    START_S = 20,    /* the deadline of a start if the thresholds have none */
+    START_S = 20,    /* the deadline of a start if the thresholds name no other */
 };
 
 struct preflight {

@@ -41,8 +41,8 @@ static bool takes_part(const struct member *member)
 }
 
 /* Reports that a group is late. Nobody knows which of its members the others wait for. If the group
- * has several nodes, nobody even knows which node is at fault. A late start is no fault: nobody has
- * measured how long NCCL takes. */
+ * has several nodes, nobody even knows which node is at fault. A late start is not a fault: nobody
+ * has measured how long NCCL takes. */
 static int tell_late(struct reduction *reduction, unsigned device, const char *doing)
 {
     struct bench *bench = reduction->bench;
