@@ -26,7 +26,9 @@ report 'functions have at most 70 lines' "$(awk '
 ' "${sources[@]}")"
 
 report 'each file begins with its purpose' \
-    "$(for file in "${sources[@]}"; do head -c 2 "$file" | grep -q '^/\*' || echo "$file"; done)"
+    "$(for file in "${sources[@]}"; do
+        IFS= read -rn 2 start <"$file" && [ "$start" = '/*' ] || echo "$file"
+    done)"
 
 # border HEADER-PATTERN FOLDER...: who else includes it?
 border() {
@@ -110,7 +112,7 @@ report 'what a test demands ends the test if it is false' "$(weak $(git ls-files
 report 'nothing is left to do without saying where it is written down' \
     "$(grep -nE 'TODO|FIXME|XXX' "${sources[@]}" | grep -vE 'TODO\(#[0-9]+\)|XXXXXX' || true)"
 
-report 'each folder has a README' "$(git ls-files | grep / | xargs -n1 dirname | sort -u |
+report 'each folder has a README' "$(git -c core.quotePath=false ls-files | sed -n 's,/[^/]*$,,p' | sort -u |
     grep -vE '^(\.ci|m4|tests/(specs|logs|sbatch)/.*|tests/fuzz/corpus.*|schema/queries|etc/workflows|doc/man|etc/completions|debian/source|build-aux)$' |
     while read -r folder; do [ -f "$folder/README.md" ] || echo "$folder"; done)"
 
@@ -132,24 +134,36 @@ report 'files that the code names by their paths exist' "$(
     grep -ohE '\b(lib|daemon|worker|cli|tests|schema)/[a-z_0-9/]+\.([ch]|cuh?|md)\b' "${sources[@]}" | sort -u |
         while read -r file; do [ -e "$file" ] || [[ $file =~ $made ]] || echo "$file"; done)"
 
+# The files that git knows, by their paths and by each end of a path: b/c.h and c.h of a/b/c.h.
+declare -A ending=()
+while read -r file; do
+    end=/$file
+    while [[ $end == */* ]]; do
+        end=${end#*/}
+        ending[$end]+=" $file"
+    done
+done < <(git ls-files)
+
 # What pages name in code quotes, and what is not there: `file.c`, `function()`, `function()` in
 # `file.c`.
 misnamed() {
-    local page function file called found
-    called=$(git grep -ohE '[a-z_0-9]+\(' -- '*.c' '*.h' '*.cu' '*.cuh' '*.js' '*.py' | sort -u)
+    local page function file found
+    local -A is_called=()
+    while read -r function; do is_called[$function]=yes; done < <(
+        git grep -ohE '[a-z_0-9]+\(' -- '*.c' '*.h' '*.cu' '*.cuh' '*.js' '*.py' | sort -u)
     git ls-files '*.md' | while read -r page; do
         tr '\n' ' ' <"$page" |
             grep -oE '`[a-z_0-9]+\(\)`( (in |\()?`[a-z_0-9/]+\.c`)?|`[a-z_0-9/-]+\.(c|h|cuh?)`' | sort -u |
             while IFS='`' read -r _ function _ file _; do
                 [[ $function == *'()' ]] || { file=$function; function=''; }
                 function=${function%??}
-                found=$(printf '%s\n' "${sources[@]}" | grep -E "(^|/)$file$")
+                found=${file:+${ending[$file]-}}
                 if [ -n "$file" ] && [ -z "$found" ]; then
                     [[ $file =~ $made ]] || echo "$page: there is no $file"
                 elif [ -n "$file" ] && [ -n "$function" ]; then
                     grep -qE "^[a-z].*\b$function\(" $found || echo "$page: $function() is not in $file"
                 elif [ -n "$function" ]; then
-                    grep -qxF "$function(" <<<"$called" || echo "$page: there is no $function()"
+                    [ -n "${is_called["$function("]-}" ] || echo "$page: there is no $function()"
                 fi
             done
     done
@@ -159,17 +173,17 @@ report 'files and functions that pages name exist' "$(misnamed)"
 # What the last column of doc/what-happens-when.md names, and what is not there: `FILE: TITLE, TITLE;
 # FILE`. A piece of a title up to a comma or ` ...` is enough.
 untested() {
-    local page=doc/what-happens-when.md file titles title path
+    local page=doc/what-happens-when.md file titles title path tests
     awk -F'|' '/^\|/ { print $(NF - 1) }' $page | tr ';' '\n' |
         grep -oE '^ *(test_[a-z_0-9]+|[a-z_0-9]+\.bats)\b.*' | while IFS=: read -r file titles; do
             file=${file// /}
-            path=$(git ls-files "tests/*/$file" "tests/*/$file.c" "tests/*/$file.bats")
-            [ -n "$path" ] || echo "$page: there is no $file"
-            [ -z "$path" ] || sed 's/ \.\.\.//g; s/, /\n/g' <<<"$titles" | sed 's/^ *//; s/ *$//' |
-                while read -r title; do
-                    grep -E '^(@test |static void |int test_)' "$path" | grep -qF -- "$title" ||
-                        echo "$page: $file has no test '$title'"
-                done
+            path=${ending[$file]-}${ending[$file.c]-}${ending[$file.bats]-}
+            [ -n "$path" ] || { echo "$page: there is no $file"; continue; }
+            tests=$(grep -E '^(@test |static void |int test_)' $path)
+            titles=${titles// .../}
+            while read -r title; do # which takes the blanks at its ends
+                [[ $tests == *"$title"* ]] || echo "$page: $file has no test '$title'"
+            done <<<"${titles//, /$'\n'}"
         done
 }
 report 'tests that a page names exist' "$(untested)"
@@ -198,7 +212,8 @@ absent() {
         awk '!/^\|/ { is_table = 0 } is_table { split($0, cell, "|"); print cell[2] } /^\| file \|/ { is_table = 1 }' \
             "$readme" | grep -oE '`[^`]+`' | tr -d '`' | while read -r name; do
             name=${readme%/*}/${name%/}
-            [ -n "$(git ls-files "$name" "$name.*" "$name/*")" ] || echo "$readme: there is no $name"
+            [[ ${ending[$name]-} == *" $name" ]] ||
+                [ -n "$(git ls-files "$name" "$name.*" "$name/*")" ] || echo "$readme: there is no $name"
         done
     done
 }
