@@ -12,6 +12,7 @@
 #include "lib/text.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -380,7 +381,7 @@ static int cost_one(struct cli *cli, const struct address *address, const void *
 
 int cost_verb(struct cli *cli, char **words)
 {
-    struct cost_options options = {.until = INT32_MAX};
+    struct cost_options options = {.until = LLONG_MAX};
     const char *month = NULL;
     const struct option_rule rules[] = {
         {"month", 0, "YYYY-MM", "count only runs that began in this month", .text = &month},
@@ -425,7 +426,7 @@ static int budget_show(struct cli *cli, const struct address *address)
     size_t i;
     if (client_get_address(cli, address, &workflow, &err) < 0)
         return cli_fail(&err);
-    if (cost_get(cli, address, 0, INT32_MAX, &json, &err) < 0) {
+    if (cost_get(cli, address, 0, LLONG_MAX, &json, &err) < 0) {
         json_decref(workflow);
         return cli_fail(&err);
     }

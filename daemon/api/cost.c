@@ -10,6 +10,8 @@
 
 #include <stdlib.h>
 
+#define COST_SECONDS_MAX (INT64_MAX / 1000) /* the record counts milliseconds */
+
 /* A new budget and who set it, until the commit. */
 struct cost_item {
     struct loop_item item;
@@ -26,11 +28,12 @@ void cost_get(struct call *call)
     struct store *store = loop_store(call->api->config.loop);
     struct error err;
     if (!call_number(call, "workflow", 0, &workflow) || !call_number(call, "since", 0, &since_s) ||
-        !call_number(call, "until", INT32_MAX, &until_s))
+        !call_number(call, "until", COST_SECONDS_MAX, &until_s))
         return;
-    int status =
-        answer_costs(store, workflow, (int64_t)(since_s % INT32_MAX) * 1000,
-                     (int64_t)(until_s > INT32_MAX ? INT32_MAX : until_s) * 1000, &json, &err);
+    since_s = since_s < COST_SECONDS_MAX ? since_s : COST_SECONDS_MAX;
+    until_s = until_s < COST_SECONDS_MAX ? until_s : COST_SECONDS_MAX;
+    int status = answer_costs(store, workflow, (int64_t)since_s * 1000, (int64_t)until_s * 1000,
+                              &json, &err);
     if (status == 0 && workflow)
         status = answer_expected(store, workflow, &expected, &err);
     if (status < 0)

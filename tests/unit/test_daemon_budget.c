@@ -31,21 +31,24 @@ static void submit(struct world *world, const char *spec)
     world_await_lines(world, "jobs", 1);
 }
 
-/* Lets what is in the record have happened an hour earlier. */
-static void age(struct world *world)
+/* Changes the record while the daemon is down. */
+static void change_record(struct world *world, const char *sql)
 {
     sqlite3 *record;
     char *path = text_format("%s/phased.db", world->home);
     world_stop(world);
     assert_int_equal(sqlite3_open(path, &record), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(record,
-                                  "UPDATE run SET submitted = submitted - 3600000;"
-                                  "UPDATE job SET submitted = submitted - 3600000;",
-                                  NULL, NULL, NULL),
-                     SQLITE_OK);
+    assert_int_equal(sqlite3_exec(record, sql, NULL, NULL, NULL), SQLITE_OK);
     assert_int_equal(sqlite3_close(record), SQLITE_OK);
     free(path);
     world_start(world, NULL);
+}
+
+/* Lets what is in the record have happened an hour earlier. */
+static void age(struct world *world)
+{
+    change_record(world, "UPDATE run SET submitted = submitted - 3600000;"
+                         "UPDATE job SET submitted = submitted - 3600000;");
 }
 
 /* The first run began an hour ago, so it has cost a little more than 2 GPU hours. */
@@ -238,6 +241,29 @@ static void a_wrong_limits_file_does_not_lift_the_budget_of_the_month(void **sta
     await_reason(world, "phases.0.reason", "held by this month's budget, of which 2.0");
 }
 
+static size_t cost_rows(struct world *world, const char *path)
+{
+    json_t *json = world_expect(world, 200, "GET", path, NULL);
+    size_t count = json_array_size(json_object_get(json, "costs"));
+    json_decref(json);
+    return count;
+}
+
+static void costs_have_no_last_year(void **state)
+{
+    struct world *world = *state;
+    submit(world, two_phases);
+    run_for_an_hour(world, "runs/1/a/1");
+    succeed(world, "runs/1/a/1");
+    world_await(world, "/v1/workflows/1", "phases.0.state", "succeeded");
+    assert_int_equal(cost_rows(world, "/v1/costs?since=2200000000"), 0); /* 2039 */
+    change_record(world, "UPDATE run SET started = 2200000000000, ended = 2200003600000"
+                         " WHERE id = 1");
+    assert_true(cost_rows(world, "/v1/costs") > 0);
+    assert_true(cost_rows(world, "/v1/costs?since=2200000000&until=2200000001") > 0);
+    assert_int_equal(cost_rows(world, "/v1/costs?workflow=1&until=1"), 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
@@ -248,6 +274,7 @@ int main(void)
         TEST(no_phase_goes_on_in_place_when_the_month_is_spent),
         TEST(a_warning_about_the_month_comes_once_across_restarts),
         TEST(a_wrong_limits_file_does_not_lift_the_budget_of_the_month),
+        TEST(costs_have_no_last_year),
     };
     return cmocka_run_group_tests_name("daemon budget", tests, NULL, NULL);
 }
