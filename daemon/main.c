@@ -120,14 +120,13 @@ static int check_slurm(const char *home)
 /* Returns -1 if the daemon can go on, or else the status to exit with. */
 static int read_options(char **words, struct options *options)
 {
-    bool is_foreground = false, is_check = false, is_version = false;
+    bool is_check = false, is_version = false;
     const struct option_rule rules[] = {
         {"home", 0, "DIR", "where everything is kept (default: $PHASED_HOME, or ~/.phased)",
          .text = &options->home},
         {"host", 0, "NAME",
          "how the nodes reach this host (default: $PHASED_DAEMON_HOST, or its name)",
          .text = &options->host},
-        {"foreground", 0, NULL, "the default, for scripts that say it", .flag = &is_foreground},
         {"check-slurm", 0, NULL, "only try whether Slurm's configuration can be used",
          .flag = &is_check},
         {"version", 0, NULL, "print the version, and which Slurm is used", .flag = &is_version},
