@@ -16,6 +16,7 @@
 #include "lib/home.h"
 #include "lib/memory.h"
 #include "lib/option.h"
+#include "lib/place.h"
 #include "lib/text.h"
 
 #include "config.h"
@@ -198,21 +199,6 @@ static void on_service(uv_timer_t *timer)
 
 /* --- Building --------------------------------------------------------------------------------- */
 
-static char *find_itself(void)
-{
-    char path[4096];
-    ssize_t size = readlink("/proc/self/exe", path, sizeof path - 1);
-    path[size > 0 ? size : 0] = '\0';
-    return xstrdup(path);
-}
-
-/* phase-worker lies beside phased, on a file system that all nodes share. */
-static char *find_worker(const char *program)
-{
-    const char *slash = strrchr(program, '/');
-    return text_format("%.*s/phase-worker", slash ? (int)(slash - program) : 0, program);
-}
-
 /* Thousands of workers may be connected. */
 static void raise_limits(void)
 {
@@ -280,7 +266,7 @@ static int open_parts(struct daemon *daemon, const struct options *options, int6
     int status = open_record(daemon, err);
     if (status < 0)
         return status;
-    daemon->worker = find_worker(options->program);
+    daemon->worker = place_program("phase-worker"); /* on a file system that all nodes share */
     struct loop_config loop_config = {
         .uv = &daemon->uv,
         .home = &daemon->home,
@@ -484,7 +470,7 @@ int main(int argc, char **argv)
     (void)signal(SIGPIPE, SIG_IGN); /* these cannot fail */
     (void)signal(SIGXFSZ, SIG_IGN); /* a limit on files is a full disk */
     raise_limits();
-    char *program = find_itself();
+    char *program = place_self();
     options.program = program;
     const char *tries = getenv("PHASED_RENEWAL");
     options.is_anew = tries != NULL;
