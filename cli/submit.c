@@ -36,8 +36,9 @@ struct submit_options {
     json_t *set, *provenance; /* the params of --set; the code */
     bool hold;
     unsigned rehearsal_steps; /* 0: not a rehearsal */
-    /* NULL: not given */
-    const char *priority, *after, *window;
+    int64_t priority;
+    unsigned after;     /* 0: not given */
+    const char *window; /* NULL: not given */
 };
 
 /* Returns `environ` as an object. Slurm and JSON carry text only, so a variable that is not UTF-8
@@ -92,30 +93,13 @@ static int submit_send(struct cli *cli, const json_t *body, json_t **ret_reply,
     }
 }
 
-/* Adds the number of an option; nothing if `text` is NULL. Returns false if it is not a number. */
-static bool submit_number(json_t *body, const char *name, const char *text)
-{
-    char *end;
-    errno = 0;
-    long long number = text ? strtoll(text, &end, 10) : 0;
-    if (text && (errno || end == text || *end))
-        return false;
-    if (text)
-        (void)json_object_set_new(body, name, json_integer(number));
-    return true;
-}
-
 /* Adds the options that say when jobs may be submitted. */
 static int submit_queue(json_t *body, const struct submit_options *options, struct error *err)
 {
     unsigned from, to;
-    if (!submit_number(body, "priority", options->priority))
-        return error_set(err, -EINVAL, "--priority wants a whole number, not '%s'",
-                         options->priority);
-    if (!submit_number(body, "after", options->after) ||
-        (options->after && json_integer_value(json_object_get(body, "after")) < 1))
-        return error_set(err, -EINVAL, "--after wants a workflow such as 7, not '%s'",
-                         options->after);
+    (void)json_object_set_new(body, "priority", json_integer(options->priority));
+    if (options->after)
+        (void)json_object_set_new(body, "after", json_integer(options->after));
     if (!options->window)
         return 0;
     (void)json_object_set_new(body, "window", json_string(options->window));
@@ -301,11 +285,12 @@ int submit_verb(struct cli *cli, char **words)
         source_with_rule(&given),
         {"watch", 'w', NULL, "then follow the workflows until they end", .flag = &watch},
         {"hold", 0, NULL, "hold the workflow until `phasectl release`", .flag = &options.hold},
-        {"after", 0, "WORKFLOW", "wait until this workflow has succeeded", .text = &options.after},
+        {"after", 0, "WORKFLOW", "wait until this workflow has succeeded", .number = &options.after,
+         .least = 1},
         {"window", 0, "HH:MM-HH:MM", "submit jobs only at this time of day",
          .text = &options.window},
         {"priority", 0, "N", "if limits.yaml lets jobs wait, higher numbers go first (0)",
-         .text = &options.priority},
+         .integer = &options.priority, .least = INT_MIN, .most = INT_MAX},
         {"json", 0, NULL, "print the daemon's answer", .flag = &cli->as_json},
         {0},
     };

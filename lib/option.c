@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,16 +57,18 @@ static int option_set_number(const struct option_rule *rule, const char *value, 
     char *end;
     double number = strtod(value, &end), most = rule->most > 0 ? rule->most : UINT_MAX;
     /* strtod() also takes blanks, signs and hexadecimal numbers. */
-    bool has_sign = value[0] == '+' || value[0] == '-';
+    bool has_sign = value[0] == '+' || (value[0] == '-' && rule->least >= 0);
     bool is_plain = !has_sign && value[strspn(value, "0123456789.eE+-")] == '\0';
     if (end == value || *end || !is_plain || !(number >= rule->least && number <= most) ||
-        (!rule->decimal && number != (double)(uint64_t)number))
+        (!rule->decimal && number != trunc(number)))
         return error_set(err, -EINVAL, "--%s wants a %snumber from %.15g to %.15g, not '%s'",
                          rule->name, rule->decimal ? "" : "whole ", rule->least, most, value);
     if (rule->number)
         *rule->number = (unsigned)number;
     else if (rule->large)
         *rule->large = (uint64_t)number;
+    else if (rule->integer)
+        *rule->integer = (int64_t)number;
     else
         *rule->decimal = number;
     return 0;
@@ -75,7 +78,7 @@ static int option_set(const struct option_rule *rule, const char *value, struct 
 {
     if (rule->text)
         *rule->text = value;
-    if (rule->number || rule->large || rule->decimal)
+    if (rule->number || rule->large || rule->integer || rule->decimal)
         return option_set_number(rule, value, err);
     if (rule->list) {
         if (rule->list->count == OPTION_LIST_MAX)

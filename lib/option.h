@@ -20,7 +20,7 @@ struct option_list {
     size_t count;
 };
 
-/* Exactly one of the six pointers is set. A table ends with a rule that has no name. */
+/* Exactly one of the seven pointers is set. A table ends with a rule that has no name. */
 struct option_rule {
     const char *name;  /* without the dashes */
     char letter;       /* of the short form; 0: none */
@@ -29,8 +29,9 @@ struct option_rule {
     bool *flag;
     const char **text;
     struct option_list *list; /* may be given several times */
-    unsigned *number;         /* `number` and `large` are whole numbers */
+    unsigned *number;         /* whole numbers, as the next two */
     uint64_t *large;
+    int64_t *integer; /* may be negative, if `least` is */
     double *decimal;
     double least, most;  /* the smallest and the largest number; most 0: what `number` can hold */
     const char *initial; /* the default; NULL: what the pointer points to is not changed */

@@ -118,7 +118,11 @@ SPEC
     [ "$status" = 1 ]
     [[ $output = *'there is no workflow 999'* ]]
     run phasectl submit --after 0 "$PHASED_HOME/spec.yaml"
-    [ "$status" = 1 ] && [[ $output = *"--after wants a workflow such as 7, not '0'"* ]]
+    [ "$status" = 2 ]
+    [[ $output = *"--after wants a whole number from 1 to "*", not '0'"* ]]
+    run phasectl submit --priority +3 "$PHASED_HOME/spec.yaml"
+    [ "$status" = 2 ]
+    [[ $output = *"--priority wants a whole number from -"*", not '+3'"* ]]
 }
 
 @test "a workflow is submitted only inside its --window" {

@@ -15,6 +15,7 @@ struct values {
     const char *text;
     unsigned number, node;
     uint64_t steps;
+    int64_t offset;
     double rate;
     struct option_list list;
     struct option_arguments arguments;
@@ -34,6 +35,8 @@ static int read_line(const char *line, struct values *values, struct error *err)
         {"node", 0, "K", "a number", .number = &values->node, .most = 7},
         {"steps", 0, "N", "a large number", .large = &values->steps, .most = 1e15,
          .initial = "300"},
+        {"offset", 0, "N", "a number with a sign", .integer = &values->offset, .least = -9,
+         .most = 9},
         {"rate", 0, "X", "a decimal number", .decimal = &values->rate, .least = 0.5, .most = 2},
         {"set", 0, "PARAM=VALUE", "a list", .list = &values->list},
         {0},
@@ -87,6 +90,20 @@ static void numbers_may_be_large_or_have_decimals(void **state)
     assert_int_equal(read_line("--steps 1e12 --rate 0.75", &values, NULL), 0);
     assert_true(values.steps == 1000000000000);
     assert_true(values.rate == 0.75);
+}
+
+static void numbers_have_a_sign_only_if_they_may_be_negative(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"--offset -10", "--offset 10",  "--offset +3",
+                                        "--offset --3", "--offset -.5", "--node -0"};
+    struct values values = {0};
+    assert_int_equal(read_line("--offset -9", &values, NULL), 0);
+    assert_int_equal(values.offset, -9);
+    assert_int_equal(read_line("--offset 9", &values, NULL), 0);
+    assert_int_equal(values.offset, 9);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_int_equal(read_line(wrong[i], &values, NULL), -EINVAL);
 }
 
 static void a_default_is_set_if_no_value_is_given(void **state)
@@ -168,6 +185,7 @@ int main(void)
         cmocka_unit_test(a_flag_and_a_value_may_be_given_by_letters),
         cmocka_unit_test(the_last_value_wins_if_the_caller_wants_that),
         cmocka_unit_test(numbers_may_be_large_or_have_decimals),
+        cmocka_unit_test(numbers_have_a_sign_only_if_they_may_be_negative),
         cmocka_unit_test(a_default_is_set_if_no_value_is_given),
         cmocka_unit_test(two_dashes_end_the_options),
         cmocka_unit_test(help_wins_over_a_later_mistake),
