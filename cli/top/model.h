@@ -51,7 +51,7 @@ struct model {
 
     enum place place;
     enum pane focus[PLACE_COUNT];
-    struct address workflow, run;     /* those that are shown */
+    struct address workflow, run;     /* the workflow and the run that are shown */
     char unfolded[ADDRESS_TEXT_SIZE]; /* the matrix whose members are shown */
     struct scroll scrolls[PANE_COUNT];
     /* The phases that were in view in the last picture. */

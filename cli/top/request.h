@@ -22,17 +22,17 @@ enum {
 
 struct request {
     enum request_kind kind;
-    char path[REQUEST_PATH_SIZE]; /* of the API, or of the file */
-    const char *verb;             /* of a decision */
-    struct address address;       /* of a decision */
-    long long offset;             /* of a file: where to read; negative: begin with its tail */
+    char path[REQUEST_PATH_SIZE]; /* the path in the API, or the path of the file */
+    const char *verb;             /* what a decision asks for */
+    struct address address;       /* what a decision is about */
+    long long offset;             /* where to read in a file; negative: begin with its tail */
 };
 
 struct reply {
     struct request request;
     struct error error; /* its code is 0 if all went well */
-    json_t *json;       /* of GET and of decisions */
-    struct text bytes;  /* of a file */
+    json_t *json;       /* the answer to GET, or to a decision */
+    struct text bytes;  /* what was read of a file */
     long long offset;   /* where in the file the bytes begin */
     double took_s;
 };

@@ -19,8 +19,8 @@ enum scroll_seek { SCROLL_STAY, SCROLL_SEEK_HERE, SCROLL_SEEK_NEXT, SCROLL_SEEK_
 
 struct scroll {
     size_t at;                       /* the selected row, or the first line shown */
-    int sub;                         /* of that line, how many rows are above the pane */
-    size_t first;                    /* of a table: the first row shown */
+    int sub;                         /* how many rows of that line are above the pane */
+    size_t first;                    /* the first row of a table that is shown */
     char key[ADDRESS_TEXT_SIZE];     /* the address of the selected row; it stays selected if rows
                                         change places */
     bool follows;                    /* shows the last lines, also when lines are added */

@@ -19,9 +19,10 @@ struct phase_life {
 struct claim {
     json_t *document;       /* owns what was read; NULL in a claim that is made */
     struct phase_life life; /* job_id 0: this is not a claim */
-    int64_t known_run;      /* of a phase: of the run, or before it; else CLAIM_OF_JOB */
-    unsigned attempt;       /* of a phase; else 0 */
-    const char *run_dir;    /* of a phase; else NULL */
+    int64_t known_run;      /* the run, or the newest known run before it; CLAIM_OF_JOB if no
+                               phase is claimed */
+    unsigned attempt;       /* the attempt of the run; 0 if no phase is claimed */
+    const char *run_dir;    /* the folder of the run; NULL if no phase is claimed */
 };
 
 /* Reads the file at `path`. If it cannot be read, the result is as if it were empty. The caller

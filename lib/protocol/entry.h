@@ -51,8 +51,8 @@ struct entry {
 /* A process in `ranks`. */
 struct entry_rank {
     int64_t rank;
-    int64_t local_rank, pid; /* of `ranks` */
-    int64_t code, signal;    /* of `exited` */
+    int64_t local_rank, pid; /* only an entry `ranks` has them */
+    int64_t code, signal;    /* only an entry `exited` has them */
 };
 
 /* Reads an entry, which may be any JSON. The result borrows from it. */

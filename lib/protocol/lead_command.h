@@ -10,8 +10,8 @@
 struct lead_command {
     unsigned number; /* a lead obeys each number once; 0: there is no command */
     enum lead_verb verb;
-    enum stop_reason why; /* of STOP; STOP_REASON_COUNT if it is unknown */
-    const char *run_dir;  /* of NEXT: the folder of the run; else NULL */
+    enum stop_reason why; /* why STOP is given; STOP_REASON_COUNT: unknown */
+    const char *run_dir;  /* the folder of the run that NEXT starts; otherwise NULL */
 };
 
 /* A new reference: {} if there is no command. */

@@ -35,7 +35,7 @@ struct outcome {
 
 /* The failure that was recognised: what its entry in the catalogue says, and where it was seen. */
 struct told_failure {
-    const char *name; /* of the entry */
+    const char *name; /* the name of the entry in the catalogue */
     const char *line; /* the line that was printed */
     int64_t rank;     /* -1: the process has no rank */
     const char *node; /* NULL: no node */

@@ -46,7 +46,7 @@ struct found_failure {
 struct report {
     enum agent_report kind;
     const char *node;
-    int64_t index;        /* of the node in the job */
+    int64_t index;        /* the number of the node within the job */
     int64_t start_number; /* the lead's number for the run; 0: the report is about no run */
     double time;          /* STARTED: in seconds since 1970 */
     bool is_all;          /* TERMINATED: Slurm has sent the signal to all processes of the step */
@@ -56,7 +56,7 @@ struct report {
     int64_t last_step;  /* -1: none */
     int64_t checkpoint; /* the highest step of a checkpoint that the run has saved; -1: none */
     bool is_idle;       /* the run had no ranks on this node */
-    int64_t shards;     /* that are done */
+    int64_t shards;     /* how many shards are done */
     /* ENDED, FAILED */
     json_t *failed;  /* a rank_failure, or NULL */
     json_t *failure; /* a found_failure, or NULL */

@@ -39,7 +39,7 @@ struct checkpoint_header {
     uint64_t step;           /* steps done */
     uint64_t rows;           /* rows of text that were used: reading continues there */
     uint64_t seed;           /* for the first weights and for the rows */
-    uint64_t ranks;          /* that wrote the checkpoint */
+    uint64_t ranks;          /* how many ranks wrote the checkpoint */
     uint8_t fingerprint[32]; /* of the text */
     uint8_t digest[32];      /* of the vocabulary */
 };

@@ -17,7 +17,7 @@ enum { GROUP_SIZE_MAX = 16 };
 
 struct group {
     struct ranks ranks;             /* its size is a power of two */
-    pid_t children[GROUP_SIZE_MAX]; /* in rank 0: the other ranks */
+    pid_t children[GROUP_SIZE_MAX]; /* rank 0 has the processes of the other ranks here */
 };
 
 /* Forks the other ranks. Returns in each of them and in the caller, which is rank 0. */

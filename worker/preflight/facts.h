@@ -28,7 +28,7 @@ static inline uint64_t fact_place(unsigned domain, unsigned bus, unsigned device
 }
 
 struct fact_gpu {
-    unsigned index; /* of NVML, in the order of the PCI bus */
+    unsigned index; /* NVML's number, in the order of the PCI bus */
     bool is_lost;   /* it fell off the bus, or gave no handle */
     char name[FACTS_TEXT_SIZE];
     char uuid[FACTS_TEXT_SIZE];

@@ -30,8 +30,8 @@ enum figure_row {
 };
 
 struct figure_kind {
-    const char *name;  /* with the unit: in files and in JSON */
-    const char *label; /* for people */
+    const char *name;  /* the name with the unit, for files and JSON */
+    const char *label; /* the name for people */
     const char *unit;
     enum figure_row row;
 };

@@ -31,7 +31,7 @@ enum measure_kind {
 struct measure {
     enum measure_kind kind;
     enum figure_row row;
-    enum figure figure; /* of MEASURE_FIGURE */
+    enum figure figure; /* what MEASURE_FIGURE measured */
     bool is_of_one;     /* `a` and `b` say which GPUs; figures and wrong values always have them */
     unsigned a, b;
     double value;

@@ -25,10 +25,10 @@ enum { GPU_METRICS_COUNT = 4, GPU_METRICS_EVERY_S = 10 };
 struct gpu_metrics {
     struct rows *rows;   /* borrowed; it also gives the values to the guards */
     bool is_told;        /* whether the journal gets them: only on the first node */
-    unsigned seconds;    /* since the last row */
+    unsigned seconds;    /* how many seconds came after the last row */
     bool has_row;        /* a row was written, at `step` */
-    int64_t step;        /* of the last row */
-    struct means so_far; /* since the last row of another step */
+    int64_t step;        /* the step of the last row */
+    struct means so_far; /* the means of the seconds after the last row of another step */
     uint64_t recent_count;
     struct gpu_second recent[GPU_METRICS_EVERY_S]; /* the newest is at (recent_count - 1) % 10 */
 };

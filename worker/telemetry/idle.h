@@ -29,7 +29,7 @@ struct idle_gpu {
 };
 
 struct idle {
-    unsigned parts, part_s; /* of the window; 0: nothing is watched */
+    unsigned parts, part_s; /* the window has `parts` parts of `part_s` seconds; 0: no window */
     unsigned at, seconds;   /* the current part, and the seconds in it */
     unsigned told;
     unsigned count;

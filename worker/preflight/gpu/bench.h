@@ -30,8 +30,8 @@ struct bench_device {
 struct bench {
     FILE *output;   /* for the lines of worker/preflight/measures.h */
     uint64_t size;  /* of the buffers in MiB, or of the matrices */
-    int64_t end_ms; /* of the steady clock: of the start that is going on, or of the row */
-    int64_t start_ms, left_ms; /* for each start; for the row, while a start is going on */
+    int64_t end_ms; /* the deadline of the row, or of the start that goes on, by the steady clock */
+    int64_t start_ms, left_ms; /* a start may take start_ms; then the row has left_ms more */
     bool is_ready;             /* no start is going on */
     struct groups groups;
     unsigned node;
