@@ -4,6 +4,7 @@
  *
  *   cudnn    cuDNN can be used; without this word it cannot
  *   cudnn=2  it makes plans, but cannot run them
+ *   cudnn=3  it can run only plans that are made with its handle
  *   version=91500 it is of the release 9.15.0, and not of that of its headers */
 #include "tests/fake/cuda.h"
 
@@ -139,7 +140,7 @@ cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descriptor,
     struct descriptor *own = descriptor;
     size_t size = type == CUDNN_TYPE_BOOLEAN ? sizeof(bool)
                   : type == CUDNN_TYPE_INT64 || type == CUDNN_TYPE_BACKEND_DESCRIPTOR ||
-                          type == CUDNN_TYPE_VOID_PTR
+                          type == CUDNN_TYPE_VOID_PTR || type == CUDNN_TYPE_HANDLE
                       ? sizeof(int64_t)
                       : sizeof(int);
     if (own->is_final || own->attribute_count == ATTRIBUTES_MAX ||
@@ -431,7 +432,9 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
     struct run *run = calloc(1, sizeof *run);
     if (!run)
         abort();
-    if (fake_said("cudnn") == 2) {
+    bool has_handle = find(plan, CUDNN_ATTR_EXECUTION_PLAN_HANDLE) &&
+                      find(engine->graph, CUDNN_ATTR_OPERATIONGRAPH_HANDLE);
+    if (fake_said("cudnn") == 2 || (fake_said("cudnn") == 3 && !has_handle)) {
         free(run);
         return CUDNN_STATUS_EXECUTION_FAILED;
     }

@@ -40,8 +40,9 @@ static void plans_are_made_for_the_models(void **state)
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         struct graph_plan forward = {0}, backward = {0};
         struct error err = {0};
-        if (attention_plan_forward(&shapes[i], *state, &forward, &err) < 0 ||
-            attention_plan_backward(&shapes[i], *state, &backward, &err) < 0)
+        const struct graph_target target = {*state, NULL};
+        if (attention_plan_forward(&shapes[i], &target, &forward, &err) < 0 ||
+            attention_plan_backward(&shapes[i], &target, &backward, &err) < 0)
             fail_msg("shape %zu: %s", i, err.message);
         assert_int_equal(forward.given_count, ATTENTION_FORWARD_TENSORS);
         assert_int_equal(backward.given_count, ATTENTION_BACKWARD_TENSORS);
@@ -55,7 +56,8 @@ static void what_no_kernel_can_do_is_refused(void **state)
     const struct kernel_attention_shape odd = {1, 64, 2, 2, 12};
     struct graph_plan plan = {0};
     struct error err = {0};
-    assert_int_equal(attention_plan_forward(&odd, *state, &plan, &err), -EIO);
+    const struct graph_target target = {*state, NULL};
+    assert_int_equal(attention_plan_forward(&odd, &target, &plan, &err), -EIO);
     assert_non_null(strstr(err.message, "cuDNN: "));
     assert_null(plan.plan);
 }

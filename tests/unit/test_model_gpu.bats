@@ -113,6 +113,11 @@ await() {
         2>"$DIR/gpu.err"
     near 0.01 "$DIR/gpu.log" "$DIR/cpu.log"
     grep 'attention uses slow kernels of its own: cuDNN: running a graph: ' "$DIR/gpu.err"
+    FAKE_CUDA=cudnn=3 train cuda gpu 3 --device-batch-size 2 --kv-heads 2 >"$DIR/gpu.log" \
+        2>"$DIR/gpu.err"
+    near 0.01 "$DIR/gpu.log" "$DIR/cpu.log"
+    [ "$(grep -c 'attention is planned again: cuDNN: running a graph: ' "$DIR/gpu.err")" = 1 ]
+    run -1 grep 'slow kernels' "$DIR/gpu.err"
 }
 
 @test "a cuDNN before 9.15.1 computes attention only for sequences that are a multiple of 128, and none before 9.11" {

@@ -23,7 +23,8 @@ enum {
 
 struct attention {
     struct kernel_attention_shape shape;
-    bool is_own; /* own kernels compute it */
+    bool is_own;     /* own kernels compute it */
+    bool has_handle; /* the plans are made with the handle of cuDNN */
     struct graph_plan forward, backward;
 };
 
@@ -69,15 +70,19 @@ int attentions_open(struct kernels *kernels, struct error *err)
     return 0;
 }
 
+static void forget(struct attention *attention)
+{
+    graph_plan_fini(&attention->forward);
+    graph_plan_fini(&attention->backward);
+}
+
 void attentions_close(struct kernels *kernels)
 {
     struct attentions *attentions = kernels->attentions;
     if (!attentions)
         return;
-    for (size_t i = 0; i < attentions->count; i++) {
-        graph_plan_fini(&attentions->kept[i].forward);
-        graph_plan_fini(&attentions->kept[i].backward);
-    }
+    for (size_t i = 0; i < attentions->count; i++)
+        forget(&attentions->kept[i]);
     graph_device_free(attentions->device);
     kernels_release(kernels, attentions->scratch);
     if (attentions->library)
@@ -127,17 +132,19 @@ static int check_version(const struct kernel_attention_shape *shape, struct erro
                      major, minor, version % 100, BLOCK);
 }
 
-static void plan(struct kernels *kernels, struct attention *attention)
+static void make_plans(struct kernels *kernels, struct attention *attention)
 {
     struct attentions *attentions = kernels->attentions;
     const struct kernel_attention_shape *shape = &attention->shape;
+    const struct graph_target target = {attentions->device,
+                                        attention->has_handle ? attentions->library : NULL};
     struct error why;
     attention->is_own = !attentions->library;
     if (attention->is_own)
         return;
     if (check_version(shape, &why) < 0 ||
-        attention_plan_forward(shape, attentions->device, &attention->forward, &why) < 0 ||
-        attention_plan_backward(shape, attentions->device, &attention->backward, &why) < 0) {
+        attention_plan_forward(shape, &target, &attention->forward, &why) < 0 ||
+        attention_plan_backward(shape, &target, &attention->backward, &why) < 0) {
         attention->is_own = true;
         tell_own(&why);
         return;
@@ -155,14 +162,11 @@ static struct attention *find(struct kernels *kernels, const struct kernel_atten
     for (size_t i = 0; i < attentions->count; i++)
         if (memcmp(&attentions->kept[i].shape, shape, sizeof *shape) == 0)
             return &attentions->kept[i];
-    if (attentions->count == SHAPES_MAX) {
-        attentions->count--;
-        graph_plan_fini(&attentions->kept[attentions->count].forward);
-        graph_plan_fini(&attentions->kept[attentions->count].backward);
-    }
+    if (attentions->count == SHAPES_MAX)
+        forget(&attentions->kept[--attentions->count]);
     struct attention *attention = &attentions->kept[attentions->count++];
     *attention = (struct attention){.shape = *shape};
-    plan(kernels, attention);
+    make_plans(kernels, attention);
     return attention;
 }
 
@@ -171,8 +175,9 @@ size_t kernel_attention_kept(const struct kernel_attention_shape *shape)
     return shape->batch * shape->heads * shape->sequence;
 }
 
-/* Runs a plan. The addresses are not const for cuDNN, which only writes to outputs. If cuDNN cannot
- * run its own plan, own kernels take over. Returns whether it ran. */
+/* Runs a plan. The addresses are not const for cuDNN, which only writes to outputs. Returns whether
+ * it ran. If cuDNN cannot run its own plan, it gets a second chance: a plan that is made with its
+ * handle, as most programs do. If that fails, too, own kernels take over. */
 static bool run(struct kernels *kernels, struct attention *attention, const struct graph_plan *plan,
                 const void *const *addresses, void *workspace)
 {
@@ -180,8 +185,17 @@ static bool run(struct kernels *kernels, struct attention *attention, const stru
     if (kernels->is_failed || graph_run(plan, kernels->attentions->library,
                                         (void *const *)(uintptr_t)addresses, workspace, &why) == 0)
         return true;
-    attention->is_own = true;
-    tell_own(&why);
+    if (attention->has_handle) {
+        attention->is_own = true;
+        tell_own(&why);
+        return false;
+    }
+    char message[sizeof why.where + sizeof why.message];
+    fprintf(stderr, "phase-model: attention is planned again: %s\n",
+            error_text(&why, message, sizeof message));
+    forget(attention);
+    attention->has_handle = true;
+    make_plans(kernels, attention);
     return false;
 }
 
@@ -210,8 +224,10 @@ void kernel_attention(struct kernels *kernels, kernel_number *y, float *ret_kept
     if (kernels->is_failed)
         return;
     struct attention *attention = find(kernels, shape);
-    if (attention->is_own || !run_forward(kernels, attention, y, ret_kept, qkv))
-        own_attention(kernels, y, ret_kept, qkv, shape);
+    while (!attention->is_own)
+        if (run_forward(kernels, attention, y, ret_kept, qkv))
+            return;
+    own_attention(kernels, y, ret_kept, qkv, shape);
 }
 
 /* Returns whether cuDNN has computed it. */
@@ -250,6 +266,8 @@ void kernel_attention_backward(struct kernels *kernels, kernel_number *dqkv,
     if (kernels->is_failed)
         return;
     struct attention *attention = find(kernels, shape);
-    if (attention->is_own || !run_backward(kernels, attention, dqkv, dy, y, kept, qkv))
-        own_attention_backward(kernels, dqkv, dy, y, kept, qkv, shape);
+    while (!attention->is_own)
+        if (run_backward(kernels, attention, dqkv, dy, y, kept, qkv))
+            return;
+    own_attention_backward(kernels, dqkv, dy, y, kept, qkv, shape);
 }

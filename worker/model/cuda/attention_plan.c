@@ -101,8 +101,9 @@ static int mask(struct builder *at, int from, int least)
     return masked;
 }
 
-int attention_plan_forward(const struct kernel_attention_shape *shape, void *device,
-                           struct graph_plan *ret_plan, struct error *err)
+int attention_plan_forward(const struct kernel_attention_shape *shape,
+                           const struct graph_target *target, struct graph_plan *ret_plan,
+                           struct error *err)
 {
     struct builder at = begin(shape);
     int q = rows_of(&at, at.heads, at.qkv_row), k = columns_of(&at, at.kv_heads, at.qkv_row);
@@ -124,7 +125,7 @@ int attention_plan_forward(const struct kernel_attention_shape *shape, void *dev
     int probabilities = scores(&at, GRAPH_BFLOAT);
     graph_pointwise(&at.graph, GRAPH_DIVIDED, powers, sum, probabilities);
     graph_matmul(&at.graph, probabilities, v, y);
-    return graph_plan(&at.graph, device, ret_plan, err);
+    return graph_plan(&at.graph, target, ret_plan, err);
 }
 
 /* Adds the product of turned scores with rows of queries or gradients, into `to`, the gradient of
@@ -151,8 +152,9 @@ static void sum_rows(struct builder *at, int dy, int y, int one, int sums)
     graph_pointwise(&at->graph, GRAPH_TIMES, sum, one, sums);
 }
 
-int attention_plan_backward(const struct kernel_attention_shape *shape, void *device,
-                            struct graph_plan *ret_plan, struct error *err)
+int attention_plan_backward(const struct kernel_attention_shape *shape,
+                            const struct graph_target *target, struct graph_plan *ret_plan,
+                            struct error *err)
 {
     struct builder at = begin(shape);
     int64_t y_row = at.heads * at.width;
@@ -189,5 +191,5 @@ int attention_plan_backward(const struct kernel_attention_shape *shape, void *de
     graph_reshape(&at.graph, k, k_rows);
     graph_matmul(&at.graph, ds_scaled, k_rows, part);
     graph_pointwise(&at.graph, GRAPH_SAME, part, -1, dq);
-    return graph_plan(&at.graph, device, ret_plan, err);
+    return graph_plan(&at.graph, target, ret_plan, err);
 }

@@ -37,10 +37,12 @@ enum attention_backward_tensor {
     ATTENTION_BACKWARD_TENSORS,
 };
 
-/* Make the plans for a shape on a device (graph_device()). Fail if cuDNN has no kernel for it. */
-int attention_plan_forward(const struct kernel_attention_shape *shape, void *device,
-                           struct graph_plan *ret_plan, struct error *err);
-int attention_plan_backward(const struct kernel_attention_shape *shape, void *device,
-                            struct graph_plan *ret_plan, struct error *err);
+/* Make the plans for a shape. Fail if cuDNN has no kernel for it. */
+int attention_plan_forward(const struct kernel_attention_shape *shape,
+                           const struct graph_target *target, struct graph_plan *ret_plan,
+                           struct error *err);
+int attention_plan_backward(const struct kernel_attention_shape *shape,
+                            const struct graph_target *target, struct graph_plan *ret_plan,
+                            struct error *err);
 
 #endif

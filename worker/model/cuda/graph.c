@@ -249,7 +249,7 @@ void graph_device_free(void *device)
 
 /* Makes a plan of one engine, as configured. Returns NULL if the engine cannot do it. */
 static cudnnBackendDescriptor_t plan_of(cudnnBackendDescriptor_t engine,
-                                        cudnnBackendDescriptor_t device, int64_t *ret_workspace)
+                                        const struct graph_target *target, int64_t *ret_workspace)
 {
     cudnnBackendDescriptor_t plan = NULL;
     int64_t count = 0;
@@ -259,8 +259,11 @@ static cudnnBackendDescriptor_t plan_of(cudnnBackendDescriptor_t engine,
         status = cudnnBackendSetAttribute(plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG,
                                           CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &engine);
     if (status == CUDNN_STATUS_SUCCESS)
-        status = cudnnBackendSetAttribute(plan, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP,
-                                          CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &device);
+        status = target->handle
+                     ? cudnnBackendSetAttribute(plan, CUDNN_ATTR_EXECUTION_PLAN_HANDLE,
+                                                CUDNN_TYPE_HANDLE, 1, &target->handle)
+                     : cudnnBackendSetAttribute(plan, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP,
+                                                CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &target->device);
     if (status == CUDNN_STATUS_SUCCESS)
         status = cudnnBackendFinalize(plan);
     if (status == CUDNN_STATUS_SUCCESS)
@@ -275,7 +278,7 @@ static cudnnBackendDescriptor_t plan_of(cudnnBackendDescriptor_t engine,
 
 /* Asks the heuristics for engines, in the order of their speed, and takes the first that works. */
 static cudnnBackendDescriptor_t choose(struct graph *graph, cudnnBackendDescriptor_t described,
-                                       cudnnBackendDescriptor_t device, int64_t *ret_workspace)
+                                       const struct graph_target *target, int64_t *ret_workspace)
 {
     static const char doing[] = "looking for a kernel";
     cudnnBackendDescriptor_t engines[ENGINES_MAX] = {0}, plan = NULL;
@@ -284,7 +287,8 @@ static cudnnBackendDescriptor_t choose(struct graph *graph, cudnnBackendDescript
     cudnnBackendDescriptor_t heuristics = create(graph, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, doing);
     set_descriptor(graph, heuristics, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, described, doing);
     set(graph, heuristics, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode, doing);
-    set_descriptor(graph, heuristics, CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, device, doing);
+    if (!target->handle)
+        set_descriptor(graph, heuristics, CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, target->device, doing);
     finalize(graph, heuristics, doing);
     for (int i = 0; i < ENGINES_MAX; i++)
         engines[i] = create(graph, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, doing);
@@ -294,7 +298,7 @@ static cudnnBackendDescriptor_t choose(struct graph *graph, cudnnBackendDescript
                                       CUDNN_TYPE_BACKEND_DESCRIPTOR, ENGINES_MAX, &count, engines),
              doing);
     for (int64_t i = 0; i < count && i < ENGINES_MAX && !plan; i++)
-        plan = plan_of(engines[i], device, ret_workspace);
+        plan = plan_of(engines[i], target, ret_workspace);
     if (!plan)
         note(graph, CUDNN_STATUS_NOT_SUPPORTED, doing);
     for (int i = 0; i < ENGINES_MAX; i++)
@@ -312,7 +316,8 @@ static void destroy(void **descriptors, int count)
             (void)cudnnBackendDestroyDescriptor(descriptors[i]);
 }
 
-int graph_plan(struct graph *graph, void *device, struct graph_plan *ret_plan, struct error *err)
+int graph_plan(struct graph *graph, const struct graph_target *target, struct graph_plan *ret_plan,
+               struct error *err)
 {
     static const char doing[] = "describing a graph";
     struct graph_plan made = {.given_count = graph->given_count};
@@ -321,8 +326,11 @@ int graph_plan(struct graph *graph, void *device, struct graph_plan *ret_plan, s
     memcpy(made.given, graph->given, sizeof made.given);
     set(graph, described, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
         graph->operation_count, graph->operations, doing);
+    if (target->handle)
+        set(graph, described, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1,
+            &target->handle, doing);
     finalize(graph, described, doing);
-    made.plan = choose(graph, described, device, &made.workspace_bytes);
+    made.plan = choose(graph, described, target, &made.workspace_bytes);
     int result = 0;
     if (graph->status == CUDNN_STATUS_SUCCESS)
         *ret_plan = made;

@@ -82,9 +82,17 @@ void *graph_device(int device, struct error *err);
 void *graph_device_from_text(const char *text, struct error *err);
 void graph_device_free(void *device);
 
+/* For what a plan is made: the GPU of a handle, or the GPU that `device` describes if the handle is
+ * NULL. Both are borrowed. */
+struct graph_target {
+    void *device;
+    struct cudnnContext *handle;
+};
+
 /* Makes a plan for the graph, and destroys the graph in any case. Fails if cuDNN has no kernel for
  * the graph on the GPU. */
-int graph_plan(struct graph *graph, void *device, struct graph_plan *ret_plan, struct error *err);
+int graph_plan(struct graph *graph, const struct graph_target *target, struct graph_plan *ret_plan,
+               struct error *err);
 void graph_plan_fini(struct graph_plan *plan);
 
 /* Queues a plan on the stream of `cudnn`. `addresses` are those of all tensors in memory and by
