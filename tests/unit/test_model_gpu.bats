@@ -428,6 +428,11 @@ refused() {
     [[ $output == *"phase-model train: a GPU needs a width that is a multiple of 8, not 36"* ]]
     run -2 train cuda a 1 --heads 4
     [[ $output == *"phase-model train: a GPU needs a head width that is a multiple of 16, not 8"* ]]
+    train cpu model 1 --device-batch-size 1 --width 64 --heads 4 --kv-heads 4 --hidden 48
+    printf 'The free\n' >"$DIR/in"
+    refused '--tp 4: for the share of each rank a GPU needs a hidden width that is a multiple of 8, not 12' \
+        "$BIN/phase-model" generate --device cuda --tp 4 --model "$DIR/model/step_000001.ckpt" \
+        --input "$DIR/in" --output "$DIR/out"
     refused "GPU 0 has no 32 MiB of free memory" env FAKE_CUDA=room=0 "$BIN/phase-model" train \
         --device cuda --out "$DIR/a"
     recognised cuda_oom

@@ -161,6 +161,12 @@ static int read_shape(struct generate *generate, struct error *err)
                          "and the width %u of its MLP",
                          tensor, generate->shape.heads, generate->shape.kv_heads,
                          generate->shape.hidden);
+    struct kernels_needs needs = model_needs(&generate->shape, sequence);
+    struct error why;
+    needs.hidden /= tensor;
+    if (kernels_check(&needs, &why) < 0)
+        return error_set(err, -ERANGE, "--tp %u: for the share of each rank %s", tensor,
+                         why.message);
     size_t bytes = (size_t)options->bytes, half = (sequence + 1) / 2;
     size_t left = sequence > bytes + half ? sequence - bytes : half;
     generate->context = options->context ? (size_t)options->context : left;

@@ -26,6 +26,19 @@ enum {
 
 enum { FILLED_AT_ONCE = 64 * 1024 };
 
+struct kernels_needs model_needs(const struct model_shape *shape, size_t sequence)
+{
+    return (struct kernels_needs){
+        .width = shape->width,
+        .hidden = shape->hidden,
+        .vocabulary = shape->vocabulary,
+        .sequence = sequence,
+        .heads = shape->heads,
+        .kv_heads = shape->kv_heads,
+        .head_width = shape->width / shape->heads,
+    };
+}
+
 int model_check(const struct model_shape *shape, size_t sequence, struct error *err)
 {
     const struct {
@@ -56,17 +69,8 @@ int model_check(const struct model_shape *shape, size_t sequence, struct error *
                          shape->width, shape->heads);
     if (shape->tied > 1)
         return error_set(err, -ERANGE, "there is no model with tied %u", shape->tied);
-    return kernels_check(
-        &(struct kernels_needs){
-            .width = shape->width,
-            .hidden = shape->hidden,
-            .vocabulary = shape->vocabulary,
-            .sequence = sequence,
-            .heads = shape->heads,
-            .kv_heads = shape->kv_heads,
-            .head_width = shape->width / shape->heads,
-        },
-        err);
+    struct kernels_needs needs = model_needs(shape, sequence);
+    return kernels_check(&needs, err);
 }
 
 /* Returns the number of tensors before the first matrix of the blocks. */

@@ -131,6 +131,9 @@ struct model_rates {
     float clip; /* largest norm of the gradient; 0: no limit */
 };
 
+/* Returns what a model needs of a backend. */
+struct kernels_needs model_needs(const struct model_shape *shape, size_t sequence);
+
 /* Returns 0 if there is such a model. If not, the message names the size that is wrong. */
 int model_check(const struct model_shape *shape, size_t sequence, struct error *err);
 
