@@ -312,6 +312,20 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
     return cudaSuccess;
 }
 
+cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
+{
+    *least = 0;
+    *greatest = -5;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, int priority)
+{
+    if (priority > 0 || priority < -5) /* of a real device such a priority is cut to the range */
+        return cudaErrorInvalidValue;
+    return cudaStreamCreateWithFlags(stream, flags);
+}
+
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
     fake_check("cudaStreamDestroy()");

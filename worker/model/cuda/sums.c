@@ -190,11 +190,16 @@ int kernels_join(struct kernels *kernels, struct ranks *ranks, struct error *err
     const char *alone = getenv("PHASED_MODEL_NCCL");
     if (ranks->size == 1 && !(alone && *alone))
         return 0;
+    int lowest = 0, highest = 0;
     struct sums *sums = xcalloc(1, sizeof *sums);
     sums->ranks = ranks;
     sums->timeout_ms = ranks->timeout_ms;
     kernels->sums = sums;
-    if (!backend_check(kernels, cudaStreamCreateWithFlags(&sums->stream, cudaStreamNonBlocking),
+    /* Blocks of a sum must not wait until all blocks of a large product have begun. */
+    if (!backend_check(kernels, cudaDeviceGetStreamPriorityRange(&lowest, &highest),
+                       "making a stream") ||
+        !backend_check(kernels,
+                       cudaStreamCreateWithPriority(&sums->stream, cudaStreamNonBlocking, highest),
                        "making a stream") ||
         !backend_check(kernels, cudaEventCreateWithFlags(&sums->done, cudaEventDisableTiming),
                        "making an event"))
