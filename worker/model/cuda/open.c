@@ -46,6 +46,12 @@ static int open_device(struct kernels *kernels, struct error *err)
 
 struct kernels *kernels_new(int device, struct error *err)
 {
+    /* They make calls block, without a deadline, or join groups that have nothing to do with the
+     * ranks. unsetenv() fails only for names with `=`. */
+    static const char *const forgotten[] = {"CUDA_LAUNCH_BLOCKING", "NCCL_COMM_BLOCKING",
+                                            "NCCL_COMM_ID"};
+    for (size_t i = 0; i < sizeof forgotten / sizeof *forgotten; i++)
+        (void)unsetenv(forgotten[i]);
     struct kernels *kernels = xcalloc(1, sizeof *kernels);
     kernels->device = device;
     recordings_open(kernels);
