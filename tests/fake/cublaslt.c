@@ -26,6 +26,7 @@ struct layout {
 struct operation {
     cublasOperation_t left, right;
     const float *left_scale, *right_scale; /* NULL: 1 */
+    int8_t is_fast;
 };
 
 struct product {
@@ -82,7 +83,7 @@ cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *description,
     struct operation *made = malloc(sizeof *made);
     if (!made)
         abort();
-    *made = (struct operation){CUBLAS_OP_N, CUBLAS_OP_N, NULL, NULL};
+    *made = (struct operation){CUBLAS_OP_N, CUBLAS_OP_N, NULL, NULL, 0};
     *description = (cublasLtMatmulDesc_t)(void *)made;
     return compute == CUBLAS_COMPUTE_32F && scale == CUDA_R_32F ? CUBLAS_STATUS_SUCCESS
                                                                 : CUBLAS_STATUS_INVALID_VALUE;
@@ -108,6 +109,7 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t description,
         {CUBLASLT_MATMUL_DESC_TRANSB, &operation->right, sizeof operation->right},
         {CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, &operation->left_scale, sizeof(float *)},
         {CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, &operation->right_scale, sizeof(float *)},
+        {CUBLASLT_MATMUL_DESC_FAST_ACCUM, &operation->is_fast, sizeof operation->is_fast},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].attribute == attribute && rows[i].size == size) {
@@ -189,12 +191,15 @@ static struct layout turned(struct layout layout, cublasOperation_t operation)
 }
 
 /* Hopper multiplies numbers of 8 bits only if the inner dimension of both factors is contiguous,
- * and not two factors of e5m2. All sizes are multiples of 16. */
+ * and not two factors of e5m2. All sizes are multiples of 16. The fake also refuses fast sums of
+ * gradients, which Hopper would compute. */
 static bool is_possible_with_8_bits(const struct operation *operation, const struct layout *left,
                                     const struct layout *right, const struct layout *out)
 {
+    bool is_forward = left->type == CUDA_R_8F_E4M3 && right->type == CUDA_R_8F_E4M3;
     return operation->left == CUBLAS_OP_T && operation->right == CUBLAS_OP_N &&
-           is_of_8_bits(left->type) && is_of_8_bits(right->type) &&
+           operation->is_fast == is_forward && is_of_8_bits(left->type) &&
+           is_of_8_bits(right->type) &&
            (left->type == CUDA_R_8F_E4M3 || right->type == CUDA_R_8F_E4M3) &&
            out->type == CUDA_R_16BF && left->line % 16 == 0 && right->line % 16 == 0 &&
            out->rows % 16 == 0 && out->columns % 16 == 0;

@@ -114,6 +114,7 @@ static cublasStatus_t describe(struct way *way)
     size_t a_columns = key->a_turned ? key->rows : key->inner;
     size_t b_rows = key->b_turned ? key->columns : key->inner;
     size_t b_columns = key->b_turned ? key->inner : key->columns;
+    const int8_t is_fast = key->a_number == PRODUCT_E4M3 && key->b_number == PRODUCT_E4M3;
     cublasStatus_t status =
         cublasLtMatmulDescCreate(&way->operation, CUBLAS_COMPUTE_32F, CUDA_R_32F);
     if (!status)
@@ -122,6 +123,9 @@ static cublasStatus_t describe(struct way *way)
     if (!status)
         status = cublasLtMatmulDescSetAttribute(way->operation, CUBLASLT_MATMUL_DESC_TRANSB, &right,
                                                 sizeof right);
+    if (!status && is_fast) /* sums of forward passes with fewer bits, but not those of gradients */
+        status = cublasLtMatmulDescSetAttribute(way->operation, CUBLASLT_MATMUL_DESC_FAST_ACCUM,
+                                                &is_fast, sizeof is_fast);
     if (!status)
         status = lay_out(&way->left, types[key->b_number], b_rows, b_columns, key->b_stride);
     if (!status)
