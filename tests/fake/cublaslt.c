@@ -5,6 +5,7 @@
  *   wrong=3      one factor is wrong everywhere on device 3
  *   unsupported  there is no way to multiply
  *   split        each sum has parts, which are of the type of the output if the program allows it
+ *   void         the first of several proposals cannot be used
  *   ways         tells at the end how many products were made in each way */
 #include "tests/fake/cuda.h"
 
@@ -232,6 +233,8 @@ cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t des
         memset(&ways[*count], 0, sizeof *ways);
         ways[*count].algo.data[0] = alignment; /* it may use that */
         ways[*count].algo.data[1] = (uint64_t)*count;
+        if (fake_said("void") >= 0 && most > 1 && *count == 0)
+            ways[*count] = (cublasLtMatmulHeuristicResult_t){.state = CUBLAS_STATUS_NOT_SUPPORTED};
         ways[*count].algo.data[2] =
             fake_said("split") >= 0 && schemes != CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
     }
@@ -367,7 +370,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
     (void)handle, (void)workspace, (void)workspace_size;
     if (!product || *(const float *)alpha != 1)
         abort();
-    if (((uintptr_t)a | (uintptr_t)b | (uintptr_t)d) % way->data[0]) {
+    if (!way->data[0] || ((uintptr_t)a | (uintptr_t)b | (uintptr_t)d) % way->data[0]) {
         free(product);
         return CUBLAS_STATUS_NOT_SUPPORTED;
     }

@@ -518,6 +518,9 @@ compare() {
     FAKE_CUDA=ways "$BIN/../tests/unit/model_dump_fake" products >"$DIR/gpu" 2>"$DIR/log"
     compare "$DIR/gpu" "$DIR/cpu"
     ways "$DIR/log" | grep -E '^12 12 15 12$' # three products: each way four times, then the third
+    FAKE_CUDA=ways,void "$BIN/../tests/unit/model_dump_fake" products >"$DIR/gpu" 2>"$DIR/log"
+    compare "$DIR/gpu" "$DIR/cpu"
+    ways "$DIR/log" | grep -E '^0 12 15 12$'
 }
 
 @test "products with factors of 8 bits are near those of floats" {

@@ -222,6 +222,16 @@ static void measure(struct kernels *kernels, struct way *way,
     (void)cudaEventDestroy(end);
 }
 
+/* Moves the proposals that can be used to the front. Returns how many there are. */
+static int keep_usable(cublasLtMatmulHeuristicResult_t *proposals, int count)
+{
+    int usable = 0;
+    for (int i = 0; i < count; i++)
+        if (proposals[i].state == CUBLAS_STATUS_SUCCESS)
+            proposals[usable++] = proposals[i];
+    return usable;
+}
+
 /* Returns how to multiply such matrices; NULL on failure, which is kept. */
 static const struct way *find(struct kernels *kernels, const struct key *key,
                               const struct place *place)
@@ -250,6 +260,7 @@ static const struct way *find(struct kernels *kernels, const struct key *key,
         status = cublasLtMatmulAlgoGetHeuristic(products->library, way->operation, way->left,
                                                 way->right, way->out, way->out,
                                                 products->preference, most, proposals, &found);
+    found = keep_usable(proposals, found);
     if (!status && !found)
         status = CUBLAS_STATUS_NOT_SUPPORTED;
     if (!status) {
