@@ -138,20 +138,20 @@ static void dump_product_of_parts(void)
     print_numbers("product-sum", c, ROWS * OUT);
 }
 
-static void dump_norm(void)
+static void dump_norm(size_t rows)
 {
-    kernel_number *a = numbers(ROWS * IN, 2), *b = numbers(ROWS * IN, 1);
-    kernel_number *y = numbers(ROWS * IN, 1), *dx = numbers(ROWS * IN, 1);
-    float *gain = floats(IN, 1), *scale = floats(ROWS, 1), *dgain = floats(IN, 1);
-    kernel_sum_rmsnorm(kernels, NULL, y, scale, a, NULL, gain, ROWS, IN);
-    print_numbers("norm", y, ROWS * IN);
-    print_floats("norm-scale", scale, ROWS);
-    kernel_rmsnorm_backward(kernels, dx, dgain, b, a, gain, scale, ROWS, IN);
-    print_numbers("norm-backward", dx, ROWS * IN);
+    kernel_number *a = numbers(rows * IN, 2), *b = numbers(rows * IN, 1);
+    kernel_number *y = numbers(rows * IN, 1), *dx = numbers(rows * IN, 1);
+    float *gain = floats(IN, 1), *scale = floats(rows, 1), *dgain = floats(IN, 1);
+    kernel_sum_rmsnorm(kernels, NULL, y, scale, a, NULL, gain, rows, IN);
+    print_numbers("norm", y, rows * IN);
+    print_floats("norm-scale", scale, rows);
+    kernel_rmsnorm_backward(kernels, dx, dgain, b, a, gain, scale, rows, IN);
+    print_numbers("norm-backward", dx, rows * IN);
     print_floats("norm-dgain", dgain, IN);
-    kernel_sum_rmsnorm(kernels, a, y, scale, a, b, gain, ROWS, IN);
-    print_numbers("norm-of-sum", y, ROWS * IN);
-    print_numbers("norm-state", a, ROWS * IN);
+    kernel_sum_rmsnorm(kernels, a, y, scale, a, b, gain, rows, IN);
+    print_numbers("norm-of-sum", y, rows * IN);
+    print_numbers("norm-state", a, rows * IN);
 }
 
 static void dump_rows(void)
@@ -285,7 +285,7 @@ static int dump_small(struct error *err)
     dump_products(ROWS, IN, OUT, KERNEL_IN_OUT);
     dump_products(ROWS, IN, OUT, KERNEL_OUT_IN);
     dump_product_of_parts();
-    dump_norm();
+    dump_norm(ROWS);
     dump_rows();
     dump_loss();
     dump_draws();
@@ -296,12 +296,14 @@ static int dump_small(struct error *err)
     return 0;
 }
 
-/* More rows than a step of generation has, so a GPU measures how it makes these products. */
+/* More rows than a step of generation has, so a GPU measures how it makes these products, and has a
+ * warp for each row of a norm, not a block. */
 static int dump_large_products(struct error *err)
 {
     (void)err;
     print_step = STEP_LARGE;
     dump_products(1024, 768, 512, KERNEL_IN_OUT);
+    dump_norm(KERNEL_STEP_ROWS + 1);
     return 0;
 }
 

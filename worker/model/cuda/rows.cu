@@ -3,6 +3,7 @@
 #include "worker/model/cuda/row_bodies.h"
 
 enum {
+    NORM_BLOCK = 256,
     ROW_BLOCK = 512,
     TOTAL_BLOCK = 1024,
     DRAW_BLOCK = 1024,
@@ -23,9 +24,13 @@ void kernel_sum_rmsnorm(struct kernels *kernels, kernel_number *state, kernel_nu
                         float *ret_scale, const kernel_number *a, const kernel_number *b,
                         const float *gain, size_t rows, size_t width)
 {
-    launch_warps(kernels, rows, "norm", [=] __device__(const struct team *team) {
+    auto body = [=] __device__(const struct team *team) {
         body_sum_rmsnorm(team, state, y, ret_scale, a, b, gain, rows, width);
-    });
+    };
+    if (rows <= KERNEL_STEP_ROWS) /* too few for warps to keep the GPU busy */
+        launch_blocks<NORM_BLOCK>(kernels, rows, "norm", body);
+    else
+        launch_warps(kernels, rows, "norm", body);
 }
 
 void kernel_rmsnorm_backward(struct kernels *kernels, kernel_number *dx, float *dgain,
