@@ -25,7 +25,6 @@ enum {
     COUNT_MIN = 1 << 20, /* the fewest and the most numbers in each of the large arrays */
     COUNT_MAX = 1 << 27,
     UPDATED_MAX = 1 << 24, /* weights that are updated at once: more than any cache has */
-    LOGITS_MAX = 1 << 26,  /* as in pass.c */
     PARTS_MAX = 40,
 };
 
@@ -524,7 +523,7 @@ int bench_run(const struct options *options, struct error *err)
     if (device < 0)
         return device;
     bench.rows = options->device_batch_size * options->sequence_length;
-    size_t fitting = larger(LOGITS_MAX / bench.shape.vocabulary / 64 * 64, 64);
+    size_t fitting = larger(KERNEL_LOGITS_MAX / bench.shape.vocabulary / 64 * 64, 64);
     bench.logits_rows = fitting < bench.rows ? fitting : bench.rows;
     bench.attention =
         model_attention(&bench.shape, options->device_batch_size, options->sequence_length);

@@ -184,6 +184,14 @@ void kernel_product(struct kernels *kernels, kernel_number *c, size_t c_stride,
                     size_t b_stride, size_t rows, size_t inner, size_t columns,
                     enum kernel_mode mode);
 
+/* How many logits a training has at a time. Each piece of them reads and writes the whole gradient
+ * of the head, and a GPU has memory for larger pieces. */
+#ifdef KERNELS_CUDA
+enum { KERNEL_LOGITS_MAX = 1 << 28 };
+#else
+enum { KERNEL_LOGITS_MAX = 1 << 26 };
+#endif
+
 /* ---- what works row by row ---- */
 
 /* state = a + b, and y = gain * state / sqrt(mean(state^2) + 1e-6) in each row; keeps the factor 1

@@ -14,8 +14,8 @@
 #include <stdlib.h>
 
 /* The logits of a batch can be larger than the model. So they are made and used for some rows at a
- * time, of this many numbers. */
-enum { LOGITS_MAX = 1 << 26, LOGITS_ROWS_MIN = 64 };
+ * time (KERNEL_LOGITS_MAX), at least for so many. */
+enum { LOGITS_ROWS_MIN = 64 };
 
 /* What one application of one block keeps for its backward pass. */
 struct kept {
@@ -139,7 +139,7 @@ struct pass *pass_new(struct model *model, size_t batch_max, struct error *err)
     pass->kept = xcalloc(blocks, sizeof *pass->kept);
     pass->states = xcalloc(blocks + 1, sizeof *pass->states);
     pass->dstates = xcalloc(shape->loops, sizeof *pass->dstates);
-    size_t fitting = LOGITS_MAX / shape->vocabulary / LOGITS_ROWS_MIN * LOGITS_ROWS_MIN;
+    size_t fitting = KERNEL_LOGITS_MAX / shape->vocabulary / LOGITS_ROWS_MIN * LOGITS_ROWS_MIN;
     fitting = fitting > LOGITS_ROWS_MIN ? fitting : LOGITS_ROWS_MIN;
     pass->logits_rows = fitting < rows ? fitting : rows;
     struct arena arena = {0};
