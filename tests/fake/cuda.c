@@ -353,20 +353,23 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int devic
 }
 
 /* Answers whether a stream or an event is done. If not, all streams go on. A program waits if it
- * asks again and again. A single question between others is only a look. */
+ * asks again and again, until that is done. A single question between others is only a look. */
 static cudaError_t answer(const void *asked, bool is_done)
 {
     static const void *not_ready; /* what the last question was about */
-    static bool is_wait;
+    static const void *awaited;
     fake_check("asking whether work is done");
     if (fake_breaks_capture())
         return cudaErrorStreamCaptureUnsupported;
     bool is_again = asked == not_ready;
-    waits += is_again && !is_wait;
-    is_wait = is_again;
+    waits += is_again && asked != awaited;
+    if (is_again)
+        awaited = asked;
     not_ready = is_done ? NULL : asked;
-    if (is_done)
+    if (is_done) {
+        awaited = asked == awaited ? NULL : awaited;
         return cudaSuccess;
+    }
     bool is_any = false;
     for (size_t i = 0; i < stream_count; i++)
         is_any |= work(streams[i]);
