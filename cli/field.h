@@ -28,6 +28,7 @@ int field_hold_budget(const json_t *phase);
 int field_run_state(const json_t *run);
 int field_run_outcome(const json_t *run);
 int field_run_cause(const json_t *run);
+int field_stop_reason(const json_t *run);
 int field_job_state(const json_t *run);
 int field_event_type(const json_t *event);
 int field_check_outcome(const json_t *verdict);

@@ -261,7 +261,7 @@ static double rehearse_project(struct rehearse *report, const struct rehearse_ph
     double run_s = phase->seconds;
     if (phase->resumed && phase->resumed != phase->run) /* the real run does not stop in between */
         run_s -= view_run_duration(phase->resumed, (double)time(NULL));
-    if (!text_starts(field_text(phase->run, "message"), "until "))
+    if (field_stop_reason(phase->run) != STOP_UNTIL)
         return run_s; /* the rehearsal was the whole run */
     if (isnan(total))
         return NAN;

@@ -30,12 +30,11 @@ static bool event_is_dull(const json_t *event)
     return field_event_type(event) == EVENT_RUN && !field_text(event, "message")[0];
 }
 
-/* A gate has no state. Its message begins with the decision. */
-static enum colour event_colour(int type, const char *message)
+static enum colour event_colour(int type, const char *to)
 {
     if (type != EVENT_GATE)
         return COLOUR_PLAIN;
-    return text_starts(message, "gate passed") ? COLOUR_GREEN : COLOUR_RED;
+    return gate_result_parse(to) == GATE_PASSED ? COLOUR_GREEN : COLOUR_RED;
 }
 
 /* Shortens `step 50: /long/path` to the step. `status` shows the path of the newest checkpoint. */
@@ -66,10 +65,12 @@ static void event_write_change(const struct terminal *terminal, const json_t *ev
         text_addf(text, "%s%s", type_name, to[0] ? " " : ": ");
     if (is_phase && from[0] && to[0])
         text_addf(text, "%s -> ", from);
-    terminal_colour(terminal, text, view_colour(to), to);
-    if (safe.size && to[0])
-        text_add(text, ": ");
-    terminal_colour(terminal, text, event_colour(type, message), text_string(&safe));
+    if (type != EVENT_GATE) { /* its message says the result */
+        terminal_colour(terminal, text, view_colour(to), to);
+        if (safe.size && to[0])
+            text_add(text, ": ");
+    }
+    terminal_colour(terminal, text, event_colour(type, to), text_string(&safe));
     text_fini(&safe);
 }
 

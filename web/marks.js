@@ -4,10 +4,7 @@ import {plural} from './format.js';
 
 const HALF = 5; /* pixels of half a sign */
 const TOLD = 5; /* so many marks of a kind are told one by one */
-const VERDICTS = [
-  [/^gate passed/, 'good'],
-  [/^gate failed/, 'bad'],
-];
+const KINDS = {passed: 'good', failed: 'bad', insufficient: 'bad'};
 export const SIGNS = {
   attempt: 'dotted: an attempt begins',
   checkpoint: '▲ checkpoint',
@@ -24,11 +21,11 @@ function endOf({line, rewound}, attempt) {
 }
 
 // A gate judges the end of a run, and the promotion stands there as well.
-function endMark(stitched, phase, {type, run: id, message}) {
+function endMark(stitched, phase, {type, run: id, to, message}) {
   const run = phase.runs.find((other) => other.run === id);
   const point = run && endOf(stitched, run.attempt);
   if (!point) return [];
-  const [, kind] = VERDICTS.find(([pattern]) => pattern.test(message)) || ['', 'busy'];
+  const kind = KINDS[to] || 'busy';
   const text = type === 'gate' ? message : 'promoted ' + message;
   return [{type, step: point.step, time: point.time, text, kind: type === 'gate' ? kind : ''}];
 }

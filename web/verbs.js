@@ -92,7 +92,6 @@ export function verbsOfWorkflow(workflow) {
 
 // Ways out that are not buttons: what has to happen first.
 export function firstOf(phase) {
-  const reason = phase.reason || '';
   const workflow = phase.address.split('/')[0];
   if (phase.hold_budget === 'workflow') {
     const option = '--' + phase.hold_amount.replace('_', '-');
@@ -100,7 +99,7 @@ export function firstOf(phase) {
   }
   if (phase.hold_budget === 'month')
     return 'First give all workflows more: `month` in limits.yaml.';
-  if (reason.includes('refused by Slurm'))
+  if (phase.hold === 'failure' && phase.run && phase.run.refused)
     return 'Slurm refused the job. Retry when Slurm would take the job, or cancel.';
   return '';
 }

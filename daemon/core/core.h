@@ -82,10 +82,6 @@ struct core_score {
  * cut. Returns how many members stay: at least one, if any member is left. */
 size_t core_choose(struct core_score *scores, size_t count, bool is_min, double cut);
 
-/* INCOMPLETE: the record lacks a part of what the run told, so nobody knows what the gate would
- * find. */
-enum gate_result { GATE_PASSED, GATE_FAILED, GATE_INSUFFICIENT, GATE_INCOMPLETE };
-
 /* Pointers are borrowed, texts are copied. Every event but EV_TIME and EV_CLOCK has its workflow
  * and the one object that its kind is about. Members that the kind does not need are 0. */
 struct core_event {
@@ -125,8 +121,9 @@ struct core_event {
      * start; NULL: not known, so the record is believed. COMMAND, to retry: the checkpoint that a
      * person has chosen; empty: the start; NULL: nothing was chosen. */
     const char *path;
-    const char *token; /* RUN_STARTED: the token of the lead's job; NULL: not known */
-    int64_t retry_ms;  /* LIMITED: when it is worth trying again; 0: not known */
+    const char *token;            /* RUN_STARTED: the token of the lead's job; NULL: not known */
+    int64_t retry_ms;             /* LIMITED: when it is worth trying again; 0: not known */
+    enum stop_reason stop_reason; /* RUN_STOPPING; STOP_REASON_COUNT: not known */
     /* RUN_STOPPING: why its worker wants the phase to be held; NULL: the worker does not. */
     const char *hold_reason;
     const char *message; /* REMEDIED: which params became what, or why the remedy is impossible */

@@ -96,6 +96,7 @@ struct run *workflow_add_run(struct workflow *workflow, struct phase *phase)
     struct run *run = array_add(&runs, &workflow->run_count, sizeof *run);
     workflow->runs = (struct run **)runs;
     run->phase = phase;
+    run->stop_reason = STOP_REASON_COUNT;
     run->resume_step = run->begin_step = run->last_step = run->suspect_step = -1;
     phase->run = run;
     return run;

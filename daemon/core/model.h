@@ -76,8 +76,10 @@ struct run {
     unsigned attempt; /* from 1 within the phase */
     unsigned rung;    /* for a member: the rung of the phase when the run was added */
     enum run_state state;
-    enum run_outcome outcome; /* of a run that has ended */
-    enum run_cause cause;     /* of a run that has failed */
+    enum run_outcome outcome;     /* of a run that has ended */
+    enum run_cause cause;         /* of a run that has failed */
+    enum stop_reason stop_reason; /* why its lead stopped it; STOP_REASON_COUNT: it did not, or has
+                                     not told */
     char message[REASON_MAX];
     struct seat *seat; /* always there */
     bool in_place;     /* it goes on in the seat of the run before, promoted or requeued */

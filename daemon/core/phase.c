@@ -336,7 +336,7 @@ static void phase_retry(struct decision *decision, struct run *run)
 static bool run_must_resume(const struct run *run)
 {
     return run->phase->must_resume && !run->resume_path && run->phase->checkpoint_path &&
-           run->wish == WISH_NONE && text_starts(run->message, "until ");
+           run->wish == WISH_NONE && run->stop_reason == STOP_UNTIL;
 }
 
 static void phase_on_run_ended(struct decision *decision, struct phase *phase)

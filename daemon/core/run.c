@@ -129,6 +129,7 @@ static void run_on_stopping(struct decision *decision, struct run *run)
         phase_set_reason(run->phase, decision->event->hold_reason);
         decision_save_phase(decision, run->phase);
     }
+    run->stop_reason = decision->event->stop_reason;
     run->told_ms = decision->now_ms;
     run_move(decision, run, RUN_STOPPING, decision->event->message ? decision->event->message : "");
 }

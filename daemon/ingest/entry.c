@@ -331,7 +331,9 @@ static bool tell_stopping(const struct entry *entry, char buffer[REASON_MAX],
                    message && *message ? ": " : "", message ? message : "");
     event->kind = EV_RUN_STOPPING;
     event->message = buffer;
-    if (why && text_equal(why, stop_reason_name(STOP_HELD)))
+    int reason = stop_reason_parse(why);
+    event->stop_reason = reason < 0 ? STOP_REASON_COUNT : (enum stop_reason)reason;
+    if (event->stop_reason == STOP_HELD)
         event->hold_reason = message ? message : "";
     return true;
 }

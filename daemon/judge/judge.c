@@ -23,7 +23,8 @@ struct judgement {
     struct text lack;                         /* which entries of journals are missing */
     struct text failed, insufficient, broken; /* the names of the checks */
     struct text checks;                       /* those that failed, with only commas between */
-    char message[REASON_MAX];
+    enum gate_result result;
+    char message[REASON_MAX]; /* for people; empty: there is no gate */
 };
 
 static bool expression_names(const char *text, const char *phase)
@@ -178,6 +179,7 @@ static int judgement_write(struct loop_item *item, struct store *store, struct e
                                 .workflow = judgement->workflow,
                                 .phase = judgement->phase,
                                 .run = judgement->run,
+                                .to = gate_result_name(judgement->result),
                                 .message = judgement->message};
     return store_event_add(store, &event, err);
 }
@@ -232,10 +234,11 @@ static int judge_gate(struct loop *loop, struct phase *phase, struct error *err)
     int status = judge_checks(loop, phase, CHECK_GATE, &judgement, err);
     if (status < 0)
         return status;
+    judgement->result = conclude(judgement);
     struct core_event event = {.kind = EV_JUDGED,
                                .workflow = phase->workflow,
                                .phase = phase,
-                               .gate = conclude(judgement),
+                               .gate = judgement->result,
                                .is_ungated = json_array_size(judgement->verdicts) == 0,
                                .checks = text_string(&judgement->checks),
                                .message = judgement->message};

@@ -55,6 +55,9 @@ static int apply_run(struct store *store, const struct run *run, struct error *e
     stmt_bind_int(stmt, ":rung", run->rung);
     stmt_bind_text(stmt, ":state", run_state_name(run->state));
     stmt_bind_text(stmt, ":outcome", run->outcome ? run_outcome_name(run->outcome) : NULL);
+    stmt_bind_text(stmt, ":stop_reason",
+                   run->stop_reason < STOP_REASON_COUNT ? stop_reason_name(run->stop_reason)
+                                                        : NULL);
     stmt_bind_text(stmt, ":cause", run->cause ? run_cause_name(run->cause) : NULL);
     stmt_bind_words(stmt, ":message", run->message);
     stmt_bind_id(stmt, ":seat", run->seat->id);

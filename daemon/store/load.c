@@ -225,6 +225,8 @@ static bool load_run(struct stmt *stmt, struct workflow *workflow)
     run->state = load_name(stmt_text(stmt, "state"), run_state_parse, &damaged);
     run->outcome = load_name(stmt_text(stmt, "outcome"), run_outcome_parse, &damaged);
     run->cause = load_name(stmt_text(stmt, "cause"), run_cause_parse, &damaged);
+    if (stmt_text(stmt, "stop_reason"))
+        run->stop_reason = load_name(stmt_text(stmt, "stop_reason"), stop_reason_parse, &damaged);
     stmt_words(stmt, "message", run->message, sizeof run->message);
     run->in_place = stmt_bool(stmt, "in_place");
     run->has_begun = stmt_bool(stmt, "begun");

@@ -63,6 +63,20 @@ enum phase_hold {
         HOLD_COUNT
 };
 
+/* What a gate says of a run. */
+#define GATE_RESULTS(X)                                                                            \
+    X(PASSED, "passed")                                                                            \
+    X(FAILED, "failed")                                                                            \
+    X(INSUFFICIENT, "insufficient") /* the run has no data for some checks */                      \
+    X(INCOMPLETE, "incomplete")     /* the record lacks a part of what the run told */
+
+enum gate_result {
+#define X(symbol, name) GATE_##symbol,
+    GATE_RESULTS(X)
+#undef X
+        GATE_RESULT_COUNT
+};
+
 /* The budget that is spent, so that a phase is held. */
 #define BUDGETS(X)                                                                                 \
     X(NONE, "none")                                                                                \
@@ -298,6 +312,7 @@ bool workflow_state_is_final(enum workflow_state value);
 const char *phase_state_name(enum phase_state value);
 bool phase_state_is_final(enum phase_state value);
 const char *phase_hold_name(enum phase_hold value);
+const char *gate_result_name(enum gate_result value);
 const char *budget_name(enum budget value);
 const char *run_state_name(enum run_state value);
 const char *run_outcome_name(enum run_outcome value);
@@ -328,6 +343,7 @@ int word_parse(const char *const *names, size_t count, const char *name);
 int workflow_state_parse(const char *name);
 int phase_state_parse(const char *name);
 int phase_hold_parse(const char *name);
+int gate_result_parse(const char *name);
 int budget_parse(const char *name);
 int run_state_parse(const char *name);
 int run_outcome_parse(const char *name);

@@ -1,13 +1,14 @@
 -- name: run_save
 -- A run, new or changed.
-INSERT INTO run (id, phase, attempt, rung, state, outcome, cause, message, seat, job, in_place,
+INSERT INTO run (id, phase, attempt, rung, state, outcome, cause, stop_reason, message, seat, job, in_place,
                  begun, wish, resume_path, resume_step, begin_step, last_step, exit_code, signal,
                  submitted, started, ended, silent_since, told)
-VALUES (:id, :phase, :attempt, :rung, :state, :outcome, :cause, :message, :seat, :job, :in_place,
+VALUES (:id, :phase, :attempt, :rung, :state, :outcome, :cause, :stop_reason, :message, :seat, :job, :in_place,
         :begun, :wish, :resume_path, :resume_step, :begin_step, :last_step, :exit_code, :signal,
         :submitted, :started, :ended, :silent_since, :told)
 ON CONFLICT (id) DO UPDATE
    SET state = excluded.state, outcome = excluded.outcome, cause = excluded.cause,
+       stop_reason = excluded.stop_reason,
        message = excluded.message, job = excluded.job, in_place = excluded.in_place,
        begun = excluded.begun, wish = excluded.wish,
        resume_path = excluded.resume_path, resume_step = excluded.resume_step,
@@ -19,7 +20,7 @@ ON CONFLICT (id) DO UPDATE
 -- name: run_load
 -- The runs of a workflow for the model.
 SELECT phase.position, run.seat, run.job, run.id, run.attempt, run.rung, run.state, run.outcome,
-       run.cause, run.message, run.in_place, run.begun, run.wish, run.resume_path,
+       run.cause, run.stop_reason, run.message, run.in_place, run.begun, run.wish, run.resume_path,
        run.resume_step, ifnull(run.begin_step, -1) AS begin_step, run.last_step, run.exit_code,
        run.signal, run.submitted, run.started, run.ended, run.silent_since, run.told,
        ifnull(run.suspect_step, -1) AS suspect_step, run.suspected,
@@ -62,7 +63,9 @@ UPDATE run SET gpu = :gpu, by_gpu = :by_gpu WHERE id = :run;
 SELECT phase.workflow || '/' || phase.name || '#' || run.attempt AS address,
        run.id AS run, phase.name AS phase, run.attempt, run.state, run.wish,
        CASE WHEN run.outcome = 'cancelled' AND run.wish = 'hold' THEN 'held'
-            ELSE run.outcome END AS outcome, run.cause,
+            ELSE run.outcome END AS outcome, run.cause, run.stop_reason,
+       run.state = 'ended' AND run.cause = 'launch' AND NOT run.begun
+           AND job.slurm_id IS NULL AS "refused?",
        ifnull(run.message, '') AS message,
        job.slurm_id AS job_id, job.state AS job_state, ifnull(job.reason, '') AS job_reason,
        CASE WHEN run.state <> 'ended' THEN job.absent_since / 1000.0 END AS job_absent_since,

@@ -83,7 +83,8 @@ static struct workflow *seven(struct record *record)
 
 #define RUN_1_MEMBERS                                                                              \
     "'address': '7/validate#1', 'run': 11, 'phase': 'validate', 'attempt': 1, 'state': 'ended',"   \
-    " 'wish': null, 'outcome': 'preempted', 'cause': null, 'message': '', 'job_id': 4711,"         \
+    " 'wish': null, 'outcome': 'preempted', 'cause': null, 'stop_reason': null, 'refused': "       \
+    "false, 'message': '', 'job_id': 4711,"                                                        \
     " 'job_state': 'preempted', 'job_reason': '', 'job_absent_since': null, 'restarts': 0, "       \
     "'nodes': [], 'exit_code': 0, "                                                                \
     "'signal': 0,"                                                                                 \
@@ -93,7 +94,8 @@ static struct workflow *seven(struct record *record)
 #define RUN_1 "{" RUN_1_MEMBERS "}"
 #define RUN_2                                                                                      \
     "{'address': '7/validate#2', 'run': 12, 'phase': 'validate', 'attempt': 2,"                    \
-    " 'state': 'running', 'wish': null, 'outcome': null, 'cause': null, 'message': '', 'job_id': " \
+    " 'state': 'running', 'wish': null, 'outcome': null, 'cause': null, 'stop_reason': null, "     \
+    "'refused': false, 'message': '', 'job_id': "                                                  \
     "4712,"                                                                                        \
     " 'job_state': 'running', 'job_reason': '', 'job_absent_since': null, 'restarts': 0, "         \
     "'nodes': ['n1', 'n2'], "                                                                      \

@@ -239,9 +239,10 @@ static void a_gate_explains_the_checks_that_did_not_pass(void **state)
 static void a_job_that_slurm_refuses_is_not_submitted_again_at_once(void **state)
 {
     (void)state;
-    json_t *workflow = json_pack("{s:[{s:s, s:s, s:s, s:s, s:[s,s]}]}", "phases", "state", "held",
-                                 "address", "7/a", "hold", "failure", "reason",
-                                 "refused by Slurm: Invalid account", "can", "cancel", "retry");
+    json_t *workflow = json_pack("{s:[{s:s, s:s, s:s, s:s, s:{s:b}, s:[s,s]}]}", "phases", "state",
+                                 "held", "address", "7/a", "hold", "failure", "reason",
+                                 "refused by Slurm: Invalid account", "run", "refused", 1, "can",
+                                 "cancel", "retry");
     struct text text = {0};
     held_write(&pipe_output, workflow, &text);
     assert_string_equal(text_string(&text),

@@ -335,29 +335,35 @@ static void rehearse_first_run(struct world *world)
                                           .step = 20});
 }
 
-static void rehearse_end(struct world *world, const char *message, int64_t step)
+static void rehearse_end(struct world *world, bool by_until, int64_t step)
 {
+    struct run *run = world_phase(world, "validate")->run;
+    if (by_until)
+        world_step(world, (struct core_event){
+                              .kind = EV_RUN_STOPPING, .run = run, .stop_reason = STOP_UNTIL});
     world_step(world, (struct core_event){.kind = EV_RUN_ENDED,
-                                          .run = world_phase(world, "validate")->run,
+                                          .run = run,
                                           .outcome = OUTCOME_SUCCEEDED,
                                           .step = step,
                                           .ended_ms = world->now_ms,
-                                          .message = message});
+                                          .message = "until is a word"});
 }
 
 static void a_rehearsal_that_until_has_ended_resumes_once(void **state)
 {
     struct world *world = *state;
     rehearse_first_run(world);
-    rehearse_end(world, "until holds: step >= 20", 20);
-    assert_string_equal(world_trace(world), "validate#1: running -> ended\n"
+    rehearse_end(world, true, 20);
+    assert_string_equal(world_trace(world), "validate#1: running -> stopping\n"
+                                            "validate#1: stopping -> ended\n"
                                             "validate: active -> queued\n"
                                             "tell-next validate#2\n");
     assert_int_equal(world_phase(world, "validate")->run->resume_step, 20);
     world_event(world, EV_RUN_STARTED, "validate");
     (void)world_trace(world);
-    rehearse_end(world, "until holds: step >= 25", 25);
-    assert_string_equal(world_trace(world), "validate#2: running -> ended\n"
+    rehearse_end(world, true, 25);
+    assert_string_equal(world_trace(world), "validate#2: running -> stopping\n"
+                                            "validate#2: stopping -> ended\n"
                                             "validate: active -> deciding\n"
                                             "judge validate\n");
 }
@@ -366,7 +372,7 @@ static void a_rehearsal_that_ended_by_itself_does_not_resume(void **state)
 {
     struct world *world = *state;
     rehearse_first_run(world);
-    rehearse_end(world, "", 20);
+    rehearse_end(world, false, 20);
     assert_int_equal(world_phase(world, "validate")->state, PHASE_DECIDING);
 }
 
@@ -374,7 +380,7 @@ static void a_rehearsal_does_not_try_an_older_checkpoint(void **state)
 {
     struct world *world = *state;
     rehearse_first_run(world);
-    rehearse_end(world, "until holds: step >= 20", 20);
+    rehearse_end(world, true, 20);
     world_event(world, EV_RUN_STARTED, "validate");
     world_ended(world, "validate", OUTCOME_FAILED, CAUSE_EXIT, 20);
     assert_int_equal(world_phase(world, "validate")->state, PHASE_FAILED);

@@ -1,4 +1,6 @@
-/* What a person may do: the API says it of each phase, and takes these verbs alone. */
+/* What clients must not guess: what a person may do with a phase, and what sentences for people
+ * say.
+ */
 #include "tests/unit/daemon_world.h"
 
 #include "lib/text.h"
@@ -94,6 +96,41 @@ static void a_matrix_says_how_many_members_take_a_verb(void **state)
                 "[\"release\",\"cancel\"]");
 }
 
+/* No metric came, so the gate has no data. */
+static void what_messages_say_has_words(void **state)
+{
+    static const char gated[] =
+        "name: gated\nphases:\n" PHASE("a", "    gate: {low: {value: last(loss), below: 1}}\n");
+    static const char *const entries[] = {
+        "{\"seq\":1,\"time\":1.0,\"type\":\"started\",\"job_id\":101,\"restarts\":0,"
+        "\"nodes\":[\"n1\"],\"end_time\":null}",
+        "{\"seq\":2,\"time\":2.0,\"type\":\"stopping\",\"why\":\"until\",\"message\":\"enough\"}",
+        "{\"seq\":3,\"time\":3.0,\"type\":\"ended\",\"run\":1,\"outcome\":\"succeeded\","
+        "\"cause\":null,\"exit_code\":0,\"signal\":0,\"message\":\"enough\",\"started\":1.0,"
+        "\"ended\":3.0,\"finals\":{},\"last_step\":null}",
+        NULL};
+    struct world *world = *state;
+    json_t *event;
+    size_t i, gates = 0;
+    submit(world, gated, false);
+    world_await_lines(world, "jobs", 1);
+    world_slurm_write(world, "state.101", "running");
+    assert_int_equal(world_push(world, "runs/1/a/1", "lead", entries), 3);
+    world_await(world, "/v1/workflows/1", "phases.0.state", "held");
+    world_await(world, "/v1/workflows/1", "phases.0.run.stop_reason", "until");
+    world_await(world, "/v1/workflows/1", "phases.0.run.refused", "false");
+    json_t *json = world_expect(world, 200, "GET", "/v1/events?workflow=1&wait=0", NULL);
+    json_array_foreach(json_object_get(json, "events"), i, event)
+    {
+        if (!text_equal(world_member(event, "type"), "gate"))
+            continue;
+        assert_string_equal(world_member(event, "to"), "insufficient");
+        gates++;
+    }
+    assert_int_equal(gates, 1);
+    json_decref(json);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
 
 int main(void)
@@ -101,6 +138,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_phase_takes_the_verbs_that_it_answers),
         TEST(a_workflow_that_has_ended_can_go_on),
+        TEST(what_messages_say_has_words),
         TEST(a_matrix_says_how_many_members_take_a_verb),
     };
     return cmocka_run_group_tests_name("daemon_can", tests, NULL, NULL);

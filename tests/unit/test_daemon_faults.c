@@ -248,6 +248,7 @@ static void a_phase_that_slurm_refuses_is_held_with_the_message_of_slurm(void **
     world_await(world, "/v1/workflows/1", "phases.0.state", "held");
     json_t *json = world_expect(world, 200, "GET", "/v1/workflows/1", NULL);
     assert_non_null(strstr(world_member(json, "phases.0.reason"), "because the test wants it"));
+    assert_string_equal(world_member(json, "phases.0.run.refused"), "true");
     json_decref(json);
 }
 

@@ -54,8 +54,9 @@ static void fill(struct record *record, struct workflow *workflow)
     run->state = RUN_ENDED;
     run->outcome = OUTCOME_FAILED;
     run->cause = CAUSE_NODE_FAIL;
+    run->stop_reason = STOP_UNTIL;
     SET(run->message, "node n2 \"failed\"");
-    run->in_place = run->has_begun = true;
+    run->in_place = run->has_begun = run->is_remedied = run->is_let_go = true;
     run->wish = WISH_HOLD;
     run->resume_path = strdup("/out/step_400.ckpt");
     run->resume_step = 400;
@@ -67,7 +68,6 @@ static void fill(struct record *record, struct workflow *workflow)
     run->ended_ms = 1790000000003;
     run->silent_since_ms = 1790000000004;
     run->told_ms = 1790000000005;
-    run->is_remedied = run->is_let_go = true;
     struct allocation *allocation = run->seat->allocation;
     allocation->slurm_id = UINT32_MAX;
     allocation->ended = true;

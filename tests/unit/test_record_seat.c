@@ -254,6 +254,32 @@ static void a_migrated_phase_knows_the_budget_that_holds_it(void **state)
     record_close(&record);
 }
 
+/* Run 2 waits still, and run 3 has ended before its lead could report why it stopped. */
+static void a_migrated_record_has_words_for_what_messages_said(void **state)
+{
+    struct record record;
+    (void)state;
+    open_changed(&record,
+                 "INSERT INTO event (time, workflow, phase, run, type, from_state, to_state,"
+                 " message) VALUES"
+                 " (1, 1, 1, 1, 'run', 'running', 'stopping', 'until: until passed; step >= 20'),"
+                 " (1, 4, 7, 6, 'run', 'running', 'stopping', 'preempted'),"
+                 " (1, 4, 8, 7, 'run', 'running', 'stopping', 'hold'),"
+                 " (1, 1, 1, 1, 'gate', NULL, NULL, 'gate passed: 3 checks'),"
+                 " (1, 1, 1, 1, 'gate', NULL, NULL, 'gate failed: low; cannot be judged: odd'),"
+                 " (1, 1, 1, 1, 'gate', NULL, NULL, 'gate failed, cannot be judged: odd'),"
+                 " (1, 1, 1, 1, 'gate', NULL, NULL, 'gate failed, without data: timed'),"
+                 " (1, 1, 1, 1, 'gate', NULL, NULL, 'insufficient data: the journal of n1');"
+                 "UPDATE run SET state = 'ended', outcome = 'succeeded',"
+                 " message = 'until passed; step >= 20' WHERE id = 3");
+    record_assert(&record, "SELECT id || ' ' || ifnull(stop_reason, '') FROM run ORDER BY id",
+                  "1 until,2 ,3 until,4 ,5 ,6 preempted,7 ");
+    record_assert(&record, "SELECT to_state FROM event WHERE type = 'gate' ORDER BY id",
+                  "passed,failed,failed,insufficient,incomplete");
+    record_assert(&record, "SELECT count(*) FROM sqlite_schema WHERE name = 'event_stays'", "1");
+    record_close(&record);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -264,6 +290,7 @@ int main(void)
         cmocka_unit_test(a_workflow_of_a_migrated_record_goes_on),
         cmocka_unit_test(a_migrated_run_whose_job_is_over_is_checked_again),
         cmocka_unit_test(a_migrated_run_can_be_cancelled),
+        cmocka_unit_test(a_migrated_record_has_words_for_what_messages_said),
         cmocka_unit_test(a_migrated_phase_knows_the_budget_that_holds_it),
     };
     return cmocka_run_group_tests_name("record seat", tests, NULL, NULL);

@@ -177,8 +177,9 @@ static char *checked_names(const struct record *record, const char *table, const
 }
 
 /* The rows of the X-macros; most columns have NULL for "none". */
-#define STATE_NAME(symbol, name, flag) " " name
-#define WORD_NAME(symbol, name)        " " name
+#define STATE_NAME(symbol, name, flag)          " " name
+#define WORD_NAME(symbol, name)                 " " name
+#define STOP_NAME(symbol, name, outcome, cause) " " name
 static const char none[] = " none";
 
 static void the_checks_name_what_the_core_names(void **state)
@@ -202,6 +203,7 @@ static void the_checks_name_what_the_core_names(void **state)
         {"run", "state", RUN_STATES(STATE_NAME)},
         {"run", "outcome", RUN_OUTCOMES(WORD_NAME)},
         {"run", "cause", RUN_CAUSES(WORD_NAME)},
+        {"run", "stop_reason", STOP_REASONS(STOP_NAME)},
         {"failure", "blame", FAILURE_BLAMES(WORD_NAME)},
         {"event", "type", EVENT_TYPES(WORD_NAME)},
         {"outbox", "kind", kept},
