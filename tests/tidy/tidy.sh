@@ -93,6 +93,23 @@ report 'a state, outcome or cause that is compared as text is found' \
     "$([ "$found" = '1 3' ] || echo "found in line '$found' of the example, not in lines 1 and 3")"
 report 'states, outcomes and causes are compared as enums' "$(compared $(git ls-files 'cli/*.c' 'daemon/*.c' 'worker/*.c'))"
 
+# guessed FILE...: where a program decides by words in a reason or a message. Those are sentences for people.
+guessed() {
+    grep -nE -e '(text_starts|text_ends|text_equal|strstr|strn?cmp)\([^;]*(reason|message)"?\)?, "[^"]*[a-z]' \
+        -e "(reason|message)(\)|\.)+(startsWith|endsWith|includes)\(['\"\`]" "$@"
+}
+cat >"$example" <<'EXAMPLE'
+a = text_starts(phase->reason, "held by its budget");
+b = strstr(field_text(run, "message"), "refused");
+c = text_starts(field_text(run, "message"), field_text(guard, "reason")) || strstr(message, ": /");
+if (phase.reason.startsWith('held')) return run.message.includes(failure.line);
+EXAMPLE
+found=$(guessed "$example" | cut -d: -f1 | paste -sd ' ')
+report 'a program that decides by a sentence for people is found' \
+    "$([ "$found" = '1 2 4' ] || echo "found in line '$found' of the example, not in lines 1, 2 and 4")"
+report 'no program decides by a sentence for people' "$(guessed $(git ls-files \
+    'cli/*.c' 'daemon/*.c' 'lib/*.c' 'worker/*.c' 'web/*.js' | grep -vE '^(daemon/slurm|worker/preflight)/') || true)"
+
 # weak FILE...: lines of bats files that may be false without an end of the test, because bash ignores them
 # under `set -e`: `! command` (`run ! command` ends it), and a test before `&&`. In the last line of a
 # function they are its result.
