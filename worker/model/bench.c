@@ -4,6 +4,7 @@
 #include "lib/clock.h"
 #include "lib/error.h"
 #include "lib/memory.h"
+#include "lib/metrics/speed.h"
 #include "worker/model/bench_decode.h"
 #include "worker/model/device.h"
 #include "worker/model/kernels.h"
@@ -459,6 +460,17 @@ static int take_step(struct step *step, struct error *err)
     return status < 0 ? status : kernels_status(step->model.kernels, err);
 }
 
+/* Prints the MFU of so many operations a second, if the peak of the device is known. */
+static void print_mfu(const struct bench *bench, double operations_each_s)
+{
+    const char *device = kernels_device(bench->kernels);
+    double peak = 1e12 * speed_peak_tflops(device);
+    if (peak > 0)
+        printf("mfu %.2f %% of %.0f TFLOPS, dense bf16, of a %s; a token takes 6 operations for "
+               "each weight of a product, and 12 * depth * width * sequence for attention\n",
+               100 * operations_each_s / peak, peak / 1e12, device);
+}
+
 static int measure_step(struct bench *bench, const struct options *options, double limit_s,
                         struct error *err)
 {
@@ -486,6 +498,8 @@ static int measure_step(struct bench *bench, const struct options *options, doub
                100 * limit_s / step_s);
         printf("%.0f tokens/s, %.4g billion operations/s: %.1f %% of the large product\n",
                tokens_each_s, used / 1e9, 100 * used / bench->operations_each_s);
+        print_mfu(bench,
+                  tokens_each_s * model_mfu_operations(&bench->shape, options->sequence_length));
     }
     free(step.ids);
     pass_free(step.pass);

@@ -123,6 +123,12 @@ double model_operations(const struct model_shape *shape, size_t sequence)
     return 6 * shape->loops * (shape->depth * model_block_products(shape) + head + attention);
 }
 
+double model_mfu_operations(const struct model_shape *shape, size_t sequence)
+{
+    double attention = (double)shape->depth * shape->width * (double)sequence;
+    return model_operations(shape, sequence) + 6 * shape->loops * attention;
+}
+
 /* Returns which units of a piece this model has. */
 static struct ranks_part share_of(const struct model *model, const struct model_cut *cut,
                                   size_t piece)

@@ -143,6 +143,8 @@ double model_block_products(const struct model_shape *shape);
  * for attention 6 for each number of a query and each token of the row, because a token sees half
  * of the row. */
 double model_operations(const struct model_shape *shape, size_t sequence);
+/* The same by the convention of MFU (lib/metrics/speed.h): attention counts as a whole. */
+double model_mfu_operations(const struct model_shape *shape, size_t sequence);
 
 /* Makes a model whose numbers are 0. The shape must have passed model_check(). The model must get
  * model_fini() also after a failure, which is a lack of memory. */

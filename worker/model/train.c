@@ -161,11 +161,7 @@ static int meet(struct train *train, const struct ranks_place *place, struct err
                    (int)options->collective_timeout_s * 1000, err);
     if (status == 0)
         status = kernels_join(train->kernels, &train->ranks, err);
-    /* The convention of PaLM, as in lib/metrics/speed.h: attention counts as a whole, although a
-     * token sees half of its row. */
-    const struct model_shape *shape = &train->model.shape;
-    double area = (double)shape->depth * shape->width * (double)options->sequence_length;
-    train->operations = model_operations(shape, options->sequence_length) + 6 * shape->loops * area;
+    train->operations = model_mfu_operations(&train->model.shape, options->sequence_length);
     train->peak = 1e12 * speed_peak_tflops(kernels_device(train->kernels)) * train->ranks.size;
     return status;
 }
