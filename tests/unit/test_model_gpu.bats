@@ -599,21 +599,63 @@ alone() {
         END { exit bad || seen != 5 }' <<<"$output"
 }
 
-@test "the benchmark of a GPU compares phase-model with PyTorch, and prints each part of a step" {
+# stand_ins: programs in place of PyTorch and nvidia-smi in $DIR/bin, for the benchmark of a GPU.
+stand_ins() {
     mkdir "$DIR/bin"
-    printf '#!/bin/sh\nexec "%s/phase-model" "$@" %s\n' "$BIN" \
-        "--width 16 --heads 1 --sequence-length 8 --loops 1" >"$DIR/bin/phase-model"
-    printf '#!/bin/sh\necho "1 tokens/s, of no PyTorch"\n' >"$DIR/bin/python"
+    printf '#!/bin/sh\necho "%s tokens/s, of no PyTorch"\n' "$1" >"$DIR/bin/python"
     printf '#!/bin/sh\ncase $* in *name*) echo "a GPU" ;; *) echo "1500, 600.5, 99" ;; esac\n' \
         >"$DIR/bin/nvidia-smi"
+    cat >"$DIR/bin/phase-model"
     chmod +x "$DIR"/bin/*
+}
+
+# benchmark MODEL...
+benchmark() {
     PATH=$DIR/bin:$PATH PYTHON=$DIR/bin/python BIN=$DIR/bin CUDA_VISIBLE_DEVICES=0 \
-        "$BATS_TEST_DIRNAME/../bench/gpu" tiny >"$DIR/log" 2>&1 || { cat "$DIR/log"; false; }
+        "$BATS_TEST_DIRNAME/../bench/gpu" "$@" 2>&1
+}
+
+@test "the benchmark of a GPU compares phase-model with PyTorch, and prints each part of a step" {
+    stand_ins 1 <<<"#!/bin/sh
+exec '$BIN/phase-model' \"\$@\" --width 16 --heads 1 --sequence-length 8 --loops 1"
+    benchmark tiny >"$DIR/log" || [ $? = 1 ] # the goal of decoding
     cat "$DIR/log"
     grep -E '^train_tiny [0-9]+ tokens/s torch.compile 1 [0-9.]+$' "$DIR/log"
     grep -E '^mfu_tiny [0-9.]+ % torch.compile [0-9.]+ [0-9.]+$' "$DIR/log"
     grep -E '^# a step ' "$DIR/log"
+    grep -E '^# mfu [0-9.]+ % of 989 TFLOPS, dense bf16, of a NVIDIA H100' "$DIR/log"
+    grep -E '^goal train_tiny met [0-9.]+ at least 1.1 of PyTorch' "$DIR/log"
+    grep -E '^goal decode_tiny (met|missed) [0-9.]+ at least 60 % of the bandwidth' "$DIR/log"
     grep -x '# at rest: a GPU' "$DIR/log"
     [ "$(grep -cE '^# (phase-model|PyTorch) tiny: 1500 MHz, 60[01] W on average of [0-9]+ s$' "$DIR/log")" = 2 ]
     [ "$(cd "$DIR" && ls)" = $'bin\nlog' ]
+}
+
+@test "the benchmark of a GPU says for each goal whether it is met, and profiles the kernels" {
+    stand_ins 1000 <<'EOF'
+#!/bin/sh
+[ $1 = train ] && echo "step 60/60 | loss 1 | tok/sec $RATE${MFU:+ | mfu $MFU}"
+[ $1 = bench ] && echo "decoding, 1 line                1.0       51.7          4.4     $DECODE %  ${LIMIT:-bytes}"
+exit 0
+EOF
+    cat >"$DIR/bin/nsys" <<'EOF'
+#!/bin/sh
+[ $1 = stats ] && echo "the kernels of ${7##*/}" && exit
+shift 4
+exec "$@" >/dev/null
+EOF
+    chmod +x "$DIR/bin/nsys"
+    export RATE=1100 MFU=45.00 DECODE=60.0
+    run -0 benchmark 124m
+    [ "$(grep -c '^goal .* met ' <<<"$output")" = 3 ]
+    [[ $output == *'goal train_124m met 1.10 at least 1.1 of PyTorch with torch.compile'* ]]
+    [[ $output == *'goal mfu_124m met 45.00 at least 45 % of the dense peak'* ]]
+    [[ $output == *'# the kernels of profile.nsys-rep'* ]]
+    RATE=1090 MFU=56.99 DECODE=59.9 run -1 benchmark 1.5b
+    [[ $output == *'goal train_1.5b missed 1.09 at least 1.1'* ]]
+    [[ $output == *'goal mfu_1.5b missed 56.99 at least 57 %'* ]]
+    [[ $output == *'goal decode_1.5b missed 59.9 at least 60 %'* ]]
+    MFU='' LIMIT=operations run -1 benchmark 350m # an unknown GPU, and a limit that is no bandwidth
+    [[ $output == *'goal mfu_350m missed unknown at least 50 %'* ]]
+    [[ $output == *'goal decode_350m missed unknown at least 60 %'* ]]
 }
