@@ -14,10 +14,10 @@ teardown() {
 
 # Counts from where it resumes. It saves at TERM and every tenth step. It ends at step 60, and waits at
 # step 50 until $out/enough exists.
-counting='step=${PHASED_RESUME_STEP:-0}; trap "echo \$step >$PHASED_OUT/ckpt_\$step; exit 0" TERM
-    while [ $step -lt 60 ]; do
+counting='end=60 step=${PHASED_RESUME_STEP:-0}; trap "echo \$step >$PHASED_OUT/ckpt_\$step; exit 0" TERM
+    while [ $step -lt $end ]; do
         sleep 0.02
-        [ $step -lt 50 ] || [ -e $PHASED_OUT/enough ] || continue
+        [ $step -lt $((end - 10)) ] || [ -e $PHASED_OUT/enough ] || continue
         step=$((step + 1)); echo "step=$step loss=$step"
         if [ $((step % 10)) = 0 ]; then echo $step >$PHASED_OUT/ckpt_$step; fi
     done'
@@ -212,6 +212,7 @@ requeues() {
 }
 
 @test "a run that began alone reports to the daemon when the daemon is back, and obeys it" {
+    local counting=${counting/end=60/end=1000000} # the second run goes on until it is told to stop
     new_training 1
     start_lead 1
     await past 1 25
