@@ -18,7 +18,7 @@ TESTS += tests/system/python.bats
 include tests/bench/local.mk
 
 if HAVE_CMOCKA
-UNIT_TESTS =
+UNIT_TESTS = tests/unit/test_daemon_journal tests/unit/test_daemon_queue tests/unit/test_daemon_faults
 include tests/unit/local.mk
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)

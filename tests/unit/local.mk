@@ -377,7 +377,6 @@ tests_unit_test_orphan_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
 UNIT_TESTS += tests/unit/test_worker
 tests_unit_test_worker_SOURCES = tests/unit/test_worker.c $(FOLDER)
 tests_unit_test_worker_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
-UNIT_TESTS += tests/unit/test_daemon_faults
 tests_unit_test_daemon_faults_SOURCES = tests/unit/test_daemon_faults.c $(DAEMON_WORLD)
 tests_unit_test_daemon_faults_LDADD = $(DAEMON_WORLD_LDADD)
 
@@ -442,11 +441,9 @@ UNIT_TESTS += tests/unit/test_daemon_owner
 tests_unit_test_daemon_owner_SOURCES = tests/unit/test_daemon_owner.c $(DAEMON_WORLD)
 tests_unit_test_daemon_owner_LDADD = $(DAEMON_WORLD_LDADD)
 
-UNIT_TESTS += tests/unit/test_daemon_queue
 tests_unit_test_daemon_queue_SOURCES = tests/unit/test_daemon_queue.c $(DAEMON_WORLD)
 tests_unit_test_daemon_queue_LDADD = $(DAEMON_WORLD_LDADD)
 
-UNIT_TESTS += tests/unit/test_daemon_journal
 tests_unit_test_daemon_journal_SOURCES = tests/unit/test_daemon_journal.c $(DAEMON_WORLD)
 tests_unit_test_daemon_journal_LDADD = $(DAEMON_WORLD_LDADD)
 
