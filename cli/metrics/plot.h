@@ -12,7 +12,6 @@ enum {
     PLOT_ROWS = 16,
     PLOT_COLUMNS_DEFAULT = 80, /* of the whole picture, if the output has no width */
     PLOT_COLUMNS_MAX = 160,
-    PLOT_CURVES_MAX = 26,
 };
 
 /* Points with ascending x. Points whose y is not finite interrupt the curve. */
@@ -22,8 +21,8 @@ struct plot_curve {
     size_t count;
 };
 
-/* Adds a picture of at most PLOT_CURVES_MAX curves with its axes, and a line for each curve with
- * its name and its last value. `title` names the y axis. */
+/* Adds a picture of at most 26 curves (CURVES_RUNS_MAX) with its axes, and a line for each curve
+ * with its name and its last value. `title` names the y axis. */
 void plot_write(const struct terminal *terminal, const char *title, const struct plot_curve *curves,
                 size_t count, struct text *text);
 

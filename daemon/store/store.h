@@ -228,7 +228,6 @@ enum {
     STORE_EXCLUSION_FIRST_S = 2 * 3600,   /* of a node that failed; each time twice as long ... */
     STORE_EXCLUSION_LAST_S = 48 * 3600,   /* ... up to this ... */
     STORE_EXCLUSION_MEMORY_S = 7 * 86400, /* ... if it fails within this time of the last failure */
-    STORE_NODE_SIZE = 256,
 };
 
 /* A failure for which a node is to blame. All pointers are borrowed. */

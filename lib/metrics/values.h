@@ -18,10 +18,9 @@ struct span {
 bool span_is_any(struct span span, const char *const *words, size_t count);
 
 enum {
-    VALUES_NAMES_SIZE = 16384,  /* bytes of all names of a line */
-    VALUES_SEEN_SLOTS = 4096,   /* a power of two, well above EXTRACT_NAMES_MAX */
-    VALUES_NAME_WORDS_MAX = 12, /* words of one name */
-    VALUES_STEP_COUNTED = 1,    /* the rank of a step without a name */
+    VALUES_NAMES_SIZE = 16384, /* bytes of all names of a line */
+    VALUES_SEEN_SLOTS = 4096,  /* a power of two, well above EXTRACT_NAMES_MAX */
+    VALUES_STEP_COUNTED = 1,   /* the rank of a step without a name */
 };
 
 /* A name that has come, known by its hash. It is examined once, because the same names come again

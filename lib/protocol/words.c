@@ -6,9 +6,10 @@
 #include <assert.h>
 #include <stddef.h>
 
-/* From the rows of TABLE: the names, and the two functions that translate. */
-#define WORDS(TABLE, object, count)                                                                \
-    const char *const object##_names[] = {TABLE(NAME)};                                            \
+/* From the rows of TABLE: the names, and the two functions that translate. `storage` is empty if
+ * words.h declares the names. */
+#define WORDS(TABLE, object, count, storage)                                                       \
+    storage const char *const object##_names[] = {TABLE(NAME)};                                    \
     const char *object##_name(enum object value)                                                   \
     {                                                                                              \
         assert(value < (count));                                                                   \
@@ -41,24 +42,24 @@ int word_parse(const char *const *names, size_t count, const char *name)
     return -1;
 }
 
-WORDS(WORKFLOW_STATES, workflow_state, WORKFLOW_STATE_COUNT)
-WORDS(PHASE_STATES, phase_state, PHASE_STATE_COUNT)
-WORDS(PHASE_HOLDS, phase_hold, HOLD_COUNT)
-WORDS(GATE_RESULTS, gate_result, GATE_RESULT_COUNT)
-WORDS(BUDGETS, budget, BUDGET_COUNT)
-WORDS(RUN_STATES, run_state, RUN_STATE_COUNT)
-WORDS(RUN_OUTCOMES, run_outcome, OUTCOME_COUNT)
-WORDS(RUN_CAUSES, run_cause, CAUSE_COUNT)
-WORDS(FAILURE_BLAMES, failure_blame, BLAME_COUNT)
-WORDS(CLUSTER_JOB_STATES, cluster_job_state, CLUSTER_JOB_STATE_COUNT)
-WORDS(PREFLIGHT_OUTCOMES, preflight_outcome, PREFLIGHT_OUTCOME_COUNT)
-WORDS(EVENT_TYPES, event_type, EVENT_TYPE_COUNT)
-WORDS(REMEDY_RESUMES, remedy_resume, REMEDY_RESUME_COUNT)
-WORDS(STOP_REASONS, stop_reason, STOP_REASON_COUNT)
-WORDS(ENTRY_TYPES, entry_type, ENTRY_TYPE_COUNT)
-WORDS(LEAD_VERBS, lead_verb, LEAD_VERB_COUNT)
-WORDS(AGENT_COMMANDS, agent_command, AGENT_COMMAND_COUNT)
-WORDS(AGENT_REPORTS, agent_report, AGENT_REPORT_COUNT)
+WORDS(WORKFLOW_STATES, workflow_state, WORKFLOW_STATE_COUNT, static)
+WORDS(PHASE_STATES, phase_state, PHASE_STATE_COUNT, static)
+WORDS(PHASE_HOLDS, phase_hold, HOLD_COUNT, static)
+WORDS(GATE_RESULTS, gate_result, GATE_RESULT_COUNT, static)
+WORDS(BUDGETS, budget, BUDGET_COUNT, static)
+WORDS(RUN_STATES, run_state, RUN_STATE_COUNT, static)
+WORDS(RUN_OUTCOMES, run_outcome, OUTCOME_COUNT, )
+WORDS(RUN_CAUSES, run_cause, CAUSE_COUNT, )
+WORDS(FAILURE_BLAMES, failure_blame, BLAME_COUNT, )
+WORDS(CLUSTER_JOB_STATES, cluster_job_state, CLUSTER_JOB_STATE_COUNT, static)
+WORDS(PREFLIGHT_OUTCOMES, preflight_outcome, PREFLIGHT_OUTCOME_COUNT, static)
+WORDS(EVENT_TYPES, event_type, EVENT_TYPE_COUNT, static)
+WORDS(REMEDY_RESUMES, remedy_resume, REMEDY_RESUME_COUNT, static)
+WORDS(STOP_REASONS, stop_reason, STOP_REASON_COUNT, )
+WORDS(ENTRY_TYPES, entry_type, ENTRY_TYPE_COUNT, )
+WORDS(LEAD_VERBS, lead_verb, LEAD_VERB_COUNT, )
+WORDS(AGENT_COMMANDS, agent_command, AGENT_COMMAND_COUNT, static)
+WORDS(AGENT_REPORTS, agent_report, AGENT_REPORT_COUNT, )
 
 COLUMN(WORKFLOW_STATES, FLAG, bool, workflow_state_is_final, workflow_state, WORKFLOW_STATE_COUNT)
 COLUMN(PHASE_STATES, FLAG, bool, phase_state_is_final, phase_state, PHASE_STATE_COUNT)

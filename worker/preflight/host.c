@@ -15,7 +15,10 @@
 
 enum { HOST_RECORD_MAX = 8192, HOST_RECORDS_MAX = 200000 };
 
-void host_add_kernel_record(const char *record, unsigned long long now_us, struct facts *facts)
+/* Adds the XID of one record of /dev/kmsg, "priority,sequence,microseconds,...;message", if the
+ * record has one. `now_us` is a time of the records' clock. */
+static void host_add_kernel_record(const char *record, unsigned long long now_us,
+                                   struct facts *facts)
 {
     unsigned long long record_us;
     const char *message = strchr(record, ';');

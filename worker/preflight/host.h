@@ -9,8 +9,4 @@ void host_read_kernel_log(const char *path, struct facts *facts);
 void host_read_scratch(const char *path, struct facts *facts);
 void host_read_clock(struct facts *facts);
 
-/* Adds the XID of one record of /dev/kmsg, "priority,sequence,microseconds,...;message", if the
- * record has one. `now_us` is a time of the records' clock. */
-void host_add_kernel_record(const char *record, unsigned long long now_us, struct facts *facts);
-
 #endif

@@ -52,7 +52,8 @@ static struct fact speed_figure_of(const struct speed *speed, const struct thres
                                groups_nodes(groups, measure->a, measure->b));
 }
 
-struct figure_least speed_least(const struct speed *speed, const struct measure *measure)
+/* Returns the least value that a figure must have. */
+static struct figure_least speed_least(const struct speed *speed, const struct measure *measure)
 {
     return figure_least(speed_figure_of(speed, speed->thresholds, measure),
                         speed_figure_of(speed, speed->baseline, measure),

@@ -28,9 +28,6 @@ struct speed {
     unsigned gpu_count;
 };
 
-/* Returns the least value that a figure must have. */
-struct figure_least speed_least(const struct speed *speed, const struct measure *measure);
-
 /* Adds a result for each row that was measured. Returns how many. */
 size_t speed_judge(const struct speed *speed, struct row_result *ret_results);
 
