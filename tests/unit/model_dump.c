@@ -120,7 +120,7 @@ static void dump_products(size_t rows, size_t in, size_t out, enum kernel_order 
     bool is_in_out = order == KERNEL_IN_OUT;
     kernel_matmul(kernels, y, x, w, rows, in, out, order);
     kernel_matmul_dx(kernels, dx, dy, w, rows, in, out, order);
-    kernel_matmul_dw(kernels, dw, dy, x, rows, in, out, order);
+    kernel_matmul_dw(kernels, dw, dy, x, rows, in, out, order, KERNEL_ADD);
     print_numbers(is_in_out ? "matmul" : "matmul-turned", y, rows * out);
     print_numbers(is_in_out ? "matmul-dx" : "matmul-dx-turned", dx, rows * in);
     print_floats(is_in_out ? "matmul-dw" : "matmul-dw-turned", dw, in * out);

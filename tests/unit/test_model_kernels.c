@@ -158,7 +158,7 @@ static void the_gradient_of_matmul_equals_differences_for_both_orders(void **sta
         fill(x, ROWS * IN, 1);
         fill(w, IN * OUT, 2);
         kernel_matmul_dx(kernels, dx, noise, w, ROWS, IN, OUT, order);
-        kernel_matmul_dw(kernels, dw, noise, x, ROWS, IN, OUT, order);
+        kernel_matmul_dw(kernels, dw, noise, x, ROWS, IN, OUT, order, KERNEL_ADD);
         assert_gradient(&(struct probe){matmul_of_x, ROWS * IN, w, NULL}, x, dx);
         assert_gradient(&(struct probe){matmul_of_w, IN * OUT, x, NULL}, w, dw);
     }

@@ -95,7 +95,7 @@ static void run_dx(struct bench *bench, const struct part *part)
 static void run_dw(struct bench *bench, const struct part *part)
 {
     kernel_matmul_dw(bench->kernels, bench->gradient, bench->a, bench->b, part->rows, part->in,
-                     part->out, part->order);
+                     part->out, part->order, KERNEL_ADD);
 }
 
 /* A large product that never has factors of 8 bits. */

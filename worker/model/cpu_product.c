@@ -214,13 +214,13 @@ void kernel_matmul_dx(struct kernels *kernels, kernel_number *dx, const kernel_n
 
 void kernel_matmul_dw(struct kernels *kernels, float *dw, const kernel_number *dy,
                       const kernel_number *x, size_t rows, size_t in, size_t out,
-                      enum kernel_order order)
+                      enum kernel_order order, enum kernel_mode mode)
 {
     (void)kernels; /* needs no scratch */
     if (order == KERNEL_IN_OUT)
-        cpu_product(dw, out, (struct cpu_view){x, 1, in}, dy, out, in, rows, out, KERNEL_ADD);
+        cpu_product(dw, out, (struct cpu_view){x, 1, in}, dy, out, in, rows, out, mode);
     else
-        cpu_product(dw, in, (struct cpu_view){dy, 1, out}, x, in, out, rows, in, KERNEL_ADD);
+        cpu_product(dw, in, (struct cpu_view){dy, 1, out}, x, in, out, rows, in, mode);
 }
 
 void kernel_product(struct kernels *kernels, kernel_number *c, size_t c_stride,

@@ -163,10 +163,10 @@ void kernel_matmul(struct kernels *kernels, kernel_number *y, const kernel_numbe
 void kernel_matmul_dx(struct kernels *kernels, kernel_number *dx, const kernel_number *dy,
                       const kernel_number *w, size_t rows, size_t in, size_t out,
                       enum kernel_order order);
-/* Adds x^T dy to dw, which has the order of w. */
+/* dw = x^T dy, or adds that to dw, which has the order of w. */
 void kernel_matmul_dw(struct kernels *kernels, float *dw, const kernel_number *dy,
                       const kernel_number *x, size_t rows, size_t in, size_t out,
-                      enum kernel_order order);
+                      enum kernel_order order, enum kernel_mode mode);
 
 /* Adds to y[rows x columns], on every rank, the sum over the ranks (kernels_join()) of a[rows x
  * inner] b[inner x columns]. `parts` is a power of two and divides `inner`. A CPU adds the products

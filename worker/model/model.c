@@ -179,6 +179,7 @@ static void lay_out(struct model *model)
     const struct model_cut down = {MODEL_EVENLY, 1, width, {hidden}};
     model->tensors =
         xcalloc(tensors_before(depth) + depth * BLOCK_MATRICES, sizeof *model->tensors);
+    model->is_cleared = xcalloc(depth + 1, sizeof *model->is_cleared);
     model->buckets = xcalloc(MODEL_BUCKET_BLOCKS + depth, sizeof *model->buckets);
     float spread = sqrtf(3.0f / (float)width);
     float writers = sqrtf((float)depth), inside = sqrtf(3.0f / (float)hidden);
@@ -253,6 +254,7 @@ void model_fini(struct model *model)
     kernels_release(kernels, model->square_sums);
     free(model->tensors);
     free(model->buckets);
+    free(model->is_cleared);
     *model = (struct model){0};
 }
 
@@ -347,7 +349,22 @@ void model_loop_weights(float *ret_weights, size_t loops, double base)
 
 void model_clear_gradient(struct model *model)
 {
-    kernels_clear(model->kernels, model->gradient, model->parameters * sizeof *model->gradient);
+    const struct model_bucket *gains = &model->buckets[MODEL_BUCKET_GAINS];
+    const struct model_tensor *tokens = &model->tensors[index_of_tokens(model)];
+    kernels_clear(model->kernels, model->gradient + gains->first,
+                  gains->count * sizeof *model->gradient);
+    if (!model->shape.tied)
+        kernels_clear(model->kernels, model->gradient + tokens->offset,
+                      tokens->size * sizeof *model->gradient);
+    for (size_t i = 0; i <= model->shape.depth; i++)
+        model->is_cleared[i] = true;
+}
+
+enum kernel_mode model_gradient_mode(struct model *model, size_t part)
+{
+    bool is_first = model->is_cleared[part];
+    model->is_cleared[part] = false;
+    return is_first ? KERNEL_SET : KERNEL_ADD;
 }
 
 /* Returns where a matrix of a block begins in the weights. */

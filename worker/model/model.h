@@ -121,6 +121,7 @@ struct model {
     float *turns;       /* the table of kernel_rotary(), for `sequence` positions */
     size_t tensor_count;
     struct model_tensor *tensors;
+    bool *is_cleared;    /* [depth + 1]: what model_gradient_mode() tells of each part */
     size_t bucket_count; /* gains, ends, and one for each block */
     struct model_bucket *buckets;
 };
@@ -164,8 +165,12 @@ void model_draw(struct model *model, uint64_t seed);
 /* Returns the weight of the loss of each loop: base^i / (base^0 + ... + base^(loops - 1)). */
 void model_loop_weights(float *ret_weights, size_t loops, double base);
 
-/* Sets the gradient to 0. */
+/* Sets the gradient to 0. For the matrices of the blocks and the head this is only noted:
+ * model_gradient_mode() tells the first product that gives to them to overwrite what is there. */
 void model_clear_gradient(struct model *model);
+/* Returns how a product gives to the matrices of block `part`, or to the head if `part` is the
+ * depth. Each call is one such product, or one for each matrix of the block. */
+enum kernel_mode model_gradient_mode(struct model *model, size_t part);
 
 /* Begins to sum a bucket of the gradient over the ranks; the bucket is complete. */
 void model_sum(struct model *model, size_t bucket);

@@ -212,30 +212,31 @@ static void block_backward(struct pass *pass, size_t i, size_t batch)
     const struct model_shape *shape = &model->shape;
     struct model_block block = model_block(model, i % shape->depth);
     struct model_block_gradient gradient = model_block_gradient(model, i % shape->depth);
+    enum kernel_mode mode = model_gradient_mode(model, i % shape->depth);
     struct kernel_attention_shape attention = model_attention(shape, batch, model->sequence);
     size_t width = shape->width, hidden = shape->hidden, rows = batch * model->sequence;
 
     kernel_matmul_dw(kernels, gradient.down, pass->dstate, kept->gated, rows, hidden, width,
-                     KERNEL_IN_OUT);
+                     KERNEL_IN_OUT, mode);
     kernel_matmul_dx(kernels, pass->dgated, pass->dstate, block.down, rows, hidden, width,
                      KERNEL_IN_OUT);
     kernel_gate_backward(kernels, pass->dwide, pass->dgated, kept->wide, rows, hidden);
     kernel_matmul_dw(kernels, gradient.up, pass->dwide, kept->norm2, rows, width, 2 * hidden,
-                     KERNEL_IN_OUT);
+                     KERNEL_IN_OUT, mode);
     kernel_matmul_dx(kernels, pass->dnormed, pass->dwide, block.up, rows, width, 2 * hidden,
                      KERNEL_IN_OUT);
     kernel_rmsnorm_backward(kernels, pass->dstate, gradient.norm2, pass->dnormed, kept->middle,
                             block.norm2, kept->scale2, rows, width);
 
     kernel_matmul_dw(kernels, gradient.out, pass->dstate, kept->attended, rows, width, width,
-                     KERNEL_IN_OUT);
+                     KERNEL_IN_OUT, mode);
     kernel_matmul_dx(kernels, pass->dattended, pass->dstate, block.out, rows, width, width,
                      KERNEL_IN_OUT);
     kernel_attention_backward(kernels, pass->dqkv, pass->dattended, kept->attended, kept->attention,
                               kept->qkv, &attention);
     kernel_rotary(kernels, pass->dqkv, model->turns, NULL, &attention, KERNEL_BACKWARD);
     kernel_matmul_dw(kernels, gradient.qkv, pass->dqkv, kept->norm1, rows, width, qkv_width(shape),
-                     KERNEL_IN_OUT);
+                     KERNEL_IN_OUT, mode);
     kernel_matmul_dx(kernels, pass->dnormed, pass->dqkv, block.qkv, rows, width, qkv_width(shape),
                      KERNEL_IN_OUT);
     kernel_rmsnorm_backward(kernels, pass->dstate, gradient.norm1, pass->dnormed, pass->states[i],
@@ -291,7 +292,8 @@ static void read_rows_backward(struct pass *pass, size_t loop, size_t first, siz
     struct reading reading = reading_of(pass, loop);
     size_t width = model->shape.width, vocabulary = model->shape.vocabulary;
     kernel_matmul_dw(model->kernels, model_ends_gradient(model).head, pass->logits,
-                     reading.state + first * width, count, width, vocabulary, KERNEL_OUT_IN);
+                     reading.state + first * width, count, width, vocabulary, KERNEL_OUT_IN,
+                     model_gradient_mode(model, model->shape.depth));
     kernel_matmul_dx(model->kernels, reading.dstate + first * width, pass->logits,
                      model_ends(model).head, count, width, vocabulary, KERNEL_OUT_IN);
 }

@@ -42,14 +42,14 @@ void kernel_matmul_dx(struct kernels *kernels, kernel_number *dx, const kernel_n
 
 void kernel_matmul_dw(struct kernels *kernels, float *dw, const kernel_number *dy,
                       const kernel_number *x, size_t rows, size_t in, size_t out,
-                      enum kernel_order order)
+                      enum kernel_order order, enum kernel_mode mode)
 {
     if (order == KERNEL_IN_OUT)
         products_multiply(kernels, dw, out, factor_of(x, in, true), factor_of(dy, out, false), in,
-                          rows, out, PRODUCT_FLOAT, KERNEL_ADD);
+                          rows, out, PRODUCT_FLOAT, mode);
     else
         products_multiply(kernels, dw, in, factor_of(dy, out, true), factor_of(x, in, false), out,
-                          rows, in, PRODUCT_FLOAT, KERNEL_ADD);
+                          rows, in, PRODUCT_FLOAT, mode);
 }
 
 void kernel_product(struct kernels *kernels, kernel_number *c, size_t c_stride,
