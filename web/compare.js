@@ -19,9 +19,9 @@ function numbersOf(words) {
   return [...new Set(words.map((word) => parseInt(word, 10)))].filter((n) => n > 0);
 }
 
-// The phases of the workflows, as far as they can have curves. `metrics` is of the newest run, which
-// has no curves at first, while the attempts before have their curves. A member of a sweep is a phase
-// of its own.
+// The phases of the workflows, as far as they can have curves. `metrics` is of the newest run,
+// which has no curves at first, while the attempts before have their curves. A member of a sweep is
+// a phase of its own.
 async function choicesOf(words, numbers, signal) {
   const workflows = await Promise.all(numbers.map((n) => get('/workflows/' + n, signal)));
   const isTold = ({address, attempts, metrics}) =>
