@@ -12,6 +12,7 @@
 #include "lib/metrics/extract.h"
 #include "lib/metrics/guards.h"
 #include "lib/metrics/speed.h"
+#include "lib/spec/phase.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -186,19 +187,6 @@ static int oldlog_read(struct oldlog *log, struct extract *extract, struct error
     return status;
 }
 
-static const json_t *oldlog_phase(const json_t *workflow, const char *name, size_t size)
-{
-    const json_t *phase;
-    size_t i;
-    json_array_foreach(json_object_get(workflow, "phases"), i, phase)
-    {
-        const char *known = json_string_value(json_object_get(phase, "name"));
-        if (known && strlen(known) == size && strncmp(known, name, size) == 0)
-            return phase;
-    }
-    return NULL;
-}
-
 /* The GPUs of an old run are not known. The facts name the GPUs that the phase asks for. */
 static void oldlog_init_speed(struct oldlog *log)
 {
@@ -219,13 +207,15 @@ static int oldlog_init(struct oldlog *log, const json_t *workflow, const char *t
     const char *equals = strchr(text, '=');
     if (!equals || !equals[1])
         return error_set(err, -EINVAL, "--log wants PHASE=FILE, not '%s'", text);
+    char *name = xstrndup(text, (size_t)(equals - text));
     *log = (struct oldlog){
-        .phase = oldlog_phase(workflow, text, (size_t)(equals - text)),
+        .phase = phase_spec_find(workflow, name),
         .file = equals + 1,
         .metrics = metrics_new(),
         .judged_each = 1,
         .verdicts = json_array(),
     };
+    free(name);
     if (!log->phase)
         return error_set(err, -EINVAL, "--log %s: there is no such phase", text);
     log->name = json_string_value(json_object_get(log->phase, "name"));

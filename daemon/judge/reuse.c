@@ -10,28 +10,16 @@
 #include "lib/home.h"
 #include "lib/memory.h"
 #include "lib/spec/overlay.h"
+#include "lib/spec/phase.h"
 #include "lib/text.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-/* The resolved phase of this name. */
-static json_t *find_phase(const json_t *resolved, const char *name)
-{
-    json_t *spec;
-    size_t i;
-    json_array_foreach(json_object_get(resolved, "phases"), i, spec)
-    {
-        if (text_equal(json_string_value(json_object_get(spec, "name")), name))
-            return spec;
-    }
-    return NULL;
-}
-
 static const json_t *matrix_of(const json_t *resolved, const struct phase *matrix)
 {
-    return json_object_get(find_phase(resolved, matrix->name), "matrix");
+    return json_object_get(phase_spec_find(resolved, matrix->name), "matrix");
 }
 
 /* Makes the fingerprint of a member. It covers what the spec says of the phase, the rungs, the
@@ -186,7 +174,7 @@ static int reuse_matrix(struct store *store, const struct home *home, const json
     int status = 0;
     for (size_t i = 0; status >= 0 && i < matrix->count; i++) {
         struct phase *member = matrix->members[i];
-        const json_t *spec = find_phase(resolved, member->name);
+        const json_t *spec = phase_spec_find(resolved, member->name);
         const json_t *fingerprint = json_object_get(json_object_get(spec, "member"), "fingerprint");
         struct store_results *results = &known.results[known.count];
         known.members[known.count++] = member;
@@ -211,7 +199,7 @@ int judge_reuse(struct loop *loop, json_t *resolved, const json_t *submission,
     int status = 0;
     for (size_t i = 0; i < workflow->phase_count; i++) {
         const struct phase *phase = &workflow->phases[i];
-        json_t *spec = phase->matrix ? find_phase(resolved, phase->name) : NULL;
+        json_t *spec = phase->matrix ? phase_spec_find(resolved, phase->name) : NULL;
         if (spec)
             mark(spec, json_object_get(matrix_of(resolved, phase->matrix->phase), "rungs"),
                  submission);

@@ -12,6 +12,7 @@
 #include "daemon/store/store.h"
 #include "lib/error.h"
 #include "lib/memory.h"
+#include "lib/spec/phase.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -235,15 +236,9 @@ static void judge_queue(const struct forecast *forecast, const struct phase *pha
 /* Adds the container of the phase, if there is one. The nodes look for its image and runtime. */
 static void add_container(const struct forecast *forecast, const char *name, json_t *json)
 {
-    const json_t *phase;
-    size_t i;
-    json_array_foreach(json_object_get(forecast->resolved, "phases"), i, phase)
-    {
-        json_t *container = json_object_get(phase, "container");
-        if (json_is_object(container) &&
-            text_equal(json_string_value(json_object_get(phase, "name")), name))
-            (void)json_object_set(json, "container", container);
-    }
+    json_t *container = json_object_get(phase_spec_find(forecast->resolved, name), "container");
+    if (json_is_object(container))
+        (void)json_object_set(json, "container", container);
 }
 
 static json_t *phase_json(const struct forecast *forecast, const struct phase *phase,

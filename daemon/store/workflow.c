@@ -4,6 +4,7 @@
 #include "daemon/store/store_private.h"
 #include "lib/fingerprint.h"
 #include "lib/protocol/words.h"
+#include "lib/spec/phase.h"
 #include "lib/text.h"
 
 #include <assert.h>
@@ -16,17 +17,6 @@
 static double workflow_number(const json_t *json)
 {
     return json_is_number(json) ? json_number_value(json) : NAN;
-}
-
-/* The element of `phases` in the resolved document from which this phase was made. */
-static const json_t *workflow_phase_spec(const json_t *resolved, const struct phase *phase)
-{
-    const json_t *spec;
-    size_t i;
-    json_array_foreach(json_object_get(resolved, "phases"), i,
-                       spec) if (text_equal(json_string_value(json_object_get(spec, "name")),
-                                            phase->name)) return spec;
-    return NULL;
 }
 
 static json_t *workflow_failures(const struct phase *phase)
@@ -73,7 +63,7 @@ void rows_bind_phase(struct stmt *stmt, const struct phase *phase)
 static int workflow_bind_spec(struct stmt *stmt, const struct phase *phase, const json_t *resolved,
                               struct error *err)
 {
-    const json_t *spec = workflow_phase_spec(resolved, phase);
+    const json_t *spec = phase_spec_find(resolved, phase->name);
     if (!spec)
         return error_set(err, -EINVAL, "the resolved workflow has no phase %s", phase->name);
     struct store_price price = store_price_of(resolved, phase);
@@ -197,7 +187,7 @@ int store_workflow_insert(struct store *store, const struct workflow *workflow,
         status = workflow_insert_edges(store, &workflow->phases[i], err);
     for (size_t i = 0; status == 0 && i < workflow->phase_count; i++)
         status = rows_insert_matrix(store, &workflow->phases[i],
-                                    workflow_phase_spec(submission->resolved, &workflow->phases[i]),
+                                    phase_spec_find(submission->resolved, workflow->phases[i].name),
                                     err);
     return status;
 }

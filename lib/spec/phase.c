@@ -197,6 +197,18 @@ int phase_spec_init(struct phase_spec *phase, json_t *json, struct error *err)
     return -EINVAL;
 }
 
+json_t *phase_spec_find(const json_t *resolved, const char *name)
+{
+    json_t *phase;
+    size_t i;
+    json_array_foreach(json_object_get(resolved, "phases"), i, phase)
+    {
+        if (text_equal(json_string_value(json_object_get(phase, "name")), name))
+            return phase;
+    }
+    return NULL;
+}
+
 void phase_spec_fini(struct phase_spec *phase)
 {
     if (!phase)

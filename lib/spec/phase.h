@@ -86,6 +86,9 @@ struct phase_spec {
     uint32_t linger_s;
 };
 
+/* Returns the phase of this name in a resolved document, borrowed; NULL: there is no such phase. */
+json_t *phase_spec_find(const json_t *resolved, const char *name);
+
 /* Loads `json`, one member of `phases` of the resolved document, and takes a reference to it.
  * Returns -EINVAL if it is not a phase (a damaged run.json); the message names the member. */
 int phase_spec_init(struct phase_spec *phase, json_t *json, struct error *err);
