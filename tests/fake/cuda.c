@@ -16,8 +16,8 @@
  *   lazy=3   no kernel of device 3 works, except those that fill
  *   old=3    device 3 is of an old architecture
  *   far=3    other devices reach device 3 only through the host
- *   waits, memory   tell at the end how often the program waited, and how many bytes of memory it
- *            had at most */
+ *   waits, memory, allocations   tell at the end how often the program waited, how many bytes of
+ *            memory it had at most, and how often it asked for memory, also for pinned memory */
 #include "tests/fake/cuda.h"
 #include "tests/fake/script.h"
 
@@ -45,7 +45,7 @@ static size_t pinned_count;
 static int current;
 static cudaError_t last_error;
 static struct CUstream_st *streams[64];
-static unsigned waits;
+static unsigned waits, allocations;
 static atomic_bool is_locked;                /* by an abort of NCCL that hangs */
 static int done_count;                       /* pieces of work */
 static size_t stream_count, used, used_most; /* bytes of memory of the devices */
@@ -73,6 +73,8 @@ __attribute__((destructor)) static void tell_waits(void)
     fake_check("the end of the process");
     if (fake_said("waits") >= 0)
         fprintf(stderr, "waits: %u\n", waits);
+    if (fake_said("allocations") >= 0)
+        fprintf(stderr, "allocations: %u\n", allocations);
     if (fake_said("memory") >= 0)
         fprintf(stderr, "memory: %zu\n", used_most);
 }
@@ -224,6 +226,7 @@ cudaError_t cudaMalloc(void **memory, size_t size)
         return cudaErrorMemoryAllocation;
     if (fake_breaks_capture())
         return cudaErrorStreamCaptureUnsupported;
+    allocations++;
     struct block *block = fake_allocate(sizeof *block);
     *block = (struct block){blocks, fake_allocate(size), size};
     blocks = block;
@@ -278,6 +281,7 @@ cudaError_t cudaHostAlloc(void **memory, size_t size, unsigned flags)
         total += pinned[i].size;
     if (fake_said("pinned") >= 0 && total > (size_t)fake_said("pinned") << 20)
         return last_error = cudaErrorMemoryAllocation;
+    allocations++;
     *memory = fake_allocate(size);
     if (pinned_count == sizeof pinned / sizeof *pinned)
         abort();

@@ -34,6 +34,7 @@ static void plans_are_made_for_the_models(void **state)
 {
     static const struct kernel_attention_shape shapes[] = {
         {16, 1024, 12, 12, 64}, /* the preset 124m */
+        {16, 1024, 16, 16, 64}, /* the preset 350m */
         {4, 2048, 16, 8, 128},  /* the preset 1.5b: queries share keys */
         {3, 100, 4, 2, 16},     /* small, and no power of two */
     };

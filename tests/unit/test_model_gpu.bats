@@ -153,6 +153,21 @@ waits() {
     [ "$(waits one10 first10 second10)" = "$(waits one20 first20 second20)" ]
 }
 
+# The checkpoints of all steps go through the same pinned memory.
+@test "after the first step a training asks for no memory of the GPU and for no pinned memory" {
+    local steps
+    for steps in 1 6; do
+        FAKE_CUDA=allocations,cudnn train cuda a $steps --device-batch-size 1 --save-every 1 \
+            >"$DIR/log.one$steps" 2>&1
+        start 0 first$steps FAKE_CUDA=allocations -- cuda a $steps --device-batch-size 1 --save-every 1
+        start 1 second$steps FAKE_CUDA=allocations -- cuda a $steps --device-batch-size 1 --save-every 1
+        wait "${CHILDREN[-1]}" "${CHILDREN[-2]}"
+    done
+    told() { (cd "$DIR" && sed -n 's/^allocations: //p' log.one$1 log.first$1 log.second$1); }
+    [ "$(told 1 | grep -c '^[1-9]')" = 3 ]
+    [ "$(told 1)" = "$(told 6)" ]
+}
+
 @test "a step launches a sum for each bucket and the norm, and gathers all weights at once" {
     local steps depth=2
     for steps in 2 4; do
@@ -655,7 +670,7 @@ EOF
     [[ $output == *'goal train_1.5b missed 1.09 at least 1.1'* ]]
     [[ $output == *'goal mfu_1.5b missed 56.99 at least 57 %'* ]]
     [[ $output == *'goal decode_1.5b missed 59.9 at least 60 %'* ]]
-    MFU='' LIMIT=operations run -1 benchmark 350m # an unknown GPU, and a limit that is no bandwidth
+    MFU='' LIMIT=operations run -1 benchmark 350m # an unknown GPU, and a limit that is not a bandwidth
     [[ $output == *'goal mfu_350m missed unknown at least 50 %'* ]]
     [[ $output == *'goal decode_350m missed unknown at least 60 %'* ]]
 }
