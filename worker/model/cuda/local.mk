@@ -33,4 +33,4 @@ worker/model/cuda/fp8_casts.$(OBJEXT): $(MODEL_GPU_INCLUDED) worker/model/cuda/f
 worker/model/cuda/own_attention.$(OBJEXT): $(MODEL_GPU_INCLUDED) \
 	worker/model/cuda/attention_bodies.h
 CLEANFILES += worker/model/cuda/fp8_casts.d worker/model/cuda/rows.d worker/model/cuda/own_attention.d
-EXTRA_DIST += worker/model/cuda/README.md worker/model/cuda/gpu.md
+EXTRA_DIST += worker/model/cuda/README.md worker/model/cuda/gpu.md worker/model/cuda/first_day.md
