@@ -9,7 +9,7 @@ teardown_file() { sandbox_down; }
 setup() { home_up; }
 
 teardown() {
-    [ -z "${mounted:-}" ] || umount -l "$mounted"
+    [ -z "${mounted:-}" ] || { phasectl daemon stop; umount -l "$mounted"; } >/dev/null
     home_down
 }
 
