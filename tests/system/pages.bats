@@ -31,7 +31,9 @@ for gpu in 0 1 2 3 4 5 6 7; do
     esac
 done
 if [ "$2" = allreduce ]; then # --groups 'tensor:0-3/4-7;data:0,4/1,5/2,6/3,7'
-    IFS=';' read -ra kinds <<<"${10}"
+    words=$*
+    groups=${words#*--groups } # the other options may come in any order
+    IFS=';' read -ra kinds <<<"${groups%% *}"
     for kind in "${!kinds[@]}"; do
         IFS=/ read -ra groups <<<"${kinds[kind]}"
         for group in "${!groups[@]}"; do echo "allreduce_gbps $kind $group 470"; done
