@@ -46,6 +46,7 @@ static int current;
 static cudaError_t last_error;
 static struct CUstream_st *streams[64];
 static unsigned waits, allocations;
+static const void *not_ready;                /* what the last question was about */
 static atomic_bool is_locked;                /* by an abort of NCCL that hangs */
 static int done_count;                       /* pieces of work */
 static size_t stream_count, used, used_most; /* bytes of memory of the devices */
@@ -357,19 +358,18 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int devic
 }
 
 /* Answers whether a stream or an event is done. If not, all streams go on. A program waits if it
- * asks again and again, until that is done. A single question between others is only a look. */
-static cudaError_t answer(const void *asked, bool is_done)
+ * asks for a stream again, or for an event twice in a row, until that is done. A single question
+ * for an event is only a look. */
+static cudaError_t answer(const void *asked, bool is_done, bool is_again)
 {
-    static const void *not_ready; /* what the last question was about */
     static const void *awaited;
+    not_ready = is_done ? NULL : asked;
     fake_check("asking whether work is done");
     if (fake_breaks_capture())
         return cudaErrorStreamCaptureUnsupported;
-    bool is_again = asked == not_ready;
     waits += is_again && asked != awaited;
     if (is_again)
         awaited = asked;
-    not_ready = is_done ? NULL : asked;
     if (is_done) {
         awaited = asked == awaited ? NULL : awaited;
         return cudaSuccess;
@@ -389,7 +389,9 @@ cudaError_t cudaStreamQuery(cudaStream_t stream)
         return cudaErrorInvalidResourceHandle;
     if (stream->device == fake_said("error"))
         return cudaErrorECCUncorrectable;
-    return answer(stream, !stream->first);
+    bool is_again = stream->is_asked;
+    stream->is_asked = stream->first;
+    return answer(stream, !stream->first, is_again);
 }
 
 static bool act_set(struct fake_work *set)
@@ -500,7 +502,7 @@ static bool act_mark(struct fake_work *mark)
 
 cudaError_t cudaEventQuery(cudaEvent_t event)
 {
-    return answer(event, event->marked == event->recorded);
+    return answer(event, event->marked == event->recorded, event == not_ready);
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)

@@ -51,6 +51,7 @@ struct CUgraph_st {
 struct CUstream_st {
     int device;
     struct CUgraph_st *captured; /* where the work goes; NULL: it is done */
+    bool is_asked;               /* and was not done */
     double ns;                   /* the total time of the work until now */
     struct fake_work *first, *last;
 };
