@@ -86,7 +86,8 @@ static void spans_copy(json_t *attributes, const json_t *object, const char *mem
 static json_t *spans_event(const json_t *event)
 {
     const char *type = field_text(event, "type");
-    const char *to = field_text(event, "from")[0] ? field_text(event, "to") : "";
+    bool is_gate = field_event_type(event) == EVENT_GATE; /* `to` is the result of a gate */
+    const char *to = is_gate ? "" : field_text(event, "to");
     char time[SPANS_NANOSECONDS_SIZE];
     json_t *attributes = json_array();
     char *name = text_format("%s%s%s", type, to[0] ? " " : "", to);

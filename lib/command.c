@@ -1,8 +1,8 @@
 /* Standard input, output and error are anonymous files, so the program never waits for its reader.
  */
 #include "lib/command.h"
-#include "lib/clock.h"
 
+#include "lib/clock.h"
 #include "lib/error.h"
 
 #include <errno.h>

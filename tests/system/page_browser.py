@@ -92,6 +92,8 @@ class Page:
                        selector, name)
 
     def find(self, selector):
+        """Waits for the element, because the page draws it when an answer of the daemon comes."""
+        wait_for(lambda: self.count(selector))
         return self.browser.find_element('css selector', selector)
 
     def press(self, *keys):
