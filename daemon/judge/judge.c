@@ -1,6 +1,7 @@
 /* Evaluates gates. The values that a gate names are loaded first. The values of earlier phases are
  * loaded only if a check names these phases. */
 #include "daemon/judge/judge.h"
+
 #include "daemon/judge/inside.h"
 #include "daemon/loop/loop.h"
 #include "daemon/store/store.h"

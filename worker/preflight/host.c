@@ -1,7 +1,7 @@
 /* Reads the kernel's log, the space for scratch files and the state of the clock. */
 #include "worker/preflight/host.h"
-#include "lib/clock.h"
 
+#include "lib/clock.h"
 #include "worker/preflight/facts.h"
 
 #include <errno.h>
