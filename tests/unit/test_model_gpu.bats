@@ -640,7 +640,8 @@ exec '$BIN/phase-model' \"\$@\" --width 16 --heads 1 --sequence-length 8 --loops
     grep -E '^# a step ' "$DIR/log"
     grep -E '^# mfu [0-9.]+ % of 989 TFLOPS, dense bf16, of a NVIDIA H100' "$DIR/log"
     grep -E '^goal train_tiny met [0-9.]+ at least 1.1 of PyTorch' "$DIR/log"
-    grep -E '^goal decode_tiny (met|missed) [0-9.]+ at least 60 % of the bandwidth' "$DIR/log"
+    # On a CPU, operations may be the limit of decoding. Then the bandwidth says nothing.
+    grep -E '^goal decode_tiny (met|missed) ([0-9.]+|unknown) at least 60 % of the bandwidth' "$DIR/log"
     grep -x '# at rest: a GPU' "$DIR/log"
     [ "$(grep -cE '^# (phase-model|PyTorch) tiny: 1500 MHz, 60[01] W on average of [0-9]+ s$' "$DIR/log")" = 2 ]
     [ "$(cd "$DIR" && ls)" = $'bin\nlog' ]
