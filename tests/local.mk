@@ -1,6 +1,6 @@
 # tests: each program or script is one entry in TESTS and prints TAP.
 # What takes minutes comes first, the longest at the top, so that all else runs beside it.
-TESTS += tests/tidy/tidy.sh tests/sim/mutations.sh # these compute
+TESTS += tests/unit/test_model_gpu.bats tests/tidy/tidy.sh tests/sim/mutations.sh # these compute
 include tests/storm/local.mk
 TESTS += tests/system/slurm_faults.bats tests/system/worker_slurm.bats
 TESTS += tests/system/daemon_successor.bats tests/system/recovery.bats

@@ -1,5 +1,4 @@
 # tests/unit: what tests phase-model on GPUs.
-TESTS += tests/unit/test_model_gpu.bats
 EXTRA_DIST += tests/unit/test_model_gpu.bats
 UNIT_TESTS += tests/unit/test_model_bodies tests/unit/test_model_attention_bodies \
 	tests/unit/test_model_fp8_bodies
