@@ -80,7 +80,10 @@ def agree(found):
     """Each start in the programs' account is a run of the record and a job of Slurm, and the
     reverse."""
     runs = {(run["address"], run["attempt"]): run for run in found.runs}
-    in_slurm = {job for _, job, _ in found.slurm_starts}
+    # slurmd skips the prolog of a job if an earlier launch of the job failed before its prolog, for
+    # example without munge. Then the controller still tells on which nodes the job ended.
+    in_slurm = {job for _, job, _ in found.slurm_starts} | {
+        int(end["JobId"]) for end in found.slurm_ends if end.get("NodeList") not in (None, "(null)")}
     seen = {}
     for start in found.starts:
         key = (start.phase, start.attempt, start.rank)
