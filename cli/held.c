@@ -75,14 +75,13 @@ static void held_find_ways(const json_t *phase, struct held_ways *ways)
 {
     const json_t *run = json_object_get(phase, "run");
     int hold = field_phase_hold(phase);
-    bool has_run = !isnan(field_number(json_object_get(phase, "run"), "started"));
+    bool has_run = !isnan(field_number(run, "started"));
     bool has_checkpoint = field_text(phase, "checkpoint")[0] != '\0';
     bool by_user = hold == HOLD_USER, by_manual = hold == HOLD_MANUAL, by_gate = hold == HOLD_GATE;
     bool by_failure = !by_user && !by_manual && !by_gate;
     bool is_matrix = members_is_matrix(phase);
     bool is_refused = by_failure && field_is_true(run, "refused");
-    bool is_judged =
-        by_gate || field_run_outcome(json_object_get(phase, "run")) == OUTCOME_SUCCEEDED;
+    bool is_judged = by_gate || field_run_outcome(run) == OUTCOME_SUCCEEDED;
     bool can_retry = field_can(phase, "retry"), can_cancel = field_can(phase, "cancel");
     bool runs_again = can_retry && !is_refused;
     (void)snprintf(ways->from, sizeof ways->from, " ");

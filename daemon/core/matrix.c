@@ -5,7 +5,7 @@
  * members run. matrix_settle() looks at it after every event, and it decides when all members have
  * come to an end (FX_JUDGE). A room that has the metrics of the members puts them in order. Its
  * answer names the members that go on to the next rung with the params of that rung, or the best
- * member. The matrix takes over the params of the best member, and the phases after it are$
+ * member. The matrix takes over the params of the best member, and the phases after it are
  * resolved again with these params.
  *
  * If the matrix cannot choose, the results stay. A retry judges the results again. A promotion

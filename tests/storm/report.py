@@ -66,7 +66,7 @@ def by_record(found, workflow):
     for event in found.events:
         if event["workflow"] == workflow:
             about = (event["address"] or "") + (f"#{event['attempt']}" if event["attempt"] else "")
-            moved = f"{event['from_state']} -> {event['to_state']}" if event["to_state"] else ""
+            moved = f"{event['from_state']} -> {event['to_state']}" if event["from_state"] else ""
             yield (f"{when(found, event['time'] / 1000)} {about} {event['type']} {moved} "
                    f"{event['message'] or ''}")
 
