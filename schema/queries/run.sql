@@ -1,9 +1,11 @@
 -- name: run_save
 -- A run, new or changed.
-INSERT INTO run (id, phase, attempt, rung, state, outcome, cause, stop_reason, message, seat, job, in_place,
+INSERT INTO run (id, phase, attempt, rung, state, outcome, cause, stop_reason, message, seat,
+                 job, in_place,
                  begun, wish, resume_path, resume_step, begin_step, last_step, exit_code, signal,
                  submitted, started, ended, silent_since, told)
-VALUES (:id, :phase, :attempt, :rung, :state, :outcome, :cause, :stop_reason, :message, :seat, :job, :in_place,
+VALUES (:id, :phase, :attempt, :rung, :state, :outcome, :cause, :stop_reason, :message, :seat,
+        :job, :in_place,
         :begun, :wish, :resume_path, :resume_step, :begin_step, :last_step, :exit_code, :signal,
         :submitted, :started, :ended, :silent_since, :told)
 ON CONFLICT (id) DO UPDATE

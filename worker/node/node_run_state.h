@@ -43,10 +43,9 @@ struct node_run {
     struct groups *groups;       /* with launch: group, otherwise NULL */
     struct container *container; /* NULL: the ranks run without a container */
     struct shards *shards;       /* if the input is split, otherwise NULL */
-    struct nodecheck
-        *check;  /* the preflight; NULL: it has not begun, or the run has no preflight */
-    bool is_fit; /* the lead says that all nodes are fit */
-    struct journal *journal; /* this and the next three are NULL if the run has no ranks here */
+    struct nodecheck *check;     /* the preflight; NULL: no preflight has begun */
+    bool is_fit;                 /* the lead says that all nodes are fit */
+    struct journal *journal;     /* this and the next three are NULL if the run has no ranks here */
     struct link *link;
     struct observer *observer;
     struct crew *crew;
