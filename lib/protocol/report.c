@@ -31,6 +31,7 @@ static const struct member report_members[] = {
     MEMBER_ROW(report, has_steps, "steps", OPTIONAL, .otherwise = 0),
     MEMBER(report, summary, OPTIONAL),
     MEMBER(report, counts, OPTIONAL),
+    MEMBER(report, ras, OPTIONAL),
     MEMBER(report, steps_per_s, OPTIONAL),
     MEMBER(report, outcome, OPTIONAL),
     MEMBER(report, reason, OPTIONAL),

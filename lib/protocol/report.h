@@ -65,6 +65,7 @@ struct report {
     bool has_steps;               /* the node has printed steps */
     const char *summary;          /* what its processes do */
     json_t *counts;               /* see worker/health/outlier.h */
+    json_t *ras;                  /* see worker/health/ras_status.h, or NULL */
     double steps_per_s;           /* PACE */
     const char *outcome, *reason; /* PREFLIGHT */
     /* GUARD, CANNOT_START */

@@ -65,6 +65,11 @@ FUZZ_TESTS += tests/fuzz/fuzz_ras
 tests_fuzz_fuzz_ras_SOURCES = tests/fuzz/fuzz_ras.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_ras_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 tests_fuzz_fuzz_ras_LDADD = $(WORKER_LIBS)
+FUZZ_TESTS += tests/fuzz/fuzz_ras_status
+tests_fuzz_fuzz_ras_status_SOURCES = tests/fuzz/fuzz_ras_status.c tests/fuzz/fuzz_main.c \
+	tests/fuzz/fuzz.h
+tests_fuzz_fuzz_ras_status_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_ras_status_LDADD = $(WORKER_LIBS)
 FUZZ_TESTS += tests/fuzz/fuzz_vocabulary
 tests_fuzz_fuzz_vocabulary_SOURCES = tests/fuzz/fuzz_vocabulary.c tests/fuzz/fuzz_main.c \
 	tests/fuzz/fuzz.h

@@ -163,6 +163,29 @@ while True: time.sleep(100)')}"
     [ "$(evidence 2 n1 '[(.processes | length), .nccl]')" = '[1,null]' ]
 }
 
+# hang_as RUN PID: runs three ranks. Rank 1 does something else than the others, and NCCL names PID.
+hang_as() {
+    new_run "$1" "{$hang, \"resources\": {\"nodes\": 3, \"gpus\": 1}, \"env\": {\"NCCL_RAS_ADDR\": \"$address\"},
+        \"run\": $(script "[ \"\$RANK\" = 1 ] || exec sleep 1000
+        sed s/PID/$2/ '$fakes/ras_status' >'$home/status.new' && mv '$home/status.new' '$home/status'
+        while :; do :; done")}"
+    start_lead "$1" 3
+    await_lead 1
+}
+
+@test "the verdict says whether NCCL's report names the outlier, too" {
+    "$fakes/ras.py" "$home/port" "$home/status" >/dev/null 2>&1 3>&- &
+    ras=$!
+    await test -s "$home/port"
+    address="localhost:$(cat "$home/port")"
+    hang_as 1 '$$'
+    [[ $(outcome 1 .message) == *"unlike 2 others, "*" of rank 1 (pid "*") on n2 spins; NCCL's RAS names rank 1 as well" ]]
+    hang_as 2 7
+    kill "$ras"
+    [[ $(outcome 2 .message) == *" of rank 1 (pid "*") on n2 spins; NCCL's RAS names rank 1 of 3 (pid 7 on 127.0.0.1)" ]]
+    [[ $(evidence 2 n1 .nccl) == "NCCL version "*"process 7 on node 127.0.0.1"* ]]
+}
+
 # tool NAME: makes a program on the PATH of the run from standard input.
 tool() {
     mkdir -p "$home/bin"

@@ -409,6 +409,10 @@ UNIT_TESTS += tests/unit/test_outlier
 tests_unit_test_outlier_SOURCES = tests/unit/test_outlier.c
 tests_unit_test_outlier_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
 
+UNIT_TESTS += tests/unit/test_ras_status
+tests_unit_test_ras_status_SOURCES = tests/unit/test_ras_status.c
+tests_unit_test_ras_status_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
+
 UNIT_TESTS += tests/unit/test_idle
 tests_unit_test_idle_SOURCES = tests/unit/test_idle.c
 tests_unit_test_idle_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)

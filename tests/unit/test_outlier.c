@@ -27,8 +27,9 @@ static void launchers_and_data_loaders_are_not_compared(void **state)
         "{\"pid\": 4, \"name\": \"python3\", \"threads\": 30, \"does\": \"sleeps\"},"
         "{\"pid\": 5, \"name\": \"loader\", \"threads\": 2, \"does\": \"stuck\", \"rank\": 1}]}");
     json_t *counts = outlier_count(evidence);
-    json_t *expected = parse("{\"spins\": {\"count\": 2, \"who\": \"python3 of rank 0 (pid 2)\"},"
-                             " \"sleeps\": {\"count\": 1, \"who\": \"python3 (pid 4)\"}}");
+    json_t *expected = parse("{\"spins\": {\"count\": 2, \"who\": \"python3 of rank 0 (pid 2)\","
+                             " \"pid\": 2, \"rank\": 0}, \"sleeps\": {\"count\": 1,"
+                             " \"who\": \"python3 (pid 4)\", \"pid\": 4}}");
     assert_true(json_equal(counts, expected));
     json_decref(evidence);
     json_decref(counts);
@@ -70,7 +71,10 @@ static void the_outlier_is_named(void **state)
         json_t *one = rows[i].n1 ? parse(rows[i].n1) : NULL;
         json_t *other = rows[i].n2 ? parse(rows[i].n2) : NULL;
         const struct outlier_node nodes[] = {{"n1", one}, {"n2", other}};
-        char *found = outlier_find(nodes, 2);
+        struct outlier_process process;
+        char *found = outlier_find(nodes, 2, &process);
+        assert_int_equal(process.pid, 0); /* the counts do not say it */
+        assert_int_equal(process.rank, -1);
         if (rows[i].found)
             assert_string_equal(found, rows[i].found);
         else
@@ -79,7 +83,33 @@ static void the_outlier_is_named(void **state)
         json_decref(one);
         json_decref(other);
     }
-    assert_null(outlier_find(NULL, 0));
+    struct outlier_process process = {.pid = 5};
+    assert_null(outlier_find(NULL, 0, &process));
+    assert_int_equal(process.pid, 0);
+}
+
+static void the_pid_and_the_rank_of_the_outlier_are_known(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *n2;
+        int pid, rank;
+    } rows[] = {
+        {"{\"sleeps\": {\"count\": 1, \"who\": \"p\", \"pid\": 4, \"rank\": 12}}", 4, 12},
+        {"{\"sleeps\": {\"count\": 1, \"who\": \"p\", \"pid\": 4}}", 4, -1},
+        {"{\"spins\": {\"count\": 1, \"who\": \"p\", \"pid\": 4, \"rank\": 12}}", 0, -1},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        json_t *one = parse("{\"spins\": {\"count\": 8, \"who\": \"a\", \"pid\": 7}}");
+        json_t *other = parse(rows[i].n2);
+        const struct outlier_node nodes[] = {{"n1", one}, {"n2", other}};
+        struct outlier_process process;
+        free(outlier_find(nodes, 2, &process));
+        assert_int_equal(process.pid, rows[i].pid);
+        assert_int_equal(process.rank, rows[i].rank);
+        json_decref(one);
+        json_decref(other);
+    }
 }
 
 int main(void)
@@ -87,6 +117,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(launchers_and_data_loaders_are_not_compared),
         cmocka_unit_test(the_outlier_is_named),
+        cmocka_unit_test(the_pid_and_the_rank_of_the_outlier_are_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

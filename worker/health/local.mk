@@ -7,5 +7,6 @@ worker_libworker_a_SOURCES += \
 	worker/health/outlier.c worker/health/outlier.h \
 	worker/health/pace.c worker/health/pace.h \
 	worker/health/ras.c worker/health/ras.h \
+	worker/health/ras_status.c worker/health/ras_status.h \
 	worker/health/inspect.c worker/health/inspect.h
 EXTRA_DIST += worker/health/README.md

@@ -44,7 +44,11 @@ static void outlier_add(json_t *counts, const json_t *process)
         return;
     }
     char *who = outlier_who(process);
-    json_object_set_new(counts, does, json_pack("{s:i, s:s}", "count", 1, "who", who));
+    kind = json_pack("{s:i, s:s, s:I}", "count", 1, "who", who, "pid",
+                     outlier_integer(process, "pid"));
+    if (json_is_integer(json_object_get(process, "rank")))
+        json_object_set_new(kind, "rank", json_integer(outlier_integer(process, "rank")));
+    json_object_set_new(counts, does, kind);
     free(who);
 }
 
@@ -67,10 +71,12 @@ json_t *outlier_count(const json_t *evidence)
     return counts;
 }
 
-char *outlier_find(const struct outlier_node *nodes, size_t count)
+char *outlier_find(const struct outlier_node *nodes, size_t count,
+                   struct outlier_process *ret_process)
 {
     json_int_t sums[OUTLIER_KINDS] = {0}, total = 0;
     size_t rare = 0, common = 0, first = count;
+    *ret_process = (struct outlier_process){.pid = 0, .rank = -1};
     for (size_t kind = 0; kind < OUTLIER_KINDS; kind++) {
         for (size_t i = 0; i < count; i++)
             sums[kind] += outlier_integer(
@@ -91,6 +97,9 @@ char *outlier_find(const struct outlier_node *nodes, size_t count)
     const json_t *kind = json_object_get(nodes[first].counts, outlier_kinds[rare].does);
     const char *who = json_string_value(json_object_get(kind, "who"));
     struct text text = {0};
+    ret_process->pid = (int)outlier_integer(kind, "pid");
+    if (json_is_integer(json_object_get(kind, "rank")))
+        ret_process->rank = (int)outlier_integer(kind, "rank");
     text_addf(&text, "unlike %lld others, %s on %s", (long long)others, who ? who : "a process",
               nodes[first].name);
     if (sums[rare] > 1)

@@ -12,8 +12,9 @@
 #include <stddef.h>
 
 /* Takes the result of evidence_finish(). Returns a new object: {"sleeps": {"count": 7, "who":
- * "python3 of rank 0 (pid 4711)"}, "spins": {...}, "stuck": {...}}. `who` is the first such
- * process. A member with the count 0 is left out. */
+ * "python3 of rank 0 (pid 4711)", "pid": 4711, "rank": 0}, "spins": {...}, "stuck": {...}}. `who`,
+ * `pid` and `rank` are about the first such process; `rank` may be absent. A member with the count
+ * 0 is left out. */
 json_t *outlier_count(const json_t *evidence);
 
 struct outlier_node {
@@ -21,8 +22,15 @@ struct outlier_node {
     const json_t *counts; /* from outlier_count(); NULL: no answer */
 };
 
+struct outlier_process {
+    int pid;  /* 0: there is no outlier */
+    int rank; /* -1: it has no rank */
+};
+
 /* Describes the outlier: "unlike 7 others, python3 of rank 3 (pid 4711) on n2 sleeps". The caller
- * frees the text. NULL: all processes do the same, or more than a quarter of them differ. */
-char *outlier_find(const struct outlier_node *nodes, size_t count);
+ * frees the text. NULL: all processes do the same, or more than a quarter of them differ.
+ * `ret_process` is always set. */
+char *outlier_find(const struct outlier_node *nodes, size_t count,
+                   struct outlier_process *ret_process);
 
 #endif

@@ -274,6 +274,7 @@ static void lead_fini(struct lead *lead)
         free(lead->agents[i].node);
         free(lead->agents[i].summary);
         json_decref(lead->agents[i].counts);
+        json_decref(lead->agents[i].ras);
     }
     free(lead->agents);
     free(lead->paces);

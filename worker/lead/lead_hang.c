@@ -5,6 +5,7 @@
 #include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/health/outlier.h"
+#include "worker/health/ras_status.h"
 #include "worker/protocol/assignment.h"
 
 #include <stdio.h>
@@ -54,24 +55,33 @@ static json_t *lead_hang_evidence(const struct lead *lead, double silent_s)
 }
 
 /* Describes the process for which all others seem to wait. If no process stands out, describes a
- * process of the first node. */
+ * process of the first node. Then says whether NCCL's RAS names this process, too. */
 static char *lead_hang_why(const struct lead *lead)
 {
     const struct lead_agent *first = lead_hang_first(lead);
     struct outlier_node *nodes = xcalloc(lead->count, sizeof *nodes);
+    const json_t **answers = xcalloc(lead->count, sizeof *answers);
+    struct outlier_process outlier;
     size_t count = 0;
     for (unsigned i = 0; i < lead->count; i++) {
         const struct lead_agent *agent = &lead->agents[i];
-        if (lead_hang_is_there(lead, i) && agent->is_examined)
-            nodes[count++] = (struct outlier_node){agent->node, agent->counts};
+        if (!lead_hang_is_there(lead, i) || !agent->is_examined)
+            continue;
+        answers[count] = agent->ras;
+        nodes[count++] = (struct outlier_node){agent->node, agent->counts};
     }
-    char *why = outlier_find(nodes, count);
-    free(nodes);
-    if (why)
-        return why;
+    char *who = outlier_find(nodes, count, &outlier);
+    char *ras = ras_status_compare(answers, count, &outlier);
     bool has_answered = first && first->is_examined && first->summary;
-    return text_format("on %s %s", first ? first->node : "all nodes",
-                       has_answered ? first->summary : "the agent is silent");
+    if (!who)
+        who = text_format("on %s %s", first ? first->node : "all nodes",
+                          has_answered ? first->summary : "the agent is silent");
+    char *why = text_format("%s%s%s", who, ras ? "; " : "", ras ? ras : "");
+    free(nodes);
+    free(answers);
+    free(who);
+    free(ras);
+    return why;
 }
 
 static void lead_hang_decide(struct lead *lead, double silent_s)
@@ -159,6 +169,8 @@ void lead_hang_examined(struct lead *lead, struct lead_agent *agent, const struc
     agent->silent_s = report->seconds;
     json_decref(agent->counts);
     agent->counts = json_incref(report->counts);
+    json_decref(agent->ras);
+    agent->ras = json_incref(report->ras);
     free(agent->summary);
     agent->summary = xstrdup_or_null(report->summary);
     lead_hang_judge(lead, false);

@@ -63,6 +63,7 @@ struct lead_agent {
     double silent_s;
     char *summary;  /* of the processes' states, or NULL */
     json_t *counts; /* what the processes do (outlier.h), or NULL */
+    json_t *ras;    /* what NCCL's RAS names (ras_status.h), or NULL */
 };
 
 /* The question to all agents whether the run hangs. */

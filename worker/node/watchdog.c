@@ -11,6 +11,7 @@
 #include "worker/health/outlier.h"
 #include "worker/health/pace.h"
 #include "worker/health/ras.h"
+#include "worker/health/ras_status.h"
 #include "worker/node/crew.h"
 #include "worker/node/observer.h"
 #include "worker/process/child.h"
@@ -234,9 +235,11 @@ static void watchdog_answer(struct watchdog *watchdog)
     struct report report = {.kind = REPORT_EXAMINED,
                             .seconds = (double)watchdog->hang.silence_ms / 1000,
                             .summary = watchdog->summary,
-                            .counts = outlier_count(watchdog->found)};
+                            .counts = outlier_count(watchdog->found),
+                            .ras = ras_status_read(watchdog->nccl)};
     watchdog->options.report(watchdog->options.context, &report);
     json_decref(report.counts);
+    json_decref(report.ras);
 }
 
 static void watchdog_nccl_answered(void *context, const char *text)
