@@ -295,11 +295,13 @@ int ranks_compare(struct ranks *ranks, uint64_t next, struct error *err)
     int64_t deadline_ms = clock_steady_ms() + 2 * ANSWER_MS; /* rank 0 may wait for another rank */
     if (!ranks->sockets)
         return err->code;
-    if (ranks->rank == 0)
-        return compare(ranks, 1, next, err);
     (void)gethostname(own.host, HOST - 1); /* the rank is named anyway */
-    int status = give(ranks, 0, &own, sizeof own, deadline_ms, err);
-    return status < 0 ? status : hear(ranks, (struct sum_head){0}, deadline_ms, err);
+    if (ranks->rank == 0)
+        (void)compare(ranks, 1, next, err);
+    else if (give(ranks, 0, &own, sizeof own, deadline_ms, err) == 0)
+        (void)hear(ranks, (struct sum_head){0}, deadline_ms, err);
+    ranks->failure = *err;
+    return err->code;
 }
 
 /* Whether the next message of a rank belongs to ranks_compare(). */
@@ -399,18 +401,28 @@ static int add_all(struct ranks *ranks, float *values, size_t count, int64_t dea
     return status;
 }
 
-/* Begins a sum or another exchange. Returns its deadline. */
-static int64_t begin(struct ranks *ranks)
-{
-    ranks->sums++;
-    return clock_steady_ms() + ranks->timeout_ms;
-}
+/* What the ranks do together with values, after all of them have begun it. */
+typedef int exchange(struct ranks *ranks, float *values, size_t count, int64_t deadline_ms,
+                     struct error *err);
 
-int ranks_sum(struct ranks *ranks, float *values, size_t count, struct error *err)
+/* After a failure a connection may be in the middle of a message, so no later exchange begins. It
+ * fails for the first reason: what is read from the connection then would blame another rank. */
+static int run_exchange(struct ranks *ranks, exchange *body, float *values, size_t count,
+                        struct error *err)
 {
     if (ranks->size == 1)
         return 0;
-    int64_t deadline_ms = begin(ranks);
+    ranks->sums++;
+    if (!ranks->failure.code)
+        (void)body(ranks, values, count, clock_steady_ms() + ranks->timeout_ms, &ranks->failure);
+    if (ranks->failure.code && err)
+        *err = ranks->failure;
+    return ranks->failure.code;
+}
+
+static int sum_whole(struct ranks *ranks, float *values, size_t count, int64_t deadline_ms,
+                     struct error *err)
+{
     if (ranks->rank > 0) {
         int status = give_to(ranks, 0, values, count, deadline_ms, err);
         return status < 0 ? status : take_from(ranks, 0, values, count, deadline_ms, err);
@@ -419,6 +431,11 @@ int ranks_sum(struct ranks *ranks, float *values, size_t count, struct error *er
     for (unsigned to = 1; to < ranks->size && status == 0; to++)
         status = give_to(ranks, to, values, count, deadline_ms, err);
     return status;
+}
+
+int ranks_sum(struct ranks *ranks, float *values, size_t count, struct error *err)
+{
+    return run_exchange(ranks, sum_whole, values, count, err);
 }
 
 struct ranks_part ranks_part(unsigned rank, unsigned size, size_t count)
@@ -436,11 +453,9 @@ struct ranks_part ranks_overlap(struct ranks_part a, struct ranks_part b)
     return (struct ranks_part){first, first < end ? end - first : 0};
 }
 
-int ranks_sum_parts(struct ranks *ranks, float *values, size_t count, struct error *err)
+static int sum_parts(struct ranks *ranks, float *values, size_t count, int64_t deadline_ms,
+                     struct error *err)
 {
-    if (ranks->size == 1)
-        return 0;
-    int64_t deadline_ms = begin(ranks);
     if (ranks->rank > 0) {
         struct ranks_part own = ranks_part(ranks->rank, ranks->size, count);
         int status = give_to(ranks, 0, values, count, deadline_ms, err);
@@ -456,11 +471,14 @@ int ranks_sum_parts(struct ranks *ranks, float *values, size_t count, struct err
     return status;
 }
 
-int ranks_gather(struct ranks *ranks, float *values, size_t count, struct error *err)
+int ranks_sum_parts(struct ranks *ranks, float *values, size_t count, struct error *err)
 {
-    if (ranks->size == 1)
-        return 0;
-    int64_t deadline_ms = begin(ranks);
+    return run_exchange(ranks, sum_parts, values, count, err);
+}
+
+static int gather_parts(struct ranks *ranks, float *values, size_t count, int64_t deadline_ms,
+                        struct error *err)
+{
     if (ranks->rank > 0) {
         struct ranks_part own = ranks_part(ranks->rank, ranks->size, count);
         int status = give_to(ranks, 0, values + own.first, own.count, deadline_ms, err);
@@ -476,17 +494,25 @@ int ranks_gather(struct ranks *ranks, float *values, size_t count, struct error 
     return status;
 }
 
-int ranks_collect(struct ranks *ranks, float *values, size_t count, struct error *err)
+int ranks_gather(struct ranks *ranks, float *values, size_t count, struct error *err)
 {
-    if (ranks->size == 1)
-        return 0;
-    int64_t deadline_ms = begin(ranks);
+    return run_exchange(ranks, gather_parts, values, count, err);
+}
+
+static int collect(struct ranks *ranks, float *values, size_t count, int64_t deadline_ms,
+                   struct error *err)
+{
     if (ranks->rank > 0)
         return give_to(ranks, 0, values + ranks->rank * count, count, deadline_ms, err);
     int status = 0;
     for (unsigned from = 1; from < ranks->size && status == 0; from++)
         status = take_from(ranks, from, values + from * count, count, deadline_ms, err);
     return status;
+}
+
+int ranks_collect(struct ranks *ranks, float *values, size_t count, struct error *err)
+{
+    return run_exchange(ranks, collect, values, count, err);
 }
 
 int ranks_look(const struct ranks *ranks, struct error *err)

@@ -14,10 +14,10 @@
 #ifndef PHASED_WORKER_MODEL_RANKS_H
 #define PHASED_WORKER_MODEL_RANKS_H
 
+#include "lib/error.h"
+
 #include <stddef.h>
 #include <stdint.h>
-
-struct error;
 
 enum { RANKS_MAX = 1024, RANKS_FINGERPRINT = 32 };
 
@@ -32,7 +32,8 @@ struct ranks {
     unsigned rank, size;
     int *sockets; /* in rank 0: one for each rank, its own is -1; in others: one, to rank 0 */
     int timeout_ms;
-    uint64_t sums; /* sums so far; the numbers show ranks that are out of step */
+    uint64_t sums;        /* sums so far; the numbers show ranks that are out of step */
+    struct error failure; /* the first failure of an exchange; its code is 0 before */
 };
 
 /* Without WORLD_SIZE there is one rank. */
@@ -47,7 +48,8 @@ int ranks_init(struct ranks *ranks, const struct ranks_place *place,
                struct error *err);
 void ranks_fini(struct ranks *ranks);
 
-/* After a failure of one of the functions below the ranks cannot be used. */
+/* After a failure of one of the functions below the ranks cannot be used: later sums fail at once,
+ * for the same reason. */
 
 /* Replaces `values` on every rank by their sum over the ranks. A rank that adds the parts of 2, 4,
  * 8 or more ranks in the same tree, and gives their sum, does not change the bits. */
