@@ -58,6 +58,18 @@ refused() {
     [ "$(ls)" = $'bytes\ncut\ntext\nv' ]
 }
 
+@test "no output replaces a text or the vocabulary" {
+    tokenize --train 300 text --vocabulary v
+    ln -s text link
+    sha256sum bytes text v >sums
+    refused 2 '--out text is one of the texts, and would replace it' bytes text --vocabulary v --out text
+    refused 2 '--out link is one of the texts' bytes text --vocabulary v --out link
+    refused 2 '--out ./v is the vocabulary, and would replace it' text --vocabulary v --out ./v
+    refused 2 '--out out is the vocabulary' text --vocabulary out --out out --train 300
+    refused 2 '--vocabulary text is one of the texts' text --vocabulary text --train 300
+    sha256sum --check --quiet sums
+}
+
 # train DATA OUT ITERATIONS [OPTION...]
 train() {
     local data=$1 out=$2 iterations=$3

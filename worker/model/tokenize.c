@@ -4,6 +4,7 @@
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/memory.h"
+#include "lib/text.h"
 #include "worker/model/shard.h"
 #include "worker/model/tokenizer.h"
 #include "worker/model/vocabulary.h"
@@ -12,6 +13,7 @@
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 enum { BUFFERED_IDS = 1 << 16 };
 
@@ -23,6 +25,39 @@ static const char usage[] =
     "`phase-model train --data SHARD`. A text may have any bytes. The tokens of one text follow\n"
     "those of the text before. The same texts give the same vocabulary and the same shard, byte\n"
     "by byte.\n";
+
+/* Whether two paths name one file, also by a link. */
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat of_a, of_b;
+    if (stat(a, &of_a) < 0 || stat(b, &of_b) < 0)
+        return text_equal(a, b); /* one of them is still to be made */
+    return of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
+}
+
+/* Refuses to write a file over one that is read. */
+static int check_output(const struct tokenize_options *options, const char *name, const char *path,
+                        struct error *err)
+{
+    for (size_t i = 0; i < options->texts.count; i++)
+        if (is_same_file(path, options->texts.items[i]))
+            return error_set(err, -EINVAL, "%s %s is one of the texts, and would replace it", name,
+                             path);
+    return 0;
+}
+
+static int check_outputs(const struct tokenize_options *options, struct error *err)
+{
+    int status = 0;
+    if (options->tokens)
+        status = check_output(options, "--vocabulary", options->vocabulary, err);
+    if (status == 0 && *options->out)
+        status = check_output(options, "--out", options->out, err);
+    if (status == 0 && *options->out && is_same_file(options->out, options->vocabulary))
+        status = error_set(err, -EINVAL, "--out %s is the vocabulary, and would replace it",
+                           options->out);
+    return status;
+}
 
 int tokenize_read(struct tokenize_options *options, char **words)
 {
@@ -44,7 +79,7 @@ int tokenize_read(struct tokenize_options *options, char **words)
         error_set(&err, -EINVAL, "a text is missing");
     else if (!options->tokens && !*options->out)
         error_set(&err, -EINVAL, "--train or --out is missing");
-    else
+    else if (check_outputs(options, &err) == 0)
         return -1;
     return option_refuse("phase-model tokenize", &err);
 }
