@@ -196,7 +196,7 @@ lines_per_step() { sed -nE 's|^step .* lines/step ([0-9.]+)$|\1|p' "$1" | tail -
     refused "/nowhere/out" /nowhere/out
     cp -r "$SHARED/step_000025.ckpt" "$DIR/cut"
     truncate -s 5000 "$DIR/cut/rank_0"
-    refused "cannot resume from $DIR/cut" "$DIR/out" --model "$DIR/cut"
+    refused "cannot read $DIR/cut" "$DIR/out" --model "$DIR/cut"
     [ ! -e "$DIR/out" ]
     echo 'something else' >"$DIR/out"
     refused "its last line was not made from" "$DIR/out"

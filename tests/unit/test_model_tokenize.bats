@@ -101,6 +101,9 @@ train() {
     tokenize --train 400 /usr/share/common-licenses/GPL-2 --vocabulary other
     run -1 generate --output out3 --vocabulary other
     [[ $output == *'--vocabulary other: whole/step_000006.ckpt was trained with another one' ]]
+    "$BIN/phase-model" train --out of_bytes --iterations 1 --width 32 --sequence-length 32 --eval-every 0
+    run -1 generate --model of_bytes/step_000001.ckpt --output out3 --vocabulary v
+    [[ $output == *'--vocabulary v: of_bytes/step_000001.ckpt is a model of bytes: leave the option out' ]]
     [ ! -e out3 ]
 }
 

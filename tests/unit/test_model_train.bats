@@ -279,7 +279,7 @@ near() {
         local reason=$1
         shift
         run -1 train again 4 "$@"
-        [[ $output == "phase-model: cannot resume from "*"$reason"* ]]
+        [[ $output == "phase-model: cannot "@(read|resume from)" "*": "*"$reason"* ]]
         [ ${#lines[@]} = 1 ]
     }
     refused 'instead of' --resume "$DIR/short"

@@ -338,7 +338,7 @@ struct source {
 
 static int refuse(const struct source *source, struct error *err, const char *reason)
 {
-    return error_set(err, -EINVAL, "cannot resume from %s: %s", source->path, reason);
+    return error_set(err, -EINVAL, "cannot read %s: %s", source->path, reason);
 }
 
 static int check_marker(const struct source *source, struct error *err)
@@ -350,8 +350,8 @@ static int check_marker(const struct source *source, struct error *err)
         return refuse(source, err, "not a checkpoint: its marker is not one of phase-model");
     if (header->version != CHECKPOINT_VERSION)
         return error_set(err, -EINVAL,
-                         "cannot resume from %s: it is a checkpoint of version %u, and this "
-                         "program reads version %d",
+                         "cannot read %s: it is a checkpoint of version %u, and this program reads "
+                         "version %d",
                          source->path, header->version, CHECKPOINT_VERSION);
     if (header->ranks < 1 || header->ranks > RANKS_MAX ||
         source->marker.size != sizeof *header + (header->ranks + 1) * CHECKPOINT_DIGEST)
@@ -398,7 +398,7 @@ static int map_parts(struct source *source, struct error *err)
         free(name);
     }
     if (status < 0)
-        (void)error_prefix(err, "cannot resume from %s", source->path);
+        (void)error_prefix(err, "cannot read %s", source->path);
     return status;
 }
 
@@ -412,7 +412,7 @@ static int check_digests(const struct source *source, struct error *err)
         if (size > 0)
             make_digest(digest, part->data, size);
         if (memcmp(digest, wanted, sizeof digest) != 0)
-            return error_set(err, -EINVAL, "cannot resume from %s: the digest of rank_%zu is wrong",
+            return error_set(err, -EINVAL, "cannot read %s: the digest of rank_%zu is wrong",
                              source->path, i);
     }
     return 0;
@@ -459,7 +459,7 @@ static int source_open(struct source *source, const char *path, const struct mod
     for (unsigned i = 0; i < ranks && status == 0; i++) {
         status = check_size(path, &source->parts[i], model, i, ranks, err);
         if (status < 0)
-            (void)error_prefix(err, "cannot resume from %s", path);
+            (void)error_prefix(err, "cannot read %s", path);
     }
     return status;
 }

@@ -36,7 +36,7 @@
 enum { BATCH_MAX = 256, TEXT_MAX = 8192 };
 
 static const char usage[] =
-    "usage: phase-model generate --model FILE --input FILE --output FILE [OPTION VALUE]...\n"
+    "usage: phase-model generate --model PATH --input FILE --output FILE [OPTION VALUE]...\n"
     "\n"
     "Continues each line of a file. SIGTERM, SIGUSR1 and SIGUSR2 stop it after the lines that it\n"
     "works on; the same command continues with the next lines. For every --batch-size lines it\n"
@@ -90,7 +90,7 @@ int generate_read(struct generate_options *options, char **words)
          "vocabulary of the shard that the model was trained on; empty: bytes",
          .text = &options->vocabulary, .initial = ""},
         {"tp", 0, "N",
-         "processes that share each matrix; a power of two that divides heads and kv-heads",
+         "processes that share each matrix; a power of two that divides heads, kv-heads and hidden",
          .large = &options->tensor, .least = 1, .most = GROUP_SIZE_MAX, .initial = "1"},
         {"device", 0, "NAME", DEVICE_HELP, .text = &options->device, .initial = "auto"},
         {"batch-size", 0, "N", "most lines at once", .large = &options->batch, .least = 1,
@@ -122,24 +122,37 @@ int generate_read(struct generate_options *options, char **words)
     return option_refuse("phase-model generate", &err);
 }
 
+/* Whether a model with this digest was trained on bytes. */
+static bool is_of_bytes(const uint8_t *digest)
+{
+    struct vocabulary bytes;
+    vocabulary_init_bytes(&bytes);
+    bool is_same = memcmp(bytes.digest, digest, sizeof bytes.digest) == 0;
+    vocabulary_fini(&bytes);
+    return is_same;
+}
+
 /* Takes the vocabulary that the model was trained with. */
 static int load_vocabulary(struct generate *generate, const uint8_t *digest, struct error *err)
 {
-    const char *path = generate->options->vocabulary;
+    const char *path = generate->options->vocabulary, *model = generate->options->model;
     struct vocabulary *vocabulary = &generate->vocabulary;
     int status = 0;
     if (*path)
         status = vocabulary_load(vocabulary, path, err);
     else
         vocabulary_init_bytes(vocabulary);
-    if (status == 0 && (memcmp(vocabulary->digest, digest, sizeof vocabulary->digest) != 0 ||
-                        vocabulary->tokens > generate->shape.vocabulary))
-        return *path
-                   ? error_set(err, -EINVAL, "--vocabulary %s: %s was trained with another one",
-                               path, generate->options->model)
-                   : error_set(err, -EINVAL, "--vocabulary is missing: %s is not a model of bytes",
-                               generate->options->model);
-    return status;
+    if (status < 0 || (memcmp(vocabulary->digest, digest, sizeof vocabulary->digest) == 0 &&
+                       vocabulary->tokens <= generate->shape.vocabulary))
+        return status;
+    if (!*path)
+        return error_set(err, -EINVAL, "--vocabulary is missing: %s is not a model of bytes",
+                         model);
+    if (is_of_bytes(digest))
+        return error_set(err, -EINVAL,
+                         "--vocabulary %s: %s is a model of bytes: leave the option out", path,
+                         model);
+    return error_set(err, -EINVAL, "--vocabulary %s: %s was trained with another one", path, model);
 }
 
 /* The model knows no positions after the length of a row of training. So the prompt gets what the
