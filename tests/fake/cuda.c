@@ -2,7 +2,7 @@
  * of the host. Streams do their work when they are asked (tests/fake/cuda.h). FAKE_CUDA lists the
  * faults, separated by commas:
  *
- *   driver   there is no driver
+ *   driver   there is no driver, or with a number, such as 12040, an old driver
  *   count=7  there are seven devices
  *   lost=3   device 3 cannot be chosen
  *   room=3   device 3 has no MiB of memory
@@ -184,6 +184,13 @@ cudaError_t cudaGetLastError(void)
 const char *cudaGetErrorString(cudaError_t error)
 {
     return error == cudaErrorMemoryAllocation ? "out of memory" : "an error of the fake";
+}
+
+cudaError_t cudaDriverGetVersion(int *version)
+{
+    fake_start();
+    *version = fake_said("driver") > 1 ? fake_said("driver") : 0;
+    return cudaSuccess;
 }
 
 cudaError_t cudaGetDeviceCount(int *count)

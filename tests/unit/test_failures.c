@@ -192,6 +192,7 @@ static const struct {
      "gpu_library", "exit", NULL},
     {"phase-model: no GPU can be used: CUDA finds no GPU\n", "no_gpu", "exit", NULL},
     {"phase-model: there is no GPU 5: 2 are visible\n", "no_gpu", "exit", NULL},
+    {"phase-model: no GPU can be used: there is no NVIDIA driver\n", "no_gpu", "exit", NULL},
     {"phase-model: no GPU can be used: CUDA driver version is insufficient for CUDA runtime "
      "version\n",
      "cuda_driver", "exit", NULL},

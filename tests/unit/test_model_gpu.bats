@@ -474,11 +474,14 @@ refused() {
 }
 
 @test "a GPU that is missing is said, and auto does without" {
-    refused "no GPU can be used" env FAKE_CUDA=driver "$BIN/phase-model" train --device cuda \
-        --out "$DIR/a"
+    refused "no GPU can be used: there is no NVIDIA driver" env FAKE_CUDA=driver \
+        "$BIN/phase-model" train --device cuda --out "$DIR/a"
+    refused "no GPU can be used: an error of the fake" env FAKE_CUDA=driver=12040 \
+        "$BIN/phase-model" train --device cuda --out "$DIR/a"
     PHASED_MODEL_GPU=/nonexistent refused "/nonexistent is missing (built without CUDA)" \
         train cuda a 1
-    refused "use auto, cpu or cuda" train tpu a 1
+    run -2 train tpu a 1
+    [[ ${lines[0]} == *"--device tpu: use auto, cpu or cuda" ]]
     PHASED_MODEL_GPU=/nonexistent train auto a 1 --device-batch-size 1
     CUDA_VISIBLE_DEVICES='' train auto a 1 --device-batch-size 1
 }

@@ -11,7 +11,8 @@ struct error;
     "auto, cpu or cuda; auto: a GPU if one is visible and phase-model-gpu is installed"
 
 /* Follows the option --device. Returns 0 if this program is the right one. If it is not, the other
- * program takes its place, with the same `arguments`, which begin with the name of the program. */
+ * program takes its place, with the same `arguments`, which begin with the name of the program.
+ * Returns -ERANGE if this program does not know the `wish`. */
 int device_choose(const char *wish, char **arguments, struct error *err);
 
 /* Returns the number of the GPU for this process: LOCAL_RANK, or 0. */

@@ -1,6 +1,7 @@
 /* phase-model: the model that phased itself trains, in demos and tests. */
 #include "config.h"
 #include "lib/error.h"
+#include "lib/option.h"
 #include "lib/text.h"
 #include "worker/model/bench.h"
 #include "worker/model/device.h"
@@ -41,8 +42,9 @@ static int take_options(struct options *options, const char *name, char **words,
     int status = options_read(options, name, words);
     if (status >= 0)
         return status;
-    if (device_choose(options->device, all, &err) < 0)
-        return print_error(&err, EXIT_FAILED);
+    status = device_choose(options->device, all, &err);
+    if (status < 0)
+        return status == -ERANGE ? option_refuse(name, &err) : print_error(&err, EXIT_FAILED);
     /* Readers of logs want whole lines as soon as they are printed, also through a pipe. */
     (void)setvbuf(stdout, NULL, _IOLBF, 0);
     return -1;
@@ -79,8 +81,10 @@ static int command_generate(char **words, char **all)
     int status = generate_read(&options, words);
     if (status >= 0)
         return status;
-    if (device_choose(options.device, all, &err) < 0)
-        return print_error(&err, EXIT_FAILED);
+    status = device_choose(options.device, all, &err);
+    if (status < 0)
+        return status == -ERANGE ? option_refuse("phase-model generate", &err)
+                                 : print_error(&err, EXIT_FAILED);
     stop_install();
     (void)setvbuf(stdout, NULL, _IOLBF, 0);
     return generate_run(&options, &err) < 0 ? print_error(&err, EXIT_FAILED) : EXIT_OK;

@@ -11,14 +11,25 @@
 
 static bool are_left;
 
+/* CUDA calls a driver that is missing "insufficient", as it calls one that is too old. */
+static const char *name_trouble(cudaError_t code)
+{
+    int version = 0;
+    if (code == cudaSuccess)
+        return "CUDA finds no GPU";
+    if (code == cudaErrorInsufficientDriver && cudaDriverGetVersion(&version) == cudaSuccess &&
+        version == 0)
+        return "there is no NVIDIA driver";
+    return cudaGetErrorString(code);
+}
+
 /* Makes `device` the current one, with a stream. */
 static int open_device(struct kernels *kernels, struct error *err)
 {
     int count = 0, processors = 0, major = 0;
     cudaError_t code = cudaGetDeviceCount(&count);
     if (code != cudaSuccess || count < 1)
-        return error_set(err, -ENODEV, "no GPU can be used: %s",
-                         code == cudaSuccess ? "CUDA finds no GPU" : cudaGetErrorString(code));
+        return error_set(err, -ENODEV, "no GPU can be used: %s", name_trouble(code));
     if (count == 1)
         kernels->device = 0;
     if (kernels->device >= count)
