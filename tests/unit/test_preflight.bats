@@ -231,7 +231,7 @@ no_gres() {
 
 @test "a wrong option is refused" {
     run -2 preflight --level deep
-    [[ $output == *"deep: must be quick or full"* ]]
+    [[ $output == *"--level deep: use quick or full"* ]]
     run -2 preflight --gpus many
     run -2 preflight --deadline-ms -1
     run -2 preflight extra

@@ -216,15 +216,15 @@ row() {
 
 @test "wrong use is refused with the reason" {
     run -2 "$BIN/phase-preflight" --baseline x
-    [[ $output == *"--level full: missing"* ]]
+    [[ $output == *"--baseline needs --level full"* ]]
     run -2 full --parallel tensor=3
     [[ $output == *"tensor 3 x pipeline 1 x data 2 are not the 8 GPUs"* ]]
     run -2 full --groups 0-3
-    [[ $output == *"--parallel: cannot be used with --groups"* ]]
+    [[ $output == *"--parallel cannot be used with --groups"* ]]
     run -2 full --nodes 2
-    [[ $output == *"--rendezvous: missing"* ]]
+    [[ $output == *"--nodes needs --rendezvous"* ]]
     run -2 full --nodes 2 --node 2 --rendezvous /tmp
-    [[ $output == *"--node: must be less than --nodes"* ]]
+    [[ $output == *"--node must be less than --nodes"* ]]
     run -2 full --baseline /nonexistent
     [[ $output == *"/nonexistent"* ]]
     printf 'measure:\n  speed: {seconds: 1, mib: 1}\n  hbm: {seconds: 1}\nmodels:\n  - match: A\n    allreduce_gbps: {1: 5, 8 of 2: 5}\n' \

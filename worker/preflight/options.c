@@ -2,6 +2,7 @@
 #include "worker/preflight/options.h"
 
 #include "config.h"
+#include "lib/error.h"
 #include "lib/option.h"
 #include "lib/text.h"
 #include "worker/preflight/facts.h"
@@ -19,17 +20,12 @@ static const char usage[] =
     "Says whether this node is fit for a run: 0 passed, 1 failed, 3 could not tell.\n"
     "The options from --parallel on belong to --level full.\n";
 
-static int refuse_option(const char *what, const char *value)
-{
-    fprintf(stderr, "phase-preflight: %s: %s\n", value, what);
-    return OPTIONS_EXIT_USAGE;
-}
-
 /* Reads the words. Returns -1 to go on, or an exit code. */
 static int read_words(struct options *options, char **words)
 {
     const char *level = NULL;
     bool is_version = false;
+    struct error err;
     const struct option_rule rules[] = {
         {"level", 0, "LEVEL", "quick (the default), or full: measures for up to a minute",
          .text = &level},
@@ -72,8 +68,10 @@ static int read_words(struct options *options, char **words)
     if (status >= 0)
         return status;
     options->is_full = level && text_equal(level, "full");
-    if (level && !options->is_full && !text_equal(level, "quick"))
-        return refuse_option("must be quick or full", level);
+    if (level && !options->is_full && !text_equal(level, "quick")) {
+        error_set(&err, -EINVAL, "--level %s: use quick or full", level);
+        return option_refuse("phase-preflight", &err);
+    }
     if (is_version)
         printf("phase-preflight %s\n", PACKAGE_VERSION);
     return is_version ? 0 : -1;
@@ -98,20 +96,40 @@ static void take_environment(struct options *options)
     options->thresholds = named_file("PHASED_PREFLIGHT_THRESHOLDS");
 }
 
+/* Returns an option that only the full level has, or NULL. */
+static const char *find_full_option(const struct options *options)
+{
+    const struct {
+        const char *name;
+        bool is_given;
+    } rows[] = {
+        {"--parallel", options->parallel},     {"--groups", options->groups},
+        {"--rendezvous", options->rendezvous}, {"--baseline", options->baseline},
+        {"--record", options->record},         {"--nodes", options->nodes > 1},
+        {"--node", options->node > 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].is_given)
+            return rows[i].name;
+    return NULL;
+}
+
 /* Refuses options that contradict each other. Returns -1, or an exit code. */
 static int check_together(const struct options *options)
 {
-    bool has_full = options->parallel || options->groups || options->rendezvous ||
-                    options->baseline || options->record || options->nodes > 1 || options->node;
-    if (has_full && !options->is_full)
-        return refuse_option("missing: another option needs it", "--level full");
-    if (options->parallel && options->groups)
-        return refuse_option("cannot be used with --groups", "--parallel");
-    if (options->node >= options->nodes)
-        return refuse_option("must be less than --nodes", "--node");
-    if (options->nodes > 1 && !options->rendezvous)
-        return refuse_option("missing: nodes that measure together need a folder", "--rendezvous");
-    return -1;
+    struct error err;
+    const char *full = find_full_option(options);
+    if (full && !options->is_full)
+        error_set(&err, -EINVAL, "%s needs --level full", full);
+    else if (options->parallel && options->groups)
+        error_set(&err, -EINVAL, "--parallel cannot be used with --groups");
+    else if (options->node >= options->nodes)
+        error_set(&err, -EINVAL, "--node must be less than --nodes");
+    else if (options->nodes > 1 && !options->rendezvous)
+        error_set(&err, -EINVAL, "--nodes needs --rendezvous, a folder in which the nodes meet");
+    else
+        return -1;
+    return option_refuse("phase-preflight", &err);
 }
 
 int options_read(struct options *options, char **words)
