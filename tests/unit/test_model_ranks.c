@@ -401,6 +401,8 @@ static void the_message_about_a_wrong_environment_names_the_variable(void **stat
         {NULL, NULL, NULL, NULL, NULL},
         {NULL, "7", "x", "y", NULL}, /* without WORLD_SIZE, the others belong to somebody else */
         {"1", "0", NULL, NULL, NULL},
+        {"1", NULL, NULL, NULL, NULL}, /* `launch: node` with one GPU */
+        {"1", "1", NULL, NULL, "RANK is '1'"},
         {"2", "1", "10.0.0.1", "29500", NULL},
         {"2", NULL, "10.0.0.1", "29500", "RANK is not set"},
         {"2", "2", "10.0.0.1", "29500", "RANK is '2'"},

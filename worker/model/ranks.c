@@ -63,7 +63,10 @@ static int read_number(const char *name, unsigned lowest, unsigned highest, unsi
 {
     const char *string = getenv(name);
     if (!string)
-        return error_set(err, -EINVAL, "%s is not set although WORLD_SIZE is", name);
+        return error_set(err, -EINVAL,
+                         "%s is not set although WORLD_SIZE is: start a process for each rank, as "
+                         "torchrun and `launch: rank` do",
+                         name);
     char *end;
     errno = 0;
     unsigned long number = strtoul(string, &end, 10);
@@ -83,7 +86,7 @@ int ranks_place_from_environment(struct ranks_place *ret_place, struct error *er
     }
     unsigned port;
     int status = read_number("WORLD_SIZE", 1, RANKS_MAX, &place.size, err);
-    if (status == 0)
+    if (status == 0 && (place.size > 1 || getenv("RANK")))
         status = read_number("RANK", 0, place.size - 1, &place.rank, err);
     if (status == 0 && place.size > 1) {
         status = read_number("MASTER_PORT", 1, 65535, &port, err);

@@ -36,7 +36,7 @@ struct ranks {
     struct error failure; /* the first failure of an exchange; its code is 0 before */
 };
 
-/* Without WORLD_SIZE there is one rank. */
+/* Without WORLD_SIZE there is one rank. A single rank needs no RANK. */
 int ranks_place_from_environment(struct ranks_place *ret_place, struct error *err);
 
 /* Meets the other ranks within `join_timeout_ms`. All must have the same `fingerprint` of what they
