@@ -100,7 +100,7 @@ static void held_find_ways(const json_t *phase, struct held_ways *ways)
             {members_can(phase, "promote") > 0, HELD_MORE, "promote", ".N",
              "go on with this member"},
             {is_refused && can_cancel, "c", "cancel", "",
-             "end the phase, then submit what Slurm takes"},
+             "end the phase, then submit what Slurm takes: `phasectl plan` shows it"},
             {runs_again, has_from ? NULL : "r", "retry", has_from ? ways->from : "",
              held_retry_help(phase, is_judged, ways->help)},
             {runs_again && !is_matrix && (has_checkpoint || suspect_has(phase)), HELD_MORE, "retry",

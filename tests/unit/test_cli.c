@@ -247,7 +247,8 @@ static void a_job_that_slurm_refuses_is_not_submitted_again_at_once(void **state
     held_write(&pipe_output, workflow, &text);
     assert_string_equal(text_string(&text),
                         "7/a is held: refused by Slurm: Invalid account\n"
-                        "  phasectl cancel 7/a  end the phase, then submit what Slurm takes\n"
+                        "  phasectl cancel 7/a  end the phase, then submit what Slurm "
+                        "takes: `phasectl plan` shows it\n"
                         "  phasectl retry 7/a   ask Slurm again, when it would take the job\n");
     text_fini(&text);
     json_decref(workflow);
