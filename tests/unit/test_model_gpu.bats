@@ -14,7 +14,8 @@ next_port() {
 setup() {
     BIN=${BIN:-$BATS_TEST_DIRNAME/../../build/bin}
     FAKES=$BIN/../tests/fake
-    [ -x "$FAKES/phase-model-gpu" ] || skip "built without CUDA or cuDNN"
+    [ -x "$FAKES/phase-model-gpu" ] ||
+        skip "built without CUDA or cuDNN, or without the programs of the tests (make check TESTS=)"
     DIR=$(mktemp -d /tmp/phased-test-XXXXXX)
     export PHASED_MODEL_GPU=$FAKES/phase-model-gpu CUDA_VISIBLE_DEVICES=0,1 FAKE_CUDA= TMPDIR=$DIR
     unset RANK LOCAL_RANK WORLD_SIZE MASTER_ADDR MASTER_PORT
@@ -607,8 +608,8 @@ alone() {
             if ($(NF - 3) - limit > 0.1 + 0.01 * limit || limit - $(NF - 3) > 0.1 + 0.01 * limit) bad = 1
             seen++
         }
-        /^a large product: / { rate16 = 1e3 * $4; moved = 1e3 * $(NF - 1) } # in a microsecond
-        /^a large product of fp8: / { rate8 = 1e3 * $6 }
+        /^a large product: / { rate16 = 1e6 * $4; moved = 1e3 * $(NF - 1) } # in a microsecond
+        /^a large product of fp8: / { rate8 = 1e6 * $6 }
         /^queries, keys/ { part = 3 }
         part == 1 { expect(65536, rate16, 2 * 1536 + 8 * 2048) }
         part > 1 { expect(65536, rate8, 2 * 1536 + 2048) }

@@ -398,13 +398,12 @@ static void show_rates(struct bench *bench)
     struct part arrays = {.run = run_sum, .rows = room < COUNT_MAX ? room / 8 * 8 : COUNT_MAX};
     bench->bytes_each_s =
         3 * (double)(arrays.rows * sizeof(kernel_number)) / time_of(bench, &arrays, measured_s);
-    printf("a large product: %.4g billion operations/s; a sum of large arrays: %.4g GB/s\n",
-           bench->operations_each_s / 1e9, bench->bytes_each_s / 1e9);
+    printf("a large product: %.4g TFLOPS; a sum of large arrays: %.4g GB/s\n",
+           bench->operations_each_s / 1e12, bench->bytes_each_s / 1e9);
     if (!bench->is_fp8)
         return;
     bench->fp8_operations_each_s = rate_of(bench, run_fp8_square, room);
-    printf("a large product of fp8: %.4g billion operations/s\n",
-           bench->fp8_operations_each_s / 1e9);
+    printf("a large product of fp8: %.4g TFLOPS\n", bench->fp8_operations_each_s / 1e12);
 }
 
 /* Prints a part that has taken so long, and returns its limit. */
@@ -496,8 +495,8 @@ static int measure_step(struct bench *bench, const struct options *options, doub
         double used = tokens_each_s * model_operations(&bench->shape, options->sequence_length);
         printf("%-26s %8s %12.1f %12.1f %7.1f %%\n", "a step", "", 1e6 * step_s, 1e6 * limit_s,
                100 * limit_s / step_s);
-        printf("%.0f tokens/s, %.4g billion operations/s: %.1f %% of the large product\n",
-               tokens_each_s, used / 1e9, 100 * used / bench->operations_each_s);
+        printf("%.0f tokens/s, %.4g TFLOPS: %.1f %% of the large product\n", tokens_each_s,
+               used / 1e12, 100 * used / bench->operations_each_s);
         print_mfu(bench,
                   tokens_each_s * model_mfu_operations(&bench->shape, options->sequence_length));
     }
