@@ -274,7 +274,8 @@ static int wait_for_a_rank_that_never_comes(struct ranks_place place)
     if (place.rank == 1)
         place.port = "1"; /* nobody listens there */
     int result = ranks_init(&ranks, &place, fingerprint, GIVE_UP_MS, PATIENCE_MS, &err);
-    const char *reason = place.rank == 0 ? "only 1 of 3 ranks" : "could not connect to rank 0";
+    const char *reason = place.rank == 0 ? "only 1 of 3 ranks came in time, without rank 1, rank 2"
+                                         : "could not connect to rank 0";
     return result == -ETIMEDOUT && strstr(err.message, reason) ? 0 : 1;
 }
 

@@ -130,6 +130,19 @@ static int seat(struct ranks *ranks, int fd, const struct hello *own, int64_t de
     return 1;
 }
 
+static int say_missing(const struct ranks *ranks, unsigned seated, struct error *err)
+{
+    char names[NAMED_MAX * 16] = "";
+    size_t used = 0;
+    unsigned missing = 0;
+    for (unsigned rank = 1; rank < ranks->size; rank++)
+        if (ranks->sockets[rank] < 0 && missing++ < NAMED_MAX)
+            used += (size_t)snprintf(names + used, sizeof names - used, "%srank %u",
+                                     used > 0 ? ", " : "", rank);
+    return error_set(err, -ETIMEDOUT, "only %u of %u ranks came in time, without %s%s", seated,
+                     ranks->size, names, missing > NAMED_MAX ? " and others" : "");
+}
+
 static int gather(struct ranks *ranks, const struct ranks_place *place, const struct hello *own,
                   int64_t deadline_ms, struct error *err)
 {
@@ -140,7 +153,7 @@ static int gather(struct ranks *ranks, const struct ranks_place *place, const st
     for (unsigned seated = 1; seated < ranks->size && status >= 0; seated += (unsigned)status) {
         int fd = wire_accept(listener, deadline_ms, err);
         if (fd == -ETIMEDOUT)
-            status = error_set(err, fd, "only %u of %u ranks came in time", seated, ranks->size);
+            status = say_missing(ranks, seated, err);
         else
             status = fd < 0 ? fd : seat(ranks, fd, own, deadline_ms, err);
         if (status < 0)
