@@ -31,6 +31,7 @@ int field_run_cause(const json_t *run);
 int field_stop_reason(const json_t *run);
 int field_job_state(const json_t *run);
 int field_event_type(const json_t *event);
+int field_gate_result(const json_t *event);
 int field_check_outcome(const json_t *verdict);
 
 #endif

@@ -48,7 +48,6 @@ bin_phasectl_SOURCES = \
 	cli/submit.c cli/submit.h \
 	cli/verbs.c cli/verbs.h \
 	cli/watch.c cli/watch.h \
-	cli/watch_view.c cli/watch_view.h \
 	cli/why.c
 bin_phasectl_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS) $(NCURSES_CFLAGS) \
 	-DPHASED_PKGLIBEXECDIR='"$(pkglibexecdir)"'
@@ -94,7 +93,8 @@ cli_libcli_a_SOURCES = \
 	cli/spans.c cli/spans.h \
 	cli/table.c cli/table.h \
 	cli/terminal.c cli/terminal.h \
-	cli/view.c cli/view.h
+	cli/view.c cli/view.h \
+	cli/watch_view.c cli/watch_view.h
 
 # The build folder looks like an installation: programs in bin/, helpers in libexec/phased/.
 noinst_DATA += libexec/phased

@@ -85,9 +85,7 @@ static void spans_copy(json_t *attributes, const json_t *object, const char *mem
 /* One event of the history as an event of a span: "run ended" or "gate". */
 static json_t *spans_event(const json_t *event)
 {
-    const char *type = field_text(event, "type");
-    bool is_gate = field_event_type(event) == EVENT_GATE; /* `to` is the result of a gate */
-    const char *to = is_gate ? "" : field_text(event, "to");
+    const char *type = field_text(event, "type"), *to = field_text(event, "to");
     char time[SPANS_NANOSECONDS_SIZE];
     json_t *attributes = json_array();
     char *name = text_format("%s%s%s", type, to[0] ? " " : "", to);

@@ -16,7 +16,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 /* --- Events ----------------------------------------------------------------------------------- */
@@ -30,21 +29,10 @@ static bool event_is_dull(const json_t *event)
     return field_event_type(event) == EVENT_RUN && !field_text(event, "message")[0];
 }
 
-static enum colour event_colour(int type, const char *to)
+static enum colour event_colour(const json_t *event)
 {
-    if (type != EVENT_GATE)
-        return COLOUR_PLAIN;
-    return gate_result_parse(to) == GATE_PASSED ? COLOUR_GREEN : COLOUR_RED;
-}
-
-/* Shortens `step 50: /long/path` to the step. `status` shows the path of the newest checkpoint. */
-static void event_cut_path(struct text *message)
-{
-    char *path = message->data ? strstr(message->data, ": /") : NULL;
-    if (path) {
-        *path = '\0';
-        message->size = (size_t)(path - message->data);
-    }
+    int result = field_gate_result(event);
+    return result < 0 ? COLOUR_PLAIN : result == GATE_PASSED ? COLOUR_GREEN : COLOUR_RED;
 }
 
 /* Adds what happened: `queued -> active`, `run ended: failed oom`, `checkpoint: step 50`. */
@@ -56,21 +44,20 @@ static void event_write_change(const struct terminal *terminal, const json_t *ev
     int type = field_event_type(event);
     bool is_phase = type == EVENT_PHASE;
     struct text safe = {0};
-    terminal_add_plain(&safe, message);
-    if (type == EVENT_CHECKPOINT)
-        event_cut_path(&safe);
+    if (json_is_integer(json_object_get(event, "step"))) /* `status` shows the path */
+        text_addf(&safe, "step %lld", field_integer(event, "step"));
+    else
+        terminal_add_plain(&safe, message);
     if (type == EVENT_PROMOTION)
         text_add(text, "promoted ");
     else if (!is_phase && !text_starts(message, type_name))
         text_addf(text, "%s%s", type_name, to[0] ? " " : ": ");
     if (is_phase && from[0] && to[0])
         text_addf(text, "%s -> ", from);
-    if (type != EVENT_GATE) { /* its message says the result */
-        terminal_colour(terminal, text, view_colour(to), to);
-        if (safe.size && to[0])
-            text_add(text, ": ");
-    }
-    terminal_colour(terminal, text, event_colour(type, to), text_string(&safe));
+    terminal_colour(terminal, text, view_colour(to), to);
+    if (safe.size && to[0])
+        text_add(text, ": ");
+    terminal_colour(terminal, text, event_colour(event), text_string(&safe));
     text_fini(&safe);
 }
 

@@ -21,17 +21,16 @@ function endOf({line, rewound}, attempt) {
 }
 
 // A gate judges the end of a run, and the promotion stands there as well.
-function endMark(stitched, phase, {type, run: id, to, message}) {
+function endMark(stitched, phase, {type, run: id, result, message}) {
   const run = phase.runs.find((other) => other.run === id);
   const point = run && endOf(stitched, run.attempt);
   if (!point) return [];
-  const kind = KINDS[to] || 'busy';
+  const kind = KINDS[result] || 'busy';
   const text = type === 'gate' ? message : 'promoted ' + message;
   return [{type, step: point.step, time: point.time, text, kind: type === 'gate' ? kind : ''}];
 }
 
-// [{type, step, time, text, kind}]: `type` is one of SIGNS. The texts of events have the steps of
-// checkpoints.
+// [{type, step, time, text, kind}]: `type` is one of SIGNS.
 export function marksOf(stitched, events, phase) {
   const begins = stitched.begins.length > 1 ? stitched.begins : [];
   const own = (events || []).filter((event) => event.phase === phase.phase);
@@ -40,9 +39,8 @@ export function marksOf(stitched, events, phase) {
     ...own.flatMap((event) => {
       if (event.type === 'gate' || event.type === 'promotion')
         return endMark(stitched, phase, event);
-      const found = event.type === 'checkpoint' && /^step (\d+)/.exec(event.message);
-      if (!found) return [];
-      return [{type: 'checkpoint', step: Number(found[1]), time: event.time, text: 'checkpoint'}];
+      if (event.type !== 'checkpoint') return [];
+      return [{type: 'checkpoint', step: event.step, time: event.time, text: 'checkpoint'}];
     }),
   ];
 }

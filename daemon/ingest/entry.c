@@ -47,6 +47,7 @@ static int write_history(const struct entry *entry, const struct entry_origin *o
                                 .workflow = origin->workflow,
                                 .phase = origin->phase,
                                 .run = origin->run,
+                                .step = entry->step,
                                 .message = shown};
     int status = origin->workflow ? store_event_add(store, &event, err) : 0;
     free(shown);

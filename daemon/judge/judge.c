@@ -180,7 +180,7 @@ static int judgement_write(struct loop_item *item, struct store *store, struct e
                                 .workflow = judgement->workflow,
                                 .phase = judgement->phase,
                                 .run = judgement->run,
-                                .to = gate_result_name(judgement->result),
+                                .result = judgement->result,
                                 .message = judgement->message};
     return store_event_add(store, &event, err);
 }

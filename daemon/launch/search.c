@@ -41,6 +41,7 @@ static int search_write_one(const struct search_item *item, const json_t *left, 
                                       .workflow = item->workflow,
                                       .phase = item->phase,
                                       .run = item->run,
+                                      .step = checkpoint.step,
                                       .message = message};
     status = store_event_add(store, &event, err);
     free(message);

@@ -125,6 +125,9 @@ int store_event_add(struct store *store, const struct store_event *event, struct
     stmt_bind_text(stmt, ":type", event_type_name(event->type));
     stmt_bind_text(stmt, ":from_state", event->from);
     stmt_bind_text(stmt, ":to_state", event->to);
+    stmt_bind_text(stmt, ":result",
+                   event->type == EVENT_GATE ? gate_result_name(event->result) : NULL);
+    stmt_bind_known(stmt, ":step", event->type == EVENT_CHECKPOINT ? event->step : -1);
     stmt_bind_words(stmt, ":message", event->message);
     return stmt_run(stmt, err);
 }

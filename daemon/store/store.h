@@ -369,6 +369,8 @@ struct store_event {
     int64_t time_ms;
     uint64_t workflow, phase, run; /* 0: no phase, no run */
     const char *from, *to;         /* may be NULL */
+    enum gate_result result;       /* of a gate */
+    int64_t step;                  /* of a checkpoint */
     const char *message;
 };
 

@@ -1,7 +1,7 @@
 -- name: event_insert
 -- An event of the history.
-INSERT INTO event (time, workflow, phase, run, type, from_state, to_state, message)
-VALUES (:time, :workflow, :phase, :run, :type, :from_state, :to_state, :message);
+INSERT INTO event (time, workflow, phase, run, type, from_state, to_state, result, step, message)
+VALUES (:time, :workflow, :phase, :run, :type, :from_state, :to_state, :result, :step, :message);
 
 -- name: event_last
 -- The number of the last event; 0: nothing has happened yet.
@@ -11,7 +11,7 @@ SELECT ifnull(max(id), 0) AS last FROM event;
 -- The events of all workflows after an event.
 SELECT event.id AS event, event.time / 1000.0 AS time, event.workflow, phase.name AS phase,
        event.run, event.type, event.from_state AS "from", event.to_state AS "to",
-       ifnull(event.message, '') AS message
+       event.result, event.step, ifnull(event.message, '') AS message
   FROM event
   LEFT JOIN phase ON phase.id = event.phase
  WHERE event.id > :after
@@ -22,7 +22,7 @@ SELECT event.id AS event, event.time / 1000.0 AS time, event.workflow, phase.nam
 -- The events of a workflow after an event.
 SELECT event.id AS event, event.time / 1000.0 AS time, event.workflow, phase.name AS phase,
        event.run, event.type, event.from_state AS "from", event.to_state AS "to",
-       ifnull(event.message, '') AS message
+       event.result, event.step, ifnull(event.message, '') AS message
   FROM event
   LEFT JOIN phase ON phase.id = event.phase
  WHERE event.workflow = :workflow AND event.id > :after

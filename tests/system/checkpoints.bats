@@ -147,6 +147,7 @@ ran() {
     eventually 90 ran 2
     [ "$(tail -n 1 "$PHASED_HOME/runs/1/train/out/executed")" = 40 ]
     [ "$(record 'SELECT unseen FROM checkpoint WHERE run = 1 AND step = 40')" = 1 ]
+    [ "$(record "SELECT count(*) FROM event WHERE run = 1 AND type = 'checkpoint' AND step = 40")" = 1 ]
     [ "$(record 'SELECT outcome FROM run WHERE attempt = 1')" != succeeded ]
     phasectl cancel 1
 }

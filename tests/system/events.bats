@@ -34,7 +34,7 @@ gone() { ! kill -0 "$1"; }
     eventually 60 state 2 succeeded
     phasectl events >all
     has_all_events all
-    [ "$(jq -c 'keys' all | sort -u)" = '["event","from","message","phase","run","time","to","type","workflow"]' ]
+    [ "$(jq -c 'keys' all | sort -u)" = '["event","from","message","phase","result","run","step","time","to","type","workflow"]' ]
     [ "$(phasectl events 1 2)" = "$(cat all)" ]
     [ "$(phasectl events 2)" = "$(jq -c 'select(.workflow == 2)' all)" ]
     [ "$(phasectl events 2/first 1/second | jq .event)" = "$(jq 'select((.workflow == 2 and

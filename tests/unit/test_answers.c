@@ -484,9 +484,11 @@ static void a_request_for_events_continues_after_the_last_one(void **state)
     assert_int_equal(answer_events(record.store, 0, 7, 10, &json, NULL), 0);
     assert_json(json, "{'events': [{'event': 1, 'time': 1790000100.0, 'workflow': 7,"
                       " 'phase': 'validate', 'run': null, 'type': 'phase', 'from': 'queued',"
-                      " 'to': 'active', 'message': ''}, {'event': 3, 'time': 1790000100.0,"
+                      " 'to': 'active', 'result': null, 'step': null, 'message': ''},"
+                      " {'event': 3, 'time': 1790000100.0,"
                       " 'workflow': 7, 'phase': 'validate', 'run': 12, 'type': 'run',"
-                      " 'from': null, 'to': 'ended', 'message': 'why'}], 'last': 3}");
+                      " 'from': null, 'to': 'ended', 'result': null, 'step': null,"
+                      " 'message': 'why'}], 'last': 3}");
     static const struct {
         uint64_t after, workflow;
         unsigned limit;

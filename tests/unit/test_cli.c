@@ -7,6 +7,8 @@
 #include "cli/phrases.h"
 #include "cli/terminal.h"
 #include "cli/view.h"
+#include "cli/watch_view.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <locale.h>
@@ -456,6 +458,44 @@ static void a_table_has_only_visible_letters(void **state)
     text_fini(&text);
 }
 
+/* The messages say otherwise: they are for people. */
+static void an_event_is_shown_by_its_members_and_not_by_its_message(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *event, *line; /* in `event`, ' stands for " */
+    } rows[] = {
+        {"{'type': 'gate', 'phase': 'a', 'result': 'passed', 'message': 'gate failed: low'}",
+         "a             \033[32mgate failed: low\033[0m\n"},
+        {"{'type': 'gate', 'phase': 'a', 'result': 'incomplete', 'message': 'insufficient data'}",
+         "a             gate: \033[31minsufficient data\033[0m\n"},
+        {"{'type': 'checkpoint', 'phase': 'a', 'step': 50, 'message': 'saved as /a: /b'}",
+         "a             checkpoint: step 50\n"},
+        {"{'type': 'checkpoint', 'phase': 'a', 'step': 0, 'message': 'step 7: /b'}",
+         "a             checkpoint: step 0\n"},
+        {"{'type': 'checkpoint', 'phase': 'a', 'message': 'of an older daemon'}",
+         "a             checkpoint: of an older daemon\n"},
+        {"{'type': 'guard', 'phase': 'a', 'message': 'low: /b'}", "a             guard: low: /b\n"},
+        {"{'type': 'warning', 'to': 'budget', 'message': 'spent'}",
+         "workflow      warning budget: spent\n"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char *quoted = xstrdup(rows[i].event);
+        for (char *c = quoted; *c; c++)
+            *c = *c == '\'' ? '"' : *c;
+        json_t *event = json_loads(quoted, 0, NULL);
+        struct text text = {0};
+        assert_non_null(event);
+        event_write(&colour_output, event, false, "", &text);
+        const char *line = strstr(text_string(&text), "  ");
+        assert_non_null(line);
+        assert_string_equal(line + 2, rows[i].line);
+        text_fini(&text);
+        json_decref(event);
+        free(quoted);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -480,6 +520,7 @@ int main(void)
         cmocka_unit_test(only_the_colours_of_phasectl_reach_a_terminal),
         cmocka_unit_test(every_state_has_its_colour_and_every_colour_passes),
         cmocka_unit_test(a_table_has_only_visible_letters),
+        cmocka_unit_test(an_event_is_shown_by_its_members_and_not_by_its_message),
     };
     return cmocka_run_group_tests_name("cli", tests, NULL, NULL);
 }

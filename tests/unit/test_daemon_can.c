@@ -104,30 +104,44 @@ static void what_messages_say_has_words(void **state)
     static const char *const entries[] = {
         "{\"seq\":1,\"time\":1.0,\"type\":\"started\",\"job_id\":101,\"restarts\":0,"
         "\"nodes\":[\"n1\"],\"end_time\":null}",
-        "{\"seq\":2,\"time\":2.0,\"type\":\"stopping\",\"why\":\"until\",\"message\":\"enough\"}",
-        "{\"seq\":3,\"time\":3.0,\"type\":\"ended\",\"run\":1,\"outcome\":\"succeeded\","
+        "{\"seq\":2,\"time\":1.5,\"type\":\"checkpoint\",\"path\":\"/a\",\"step\":50,\"bytes\":4}",
+        "{\"seq\":3,\"time\":2.0,\"type\":\"stopping\",\"why\":\"until\",\"message\":\"enough\"}",
+        "{\"seq\":4,\"time\":3.0,\"type\":\"ended\",\"run\":1,\"outcome\":\"succeeded\","
         "\"cause\":null,\"exit_code\":0,\"signal\":0,\"message\":\"enough\",\"started\":1.0,"
         "\"ended\":3.0,\"finals\":{},\"last_step\":null}",
         NULL};
     struct world *world = *state;
     json_t *event;
-    size_t i, gates = 0;
+    size_t i, gates = 0, checkpoints = 0;
     submit(world, gated, false);
     world_await_lines(world, "jobs", 1);
     world_slurm_write(world, "state.101", "running");
-    assert_int_equal(world_push(world, "runs/1/a/1", "lead", entries), 3);
+    assert_int_equal(world_push(world, "runs/1/a/1", "lead", entries), 4);
     world_await(world, "/v1/workflows/1", "phases.0.state", "held");
     world_await(world, "/v1/workflows/1", "phases.0.run.stop_reason", "until");
     world_await(world, "/v1/workflows/1", "phases.0.run.refused", "false");
     json_t *json = world_expect(world, 200, "GET", "/v1/events?workflow=1&wait=0", NULL);
     json_array_foreach(json_object_get(json, "events"), i, event)
     {
-        if (!text_equal(world_member(event, "type"), "gate"))
-            continue;
-        assert_string_equal(world_member(event, "to"), "insufficient");
-        gates++;
+        bool is_gate = text_equal(world_member(event, "type"), "gate");
+        bool is_checkpoint = text_equal(world_member(event, "type"), "checkpoint");
+        const json_t *result = json_object_get(event, "result");
+        const json_t *step = json_object_get(event, "step");
+        if (is_gate) {
+            assert_string_equal(json_string_value(result), "insufficient");
+            assert_true(json_is_null(json_object_get(event, "to")));
+        } else {
+            assert_true(json_is_null(result));
+        }
+        if (is_checkpoint)
+            assert_int_equal(json_integer_value(step), 50);
+        else
+            assert_true(json_is_null(step));
+        gates += is_gate;
+        checkpoints += is_checkpoint;
     }
     assert_int_equal(gates, 1);
+    assert_int_equal(checkpoints, 1);
     json_decref(json);
 }
 

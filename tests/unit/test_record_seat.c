@@ -269,13 +269,20 @@ static void a_migrated_record_has_words_for_what_messages_said(void **state)
                  " (1, 1, 1, 1, 'gate', NULL, NULL, 'gate failed: low; cannot be judged: odd'),"
                  " (1, 1, 1, 1, 'gate', NULL, NULL, 'gate failed, cannot be judged: odd'),"
                  " (1, 1, 1, 1, 'gate', NULL, NULL, 'gate failed, without data: timed'),"
-                 " (1, 1, 1, 1, 'gate', NULL, NULL, 'insufficient data: the journal of n1');"
+                 " (1, 1, 1, 1, 'gate', NULL, NULL, 'insufficient data: the journal of n1'),"
+                 " (1, 1, 1, 1, 'checkpoint', NULL, NULL, 'step 0: /step 7: /9'),"
+                 " (1, 1, 1, 1, 'checkpoint', NULL, NULL, 'step 9007199254740991: /a'),"
+                 " (1, 1, 1, 1, 'guard', NULL, NULL, 'step 5: too large');"
                  "UPDATE run SET state = 'ended', outcome = 'succeeded',"
                  " message = 'until passed; step >= 20' WHERE id = 3");
     record_assert(&record, "SELECT id || ' ' || ifnull(stop_reason, '') FROM run ORDER BY id",
                   "1 until,2 ,3 until,4 ,5 ,6 preempted,7 ");
-    record_assert(&record, "SELECT to_state FROM event WHERE type = 'gate' ORDER BY id",
+    record_assert(&record, "SELECT result FROM event WHERE type = 'gate' ORDER BY id",
                   "passed,failed,failed,insufficient,incomplete");
+    record_assert(&record, "SELECT count(*) FROM event WHERE type = 'gate' AND to_state > ''", "0");
+    record_assert(&record, "SELECT count(*) FROM event WHERE type <> 'gate' AND result > ''", "0");
+    record_assert(&record, "SELECT step FROM event WHERE step IS NOT NULL ORDER BY id",
+                  "0,9007199254740991");
     record_assert(&record, "SELECT count(*) FROM sqlite_schema WHERE name = 'event_stays'", "1");
     record_close(&record);
 }

@@ -206,6 +206,7 @@ static void the_checks_name_what_the_core_names(void **state)
         {"run", "stop_reason", STOP_REASONS(STOP_NAME)},
         {"failure", "blame", FAILURE_BLAMES(WORD_NAME)},
         {"event", "type", EVENT_TYPES(WORD_NAME)},
+        {"event", "result", GATE_RESULTS(WORD_NAME)},
         {"outbox", "kind", kept},
         {"verdict", "outcome", outcomes},
         {"preflight", "outcome", PREFLIGHT_OUTCOMES(WORD_NAME)},
