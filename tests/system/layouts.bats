@@ -38,7 +38,7 @@ shapes() {
     echo 'name: shapes'
     echo 'phases:'
     shape rank_1 1 8 rank 'tensor: 2, pipeline: 2, data: 2'
-    shape rank_2 2 8 rank 'data: 16' 'exec phase-model train --out "$PHASED_OUT" --iterations 2 --device-batch-size 1 --eval-every 0'
+    shape rank_2 2 8 rank 'data: 16' 'exec phase-model train --out "$PHASED_OUT" --iterations 2 --device-batch-size 1 --width 16 --heads 1 --loops 1 --eval-every 0'
     shape rank_4 4 8 rank 'tensor: 4, pipeline: 4'
     shape node_1 1 8 node 'tensor: 8'
     shape node_2 2 8 node 'tensor: 8'
