@@ -76,9 +76,9 @@ GPU
     phasectl daemon start
     id=$(two_phases | submit)
     eventually 90 state "$id" succeeded
-    [ "$(record 'SELECT count(*) FROM workflow WHERE environment != "{}"')" = 1 ]
+    [ "$(record "SELECT count(*) FROM workflow WHERE environment != '{}'")" = 1 ]
     page doc/record.md "$WORK"
-    [ "$(record 'SELECT count(*) FROM workflow WHERE environment != "{}"')" = 0 ]
+    [ "$(record "SELECT count(*) FROM workflow WHERE environment != '{}'")" = 0 ]
     [ -z "$(find "$PHASED_HOME/runs" -name run.json)" ]
 }
 
