@@ -125,6 +125,7 @@ GPU
     [ "${#pages[@]}" -ge 15 ]
     for page in "${pages[@]}"; do
         case $page in
+        worker/model/cuda/first_day.md) continue ;; # builds with CUDA, for GPUs of NVIDIA
         tests/README.md) continue ;;       # builds and runs tests in the build that this check uses
         tests/fuzz/README.md) continue ;;  # searches with clang for as long as one likes
         tests/storm/README.md) continue ;; # storms of an hour; storm.sh runs short ones
