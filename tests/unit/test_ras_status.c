@@ -179,7 +179,12 @@ static void a_text_that_is_not_a_whole_status_names_nobody_wrongly(void **state)
         {"cut where a lower count may follow",
          HEAD WARNINGS EIGHT "MISMATCH\n" COUNTS "  7 ranks have launched up to operation 100\n"
                              "  Rank 3 has launched up to operation 99 -- " BY_43,
-         NOBODY},
+         NULL},
+        {"processes that RAS cannot name",
+         HEAD "INCOMPLETE\n  Missing communicator data from 3 processes\n"
+              "  [could not find information on 3 processes]\n\n" WARNINGS,
+         NULL},
+        {"cut within the warnings", HEAD "Warnings\n=======", NULL},
         {"a rank outside of its communicator",
          HEAD EIGHT "INCOMPLETE\n  Rank 8 -- " BY_43 "  Rank -1 -- " BY_43 "\n" WARNINGS, NOBODY},
         {"a list without an end",

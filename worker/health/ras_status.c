@@ -31,7 +31,8 @@ struct names {
 
 enum section {
     SECTION_OTHER,
-    SECTION_TABLE,     /* of all communicators, in groups of one size */
+    SECTION_TABLE, /* of all communicators, in groups of one size */
+    /* The next ones may name processes. */
     SECTION_PROCESSES, /* that are dead or do not answer */
     SECTION_MISSING,   /* ranks that do not answer */
     SECTION_COUNTS,    /* operations of one kind */
@@ -41,7 +42,9 @@ struct status {
     enum section section;
     int sizes[STATUS_GROUPS_MAX]; /* ranks per communicator */
     bool has_table, has_warnings;
-    int of; /* the size of the current communicator; 0: unknown */
+    bool is_open;  /* the end of a section that may name processes was not read */
+    bool is_vague; /* RAS counts processes that it cannot name */
+    int of;        /* the size of the current communicator; 0: unknown */
     /* The lowest count of operations so far, and the count that the current lines are about.
      * ULLONG_MAX: no line has said it. */
     unsigned long long least, current;
@@ -166,6 +169,8 @@ static void status_read_line(struct status *status, const char *line)
 {
     if (!line[0]) {
         status->ended = status->names.count;
+        status->is_open = false;
+        return;
     } else if (line[0] == '#') {
         status_begin_communicator(status, line);
     } else if (text_equal(line, "INCOMPLETE") || text_equal(line, "DEAD")) {
@@ -180,8 +185,10 @@ static void status_read_line(struct status *status, const char *line)
         status->least = status->current = ULLONG_MAX;
         status->section = SECTION_COUNTS; /* without counts, if their states differ */
     } else {
+        status->is_vague |= strstr(line, "[could not find information on ") != NULL;
         status_read_row(status, line);
     }
+    status->is_open = status->section >= SECTION_PROCESSES;
 }
 
 json_t *ras_status_read(const char *text)
@@ -199,7 +206,8 @@ json_t *ras_status_read(const char *text)
         at = (size_t)(end - text) + 1;
     }
     status_end_names(&status);
-    bool is_whole = status.has_table && status.has_warnings && size < RAS_TEXT_MAX;
+    bool is_whole = status.has_table && status.has_warnings && !status.is_open &&
+                    !status.is_vague && size < RAS_TEXT_MAX && text[size - 1] == '\n';
     if (status.all.count || is_whole) {
         json_t *pids = json_array();
         result = json_pack("{s:I, s:o}", "count", (json_int_t)status.all.count, "pids", pids);
