@@ -213,8 +213,17 @@ static int lose_one(struct ranks_place place)
     if (place.rank == 2)
         return 0; /* as if it were killed: the kernel closes its sockets */
     int result = ranks_sum(&ranks, &value, 1, &err);
+    if (result != -ECONNRESET || !strstr(err.message, "is gone"))
+        return 3;
+    /* Whatever comes later fails for the same reason. */
+    struct error later = {0}, compared = {0};
+    int sum = ranks_gather(&ranks, &value, 1, &later),
+        compare = ranks_compare(&ranks, 1, &compared);
     ranks_fini(&ranks);
-    return result == -ECONNRESET && strstr(err.message, "is gone") ? 0 : 3;
+    return sum == result && compare == result && strcmp(later.message, err.message) == 0 &&
+                   strcmp(compared.message, err.message) == 0
+               ? 0
+               : 4;
 }
 
 static void a_rank_that_ends_fails_the_others(void **state)

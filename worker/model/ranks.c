@@ -58,15 +58,20 @@ struct verdict {
 /* The `next` of a rank that waits in a sum: its GPU is ahead of each GPU that a host waits for. */
 static const uint64_t is_ahead = UINT64_MAX;
 
+static int say_unset(const char *name, struct error *err)
+{
+    return error_set(err, -EINVAL,
+                     "%s is not set although WORLD_SIZE is: start a process for each rank, as "
+                     "torchrun and `launch: rank` do",
+                     name);
+}
+
 static int read_number(const char *name, unsigned lowest, unsigned highest, unsigned *ret_number,
                        struct error *err)
 {
     const char *string = getenv(name);
     if (!string)
-        return error_set(err, -EINVAL,
-                         "%s is not set although WORLD_SIZE is: start a process for each rank, as "
-                         "torchrun and `launch: rank` do",
-                         name);
+        return say_unset(name, err);
     char *end;
     errno = 0;
     unsigned long number = strtoul(string, &end, 10);
@@ -93,7 +98,7 @@ int ranks_place_from_environment(struct ranks_place *ret_place, struct error *er
         place.port = getenv("MASTER_PORT");
         place.address = getenv("MASTER_ADDR");
         if (status == 0 && (!place.address || !*place.address))
-            status = error_set(err, -EINVAL, "MASTER_ADDR is not set although WORLD_SIZE is");
+            status = say_unset("MASTER_ADDR", err);
     }
     if (status == 0)
         *ret_place = place;
@@ -311,6 +316,10 @@ int ranks_compare(struct ranks *ranks, uint64_t next, struct error *err)
     int64_t deadline_ms = clock_steady_ms() + 2 * ANSWER_MS; /* rank 0 may wait for another rank */
     if (!ranks->sockets)
         return err->code;
+    if (ranks->failure.code) { /* a connection may be in the middle of a message */
+        *err = ranks->failure;
+        return err->code;
+    }
     (void)gethostname(own.host, HOST - 1); /* the rank is named anyway */
     if (ranks->rank == 0)
         (void)compare(ranks, 1, next, err);
