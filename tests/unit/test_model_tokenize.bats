@@ -66,6 +66,8 @@ refused() {
     refused 2 '--out link is one of the texts' bytes text --vocabulary v --out link
     refused 2 '--out ./v is the vocabulary, and would replace it' text --vocabulary v --out ./v
     refused 2 '--out out is the vocabulary' text --vocabulary out --out out --train 300
+    refused 1 '--out ./new is the vocabulary' text --vocabulary new --out ./new --train 300
+    head -c 4 new | cmp - <(head -c 4 v) # the vocabulary was made
     refused 2 '--vocabulary text is one of the texts' text --vocabulary text --train 300
     sha256sum --check --quiet sums
 }

@@ -46,6 +46,16 @@ static int check_output(const struct tokenize_options *options, const char *name
     return 0;
 }
 
+/* Two names of a vocabulary that is still to be made look different. So this is asked once more
+ * when the vocabulary has been made. */
+static int check_shard(const struct tokenize_options *options, struct error *err)
+{
+    if (!*options->out || !is_same_file(options->out, options->vocabulary))
+        return 0;
+    return error_set(err, -EINVAL, "--out %s is the vocabulary, and would replace it",
+                     options->out);
+}
+
 static int check_outputs(const struct tokenize_options *options, struct error *err)
 {
     int status = 0;
@@ -53,10 +63,7 @@ static int check_outputs(const struct tokenize_options *options, struct error *e
         status = check_output(options, "--vocabulary", options->vocabulary, err);
     if (status == 0 && *options->out)
         status = check_output(options, "--out", options->out, err);
-    if (status == 0 && *options->out && is_same_file(options->out, options->vocabulary))
-        status = error_set(err, -EINVAL, "--out %s is the vocabulary, and would replace it",
-                           options->out);
-    return status;
+    return status < 0 ? status : check_shard(options, err);
 }
 
 int tokenize_read(struct tokenize_options *options, char **words)
@@ -175,6 +182,8 @@ int tokenize_run(const struct tokenize_options *options, struct error *err)
         return status;
     status = options->tokens ? make_vocabulary(&vocabulary, options, &texts, err)
                              : vocabulary_load(&vocabulary, options->vocabulary, err);
+    if (status == 0)
+        status = check_shard(options, err);
     if (status == 0 && *options->out)
         status = write_shard(&vocabulary, &texts, options->out, err);
     vocabulary_fini(&vocabulary);
