@@ -39,7 +39,7 @@ export function marksOf(stitched, events, phase) {
     ...own.flatMap((event) => {
       if (event.type === 'gate' || event.type === 'promotion')
         return endMark(stitched, phase, event);
-      if (event.type !== 'checkpoint') return [];
+      if (event.type !== 'checkpoint' || event.step === null) return [];
       return [{type: 'checkpoint', step: event.step, time: event.time, text: 'checkpoint'}];
     }),
   ];
