@@ -169,6 +169,24 @@ waits() {
     [ "$(told 1)" = "$(told 6)" ]
 }
 
+# The last batch of an evaluation has another size. A line of generation begins where another ends.
+@test "evaluations and more lines ask for no more memory of the GPU" {
+    export FAKE_CUDA=allocations,cudnn
+    local count
+    train cuda a 1 >/dev/null
+    for count in 1 4; do
+        train cuda b $count --device-batch-size 24 --eval-every 1 2>&1 |
+            sed -n 's/^allocations: //p' >>"$DIR/trained"
+        seq $((count * 5)) >"$DIR/in"
+        generate out$count --bytes 12 --batch-size 4 2>&1 |
+            sed -n 's/^allocations: //p' >>"$DIR/generated"
+    done
+    cat "$DIR/trained" "$DIR/generated"
+    [ "$(wc -l <"$DIR/out4")" = 20 ]
+    [ "$(uniq -c "$DIR/trained" | grep -cE '^ +2 [1-9]')" = 1 ]
+    [ "$(uniq -c "$DIR/generated" | grep -cE '^ +2 [1-9]')" = 1 ]
+}
+
 @test "a step launches a sum for each bucket and the norm, and gathers all weights at once" {
     local steps depth=2
     for steps in 2 4; do
