@@ -32,7 +32,7 @@ struct names {
 enum section {
     SECTION_OTHER,
     SECTION_TABLE, /* of all communicators, in groups of one size */
-    /* The next ones may name processes. */
+    /* Sections from here on name processes or ranks. */
     SECTION_PROCESSES, /* that are dead or do not answer */
     SECTION_MISSING,   /* ranks that do not answer */
     SECTION_COUNTS,    /* operations of one kind */
