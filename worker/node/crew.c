@@ -48,7 +48,6 @@ struct crew_member {
     int64_t ended_ms;    /* when it succeeded */
     struct child *child; /* NULL: its output is not read any more */
     int status;          /* of waitpid(), after its end */
-    struct ranklog *log;
 };
 
 struct crew {
@@ -75,7 +74,7 @@ struct crew {
 static void crew_free(struct crew *crew)
 {
     for (unsigned i = 0; i < crew->count; i++)
-        ranklog_close(crew->members[i].log);
+        ranklog_close(crew->members[i].rank.log);
     free(crew->members);
     free(crew);
 }
@@ -327,7 +326,7 @@ static void crew_note_end(struct crew *crew, struct crew_member *member)
         text_addf(&line, "exited with code %d", code);
     if (memory_kills_tell(&crew->memory_kills, &now, was_killed))
         text_add(&line, ": a process was killed by the kernel's OOM killer");
-    ranklog_note(member->log, text_string(&line));
+    ranklog_note(member->rank.log, text_string(&line));
     text_fini(&line);
 }
 
@@ -392,7 +391,7 @@ static void crew_member_printed(void *context, const char *data, size_t size)
     struct crew *crew = member->crew;
     crew->printed++;
     member->rank.printed++;
-    ranklog_feed(member->log, data, size);
+    ranklog_feed(member->rank.log, data, size);
     if (member == crew->members)
         crew->options.printed(crew->options.context, data, size);
 }
@@ -422,7 +421,7 @@ static int crew_start_member(struct crew *crew, struct child_options *start, uns
     member->rank.pid = child_pid(member->child);
     member->rank.local_rank = local_rank;
     member->rank.rank = options->first_rank + local_rank;
-    member->log = ranklog_open(options->log_folder, member->rank.rank, 0);
+    member->rank.log = ranklog_open(options->log_folder, member->rank.rank, 0);
     crew->count++;
     crew->has_children = true;
     return 0;
@@ -531,24 +530,6 @@ bool crew_was_cut_off(const struct crew *crew)
     for (unsigned i = 0; i < crew->count; i++)
         has_dead_rank |= crew->members[i].rank.signal != 0;
     return crew->was_cut_off || (crew->was_helper_stopped && has_dead_rank);
-}
-
-char *crew_last_line(const struct crew *crew, const struct crew_rank *rank)
-{
-    unsigned i = 0;
-    while (&crew->members[i].rank != rank)
-        i++;
-    return ranklog_last_line(crew->members[i].log);
-}
-
-const char *crew_recent(struct crew *crew, unsigned i, size_t *ret_size)
-{
-    return ranklog_recent(crew->members[i].log, ret_size);
-}
-
-unsigned crew_lost_lines(const struct crew *crew, unsigned i, int *ret_reason)
-{
-    return ranklog_lost(crew->members[i].log, ret_reason);
 }
 
 void crew_close(struct crew *crew)

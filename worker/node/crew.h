@@ -18,6 +18,7 @@ struct assignment;
 struct crew;
 struct environment;
 struct rank_place;
+struct ranklog;
 struct error;
 
 struct crew_rank {
@@ -26,6 +27,9 @@ struct crew_rank {
     bool has_ended;
     int code, signal; /* after its end: the exit code, and the signal that ended it or 0 */
     uint64_t printed; /* grows with the output */
+    /* If no program prints how the rank ended, a line says it: killed by a signal, or by the
+     * kernel's OOM killer. */
+    struct ranklog *log;
 };
 
 /* All members are borrowed until the crew is closed, except `environment` and `place`, which are
@@ -95,16 +99,6 @@ bool crew_ended_well(const struct crew *crew);
 /* Whether a process died of a signal other than the stop signal. The process may have been writing.
  */
 bool crew_was_cut_off(const struct crew *crew);
-
-/* Returns the last line of a rank, as ranklog_last_line(). The caller frees it. */
-char *crew_last_line(const struct crew *crew, const struct crew_rank *rank);
-
-/* Returns the newest lines of the i-th rank, as ranklog_recent(). If no program prints how the rank
- * ended, a line says it: killed by a signal, or by the kernel's OOM killer. */
-const char *crew_recent(struct crew *crew, unsigned i, size_t *ret_size);
-
-/* How many lines of a rank's log were lost, and why. */
-unsigned crew_lost_lines(const struct crew *crew, unsigned i, int *ret_reason);
 
 /* Kills the remaining processes. Frees the crew in the loop when its handles are closed. Accepts
  * NULL. */

@@ -10,6 +10,7 @@
 #include "worker/node/groups.h"
 #include "worker/node/nodecheck.h"
 #include "worker/node/observer.h"
+#include "worker/node/ranklog.h"
 #include "worker/node/shards.h"
 #include "worker/node/watchdog.h"
 #include "worker/protocol/assignment.h"
@@ -33,7 +34,7 @@ json_t *node_run_failure(const struct node_run *run, const struct crew_rank *ran
     if (!rank)
         return NULL;
     enum assignment_launch launch = run->assignment->launch;
-    char *line = crew_last_line(run->crew, rank);
+    char *line = ranklog_last_line(rank->log);
     bool is_rank = !run->joined && launch == ASSIGNMENT_LAUNCH_RANK;
     bool is_group = !run->joined && launch == ASSIGNMENT_LAUNCH_GROUP;
     json_t *failure =
@@ -53,8 +54,9 @@ static json_t *node_run_find_failure(const struct node_run *run)
     unsigned count = crew_count(run->crew);
     struct failure_lines *ranks = xcalloc(count + 1, sizeof *ranks);
     for (unsigned i = 0; i < count; i++) {
-        ranks[i].lines = crew_recent(run->crew, i, &ranks[i].size);
-        ranks[i].rank = has_ranks ? (int)crew_rank(run->crew, i)->rank : -1;
+        const struct crew_rank *rank = crew_rank(run->crew, i);
+        ranks[i].lines = ranklog_recent(rank->log, &ranks[i].size);
+        ranks[i].rank = has_ranks ? (int)rank->rank : -1;
     }
     json_t *failure = failure_look(run->assignment, ranks, count);
     free(ranks);
@@ -175,12 +177,13 @@ void node_run_finish(struct node_run *run)
 static void node_run_warn_of_lost_lines(struct node_run *run)
 {
     for (unsigned i = 0; i < crew_count(run->crew); i++) {
+        const struct crew_rank *rank = crew_rank(run->crew, i);
         int reason;
-        unsigned lost = crew_lost_lines(run->crew, i, &reason);
+        unsigned lost = ranklog_lost(rank->log, &reason);
         if (!lost)
             continue;
-        journal_warn(run->journal, "%u lines of the log of rank %u were lost: %s", lost,
-                     crew_rank(run->crew, i)->rank, strerror(reason));
+        journal_warn(run->journal, "%u lines of the log of rank %u were lost: %s", lost, rank->rank,
+                     strerror(reason));
         node_run_urgent(run);
     }
 }
