@@ -8,15 +8,6 @@
 #include "lib/error.h"
 #include "lib/text.h"
 
-#include <stdio.h>
-
-/* The command that continues what was held, with the same address. */
-static void action_hint(const struct cli *cli, const char *address)
-{
-    if (text_equal(cli->verb->name, "hold"))
-        printf("to continue it: phasectl release %s\n", address);
-}
-
 /* `context` is the checkpoint to begin from, or NULL: phased chooses it. */
 static int action_on(struct cli *cli, const struct address *address, const void *context)
 {
@@ -28,15 +19,11 @@ static int action_on(struct cli *cli, const struct address *address, const void 
         return cli_usage(cli, "%s acts on a workflow or a phase, not on a run", cli->verb->name);
     if (decide_post(cli, address, cli->verb->name, context, &reply, &err) < 0)
         return cli_fail(&err);
-    if (cli->as_json) {
-        client_print_json(reply);
-    } else {
+    if (!cli->as_json)
         decide_write(cli->verb->name, reply, &said);
-        cli_print(&said);
-        action_hint(cli, address_text(address, text));
-    }
-    json_decref(reply);
-    return CLI_OK;
+    if (!cli->as_json && text_equal(cli->verb->name, "hold"))
+        text_addf(&said, "to continue it: phasectl release %s\n", address_text(address, text));
+    return client_take_answer(cli, reply, &said);
 }
 
 int action_verb(struct cli *cli, char **words)

@@ -315,3 +315,12 @@ void client_print_json(const json_t *json)
     (void)json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     (void)putchar('\n');
 }
+
+int client_take_answer(const struct cli *cli, json_t *answer, struct text *text)
+{
+    if (cli->as_json)
+        client_print_json(answer);
+    cli_print(text);
+    json_decref(answer);
+    return CLI_OK;
+}

@@ -16,6 +16,7 @@
 struct address;
 struct cli;
 struct error;
+struct text;
 
 /* `format` is the path. */
 int client_get(struct cli *cli, json_t **ret_json, struct error *err, const char *format, ...)
@@ -54,5 +55,9 @@ bool client_may_retry(int status);
 
 /* Prints an answer of the API, for `--json`. */
 void client_print_json(const json_t *json);
+
+/* Prints `text`, or with `--json` the answer that it is about. Releases the answer and empties the
+ * text. Returns CLI_OK. */
+int client_take_answer(const struct cli *cli, json_t *answer, struct text *text);
 
 #endif

@@ -370,13 +370,9 @@ static int cost_one(struct cli *cli, const struct address *address, const void *
     json_t *json;
     if (cost_get(cli, address, options->since, options->until, &json, &err) < 0)
         return cli_fail(&err);
-    if (cli->as_json)
-        client_print_json(json);
-    else
+    if (!cli->as_json)
         cost_write(cli, address, json, options, &text);
-    cli_print(&text);
-    json_decref(json);
-    return CLI_OK;
+    return client_take_answer(cli, json, &text);
 }
 
 int cost_verb(struct cli *cli, char **words)

@@ -19,13 +19,9 @@ static int gate_of_phase(struct cli *cli, const struct address *phase)
     json_t *json;
     if (client_get_part(cli, phase, "/gate?so_far=1", &json, &err) < 0)
         return cli_fail(&err);
-    if (cli->as_json)
-        client_print_json(json);
-    else
+    if (!cli->as_json)
         view_judgement(&cli->out, json, (double)time(NULL), &text);
-    cli_print(&text);
-    json_decref(json);
-    return CLI_OK;
+    return client_take_answer(cli, json, &text);
 }
 
 /* The gates of all phases. The gate of a matrix stands for those of its members. */

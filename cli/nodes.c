@@ -9,7 +9,6 @@
 #include "lib/units.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -20,16 +19,13 @@ static int nodes_list(struct cli *cli)
     json_t *json;
     if (client_get(cli, &json, &err, "/v1/nodes") < 0)
         return cli_fail(&err);
-    const json_t *nodes = json_object_get(json, "nodes");
-    if (cli->as_json)
-        client_print_json(nodes);
-    else if (json_array_size(nodes) == 0)
-        text_add(&text, "no node is left out\n");
-    else
-        view_nodes(&cli->out, nodes, (double)time(NULL), &text);
-    cli_print(&text);
+    json_t *nodes = json_incref(json_object_get(json, "nodes"));
     json_decref(json);
-    return CLI_OK;
+    if (!cli->as_json && json_array_size(nodes) == 0)
+        text_add(&text, "no node is left out\n");
+    else if (!cli->as_json)
+        view_nodes(&cli->out, nodes, (double)time(NULL), &text);
+    return client_take_answer(cli, nodes, &text);
 }
 
 /* Names are Slurm's. Other characters would make another path. */
@@ -44,6 +40,7 @@ static bool nodes_is_name(const char *word)
 static int nodes_add(struct cli *cli, const char *node, const char *duration, const char *because)
 {
     uint32_t seconds = 0;
+    struct text text = {0};
     struct error err;
     json_t *reply;
     if (duration && units_parse_duration(duration, &seconds, &err) < 0)
@@ -59,18 +56,16 @@ static int nodes_add(struct cli *cli, const char *node, const char *duration, co
     free(path);
     if (status < 0)
         return cli_fail(&err);
-    if (cli->as_json)
-        client_print_json(reply);
-    else if (duration)
-        printf("%s is left out for %s\n", node, duration);
-    else
-        printf("%s is left out until 'phasectl nodes clear %s'\n", node, node);
-    json_decref(reply);
-    return CLI_OK;
+    if (!cli->as_json && duration)
+        text_addf(&text, "%s is left out for %s\n", node, duration);
+    else if (!cli->as_json)
+        text_addf(&text, "%s is left out until 'phasectl nodes clear %s'\n", node, node);
+    return client_take_answer(cli, reply, &text);
 }
 
 static int nodes_clear(struct cli *cli, const char *node)
 {
+    struct text text = {0};
     struct error err;
     json_t *reply;
     char *path = text_format("/v1/nodes/%s", node);
@@ -78,12 +73,9 @@ static int nodes_clear(struct cli *cli, const char *node)
     free(path);
     if (status < 0)
         return cli_fail(&err);
-    if (cli->as_json)
-        client_print_json(reply);
-    else
-        printf("jobs may use %s again\n", node);
-    json_decref(reply);
-    return CLI_OK;
+    if (!cli->as_json)
+        text_addf(&text, "jobs may use %s again\n", node);
+    return client_take_answer(cli, reply, &text);
 }
 
 int nodes_verb(struct cli *cli, char **words)

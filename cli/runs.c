@@ -41,16 +41,12 @@ static int runs_one(struct cli *cli, const struct address *address, const void *
     if (status < 0)
         return cli_fail(&err);
     json_t *runs = runs_select(json_object_get(json, "runs"), address->phase);
-    if (cli->as_json)
-        client_print_json(runs);
-    else if (json_array_size(runs) == 0)
-        text_add(&text, "no runs yet\n");
-    else
-        view_runs(&cli->out, runs, (double)time(NULL), &text);
-    cli_print(&text);
-    json_decref(runs);
     json_decref(json);
-    return CLI_OK;
+    if (!cli->as_json && json_array_size(runs) == 0)
+        text_add(&text, "no runs yet\n");
+    else if (!cli->as_json)
+        view_runs(&cli->out, runs, (double)time(NULL), &text);
+    return client_take_answer(cli, runs, &text);
 }
 
 int runs_verb(struct cli *cli, char **words)

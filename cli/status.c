@@ -278,8 +278,8 @@ static int status_one(struct cli *cli, const struct address *address, const void
     if (status < 0)
         return cli_fail(&err);
     if (cli->as_json)
-        client_print_json(json);
-    else if (!address->workflow)
+        return client_take_answer(cli, json, &text);
+    if (!address->workflow)
         status_write_all(cli, json, all, &text);
     else if (address_kind(address) == ADDRESS_WORKFLOW)
         status_write_workflow(cli, json, &text);
@@ -287,11 +287,8 @@ static int status_one(struct cli *cli, const struct address *address, const void
         status_write_phase(cli, address, json, &text);
     else
         status_write_run(cli, json, &text);
-    if (!cli->as_json)
-        status_write_slurm(cli, &text);
-    cli_print(&text);
-    json_decref(json);
-    return CLI_OK;
+    status_write_slurm(cli, &text);
+    return client_take_answer(cli, json, &text);
 }
 
 int status_verb(struct cli *cli, char **words)
