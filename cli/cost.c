@@ -153,18 +153,6 @@ static void cost_add_first_expected(struct table *table, const json_t *expect,
     cost_add_expected(table, json_object_get(expect, amount_key(first)), first, amounts[first]);
 }
 
-static bool cost_has_expected(const json_t *costs)
-{
-    const json_t *row;
-    size_t i;
-    json_array_foreach((json_t *)costs, i, row)
-    {
-        if (json_is_object(json_object_get(row, "expect")))
-            return true;
-    }
-    return false;
-}
-
 /* A row for each workflow. `expect` is about whole workflows, so a month (a part) leaves it out. */
 static void cost_write_all(const struct cli *cli, const json_t *costs, bool is_part,
                            struct text *text)
@@ -177,7 +165,7 @@ static void cost_write_all(const struct cli *cli, const json_t *costs, bool is_p
         {"WAITING", TABLE_RIGHT, TABLE_WHOLE},  {"EXPECTED", TABLE_LEFT, TABLE_WHOLE},
         {"USED", TABLE_RIGHT, TABLE_WHOLE},
     };
-    bool has_expected = !is_part && cost_has_expected(costs);
+    bool has_expected = !is_part && field_any_has(costs, "expect");
     size_t column_count = sizeof columns / sizeof *columns - (has_expected ? 0 : 2);
     struct cost_sum sum = {0}, total = {0};
     struct table table;

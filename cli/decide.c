@@ -2,6 +2,7 @@
 #include "cli/decide.h"
 
 #include "cli/client.h"
+#include "cli/field.h"
 #include "lib/address.h"
 #include "lib/home.h"
 #include "lib/memory.h"
@@ -33,18 +34,6 @@ int decide_post(struct cli *cli, const struct address *address, const char *verb
     return status;
 }
 
-bool decide_is_in(const json_t *phases, const json_t *phase)
-{
-    const json_t *item;
-    size_t i;
-    json_array_foreach(phases, i, item)
-    {
-        if (json_equal(item, phase))
-            return true;
-    }
-    return false;
-}
-
 void decide_write(const char *verb, const json_t *reply, struct text *text)
 {
     static const struct {
@@ -66,9 +55,12 @@ void decide_write(const char *verb, const json_t *reply, struct text *text)
         assert(word < sizeof words / sizeof words[0]);
     }
     json_array_foreach(json_object_get(reply, "phases"), i, phase)
-        text_addf(text, "%s %s\n", json_string_value(phase),
-                  decide_is_in(skipped, phase)    ? "skipped: a phase before it was cancelled"
-                  : decide_is_in(judging, phase)  ? "chooses again among its results"
-                  : decide_is_in(stopping, phase) ? words[word].stopping
-                                                  : words[word].past);
+    {
+        const char *name = json_string_value(phase);
+        text_addf(text, "%s %s\n", name,
+                  field_has_text(skipped, name)    ? "skipped: a phase before it was cancelled"
+                  : field_has_text(judging, name)  ? "chooses again among its results"
+                  : field_has_text(stopping, name) ? words[word].stopping
+                                                   : words[word].past);
+    }
 }

@@ -4,7 +4,6 @@
 #define PHASED_CLI_DECIDE_H
 
 #include <jansson.h>
-#include <stdbool.h>
 
 struct address;
 struct cli;
@@ -19,9 +18,6 @@ char *decide_who(void);
  * retry begins from, or NULL. */
 int decide_post(struct cli *cli, const struct address *address, const char *verb, const char *from,
                 json_t **ret_reply, struct error *err);
-
-/* Whether a list of the answer, such as `stopping`, has the phase. */
-bool decide_is_in(const json_t *phases, const json_t *phase);
 
 /* Adds a line for each phase of the answer: "7/train is being held: its run stops". */
 void decide_write(const char *verb, const json_t *reply, struct text *text);

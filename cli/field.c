@@ -41,14 +41,43 @@ bool field_is_true(const json_t *object, const char *name)
 
 bool field_can(const json_t *phase, const char *verb)
 {
+    return field_has_text(json_object_get(phase, "can"), verb);
+}
+
+bool field_has_text(const json_t *list, const char *text)
+{
     const json_t *item;
     size_t i;
-    json_array_foreach(json_object_get(phase, "can"), i, item)
+    json_array_foreach(list, i, item)
     {
-        if (json_is_string(item) && text_equal(json_string_value(item), verb))
+        if (text && json_is_string(item) && text_equal(json_string_value(item), text))
             return true;
     }
     return false;
+}
+
+bool field_any_has(const json_t *list, const char *name)
+{
+    const json_t *item;
+    size_t i;
+    json_array_foreach(list, i, item)
+    {
+        if (json_is_object(json_object_get(item, name)))
+            return true;
+    }
+    return false;
+}
+
+const json_t *field_find(const json_t *list, const char *member, const char *text)
+{
+    const json_t *item;
+    size_t i;
+    json_array_foreach(list, i, item)
+    {
+        if (text_equal(field_text(item, member), text))
+            return item;
+    }
+    return NULL;
 }
 
 /* The function that reads a word of an object. */

@@ -18,6 +18,15 @@ bool field_can(const json_t *phase, const char *verb);
 
 double field_as_number(const json_t *value);
 
+/* Whether the list has the text. `text` may be NULL: no list has it. */
+bool field_has_text(const json_t *list, const char *text);
+
+/* Whether an object of the list has an object as its member `name`. */
+bool field_any_has(const json_t *list, const char *name);
+
+/* Returns the first object of the list whose member is the text; NULL: there is no such object. */
+const json_t *field_find(const json_t *list, const char *member, const char *text);
+
 /* The words of lib/protocol/words.h and lib/expr/check.h that an answer has. -1: there is no word,
  * or it is from a newer daemon; such a word is only printed. The final states of a workflow are
  * states of a phase, too. */

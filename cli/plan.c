@@ -114,18 +114,6 @@ static void plan_add_cell_expected(struct table *table, const json_t *phase)
     text_fini(&text);
 }
 
-static bool plan_has_expected(const json_t *phases)
-{
-    const json_t *phase;
-    size_t i;
-    json_array_foreach((json_t *)phases, i, phase)
-    {
-        if (json_is_object(json_object_get(phase, "expect")))
-            return true;
-    }
-    return false;
-}
-
 static void plan_write_table(const struct cli *cli, const json_t *phases, struct text *text)
 {
     static const struct table_column columns[] = {
@@ -139,7 +127,7 @@ static void plan_write_table(const struct cli *cli, const json_t *phases, struct
     size_t i;
     time_t now = time(NULL);
     char buffer[FORMAT_SIZE];
-    bool has_expected = plan_has_expected(phases);
+    bool has_expected = field_any_has(phases, "expect");
     table_init(&table, columns, sizeof columns / sizeof *columns - (has_expected ? 0 : 1));
     json_array_foreach(phases, i, phase)
     {
@@ -165,14 +153,8 @@ enum { PLAN_NAMES_MAX = 3 }; /* further phases are only counted */
 
 static bool plan_says(const json_t *phase, const char *said)
 {
-    const json_t *danger;
-    size_t i;
-    json_array_foreach(json_object_get(phase, "dangers"), i, danger)
-    {
-        if (json_is_string(danger) && text_equal(json_string_value(danger), said))
-            return true;
-    }
-    return text_equal(field_text(phase, "missing"), said) ||
+    return field_has_text(json_object_get(phase, "dangers"), said) ||
+           text_equal(field_text(phase, "missing"), said) ||
            text_equal(field_text(phase, "start_message"), said);
 }
 

@@ -181,18 +181,9 @@ static enum spans_status spans_status(const char *word)
 
 /* --- The three kinds of spans ----------------------------------------------------------------- */
 
-static const json_t *spans_find(const json_t *list, const char *member, const char *text)
-{
-    const json_t *item;
-    size_t i;
-    json_array_foreach((json_t *)list, i,
-                       item) if (text_equal(field_text(item, member), text)) return item;
-    return NULL;
-}
-
 static const json_t *spans_phase_of(const struct spans_source *source, const char *name)
 {
-    return spans_find(json_object_get(source->workflow, "phases"), "phase", name);
+    return field_find(json_object_get(source->workflow, "phases"), "phase", name);
 }
 
 /* A link to the attempt before the run, if there was one. */
@@ -272,7 +263,7 @@ static json_t *spans_of_workflow(const struct spans_source *source, const json_t
                                           "cost_usd", "gpu_seconds", "commit"};
     const json_t *workflow = source->workflow;
     const json_t *failed =
-        spans_find(json_object_get(workflow, "phases"), "state", phase_state_name(PHASE_FAILED));
+        field_find(json_object_get(workflow, "phases"), "state", phase_state_name(PHASE_FAILED));
     const struct spans_place place = {.kind = "workflow",
                                       .id = "",
                                       .name = field_text(workflow, "name"),

@@ -167,9 +167,10 @@ static void model_take_decision(struct model *model, struct reply *reply)
     if (count > 1)
         text_addf(&model->notice, ", and %zu more", count - 1);
     text_fini(&said);
-    const json_t *phase = json_array_get(json_object_get(reply->json, "phases"), 0);
-    if (decide_is_in(json_object_get(reply->json, "stopping"), phase))
-        (void)snprintf(model->stopping, sizeof model->stopping, "%s", json_string_value(phase));
+    const char *phase =
+        json_string_value(json_array_get(json_object_get(reply->json, "phases"), 0));
+    if (field_has_text(json_object_get(reply->json, "stopping"), phase))
+        (void)snprintf(model->stopping, sizeof model->stopping, "%s", phase);
     for (size_t i = 0; i < model->answer_count; i++) /* everything may have changed */
         model->answers[i].asked_s = 0;
 }
@@ -291,12 +292,5 @@ const json_t *model_workflow(const struct model *model)
 
 const json_t *model_phase(const struct model *model, const char *name)
 {
-    const json_t *phase;
-    size_t i;
-    json_array_foreach(json_object_get(model_workflow(model), "phases"), i, phase)
-    {
-        if (text_equal(field_text(phase, "phase"), name))
-            return phase;
-    }
-    return NULL;
+    return field_find(json_object_get(model_workflow(model), "phases"), "phase", name);
 }
