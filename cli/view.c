@@ -545,39 +545,36 @@ static void view_guards(const struct terminal *terminal, const json_t *gate, str
     json_decref(shown);
 }
 
-void view_judgement(const struct terminal *terminal, const json_t *gate, double now,
-                    struct text *text)
+static void view_decision(const struct terminal *terminal, const json_t *gate, double now,
+                          struct text *text)
 {
-    const char *decided = field_text(gate, "decided");
+    bool is_overruled = text_equal(field_text(gate, "decided_by"), "user");
+    const char *decided = is_overruled ? "overruled by a person" : field_text(gate, "decided");
     char buffer[FORMAT_SIZE];
-    double time_s = field_number(gate, "time");
-    const json_t *so_far = json_object_get(gate, "so_far");
-    text_addf(text, "gate of %s: ", field_text(gate, "phase"));
-    if (json_array_size(so_far)) {
-        text_add(text, "so far; the gate judges a run that succeeds\n");
-        view_checks(terminal, so_far, true, 2, text);
-        view_guards(terminal, gate, text);
-        return;
-    }
-    bool has_checks = json_object_size(json_object_get(gate, "criteria")) ||
-                      json_array_size(json_object_get(gate, "checks"));
-    if (!has_checks && isnan(time_s)) {
-        text_add(text, "the gate has no checks: a run that succeeds passes\n");
-        view_guards(terminal, gate, text);
-        return;
-    }
-    if (!decided[0]) {
-        text_add(text, "not decided yet; the gate judges a run that succeeds\n");
-        view_guards(terminal, gate, text);
-        return;
-    }
-    if (text_equal(field_text(gate, "decided_by"), "user"))
-        decided = "overruled by a person";
     terminal_colour(terminal, text, view_colour(decided), decided);
-    text_addf(text, ", %s\n", format_time(time_s, (time_t)now, buffer));
+    text_addf(text, ", %s\n", format_time(field_number(gate, "time"), (time_t)now, buffer));
     if (json_array_size(json_object_get(gate, "checks")))
         view_gate(terminal, gate, 2, text);
     else
         text_add(text, "  without checks\n");
+}
+
+void view_judgement(const struct terminal *terminal, const json_t *gate, double now,
+                    struct text *text)
+{
+    const json_t *so_far = json_object_get(gate, "so_far");
+    bool has_checks = json_object_size(json_object_get(gate, "criteria")) ||
+                      json_array_size(json_object_get(gate, "checks"));
+    text_addf(text, "gate of %s: ", field_text(gate, "phase"));
+    if (json_array_size(so_far)) {
+        text_add(text, "so far; the gate judges a run that succeeds\n");
+        view_checks(terminal, so_far, true, 2, text);
+    } else if (!has_checks && isnan(field_number(gate, "time"))) {
+        text_add(text, "the gate has no checks: a run that succeeds passes\n");
+    } else if (!field_text(gate, "decided")[0]) {
+        text_add(text, "not decided yet; the gate judges a run that succeeds\n");
+    } else {
+        view_decision(terminal, gate, now, text);
+    }
     view_guards(terminal, gate, text);
 }
