@@ -4,6 +4,7 @@
 #include "cli/client.h"
 #include "cli/field.h"
 #include "cli/options.h"
+#include "cli/source.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
 #include "lib/error.h"
@@ -22,12 +23,9 @@ enum { FAILURES_LOG_MAX = 256 * 1024 }; /* the end of a log: a node keeps as muc
 /* Prints what is wrong in the user's file. */
 static int failures_print_problems(const struct spec_problems *problems)
 {
-    struct text text = {0};
-    spec_problems_text(problems, &text);
     if (!problems->file && problems->count)
         (void)fputs("phasectl: ", stderr);
-    (void)fputs(text_string(&text), stderr);
-    text_fini(&text);
+    problems_print_all(problems);
     return problems->error_count ? CLI_FAILED : CLI_OK;
 }
 

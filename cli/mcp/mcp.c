@@ -7,6 +7,7 @@
 #include "cli/options.h"
 #include "cli/verbs.h"
 #include "lib/error.h"
+#include "lib/json.h"
 #include "lib/text.h"
 
 #include "config.h"
@@ -246,9 +247,7 @@ static bool mcp_read(struct text *line)
 /* Returns false if nobody reads the answers any more. main() reports other failures. */
 static bool mcp_write(json_t *answer)
 {
-    char *text = json_dumps(answer, JSON_COMPACT | JSON_REAL_PRECISION(15));
-    if (!text)
-        abort();
+    char *text = json_text(answer, JSON_COMPACT | JSON_REAL_PRECISION(15));
     (void)puts(text);
     free(text);
     return fflush(stdout) == 0;
