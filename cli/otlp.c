@@ -22,8 +22,7 @@
 
 enum { OTLP_TIMEOUT_MS = 10000, OTLP_LAST_SIZE_MAX = 4096 };
 
-/* --- The variables of OpenTelemetry ------------------------------------------------------------
- */
+/* --- The variables of OpenTelemetry ----------------------------------------------------------- */
 
 static const char *otlp_variable(const char *name)
 {
@@ -137,8 +136,7 @@ void otlp_fini(struct otlp *otlp)
     http_client_free(otlp->client);
 }
 
-/* --- The last event that was sent --------------------------------------------------------------
- */
+/* --- The last event that was sent ------------------------------------------------------------- */
 
 int otlp_lock(const struct cli *cli, struct error *err)
 {
@@ -181,8 +179,7 @@ int otlp_write_last(const struct cli *cli, long long last, struct error *err)
     return status < 0 ? -ENOTRECOVERABLE : 0;
 }
 
-/* --- The request -------------------------------------------------------------------------------
- */
+/* --- The request ------------------------------------------------------------------------------ */
 
 static void otlp_refused(struct otlp *otlp, size_t count, const char *why)
 {
@@ -239,8 +236,7 @@ static int otlp_post(struct otlp *otlp, json_t *spans, struct error *err)
     return status;
 }
 
-/* --- What has ended ----------------------------------------------------------------------------
- */
+/* --- What has ended --------------------------------------------------------------------------- */
 
 /* Appends the whole history of a workflow. */
 static int otlp_read_history(const struct otlp *otlp, long long workflow, json_t *events,

@@ -136,8 +136,7 @@ static void diff_read_spec(struct diff_side *side, const json_t *source)
     json_decref(resolved);
 }
 
-/* --- How the runs ended ------------------------------------------------------------------------
- */
+/* --- How the runs ended ----------------------------------------------------------------------- */
 
 static void diff_add_figure(json_t *figures, const char *name, const json_t *value)
 {
