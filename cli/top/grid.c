@@ -196,12 +196,3 @@ void grid_mark_text(struct grid *grid, const struct area *area, const char *text
         }
     }
 }
-
-void grid_add_row(const struct grid *grid, int row, struct text *text)
-{
-    size_t begin = text->size;
-    for (int column = 0; column < grid->columns; column++)
-        text_add(text, grid_cell(grid, row, column)->letter);
-    while (text->size > begin && text->data[text->size - 1] == ' ')
-        text->data[--text->size] = '\0';
-}

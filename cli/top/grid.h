@@ -5,8 +5,6 @@
 
 #include "cli/terminal.h"
 
-struct text;
-
 enum { GRID_LETTER_SIZE = 16 }; /* a letter with its accents; further accents are left out */
 
 enum grid_mark { GRID_UNMARKED, GRID_SELECTED, GRID_FOUND };
@@ -49,8 +47,5 @@ void grid_mark(struct grid *grid, const struct area *area, enum grid_mark mark);
 bool grid_has_mark(const struct grid *grid, const struct area *area, enum grid_mark mark);
 /* Marks each place in the area where `text` stands within a row. Case does not count. */
 void grid_mark_text(struct grid *grid, const struct area *area, const char *text);
-
-/* Adds the letters of a row, without the blanks at its end. */
-void grid_add_row(const struct grid *grid, int row, struct text *text);
 
 #endif

@@ -155,6 +155,16 @@ void top_world_run(struct top_world *world, const char *log)
     model_take(&world->model, &reply, world->clock_s);
 }
 
+/* Adds the letters of a row, without the blanks at its end. */
+static void top_world_add_row(const struct grid *grid, int row, struct text *text)
+{
+    size_t begin = text->size;
+    for (int column = 0; column < grid->columns; column++)
+        text_add(text, grid_cell(grid, row, column)->letter);
+    while (text->size > begin && text->data[text->size - 1] == ' ')
+        text->data[--text->size] = '\0';
+}
+
 const char *top_world_picture(struct top_world *world, int rows, int columns)
 {
     static struct text text;
@@ -163,7 +173,7 @@ const char *top_world_picture(struct top_world *world, int rows, int columns)
     draw(&world->model, world->clock_s, &world->grid);
     text_clear(&text);
     for (int row = 0; row < rows; row++) {
-        grid_add_row(&world->grid, row, &text);
+        top_world_add_row(&world->grid, row, &text);
         text_add(&text, "\n");
     }
     return text_string(&text);
@@ -173,7 +183,7 @@ const char *top_world_row(const struct top_world *world, int row)
 {
     static struct text text;
     text_clear(&text);
-    grid_add_row(&world->grid, row, &text);
+    top_world_add_row(&world->grid, row, &text);
     return text_string(&text);
 }
 
