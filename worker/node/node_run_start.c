@@ -29,20 +29,13 @@ enum {
 
 /* --- What ranks and observers tell ------------------------------------------------------------ */
 
-static void node_run_guard(void *context, enum observer_stop_cause cause, const char *message,
+static void node_run_guard(void *context, enum stop_reason cause, const char *message,
                            json_t *verdict)
 {
-    static const enum stop_reason causes[] = {
-        [OBSERVER_STOP_GUARD] = STOP_GUARD,
-        [OBSERVER_STOP_NAN] = STOP_NAN,
-        [OBSERVER_STOP_UNTIL] = STOP_UNTIL,
-        [OBSERVER_STOP_SPACE] = STOP_HELD,
-    };
     struct node_run *run = context;
-    node_run_report(run, &(struct report){.kind = REPORT_GUARD,
-                                          .cause = causes[cause],
-                                          .message = message,
-                                          .verdict = verdict});
+    struct report report = {
+        .kind = REPORT_GUARD, .cause = cause, .message = message, .verdict = verdict};
+    node_run_report(run, &report);
 }
 
 static void node_run_fault(void *context, const char *line)

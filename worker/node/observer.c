@@ -173,10 +173,10 @@ static void observer_tell_suspect(struct observer *observer, const struct guards
 
 static void observer_judge(struct observer *observer)
 {
-    static const enum observer_stop_cause causes[] = {
-        [GUARDS_FAILED] = OBSERVER_STOP_GUARD,
-        [GUARDS_NAN] = OBSERVER_STOP_NAN,
-        [GUARDS_REACHED] = OBSERVER_STOP_UNTIL,
+    static const enum stop_reason causes[] = {
+        [GUARDS_FAILED] = STOP_GUARD,
+        [GUARDS_NAN] = STOP_NAN,
+        [GUARDS_REACHED] = STOP_UNTIL,
     };
     struct guards_reason reason = {0};
     double elapsed_s = (double)(clock_steady_ms() - observer->rows.began_ms) / 1000;
@@ -288,7 +288,7 @@ static void observer_look_at_space(struct observer *observer)
     if (verdict == SPACE_FULL) {
         char *reason = space_reason(&facts, free_bytes, spare, count);
         observer->is_stopped = true;
-        observer->options.stop(observer->options.context, OBSERVER_STOP_SPACE, reason, NULL);
+        observer->options.stop(observer->options.context, STOP_HELD, reason, NULL);
         free(reason);
     }
     free(spare);

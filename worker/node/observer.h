@@ -7,6 +7,7 @@
 #ifndef PHASED_WORKER_NODE_OBSERVER_H
 #define PHASED_WORKER_NODE_OBSERVER_H
 
+#include "lib/protocol/words.h"
 #include "worker/node/checkpoints.h"
 
 #include <jansson.h>
@@ -22,13 +23,6 @@ struct gpu_second;
 struct journal;
 struct observer;
 
-enum observer_stop_cause {
-    OBSERVER_STOP_GUARD,
-    OBSERVER_STOP_NAN,
-    OBSERVER_STOP_UNTIL,
-    OBSERVER_STOP_SPACE, /* the next checkpoint does not fit */
-};
-
 /* All members are borrowed until observer_free(). */
 struct observer_options {
     uv_loop_t *loop;
@@ -39,8 +33,7 @@ struct observer_options {
     bool is_first_node;
     const char *channel;
     /* The run must stop. `verdict` is the verdict of a guard, or NULL; borrowed during the call. */
-    void (*stop)(void *context, enum observer_stop_cause cause, const char *message,
-                 json_t *verdict);
+    void (*stop)(void *context, enum stop_reason cause, const char *message, json_t *verdict);
     /* The driver has reported a fault of a GPU. */
     void (*fault)(void *context, const char *line);
     /* The journal has something that the daemon should know at once. */
