@@ -118,7 +118,6 @@ static void observer_checkpoint(void *context, const struct saved *checkpoint, b
                     &(struct entry){.type = ENTRY_CHECKPOINT, .json = members});
     else
         journal_warn(observer->options.journal, "the path of a checkpoint is not UTF-8");
-    journal_flush(observer->options.journal);
     observer->options.urgent(observer->options.context);
 }
 
@@ -155,7 +154,6 @@ static void observer_verdict(void *context, json_t *verdict)
     struct observer *observer = context;
     journal_add(observer->options.journal,
                 &(struct entry){.type = ENTRY_GUARD, .verdict = verdict});
-    journal_flush(observer->options.journal);
     observer->options.urgent(observer->options.context);
 }
 
@@ -167,7 +165,6 @@ static void observer_tell_suspect(struct observer *observer, const struct guards
     journal_add(
         observer->options.journal,
         &(struct entry){.type = ENTRY_SUSPECT, .step = reason->since, .message = reason->message});
-    journal_flush(observer->options.journal);
     observer->options.urgent(observer->options.context);
 }
 
@@ -292,7 +289,6 @@ static void observer_look_at_space(struct observer *observer)
         free(reason);
     }
     free(spare);
-    journal_flush(observer->options.journal);
     observer->options.urgent(observer->options.context);
 }
 

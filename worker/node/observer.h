@@ -36,7 +36,7 @@ struct observer_options {
     void (*stop)(void *context, enum stop_reason cause, const char *message, json_t *verdict);
     /* The driver has reported a fault of a GPU. */
     void (*fault)(void *context, const char *line);
-    /* The journal has something that the daemon should know at once. */
+    /* The journal has something to write out, which the daemon should know at once. */
     void (*urgent)(void *context);
     void *context;
 };
