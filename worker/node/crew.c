@@ -116,7 +116,7 @@ static void crew_signal_all(const struct crew *crew, int number)
 {
     bool is_early = !crew->is_killing || clock_steady_ms() - crew->kill_ms < CREW_RUNTIME_MS;
     bool is_spared = crew->options.container && is_early;
-    (void)processes_signal_others(0, is_spared ? crew_runtime : NULL, number);
+    (void)processes_signal(0, is_spared ? crew_runtime : NULL, number);
 }
 
 static unsigned crew_signal_steps(struct crew *crew, int number)
@@ -187,7 +187,7 @@ static void crew_signal(struct crew *crew)
                                 : crew->options.container ? crew_mounts
                                                           : NULL;
     for (unsigned i = 0; i < crew->count; i++)
-        (void)processes_signal_others(crew->members[i].rank.pid, spared, number); /* may be over */
+        (void)processes_signal(crew->members[i].rank.pid, spared, number); /* may be over */
 }
 
 static void crew_expect_done(uv_timer_t *timer)
@@ -537,7 +537,7 @@ void crew_close(struct crew *crew)
     if (!crew)
         return;
     if (!crew->is_gone)
-        (void)processes_signal_all(SIGKILL);
+        (void)processes_signal(0, NULL, SIGKILL);
     (void)steps_signal(crew->options.assignment->file.run_dir, SIGKILL);
     crew->is_gone = true;
     for (unsigned i = 0; i < crew->count; i++)

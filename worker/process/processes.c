@@ -212,9 +212,7 @@ static bool processes_is_named(const struct process *process, const char *const 
     return false;
 }
 
-/* Signals the descendants in `process_group`, except those with one of `names`. 0 means all
- * descendants. */
-static unsigned processes_signal(pid_t process_group, const char *const *names, int number)
+unsigned processes_signal(pid_t process_group, const char *const *names, int number)
 {
     size_t count;
     unsigned signalled = 0;
@@ -228,16 +226,6 @@ static unsigned processes_signal(pid_t process_group, const char *const *names, 
     }
     free(family);
     return signalled;
-}
-
-unsigned processes_signal_all(int number)
-{
-    return processes_signal(0, NULL, number);
-}
-
-unsigned processes_signal_others(pid_t process_group, const char *const *names, int number)
-{
-    return processes_signal(process_group, names, number);
 }
 
 unsigned processes_signal_children(const char *name, int number)
@@ -260,7 +248,7 @@ unsigned processes_signal_children(const char *name, int number)
 void processes_end_all(void)
 {
     int status;
-    for (unsigned i = 0; i < PROCESSES_END_TRIES && processes_signal_all(SIGKILL); i++) {
+    for (unsigned i = 0; i < PROCESSES_END_TRIES && processes_signal(0, NULL, SIGKILL); i++) {
         (void)poll(NULL, 0, PROCESSES_END_MS);
         while (processes_reap(&status) > 0)
             ;

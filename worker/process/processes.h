@@ -51,19 +51,15 @@ char *process_environment(pid_t pid, size_t *ret_size);
 /* Returns the value of a variable in such an environment, or NULL. */
 const char *process_variable(const char *environment, size_t size, const char *name);
 
-/* Signals all descendants of the calling process. An srun gets only SIGKILL. A process that waits
- * for an srun gets a signal only if it has a handler, and a shell gets no SIGTERM then. Returns how
- * many processes were signalled. A process that is forked meanwhile may be missed, so signal again
- * when a child ends. */
-unsigned processes_signal_all(int number);
+/* Signals the descendants of the calling process in one process group, or all if `process_group` is
+ * 0. Leaves out processes with one of `names`, which end with NULL; or NULL. An srun gets only
+ * SIGKILL. A process that waits for an srun gets a signal only if it has a handler, and a shell
+ * gets no SIGTERM then. Returns how many processes were signalled. Unlike kill(), it cannot hit a
+ * foreign process when the number of an ended group is in use again. A process that is forked
+ * meanwhile may be missed, so signal again when a child ends. */
+unsigned processes_signal(pid_t process_group, const char *const *names, int number);
 
-/* Like processes_signal_all(), for the descendants in one process group, or for all if
- * `process_group` is 0. Leaves out processes with one of `names`, which end with NULL. Unlike
- * kill(), it cannot hit a foreign process when the number of an ended group is in use again. */
-unsigned processes_signal_others(pid_t process_group, const char *const *names, int number);
-
-/* Like processes_signal_all(), for the process groups of the children of processes with this name.
- */
+/* Like processes_signal(), for the process groups of the children of processes with this name. */
 unsigned processes_signal_children(const char *name, int number);
 
 /* Kills all descendants, also those that are forked meanwhile. Returns when no descendant is left,
