@@ -41,9 +41,9 @@ static int month_write(struct loop_item *base, struct store *store, struct error
     return store_month_save(store, item->name, item->budget, item->is_told, err);
 }
 
-static void month_free(struct loop_item *base)
+static void month_free(void *context)
 {
-    struct month_item *item = (struct month_item *)base;
+    struct month_item *item = context;
     json_decref(item->budget);
     free(item);
 }

@@ -53,17 +53,12 @@ static int spending_write(struct loop_item *base, struct store *store, struct er
     return store_budget_tell(store, item->workflow, err);
 }
 
-static void spending_free(struct loop_item *item)
-{
-    free(item);
-}
-
 void spending_warn(struct loop *loop, uint64_t workflow, enum budget budget,
                    const struct spending *spent)
 {
     struct spending_item *item = xcalloc(1, sizeof *item);
     *item = (struct spending_item){
-        .item = {.write = spending_write, .free = spending_free, .adds_history = true},
+        .item = {.write = spending_write, .free = free, .adds_history = true},
         .workflow = workflow,
         .budget = budget,
     };

@@ -57,9 +57,9 @@ static void control_done(struct loop_item *base, const struct error *failure)
                                      skipped_phases(item)));
 }
 
-static void control_free(struct loop_item *base)
+static void control_free(void *context)
 {
-    struct control_item *item = (struct control_item *)base;
+    struct control_item *item = context;
     json_decref(item->phases);
     json_decref(item->stopping);
     json_decref(item->judging);

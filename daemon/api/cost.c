@@ -61,9 +61,9 @@ static void cost_done(struct loop_item *base, const struct error *failure)
         request_reply_json(item->request, 200, json_pack("{s:O}", "budget", item->budget));
 }
 
-static void cost_free(struct loop_item *base)
+static void cost_free(void *context)
 {
-    struct cost_item *item = (struct cost_item *)base;
+    struct cost_item *item = context;
     json_decref(item->budget);
     free(item);
 }

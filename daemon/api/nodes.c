@@ -57,9 +57,9 @@ static void node_done(struct loop_item *base, const struct error *failure)
         request_reply_json(item->request, 200, json_pack("{s:s}", "node", item->node));
 }
 
-static void node_free(struct loop_item *base)
+static void node_free(void *context)
 {
-    struct node_item *item = (struct node_item *)base;
+    struct node_item *item = context;
     free(item->node);
     free(item->message);
     free(item);
@@ -118,7 +118,7 @@ static void node_surveyed(void *context, const struct cluster_result *result)
     struct node_call *naming = context;
     struct node_item *item = naming->item;
     if (!naming->api) {
-        node_free(&item->item);
+        node_free(item);
         free(naming);
         return;
     }
@@ -131,11 +131,11 @@ static void node_surveyed(void *context, const struct cluster_result *result)
     if (is_known && !may_be_node(result->survey, item->node)) {
         request_reply_error(item->request, API_BAD_REQUEST, item->node, "Slurm knows no node %s",
                             item->node);
-        node_free(&item->item);
+        node_free(item);
     } else if (call_can_record(&call)) {
         loop_post_item(naming->api->config.loop, &item->item, NULL);
     } else {
-        node_free(&item->item);
+        node_free(item);
     }
     free(naming);
 }

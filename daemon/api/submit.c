@@ -131,9 +131,9 @@ static void submit_done(struct loop_item *base, const struct error *failure)
     answer_batch(batch);
 }
 
-static void submit_free(struct loop_item *base)
+static void submit_free(void *context)
 {
-    struct submit_item *item = (struct submit_item *)base;
+    struct submit_item *item = context;
     json_decref(item->body);
     json_decref(item->secrets);
     json_decref(item->resolved);
@@ -364,7 +364,7 @@ static void submit_list(struct submit_batch *batch)
     for (size_t i = 0; i < count; i++) {
         if (items[i] && batch->is_answered) {
             workflow_free(items[i]->workflow);
-            submit_free(&items[i]->item);
+            submit_free(items[i]);
         } else if (items[i]) {
             post(items[i]);
         }

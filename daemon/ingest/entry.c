@@ -432,9 +432,9 @@ static int failure_write(struct loop_item *base, struct store *store, struct err
     return status == -EINVAL && store_excuse(store) ? 0 : status;
 }
 
-static void failure_free(struct loop_item *base)
+static void failure_free(void *context)
 {
-    struct failure_item *item = (struct failure_item *)base;
+    struct failure_item *item = context;
     json_decref(item->failure);
     free(item);
 }

@@ -25,15 +25,10 @@ static int ageing_write(struct loop_item *item, struct store *store, struct erro
     return store_samples_age(store, loop_now_ms(), err);
 }
 
-static void ageing_free(struct loop_item *item)
-{
-    free(item);
-}
-
 static void ageing_post(struct loop *loop)
 {
     struct loop_item *item = xcalloc(1, sizeof *item);
-    *item = (struct loop_item){.write = ageing_write, .free = ageing_free};
+    *item = (struct loop_item){.write = ageing_write, .free = free};
     loop_post_item(loop, item, NULL);
 }
 

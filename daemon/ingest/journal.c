@@ -60,9 +60,9 @@ static void item_done(struct loop_item *base, const struct error *failure)
         item->waiter.done(item->waiter.context, item->committed, failure);
 }
 
-static void item_free(struct loop_item *base)
+static void item_free(void *context)
 {
-    struct journal_item *item = (struct journal_item *)base;
+    struct journal_item *item = context;
     json_decref(item->entries);
     free(item->node);
     free(item);

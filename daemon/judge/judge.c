@@ -185,9 +185,9 @@ static int judgement_write(struct loop_item *item, struct store *store, struct e
     return store_event_add(store, &event, err);
 }
 
-static void judgement_free(struct loop_item *item)
+static void judgement_free(void *context)
 {
-    struct judgement *judgement = (struct judgement *)item;
+    struct judgement *judgement = context;
     values_fini(&judgement->own);
     for (size_t i = 0; i < judgement->before_count; i++)
         values_fini(&judgement->before[i]);
@@ -217,7 +217,7 @@ static int judge_checks(struct loop *loop, const struct phase *phase, enum check
     judgement->verdicts = json_array();
     int status = gather(judgement, loop_store(loop), phase, err);
     if (status < 0) {
-        judgement_free(&judgement->item);
+        judgement_free(judgement);
         return status;
     }
     const char *name;
@@ -308,7 +308,7 @@ int judge_so_far(struct loop *loop, uint64_t workflow, const char *phase_name,
         return status;
     *ret_verdicts = json_incref(judgement->verdicts);
     answer_keep(judge, key, begin, *ret_verdicts);
-    judgement_free(&judgement->item);
+    judgement_free(judgement);
     return 0;
 }
 

@@ -35,9 +35,9 @@ struct selection {
     char message[REASON_MAX];
 };
 
-static void selection_free(struct loop_item *item)
+static void selection_free(void *context)
 {
-    struct selection *selection = (struct selection *)item;
+    struct selection *selection = context;
     for (size_t i = 0; i < selection->count; i++)
         free(selection->reasons[i]);
     free(selection->reasons);
@@ -391,7 +391,7 @@ int matrix_judge(struct loop *loop, struct phase *matrix, struct error *err)
     if (status == 0 && json_object_size(selection->changes) > 0)
         status = work_out_revision(selection, store, err);
     if (status < 0) {
-        selection_free(&selection->item);
+        selection_free(selection);
         return status;
     }
     struct core_event event = {

@@ -31,9 +31,9 @@ struct remedy_item {
     char message[REASON_MAX];
 };
 
-static void item_free(struct loop_item *base)
+static void item_free(void *context)
 {
-    struct remedy_item *item = (struct remedy_item *)base;
+    struct remedy_item *item = context;
     free(item->cause);
     json_decref(item->spec);
     json_decref(item->changes);
@@ -146,7 +146,7 @@ int remedy_work_out(struct loop *loop, struct phase *phase, struct error *err)
     phase_count_remedies(phase, remedy->cause, &item->number, &item->times);
     int status = work_out(item, loop_store(loop), err);
     if (status < 0 && status != -EINVAL) {
-        item_free(&item->item);
+        item_free(item);
         return status;
     }
     struct told_checkpoint previous = told_checkpoint_read(item->previous);

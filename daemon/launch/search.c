@@ -57,9 +57,9 @@ static int search_write(struct loop_item *base, struct store *store, struct erro
     return status;
 }
 
-static void search_free(struct loop_item *base)
+static void search_free(void *context)
 {
-    struct search_item *item = (struct search_item *)base;
+    struct search_item *item = context;
     json_decref(item->left);
     free(item);
 }

@@ -266,9 +266,9 @@ static int warning_write(struct loop_item *base, struct store *store, struct err
     return store_event_add(store, &event, err);
 }
 
-static void warning_free(struct loop_item *base)
+static void warning_free(void *context)
 {
-    struct warning_item *item = (struct warning_item *)base;
+    struct warning_item *item = context;
     free(item->message);
     free(item);
 }

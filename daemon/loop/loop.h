@@ -82,7 +82,7 @@ struct loop_item {
      * first time. */
     void (*done)(struct loop_item *item, const struct error *failure);
     /* Called last. */
-    void (*free)(struct loop_item *item);
+    void (*free)(void *item);
     /* A new workflow that is taken back when the commit fails. */
     struct workflow *added;
     bool adds_history; /* has lines of history besides those of effects */

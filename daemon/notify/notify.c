@@ -92,9 +92,9 @@ static int notify_write(struct loop_item *base, struct store *store, struct erro
     return status < 0 || !item->warning ? status : store_event_add(store, &event, err);
 }
 
-static void notify_free(struct loop_item *base)
+static void notify_free(void *context)
 {
-    struct notify_item *item = (struct notify_item *)base;
+    struct notify_item *item = context;
     free(item->warning);
     free(item);
 }
@@ -367,16 +367,11 @@ static int move_write(struct loop_item *base, struct store *store, struct error 
     return store_notices_move(store, item->by_ms, err);
 }
 
-static void move_free(struct loop_item *item)
-{
-    free(item);
-}
-
 static void notify_clock_set(void *state, int64_t by_ms)
 {
     struct notify *notify = state;
     struct move_item *item = xcalloc(1, sizeof *item);
-    *item = (struct move_item){.item = {.write = move_write, .free = move_free}, .by_ms = by_ms};
+    *item = (struct move_item){.item = {.write = move_write, .free = free}, .by_ms = by_ms};
     loop_post_item(notify->loop, &item->item, NULL);
 }
 
