@@ -19,10 +19,9 @@
  * the words before it have no value. In case of doubt, a number is not a metric. */
 #include "lib/metrics/line.h"
 
-#include "lib/metrics/bar.h"
-#include "lib/metrics/epoch.h"
 #include "lib/metrics/literal.h"
 #include "lib/metrics/number.h"
+#include "lib/metrics/progress.h"
 #include "lib/metrics/stamp.h"
 #include "lib/metrics/values.h"
 
@@ -538,7 +537,7 @@ static void line_read_next(struct line *line)
     char next = line->at + 1 < line->end ? line->at[1] : ' ';
     if ((isalnum(c) || c == '_') && line_read_logger(line))
         return;
-    const char *behind = epoch_read(line->values, line->at, line->end);
+    const char *behind = progress_read_epoch(line->values, line->at, line->end);
     if (behind) {
         line_end_segment(line);
         line->at = behind;
@@ -575,7 +574,7 @@ void line_read(struct line_memory *memory, struct values *values, const char *te
     while (bar < line.end && *bar == ' ')
         bar++;
     line.has_stamp = stamp != NULL;
-    line.at = bar_read(memory, values, bar, line.end);
+    line.at = progress_read_bar(memory, values, bar, line.end);
     bool has_bar = line.at > bar;
     while (line.at < line.end)
         line_read_next(&line);

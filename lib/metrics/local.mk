@@ -3,8 +3,7 @@ lib_libphased_a_SOURCES += \
 	lib/metrics/number.c lib/metrics/number.h \
 	lib/metrics/values.c lib/metrics/values.h \
 	lib/metrics/literal.c lib/metrics/literal.h \
-	lib/metrics/epoch.c lib/metrics/epoch.h \
-	lib/metrics/bar.c lib/metrics/bar.h \
+	lib/metrics/progress.c lib/metrics/progress.h \
 	lib/metrics/stamp.c lib/metrics/stamp.h \
 	lib/metrics/line.c lib/metrics/line.h \
 	lib/metrics/pattern.c lib/metrics/pattern.h \

@@ -1,0 +1,148 @@
+/* Progress bars as tqdm prints them, and epochs in the forms that the examples of PyTorch print. */
+#include "lib/metrics/progress.h"
+
+#include "lib/metrics/line.h"
+#include "lib/metrics/number.h"
+#include "lib/metrics/values.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+#include <strings.h>
+
+static const char *progress_pass(const char *at, const char *end, const char *signs)
+{
+    while (at < end && *at && strchr(signs, *at))
+        at++;
+    return at;
+}
+
+static struct span progress_word(const char *at, const char *end)
+{
+    struct span word = {.at = at};
+    while (at + word.size < end && (isalpha((unsigned char)at[word.size]) || at[word.size] == '_'))
+        word.size++;
+    return word;
+}
+
+/* --- Bars ------------------------------------------------------------------------------------- */
+
+/* Whether the label of a bar is a step: "step 4000: 45%|####". */
+static bool bar_has_step_label(const struct values *values, struct span label)
+{
+    struct span word = progress_word(label.at, label.at + label.size);
+    return word.size && values_is_step_name(values, &word, 1);
+}
+
+/* A bar counts steps if it has no label, or one for training. Bars of evaluations in between do not
+ * count: they have another total. A bar with an epoch as its label counts the steps of that epoch.
+ * As soon as a line has a step beside its bar, bars count no steps: "step 4000: 45%|####    |
+ * 120/266". */
+const char *progress_read_bar(struct line_memory *memory, struct values *values, const char *at,
+                              const char *end)
+{
+    const char *percent = memmem(at, (size_t)(end - at), "%|", 2);
+    const char *bar = percent ? memchr(percent + 2, '|', (size_t)(end - percent - 2)) : NULL;
+    double count, total, epoch = 0;
+    if (!bar)
+        return at;
+    bar = progress_pass(bar + 1, end, " ");
+    size_t size = number_read(bar, end, NUMBER_PLAIN, &count);
+    if (!size || bar + size == end || bar[size] != '/')
+        return at;
+    const char *behind = bar + size + 1;
+    size = number_read(behind, end, NUMBER_PLAIN, &total);
+    const char *label_end = percent;
+    while (label_end > at && (isdigit((unsigned char)label_end[-1]) || label_end[-1] == ' '))
+        label_end--;
+    struct span label = {.at = at, .size = (size_t)(label_end - at)};
+    if (bar_has_step_label(values, label)) {
+        memory->has_bar_with_step = true;
+        return at;
+    }
+    bool has_epoch = label.size > 6 && strncasecmp(label.at, "epoch ", 6) == 0 &&
+                     number_read(label.at + 6, label_end, NUMBER_PLAIN, &epoch) > 0;
+    bool is_training = !label.size || strncasecmp(label.at, "train", 5) == 0;
+    behind += size;
+    if (!size || total != floor(total) || fabs(total) > 1e15 || !(has_epoch || is_training) ||
+        memory->has_bar_with_step)
+        return behind;
+    if (has_epoch) {
+        values_count_step(values, epoch * total + count);
+        return behind;
+    }
+    if (!memory->bar_total)
+        memory->bar_total = (int64_t)total;
+    if (memory->bar_total == (int64_t)total)
+        values_count_step(values, count);
+    return behind;
+}
+
+/* --- Epochs ----------------------------------------------------------------------------------- */
+
+enum { EPOCH_NUMBER_MAX = 1000000000 }; /* keeps the step far from any limit */
+
+/* Reads a whole number. NULL: there is no number. */
+static const char *epoch_number(const char *at, const char *end, double *ret_value)
+{
+    size_t size = number_read(at, end, NUMBER_PLAIN, ret_value);
+    bool is_whole = size && isdigit((unsigned char)*at) && *ret_value == floor(*ret_value) &&
+                    *ret_value <= EPOCH_NUMBER_MAX;
+    return is_whole ? at + size : NULL;
+}
+
+/* Reads "/600" or " / 600" with the spaces behind it. NULL: there is no total. */
+static const char *epoch_total(const char *at, const char *end, double *ret_total)
+{
+    at = progress_pass(at, end, " ");
+    if (at == end || *at != '/')
+        return NULL;
+    at = epoch_number(progress_pass(at + 1, end, " "), end, ret_total);
+    return at ? progress_pass(at, end, " ") : NULL;
+}
+
+static bool epoch_is_word(struct span word, const char *name)
+{
+    return word.size == strlen(name) && strncasecmp(word.at, name, word.size) == 0;
+}
+
+/* Whether the word means a batch. "Step" beside an epoch may count the whole run; batches are
+ * always counted within an epoch. */
+static bool epoch_is_batch(struct span word)
+{
+    return epoch_is_word(word, "batch") || epoch_is_word(word, "batches");
+}
+
+const char *progress_read_epoch(struct values *values, const char *at, const char *end)
+{
+    double epoch, epochs, count, total;
+    struct span name = progress_word(at, end);
+    const char *behind = name.at + name.size;
+    if (!epoch_is_word(name, "epoch") || values->step_name[0])
+        return NULL; /* it is not an epoch, or the spec names the step */
+    at = progress_pass(behind, end, " :=#[");
+    at = at > behind ? epoch_number(at, end, &epoch) : NULL;
+    if (!at)
+        return NULL;
+    behind = epoch_total(at, end, &epochs);
+    at = progress_pass(behind ? behind : at, end, " ]),;|:-\t");
+    struct span word = progress_word(at, end);
+    if (word.size && !epoch_is_batch(word) && !values_is_step_name(values, &word, 1))
+        return NULL;
+    at = progress_pass(at + word.size, end, " :=#");
+    bool is_list = at < end && *at == '[';
+    at = epoch_number(progress_pass(at + is_list, end, " "), end, &count);
+    at = at ? epoch_total(at, end, &total) : NULL;
+    if (!at || count > total)
+        return NULL;
+    if (!word.size && !is_list) {
+        word = progress_word(at, end);
+        at += word.size;
+    }
+    if (!is_list && !epoch_is_batch(word))
+        return NULL;
+    values_add(values, &name, 1, -1, epoch);
+    values_count_step(values, epoch * total + count);
+    return at;
+}
