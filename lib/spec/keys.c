@@ -8,32 +8,18 @@
 
 enum { KEYS_MAX = 64 }; /* more than any map has */
 
-#define OF(name)                                                                                   \
-    {                                                                                              \
-        .form = #name                                                                              \
-    }
-#define WHOLE(from, to)                                                                            \
-    {                                                                                              \
-        .least = from, .most = to                                                                  \
-    }
-#define CHOICE(...)                                                                                \
-    {                                                                                              \
-        .words = { __VA_ARGS__ }                                                                   \
-    }
-#define LITERAL_WHOLE(from, to)                                                                    \
-    {                                                                                              \
-        .is_literal = true, .least = from, .most = to                                              \
-    }
-#define LITERAL_CHOICE(...)                                                                        \
-    {                                                                                              \
-        .is_literal = true, .words = { __VA_ARGS__ }                                               \
-    }
+/* The members of a type; the table puts the braces around them. */
+#define OF(name)                .form = #name
+#define WHOLE(from, to)         .least = from, .most = to
+#define CHOICE(...)             .words = {__VA_ARGS__}
+#define LITERAL_WHOLE(from, to) .is_literal = true, WHOLE(from, to)
+#define LITERAL_CHOICE(...)     .is_literal = true, CHOICE(__VA_ARGS__)
 
 static const struct key keys[] = {
 #define WORKFLOW_KEY(name, type, merge, reader, help)                                              \
-    {KEYS_WORKFLOW, name, type, KEY_##merge, help},
-#define PHASE_KEY(name, type, merge, reader, help) {KEYS_PHASE, name, type, KEY_##merge, help},
-#define KEY(map, name, type, help)                 {KEYS_##map, name, type, KEY_INNER, help},
+    {KEYS_WORKFLOW, name, {type}, KEY_##merge, help},
+#define PHASE_KEY(name, type, merge, reader, help) {KEYS_PHASE, name, {type}, KEY_##merge, help},
+#define KEY(map, name, type, help)                 {KEYS_##map, name, {type}, KEY_INNER, help},
 #include "lib/spec/keys.def"
 };
 
