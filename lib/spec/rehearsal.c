@@ -2,23 +2,12 @@
 #include "lib/spec/rehearsal.h"
 
 #include "lib/memory.h"
+#include "lib/spec/phase.h"
 #include "lib/spec/problems.h"
 #include "lib/text.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
-
-static const json_t *rehearsal_find(const json_t *phases, const char *name)
-{
-    const json_t *phase;
-    size_t i;
-    json_array_foreach(phases, i, phase)
-    {
-        if (text_equal(json_string_value(json_object_get(phase, "name")), name))
-            return phase;
-    }
-    return NULL;
-}
 
 /* Whether the results of a phase exist only at its end. */
 static bool rehearsal_is_whole(const json_t *phase)
@@ -88,21 +77,21 @@ static void rehearsal_end_early(json_t *phase, const struct rehearsal_steps *ste
 }
 
 /* The phase whose allocation `phase` uses: another phase, or itself. */
-static const json_t *rehearsal_host(const json_t *phases, const json_t *phase)
+static const json_t *rehearsal_host(const json_t *workflow, const json_t *phase)
 {
     const char *name = json_string_value(json_object_get(phase, "colocate"));
-    const json_t *host = name ? rehearsal_find(phases, name) : NULL;
+    const json_t *host = name ? phase_spec_find(workflow, name) : NULL;
     return host ? host : phase;
 }
 
 /* Whether the phase, or another phase in the same allocation, needs all of its time. */
-static bool rehearsal_needs_time(const json_t *phases, const json_t *phase)
+static bool rehearsal_needs_time(const json_t *workflow, const json_t *phase)
 {
-    const json_t *host = rehearsal_host(phases, phase), *other;
+    const json_t *host = rehearsal_host(workflow, phase), *other;
     size_t i;
-    json_array_foreach(phases, i, other)
+    json_array_foreach(json_object_get(workflow, "phases"), i, other)
     {
-        if (rehearsal_host(phases, other) == host && rehearsal_is_whole(other))
+        if (rehearsal_host(workflow, other) == host && rehearsal_is_whole(other))
             return true;
     }
     return false;
@@ -150,7 +139,7 @@ void rehearsal_apply(json_t *workflow, unsigned steps, struct spec_problems *pro
         counts[i] = rehearsal_count(phases, phase, steps, counts);
         rehearsal_let_pass(phase);
         (void)json_object_del(phase, "expect"); /* it is about the real workflow */
-        if (!rehearsal_needs_time(phases, phase))
+        if (!rehearsal_needs_time(workflow, phase))
             rehearsal_cut_time(phase);
         if (!rehearsal_is_whole(phase)) {
             rehearsal_end_early(phase, &counts[i]);
