@@ -44,12 +44,15 @@ static bool hide_is_env(const struct node *node)
 {
     static const char *const others[] = {"phases", "variants", "gate", "guards", "metrics"};
     const char *parent = node->parent ? node->parent->key : NULL;
-    if (node->kind != NODE_MAP || !node->key || !text_equal(node->key, "env"))
-        return false;
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (parent && text_equal(parent, others[i]))
-            return false;
-    return true;
+    return node->kind == NODE_MAP && node->key && text_equal(node->key, "env") &&
+           !(parent && text_is_one_of(parent, others, sizeof others / sizeof *others));
+}
+
+/* Whether the item of a map of variables is a secret. */
+static bool hide_is_secret(const struct hide *hide, const struct node *item)
+{
+    return item->kind == NODE_SCALAR &&
+           (hide_is_named(hide->named, item->key) || secrets_is(item->key, item->text));
 }
 
 static int hide_walk(struct hide *hide, const struct node *node, struct error *err)
@@ -58,9 +61,7 @@ static int hide_walk(struct hide *hide, const struct node *node, struct error *e
     int status = 0;
     for (size_t i = 0; status == 0 && i < node->count; i++) {
         const struct node *item = node->items[i];
-        bool is_secret =
-            is_env && item->kind == NODE_SCALAR && item->text[0] &&
-            (hide_is_named(hide->named, item->key) || secrets_is(item->key, item->text));
+        bool is_secret = is_env && item->text[0] && hide_is_secret(hide, item);
         status = is_secret ? hide->found(hide, item, err) : hide_walk(hide, item, err);
     }
     return status;
@@ -187,10 +188,7 @@ static void hide_look_for_copies(const struct hide *hide, const struct node *nod
         hide_look_for_copy(hide, node);
     for (size_t i = 0; i < node->count; i++) {
         const struct node *item = node->items[i];
-        bool is_hidden =
-            is_env && item->kind == NODE_SCALAR &&
-            (hide_is_named(hide->named, item->key) || secrets_is(item->key, item->text));
-        if (!is_hidden)
+        if (!is_env || !hide_is_secret(hide, item))
             hide_look_for_copies(hide, item);
     }
 }
