@@ -32,24 +32,11 @@ struct yaml_reader {
  * of line. */
 static size_t yaml_character_size(const unsigned char *bytes, size_t size)
 {
-    static const unsigned char leads[] = {0x00, 0x00, 0xc0, 0xe0, 0xf0};
+    uint32_t letter;
     if (bytes[0] < 0x20)
         return bytes[0] == '\t' || bytes[0] == '\n' ||
                (bytes[0] == '\r' && size > 1 && bytes[1] == '\n');
-    if (bytes[0] < 0x80)
-        return bytes[0] != 0x7f;
-    size_t length = bytes[0] >= 0xf0 ? 4 : bytes[0] >= 0xe0 ? 3 : bytes[0] >= 0xc2 ? 2 : 0;
-    if (length == 0 || length > size || bytes[0] > 0xf4)
-        return 0;
-    unsigned code = bytes[0] ^ leads[length];
-    for (size_t i = 1; i < length; i++) {
-        if ((bytes[i] & 0xc0) != 0x80)
-            return 0;
-        code = code << 6 | (bytes[i] & 0x3f);
-    }
-    bool is_short = (length == 3 && code < 0x800) || (length == 4 && code < 0x10000);
-    bool is_outside = code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff);
-    return is_short || is_outside ? 0 : length;
+    return bytes[0] == 0x7f ? 0 : text_letter((const char *)bytes, size, &letter);
 }
 
 /* This check comes before the parser, because "must be a text file" is a better message than a
