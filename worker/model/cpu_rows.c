@@ -6,11 +6,27 @@
 #include <math.h>
 #include <string.h>
 
+/* The highest of `count` >= 1 numbers. */
+static float highest_of(const float *x, size_t count)
+{
+    cpu_lanes4 lanes = x[0] - (cpu_lanes4){0};
+    size_t i = 0;
+    for (; i + 4 <= count; i += 4) {
+        cpu_lanes4 four = *(const cpu_lanes4 *)(x + i);
+        cpu_integers4 higher = four > lanes;
+        lanes = (cpu_lanes4)(((cpu_integers4)four & higher) | ((cpu_integers4)lanes & ~higher));
+    }
+    float highest = lanes[0];
+    for (size_t lane = 1; lane < 4; lane++)
+        highest = lanes[lane] > highest ? lanes[lane] : highest;
+    for (; i < count; i++)
+        highest = x[i] > highest ? x[i] : highest;
+    return highest;
+}
+
 float cpu_softmax(float *x, size_t count)
 {
-    float highest = x[0];
-    for (size_t i = 1; i < count; i++)
-        highest = x[i] > highest ? x[i] : highest;
+    float highest = highest_of(x, count);
     cpu_lanes4 sums = {0};
     size_t i = 0;
     for (; i + 4 <= count; i += 4) {
@@ -91,13 +107,18 @@ static inline cpu_lanes4 sigmoid(cpu_lanes4 x)
 static inline cpu_lanes4 load(const float *x, size_t count)
 {
     cpu_lanes4 four = {0};
-    memcpy(&four, x, (count < 4 ? count : 4) * sizeof *x);
+    if (count >= 4)
+        return *(const cpu_lanes4 *)x;
+    memcpy(&four, x, count * sizeof *x);
     return four;
 }
 
 static inline void store(float *x, cpu_lanes4 four, size_t count)
 {
-    memcpy(x, &four, (count < 4 ? count : 4) * sizeof *x);
+    if (count >= 4)
+        *(cpu_lanes4 *)x = four;
+    else
+        memcpy(x, &four, count * sizeof *x);
 }
 
 void kernel_gate(struct kernels *kernels, kernel_number *y, const kernel_number *wide, size_t rows,
