@@ -263,6 +263,17 @@ static float element(const void *data, const struct layout *layout, cublasOperat
     return fake_wide(((const uint16_t *)data)[at]);
 }
 
+/* sum[i] += factor[i] * right, four at a time. */
+static void add_multiple(float *sum, const float *factor, float right, size_t count)
+{
+    typedef float lanes4 __attribute__((vector_size(16), aligned(4), may_alias));
+    size_t i = 0;
+    for (; i + 4 <= count; i += 4)
+        *(lanes4 *)(sum + i) += *(const lanes4 *)(factor + i) * right;
+    for (; i < count; i++)
+        sum[i] += factor[i] * right;
+}
+
 /* Returns the product of the factors, by columns. Each sum has the order of the inner dimension,
  * and begins with `offset`. */
 static float *multiply(const struct product *product, float offset)
@@ -278,14 +289,12 @@ static float *multiply(const struct product *product, float offset)
             left[i * rows + row] =
                 element(product->a, &product->left, product->operation.left, row, i);
     for (size_t column = 0; column < columns; column++) {
-        float *restrict sum = sums + column * rows;
+        float *sum = sums + column * rows;
         for (size_t row = 0; row < rows; row++)
             sum[row] = offset;
         for (size_t i = 0; i < depth; i++) {
             float right = element(product->b, &product->right, product->operation.right, i, column);
-            const float *restrict factor = left + i * rows;
-            for (size_t row = 0; row < rows; row++)
-                sum[row] += factor[row] * right;
+            add_multiple(sum, left + i * rows, right, rows);
             for (size_t row = 0; product->is_rounded && row < rows; row++)
                 sum[row] = fake_wide(fake_narrow(sum[row]));
         }
