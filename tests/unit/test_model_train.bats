@@ -385,19 +385,14 @@ near() {
     [ "${lines[0]}" = '{"device_batch_size": 4, "iterations": 2, "matrix_lr": 0.003, "weight_base": 7}' ]
 }
 
-@test "bench prints each part beside its limit, and the whole step" {
-    run -0 "$BIN/phase-model" bench --device cpu --width 16 --heads 1 --kv-heads 1 --loops 1 \
-        --device-batch-size 1 --sequence-length 16
+@test "bench prints each part beside its limit, the whole step, and decoding beside the bytes that it reads" {
+    run -0 "$BIN/phase-model" bench --device cpu --width 64 --heads 4 --kv-heads 2 --hidden 64 \
+        --loops 3 --device-batch-size 1 --sequence-length 256
     [[ ${lines[0]} =~ ^'a large product: '[0-9.e-]+' TFLOPS; a sum of large arrays: ' ]]
     row='^.{26} +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ %  (operations|bytes)$'
     [ "$(grep -cE "$row" <<<"$output")" = 29 ]
     [[ ${lines[-3]} =~ ^[0-9]+' tokens/s, '[0-9.e-]+' TFLOPS: '[0-9.]+' % of the large product'$ ]]
     [[ ${lines[-2]} == 'decoding, 1 line '* && ${lines[-1]} == 'decoding, 32 lines '* ]]
-}
-
-@test "bench limits decoding by the weights and by the keys and values of all lines" {
-    run -0 "$BIN/phase-model" bench --device cpu --width 64 --heads 4 --kv-heads 2 --hidden 64 \
-        --loops 3 --device-batch-size 1 --sequence-length 256
     # 3 loops with 24576 weights, and a head of 64 x 256; in each loop 256 keys and values of 32 numbers.
     awk '/^a large product/ { rate = 1e6 * $4; moved = 1e3 * $(NF - 1) } # in a microsecond
         /^decoding, / {
