@@ -69,7 +69,11 @@ int file_create_once(const char *path, const void *data, size_t size, mode_t mod
 
 /* Whether a file is unchanged: the same file with the same size, times and mode. Two zeroed
  * structs, for a file that did not exist, are the same. */
-bool file_is_same(const struct stat *a, const struct stat *b);
+bool file_is_unchanged(const struct stat *a, const struct stat *b);
+
+/* Whether two paths lead to one file or folder, also by a link. False if one of them leads to
+ * none. */
+bool file_is_same(const char *a, const char *b);
 
 /* The folder that contains `path`: /a for /a/b. The caller frees it. */
 char *file_parent(const char *path);

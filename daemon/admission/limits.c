@@ -16,7 +16,7 @@ const json_t *limits_get(struct admission *admission)
     struct stat now;
     if (stat(path, &now) < 0)
         now = (struct stat){0};
-    if ((limits->file || limits->problem[0]) && file_is_same(&limits->seen, &now))
+    if ((limits->file || limits->problem[0]) && file_is_unchanged(&limits->seen, &now))
         return limits->file;
     struct spec_problems problems = {0};
     struct text lines = {0};

@@ -63,7 +63,7 @@ static const json_t *failures_get(struct launch *launch, const struct run *run)
     struct stat now;
     if (stat(path, &now) < 0)
         now = (struct stat){0};
-    if (launch->failures && file_is_same(&launch->failures_seen, &now))
+    if (launch->failures && file_is_unchanged(&launch->failures_seen, &now))
         return launch->failures;
     struct spec_problems problems = {0};
     json_decref(launch->failures);

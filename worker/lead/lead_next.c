@@ -3,6 +3,7 @@
 
 #include "lib/clock.h"
 #include "lib/error.h"
+#include "lib/file.h"
 #include "lib/protocol/lead_command.h"
 #include "lib/text.h"
 #include "worker/lead/alone.h"
@@ -12,7 +13,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 enum {
     LEAD_WAIT_TICK_MS = 200,
@@ -141,13 +141,6 @@ void lead_wait(struct lead *lead)
 
 /* --- Commands --------------------------------------------------------------------------------- */
 
-static bool lead_serves(const struct lead *lead, const char *run_dir)
-{
-    struct stat here, there;
-    return stat(lead->run->assignment->file.run_dir, &here) == 0 && stat(run_dir, &there) == 0 &&
-           here.st_dev == there.st_dev && here.st_ino == there.st_ino;
-}
-
 /* The daemon has given a number to a run that was begun alone. From now on the link can push the
  * run's journal, and commands come by the run's own channel. */
 static void lead_number_done(uv_timer_t *timer)
@@ -194,7 +187,7 @@ void lead_obey(void *context, const json_t *json)
     /* A daemon that knows more reasons may give one. */
     bool is_reason =
         command.why != STOP_REASON_COUNT && stop_reason_outcome(command.why) == OUTCOME_CANCELLED;
-    if (is_next && lead_serves(lead, command.run_dir)) {
+    if (is_next && file_is_same(lead->run->assignment->file.run_dir, command.run_dir)) {
         if (lead->run->assignment->file.is_alone)
             lead_number_done(&lead->later);
         return;

@@ -13,7 +13,6 @@
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 enum { BUFFERED_IDS = 1 << 16 };
 
@@ -26,21 +25,12 @@ static const char usage[] =
     "those of the text before. The same texts give the same vocabulary and the same shard, byte\n"
     "by byte.\n";
 
-/* Whether two paths name one file, also by a link. */
-static bool is_same_file(const char *a, const char *b)
-{
-    struct stat of_a, of_b;
-    if (stat(a, &of_a) < 0 || stat(b, &of_b) < 0)
-        return text_equal(a, b); /* one of them is still to be made */
-    return of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
-}
-
 /* Refuses to write a file over one that is read. */
 static int check_output(const struct tokenize_options *options, const char *name, const char *path,
                         struct error *err)
 {
     for (size_t i = 0; i < options->texts.count; i++)
-        if (is_same_file(path, options->texts.items[i]))
+        if (file_is_same(path, options->texts.items[i]))
             return error_set(err, -EINVAL, "%s %s is one of the texts, and would replace it", name,
                              path);
     return 0;
@@ -50,7 +40,8 @@ static int check_output(const struct tokenize_options *options, const char *name
  * when the vocabulary has been made. */
 static int check_shard(const struct tokenize_options *options, struct error *err)
 {
-    if (!*options->out || !is_same_file(options->out, options->vocabulary))
+    if (!file_is_same(options->out, options->vocabulary) &&
+        !text_equal(options->out, options->vocabulary))
         return 0;
     return error_set(err, -EINVAL, "--out %s is the vocabulary, and would replace it",
                      options->out);
