@@ -231,10 +231,10 @@ refused() {
 }
 
 @test "the program names the options that it cannot understand" {
-    refused 'options: --row, --size, --deadline-ms, --start-ms and --gpus are needed' --row speed --size 1 --gpus 2
+    refused '--row, --size, --deadline-ms, --start-ms and --gpus are needed' --row speed --size 1 --gpus 2
     refused "--size wants a whole number from 1 to 1048576, not '0'" --row hbm --size 0 --gpus 2
     refused '--gpus wants a whole number from 1 to ' --row hbm --size 1 --gpus 99
     refused 'groups 0-9: must be like 0-3' --row hbm --size 1 --gpus 2 --groups 0-9
-    refused '--node: must be less than --nodes' --row hbm --size 1 --gpus 2 --node 3
+    refused '--node must be less than --nodes' --row hbm --size 1 --gpus 2 --node 3
     refused "one argument too many: 'extra'" --row hbm --size 1 --gpus 2 extra
 }

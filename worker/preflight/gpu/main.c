@@ -4,11 +4,14 @@
 #include "lib/option.h"
 #include "worker/preflight/gpu/bench.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
-enum { EXIT_USAGE = 2, SIZE_MAX_KNOWN = 1 << 20, DEADLINE_MS_MAX = 3600000 };
+enum { SIZE_MAX_KNOWN = 1 << 20, DEADLINE_MS_MAX = 3600000 };
 
 static int (*const measures[FIGURE_ROW_COUNT])(struct bench *bench) = {
     [FIGURE_ROW_HBM] = hbm_measure,
@@ -18,6 +21,7 @@ static int (*const measures[FIGURE_ROW_COUNT])(struct bench *bench) = {
     [FIGURE_ROW_ALLREDUCE] = allreduce_measure,
 };
 
+static const char name[] = "phase-preflight-gpu";
 static const char usage[] = "usage: phase-preflight-gpu [OPTION]...\n"
                             "\n"
                             "Measures one row of the full level of phase-preflight, which starts "
@@ -29,15 +33,10 @@ struct request {
     const char *groups;
 };
 
-static int refuse_option(const char *what, const char *value)
-{
-    fprintf(stderr, "phase-preflight-gpu: %s: %s\n", value, what);
-    return EXIT_USAGE;
-}
-
 /* Returns -1 if the program can go on, otherwise the exit code. */
 static int read_words(struct request *request, struct bench *bench, char **words)
 {
+    struct error err;
     const char *row = "";
     const struct option_rule rules[] = {
         {"row", 0, "NAME", "what to measure", .text = &row},
@@ -57,17 +56,19 @@ static int read_words(struct request *request, struct bench *bench, char **words
         {"rendezvous", 0, "FOLDER", "where the nodes meet", .text = &bench->rendezvous},
         {0},
     };
-    int status = option_main("phase-preflight-gpu", usage, words, rules, NULL);
+    int status = option_main(name, usage, words, rules, NULL);
     if (status >= 0)
         return status;
     request->row = figure_row_of_name(row);
     if (request->row == FIGURE_ROW_COUNT || !request->size || !request->deadline_ms ||
         !request->start_ms || !request->gpus)
-        return refuse_option("--row, --size, --deadline-ms, --start-ms and --gpus are needed",
-                             "options");
-    if (request->node >= request->nodes)
-        return refuse_option("must be less than --nodes", "--node");
-    return -1;
+        (void)error_set(&err, -EINVAL,
+                        "--row, --size, --deadline-ms, --start-ms and --gpus are needed");
+    else if (request->node >= request->nodes)
+        (void)error_set(&err, -EINVAL, "--node must be less than --nodes");
+    else
+        return -1;
+    return option_refuse(name, &err);
 }
 
 /* Opens the output for the lines as a file of its own, so that nothing that libraries print comes
@@ -103,7 +104,7 @@ int main(int count, char **arguments)
                  ? groups_of_text(request.groups, request.nodes, request.gpus, &bench.groups, &err)
                  : groups_of_layout("pipeline=1,data=1", 1, 1, &bench.groups, &err);
     if (status < 0)
-        return refuse_option("not understood", err.message);
+        return option_refuse(name, &err);
     bench.groups.rank_count_of_node = request.gpus;
     bench.size = request.size;
     bench.node = request.node;
@@ -112,8 +113,10 @@ int main(int count, char **arguments)
     bench.end_ms = clock_steady_ms() + bench.start_ms;
     forget_settings();
     bench.output = keep_output();
-    if (!bench.output)
-        return refuse_option("cannot be kept apart", "output");
+    if (!bench.output) {
+        fprintf(stderr, "%s: opening the output: %s\n", name, strerror(errno));
+        return EXIT_FAILURE;
+    }
     if (bench_open(&bench) == 0) {
         bench_ready(&bench);
         (void)measures[request.row](&bench); /* failures were reported */
