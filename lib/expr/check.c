@@ -2,6 +2,7 @@
 #include "lib/expr/check.h"
 
 #include "lib/error.h"
+#include "lib/expr/value.h"
 #include "lib/memory.h"
 
 #include <errno.h>
@@ -13,11 +14,12 @@ static const struct {
     const char *key;
     const char *words;  /* "at least 15" */
     const char *broken; /* "12.3 is below 15" */
+    enum comparison comparison;
 } bounds[CHECK_BOUNDS] = {
-    [CHECK_AT_LEAST] = {"at_least", "at least", "is below"},
-    [CHECK_AT_MOST] = {"at_most", "at most", "is above"},
-    [CHECK_ABOVE] = {"above", "above", "is not above"},
-    [CHECK_BELOW] = {"below", "below", "is not below"},
+    [CHECK_AT_LEAST] = {"at_least", "at least", "is below", COMPARISON_GREATER_EQUAL},
+    [CHECK_AT_MOST] = {"at_most", "at most", "is above", COMPARISON_LESS_EQUAL},
+    [CHECK_ABOVE] = {"above", "above", "is not above", COMPARISON_GREATER},
+    [CHECK_BELOW] = {"below", "below", "is not below", COMPARISON_LESS},
 };
 
 static int check_read_text(const char *key, const json_t *value, char **ret, struct error *err)
@@ -200,29 +202,12 @@ static char *check_bounds_text(const struct check *check)
     return text_steal(&text);
 }
 
-static bool check_holds(const struct check *check, enum check_bound which, double value)
-{
-    double bound = check->bound[which];
-    switch (which) {
-    case CHECK_AT_LEAST:
-        return value >= bound;
-    case CHECK_AT_MOST:
-        return value <= bound;
-    case CHECK_ABOVE:
-        return value > bound;
-    case CHECK_BELOW:
-        return value < bound;
-    case CHECK_BOUNDS:
-        break;
-    }
-    return false;
-}
-
 /* The first bound that does not hold, or CHECK_BOUNDS. No bound holds for NaN. */
 static enum check_bound check_broken_bound(const struct check *check, double value)
 {
     for (enum check_bound which = 0; which < CHECK_BOUNDS; which++)
-        if (check->has_bound[which] && !check_holds(check, which, value))
+        if (check->has_bound[which] &&
+            !comparison_holds(bounds[which].comparison, value, check->bound[which]))
             return which;
     return CHECK_BOUNDS;
 }

@@ -28,25 +28,6 @@ struct expr_number expr_number_text(double number)
     return text;
 }
 
-static bool comparison_holds(enum comparison comparison, double a, double b)
-{
-    switch (comparison) {
-    case COMPARISON_EQUAL:
-        return a == b;
-    case COMPARISON_UNEQUAL:
-        return a != b;
-    case COMPARISON_LESS:
-        return a < b;
-    case COMPARISON_LESS_EQUAL:
-        return a <= b;
-    case COMPARISON_GREATER:
-        return a > b;
-    case COMPARISON_GREATER_EQUAL:
-        return a >= b;
-    }
-    return false;
-}
-
 /* Keeps a comparison of two numbers for the report. */
 static void expr_keep_comparison(struct expr_result *result, const struct node *node, double a,
                                  double b)

@@ -26,15 +26,6 @@ enum node_kind {
     NODE_OR,         /* as NODE_AND, if a is true */
 };
 
-enum comparison {
-    COMPARISON_EQUAL,
-    COMPARISON_UNEQUAL,
-    COMPARISON_LESS,
-    COMPARISON_LESS_EQUAL,
-    COMPARISON_GREATER,
-    COMPARISON_GREATER_EQUAL,
-};
-
 struct node {
     enum node_kind kind;
     size_t operands;                 /* how many values the node takes from the stack */

@@ -49,6 +49,25 @@ double operation_compute(double a, double b, enum operation operation)
     return NAN;
 }
 
+bool comparison_holds(enum comparison comparison, double a, double b)
+{
+    switch (comparison) {
+    case COMPARISON_EQUAL:
+        return a == b;
+    case COMPARISON_UNEQUAL:
+        return a != b;
+    case COMPARISON_LESS:
+        return a < b;
+    case COMPARISON_LESS_EQUAL:
+        return a <= b;
+    case COMPARISON_GREATER:
+        return a > b;
+    case COMPARISON_GREATER_EQUAL:
+        return a >= b;
+    }
+    return false;
+}
+
 int evaluation_charge(struct evaluation *evaluation, size_t rows)
 {
     evaluation->work += rows;

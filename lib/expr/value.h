@@ -55,6 +55,18 @@ enum operation {
 /* Returns NaN if either is NaN. */
 double operation_compute(double a, double b, enum operation operation);
 
+enum comparison {
+    COMPARISON_EQUAL,
+    COMPARISON_UNEQUAL,
+    COMPARISON_LESS,
+    COMPARISON_LESS_EQUAL,
+    COMPARISON_GREATER,
+    COMPARISON_GREATER_EQUAL,
+};
+
+/* With NaN, only COMPARISON_UNEQUAL holds. */
+bool comparison_holds(enum comparison comparison, double a, double b);
+
 /* Counts `rows` rows as read. -E2BIG if these are too many. */
 int evaluation_charge(struct evaluation *evaluation, size_t rows);
 
