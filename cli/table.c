@@ -52,8 +52,6 @@ void table_init(struct table *table, const struct table_column *columns, size_t 
 
 void table_fini(struct table *table)
 {
-    if (!table)
-        return;
     for (size_t i = 0; i < table->cell_count; i++)
         free(table->cells[i].string);
     free(table->cells);

@@ -87,8 +87,6 @@ int home_init(struct home *home, const char *path, struct error *err)
 
 void home_fini(struct home *home)
 {
-    if (!home)
-        return;
     if (home->path && home->folder >= 0)
         (void)close(home->folder); /* it was only used as a base for paths */
     free(home->path);

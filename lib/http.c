@@ -62,8 +62,6 @@ static void http_start(void)
 
 void http_reply_fini(struct http_reply *reply)
 {
-    if (!reply)
-        return;
     free(reply->body);
     *reply = (struct http_reply){0};
 }

@@ -24,8 +24,6 @@ static void text_reserve(struct text *text, size_t more)
 
 void text_fini(struct text *text)
 {
-    if (!text)
-        return;
     free(text->data);
     *text = (struct text){0};
 }

@@ -22,8 +22,6 @@ void grid_init(struct grid *grid, int rows, int columns)
 
 void grid_fini(struct grid *grid)
 {
-    if (!grid)
-        return;
     free(grid->cells);
     *grid = (struct grid){0};
 }

@@ -10,8 +10,6 @@
 
 void spark_fini(struct spark *spark)
 {
-    if (!spark)
-        return;
     free(spark->points);
     *spark = (struct spark){0};
 }

@@ -145,8 +145,6 @@ out:
 
 void check_fini(struct check *check)
 {
-    if (!check)
-        return;
     free(check->name);
     free(check->condition);
     free(check->value);

@@ -206,8 +206,6 @@ int expr_evaluate(const char *text, const struct expr_scope *scope, struct expr_
 
 void expr_result_fini(struct expr_result *result)
 {
-    if (!result)
-        return;
     free(result->string);
     text_fini(&result->comparisons);
     *result = (struct expr_result){0};

@@ -18,8 +18,6 @@ enum { OUTCOMES = sizeof outcome_names / sizeof *outcome_names };
 
 void verdict_fini(struct verdict *verdict)
 {
-    if (!verdict)
-        return;
     free(verdict->name);
     free(verdict->bounds);
     free(verdict->reason);

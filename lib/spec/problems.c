@@ -10,8 +10,6 @@
 
 void spec_problems_fini(struct spec_problems *problems)
 {
-    if (!problems)
-        return;
     for (size_t i = 0; i < problems->count; i++) {
         free(problems->items[i].path);
         free(problems->items[i].message);
