@@ -9,7 +9,7 @@
  *   4.2 words                 a pair in the other order: "121344 tok/s"
  *   step 200/1000             the step; also [200/1000]
  *   {...}                     JSON or a dict of Python
- *   Epoch [1/9], Step [5/60]  an epoch and a count, which make the step together: epoch.h
+ *   Epoch [1/9], Step [5/60]  an epoch and a count, which make the step together: progress.h
  *   45%|...| 120/266          a progress bar; its count is the step unless the line names a step
  *
  * At the beginning of a segment, the time that a logger prints does not count: stamp.h. In a line
@@ -207,16 +207,12 @@ static void line_take_pair(struct line *line, double value)
  * number. */
 static const char *line_skip_total(const char *at, const char *end)
 {
-    const char *slash = at;
+    const char *slash = span_skip_spaces(at, end);
     double total;
-    while (slash < end && *slash == ' ')
-        slash++;
     bool is_word = slash > at && end - slash > 3 && memcmp(slash, "of ", 3) == 0;
     if (slash == end || (*slash != '/' && !is_word))
         return at;
-    slash += is_word ? 2 : 1;
-    while (slash < end && *slash == ' ')
-        slash++;
+    slash = span_skip_spaces(slash + (is_word ? 2 : 1), end);
     size_t size = number_read(slash, end, NUMBER_THOUSANDS, &total);
     slash += size;
     if (!size || (slash < end && !strchr(" \t|,;])}:(", *slash)))
@@ -244,9 +240,10 @@ static void line_take_loose(struct line *line, double value)
     line_forget_words(line);
 }
 
-/* Skips "(20.00%)" or "(+nanz)" behind a value. */
+/* Skips the spaces behind a value, and "(20.00%)" or "(+nanz)" behind them. */
 static void line_skip_remark(struct line *line)
 {
+    line->at = span_skip_spaces(line->at, line->end);
     if (line->at == line->end || *line->at != '(')
         return;
     size_t left = (size_t)(line->end - line->at);
@@ -297,8 +294,6 @@ static bool line_read_number(struct line *line)
         line->is_row = false;
         line_forget_words(line);
     }
-    while (line->at < line->end && *line->at == ' ')
-        line->at++;
     line_skip_remark(line);
     return true;
 }
@@ -347,8 +342,6 @@ static bool line_read_nan(struct line *line, struct span word)
         return false;
     line->at += word.size;
     line_take_loose(line, value);
-    while (line->at < line->end && *line->at == ' ')
-        line->at++;
     line_skip_remark(line);
     return true;
 }
@@ -361,9 +354,7 @@ static bool line_is_level(const struct line *line, struct span word)
     if (line->pair.word_count && !(line->has_stamp && line->begins_segment &&
                                    isupper((unsigned char)word.at[word.size - 1])))
         return false;
-    const char *behind = word.at + word.size;
-    while (behind < line->end && *behind == ' ')
-        behind++;
+    const char *behind = span_skip_spaces(word.at + word.size, line->end);
     bool is_name = behind < line->end && *behind == '='; /* "error=0.5" */
     return !is_name && span_is_any(word, levels, sizeof levels / sizeof *levels);
 }
@@ -409,9 +400,7 @@ static bool line_read_unit_word(struct line *line)
     for (const char *at = line->at + 1; at < close; at++)
         if (!isalpha((unsigned char)*at) && !strchr("/%", *at))
             return false;
-    const char *behind = close + 1;
-    while (behind < line->end && *behind == ' ')
-        behind++;
+    const char *behind = span_skip_spaces(close + 1, line->end);
     if (behind == line->end || (*behind != ':' && *behind != '='))
         return false;
     line->pair.words[line->pair.word_count++] =
@@ -570,9 +559,8 @@ void line_read(struct line_memory *memory, struct values *values, const char *te
                         .values = values,
                         .begins_segment = true,
                         .is_row = true};
-    const char *stamp = stamp_read(text, line.end), *bar = stamp ? stamp : text;
-    while (bar < line.end && *bar == ' ')
-        bar++;
+    const char *stamp = stamp_read(text, line.end);
+    const char *bar = span_skip_spaces(stamp ? stamp : text, line.end);
     line.has_stamp = stamp != NULL;
     line.at = progress_read_bar(memory, values, bar, line.end);
     bool has_bar = line.at > bar;

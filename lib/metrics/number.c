@@ -200,8 +200,7 @@ size_t number_read_measure(const char *at, const char *end, enum number_commas c
     return size + unit;
 }
 
-/* --- Units set apart ---------------------------------------------------------------------------
- */
+/* --- Units set apart -------------------------------------------------------------------------- */
 
 /* A letter behind a number and a space can be a unit, or the first word of the next name, as in
  * "D loss 0.5 G loss 1.2". It is a unit if no name can follow, or if the name before it tells a
@@ -270,8 +269,7 @@ size_t number_read_apart(const char *at, const char *end, const struct span *wor
     double factor = number_unit(unit, size);
     if (factor == 0 || !number_ends(behind, end))
         return 0;
-    while (behind < end && *behind == ' ')
-        behind++;
+    behind = span_skip_spaces(behind, end);
     /* The word is the next name, and only looks like a unit: "5 s: 3", "lr 0.01 tok/s 1234". */
     if (behind < end &&
         (strchr(":=", *behind) || number_read(behind, end, NUMBER_PLAIN, &next) > 0))

@@ -47,7 +47,7 @@ const char *progress_read_bar(struct line_memory *memory, struct values *values,
     double count, total, epoch = 0;
     if (!bar)
         return at;
-    bar = progress_pass(bar + 1, end, " ");
+    bar = span_skip_spaces(bar + 1, end);
     size_t size = number_read(bar, end, NUMBER_PLAIN, &count);
     if (!size || bar + size == end || bar[size] != '/')
         return at;
@@ -95,11 +95,11 @@ static const char *epoch_number(const char *at, const char *end, double *ret_val
 /* Reads "/600" or " / 600" with the spaces behind it. NULL: there is no total. */
 static const char *epoch_total(const char *at, const char *end, double *ret_total)
 {
-    at = progress_pass(at, end, " ");
+    at = span_skip_spaces(at, end);
     if (at == end || *at != '/')
         return NULL;
-    at = epoch_number(progress_pass(at + 1, end, " "), end, ret_total);
-    return at ? progress_pass(at, end, " ") : NULL;
+    at = epoch_number(span_skip_spaces(at + 1, end), end, ret_total);
+    return at ? span_skip_spaces(at, end) : NULL;
 }
 
 static bool epoch_is_word(struct span word, const char *name)
@@ -132,7 +132,7 @@ const char *progress_read_epoch(struct values *values, const char *at, const cha
         return NULL;
     at = progress_pass(at + word.size, end, " :=#");
     bool is_list = at < end && *at == '[';
-    at = epoch_number(progress_pass(at + is_list, end, " "), end, &count);
+    at = epoch_number(span_skip_spaces(at + is_list, end), end, &count);
     at = at ? epoch_total(at, end, &total) : NULL;
     if (!at || count > total)
         return NULL;

@@ -21,13 +21,6 @@ static bool stamp_is(const char *at, const char *end, char c)
     return at && at < end && *at == c;
 }
 
-static const char *stamp_spaces(const char *at, const char *end)
-{
-    while (at < end && *at == ' ')
-        at++;
-    return at;
-}
-
 /* Reads a number with at least `least` and at most `most` digits. NULL: there is no such number. */
 static const char *stamp_digits(const char *at, const char *end, int least, int most)
 {
@@ -60,7 +53,7 @@ static const char *stamp_offset(const char *at, const char *end)
 static const char *stamp_zone(const char *at, const char *end)
 {
     static const char *const words[] = {"UTC", "GMT", "AM", "PM", "am", "pm", "Z"};
-    const char *word = stamp_spaces(at, end);
+    const char *word = span_skip_spaces(at, end);
     const char *offset = stamp_offset(word, end);
     if (offset && (word == at || offset - word > 3))
         return offset;
@@ -130,7 +123,7 @@ static const char *stamp_named(const char *at, const char *end)
         at += 4;
     if (!stamp_is_name(at, end, "JanFebMarAprMayJunJulAugSepOctNovDec"))
         return NULL;
-    at = stamp_digits(stamp_spaces(at + 3, end), end, 1, 2);
+    at = stamp_digits(span_skip_spaces(at + 3, end), end, 1, 2);
     at = stamp_is(at, end, ' ') ? stamp_time(at + 1, end, true) : NULL;
     const char *year = stamp_is(at, end, ' ') ? stamp_digits(at + 1, end, 4, 4) : NULL;
     return year && stamp_ends(year, end) ? year : at;
@@ -146,7 +139,7 @@ const char *stamp_read(const char *at, const char *end)
         behind = stamp_named(at, end);
     else if ((date = stamp_date(at, end, &has_year)) != NULL) {
         bool joins = date < end && *date && strchr("T _-", *date);
-        behind = joins ? stamp_time(stamp_spaces(date + 1, end), end, true) : NULL;
+        behind = joins ? stamp_time(span_skip_spaces(date + 1, end), end, true) : NULL;
         behind = behind || !has_year ? behind : date;
     } else
         behind = stamp_time(at, end, false);
@@ -177,7 +170,7 @@ const char *stamp_read_place(const char *at, const char *end, struct span *ret_f
         return NULL;
     if (*at == ']' || *at == ')')
         return at;
-    const char *sign = stamp_spaces(at, end);
+    const char *sign = span_skip_spaces(at, end);
     bool ends = sign < end && (*sign == '|' || (sign > at && *sign == '-') || *at == ':');
     return ends && (*sign == '|' || (sign + 1 < end && sign[1] == ' ')) ? at : NULL;
 }

@@ -214,6 +214,13 @@ bool span_is_any(struct span span, const char *const *words, size_t count)
     return false;
 }
 
+const char *span_skip_spaces(const char *at, const char *end)
+{
+    while (at < end && *at == ' ')
+        at++;
+    return at;
+}
+
 bool values_is_known_metric(struct span word)
 {
     static const char *const known[] = {

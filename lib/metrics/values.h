@@ -17,6 +17,9 @@ struct span {
 /* Whether the span is one of these words, in any case. */
 bool span_is_any(struct span span, const char *const *words, size_t count);
 
+/* Returns where the spaces end that begin at `at`. */
+const char *span_skip_spaces(const char *at, const char *end);
+
 enum {
     VALUES_NAMES_SIZE = 16384, /* bytes of all names of a line */
     VALUES_SEEN_SLOTS = 4096,  /* a power of two, well above EXTRACT_NAMES_MAX */
