@@ -384,9 +384,6 @@ int cost_verb(struct cli *cli, char **words)
 
 /* --- budget ----------------------------------------------------------------------------------- */
 
-static const char *const budget_keys[] = {"usd", "gpu_hours", "hours"};
-static const char *const budget_options[] = {"usd", "gpu-hours", "hours"};
-
 static void budget_print_json(uint64_t workflow, const json_t *budget, const struct cost_sum *sum)
 {
     double spent[AMOUNT_COUNT];
@@ -451,27 +448,27 @@ static int budget_one(struct cli *cli, const struct address *address, const void
 /* Reads the amounts of the options. Returns false after a message. */
 static bool budget_read(const struct cli *cli, const char *const *values, json_t *budget)
 {
-    for (size_t i = 0; i < sizeof budget_keys / sizeof budget_keys[0]; i++) {
+    for (enum amount i = 0; i < AMOUNT_COUNT; i++) {
         char *end;
         double number = values[i] ? strtod(values[i], &end) : 1;
         if (!(number > 0) || !isfinite(number) || (values[i] && *end)) {
-            (void)cli_usage(cli, "--%s wants a number above 0, not '%s'", budget_options[i],
+            (void)cli_usage(cli, "%s wants a number above 0, not '%s'", amount_option(i),
                             values[i]);
             return false;
         }
         if (values[i])
-            (void)json_object_set_new(budget, budget_keys[i], json_real(number));
+            (void)json_object_set_new(budget, amount_key(i), json_real(number));
     }
     return true;
 }
 
 int budget_verb(struct cli *cli, char **words)
 {
-    const char *values[sizeof budget_keys / sizeof budget_keys[0]] = {NULL};
+    const char *values[AMOUNT_COUNT] = {NULL};
     const struct option_rule rules[] = {
-        {"usd", 0, "N", "the new budget in US dollars", .text = &values[0]},
-        {"gpu-hours", 0, "N", "the new budget in GPU hours", .text = &values[1]},
-        {"hours", 0, "N", "the new budget in hours of allocations", .text = &values[2]},
+        {"usd", 0, "N", "the new budget in US dollars", .text = &values[AMOUNT_USD]},
+        {"gpu-hours", 0, "N", "the new budget in GPU hours", .text = &values[AMOUNT_GPU_HOURS]},
+        {"hours", 0, "N", "the new budget in hours of allocations", .text = &values[AMOUNT_HOURS]},
         {"json", 0, NULL, "print the budget, and what is spent, as JSON", .flag = &cli->as_json},
         {0},
     };
