@@ -1,12 +1,15 @@
-/* What every verb needs: one line for a failure, a hint after wrong words, and a wait. */
+/* What every verb needs: one line for a failure, a hint after wrong words, signals and a wait. */
 #include "cli/cli.h"
 
 #include "lib/error.h"
 #include "lib/text.h"
 
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <time.h>
+
+static volatile sig_atomic_t cli_interrupted; /* all that a signal handler may set */
 
 int cli_fail(const struct error *err)
 {
@@ -33,6 +36,23 @@ void cli_print(struct text *text)
 {
     (void)fputs(text_string(text), stdout); /* as the header says */
     text_fini(text);
+}
+
+static void cli_interrupt(int signal_number)
+{
+    (void)signal_number;
+    cli_interrupted = 1;
+}
+
+void cli_catch(int signal_number)
+{
+    struct sigaction action = {.sa_handler = cli_interrupt}; /* no SA_RESTART: it ends a wait */
+    (void)sigaction(signal_number, &action, NULL);           /* cannot fail for these signals */
+}
+
+bool cli_is_interrupted(void)
+{
+    return cli_interrupted;
 }
 
 void cli_wait(unsigned milliseconds)

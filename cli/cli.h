@@ -8,6 +8,8 @@
 #include "cli/terminal.h"
 #include "lib/home.h"
 
+#include <stdbool.h>
+
 struct error;
 struct http_client;
 struct text;
@@ -43,6 +45,11 @@ int cli_usage(const struct cli *cli, const char *format, ...) __attribute__((for
 
 /* Prints `text` to standard output and empties it. main() reports failures of standard output. */
 void cli_print(struct text *text);
+
+/* From now on the signal does not end the program: it ends a wait, and cli_is_interrupted() tells
+ * that it came. Only for SIGINT, SIGTERM and SIGHUP. */
+void cli_catch(int signal_number);
+bool cli_is_interrupted(void);
 
 /* Sleeps; returns early when a signal was caught. */
 void cli_wait(unsigned milliseconds);

@@ -48,15 +48,6 @@ struct events {
     size_t wanted_count; /* 0: all events are wanted */
 };
 
-/* Set by SIGINT: the one thing that a signal handler may do. */
-static volatile sig_atomic_t events_interrupted;
-
-static void events_interrupt(int signal_number)
-{
-    (void)signal_number;
-    events_interrupted = 1;
-}
-
 /* --- Which events ----------------------------------------------------------------------------- */
 
 static bool events_fits(const struct events_wanted *wanted, const json_t *event)
@@ -187,12 +178,11 @@ static int events_away(struct events *events, int status, const struct error *er
 
 static int events_run(struct events *events)
 {
-    struct sigaction action = {.sa_handler = events_interrupt}; /* no SA_RESTART: it ends a wait */
     struct error err;
     int status = 1;
     if (events->follows)
-        (void)sigaction(SIGINT, &action, NULL); /* cannot fail for SIGINT */
-    while (!events_interrupted && (status > 0 || (status == 0 && events->follows))) {
+        cli_catch(SIGINT);
+    while (!cli_is_interrupted() && (status > 0 || (status == 0 && events->follows))) {
         status = events_turn(events, &err);
         if (status < 0 && status != -EPIPE)
             status = events_away(events, status, &err);

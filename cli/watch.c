@@ -53,15 +53,6 @@ struct watch {
     struct text above; /* lines to print */
 };
 
-/* Set by SIGINT: the one thing that a signal handler may do. */
-static volatile sig_atomic_t watch_interrupted;
-
-static void watch_interrupt(int signal_number)
-{
-    (void)signal_number;
-    watch_interrupted = 1;
-}
-
 /* --- Printing --------------------------------------------------------------------------------- */
 
 static void watch_draw(struct watch *watch)
@@ -297,7 +288,7 @@ static int watch_away(struct watch *watch, int status, struct error *err)
 static int watch_loop(struct watch *watch, struct error *err)
 {
     int status = watch_read_history(watch, err);
-    while (status == 0 && !watch_interrupted) {
+    while (status == 0 && !cli_is_interrupted()) {
         status = watch_turn(watch, err);
         if (status >= 0)
             watch->away_since = 0;
@@ -359,10 +350,8 @@ int watch_workflows(struct cli *cli, const struct address *addresses, size_t cou
                     enum watch_form form)
 {
     struct watch watch = {.cli = cli, .form = form};
-    struct sigaction action = {.sa_handler =
-                                   watch_interrupt}; /* no SA_RESTART: Ctrl-C ends a wait */
     int exit_code = CLI_OK;
-    (void)sigaction(SIGINT, &action, NULL); /* cannot fail for SIGINT */
+    cli_catch(SIGINT);
     cli->out.columns = WATCH_COLUMNS;
     if (form == WATCH_JSON)
         filter_pass();

@@ -20,23 +20,6 @@
 
 #define TOP_REDRAW_S 1.0 /* ages and the clock go on */
 
-/* Set by SIGINT, SIGTERM and SIGHUP: the one thing that a signal handler may do. */
-static volatile sig_atomic_t top_interrupted;
-
-static void top_interrupt(int signal_number)
-{
-    (void)signal_number;
-    top_interrupted = 1;
-}
-
-static void top_catch_signals(void)
-{
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction action = {.sa_handler = top_interrupt}; /* no SA_RESTART: it ends poll() */
-    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
-        (void)sigaction(signals[i], &action, NULL); /* cannot fail for these */
-}
-
 /* `is_shown`: otherwise only the moves are made. */
 static void top_draw(struct model *model, double clock_s, bool is_shown)
 {
@@ -71,7 +54,7 @@ static void top_loop(struct model *model, struct fetch *fetch)
 {
     struct pollfd fds[] = {{.fd = STDIN_FILENO, .events = POLLIN},
                            {.fd = fetch_fd(fetch), .events = POLLIN}};
-    while (!model->is_over && !top_interrupted) {
+    while (!model->is_over && !cli_is_interrupted()) {
         double clock_s = (double)clock_steady_ms() / 1e3, wait_s = top_ask(model, fetch, clock_s);
         enum screen_input input;
         top_draw(model, clock_s, true);
@@ -93,7 +76,9 @@ int top_run(const struct cli *cli, struct error *err)
     status = screen_open(cli->out.colours, err);
     if (status == 0) {
         model_init(&model, &cli->out);
-        top_catch_signals();
+        cli_catch(SIGINT);
+        cli_catch(SIGTERM);
+        cli_catch(SIGHUP);
         top_loop(&model, fetch);
         model_fini(&model);
         screen_close();
