@@ -26,9 +26,6 @@ enum {
 
 #define NODE_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
 
-/* 2^53 - 1: a double holds all whole numbers up to it exactly. */
-#define NUMBER_MAX 9007199254740991.0
-
 static int64_t time_ms(double time_s)
 {
     return time_s > 0 && time_s < 1e11 ? (int64_t)(time_s * 1000) : 0;
@@ -36,12 +33,13 @@ static int64_t time_ms(double time_s)
 
 /* --- Rows ------------------------------------------------------------------------------------- */
 
+/* Frees the message. */
 static int write_history(const struct entry *entry, const struct entry_origin *origin,
-                         enum event_type type, const char *message, struct store *store,
+                         enum event_type type, char *take_message, struct store *store,
                          struct error *err)
 {
-    size_t size = text_fit(message, MESSAGE_MAX);
-    char *shown = text_format("%.*s%s", (int)size, message, message[size] ? "..." : "");
+    size_t size = text_fit(take_message, MESSAGE_MAX);
+    char *shown = text_format("%.*s%s", (int)size, take_message, take_message[size] ? "..." : "");
     struct store_event event = {.type = type,
                                 .time_ms = time_ms(entry->time),
                                 .workflow = origin->workflow,
@@ -51,6 +49,7 @@ static int write_history(const struct entry *entry, const struct entry_origin *o
                                 .message = shown};
     int status = origin->workflow ? store_event_add(store, &event, err) : 0;
     free(shown);
+    free(take_message);
     return status;
 }
 
@@ -63,7 +62,6 @@ static int write_strange(const struct entry *entry, const struct entry_origin *o
     char *message = text_format("entry %" PRIu64 " of the journal of %s was not understood: %s",
                                 sequence, origin->node, err->message);
     int status = write_history(entry, origin, EVENT_WARNING, message, store, err);
-    free(message);
     if (status < 0 ||
         (entry->type != ENTRY_METRIC && entry->type != (enum entry_type)ENTRY_UNKNOWN))
         return status;
@@ -148,9 +146,7 @@ static int write_checkpoint(const struct entry *entry, const struct entry_origin
     if (status < 0)
         return status;
     char *message = text_format("step %lld: %s", (long long)checkpoint.step, checkpoint.path);
-    status = write_history(entry, origin, EVENT_CHECKPOINT, message, store, err);
-    free(message);
-    return status;
+    return write_history(entry, origin, EVENT_CHECKPOINT, message, store, err);
 }
 
 static int write_suspect(const struct entry *entry, const struct entry_origin *origin,
@@ -170,9 +166,7 @@ static int write_guard(const struct entry *entry, const struct entry_origin *ori
     if (status < 0)
         return status;
     char *message = text_format("%s%s%s", name, reason ? ": " : "", reason ? reason : "");
-    status = write_history(entry, origin, EVENT_GUARD, message, store, err);
-    free(message);
-    return status;
+    return write_history(entry, origin, EVENT_GUARD, message, store, err);
 }
 
 /* The evidence is recorded without `seq`, `time` and `type`, which every entry has. */
@@ -235,12 +229,10 @@ static int write_warning(const struct entry *entry, const struct entry_origin *o
 {
     if (!entry->message)
         return error_set(err, -EINVAL, "a warning has a `message`");
-    if (text_equal(origin->node, "lead"))
-        return write_history(entry, origin, EVENT_WARNING, entry->message, store, err);
-    char *placed = text_format("%s: %s", origin->node, entry->message);
-    int status = write_history(entry, origin, EVENT_WARNING, placed, store, err);
-    free(placed);
-    return status;
+    char *placed = text_equal(origin->node, "lead")
+                       ? xstrdup(entry->message)
+                       : text_format("%s: %s", origin->node, entry->message);
+    return write_history(entry, origin, EVENT_WARNING, placed, store, err);
 }
 
 static int write_unknown(const struct entry *entry, const struct entry_origin *origin,
@@ -266,9 +258,7 @@ static int write_lost(const struct entry *entry, const struct entry_origin *orig
             ? text_format("the journal of %s has lost entry %" PRIu64, origin->node, first)
             : text_format("the journal of %s has lost entries %" PRIu64 " to %" PRIu64,
                           origin->node, first, last);
-    status = write_history(entry, origin, EVENT_WARNING, message, store, err);
-    free(message);
-    return status;
+    return write_history(entry, origin, EVENT_WARNING, message, store, err);
 }
 
 /* --- Events ----------------------------------------------------------------------------------- */
