@@ -50,15 +50,6 @@ void plan_forget_all(struct api *api)
     }
 }
 
-static void plan_refuse(struct call *call, json_t *problems, size_t count)
-{
-    json_t *json =
-        api_error_json(API_BAD_SPEC, NULL,
-                       count == 1 ? "the workflow has a problem" : "the workflow has problems");
-    (void)json_object_set(json_object_get(json, "error"), "problems", problems);
-    request_reply_json(call->request, api_error_status(API_BAD_SPEC), json);
-}
-
 static void plan_ask(struct call *call, json_t *body, json_t *resolved, json_t *warnings)
 {
     struct error err;
@@ -99,7 +90,10 @@ void plan_post(struct call *call)
     if (resolved)
         plan_ask(call, body, resolved, warnings);
     else
-        plan_refuse(call, problems, error_count);
+        request_reply_bad_spec(call->request,
+                               error_count == 1 ? "the workflow has a problem"
+                                                : "the workflow has problems",
+                               problems);
 out:
     json_decref(resolved);
     json_decref(problems);

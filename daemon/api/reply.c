@@ -36,12 +36,7 @@ void request_reply_json(struct request *request, unsigned status, json_t *json)
     request_reply_take(request, status, text_steal(&text), size);
 }
 
-unsigned api_error_status(enum api_error error)
-{
-    return api_errors[error].status;
-}
-
-json_t *api_error_json(enum api_error error, const char *where, const char *message)
+static json_t *api_error_json(enum api_error error, const char *where, const char *message)
 {
     json_t *json = json_object(), *inner = json_object();
     if (json_object_set_new(inner, "code", json_string(api_errors[error].code)) < 0 ||
@@ -66,4 +61,11 @@ void request_reply_error(struct request *request, enum api_error error, const ch
     request_reply_json(request, api_errors[error].status,
                        api_error_json(error, where, text_string(&message)));
     text_fini(&message);
+}
+
+void request_reply_bad_spec(struct request *request, const char *message, json_t *problems)
+{
+    json_t *json = api_error_json(API_BAD_SPEC, NULL, message);
+    (void)json_object_set(json_object_get(json, "error"), "problems", problems);
+    request_reply_json(request, api_errors[API_BAD_SPEC].status, json);
 }

@@ -111,8 +111,7 @@ void request_reply_json(struct request *request, unsigned status, json_t *json);
 /* {"error": {"code", "message", "where"}}; `where` may be NULL. */
 void request_reply_error(struct request *request, enum api_error error, const char *where,
                          const char *format, ...) __attribute__((format(printf, 4, 5)));
-/* The error object of such a reply, to be extended or signed. */
-json_t *api_error_json(enum api_error error, const char *where, const char *message);
-unsigned api_error_status(enum api_error error);
+/* Refuses a workflow whose `problems` are a list. */
+void request_reply_bad_spec(struct request *request, const char *message, json_t *problems);
 
 #endif

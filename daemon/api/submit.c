@@ -69,9 +69,7 @@ static void refuse_specs(struct submit_batch *batch)
                                                        batch->bad_count, count, rest)
                                          : text_format("%s has %zu problem%s%s", batch->bad_file,
                                                        errors, errors == 1 ? "" : "s", rest);
-    json_t *json = api_error_json(API_BAD_SPEC, NULL, message);
-    (void)json_object_set(json_object_get(json, "error"), "problems", batch->problems);
-    request_reply_json(batch->request, api_error_status(API_BAD_SPEC), json);
+    request_reply_bad_spec(batch->request, message, batch->problems);
     batch->is_answered = true;
     free(message);
 }
