@@ -4,9 +4,9 @@
 #include "daemon/admission/admission.h"
 #include "daemon/loop/loop.h"
 #include "daemon/store/cost.h"
+#include "lib/amount.h"
 #include "lib/error.h"
 #include "lib/memory.h"
-#include "lib/text.h"
 
 #include <stdlib.h>
 
@@ -74,9 +74,7 @@ static bool cost_is_budget(const json_t *budget)
     json_t *value;
     json_object_foreach((json_t *)budget, key, value)
     {
-        bool is_known =
-            text_equal(key, "usd") || text_equal(key, "gpu_hours") || text_equal(key, "hours");
-        if (!is_known || !json_is_number(value) || json_number_value(value) <= 0)
+        if (amount_parse(key) < 0 || !json_is_number(value) || json_number_value(value) <= 0)
             return false;
     }
     return true;
