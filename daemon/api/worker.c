@@ -3,8 +3,8 @@
 #include "daemon/api/inside.h"
 
 #include "daemon/ingest/ingest.h"
-#include "daemon/launch/launch.h"
 #include "daemon/loop/loop.h"
+#include "daemon/store/store.h"
 #include "lib/error.h"
 #include "lib/protocol/journal_push.h"
 
@@ -16,8 +16,10 @@ static bool worker_secret(const struct call *call, struct mac_secret *ret_secret
 {
     const char *nonce = request_header(call->request, MAC_NONCE_HEADER);
     const char *mac = request_header(call->request, MAC_HEADER);
+    char secret[MAC_SECRET_SIZE];
     return nonce && mac_is_hex(nonce, MAC_NONCE_SIZE - 1) && mac && mac_is_hex(mac, MAC_SIZE - 1) &&
-           launch_secret(call->api->config.loop, call->run, ret_secret, NULL) == 0;
+           store_secret(loop_store(call->api->config.loop), call->run, secret, NULL) == 0 &&
+           mac_secret_parse(secret, ret_secret, NULL) == 0;
 }
 
 static void worker_forbid(struct request *request)

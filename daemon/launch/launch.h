@@ -4,7 +4,6 @@
 #define PHASED_DAEMON_LAUNCH_LAUNCH_H
 
 #include "daemon/slurm/cluster.h"
-#include "lib/mac.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -46,11 +45,6 @@ int launch_secrets_find(const struct home *home, uint64_t workflow,
                         const struct store_launch *launch, struct error *err);
 /* As launch_secrets_find(), of a phase that a person wants to run. */
 int launch_secrets_check(struct loop *loop, const struct phase *phase, struct error *err);
-
-/* The secret that signs the messages of the run. -ENOENT: there is no such run, or the run has no
- * secret yet. */
-int launch_secret(struct loop *loop, uint64_t run, struct mac_secret *ret_secret,
-                  struct error *err);
 
 /* --- folder.c --------------------------------------------------------------------------------- */
 

@@ -30,16 +30,6 @@ int secret_write(void *state, const struct core_effect *effect, struct error *er
     return store_secret_set(store, effect->run->id, secret, err);
 }
 
-int launch_secret(struct loop *loop, uint64_t run, struct mac_secret *ret_secret, struct error *err)
-{
-    char secret[MAC_SECRET_SIZE];
-    int status = store_secret(loop_store(loop), run, secret, err);
-    if (status < 0)
-        return status;
-    status = mac_secret_parse(secret, ret_secret, err);
-    return status < 0 ? error_prefix(err, "run %llu", (unsigned long long)run) : 0;
-}
-
 /* --- Failures --------------------------------------------------------------------------------- */
 
 static void failures_tell(struct loop *loop, const struct run *run,
