@@ -46,7 +46,6 @@ struct slurm_cluster {
     struct slurm_cluster_config config;
     job_desc_msg_t defaults;
     pthread_t thread;
-    size_t outstanding; /* used by the caller's thread only */
 
     pthread_mutex_t mutex; /* guards the members up to the next blank line */
     pthread_cond_t changed;
@@ -355,12 +354,11 @@ static struct request *request_new(uint64_t target, enum cluster_kind kind)
 /* Gives the request to the thread. Frees it if too many results are not taken. */
 static int ask(struct slurm_cluster *slurm, struct request *request, struct error *err)
 {
-    if (slurm->outstanding >= CLUSTER_REQUESTS_MAX) {
+    if (slurm->cluster.requests >= CLUSTER_REQUESTS_MAX) {
         request_free(request);
         return error_set(err, -EAGAIN, "could not ask Slurm: %d requests are waiting",
                          CLUSTER_REQUESTS_MAX);
     }
-    slurm->outstanding++;
     pthread_mutex_lock(&slurm->mutex);
     list_add(&slurm->waiting, request);
     pthread_cond_signal(&slurm->changed);
@@ -436,7 +434,6 @@ static bool slurm_cluster_take(struct cluster *cluster, struct cluster_result *r
     pthread_mutex_unlock(&slurm->mutex);
     if (!request)
         return false;
-    slurm->outstanding--;
     *ret_result = request->result;
     request->result = (struct cluster_result){0};
     request_free(request);
