@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 static const char comment_mark[] = "phased:";
 static const char path_mark[] = "phased-";
@@ -129,7 +128,6 @@ static void job_fill(struct cluster_job *job, const slurm_job_info_t *info, cons
         .eligible_time = info->eligible_time,
         .start_time = info->start_time,
         .end_time = info->end_time,
-        .exit_code = WIFEXITED(info->exit_code) ? (uint32_t)WEXITSTATUS(info->exit_code) : 0,
         .time_limit_minutes = info->time_limit == INFINITE ? UINT32_MAX : info->time_limit,
         .reason = job_reason(info),
         .nodes = xstrdup(info->nodes ? info->nodes : ""),

@@ -73,10 +73,9 @@ struct cluster_job {
     int64_t submit_time; /* changes on every requeue, so it does not identify a job */
     int64_t eligible_time;
     int64_t start_time, end_time; /* expected times if the job has not started or ended */
-    uint32_t exit_code;
-    uint32_t time_limit_minutes; /* UINT32_MAX: no limit */
-    char *reason;                /* Slurm's word, such as Resources or BeginTime; never NULL */
-    char *nodes;                 /* in Slurm's short form, n[1-2]; empty before the start */
+    uint32_t time_limit_minutes;  /* UINT32_MAX: no limit */
+    char *reason;                 /* Slurm's word, such as Resources or BeginTime; never NULL */
+    char *nodes;                  /* in Slurm's short form, n[1-2]; empty before the start */
 };
 
 struct cluster_option {
