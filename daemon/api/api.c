@@ -247,12 +247,6 @@ static void page_handle(struct request *request, void *api)
         routes_handle_person(request, api);
 }
 
-static void page_look(struct request *request, void *context)
-{
-    const struct api *api = context;
-    page_admit(request, &api->page);
-}
-
 static int open_page(struct api *api, struct error *err)
 {
     api->page.port = page_port(api->config.home->path);
@@ -261,7 +255,7 @@ static int open_page(struct api *api, struct error *err)
                                          .body_max = PAGE_BODY_MAX,
                                          .connections_max = PAGE_CONNECTIONS_MAX,
                                          .headers = page_headers,
-                                         .admit = page_look,
+                                         .admit = page_admit,
                                          .handle = page_handle};
     mac_random(api->page.token, sizeof api->page.token);
     return fd < 0 ? fd : open_server(api, &config, &api->pages, err);

@@ -63,12 +63,13 @@ static const struct page_file *page_file_of(const struct request *request)
     return file->name ? file : NULL;
 }
 
-void page_admit(struct request *request, const struct page *page)
+void page_admit(struct request *request, void *context)
 {
+    const struct api *api = context;
     if (!page_is_loopback(request_header(request, "Host")))
         request_reply_error(request, API_FORBIDDEN, NULL,
                             "the page has the address 127.0.0.1 or localhost");
-    else if (page_has_token(request, page))
+    else if (page_has_token(request, &api->page))
         request_prove(request);
     else if (!page_file_of(request))
         request_reply_error(request, API_FORBIDDEN, NULL,

@@ -38,8 +38,8 @@ extern const char *const page_headers[][2];
  * tunnel to the page works again after a restart. */
 unsigned page_port(const char *home);
 
-/* Whether the request may be answered. False: it was refused. */
-void page_admit(struct request *request, const struct page *page);
+/* Refuses the request if it may not be answered. The context is a struct api. */
+void page_admit(struct request *request, void *context);
 /* Answers with a file. False: the request is not for a file. */
 bool page_serve(struct request *request);
 
