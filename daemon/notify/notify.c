@@ -155,15 +155,11 @@ static char *notifier_said(const struct notifier *notifier)
     size_t end = strlen(text);
     while (end > 0 && strchr("\r\n ", text[end - 1]))
         text[--end] = '\0';
-    const char *line = strrchr(text, '\n');
+    char *line = strrchr(text, '\n');
     line = line ? line + 1 : text;
+    line[text_fit(line, ERROR_MAX)] = '\0';
     if (!*line)
         return NULL;
-    size_t cut = (size_t)(line - text) + ERROR_MAX;
-    while (cut < end && cut > 0 && (text[cut] & 0xC0) == 0x80) /* not within a letter */
-        cut--;
-    if (cut < end)
-        text[cut] = '\0';
     json_t *string = json_string(line); /* a line that is not UTF-8 is left out */
     char *said = string ? xstrdup(line) : NULL;
     json_decref(string);

@@ -23,16 +23,9 @@ static int nodecheck_outcome(const json_t *object)
     return preflight_outcome_parse(nodecheck_string(object, "outcome"));
 }
 
-/* Cuts only between characters. */
 static json_t *nodecheck_cut(const char *reason)
 {
-    size_t size = strlen(reason);
-    if (size > NODECHECK_REASON_MAX) {
-        size = NODECHECK_REASON_MAX;
-        while (size && ((unsigned char)reason[size] & 0xC0) == 0x80)
-            size--;
-    }
-    json_t *string = json_stringn(reason, size);
+    json_t *string = json_stringn(reason, text_fit(reason, NODECHECK_REASON_MAX));
     return string ? string : json_string("a reason that is not UTF-8");
 }
 
