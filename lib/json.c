@@ -1,6 +1,7 @@
 /* Writes JSON, and reads its numbers. */
 #include "lib/json.h"
 
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <math.h>
@@ -12,6 +13,15 @@ char *json_text(const json_t *json, size_t flags)
     if (!text)
         abort();
     return text;
+}
+
+json_t *json_string_of(const char *text)
+{
+    char *string = xstrdup(text);
+    text_make_utf8(string);
+    json_t *json = json_string(string);
+    free(string);
+    return json;
 }
 
 json_t *json_double(double value)

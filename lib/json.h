@@ -11,6 +11,9 @@
  * value that jansson can write, with JSON_ENCODE_ANY if it is neither an object nor an array. */
 char *json_text(const json_t *json, size_t flags);
 
+/* A new string, as text_make_utf8() makes it. */
+json_t *json_string_of(const char *text);
+
 /* A new reference. */
 json_t *json_double(double value);
 /* False: the value is neither a number nor one of these texts. */

@@ -117,6 +117,17 @@ size_t text_fit(const char *string, size_t size_max)
     return size;
 }
 
+void text_make_utf8(char *string)
+{
+    size_t size = strlen(string), at = 0, length;
+    uint32_t letter;
+    while ((length = text_letter(string + at, size - at, &letter)) > 0)
+        at += length;
+    for (char *byte = string; at < size && *byte; byte++)
+        if ((unsigned char)*byte >= 0x80)
+            *byte = '?';
+}
+
 bool text_is_control(uint32_t letter)
 {
     static const struct {

@@ -34,6 +34,8 @@ void text_add_visible(struct text *text, const char *bytes, size_t size, const c
 size_t text_letter(const char *bytes, size_t size, uint32_t *ret_letter);
 /* The most bytes of a UTF-8 string, up to `size_max`, that cut no letter. */
 size_t text_fit(const char *string, size_t size_max);
+/* If the string is not UTF-8, each of its bytes that is not ASCII becomes a question mark. */
+void text_make_utf8(char *string);
 /* Whether the letter is a control character, changes the direction, or is invisible. */
 bool text_is_control(uint32_t letter);
 /* Whether a string is UTF-8 and has no letters for which text_is_control() is true, except those in

@@ -72,13 +72,10 @@ static void nodes_add(json_t *names, const char *pattern, size_t size, unsigned 
 
 json_t *nodes_expand(const char *list)
 {
-    json_t *names = json_array(), *whole = json_string(list);
-    char *plain = NULL;
-    if (!whole) { /* not UTF-8: perhaps cut inside of a letter */
-        list = plain = xstrdup(list);
-        for (char *c = plain; *c; c++)
-            *c = (unsigned char)*c < 0x80 ? *c : '?';
-    }
+    json_t *names = json_array();
+    char *plain = xstrdup(list);
+    text_make_utf8(plain); /* the list may be cut inside of a letter */
+    list = plain;
     while (*list) {
         size_t size = 0;
         for (bool is_inside = false; list[size] && (is_inside || list[size] != ','); size++)
@@ -88,6 +85,5 @@ json_t *nodes_expand(const char *list)
         list += size + (list[size] == ',');
     }
     free(plain);
-    json_decref(whole);
     return names;
 }

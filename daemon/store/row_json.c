@@ -2,28 +2,13 @@
 #include "daemon/store/row_json.h"
 
 #include "daemon/store/nodes.h"
-#include "lib/memory.h"
+#include "lib/json.h"
 
 #include <assert.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { ROW_JSON_NAME_SIZE = 32 }; /* bytes of a column's name in schema/queries */
-
-/* A text may be cut inside a letter, or come from Slurm in another encoding. */
-static json_t *row_json_text(const char *text)
-{
-    json_t *json = json_string(text);
-    if (json)
-        return json;
-    char *plain = xstrdup(text);
-    for (char *c = plain; *c; c++)
-        *c = (unsigned char)*c < 0x80 ? *c : '?';
-    json = json_string(plain);
-    free(plain);
-    return json;
-}
 
 static json_t *row_json_column(sqlite3_stmt *row, int column, char kind)
 {
@@ -39,7 +24,8 @@ static json_t *row_json_column(sqlite3_stmt *row, int column, char kind)
             json_t *json = json_loads(text, 0, NULL);
             return json ? json : json_null();
         }
-        return kind == ']' ? nodes_expand(text) : row_json_text(text);
+        /* A text may be cut inside a letter, or come from Slurm in another encoding. */
+        return kind == ']' ? nodes_expand(text) : json_string_of(text);
     }
     default:
         return kind == ']' ? json_array() : json_null();

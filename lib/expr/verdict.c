@@ -43,19 +43,6 @@ int check_outcome_parse(const char *name)
     return -1;
 }
 
-/* A reason may name a metric, and a program may print any name. */
-static json_t *verdict_text_json(const char *string)
-{
-    json_t *json = json_string(string);
-    struct text ascii = {0};
-    for (; !json && *string; string++)
-        text_add_bytes(&ascii, *string & 0x80 ? "?" : string, 1);
-    if (!json)
-        json = json_string(text_string(&ascii));
-    text_fini(&ascii);
-    return json;
-}
-
 json_t *verdict_to_json(const struct verdict *verdict)
 {
     json_t *window = json_null();
@@ -67,7 +54,7 @@ json_t *verdict_to_json(const struct verdict *verdict)
         "{s:s, s:s, s:b, s:o, s:s, s:o, s:o, s:s?}", "name", verdict->name, "outcome",
         outcome_names[verdict->outcome], "warn", verdict->warn, "value",
         verdict->has_value ? json_double(verdict->value) : json_null(), "bounds", verdict->bounds,
-        "window", window, "reason", verdict_text_json(verdict->reason), "advice", verdict->advice);
+        "window", window, "reason", json_string_of(verdict->reason), "advice", verdict->advice);
     if (!json)
         abort(); /* out of memory: the other texts came from JSON, so they are valid UTF-8 */
     return json;

@@ -137,19 +137,10 @@ static void line_read(struct recognizer_line *line, const char *data, size_t siz
  * UTF-8. */
 static void line_shorten(const char *text, char ret_line[FINDING_LINE_MAX + 1])
 {
-    size_t size = strlen(text);
-    if (size > FINDING_LINE_MAX) {
-        size = FINDING_LINE_MAX;
-        while (size && ((unsigned char)text[size] & 0xC0) == 0x80)
-            size--;
-    }
+    size_t size = text_fit(text, FINDING_LINE_MAX);
     memcpy(ret_line, text, size);
     ret_line[size] = '\0';
-    json_t *string = json_string(ret_line);
-    for (char *at = ret_line; !string && *at; at++)
-        if ((unsigned char)*at >= 0x80)
-            *at = '?';
-    json_decref(string);
+    text_make_utf8(ret_line);
 }
 
 /* torch prints the rank at the beginning of a line when several processes print to one place. */

@@ -86,11 +86,7 @@ void outcome_set_message(struct outcome *outcome, const char *format, ...)
     va_start(args, format);
     (void)vsnprintf(outcome->message, sizeof outcome->message, format, args); /* may be cut */
     va_end(args);
-    json_t *string = json_string(outcome->message);
-    for (char *at = outcome->message; !string && *at; at++)
-        if ((unsigned char)*at >= 0x80)
-            *at = '?';
-    json_decref(string);
+    text_make_utf8(outcome->message);
 }
 
 void outcome_blame(struct outcome *outcome, const char *complaint)

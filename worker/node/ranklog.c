@@ -8,7 +8,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -218,11 +217,7 @@ char *ranklog_last_line(const struct ranklog *ranklog)
         start--;
     if (size == RANKLOG_LAST_MAX && start && (unsigned char)last[start - 1] >= 0xC0)
         last[start - 1] = '\0';
-    json_t *string = json_string(last);
-    for (char *at = last; !string && *at; at++)
-        if ((unsigned char)*at >= 0x80)
-            *at = '?';
-    json_decref(string);
+    text_make_utf8(last);
     return xstrdup(last);
 }
 
