@@ -14,7 +14,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -199,15 +198,6 @@ static int container_add_mounts(struct container *container, const json_t *mount
     return status;
 }
 
-/* Whether the variable holds for the file system of the node. */
-static bool container_is_of_host(const char *name)
-{
-    for (const char *const *pattern = container_host_names; *pattern; pattern++)
-        if (fnmatch(*pattern, name, 0) == 0)
-            return true;
-    return false;
-}
-
 /* Whether the name is not that of a function of bash. */
 static bool container_is_plain(const char *name)
 {
@@ -227,7 +217,7 @@ static void container_move_env(struct container *container, struct environment *
     json_object_foreach(json_object_get(assignment->spec, "env"), name, value)
     {
         const char *set = environment_get(environment, name);
-        if (!set || !container_is_of_host(name))
+        if (!set || !environment_is_of(name, container_host_names))
             continue;
         list_add(&container->exports, text_format("%s=%s", name, set));
         const char *host = json_string_value(json_object_get(assignment->file.environment, name));
@@ -265,7 +255,7 @@ static void container_add_names(struct container *container, const struct enviro
         bool is_own = false;
         for (size_t k = 0; k < sizeof own / sizeof own[0]; k++)
             is_own |= text_equal(own[k], name);
-        if (!is_own && container_is_plain(name) && !container_is_of_host(name))
+        if (!is_own && container_is_plain(name) && !environment_is_of(name, container_host_names))
             list_add(&container->names, name);
         else
             free(name);

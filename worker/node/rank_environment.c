@@ -10,7 +10,6 @@
 #include "worker/process/placement.h"
 #include "worker/protocol/assignment.h"
 
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,14 +42,6 @@ static const char *const rank_environment_task_names[] = {
     "SLURM_NPROCS", "SLURM_NTASKS_PER_NODE", "SLURM_TASKS_PER_NODE",
 };
 
-/* Whether the name matches one of these patterns. */
-static bool rank_environment_is_of(const char *name, const char *const *patterns)
-{
-    while (*patterns && fnmatch(*patterns, name, 0) != 0)
-        patterns++;
-    return *patterns != NULL;
-}
-
 /* Sets a variable whose text may be the mark of a secret. The program never gets the mark: a value
  * that is missing is not set. */
 static void rank_environment_set(struct environment *environment, const json_t *secrets,
@@ -69,8 +60,8 @@ static void rank_environment_add_captured(struct environment *environment,
     json_object_foreach((json_t *)assignment->file.environment, name, value)
     {
         if (json_is_string(value) && *name && !strchr(name, '=') &&
-            !rank_environment_is_of(name, rank_environment_job_names) &&
-            !rank_environment_is_of(name, rank_environment_place_names))
+            !environment_is_of(name, rank_environment_job_names) &&
+            !environment_is_of(name, rank_environment_place_names))
             rank_environment_set(environment, assignment->secrets, name, json_string_value(value));
     }
 }
@@ -84,7 +75,7 @@ static void rank_environment_add_job(struct environment *environment, char *cons
         char *name = text_format("%.*s", (int)(equals - *job), *job);
         /* The order says what the numbers in CUDA_VISIBLE_DEVICES mean. If the job has no order,
          * the order of the shell stays. */
-        if (rank_environment_is_of(name, rank_environment_job_names) ||
+        if (environment_is_of(name, rank_environment_job_names) ||
             text_equal(name, "CUDA_DEVICE_ORDER"))
             environment_set(environment, name, equals + 1);
         free(name);

@@ -4,6 +4,7 @@
 #include "lib/memory.h"
 
 #include <ctype.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,6 +69,13 @@ const char *environment_get(const struct environment *environment, const char *n
 {
     size_t size = strlen(name), i = environment_find(environment, name, size);
     return i < environment->count ? environment->entries[i] + size + 1 : NULL;
+}
+
+bool environment_is_of(const char *name, const char *const *patterns)
+{
+    while (*patterns && fnmatch(*patterns, name, 0) != 0)
+        patterns++;
+    return *patterns != NULL;
 }
 
 static size_t environment_name_size(const char *name)

@@ -4,6 +4,7 @@
 
 #include "lib/text.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct environment {
@@ -18,6 +19,9 @@ void environment_setf(struct environment *environment, const char *name, const c
 void environment_unset(struct environment *environment, const char *name);
 /* NULL: the variable is not set. */
 const char *environment_get(const struct environment *environment, const char *name);
+
+/* Whether a name matches one of the patterns of fnmatch(), which end with NULL. */
+bool environment_is_of(const char *name, const char *const *patterns);
 
 /* Appends `string` to `text`. $PHASED_NAME and ${PHASED_NAME} are replaced by their values. Other
  * dollars stay. */
