@@ -2,9 +2,6 @@
 #include "daemon/store/answers.h"
 #include "daemon/store/store_private.h"
 
-#include <errno.h>
-#include <inttypes.h>
-
 enum {
     RECENT_MS = 24 * 3600 * 1000,
     RECENT_MAX = 100, /* workflows that are over: a status is for one screen */
@@ -33,9 +30,7 @@ static int lists_place(struct store *store, uint64_t workflow, struct place *ret
 {
     struct stmt *stmt = store_stmt(store, Q_WORKFLOW_PLACE);
     stmt_bind_id(stmt, ":workflow", workflow);
-    int status = stmt_step(stmt, err);
-    if (status == 0)
-        return error_set(err, -ENOENT, "no workflow %" PRIu64, workflow);
+    int status = stmt_find(stmt, "workflow", workflow, err);
     if (status < 0)
         return status;
     *ret_place =
