@@ -67,14 +67,6 @@ static void control_free(void *context)
     free(item);
 }
 
-static struct phase *find_phase(struct workflow *workflow, const char *name)
-{
-    for (size_t i = 0; i < workflow->phase_count; i++)
-        if (text_equal(workflow->phases[i].name, name))
-            return &workflow->phases[i];
-    return NULL;
-}
-
 /* Whether the command is left to the matrix of the phase. If the command is for the whole workflow
  * and the matrix takes it, the matrix passes the command on to its members. A member is promoted
  * only by name. */
@@ -160,7 +152,7 @@ static bool find_from(struct call *call, struct workflow *workflow, const json_t
         return false;
     }
     const struct phase *phase =
-        call->address.phase[0] ? find_phase(workflow, call->address.phase) : workflow->phases;
+        call->address.phase[0] ? workflow_phase(workflow, call->address.phase) : workflow->phases;
     int status = resume_find(loop_store(call->api->config.loop), phase, name, ret_from, &err);
     if (status < 0)
         call_fail(call->request, call->text, &err);
@@ -218,7 +210,7 @@ void control_post(struct call *call)
         call_fail(call->request, call->text, &err);
         goto out;
     }
-    if (call->address.phase[0] && !find_phase(workflow, call->address.phase)) {
+    if (call->address.phase[0] && !workflow_phase(workflow, call->address.phase)) {
         request_reply_error(call->request, API_NOT_FOUND, call->text, "no phase %s", call->text);
         goto out;
     }

@@ -149,6 +149,14 @@ enum workflow_state workflow_state(const struct workflow *workflow)
     return counts[PHASE_CANCELLED] ? WORKFLOW_CANCELLED : WORKFLOW_SUCCEEDED;
 }
 
+struct phase *workflow_phase(const struct workflow *workflow, const char *name)
+{
+    for (size_t i = 0; workflow && i < workflow->phase_count; i++)
+        if (text_equal(workflow->phases[i].name, name))
+            return &workflow->phases[i];
+    return NULL;
+}
+
 bool phase_shares(const struct phase *phase)
 {
     const struct workflow *workflow = phase->workflow;

@@ -260,16 +260,6 @@ struct judge {
     json_t *answers; /* by run or by matrix: {"until": uv_hrtime(), "answer"} */
 };
 
-static const struct phase *find_phase(const struct loop *loop, uint64_t workflow_id,
-                                      const char *name)
-{
-    const struct workflow *workflow = core_workflow(loop_core(loop), workflow_id);
-    for (size_t i = 0; workflow && i < workflow->phase_count; i++)
-        if (text_equal(workflow->phases[i].name, name))
-            return &workflow->phases[i];
-    return NULL;
-}
-
 /* The answer that is still to be given again; NULL: the answer has to be worked out. */
 static json_t *answer_kept(const struct judge *judge, const char *key)
 {
@@ -292,7 +282,8 @@ int judge_so_far(struct loop *loop, uint64_t workflow, const char *phase_name,
                  json_t **ret_verdicts, struct error *err)
 {
     struct judge *judge = loop_room(loop, &judge_room);
-    const struct phase *phase = find_phase(loop, workflow, phase_name);
+    const struct phase *phase =
+        workflow_phase(core_workflow(loop_core(loop), workflow), phase_name);
     uint64_t begin = uv_hrtime();
     struct judgement *judgement;
     char key[32];
@@ -316,7 +307,8 @@ int judge_matrix_so_far(struct loop *loop, uint64_t workflow, const char *phase_
                         json_t **ret_json, struct error *err)
 {
     struct judge *judge = loop_room(loop, &judge_room);
-    const struct phase *matrix = find_phase(loop, workflow, phase_name);
+    const struct phase *matrix =
+        workflow_phase(core_workflow(loop_core(loop), workflow), phase_name);
     uint64_t begin = uv_hrtime();
     char key[32];
     *ret_json = NULL;
