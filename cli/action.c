@@ -28,11 +28,7 @@ static int action_on(struct cli *cli, const struct address *address, const void 
 
 int action_verb(struct cli *cli, char **words)
 {
-    const struct option_rule rules[] = {
-        {"json", 0, NULL, "print the daemon's answer", .flag = &cli->as_json},
-        {0},
-    };
-    return options_addresses(cli, words, rules, 1, action_on, NULL);
+    return options_addresses(cli, words, NULL, 1, action_on, NULL);
 }
 
 int retry_verb(struct cli *cli, char **words)

@@ -58,9 +58,5 @@ static int gate_one(struct cli *cli, const struct address *asked, const void *co
 
 int gate_verb(struct cli *cli, char **words)
 {
-    const struct option_rule rules[] = {
-        {"json", 0, NULL, "print the daemon's answer", .flag = &cli->as_json},
-        {0},
-    };
-    return options_addresses(cli, words, rules, 1, gate_one, NULL);
+    return options_addresses(cli, words, NULL, 1, gate_one, NULL);
 }

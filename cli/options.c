@@ -56,9 +56,13 @@ int options_each_address(struct cli *cli, const struct option_arguments *argumen
 int options_addresses(struct cli *cli, char **words, const struct option_rule *rules, size_t min,
                       options_one *one, const void *context)
 {
+    const struct option_rule only_json[] = {
+        {"json", 0, NULL, "print the daemon's answer", .flag = &cli->as_json},
+        {0},
+    };
     struct option_arguments arguments = {.min = min, .max = OPTION_ARGUMENTS_MAX};
     int exit_code;
-    if (!options_parse(cli, words, rules, &arguments, &exit_code))
+    if (!options_parse(cli, words, rules ? rules : only_json, &arguments, &exit_code))
         return exit_code;
     return options_each_address(cli, &arguments, one, context);
 }

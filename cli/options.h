@@ -23,7 +23,7 @@ int options_each_address(struct cli *cli, const struct option_arguments *argumen
                          options_one *one, const void *context);
 
 /* Reads `words`, which are options and at least `min` addresses, and calls `one` in the same way.
- * Returns the exit code. */
+ * `rules` may be NULL: the verb has no option but --json. Returns the exit code. */
 int options_addresses(struct cli *cli, char **words, const struct option_rule *rules, size_t min,
                       options_one *one, const void *context);
 

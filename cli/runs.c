@@ -51,9 +51,5 @@ static int runs_one(struct cli *cli, const struct address *address, const void *
 
 int runs_verb(struct cli *cli, char **words)
 {
-    const struct option_rule rules[] = {
-        {"json", 0, NULL, "print the daemon's answer", .flag = &cli->as_json},
-        {0},
-    };
-    return options_addresses(cli, words, rules, 0, runs_one, NULL);
+    return options_addresses(cli, words, NULL, 0, runs_one, NULL);
 }
