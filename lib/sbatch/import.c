@@ -288,14 +288,6 @@ static int64_t minutes_of(const struct import *import)
 
 /* --- The phase -------------------------------------------------------------------------------- */
 
-static void add_duration(struct text *spec, int64_t minutes)
-{
-    if (minutes % 60)
-        text_addf(spec, "%" PRId64 "m", minutes);
-    else
-        text_addf(spec, "%" PRId64 "h", minutes / 60);
-}
-
 static void add_resources(const struct import *import, struct text *spec)
 {
     const struct sbatch_shape *shape = &import->shape;
@@ -307,9 +299,10 @@ static void add_resources(const struct import *import, struct text *spec)
         text_addf(spec, ", cpus: %u", shape->cpus);
     if (shape->cpus_per_gpu)
         text_addf(spec, ", cpus_per_gpu: %u", shape->cpus_per_gpu);
-    text_add(spec, ", time: ");
-    add_duration(spec, minutes_of(import));
-    text_add(spec, "}\n");
+    int64_t minutes = minutes_of(import);
+    bool is_hours = minutes % 60 == 0;
+    text_addf(spec, ", time: %" PRId64 "%s}\n", is_hours ? minutes / 60 : minutes,
+              is_hours ? "h" : "m");
 }
 
 /* Only the user knows what the program saves. */
