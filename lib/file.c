@@ -112,11 +112,6 @@ int file_write(int fd, const char *data, size_t size)
     return 0;
 }
 
-static int file_write_all(int fd, const char *data, size_t size)
-{
-    return file_write(fd, data, size) < 0 ? -1 : fsync(fd);
-}
-
 int file_sync_folder(const char *path, struct error *err)
 {
     char *copy = xstrdup(path);
@@ -236,7 +231,7 @@ int file_create_once(const char *path, const void *data, size_t size, mode_t mod
         free(temporary);
         return status;
     }
-    if (fchmod(fd, mode) < 0 || file_write_all(fd, data, size) < 0)
+    if (fchmod(fd, mode) < 0 || file_write(fd, data, size) < 0 || fsync(fd) < 0)
         status = file_fail(err, "write", temporary);
     if (close(fd) < 0 && status == 0)
         status = file_fail(err, "write", temporary);
