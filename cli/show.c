@@ -21,14 +21,6 @@ struct show_parts {
     bool spec, diff, environment;
 };
 
-static unsigned show_lines(const char *text)
-{
-    unsigned count = 0;
-    for (; *text; text++)
-        count += *text == '\n';
-    return count;
-}
-
 /* Sums up a diff: "+12 -3 in 2 files". */
 static void show_changes(const char *diff, struct text *text)
 {
@@ -47,8 +39,8 @@ static void show_code(const json_t *source, struct table *table)
     struct text text = {0};
     const char *commit = field_text(source, "commit"), *diff = field_text(source, "diff");
     const char *branch = field_text(source, "branch"), *note = field_text(source, "diff_note");
-    unsigned untracked = show_lines(field_text(source, "untracked"));
-    unsigned packages = show_lines(field_text(source, "packages"));
+    unsigned untracked = text_count_lines(field_text(source, "untracked"));
+    unsigned packages = text_count_lines(field_text(source, "packages"));
     if (!commit[0]) {
         table_add_named(table, "code", "not a git repository");
     } else {

@@ -52,14 +52,6 @@ void terminal_colour(const struct terminal *terminal, struct text *text, enum co
         text_addf(text, "%s%s%s", filter_colours[colour], string, filter_colours[COLOUR_PLAIN]);
 }
 
-static int terminal_count_lines(const char *string)
-{
-    int lines = 0;
-    for (; *string; string++)
-        lines += *string == '\n';
-    return lines;
-}
-
 void terminal_draw(struct terminal *terminal, const char *above, const char *live)
 {
     struct text text = {0};
@@ -70,7 +62,7 @@ void terminal_draw(struct terminal *terminal, const char *above, const char *liv
     filter_add(&text, live, strlen(live));
     (void)fflush(stdout); /* a lost terminal is not a failure */
     (void)file_write(terminal->fd, text_string(&text), text.size); /* as above */
-    terminal->live_lines = terminal_count_lines(live);
+    terminal->live_lines = (int)text_count_lines(live);
     text_fini(&text);
 }
 

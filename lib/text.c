@@ -226,6 +226,14 @@ bool text_is_one_of(const char *word, const char *const *words, size_t count)
     return false;
 }
 
+unsigned text_count_lines(const char *string)
+{
+    unsigned lines = 0;
+    for (; *string; string++)
+        lines += *string == '\n';
+    return lines;
+}
+
 bool text_has_item(const char *list, const char *item)
 {
     size_t size = strlen(item);

@@ -55,6 +55,9 @@ bool text_starts(const char *string, const char *prefix);
 bool text_ends(const char *string, const char *suffix);
 bool text_is_one_of(const char *word, const char *const *words, size_t count);
 
+/* How many newlines the string has. */
+unsigned text_count_lines(const char *string);
+
 /* Lists with commas between their items; NULL is an empty list. */
 bool text_has_item(const char *list, const char *item);
 /* Takes the first item from the list; the caller frees it. NULL: no item is left. */
