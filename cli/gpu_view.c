@@ -36,7 +36,8 @@ static double gpu_view_gb(double mib)
 
 /* --- Trouble ---------------------------------------------------------------------------------- */
 
-/* What a person should know about a GPU. A power cap is normal for a busy GPU. */
+/* Adds to an empty text what a person should know about a GPU. A power cap is normal for a busy
+ * GPU. */
 static void gpu_view_trouble(const json_t *gpu, struct text *text)
 {
     static const struct {
@@ -49,26 +50,17 @@ static void gpu_view_trouble(const json_t *gpu, struct text *text)
     };
     long long bits = field_integer(gpu, "clock_reasons"), xid = field_integer(gpu, "xid");
     long long errors = field_integer(gpu, "ecc_uncorrected");
-    const char *comma = "";
     if (isnan(field_number(gpu, "util")) && isnan(field_number(gpu, "memory_mib")) &&
-        isnan(field_number(gpu, "power_w"))) {
+        isnan(field_number(gpu, "power_w")))
         text_add(text, "no data");
-        comma = ", ";
-    }
-    if (xid) {
-        text_addf(text, "%sXid %lld", comma, xid);
-        comma = ", ";
-    }
-    if (errors) {
-        text_addf(text, "%s%lld memory error%s", comma, errors, errors == 1 ? "" : "s");
-        comma = ", ";
-    }
-    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
-        if (!(bits & reasons[i].bits))
-            continue;
-        text_addf(text, "%s%s", comma, reasons[i].what);
-        comma = ", ";
-    }
+    if (xid)
+        text_addf(text, "%sXid %lld", text->size ? ", " : "", xid);
+    if (errors)
+        text_addf(text, "%s%lld memory error%s", text->size ? ", " : "", errors,
+                  errors == 1 ? "" : "s");
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+        if (bits & reasons[i].bits)
+            text_addf(text, "%s%s", text->size ? ", " : "", reasons[i].what);
 }
 
 /* --- Together --------------------------------------------------------------------------------- */
