@@ -378,7 +378,9 @@ static int source_init(struct source *source, const char *path, struct error *er
     char *name = marker_path(path);
     int status = file_map(name, &source->marker, err);
     free(name);
-    if (status == -ENOTDIR || (status == -ENOENT && access(path, F_OK) == 0))
+    if (status == -ENOENT && access(path, F_OK) < 0)
+        return error_set(err, status, "cannot read %s: %s", path, strerror(ENOENT));
+    if (status == -ENOTDIR || status == -ENOENT)
         return refuse(source, err, "not a checkpoint: it is not a folder with a marker");
     if (status < 0)
         return status;
@@ -439,7 +441,8 @@ static int check_shape(const struct source *source, const struct model *model, s
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (rows[i].saved != rows[i].wanted)
             return error_set(err, -EINVAL,
-                             "cannot resume from %s: its %s is %" PRIu64 ", not %" PRIu64,
+                             "cannot resume from %s: it was saved with %s=%" PRIu64
+                             ", not %" PRIu64,
                              source->path, rows[i].name, rows[i].saved, rows[i].wanted);
     }
     return 0;
