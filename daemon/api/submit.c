@@ -211,9 +211,11 @@ static int answer_again(struct submit_batch *batch, size_t index, struct error *
         if (text_equal(item->submission.key, key))
             return error_set(err, -EBUSY,
                              "the submission with the key %s is being recorded: ask again", key);
-    if (!key || store_find_key(loop_store(loop), key, &id, err) == -ENOENT)
+    int status = key ? store_find_key(loop_store(loop), key, &id, err) : -ENOENT;
+    if (status == -ENOENT)
         return 0;
-    int status = loop_workflow(loop, id, &workflow, err);
+    if (status == 0)
+        status = loop_workflow(loop, id, &workflow, err);
     if (status < 0)
         return status;
     json_t *warnings = json_array();

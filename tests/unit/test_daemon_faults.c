@@ -7,6 +7,7 @@
 
 #include <glob.h>
 #include <signal.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +42,18 @@ static bool has_died(struct world *world)
     siginfo_t info = {0};
     return waitid(P_PID, (id_t)world->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
            info.si_pid == world->pid;
+}
+
+/* Changes the record behind the back of the daemon. */
+static void change_record(const struct world *world, const char *sql)
+{
+    sqlite3 *db;
+    char *path = text_format("%s/phased.db", world->home);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    (void)sqlite3_busy_timeout(db, 10000);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    (void)sqlite3_close(db);
+    free(path);
 }
 
 /* Submits as phasectl does: again and again with the same key, until an answer comes. */
@@ -386,6 +399,25 @@ static void a_journal_waits_for_the_disk(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
 
+/* Whether the key is known cannot be told. So the submission is neither recorded a second time nor
+ * taken for another one. */
+static void a_submission_is_answered_with_the_error_of_a_record_that_cannot_be_read(void **state)
+{
+    struct world *world = *state;
+    int status;
+    json_decref(
+        world_expect(world, 201, "POST", "/v1/workflows", world_submission(two_phases, key)));
+    change_record(world, "ALTER TABLE workflow RENAME COLUMN key TO lost");
+    json_t *json =
+        world_call(world, "POST", "/v1/workflows", world_submission(two_phases, key), &status);
+    assert_non_null(strstr(world_member(json, "error.message"), "no such column: key"));
+    json_decref(json);
+    change_record(world, "ALTER TABLE workflow RENAME COLUMN lost TO key");
+    json = world_expect(world, 201, "POST", "/v1/workflows", world_submission(two_phases, key));
+    assert_string_equal(world_member(json, "workflow"), "1");
+    json_decref(json);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -400,6 +432,7 @@ int main(void)
         TEST(a_second_submission_leaves_the_run_of_the_lead),
         TEST(no_effect_happens_while_the_record_cannot_be_written),
         TEST(a_journal_waits_for_the_disk),
+        TEST(a_submission_is_answered_with_the_error_of_a_record_that_cannot_be_read),
     };
     return cmocka_run_group_tests_name("daemon faults", tests, NULL, NULL);
 }
