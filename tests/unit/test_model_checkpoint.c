@@ -189,7 +189,7 @@ static void a_checkpoint_of_another_shape_is_refused_by_its_name(void **state)
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         assert_int_equal(model_init(&model, kernels, &shapes[i], 4, MODEL_TRAINS, alone, &err), 0);
         assert_int_equal(checkpoint_load(path, &model, &found, NULL, &err), -EINVAL);
-        char *reason = text_format(": it was saved with %s=", names[i]);
+        char *reason = text_format(": it has %s=", names[i]);
         assert_non_null(strstr(err.message, reason));
         free(reason);
         model_fini(&model);

@@ -127,7 +127,7 @@ train() {
     tokenize --train 401 text --vocabulary other
     tokenize text --vocabulary other --out s2
     run -1 train s2 out 4 --resume out/step_000002.ckpt
-    [[ $output == *'cannot resume from out/step_000002.ckpt: it was saved with tokens=400, not 408' ]]
+    [[ $output == *'cannot resume from out/step_000002.ckpt: it has tokens=400, not 408' ]]
     tokenize --train 400 /usr/share/common-licenses/GPL-2 --vocabulary other
     tokenize text --vocabulary other --out s2
     for data in s2 text; do

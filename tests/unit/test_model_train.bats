@@ -286,8 +286,8 @@ near() {
     refused 'the digest of rank_0 is wrong' --resume "$DIR/altered"
     refused 'not a checkpoint' --resume "$DIR/unmarked"
     refused 'not a checkpoint' --resume "$DIR/text"
-    refused 'it was saved with depth=1, not 2' --resume "$good" --depth 2
-    refused 'it was saved with seed=1, not 2' --resume "$good" --seed 2
+    refused 'it has depth=1, not 2' --resume "$good" --depth 2
+    refused 'it has seed=1, not 2' --resume "$good" --seed 2
     refused 'another text' --resume "$good" --data "$DIR/text"
     run -1 train again 4 --resume "$DIR/nothing"
     [[ $output == *"cannot read $DIR/nothing: No such file or directory" ]]
@@ -357,7 +357,7 @@ near() {
     good=$DIR/out/step_000002.ckpt
     for option in 'tied 0' 'kv-heads 1' 'hidden 64' 'tokens 304'; do
         run -1 train again 4 --tied 1 --heads 4 --kv-heads 2 --resume "$good" --${option% *} ${option#* }
-        [[ $output == *"it was saved with ${option% *}="*", not ${option#* }" ]]
+        [[ $output == *"it has ${option% *}="*", not ${option#* }" ]]
     done
     run -0 train again 4 --tied 1 --heads 4 --kv-heads 2 --resume "$good"
     printf '\001' | dd of="$good/marker" bs=1 seek=8 conv=notrunc status=none

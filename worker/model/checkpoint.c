@@ -441,8 +441,7 @@ static int check_shape(const struct source *source, const struct model *model, s
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (rows[i].saved != rows[i].wanted)
             return error_set(err, -EINVAL,
-                             "cannot resume from %s: it was saved with %s=%" PRIu64
-                             ", not %" PRIu64,
+                             "cannot resume from %s: it has %s=%" PRIu64 ", not %" PRIu64,
                              source->path, rows[i].name, rows[i].saved, rows[i].wanted);
     }
     return 0;

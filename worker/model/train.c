@@ -69,8 +69,8 @@ static int load(struct train *train, struct error *err)
         return status;
     if (found.seed != train->position.seed)
         return error_set(err, -EINVAL,
-                         "cannot resume from %s: it was saved with seed=%" PRIu64 ", not %" PRIu64,
-                         path, found.seed, train->position.seed);
+                         "cannot resume from %s: it has seed=%" PRIu64 ", not %" PRIu64, path,
+                         found.seed, train->position.seed);
     if (memcmp(found.digest, train->data.vocabulary, sizeof found.digest) != 0)
         return error_set(err, -EINVAL,
                          "cannot resume from %s: its vocabulary is another than that of %s", path,
