@@ -30,7 +30,15 @@ storm preemptions --minutes 1 --only preempt --only clock --every 5 --workflows 
 verdict 1 all "$all" 'in a storm of faults nothing runs twice, nothing is lost, and everything ends'
 verdict 2 preemptions $! 'workflows under a storm of preemptions end as if there had been none'
 
-number=$(sed -n 's/^done *\([0-9]*\) kinds.*/\1/p' "$said/all")
+# How many kinds of faults were really done.
+number() { sed -n 's/^done *\([0-9]*\) kinds.*/\1/p' "$said/all" | grep . || echo 0; }
+
+# On a slow machine many faults come before the ranks that they are for. It gets a longer storm.
 word='not ok'
-[ "${number:-0}" -ge $kinds ] && word=ok
+if [ "$(number)" -ge $kinds ]; then
+    word=ok
+elif storm all --minutes 4.8 --every 4.8 --workflows 12 && wait $! && [ "$(number)" -ge $kinds ]; then
+    word=ok
+fi
 echo "$word 3 - at least $kinds kinds of faults were really done"
+sed -n 's/^VIOLATION\|^done/# &/p' "$said/all"

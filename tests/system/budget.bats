@@ -41,7 +41,7 @@ spent() {
     [[ $(phasectl budget "$workflow" --usd 1234567 --gpu-hours 1000) = 'budget: $'*' of $1234567 (0 %), 0.'*' of 1000 GPU hours (0 %)' ]]
     phasectl release "$workflow"
     eventually 60 goes_on
-    eventually 30 foretold_by_status
+    eventually 60 foretold_by_status
     [ "$(phasectl status "$workflow" --json |
         jq '(.projected_cost_usd > .cost_usd and .budget.usd == 1234567) and .phases[0].projected_cost_usd == .projected_cost_usd and
             .phases[0].projected_gpu_seconds == .projected_gpu_seconds and .projected_gpu_seconds > .gpu_seconds')" = true ]
@@ -174,7 +174,7 @@ spends_at_most() {
         eventually 60 past "$workflow/train" 1
         echo "$set_to" >"$PHASED_HOME/clock"
         times=$((times + 1))
-        eventually 30 clock_was_set "$times"
+        eventually 60 clock_was_set "$times"
         step=$(phasectl status "$workflow/train" --json | jq .step)
         eventually 60 past "$workflow/train" "$((step + 100))" # the budget was looked at meanwhile
         phasectl cancel "$workflow"

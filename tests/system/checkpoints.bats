@@ -162,16 +162,16 @@ has_saved_twice() {
     saving | submit
     eventually 60 has_saved_twice 1
     phasectl hold 1/train
-    eventually 30 state 1/train held
+    eventually 60 state 1/train held
     scontrol update PartitionName=preempt State=DOWN
     phasectl release 1/train
-    eventually 30 test -s "$PHASED_HOME/runs/1/train/2/run.json"
+    eventually 60 test -s "$PHASED_HOME/runs/1/train/2/run.json"
     late=$(($(jq .resume.step "$PHASED_HOME/runs/1/train/2/run.json") + 7))
     echo weights >"$PHASED_HOME/runs/1/train/out/step_$late"
     scontrol update PartitionName=preempt State=UP
     eventually 60 ran 2
     [ "$(tail -n 1 "$PHASED_HOME/runs/1/train/out/executed")" = $late ]
-    eventually 30 past 1/train $late
+    eventually 60 past 1/train $late
     [ "$(record 'SELECT resume_step FROM run WHERE attempt = 2')" = $late ]
     [ "$(record "SELECT unseen FROM checkpoint WHERE run = 1 AND step = $late")" = 1 ]
     phasectl cancel 1
@@ -183,7 +183,7 @@ has_saved_twice() {
     for run in 1 2 3; do
         eventually 60 has_saved_twice $run
         phasectl hold 1/train
-        eventually 30 state 1/train held
+        eventually 60 state 1/train held
         [ "$(saved | wc -l)" = 2 ]
         [ $run = 3 ] || phasectl release 1/train
     done

@@ -19,9 +19,9 @@ keep_state() {
 @test "a job that the controller forgets before any poll saw it is submitted again, and runs once" {
     PHASED_ABSENCE_S=60 phasectl daemon start
     scontrol update NodeName=n1,n2 State=DRAIN Reason=test # the forgotten job must not have begun
-    eventually 30 keep_state
+    eventually 60 keep_state
     workflow=$(training | sed 's/iterations: 150/iterations: 10/' | submit)
-    eventually 30 eval '[ "$(record "SELECT count(*) FROM job WHERE slurm_id")" = 1 ]'
+    eventually 60 eval '[ "$(record "SELECT count(*) FROM job WHERE slurm_id")" = 1 ]'
     kill -KILL "$(cat "$SANDBOX/pid/slurmctld")"
     rm -rf "$SANDBOX/state"
     mv "$SANDBOX/state.before" "$SANDBOX/state"

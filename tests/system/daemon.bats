@@ -158,7 +158,7 @@ notes() { phasectl status | grep -qF "$1"; }
     mkdir -p "$PHASED_HOME/runs/1" "$PHASED_HOME/elsewhere"
     ln -s ../../elsewhere "$PHASED_HOME/runs/1/only"
     sleeper | submit
-    eventually 30 notes 'runs/1/only is not a folder: remove it'
+    eventually 60 notes 'runs/1/only is not a folder: remove it'
     [ -z "$(ls -A "$PHASED_HOME/elsewhere")" ]
 }
 
@@ -184,7 +184,7 @@ PYTHON
     [ "$line" = locked ]
     phasectl daemon start >"$PHASED_HOME/said" 2>&1 3>&- &
     starter=$!
-    eventually 30 grep "another program has the record .*/phased.db locked.*: waiting for it, at most 60 s" "$PHASED_HOME/said"
+    eventually 60 grep "another program has the record .*/phased.db locked.*: waiting for it, at most 60 s" "$PHASED_HOME/said"
     grep "another program has the record" "$PHASED_HOME/phased.log"
     echo "COMMIT;" >&"${LOCKER[1]}"
     echo ".quit" >&"${LOCKER[1]}"
@@ -207,7 +207,7 @@ PYTHON
     is_writable() { ! phasectl daemon status | grep "cannot be written"; }
     eventually 60 is_writable
     workflow=$(sleeper | submit)
-    eventually 30 in_state RUNNING
+    eventually 60 in_state RUNNING
     phasectl cancel "$workflow"
     eventually 60 state "$workflow" cancelled
 }
@@ -251,7 +251,7 @@ PYTHON
 @test "a worker must know the secret of its run, and the owner the key, on the port for workers" {
     phasectl daemon start
     sleeper | submit
-    eventually 30 test -s "$PHASED_HOME/runs/1/only/1/secret"
+    eventually 60 test -s "$PHASED_HOME/runs/1/only/1/secret"
     run curl -s -w '%{http_code}' "$(worker_url)/v1/worker/1/command"
     [[ $output == *403 ]]
     run curl -s -w '%{http_code}' -H "Phased-Nonce: $(printf '0%.0s' {1..32})" \
@@ -271,7 +271,7 @@ PYTHON
 @test "stopping the daemon leaves the job alone, and the next daemon adopts the job" {
     phasectl daemon start
     sleeper | submit
-    eventually 30 state 1/only active
+    eventually 60 state 1/only active
     phasectl daemon stop
     in_state RUNNING
     touch "$PHASED_HOME/runs/1/only/out/go"
@@ -330,7 +330,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 socketserver.UnixStreamServer(sys.argv[1], Handler).serve_forever()
 PYTHON
     local server=$!
-    eventually 20 test -S "$PHASED_HOME/phased.sock"
+    eventually 60 test -S "$PHASED_HOME/phased.sock"
     run phasectl daemon stop
     kill "$server"
     [ "$status" = 1 ]
@@ -344,7 +344,7 @@ PYTHON
         skip "needs namespaces of its own and /etc/slurm"
     env -u SLURM_CONF "${mine[@]}" sh -c "mount --bind '$SANDBOX' /etc/slurm && phasectl daemon start"
     sleeper | submit
-    eventually 30 in_state RUNNING
+    eventually 60 in_state RUNNING
     local environment
     environment=$(cat "$SANDBOX"/state/hash.*/job."$(record 'SELECT slurm_id FROM job')"/environment | tr '\0' '\n')
     [[ $environment == *SLURM_SUBMIT_DIR=* ]]

@@ -53,7 +53,7 @@ teardown() { home_down; }
     job=$(ping job)
     scancel "$job"
     eventually 60 job_has_ended "$job"
-    eventually 30 tells "^its job has gone, .*start --as-job"
+    eventually 60 tells "^its job has gone, .*start --as-job"
     run -1 phasectl status
     [[ $output = *"no daemon serves $PHASED_HOME now"* ]]
     run -1 phasectl daemon start
@@ -167,9 +167,9 @@ hide_socket() {
         codes+=($!)
     done
     answers() { phasectl daemon status; }
-    eventually 30 answers
+    eventually 60 answers
     one_has_ended() { [ "$(jobs -r | wc -l)" = 1 ]; }
-    eventually 30 one_has_ended
+    eventually 60 one_has_ended
     phasectl daemon stop
     for pid in "${codes[@]}"; do
         wait "$pid" && served=$((served + 1)) || [ $? = 3 ]

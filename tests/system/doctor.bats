@@ -141,7 +141,7 @@ has_setting() {
         -e 's/PreemptMode=REQUEUE GraceTime=5/PreemptMode=CANCEL GraceTime=0/' \
         "$SLURM_CONF"
     scontrol reconfigure
-    eventually 20 has_setting '^MinJobAge *= 5 '
+    eventually 60 has_setting '^MinJobAge *= 5 '
     run -0 phasectl doctor --json
     found warning MinJobAge "^Slurm forgets a job 5 s after its end"
     found note KillWait "2 s between TERM and KILL"

@@ -73,7 +73,7 @@ gone() { ! kill -0 "$1"; }
     two_phases | submit
     eventually 60 ended 1 followed
     daemon_kill
-    eventually 20 grep -q 'phasectl: the daemon does not answer; waiting for it' said
+    eventually 60 grep -q 'phasectl: the daemon does not answer; waiting for it' said
     phasectl daemon start
     two_phases | submit
     eventually 60 ended 2 followed
@@ -96,7 +96,7 @@ gone() { ! kill -0 "$1"; }
     phasectl events --follow >pipe 2>said 3>&- &
     follower=$!
     head -n 2 pipe >two
-    eventually 20 gone $follower
+    eventually 60 gone $follower
     [ "$(jq -c .event two | xargs)" = '1 2' ]
     [ ! -s said ]
 }

@@ -20,11 +20,11 @@ setup_file() {
         "$SLURM_CONF"
     sed "s|^SlurmctldPidFile=.*|SlurmctldPidFile=$SANDBOX/pid/backup|" "$SLURM_CONF" >"$SANDBOX/second.conf"
     kill "$(cat "$SANDBOX/pid/slurmctld")"
-    eventually 20 controller_is_gone
+    eventually 60 controller_is_gone
     controller first "$SLURM_CONF"
-    eventually 30 answers first
+    eventually 60 answers first
     controller second "$SANDBOX/second.conf"
-    eventually 30 answers second
+    eventually 60 answers second
     scontrol reconfigure # the nodes learn of the second one
 }
 controller_is_gone() { ! kill -0 "$(cat "$SANDBOX/pid/slurmctld")" 2>/dev/null; }

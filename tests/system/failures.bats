@@ -26,7 +26,7 @@ SPEC
 failed() {
     local run="$PHASED_HOME/runs/$1/a/1"
     eventually 60 test -s "$run/outcome.json"
-    eventually 30 state "$1" held
+    eventually 60 state "$1" held
     jq -r '[.cause, .failure.name, .failure.rank, .failure.node, .failure.blame, .node] | map(. // "-" | tostring) | join(" ")' \
         "$run/outcome.json"
 }

@@ -123,7 +123,7 @@ echo; echo step=2 loss=4' '    gate: {falling: last(loss) < first(loss)}' | subm
     phased --home "$PHASED_HOME" 2>>"$PHASED_HOME/second.log" 3>&- &
     second=$!
     serves() { [ "$(jq .pid "$PHASED_HOME/daemon.json")" = "$1" ]; }
-    eventually 20 serves "$second"
+    eventually 60 serves "$second"
     is_gone() { [ ! -e "/proc/$1" ]; }
     touch "$PHASED_HOME/runs/$workflow/only/out/go"
     eventually 60 is_gone "$first"
@@ -138,7 +138,7 @@ echo; echo step=2 loss=4' '    gate: {falling: last(loss) < first(loss)}' | subm
 @test "a stale socket does not keep the daemon from starting" {
     phasectl daemon start
     daemon_kill
-    eventually 10 daemon_is_gone
+    eventually 60 daemon_is_gone
     [ -S "$PHASED_HOME/phased.sock" ]
     phasectl daemon start
     phasectl status
@@ -152,7 +152,7 @@ status_says() { [[ $(phasectl status) = *"$1"* ]]; }
     workflow=$(two_phases | submit)
     state "$workflow" running
     kill -KILL "$(cat "$SANDBOX/pid/slurmctld")"
-    eventually 40 status_says 'Slurm does not answer, so nothing new begins: '
+    eventually 60 status_says 'Slurm does not answer, so nothing new begins: '
     "$SRC/etc/sandbox/sandbox" start "$SANDBOX" --nodes 2
     eventually 120 state "$workflow" succeeded
     [ "$(line_count "$PHASED_HOME/runs/$workflow/first/out/executed")" = 1 ]
@@ -173,7 +173,7 @@ status_says() { [[ $(phasectl status) = *"$1"* ]]; }
     [[ $(phasectl status) == *'the record cannot be written, so nothing new begins: '*full* ]]
     rm "$PHASED_HOME/ballast"
     [ "$(record 'SELECT count(*) FROM workflow')" = 0 ]
-    eventually 30 phasectl submit "$BATS_TEST_TMPDIR/spec.yaml"
+    eventually 60 phasectl submit "$BATS_TEST_TMPDIR/spec.yaml"
     eventually 60 state "$(record 'SELECT id FROM workflow')" succeeded
 }
 
@@ -184,7 +184,7 @@ status_says() { [[ $(phasectl status) = *"$1"* ]]; }
     sqlite3 -cmd ".timeout 10000" "$PHASED_HOME/phased.db" "CREATE TRIGGER refuse BEFORE INSERT ON event
         BEGIN SELECT raise(ABORT, 'never'); END"
     phasectl hold "$workflow/only" || true
-    eventually 20 daemon_is_gone
+    eventually 60 daemon_is_gone
     grep -q 'the record refuses these rows, which is a bug in phased.*never' "$PHASED_HOME/phased.log"
     sqlite3 -cmd ".timeout 10000" "$PHASED_HOME/phased.db" 'DROP TRIGGER refuse'
     phasectl daemon start

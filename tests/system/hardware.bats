@@ -93,7 +93,7 @@ SPEC
 occupy() {
     sbatch -p prod --nodelist "$1" -N "${2:-1}" --gres=gpu:8 --output /dev/null --wrap 'sleep 600' |
         grep -oE '[0-9]+' >>"$PHASED_HOME/occupied"
-    eventually 20 is_running "$(tail -n 1 "$PHASED_HOME/occupied")"
+    eventually 60 is_running "$(tail -n 1 "$PHASED_HOME/occupied")"
 }
 
 is_running() {
@@ -141,20 +141,20 @@ starts() {
     occupy n2
     occupy n1,n3 2
     choice "$(printf '  after: {after: train, resources: {gpus: h100:8, time: 2m}, preflight: off, run: "echo $SLURM_JOB_ID >$PHASED_OUT/job"}')" | submit
-    eventually 20 queue_is "PENDING PENDING RUNNING RUNNING"
+    eventually 60 queue_is "PENDING PENDING RUNNING RUNNING"
     [ "$(record 'SELECT gpu_type FROM job ORDER BY id' | paste -sd' ')" = "h200 h100" ]
     scancel "$(tail -n 1 "$PHASED_HOME/occupied")" # n1 and n3
-    eventually 30 state 1/train active
-    eventually 20 queue_is "RUNNING RUNNING"
+    eventually 60 state 1/train active
+    eventually 60 queue_is "RUNNING RUNNING"
     touch "$PHASED_HOME/enough"
     eventually 60 state 1 succeeded
     # Slurm chooses between the two nodes.
     [[ $(executed) == "$(record "SELECT slurm_id FROM job WHERE gpu_type = 'h100'") n"[13] ]]
-    eventually 30 record_says 'SELECT gpu_type, state, over FROM job ORDER BY id LIMIT 1' "h200|cancelled|1"
+    eventually 60 record_says 'SELECT gpu_type, state, over FROM job ORDER BY id LIMIT 1' "h200|cancelled|1"
     # The next phase wants the same GPUs, so it goes on in the same job.
     [ "$(cat "$PHASED_HOME/runs/1/after/out/job")" = "$(record "SELECT slurm_id FROM job WHERE gpu_type = 'h100'")" ]
     # All accounts use the price of the GPUs that the job got.
-    eventually 10 record_says "SELECT printf('%.3f', total(usd) / total(gpu_hours)) FROM v_run" 2.250
+    eventually 60 record_says "SELECT printf('%.3f', total(usd) / total(gpu_hours)) FROM v_run" 2.250
     record_says "SELECT printf('%.3f', total(usd) / total(gpu_hours)) FROM v_cost" 2.250
     [ "$(phasectl status 1 --json | jq '.phases[] | .cost_usd / .gpu_seconds * 3600 * 1000 | round' | uniq)" = 2250 ]
     free_nodes
@@ -164,18 +164,18 @@ starts() {
     phasectl daemon start
     occupy n1,n2,n3 3
     choice | submit
-    eventually 20 queue_is "PENDING PENDING RUNNING"
+    eventually 60 queue_is "PENDING PENDING RUNNING"
     daemon_kill
     free_nodes
-    eventually 30 test -s "$PHASED_HOME/runs/1/train/out/executed"
-    eventually 20 queue_is RUNNING # the one that came second is over
+    eventually 60 test -s "$PHASED_HOME/runs/1/train/out/executed"
+    eventually 60 queue_is RUNNING # the one that came second is over
     phasectl daemon start
-    eventually 30 state 1/train active
+    eventually 60 state 1/train active
     touch "$PHASED_HOME/enough"
     eventually 60 state 1 succeeded
     [ "$(line_count "$PHASED_HOME/runs/1/train/out/executed")" = 1 ]
     [ "$(record 'SELECT job.slurm_id FROM run JOIN job ON job.id = run.job')" = "$(executed | cut -d' ' -f1)" ]
-    eventually 30 record_says 'SELECT count(*) FROM job WHERE over = 0' 0
+    eventually 60 record_says 'SELECT count(*) FROM job WHERE over = 0' 0
 }
 
 @test "alternatives work even if the cluster lacks one of the GPU types" {
@@ -192,10 +192,10 @@ starts() {
     phasectl daemon start
     occupy n1,n2,n3 3
     choice | submit
-    eventually 20 queue_is "PENDING PENDING RUNNING"
+    eventually 60 queue_is "PENDING PENDING RUNNING"
     phasectl cancel 1
-    eventually 30 state 1 cancelled
-    eventually 20 queue_is RUNNING
+    eventually 60 state 1 cancelled
+    eventually 60 queue_is RUNNING
     free_nodes
 }
 

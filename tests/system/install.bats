@@ -80,9 +80,9 @@ with_slurm() {
     phasectl daemon stop >/dev/null 2>&1 || true
     python3 "$SRC/tests/system/service.py" "$PHASED_HOME" phased >"$PHASED_HOME/log" 2>&1 3>&- &
     SERVICE=$!
-    eventually 20 grep -qx 'READY=1' "$said"
+    eventually 60 grep -qx 'READY=1' "$said"
     phasectl daemon status >/dev/null
-    eventually 20 grep -qxF "STATUS=serves $PHASED_HOME; Slurm cluster sandbox answers" "$said"
+    eventually 60 grep -qxF "STATUS=serves $PHASED_HOME; Slurm cluster sandbox answers" "$said"
     [ "$(head -n 2 "$said")" = $'WATCHDOG=1\nSTATUS=starting' ]
 
     # A second daemon does not serve this home, and says by its status that trying again is useless.
@@ -92,17 +92,17 @@ with_slurm() {
     # A stopped process does not say that it is well.
     pid=$(daemon_pid)
     kill -STOP "$pid"
-    eventually 10 grep -q '^State:.T' "/proc/$pid/status"
+    eventually 60 grep -q '^State:.T' "/proc/$pid/status"
     wc -l <"$said" >"$PHASED_HOME/lines"
     run ! eventually 2 more_lines "$said"
     kill -CONT "$pid"
-    eventually 10 more_lines "$said"
+    eventually 60 more_lines "$said"
 
     # The same process executes itself, and systemd is told again.
     echo "# changed" >>"$PHASED_HOME/sandbox/slurm.conf"
     eventually 60 grep -q 'beginning anew' "$PHASED_HOME/log"
-    eventually 20 bash -c '[ "$(grep -c "^STATUS=starting" "$1")" = 2 ]' bash "$said"
-    eventually 20 bash -c 'sed "1,/^STATUS=beginning anew/d" "$1" | grep -qx READY=1' bash "$said"
+    eventually 60 bash -c '[ "$(grep -c "^STATUS=starting" "$1")" = 2 ]' bash "$said"
+    eventually 60 bash -c 'sed "1,/^STATUS=beginning anew/d" "$1" | grep -qx READY=1' bash "$said"
     [ "$(daemon_pid)" = "$pid" ]
     # Meanwhile the watchdog has patience, because the record may be large.
     [ "$(grep ^WATCHDOG_USEC "$said")" = $'WATCHDOG_USEC=600000000\nWATCHDOG_USEC=1000000' ]
@@ -122,7 +122,7 @@ more_lines() {
     with_slurm
     python3 "$SRC/tests/system/service.py" "$PHASED_HOME" phased >"$PHASED_HOME/log" 2>&1 3>&- &
     SERVICE=$!
-    eventually 20 grep -qx 'READY=1' "$PHASED_HOME/said"
+    eventually 60 grep -qx 'READY=1' "$PHASED_HOME/said"
     tr '\0' '\n' <"/proc/$(daemon_pid)/environ" | grep -q '^NOTIFY_SOCKET=' # as systemd gave it
     cat >"$PHASED_HOME/env.yaml" <<'SPEC'
 name: env

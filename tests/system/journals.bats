@@ -84,10 +84,10 @@ SPEC
     phasectl daemon start
     start_waiting
     is_all_recorded() { [ "$(record "SELECT sequence FROM journal WHERE node != 'lead'")" = "$(line_count "$journal")" ]; }
-    eventually 30 is_all_recorded
+    eventually 60 is_all_recorded
     has_warning() { [ "$(record "SELECT count(*) FROM event WHERE message LIKE '%its journal was cut from % to 0 bytes%'")" = 1 ]; }
     truncate -s 0 "$journal"
-    eventually 30 has_warning
+    eventually 60 has_warning
     touch "$PHASED_HOME/runs/1/only/out/go"
     eventually 60 state 1 succeeded
     has_warning
@@ -103,5 +103,5 @@ has_stray_entry() {
     echo '{"seq": 999999, "time": 1.5, "type": "metric", "step": 11, "values": {"loss": 1}}' >>"$journal"
     touch "$PHASED_HOME/runs/1/only/out/go"
     eventually 60 state 1 succeeded
-    eventually 30 has_stray_entry
+    eventually 60 has_stray_entry
 }

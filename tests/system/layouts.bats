@@ -326,7 +326,7 @@ ends() {
     [ "$(record 'SELECT message FROM run')" = 'group 1 on n1 exited with code 3: out of luck' ]
     [ "$(ends)" = '0 3 -9 -15' ]
     [ -e "$PHASED_HOME/runs/$workflow/a/out/told" ]
-    eventually 10 eval '! pgrep -f "$PHASED_HOME/runs/$workflow/a/1/run.sh"'
+    eventually 60 eval '! pgrep -f "$PHASED_HOME/runs/$workflow/a/1/run.sh"'
     touch "$PHASED_HOME/runs/$workflow/a/out/lucky"
     phasectl retry "$workflow/a" # to end well because one is told to stop is not to have done it
     eventually 60 executed '0 0 1 1 2 2 3 3 join'

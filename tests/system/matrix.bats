@@ -303,7 +303,7 @@ judged() {
     [[ $output == *"phasectl promote 1/ladder.N "* ]]
     [[ $output == *"phasectl retry 1/ladder "*"judge"* ]]
     [ "$(phasectl retry 1)" = '1/ladder chooses again among its results' ]
-    eventually 30 judged 1 2
+    eventually 60 judged 1 2
     [ "$(phasectl status 1/ladder --json | jq -c "[.members[].value] | $as_numbers")" = '[643,1283,null]' ]
     phasectl promote 1
     eventually 60 state 1 succeeded
@@ -315,7 +315,7 @@ judged() {
     ladder '{BATCH_SIZE: [64, 128]}' "${best/memry/mmory}" | submit --hold
     [ "$(phasectl status 2 --json | jq -r .state)" = held ]
     phasectl release 2
-    eventually 30 judged 2 1
+    eventually 60 judged 2 1
     run phasectl promote 2/train
     [ "$status" -ne 0 ]
     phasectl promote 2/ladder.1

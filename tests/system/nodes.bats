@@ -35,7 +35,7 @@ nodes_are() {
 @test "after the loss of an agent the next run goes to another node, until the node is cleared" {
     phasectl daemon start
     workflow=$(sleeper 300 | submit)
-    eventually 30 nodes_are "$workflow" n1
+    eventually 60 nodes_are "$workflow" n1
     kill -ABRT "$(agent_pid)"
     eventually 60 nodes_are "$workflow" 'n1 n2' # though n1 is idle, and comes first
     [ "$(record "SELECT cause || ' ' || attempt FROM run WHERE state = 'ended'")" = 'node_fail 1' ]
@@ -57,7 +57,7 @@ nodes_are() {
 @test "an agent that somebody killed does not make its node a bad node" {
     phasectl daemon start
     workflow=$(sleeper 300 | submit)
-    eventually 30 nodes_are "$workflow" n1
+    eventually 60 nodes_are "$workflow" n1
     kill -KILL "$(agent_pid)"
     eventually 60 nodes_are "$workflow" 'n1 n1'
     [ "$(record "SELECT cause || ' ' || attempt FROM run WHERE state = 'ended'")" = 'node_fail 1' ]

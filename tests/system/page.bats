@@ -55,7 +55,7 @@ code() { curl -s -o "$PHASED_HOME/reply" -w '%{http_code}' "${@:2}" "$base$1"; }
     PATH=$PHASED_HOME/bin:$PATH DISPLAY=:7 phasectl open --json
     [ ! -e "$PHASED_HOME/page.html" ]
     PATH=$PHASED_HOME/bin:$PATH DISPLAY=:7 phasectl open
-    eventually 10 grep -qx "$PHASED_HOME/page.html" "$PHASED_HOME/opened"
+    eventually 60 grep -qx "$PHASED_HOME/page.html" "$PHASED_HOME/opened"
     grep -qF "url=$url\"" "$PHASED_HOME/page.html"
     [ "$(stat -c %a "$PHASED_HOME/page.html")" = 600 ]
 }

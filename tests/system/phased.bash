@@ -53,7 +53,7 @@ home_down() {
     squeue -h -o '%i %k' 2>/dev/null | while read -r job _; do
         grep -qsF "$PHASED_HOME" <(scontrol show job "$job" 2>/dev/null) && scancel "$job"
     done || true
-    eventually 30 rm -rf "$PHASED_HOME" # a job that is being cancelled may still write there
+    eventually 60 rm -rf "$PHASED_HOME" # a job that is being cancelled may still write there
 }
 
 # page PAGE FOLDER [OPTION...]: does in the folder what the page says.

@@ -187,7 +187,7 @@ SPEC
     )
     eventually 60 test -s "$PHASED_HOME/runs/$workflow/train/out/steps"
     waits() { [ "$(line_count "$PHASED_HOME/runs/$workflow/train/out/steps")" = 5 ]; }
-    eventually 30 waits
+    eventually 60 waits
     phasectl hold "$workflow"
     eventually 60 state "$workflow" held
     phasectl resume "$workflow/train"
@@ -361,9 +361,9 @@ SPEC
     )
     logged() { [ "$(grep -c '"call": "log"' "$PHASED_HOME/tracking/$1")" = "$2" ]; }
     eventually 60 logged wandb 5
-    eventually 30 logged mlflow 5
+    eventually 60 logged mlflow 5
     knows_checkpoint() { [ "$(record "SELECT checkpoint_step FROM phase")" = 3 ]; }
-    eventually 30 knows_checkpoint
+    eventually 60 knows_checkpoint
     scontrol requeue "$(record 'SELECT slurm_id FROM job')"
     eventually 120 state "$workflow" succeeded
     ids=$(sort -u "$PHASED_HOME/runs/$workflow/train/out/ids")

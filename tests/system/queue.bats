@@ -37,9 +37,9 @@ reason_is() { [ "$(reason "$1")" = "$2" ]; }
 @test "limits.yaml limits the jobs in Slurm; the other jobs go by priority, and then in order" {
     limits 'jobs: 1'
     first=$(held_up) second=$(held_up) third=$(held_up --priority 5)
-    eventually 30 state "$first/wait" active
-    eventually 30 reason_is "$second" 'limits.yaml allows 1 job in Slurm at a time'
-    eventually 30 reason_is "$third" 'limits.yaml allows 1 job in Slurm at a time'
+    eventually 60 state "$first/wait" active
+    eventually 60 reason_is "$second" 'limits.yaml allows 1 job in Slurm at a time'
+    eventually 60 reason_is "$third" 'limits.yaml allows 1 job in Slurm at a time'
     [ "$(squeue -h -o %i | wc -l)" = 1 ]
     [[ $(phasectl status "$second") = *'limits.yaml allows 1 job in Slurm at a time; 1 other run comes before it'* ]] || false
     [[ $(phasectl why "$third") = *'limits.yaml allows 1 job in Slurm at a time; this run is next'* ]] || false
@@ -55,13 +55,13 @@ reason_is() { [ "$(reason "$1")" = "$2" ]; }
     limits 'jobs: 1'
     first=$(held_up) second=$(held_up) third=$(held_up)
     for workflow in "$second" "$third"; do
-        eventually 30 reason_is "$workflow" 'limits.yaml allows 1 job in Slurm at a time'
+        eventually 60 reason_is "$workflow" 'limits.yaml allows 1 job in Slurm at a time'
     done
     phasectl cancel "$second"
     phasectl hold "$third"
-    eventually 30 state "$second" cancelled
-    eventually 30 state "$third/wait" held
-    eventually 30 state "$first/wait" active
+    eventually 60 state "$second" cancelled
+    eventually 60 state "$third/wait" held
+    eventually 60 state "$first/wait" active
     phasectl release "$third"
     touch "$PHASED_HOME/go"
     eventually 60 state "$third" succeeded
@@ -72,7 +72,7 @@ reason_is() { [ "$(reason "$1")" = "$2" ]; }
     mkdir "$PHASED_HOME/limits.yaml"
     touch "$PHASED_HOME/go"
     first=$(held_up)
-    eventually 30 reason_like "$first" '*limits.yaml: it is a folder'
+    eventually 60 reason_like "$first" '*limits.yaml: it is a folder'
     rmdir "$PHASED_HOME/limits.yaml"
     eventually 60 state "$first" succeeded
 }
@@ -80,16 +80,16 @@ reason_is() { [ "$(reason "$1")" = "$2" ]; }
 @test "limits.yaml also limits GPUs, and a job that can never fit does not delay other jobs" {
     limits 'gpus: 2'
     first=$(held_up) second=$(held_up)
-    eventually 30 state "$second/wait" active
+    eventually 60 state "$second/wait" active
     sed 's/h100:1/h100:8/' "$PHASED_HOME/spec.yaml" >"$PHASED_HOME/large.yaml"
     large=$(phasectl submit "$PHASED_HOME/large.yaml" | grep -oE '[0-9]+' | head -n 1)
     third=$(held_up)
-    eventually 30 reason_is "$large" 'it asks for 8 GPUs; limits.yaml allows 2'
+    eventually 60 reason_is "$large" 'it asks for 8 GPUs; limits.yaml allows 2'
     run phasectl plan "$PHASED_HOME/large.yaml"
     [[ $output = *'warning: wait: it would never be submitted: it asks for 8 GPUs; limits.yaml allows 2'* ]] || false
     run phasectl plan "$PHASED_HOME/spec.yaml"
     [[ $output = *'warning: wait: it would not be submitted yet: it needs 1 of the 2 GPUs that limits.yaml allows'* ]] || false
-    eventually 30 reason_is "$third" 'it needs 1 of the 2 GPUs that limits.yaml allows'
+    eventually 60 reason_is "$third" 'it needs 1 of the 2 GPUs that limits.yaml allows'
     touch "$PHASED_HOME/go"
     eventually 60 state "$third" succeeded
     limits 'gpus: 8'
@@ -110,7 +110,7 @@ SPEC
     second=$(held_up --after "$first")
     [[ $(phasectl show "$second") = *"options  --after $first"* ]] || false
     touch "$PHASED_HOME/go"
-    eventually 30 reason_is "$second" "workflow $first, which it comes after, is failed: retry that, or cancel this one"
+    eventually 60 reason_is "$second" "workflow $first, which it comes after, is failed: retry that, or cancel this one"
     touch "$PHASED_HOME/fixed"
     phasectl retry "$first"
     eventually 60 state "$second" succeeded
@@ -132,8 +132,8 @@ SPEC
     closed=$(held_up --priority 7 --window "$window")
     [[ $(phasectl show "$closed") = *"options  --priority 7 --window $window"* ]] || false
     open=$(held_up --window "$(at $((now - 60)))-$(at $((now + 60)))")
-    eventually 30 state "$open/wait" active
-    eventually 30 reason_is "$closed" "its window opens at $(at $((now + 120)))"
+    eventually 60 state "$open/wait" active
+    eventually 60 reason_is "$closed" "its window opens at $(at $((now + 120)))"
     phasectl cancel "$closed"
     touch "$PHASED_HOME/go"
     eventually 60 state "$open" succeeded
@@ -157,7 +157,7 @@ SPEC
 @test "a job that the site does not take yet waits, and plan and why say so" {
     scontrol update partitionname=preempt state=drain
     workflow=$(held_up)
-    eventually 30 reason_like "$workflow" 'Slurm does not take it yet: *'
+    eventually 60 reason_like "$workflow" 'Slurm does not take it yet: *'
     run phasectl plan "$PHASED_HOME/spec.yaml"
     [[ $output = *"no start is known: wait: Slurm does not take it yet: "* ]] || false
     run phasectl why "$workflow/wait"
@@ -171,7 +171,7 @@ SPEC
     limits 'jobs: many'
     touch "$PHASED_HOME/go"
     workflow=$(held_up)
-    eventually 30 reason_is "$workflow" "$PHASED_HOME/limits.yaml:1:7: jobs: must be a whole number"
+    eventually 60 reason_is "$workflow" "$PHASED_HOME/limits.yaml:1:7: jobs: must be a whole number"
     limits 'jobs: 2'
     eventually 60 state "$workflow" succeeded
 }

@@ -108,7 +108,7 @@ SPEC
     touch "$PHASED_HOME/runs/1/only/out/go"
     run_dir=$PHASED_HOME/runs/1/only/1
     ranks_are_gone() { ! pgrep -f "$run_dir/run.sh"; }
-    eventually 30 ranks_are_gone
+    eventually 60 ranks_are_gone
     kill -KILL "$lead"
     eventually 90 state 1 succeeded
     [ ! -e "$run_dir/outcome.json" ]

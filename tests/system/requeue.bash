@@ -19,7 +19,7 @@ is_over() {
 
 # ends_after RESTARTS: the job ends with its last run, and Slurm does not start it again.
 ends_after() {
-    eventually 30 is_over "$(job 1)"
+    eventually 60 is_over "$(job 1)"
     [ "$(restarts "$(job 1)")" = "$1" ]
 }
 

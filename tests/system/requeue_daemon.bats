@@ -23,7 +23,7 @@ waits() {
 
 # Does what the daemon would do. Otherwise Slurm lets the job wait for two minutes.
 begin_soon() {
-    eventually 30 waits "$1" "$2"
+    eventually 60 waits "$1" "$2"
     scontrol update JobId="$1" StartTime=now+2
 }
 
@@ -85,7 +85,7 @@ has_told_step() {
     begin_soon "$(job 1)" 2
     eventually 60 test -s "$PHASED_HOME/runs/$workflow/train/3/journal/lead.jsonl"
     phasectl daemon start
-    eventually 30 makes_steps 3
+    eventually 60 makes_steps 3
     # The run now reports to the daemon, and obeys it.
     phasectl hold "$workflow/train"
     eventually 60 state "$workflow/train" held
@@ -102,7 +102,7 @@ killed_at() {
     workflow=$(training | submit)
     eventually 60 past "$workflow/train" 25
     preempt
-    eventually 30 daemon_is_gone
+    eventually 60 daemon_is_gone
     phasectl daemon start
     eventually 150 state "$workflow" succeeded
     [ "$(outcomes)" = 'preempted succeeded' ]

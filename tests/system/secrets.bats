@@ -102,7 +102,7 @@ answers() {
     eventually 100 state 1 succeeded
     had 2
     [ "$(outcomes)" = 'preempted succeeded' ]
-    eventually 30 test ! -e "$PHASED_HOME/secrets/1"
+    eventually 60 test ! -e "$PHASED_HOME/secrets/1"
     only_in ''
 }
 
@@ -114,7 +114,7 @@ answers() {
     preempt
     job=$(record 'SELECT slurm_id FROM job WHERE id = 1')
     waits() { scontrol show job "$job" | grep -q 'Reason=BeginTime'; }
-    eventually 30 waits
+    eventually 60 waits
     scontrol update JobId="$job" StartTime=now+2
     eventually 120 test -s "$PHASED_HOME/runs/1/train/2/outcome.json"
     had 2
@@ -143,11 +143,11 @@ SPEC
     phasectl show --diff 1 >diff
     grep -q 'HF_TOKEN: (secret)' diff
     phasectl cancel 1
-    eventually 30 state 1 cancelled
+    eventually 60 state 1 cancelled
     mkdir got
     python3 "$BATS_TEST_DIRNAME/collector.py" got 3>&- &
     collector=$!
-    eventually 30 test -s got/port
+    eventually 60 test -s got/port
     OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:$(cat got/port) phasectl events --otlp
     [ -s got/spans ]
     for part in 0123456789abcdef 0123456789ABCDEF; do
@@ -180,7 +180,7 @@ SPEC
     phasectl retry 1/only
     eventually 60 state 1 succeeded
     is_empty() { [ -z "$(ls -A "$PHASED_HOME/secrets")" ]; }
-    eventually 30 is_empty
+    eventually 60 is_empty
 }
 
 @test "a variable whose value looks like the mark of a secret has its value, or is refused" {

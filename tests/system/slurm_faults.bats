@@ -36,7 +36,7 @@ no_job_is_left() {
     eventually 120 state "$workflow" succeeded
     [ "$(record 'SELECT outcome, cause FROM run WHERE attempt = 1')" = 'failed|launch' ]
     [ "$(record 'SELECT count(*) FROM run')" = 2 ]
-    eventually 30 no_job_is_left
+    eventually 60 no_job_is_left
     same_weights "$workflow"
     [[ "$(phasectl why "$workflow/train")" = *"failed: launch"*"held by Slurm"* ]]
 }
@@ -115,7 +115,7 @@ limit_of() {
     eventually 60 past "$workflow/train" 5
     limit_of 7:00
     knows_limit() { [ "$(record 'SELECT time_s FROM job')" = 420 ]; }
-    eventually 30 knows_limit
+    eventually 60 knows_limit
     eventually 60 state "$workflow" succeeded
     workflow=$(training | grep -v checkpoint: | submit)
     eventually 60 state "$workflow/train" held
@@ -139,15 +139,18 @@ limit_of() {
 @test "plan answers while the controller hangs, and says that the controller does not answer" {
     phasectl daemon start
     training >"$PHASED_HOME/train.yaml"
+    says() { [[ $(phasectl daemon status) == *"$1"* ]]; }
+    eventually 60 says ' answers'
     kill -STOP "$(cat "$SANDBOX/pid/slurmctld")"
     run timeout 60 phasectl plan "$PHASED_HOME/train.yaml"
-    said=$(phasectl daemon status)
+    said=yes
+    eventually 60 says 'Slurm does not answer: it has not answered for ' || said=no
     kill -CONT "$(cat "$SANDBOX/pid/slurmctld")"
+    [ "$said" = yes ]
     [ "$status" = 1 ]
-    [[ $said == *"Slurm does not answer: it has not answered for 8 s"* ]]
-    [[ $output == *"could not ask Slurm"*"it has not answered for 8 s"* ]]
+    [[ $output == *"could not ask Slurm"*"it has not answered for "* ]]
     eventually 60 phasectl plan "$PHASED_HOME/train.yaml"
-    [[ $(phasectl daemon status) == *"Slurm cluster "*" answers" ]]
+    eventually 60 says ' answers'
 }
 
 @test "a job that Slurm suspends is shown as suspended, and goes on where it stopped" {
@@ -187,9 +190,9 @@ is_warned() {
     scontrol update NodeName=n1,n2 State=DRAIN Reason=test
     workflow=$(training | submit)
     is_known() { job=$(record 'SELECT slurm_id FROM job WHERE slurm_id IS NOT NULL') && [ -n "$job" ]; }
-    eventually 30 is_known
+    eventually 60 is_known
     is_known
-    eventually 30 grep -qsaF "$(record 'SELECT token FROM job')" "$SANDBOX/state/job_state"
+    eventually 60 grep -qsaF "$(record 'SELECT token FROM job')" "$SANDBOX/state/job_state"
     rm -rf "$SANDBOX/state.before"
     cp -a "$SANDBOX/state" "$SANDBOX/state.before"
     scancel "$job"

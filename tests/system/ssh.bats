@@ -333,7 +333,7 @@ phases:
 SPEC
     id=$(phasectl submit my.yaml | number)
     eventually 60 far "$id/train" active
-    eventually 30 says "$id/train" bytes
+    eventually 60 says "$id/train" bytes
     phasectl logs "$id/train" --no-time | cmp - <(PHASED_HOST='' PHASED_HOME=$NODE/phased phasectl logs "$id/train" --no-time)
     run phasectl attach "$id" -- sh -c 'exit 7'
     [ "$status" = 7 ]
@@ -379,14 +379,14 @@ SPEC
 @test "a verb whose connection is lost says so" {
     phasectl events -f >events 2>said 3>&- &
     verb=$!
-    eventually 10 keeper
-    eventually 10 runs_there
+    eventually 60 keeper
+    eventually 60 runs_there
     kill -KILL "$(keeper)"
     status=0
     wait $verb || status=$?
     [ "$status" = 1 ]
     grep -qx 'phasectl: the connection to login was lost; phased goes on there: look with `phasectl status` before you call the verb again' said
-    eventually 20 ends_there
+    eventually 60 ends_there
 }
 
 @test "a host that cannot be reached is named, with what to do" {
@@ -416,19 +416,19 @@ SPEC
     before=$(logins)
     spec >my.yaml
     timeout --foreground --preserve-status -s INT 5 "$BIN/phasectl" events -f >events 3>&-
-    eventually 10 ends_there
+    eventually 60 ends_there
     phasectl events -f >events 3>&- &
     verb=$!
-    eventually 10 runs_there
+    eventually 60 runs_there
     kill -KILL $verb
-    eventually 10 ends_there
+    eventually 60 ends_there
     phasectl submit --hold my.yaml
     nohup phasectl events -f >later 2>/dev/null 3>&- &
     verb=$!
-    eventually 10 grep -q '"event"' later
+    eventually 60 grep -q '"event"' later
     kill -HUP $verb
     id=$(phasectl submit --hold my.yaml | number)
-    eventually 10 grep -qE "\"workflow\": ?$id\b" later
+    eventually 60 grep -qE "\"workflow\": ?$id\b" later
     kill -INT $verb
     wait $verb
     [ "$(logins)" = $((before + 1)) ]
@@ -439,18 +439,18 @@ SPEC
     spec >my.yaml
     phasectl submit my.yaml --hold # `events` has something to print
     tmux -S "$LAPTOP/tmux" -f /dev/null new-session -d -x 100 -y 30 "phasectl top; echo top gives \$?; cat" 3>&-
-    eventually 20 shows '? help'
+    eventually 60 shows '? help'
     tmux -S "$LAPTOP/tmux" resize-window -x 60 -y 12
     tmux -S "$LAPTOP/tmux" send-keys '?'
-    eventually 10 shows 'any other key closes this help'
+    eventually 60 shows 'any other key closes this help'
     tmux -S "$LAPTOP/tmux" capture-pane -p | grep -qx -- '-- keys; any other key closes this help -*' # 60 columns
     tmux -S "$LAPTOP/tmux" send-keys q q
-    eventually 10 shows 'top gives 0'
+    eventually 60 shows 'top gives 0'
     tmux -S "$LAPTOP/tmux" respawn-pane -k "phasectl events -f; echo events gives \$?; phasectl logs -f 99999; echo logs give \$?; cat"
-    eventually 10 shows '"event"'
+    eventually 60 shows '"event"'
     tmux -S "$LAPTOP/tmux" send-keys C-c
-    eventually 10 shows 'events gives 0'
-    eventually 10 shows 'logs give 1'
+    eventually 60 shows 'events gives 0'
+    eventually 60 shows 'logs give 1'
 }
 
 shows() { tmux -S "$LAPTOP/tmux" capture-pane -p | grep -qF "$1"; }
@@ -458,7 +458,7 @@ shows() { tmux -S "$LAPTOP/tmux" capture-pane -p | grep -qF "$1"; }
 @test "open forwards the page to this machine, mends it, and ends with Ctrl-C" {
     phasectl open >page 3>&- &
     verb=$!
-    eventually 20 grep -q '^http' page
+    eventually 60 grep -q '^http' page
     url=$(head -n 1 page)
     token=${url#*#} base=${url%%/#*}
     [ "$base" != "$(PHASED_HOST='' PHASED_HOME=$NODE/phased phasectl open --json | jq -r .url | sed 's|/#.*||')" ]
@@ -466,7 +466,7 @@ shows() { tmux -S "$LAPTOP/tmux" capture-pane -p | grep -qF "$1"; }
     grep -q '<title>phased' html
     curl -sf -H "Authorization: Bearer $token" "$base/v1/ping"
     kill -KILL "$(keeper)"
-    eventually 30 curl -sf -H "Authorization: Bearer $token" "$base/v1/ping"
+    eventually 60 curl -sf -H "Authorization: Bearer $token" "$base/v1/ping"
     kill -INT $verb
     wait $verb
     run ! curl -s "$base/"

@@ -146,7 +146,7 @@ start_all() {
 all_have_saved() {
     local shape program
     for shape in "${!programs[@]}"; do
-        eventually 20 has_lines "$shape" told "$1" || { echo "# $shape has not saved"; return 1; }
+        eventually 60 has_lines "$shape" told "$1" || { echo "# $shape has not saved"; return 1; }
         [ "$shape" != launcher ] || continue
         for program in ${programs[$shape]}; do
             [ "$(sort -u "$(out "$shape")/$program.told")" = 1 ] || { echo "# $shape told twice"; return 1; }
@@ -167,7 +167,7 @@ all_resume() {
 
 all_are() {
     local shape
-    for shape in "${!programs[@]}"; do eventually 30 state "${workflows[$shape]}/train" "$1"; done
+    for shape in "${!programs[@]}"; do eventually 60 state "${workflows[$shape]}/train" "$1"; done
 }
 
 each() {
@@ -217,11 +217,11 @@ nothing_has() { ! grep -qzsF "$1" /proc/[0-9]*/environ; }
 srun bash -c 'trap "" TERM; touch "$PHASED_OUT/$SLURM_PROCID"; while :; do sleep 0.1; done'
 BODY
     workflows[deaf]=$(phasectl submit deaf.sbatch 2>/dev/null | grep -oE '[0-9]+' | head -n 1)
-    eventually 30 test -e "$(out deaf)/0"
-    eventually 30 test -e "$(out deaf)/1"
+    eventually 60 test -e "$(out deaf)/0"
+    eventually 60 test -e "$(out deaf)/1"
     phasectl cancel "${workflows[deaf]}"
     eventually 60 state "${workflows[deaf]}" cancelled
-    eventually 5 nothing_has "PHASED_OUT=$(out deaf)" # the kernel may still be ending them
+    eventually 60 nothing_has "PHASED_OUT=$(out deaf)" # the kernel may still be ending them
 }
 
 @test "a program under srun saves when it is held, even if its environment is hidden" {
@@ -236,9 +236,9 @@ phases:
     checkpoint: {path: "$PHASED_OUT/{step}.saved", save_time: 90s}
 SPEC
     workflows[mute]=$(phasectl submit mute.yaml | grep -oE '[0-9]+' | head -n 1)
-    eventually 30 test -s "$(out mute)/0.began"
+    eventually 60 test -s "$(out mute)/0.began"
     phasectl hold "${workflows[mute]}/train"
-    eventually 20 state "${workflows[mute]}/train" held # before its srun would be killed
+    eventually 60 state "${workflows[mute]}/train" held # before its srun would be killed
     [ "$(cat "$(out mute)/0.told")" = 1 ]
 }
 
@@ -258,12 +258,12 @@ phases:
 SPEC
     workflow=$(phasectl submit pair.yaml | grep -oE '[0-9]+' | head -n 1)
     runs=$PHASED_HOME/runs/$workflow
-    eventually 30 test -s "$runs/left/out/0.began"
-    eventually 30 test -s "$runs/right/out/0.began"
+    eventually 60 test -s "$runs/left/out/0.began"
+    eventually 60 test -s "$runs/right/out/0.began"
     phasectl hold "$workflow/left"
-    eventually 30 test -s "$runs/left/out/0.told"
-    eventually 30 state "$workflow/left" held
+    eventually 60 test -s "$runs/left/out/0.told"
+    eventually 60 state "$workflow/left" held
     touch "$runs/right/out/0.enough"
-    eventually 30 state "$workflow/right" succeeded
+    eventually 60 state "$workflow/right" succeeded
     [ ! -e "$runs/right/out/0.told" ]
 }

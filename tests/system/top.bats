@@ -91,11 +91,11 @@ not_in_picture() {
 
 # Waits until the pane has a line that matches, or has no such line.
 shows() {
-    eventually 30 in_picture "$1"
+    eventually 60 in_picture "$1"
 }
 
 shows_no() {
-    eventually 30 not_in_picture "$1"
+    eventually 60 not_in_picture "$1"
 }
 
 # Whether all workflows have ended, and the pane shows them in their last order.
