@@ -25,16 +25,16 @@ static void log_move(const struct core_effect *effect)
              effect->message[0] ? " (" : "", effect->message, effect->message[0] ? ")" : "");
 }
 
-static void promote_superseded(struct loop *loop, const struct allocation *allocation)
+static void move_up_superseded(struct loop *loop, const struct allocation *allocation)
 {
     struct pending *pending = outbox_find(&loop->outbox, FX_SUBMIT, allocation->id);
     if (pending && pending->state == PENDING_WAITING && !core_allocation_is_needed(allocation))
-        outbox_promote(&loop->outbox, pending);
+        outbox_move_up(&loop->outbox, pending);
 }
 
 /* If a person wants the run to stop, its waiting submission is due at once, and is then given up.
  * Otherwise the submission might wait for minutes. */
-static void promote_ended(struct loop *loop, const struct run *run)
+static void move_up_ended(struct loop *loop, const struct run *run)
 {
     const struct workflow *workflow = run->phase->workflow;
     if (run->wish == WISH_NONE || run->state == RUN_ENDED || run->has_begun)
@@ -42,7 +42,7 @@ static void promote_ended(struct loop *loop, const struct run *run)
     for (size_t i = 0; i < workflow->allocation_count; i++) {
         struct allocation *allocation = workflow->allocations[i];
         if (run_is_in(run, allocation))
-            promote_superseded(loop, allocation);
+            move_up_superseded(loop, allocation);
     }
 }
 
@@ -75,7 +75,7 @@ void effects_committed(struct loop *loop, const struct core_effect *effect)
         break;
     case FX_SAVE_RUN:
         map_put(&loop->runs, effect->run->id, effect->run);
-        promote_ended(loop, effect->run);
+        move_up_ended(loop, effect->run);
         break;
     default:
         break;

@@ -171,7 +171,7 @@ void outbox_retry(struct outbox *outbox, struct pending *pending, int64_t due_ms
     wait_in_line(outbox, pending, due_ms);
 }
 
-void outbox_promote(struct outbox *outbox, struct pending *pending)
+void outbox_move_up(struct outbox *outbox, struct pending *pending)
 {
     assert(pending->state == PENDING_WAITING);
     leave_line(outbox, pending);

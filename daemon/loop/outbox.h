@@ -55,7 +55,7 @@ void outbox_begin(struct outbox *outbox, struct pending *pending, enum pending_s
  * is not freed. */
 bool outbox_end(struct outbox *outbox, struct pending *pending);
 /* Makes an effect that waits due at once. */
-void outbox_promote(struct outbox *outbox, struct pending *pending);
+void outbox_move_up(struct outbox *outbox, struct pending *pending);
 /* Makes an effect that stands wait until `due_ms`. */
 void outbox_retry(struct outbox *outbox, struct pending *pending, int64_t due_ms);
 

@@ -93,7 +93,7 @@ static void an_effect_that_is_made_due_is_due_at_once(void **state)
     struct outbox outbox = {0};
     apply(&outbox, FX_SUBMIT, &jobs[0], 500, false);
     apply(&outbox, FX_SUBMIT, &jobs[1], 300000, false);
-    outbox_promote(&outbox, outbox_find(&outbox, FX_SUBMIT, 2));
+    outbox_move_up(&outbox, outbox_find(&outbox, FX_SUBMIT, 2));
     assert_ptr_equal(outbox_due(&outbox, OUTBOX_CLUSTER, 1), outbox_find(&outbox, FX_SUBMIT, 2));
     assert_int_equal(outbox_deadline(&outbox, 1), 500);
     outbox_fini(&outbox);
