@@ -1,5 +1,7 @@
 /* Which checkpoint the next run of a phase begins from: the newest whole checkpoint that is not
- * suspect, or the checkpoint that a person or a remedy chose. */
+ * suspect, or the checkpoint that a person or a remedy chose. This is decided by what was told.
+ * When the folder of the run is made, resume_choose() (daemon/launch/resume.c) chooses again by the
+ * files, and lead_run_choose_newest() (worker/lead/lead_run.c) once more when the run begins. */
 #include "daemon/core/decision.h"
 
 #include "lib/memory.h"

@@ -7,8 +7,9 @@
  * and the transaction of that event deletes the effect from the outbox. When the daemon starts, the
  * loop loads the live workflows and carries the outbox out once more: every effect is idempotent.
  * (A submission in the outbox may have happened, so it begins with a look-up of its token.)
- * CANCEL_JOB and the TELL_ effects stay until what they want has happened: the loop carries them
- * out again whenever Slurm or the lead could not be reached. */
+ * CANCEL_JOB and the TELL_ effects stay until what they want has happened. The loop carries
+ * CANCEL_JOB out again whenever Slurm could not be reached. Each request of the lead is answered
+ * from the TELL_ effects (daemon/ingest/lead.c). */
 #ifndef PHASED_DAEMON_CORE_CORE_H
 #define PHASED_DAEMON_CORE_CORE_H
 
@@ -117,9 +118,9 @@ struct core_event {
     int64_t since; /* SUSPECT: the first suspect step; `path`, `step`: the checkpoint before */
     int64_t suspected_ms; /* SUSPECT: when it was told, by the worker's clock */
     /* The path of a checkpoint, with `step`. SUSPECT: NULL: the run has no such checkpoint.
-     * RUN_STARTED: the checkpoint that the run really resumed from; empty: the run began from the
-     * start; NULL: not known, so the record is believed. COMMAND, to retry: the checkpoint that a
-     * person has chosen; empty: the start; NULL: nothing was chosen. */
+     * RUN_STARTED: the checkpoint that run.json names, which the lead may have replaced; empty: the
+     * run began from the start; NULL: not known, so the record is believed. COMMAND, to retry: the
+     * checkpoint that a person has chosen; empty: the start; NULL: nothing was chosen. */
     const char *path;
     const char *token;            /* RUN_STARTED: the token of the lead's job; NULL: not known */
     int64_t retry_ms;             /* LIMITED: when it is worth trying again; 0: not known */

@@ -1,4 +1,4 @@
-/* Effects, facts, and the two functions that assign a state. */
+/* Effects, facts, and the two functions that change a state. */
 #include "daemon/core/decision.h"
 
 #include "lib/memory.h"

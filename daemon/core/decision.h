@@ -232,7 +232,7 @@ void seat_decide(struct run *run, const char *token, uint32_t slurm_id);
 /* Whether the run has no use for this candidate. The run is the newest in its seat. */
 bool seat_is_done_with(const struct run *run, const struct allocation *candidate);
 
-/* --- decision.c: effects, facts, and the only places that assign a state ---------------------- */
+/* --- decision.c: effects, facts, and the only places that change a state ---------------------- */
 
 struct core_effect *decision_add(struct decision *decision, enum core_effect_kind kind,
                                  struct workflow *workflow);

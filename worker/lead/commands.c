@@ -1,4 +1,4 @@
-/* The queue is the only border between threads in the lead. */
+/* The queue of commands, which the thread of the link fills and the loop empties. */
 #include "worker/lead/commands.h"
 
 #include <assert.h>

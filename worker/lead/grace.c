@@ -1,4 +1,4 @@
-/* Runs scontrol a few times, one call after another. */
+/* Lets Slurm 24.05 to 25.11 requeue a preempted job when the job exits, by calls of scontrol. */
 #include "worker/lead/grace.h"
 
 #include "lib/memory.h"
