@@ -53,10 +53,12 @@ refused() {
 
 @test "groups of 1, 2 and 4 processes write the same bytes, with every batch size" {
     local tp batch
-    while read -r tp batch; do
-        generate "$DIR/$tp-$batch" --tp "$tp" --batch-size "$batch" >/dev/null
-        cmp "$SHARED/reference.jsonl" "$DIR/$tp-$batch"
-    done <<<$'1 1\n1 3\n2 3\n2 64\n4 1\n4 64'
+    for tp in 1 2 4; do
+        for batch in 1 3 64; do
+            generate "$DIR/$tp-$batch" --tp $tp --batch-size $batch >/dev/null
+            cmp "$SHARED/reference.jsonl" "$DIR/$tp-$batch"
+        done
+    done
 }
 
 @test "heads that share keys and values are divided among 1, 2 and 4 processes without another byte" {
@@ -75,10 +77,12 @@ refused() {
 @test "drawn text is the same for groups of 1, 2 and 4 processes, for every batch size, and after a kill" {
     local options=(--temperature 0.8 --top-p 0.9 --seed 3) tp batch
     generate "$DIR/drawn" "${options[@]}" >/dev/null
-    while read -r tp batch; do
-        generate "$DIR/$tp-$batch" "${options[@]}" --tp "$tp" --batch-size "$batch" >/dev/null
-        cmp "$DIR/drawn" "$DIR/$tp-$batch"
-    done <<<$'1 3\n2 8\n4 1'
+    for tp in 1 2 4; do
+        for batch in 1 3 8; do
+            generate "$DIR/$tp-$batch" "${options[@]}" --tp $tp --batch-size $batch >/dev/null
+            cmp "$DIR/drawn" "$DIR/$tp-$batch"
+        done
+    done
     start_long "${options[@]}" --tp 2
     kill -KILL "$CHILD"
     wait "$CHILD" || true
