@@ -109,10 +109,6 @@ queue_is() {
     [ "$(squeue -h -o %T | sort | paste -sd' ')" = "$1" ]
 }
 
-record_says() {
-    [ "$(record "$1")" = "$2" ]
-}
-
 # starts FILTER: plans now, and prints this of each alternative of the phase `train`.
 starts() {
     phasectl plan "$PHASED_HOME/spec.yaml" --json | jq -c "[.phases[0].alternatives[] | $1]"

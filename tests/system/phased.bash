@@ -136,3 +136,8 @@ line_count() {
 record() {
     sqlite3 -readonly -cmd ".timeout 10000" "$PHASED_HOME/phased.db" "$1"
 }
+
+# record_says QUERY VALUE: for `eventually`.
+record_says() {
+    [ "$(record "$1")" = "$2" ]
+}
