@@ -51,6 +51,17 @@ teardown() {
     kill "$other"
 }
 
+@test "a check names the tests that failed once more before it counts them" {
+    END="printf '%s\\n' ':test-result: FAIL 2 the second' ':test-result: ERROR - no plan' >tests/b.trs; printf 'not ok 2 the second\\n# why\\n' >tests/b.log" \
+        run "$DIR/quickstart" check
+    [ "$status" = 1 ]
+    [ "$(printf '%s\n' "${lines[@]: -5}")" = 'not ok 2 the second
+# why
+failed: tests/b 2 the second
+failed: tests/b - no plan
+1 passed, 2 failed' ]
+}
+
 @test "a second check in the same folder is refused" {
     exec 8>>"$DIR/build/.check"
     flock 8
