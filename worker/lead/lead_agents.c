@@ -97,7 +97,7 @@ static void lead_agent_ended(struct lead *lead, struct lead_agent *agent,
         lead_conclude(lead);
 }
 
-/* A guard, a NaN, `until` or a full disk, seen by the first node, ends the run. `until` ends it as
+/* A guard, a NaN, `until` or a full disk, seen by a node, ends the run. `until` ends it as
  * succeeded. On a full disk the ranks are killed at once: a checkpoint was saved just now, and
  * another one would not fit. */
 static void lead_agent_guard(struct lead *lead, const struct report *report)

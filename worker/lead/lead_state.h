@@ -119,7 +119,7 @@ struct lead {
     struct lead_claim claim;
     int64_t interrupted_ms;       /* when a stop from outside began */
     bool is_killing;              /* the agents were told to kill the ranks */
-    bool is_joining;              /* the first node was told to join the output */
+    bool is_joining;              /* the agents were told to join; the first node does */
     int64_t waiting_ms, heard_ms; /* when waiting began, and when the daemon last answered */
     int64_t write_by_ms;          /* the deadline for writing the outcome */
     struct requeue requeue;
