@@ -502,10 +502,10 @@ gets_more() { [ "$(cat "$home/record/1/n1.jsonl" | wc -l)" -gt "$seen" ]; }
     [ ! -e "$home/out/ran" ]
 }
 
-@test "a full disk under the journal and the logs does not stop the training" {
+@test "a full disk under the journal and the logs does not stop the training, and a late daemon gets all" {
     mkdir "$home/full"
     mount -t tmpfs -o size=64k tmpfs "$home/full" 2>/dev/null || skip "may not mount"
-    start_daemon
+    start_daemon --late
     new_run 1 "{\"run\": $(script 'for i in {1..3000}; do echo "step=$i loss=$i.25"; done; echo well >$PHASED_OUT/well')}"
     rm -rf "$home/phase/1/journal"
     ln -s "$home/full" "$home/phase/1/journal"

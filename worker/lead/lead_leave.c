@@ -10,10 +10,10 @@
 #include <stdio.h>
 
 enum {
-    LEAD_AGENTS_MS = 5000, /* for the agents to end */
-    LEAD_DRAIN_MS = 2000,  /* for the daemon to take the last entries */
-    LEAD_HURRY_MS = 1000,  /* replaces both, when other jobs wait for the nodes */
-    LEAD_WRITE_MS = 5000,  /* the deadline for writing the outcome */
+    LEAD_AGENTS_MS = 12000, /* for the agents to end */
+    LEAD_DRAIN_MS = 2000,   /* for the daemon to take the last entries */
+    LEAD_HURRY_MS = 1000,   /* replaces both, when other jobs wait for the nodes */
+    LEAD_WRITE_MS = 5000,   /* the deadline for writing the outcome */
     LEAD_WRITE_AGAIN_MS = 250,
 };
 

@@ -317,6 +317,14 @@ void journal_sync(struct journal *journal)
     pthread_mutex_unlock(&journal->mutex);
 }
 
+bool journal_is_behind(struct journal *journal)
+{
+    pthread_mutex_lock(&journal->mutex);
+    bool is_behind = journal->failed && journal->waiting.size > 0;
+    pthread_mutex_unlock(&journal->mutex);
+    return is_behind;
+}
+
 static uint64_t journal_readable(const struct journal *journal)
 {
     return journal->failed ? journal->added : journal->written;

@@ -50,6 +50,8 @@ void journal_flush(struct journal *journal);
 /* Flushes, and syncs the file, so that readers on other machines find the entries. */
 void journal_sync(struct journal *journal);
 
+/* Whether entries wait because the last write failed. They are lost with the journal. */
+bool journal_is_behind(struct journal *journal);
 /* The number of the newest entry that readers can read; 0: there is no entry. */
 uint64_t journal_last(struct journal *journal);
 

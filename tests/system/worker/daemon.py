@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """A fake daemon for workers: it speaks doc/protocol.md over TCP, and does nothing else.
 
-    daemon.py HOME [--wrong-code]
+    daemon.py HOME [--wrong-code] [--late]
 
 It writes HOME/daemon.json. It keeps received entries in HOME/record/<run>/<node>.jsonl, ordered by
 their sequence numbers. The commands of a run are the files HOME/commands/<run>/<number>.json, which
 may have any reply. A command with "when": "ended" is given only after the end of the run is in the
 record, as the real daemon does. HOME/runs/<run> is a link to the folder of the run, whose
 RUN_DIR/secret it reads. HOME/refused lists what it refused. With --wrong-code it signs with another
-secret, as a false daemon would."""
+secret, as a false daemon would. With --late it answers entries two seconds late, as a daemon on a busy
+machine would."""
 import hmac
 import http.server
 import json
@@ -20,6 +21,7 @@ import time
 
 home = pathlib.Path(sys.argv[1])
 wrong_code = "--wrong-code" in sys.argv
+late_s = 2 if "--late" in sys.argv else 0
 lock = threading.Lock()
 committed = {}
 ended = set()
@@ -97,6 +99,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.answer(403, {"error": {"code": "forbidden", "message": "wrong code"}})
         elif self.command == "POST":
             message = json.loads(body)
+            time.sleep(late_s)
             self.answer(200, {"committed": take(run, message["node"], message["entries"])})
         else:
             self.answer(200, command(run, int(self.path.split("after=")[1])))
