@@ -19,7 +19,7 @@ teardown() {
 
 @test "a preempted run resumes from the checkpoint that it saved in its grace, and ends with the same weights" {
     phasectl daemon start
-    workflow=$(training | submit)
+    workflow=$(training 110 | submit)
     eventually 60 past "$workflow/train" 25
     preempt
     eventually 120 state "$workflow" succeeded
@@ -34,7 +34,7 @@ teardown() {
 @test "a preemption without grace costs only the steps since the last periodic checkpoint" {
     scontrol update PartitionName=preempt GraceTime=0
     phasectl daemon start
-    workflow=$(training | submit)
+    workflow=$(training 110 | submit)
     eventually 60 past "$workflow/train" 45
     preempt
     eventually 120 state "$workflow" succeeded

@@ -20,7 +20,7 @@ teardown() {
 
 @test "a preempted run goes on in the same job, long before Slurm would start the job" {
     phasectl daemon start
-    workflow=$(training | submit)
+    workflow=$(training 110 | submit)
     eventually 60 past "$workflow/train" 25
     preempt
     eventually 100 state "$workflow" succeeded
@@ -40,7 +40,7 @@ says_why_it_waits() {
 
 @test "a requeued job that waits for its nodes says so in status" {
     phasectl daemon start
-    workflow=$(training | submit)
+    workflow=$(training 110 | submit)
     eventually 60 past "$workflow/train" 25
     sbatch -Q -p prod -N 2 --gres=gpu:h100:8 --job-name=preemptor -o /dev/null --wrap 'sleep 600'
     eventually 100 says_why_it_waits
@@ -52,7 +52,7 @@ says_why_it_waits() {
 
 @test "a run that is preempted twice goes on twice" {
     phasectl daemon start
-    workflow=$(training | submit)
+    workflow=$(training 70 120 | submit)
     eventually 60 past "$workflow/train" 25
     preempt
     second_runs() { [ "$(record 'SELECT state FROM run WHERE attempt = 2')" = running ]; }
@@ -70,7 +70,7 @@ says_why_it_waits() {
 @test "where preemption cancels jobs, the phase goes on in a new job" {
     scontrol update PartitionName=preempt PreemptMode=CANCEL
     phasectl daemon start
-    workflow=$(training | submit)
+    workflow=$(training 110 | submit)
     eventually 60 past "$workflow/train" 25
     preempt
     eventually 120 state "$workflow" succeeded
@@ -83,7 +83,7 @@ says_why_it_waits() {
 
 @test "a job that somebody requeues goes on from its last checkpoint" {
     phasectl daemon start
-    workflow=$(training | submit)
+    workflow=$(training 110 | submit)
     eventually 60 past "$workflow/train" 45
     scontrol requeue "$(job 1)"
     eventually 100 state "$workflow" succeeded

@@ -34,7 +34,7 @@ makes_steps() {
 
 @test "a training that is preempted while the daemon is away goes on alone to its end" {
     phasectl daemon start
-    workflow=$(training | submit)
+    workflow=$(training 110 | submit)
     eventually 60 past "$workflow/train" 25
     daemon_kill
     preempt
@@ -51,7 +51,7 @@ makes_steps() {
 
 @test "a run is not begun a second time, although a crash took what its lead had written" {
     phasectl daemon start
-    workflow=$(training | submit)
+    workflow=$(training 110 | submit)
     eventually 60 past "$workflow/train" 25
     daemon_kill
     preempt
@@ -99,7 +99,7 @@ has_told_step() {
 # killed_at POINT: the daemon dies at this point, while it lets a preempted run go on.
 killed_at() {
     PHASED_CRASH=$1 phasectl daemon start
-    workflow=$(training | submit)
+    workflow=$(training 110 | submit)
     eventually 60 past "$workflow/train" 25
     preempt
     eventually 60 daemon_is_gone

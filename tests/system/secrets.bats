@@ -22,7 +22,7 @@ teardown() {
 
 # A training that says which values it has, by their digests.
 secret_training() {
-    training | sed -e "s|^name: .*|&\nsecrets: [PLAIN]\nenv: {HF_TOKEN: $file, ADDRESS: '$url'}|" \
+    training 110 | sed -e "s|^name: .*|&\nsecrets: [PLAIN]\nenv: {HF_TOKEN: $file, ADDRESS: '$url'}|" \
         -e 's|^      echo .*|&\n      for value in "$WANDB_API_KEY" "$HF_TOKEN" "$PLAIN" "$ADDRESS"; do printf %s "$value" \| sha256sum; done >>"$PHASED_OUT/had"|'
 }
 

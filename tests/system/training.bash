@@ -10,7 +10,8 @@ reference_up() {
     $TRAINING --out "$REFERENCE" --iterations "${1:-150}" --save-every 20 --pace 0 >/dev/null
 }
 
-# A phase with one rank, which writes a checkpoint on SIGTERM.
+# training [STEP...]: a phase with one rank, which writes a checkpoint on SIGTERM. The first run waits
+# after the first STEP until it is interrupted, the second run after the second, and so on.
 training() {
     cat <<SPEC
 name: recovery
@@ -22,7 +23,7 @@ phases:
     run: |
       echo "\$SLURM_JOB_ID" >>"\$PHASED_OUT/executed"
       exec $TRAINING --out "\$PHASED_OUT" --resume "\$PHASED_RESUME" \
-        --iterations \$iterations --save-every 20
+        --iterations \$iterations --save-every 20${1:+ --wait-at $*}
     progress: {step: step, total: \$iterations}
     checkpoint: {path: "\$PHASED_OUT/step_{step}.ckpt", save_time: 10s}
     gate: {falling: {value: slope(loss), below: 0}}

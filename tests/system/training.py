@@ -19,6 +19,7 @@ class Training:
     def __init__(self, options):
         self.options = options
         self.step, self.state, self.stop = 0, hashlib.sha256(b"begin").hexdigest(), False
+        self.wait_at = None
 
     def on_term(self, *_):
         self.stop = True
@@ -51,9 +52,18 @@ class Training:
         loss = 1 + 3 / (1 + self.step / 50) + noise
         print(f"step {self.step}/{self.options.iterations} | loss {loss:.6f}", flush=True)
 
+    def begin(self):
+        """Counts the runs in this folder, and finds the step after which this run waits."""
+        with open(self.options.out / "runs", "a+", encoding="ascii") as runs:
+            runs.write(".")
+            number = runs.tell()
+        self.wait_at = dict(enumerate(self.options.wait_at, 1)).get(number)
+
     def run(self):
         while self.step < self.options.iterations and not self.stop:
             self.take_step()
+            while self.step == self.wait_at and not self.stop:
+                time.sleep(0.02)
             if self.step % self.options.save_every == 0:
                 self.save()
         self.save()
@@ -67,10 +77,13 @@ def main():
     parser.add_argument("--save-every", type=int, required=True)
     parser.add_argument("--keep", type=int, default=2, help="checkpoints kept")
     parser.add_argument("--pace", type=float, default=0.08, help="seconds a step")
+    parser.add_argument("--wait-at", type=int, nargs="*", default=[], metavar="STEP",
+                        help="each run waits after its step until it is interrupted; later runs wait nowhere")
     options = parser.parse_args()
     training = Training(options)
     signal.signal(signal.SIGTERM, training.on_term)
     os.makedirs(options.out, exist_ok=True)
+    training.begin()
     if options.resume:
         training.resume(pathlib.Path(options.resume))
     training.run()

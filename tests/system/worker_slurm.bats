@@ -87,8 +87,9 @@ begin_soon() {
 }
 is_past_its_begin() { [[ $(scontrol show job "$job_id") != *Reason=BeginTime* ]]; }
 
+# The other job got them. It ends after three seconds.
 nodes_are_free() {
-    [ "$(squeue -h -j "$other_id" -o %T)" = RUNNING ]
+    [[ $(squeue -h -j "$other_id" -t all -o %T) == @(RUNNING|COMPLETING|COMPLETED) ]]
 }
 
 # Counts from where it resumes, with a checkpoint at TERM. It ends at step 60, and waits at step 50 until
