@@ -248,7 +248,7 @@ static void ten_thousand_strangers_delay_nobody_and_take_little_memory(void **st
     rlim_t room = limit.rlim_cur / 2;
     flood = (struct flood){.address = worker_address(world),
                            .open_max = room < FLOOD_OPEN_MAX ? (unsigned)room : FLOOD_OPEN_MAX};
-    for (double deadline_ms = clock_ms() + WORLD_DEADLINE_MS * 3;
+    for (double deadline_ms = clock_ms() + WORLD_DEADLINE_MS * 5;
          flood.count < FLOOD_MANY && clock_ms() < deadline_ms;) {
         flood_go_on(&flood);
         worst_ms = slower(worst_ms, status_ms(world));
