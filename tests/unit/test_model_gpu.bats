@@ -86,7 +86,7 @@ failed() {
 await() {
     local turns=0
     until grep -qE "$1" "$2" 2>/dev/null; do
-        [ $((turns += 1)) -lt 600 ] || { cat "$2"; return 1; }
+        [ $((turns += 1)) -lt 1200 ] || { cat "$2"; return 1; }
         read -rt 0.05 <> <(:) || true
     done
 }
@@ -290,9 +290,9 @@ ways() { sed -n 's/^ways: //p' "$1"; }
 }
 
 @test "a rank that stands still is named after the timeout" {
-    start 0 first FAKE= -- cuda two 100000 --device-batch-size 1 --collective-timeout 2 \
+    start 0 first FAKE= -- cuda two 100000 --device-batch-size 1 --collective-timeout 10 \
         --log-every 50
-    start 1 second FAKE= -- cuda two 100000 --device-batch-size 1 --collective-timeout 2 \
+    start 1 second FAKE= -- cuda two 100000 --device-batch-size 1 --collective-timeout 10 \
         --log-every 50
     await '^step 50/' "$DIR/log.first"
     pkill -STOP -P "${CHILDREN[1]}" || kill -STOP "${CHILDREN[1]}"
