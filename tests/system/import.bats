@@ -66,7 +66,8 @@ asks_like_sbatch() {
 env | grep -E '^SLURM_(GPUS|N|TASKS|CPUS|MEM|JOB_NAME|RESTART|THREADS)' | grep -v NODELIST | sort
 echo "$SLURM_GPUS"
 srun sh -c 'echo "$SLURM_PROCID/$SLURM_NTASKS $SLURM_LOCALID $(echo "$CUDA_VISIBLE_DEVICES" | tr , "\n" | wc -w)"' 2>&1 | sort
-srun sh -c 'echo "$CUDA_VISIBLE_DEVICES"' 2>/dev/null | sort -u | wc -l
+srun sh -c 'echo "$CUDA_VISIBLE_DEVICES"' 2>told | sort -u | wc -l
+grep '^srun: error:' told || true
 BODY
     under_sbatch=$(printed_by_sbatch)
     local under_phased

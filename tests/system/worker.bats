@@ -158,9 +158,9 @@ teardown() {
 }
 
 @test "a NaN in a loss stops the run, unless the phase allows NaN" {
-    new_run 1 "{\"run\": $(script 'echo step=1 loss=2; echo step=2 loss=nan; sleep 100')}"
+    new_run 1 "{\"run\": $(script 'echo step=1 loss=2; echo step=2 loss=nan; sleep 1000')}"
     start_lead 1
-    WAIT_S=5 await_lead 1
+    await_lead 1
     [ "$(outcome 1 '[.outcome, .cause, .message]')" = '["failed","nan","loss is nan at step 2"]' ]
     new_run 2 "{\"nan_ok\": true, \"run\": $(script 'echo step=2 loss=nan')}"
     start_lead 2
@@ -179,9 +179,9 @@ teardown() {
     new_run 1 "{\"guards\": {\"cap\": {\"value\": \"max(grad_norm)\", \"at_most\": 20},
             \"slow\": {\"value\": \"last(grad_norm)\", \"at_most\": 10, \"else\": \"warn\"}},
         \"run\": $(script 'echo step=1 loss=1 grad_norm=5; sleep 0.5; echo step=2 loss=1 grad_norm=15; sleep 0.5
-            echo step=3 loss=1 grad_norm=25; sleep 100')}"
+            echo step=3 loss=1 grad_norm=25; sleep 1000')}"
     start_lead 1
-    WAIT_S=6 await_lead 1
+    await_lead 1
     [ "$(outcome 1 '[.outcome, .cause, .guard.name, .guard.outcome, .guard.value]')" = '["failed","guard","cap","failed",25]' ]
     [ "$(journal 1 n1 'select(.type == "guard") | [.verdict.name, .verdict.warn]' | xargs)" = "[slow,true] [cap,false]" ]
 }
@@ -199,7 +199,7 @@ teardown() {
         \"run\": $(script 'trap "sleep 0.5; echo 1 >$PHASED_OUT/ckpt_7; exit 3" TERM
             echo step=6 val_loss=3.5; sleep 0.5; echo step=7 val_loss=2.5; while :; do sleep 0.2 || true; done')}"
     start_lead 1
-    WAIT_S=8 await_lead
+    await_lead
     [ "$(outcome 1 '[.outcome, .cause, .guard, .last_step, .requeues]')" = '["succeeded",null,null,7,false]' ]
     [ "$(outcome 1 .message)" = "until holds: 2.5 <= 3 (steps 6..7)" ]
     [ "$(journal 1 n1 'select(.type == "checkpoint") | .step')" = 7 ]
@@ -209,9 +209,9 @@ teardown() {
 
 @test "a run that until has stopped still needs its outputs" {
     new_run 1 "{\"until\": {\"condition\": \"last(loss) < 3\"}, \"outputs\": [\"data\"],
-        \"run\": $(script 'echo step=1 loss=2; sleep 100')}"
+        \"run\": $(script 'echo step=1 loss=2; sleep 1000')}"
     start_lead 1
-    WAIT_S=8 await_lead 1
+    await_lead 1
     [ "$(outcome 1 '[.outcome, .cause]')" = '["failed","exit"]' ]
     [[ "$(outcome 1 .message)" = "outputs: no data in "* ]]
 }
@@ -348,7 +348,7 @@ teardown() {
 }
 
 @test "the loss of an agent ends the run, even if srun leaves the other agents alone" {
-    export FAKE_SRUN_LEAVES_TASKS=1 WAIT_S=60
+    export FAKE_SRUN_LEAVES_TASKS=1
     new_run 1 "{$two_by_two, \"run\": $(script 'echo step=1 loss=1; echo ready; [ "$NODE_RANK" = 1 ] || sleep 1000')}"
     start_lead 1 2
     for rank in 0 1 2 3; do await grep -q ready "$home/phase/1/log/rank-$rank.log"; done

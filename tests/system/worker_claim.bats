@@ -216,7 +216,7 @@ was_stopped() {
 @test "a run is stopped when it has a tombstone, or when another job has claimed its phase" {
     for by in tombstone claim; do
         rm -rf "$home/phase" "$home/out"
-        new_run 1 "{\"run\": $(script 'trap "touch $PHASED_OUT/stopped; exit 0" TERM; touch "$PHASED_OUT/ran"; sleep 100 & wait')}"
+        new_run 1 "{\"run\": $(script 'trap "touch $PHASED_OUT/stopped; exit 0" TERM; touch "$PHASED_OUT/ran"; sleep 1000 & wait')}"
         start_lead 1
         await test -e "$home/out/ran"
         if [ "$by" = claim ]; then
@@ -224,7 +224,7 @@ was_stopped() {
         else
             echo '{"run": 1, "outcome": "lost"}' >"$home/phase/1/tombstone.json"
         fi
-        WAIT_S=8 await was_stopped
+        await was_stopped
         await_lead 1
         [ "$(outcome 1 .outcome)" = cancelled ]
     done

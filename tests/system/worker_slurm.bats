@@ -83,7 +83,7 @@ restarts_are() {
 
 # Slurm may refuse the first updates after a requeue. Each update puts the start off again.
 begin_soon() {
-    scontrol update JobId="$job_id" StartTime=now+2 && WAIT_S=15 await is_past_its_begin
+    scontrol update JobId="$job_id" StartTime=now+2 && await is_past_its_begin
 }
 is_past_its_begin() { [[ $(scontrol show job "$job_id") != *Reason=BeginTime* ]]; }
 
@@ -170,7 +170,7 @@ preempt_training() {
             await restarts_are $((run - 1))
             await begin_soon
         fi
-        WAIT_S=90 await has_outcome $run
+        await has_outcome $run
         [ "$(outcome $run '[.outcome, .message, .requeues]')" = '["timed_out","the time limit of the job is near",true]' ]
         [ "$(cat "$home/phase/$run"/journal/n?.jsonl | jq 'select(.type == "metric") | .step' | head -n 1)" = $((saved + 1)) ]
         saved=$(ls "$home/out" | grep -o 'ckpt_[0-9]*' | cut -d_ -f2 | sort -n | tail -n 1)
