@@ -54,7 +54,7 @@ SPEC
 }
 
 @test "without a configuration of Slurm phased says so and exits with 1" {
-    SLURM_CONF=$PHASED_HOME/nothing.conf run timeout 20 phased --home "$PHASED_HOME"
+    SLURM_CONF=$PHASED_HOME/nothing.conf run timeout 60 phased --home "$PHASED_HOME"
     [ "$status" = 1 ]
     [[ $output == *nothing.conf* ]]
     [ ! -e "$PHASED_HOME/phased.sock" ]
@@ -130,7 +130,7 @@ without_module() {
     [ ! -e "$PHASED_HOME/elsewhere/file" ]
     rm "$PHASED_HOME/phased.log"
     chmod 777 "$PHASED_HOME"
-    for command in "phasectl daemon start" "phasectl status" "phasectl sandbox status" "timeout 20 phased"; do
+    for command in "phasectl daemon start" "phasectl status" "phasectl sandbox status" "timeout 60 phased"; do
         run $command
         [ "$status" = 1 ]
         [[ $output == *"others may write to $PHASED_HOME"* ]]
@@ -145,7 +145,7 @@ without_module() {
         PHASED_HOME=$home run phasectl daemon start
         [ "$status" = 1 ]
         [[ $output == *"its path must be UTF-8 without control characters"* ]]
-        run timeout 20 phased --home "$home"
+        run timeout 60 phased --home "$home"
         [ "$status" = 1 ]
         [[ $output == *"its path must be UTF-8 without control characters"* ]]
     done

@@ -3,7 +3,7 @@ import json
 import time
 import urllib.request
 
-DEADLINE_S = 30
+DEADLINE_S = 60
 
 
 def wait_for(what, seconds=DEADLINE_S):

@@ -150,7 +150,7 @@ running_jobs_are() {
 
 # Runs a command as another user.
 as_other() {
-    timeout 20 setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+    timeout 60 setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
 }
 
 need_other() {
@@ -199,7 +199,7 @@ need_other() {
 }
 
 @test "status ends even if the PATH has no programs" {
-    run timeout 20 env PATH="$folder/empty" "$BASH" "$sandbox" status "$folder"
+    run timeout 60 env PATH="$folder/empty" "$BASH" "$sandbox" status "$folder"
     [ "$status" = 3 ]
 }
 
