@@ -186,7 +186,10 @@ static void check_document(const char *name, bool is_whole)
     char *data = corpus_read(yaml), *expected = corpus_read(resolved);
     json_t *json, *minimal, *phase, *expected_json = json_loads(expected, 0, NULL);
     size_t i;
-    free(parse(data, NULL, &json));
+    char *problems = parse(data, NULL, &json);
+    if (!json)
+        fail_msg("%s: %s", yaml, problems);
+    free(problems);
     free(parse(MINIMAL, NULL, &minimal));
     assert_non_null(expected_json);
     json_array_foreach(is_whole ? NULL : json_object_get(json, "phases"), i, phase)
