@@ -73,7 +73,7 @@ two_trainings() {
     resources: {nodes: 1, gpus: h100:1, time: 30m}
     run: |
       echo "\$SLURM_JOB_ID" >>"\$PHASED_OUT/executed"
-      until [ -e "$PHASED_HOME/enough" ]; do sleep 0.1; done
+      until [ -e "$PHASED_HOME/enough" ]; do sleep 0.3; done
 SPEC
 }
 

@@ -50,7 +50,7 @@ if [ \$RANK = 3 ]; then
     touch \$PHASED_OUT/printed
     exec sleep 600 # as a process that cannot end while its peers wait
 fi
-until [ -e \$PHASED_OUT/printed ]; do sleep 0.05; done
+until [ -e \$PHASED_OUT/printed ]; do sleep 0.2; done
 [ \$RANK = 1 ] || exec sleep 600
 echo 'torch.distributed.DistBackendError: NCCL error: remote process exited or there was a network error'
 exit 1

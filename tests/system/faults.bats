@@ -117,7 +117,7 @@ echo; echo step=2 loss=4' '    gate: {falling: last(loss) < first(loss)}' | subm
 
 @test "the first of two daemons on a home stops, and the current run ends once" {
     phasectl daemon start
-    workflow=$(one_phase 'echo step=1 loss=1; until [ -e "$PHASED_OUT/go" ]; do sleep 0.1; done' | submit)
+    workflow=$(one_phase 'echo step=1 loss=1; until [ -e "$PHASED_OUT/go" ]; do sleep 0.3; done' | submit)
     eventually 60 state "$workflow/only" active
     first=$(daemon_pid)
     rm "$PHASED_HOME/phased.lock"

@@ -82,7 +82,7 @@ phases:
     preflight: off
     run: |
       echo "\$SLURM_JOB_ID \$SLURM_JOB_NODELIST" >>"\$PHASED_OUT/executed"
-      until [ -e "\$PHASED_OUT/../../../../enough" ]; do sleep 0.1; done
+      until [ -e "\$PHASED_OUT/../../../../enough" ]; do sleep 0.3; done
       echo step=1 loss=2
     checkpoint: {path: "\$PHASED_OUT/step_{step}.ckpt", save_time: 5s}
 ${1:-}

@@ -25,7 +25,7 @@ phases:
     run: |
       for step in $(seq 40); do
         echo "step=$step loss=$((100 - step))"
-        if [ $step = 10 ]; then until [ -e "$PHASED_OUT/../../../../go" ]; do sleep 0.1; done; fi
+        if [ $step = 10 ]; then until [ -e "$PHASED_OUT/../../../../go" ]; do sleep 0.3; done; fi
       done
     gate: {falling: last(loss) < first(loss)}
   second:
@@ -72,7 +72,7 @@ phases:
     run: |
       for step in $(seq 12); do
         echo "step=$step loss=$((100 - step))"
-        if [ $step = 10 ]; then until [ -e "$PHASED_OUT/go" ]; do sleep 0.1; done; fi
+        if [ $step = 10 ]; then until [ -e "$PHASED_OUT/go" ]; do sleep 0.3; done; fi
       done
     gate: {falling: last(loss) < first(loss), whole: count(loss) == 12}
 SPEC

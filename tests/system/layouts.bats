@@ -317,7 +317,7 @@ ends() {
       [ ! -e \$PHASED_OUT/lucky ] || who=lucky
       case \$who in
       0) trap 'echo told >\$PHASED_OUT/told; exit 0' TERM;;
-      1) until [ -e \$PHASED_OUT/deaf ]; do sleep 0.1; done; echo out of luck; exit 3;;
+      1) until [ -e \$PHASED_OUT/deaf ]; do sleep 0.3; done; echo out of luck; exit 3;;
       2) trap '' TERM; touch \$PHASED_OUT/deaf;;
       3) exec sleep 100;;
       esac

@@ -237,7 +237,7 @@ phases:
       echo "$lr $SLURM_JOB_ID $CUDA_VISIBLE_DEVICES" >>"$dir/executed"
       touch "$dir/began.$lr"
       if [ $lr -eq 3 ]; then echo 'torch.OutOfMemoryError: CUDA out of memory.' >&2; exit 1; fi
-      if [ $lr -le 2 ]; then until [ -e "$dir/began.1" ] && [ -e "$dir/began.2" ]; do sleep 0.05; done; fi
+      if [ $lr -le 2 ]; then until [ -e "$dir/began.1" ] && [ -e "$dir/began.2" ]; do sleep 0.2; done; fi
       echo step=1 loss=$((10 - lr))
     best: {min: last(loss)}
 SPEC

@@ -34,7 +34,7 @@ phases:
     after: first
     resources: {nodes: 1, gpus: h100:1, time: 10m}
     preflight: off
-    run: until [ -e "$PHASED_HOME/go" ]; do sleep 0.1; done
+    run: until [ -e "$PHASED_HOME/go" ]; do sleep 0.3; done
 SPEC
 }
 

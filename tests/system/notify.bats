@@ -109,7 +109,7 @@ PYTHON
     [[ $output == *"notify.webhook: an address has no control characters"* ]]
     phasectl daemon start
     listen
-    told "{on: succeeded, webhook: '$hook/hook'}" "\$(until [ -e $PHASED_HOME/go ]; do sleep 0.1; done; echo 0)"
+    told "{on: succeeded, webhook: '$hook/hook'}" "\$(until [ -e $PHASED_HOME/go ]; do sleep 0.3; done; echo 0)"
     sqlite3 -cmd '.timeout 10000' "$PHASED_HOME/phased.db" "UPDATE workflow SET resolved = json_set(resolved, '\$.notify.webhook',
         '$hook/hook' || char(34, 10) || 'output = ' || char(34) || '$PHASED_HOME/written')"
     touch "$PHASED_HOME/go"
@@ -133,7 +133,7 @@ PYTHON
     listen
     # curl would post to /hook anyway: gopher sends what the address contains.
     gopher=gopher${hook#http}/_POST%20/hook%20HTTP/1.0%0d%0aContent-Length:%200%0d%0a%0d%0a
-    told "{on: succeeded, webhook: '$hook/hook'}" "\$(until [ -e $PHASED_HOME/go ]; do sleep 0.1; done; echo 0)"
+    told "{on: succeeded, webhook: '$hook/hook'}" "\$(until [ -e $PHASED_HOME/go ]; do sleep 0.3; done; echo 0)"
     sqlite3 -cmd '.timeout 10000' "$PHASED_HOME/phased.db" \
         "UPDATE workflow SET resolved = json_set(resolved, '\$.notify.webhook', '$gopher')"
     touch "$PHASED_HOME/go"
@@ -186,7 +186,7 @@ warned() { record "SELECT message FROM event WHERE type = 'warning'" | grep -qF 
 
 @test "a daemon that was killed sends its notices after its next start" {
     phasectl daemon start
-    told "{on: held, command: 'until [ -e \$PHASED_HOME/open ]; do sleep 0.1; done; echo x >>\$PHASED_HOME/told'}" 3
+    told "{on: held, command: 'until [ -e \$PHASED_HOME/open ]; do sleep 0.3; done; echo x >>\$PHASED_HOME/told'}" 3
     eventually 60 state 1/only held
     daemon_kill
     [ "$(record 'SELECT count(*) FROM notice WHERE done IS NULL')" = 1 ]

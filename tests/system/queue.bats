@@ -25,7 +25,7 @@ phases:
     preflight: off
     run: |
       echo "$PHASED_OUT" | cut -d/ -f5 >>"$PHASED_HOME/order"
-      until [ -e "$PHASED_HOME/go" ]; do sleep 0.1; done
+      until [ -e "$PHASED_HOME/go" ]; do sleep 0.3; done
 SPEC
 }
 

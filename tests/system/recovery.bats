@@ -99,7 +99,7 @@ phases:
     launch: node
     run: |
       echo step=1 loss=2; echo step=2 loss=1
-      until [ -e "$PHASED_OUT/go" ]; do sleep 0.1; done
+      until [ -e "$PHASED_OUT/go" ]; do sleep 0.3; done
     gate: {falling: last(loss) < first(loss)}
 SPEC
     eventually 60 past 1/only 1

@@ -174,7 +174,7 @@ phases:
       case $runs in
       1) for i in 20 40; do echo $i >"$PHASED_OUT/step_$i.ckpt"; sleep 3; done
          echo step=41 grad=50; exec sleep 600;;
-      2) echo 50 >"$PHASED_OUT/step_50.ckpt"; echo step=51 loss=1; until [ -e "$PHASED_OUT/seen" ]; do sleep 0.1; done
+      2) echo 50 >"$PHASED_OUT/step_50.ckpt"; echo step=51 loss=1; until [ -e "$PHASED_OUT/seen" ]; do sleep 0.3; done
          rm "$PHASED_OUT/step_50.ckpt"; exit 1;;
       *) echo step=300 loss=1;;
       esac

@@ -329,7 +329,7 @@ phases:
     preflight: off
     run: |
       printf 'bytes \377\001\r\n'
-      until [ -e go ]; do sleep 0.1; done
+      until [ -e go ]; do sleep 0.3; done
 SPEC
     id=$(phasectl submit my.yaml | number)
     eventually 60 far "$id/train" active

@@ -534,7 +534,7 @@ small_disk() {
         mkdir "$home/record"
         start_daemon
         rm -rf "$home"/phase/1/* "$home"/phase/lead.* "$job/claim" "$home/out/go"
-        new_run 1 "{\"run\": $(script 'for i in {1..200}; do echo "step=$i loss=$i"; done; echo ready; until [ -e $PHASED_OUT/go ]; do sleep 0.05; done')}"
+        new_run 1 "{\"run\": $(script 'for i in {1..200}; do echo "step=$i loss=$i"; done; echo ready; until [ -e $PHASED_OUT/go ]; do sleep 0.2; done')}"
         start_lead 1
         await grep -q ready "$home/phase/1/log/rank-0.log"
         cat /dev/zero >"$home/phase/1/filler" 2>/dev/null || true

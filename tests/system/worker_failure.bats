@@ -71,7 +71,7 @@ small_group() {
     new_run 1 "{\"resources\": {\"nodes\": 2, \"gpus\": 2}, \"run\": $(script '
         trap "echo ValueError: told to stop; exit 1" TERM
         case $RANK in
-        0) until [ -e "$PHASED_OUT/printed" ]; do sleep 0.05; done
+        0) until [ -e "$PHASED_OUT/printed" ]; do sleep 0.2; done
            echo "ncclRemoteError: remote process exited or there was a network error"; exit 1 ;;
         3) echo "RuntimeError: CUDA error: uncorrectable ECC error encountered"; sleep 0.2; touch "$PHASED_OUT/printed" ;;
         esac

@@ -15,7 +15,7 @@ teardown() { worker_teardown; }
 # waits. A checkpoint gets its name when it is complete.
 saving='save() { head -c 200K /dev/zero >$PHASED_OUT/.new; mv $PHASED_OUT/.new $PHASED_OUT/ckpt_$1; echo "step=$1 loss=1"; }
     for i in 1 2 3 4; do save $i; done
-    until [ -e $PHASED_OUT/more ]; do sleep 0.1; done
+    until [ -e $PHASED_OUT/more ]; do sleep 0.3; done
     save 5; sleep 1000'
 
 warns() {
