@@ -1,4 +1,4 @@
-/* The effects of the core that are rows. */
+/* Writes each effect of the core: as a row of its object, or as a row of the outbox. */
 #include "daemon/core/core.h"
 #include "daemon/store/rows.h"
 #include "daemon/store/store_private.h"

@@ -2,7 +2,7 @@
  * the host has started. The lead serves the run that current.json names. After that run it serves
  * the runs that the daemon gives it, one after another, in the same allocation.
  *
- *   launching -> running -> lingering -> running ... -> leaving
+ *   launching -> running -> lingering -> launching ... -> leaving
  *
  * One job step holds an agent on each node for as long as the job lives. Only the lead decides how
  * a run ended: the first cause counts. The lead writes the outcome whatever happens, and leaves as
