@@ -52,13 +52,11 @@ teardown() {
 }
 
 @test "a check names the tests that failed once more before it counts them" {
-    END="printf '%s\\n' ':test-result: FAIL 2 the second' ':test-result: ERROR - no plan' >tests/b.trs; printf 'not ok 2 the second\\n# why\\n' >tests/b.log" \
+    END="printf '%s\\n' ':test-result: FAIL' ':test-result: ERROR' >tests/b.trs; printf '%s\\n' 'not ok 2 the second' '# why' 'ERROR: tests/b - exited with status 1' >tests/b.log" \
         run "$DIR/quickstart" check
     [ "$status" = 1 ]
-    [ "$(printf '%s\n' "${lines[@]: -5}")" = 'not ok 2 the second
-# why
-failed: tests/b 2 the second
-failed: tests/b - no plan
+    [ "$(printf '%s\n' "${lines[@]: -3}")" = 'failed: tests/b 2 the second
+failed: tests/b exited with status 1
 1 passed, 2 failed' ]
 }
 
