@@ -20,6 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { DRAIN_BEHIND_MS = 10000 }; /* less than the lead waits for its agents */
+
 /* --- Reports and entries ---------------------------------------------------------------------- */
 
 void node_run_report(void *context, struct report *report)
@@ -322,6 +324,8 @@ void node_run_close(struct node_run *run, int drain_ms)
     node_run_end_check(run);
     if (run->journal)
         journal_flush(run->journal);
+    if (drain_ms < DRAIN_BEHIND_MS && run->journal && journal_is_behind(run->journal))
+        drain_ms = DRAIN_BEHIND_MS; /* entries that a full disk has no room for are nowhere else */
     link_close(run->link, drain_ms);
     observer_free(run->observer);
     journal_close(run->journal);

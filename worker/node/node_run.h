@@ -76,8 +76,9 @@ void node_run_finish(struct node_run *run);
 /* Whether no process of the run is left on this node. */
 bool node_run_is_over(const struct node_run *run);
 
-/* Kills the remaining processes, and closes the link, waiting at most `drain_ms` for the daemon.
- * Frees the run in the loop when its handles are closed. Accepts NULL. */
+/* Kills the remaining processes, and closes the link, waiting at most `drain_ms` for the daemon, or
+ * 10 s if the journal's file lacks entries (a full disk). Frees the run in the loop when its
+ * handles are closed. Accepts NULL. */
 void node_run_close(struct node_run *run, int drain_ms);
 
 #endif

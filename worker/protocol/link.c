@@ -28,7 +28,6 @@ enum {
     LINK_BATCH_MS = 1000,
     LINK_RETRY_MIN_MS = 200,
     LINK_RETRY_MAX_MS = 10000,
-    LINK_DRAIN_BEHIND_MS = 10000, /* less than the lead waits for its agents */
     LINK_PUSH_TIMEOUT_MS = 30000,
     LINK_POLL_TIMEOUT_MS = 40000, /* the daemon answers after 25 s at the latest */
     LINK_LOOK_MS = 2000,
@@ -347,8 +346,6 @@ void link_close(struct link *link, int drain_ms)
         return;
     pthread_mutex_lock(&link->mutex);
     link->is_closing = link->is_urgent = true;
-    if (drain_ms < LINK_DRAIN_BEHIND_MS && journal_is_behind(link->options.journal))
-        drain_ms = LINK_DRAIN_BEHIND_MS; /* these entries are nowhere else */
     link->close_by_ms = clock_steady_ms() + drain_ms;
     pthread_mutex_unlock(&link->mutex);
     curl_multi_wakeup(link->multi);

@@ -45,8 +45,8 @@ void link_wake(struct link *link, enum link_urgency urgency);
 /* Whether the last try reached the daemon. */
 bool link_is_heard(struct link *link);
 
-/* Ends the link. Waits at most `drain_ms` until the whole journal is committed, or 10 s if the file
- * lacks entries (a full disk). Does not wait if the daemon cannot be reached. Accepts NULL. */
+/* Ends the link. Waits at most `drain_ms` until the whole journal is committed. Does not wait if
+ * the daemon cannot be reached. Accepts NULL. */
 void link_close(struct link *link, int drain_ms);
 
 #endif
