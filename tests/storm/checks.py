@@ -39,13 +39,18 @@ def faults_between(found, workflow, begin, end, kinds=None):
             and (kinds is None or f.kind.startswith(kinds))]
 
 
+def signals_to(found, start, kind):
+    """Returns the storm's signals of this kind to this rank. On a busy machine, a rank tells its
+    begin seconds late, and a killed rank tells nothing. The pid is its own for longer than that."""
+    return [f for f in found.faults if f.kind == kind and f.what and f.pid == start.pid
+            and start.begin - 30 <= f.time <= start.end + 30]
+
+
 def ended_early(found, start):
     """Whether a TERM of the storm made this rank save and exit. Under sbatch, too, a program that
-    then exits with 0 has succeeded, because it cannot be told from a program that is done. On a busy
-    machine, a rank tells its begin seconds late. The pid is its own for longer than that."""
+    then exits with 0 has succeeded, because it cannot be told from a program that is done."""
     return start.last == "stopped" and any(
-        f.kind == "rank term" and f.what and f.pid == start.pid
-        and start.begin - 30 <= f.time <= start.end for f in found.faults)
+        f.time <= start.end for f in signals_to(found, start, "rank term"))
 
 
 def steps_due(found, address, expected):
@@ -181,7 +186,10 @@ def may_go_back(found, start, before, good):
         return False
     if before.last == "done" or ended_early(found, before):
         return True  # a gate has judged it, or its account was damaged: it begins anew
-    if not good[:-1] and lost_a_part(found, before, before.end):
+    was_unseen = not found.saved.get((start.phase, before.attempt))
+    was_killed = lost_a_part(found, before, before.end) or (
+        was_unseen and signals_to(found, before, "rank kill"))
+    if not good[:-1] and was_killed:
         return True  # a killed writer may have left it torn, and nothing can be compared with it
     if faults_between(found, workflow_of(start.phase), before.end - 10, start.begin, "checkpoint"):
         return start.resumed in good or start.asked is not None or not good[:-1]
