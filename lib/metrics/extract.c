@@ -174,6 +174,16 @@ static void extract_keep_unread(struct extract *extract, const char *line, size_
     extract->unread_rank = rank;
 }
 
+/* Whether a program of Slurm wrote the line, such as "srun: Force Terminated StepId=7.1". */
+static bool extract_is_of_slurm(const char *line, size_t size)
+{
+    static const char *const begins[] = {"srun: ", "slurmstepd: "};
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+        if (size >= strlen(begins[i]) && memcmp(line, begins[i], strlen(begins[i])) == 0)
+            return true;
+    return false;
+}
+
 /* Reads one line of any kind, also an empty line: it may be the end of a progress bar. */
 static void extract_read_line(struct extract *extract, const char *line, size_t size,
                               enum line_end line_end)
@@ -189,6 +199,8 @@ static void extract_read_line(struct extract *extract, const char *line, size_t 
         line++;
         size--;
     }
+    if (extract->kind == EXTRACT_AUTO && extract_is_of_slurm(line, size))
+        size = 0;
     values_clear(&extract->values);
     if (extract->kind == EXTRACT_PATTERN)
         pattern_read(extract->pattern, &extract->values, line, size);
