@@ -65,16 +65,21 @@ struct metric_lineage {
 };
 
 /* The newest run, the run from which it resumed, and so on to a run that began at the start. A run
- * that never began has no rows and took no time, so it does no harm. */
+ * between them is left out if it resumed elsewhere, and no later run resumed from it. A run that
+ * never began has no rows and took no time, so it does no harm. */
 static int metric_lineage(struct store *store, uint64_t phase, int64_t now_ms,
                           struct metric_lineage *ret_lineage, struct error *err)
 {
     int status;
     struct metric_lineage lineage = {0};
     int64_t step_max = INT64_MAX;
+    uint64_t parent = 0; /* 0: not known; the run before it then */
     struct stmt *stmt = store_stmt(store, Q_METRIC_LINEAGE);
     stmt_bind_id(stmt, ":phase", phase);
     while ((status = stmt_step(stmt, err)) > 0) {
+        if (parent && stmt_id(stmt, "id") != parent)
+            continue;
+        parent = stmt_id(stmt, "parent");
         lineage.runs = xrealloc(lineage.runs, (lineage.count + 1) * sizeof *lineage.runs);
         struct metric_ancestor *ancestor = &lineage.runs[lineage.count++];
         *ancestor = (struct metric_ancestor){

@@ -13,8 +13,17 @@ INSERT INTO metric_name (name) VALUES (:name);
 
 -- name: metric_lineage
 -- The runs of a phase, newest first, then the runs whose results the phase reuses, up to the rung
--- that it has reached. Metrics may arrive before the start of a run is known.
+-- that it has reached. Metrics may arrive before the start of a run is known. `parent` is the newest
+-- earlier run that saved the checkpoint of this run, or that resumed from it too.
 SELECT run.id, run.resume_path, run.resume_step,
+       (SELECT before.id
+          FROM run AS before
+         WHERE before.phase = run.phase AND before.attempt < run.attempt
+           AND (before.resume_path = run.resume_path
+                OR EXISTS (SELECT 1 FROM checkpoint
+                            WHERE checkpoint.run = before.id
+                              AND checkpoint.path = run.resume_path))
+         ORDER BY before.attempt DESC LIMIT 1) AS parent,
        ifnull(run.started, (SELECT min(time) FROM metric WHERE metric.run = run.id)) AS started,
        run.ended
   FROM phase

@@ -247,15 +247,21 @@ def gates(found):
 def led(found, address):
     """For the starts that led to the last one, newest first: (start, the step from which the next
     start resumed, the rows until there)."""
-    newest = math.inf
-    for start in reversed(starts_of(found, address)):
-        if start.last == "refused":
-            continue
+    newest, starts = math.inf, [s for s in starts_of(found, address) if s.last != "refused"]
+    while starts:
+        start = starts.pop()
         rows = found.told.get((address, start.attempt), [])
         yield start, newest, [step for step in rows if step <= newest]
         if not start.resumed:
             break
         newest = min(start.resumed, newest)
+        while any(goes_on_from(start, s) for s in starts) and not goes_on_from(start, starts[-1]):
+            starts.pop()  # nothing resumed from it
+
+
+def goes_on_from(start, before):
+    """Whether the start before saved the checkpoint of this start, or resumed from it, too."""
+    return before.resumed == start.resumed or any(step == start.resumed for _, step in before.saves)
 
 
 def unread(found, address, missing):

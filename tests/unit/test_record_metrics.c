@@ -135,6 +135,40 @@ static void a_resumed_run_continues_at_the_step_of_its_checkpoint(void **state)
     runs_close(&runs);
 }
 
+/* Run 10 saved at 2 and 4. Run 11 resumed at 2 and died, after a step of its own or without one.
+ * Run 12 resumed at 4: what run 11 made led nowhere. */
+static void a_run_that_nothing_resumed_from_takes_no_steps_back(void **state)
+{
+    (void)state;
+    for (int steps = 0; steps < 2; steps++) {
+        struct runs runs;
+        char *lack;
+        runs_open(&runs);
+        ran(&runs, 0, 100000, 104000, -1);
+        ran(&runs, 1, 200000, 203000, 2);
+        ran(&runs, 2, 300000, 0, 4);
+        record_begin(&runs.record);
+        for (int step = 1; step <= 4; step++)
+            add(&runs, 10, step, "loss", 10 + step, 100000 + 1000 * step);
+        for (int step = 3; step < 3 + steps; step++)
+            add(&runs, 11, step, "loss", 100 + step, 201000);
+        for (int step = 5; step <= 6; step++)
+            add(&runs, 12, step, "loss", 1000 + step, 300000 + 1000 * (step - 4));
+        assert_int_equal(
+            sqlite3_exec(runs.record.store->db,
+                         "INSERT INTO checkpoint (run, path, step, time) VALUES (10, '/2', 2, 1),"
+                         " (10, '/4', 4, 1);"
+                         "UPDATE run SET resume_path = '/' || resume_step WHERE resume_step > 0",
+                         NULL, NULL, NULL),
+            SQLITE_OK);
+        record_commit(&runs.record);
+        assert_loaded(&runs, 305000, "loss", "1:11@1 2:12@2 3:13@3 4:14@4 5:1005@5 6:1006@6", 9);
+        assert_int_equal(store_metrics_lack(runs.record.store, 100, &lack, NULL), 0);
+        assert_null(lack);
+        runs_close(&runs);
+    }
+}
+
 /* The values of runs 10 and 11 are about a model that is gone. */
 static void a_run_from_the_start_replaces_earlier_runs(void **state)
 {
@@ -399,6 +433,7 @@ int main(void)
         cmocka_unit_test(the_last_value_of_a_step_counts),
         cmocka_unit_test(a_resumed_run_continues_at_the_step_of_its_checkpoint),
         cmocka_unit_test(a_run_from_the_start_replaces_earlier_runs),
+        cmocka_unit_test(a_run_that_nothing_resumed_from_takes_no_steps_back),
         cmocka_unit_test(steps_that_a_later_run_repeated_are_not_missing),
         cmocka_unit_test(steps_of_a_checkpoint_without_metrics_are_missing),
         cmocka_unit_test(more_names_than_the_cache_holds_do_no_harm),
