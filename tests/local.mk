@@ -17,9 +17,9 @@ TESTS += tests/system/nodes.bats tests/system/matrix.bats tests/system/notify.ba
 TESTS += tests/system/python.bats
 include tests/bench/local.mk
 
-if HAVE_CMOCKA
 UNIT_TESTS = tests/unit/test_daemon_journal tests/unit/test_daemon_queue tests/unit/test_daemon_faults
 include tests/unit/local.mk
+if HAVE_CMOCKA
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
 endif
