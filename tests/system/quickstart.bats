@@ -35,6 +35,11 @@ teardown() {
     [ "$(head -n 1 "$DIR/build/ran")" = tests/sim/mutations.sh ]
 }
 
+@test "a check that a make has started runs the same tests" {
+    MAKELEVEL=3 MAKEFLAGS='kw -j16 --jobserver-auth=98,99 -- TESTS=other' CI=true "$DIR/quickstart" check
+    [ "$(head -n 1 "$DIR/build/ran" | wc -w)" = 5 ]
+}
+
 @test "a check ends the processes that the check before it has left, and nothing else" {
     END='sleep 600 & echo $$! >left; kill -KILL $$PPID' run "$DIR/quickstart" check
     [ "$status" != 0 ]
