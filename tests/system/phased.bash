@@ -144,3 +144,10 @@ record() {
 record_says() {
     [ "$(record "$1")" = "$2" ]
 }
+
+# last_says BEFORE AFTER: the message of the last run, with the run's first node between them. That is
+# not always n1: Slurm takes another node while the job before still completes.
+last_says() {
+    [ "$(record "SELECT message = '$1' || substr(nodes, 1, instr(nodes || ',', ',') - 1) || '$2'
+                 FROM run ORDER BY id DESC LIMIT 1")" = 1 ]
+}
