@@ -35,12 +35,12 @@ start_host() {
     lead=$!
 }
 
-# Ends when the file `done-N` exists. Saves and ends on SIGTERM.
+# Ends when the file `done-N` has its exit code. Saves and ends on SIGTERM.
 trains() {
     script "trap 'echo saved >\$PHASED_OUT/step_\$step; exit 0' TERM
         for ((step = 1;; step++)); do
             echo step=\$step loss=1
-            if [ -e '$home/done-$1' ]; then exit \$(cat '$home/done-$1'); fi
+            if [ -s '$home/done-$1' ]; then exit \$(cat '$home/done-$1'); fi
             sleep 0.05 & wait \$! || true
         done"
 }
