@@ -113,6 +113,11 @@ static void a_run_resumes_from_the_newest_whole_checkpoint_of_its_lineage(void *
          {{0, 0, {10, 20, 30}}, {10, 0, {0}}},
          0,
          10},
+        {"one that a later run came back to",
+         3,
+         {{0, 0, {10, 20}}, {10, 0, {0}}, {20, 0, {0}}},
+         0,
+         20},
         {"not one from before a new start", 2, {{0, 0, {10, 20}}, {0, 0, {0}}}, 0, 0},
         {"the start, when all are broken", 2, {{0, 0, {-10, -20}}, {20, 0, {-30}}}, 0, 0},
         {"the last good one", 1, {{0, 25, {10, 20, 30}}}, 0, 20},
@@ -309,28 +314,52 @@ static void checkpoints_of_a_run_and_of_the_next_run_are_distinguished(void **st
     json_decref(second);
 }
 
+struct saved_row {
+    const char *name; /* NULL: the end */
+    bool is_there, is_good;
+};
+
+/* `resume`: the path of the checkpoint of step 20, from which run 3 resumes. */
+static void assert_saved(const char *resume, const struct saved_row *rows)
+{
+    json_t *from = json_pack("{s:s, s:i}", "path", resume, "step", 20);
+    json_t *saved = lineage_saved(folder, 2, from);
+    for (; rows->name; rows++) {
+        char *path = text_format("%s/out/%s", folder, rows->name);
+        const json_t *is_good = json_object_get(saved, path);
+        if ((is_good != NULL) != rows->is_there || json_is_true(is_good) != rows->is_good)
+            fail_msg("%s is %s", rows->name, is_good ? "there, good or not" : "not there");
+        free(path);
+    }
+    json_decref(saved);
+    json_decref(from);
+}
+
 static void a_checkpoint_of_an_earlier_run_counts_up_to_where_the_next_began(void **state)
 {
-    static const struct {
-        const char *name;
-        bool is_there, is_good;
-    } expected[] = {{"10", true, true},  {"20", true, true},  {"30", true, false},
-                    {"40", true, false}, {"50", true, false}, {"60", false, false}};
     (void)state;
     put_past_run(1, &(struct past_run){0, 0, {10, 20, 30}});
     put_past_run(2, &(struct past_run){20, 45, {-40, 50}});
     put("unknown", "out/60");
-    json_t *resume = json_pack("{s:s, s:i}", "path", "/out/20", "step", 20);
-    json_t *saved = lineage_saved(folder, 2, resume);
-    for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
-        char *path = text_format("%s/out/%s", folder, expected[i].name);
-        const json_t *is_good = json_object_get(saved, path);
-        assert_int_equal(is_good != NULL, expected[i].is_there);
-        assert_int_equal(json_is_true(is_good), expected[i].is_good);
-        free(path);
-    }
-    json_decref(saved);
-    json_decref(resume);
+    assert_saved("/out/20", (struct saved_row[]){{"10", true, true},
+                                                 {"20", true, true},
+                                                 {"30", true, false},
+                                                 {"40", true, false},
+                                                 {"50", true, false},
+                                                 {"60", false, false},
+                                                 {0}});
+}
+
+/* Run 2 resumed at 10 and led nowhere, so the run that resumes at 20 goes on from run 1. */
+static void checkpoints_of_a_run_that_led_nowhere_are_no_good(void **state)
+{
+    (void)state;
+    put_past_run(1, &(struct past_run){0, 0, {10, 20}});
+    put_past_run(2, &(struct past_run){10, 0, {15}});
+    char *path = text_format("%s/out/20", folder);
+    assert_saved(path, (struct saved_row[]){
+                           {"10", true, true}, {"15", true, false}, {"20", true, true}, {0}});
+    free(path);
 }
 
 static const char begun[] = "{\"seq\": 1, \"time\": 100.5, \"type\": \"started\", \"job_id\": 4711,"
@@ -557,6 +586,7 @@ int main(void)
         TEST(an_unreported_checkpoint_is_compared_with_reported_ones),
         TEST(checkpoints_of_a_run_and_of_the_next_run_are_distinguished),
         TEST(a_checkpoint_of_an_earlier_run_counts_up_to_where_the_next_began),
+        TEST(checkpoints_of_a_run_that_led_nowhere_are_no_good),
         TEST(a_killed_run_ends_as_its_journals_say),
         TEST(a_run_whose_nodes_all_finished_has_succeeded),
         TEST(a_run_that_was_claimed_is_not_begun_again),

@@ -183,12 +183,32 @@ static bool lineage_names(const json_t *entries, const char *path)
     return false;
 }
 
+/* Of the runs before the run `attempt`, the newest that leads to the checkpoint `resume`: it has
+ * reported the checkpoint, or has resumed from it, too. Runs between them resumed elsewhere. If no
+ * run leads there, the run before. */
+static unsigned lineage_parent(const char *phase_dir, unsigned attempt, const json_t *resume)
+{
+    const char *path = told_checkpoint_read(resume).path;
+    bool leads = false;
+    unsigned i = attempt;
+    while (path && !leads && --i > 0) {
+        struct run_file run = lineage_run(phase_dir, i);
+        struct lineage_entries entries = lineage_told(phase_dir, i);
+        const char *from = told_checkpoint_read(run.resume).path;
+        leads = (from && text_equal(from, path)) || lineage_names(entries.list, path);
+        json_decref(entries.list);
+        run_file_fini(&run);
+    }
+    return leads ? i : attempt - 1;
+}
+
 json_t *lineage_checkpoint(const char *phase_dir, unsigned attempt)
 {
     json_t *found = NULL, *origin = NULL; /* where the oldest run so far began */
     bool is_origin_known = false;
     int64_t step_max = INT64_MAX;
-    for (unsigned i = attempt; i > 0 && !found && step_max >= 0; i--) {
+    for (unsigned i = attempt; i > 0 && !found && step_max >= 0;
+         i = lineage_parent(phase_dir, i, origin)) {
         struct run_file run = lineage_run(phase_dir, i);
         if (lineage_is_empty(phase_dir, i, &run)) {
             run_file_fini(&run);
@@ -224,26 +244,29 @@ json_t *lineage_saved(const char *phase_dir, unsigned attempt, const json_t *res
     json_t *saved = json_object(), *next = json_incref((json_t *)resume);
     int64_t step_max = told_checkpoint_read(resume).step;
     bool is_by_chance = false;
+    unsigned parent = lineage_parent(phase_dir, attempt + 1, resume);
     for (unsigned i = attempt; i > 0 && !is_by_chance; i--) {
         struct run_file run = lineage_run(phase_dir, i);
-        if (lineage_is_empty(phase_dir, i, &run)) {
-            run_file_fini(&run);
-            continue;
-        }
-        json_t *entries = lineage_entries(phase_dir, i, next);
+        bool leads = i == parent, is_empty = lineage_is_empty(phase_dir, i, &run);
+        json_t *entries = is_empty ? NULL : lineage_entries(phase_dir, i, next);
         for (size_t j = json_array_size(entries); j-- > 0;) {
             struct told_checkpoint told = told_checkpoint_read(json_array_get(entries, j));
-            bool is_good = told.step <= step_max && !told.is_suspect && lineage_is_whole(&told);
+            bool is_good =
+                leads && told.step <= step_max && !told.is_suspect && lineage_is_whole(&told);
             if (!json_object_get(saved, told.path)) /* a later run may have written it again */
                 json_object_set_new(saved, told.path, json_boolean(is_good));
         }
-        /* The run began anew, but nobody asked for it. Earlier checkpoints may only have been
-         * unreadable, so they are left alone. */
-        is_by_chance = !run.resume && !run.is_anew;
-        int64_t step = told_checkpoint_read(run.resume).step;
-        step_max = step < step_max ? step : step_max;
-        json_decref(next);
-        next = json_incref(run.resume);
+        if (leads && !is_empty) {
+            /* The run began anew, but nobody asked for it. Earlier checkpoints may only have been
+             * unreadable, so they are left alone. */
+            is_by_chance = !run.resume && !run.is_anew;
+            int64_t step = told_checkpoint_read(run.resume).step;
+            step_max = step < step_max ? step : step_max;
+            json_decref(next);
+            next = json_incref(run.resume);
+        }
+        if (leads)
+            parent = lineage_parent(phase_dir, i, next);
         json_decref(entries);
         run_file_fini(&run);
     }
