@@ -187,8 +187,9 @@ def may_go_back(found, start, before, good):
     if before.last == "done" or ended_early(found, before):
         return True  # a gate has judged it, or its account was damaged: it begins anew
     was_unseen = not found.saved.get((start.phase, before.attempt))
+    ranks = [s for s in found.starts if (s.phase, s.attempt) == (before.phase, before.attempt)]
     was_killed = lost_a_part(found, before, before.end) or (
-        was_unseen and signals_to(found, before, "rank kill"))
+        was_unseen and any(signals_to(found, rank, "rank kill") for rank in ranks))
     if not good[:-1] and was_killed:
         return True  # a killed writer may have left it torn, and nothing can be compared with it
     if faults_between(found, workflow_of(start.phase), before.end - 10, start.begin, "checkpoint"):
