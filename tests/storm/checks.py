@@ -128,11 +128,12 @@ def was_mute(found, start, ended):
 
 
 def lost_a_part(found, start, ended):
-    """Whether the lead or an agent was killed just before, or a node set DOWN, which makes Slurm
+    """Whether the lead, an agent or srun was killed just before, or a node set DOWN, which makes Slurm
     kill srun: the run ends then. A rank lives until its agent, or the heir of its agent, has stopped
     it. The next run waits for that."""
     return faults_between(found, workflow_of(start.phase), ended - 8, ended + 1,
-                          ("node down", "lead kill", "agent kill", "task kill", "slurmstepd kill"))
+                          ("node down", "lead kill", "agent kill", "task kill", "slurmstepd kill",
+                           "srun kill"))
 
 
 def has_another_time(found, start):
