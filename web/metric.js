@@ -1,11 +1,9 @@
 // One curve of a metric from the attempts of a phase: pure functions on numbers and text.
 
-// Where a later attempt takes over: at the step it resumed from, or before its first own step. An
-// attempt that died before its first step takes nothing over: the next may have resumed elsewhere.
+// Where a later attempt takes over: at the step it resumed from, or before its first own step.
 function beginOf(run) {
-  if (!run.steps.length) return Infinity;
   const resumed = run.resume && typeof run.first_step === 'number' ? run.first_step : Infinity;
-  return Math.min(resumed, run.steps[0] - 1);
+  return Math.min(resumed, run.steps.length ? run.steps[0] - 1 : Infinity);
 }
 
 // `runs`: [{attempt, started, resume, first_step, steps, times, values}], the first attempt first.

@@ -18,16 +18,15 @@ struct stitch_run {
     long long attempt;
 };
 
-/* The step at which a run took over: it resumed there, or made its first step just after. A run
- * that died before its first step took nothing over: the next run may have resumed elsewhere. */
+/* The step at which a run took over: it resumed there, or made its first step just after. */
 static int64_t stitch_begin(const struct stitch_run *run)
 {
     const json_t *steps = json_object_get(run->metrics, "steps");
-    if (!json_array_size(steps))
-        return INT64_MAX;
-    int64_t own = json_integer_value(json_array_get(steps, 0)) - 1;
-    int64_t resumed =
-        field_text(run->run, "resume")[0] ? field_integer(run->run, "first_step") : INT64_MAX;
+    int64_t resumed = INT64_MAX, own = INT64_MAX;
+    if (field_text(run->run, "resume")[0])
+        resumed = field_integer(run->run, "first_step");
+    if (json_array_size(steps))
+        own = json_integer_value(json_array_get(steps, 0)) - 1;
     return resumed < own ? resumed : own;
 }
 

@@ -168,11 +168,4 @@ has_step() {
     phasectl metrics "$workflow/train#1" --tensorboard events
     [ "$(read_back events "events/forgetful-$workflow/train#1" | tail -n 1 | cut -d' ' -f2)" = \
         "$(record 'SELECT last_step FROM run WHERE attempt = 1')" ]
-
-    # A run that resumed at step 10 and died before its first step takes no steps back.
-    phasectl daemon stop
-    sqlite3 "$PHASED_HOME/phased.db" "CREATE TEMP TABLE dead AS SELECT * FROM run WHERE attempt = 2;
-        UPDATE dead SET id = id + 100, attempt = 3, resume_step = 10, last_step = -1, outcome = 'failed', cause = 'exit';
-        INSERT INTO run SELECT * FROM dead"
-    [ "$(phasectl metrics "$workflow" --csv | wc -l)" = 151 ]
 }

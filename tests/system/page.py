@@ -339,11 +339,6 @@ def check_metric(page, api, tap):
     more = 'resume: null, first_step: null, steps: [1], times: [60], values: [2]'
     tap.same(lambda: run(f'm.stitch([{{attempt: 1, started: 10, {bare}}}, {{attempt: 2, started: 50, {more}}}]).begin'),
              10, 'a curve begins with its first attempt, although the attempt has no points')
-    dead = 'resume: "/ckpt_1", first_step: 1, steps: [], times: [], values: []'
-    made = 'resume: null, first_step: null, steps: [1, 2], times: [20, 30], values: [4, 3]'
-    tap.same(lambda: run(f'm.stitch([{{attempt: 1, started: 10, {made}}}, {{attempt: 2, started: 50, {dead}}}])'
-                         '.line.map((p) => p.step)'),
-             [1, 2], 'an attempt without a step of its own takes no steps back')
     tap.same(lambda: run('m.smooth([1, 1, 4].map((value) => ({value})), 0.5).map((p) => p.value.toFixed(3))'),
              ['1.000', '1.000', '2.714'], 'smoothing does not pull the first values to 0')
     kept = page.browser.execute_async_script(
