@@ -98,31 +98,37 @@ static bool lineage_is_whole(const struct told_checkpoint *told)
     return checkpoint_is_whole(told->path, told->paths, told->bytes);
 }
 
-/* Adds the checkpoints that the run has left and nobody has reported, if a second look finds them
- * unchanged. */
-static void lineage_add_left(const char *phase_dir, unsigned attempt,
-                             const struct lineage_entries *entries)
+/* Returns the checkpoints that the run has left and nobody has reported. A new reference. */
+static json_t *lineage_left(const char *phase_dir, unsigned attempt,
+                            const struct lineage_entries *entries)
 {
-    json_t *list = entries->list;
-    const struct timespec pause = {.tv_nsec = LINEAGE_LOOKS_NS};
     struct run_file run = lineage_run(phase_dir, attempt);
     int64_t after = told_checkpoint_read(run.resume).step;
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        int64_t step = told_checkpoint_read(json_array_get(list, i)).step;
+    for (size_t i = 0; i < json_array_size(entries->list); i++) {
+        int64_t step = told_checkpoint_read(json_array_get(entries->list, i)).step;
         after = step > after ? step : after;
     }
     json_t *whole = lineage_whole(phase_dir, attempt);
     json_t *left = saved_left(phase_dir, attempt, after, &entries->good, whole);
+    json_decref(whole);
+    run_file_fini(&run);
+    return left;
+}
+
+/* Adds those that a second look finds unchanged. */
+static void lineage_add_left(const char *phase_dir, unsigned attempt,
+                             const struct lineage_entries *entries)
+{
+    const struct timespec pause = {.tv_nsec = LINEAGE_LOOKS_NS};
+    json_t *left = lineage_left(phase_dir, attempt, entries);
     if (json_array_size(left) > 0)
         (void)nanosleep(&pause, NULL); /* a signal may end the pause early */
     for (size_t i = 0; i < json_array_size(left); i++) {
         struct told_checkpoint told = told_checkpoint_read(json_array_get(left, i));
         if (lineage_is_whole(&told))
-            json_array_append(list, json_array_get(left, i));
+            json_array_append(entries->list, json_array_get(left, i));
     }
     json_decref(left);
-    json_decref(whole);
-    run_file_fini(&run);
 }
 
 /* Returns the checkpoints of one run. `next` is the checkpoint from which the next run continued;
@@ -184,7 +190,7 @@ static bool lineage_names(const json_t *entries, const char *path)
 }
 
 /* Of the runs before the run `attempt`, the newest that leads to the checkpoint `resume`: it has
- * reported the checkpoint, or has resumed from it, too. Runs between them resumed elsewhere. If no
+ * saved the checkpoint, or has resumed from it, too. Runs between them resumed elsewhere. If no
  * run leads there, the run before. */
 static unsigned lineage_parent(const char *phase_dir, unsigned attempt, const json_t *resume)
 {
@@ -196,6 +202,9 @@ static unsigned lineage_parent(const char *phase_dir, unsigned attempt, const js
         struct lineage_entries entries = lineage_told(phase_dir, i);
         const char *from = told_checkpoint_read(run.resume).path;
         leads = (from && text_equal(from, path)) || lineage_names(entries.list, path);
+        json_t *left = leads ? NULL : lineage_left(phase_dir, i, &entries);
+        leads |= lineage_names(left, path);
+        json_decref(left);
         json_decref(entries.list);
         run_file_fini(&run);
     }
@@ -208,7 +217,7 @@ json_t *lineage_checkpoint(const char *phase_dir, unsigned attempt)
     bool is_origin_known = false;
     int64_t step_max = INT64_MAX;
     for (unsigned i = attempt; i > 0 && !found && step_max >= 0;
-         i = lineage_parent(phase_dir, i, origin)) {
+         i = found ? 0 : lineage_parent(phase_dir, i, origin)) {
         struct run_file run = lineage_run(phase_dir, i);
         if (lineage_is_empty(phase_dir, i, &run)) {
             run_file_fini(&run);
