@@ -115,6 +115,14 @@ static void the_last_value_of_a_step_counts(void **state)
     runs_close(&runs);
 }
 
+/* Adds a row a second from `begin_ms` on, with the step on top of `base` as the loss. */
+static void add_steps(struct runs *runs, uint64_t run, int first, int last, double base,
+                      int64_t begin_ms)
+{
+    for (int step = first; step <= last; step++)
+        add(runs, run, step, "loss", base + step, begin_ms + 1000 * (step - first + 1));
+}
+
 /* Run 10 came to step 4. Run 11 resumed at 2 and was stopped at 3. Run 12 resumed at 2. */
 static void a_resumed_run_continues_at_the_step_of_its_checkpoint(void **state)
 {
@@ -125,11 +133,9 @@ static void a_resumed_run_continues_at_the_step_of_its_checkpoint(void **state)
     ran(&runs, 1, 200000, 203000, 2);
     ran(&runs, 2, 300000, 0, 2);
     record_begin(&runs.record);
-    for (int step = 1; step <= 4; step++)
-        add(&runs, 10, step, "loss", 10 + step, 100000 + 1000 * step);
-    add(&runs, 11, 3, "loss", 103, 201000);
-    add(&runs, 12, 3, "loss", 1003, 301000);
-    add(&runs, 12, 4, "loss", 1004, 302000);
+    add_steps(&runs, 10, 1, 4, 10, 100000);
+    add_steps(&runs, 11, 3, 3, 100, 200000);
+    add_steps(&runs, 12, 3, 4, 1000, 300000);
     record_commit(&runs.record);
     assert_loaded(&runs, 305000, "loss", "1:11@1 2:12@2 3:1003@8 4:1004@9", 12);
     runs_close(&runs);
@@ -148,12 +154,9 @@ static void a_run_that_nothing_resumed_from_takes_no_steps_back(void **state)
         ran(&runs, 1, 200000, 203000, 2);
         ran(&runs, 2, 300000, 0, 4);
         record_begin(&runs.record);
-        for (int step = 1; step <= 4; step++)
-            add(&runs, 10, step, "loss", 10 + step, 100000 + 1000 * step);
-        for (int step = 3; step < 3 + steps; step++)
-            add(&runs, 11, step, "loss", 100 + step, 201000);
-        for (int step = 5; step <= 6; step++)
-            add(&runs, 12, step, "loss", 1000 + step, 300000 + 1000 * (step - 4));
+        add_steps(&runs, 10, 1, 4, 10, 100000);
+        add_steps(&runs, 11, 3, 2 + steps, 100, 200000);
+        add_steps(&runs, 12, 5, 6, 1000, 300000);
         assert_int_equal(
             sqlite3_exec(runs.record.store->db,
                          "INSERT INTO checkpoint (run, path, step, time) VALUES (10, '/2', 2, 1),"
