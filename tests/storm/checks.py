@@ -41,7 +41,7 @@ def faults_between(found, workflow, begin, end, kinds=None):
 
 def signals_to(found, start, kind):
     """Returns the storm's signals of this kind to this rank. On a busy machine, a rank tells its
-    begin seconds late, and a killed rank tells nothing. The pid is its own for longer than that."""
+    begin seconds late, and a killed rank tells nothing. No other rank gets its pid that soon."""
     return [f for f in found.faults if f.kind == kind and f.what and f.pid == start.pid
             and start.begin - 30 <= f.time <= start.end + 30]
 

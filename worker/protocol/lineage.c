@@ -115,7 +115,8 @@ static json_t *lineage_left(const char *phase_dir, unsigned attempt,
     return left;
 }
 
-/* Adds those that a second look finds unchanged. */
+/* Adds the checkpoints that the run has left and nobody has reported, if a second look finds them
+ * unchanged. */
 static void lineage_add_left(const char *phase_dir, unsigned attempt,
                              const struct lineage_entries *entries)
 {
