@@ -99,6 +99,22 @@ static void a_product_has_the_bits_of_the_plain_sum_for_any_vector_width(void **
     }
 }
 
+#if defined(__x86_64__)
+static void subnormal_numbers_are_0_in_a_product_and_nowhere_else(void **state)
+{
+    (void)state;
+    /* A subnormal factor, and factors with a subnormal result. */
+    const float factors[] = {1e-39f, 1, 1e-30f, 1e-10f};
+    float results[] = {5, 5};
+    for (size_t i = 0; i < 2; i++)
+        cpu_product(&results[i], 1, (struct cpu_view){&factors[2 * i], 1, 1}, &factors[2 * i + 1],
+                    1, 1, 1, 1, KERNEL_SET);
+    assert_true(results[0] == 0 && results[1] == 0);
+    volatile float after = factors[0];
+    assert_true(after / 2 > 0);
+}
+#endif
+
 static void the_exponential_is_near_that_of_the_library(void **state)
 {
     (void)state;
@@ -548,6 +564,9 @@ int main(void)
     fill(noise, ARRAY_MAX, 99);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_product_has_the_bits_of_the_plain_sum_for_any_vector_width),
+#if defined(__x86_64__)
+        cmocka_unit_test(subnormal_numbers_are_0_in_a_product_and_nowhere_else),
+#endif
         cmocka_unit_test(the_exponential_is_near_that_of_the_library),
         cmocka_unit_test(a_sum_of_products_has_the_bits_of_a_tree_over_its_parts),
         cmocka_unit_test(the_gradient_of_matmul_equals_differences_for_both_orders),

@@ -50,7 +50,7 @@ struct cpu_view {
 
 /* c[rows x columns] = or += a[rows x inner] b[inner x columns]; the rows of c and b are
  * `..._stride` apart. Each element is summed in the order of `inner`, after the first terms that c
- * has. */
+ * has. Processors that are slow with subnormal numbers take them for 0. */
 void cpu_product(float *c, size_t c_stride, struct cpu_view a, const float *b, size_t b_stride,
                  size_t rows, size_t inner, size_t columns, enum kernel_mode mode);
 
