@@ -56,7 +56,7 @@ tests_unit_test_model_data_LDADD = $(MODEL_LDADD)
 MODEL_BATS = tests/unit/test_model_train.bats tests/unit/test_model_generate.bats \
 	tests/unit/test_model_tokenize.bats
 TESTS += $(MODEL_BATS)
-EXTRA_DIST += $(MODEL_BATS)
+EXTRA_DIST += $(MODEL_BATS) tests/unit/hurry.bash
 
 UNIT_TESTS += tests/unit/test_mac
 tests_unit_test_mac_SOURCES = tests/unit/test_mac.c

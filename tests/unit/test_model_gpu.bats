@@ -2,6 +2,7 @@
 # kernels run on a processor. Losses are compared with those of the CPU, and failures are named.
 
 bats_require_minimum_version 1.5.0
+load hurry.bash
 
 # Sets PORT to a port on which nothing listens, below the ports that the kernel hands out.
 next_port() {
@@ -612,6 +613,7 @@ alone() {
 }
 
 @test "bench with factors of 8 bits measures products of 8 and of 16 bits, each beside its own rate" {
+    hurry
     run -0 "$BIN/phase-model" bench --device cuda --precision fp8 --width 32 --heads 2 --kv-heads 1 \
         --loops 1 --sequence-length 16 --device-batch-size 1
     echo "$output"
@@ -655,6 +657,7 @@ benchmark() {
 @test "the benchmark of a GPU compares phase-model with PyTorch, and prints each part of a step" {
     stand_ins 1 <<<"#!/bin/sh
 exec '$BIN/phase-model' \"\$@\" --width 16 --heads 1 --sequence-length 8 --loops 1"
+    hurry
     benchmark tiny >"$DIR/log" || [ $? = 1 ] # the goal of decoding
     cat "$DIR/log"
     grep -E '^train_tiny [0-9]+ tokens/s torch.compile 1 [0-9.]+$' "$DIR/log"

@@ -2,6 +2,7 @@
 # each run takes a fraction of a second.
 
 bats_require_minimum_version 1.5.0
+load hurry.bash
 
 # Sets PORT to a port on which nothing listens, below the ports that the kernel hands out.
 next_port() {
@@ -386,6 +387,7 @@ near() {
 }
 
 @test "bench prints each part beside its limit, the whole step, and decoding beside the bytes that it reads" {
+    hurry
     run -0 "$BIN/phase-model" bench --device cpu --width 64 --heads 4 --kv-heads 2 --hidden 64 \
         --loops 3 --device-batch-size 1 --sequence-length 256
     [[ ${lines[0]} =~ ^'a large product: '[0-9.e-]+' TFLOPS; a sum of large arrays: ' ]]
