@@ -8,12 +8,13 @@ DEADLINE_S = 60
 
 def wait_for(what, seconds=DEADLINE_S):
     """Returns the first true answer of `what`, or its last answer at the deadline."""
-    deadline = time.monotonic() + seconds
+    deadline, pause = time.monotonic() + seconds, 0.05
     while True:
         answer = what()
         if answer or time.monotonic() > deadline:
             return answer
-        time.sleep(0.05)
+        time.sleep(pause)
+        pause = min(1.5 * pause, 0.5)
 
 
 # --- What the API says ---------------------------------------------------------------------------
@@ -51,7 +52,8 @@ class Page:
         options = webdriver.ChromeOptions()
         options.binary_location = '/usr/bin/chromium'
         for word in ('--headless=new', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage',
-                     '--window-size=1440,1000', '--disable-background-networking'):
+                     '--window-size=1440,1000', '--disable-background-networking',
+                     '--force-prefers-reduced-motion'):
             options.add_argument(word)
         options.set_capability('goog:loggingPrefs', {'browser': 'ALL', 'performance': 'ALL'})
         self.browser = webdriver.Chrome(options=options, service=Service('/usr/bin/chromedriver'))
