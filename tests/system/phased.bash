@@ -68,7 +68,7 @@ exec {never}<> <(:)
 # grow to half a second, because each try costs processor time. On a slow machine the tries of many tests
 # would take all the time: there a pause takes three times as long as the try, up to two seconds.
 eventually() {
-    local deadline=$((SECONDS + $1)) pause_ms=50 begin took_ms pause
+    local deadline=$((SECONDS + $1)) pause_ms=100 begin took_ms pause
     shift
     until begin=${EPOCHREALTIME/[.,]/} && "$@" >/dev/null 2>&1; do
         [ $SECONDS -lt $deadline ] || return 1
@@ -76,7 +76,7 @@ eventually() {
         pause_ms=$((pause_ms > 3 * took_ms ? pause_ms : took_ms > 666 ? 2000 : 3 * took_ms))
         printf -v pause '%d.%03d' $((pause_ms / 1000)) $((pause_ms % 1000))
         read -rt "$pause" -u "$never" || true
-        pause_ms=$((pause_ms < 500 ? pause_ms * 5 / 4 : 500))
+        pause_ms=$((pause_ms < 333 ? pause_ms * 3 / 2 : 500))
     done
 }
 
