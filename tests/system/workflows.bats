@@ -92,7 +92,7 @@ preempted_once() {
     [ "$(phasectl status 1 --json | jq -c .variants)" = '["stand_in"]' ]
     # Derived and real params reach the program with the values of the file.
     [ "$(jq -c ".spec.params | [.weight_base, .embedding_lr, .total_batch_size] | $as_numbers" \
-        "$PHASED_HOME/runs/1/production/1/run.json")" = '[10,0.1,4096]' ]
+        "$PHASED_HOME/runs/1/production/1/run.json")" = '[10,0.1,2048]' ]
     grep -q 'loops weighted 0.0009' "$PHASED_HOME/runs/1/production/1/log/rank-0.log"
 }
 
@@ -128,7 +128,7 @@ held_by() {
 
 @test "a failed gate holds each example workflow, after its remedies were tried" {
     phasectl daemon start
-    [ "$(stand_in trm-two-phase validate.matrix_lr=0.00002 validate.iterations=60)" = 1 ]
+    [ "$(stand_in trm-two-phase validate.matrix_lr=0.00002 validate.iterations=60 validate.device_batch_size=2)" = 1 ]
     [ "$(stand_in prompt-distillation shortest=1000)" = 2 ]
     [ "$(stand_in bd3lm-h200 MAX_STEPS=60 nll_goal=0.1)" = 3 ]
     [ "$(stand_in hdp-diffusion-h200 MAX_STEPS=60 nll_goal=0.1)" = 4 ]
