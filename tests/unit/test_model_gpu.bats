@@ -613,8 +613,7 @@ alone() {
 }
 
 @test "bench with factors of 8 bits measures products of 8 and of 16 bits, each beside its own rate" {
-    hurry
-    run -0 "$BIN/phase-model" bench --device cuda --precision fp8 --width 32 --heads 2 --kv-heads 1 \
+    run -0 "${HURRY[@]}" "$BIN/phase-model" bench --device cuda --precision fp8 --width 32 --heads 2 --kv-heads 1 \
         --loops 1 --sequence-length 16 --device-batch-size 1
     echo "$output"
     # 16 rows, and 32 x 64 weights for queries, keys and values, of 1 byte or of 2. The gradients of
@@ -656,8 +655,7 @@ benchmark() {
 
 @test "the benchmark of a GPU compares phase-model with PyTorch, and prints each part of a step" {
     stand_ins 1 <<<"#!/bin/sh
-exec '$BIN/phase-model' \"\$@\" --width 16 --heads 1 --sequence-length 8 --loops 1"
-    hurry
+exec ${HURRY[*]@Q} '$BIN/phase-model' \"\$@\" --width 16 --heads 1 --sequence-length 8 --loops 1"
     benchmark tiny >"$DIR/log" || [ $? = 1 ] # the goal of decoding
     cat "$DIR/log"
     grep -E '^train_tiny [0-9]+ tokens/s torch.compile 1 [0-9.]+$' "$DIR/log"
