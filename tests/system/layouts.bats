@@ -411,7 +411,7 @@ message() {
     eventually 120 state "$workflow" succeeded
     [ "$(cd "$PHASED_HOME/runs/$workflow/generate/2/log" && echo rank-?.log)" = 'rank-1.log rank-2.log' ] # the last one joins
     grep -q "resumed after $made lines" "$PHASED_HOME/runs/$workflow/generate/2/log/rank-1.log"
-    diff <(jq -r .prompt "$out/data.jsonl") <(phase-model text --bytes 16384)
+    diff <(jq -r .prompt "$out/data.jsonl") <(phase-model text)
     [ "$(cd "$PHASED_HOME/runs/$workflow/student/1/log" && echo rank-?.log | wc -w)" = 8 ]
     grep -q 'finished at step 30' "$PHASED_HOME/runs/$workflow/student/1/log/rank-0.log"
     [ "$(record "SELECT count(DISTINCT job) FROM run WHERE id >= (SELECT max(id) - 1 FROM run)")" = 1 ] # in place
