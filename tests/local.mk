@@ -1,20 +1,25 @@
 # tests: each program or script is one entry in TESTS and prints TAP.
-# What takes minutes comes first, the longest at the top, so that all else runs beside it.
-TESTS += tests/unit/test_model_gpu.bats tests/tidy/tidy.sh tests/sim/mutations.sh # these compute
+# What takes minutes comes first, the longest at the top, so that all else runs beside it. What mostly
+# computes stands between what mostly waits.
+TESTS += tests/unit/test_model_gpu.bats tests/tidy/tidy.sh tests/sim/mutations.sh
 include tests/storm/local.mk
-TESTS += tests/system/slurm_faults.bats tests/system/worker_slurm.bats
+TESTS += tests/system/slurm_faults.bats tests/system/worker_slurm.bats tests/system/page.bats
 TESTS += tests/system/daemon_successor.bats tests/system/recovery.bats
 TESTS += tests/system/workflows.bats tests/system/requeue_daemon.bats
 TESTS += tests/system/colocate.bats tests/system/guide.bats tests/system/hang.bats
-TESTS += tests/system/stops.bats tests/system/daemon_job.bats tests/system/requeue.bats
-TESTS += tests/system/budget.bats tests/system/crash.bats tests/system/hang_slurm.bats
-TESTS += tests/system/failover.bats tests/system/checkpoints.bats tests/system/controller.bats
-TESTS += tests/system/page.bats tests/system/import.bats tests/system/worker.bats
+TESTS += tests/unit/test_model_generate.bats tests/unit/test_model_train.bats
+TESTS += tests/system/layouts.bats tests/system/stops.bats tests/system/daemon_job.bats
+TESTS += tests/system/requeue.bats tests/system/budget.bats tests/system/crash.bats
+TESTS += tests/system/hang_slurm.bats tests/system/failover.bats tests/system/checkpoints.bats
+include tests/sim/local.mk
+TESTS += tests/system/controller.bats tests/system/import.bats tests/system/worker.bats
 TESTS += tests/system/worker_requeue.bats tests/system/worker_claim.bats tests/system/silent.bats
+TESTS += tests/system/pages.bats tests/system/demo.bats
 TESTS += tests/system/secrets.bats tests/system/queue.bats tests/system/worker_limit.bats
-TESTS += tests/system/install.bats tests/system/layouts.bats tests/system/sbatch.bats
+TESTS += tests/system/install.bats tests/system/sandbox.bats tests/system/sbatch.bats
 TESTS += tests/system/nodes.bats tests/system/matrix.bats tests/system/notify.bats
-TESTS += tests/system/python.bats
+TESTS += tests/system/ssh.bats tests/system/cli.bats tests/system/daemon.bats
+TESTS += tests/system/remedies.bats tests/system/tarball.bats tests/system/python.bats
 include tests/bench/local.mk
 
 UNIT_TESTS = tests/unit/test_daemon_journal tests/unit/test_daemon_queue tests/unit/test_daemon_faults
@@ -23,7 +28,6 @@ if HAVE_CMOCKA
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
 endif
-include tests/sim/local.mk
 include tests/tidy/local.mk
 include tests/system/local.mk
 include tests/fake/local.mk

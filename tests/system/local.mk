@@ -2,8 +2,8 @@
 TESTS += tests/system/journals.bats tests/system/space.bats
 EXTRA_DIST += tests/system/space.bats \
 	tests/system/controller.bats tests/system/checkpoints.bats tests/system/journals.bats
-TESTS += tests/system/sandbox.bats tests/system/workstation.bats
-TESTS += tests/system/cli.bats tests/system/demo.bats tests/system/quickstart.bats
+TESTS += tests/system/workstation.bats
+TESTS += tests/system/quickstart.bats
 EXTRA_DIST += tests/system/sbatch.bats tests/system/sandbox.bats tests/system/workstation.bats \
 	tests/system/cli.bats \
 	tests/system/demo.bats \
@@ -33,7 +33,6 @@ EXTRA_DIST += tests/system/phased.bash tests/system/crash.bats tests/system/faul
 	tests/system/requeue_daemon.bats tests/system/requeue.bash \
 	tests/system/slurm_faults.bats tests/system/training.bash tests/system/training.py \
 	tests/system/silent.bats tests/system/failover.bats
-TESTS += tests/system/tarball.bats
 EXTRA_DIST += tests/system/install.bats tests/system/tarball.bats tests/system/service.py
 EXTRA_DIST += tests/system/daemon_job.bats tests/system/daemon_successor.bats \
 	tests/system/daemon_job.bash
@@ -41,7 +40,6 @@ TESTS += tests/system/export.bats
 EXTRA_DIST += tests/system/export.bats tests/system/export.py
 EXTRA_DIST += tests/system/page.bats tests/system/page.py tests/system/page_browser.py \
 	tests/system/page_charts.py tests/system/page_runs.py
-TESTS += tests/system/ssh.bats
 EXTRA_DIST += tests/system/ssh.bats
 TESTS += tests/system/mcp.bats
 EXTRA_DIST += tests/system/mcp.bats tests/system/mcp.py
@@ -59,18 +57,15 @@ EXTRA_DIST += tests/system/hang.bats tests/system/hang_slurm.bats
 
 EXTRA_DIST += tests/system/workflows.bats
 
-TESTS += tests/system/daemon.bats
 EXTRA_DIST += tests/system/daemon.bats
 
 EXTRA_DIST += tests/system/python.bats tests/system/tracking/README.md \
 	tests/system/tracking/mlflow.py tests/system/tracking/wandb.py
 
-TESTS += tests/system/pages.bats
 EXTRA_DIST += tests/system/guide.bats tests/system/pages.bats tests/system/pages/README.md \
 	tests/system/pages/page.py tests/system/pages/train.py tests/system/pages/with_commands.py
 
 EXTRA_DIST += tests/system/matrix.bats
-TESTS += tests/system/remedies.bats
 EXTRA_DIST += tests/system/remedies.bats
 TESTS += tests/system/hardware.bats
 EXTRA_DIST += tests/system/hardware.bats

@@ -53,10 +53,9 @@ tests_unit_test_model_prompts_SOURCES = tests/unit/test_model_prompts.c $(FOLDER
 tests_unit_test_model_prompts_LDADD = $(MODEL_LDADD)
 tests_unit_test_model_data_SOURCES = tests/unit/test_model_data.c $(FOLDER)
 tests_unit_test_model_data_LDADD = $(MODEL_LDADD)
-MODEL_BATS = tests/unit/test_model_train.bats tests/unit/test_model_generate.bats \
-	tests/unit/test_model_tokenize.bats
-TESTS += $(MODEL_BATS)
-EXTRA_DIST += $(MODEL_BATS) tests/unit/hurry.bash
+TESTS += tests/unit/test_model_tokenize.bats
+EXTRA_DIST += tests/unit/test_model_train.bats tests/unit/test_model_generate.bats \
+	tests/unit/test_model_tokenize.bats tests/unit/hurry.bash
 
 UNIT_TESTS += tests/unit/test_mac
 tests_unit_test_mac_SOURCES = tests/unit/test_mac.c
