@@ -26,6 +26,28 @@ teardown() {
     [ "$(cat "$DIR/build/ran")" = $'tests/unit/test_a tests/sim/sim.sh tests/system/demo.bats\n2000' ]
 }
 
+@test "packages that are missing are installed, and one of two that do the same is enough" {
+    mkdir "$DIR/bin"
+    cat >"$DIR/bin/dpkg-query" <<'SH'
+#!/bin/sh
+shift 2
+for name; do
+    case $name in
+    jq) ;;
+    socat | libcurl4-openssl-dev) echo "config-files $name" ;;
+    *) echo "installed $name" ;;
+    esac
+done
+exit 1
+SH
+    printf '#!/bin/sh\necho "$@" >>%s/asked\n' "$DIR" >"$DIR/bin/apt-get"
+    printf '#!/bin/sh\nexec "$@"\n' >"$DIR/bin/sudo"
+    cp /bin/true "$DIR/bin/apt-cache"
+    chmod 755 "$DIR"/bin/*
+    PATH=$DIR/bin:$PATH "$DIR/quickstart" check
+    [[ $(cat "$DIR/asked") = *' install jq socat' ]]
+}
+
 @test "a check leaves out the tests of the tests, unless CI is set or they are named" {
     env -u CI "$DIR/quickstart" check
     [ "$(head -n 1 "$DIR/build/ran")" = 'tests/unit/test_a tests/system/b.bats tests/sim/sim.sh tests/system/demo.bats' ]
