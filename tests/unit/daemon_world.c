@@ -15,6 +15,7 @@
 #include "lib/memory.h"
 #include "lib/text.h"
 #include "tests/unit/fake_cluster.h"
+#include "tests/unit/new_record.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -216,6 +217,9 @@ int world_setup(void **state)
     assert_non_null(mkdtemp(world->home));
     (void)snprintf(world->slurm, sizeof world->slurm, "%s/slurm", world->home);
     assert_int_equal(mkdir(world->slurm, 0700), 0);
+    char *path = text_format("%s/phased.db", world->home);
+    new_record(path);
+    free(path);
     world_start(world, NULL);
     *state = world;
     return 0;

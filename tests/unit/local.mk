@@ -173,7 +173,8 @@ UNIT_TESTS += tests/unit/test_slurm_options
 tests_unit_test_slurm_options_SOURCES = tests/unit/test_slurm_options.c
 tests_unit_test_slurm_options_LDADD = $(UNIT_LDADD)
 
-STORE_TEST_SOURCES = tests/unit/record.c tests/unit/record.h
+NEW_RECORD = tests/unit/new_record.c tests/unit/new_record.h
+STORE_TEST_SOURCES = tests/unit/record.c tests/unit/record.h $(NEW_RECORD)
 STORE_LDADD = daemon/store/libstore.a daemon/core/libcore.a $(UNIT_LDADD) $(SQLITE_LIBS)
 
 UNIT_TESTS += tests/unit/test_store
@@ -263,7 +264,7 @@ tests_unit_test_answer_lists_SOURCES = tests/unit/test_answer_lists.c $(STORE_TE
 tests_unit_test_answer_lists_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
 tests_unit_test_answer_lists_LDADD = $(STORE_LDADD)
 DAEMON_WORLD = tests/unit/daemon_world.c tests/unit/daemon_world.h \
-	tests/unit/fake_cluster.c tests/unit/fake_cluster.h
+	tests/unit/fake_cluster.c tests/unit/fake_cluster.h $(NEW_RECORD)
 DAEMON_WORLD_LDADD = $(DAEMON_LDADD) daemon/slurm/libcluster.a $(DAEMON_LIBS) $(CMOCKA_LIBS)
 
 UNIT_TESTS += tests/unit/test_daemon

@@ -3,6 +3,7 @@
 
 #include "daemon/store/store_private.h"
 #include "lib/text.h"
+#include "tests/unit/new_record.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -26,6 +27,7 @@ void record_open(struct record *record)
     (void)snprintf(record->folder, sizeof record->folder, "/tmp/phased-record-XXXXXX");
     assert_non_null(mkdtemp(record->folder));
     record->path = text_format("%s/phased.db", record->folder);
+    new_record(record->path);
     struct error err;
     record_check(store_open(record->path, "/home/runs", &record->store, &err), &err);
 }
