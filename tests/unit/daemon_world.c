@@ -125,7 +125,7 @@ static void serve(const struct world *world)
 
 void world_pause(void)
 {
-    struct timespec pause = {.tv_nsec = 5 * 1000 * 1000};
+    struct timespec pause = {.tv_nsec = 20 * 1000 * 1000};
     (void)nanosleep(&pause, NULL);
 }
 
