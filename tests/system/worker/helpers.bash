@@ -25,10 +25,10 @@ worker_teardown() {
 # Nothing is ever written to this pipe, so reading it is a pause that costs no process.
 exec {never}<> <(:)
 
-# Waits until a command succeeds, at most WAIT_S seconds. The pauses grow to a fifth of a second, and
+# Waits until a command succeeds, at most WAIT_S seconds. The pauses grow to 0.4 s, and
 # with the time of a try, because each try costs processor time.
 await() {
-    local end=$((SECONDS + ${WAIT_S:-90})) pause_ms=20 begin took_ms pause
+    local end=$((SECONDS + ${WAIT_S:-90})) pause_ms=40 begin took_ms pause
     until begin=${EPOCHREALTIME/[.,]/} && "$@" 2>/dev/null; do
         if [ "$SECONDS" -ge "$end" ]; then
             echo "# gave up waiting for: $*" >&2
@@ -38,7 +38,7 @@ await() {
         pause_ms=$((pause_ms > took_ms ? pause_ms : took_ms > 1000 ? 1000 : took_ms))
         printf -v pause '%d.%03d' $((pause_ms / 1000)) $((pause_ms % 1000))
         read -rt "$pause" -u "$never" || true
-        pause_ms=$((pause_ms < 200 ? pause_ms * 5 / 4 : 200))
+        pause_ms=$((pause_ms < 267 ? pause_ms * 3 / 2 : 400))
     done
 }
 
