@@ -613,6 +613,7 @@ alone() {
 }
 
 @test "bench with factors of 8 bits measures products of 8 and of 16 bits, each beside its own rate" {
+    find_hurry
     run -0 "${HURRY[@]}" "$BIN/phase-model" bench --device cuda --precision fp8 --width 32 --heads 2 --kv-heads 1 \
         --loops 1 --sequence-length 16 --device-batch-size 1
     echo "$output"
@@ -654,6 +655,7 @@ benchmark() {
 }
 
 @test "the benchmark of a GPU compares phase-model with PyTorch, and prints each part of a step" {
+    find_hurry
     stand_ins 1 <<<"#!/bin/sh
 exec ${HURRY[*]@Q} '$BIN/phase-model' \"\$@\" --width 16 --heads 1 --sequence-length 8 --loops 1"
     benchmark tiny >"$DIR/log" || [ $? = 1 ] # the goal of decoding

@@ -387,6 +387,7 @@ near() {
 }
 
 @test "bench prints each part beside its limit, the whole step, and decoding beside the bytes that it reads" {
+    find_hurry
     run -0 "${HURRY[@]}" "$BIN/phase-model" bench --device cpu --width 64 --heads 4 --kv-heads 2 --hidden 64 \
         --loops 3 --device-batch-size 1 --sequence-length 256
     [[ ${lines[0]} =~ ^'a large product: '[0-9.e-]+' TFLOPS; a sum of large arrays: ' ]]
