@@ -152,6 +152,35 @@ ran() {
     phasectl cancel 1
 }
 
+# The first run saves its only checkpoint, and is killed before its agent can see the checkpoint twice.
+killed_at_first_save() {
+    saving | sed 's|sleep 0.1|[ $step != 10 ] \|\| kill -KILL $$; &|'
+}
+
+@test "the next run resumes from the only checkpoint, saved just before a rank was killed" {
+    phasectl daemon start
+    killed_at_first_save | submit
+    eventually 60 state 1/train held
+    run -0 phasectl retry 1/train
+    eventually 60 ran 2
+    [ "$(tail -n 1 "$PHASED_HOME/runs/1/train/out/executed")" = 10 ]
+    phasectl cancel 1
+}
+
+resumed() {
+    [ "$(record 'SELECT group_concat(ifnull(resume_step, -1)) FROM run')" = "$1" ]
+}
+
+@test "a run that cannot begin from the only checkpoint is followed by a run from the start" {
+    phasectl daemon start
+    killed_at_first_save | sed 's|^      trap.*|&\n      [ $step = 0 ] \|\| { echo torn; exit 1; }|' | submit
+    eventually 60 state 1/train held
+    run -0 phasectl retry 1/train
+    eventually 60 resumed -1,10,-1
+    [ "$(record 'SELECT outcome FROM run WHERE attempt = 2')" = failed ]
+    phasectl cancel 1
+}
+
 has_saved_twice() {
     [ "$(record "SELECT count(*) FROM checkpoint WHERE run = $1")" -ge 2 ]
 }

@@ -313,6 +313,24 @@ static void a_checkpoint_that_the_agent_rejects_is_never_used(void **state)
     free(run_dir);
 }
 
+/* A phase would begin anew without its only checkpoint. So the next run tries it. */
+static void a_phase_without_a_whole_checkpoint_keeps_what_may_be_torn(void **state)
+{
+    struct text found = {0};
+    struct checkpoints *checkpoints = begin("c_{step}", 0, &found);
+    char *run_dir = text_format("%s/1", folder);
+    (void)state;
+    note_first_run(checkpoints);
+    put("c_2", 200);
+    checkpoints_look_last(checkpoints, CHECKPOINTS_CUT_OFF);
+    assert_string_equal(text_string(&found), "");
+    assert_int_equal(checkpoints_note_left_out(checkpoints, run_dir, NULL), 0);
+    assert_int_equal(found_later(json_array()), 1);
+    checkpoints_free(checkpoints);
+    text_fini(&found);
+    free(run_dir);
+}
+
 /* The whole ones may all have the same size. Then no digits make the difference. */
 static void a_checkpoint_that_lacks_a_byte_of_equal_ones_is_torn(void **state)
 {
@@ -570,6 +588,7 @@ int main(void)
         TEST(a_checkpoint_of_a_killed_writer_must_look_whole),
         TEST(a_resumed_checkpoint_says_how_large_a_whole_one_is),
         TEST(a_checkpoint_that_the_agent_rejects_is_never_used),
+        TEST(a_phase_without_a_whole_checkpoint_keeps_what_may_be_torn),
         TEST(a_checkpoint_that_lacks_a_byte_of_equal_ones_is_torn),
         TEST(a_checkpoint_with_fewer_files_than_a_whole_one_is_torn),
         TEST(pruning_removes_only_checkpoints_of_this_run_and_keeps_two),

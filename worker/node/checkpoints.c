@@ -212,13 +212,15 @@ int checkpoints_note(const struct checkpoints *checkpoints, const char *run_dir,
 static bool extent_is_near(const struct checkpoint_extent *whole,
                            const struct checkpoint_extent *extent)
 {
-    return whole->files && extent->files == whole->files &&
+    return extent->files == whole->files &&
            (double)extent->bytes >= saved_near_bytes((double)whole->bytes);
 }
 
 int checkpoints_note_left_out(const struct checkpoints *checkpoints, const char *run_dir,
                               struct error *err)
 {
+    if (!checkpoints->whole.files)
+        return 0;
     struct saved_list list = {.items = xcalloc(checkpoints->group_count + 1, sizeof *list.items)};
     for (size_t i = 0; i < checkpoints->group_count; i++)
         if (!checkpoints->groups[i].was_there && !checkpoints->groups[i].is_told &&

@@ -75,8 +75,12 @@ enum checkpoints_end {
  * counts as whole if an earlier look saw the same files, or if it has as many files and bytes as a
  * whole checkpoint. */
 void checkpoints_look_last(struct checkpoints *checkpoints, enum checkpoints_end end);
-/* Notes in the run's folder the checkpoints that the last look did not take as whole (lib/saved.h).
- * Checkpoints that are at most a hundredth smaller than a whole one are not noted. */
+
+/* Notes in the run's folder the checkpoints that the last look did not take as whole (lib/saved.h),
+ * so that no run begins from them. The others count as checkpoints that nobody saw become whole,
+ * and the next run tries them once. They are
+ * - the checkpoints that are at most a hundredth smaller than a whole one,
+ * - all checkpoints of a phase without a whole one. Such a phase would begin anew otherwise. */
 int checkpoints_note_left_out(const struct checkpoints *checkpoints, const char *run_dir,
                               struct error *err);
 
