@@ -37,13 +37,24 @@ static void run_blame(struct decision *decision, struct run *run, const char *no
     (void)snprintf(blame->message, sizeof blame->message, "%.*s", (int)size, node);
 }
 
+/* Whether the run was given to a lead that ran already, as after a promotion in place. */
+static bool run_came_later(const struct run *run)
+{
+    const struct allocation *allocation = run->seat->allocation;
+    return (run->in_place || seat_is_joined(run->seat)) && allocation->started_ms &&
+           allocation->started_ms < run->submitted_ms;
+}
+
 /* Keeps new jobs away from a node that makes runs fail. The lead says which node that is, or that
  * no node is to blame. If the lead says nothing and the job has only one node, that node is to
- * blame. A preflight may find several nodes. */
+ * blame. But if the lead ran already when the run was added, the node has started the lead. Such a
+ * lead may have left, because it heard nothing of the run. A preflight may find several nodes. */
 static void run_blame_node(struct decision *decision, struct run *run)
 {
     bool is_told = decision->event->kind == EV_RUN_ENDED;
     const char *node = is_told ? decision->event->node : run->seat->allocation->nodes;
+    if (!is_told && run->cause == CAUSE_LAUNCH && run_came_later(run))
+        return;
     bool is_by_node = run->cause == CAUSE_NODE_FAIL || run->cause == CAUSE_LAUNCH ||
                       run->cause == CAUSE_PREFLIGHT;
     bool may_be_several = is_told && run->cause == CAUSE_PREFLIGHT;
@@ -152,8 +163,10 @@ static void run_on_ended(struct decision *decision, struct run *run)
         run->last_step = event->step;
     run->requeues = event->requeues &&
                     (event->outcome == OUTCOME_PREEMPTED || event->outcome == OUTCOME_TIMED_OUT);
-    if (run->requeues)
+    if (run->requeues) {
         run->seat->allocation->started_ms = 0; /* its time begins anew */
+        decision_save_job(decision, run->seat->allocation);
+    }
     run_end(decision, run, event->outcome, event->cause, event->message);
 }
 

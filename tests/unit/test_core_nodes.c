@@ -124,6 +124,48 @@ static void the_only_node_of_a_silent_job_is_blamed(void **state)
     }
 }
 
+/* A run is promoted in place, or goes on in its requeued job, and never begins: its job ends.
+ * Returns whether the only node of the job is blamed. */
+static bool is_blamed_in_place(bool is_requeued, const char *job_state)
+{
+    struct world world;
+    world_init(&world);
+    world_begin(&world, false);
+    world_event(&world, EV_SUBMITTED, "validate");
+    struct allocation *allocation = world_phase(&world, "validate")->run->seat->allocation;
+    world_seen(&world, "validate", "running", false);
+    world_event(&world, EV_RUN_STARTED, "validate");
+    world.now_ms += 60000;
+    if (is_requeued) {
+        world_requeues(&world, "validate", 1000);
+        world.now_ms += 2000;
+        world_seen(&world, "validate", "running", false);
+    } else {
+        world_ended(&world, "validate", OUTCOME_SUCCEEDED, CAUSE_NONE, 1000);
+        world_judged(&world, "validate", GATE_PASSED);
+    }
+    const char *phase = is_requeued ? "validate" : "production";
+    assert_true(world_phase(&world, phase)->run->in_place);
+    world.now_ms += 30000;
+    world_seen(&world, phase, job_state, true);
+    world_wait(&world, OUTCOME_GRACE_MS);
+    (void)snprintf(allocation->nodes, NODES_MAX, "n2");
+    world_event(&world, EV_RUN_SILENT, phase);
+    bool is_blamed = strstr(world_trace(&world), "blame n2 for ") != NULL;
+    assert_int_equal(world_phase(&world, phase)->state, PHASE_QUEUED); /* it runs again */
+    world_fini(&world);
+    return is_blamed;
+}
+
+static void a_node_is_not_blamed_for_a_lead_that_heard_of_no_next_run(void **state)
+{
+    (void)state;
+    assert_false(is_blamed_in_place(false, "completed"));
+    assert_false(is_blamed_in_place(false, "failed"));
+    assert_true(is_blamed_in_place(false, "node_fail"));
+    assert_true(is_blamed_in_place(true, "failed"));
+}
+
 /* The lead died after its nodes had finished, so the training does not run once more. */
 static void a_run_whose_journals_prove_its_success_is_not_lost(void **state)
 {
@@ -151,6 +193,7 @@ int main(void)
         cmocka_unit_test(all_nodes_that_failed_their_preflight_are_blamed),
         cmocka_unit_test(failed_preflights_count_in_a_row),
         cmocka_unit_test(the_only_node_of_a_silent_job_is_blamed),
+        cmocka_unit_test(a_node_is_not_blamed_for_a_lead_that_heard_of_no_next_run),
         cmocka_unit_test(a_run_whose_journals_prove_its_success_is_not_lost),
     };
     return cmocka_run_group_tests_name("core nodes", tests, NULL, NULL);
