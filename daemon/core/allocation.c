@@ -228,10 +228,8 @@ static void allocation_on_limited(struct decision *decision, struct allocation *
     }
     allocation_set_reason(allocation, decision->event->message);
     if (allocation->tries >= LIMITED_TRIES_SAID) {
-        char reason[REASON_MAX]; /* Slurm has one word for limits that pass and for the others */
-        (void)snprintf(reason, sizeof reason,
-                       "%.120s; phased has tried %u times. If waiting does not help, `sacctmgr "
-                       "show assoc,qos` shows the limits",
+        char reason[REASON_MAX];
+        (void)snprintf(reason, sizeof reason, "%.200s; phased has tried %u times",
                        allocation->reason, allocation->tries);
         allocation_set_reason(allocation, reason);
     }

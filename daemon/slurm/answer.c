@@ -62,8 +62,11 @@ void answer_failure(struct cluster_result *result, int slurm_error)
     const char *said = slurm_error == ESLURM_MAX_JOB_COUNT
                            ? "the cluster has as many jobs as it can keep (MaxJobCount)"
                            : slurm_strerror(slurm_error);
-    (void)snprintf(result->message, sizeof result->message, "%s%s",
-                   result->outcome == CLUSTER_LIMITED ? "Slurm does not take it yet: " : "", said);
+    /* Slurm has one code for limits that pass and for limits that stay. */
+    bool is_policy = slurm_error == ESLURM_ACCOUNTING_POLICY || slurm_error == ESLURM_QOS_THRES;
+    (void)snprintf(result->message, sizeof result->message, "%s%s%s",
+                   result->outcome == CLUSTER_LIMITED ? "Slurm does not take the job yet: " : "",
+                   said, is_policy ? "; `sacctmgr show assoc,qos` shows the limits" : "");
 }
 
 /* Copies the token that follows `mark` in `text`. False: no token follows. */

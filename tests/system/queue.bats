@@ -157,11 +157,11 @@ SPEC
 @test "a job that the site does not take yet waits, and plan and why say so" {
     scontrol update partitionname=preempt state=drain
     workflow=$(held_up)
-    eventually 60 reason_like "$workflow" 'Slurm does not take it yet: *'
+    eventually 60 reason_like "$workflow" 'Slurm does not take the job yet: *'
     run phasectl plan "$PHASED_HOME/spec.yaml"
-    [[ $output = *"no start is known: wait: Slurm does not take it yet: "* ]] || false
+    [[ $output = *"no start is known: wait: Slurm does not take the job yet: "* ]] || false
     run phasectl why "$workflow/wait"
-    [[ $output = *"$workflow/wait#1: not submitted yet: Slurm does not take it yet: "* ]] || false
+    [[ $output = *"$workflow/wait#1: not submitted yet: Slurm does not take the job yet: "* ]] || false
     touch "$PHASED_HOME/go"
     scontrol update partitionname=preempt state=up
     eventually 60 state "$workflow" succeeded

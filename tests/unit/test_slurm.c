@@ -351,6 +351,8 @@ static void each_error_of_slurm_has_one_meaning(void **state)
             fail_msg("%s, %d: outcome %d", cluster_kind_name(rows[i].kind), rows[i].slurm_error,
                      (int)result.outcome);
         assert_true(result.message[0] != '\0');
+        assert_int_equal(strstr(result.message, "sacctmgr show assoc,qos") != NULL,
+                         rows[i].slurm_error == ESLURM_ACCOUNTING_POLICY);
     }
 }
 
