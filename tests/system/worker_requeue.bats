@@ -131,6 +131,17 @@ requeues() {
     [ "$(requeues)" = 0 ]
 }
 
+@test "a run that was preempted after step 0 requeues its job" {
+    preempted_state
+    touch "$home/slurm/forbidden"
+    new_run 1 "{\"run\": \"echo step=0 loss=3; sleep 60\"}"
+    start_lead 1
+    await past 1 0
+    terminate_step
+    await_lead
+    [ "$(outcome 1 '[.outcome, .last_step, .requeues]')" = '["preempted",0,true]' ]
+}
+
 @test "a job whose folder is served by another job leaves the folder alone" {
     new_training 1
     touch "$home/out/enough"

@@ -483,7 +483,8 @@ int lead_run_write(struct lead_run *run, struct error *err)
 static bool lead_run_goes_on(const struct lead_run *run)
 {
     const struct outcome *outcome = &run->outcome;
-    int64_t began = run->assignment->resume_step;
+    const struct assignment *assignment = run->assignment;
+    int64_t began = assignment->resume ? assignment->resume_step : -1; /* step 0 is a step */
     bool has_saved = run->saved_step > began;
     bool has_worked = outcome->last_step > began;
     return (outcome->kind == OUTCOME_PREEMPTED && (has_worked || has_saved)) ||

@@ -303,7 +303,7 @@ static bool lineage_is_stuck(const char *phase_dir, unsigned attempt)
     char *run_dir = text_format("%s/%u", phase_dir, attempt);
     struct run_file run = lineage_run(phase_dir, attempt);
     json_t *entries = lineage_entries(phase_dir, attempt, NULL);
-    int64_t began = run.resume ? told_checkpoint_read(run.resume).step : 0;
+    int64_t began = run.resume ? told_checkpoint_read(run.resume).step : -1; /* step 0 is a step */
     struct outcome outcome;
     bool is_stuck = false;
     if (outcome_read(run_dir, NULL, &outcome, NULL) == 0) {
