@@ -28,7 +28,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SUBMIT_TRIES = 5, SUBMIT_WAIT_MS = 300 }; /* about 9 s together; a daemon restarts in 1 s */
+enum { SUBMIT_TRIES = 5, SUBMIT_WAIT_MS = 300 }; /* 4.5 s together; a daemon restarts in 1 s */
 
 /* The options of a submission. */
 struct submit_options {

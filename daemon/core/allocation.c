@@ -394,7 +394,7 @@ static bool allocation_note_times(struct decision *decision, struct allocation *
 static void allocation_on_seen(struct decision *decision, struct allocation *allocation)
 {
     const struct core_event *event = decision->event;
-    if (!allocation->slurm_id) /* the job is seen before the submission is answered */
+    if (!allocation->slurm_id) /* seen before the submission is answered */
         allocation_adopt(decision, allocation);
     bool is_news = allocation_note(decision, allocation);
     if (event->seen.is_final) {

@@ -28,7 +28,7 @@ enum core_event_kind {
     EV_ADDED,       /* a workflow: it was given to core_add(), and nothing has begun */
     EV_SUBMITTED,   /* a job: Slurm has it, under slurm_id; also if a look-up found the job */
     EV_REFUSED,     /* a job: Slurm will never take it; message */
-    EV_LIMITED,     /* a job: a limit of the site is reached; no job exists; try later */
+    EV_LIMITED,     /* a job: it cannot be asked for now, as message says; no job exists */
     EV_UNSURE,      /* a job: nobody answered; it may exist */
     EV_UNKNOWN,     /* a job: a controller that answers does not know the token */
     EV_JOB_SEEN,    /* a job: what Slurm says about it */
@@ -111,7 +111,7 @@ struct core_event {
     int64_t started_ms, ended_ms; /* by the worker's clock */
     int64_t step;       /* the last step; CHECKPOINT: the step of the checkpoint; -1: no step */
     int64_t begin_step; /* PROGRESS: the first step that is told */
-    bool requeues;      /* RUN_ENDED: the lead has asked Slurm to requeue the job */
+    bool requeues;      /* RUN_ENDED: the lead wants to go on in the job, requeued */
     /* RUN_ENDED: the node to blame for a failure; NULL: no node. After a preflight there may be
      * several nodes, with commas between. */
     const char *node;

@@ -8,7 +8,7 @@
 #include "daemon/core/core.h"
 
 /* What has happened in one layer, and a higher layer has to know. Facts wait in the decision until
- * the function that told them is done. Then core_decide() passes the facts on in order. The event
+ * the function that told them is done. Then core_drain() passes the facts on in order. The event
  * of the decision is the first fact, so the kinds of facts follow the kinds of events. A fact
  * about an allocation is told to all runs in the allocation. */
 enum fact_kind {

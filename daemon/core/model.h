@@ -84,7 +84,7 @@ struct run {
     struct seat *seat; /* always there */
     bool in_place;     /* it goes on in the seat of the run before, promoted or requeued */
     bool has_begun;    /* its lead has reported */
-    bool requeues;     /* it has ended, and its lead had the job requeued; not stored */
+    bool requeues;     /* it has ended, and its lead wants the job requeued; not stored */
     bool is_let_go;    /* it has ended, and its lead was told to leave: FX_TELL_END is pending */
     bool is_remedied;  /* a remedy has answered its failure, so no checkpoint is to blame */
     /* What somebody wants of a run that has not ended. The lead is told, and told again after a

@@ -1,5 +1,5 @@
 /* Inside daemon/launch. Calls go down: launch.c, then answers.c, prepare.c and job_order.c, then
- * search.c, then resume.c and folder.c. */
+ * search.c and secrets.c, then resume.c and folder.c. */
 #ifndef PHASED_DAEMON_LAUNCH_INSIDE_H
 #define PHASED_DAEMON_LAUNCH_INSIDE_H
 

@@ -53,9 +53,9 @@ int launch_secrets_check(struct loop *loop, const struct phase *phase, struct er
  *
  * The daemon can make all these files again from the record, so it syncs none of them to disk.
  * After a power failure a job may find an empty file and fail. Its run is then repeated. A run's
- * folder appears whole, by rename, because a lead that goes on alone makes the same folder: whoever
- * comes second finds it complete. Files that somebody may be reading are replaced by rename.
- * Workers make the folders that runs write to (journal/, log/, out/). */
+ * folder appears whole, by rename, because a lead that goes on alone may make the same folder. The
+ * lead has made it when the lead has written run.json. Files that somebody may be reading are
+ * replaced by rename. Workers make the folders that runs write to (journal/, log/, out/). */
 struct folder {
     char *workflow, *job, *phase, *out, *run;
     char *own; /* of the job itself, for its log; a candidate has a folder other than `job` */

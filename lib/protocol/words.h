@@ -47,14 +47,15 @@ enum phase_state {
         PHASE_STATE_COUNT
 };
 
-/* Why a phase is held. The comments end with the commands that may end the hold. */
+/* Why a phase is held. The comments end with the commands that may end the hold. `cancel` ends each
+ * hold, and `resume` each hold but MANUAL. */
 #define PHASE_HOLDS(X)                                                                             \
     X(NONE, "none")                                                                                \
     X(USER, "user")         /* a person or the worker has asked for it: release */                 \
     X(MANUAL, "manual")     /* the gate passed, and `promote: manual`: promote */                  \
     X(GATE, "gate")         /* the gate failed: promote, or retry */                               \
     X(FAILURE, "failure")   /* a run failed: retry */                                              \
-    X(PROGRESS, "progress") /* three resumptions in a row without a new step: retry */
+    X(PROGRESS, "progress") /* the runs do not advance: retry, or resume */
 
 enum phase_hold {
 #define X(symbol, name) HOLD_##symbol,

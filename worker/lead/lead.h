@@ -6,8 +6,8 @@
  *
  * One job step holds an agent on each node for as long as the job lives. Only the lead decides how
  * a run ended: the first cause counts. The lead writes the outcome whatever happens, and leaves as
- * soon as nothing is left to do. It never holds an idle allocation for longer than the linger time
- * of a run. */
+ * soon as nothing is left to do. After a run, the lead waits for the linger time of the run. If its
+ * job was requeued, the lead waits for the daemon, for up to a minute more. */
 #ifndef PHASED_WORKER_LEAD_LEAD_H
 #define PHASED_WORKER_LEAD_LEAD_H
 
@@ -15,8 +15,9 @@
 
 enum { GUEST_REQUEUE = 75 }; /* the exit code of a guest that wants its job requeued */
 
-/* Returns the exit code: 0 if the last run succeeded, otherwise 1. A guest shares its job with
- * other leads; only the host (host.h) asks Slurm to requeue that job. */
+/* Returns the exit code: 0 if the last run succeeded or goes on after a requeue, or if another job
+ * serves the folder; otherwise 1. A guest shares its job with other leads. Only the host (host.h)
+ * asks Slurm to requeue that job, so a guest that goes on returns GUEST_REQUEUE. */
 int lead_main(const char *job_dir, bool is_guest);
 
 #endif
