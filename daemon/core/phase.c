@@ -136,14 +136,21 @@ static bool phase_may_time_out_again(const struct phase *phase, const struct run
     return 2 * run->begin_step > before.first + before.last;
 }
 
-/* Whether the run brought the phase farther. A run that was preempted did, if it made a step. A
- * program that prints no steps has saved a checkpoint instead. */
+/* Whether the run brought the phase farther: it saved a checkpoint, or made a step that no run of
+ * the phase had made. A phase without `checkpoint` begins anew each time, as a job does that Slurm
+ * requeues. There any step counts. */
 static bool phase_got_farther(const struct phase *phase, const struct run *run)
 {
+    int64_t known = run->resume_step;
     if (run->outcome == OUTCOME_TIMED_OUT)
         return phase_may_time_out_again(phase, run);
-    return run->last_step > run->resume_step ||
-           (run->has_saved && phase->checkpoint_step > run->resume_step);
+    if (run->has_saved && phase->checkpoint_step > run->resume_step)
+        return true;
+    if (phase->has_checkpoint) {
+        int64_t last = phase_told_before(phase, run).last;
+        known = last > known ? last : known;
+    }
+    return run->last_step > known;
 }
 
 /* Counts the runs in a row that made no new step. Holds the phase after the last one allowed. */

@@ -10,4 +10,7 @@ int folder_make(void **state);
 
 int folder_remove(void **state);
 
+/* Writes `text` to a file below the folder, and makes the folder of the file. */
+__attribute__((format(printf, 2, 3))) void folder_put(const char *text, const char *format, ...);
+
 #endif

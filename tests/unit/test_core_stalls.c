@@ -66,6 +66,37 @@ static void a_checkpoint_is_progress_if_the_program_prints_no_steps(void **state
     }
 }
 
+/* It is preempted before it saves its first checkpoint, and makes the same steps again and again.
+ */
+static void steps_that_were_made_before_are_no_progress(void **state)
+{
+    static const struct {
+        bool has_checkpoint;
+        int64_t steps[5]; /* the last step of each run */
+        unsigned count;   /* how many runs the core allows */
+    } rows[] = {
+        {true, {900, 900, 890, 900}, 4},
+        {true, {900, 890, 910, 900, 905}, 5},
+        {false, {900, 900, 890, 900, 900}, 5},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct world world;
+        unsigned count = 0;
+        world_init(&world);
+        struct phase *phase = world_phase(&world, "validate");
+        phase->has_checkpoint = rows[i].has_checkpoint;
+        world_begin(&world, false);
+        for (; count < 5 && phase->state == PHASE_QUEUED; count++) {
+            world_runs(&world, "validate");
+            world_ended(&world, "validate", OUTCOME_PREEMPTED, CAUSE_NONE, rows[i].steps[count]);
+        }
+        assert_int_equal(count, rows[i].count);
+        assert_int_equal(phase->hold, count < 5 ? HOLD_PROGRESS : HOLD_NONE);
+        world_fini(&world);
+    }
+}
+
 static void a_program_that_dies_on_resuming_is_tried_again_and_then_held(void **state)
 {
     struct world *world = *state;
@@ -239,6 +270,7 @@ int main(void)
         WORLD_TEST(three_resumptions_without_a_step_hold_the_phase),
         WORLD_TEST(three_requeues_without_a_step_hold_the_phase),
         cmocka_unit_test(a_checkpoint_is_progress_if_the_program_prints_no_steps),
+        cmocka_unit_test(steps_that_were_made_before_are_no_progress),
         WORLD_TEST(a_program_that_dies_on_resuming_is_tried_again_and_then_held),
         cmocka_unit_test(a_phase_that_times_out_runs_again_while_it_makes_steps),
         cmocka_unit_test(a_phase_without_checkpoint_ends_at_its_limit_unless_it_resumes),

@@ -298,23 +298,36 @@ unsigned lineage_numbered(const char *phase_dir, unsigned attempt)
     return attempt;
 }
 
-static bool lineage_is_stuck(const char *phase_dir, unsigned attempt)
+/* Returns false if the run has left no outcome. */
+static bool lineage_last_step(const char *phase_dir, unsigned attempt, int64_t *ret_step)
 {
     char *run_dir = text_format("%s/%u", phase_dir, attempt);
-    struct run_file run = lineage_run(phase_dir, attempt);
-    json_t *entries = lineage_entries(phase_dir, attempt, NULL);
-    int64_t began = run.resume ? told_checkpoint_read(run.resume).step : -1; /* step 0 is a step */
     struct outcome outcome;
-    bool is_stuck = false;
-    if (outcome_read(run_dir, NULL, &outcome, NULL) == 0) {
-        is_stuck = outcome.last_step <= began;
+    bool is_read = outcome_read(run_dir, NULL, &outcome, NULL) == 0;
+    if (is_read) {
+        *ret_step = outcome.last_step;
         outcome_fini(&outcome);
     }
+    free(run_dir);
+    return is_read;
+}
+
+/* Whether the run brought the phase no farther, as phase_got_farther() of the daemon has it. */
+static bool lineage_is_stuck(const char *phase_dir, unsigned attempt)
+{
+    struct run_file run = lineage_run(phase_dir, attempt);
+    json_t *entries = lineage_entries(phase_dir, attempt, NULL);
+    int64_t known = run.resume ? told_checkpoint_read(run.resume).step : -1, last, before;
+    bool is_stuck = lineage_last_step(phase_dir, attempt, &last);
     for (size_t i = 0; i < json_array_size(entries); i++)
-        is_stuck &= told_checkpoint_read(json_array_get(entries, i)).step <= began;
+        is_stuck &= told_checkpoint_read(json_array_get(entries, i)).step <= known;
+    bool has_checkpoint = json_is_object(json_object_get(run.spec, "checkpoint"));
+    for (unsigned i = 1; has_checkpoint && i < attempt; i++)
+        if (lineage_last_step(phase_dir, i, &before) && before > known)
+            known = before;
+    is_stuck = is_stuck && last <= known;
     json_decref(entries);
     run_file_fini(&run);
-    free(run_dir);
     return is_stuck;
 }
 
