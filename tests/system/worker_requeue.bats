@@ -174,6 +174,26 @@ requeues() {
         "$(record 1 lead 'select(.type == "ended") | [.outcome, .finals, .last_step]')" ]
 }
 
+# As with ranks in steps of their own: Slurm signals these steps, too, and the ranks save and exit with 0.
+@test "a run is not taken for a success if Slurm told its step to stop and the lead could not hear of it" {
+    new_run 1 "{$two_by_two, \"run\": $(script 'echo ready; until [ -e $PHASED_OUT/go ]; do sleep 0.1; done; echo saved')}"
+    start_lead 1 2
+    await grep -q ready "$home/phase/1/log/rank-1.log"
+    await grep -q ready "$home/phase/1/log/rank-0.log"
+    kill -STOP "$lead"
+    pkill -TERM -f "^[^ ]*/phase-worker task $job\$"
+    touch "$home/out/go"
+    await grep -q saved "$home/phase/1/log/rank-0.log"
+    await grep -q saved "$home/phase/1/log/rank-1.log"
+    kill -KILL "$lead"
+    wait "$lead" || true
+    await no_process_names "$job"
+    start_again 1
+    await_lead
+    [ "$(journal 1 n1 'select(.type == "exited") | [.ranks[0].code, .done]')" = '[0,false]' ]
+    [ "$(outcome 1 '[.outcome, .message]')" = '["preempted","killed with its job"]' ]
+}
+
 @test "a run whose lead is killed while it stops the run ends with the reason of the stop" {
     start_daemon
     new_run 1 "{\"run\": $(script 'trap "" TERM; echo ready; sleep 1000')}"

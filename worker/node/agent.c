@@ -247,7 +247,7 @@ static void agent_term_done(uv_signal_t *handle, int number)
     struct agent *agent = handle->data;
     (void)number;
     if (agent->run)
-        node_run_terminated(agent->run);
+        node_run_terminated(agent->run, true);
     agent_tell(agent, &(struct report){.kind = REPORT_TERMINATED, .is_all = true});
 }
 
@@ -267,10 +267,13 @@ static void agent_task_done(uv_poll_t *poll, int status, int events)
     (void)status;
     (void)events;
     ssize_t size = recv(agent->task_fd, &byte, 1, MSG_DONTWAIT);
-    if (size == 1)
-        agent_tell(agent, &(struct report){.kind = REPORT_TERMINATED});
-    else if (size == 0 || errno != EAGAIN)
+    if (size == 0 || (size < 0 && errno != EAGAIN))
         agent_die();
+    if (size != 1)
+        return;
+    if (agent->run)
+        node_run_terminated(agent->run, false);
+    agent_tell(agent, &(struct report){.kind = REPORT_TERMINATED});
 }
 
 static void agent_attend_task(struct agent *agent)

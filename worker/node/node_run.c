@@ -149,8 +149,10 @@ static void node_run_end(struct node_run *run)
         report.failure = gpu_fault_or(&run->fault, run->assignment, run->failure);
     node_run_list_ends(run->joined, ranks);
     node_run_list_ends(run->crew, ranks);
-    /* The last rows may have violated a guard. */
-    bool is_done = run->has_done_its_part && !(run->observer && observer_is_suspect(run->observer));
+    /* The last rows may have violated a guard. Slurm may have stopped ranks that run in steps of
+     * their own: such ranks exit with 0, too. */
+    bool is_done = run->has_done_its_part && !run->was_terminated &&
+                   !(run->observer && observer_is_suspect(run->observer));
     bool was_cut_off = (run->crew && crew_was_cut_off(run->crew)) ||
                        (run->joined && crew_was_cut_off(run->joined));
     if (run->observer) {
@@ -276,9 +278,10 @@ void node_run_number(struct node_run *run)
     node_run_look_for_number(run);
 }
 
-void node_run_terminated(struct node_run *run)
+void node_run_terminated(struct node_run *run, bool reached_all)
 {
-    if (run->crew)
+    run->was_terminated = true;
+    if (run->crew && reached_all)
         crew_terminated(run->crew);
 }
 

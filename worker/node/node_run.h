@@ -60,8 +60,8 @@ void node_run_save_evidence(struct node_run *run);
  */
 void node_run_number(struct node_run *run);
 
-/* Slurm has sent SIGTERM to all processes of the step. */
-void node_run_terminated(struct node_run *run);
+/* Slurm has sent SIGTERM to the step of the agents. `reached_all`: to all its processes. */
+void node_run_terminated(struct node_run *run, bool reached_all);
 
 /* Reaps children. Call it at each SIGCHLD. */
 void node_run_reap(struct node_run *run);

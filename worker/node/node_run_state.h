@@ -55,6 +55,7 @@ struct node_run {
     json_t *failure;           /* the finding of worker/health/failure.h, or NULL */
     bool has_failed;           /* a rank has failed before the run was stopped */
     bool has_done_its_part;    /* all ranks succeeded, and the join is done if there is one */
+    bool was_terminated;       /* Slurm has sent SIGTERM to the step of the agents */
     struct gpu_fault fault;
     double started_s, ended_s;
     int64_t files_by_ms;
