@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,20 +113,21 @@ static void rows_mark(struct rows *rows, const struct phase *phase, size_t befor
             rows->items[i].is_ahead = true;
 }
 
-/* Whether a program that began with this checkpoint failed before its first step. A checkpoint that
- * was written again since then counts as new. */
-static bool has_failed(const struct run *run, const struct row *row)
+/* How often a program that began with this checkpoint failed before its first step. A checkpoint
+ * that was written again since then counts as new. */
+static unsigned count_failures(const struct run *run, const struct row *row)
 {
     const struct workflow *workflow = run->phase->workflow;
+    unsigned count = 0;
     for (size_t i = 0; i < workflow->run_count; i++) {
         const struct run *before = workflow->runs[i];
         if (before->phase == run->phase && before != run && before->outcome == OUTCOME_FAILED &&
             before->cause == CAUSE_EXIT && !before->is_remedied && before->resume_path &&
             text_equal(before->resume_path, row->path) && before->ended_ms >= row->time_ms &&
             before->last_step <= before->resume_step)
-            return true;
+            count++;
     }
-    return false;
+    return count;
 }
 
 static json_t *reference(const struct row *row)
@@ -206,6 +208,7 @@ int resume_choose(struct store *store, const struct run *run, struct resume *ret
     const struct row *chosen = NULL, *second = NULL;
     const struct run *before = core_run_before(run);
     bool may_resume = run->resume_path || !run->phase->is_anew;
+    unsigned second_failures = UINT_MAX; /* if all have failed, they are tried in turn */
     int status = may_resume ? rows_load(store, run->phase->id, &rows, err) : 0;
     rows_mark(&rows, run->phase, run_index(run), run->resume_path, run->resume_step);
     for (size_t i = 0; i < rows.count && !chosen; i++) {
@@ -213,10 +216,13 @@ int resume_choose(struct store *store, const struct run *run, struct resume *ret
         bool is_good = !row->is_suspect || is_chosen(run, row);
         if (!row->is_file || !row->is_ahead || !is_good || !is_whole(row))
             continue;
-        if (run->phase->is_chosen || !has_failed(run, row))
+        unsigned failures = run->phase->is_chosen ? 0 : count_failures(run, row);
+        if (failures == 0) {
             chosen = row;
-        else if (!second && !row->is_unseen)
+        } else if (failures < second_failures && !row->is_unseen) {
             second = row;
+            second_failures = failures;
+        }
     }
     if (!chosen)
         chosen = second;

@@ -466,8 +466,12 @@ tests_unit_test_daemon_stop_SOURCES = tests/unit/test_daemon_stop.c $(DAEMON_WOR
 tests_unit_test_daemon_stop_LDADD = $(DAEMON_WORLD_LDADD)
 
 UNIT_TESTS += tests/unit/test_daemon_requeue
-tests_unit_test_daemon_requeue_SOURCES = tests/unit/test_daemon_requeue.c $(DAEMON_WORLD)
+DAEMON_RUNS = tests/unit/daemon_runs.c tests/unit/daemon_runs.h $(DAEMON_WORLD)
+tests_unit_test_daemon_requeue_SOURCES = tests/unit/test_daemon_requeue.c $(DAEMON_RUNS)
 tests_unit_test_daemon_requeue_LDADD = $(DAEMON_WORLD_LDADD)
+UNIT_TESTS += tests/unit/test_daemon_resume
+tests_unit_test_daemon_resume_SOURCES = tests/unit/test_daemon_resume.c $(DAEMON_RUNS)
+tests_unit_test_daemon_resume_LDADD = $(DAEMON_WORLD_LDADD)
 
 UNIT_TESTS += tests/unit/test_core_beside
 tests_unit_test_core_beside_SOURCES = tests/unit/test_core_beside.c $(CORE_WORLD)

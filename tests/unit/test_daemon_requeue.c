@@ -1,5 +1,5 @@
 /* Jobs that are requeued, and leads that go on alone while the daemon is away. */
-#include "tests/unit/daemon_world.h"
+#include "tests/unit/daemon_runs.h"
 
 #include "lib/file.h"
 #include "lib/memory.h"
@@ -9,84 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
-#include <utime.h>
-
-static const char one_phase[] = "name: one\n"
-                                "phases:\n"
-                                "  a:\n"
-                                "    resources: {nodes: 1, gpus: 2, time: 10m}\n"
-                                "    run: echo\n"
-                                "    checkpoint: {path: \"$PHASED_OUT/step_{step}\"}\n";
-
-/* --- What workers leave and report ------------------------------------------------------------ */
-
-static char *started(unsigned restarts)
-{
-    return text_format("{\"seq\":1,\"time\":%lld,\"type\":\"started\",\"job_id\":101,"
-                       "\"restarts\":%u,\"nodes\":[\"n1\"],\"end_time\":null}",
-                       (long long)time(NULL), restarts);
-}
-
-/* Returns the path of the checkpoint of a step; valid until the next call. */
-static const char *checkpoint_path(const struct world *world, unsigned step)
-{
-    static char path[128];
-    (void)snprintf(path, sizeof path, "%s/step_%u", world->home, step);
-    return path;
-}
-
-/* Makes a checkpoint of four bytes. Returns the entry in which its node reports it. */
-static char *checkpoint(const struct world *world, unsigned sequence, unsigned step)
-{
-    const char *path = checkpoint_path(world, step);
-    assert_int_equal(file_replace(path, "1234", 4, 0600, NULL), 0);
-    return text_format("{\"seq\":%u,\"time\":%lld,\"type\":\"checkpoint\",\"path\":\"%s\","
-                       "\"step\":%u,\"bytes\":4}",
-                       sequence, (long long)time(NULL) - 1, path, step);
-}
-
-/* Returns an outcome, a failure by an exit code; the lead's entry `ended` if `sequence` is not 0.
- */
-static char *ended(unsigned sequence, const char *outcome, unsigned step, bool requeues)
-{
-    long long now = (long long)time(NULL);
-    char *head = sequence
-                     ? text_format("\"seq\":%u,\"time\":%lld,\"type\":\"ended\",", sequence, now)
-                     : xstrdup("");
-    char *text =
-        text_format("{%s\"run\":0,\"job_id\":101,\"restarts\":0,\"outcome\":\"%s\",\"cause\":%s,"
-                    "\"exit_code\":0,\"signal\":0,\"message\":\"\",\"guard\":null,\"started\":%lld,"
-                    "\"ended\":%lld,\"finals\":{},\"last_step\":%u,\"requeues\":%s}",
-                    head, outcome, text_equal(outcome, "failed") ? "\"exit\"" : "null", now - 60,
-                    now, step, requeues ? "true" : "false");
-    free(head);
-    return text;
-}
-
-static void push(struct world *world, const char *run, const char *node, char *take_entry,
-                 long sequence)
-{
-    const char *const entries[] = {take_entry, NULL};
-    assert_int_equal(world_push(world, run, node, entries), sequence);
-    free(take_entry);
-}
 
 static void make_folder(struct world *world, const char *name)
 {
     char *path = text_format("%s/%s", world->home, name);
     assert_int_equal(file_make_folders(path, 0700, NULL), 0);
     free(path);
-}
-
-static void leave(struct world *world, const char *folder, const char *name, char *take_text)
-{
-    char *path = text_format("%s/%s/%s", world->home, folder, name);
-    char *line = text_format("%s\n", take_text);
-    assert_int_equal(file_replace(path, line, strlen(line), 0600, NULL), 0);
-    free(path);
-    free(line);
-    free(take_text);
 }
 
 /* Leaves a journal of one or two entries. */
@@ -127,18 +55,6 @@ static void make_alone(struct world *world, unsigned attempt, const char *resume
     free(folder);
 }
 
-/* The first attempt runs in job 101 and has written a checkpoint at step 10. */
-static void run_first_attempt(struct world *world)
-{
-    json_decref(
-        world_expect(world, 201, "POST", "/v1/workflows", world_submission(one_phase, NULL)));
-    world_await_lines(world, "jobs", 1);
-    world_slurm_write(world, "state.101", "running");
-    push(world, "runs/1/a/1", "lead", started(0), 1);
-    push(world, "runs/1/a/1", "n1", checkpoint(world, 1, 10), 1);
-    world_await(world, "/v1/workflows/1", "phases.0.run.state", "running");
-}
-
 static void requeue(struct world *world, unsigned restarts)
 {
     char *count = text_format("%u", restarts);
@@ -149,23 +65,6 @@ static void requeue(struct world *world, unsigned restarts)
     world_slurm_write(world, "restarts.101", count);
     free(eligible);
     free(count);
-}
-
-static void expect_run(struct world *world, unsigned attempt, const char *member, const char *text)
-{
-    char *path = text_format("/v1/workflows/1/phases/a/runs/%u", attempt);
-    world_await(world, path, member, text);
-    free(path);
-}
-
-static void expect_next(struct world *world, const char *of, const char *run)
-{
-    int status;
-    json_t *json = world_worker(world, of, "GET", "command?after=0", NULL, &status);
-    assert_int_equal(status, 200);
-    assert_string_equal(world_member(json, "verb"), "next");
-    assert_true(text_ends(world_member(json, "run_dir"), run));
-    json_decref(json);
 }
 
 /* --- Claims ----------------------------------------------------------------------------------- */
@@ -413,120 +312,6 @@ static void runs_that_the_lead_of_another_job_made_alone_are_set_aside(void **st
     assert_int_equal(world_slurm_lines(world, "jobs"), 1);
 }
 
-/* The first attempt wrote 10, 20 and 30 and was preempted. Then something happened to the files.
- * Checks where the second attempt begins. */
-static void spoil(struct world *world, const char *spoilt, unsigned expected)
-{
-    run_first_attempt(world);
-    push(world, "runs/1/a/1", "n1", checkpoint(world, 2, 20), 2);
-    push(world, "runs/1/a/1", "n1", checkpoint(world, 3, 30), 3);
-    for (unsigned step = 10; *spoilt; step += 10, spoilt++) {
-        const char *path = checkpoint_path(world, step);
-        if (*spoilt == 'd')
-            assert_int_equal(unlink(path), 0);
-        if (*spoilt == 't')
-            assert_int_equal(truncate(path, 3), 0);
-    }
-    push(world, "runs/1/a/1", "lead", ended(2, "preempted", 31, true), 2);
-    expect_next(world, "runs/1/a/1", "/runs/1/a/2");
-    push(world, "runs/1/a/2", "lead", started(1), 1);
-    expect_run(world, 2, "state", "running");
-    expect_run(world, 2, "resume", expected ? checkpoint_path(world, expected) : "null");
-}
-
-static void a_deleted_or_truncated_checkpoint_is_skipped(void **state)
-{
-    static const struct {
-        const char *spoilt; /* of 10, 20, 30: deleted, truncated */
-        unsigned expected;
-    } rows[] = {{"...", 30}, {"..t", 20}, {"..d", 20}, {".dt", 10}, {"ddd", 0}, {"d.d", 20}};
-    (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        void *made;
-        assert_int_equal(world_setup(&made), 0);
-        spoil(made, rows[i].spoilt, rows[i].expected);
-        assert_int_equal(world_teardown(&made), 0);
-    }
-}
-
-static void a_run_without_a_whole_checkpoint_begins_from_the_start_and_says_so(void **state)
-{
-    struct world *world = *state;
-    spoil(world, "dtd", 0);
-    json_t *json = world_expect(world, 200, "GET", "/v1/events?after=0&workflow=1&wait=0", NULL);
-    char *text = json_dumps(json, JSON_COMPACT);
-    assert_non_null(strstr(text, "begins anew: no checkpoint is whole any more, not even the one "
-                                 "of step 30"));
-    free(text);
-    json_decref(json);
-}
-
-static void a_program_that_fails_to_resume_gets_the_checkpoint_before(void **state)
-{
-    struct world *world = *state;
-    spoil(world, "...", 30);
-    push(world, "runs/1/a/2", "lead", ended(2, "failed", 3, false), 2);
-    world_await_lines(world, "jobs", 2);
-    world_slurm_write(world, "state.102", "running");
-    char *text = world_read(world, "runs/1/a/3/run.json");
-    json_t *json = json_loads(text, 0, NULL);
-    assert_string_equal(world_member(json, "resume.path"), checkpoint_path(world, 20));
-    json_decref(json);
-    free(text);
-}
-
-/* The first attempt reported 10 and something else; 36 exists and was not reported. Its agents are
- * gone, and its lead has said how it ended. Checks where the second attempt begins. */
-static void leave_untold(struct world *world, char *take_second, const char *data,
-                         unsigned expected)
-{
-    run_first_attempt(world);
-    push(world, "runs/1/a/1", "n1", take_second, 2);
-    leave(world, "runs/1/a/1", "checkpoints.json",
-          text_format("{\"pattern\":\"%s/step_{step}\",\"there\":[]}", world->home));
-    assert_int_equal(file_replace(checkpoint_path(world, 36), data, strlen(data), 0600, NULL), 0);
-    const struct utimbuf before = {time(NULL) - 1, time(NULL) - 1};
-    assert_int_equal(utime(checkpoint_path(world, 36), &before), 0);
-    push(world, "runs/1/a/1", "lead", ended(2, "preempted", 31, true), 2);
-    expect_next(world, "runs/1/a/1", "/runs/1/a/2");
-    push(world, "runs/1/a/2", "lead", started(1), 1);
-    expect_run(world, 2, "state", "running");
-    expect_run(world, 2, "resume", checkpoint_path(world, expected));
-}
-
-static void a_checkpoint_that_no_agent_reported_is_found(void **state)
-{
-    struct world *world = *state;
-    leave_untold(world, checkpoint(world, 2, 20), "1234", 36);
-    world_await(world, "/v1/workflows/1", "phases.0.checkpoint", checkpoint_path(world, 36));
-}
-
-/* By its number it is from before the guard failed, but not every program counts steps. */
-static void an_unreported_checkpoint_after_a_failed_guard_is_not_used(void **state)
-{
-    leave_untold(*state, text_format("{\"seq\":2,\"time\":1.5,\"type\":\"suspect\",\"step\":50}"),
-                 "1234", 10);
-}
-
-static void a_torn_checkpoint_is_not_used(void **state)
-{
-    leave_untold(*state, checkpoint(*state, 2, 20), "12", 20);
-}
-
-static void a_checkpoint_that_may_be_torn_is_tried_once(void **state)
-{
-    struct world *world = *state;
-    leave_untold(world, checkpoint(world, 2, 20), "12??", 36);
-    push(world, "runs/1/a/2", "lead", ended(2, "failed", 3, false), 2);
-    world_await_lines(world, "jobs", 2);
-    world_slurm_write(world, "state.102", "running");
-    char *text = world_read(world, "runs/1/a/3/run.json");
-    json_t *json = json_loads(text, 0, NULL);
-    assert_string_equal(world_member(json, "resume.path"), checkpoint_path(world, 20));
-    json_decref(json);
-    free(text);
-}
-
 /* An sbatch script: its phase has no `checkpoint`. */
 static const char script[] = "name: one\n"
                              "phases:\n"
@@ -587,13 +372,6 @@ int main(void)
         cmocka_unit_test(a_kill_around_begin_job_begins_the_job_after_the_restart),
         TEST(a_training_that_ended_without_the_daemon_is_promoted),
         TEST(a_job_that_slurm_did_not_requeue_is_replaced),
-        cmocka_unit_test(a_deleted_or_truncated_checkpoint_is_skipped),
-        TEST(a_run_without_a_whole_checkpoint_begins_from_the_start_and_says_so),
-        TEST(a_program_that_fails_to_resume_gets_the_checkpoint_before),
-        TEST(a_checkpoint_that_no_agent_reported_is_found),
-        TEST(an_unreported_checkpoint_after_a_failed_guard_is_not_used),
-        TEST(a_torn_checkpoint_is_not_used),
-        TEST(a_checkpoint_that_may_be_torn_is_tried_once),
         TEST(runs_that_the_lead_of_another_job_made_alone_are_set_aside),
     };
     return cmocka_run_group_tests_name("daemon requeues", tests, NULL, NULL);
