@@ -334,8 +334,12 @@ tests_unit_test_journal_SOURCES = tests/unit/test_journal.c
 tests_unit_test_journal_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
 
 UNIT_TESTS += tests/unit/test_checkpoints
-tests_unit_test_checkpoints_SOURCES = tests/unit/test_checkpoints.c $(FOLDER)
+CHECKPOINT_FILES = tests/unit/checkpoint_files.c tests/unit/checkpoint_files.h $(FOLDER)
+tests_unit_test_checkpoints_SOURCES = tests/unit/test_checkpoints.c $(CHECKPOINT_FILES)
 tests_unit_test_checkpoints_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
+UNIT_TESTS += tests/unit/test_keep
+tests_unit_test_keep_SOURCES = tests/unit/test_keep.c $(CHECKPOINT_FILES)
+tests_unit_test_keep_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
 
 UNIT_TESTS += tests/unit/test_space
 tests_unit_test_space_SOURCES = tests/unit/test_space.c $(FOLDER)

@@ -1,7 +1,5 @@
-/* Which files are a checkpoint, when a checkpoint is whole, and which checkpoints may be
- * removed. */
-#include "tests/unit/folder.h"
-#include "tests/unit/unit.h"
+/* Which files are a checkpoint, and when a checkpoint is whole. */
+#include "tests/unit/checkpoint_files.h"
 
 #include "lib/checkpoint.h"
 #include "lib/error.h"
@@ -10,54 +8,11 @@
 #include "worker/node/checkpoints.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* Writes `size` bytes to a file below the folder, and makes the folder of the file. */
-static void put(const char *name, size_t size)
-{
-    static const char bytes[256];
-    char *path = text_format("%s/%s", folder, name), *slash = strrchr(path, '/');
-    *slash = '\0';
-    (void)mkdir(path, 0700); /* it may exist */
-    *slash = '/';
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, bytes, size), size);
-    close(fd);
-    free(path);
-}
-
-static bool is_there(const char *name)
-{
-    char *path = text_format("%s/%s", folder, name);
-    bool is = access(path, F_OK) == 0;
-    free(path);
-    return is;
-}
-
-/* Adds "500 12 model_500.pt; ": step, bytes and name of the checkpoint. */
-static void note(void *context, const struct saved *checkpoint, bool is_suspect)
-{
-    text_addf(context, "%lld %llu %s%s; ", (long long)checkpoint->step,
-              (unsigned long long)checkpoint->extent.bytes,
-              checkpoint->paths[0] + strlen(folder) + 1, is_suspect ? " suspect" : "");
-}
-
-static struct checkpoints *begin(const char *pattern, unsigned keep, struct text *found)
-{
-    struct checkpoints *checkpoints;
-    struct error err;
-    char *whole = text_format("%s/%s", folder, pattern);
-    assert_int_equal(checkpoints_new(whole, folder, keep, note, found, &checkpoints, &err), 0);
-    free(whole);
-    return checkpoints;
-}
 
 static void the_step_is_read_from_the_name(void **state)
 {
@@ -105,7 +60,7 @@ static void a_pattern_needs_a_step(void **state)
     (void)state;
     struct checkpoints *checkpoints;
     struct error err;
-    int result = checkpoints_new("/out/model.pt", "/out", 0, note, NULL, &checkpoints, &err);
+    int result = checkpoints_new("/out/model.pt", "/out", 0, NULL, NULL, &checkpoints, &err);
     assert_int_equal(result, -EINVAL);
     assert_string_equal(err.message, "checkpoint.path has no {step}: /out/model.pt");
 }
@@ -199,6 +154,32 @@ static void an_existing_checkpoint_is_reported_only_when_it_changes(void **state
     checkpoints_look(checkpoints);
     checkpoints_look_last(checkpoints, CHECKPOINTS_ENDED_WELL);
     assert_string_equal(text_string(&found), "2 9 c_2; ");
+    checkpoints_free(checkpoints);
+    text_fini(&found);
+}
+
+/* Somebody cuts a checkpoint of an earlier run, and one of this run. The program then writes both
+ * again. */
+static void a_checkpoint_that_shrinks_is_no_new_checkpoint(void **state)
+{
+    (void)state;
+    struct text found = {0};
+    put("c_1", 200);
+    struct checkpoints *checkpoints = begin("c_{step}", 0, &found);
+    put("c_2", 200);
+    checkpoints_look(checkpoints);
+    checkpoints_look(checkpoints);
+    assert_string_equal(text_string(&found), "2 200 c_2; ");
+    put("c_1", 100);
+    put("c_2", 4);
+    for (int i = 0; i < 3; i++)
+        checkpoints_look(checkpoints);
+    assert_string_equal(text_string(&found), "2 200 c_2; ");
+    put("c_1", 199);
+    put("c_2", 199);
+    checkpoints_look(checkpoints);
+    checkpoints_look(checkpoints);
+    assert_string_equal(text_string(&found), "2 200 c_2; 1 199 c_1; 2 199 c_2; ");
     checkpoints_free(checkpoints);
     text_fini(&found);
 }
@@ -374,185 +355,6 @@ static void a_checkpoint_with_fewer_files_than_a_whole_one_is_torn(void **state)
     text_fini(&found);
 }
 
-static void pruning_removes_only_checkpoints_of_this_run_and_keeps_two(void **state)
-{
-    (void)state;
-    struct text found = {0};
-    put("c_1", 5);
-    put("other", 5);
-    struct checkpoints *checkpoints = begin("c_{step}", 1, &found);
-    for (int step = 2; step <= 5; step++) {
-        char *name = text_format(step == 3 ? "c_%d/file" : "c_%d", step);
-        put(name, 5);
-        free(name);
-        checkpoints_look(checkpoints);
-        checkpoints_look(checkpoints);
-    }
-    put("c_6.tmp", 5);
-    checkpoints_look_last(checkpoints, CHECKPOINTS_ENDED_WELL);
-    assert_true(is_there("c_1") && is_there("other") && is_there("c_6.tmp"));
-    assert_true(!is_there("c_2") && !is_there("c_3"));
-    assert_true(is_there("c_4") && is_there("c_5"));
-    checkpoints_free(checkpoints);
-    text_fini(&found);
-}
-
-/* Makes the checkpoints of steps 1, 2, ... that the row describes. */
-static void inherit(struct checkpoints *checkpoints, const char *before)
-{
-    json_t *saved = json_object();
-    for (unsigned step = 1; step <= strlen(before); step++) {
-        char *path = text_format("%s/c_%u", folder, step);
-        if (before[step - 1] != '.')
-            json_object_set_new(saved, path, json_boolean(before[step - 1] == 'd'));
-        free(path);
-    }
-    checkpoints_inherit(checkpoints, saved);
-    json_decref(saved);
-}
-
-enum { STEP_LAST = 60 }; /* the last step in the tests of `keep` */
-
-/* Checks which of the checkpoints c_1, c_2, ... are left. */
-static void assert_kept(const char *claim, const char *expected)
-{
-    struct text kept = {0};
-    for (int step = 1; step <= STEP_LAST; step++) {
-        char *name = text_format("c_%d", step);
-        if (is_there(name))
-            text_addf(&kept, "%s%d", kept.size ? " " : "", step);
-        free(name);
-    }
-    if (!text_equal(text_string(&kept), expected))
-        fail_msg("%s: %s instead of %s", claim, text_string(&kept), expected);
-    text_fini(&kept);
-}
-
-/* What exists before a run: d: a good checkpoint of an earlier run; s: one that is not reliable; .:
- * one that nobody knows. `kept` is what is left after the run has saved `count` more. */
-static void keep_counts_the_checkpoints_of_all_runs(void **state)
-{
-    static const struct {
-        const char *claim, *before;  /* describes steps 1, 2, ... */
-        unsigned keep, first, count; /* this run saves steps first, first + 1, ... */
-        const char *kept;
-    } rows[] = {
-        {"all runs together", "dddd", 2, 5, 1, "4 5"},
-        {"once the run has saved one", "dddd", 2, 5, 0, "1 2 3 4"},
-        {"at least two", "ddd", 1, 4, 1, "3 4"},
-        {"not what nobody knows", ".ddd.", 2, 6, 2, "1 5 6 7"},
-        {"suspect ones take no place", "ddss", 2, 5, 1, "2 5"},
-        {"but stay while there is room", "ds", 3, 5, 1, "1 2 5"},
-        {"not what a run saves that counts from 0", "......ddd", 2, 1, 3, "2 3 4 5 6 8 9"},
-        {"none, without keep", "dds", 0, 5, 1, "1 2 3 5"},
-    };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct text found = {0};
-        for (unsigned step = 1; step <= strlen(rows[i].before); step++) {
-            char *name = text_format("c_%u", step);
-            if (rows[i].count != 3 || rows[i].before[step - 1] != '.' || step > 3)
-                put(name, 5);
-            free(name);
-        }
-        struct checkpoints *checkpoints = begin("c_{step}", rows[i].keep, &found);
-        inherit(checkpoints, rows[i].before);
-        checkpoints_look(checkpoints);
-        for (unsigned step = rows[i].first; step < rows[i].first + rows[i].count; step++) {
-            char *name = text_format("c_%u", step);
-            put(name, 5);
-            free(name);
-            checkpoints_look(checkpoints);
-            checkpoints_look(checkpoints);
-        }
-        assert_kept(rows[i].claim, rows[i].kept);
-        checkpoints_free(checkpoints);
-        text_fini(&found);
-        folder_remove(state);
-        folder_make(state);
-    }
-}
-
-/* Saves steps 10, 20, ... Guards have vouched for the steps below `vouched`. If the next metric
- * fails a guard, the other checkpoints are suspect. */
-static void pruning_keeps_the_last_checkpoint_that_no_guard_can_make_suspect(void **state)
-{
-    static const struct {
-        const char *claim, *before; /* describes steps 1, 2, ... as above */
-        int vouched[6];             /* the value when step 10, 20, ... is saved */
-        const char *kept;
-    } rows[] = {
-        {"two, where metrics are frequent", "", {11, 21, 31, 41, 51, 61}, "50 60"},
-        {"besides two", "", {11, 11, 11, 11, 11, 11}, "10 50 60"},
-        {"the newest of them", "", {11, 21, 21, 21, 21, 21}, "20 50 60"},
-        {"until there is a newer one", "", {11, 11, 11, 11, 51, 51}, "50 60"},
-        {"of an earlier run", "dd", {0}, "2 50 60"},
-        {"until this one has its own", "dd", {0, 0, 0, 0, 0, 41}, "40 50 60"},
-        {"nothing, where no checkpoint is", "", {0}, "50 60"},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        struct text found = {0};
-        for (unsigned step = 1; step <= strlen(rows[i].before); step++) {
-            char *name = text_format("c_%u", step);
-            put(name, 5);
-            free(name);
-        }
-        struct checkpoints *checkpoints = begin("c_{step}", 2, &found);
-        inherit(checkpoints, rows[i].before);
-        for (int j = 0; j < 6; j++) {
-            char *name = text_format("c_%d", 10 * (j + 1));
-            put(name, 5);
-            free(name);
-            checkpoints_vouch(checkpoints, rows[i].vouched[j]);
-            checkpoints_look(checkpoints);
-            checkpoints_look(checkpoints);
-        }
-        assert_kept(rows[i].claim, rows[i].kept);
-        checkpoints_free(checkpoints);
-        text_fini(&found);
-        folder_remove(state);
-        folder_make(state);
-    }
-}
-
-static void a_checkpoint_after_a_failed_guard_removes_no_other(void **state)
-{
-    (void)state;
-    struct text found = {0};
-    struct checkpoints *checkpoints = begin("c_{step}", 2, &found);
-    for (int step = 1; step <= 6; step++) {
-        char *name = text_format("c_%d", step);
-        if (step == 4)
-            checkpoints_suspect(checkpoints, 4);
-        put(name, 5);
-        free(name);
-        checkpoints_look(checkpoints);
-        checkpoints_look(checkpoints);
-    }
-    assert_true(!is_there("c_1") && is_there("c_2") && is_there("c_3"));
-    checkpoints_free(checkpoints);
-    text_fini(&found);
-}
-
-static void pruning_removes_nothing_outside_the_folder_of_the_phase(void **state)
-{
-    (void)state;
-    struct text found = {0};
-    struct checkpoints *checkpoints;
-    char *pattern = text_format("%s/c_{step}", folder), *out = text_format("%s/out", folder);
-    assert_int_equal(checkpoints_new(pattern, out, 2, note, &found, &checkpoints, NULL), 0);
-    for (int step = 1; step <= 4; step++) {
-        char *name = text_format("c_%d", step);
-        put(name, 5);
-        free(name);
-    }
-    checkpoints_look_last(checkpoints, CHECKPOINTS_ENDED_WELL);
-    assert_true(is_there("c_1") && is_there("c_4"));
-    checkpoints_free(checkpoints);
-    text_fini(&found);
-    free(pattern);
-    free(out);
-}
-
 static void a_checkpoint_begun_after_a_failed_guard_is_suspect_at_any_step(void **state)
 {
     (void)state;
@@ -585,18 +387,14 @@ int main(void)
         TEST(files_deep_in_a_folder_count_in_every_look),
         TEST(a_near_look_sees_new_files_but_none_deep_below),
         TEST(an_existing_checkpoint_is_reported_only_when_it_changes),
+        TEST(a_checkpoint_that_shrinks_is_no_new_checkpoint),
         TEST(a_checkpoint_of_a_killed_writer_must_look_whole),
         TEST(a_resumed_checkpoint_says_how_large_a_whole_one_is),
         TEST(a_checkpoint_that_the_agent_rejects_is_never_used),
         TEST(a_phase_without_a_whole_checkpoint_keeps_what_may_be_torn),
         TEST(a_checkpoint_that_lacks_a_byte_of_equal_ones_is_torn),
         TEST(a_checkpoint_with_fewer_files_than_a_whole_one_is_torn),
-        TEST(pruning_removes_only_checkpoints_of_this_run_and_keeps_two),
         TEST(a_checkpoint_begun_after_a_failed_guard_is_suspect_at_any_step),
-        TEST(keep_counts_the_checkpoints_of_all_runs),
-        TEST(pruning_keeps_the_last_checkpoint_that_no_guard_can_make_suspect),
-        TEST(a_checkpoint_after_a_failed_guard_removes_no_other),
-        TEST(pruning_removes_nothing_outside_the_folder_of_the_phase),
     };
     return cmocka_run_group_tests_name("checkpoints", tests, NULL, NULL);
 }

@@ -138,6 +138,14 @@ static void checkpoints_prune(struct checkpoints *checkpoints)
             checkpoints_remove(checkpoints, &checkpoints->groups[i]);
 }
 
+/* Whether somebody has cut a checkpoint that was there before this run, or that was reported. What
+ * is left is no new checkpoint, unless somebody writes to it again. */
+static bool group_was_cut(const struct group *before, const struct group *group)
+{
+    return before && (before->was_there || before->is_told) &&
+           (double)group->saved.extent.bytes < saved_near_bytes((double)before->saved.extent.bytes);
+}
+
 /* Looks at the files. A group that has not changed keeps its state. */
 static void checkpoints_refresh(struct checkpoints *checkpoints)
 {
@@ -149,6 +157,7 @@ static void checkpoints_refresh(struct checkpoints *checkpoints)
         groups[i].is_good = before && before->is_good;
         if (!before || !checkpoint_extent_equal(&before->saved.extent, &groups[i].saved.extent)) {
             checkpoints->changes++;
+            groups[i].was_there = group_was_cut(before, &groups[i]);
             continue;
         }
         groups[i].was_present = true;
