@@ -117,15 +117,20 @@ static bool is_after(struct loop *loop, struct workflow *workflow, char reason[R
     if (before) {
         state = workflow_state(before);
     } else if (store_workflow_state(loop_store(loop), id, &state, NULL) < 0) {
-        (void)snprintf(reason, REASON_MAX,
-                       "workflow %llu, which it comes after, is not to be found", id);
+        (void)snprintf(
+            reason, REASON_MAX,
+            "waits for workflow %llu (--after), which is not in the record: cancel this workflow",
+            id);
         return false;
     }
     if (state == WORKFLOW_SUCCEEDED)
         return true;
-    (void)snprintf(reason, REASON_MAX, "workflow %llu, which it comes after, is %s%s", id,
-                   workflow_state_name(state),
-                   workflow_state_is_final(state) ? ": retry that, or cancel this one" : "");
+    int size = snprintf(reason, REASON_MAX, "waits for workflow %llu (--after), which is %s", id,
+                        workflow_state_name(state));
+    if (workflow_state_is_final(state))
+        (void)snprintf(reason + size, REASON_MAX - (size_t)size,
+                       ": retry workflow %llu, or cancel workflow %llu", id,
+                       (unsigned long long)workflow->id);
     return false;
 }
 

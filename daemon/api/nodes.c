@@ -208,7 +208,7 @@ void nodes_delete(struct call *call)
         item->item.write = node_write_clear;
         loop_post_item(call->api->config.loop, &item->item, NULL);
     } else {
-        request_reply_error(call->request, API_NOT_FOUND, call->node, "%s is not excluded",
+        request_reply_error(call->request, API_NOT_FOUND, call->node, "%s is not left out",
                             call->node);
     }
     json_decref(json);

@@ -160,9 +160,11 @@ static const char *command_objection(const struct phase *phase, enum core_comman
     bool has_come_to_rest = phase->state == PHASE_HELD || phase_state_is_final(phase->state);
     enum run_wish wish = phase_runs(phase) ? phase->run->wish : WISH_NONE;
     if (phase->members)
-        return matrix_stands_for(phase->members, command) ? NULL : "; no member takes that";
+        return matrix_stands_for(phase->members, command)
+                   ? NULL
+                   : "; no member of the matrix takes this command";
     if (member_is_too_late(phase, command))
-        return "; its matrix has chosen without it";
+        return "; the matrix has already chosen without this member";
     if (command == COMMAND_RESUME && !phase->checkpoint_path && has_come_to_rest)
         return phase_takes_retry(phase) ? ", without a checkpoint to go on from: retry it"
                                         : ", without a checkpoint to go on from";

@@ -273,11 +273,10 @@ static bool is_late(struct ingest *ingest, struct notes *notes, const struct run
         folder_init(&folder, loop_config(ingest->loop)->home, run);
         notes->is_late = outcome_is_sealed(folder.run, NULL);
         if (notes->is_late)
-            loop_warn(
-                ingest->loop, run,
-                "was over, and a worker (%s) still reports: the reports are not recorded, and "
-                "are in %s/journal",
-                item->node, folder.run);
+            loop_warn(ingest->loop, run,
+                      "the run is over, but a worker (%s) still reports: phased does not record "
+                      "these reports; they are in %s/journal",
+                      item->node, folder.run);
         folder_fini(&folder);
     }
     return notes->is_late;

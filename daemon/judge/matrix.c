@@ -338,7 +338,7 @@ static int conclude(struct selection *selection, struct store *store, struct err
         return 0;
     }
     if (!json_is_object(selection->best)) {
-        (void)snprintf(selection->message, REASON_MAX, "%zu of %zu members are through", left,
+        (void)snprintf(selection->message, REASON_MAX, "%zu of %zu members have succeeded", left,
                        selection->count);
         return 0;
     }

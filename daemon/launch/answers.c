@@ -249,7 +249,8 @@ static int submit_anywhere(struct launch *launch, const struct core_effect *effe
                            const struct cluster_result *result)
 {
     loop_warn(launch->loop, effect->run,
-              "submitted again without leaving out the excluded nodes: refused by Slurm: %s",
+              "Slurm refused the job while nodes were left out (%s): phased submits the job again, "
+              "and no longer leaves these nodes out",
               result->message);
     map_put(&launch->anywhere, effect->allocation->id, effect->allocation);
     return CARRIED_LATER_MS;
@@ -265,7 +266,9 @@ int submit_answer(void *state, const struct core_effect *effect,
     if (result->outcome == CLUSTER_DONE)
         (void)map_remove(&launch->anywhere, effect->allocation->id);
     if (is_refused && allocation_is_candidate(effect->allocation))
-        loop_warn(launch->loop, effect->run, "no job for GPUs of type %s: refused by Slurm: %s",
+        loop_warn(launch->loop, effect->run,
+                  "Slurm refused the job for GPUs of type %s: %s; this does not affect the jobs "
+                  "for the other types",
                   effect->allocation->gpu_type, result->message);
     if (result->has_dropped)
         loop_warn(launch->loop, effect->run, "%s", result->message);

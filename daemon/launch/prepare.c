@@ -39,7 +39,7 @@ static void failures_tell(struct loop *loop, const struct run *run,
     spec_problems_text(problems, &lines);
     for (const char *line = text_string(&lines); *line; line += strcspn(line, "\n") + 1)
         log_line("%.*s", (int)strcspn(line, "\n"), line);
-    loop_warn(loop, run, "left out of what is known of failures: %.*s%s",
+    loop_warn(loop, run, "phased leaves out what is wrong in failures.yaml: %.*s%s",
               (int)strcspn(text_string(&lines), "\n"), text_string(&lines),
               problems->count > 1 ? ", and more (see the daemon's log)" : "");
     text_fini(&lines);

@@ -90,7 +90,7 @@ int launch_secrets_find(const struct home *home, uint64_t workflow,
         const char *name = missing_of(secrets, launch);
         if (name)
             status = error_set(err, -ENOENT,
-                               "the secret %.64s was removed after the workflow had ended, submit "
+                               "the secret %.64s was removed after the workflow had ended: submit "
                                "the workflow again",
                                name);
         else

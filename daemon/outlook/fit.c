@@ -165,7 +165,8 @@ static void judge_preemption(const struct fit_wish *wish, const struct survey_pa
         return;
     if (!phase->has_checkpoint && partition->preemption != SURVEY_PREEMPT_SUSPEND) {
         text_addf(&text,
-                  "partition %s: jobs are preempted, and without a `checkpoint` all is lost then",
+                  "partition %s: jobs are preempted, and the phase has no `checkpoint`: a "
+                  "preemption loses all its work",
                   partition->name);
         add_danger(dangers, &text);
     }
@@ -201,16 +202,20 @@ static void judge_partition(const struct fit_wish *wish, const struct survey_par
     unsigned minutes = (phase->time_s + 59) / 60;
     judge_preemption(wish, partition, dangers);
     if (minutes > partition->max_time_minutes) {
-        text_addf(&text, "partition %s: allows %u of the %u minutes of `time`%s", partition->name,
-                  partition->max_time_minutes, minutes,
-                  wish->has_qos ? ", unless the QOS allows more" : ": it takes several jobs");
+        text_addf(&text, "partition %s allows %u minutes, and `time` is %u minutes%s",
+                  partition->name, partition->max_time_minutes, minutes,
+                  wish->has_qos ? ": the job runs only if the QOS allows more"
+                                : ": the phase runs as several jobs, one after another");
         add_danger(dangers, &text);
     }
     if (count->nodes < phase->nodes)
-        text_addf(&text, "partition %s: the phase has to wait: it needs %u node%s, and %u would do",
+        text_addf(&text,
+                  "partition %s: the phase has to wait: it needs %u node%s; suitable nodes that "
+                  "jobs can use: %u",
                   partition->name, phase->nodes, phase->nodes == 1 ? "" : "s", count->nodes);
     else if (count->excluded)
-        text_addf(&text, "partition %s: nodes that would do: %u", partition->name, count->nodes);
+        text_addf(&text, "partition %s: suitable nodes that jobs can use: %u", partition->name,
+                  count->nodes);
     if (text.size && count->away)
         text_addf(&text, "; down or drained: %u", count->away);
     if (text.size && count->excluded)

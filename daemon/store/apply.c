@@ -217,10 +217,10 @@ static int apply_blame(struct store *store, const struct core_effect *effect, in
     int status = store_node_failed(store, &failure, now_ms, &until_ms, err);
     if (status < 0)
         return status;
-    char *message =
-        until_ms ? text_format("new jobs are kept away from %s for %" PRId64 " minutes",
-                               failure.node, (until_ms - now_ms + 59999) / 60000)
-                 : text_format("new jobs are kept away from %s until it is cleared", failure.node);
+    char *message = until_ms ? text_format("%s is left out for %" PRId64 " minutes", failure.node,
+                                           (until_ms - now_ms + 59999) / 60000)
+                             : text_format("%s is left out until 'phasectl nodes clear %s'",
+                                           failure.node, failure.node);
     status = apply_warning(store, run, message, now_ms, err);
     free(message);
     return status;

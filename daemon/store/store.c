@@ -63,9 +63,10 @@ static int store_check(struct store *store, struct error *err)
     int status = store_ask(store, "PRAGMA quick_check(1)", NULL, complaint, sizeof complaint, err);
     if (status < 0 || text_equal(complaint, "ok"))
         return status;
-    return error_set_at(err, -EUCLEAN, store->path, 0, 0,
-                        "the record is damaged, so put back a copy of it or move it away: %s",
-                        complaint);
+    return error_set_at(
+        err, -EUCLEAN, store->path, 0, 0,
+        "the record is damaged (%s): put back a copy of the record, or move the record away",
+        complaint);
 }
 
 /* Makes the file, or checks that only its owner can read it: it holds secrets. */
@@ -113,8 +114,10 @@ static int store_set_journal(struct store *store, enum store_sharing sharing, st
     int status = store_ask(store, sql, NULL, mode, sizeof mode, err);
     free(sql);
     if (status == 0 && !text_equal(mode, wanted))
-        return error_set_at(err, -EIO, store->path, 0, 0,
-                            "cannot open the record: its journal stays %s, not %s", mode, wanted);
+        return error_set_at(
+            err, -EIO, store->path, 0, 0,
+            "cannot open the record: SQLite keeps the journal mode %s and does not switch to %s",
+            mode, wanted);
     if (status == 0)
         status = store_exec(store,
                             "PRAGMA synchronous = FULL; PRAGMA cache_size = -8000;"

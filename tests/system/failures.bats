@@ -197,7 +197,7 @@ YAML
     workflow=$(failing 'nodes: 1, gpus: h100:1' node <<<'echo loader 7 is stuck; exit 1' | submit)
     [ "$(failed "$workflow")" = 'nan loader - n1 none -' ]
     [[ $(record "SELECT message FROM event WHERE type = 'warning'") == \
-        "left out of what is known of failures: $PHASED_HOME/failures.yaml:6:"*': broken.pattern: the pattern is wrong: missing closing parenthesis' ]]
+        "phased leaves out what is wrong in failures.yaml: $PHASED_HOME/failures.yaml:6:"*': broken.pattern: the pattern is wrong: missing closing parenthesis' ]]
 
     echo 'not: [yaml' >"$PHASED_HOME/failures.yaml"
     workflow=$(failing 'nodes: 1, gpus: h100:1' node <<<'echo OSError: [Errno 122] Disk quota exceeded; exit 1' | submit)

@@ -180,7 +180,7 @@ starts() {
     choice | sed 's/h200:8/b200:8/' | submit
     eventually 60 state 1 succeeded
     run phasectl why 1/train
-    [[ $output == *"no job for GPUs of type b200: refused by Slurm"* ]]
+    [[ $output == *"Slurm refused the job for GPUs of type b200: "*"; this does not affect the jobs for the other types"* ]]
     [ "$(executed | cut -d' ' -f2)" = n1 ]
 }
 

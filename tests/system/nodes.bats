@@ -95,11 +95,11 @@ nodes_are() {
     workflow=$(sleeper 0 | submit)
     eventually 60 state "$workflow" succeeded
     [[ $(record "SELECT message FROM event WHERE workflow = $workflow AND type = 'warning' LIMIT 1") == \
-        'submitted again without leaving out the excluded nodes: refused by Slurm: Requested node configuration is not available' ]]
+        'Slurm refused the job while nodes were left out (Requested node configuration is not available): phased submits the job again, and no longer leaves these nodes out' ]]
 
     run phasectl nodes clear n3
     [ "$status" -eq 1 ]
-    [ "$output" = 'phasectl: n3 is not excluded' ]
+    [ "$output" = 'phasectl: n3 is not left out' ]
     run phasectl nodes add 'n[1-2]'
     [ "$status" -eq 1 ]
     [ "$output" = 'phasectl: n[1-2] is not the name of one node' ]

@@ -110,7 +110,8 @@ SPEC
     second=$(held_up --after "$first")
     [[ $(phasectl show "$second") = *"options  --after $first"* ]] || false
     touch "$PHASED_HOME/go"
-    eventually 60 reason_is "$second" "workflow $first, which it comes after, is failed: retry that, or cancel this one"
+    eventually 60 reason_is "$second" \
+        "waits for workflow $first (--after), which is failed: retry workflow $first, or cancel workflow $second"
     touch "$PHASED_HOME/fixed"
     phasectl retry "$first"
     eventually 60 state "$second" succeeded

@@ -209,7 +209,7 @@ SPEC
 # held PHASE: the phase is held because a secret of it is gone, and no run of it has begun.
 held() {
     [ "$(phasectl status "1/$1" --json | jq -r '.state + ": " + .reason')" = \
-        'held: held by phased: the secret HF_TOKEN was removed after the workflow had ended, submit the workflow again' ]
+        'held: held by phased: the secret HF_TOKEN was removed after the workflow had ended: submit the workflow again' ]
 }
 
 @test "a phase that begins after its secrets were removed is held, in place and in a job of its own" {

@@ -91,7 +91,7 @@ static void a_report_after_the_run_was_lost_is_a_warning(void **state)
     assert_int_equal(world_push(world, "runs/1/a/1", "n1", late),
                      1); /* the worker need not send it again */
     assert_int_equal(world_push(world, "runs/1/a/1", "n1", later), 2);
-    assert_int_equal(await_warnings(world, "a worker (n1) still reports"), 1);
+    assert_int_equal(await_warnings(world, "the run is over, but a worker (n1) still reports"), 1);
     json_t *json = world_expect(world, 200, "GET", "/v1/workflows/1/phases/a/runs/1/metrics", NULL);
     assert_int_equal(json_object_size(json_object_get(json, "series")), 0);
     json_decref(json);

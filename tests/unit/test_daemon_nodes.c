@@ -108,8 +108,9 @@ static void a_job_uses_excluded_nodes_if_too_few_others_are_left(void **state)
     world_await(world, "/v1/workflows/1", "phases.0.run.state", "pending");
     json_t *json = world_expect(world, 200, "GET", "/v1/events?after=0&workflow=1&wait=0", NULL);
     char *text = json_dumps(json, JSON_COMPACT);
-    assert_non_null(strstr(text, "submitted again without leaving out the excluded nodes: refused "
-                                 "by Slurm: because the test wants it"));
+    assert_non_null(
+        strstr(text, "Slurm refused the job while nodes were left out (because the test wants it): "
+                     "phased submits the job again, and no longer leaves these nodes out"));
     free(text);
     json_decref(json);
 }

@@ -132,7 +132,8 @@ static void warnings_are_about_the_partitions_of_the_job(void **state)
          false,
          60,
          "{}",
-         {"partition short: jobs are preempted, and without a `checkpoint`"}},
+         {"partition short: jobs are preempted, and the phase has no `checkpoint`: a preemption "
+          "loses all its work"}},
         {SURVEY_PREEMPT_REQUEUE,
          0,
          true,
@@ -183,7 +184,8 @@ static void warnings_are_about_the_partitions_of_the_job(void **state)
     }
 }
 
-#define WAITS "partition short: the phase has to wait: it needs 1 node, and 0 would do"
+#define WAITS                                                                                      \
+    "partition short: the phase has to wait: it needs 1 node; suitable nodes that jobs can use: 0"
 
 static void a_warning_names_nodes_that_are_not_available_now(void **state)
 {
@@ -193,7 +195,8 @@ static void a_warning_names_nodes_that_are_not_available_now(void **state)
         bool waits; /* the job waits for nodes that Slurm does not have now */
     } rows[] = {
         {"h100", NULL, NULL, false},
-        {"h100", "n1", "partition short: nodes that would do: 1; left out: 1 (phasectl nodes)",
+        {"h100", "n1",
+         "partition short: suitable nodes that jobs can use: 1; left out: 1 (phasectl nodes)",
          false},
         {"h100", "n1,n2", WAITS "; left out: 2 (phasectl nodes)", false},
         {"h200", NULL, WAITS "; down or drained: 1", true},

@@ -140,7 +140,7 @@ static void the_end_of_a_run_excludes_its_node_and_says_so(void **state)
     exclude(world, "n3", 0, record_now_ms());
     record_assert(&world->record, "SELECT node FROM v_node", "n3"); /* the other one is over */
     record_assert(&world->record, "SELECT type || ': ' || message FROM event",
-                  "warning: new jobs are kept away from n1 for 120 minutes");
+                  "warning: n1 is left out for 120 minutes");
     struct error err;
     json_t *json = NULL;
     assert_int_equal(answer_nodes(world->record.store, record_now_ms(), &json, &err), 0);
