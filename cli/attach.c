@@ -37,7 +37,9 @@ static char *attach_refusal(const json_t *run)
         return text_format("%s has ended (%s%s%s): attach to a run that is running", address,
                            field_text(run, "outcome"), cause[0] ? ": " : "", cause);
     if (json_is_number(json_object_get(run, "job_absent_since")))
-        return text_format("Slurm does not know job %lld of %s now", job, address);
+        return text_format("Slurm does not know job %lld of %s at the moment: 'phasectl why %s' "
+                           "shows since when; try again later",
+                           job, address, address);
     if (!job || json_array_size(json_object_get(run, "nodes")) == 0)
         return text_format("the nodes of %s are not known yet: try again in a moment", address);
     return NULL;

@@ -30,11 +30,11 @@ static void held_budget_first(const json_t *phase, struct table *table)
     if (budget == BUDGET_WORKFLOW && amount >= 0) {
         char *target = text_format("%.*s %s N", (int)strcspn(address, "/"), address,
                                    amount_option((enum amount)amount));
-        held_way_out(table, "budget", target, "give the workflow more first");
+        held_way_out(table, "budget", target, "give the workflow a larger budget first");
         free(target);
     } else if (budget == BUDGET_MONTH) {
         table_add(table, "limits.yaml: month");
-        table_add(table, "give all workflows more first");
+        table_add(table, "raise the budget of the month first");
     }
 }
 

@@ -359,9 +359,8 @@ static void oldlog_write_guards(const struct oldlog *log, const struct terminal 
 {
     size_t count = json_object_size(json_object_get(log->phase, "guards"));
     if (log->stopped)
-        text_addf(text, "  at step %lld the run would have been %s: %s\n",
-                  (long long)log->stopped_step, log->is_end_good ? "ended well" : "stopped",
-                  log->stopped);
+        text_addf(text, "  at step %lld the run would have %s: %s\n", (long long)log->stopped_step,
+                  log->is_end_good ? "ended with success" : "been stopped", log->stopped);
     else if (count)
         text_addf(text, "  its %zu guard%s would not have stopped it\n", count,
                   count == 1 ? "" : "s");

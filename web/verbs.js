@@ -95,10 +95,10 @@ export function firstOf(phase) {
   const workflow = phase.address.split('/')[0];
   if (phase.hold_budget === 'workflow') {
     const option = '--' + phase.hold_amount.replace('_', '-');
-    return `First give the workflow more: phasectl budget ${workflow} ${option} N.`;
+    return `First give the workflow a larger budget: phasectl budget ${workflow} ${option} N.`;
   }
   if (phase.hold_budget === 'month')
-    return 'First give all workflows more: `month` in limits.yaml.';
+    return 'First raise the budget of the month: `month` in limits.yaml.';
   if (phase.hold === 'failure' && phase.run && phase.run.refused)
     return 'Slurm refused the job. Retry when Slurm would take the job, or cancel.';
   return '';

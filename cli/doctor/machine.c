@@ -40,11 +40,12 @@ void machine_judge_system(unsigned long type, const char *what, const char *path
         const char *advice;
     } systems[] = {
         {0x6969, "NFS", true,
-         "start phased on one host only; logs of other nodes may show some seconds late"},
+         "start phased on one host only; new log lines of other nodes may appear some seconds "
+         "late"},
         {0x0BD00BD0, "Lustre", true,
-         "it must be mounted with `flock`; start phased on one host only"},
+         "Lustre must be mounted with `flock`; start phased on one host only"},
         {0x47504653, "GPFS", true, NULL},
-        {0x19830326, "BeeGFS", true, "locks must be global there (tuneUseGlobalFileLocks)"},
+        {0x19830326, "BeeGFS", true, "BeeGFS must use global locks (tuneUseGlobalFileLocks)"},
         {0x00C36400, "CephFS", true, NULL},
         {0xAAD7AAEA, "PanFS", true, NULL},
         {0x5346414F, "AFS", true,

@@ -47,9 +47,10 @@ static void judge_job_age(const char *value, json_t *findings)
     long age_s = strtol(value, NULL, 10);
     bool is_short = age_s > 0 && age_s < SETTING_AGE_MIN_S; /* 0: jobs are never forgotten */
     finding_add(findings, is_short ? FINDING_WARNING : FINDING_OK, "MinJobAge",
-                is_short ? "ask the site for 300, Slurm's default: phased asks for jobs each 30 s, "
-                           "and a run whose worker was killed has no other evidence"
-                         : NULL,
+                is_short
+                    ? "ask the site for MinJobAge=300, Slurm's default: phased looks every 30 s, "
+                      "and if a worker was killed, only Slurm knows how its run ended"
+                    : NULL,
                 "Slurm %s%s%s", age_s ? "forgets a job " : "never forgets a job",
                 age_s ? value : "", age_s ? " s after its end" : "");
 }
@@ -287,7 +288,7 @@ static void judge_preemption(const struct setting_partition *partition, const ch
 {
     const char *name = partition->name, *mode = partition->preemption;
     const char *advice =
-        "write checkpoints often (`checkpoint`): nothing else is left of the run then";
+        "write checkpoints often (`checkpoint`): a preempted run keeps only its checkpoints";
     if (strstr(mode, "SUSPEND"))
         finding_add(findings, FINDING_WARNING, name,
                     "prefer another partition: a suspended job keeps the memory of its GPUs, and "
@@ -299,7 +300,8 @@ static void judge_preemption(const struct setting_partition *partition, const ch
                     above);
     else
         finding_add(findings, FINDING_NOTE, name,
-                    "a checkpoint must take less (`save_time`), or the last steps are lost",
+                    "saving a checkpoint (`save_time`) must take less time than the warning gives: "
+                    "otherwise the last steps are lost",
                     "jobs are preempted for partition %s, %ld s after a warning (GraceTime)", above,
                     partition->grace_s);
     if (strstr(mode, "CANCEL"))

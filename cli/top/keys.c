@@ -24,7 +24,7 @@ const struct keys_help keys_help[] = {
     {"Enter", "open the workflow, the run of the phase, or the members of the matrix"},
     {"Esc, Backspace", "end the search that is shown; otherwise back"},
     {"Tab, Shift-Tab", "the next pane, the pane before"},
-    {"/", "search in the pane, in the list also workflows that it leaves out"},
+    {"/", "search the pane; in the list, also find workflows that the list does not show"},
     {"n, N", "the next place that the search finds, the place before"},
     {"f", "in a log: follow new lines, or stop following"},
     {"Left, Right", "in a log: the rank before, the next rank"},

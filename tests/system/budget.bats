@@ -35,7 +35,7 @@ spent() {
     run phasectl release "$workflow" # the budget is as it was
     [ "$status" = 1 ]
     [[ $output = *"cannot release $workflow: its budget is spent: "*"; first phasectl budget $workflow --usd N"* ]]
-    phasectl status "$workflow" | grep -E "^  phasectl budget $workflow --usd N +give the workflow more first$"
+    phasectl status "$workflow" | grep -E "^  phasectl budget $workflow --usd N +give the workflow a larger budget first$"
     [ "$(record 'SELECT count(*) FROM run WHERE started IS NOT NULL')" = 1 ]
 
     [[ $(phasectl budget "$workflow" --usd 1234567 --gpu-hours 1000) = 'budget: $'*' of $1234567 (0 %), 0.'*' of 1000 GPU hours (0 %)' ]]

@@ -80,7 +80,7 @@ def check_budget(page, api, tap):
     """The budget of spent counts GPU hours."""
     number = api.named('spent')['workflow']
     page.go(f'#/w/{number}')
-    tap.true(lambda: f'First give the workflow more: phasectl budget {number} --gpu-hours N.' in page.text('#s-held'),
+    tap.true(lambda: f'First give the workflow a larger budget: phasectl budget {number} --gpu-hours N.' in page.text('#s-held'),
              'what a budget holds needs more of what the budget counts', lambda: page.text('#s-held'))
 
 

@@ -132,13 +132,13 @@ static void the_live_view_names_its_keys(void **state)
          " h let the phase start   c end it\n"},
         {HELD("user", "'release', 'cancel'") "'hold_budget': 'workflow', 'hold_amount': 'usd'}",
          " h let the phase start   c end it\n"
-         " phasectl budget 7 --usd N  give the workflow more first\n"},
+         " phasectl budget 7 --usd N  give the workflow a larger budget first\n"},
         {HELD("user", "'release', 'cancel'") "'hold_budget': 'workflow', 'hold_amount': 'hours'}",
          " h let the phase start   c end it\n"
-         " phasectl budget 7 --hours N  give the workflow more first\n"},
+         " phasectl budget 7 --hours N  give the workflow a larger budget first\n"},
         {HELD("user", "'release', 'cancel'") "'hold_budget': 'month', 'hold_amount': 'usd'}",
          " h let the phase start   c end it\n"
-         " limits.yaml: month  give all workflows more first\n"},
+         " limits.yaml: month  raise the budget of the month first\n"},
         {HELD("user", "'release'") "'reason': 'held by its budget, as Anna says'}",
          " h let the phase start\n"}, /* a sentence for people decides nothing */
     };
