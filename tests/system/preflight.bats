@@ -67,7 +67,7 @@ runs_are() {
     runs_are '1 succeeded'
     [ "$(record 'SELECT count(*) FROM preflight')" = 3 ]
     [[ $(record "SELECT message FROM event WHERE type = 'warning'") == \
-        'preflight: 3 nodes could not be judged: n'*': gpus: /nonexistent.so: cannot be loaded; n'*'; n'* ]]
+        'preflight could not tell whether 3 nodes are fit: n'*': gpus: /nonexistent.so: cannot be loaded; n'*'; n'* ]]
 }
 
 @test "a driver that does not answer makes its node a broken node" {

@@ -190,7 +190,7 @@ teardown() {
     new_run 1 "{\"guards\": {\"cap\": {\"value\": \"max(grad_nrm)\", \"at_most\": 20}}, \"run\": $(script 'echo step=1 loss=1 grad_norm=5')}"
     start_lead 1
     await_lead
-    [[ $(journal 1 n1 'select(.type == "warning") | .message') = 'from its start to its end no row came of: grad_nrm; rows came of: '* ]]
+    [[ $(journal 1 n1 'select(.type == "warning") | .message') = 'from its start to its end the program printed no value of: grad_nrm; it printed values of: '* ]]
 }
 
 @test "a run that until stops succeeds after its checkpoint is written, whatever its exit code" {

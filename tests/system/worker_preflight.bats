@@ -69,7 +69,7 @@ preflight_of() {
     await_lead
     [ "$(outcome 1 .outcome)" = succeeded ]
     [[ $(journal 1 lead 'select(.type == "warning").message') == \
-        "preflight: 3 nodes could not be judged: n"*": gpus: /nonexistent.so: cannot be loaded; n"* ]]
+        "preflight could not tell whether 3 nodes are fit: n"*": gpus: /nonexistent.so: cannot be loaded; n"* ]]
     [ "$(journal 1 n1 'select(.type == "warning")')" = "" ]
 }
 

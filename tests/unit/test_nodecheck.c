@@ -227,9 +227,10 @@ static void a_run_has_at_most_one_note(void **state)
         const char *verdicts, *note; /* NULL: no note */
     } rows[] = {
         {"pp", NULL},
-        {"pu", "preflight: n2 could not be judged: x: y"},
-        {"uuuu", "preflight: 4 nodes could not be judged: n1: x: y; n2: x: y; n3: x: y; ...; "
-                 "`preflight: off` leaves it out"},
+        {"pu", "preflight could not tell whether n2 is fit: x: y"},
+        {"uuuu",
+         "preflight could not tell whether 4 nodes are fit: n1: x: y; n2: x: y; n3: x: y; ...; "
+         "`preflight: off` leaves the preflight out"},
         {"fu", "n1 failed preflight, which is only observed: x: y"},
         {"ff", "2 nodes failed preflight, which is only observed: n1: x: y; n2: x: y"},
     };

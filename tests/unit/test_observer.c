@@ -125,12 +125,14 @@ static void missing_metrics_are_reported_once_after_three_minutes(void **state)
     world_pass(&world, 179);
     expect_warnings(&world, "");
     world_pass(&world, 1);
-    expect_warnings(&world, "in the first 3 minutes no row came of: lss, accuracy; "
-                            "rows came of: loss; ");
+    expect_warnings(&world,
+                    "in the first 3 minutes the program printed no value of: lss, accuracy; "
+                    "it printed values of: loss; ");
     world_pass(&world, 600);
     observer_look_last(world.observer, OBSERVER_ENDED_WELL);
-    expect_warnings(&world, "in the first 3 minutes no row came of: lss, accuracy; "
-                            "rows came of: loss; ");
+    expect_warnings(&world,
+                    "in the first 3 minutes the program printed no value of: lss, accuracy; "
+                    "it printed values of: loss; ");
     world_fini(&world);
 }
 
@@ -142,13 +144,15 @@ static void a_shorter_run_reports_missing_metrics_at_a_good_end(void **state)
         const char *printed, *warnings;
     } rows[] = {
         {OBSERVER_ENDED_WELL, "step 1 | loss: 2.5 | lss: 2\n",
-         "from its start to its end no row came of: accuracy; rows came of: loss, lss; "},
+         "from its start to its end the program printed no value of: accuracy; it printed values "
+         "of: loss, lss; "},
         {OBSERVER_ENDED_WELL, "nothing to see\n",
-         "from its start to its end no row came of: lss, accuracy, loss; no metric at all was "
-         "recognised in lines such as 'nothing to see'; " EXTRACT_ADVICE "; "},
+         "from its start to its end the program printed no value of: lss, accuracy, loss; no "
+         "metric at all was recognised in lines such as 'nothing to see'; " EXTRACT_ADVICE "; "},
         {OBSERVER_ENDED_WELL, "at 10 the loss became 2.5\nbye\n",
-         "from its start to its end no row came of: lss, accuracy, loss; no metric at all was "
-         "recognised in lines such as 'at 10 the loss became 2.5'; " EXTRACT_ADVICE "; "},
+         "from its start to its end the program printed no value of: lss, accuracy, loss; no "
+         "metric at all was recognised in lines such as 'at 10 the loss became "
+         "2.5'; " EXTRACT_ADVICE "; "},
         {OBSERVER_ENDED_WELL, "step 1 | loss: 2.5 | lss: 2 | accuracy: 0.5", ""},
         {OBSERVER_ENDED_BADLY, "step 1 | loss: 2.5\n", ""},
     };
@@ -176,8 +180,8 @@ static void the_join_script_may_print_metrics_that_groups_do_not(void **state)
     world_pass(&world, 1);
     world_print(&world, "step 1 | loss: 2.5 | lss: 2\n");
     observer_look_last(world.observer, OBSERVER_ENDED_WELL);
-    expect_warnings(&world, "from its start to its end no row came of: accuracy; rows came of: "
-                            "loss, lss; ");
+    expect_warnings(&world, "from its start to its end the program printed no value of: accuracy; "
+                            "it printed values of: loss, lss; ");
     world_fini(&world);
 }
 

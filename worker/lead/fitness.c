@@ -34,33 +34,36 @@ void fitness_add(struct fitness *fitness, const char *node, enum preflight_outco
         text_addf(list, "%s%s: %s", count > 1 ? "; " : "", node, reason);
 }
 
-/* "n3 WHAT: reason", or "5 nodes WHAT: n3: reason; ..."; `what` begins with a blank or is empty. */
-static char *fitness_say(const char *what, unsigned count, const struct text *list)
+/* "BEGINn3WHAT: reason", or "BEGIN5 nodesWHAT: n3: reason; ...". Either text may be empty. */
+static char *fitness_say(const char *begin, const char *what, unsigned count,
+                         const struct text *list)
 {
     const char *reasons = text_string(list);
     if (count > 1)
-        return text_format("%u nodes%s: %s%s", count, what, reasons,
+        return text_format("%s%u nodes%s: %s%s", begin, count, what, reasons,
                            count > FITNESS_NAMED_MAX ? "; ..." : "");
     const char *colon = strchr(reasons, ':'); /* after the node's name */
-    return text_format("%.*s%s%s", (int)(colon - reasons), reasons, what, colon);
+    return text_format("%s%.*s%s%s", begin, (int)(colon - reasons), reasons, what, colon);
 }
 
 char *fitness_failure(const struct fitness *fitness)
 {
-    return fitness_say("", fitness->failed, &fitness->failures);
+    return fitness_say("", "", fitness->failed, &fitness->failures);
 }
 
 char *fitness_note(const struct fitness *fitness)
 {
     if (fitness->failed)
-        return fitness_say(" failed preflight, which is only observed", fitness->failed,
+        return fitness_say("", " failed preflight, which is only observed", fitness->failed,
                            &fitness->failures);
     if (fitness->unknown == 0)
         return NULL;
-    char *doubts = fitness_say(" could not be judged", fitness->unknown, &fitness->doubts);
+    char *doubts = fitness_say("preflight could not tell whether ",
+                               fitness->unknown > 1 ? " are fit" : " is fit", fitness->unknown,
+                               &fitness->doubts);
     bool tells_nothing = fitness->unknown == fitness->heard;
-    char *note = text_format("preflight: %s%s", doubts,
-                             tells_nothing ? "; `preflight: off` leaves it out" : "");
+    char *note = text_format("%s%s", doubts,
+                             tells_nothing ? "; `preflight: off` leaves the preflight out" : "");
     free(doubts);
     return note;
 }

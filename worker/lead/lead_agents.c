@@ -18,9 +18,8 @@ static void lead_warn_of_hardware(struct lead_run *run)
     const char *model = hardware.model;
     if (!run->assignment->hardware || !overlay_exists(run->assignment->spec) || hardware.by_gpu)
         return;
-    lead_run_warn(run, "by_gpu: %s%s: the phase runs as it stands",
-                  model ? "no part matches " : "the type of the GPU is unknown",
-                  model ? model : "");
+    lead_run_warn(run, "by_gpu: %s%s: the phase runs unchanged",
+                  model ? "no entry fits " : "the type of the GPU is unknown", model ? model : "");
 }
 
 void lead_begin(struct lead *lead)
@@ -155,8 +154,10 @@ static void lead_terminated(struct lead *lead, const struct report *report)
  * decide the outcome. */
 static void lead_agent_superseded(struct lead *lead, const struct lead_agent *agent)
 {
-    (void)lead_run_stop(lead->run, STOP_OVER,
-                        "%s has found that the run was ended without this job", agent->node);
+    (void)lead_run_stop(
+        lead->run, STOP_OVER,
+        "the agent on %s found that the run is over: the daemon or another lead has ended it",
+        agent->node);
     lead_stop(lead, AGENT_ORPHAN_S);
 }
 

@@ -453,8 +453,8 @@ static void observer_look_for_missing(struct observer *observer, const char *whe
         char *seen = guards_seen(observer->guards);
         const char *unread = extract_unread(observer->extract);
         struct text message = {0};
-        text_addf(&message, "%s no row came of: %s; %s%s", when, missing,
-                  *seen ? "rows came of: " : "no metric at all was recognised", seen);
+        text_addf(&message, "%s the program printed no value of: %s; %s%s", when, missing,
+                  *seen ? "it printed values of: " : "no metric at all was recognised", seen);
         if (*unread)
             text_addf(&message, " in lines such as '%s'; " EXTRACT_ADVICE, unread);
         journal_warn(observer->options.journal, "%s", text_string(&message));

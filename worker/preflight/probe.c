@@ -165,7 +165,7 @@ static void probe_blame_late(const struct probe *probe, enum figure_row row,
                              others);
     else if (is_cut)
         measures_add_trouble(measures, MEASURE_UNKNOWN, row,
-                             "no answer, and the starts left it only %.1f s",
+                             "no answer: the starts of CUDA and NCCL left only %.1f s for the row",
                              (double)(time->used_ms + waited_ms) / 1000);
     else
         measures_add_trouble(measures, is_shared ? MEASURE_UNKNOWN : MEASURE_FAILED, row,
