@@ -394,7 +394,9 @@ static int http_ask_sealed(struct http_client *client, const char *method, const
     if (status < 0 || ret_reply->status == HTTP_CHALLENGED)
         return status;
     if (ret_reply->status == HTTP_FORBIDDEN && !ret_reply->mac[0])
-        status = error_set(err, -EACCES, "the daemon at %s does not take the key of this home",
+        status = error_set(err, -EACCES,
+                           "the daemon at %s refuses the key of this home: it serves another home, "
+                           "or the file 'key' was replaced since it started",
                            client->address);
     if (status == 0)
         status = http_check_reply(client, nonce, ret_reply, err);
@@ -435,7 +437,9 @@ static int http_request_sealed(struct http_client *client, const char *method, c
     if (status < 0 || ret_reply->status != HTTP_CHALLENGED)
         return status;
     http_reply_fini(ret_reply);
-    return error_set(err, -EIO, "the connection to %s broke, and the daemon may have taken %s %s",
+    return error_set(err, -EIO,
+                     "the connection to %s broke, and the daemon may have carried out %s %s: look "
+                     "with 'phasectl status' before you repeat the command",
                      client->address, method, path);
 }
 

@@ -109,7 +109,7 @@ hide_socket() {
     cat "$PHASED_HOME/key.other" >"$PHASED_HOME/key"
     run phasectl cancel 1
     [ "$status" = 1 ]
-    [[ $output == *"does not take the key of this home"* ]]
+    [[ $output == *"refuses the key of this home: it serves another home"* ]]
     cat "$PHASED_HOME/key.right" >"$PHASED_HOME/key"
     phasectl status 1
     daemon_kill
