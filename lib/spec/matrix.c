@@ -303,17 +303,17 @@ static void matrix_check_parallel(struct scope *scope, const struct node *phase)
     const struct node *gpus = node_get(node_get(phase, "resources"), "gpus");
     if (gpus && gpus->kind == NODE_SCALAR && strchr(gpus->text, '|'))
         node_problem(scope->problems, gpus,
-                     "no choice of GPUs (|) where members run side by side (pack)");
+                     "must name one type of GPU, because members run side by side (pack)");
     const struct node *preflight = node_get(phase, "preflight");
     const struct node *memory = node_get(node_get(phase, "slurm"), "mem");
     if (preflight && !(preflight->kind == NODE_SCALAR && text_equal(preflight->text, "off")))
         node_problem(scope->problems, preflight,
-                     "not where members run side by side (pack): each would report the programs of "
-                     "the others");
+                     "must be off, because members run side by side (pack): each member would "
+                     "report the programs of the others");
     if (memory)
         node_problem(scope->problems, memory,
-                     "not where members run side by side (pack): use resources.mem, the memory of "
-                     "one member");
+                     "cannot be used, because members run side by side (pack): use resources.mem, "
+                     "the memory of one member");
 }
 
 /* Returns JSON null if each member has a job of its own. */
@@ -425,7 +425,8 @@ static json_t *matrix_read_reuse(struct scope *scope, const struct node *phase)
         return json_null();
     if (node_get(phase, "after"))
         node_key_problem(scope->problems, node,
-                         "not with after: the files of other phases may differ each time");
+                         "cannot be used in a phase with `after`: the files of the phases before "
+                         "may differ each time");
     if (scalar_duration(scope, node, &seconds) && seconds == 0)
         node_problem(scope->problems, node, "must be above 0");
     return json_integer(seconds);
@@ -480,10 +481,10 @@ static void matrix_check_remedies(struct scope *scope, const struct phases_entry
             json_object_foreach(json_object_get(remedy, "set"), param, value)
             {
                 if (matrix_sets(entry, param))
-                    node_key_problem(
-                        scope->problems, node_get(node, cause),
-                        "sets %s, a param of the matrix: a member that fails is left out instead",
-                        param);
+                    node_key_problem(scope->problems, node_get(node, cause),
+                                     "cannot set %s, because the matrix sets this param: a member "
+                                     "that fails is out",
+                                     param);
             }
         }
     }

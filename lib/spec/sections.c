@@ -174,9 +174,10 @@ static void sections_read_env(const struct sections *sections, const struct key 
         else if (node->kind == NODE_SCALAR && !node->is_cut &&
                  scope_text(sections->scope, node, &text)) {
             if (secrets_is_mark(text_string(&text)) && !secrets_is_mark(node->text))
-                node_problem(sections_problems(sections), node,
-                             "gives %s, which stands for the value of a secret: use another text",
-                             text_string(&text));
+                node_problem(
+                    sections_problems(sections), node,
+                    "has the value %s, with which phased marks a hidden secret: use another text",
+                    text_string(&text));
             sections_set(json, node->key, json_string(text_string(&text)));
         }
         text_fini(&text);
