@@ -189,7 +189,7 @@ need_other() {
     chmod 777 "$folder/open"
     run "$sandbox" start "$folder/open/a"
     [ "$status" = 1 ]
-    [ "$output" = "sandbox: others may write to $folder/open and put another folder in place of $folder/open/a: use one elsewhere" ]
+    [ "$output" = "sandbox: others may write to $folder/open and put another folder in place of $folder/open/a: use a folder elsewhere" ]
     need_other
     chmod 700 "$folder/a"
     chown 65534 "$folder/a"
