@@ -3,13 +3,13 @@
  * The core has no I/O, clock, libuv, SQL or Slurm, so that a simulator can drive it in virtual
  * time. The loop (daemon/loop) drains its events and gives each event to the core. Then the loop
  * commits one transaction with all rows that the effects name and with the effects themselves (the
- * outbox). Only then it carries the effects out. The result of an effect comes back as an event,
- * and the transaction of that event deletes the effect from the outbox. When the daemon starts, the
- * loop loads the live workflows and carries the outbox out once more: every effect is idempotent.
- * (A submission in the outbox may have happened, so it begins with a look-up of its token.)
- * CANCEL_JOB and the TELL_ effects stay until what they want has happened. The loop carries
- * CANCEL_JOB out again whenever Slurm could not be reached. Each request of the lead is answered
- * from the TELL_ effects (daemon/ingest/lead.c). */
+ * outbox). After the commit, the loop answers those who asked, and carries out the effects. The
+ * result of an effect comes back as an event, and the transaction of that event deletes the effect
+ * from the outbox. When the daemon starts, the loop loads the live workflows and carries the outbox
+ * out once more: every effect is idempotent. (A submission in the outbox may have happened, so it
+ * begins with a look-up of its token.) CANCEL_JOB and the TELL_ effects stay until what they want
+ * has happened. The loop carries CANCEL_JOB out again whenever Slurm could not be reached. Each
+ * request of the lead is answered from the TELL_ effects (daemon/ingest/lead.c). */
 #ifndef PHASED_DAEMON_CORE_CORE_H
 #define PHASED_DAEMON_CORE_CORE_H
 

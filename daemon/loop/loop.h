@@ -3,8 +3,8 @@
  * Each part of the daemon posts what it learns: an event for the core, rows for the record that
  * belong to the event, or both. Before the process waits again, a *turn* drains what was posted,
  * and the core decides about each event. All rows and all effects are committed in one transaction.
- * Only then the loop answers those who asked, and carries out the effects. What follows from the
- * effects is posted again.
+ * After the commit, the loop answers those who asked, and carries out the effects. What follows
+ * from the effects is posted again.
  *
  * If a commit fails, for example because the disk is full, nothing is carried out. The core is then
  * ahead of the record. Its effects and the rows are kept and tried again, with growing delays.

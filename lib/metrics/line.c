@@ -163,7 +163,7 @@ static void line_skip_junk(struct line *line)
     line_forget_words(line);
 }
 
-/* Whether the pair is a place, without a space behind its colon: host:29500, train.py:55. */
+/* Whether the pair is a place, without a space after its colon: host:29500, train.py:55. */
 static bool line_is_place(const struct line *line, const struct line_pair *pair)
 {
     if (line->separator != ':' || !line->is_tight || pair->value != floor(pair->value))
@@ -176,7 +176,7 @@ static bool line_is_place(const struct line *line, const struct line_pair *pair)
            isdigit((unsigned char)word.at[word.size - 1]);
 }
 
-/* Takes a value behind a separator. A whole number behind a colon is doubtful ("Found: 5 files in 3
+/* Takes a value after a separator. A whole number after a colon is doubtful ("Found: 5 files in 3
  * folders"), unless the name means a step, an epoch or a known metric. */
 static void line_take_pair(struct line *line, double value)
 {
@@ -203,7 +203,7 @@ static void line_take_pair(struct line *line, double value)
     line->has_doubtful = true;
 }
 
-/* Skips "/1000" of "200/1000", with or without spaces, or " of 1000". `at` is behind the first
+/* Skips "/1000" of "200/1000", with or without spaces, or " of 1000". `at` is after the first
  * number. */
 static const char *line_skip_total(const char *at, const char *end)
 {
@@ -240,7 +240,7 @@ static void line_take_loose(struct line *line, double value)
     line_forget_words(line);
 }
 
-/* Skips the spaces behind a value, and "(20.00%)" or "(+nanz)" behind them. */
+/* Skips the spaces after a value, and "(20.00%)" or "(+nanz)" after them. */
 static void line_skip_remark(struct line *line)
 {
     line->at = span_skip_spaces(line->at, line->end);
@@ -329,7 +329,7 @@ static struct span line_word(const struct line *line)
     return (struct span){.at = line->at, .size = (size_t)(at - line->at)};
 }
 
-/* Reads a word that is a number behind a name, as in `loss nan`. With several words before it, only
+/* Reads a word that is a number after a name, as in `loss nan`. With several words before it, only
  * a known metric can have such a value: "the gradient is nan" is a sentence. */
 static bool line_read_nan(struct line *line, struct span word)
 {
@@ -498,7 +498,7 @@ static void line_read_sign(struct line *line)
     }
 }
 
-/* Reads what a logger prints before its message: the time, and a place in the program behind it.
+/* Reads what a logger prints before its message: the time, and a place in the program after it.
  * "trainer:step:10 - " is a step, unless it stands between signs that separate segments. */
 static bool line_read_logger(struct line *line)
 {

@@ -202,9 +202,9 @@ size_t number_read_measure(const char *at, const char *end, enum number_commas c
 
 /* --- Units set apart -------------------------------------------------------------------------- */
 
-/* A letter behind a number and a space can be a unit, or the first word of the next name, as in
+/* A letter after a number and a space can be a unit, or the first word of the next name, as in
  * "D loss 0.5 G loss 1.2". It is a unit if no name can follow, or if the name before it tells a
- * quantity that is measured in that unit. Seconds are a unit behind other names, too. */
+ * quantity that is measured in that unit. Seconds are a unit after other names, too. */
 
 /* Parts of names, and the letters that are units of what they name. */
 static const struct {

@@ -92,7 +92,7 @@ static const char *epoch_number(const char *at, const char *end, double *ret_val
     return is_whole ? at + size : NULL;
 }
 
-/* Reads "/600" or " / 600" with the spaces behind it. NULL: there is no total. */
+/* Reads "/600" or " / 600" with the spaces after it. NULL: there is no total. */
 static const char *epoch_total(const char *at, const char *end, double *ret_total)
 {
     at = span_skip_spaces(at, end);

@@ -1,6 +1,7 @@
 /* Graphs of operations for tests, with the interface of cuDNN's backend. A graph is computed one
- * operation after the other, element by element, so this shows what a graph means. Whether the real
- * cuDNN has a kernel for a graph, tests/unit/test_model_attention_plan.c asks. FAKE_CUDA:
+ * operation after the other, element by element, so this shows what a graph means.
+ * tests/unit/test_model_attention_plan.c checks whether the real cuDNN has a kernel for a graph.
+ * FAKE_CUDA:
  *
  *   cudnn    cuDNN can be used; without this word it cannot
  *   cudnn=2  it makes plans, but cannot run them

@@ -205,8 +205,8 @@ static void link_polled(struct link *link, CURLcode code)
         return;
     }
     unsigned number = lead_command_read(reply).number;
-    /* A daemon without a command delays its answer. A daemon that does not must not be asked in a
-     * tight loop. */
+    /* If there is no command, the daemon delays its answer. If a daemon answers at once all the
+     * same, the link waits before it asks again. */
     bool is_hasty = clock_steady_ms() - link->asked_ms < LINK_RETRY_MIN_MS;
     link_succeeded(link, &link->poll, is_hasty && number <= link->obeyed ? LINK_RETRY_MIN_MS : 0);
     link_obey(link, reply);
