@@ -19,13 +19,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* How new a run is. A run that a lead began while no daemon ran has no number yet: it comes after
- * the newest run that has one. */
-struct folder_age {
-    long long number;
-    uint32_t attempt;
-};
-
 char *folder_path(const char *runs, const struct address *run, const char *name)
 {
     return text_format("%s/%llu/%s/%u/%s", runs, (unsigned long long)run->workflow, run->phase,
@@ -44,103 +37,10 @@ static uint32_t folder_attempt(const char *name)
     return errno || *end || attempt > UINT32_MAX ? 0 : (uint32_t)attempt;
 }
 
-/* The highest attempt of a phase; 0: it has no run. */
-static uint32_t folder_newest(const char *phase_path)
-{
-    DIR *folder = opendir(phase_path);
-    struct dirent *entry;
-    uint32_t newest = 0;
-    while (folder && (entry = readdir(folder))) {
-        uint32_t attempt = folder_attempt(entry->d_name);
-        newest = attempt > newest ? attempt : newest;
-    }
-    if (folder)
-        (void)closedir(folder); /* it was only read */
-    return newest;
-}
-
-static struct folder_age folder_age(const char *runs, const struct address *run)
-{
-    struct folder_age age = {.attempt = run->attempt};
-    char *path = folder_path(runs, run, "");
-    struct run_file file;
-    (void)run_file_read(path, &file, NULL); /* a folder without the file is the oldest */
-    age.number = file.run > file.known_run ? file.run : file.known_run;
-    run_file_fini(&file);
-    free(path);
-    return age;
-}
-
-/* Sets `address`, a workflow, to the newest run of all its phases. */
-static void folder_find_newest(const char *runs, struct address *address)
-{
-    struct folder_age newest = {0};
-    char *path = text_format("%s/%llu", runs, (unsigned long long)address->workflow);
-    DIR *folder = opendir(path);
-    struct dirent *entry;
-    while (folder && (entry = readdir(folder))) {
-        struct address run = {.workflow = address->workflow};
-        if (entry->d_name[0] == '.' || strlen(entry->d_name) >= sizeof run.phase)
-            continue;
-        memcpy(run.phase, entry->d_name, strlen(entry->d_name) + 1);
-        char *phase_path = text_format("%s/%s", path, run.phase);
-        run.attempt = folder_newest(phase_path);
-        free(phase_path);
-        if (!run.attempt)
-            continue;
-        struct folder_age age = folder_age(runs, &run);
-        if (!address->attempt || age.number > newest.number ||
-            (age.number == newest.number && age.attempt > newest.attempt)) {
-            newest = age;
-            *address = run;
-        }
-    }
-    if (folder)
-        (void)closedir(folder); /* it was only read */
-    free(path);
-}
-
-int folder_find_run(const char *runs, struct address *address, struct error *err)
-{
-    struct address found = *address;
-    char text[ADDRESS_TEXT_SIZE];
-    if (address_kind(address) == ADDRESS_WORKFLOW) {
-        folder_find_newest(runs, &found);
-    } else if (address_kind(address) == ADDRESS_PHASE) {
-        char *path =
-            text_format("%s/%llu/%s", runs, (unsigned long long)found.workflow, found.phase);
-        found.attempt = folder_newest(path);
-        free(path);
-    }
-    char *path = folder_path(runs, &found, "");
-    bool exists = found.attempt && access(path, F_OK) == 0;
-    free(path);
-    if (!exists)
-        return error_set(err, -ENOENT, "no folder of a run of %s exists",
-                         address_text(address, text));
-    *address = found;
-    return 0;
-}
-
-/* Adds one run, if its folder names the run. */
-static void folder_add_run(const char *runs, const struct address *run, json_t *list, char **name)
-{
-    char *path = folder_path(runs, run, ""), key[ADDRESS_TEXT_SIZE];
-    struct run_file file;
-    if (run_file_read(path, &file, NULL) == 0) {
-        struct told_checkpoint from = told_checkpoint_read(file.resume);
-        (void)json_object_set_new(list, address_text(run, key),
-                                  json_pack("{s:s, s:I, s:s?, s:I}", "phase", run->phase, "attempt",
-                                            (json_int_t)run->attempt, "resume", from.path,
-                                            "first_step", (json_int_t)(from.path ? from.step : 0)));
-        if (!*name)
-            *name = xstrdup(file.workflow_name ? file.workflow_name : "");
-    }
-    run_file_fini(&file);
-    free(path);
-}
-
-void folder_add_runs(const char *runs, uint64_t workflow, json_t *list, char **name)
+/* Calls `take` with each run of the workflow that has a folder. */
+static void folder_visit(const char *runs, uint64_t workflow,
+                         void (*take)(const char *runs, const struct address *run, void *context),
+                         void *context)
 {
     char *path = text_format("%s/%llu", runs, (unsigned long long)workflow);
     DIR *folder = opendir(path);
@@ -156,7 +56,7 @@ void folder_add_runs(const char *runs, uint64_t workflow, json_t *list, char **n
         while (attempts && (attempt = readdir(attempts))) {
             run.attempt = folder_attempt(attempt->d_name);
             if (run.attempt)
-                folder_add_run(runs, &run, list, name);
+                take(runs, &run, context);
         }
         if (attempts)
             (void)closedir(attempts); /* it was only read */
@@ -165,6 +65,86 @@ void folder_add_runs(const char *runs, uint64_t workflow, json_t *list, char **n
     if (folder)
         (void)closedir(folder); /* it was only read */
     free(path);
+}
+
+/* --- The newest run --------------------------------------------------------------------------- */
+
+struct folder_newest {
+    const struct address *of;
+    struct address run; /* attempt 0: none was found */
+    long long number;
+};
+
+/* The number of a run. A run that a lead began while no daemon ran has no number yet: it comes
+ * after the newest run that has one. */
+static long long folder_number(const char *runs, const struct address *run)
+{
+    char *path = folder_path(runs, run, "");
+    struct run_file file;
+    (void)run_file_read(path, &file, NULL); /* a folder without the file is the oldest */
+    long long number = file.run > file.known_run ? file.run : file.known_run;
+    run_file_fini(&file);
+    free(path);
+    return number;
+}
+
+/* In a phase, the attempts tell which run is newer. */
+static void folder_take_newer(const char *runs, const struct address *run, void *context)
+{
+    struct folder_newest *newest = context;
+    enum address_kind kind = address_kind(newest->of);
+    if ((kind != ADDRESS_WORKFLOW && !text_equal(run->phase, newest->of->phase)) ||
+        (kind == ADDRESS_RUN && run->attempt != newest->of->attempt))
+        return;
+    long long number = kind == ADDRESS_WORKFLOW ? folder_number(runs, run) : 0;
+    if (!newest->run.attempt || number > newest->number ||
+        (number == newest->number && run->attempt > newest->run.attempt)) {
+        newest->run = *run;
+        newest->number = number;
+    }
+}
+
+int folder_find_run(const char *runs, struct address *address, struct error *err)
+{
+    struct folder_newest newest = {.of = address};
+    char text[ADDRESS_TEXT_SIZE];
+    folder_visit(runs, address->workflow, folder_take_newer, &newest);
+    if (!newest.run.attempt)
+        return error_set(err, -ENOENT, "no folder of a run of %s exists",
+                         address_text(address, text));
+    *address = newest.run;
+    return 0;
+}
+
+/* --- All runs --------------------------------------------------------------------------------- */
+
+struct folder_list {
+    json_t *runs;
+    char **name;
+};
+
+/* Adds the run, if its folder names it. */
+static void folder_take_run(const char *runs, const struct address *run, void *context)
+{
+    struct folder_list *list = context;
+    char *path = folder_path(runs, run, ""), key[ADDRESS_TEXT_SIZE];
+    struct run_file file;
+    if (run_file_read(path, &file, NULL) == 0) {
+        struct told_checkpoint from = told_checkpoint_read(file.resume);
+        (void)json_object_set_new(list->runs, address_text(run, key),
+                                  json_pack("{s:s, s:I, s:s?, s:I}", "phase", run->phase, "attempt",
+                                            (json_int_t)run->attempt, "resume", from.path,
+                                            "first_step", (json_int_t)(from.path ? from.step : 0)));
+        if (!*list->name)
+            *list->name = xstrdup(file.workflow_name ? file.workflow_name : "");
+    }
+    run_file_fini(&file);
+    free(path);
+}
+
+void folder_add_runs(const char *runs, uint64_t workflow, json_t *list, char **name)
+{
+    folder_visit(runs, workflow, folder_take_run, &(struct folder_list){list, name});
 }
 
 bool folder_has_ended(const char *runs, const struct address *run)

@@ -33,15 +33,34 @@ static bool reader_turns_to_files(struct cli *cli, int status)
     return true;
 }
 
+static bool reader_is_of(const struct address *address, const json_t *run)
+{
+    enum address_kind kind = address_kind(address);
+    return (kind == ADDRESS_WORKFLOW || text_equal(field_text(run, "phase"), address->phase)) &&
+           (kind != ADDRESS_RUN || field_integer(run, "attempt") == address->attempt);
+}
+
 /* Folders come first: they also have the runs that began while no daemon ran. */
 static int reader_find_alone(const struct cli *cli, struct address *address, struct error *err)
 {
-    char text[ADDRESS_TEXT_SIZE];
+    char text[ADDRESS_TEXT_SIZE], *name = NULL;
+    const char *key;
+    struct address found = {0};
     if (folder_find_run(cli->home.runs, address, NULL) == 0)
         return 0;
-    int status = record_find_run(cli->home.database, address, err);
-    if (status == -ENOENT)
-        return error_set(err, -ENOENT, "no run of %s is known", address_text(address, text));
+    json_t *runs = json_object(), *run;
+    int status = record_add_runs(cli->home.database, address, runs, &name, err);
+    json_object_foreach(runs, key, run)
+    {
+        if (!found.attempt && reader_is_of(address, run))
+            (void)address_parse(key, &found, NULL); /* the record's addresses are good */
+    }
+    if (status == 0 && !found.attempt)
+        status = error_set(err, -ENOENT, "no run of %s is known", address_text(address, text));
+    if (status == 0)
+        *address = found;
+    json_decref(runs);
+    free(name);
     return status;
 }
 
@@ -67,13 +86,6 @@ int reader_has_ended(struct cli *cli, const struct address *run, struct error *e
 }
 
 /* --- History ---------------------------------------------------------------------------------- */
-
-static bool reader_is_of(const struct address *address, const json_t *run)
-{
-    enum address_kind kind = address_kind(address);
-    return (kind == ADDRESS_WORKFLOW || text_equal(field_text(run, "phase"), address->phase)) &&
-           (kind != ADDRESS_RUN || field_integer(run, "attempt") == address->attempt);
-}
 
 static int reader_ask_history(struct cli *cli, const struct address *address, json_t **ret_json,
                               struct error *err)

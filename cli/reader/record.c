@@ -16,11 +16,6 @@
 
 enum { RECORD_WAIT_MS = 5000 }; /* for a daemon that starts or stops in this moment */
 
-static const char record_run[] =
-    "SELECT phase.name, run.attempt FROM phase JOIN run ON run.phase = phase.id"
-    " WHERE phase.workflow = ?1 AND (?2 = '' OR phase.name = ?2) AND (?3 = 0 OR run.attempt = ?3)"
-    " ORDER BY run.id DESC LIMIT 1";
-
 static const char record_metrics[] =
     "SELECT metric_name.name, metric.step, metric.value, metric.time FROM phase"
     " JOIN run ON run.phase = phase.id JOIN metric ON metric.run = run.id"
@@ -59,26 +54,6 @@ static int record_ask(const char *path, const char *query, const struct address 
                            record ? sqlite3_errmsg(record) : sqlite3_errstr(code));
     (void)sqlite3_finalize(stmt); /* gives the error of the last step again */
     (void)sqlite3_close(record);  /* nothing was written */
-    return status;
-}
-
-static void record_take_run(sqlite3_stmt *row, void *context)
-{
-    struct address *found = context;
-    (void)snprintf(found->phase, sizeof found->phase, "%s", (char *)sqlite3_column_text(row, 0));
-    found->attempt = (uint32_t)sqlite3_column_int64(row, 1);
-}
-
-int record_find_run(const char *path, struct address *address, struct error *err)
-{
-    struct address found = {.workflow = address->workflow};
-    char text[ADDRESS_TEXT_SIZE];
-    int status = record_ask(path, record_run, address, record_take_run, &found, err);
-    if (status == 0 && !found.attempt)
-        status =
-            error_set(err, -ENOENT, "the record has no run of %s", address_text(address, text));
-    if (status == 0)
-        *address = found;
     return status;
 }
 

@@ -8,14 +8,9 @@ struct address;
 struct error;
 struct metrics;
 
-/* Sets `address` to the newest run that it names: of the workflow, of the phase, or the run itself.
- * `path` is the file of the record. Returns -ENOENT if the record has no such run, or does not
- * exist. */
-int record_find_run(const char *path, struct address *address, struct error *err);
-
-/* Adds the runs of the workflow or phase to `runs`, by their addresses; as reader_get_history() has
- * them. Sets `ret_name` to the name of the workflow, the caller's to free(). Adds nothing if there
- * is no record, or the record does not have the address. */
+/* Adds the runs of the workflow or phase to `runs`, by their addresses, the newest first; as
+ * reader_get_history() has them. Sets `ret_name` to the name of the workflow, the caller's to
+ * free(). Adds nothing if there is no record, or the record does not have the address. */
 int record_add_runs(const char *path, const struct address *address, json_t *runs, char **ret_name,
                     struct error *err);
 
