@@ -49,23 +49,15 @@ struct daemon_words {
 /* Prints the last lines that the daemon has written since its log was `from` bytes long. */
 static void daemon_print_log(const struct cli *cli, off_t from)
 {
-    char buffer[DAEMON_TAIL_SIZE + 1];
-    int fd = open(cli->home.log, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
+    struct stat info;
+    char *data;
+    off_t size = stat(cli->home.log, &info) == 0 ? info.st_size - from : 0;
+    size = size > DAEMON_TAIL_SIZE ? DAEMON_TAIL_SIZE : size;
+    if (size <= 0 || file_read_end(cli->home.log, (size_t)size, &data, NULL, NULL) < 0)
         return;
-    off_t size = lseek(fd, 0, SEEK_END);
-    off_t start = size - from > DAEMON_TAIL_SIZE ? size - DAEMON_TAIL_SIZE : from;
-    ssize_t got = pread(fd, buffer, DAEMON_TAIL_SIZE, start);
-    (void)close(fd); /* was only read */
-    if (got <= 0)
-        return;
-    buffer[got] = '\0';
-    char *line = buffer + got;
-    for (int lines = 0; line > buffer; line--) {
-        if (line[-1] == '\n' && line[0] && ++lines == DAEMON_TAIL_LINES)
-            break;
-    }
-    (void)fprintf(stderr, "%s%s", line, buffer[got - 1] == '\n' ? "" : "\n");
+    (void)fprintf(stderr, "%s%s", text_last_lines(data, DAEMON_TAIL_LINES),
+                  text_ends(data, "\n") ? "" : "\n");
+    free(data);
 }
 
 /* Reads what the daemon says. Returns whether it waits for something. */

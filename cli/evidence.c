@@ -4,11 +4,13 @@
 #include "cli/field.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
+#include "lib/file.h"
 #include "lib/text.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* --- The evidence of a hang ------------------------------------------------------------------- */
@@ -153,19 +155,12 @@ enum {
     TAIL_LOGS_MAX = 64, /* at most these are searched for a line */
 };
 
-/* Reads the end of a log. Returns false if that is not possible. */
-static bool tail_read(const json_t *log, char ret_data[TAIL_BYTES + 1])
+/* Returns the end of a log; the caller's to free(). NULL: it cannot be read. */
+static char *tail_read(const json_t *log)
 {
-    const char *path = field_text(log, "path");
-    FILE *file = path[0] ? fopen(path, "re") : NULL;
-    if (!file)
-        return false;
-    if (fseek(file, -TAIL_BYTES, SEEK_END) < 0)
-        rewind(file); /* the file is shorter */
-    size_t size = fread(ret_data, 1, TAIL_BYTES, file);
-    (void)fclose(file); /* it was only read */
-    ret_data[size] = '\0';
-    return true;
+    char *data = NULL;
+    (void)file_read_end(field_text(log, "path"), TAIL_BYTES, &data, NULL, NULL);
+    return data;
 }
 
 /* Chooses the log with the line by which the failure was recognised. Otherwise the log of the rank
@@ -175,12 +170,14 @@ static const json_t *tail_find_log(const json_t *run, const json_t *answer)
     const json_t *logs = json_object_get(answer, "logs"), *log;
     const char *message = field_text(run, "message");
     const char *known = field_text(json_object_get(run, "failure"), "line");
-    char data[TAIL_BYTES + 1];
     unsigned rank;
     size_t i;
     json_array_foreach(logs, i, log)
     {
-        if (known[0] && i < TAIL_LOGS_MAX && tail_read(log, data) && strstr(data, known))
+        char *data = known[0] && i < TAIL_LOGS_MAX ? tail_read(log) : NULL;
+        bool has_line = data && strstr(data, known);
+        free(data);
+        if (has_line)
             return log;
     }
     if (sscanf(message, "rank %9u", &rank) == 1)
@@ -192,25 +189,15 @@ static const json_t *tail_find_log(const json_t *run, const json_t *answer)
     return json_array_get(logs, 0);
 }
 
-/* Where the last lines begin. */
-static const char *tail_last_lines(const char *data)
-{
-    const char *at = data + strlen(data);
-    if (at > data && at[-1] == '\n')
-        at--;
-    for (unsigned lines = 0; at > data; at--)
-        if (at[-1] == '\n' && ++lines == TAIL_LINES_MAX)
-            break;
-    return at;
-}
-
 void tail_write(const json_t *run, const json_t *logs, struct text *text)
 {
     const json_t *log = tail_find_log(run, logs);
-    char data[TAIL_BYTES + 1];
-    if (!tail_read(log, data))
+    char *data = tail_read(log);
+    if (!data)
         return;
     text_addf(text, "  the last lines of rank %lld, in %s:\n", field_integer(log, "rank"),
               field_text(log, "path"));
-    evidence_write_lines("    ", tail_last_lines(data), TAIL_LINES_MAX, false, text);
+    evidence_write_lines("    ", text_last_lines(data, TAIL_LINES_MAX), TAIL_LINES_MAX, false,
+                         text);
+    free(data);
 }

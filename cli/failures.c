@@ -10,13 +10,11 @@
 #include "lib/error.h"
 #include "lib/failures/catalogue.h"
 #include "lib/failures/recognizer.h"
-#include "lib/memory.h"
+#include "lib/file.h"
 #include "lib/text.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { FAILURES_LOG_MAX = 256 * 1024 }; /* the end of a log: a node keeps as much of a rank */
 
@@ -51,36 +49,6 @@ static void failures_list(const struct cli *cli, const json_t *catalogue)
     }
     table_write(&table, &cli->out, 0, &text);
     cli_print(&text);
-}
-
-/* Returns the end of a log; the caller's to free(). A log that cannot seek, such as a pipe, is read
- * from its beginning. */
-static int failures_read_log(const char *path, char **ret_data, size_t *ret_size, struct error *err)
-{
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return error_set(err, -errno, "cannot read %s: %s", path, strerror(errno));
-    if (fseek(file, -FAILURES_LOG_MAX, SEEK_END) < 0)
-        rewind(file); /* the log is shorter, or cannot seek */
-    char *data = xmalloc(2 * FAILURES_LOG_MAX);
-    size_t size = 0, got;
-    while ((got = fread(data + size, 1, 2 * FAILURES_LOG_MAX - size, file)) > 0) {
-        size += got;
-        if (size == 2 * FAILURES_LOG_MAX) {
-            size = FAILURES_LOG_MAX;
-            memcpy(data, data + size, size);
-        }
-    }
-    int status = ferror(file) ? -errno : 0;
-    (void)fclose(file); /* it was only read */
-    if (status < 0) {
-        free(data);
-        return error_set(err, status, "cannot read %s: %s", path, strerror(-status));
-    }
-    *ret_size = size < FAILURES_LOG_MAX ? size : FAILURES_LOG_MAX;
-    memmove(data, data + size - *ret_size, *ret_size);
-    *ret_data = data;
-    return 0;
 }
 
 static void failures_print(const char *path, const struct finding *finding, struct text *text)
@@ -119,7 +87,7 @@ static int failures_try(const struct cli *cli, const json_t *catalogue,
         struct error err;
         char *data = NULL;
         size_t size = 0;
-        if (failures_read_log(logs->items[i], &data, &size, &err) < 0) {
+        if (file_read_end(logs->items[i], FAILURES_LOG_MAX, &data, &size, &err) < 0) {
             exit_code = cli_fail(&err);
             continue;
         }

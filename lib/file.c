@@ -70,6 +70,35 @@ out:
     return status;
 }
 
+int file_read_end(const char *path, size_t size_max, char **ret_data, size_t *ret_size,
+                  struct error *err)
+{
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return file_fail(err, "read", path);
+    if (fseek(file, -(long)size_max, SEEK_END) < 0)
+        rewind(file); /* the file is shorter, or cannot seek */
+    char *data = xmalloc(2 * size_max + 1);
+    size_t size = 0, got;
+    while ((got = fread(data + size, 1, 2 * size_max - size, file)) > 0) {
+        size += got;
+        size_t before = size > size_max ? size - size_max : 0;
+        size -= before;
+        memmove(data, data + before, size);
+    }
+    int status = ferror(file) ? file_fail(err, "read", path) : 0;
+    (void)fclose(file); /* it was only read */
+    if (status < 0) {
+        free(data);
+        return status;
+    }
+    data[size] = '\0';
+    if (ret_size)
+        *ret_size = size;
+    *ret_data = data;
+    return 0;
+}
+
 int file_map(const char *path, struct file_map *ret_map, struct error *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

@@ -17,6 +17,11 @@ struct stat;
 int file_read(const char *path, size_t size_max, char **ret_data, size_t *ret_size,
               struct error *err);
 
+/* Reads the last bytes of a file, at most `size_max`, in the same way. A file that cannot seek,
+ * such as a pipe, is read from its beginning. */
+int file_read_end(const char *path, size_t size_max, char **ret_data, size_t *ret_size,
+                  struct error *err);
+
 /* A file in memory. `data` is NULL if the file is empty. A file that somebody shortens while it is
  * mapped ends the program with SIGBUS. */
 struct file_map {

@@ -234,6 +234,17 @@ unsigned text_count_lines(const char *string)
     return lines;
 }
 
+const char *text_last_lines(const char *string, unsigned count)
+{
+    const char *at = string + strlen(string);
+    unsigned lines = 0;
+    if (at > string && at[-1] == '\n')
+        at--;
+    while (at > string && (at[-1] != '\n' || ++lines < count))
+        at--;
+    return at;
+}
+
 bool text_has_item(const char *list, const char *item)
 {
     size_t size = strlen(item);

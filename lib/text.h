@@ -57,6 +57,8 @@ bool text_is_one_of(const char *word, const char *const *words, size_t count);
 
 /* How many newlines the string has. */
 unsigned text_count_lines(const char *string);
+/* Where the last `count` lines of the string begin. */
+const char *text_last_lines(const char *string, unsigned count);
 
 /* Lists with commas between their items; NULL is an empty list. */
 bool text_has_item(const char *list, const char *item);
