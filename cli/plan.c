@@ -332,14 +332,15 @@ static int plan_file(struct cli *cli, const char *file, const struct source_word
     struct source source;
     struct error err;
     int exit_code;
-    json_t *plan = NULL, *problems = NULL, *set = source_words_set(cli, given);
+    json_t *plan = NULL, *problems = NULL, *workflow, *set = source_words_set(cli, given);
     if (!set)
         return CLI_USAGE;
     if (source_read(file, given, &source, &err) < 0) {
         json_decref(set);
         return cli_fail(&err);
     }
-    bool is_good = probe_print(&source, &given->overrides);
+    bool is_good = probe_print(&source, &given->overrides, &workflow);
+    json_decref(workflow);
     if (plan_ask(cli, &source, set, given->overrides.variants, &plan, &problems, &err) < 0) {
         problems_print(source.name, problems);
         exit_code = cli_fail(&err);

@@ -290,33 +290,19 @@ void probe_end(struct spec_probe *probe)
     *probe = (struct spec_probe){0};
 }
 
-static bool probe_is_among(const struct spec_problem *problem, const struct spec_problems *others)
-{
-    for (size_t i = 0; i < others->count; i++) {
-        const struct spec_problem *other = &others->items[i];
-        if (problem->line == other->line && problem->column == other->column &&
-            text_equal(problem->path, other->path) && text_equal(problem->message, other->message))
-            return true;
-    }
-    return false;
-}
-
-bool probe_print(const struct source *source, const struct spec_overrides *overrides)
+bool probe_print(const struct source *source, const struct spec_overrides *overrides,
+                 json_t **ret_json)
 {
     struct spec_probe probe = probe_begin();
     struct spec_overrides asking = *overrides;
-    struct spec_problems all = {0}, known = {0}, own = {0};
-    json_t *json = NULL;
+    struct spec_problems all = {0}, own = {0};
     asking.probe = &probe;
-    if (spec_parse(source->name, source->text, source->size, overrides, &json, &known) == 0)
-        json_decref(json);
-    json = NULL;
-    if (spec_parse(source->name, source->text, source->size, &asking, &json, &all) == 0)
-        json_decref(json);
+    *ret_json = NULL;
+    (void)spec_parse(source->name, source->text, source->size, &asking, ret_json, &all);
     own.file = xstrdup(source->name);
     for (size_t i = 0; i < all.count; i++) {
         const struct spec_problem *problem = &all.items[i];
-        if (!probe_is_among(problem, &known))
+        if (problem->is_probed)
             spec_problems_add(&own, problem->severity, problem->line, problem->column,
                               problem->path, "%s", problem->message);
     }
@@ -324,7 +310,6 @@ bool probe_print(const struct source *source, const struct spec_overrides *overr
     problems_print_all(&own);
     bool is_good = own.error_count == 0;
     spec_problems_fini(&own);
-    spec_problems_fini(&known);
     spec_problems_fini(&all);
     probe_end(&probe);
     return is_good;

@@ -73,7 +73,9 @@ struct spec_probe probe_begin(void);
 void probe_end(struct spec_probe *probe);
 
 /* Prints what only this machine can check; the daemon checks the rest. Returns false for an error,
- * true for warnings. */
-bool probe_print(const struct source *source, const struct spec_overrides *overrides);
+ * true for warnings. Sets `ret_json` to the resolved workflow, the caller's to json_decref(), or to
+ * NULL if anything is wrong with it. */
+bool probe_print(const struct source *source, const struct spec_overrides *overrides,
+                 json_t **ret_json);
 
 #endif

@@ -15,8 +15,6 @@
 #include "lib/limits.h"
 #include "lib/mac.h"
 #include "lib/memory.h"
-#include "lib/sbatch/import.h"
-#include "lib/spec/spec.h"
 #include "lib/text.h"
 #include "lib/units.h"
 
@@ -128,19 +126,6 @@ static json_t *submit_body(const struct submit_options *options)
     return body;
 }
 
-/* Whether the workflow asks for a copy of its code. The daemon reports problems of the file. */
-static bool submit_wants_snapshot(const struct source *source, const struct submit_options *options)
-{
-    struct spec_problems problems = {0};
-    json_t *json = NULL;
-    (void)spec_parse(source->name, source->text, source->size, &options->given->overrides, &json,
-                     &problems);
-    bool wants = text_equal(field_text(json, "code"), "snapshot");
-    spec_problems_fini(&problems);
-    json_decref(json);
-    return wants;
-}
-
 /* Copies the code. The programs start in the copy, as if submit had been called there. */
 static int submit_freeze(const struct cli *cli, const struct submit_options *options, json_t *item,
                          struct error *err)
@@ -170,8 +155,10 @@ static int submit_add_file(const struct cli *cli, const struct submit_options *o
     json_t *item = json_pack("{s:s, s:s%, s:s}", "file", source.name, "spec", source.text,
                              source.size, "key", key);
     /* The daemon, which checks the rest, may run on another machine. */
-    bool is_good = probe_print(&source, &options->given->overrides);
-    bool is_frozen = item && is_good && submit_wants_snapshot(&source, options);
+    json_t *workflow;
+    bool is_good = probe_print(&source, &options->given->overrides, &workflow);
+    bool is_frozen = item && is_good && text_equal(field_text(workflow, "code"), "snapshot");
+    json_decref(workflow);
     source_fini(&source);
     if (!is_good) {
         json_decref(item);

@@ -7,6 +7,7 @@
 #define PHASED_LIB_SPEC_PROBLEMS_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <jansson.h>
@@ -20,6 +21,7 @@ struct spec_problem {
     unsigned line, column; /* from 1; 0: no position, as for --set or a missing file */
     char *path;            /* `phases.validate.gate`; empty for the file as a whole */
     char *message;
+    bool is_probed; /* a probe (lib/spec/spec.h) has found it */
 };
 
 struct spec_problems {

@@ -198,6 +198,7 @@ static void spec_probe_path(const struct spec_probe *probe, struct spec_problems
 static void spec_probe_phase(const struct spec_probe *probe, struct spec_problems *problems,
                              const struct node *phase, const json_t *json)
 {
+    size_t count = problems->count;
     if (!probe)
         return;
     spec_probe_script(probe, problems, node_get(phase, "run"));
@@ -206,6 +207,8 @@ static void spec_probe_phase(const struct spec_probe *probe, struct spec_problem
                     true);
     spec_probe_path(probe, problems, node_get(node_get(phase, "shard"), "input"),
                     json_object_get(json_object_get(json, "shard"), "input"), false);
+    for (; count < problems->count; count++)
+        problems->items[count].is_probed = true;
 }
 
 /* --- Phases ----------------------------------------------------------------------------------- */
