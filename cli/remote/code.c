@@ -45,7 +45,8 @@ static const char code_prepare[] =
     "mkdir -p \"$code\" && cd \"$code\" && cat >\"$code.new\" || exit 1\n"
     "[ \"$(wc -c <\"$code.new\")\" -eq \"$2\" ] || exit 1\n"
     "head -z -n 1 \"$code.new\" | tr -d '\\0' >\"$code.json\" || exit 1\n"
-    "tail -z -n +2 \"$code.new\" >\"$code.files.new\" && rm \"$code.new\" || exit 1\n"
+    "tail -z -n +2 \"$code.new\" | LC_ALL=C sort -zu >\"$code.files.new\" || exit 1\n"
+    "rm \"$code.new\"\n"
     "[ ! -f \"$code.files\" ] ||\n"
     "    LC_ALL=C comm -z -23 \"$code.files\" \"$code.files.new\" | xargs -0 -r rm -f --\n"
     "mv -f \"$code.files.new\" \"$code.files\"\n"
@@ -74,6 +75,14 @@ static void code_add_name(struct code *code, const char *name)
 {
     text_add(&code->names, "./");
     text_add_bytes(&code->names, name, strlen(name) + 1);
+}
+
+static bool code_has(const struct code *code, const char *name)
+{
+    const char *at = text_string(&code->names), *end = at + code->names.size;
+    while (at < end && !text_equal(at + strlen("./"), name))
+        at += strlen(at) + 1;
+    return at < end;
 }
 
 /* Lists the files of a repository, and of repositories in it. `below` is "" or ends with a slash.
@@ -221,7 +230,8 @@ int code_add(struct code *code, const char *path, char **ret_path, struct error 
         return error_set(err, -EXDEV, "%s is outside of %s, the folder that goes to the host", path,
                          code->root);
     char *below = text_format("%s%s%s", inner, *inner ? "/" : "", name);
-    code_add_name(code, below);
+    if (!code_has(code, below))
+        code_add_name(code, below);
     struct text relative = {0};
     if (path[0] == '/') {
         for (const char *at = code->below; *at; at++) /* one step up for each folder */
@@ -237,31 +247,6 @@ int code_add(struct code *code, const char *path, char **ret_path, struct error 
 }
 
 /* --- The copy --------------------------------------------------------------------------------- */
-
-static int code_compare(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* Sorts the names by their bytes, and drops a name that comes twice. */
-static void code_sort(struct code *code)
-{
-    size_t count = 0, kept = 0;
-    const char *data = text_string(&code->names), *end = data + code->names.size;
-    for (const char *at = data; at < end; at += strlen(at) + 1)
-        count++;
-    const char **names = xcalloc(count + 1, sizeof *names);
-    for (const char *at = data; at < end; at += strlen(at) + 1)
-        names[kept++] = at;
-    qsort(names, count, sizeof *names, code_compare);
-    struct text sorted = {0};
-    for (size_t i = 0; i < count; i++)
-        if (i == 0 || !text_equal(names[i - 1], names[i]))
-            text_add_bytes(&sorted, names[i], strlen(names[i]) + 1);
-    free(names);
-    text_fini(&code->names);
-    code->names = sorted;
-}
 
 /* Says how much there is to copy, so that nobody wonders why it takes a while. */
 static void code_announce(const struct connection *connection, const struct code *code)
@@ -355,7 +340,6 @@ int code_send(const struct connection *connection, struct code *code, struct err
     int lock = connection_lock(connection, code->name, err);
     if (lock < 0)
         return lock;
-    code_sort(code);
     code_announce(connection, code);
     int status = code_tell(connection, code, err);
     if (status == 0)
