@@ -4,6 +4,7 @@
 
 #include "lib/clock.h"
 #include "lib/error.h"
+#include "lib/file.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -11,7 +12,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -26,18 +26,13 @@ enum {
 /* Makes the three files. The first has the input. */
 static int command_files(const char *input, int files[COMMAND_FILES], struct error *err)
 {
-    size_t size = input ? strlen(input) : 0;
-    for (size_t i = 0; i < COMMAND_FILES; i++)
-        files[i] = memfd_create("command", MFD_CLOEXEC);
-    bool is_good = files[0] >= 0 && files[1] >= 0 && files[2] >= 0;
-    for (size_t done = 0; is_good && done < size;) {
-        ssize_t written = write(files[0], input + done, size - done);
-        is_good = written > 0 || errno == EINTR;
-        done += written > 0 ? (size_t)written : 0;
+    int status = 0;
+    for (size_t i = 0; i < COMMAND_FILES; i++) {
+        const char *data = i == 0 && input ? input : "";
+        files[i] = file_in_memory(data, strlen(data), err);
+        status = files[i] < 0 ? files[i] : status;
     }
-    if (is_good && lseek(files[0], 0, SEEK_SET) == 0)
-        return 0;
-    return error_set(err, -errno, "could not make a file in memory: %s", strerror(errno));
+    return status;
 }
 
 int command_start(const char *const *words, const int files[COMMAND_FILES], bool has_own_group,

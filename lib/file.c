@@ -141,6 +141,19 @@ int file_write(int fd, const char *data, size_t size)
     return 0;
 }
 
+int file_in_memory(const char *data, size_t size, struct error *err)
+{
+    int fd = memfd_create("phased", MFD_CLOEXEC);
+    int status = fd < 0 ? -errno : file_write(fd, data, size);
+    if (status == 0 && lseek(fd, 0, SEEK_SET) < 0)
+        status = -errno;
+    if (status == 0)
+        return fd;
+    if (fd >= 0)
+        (void)close(fd); /* the file is of no use */
+    return error_set(err, status, "could not make a file in memory: %s", strerror(-status));
+}
+
 int file_sync_folder(const char *path, struct error *err)
 {
     char *copy = xstrdup(path);

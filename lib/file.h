@@ -35,6 +35,10 @@ void file_unmap(struct file_map *map);
 /* Writes all of these bytes, in as many pieces as it takes. Returns 0 or a negative errno. */
 int file_write(int fd, const char *data, size_t size);
 
+/* Returns the descriptor of an anonymous file with these bytes, at its beginning; programs that are
+ * started do not inherit it. */
+int file_in_memory(const char *data, size_t size, struct error *err);
+
 /* Replaces `path` by these bytes: a temporary file beside it, fsync, rename, fsync of the folder.
  * On failure the old file is still there. */
 int file_replace(const char *path, const void *data, size_t size, mode_t mode, struct error *err);

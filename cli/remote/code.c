@@ -19,7 +19,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -268,20 +267,6 @@ static void code_announce(const struct connection *connection, const struct code
                       code->root, count, bytes >> 20, connection->login);
 }
 
-/* Returns a file in memory, at its beginning. */
-static int code_file(const struct text *text, struct error *err)
-{
-    int fd = memfd_create("code", MFD_CLOEXEC);
-    int status = fd < 0 ? -errno : file_write(fd, text_string(text), text->size);
-    if (status == 0 && lseek(fd, 0, SEEK_SET) < 0)
-        status = -errno;
-    if (status == 0)
-        return fd;
-    if (fd >= 0)
-        (void)close(fd);
-    return error_set(err, status, "could not make a file in memory: %s", strerror(-status));
-}
-
 /* Sends the commit and the names. */
 static int code_tell(const struct connection *connection, const struct code *code,
                      struct error *err)
@@ -293,7 +278,7 @@ static int code_tell(const struct connection *connection, const struct code *cod
     text_add_bytes(&text, json, strlen(json) + 1);
     free(json);
     text_add_bytes(&text, text_string(&code->names), code->names.size);
-    int input = code_file(&text, err), status = input;
+    int input = file_in_memory(text_string(&text), text.size, err), status = input;
     char *size = text_format("%zu", text.size), *words[] = {code->name, size, NULL};
     text_fini(&text);
     if (input >= 0) {
@@ -320,7 +305,7 @@ static int code_copy(const struct connection *connection, const struct code *cod
     text_add_quoted(&command, code->root);
     text_add(&command, "/ phasectl:./");
     pid_t pid;
-    int input = code_file(&code->names, err), status = input;
+    int input = file_in_memory(text_string(&code->names), code->names.size, err), status = input;
     if (input >= 0) {
         status = connection_start(text_string(&command), input, STDERR_FILENO, false, &pid, err);
         (void)close(input);

@@ -5,6 +5,7 @@
 #include "daemon/store/notice.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
+#include "lib/file.h"
 #include "lib/home.h"
 #include "lib/json.h"
 #include "lib/memory.h"
@@ -217,15 +218,8 @@ static void notifier_input(const json_t *notice, struct text *text)
 static int notifier_open(const json_t *notice)
 {
     struct text text = {0};
-    int fd = memfd_create("notice", MFD_CLOEXEC);
     notifier_input(notice, &text);
-    if (fd < 0)
-        fd = -errno;
-    if (fd >= 0 &&
-        (write(fd, text.data, text.size) != (ssize_t)text.size || lseek(fd, 0, SEEK_SET))) {
-        (void)close(fd); /* the file is of no use */
-        fd = -EIO;
-    }
+    int fd = file_in_memory(text_string(&text), text.size, NULL);
     text_fini(&text);
     return fd;
 }

@@ -33,6 +33,7 @@ nobase_dist_modulesource_DATA = $(SLURM_CLUSTER_SOURCES) \
 	daemon/slurm/cluster.c daemon/slurm/cluster.h daemon/slurm/module.h \
 	daemon/slurm/survey.c daemon/slurm/survey.h \
 	lib/clock.c lib/clock.h lib/command.c lib/command.h lib/error.c lib/error.h \
+	lib/file.c lib/file.h \
 	lib/memory.c lib/memory.h \
 	lib/protocol/job_state.h lib/protocol/words.c lib/protocol/words.h \
 	lib/spec/slurm_options.c lib/spec/slurm_options.h lib/text.c lib/text.h lib/units.c lib/units.h
