@@ -47,11 +47,10 @@ held() {
     eventually 60 state 1/first held
 }
 
-@test "the handshake knows three revisions" { check handshake; }
+@test "the handshake knows two revisions" { check handshake; }
 @test "each tool has a schema, a description and hints" { check tools; }
 @test "wrong messages get an error, and the next message is read" { check wrong_messages; }
 @test "wrong arguments are refused, and no argument becomes an option" { check wrong_arguments; }
-@test "a list of messages is answered in the revision 2025-03-26" { check lists_of_messages; }
 @test "without a daemon, each tool says so" { check no_daemon; }
 @test "the server ends with its client" { check the_client_is_killed; }
 
