@@ -2,6 +2,7 @@
 #include "cli/oldlog.h"
 
 #include "cli/format.h"
+#include "cli/logs/lines.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
 #include "cli/view.h"
@@ -16,11 +17,11 @@
 #include "lib/text.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
     OLDLOG_JUDGED_EACH = 1000, /* after so many judgements half as many rows are judged */
@@ -96,22 +97,14 @@ static void oldlog_row(void *context, const struct extract_row *printed)
  * Returns its size; 0: there is no time. */
 static size_t oldlog_time(struct oldlog *log, const char *line, size_t size)
 {
-    struct tm tm = {0};
-    unsigned ms = 0;
-    int end = 0;
-    if (size < 25 || line[10] != 'T' ||
-        sscanf(line, "%4d-%2d-%2dT%2d:%2d:%2d.%3uZ %n", &tm.tm_year, &tm.tm_mon, &tm.tm_mday,
-               &tm.tm_hour, &tm.tm_min, &tm.tm_sec, &ms, &end) != 7 ||
-        end == 0)
+    double time_s = lines_time(line, size);
+    if (isnan(time_s))
         return 0;
-    tm.tm_year -= 1900;
-    tm.tm_mon -= 1;
-    double time_s = (double)timegm(&tm) + ms / 1000.0;
     if (!log->has_times)
         log->begin_s = time_s;
     log->has_times = true;
     log->time_s = time_s - log->begin_s;
-    return (size_t)end;
+    return LINES_TIME_SIZE;
 }
 
 /* Recognises formats that are not text by their first bytes. NULL: it may be text. */

@@ -27,6 +27,7 @@ cli/top                 lib/* cli cli/logs
 cli/compare             lib/* cli cli/reader
 cli/doctor              lib/* cli cli/reader
 cli/remote              lib/* cli
+cli/oldlog.c            lib/* cli cli/logs
 cli/main.c              lib/* cli cli/remote
 cli/verbs.c             lib/* cli cli/compare cli/doctor cli/logs cli/mcp cli/metrics cli/top
 cli/watch.c             lib/* cli cli/top
