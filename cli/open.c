@@ -6,12 +6,12 @@
 #include "cli/field.h"
 #include "cli/options.h"
 #include "cli/verbs.h"
+#include "lib/command.h"
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/text.h"
 
 #include <fcntl.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,25 +22,23 @@
 void open_browser(const struct cli *cli, const char *url)
 {
     const char *display = getenv("DISPLAY"), *wayland = getenv("WAYLAND_DISPLAY");
-    posix_spawn_file_actions_t quiet;
     struct error err;
     if ((!display || !*display) && (!wayland || !*wayland))
         return;
     char *html = text_format("<!doctype html><meta charset=\"utf-8\"><title>phased</title>"
                              "<meta http-equiv=\"refresh\" content=\"0; url=%s\">",
                              url);
-    char *words[] = {(char[]){"xdg-open"}, cli->home.page, NULL};
+    const char *const words[] = {"xdg-open", cli->home.page, NULL};
+    int null = open("/dev/null", O_WRONLY | O_CLOEXEC); /* the browser must not print here */
     pid_t pid;
-    (void)posix_spawn_file_actions_init(&quiet); /* without them the browser prints here */
-    (void)posix_spawn_file_actions_addopen(&quiet, 1, "/dev/null", O_WRONLY, 0);
-    (void)posix_spawn_file_actions_addopen(&quiet, 2, "/dev/null", O_WRONLY, 0);
     if (home_make(&cli->home, &err) < 0 ||
         file_replace(cli->home.page, html, strlen(html), 0600, &err) < 0)
         fprintf(stderr, "phasectl: the browser is not opened: %s\n", err.message);
     else
         /* If this fails, the person opens the printed address. */
-        (void)posix_spawnp(&pid, words[0], &quiet, NULL, words, environ);
-    (void)posix_spawn_file_actions_destroy(&quiet);
+        (void)command_start(words, (int[]){-1, null, null}, false, &pid, NULL);
+    if (null >= 0)
+        (void)close(null);
     free(html);
 }
 
