@@ -552,9 +552,5 @@ static int why_one(struct cli *cli, const struct address *asked, const void *con
 
 int why_verb(struct cli *cli, char **words)
 {
-    const struct option_rule rules[] = {
-        {"json", 0, NULL, "print the daemon's answers", .flag = &cli->as_json},
-        {0},
-    };
-    return options_addresses(cli, words, rules, 1, why_one, NULL);
+    return options_addresses(cli, words, NULL, 1, why_one, NULL);
 }
