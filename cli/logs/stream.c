@@ -175,29 +175,23 @@ int stream_seek_last(struct stream *stream, const struct lines_filter *filter, u
 
 /* --- The folder ------------------------------------------------------------------------------- */
 
-static int stream_compare_ranks(const void *a, const void *b)
+static int stream_is_log(const struct dirent *entry)
 {
-    long long left = *(const long long *)a, right = *(const long long *)b;
-    return (left > right) - (left < right);
+    unsigned rank;
+    int end = 0;
+    return sscanf(entry->d_name, "rank-%9u.log%n", &rank, &end) == 1 && end && !entry->d_name[end];
 }
 
 size_t stream_list_ranks(const char *folder, long long **ret_ranks)
 {
-    DIR *logs = opendir(folder);
-    struct dirent *entry;
-    size_t count = 0;
-    *ret_ranks = NULL;
-    while (logs && (entry = readdir(logs))) {
-        unsigned rank;
-        int end = 0;
-        if (sscanf(entry->d_name, "rank-%9u.log%n", &rank, &end) != 1 || !end || entry->d_name[end])
-            continue;
-        *ret_ranks = xreallocarray(*ret_ranks, count + 1, sizeof **ret_ranks);
-        (*ret_ranks)[count++] = rank;
+    struct dirent **entries = NULL;
+    int found = scandir(folder, &entries, stream_is_log, versionsort);
+    size_t count = found > 0 ? (size_t)found : 0;
+    *ret_ranks = count ? xcalloc(count, sizeof **ret_ranks) : NULL;
+    for (size_t i = 0; i < count; i++) {
+        (*ret_ranks)[i] = atoll(entries[i]->d_name + strlen("rank-"));
+        free(entries[i]);
     }
-    if (logs)
-        (void)closedir(logs); /* it was only read */
-    if (count)
-        qsort(*ret_ranks, count, sizeof **ret_ranks, stream_compare_ranks);
+    free(entries);
     return count;
 }

@@ -22,42 +22,31 @@ enum {
     LETTER_MAX = 4,        /* bytes of a letter */
 };
 
-static int by_rank(const void *a, const void *b)
+static int is_log(const struct dirent *entry)
 {
-    json_int_t left = json_integer_value(json_object_get(*(json_t *const *)a, "rank"));
-    json_int_t right = json_integer_value(json_object_get(*(json_t *const *)b, "rank"));
-    return (left > right) - (left < right);
+    unsigned rank;
+    int end = 0;
+    return sscanf(entry->d_name, "rank-%9u.log%n", &rank, &end) == 1 && end && !entry->d_name[end];
 }
 
 /* Lists the logs in the folder by rank, each as {"rank", "path", "bytes"}. */
 static json_t *logs_list(const char *folder)
 {
-    DIR *logs = opendir(folder);
-    struct dirent *entry;
-    json_t **found = NULL;
-    size_t count = 0;
-    while (logs && (entry = readdir(logs))) {
-        unsigned rank;
-        int end = 0;
-        struct stat info;
-        if (sscanf(entry->d_name, "rank-%9u.log%n", &rank, &end) != 1 || !end || entry->d_name[end])
-            continue;
-        char *path = text_format("%s/%s", folder, entry->d_name);
-        if (stat(path, &info) == 0) {
-            found = xrealloc(found, (count + 1) * sizeof(json_t *));
-            found[count++] = json_pack("{s:I, s:s, s:I}", "rank", (json_int_t)rank, "path", path,
-                                       "bytes", (json_int_t)info.st_size);
-        }
-        free(path);
-    }
-    if (logs)
-        (void)closedir(logs); /* it was only read */
-    if (count > 0)
-        qsort(found, count, sizeof(json_t *), by_rank);
+    struct dirent **entries = NULL;
     json_t *list = json_array();
-    for (size_t i = 0; i < count; i++)
-        (void)json_array_append_new(list, found[i]);
-    free(found);
+    int count = scandir(folder, &entries, is_log, versionsort);
+    for (int i = 0; i < count; i++) {
+        struct stat info;
+        long long rank = atoll(entries[i]->d_name + strlen("rank-"));
+        char *path = text_format("%s/%s", folder, entries[i]->d_name);
+        if (stat(path, &info) == 0)
+            (void)json_array_append_new(list,
+                                        json_pack("{s:I, s:s, s:I}", "rank", (json_int_t)rank,
+                                                  "path", path, "bytes", (json_int_t)info.st_size));
+        free(path);
+        free(entries[i]);
+    }
+    free(entries);
     return list;
 }
 
