@@ -30,24 +30,16 @@ static const char *otlp_variable(const char *name)
     return value ? value : "";
 }
 
-static int otlp_digit(char c)
-{
-    static const char digits[] = "0123456789abcdef";
-    const char *at = c ? strchr(digits, tolower((unsigned char)c)) : NULL;
-    return at ? (int)(at - digits) : -1;
-}
-
 /* Replaces %20 by a space, and so on. Returns false if two digits do not follow, or for %00. */
 static bool otlp_decode(char *text)
 {
     char *to = text;
     for (const char *from = text; *from; from++) {
-        int byte = (unsigned char)*from;
+        unsigned byte = (unsigned char)*from;
         if (byte == '%') {
-            int high = otlp_digit(from[1]), low = high < 0 ? -1 : otlp_digit(from[2]);
-            if (low < 0 || high + low == 0)
+            if (!isxdigit((unsigned char)from[1]) || !isxdigit((unsigned char)from[2]) ||
+                sscanf(from + 1, "%2x", &byte) != 1 || byte == 0)
                 return false;
-            byte = high * 16 + low;
             from += 2;
         }
         *to++ = (char)byte;
