@@ -1,14 +1,11 @@
-/* Finds the commands that a shell script runs, by its text. */
+/* Guesses which commands a script runs, from how its lines look. */
 #ifndef PHASED_LIB_SBATCH_COMMANDS_H
 #define PHASED_LIB_SBATCH_COMMANDS_H
 
-/* Returns where the script first runs `command`, a program with or without a first argument
- * ("sbatch", "scontrol requeue"). Comments, quotes, elements of arrays, arithmetic and arguments of
- * other commands do not count. Nor does an sbatch with an option by which it submits nothing, such
- * as --test-only, or a function of the script with the same name. Commands that are started by
- * other commands count: `timeout 5 sbatch x`, `bash -c "sbatch x"`, `ssh login sbatch x`. Here
- * documents count if a shell gets them. The values of variables are unknown. NULL: the script does
- * not run the command. */
+/* Returns where the script first seems to run a command; NULL: nowhere. `command` is a regular
+ * expression for its name and first arguments. Comments and arguments of other commands do not
+ * count, nor does an sbatch with an option by which it submits nothing, such as --test-only. Lines
+ * of here documents count, and some words in quotes do: nothing here knows the shell's grammar. */
 const char *commands_find(const char *script, const char *command);
 
 #endif

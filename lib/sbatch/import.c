@@ -365,8 +365,8 @@ static void warn_of_body(const struct import *import)
     static const struct {
         const char *command, *message;
     } commands[] = {
-        {"scontrol requeue", "phased itself runs a phase again: remove `scontrol requeue`"},
-        {"sbatch", "submits jobs that phased does not know: make them phases"},
+        {"scontrol[ \\t]+requeue", "phased itself runs a phase again: remove `scontrol requeue`"},
+        {"sbatch", "seems to submit jobs that phased does not know: make them phases"},
     };
     const char *body = text_string(&import->script.body);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {

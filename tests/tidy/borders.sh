@@ -110,7 +110,7 @@ slurm/          daemon/slurm
 curl/           lib worker worker/protocol
 sodium.h        lib daemon/store worker/node worker/model
 libfyaml.h      lib/spec
-pcre2.h         lib lib/failures lib/metrics
+pcre2.h         lib lib/failures lib/metrics lib/sbatch
 ncurses.h       cli/top
 cuda            worker/model/cuda worker/preflight/gpu
 cublas          worker/model/cuda worker/preflight/gpu
