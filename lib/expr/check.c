@@ -11,136 +11,47 @@
 #include <string.h>
 
 static const struct {
-    const char *key;
     const char *words;  /* "at least 15" */
     const char *broken; /* "12.3 is below 15" */
     enum comparison comparison;
 } bounds[CHECK_BOUNDS] = {
-    [CHECK_AT_LEAST] = {"at_least", "at least", "is below", COMPARISON_GREATER_EQUAL},
-    [CHECK_AT_MOST] = {"at_most", "at most", "is above", COMPARISON_LESS_EQUAL},
-    [CHECK_ABOVE] = {"above", "above", "is not above", COMPARISON_GREATER},
-    [CHECK_BELOW] = {"below", "below", "is not below", COMPARISON_LESS},
+    [CHECK_AT_LEAST] = {"at least", "is below", COMPARISON_GREATER_EQUAL},
+    [CHECK_AT_MOST] = {"at most", "is above", COMPARISON_LESS_EQUAL},
+    [CHECK_ABOVE] = {"above", "is not above", COMPARISON_GREATER},
+    [CHECK_BELOW] = {"below", "is not below", COMPARISON_LESS},
 };
-
-static int check_read_text(const char *key, const json_t *value, char **ret, struct error *err)
-{
-    if (!json_is_string(value))
-        return error_set(err, -EINVAL, "%s: must be text", key);
-    *ret = xstrdup_or_null(json_string_value(value));
-    return 0;
-}
-
-/* Reads one expression. The message says which of the two expressions is wrong; line and column
- * count in its text. */
-static int check_read_expression(const char *key, const json_t *value, char **ret,
-                                 struct error *err)
-{
-    int status = check_read_text(key, value, ret, err);
-    if (status == 0)
-        status = expr_check_syntax(*ret, err);
-    if (status < 0 && err && err->line)
-        (void)error_prefix(err, "%s", key);
-    return status;
-}
-
-/* Reads {"steps": N} or {"seconds": N}. */
-static int check_read_stretch(const char *key, const json_t *value, int64_t *ret_steps,
-                              double *ret_s, struct error *err)
-{
-    const json_t *steps = json_object_get(value, "steps");
-    const json_t *seconds = json_object_get(value, "seconds");
-    if (json_object_size(value) == 1 && json_is_integer(steps) && json_integer_value(steps) >= 0)
-        *ret_steps = json_integer_value(steps);
-    else if (json_object_size(value) == 1 && json_is_number(seconds) &&
-             json_number_value(seconds) >= 0)
-        *ret_s = json_number_value(seconds);
-    else
-        return error_set(err, -EINVAL, "%s: neither a number of steps nor of seconds", key);
-    return 0;
-}
-
-/* The caller has handled all other keys, so a key that is not a bound is unknown. */
-static int check_read_bound(struct check *check, const char *key, const json_t *value,
-                            struct error *err)
-{
-    for (size_t i = 0; i < CHECK_BOUNDS; i++) {
-        if (!text_equal(bounds[i].key, key))
-            continue;
-        if (!json_is_number(value))
-            return error_set(err, -EINVAL, "%s: must be a number", key);
-        check->has_bound[i] = true;
-        check->bound[i] = json_number_value(value);
-        return 0;
-    }
-    return error_set(err, -EINVAL, "%s: unknown key of a check", key);
-}
-
-static int check_read_key(struct check *check, const char *key, const json_t *value,
-                          struct error *err)
-{
-    struct expr_window *window = &check->window;
-    if (text_equal(key, "condition"))
-        return check_read_expression(key, value, &check->condition, err);
-    if (text_equal(key, "value"))
-        return check_read_expression(key, value, &check->value, err);
-    if (text_equal(key, "over"))
-        return check_read_stretch(key, value, &window->over_steps, &window->over_s, err);
-    if (text_equal(key, "skip"))
-        return check_read_stretch(key, value, &window->skip_steps, &window->skip_s, err);
-    if (text_equal(key, "advice"))
-        return check_read_text(key, value, &check->advice, err);
-    if (!text_equal(key, "else"))
-        return check_read_bound(check, key, value, err);
-    const char *otherwise = json_is_string(value) ? json_string_value(value) : "";
-    check->warn = text_equal(otherwise, "warn");
-    if (!check->warn && !text_equal(otherwise, "fail"))
-        return error_set(err, -EINVAL, "else: must be fail or warn");
-    return 0;
-}
-
-static bool check_has_bounds(const struct check *check)
-{
-    bool has_bounds = false;
-    for (size_t i = 0; i < CHECK_BOUNDS; i++)
-        has_bounds = has_bounds || check->has_bound[i];
-    return has_bounds;
-}
 
 int check_from_json(const char *name, const json_t *json, struct check *ret_check,
                     struct error *err)
 {
-    int status = 0;
-    struct check check = {.name = xstrdup_or_null(name)};
-    const char *key;
-    json_t *value;
-    if (!json_is_object(json)) {
-        status = error_set(err, -EINVAL, "must be a map");
-        goto out;
+    const char *condition = NULL, *value = NULL, *otherwise = "fail", *advice = NULL;
+    double bound[CHECK_BOUNDS] = {NAN, NAN, NAN, NAN}, over_s = 0, skip_s = 0;
+    json_int_t over_steps = 0, skip_steps = 0;
+    if (json_unpack((json_t *)json,
+                    "{s?s, s?s, s?F, s?F, s?F, s?F, s?{s?I, s?F !}, s?{s?I, s?F !}, s?s, s?s !}",
+                    "condition", &condition, "value", &value, "at_least", &bound[CHECK_AT_LEAST],
+                    "at_most", &bound[CHECK_AT_MOST], "above", &bound[CHECK_ABOVE], "below",
+                    &bound[CHECK_BELOW], "over", "steps", &over_steps, "seconds", &over_s, "skip",
+                    "steps", &skip_steps, "seconds", &skip_s, "else", &otherwise, "advice",
+                    &advice) < 0 ||
+        !condition == !value)
+        return error_set(err, -EINVAL, "%s: damaged, or from a newer phased", name);
+    *ret_check = (struct check){
+        .name = xstrdup(name),
+        .condition = xstrdup_or_null(condition),
+        .value = xstrdup_or_null(value),
+        .window = {.over_steps = over_steps,
+                   .over_s = over_s,
+                   .skip_steps = skip_steps,
+                   .skip_s = skip_s},
+        .warn = text_equal(otherwise, "warn"),
+        .advice = xstrdup_or_null(advice),
+    };
+    for (size_t i = 0; i < CHECK_BOUNDS; i++) {
+        ret_check->has_bound[i] = !isnan(bound[i]);
+        ret_check->bound[i] = bound[i];
     }
-    json_object_foreach((json_t *)json, key, value)
-    {
-        if (!json_is_null(value))
-            status = check_read_key(&check, key, value, err);
-        if (status < 0)
-            goto out;
-    }
-    if (!check.condition == !check.value) {
-        status = error_set(err, -EINVAL, "needs either a condition or a value with bounds");
-        goto out;
-    }
-    if (check_has_bounds(&check) != (check.value != NULL)) {
-        status = error_set(err, -EINVAL, "%s",
-                           check.value ? "value: needs at_least, at_most, above or below"
-                                       : "condition: takes no bounds");
-        goto out;
-    }
-    *ret_check = check;
-    check = (struct check){0};
-out:
-    check_fini(&check);
-    if (status < 0)
-        (void)error_prefix(err, "%s", name);
-    return status;
+    return 0;
 }
 
 void check_fini(struct check *check)

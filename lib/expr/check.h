@@ -57,8 +57,7 @@ struct verdict {
 
 /* Reads one check of the resolved workflow: {"condition": ...} or {"value": ..., "at_least": ...},
  * with "over" and "skip" as {"steps": N} or {"seconds": N}, "else": "fail" | "warn", "advice".
- * Checks the syntax of the expressions too. The message of -EINVAL names the wrong key. `ret_check`
- * is the caller's to check_fini(). */
+ * -EINVAL: lib/spec has written no such check. `ret_check` is the caller's to check_fini(). */
 int check_from_json(const char *name, const json_t *json, struct check *ret_check,
                     struct error *err);
 void check_fini(struct check *check);

@@ -313,36 +313,21 @@ static void a_check_that_only_warns_does_not_fail_the_gate(void **state)
     }
 }
 
-static void the_message_about_a_wrong_check_names_the_key(void **state)
+static void a_check_that_no_spec_has_is_refused(void **state)
 {
     (void)state;
-    static const struct {
-        const char *check, *expected;
-    } cases[] = {
-        {"[]", "c: must be a map"},
-        {"{}", "c: needs either a condition or a value with bounds"},
-        {"{\"condition\": \"1 > 2\", \"value\": \"1\"}",
-         "c: needs either a condition or a value with bounds"},
-        {"{\"value\": \"1\"}", "c: value: needs at_least, at_most, above or below"},
-        {"{\"condition\": \"1 > 2\", \"above\": 1}", "c: condition: takes no bounds"},
-        {"{\"value\": 1, \"above\": 1}", "c: value: must be text"},
-        {"{\"value\": \"1 +\", \"above\": 1}", "c: value: a value is missing at the end"},
-        {"{\"value\": \"1\", \"above\": \"1\"}", "c: above: must be a number"},
-        {"{\"value\": \"1\", \"atleast\": 1}", "c: atleast: unknown key of a check"},
-        {"{\"condition\": \"true\", \"over\": 5}",
-         "c: over: neither a number of steps nor of seconds"},
-        {"{\"condition\": \"true\", \"skip\": {\"steps\": -1}}",
-         "c: skip: neither a number of steps nor of seconds"},
-        {"{\"condition\": \"true\", \"skip\": {\"steps\": 1, \"seconds\": 1}}",
-         "c: skip: neither a number of steps nor of seconds"},
-        {"{\"condition\": \"true\", \"else\": \"stop\"}", "c: else: must be fail or warn"},
+    static const char *const cases[] = {
+        "[]",
+        "{}",
+        "{\"condition\": \"1 > 2\", \"value\": \"1\"}",
+        "{\"value\": \"1\", \"above\": \"1\"}",
+        "{\"value\": \"1\", \"atleast\": 1}",
+        "{\"condition\": \"true\", \"over\": {\"epochs\": 1}}",
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct check check;
-        struct error err;
-        json_t *json = json_loads(cases[i].check, 0, NULL);
-        assert_int_equal(check_from_json("c", json, &check, &err), -EINVAL);
-        assert_string_equal(err.message, cases[i].expected);
+        json_t *json = json_loads(cases[i], 0, NULL);
+        assert_int_equal(check_from_json("c", json, &check, NULL), -EINVAL);
         json_decref(json);
     }
 }
@@ -432,7 +417,7 @@ int main(void)
         cmocka_unit_test(a_check_that_cannot_be_evaluated_is_an_error),
         cmocka_unit_test(a_try_finds_errors_before_the_run),
         cmocka_unit_test(a_check_that_only_warns_does_not_fail_the_gate),
-        cmocka_unit_test(the_message_about_a_wrong_check_names_the_key),
+        cmocka_unit_test(a_check_that_no_spec_has_is_refused),
         cmocka_unit_test(a_verdict_survives_json),
         cmocka_unit_test(a_reason_that_is_not_utf8_is_kept),
         cmocka_unit_test(only_a_verdict_is_read_as_a_verdict),
