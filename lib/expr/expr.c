@@ -159,15 +159,6 @@ static void expr_keep_result(struct expr_result *result, const struct value *val
     }
 }
 
-int expr_check_syntax(const char *text, struct error *err)
-{
-    struct tree tree;
-    int status = tree_parse(text, &tree, err);
-    if (status == 0)
-        tree_fini(&tree);
-    return status;
-}
-
 int expr_list_names(const char *text, struct expr_name **ret_names, struct error *err)
 {
     struct tree tree;

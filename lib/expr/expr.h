@@ -94,12 +94,9 @@ struct expr_name {
     unsigned column; /* in bytes, from 1 */
 };
 
-/* Whether `text` (without the `=` of a derived param) is an expression. If not, returns -EINVAL,
+/* Lists the names in `text` (without the `=` of a derived param), each once, in their order; the
+ * array is the caller's to free(). Returns how many there are. If it is wrong, returns -EINVAL,
  * and `err` has line 1 and the column in bytes, from 1. */
-int expr_check_syntax(const char *text, struct error *err);
-
-/* Lists the names in `text`, each once, in their order; the array is the caller's to free().
- * Returns how many there are, or fails as expr_check_syntax(). */
 int expr_list_names(const char *text, struct expr_name **ret_names, struct error *err);
 
 /* Evaluates `text`. Fails with -ENODATA if data is insufficient, -EINVAL if the expression is
