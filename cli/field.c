@@ -10,8 +10,7 @@
 
 const char *field_text(const json_t *object, const char *name)
 {
-    const char *text = json_string_value(json_object_get(object, name));
-    return text ? text : "";
+    return json_member_text(object, name);
 }
 
 double field_as_number(const json_t *value)

@@ -1,4 +1,4 @@
-/* Writes JSON, and reads its numbers. */
+/* Writes JSON, and reads its texts and numbers. */
 #include "lib/json.h"
 
 #include "lib/memory.h"
@@ -22,6 +22,12 @@ json_t *json_string_of(const char *text)
     json_t *json = json_string(string);
     free(string);
     return json;
+}
+
+const char *json_member_text(const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+    return text ? text : "";
 }
 
 json_t *json_double(double value)

@@ -1,5 +1,5 @@
-/* JSON as text, and numbers in JSON. JSON has neither NaN nor infinities. Journals, the record and
- * answers of the API have the texts "nan", "inf" and "-inf" instead. */
+/* JSON as text, and texts and numbers in JSON. JSON has neither NaN nor infinities. Journals, the
+ * record and answers of the API have the texts "nan", "inf" and "-inf" instead. */
 #ifndef PHASED_LIB_JSON_H
 #define PHASED_LIB_JSON_H
 
@@ -13,6 +13,9 @@ char *json_text(const json_t *json, size_t flags);
 
 /* A new string, as text_make_utf8() makes it. */
 json_t *json_string_of(const char *text);
+
+/* Returns the text of a member; empty: there is no such member, or it has no text. */
+const char *json_member_text(const json_t *object, const char *name);
 
 /* A new reference. */
 json_t *json_double(double value);

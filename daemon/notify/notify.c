@@ -61,12 +61,6 @@ static int64_t notify_retry_at(int64_t now_ms, unsigned tries)
     return now_ms + (delay_ms < NOTIFY_RETRY_LAST_MS ? delay_ms : NOTIFY_RETRY_LAST_MS);
 }
 
-static const char *notice_text(const json_t *notice, const char *key)
-{
-    const char *text = json_string_value(json_object_get(notice, key));
-    return text ? text : "";
-}
-
 static uint64_t notice_number(const json_t *notice, const char *key)
 {
     return (uint64_t)json_integer_value(json_object_get(notice, key));
@@ -123,7 +117,7 @@ static void notify_record(struct loop *loop, const json_t *notice, int64_t exit_
     double told_s = json_number_value(json_object_get(notice, "time"));
     bool gives_up = (double)now_ms - told_s * 1000 > NOTIFY_GIVE_UP_MS;
     char *warning = NULL;
-    const char *kind = notice_text(notice, "kind"), *way = notice_text(notice, "way");
+    const char *kind = json_member_text(notice, "kind"), *way = json_member_text(notice, "way");
     if (exit_code && (tries == 1 || gives_up))
         warning = text_format("the %s of notify exited with %lld, telling of '%s'%s%s; %s", way,
                               (long long)exit_code, kind, said ? ": " : "", said ? said : "",
@@ -199,13 +193,13 @@ static void notifier_input(const json_t *notice, struct text *text)
         json_object_get(notice, "address"), "message", json_object_get(notice, "message"), "time",
         json_object_get(notice, "time"));
     char *json = json_text(told, JSON_COMPACT | JSON_ENSURE_ASCII);
-    if (text_equal(notice_text(notice, "way"), "webhook")) {
+    if (text_equal(json_member_text(notice, "way"), "webhook")) {
         text_add(text,
                  "silent\nshow-error\nfail\nmax-time = 20\n"
                  "proto = \"=http,https\"\nproto-redir = \"=http,https\"\ngloboff\n"
                  "location\npost301\npost302\npost303\nmax-redirs = 3\noutput = \"/dev/null\"\n"
                  "header = \"Content-Type: application/json\"\n");
-        add_config(text, "url", notice_text(notice, "target"));
+        add_config(text, "url", json_member_text(notice, "target"));
         add_config(text, "data", json);
     } else {
         text_addf(text, "%s\n", json);
@@ -250,22 +244,22 @@ static char **notifier_environment(const json_t *notice)
         environment[i] = xstrdup(environ[i]);
     for (size_t i = 0; i < 4; i++)
         environment[count + i] =
-            text_format("PHASED_NOTICE_%s=%s", names[i], notice_text(notice, keys[i]));
+            text_format("PHASED_NOTICE_%s=%s", names[i], json_member_text(notice, keys[i]));
     return environment;
 }
 
 static void notifier_start(struct notify *notify, struct notifier **place, json_t *notice)
 {
     struct loop *loop = notify->loop;
-    const char *target = notice_text(notice, "target");
-    bool is_command = text_equal(notice_text(notice, "way"), "command");
+    const char *target = json_member_text(notice, "target");
+    bool is_command = text_equal(json_member_text(notice, "way"), "command");
     /* The target may not be valid: the record may be older than the check of files, or somebody
      * else may have written to it. A second line in a webhook's address would be an option of curl.
      */
     if (is_command ? !notify_is_command(target) : !notify_is_webhook(target)) {
         notify_post(loop, notice, 0,
                     text_format("the %s of notify is refused: see 'phasectl check' of its file",
-                                notice_text(notice, "way")));
+                                json_member_text(notice, "way")));
         return;
     }
     const char *arguments[sizeof notify_webhook / sizeof *notify_webhook + 1];

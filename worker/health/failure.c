@@ -2,6 +2,7 @@
 #include "worker/health/failure.h"
 
 #include "lib/failures/recognizer.h"
+#include "lib/json.h"
 #include "lib/protocol/outcome.h"
 #include "lib/protocol/report.h"
 #include "lib/text.h"
@@ -12,12 +13,6 @@
 #include <string.h>
 
 enum { GPU_FAULT_ON_MS = 60000, GPU_FAULT_ON_SECONDS = 10 };
-
-static const char *failure_text(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
 
 static const json_t *failure_catalogue(const struct assignment *assignment)
 {
@@ -32,7 +27,7 @@ static const json_t *failure_entry(const struct assignment *assignment, const js
     size_t i;
     json_array_foreach(failure_catalogue(assignment), i, entry)
     {
-        if (name && text_equal(failure_text(entry, "name"), name))
+        if (name && text_equal(json_member_text(entry, "name"), name))
             return entry;
     }
     return NULL;
@@ -40,7 +35,7 @@ static const json_t *failure_entry(const struct assignment *assignment, const js
 
 static json_t *failure_from(const struct finding *finding, int rank)
 {
-    const struct found_failure found = {.name = failure_text(finding->entry, "name"),
+    const struct found_failure found = {.name = json_member_text(finding->entry, "name"),
                                         .line = finding->line,
                                         .rank = finding->rank >= 0 ? finding->rank : rank,
                                         .time = finding->time};
@@ -105,15 +100,15 @@ void failure_apply(const struct assignment *assignment, const json_t *failure, c
     if (!entry)
         return;
     const struct found_failure found = found_failure_read(failure);
-    const char *title = failure_text(entry, "title");
-    int blame = failure_blame_parse(failure_text(entry, "blame"));
-    const struct told_failure told = {.name = failure_text(entry, "name"),
+    const char *title = json_member_text(entry, "title");
+    int blame = failure_blame_parse(json_member_text(entry, "blame"));
+    const struct told_failure told = {.name = json_member_text(entry, "name"),
                                       .line = found.line ? found.line : "",
                                       .rank = found.rank,
                                       .node = *node ? node : NULL,
-                                      .advice = failure_text(entry, "advice"),
+                                      .advice = json_member_text(entry, "advice"),
                                       .blame = blame < 0 ? BLAME_NONE : (enum failure_blame)blame};
-    int cause = run_cause_parse(failure_text(entry, "cause"));
+    int cause = run_cause_parse(json_member_text(entry, "cause"));
     if (cause > CAUSE_NONE)
         outcome->cause = (enum run_cause)cause;
     if (told.rank >= 0)

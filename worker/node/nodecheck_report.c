@@ -1,6 +1,7 @@
 /* Reads the report of phase-preflight. */
 #include "worker/node/nodecheck_report.h"
 
+#include "lib/json.h"
 #include "lib/protocol/entry.h"
 #include "lib/text.h"
 #include "worker/process/placement.h"
@@ -12,15 +13,9 @@
 #include <string.h>
 #include <sys/wait.h>
 
-static const char *nodecheck_string(const json_t *object, const char *name)
-{
-    const char *value = json_string_value(json_object_get(object, name));
-    return value ? value : "";
-}
-
 static int nodecheck_outcome(const json_t *object)
 {
-    return preflight_outcome_parse(nodecheck_string(object, "outcome"));
+    return preflight_outcome_parse(json_member_text(object, "outcome"));
 }
 
 static json_t *nodecheck_cut(const char *reason)
@@ -39,8 +34,8 @@ static json_t *nodecheck_reason(const json_t *rows, int outcome, bool only_first
     {
         if (nodecheck_outcome(row) != outcome || (only_first && text.size))
             continue;
-        text_addf(&text, "%s%s: %s", text.size ? "; " : "", nodecheck_string(row, "name"),
-                  nodecheck_string(row, "text"));
+        text_addf(&text, "%s%s: %s", text.size ? "; " : "", json_member_text(row, "name"),
+                  json_member_text(row, "text"));
     }
     json_t *reason = nodecheck_cut(text_string(&text));
     text_fini(&text);
@@ -102,7 +97,7 @@ bool nodecheck_may_pass_later(const json_t *report)
         return false;
     json_array_foreach(json_object_get(report, "rows"), i, row)
     {
-        const char *name = nodecheck_string(row, "name");
+        const char *name = json_member_text(row, "name");
         bool passes = text_equal(name, "memory") || text_equal(name, "processes");
         if (nodecheck_outcome(row) == PREFLIGHT_FAILED && !passes)
             return false;
