@@ -16,10 +16,8 @@ struct error;
 enum nvml_status {
     NVML_SUCCESS = 0,
     NVML_NOT_SUPPORTED = 3,
-    NVML_NO_PERMISSION = 4,
     NVML_INSUFFICIENT_SIZE = 7,
     NVML_DRIVER_NOT_LOADED = 9,
-    NVML_TIMEOUT = 10,
     NVML_GPU_IS_LOST = 15,
     NVML_RESET_REQUIRED = 16,
 };
