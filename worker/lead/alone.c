@@ -51,7 +51,7 @@ int alone_make_run(const struct assignment *last, char **ret_run_dir, struct err
     char *phase_dir = file_parent(last->file.run_dir);
     char *run_dir = text_format("%s/%u", phase_dir, last->file.attempt + 1);
     int status = 0;
-    if (lineage_stuck(phase_dir, last->file.attempt) >= ALONE_STUCK_MAX)
+    if (lineage_stuck(phase_dir, last->file.attempt, last->checkpoint_path) >= ALONE_STUCK_MAX)
         status = error_set(err, -ECANCELED, "three runs in a row made no new step");
     if (status == 0)
         status = file_make_folders(run_dir, 0700, err);

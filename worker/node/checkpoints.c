@@ -138,8 +138,8 @@ static void checkpoints_prune(struct checkpoints *checkpoints)
             checkpoints_remove(checkpoints, &checkpoints->groups[i]);
 }
 
-/* Whether somebody has cut a checkpoint that was there before this run, or that was reported. What
- * is left is no new checkpoint, unless somebody writes to it again. */
+/* Whether somebody has cut a checkpoint that was there before this run, or that was reported. It
+ * does not count as a new checkpoint until somebody writes to it again. */
 static bool group_was_cut(const struct group *before, const struct group *group)
 {
     return before && (before->was_there || before->is_told) &&

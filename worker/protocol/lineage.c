@@ -313,7 +313,7 @@ static bool lineage_last_step(const char *phase_dir, unsigned attempt, int64_t *
 }
 
 /* Whether the run brought the phase no farther, as phase_got_farther() of the daemon has it. */
-static bool lineage_is_stuck(const char *phase_dir, unsigned attempt)
+static bool lineage_is_stuck(const char *phase_dir, unsigned attempt, bool has_checkpoint)
 {
     struct run_file run = lineage_run(phase_dir, attempt);
     json_t *entries = lineage_entries(phase_dir, attempt, NULL);
@@ -321,7 +321,6 @@ static bool lineage_is_stuck(const char *phase_dir, unsigned attempt)
     bool is_stuck = lineage_last_step(phase_dir, attempt, &last);
     for (size_t i = 0; i < json_array_size(entries); i++)
         is_stuck &= told_checkpoint_read(json_array_get(entries, i)).step <= known;
-    bool has_checkpoint = json_is_object(json_object_get(run.spec, "checkpoint"));
     for (unsigned i = 1; has_checkpoint && i < attempt; i++)
         if (lineage_last_step(phase_dir, i, &before) && before > known)
             known = before;
@@ -331,10 +330,10 @@ static bool lineage_is_stuck(const char *phase_dir, unsigned attempt)
     return is_stuck;
 }
 
-unsigned lineage_stuck(const char *phase_dir, unsigned attempt)
+unsigned lineage_stuck(const char *phase_dir, unsigned attempt, bool has_checkpoint)
 {
     unsigned count = 0;
-    while (count < attempt && lineage_is_stuck(phase_dir, attempt - count))
+    while (count < attempt && lineage_is_stuck(phase_dir, attempt - count, has_checkpoint))
         count++;
     return count;
 }
