@@ -12,12 +12,7 @@ static int lists_count(struct store *store, int64_t since_ms, int64_t *ret_count
 {
     struct stmt *stmt = store_stmt(store, Q_WORKFLOWS_COUNT);
     stmt_bind_int(stmt, ":since", since_ms);
-    int status = stmt_step(stmt, err);
-    if (status < 0)
-        return status;
-    *ret_count = stmt_int(stmt, "count");
-    stmt_reset(stmt);
-    return 0;
+    return stmt_read_int(stmt, "count", ret_count, err);
 }
 
 /* The group of a workflow, and the time at which the workflow ended. */

@@ -342,14 +342,10 @@ int answer_run_id(struct store *store, uint64_t workflow, const char *phase, uns
     stmt_bind_id(stmt, ":workflow", workflow);
     stmt_bind_text(stmt, ":name", phase);
     stmt_bind_int(stmt, ":attempt", attempt);
-    int status = stmt_step(stmt, err);
-    if (status == 0)
+    int status = stmt_read_id(stmt, "id", ret_run, err);
+    if (status == 0 && !*ret_run)
         return error_set(err, -ENOENT, "no run %" PRIu64 "/%s#%u", workflow, phase, attempt);
-    if (status < 0)
-        return status;
-    *ret_run = stmt_id(stmt, "id");
-    stmt_reset(stmt);
-    return 0;
+    return status;
 }
 
 /* The verdicts on a run: Q_GATE_CHECKS or Q_GUARD_CHECKS. */
@@ -442,12 +438,7 @@ static int answer_judged_run(struct store *store, uint64_t phase, uint64_t *ret_
 {
     struct stmt *stmt = store_stmt(store, Q_GATE_RUN);
     stmt_bind_id(stmt, ":phase", phase);
-    int status = stmt_step(stmt, err);
-    if (status < 0)
-        return status;
-    *ret_run = stmt_id(stmt, "run");
-    stmt_reset(stmt);
-    return 0;
+    return stmt_read_id(stmt, "run", ret_run, err);
 }
 
 int answer_gate(struct store *store, uint64_t workflow, const char *phase, json_t **ret_json,
@@ -478,12 +469,7 @@ int answer_gate(struct store *store, uint64_t workflow, const char *phase, json_
 int answer_last_event(struct store *store, uint64_t *ret_last, struct error *err)
 {
     struct stmt *stmt = store_stmt(store, Q_EVENT_LAST);
-    int status = stmt_step(stmt, err);
-    if (status < 0)
-        return status;
-    *ret_last = stmt_id(stmt, "last");
-    stmt_reset(stmt);
-    return 0;
+    return stmt_read_id(stmt, "last", ret_last, err);
 }
 
 int answer_events(struct store *store, uint64_t after, uint64_t workflow, unsigned limit,

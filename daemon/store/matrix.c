@@ -85,12 +85,7 @@ int store_member_step(struct store *store, uint64_t phase, int64_t *ret_step, st
 {
     struct stmt *stmt = store_stmt(store, Q_MEMBER_STEP);
     stmt_bind_id(stmt, ":phase", phase);
-    int status = stmt_step(stmt, err);
-    if (status < 0)
-        return status;
-    *ret_step = stmt_int(stmt, "step");
-    stmt_reset(stmt);
-    return 0;
+    return stmt_read_int(stmt, "step", ret_step, err);
 }
 
 /* --- Decisions -------------------------------------------------------------------------------- */

@@ -17,11 +17,8 @@ static int metric_name(struct store *store, const char *name, int64_t *ret_id, s
         return 0;
     struct stmt *find = store_stmt(store, Q_METRIC_NAME_FIND);
     stmt_bind_text(find, ":name", name);
-    int status = stmt_step(find, err);
-    if (status > 0) {
-        *ret_id = stmt_int(find, "id");
-        stmt_reset(find);
-    } else if (status == 0) {
+    int status = stmt_read_int(find, "id", ret_id, err);
+    if (status == 0 && !*ret_id) {
         struct stmt *insert = store_stmt(store, Q_METRIC_NAME_INSERT);
         stmt_bind_text(insert, ":name", name);
         status = stmt_run(insert, err);

@@ -74,12 +74,7 @@ int store_journal_committed(struct store *store, uint64_t run, const char *node,
     struct stmt *stmt = store_stmt(store, Q_JOURNAL_GET);
     stmt_bind_id(stmt, ":run", run);
     stmt_bind_text(stmt, ":node", node);
-    int status = stmt_step(stmt, err);
-    if (status < 0)
-        return status;
-    *ret_sequence = status > 0 ? stmt_id(stmt, "sequence") : 0;
-    stmt_reset(stmt);
-    return 0;
+    return stmt_read_id(stmt, "sequence", ret_sequence, err);
 }
 
 int store_journal_set(struct store *store, uint64_t run, const char *node, uint64_t sequence,

@@ -124,13 +124,9 @@ static int samples_before(struct store *store, int64_t limit_ms, int64_t *ret_be
         struct stmt *stmt = store_stmt(store, Q_SAMPLE_OLDEST);
         stmt_bind_int(stmt, ":before", limit_ms);
         stmt_bind_int(stmt, ":count", counts[i]);
-        int status = stmt_step(stmt, err);
+        int status = stmt_read_int(stmt, "time", &befores_ms[i], err);
         if (status < 0)
             return status;
-        if (status > 0) {
-            befores_ms[i] = stmt_int(stmt, "time");
-            stmt_reset(stmt);
-        }
     }
     bool is_much = befores_ms[0] != 0, is_any = befores_ms[1] != 0;
     /* Whole minutes, and at least one. A part of a minute must not be taken for a whole minute. */

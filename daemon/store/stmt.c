@@ -221,6 +221,21 @@ int stmt_find(struct stmt *stmt, const char *kind, uint64_t id, struct error *er
     return status < 0 ? status : 0;
 }
 
+int stmt_read_int(struct stmt *stmt, const char *column, int64_t *ret_value, struct error *err)
+{
+    int status = stmt_step(stmt, err);
+    if (status < 0)
+        return status;
+    *ret_value = status > 0 ? stmt_int(stmt, column) : 0;
+    stmt_reset(stmt);
+    return 0;
+}
+
+int stmt_read_id(struct stmt *stmt, const char *column, uint64_t *ret_id, struct error *err)
+{
+    return stmt_read_int(stmt, column, (int64_t *)ret_id, err);
+}
+
 /* Columns are mostly read in their order, so the search begins behind the last one. */
 static int stmt_column(struct stmt *stmt, const char *name)
 {

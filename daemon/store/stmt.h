@@ -52,6 +52,10 @@ int stmt_step(struct stmt *stmt, struct error *err);
 int stmt_run(struct stmt *stmt, struct error *err);
 /* Steps to the one row of the object with this id. -ENOENT: there is no such row. */
 int stmt_find(struct stmt *stmt, const char *kind, uint64_t id, struct error *err);
+/* Step to the one row, read this column of it, and end the statement. 0: there is no row, or the
+ * column is NULL. */
+int stmt_read_int(struct stmt *stmt, const char *column, int64_t *ret_value, struct error *err);
+int stmt_read_id(struct stmt *stmt, const char *column, uint64_t *ret_id, struct error *err);
 void stmt_reset(struct stmt *stmt);
 
 /* A column of the row. The query must have it. */

@@ -197,14 +197,10 @@ int store_workflow_insert(struct store *store, const struct workflow *workflow,
 static int find_workflow(struct stmt *stmt, const char *what, uint64_t *ret_workflow,
                          struct error *err)
 {
-    int status = stmt_step(stmt, err);
-    if (status == 0)
+    int status = stmt_read_id(stmt, "workflow", ret_workflow, err);
+    if (status == 0 && !*ret_workflow)
         return error_set(err, -ENOENT, "no workflow has %s", what);
-    if (status < 0)
-        return status;
-    *ret_workflow = stmt_id(stmt, "workflow");
-    stmt_reset(stmt);
-    return 0;
+    return status;
 }
 
 int store_find_key(struct store *store, const char *key, uint64_t *ret_workflow, struct error *err)

@@ -13,7 +13,7 @@
 
 #define PARAMETER "\"(:[a-z_]+)\""
 #define COLUMN                                                                                     \
-    "stmt_(is_null|bool|int|id|unsigned|real|text|copy|words|json)"                                \
+    "stmt_(is_null|bool|int|id|read_int|read_id|unsigned|real|text|copy|words|json)"               \
     "\\([a-z]+,[[:space:]]*\"([a-z_]+)\""
 
 enum { NAME_SIZE = 64, COLUMNS_MAX = 64 };
