@@ -96,11 +96,9 @@ struct cluster_description {
     /* The environment in which the workflow was submitted; NULL-terminated. SLURM_*, SBATCH_* and
      * SRUN_* are left out, and the variables that sbatch would set are added. */
     const char *const *environment;
-    const char *const *limits; /* resource limits as limits_capture() gives them; NULL: no limits
-                                * are sent */
-    int umask;                 /* negative: the daemon's own */
-    const char *submit_dir;    /* SLURM_SUBMIT_DIR; NULL: work_dir */
-    const char *submit_host;   /* SLURM_SUBMIT_HOST; NULL: this host */
+    const char *const *limits; /* resource limits as limits_capture() gives them */
+    unsigned umask;
+    const char *submit_dir; /* SLURM_SUBMIT_DIR */
 
     unsigned nodes;
     unsigned gpus_per_node;

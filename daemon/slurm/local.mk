@@ -10,7 +10,6 @@ SLURM_CLUSTER_SOURCES = \
 	daemon/slurm/answer.c daemon/slurm/answer.h \
 	daemon/slurm/configuration.c daemon/slurm/configuration.h \
 	daemon/slurm/entry.c \
-	daemon/slurm/environment.c daemon/slurm/environment.h \
 	daemon/slurm/partitions.c daemon/slurm/partitions.h \
 	daemon/slurm/slurm_cluster.c daemon/slurm/slurm_cluster.h \
 	daemon/slurm/submission.c daemon/slurm/submission.h \

@@ -3,7 +3,6 @@
 #include "daemon/slurm/submission.h"
 
 #include "daemon/slurm/cluster.h"
-#include "daemon/slurm/environment.h"
 #include "lib/error.h"
 #include "lib/memory.h"
 #include "lib/spec/slurm_options.h"
@@ -11,6 +10,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -294,6 +294,66 @@ static int option_apply(struct submission *submission, const struct cluster_opti
     return status;
 }
 
+/* --- The environment -------------------------------------------------------------------------- */
+
+/* A job that is submitted through libslurm gets only what its description says. Without sbatch's
+ * variables it has no SLURM_SUBMIT_DIR, and it has the controller's umask and limits instead of the
+ * user's. */
+
+/* The variables that sbatch adds, without the limits, and the NULL. */
+enum { ENVIRONMENT_ADDED_MAX = 8 };
+
+static void environment_add(struct submission *submission, char *take_variable)
+{
+    submission->environment[submission->job.env_size++] = take_variable;
+}
+
+static size_t strings_count(const char *const *strings)
+{
+    size_t count = 0;
+    while (strings[count])
+        count++;
+    return count;
+}
+
+/* Whether Slurm or one of its commands set the variable, for the job or shell of the capture. */
+static bool is_of_slurm(const char *variable)
+{
+    return text_starts(variable, "SLURM_") || text_starts(variable, "SLURMD_") ||
+           text_starts(variable, "SBATCH_") || text_starts(variable, "SRUN_") ||
+           text_starts(variable, "SALLOC_");
+}
+
+/* Copies the captured environment without the variables of other jobs, and adds sbatch's
+ * variables. */
+static void fill_environment(struct submission *submission,
+                             const struct cluster_description *description)
+{
+    size_t captured = strings_count(description->environment);
+    size_t limits = strings_count(description->limits);
+    char host[HOST_NAME_MAX + 1] = "localhost";
+    (void)gethostname(host, sizeof host - 1); /* if the name is too long, "localhost" stays */
+    submission->job.environment = submission->environment =
+        xcalloc(captured + limits + ENVIRONMENT_ADDED_MAX, sizeof *submission->environment);
+    submission->job.env_size = 0;
+
+    for (size_t i = 0; i < captured; i++) {
+        if (!is_of_slurm(description->environment[i]))
+            environment_add(submission, xstrdup(description->environment[i]));
+    }
+    for (size_t i = 0; i < limits; i++)
+        environment_add(submission, text_format("SLURM_RLIMIT_%s", description->limits[i]));
+    environment_add(submission, text_format("SLURM_UMASK=0%03o", description->umask));
+    environment_add(submission, text_format("SLURM_SUBMIT_DIR=%s", description->submit_dir));
+    environment_add(submission, text_format("SLURM_SUBMIT_HOST=%s", host));
+    environment_add(submission, text_format("SLURM_JOB_NAME=%s", description->name));
+    environment_add(submission, text_format("SLURM_PRIO_PROCESS=0"));
+    /* The job's own srun must find the cluster that the daemon found. */
+    const char *conf = getenv("SLURM_CONF");
+    if (conf)
+        environment_add(submission, text_format("SLURM_CONF=%s", conf));
+}
+
 /* --- The description -------------------------------------------------------------------------- */
 
 static int description_check(const struct cluster_description *description, struct error *err)
@@ -324,8 +384,6 @@ static void fill_text(struct submission *submission, const struct cluster_descri
     job->std_in = keep_copy(submission, "/dev/null");
     job->open_mode = OPEN_MODE_APPEND;
     job->comment = keep(submission, text_format("phased:%s", description->token));
-    job->environment = submission->environment =
-        environment_new(description, &submission->job.env_size);
 }
 
 /* One task on each node. The worker decides what the task starts. */
@@ -373,6 +431,7 @@ int submission_new(const job_desc_msg_t *defaults, const struct cluster_descript
     struct submission *submission = xcalloc(1, sizeof *submission);
     submission->job = *defaults;
     fill_text(submission, description);
+    fill_environment(submission, description);
     fill_resources(submission, description);
     fill_control(&submission->job, description);
     submission->can_chain = description->can_chain;
@@ -443,6 +502,8 @@ void submission_free(struct submission *submission)
         return;
     for (size_t i = 0; submission->strings[i]; i++)
         free(submission->strings[i]);
-    environment_free(submission->environment);
+    for (size_t i = 0; submission->environment[i]; i++)
+        free(submission->environment[i]);
+    free(submission->environment);
     free(submission);
 }

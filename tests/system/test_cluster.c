@@ -108,6 +108,8 @@ struct submission {
 static const char *const environment[] = {"PATH=/usr/bin:/bin", "COLOUR=green", "SLURM_JOB_ID=77",
                                           "SBATCH_PARTITION=prod", NULL};
 
+static const char *const no_limits[] = {NULL};
+
 static void job_init(struct submission *job, const char *script)
 {
     (void)snprintf(job->token, sizeof job->token, "%032x", ++test.tokens);
@@ -120,7 +122,9 @@ static void job_init(struct submission *job, const char *script)
         .work_dir = test.folder,
         .output = job->output,
         .environment = environment,
+        .limits = no_limits,
         .umask = 022,
+        .submit_dir = test.folder,
         .nodes = 1,
         .gpus_per_node = 1,
         .gpu_type = "h100",
@@ -227,10 +231,12 @@ static void environment_umask_and_limits_reach_the_job(void **state)
     job.description.umask = 027;
     job.description.limits = (const char *const *)limits;
     job.description.submit_dir = "/usr";
-    job.description.submit_host = "elsewhere";
     (void)wait_for(submit(&job), CLUSTER_JOB_COMPLETED, 0);
-    char *output = output_of(&job);
-    assert_string_equal(output, "green /usr elsewhere\n0027\n77\npreempt unset\nown id\n");
+    char *output = output_of(&job), host[128], expected[256];
+    assert_int_equal(gethostname(host, sizeof host), 0);
+    (void)snprintf(expected, sizeof expected, "green /usr %s\n0027\n77\npreempt unset\nown id\n",
+                   host);
+    assert_string_equal(output, expected);
     free(output);
     limits_free(limits);
 }

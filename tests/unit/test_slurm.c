@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define TOKEN "0123456789abcdef0123456789abcdef"
 #define OTHER "fedcba9876543210fedcba9876543210"
@@ -35,7 +36,7 @@ static const struct cluster_description plain = {
     .environment = environment,
     .limits = limits,
     .umask = 0077,
-    .submit_host = "login1",
+    .submit_dir = "/home/me/code",
     .nodes = 2,
     .gpus_per_node = 8,
     .gpu_type = "h100",
@@ -127,15 +128,17 @@ static void a_limit_of_a_partition_shortens_the_time_or_is_reported(void **state
 static void the_environment_has_the_variables_of_user_and_sbatch(void **state)
 {
     (void)state;
-    static const char *const expected[] = {"A=1",
-                                           "SLURMX=kept",
-                                           "SLURM_RLIMIT_NOFILE=77",
-                                           "SLURM_UMASK=0077",
-                                           "SLURM_SUBMIT_DIR=/home/me",
-                                           "SLURM_SUBMIT_HOST=login1",
-                                           "SLURM_JOB_NAME=trm/validate",
-                                           "SLURM_PRIO_PROCESS=0",
-                                           "SLURM_CONF=/etc/here/slurm.conf"};
+    char host[128] = "SLURM_SUBMIT_HOST=";
+    assert_int_equal(gethostname(host + strlen(host), sizeof host - strlen(host)), 0);
+    const char *const expected[] = {"A=1",
+                                    "SLURMX=kept",
+                                    "SLURM_RLIMIT_NOFILE=77",
+                                    "SLURM_UMASK=0077",
+                                    "SLURM_SUBMIT_DIR=/home/me/code",
+                                    host,
+                                    "SLURM_JOB_NAME=trm/validate",
+                                    "SLURM_PRIO_PROCESS=0",
+                                    "SLURM_CONF=/etc/here/slurm.conf"};
     const size_t count = sizeof expected / sizeof expected[0];
     assert_int_equal(setenv("SLURM_CONF", "/etc/here/slurm.conf", 1), 0);
     struct submission *submission = submission_of(&plain);
