@@ -154,7 +154,6 @@ static char *run_json(const struct folder *folder, const struct home *home, cons
         .daemon_file = home->daemon_file,
         .workdir = launch->workdir,
         .environment = launch->environment,
-        .umask = -1,
         .secrets = launch_needs_secrets(launch) ? secrets : NULL,
         .spec = launch->spec,
         .inputs = inputs,

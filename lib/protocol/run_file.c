@@ -20,7 +20,6 @@ static const struct member run_file_members[] = {
     MEMBER(run_file, daemon_file, REQUIRED),
     MEMBER(run_file, workdir, ALWAYS),
     MEMBER(run_file, environment, REQUIRED),
-    MEMBER_OR(run_file, umask, OPTIONAL, -1),
     MEMBER(run_file, secrets, OPTIONAL),
     MEMBER(run_file, spec, REQUIRED),
     MEMBER(run_file, inputs, ALWAYS),

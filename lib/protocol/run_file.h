@@ -27,7 +27,6 @@ struct run_file {
     const char *job_dir, *run_dir, *out_dir, *daemon_file;
     const char *workdir; /* the folder in which submit was called, or NULL */
     json_t *environment; /* captured at submission; with marks in place of secrets */
-    int64_t umask;       /* -1: unchanged */
     const char *secrets; /* the path of the file with the secrets, or NULL */
     json_t *spec, *inputs;
     json_t *resume;     /* the checkpoint to begin from, {"path", "step"}; NULL: none */

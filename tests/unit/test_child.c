@@ -71,7 +71,6 @@ static void run_script(struct child_options options, const char *script, struct 
     options.loop = &loop;
     options.program = "/bin/sh";
     options.arguments = arguments;
-    options.umask = -1;
     options.ended = heard_end;
     options.context = heard;
     assert_int_equal(child_start(&options, &heard->child, NULL), 0);
@@ -215,7 +214,6 @@ static void a_child_that_cannot_be_started_is_reported(void **state)
             .program = rows[i].program,
             .workdir = rows[i].workdir,
             .arguments = arguments,
-            .umask = -1,
             .ended = heard_end,
             .context = &heard,
         };

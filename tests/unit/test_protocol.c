@@ -183,7 +183,7 @@ static void what_is_not_known_stays(void **state)
     (void)state;
     put("new/run.json", text, strlen(text));
     assert_int_equal(run_file_read(path_of("new"), &run, &err), 0);
-    assert_true(run.run == 0 && run.is_anew && !run.spec && run.umask == -1);
+    assert_true(run.run == 0 && run.is_anew && !run.spec);
     assert_int_equal(run_file_check(&run, &err), -EINVAL);
     assert_string_equal(err.message, "`run` is not a number");
     run.is_anew = false;

@@ -274,7 +274,6 @@ static void container_remove_store(uv_loop_t *loop, const char *store)
         .kind = CHILD_OF_NOBODY,
         .program = "/bin/bash",
         .arguments = arguments,
-        .umask = -1,
     };
     child_close(child_try(&options));
 }

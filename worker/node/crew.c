@@ -460,7 +460,6 @@ int crew_start(const struct crew_options *options, struct crew **ret_crew, struc
         .program = "/bin/bash",
         .arguments = arguments,
         .workdir = assignment->workdir ? text_string(&workdir) : NULL,
-        .umask = (int)assignment->file.umask,
         .ignores_term = assignment->stop_signal != SIGTERM,
         .out = {.output = CHILD_BYTES, .found = crew_member_printed},
         .err = {.output = CHILD_JOINS},

@@ -195,7 +195,6 @@ static int nodecheck_run(struct nodecheck *check, struct error *err)
         .kind = CHILD_OF_AGENT,
         .program = check->program,
         .arguments = command.words,
-        .umask = -1,
         .out = {.output = CHILD_TEXT, .size_max = NODECHECK_OUTPUT_MAX},
         .err = {.output = CHILD_INHERITS},
         .ended = nodecheck_ended,

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -250,8 +249,6 @@ static void child_settle(const struct child_options *options)
     /* If the agent dies, no program may stay on the GPUs. */
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     child_reset_signals(options->ignores_term);
-    if (options->umask >= 0)
-        (void)umask((mode_t)options->umask);
 }
 
 /* Runs in the child, and returns only on failure: an errno, which is negative if `workdir` is the

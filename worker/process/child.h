@@ -59,7 +59,6 @@ struct child_options {
     char *const *arguments;   /* the name of the program first, and NULL at the end */
     char *const *environment; /* NULL: that of the caller */
     const char *workdir;      /* of a child of the agent; NULL: the same folder */
-    int umask;                /* of a child of the agent; -1: unchanged */
     bool ignores_term;        /* of a child of the agent: Slurm's TERM must not end it */
     bool has_input;           /* for child_send(); otherwise standard input is empty */
     struct child_stream out, err;
