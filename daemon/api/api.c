@@ -35,12 +35,28 @@ enum {
 /* --- Listening sockets: non-blocking, and closed on exec ----------------------------------------
  */
 
-static int listen_fail(int fd, const char *what, struct error *err)
+/* Listens at this address, and reads it back with its port. Returns a descriptor or -errno. */
+static int listen_at(struct sockaddr *address, socklen_t size)
 {
-    int code = -errno;
-    if (fd >= 0)
-        (void)close(fd); /* nothing was sent over it */
-    return error_set(err, code, "could not listen on %s: %s", what, strerror(-code));
+    const int on = 1, off = 0;
+    int fd = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -errno;
+    if (address->sa_family == AF_INET6) /* without this the socket takes IPv6 only */
+        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+    if (address->sa_family == AF_INET) /* a restart need not wait for its port */
+        (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (bind(fd, address, size) == 0 && listen(fd, BACKLOG) == 0 &&
+        getsockname(fd, address, &size) == 0)
+        return fd;
+    int code = errno;
+    (void)close(fd); /* nothing was sent over it */
+    return -code;
+}
+
+static int listen_end(int fd, const char *what, struct error *err)
+{
+    return fd < 0 ? error_set(err, fd, "could not listen on %s: %s", what, strerror(-fd)) : fd;
 }
 
 /* Replaces an existing socket. */
@@ -50,59 +66,24 @@ static int listen_unix(struct home *home, struct error *err)
     int status = home_socket_address(home, address.sun_path, err);
     if (status < 0)
         return status;
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return listen_fail(fd, home->socket, err);
     (void)unlink(home->socket); /* the file may be absent; if it cannot be removed, bind() reports
                                  * it */
     mode_t mask = umask(0177);
-    int bound = bind(fd, (struct sockaddr *)&address, sizeof address);
-    int code = errno;
+    int fd = listen_at((struct sockaddr *)&address, sizeof address);
     (void)umask(mask);
-    errno = code;
-    if (bound < 0 || listen(fd, BACKLOG) < 0)
-        return listen_fail(fd, home->socket, err);
-    return fd;
-}
-
-static int bind_any(int family)
-{
-    struct sockaddr_in six_less = {.sin_family = AF_INET};
-    struct sockaddr_in6 six = {.sin6_family = AF_INET6};
-    int off = 0, fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return -1;
-    if (family == AF_INET6)
-        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off); /* without this the
-                                                                            * socket takes IPv6 only
-                                                                            */
-    int bound = family == AF_INET6 ? bind(fd, (struct sockaddr *)&six, sizeof six)
-                                   : bind(fd, (struct sockaddr *)&six_less, sizeof six_less);
-    if (bound == 0 && listen(fd, BACKLOG) == 0)
-        return fd;
-    int code = errno;
-    (void)close(fd); /* nothing was sent over it */
-    errno = code;
-    return -1;
+    return listen_end(fd, home->socket, err);
 }
 
 /* Listens on all interfaces, on a free port. */
 static int listen_tcp(unsigned *ret_port, struct error *err)
 {
-    union {
-        struct sockaddr any;
-        struct sockaddr_in four;
-        struct sockaddr_in6 six;
-    } address;
-    socklen_t size = sizeof address;
-    int fd = bind_any(AF_INET6);
-    if (fd < 0)
-        fd = bind_any(AF_INET); /* the host has no IPv6 */
-    if (fd < 0 || getsockname(fd, &address.any, &size) < 0)
-        return listen_fail(fd, "a TCP port", err);
-    *ret_port =
-        ntohs(address.any.sa_family == AF_INET6 ? address.six.sin6_port : address.four.sin_port);
-    return fd;
+    struct sockaddr_in6 six = {.sin6_family = AF_INET6};
+    struct sockaddr_in four = {.sin_family = AF_INET};
+    int fd = listen_at((struct sockaddr *)&six, sizeof six);
+    if (fd < 0) /* the host has no IPv6 */
+        fd = listen_at((struct sockaddr *)&four, sizeof four);
+    *ret_port = ntohs(six.sin6_port ? six.sin6_port : four.sin_port);
+    return listen_end(fd, "a TCP port", err);
 }
 
 /* Listens on 127.0.0.1, on this port if it is free, else on a free one. */
@@ -111,22 +92,13 @@ static int listen_loopback(unsigned *port, struct error *err)
     struct sockaddr_in address = {.sin_family = AF_INET,
                                   .sin_port = htons((uint16_t)*port),
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof address;
-    const int on = 1;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return listen_fail(fd, "a port of 127.0.0.1", err);
-    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on); /* a restart need not wait */
-    int bound = bind(fd, (struct sockaddr *)&address, sizeof address);
-    if (bound < 0) {
+    int fd = listen_at((struct sockaddr *)&address, sizeof address);
+    if (fd < 0) {
         address.sin_port = 0;
-        bound = bind(fd, (struct sockaddr *)&address, sizeof address);
+        fd = listen_at((struct sockaddr *)&address, sizeof address);
     }
-    if (bound < 0 || listen(fd, BACKLOG) < 0 ||
-        getsockname(fd, (struct sockaddr *)&address, &size) < 0)
-        return listen_fail(fd, "a port of 127.0.0.1", err);
     *port = ntohs(address.sin_port);
-    return fd;
+    return listen_end(fd, "a port of 127.0.0.1", err);
 }
 
 /* Returns the name by which other hosts reach this host: `host` if given, the host's own name if it
