@@ -162,7 +162,7 @@ static void on_part_closed(void *context)
         return;
     void (*closed)(void *) = api->closed;
     void *closed_context = api->closed_context;
-    free(api);
+    call_release_api(api);
     if (closed)
         closed(closed_context);
 }
@@ -240,6 +240,7 @@ int api_open(const struct api_config *config, struct api **ret_api, struct error
     waiters_init(&api->events, config->uv, events_answer, api);
     waiters_init(&api->commands, config->uv, worker_answer, api);
     api->handles_open = 2;
+    api->holds = 1;
     unsigned people_max, workers_max;
     share_files(&people_max, &workers_max);
     int status = owner_key(config->home, &api->key, err);
@@ -266,8 +267,6 @@ void api_close(struct api *api, void (*closed)(void *context), void *context)
     loop_listen(api->config.loop, NULL, NULL);
     ingest_listen(api->config.loop, NULL, NULL);
     api->is_closing = true;
-    plan_forget_all(api);
-    nodes_forget_all(api);
     api->closed = closed;
     api->closed_context = context;
     waiters_close(&api->events, on_timer_closed);

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 bool call_parse_number(const char *text, size_t size, uint64_t max, uint64_t *ret_number)
@@ -95,4 +96,16 @@ bool call_can_record(struct call *call)
         request_reply_error(call->request, API_UNAVAILABLE, NULL,
                             "the record cannot be written: %s", trouble);
     return !trouble;
+}
+
+struct api *call_hold_api(struct api *api)
+{
+    api->holds++;
+    return api;
+}
+
+void call_release_api(struct api *api)
+{
+    if (--api->holds == 0)
+        free(api);
 }

@@ -13,8 +13,6 @@
 
 #include <sys/stat.h>
 
-struct node_call;
-struct plan_call;
 struct submit_item;
 
 struct api {
@@ -24,11 +22,9 @@ struct api {
     struct mac_secret key; /* of the home */
     struct waiters events, commands;
     struct submit_item *submitting; /* posted, but not committed; their keys are reserved */
-    struct plan_call *planning;     /* waiting for the cluster */
-    struct node_call *naming;       /* waiting for the cluster */
     struct stat socket;             /* the Unix socket, as this daemon made it */
-    unsigned handles_open;
-    bool is_closing;
+    unsigned handles_open, holds;
+    bool is_closing; /* all requests are answered, or will be before api_close() returns */
     void (*closed)(void *context);
     void *closed_context;
 };
@@ -81,6 +77,10 @@ bool call_number(struct call *call, const char *name, uint64_t otherwise, uint64
 bool call_parse_number(const char *text, size_t size, uint64_t max, uint64_t *ret_number);
 /* Whether the record can be written now. False: the request was answered with an error. */
 bool call_can_record(struct call *call);
+/* Keeps the struct for a result of the cluster that may come when the API is closed. `is_closing`
+ * then says that the server has answered the request with 503. */
+struct api *call_hold_api(struct api *api);
+void call_release_api(struct api *api);
 
 /* --- Bodies with a spec, in submission.c ------------------------------------------------------ */
 
@@ -106,10 +106,6 @@ call_handler events_get;
 bool events_answer(void *api, const struct waiter *waiter, bool is_over);
 call_handler submit_post;
 call_handler plan_post;
-/* Called when the API closes: a result of the cluster that comes later is ignored. The server
- * answers the requests with 503. */
-void plan_forget_all(struct api *api);
-void nodes_forget_all(struct api *api);
 call_handler control_post;
 call_handler nodes_get, nodes_post, nodes_delete;
 call_handler cost_get, budget_post;

@@ -19,6 +19,7 @@ enum { EXCLUSION_SECONDS_MAX = 366 * 86400 };
 /* A person's request about one node, until the commit. */
 struct node_item {
     struct loop_item item;
+    struct api *api; /* while it waits for the cluster's list of nodes */
     struct request *request;
     char *node;
     char *message; /* NULL: no message */
@@ -85,22 +86,6 @@ static bool is_node_name(const char *name)
 
 /* --- Adding ----------------------------------------------------------------------------------- */
 
-/* A request that waits for the cluster's list of nodes. */
-struct node_call {
-    struct node_call *next;
-    struct api *api; /* NULL: the API is closed and has answered the request */
-    struct node_item *item;
-};
-
-void nodes_forget_all(struct api *api)
-{
-    while (api->naming) {
-        struct node_call *naming = api->naming;
-        api->naming = naming->next;
-        naming->api = NULL;
-    }
-}
-
 /* Whether a node of this name may exist. Slurm leaves out the names of nodes that this user may not
  * see. If one node has no name, every name may be right. */
 static bool may_be_node(const struct cluster_survey *survey, const char *name)
@@ -115,38 +100,22 @@ static bool may_be_node(const struct cluster_survey *survey, const char *name)
  * when a job is submitted. */
 static void node_surveyed(void *context, const struct cluster_result *result)
 {
-    struct node_call *naming = context;
-    struct node_item *item = naming->item;
-    if (!naming->api) {
-        node_free(item);
-        free(naming);
-        return;
-    }
-    struct node_call **at = &naming->api->naming;
-    while (*at != naming)
-        at = &(*at)->next;
-    *at = naming->next;
-    struct call call = {.api = naming->api, .request = item->request};
+    struct node_item *item = context;
+    struct api *api = item->api;
+    struct call call = {.api = api, .request = item->request};
     bool is_known = result && result->outcome == CLUSTER_DONE && result->survey;
-    if (is_known && !may_be_node(result->survey, item->node)) {
+    if (api->is_closing) {
+        node_free(item); /* the API has answered the request */
+    } else if (is_known && !may_be_node(result->survey, item->node)) {
         request_reply_error(item->request, API_BAD_REQUEST, item->node, "Slurm knows no node %s",
                             item->node);
         node_free(item);
     } else if (call_can_record(&call)) {
-        loop_post_item(naming->api->config.loop, &item->item, NULL);
+        loop_post_item(api->config.loop, &item->item, NULL);
     } else {
         node_free(item);
     }
-    free(naming);
-}
-
-static void node_add(struct api *api, struct node_item *item)
-{
-    struct node_call *naming = xcalloc(1, sizeof *naming);
-    *naming = (struct node_call){.next = api->naming, .api = api, .item = item};
-    api->naming = naming;
-    if (outlook_survey(api->config.loop, NULL, 0, node_surveyed, naming, NULL) < 0)
-        node_surveyed(naming, NULL);
+    call_release_api(api);
 }
 
 void nodes_post(struct call *call)
@@ -176,7 +145,9 @@ void nodes_post(struct call *call)
     item->item.write = node_write_exclusion;
     item->message = xstrdup_or_null(message);
     item->until_ms = is_for_good ? 0 : item->now_ms + 1000 * (int64_t)time_s;
-    node_add(call->api, item);
+    item->api = call_hold_api(call->api);
+    if (outlook_survey(call->api->config.loop, NULL, 0, node_surveyed, item, NULL) < 0)
+        node_surveyed(item, NULL);
     json_decref(body);
 }
 

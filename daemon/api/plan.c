@@ -10,20 +10,14 @@
 
 /* A request that waits for the cluster. */
 struct plan_call {
-    struct plan_call *next;
-    struct api *api; /* NULL: the API is closed and has answered the request */
-    struct request *request;
-    json_t *warnings; /* about the spec */
+    struct api *api;
+    struct request *request; /* the API answers it if it closes first */
+    json_t *warnings;        /* about the spec */
 };
 
 static void plan_free(struct plan_call *plan)
 {
-    if (plan->api) {
-        struct plan_call **at = &plan->api->planning;
-        while (*at != plan)
-            at = &(*at)->next;
-        *at = plan->next;
-    }
+    call_release_api(plan->api);
     json_decref(plan->warnings);
     free(plan);
 }
@@ -31,23 +25,14 @@ static void plan_free(struct plan_call *plan)
 static void plan_done(void *context, json_t *json, const struct error *err)
 {
     struct plan_call *plan = context;
-    if (plan->api && json) {
+    if (!plan->api->is_closing && json) {
         (void)json_object_set(json, "warnings", plan->warnings);
         request_reply_json(plan->request, 200, json_incref(json));
-    } else if (plan->api && err) {
+    } else if (!plan->api->is_closing && err) {
         call_fail(plan->request, NULL, err);
     }
     json_decref(json);
     plan_free(plan);
-}
-
-void plan_forget_all(struct api *api)
-{
-    while (api->planning) {
-        struct plan_call *plan = api->planning;
-        api->planning = plan->next;
-        plan->api = NULL;
-    }
 }
 
 static void plan_ask(struct call *call, json_t *body, json_t *resolved, json_t *warnings)
@@ -61,12 +46,10 @@ static void plan_ask(struct call *call, json_t *body, json_t *resolved, json_t *
         .umask = (unsigned)json_integer_value(json_object_get(body, "umask")),
     };
     *plan = (struct plan_call){
-        .next = call->api->planning,
-        .api = call->api,
+        .api = call_hold_api(call->api),
         .request = call->request,
         .warnings = json_incref(warnings),
     };
-    call->api->planning = plan;
     if (outlook_ask(call->api->config.loop, resolved, &launch, plan_done, plan, &err) < 0) {
         call_fail(call->request, NULL, &err);
         plan_free(plan);

@@ -218,7 +218,8 @@ static void world_open(void)
     world.cluster = fake_cluster_new(folder, loop_wake, world.loop);
     loop_start(world.loop, world.cluster);
     world.api = (struct api){
-        .config = {.uv = &world.uv, .loop = world.loop, .home = &world.home, .version = "fuzz"}};
+        .config = {.uv = &world.uv, .loop = world.loop, .home = &world.home, .version = "fuzz"},
+        .holds = 1};
     waiters_init(&world.api.events, &world.uv, events_answer, &world.api);
     waiters_init(&world.api.commands, &world.uv, worker_answer, &world.api);
 }
@@ -238,8 +239,7 @@ static void world_close(void)
 {
     if (!world.loop)
         return;
-    plan_forget_all(&world.api);
-    nodes_forget_all(&world.api);
+    world.api.is_closing = true;
     waiters_close(&world.api.events, NULL);
     waiters_close(&world.api.commands, NULL);
     loop_close(world.loop, world_closed, NULL);
