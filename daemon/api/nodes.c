@@ -24,6 +24,7 @@ struct node_item {
     char *node;
     char *message; /* NULL: no message */
     int64_t now_ms, until_ms;
+    bool was_free; /* there was no exclusion to clear */
 };
 
 void nodes_get(struct call *call)
@@ -43,8 +44,8 @@ static int node_write_exclusion(struct loop_item *base, struct store *store, str
 
 static int node_write_clear(struct loop_item *base, struct store *store, struct error *err)
 {
-    const struct node_item *item = (const struct node_item *)base;
-    return store_node_clear(store, item->node, item->now_ms, err);
+    struct node_item *item = (struct node_item *)base;
+    return store_node_clear(store, item->node, item->now_ms, &item->was_free, err);
 }
 
 static void node_done(struct loop_item *base, const struct error *failure)
@@ -54,6 +55,9 @@ static void node_done(struct loop_item *base, const struct error *failure)
         request_reply_error(item->request, API_UNAVAILABLE, NULL,
                             "the record cannot be written: %s; this takes effect when it can",
                             failure->message);
+    else if (item->was_free)
+        request_reply_error(item->request, API_NOT_FOUND, item->node, "%s is not left out",
+                            item->node);
     else
         request_reply_json(item->request, 200, json_pack("{s:s}", "node", item->node));
 }
@@ -151,36 +155,11 @@ void nodes_post(struct call *call)
     json_decref(body);
 }
 
-static bool is_listed(const json_t *answer, const char *node)
-{
-    const json_t *row;
-    size_t i;
-    json_array_foreach(json_object_get(answer, "nodes"), i, row)
-    {
-        const char *name = json_string_value(json_object_get(row, "node"));
-        if (name && text_equal(name, node))
-            return true;
-    }
-    return false;
-}
-
 void nodes_delete(struct call *call)
 {
-    json_t *json = NULL;
-    struct error err;
     if (!call_can_record(call))
         return;
-    if (answer_nodes(loop_store(call->api->config.loop), loop_now_ms(), &json, &err) < 0) {
-        call_fail(call->request, call->node, &err);
-        return;
-    }
-    if (is_listed(json, call->node)) {
-        struct node_item *item = node_item_new(call);
-        item->item.write = node_write_clear;
-        loop_post_item(call->api->config.loop, &item->item, NULL);
-    } else {
-        request_reply_error(call->request, API_NOT_FOUND, call->node, "%s is not left out",
-                            call->node);
-    }
-    json_decref(json);
+    struct node_item *item = node_item_new(call);
+    item->item.write = node_write_clear;
+    loop_post_item(call->api->config.loop, &item->item, NULL);
 }

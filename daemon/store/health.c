@@ -97,12 +97,15 @@ int store_node_exclude(struct store *store, const char *node, const char *messag
     return stmt_run(stmt, err);
 }
 
-int store_node_clear(struct store *store, const char *node, int64_t now_ms, struct error *err)
+int store_node_clear(struct store *store, const char *node, int64_t now_ms, bool *ret_was_free,
+                     struct error *err)
 {
     struct stmt *stmt = store_stmt(store, Q_NODE_CLEAR);
     stmt_bind_text(stmt, ":node", node);
     stmt_bind_int(stmt, ":now", now_ms);
-    return stmt_run(stmt, err);
+    int status = stmt_run(stmt, err);
+    *ret_was_free = sqlite3_changes(store->db) == 0;
+    return status;
 }
 
 int store_nodes_excluded(struct store *store, int64_t now_ms, char **ret_nodes, struct error *err)

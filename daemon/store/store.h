@@ -247,8 +247,10 @@ int store_node_failed(struct store *store, const struct store_node_failure *fail
  * cleared. `message` may be NULL. */
 int store_node_exclude(struct store *store, const char *node, const char *message, int64_t until_ms,
                        int64_t now_ms, struct error *err);
-/* Ends the exclusion of the node, if there is one, and forgets the node's failures. */
-int store_node_clear(struct store *store, const char *node, int64_t now_ms, struct error *err);
+/* Ends the exclusion of the node, and forgets the node's failures. Tells whether no exclusion was
+ * there. */
+int store_node_clear(struct store *store, const char *node, int64_t now_ms, bool *ret_was_free,
+                     struct error *err);
 /* The nodes that are excluded now, with commas between; the caller's to free(). NULL: no nodes. */
 int store_nodes_excluded(struct store *store, int64_t now_ms, char **ret_nodes, struct error *err);
 

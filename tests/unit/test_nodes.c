@@ -60,11 +60,13 @@ static void exclude(struct nodes_world *world, const char *node, int64_t until_m
     record_commit(&world->record);
 }
 
-static void clear(struct nodes_world *world, int64_t now_ms)
+static void clear(struct nodes_world *world, int64_t now_ms, bool expected)
 {
     struct error err;
+    bool was_free;
     record_begin(&world->record);
-    assert_int_equal(store_node_clear(world->record.store, "n1", now_ms, &err), 0);
+    assert_int_equal(store_node_clear(world->record.store, "n1", now_ms, &was_free, &err), 0);
+    assert_int_equal(was_free, expected);
     record_commit(&world->record);
 }
 
@@ -103,10 +105,10 @@ static void a_cleared_node_is_used_and_forgotten(void **state)
 {
     (void)fail_node(*state, begin_ms - 1, begin_ms);
     (void)fail_node(*state, begin_ms + 1, begin_ms + 2);
-    clear(*state, begin_ms + 1000);
+    clear(*state, begin_ms + 1000, false);
     assert_excluded(*state, begin_ms + 1001, "");
     assert_int_equal(fail_node(*state, begin_ms + 1500, begin_ms + 2000), 2 * HOUR_MS);
-    clear(*state, begin_ms + 3 * HOUR_MS); /* nothing excludes n1, so nothing happens */
+    clear(*state, begin_ms + 3 * HOUR_MS, true); /* nothing excludes n1, so nothing happens */
 }
 
 static void the_decision_of_a_person_replaces_the_older_one(void **state)
