@@ -173,16 +173,15 @@ static void folder_take_metric(void *context, const struct entry *entry)
 
 void folder_add_metrics(const char *runs, const struct address *run, struct metrics *metrics)
 {
-    char *path = folder_path(runs, run, "journal");
-    DIR *folder = opendir(path);
-    struct dirent *entry;
-    while (folder && (entry = readdir(folder))) {
-        char *journal = text_format("%s/%s", path, entry->d_name);
-        if (text_ends(entry->d_name, JOURNAL_ENDING))
-            journal_visit(journal, ENTRY_METRIC, folder_take_metric, metrics);
+    char *path = folder_path(runs, run, "");
+    json_t *nodes = journal_nodes(path), *node;
+    size_t i;
+    json_array_foreach(nodes, i, node)
+    {
+        char *journal = journal_path(path, json_string_value(node));
+        journal_visit(journal, ENTRY_METRIC, folder_take_metric, metrics);
         free(journal);
     }
-    if (folder)
-        (void)closedir(folder); /* it was only read */
+    json_decref(nodes);
     free(path);
 }

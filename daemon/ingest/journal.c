@@ -14,7 +14,6 @@
 #include "lib/protocol/told_checkpoint.h"
 #include "lib/text.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -383,21 +382,11 @@ static void read_missing(struct ingest *ingest, struct notes *notes, struct run 
 static void read_nodes(struct ingest *ingest, struct notes *notes, const char *folder,
                        enum reading_kind how)
 {
-    char *path = text_format("%s/journal", folder);
-    DIR *journals = opendir(path);
-    free(path);
-    struct dirent *entry;
-    while (journals && (entry = readdir(journals))) {
-        char name[NODE_NAME_MAX + 1];
-        if (!text_ends(entry->d_name, JOURNAL_ENDING) || entry->d_name[0] == '.')
-            continue;
-        (void)snprintf(name, sizeof name, "%.*s",
-                       (int)(strlen(entry->d_name) - strlen(JOURNAL_ENDING)), entry->d_name);
-        if (!text_equal(name, "lead"))
-            read_node(ingest, notes, folder, name, how);
-    }
-    if (journals)
-        (void)closedir(journals); /* it was only read */
+    json_t *nodes = journal_nodes(folder), *node;
+    size_t i;
+    json_array_foreach(nodes, i, node)
+        read_node(ingest, notes, folder, json_string_value(node), how);
+    json_decref(nodes);
     read_node(ingest, notes, folder, "lead", how);
 }
 

@@ -1,15 +1,41 @@
 /* Reads journals. */
 #include "lib/protocol/journal_file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#define JOURNAL_ENDING ".jsonl"
+
 char *journal_path(const char *run_dir, const char *writer)
 {
     return text_format("%s/journal/%s" JOURNAL_ENDING, run_dir, writer);
+}
+
+static int journal_is_of_node(const struct dirent *entry)
+{
+    const char *name = entry->d_name;
+    return name[0] != '.' && text_ends(name, JOURNAL_ENDING) &&
+           !text_equal(name, "lead" JOURNAL_ENDING);
+}
+
+json_t *journal_nodes(const char *run_dir)
+{
+    json_t *nodes = json_array();
+    struct dirent **entries = NULL;
+    char *path = text_format("%s/journal", run_dir);
+    int count = scandir(path, &entries, journal_is_of_node, alphasort);
+    for (int i = 0; i < count; i++) {
+        size_t size = strlen(entries[i]->d_name) - strlen(JOURNAL_ENDING);
+        (void)json_array_append_new(nodes, json_stringn(entries[i]->d_name, size));
+        free(entries[i]);
+    }
+    free(entries);
+    free(path);
+    return nodes;
 }
 
 void journal_file_open(struct journal_file *file, const char *path)

@@ -18,10 +18,10 @@ enum {
     JOURNAL_CHUNK = 65536,
 };
 
-#define JOURNAL_ENDING ".jsonl"
-
 /* The path of a writer's journal: of a node, or of "lead". The caller frees it. */
 char *journal_path(const char *run_dir, const char *writer);
+/* The names of the nodes that have a journal, sorted. A new reference. */
+json_t *journal_nodes(const char *run_dir);
 
 /* The user reads the members from `line` to `failed`. The other members are private. */
 struct journal_file {

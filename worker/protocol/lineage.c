@@ -9,7 +9,6 @@
 #include "lib/saved.h"
 #include "lib/text.h"
 
-#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -67,16 +66,18 @@ static void lineage_mark_suspects(const struct lineage_entries *entries, const j
 static struct lineage_entries lineage_told(const char *phase_dir, unsigned attempt)
 {
     struct lineage_entries entries = {.list = json_array(), .good = saved_no_limit};
-    char *pattern = text_format("%s/%u/journal/*" JOURNAL_ENDING, phase_dir, attempt);
-    glob_t paths = {0};
-    if (glob(pattern, 0, NULL, &paths) != 0)
-        paths.gl_pathc = 0; /* a run that never began */
-    for (size_t i = 0; i < paths.gl_pathc; i++) {
-        journal_visit(paths.gl_pathv[i], ENTRY_CHECKPOINT, lineage_has, &entries);
-        journal_visit(paths.gl_pathv[i], ENTRY_SUSPECT, lineage_has_suspect, &entries);
+    char *run_dir = text_format("%s/%u", phase_dir, attempt);
+    json_t *nodes = journal_nodes(run_dir), *node;
+    size_t i;
+    json_array_foreach(nodes, i, node)
+    {
+        char *path = journal_path(run_dir, json_string_value(node));
+        journal_visit(path, ENTRY_CHECKPOINT, lineage_has, &entries);
+        journal_visit(path, ENTRY_SUSPECT, lineage_has_suspect, &entries);
+        free(path);
     }
-    globfree(&paths);
-    free(pattern);
+    json_decref(nodes);
+    free(run_dir);
     return entries;
 }
 
@@ -146,17 +147,12 @@ static json_t *lineage_entries(const char *phase_dir, unsigned attempt, const js
  * lead choose only in this case (`known_step`). Such a run has not rejected any checkpoint. */
 static bool lineage_is_empty(const char *phase_dir, unsigned attempt, const struct run_file *run)
 {
-    char *pattern = text_format("%s/%u/journal/*" JOURNAL_ENDING, phase_dir, attempt);
-    char *lead = text_format("%s/%u/journal/lead" JOURNAL_ENDING, phase_dir, attempt);
-    glob_t paths = {0};
-    bool has_agent = false;
-    if (glob(pattern, 0, NULL, &paths) == 0)
-        for (size_t i = 0; i < paths.gl_pathc; i++)
-            has_agent |= !text_equal(paths.gl_pathv[i], lead);
-    globfree(&paths);
-    free(lead);
-    free(pattern);
-    return !has_agent && run->known_step != RUN_FILE_NO_CHOICE;
+    char *run_dir = text_format("%s/%u", phase_dir, attempt);
+    json_t *nodes = journal_nodes(run_dir);
+    bool is_empty = json_array_size(nodes) == 0 && run->known_step != RUN_FILE_NO_CHOICE;
+    json_decref(nodes);
+    free(run_dir);
+    return is_empty;
 }
 
 /* Whether the checkpoint has any bytes. Nothing else is known about a checkpoint that no journal

@@ -5,10 +5,8 @@
 #include "lib/protocol/journal_file.h"
 #include "lib/protocol/journal_order.h"
 #include "lib/protocol/outcome.h"
-#include "lib/text.h"
 #include "worker/protocol/phase_claim.h"
 
-#include <dirent.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,26 +103,6 @@ static void posthumous_lead_entry(void *context, const struct entry *entry)
     }
 }
 
-/* Returns the nodes that have a journal. */
-static json_t *posthumous_find_nodes(const char *run_dir)
-{
-    json_t *nodes = json_array();
-    char *path = text_format("%s/journal", run_dir);
-    DIR *folder = opendir(path);
-    struct dirent *entry;
-    while (folder && (entry = readdir(folder))) {
-        const char *end = strrchr(entry->d_name, '.');
-        size_t size = end ? (size_t)(end - entry->d_name) : 0;
-        bool is_journal = end && text_equal(end, JOURNAL_ENDING);
-        if (is_journal && !text_equal(entry->d_name, "lead" JOURNAL_ENDING))
-            json_array_append_new(nodes, json_stringn(entry->d_name, size));
-    }
-    if (folder)
-        closedir(folder);
-    free(path);
-    return nodes;
-}
-
 /* Adds the journals of all nodes. The run has succeeded if all nodes had done their part and the
  * lead was not stopping the run. */
 static void posthumous_add_nodes(const char *run_dir, const struct posthumous_lead *lead,
@@ -167,7 +145,7 @@ enum posthumous_end posthumous_read(const char *run_dir, const struct phase_life
         end = POSTHUMOUS_TOLD;
     } else if (lead.nodes || claimed) {
         if (!lead.nodes) {
-            lead.nodes = posthumous_find_nodes(run_dir);
+            lead.nodes = journal_nodes(run_dir);
             outcome->job_id = claimed->job_id;
             outcome->restarts = claimed->restarts;
         }
