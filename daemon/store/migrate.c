@@ -1,15 +1,11 @@
 /* Which version of the schema a file has, and the steps to the newest version.
  *
  * A number is not enough to tell the schema: a step may have changed after somebody had taken it.
- * So a file keeps a digest of each step that made it. Older files have no digests. Their tables,
- * columns and views are compared with what the steps make. Views and indexes that people have added
- * do not count. */
+ * So a file keeps a digest of each step that made it. */
 #include "daemon/store/store_private.h"
 
-#include "lib/memory.h"
 #include "lib/text.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,7 +13,11 @@
 
 #include <sodium.h>
 
-enum { DIGEST_BYTES = 16, DIGEST_SIZE = 2 * DIGEST_BYTES + 1 };
+enum {
+    DIGEST_BYTES = 16,
+    DIGEST_SIZE = 2 * DIGEST_BYTES + 1,
+    MIGRATION_OLDEST = 10, /* earlier files keep no digests; no release made them */
+};
 
 /* A file with nothing in it is new. If a start was killed before its first transaction, the file is
  * new, too. */
@@ -39,6 +39,13 @@ int store_identify(struct store *store, int64_t *ret_version, struct error *err)
                             "cannot open the record: a newer phased wrote it (schema %" PRId64
                             ", this phased knows %d)",
                             version, MIGRATION_COUNT);
+    if (version > 0 && version < MIGRATION_OLDEST)
+        return error_set_at(err, -ENOTSUP, store->path, 0, 0,
+                            "cannot open the record: it has schema %" PRId64
+                            ", and this phased knows %d and later. The record stays as it is. "
+                            "Open it with the build that made it, or move the file away to begin "
+                            "a new record",
+                            version, MIGRATION_OLDEST);
     *ret_version = version;
     return 0;
 }
@@ -67,91 +74,6 @@ static void step_digest(const struct embedded_sql *step, char ret_digest[DIGEST_
     (void)sodium_bin2hex(ret_digest, DIGEST_SIZE, bytes, sizeof bytes);
 }
 
-static int refuse_other(struct store *store, int version, const char *what, struct error *err)
-{
-    return error_set_at(err, -ENOTSUP, store->path, 0, 0,
-                        "cannot open the record: another build of phased made its schema %d: %s. "
-                        "Open it with that build, or move the file away to begin a new record",
-                        version, what);
-}
-
-/* Lists the schema, with a line for each object. The caller frees the list. NULL: the schema cannot
- * be read. `wants` is another such list: only its views and indexes count, because people add
- * others. `wants` NULL: all count. */
-static char *describe(sqlite3 *db, const char *wants)
-{
-    static const char sql[] =
-        "SELECT ifnull(group_concat(line, char(10)) || char(10), '')" /* there may be no row */
-        "  FROM (SELECT has.type || ' ' || has.name || ifnull('.' || part.name, '') AS line"
-        "          FROM sqlite_schema AS has"
-        "          LEFT JOIN pragma_table_info(has.name) AS part ON has.type IN ('table', 'view')"
-        "         WHERE has.name NOT LIKE 'sqlite_%'"
-        "           AND (has.type NOT IN ('view', 'index') OR :wants IS NULL"
-        "                OR instr(char(10) || :wants, char(10) || has.type || ' ' || has.name"
-        "                             || iif(has.type = 'view', '.', char(10))))"
-        "         ORDER BY line)";
-    sqlite3_stmt *stmt = NULL;
-    char *text = NULL;
-    if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK &&
-        sqlite3_bind_text(stmt, 1, wants, -1, SQLITE_STATIC) == SQLITE_OK &&
-        sqlite3_step(stmt) == SQLITE_ROW)
-        text = xstrdup((const char *)sqlite3_column_text(stmt, 0));
-    (void)sqlite3_finalize(stmt); /* repeats the code of a failed step */
-    return text;
-}
-
-/* Lists what these steps make of an empty file. */
-static char *describe_steps(const struct embedded_sql *steps, int count)
-{
-    sqlite3 *db = NULL;
-    int code = sqlite3_open(":memory:", &db);
-    for (int i = 0; code == SQLITE_OK && i < count; i++)
-        code = sqlite3_exec(db, steps[i].sql, NULL, NULL, NULL);
-    char *text = code == SQLITE_OK ? describe(db, NULL) : NULL;
-    (void)sqlite3_close(db); /* no statement is left */
-    return text;
-}
-
-/* Finds the first line of `text` that `other` lacks, borrowed. Returns its length; 0: `other` lacks
- * no line. */
-static size_t find_line(const char *text, const char *other, const char **ret_line)
-{
-    for (const char *line = text; *line; line += strcspn(line, "\n") + 1) {
-        size_t size = strcspn(line, "\n") + 1;
-        bool is_there = false;
-        for (const char *its = other; *its && !is_there; its += strcspn(its, "\n") + 1)
-            is_there = strncmp(its, line, size) == 0;
-        *ret_line = line;
-        if (!is_there)
-            return size - 1;
-    }
-    return 0;
-}
-
-static int check_shape(struct store *store, const struct embedded_sql *steps, int version,
-                       struct error *err)
-{
-    char *wants = describe_steps(steps, version), *has = describe(store->db, wants);
-    int code = sqlite3_errcode(store->db), status = 0;
-    const char *line = "";
-    assert(wants); /* the steps are our own */
-    size_t missing = has ? find_line(wants, has, &line) : 0;
-    size_t other = has && !missing ? find_line(has, wants, &line) : 0;
-    if (!has && (code & 0xff) == SQLITE_ERROR) { /* a view shows what the file lacks */
-        status = refuse_other(store, version, sqlite3_errmsg(store->db), err);
-    } else if (!has) {
-        status = store_failed(store, code, "read the schema", err);
-    } else if (missing || other) {
-        char *what = text_format("this one's has %s %.*s", missing ? "the" : "no",
-                                 (int)(missing ? missing : other), line);
-        status = refuse_other(store, version, what, err);
-        free(what);
-    }
-    free(has);
-    free(wants);
-    return status;
-}
-
 static int check_digest(struct store *store, const struct embedded_sql *step, int version,
                         struct error *err)
 {
@@ -165,23 +87,11 @@ static int check_digest(struct store *store, const struct embedded_sql *step, in
     (void)snprintf(own, sizeof own, "%s %s", step->name, digest);
     if (status < 0 || !taken[0] || text_equal(taken, own))
         return status;
-    char *what = text_format("%s, this one's is %s", taken, own);
-    status = refuse_other(store, version, what, err);
-    free(what);
-    return status;
-}
-
-static int store_check_steps(struct store *store, const struct embedded_sql *steps, int version,
-                             struct error *err)
-{
-    int64_t has_digests = 0;
-    int status = store_number(store, "SELECT count(*) FROM sqlite_schema WHERE name = 'migration'",
-                              &has_digests, err);
-    if (status == 0 && !has_digests && version > 0)
-        status = check_shape(store, steps, version, err);
-    for (int i = 0; status == 0 && has_digests && i < version; i++)
-        status = check_digest(store, &steps[i], i + 1, err);
-    return status;
+    return error_set_at(err, -ENOTSUP, store->path, 0, 0,
+                        "cannot open the record: another build of phased made its schema %d: %s, "
+                        "this one's is %s. Open it with that build, or move the file away to begin "
+                        "a new record",
+                        version, taken, own);
 }
 
 static int keep_digests(struct store *store, const struct embedded_sql *steps, int count,
@@ -205,8 +115,8 @@ int store_migrate(struct store *store, const struct embedded_sql *steps, int cou
 {
     int64_t version;
     int status = store_identify(store, &version, err);
-    if (status == 0)
-        status = store_check_steps(store, steps, version < count ? (int)version : count, err);
+    for (int i = 0; status == 0 && i < version && i < count; i++)
+        status = check_digest(store, &steps[i], i + 1, err);
     if (status < 0 || version >= count)
         return status;
     status = store_begin_as(store, STORE_ANYBODY, err);

@@ -39,7 +39,8 @@ int store_ask(struct store *store, const char *sql, int64_t *ret_number, char *t
 /* The number in the first column of the first row of `sql`. */
 int store_number(struct store *store, const char *sql, int64_t *ret_number, struct error *err);
 
-/* The version of the file's schema. Refuses a file of another program, and a newer one. */
+/* The version of the file's schema. Refuses a file of another program, a newer one, and one from
+ * before MIGRATION_OLDEST. */
 int store_identify(struct store *store, int64_t *ret_version, struct error *err);
 /* Takes the steps that the file lacks, all in one transaction. */
 int store_migrate(struct store *store, const struct embedded_sql *steps, int count,
