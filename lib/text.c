@@ -218,6 +218,12 @@ bool text_ends(const char *string, const char *suffix)
     return size >= suffix_size && text_equal(string + size - suffix_size, suffix);
 }
 
+bool text_is_node(const char *name)
+{
+    size_t size = name ? strspn(name, TEXT_NODE_CHARACTERS) : 0;
+    return size > 0 && size <= TEXT_NODE_MAX && !name[size] && name[0] != '-' && name[0] != '.';
+}
+
 bool text_is_one_of(const char *word, const char *const *words, size_t count)
 {
     for (size_t i = 0; i < count; i++)

@@ -55,6 +55,13 @@ bool text_starts(const char *string, const char *prefix);
 bool text_ends(const char *string, const char *suffix);
 bool text_is_one_of(const char *word, const char *const *words, size_t count);
 
+/* The characters of the names of nodes, and POSIX's limit for the name of a host. */
+#define TEXT_NODE_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
+enum { TEXT_NODE_MAX = 255 };
+/* Whether a node can have this name. Such a name is good in paths and in lists. NULL is not a name.
+ */
+bool text_is_node(const char *name);
+
 /* How many newlines the string has. */
 unsigned text_count_lines(const char *string);
 /* Where the last `count` lines of the string begin. */

@@ -12,7 +12,6 @@
 #include "lib/text.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { EXCLUSION_SECONDS_MAX = 366 * 86400 };
 
@@ -80,14 +79,6 @@ static struct node_item *node_item_new(const struct call *call)
     return item;
 }
 
-/* Slurm refuses every job that excludes a node with an impossible name. */
-static bool is_node_name(const char *name)
-{
-    static const char characters[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
-    return name[strspn(name, characters)] == '\0' && name[0] != '-' && name[0] != '.';
-}
-
 /* --- Adding ----------------------------------------------------------------------------------- */
 
 /* Whether a node of this name may exist. Slurm leaves out the names of nodes that this user may not
@@ -124,7 +115,8 @@ static void node_surveyed(void *context, const struct cluster_result *result)
 
 void nodes_post(struct call *call)
 {
-    if (!is_node_name(call->node)) {
+    /* Slurm refuses every job that excludes a node with an impossible name. */
+    if (!text_is_node(call->node)) {
         request_reply_error(call->request, API_BAD_REQUEST, call->node,
                             "%s is not the name of one node", call->node);
         return;

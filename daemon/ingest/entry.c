@@ -19,12 +19,9 @@
 #include <string.h>
 
 enum {
-    NODE_NAME_MAX = 255, /* POSIX's limit for a host's name */
     METRIC_NAME_MAX = EXPR_NAME_MAX,
     MESSAGE_MAX = 1024, /* bytes that people see */
 };
-
-#define NODE_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
 
 static int64_t time_ms(double time_s)
 {
@@ -96,12 +93,6 @@ static int write_metric(const struct entry *entry, const struct entry_origin *or
     return strange ? error_set(err, -EINVAL, "%.40s has no number", strange) : 0;
 }
 
-static bool is_node_name(const char *name)
-{
-    size_t size = name ? strspn(name, NODE_CHARACTERS) : 0;
-    return size > 0 && size <= NODE_NAME_MAX && !name[size];
-}
-
 /* Adds the names of a list. A name that no node can have becomes "?". */
 static void add_names(struct text *text, const json_t *names, const char *between)
 {
@@ -110,7 +101,7 @@ static void add_names(struct text *text, const json_t *names, const char *betwee
     json_array_foreach(names, i, item)
     {
         const char *name = json_string_value(item);
-        text_addf(text, "%s%s", i ? between : "", is_node_name(name) ? name : "?");
+        text_addf(text, "%s%s", i ? between : "", text_is_node(name) ? name : "?");
     }
 }
 
@@ -333,8 +324,8 @@ static bool tell_stopping(const struct entry *entry, char buffer[REASON_MAX],
  * every job that names anything but nodes. NULL: this is not such a list. */
 static const char *nodes_of(const char *nodes)
 {
-    size_t size = strspn(nodes, NODE_CHARACTERS ",");
-    return size > 0 && size <= NODE_NAME_MAX && !nodes[size] ? nodes : NULL;
+    size_t size = strspn(nodes, TEXT_NODE_CHARACTERS ",");
+    return size > 0 && size <= TEXT_NODE_MAX && !nodes[size] ? nodes : NULL;
 }
 
 /* What the system can say of a process. */

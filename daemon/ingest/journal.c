@@ -21,7 +21,6 @@
 #include <string.h>
 
 enum {
-    NODE_NAME_MAX = 255,
     /* How long after a job's end a file server may still hide what the nodes have written. A folder
      * that is opened after this time shows everything. Less than the core waits for an outcome. */
     SHOWN_MS = 4000,
@@ -372,7 +371,7 @@ static void read_missing(struct ingest *ingest, struct notes *notes, struct run 
     json_object_foreach(finals, name, final)
     {
         struct notes_node *node;
-        if (!strchr(name, '/') && notes_node(ingest, notes, name, &node, NULL) == 0 &&
+        if (text_is_node(name) && notes_node(ingest, notes, name, &node, NULL) == 0 &&
             (json_int_t)node->taken < json_integer_value(final))
             read_node(ingest, notes, folder.run, name, how);
     }
@@ -456,8 +455,7 @@ int ingest_take(struct loop *loop, uint64_t run, const char *node, json_t *entri
                 const struct ingest_waiter *waiter, struct error *err)
 {
     struct ingest *ingest = loop_room(loop, &ingest_room);
-    size_t length = strlen(node);
-    if (length == 0 || length > NODE_NAME_MAX || strchr(node, '/') || node[0] == '.')
+    if (!text_is_node(node))
         return error_set(err, -EINVAL, "must be a node's name: %.60s", node);
     if (!json_is_array(entries))
         return error_set(err, -EINVAL, "`entries` is not a list");

@@ -8,7 +8,6 @@
 
 #include <jansson.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static void keep_last(void *context, const struct entry *entry)
@@ -58,8 +57,8 @@ bool posthumous_is_success(const struct folder *folder)
     json_array_foreach(nodes, i, node)
     {
         const char *name = json_string_value(node);
-        bool is_name = name && *name && *name != '.' && !strchr(name, '/');
-        json_t *exited = is_success && is_name ? last_entry(folder->run, name, ENTRY_EXITED) : NULL;
+        json_t *exited =
+            is_success && text_is_node(name) ? last_entry(folder->run, name, ENTRY_EXITED) : NULL;
         json_t *suspect = exited ? last_entry(folder->run, name, ENTRY_SUSPECT) : NULL;
         is_success = entry_read(exited).is_done && !suspect;
         json_decref(suspect);

@@ -69,6 +69,22 @@ static void a_list_has_items_between_commas(void **state)
     assert_null(text_take_item(&list));
 }
 
+static void a_node_has_a_name_that_is_good_in_paths_and_lists(void **state)
+{
+    static const char *const good[] = {"n1", "gpu_01-ib.example.org", "N", "7"};
+    static const char *const bad[] = {NULL, "", ".n", "..", "-n", "n/1", "n 1", "n,m", "n[1-2]"};
+    char longest[TEXT_NODE_MAX + 2];
+    (void)state;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        assert_true(text_is_node(good[i]));
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_false(text_is_node(bad[i]));
+    memset(longest, 'n', sizeof longest);
+    longest[TEXT_NODE_MAX + 1] = '\0';
+    assert_false(text_is_node(longest));
+    assert_true(text_is_node(longest + 1));
+}
+
 static void a_replaced_file_reads_back(void **state)
 {
     (void)state;
@@ -153,6 +169,7 @@ int main(void)
         cmocka_unit_test(a_quoted_word_survives_a_shell),
         cmocka_unit_test(a_name_is_suggested_only_if_it_is_near),
         cmocka_unit_test(a_list_has_items_between_commas),
+        cmocka_unit_test(a_node_has_a_name_that_is_good_in_paths_and_lists),
         cmocka_unit_test(a_replaced_file_reads_back),
         cmocka_unit_test(characters_that_a_terminal_obeys_become_visible),
         cmocka_unit_test(json_has_names_for_numbers_that_it_lacks),
