@@ -5,6 +5,7 @@
 #include "daemon/api/server.h"
 
 #include <microhttpd.h>
+#include <sys/queue.h>
 
 struct peer;
 
@@ -16,7 +17,7 @@ struct request {
     const char *method, *path;
     bool has_begun, is_suspended, is_answered;
     void (*resume)(struct request *request); /* a suspended request has its reply */
-    struct request *previous, *next;         /* in the server's list of suspended requests */
+    LIST_ENTRY(request) suspended;           /* in the server's list */
 
     unsigned status;
     char *reply;

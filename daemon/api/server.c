@@ -33,8 +33,8 @@ struct server {
     struct peers peers;
     uv_poll_t readable;
     uv_timer_t due;
-    struct request *suspended; /* a list, so that server_close() can answer them */
-    bool is_closing;           /* nothing is suspended any more */
+    LIST_HEAD(, request) suspended; /* so that server_close() can answer them */
+    bool is_closing;                /* nothing is suspended any more */
     unsigned handles_open;
     void (*closed)(void *context);
     void *closed_context;
@@ -44,13 +44,8 @@ struct server {
 
 static void request_suspend(struct request *request)
 {
-    struct server *server = request->server;
     request->is_suspended = true;
-    request->previous = NULL;
-    request->next = server->suspended;
-    if (server->suspended)
-        server->suspended->previous = request;
-    server->suspended = request;
+    LIST_INSERT_HEAD(&request->server->suspended, request, suspended);
     MHD_suspend_connection(request->connection);
 }
 
@@ -58,17 +53,12 @@ static void on_due(uv_timer_t *timer);
 
 static void request_resume(struct request *request)
 {
-    struct server *server = request->server;
-    if (request->previous)
-        request->previous->next = request->next;
-    else
-        server->suspended = request->next;
-    if (request->next)
-        request->next->previous = request->previous;
+    LIST_REMOVE(request, suspended);
     request->is_suspended = false;
     MHD_resume_connection(request->connection);
-    /* MHD_run() is not called here: the reply may be made inside MHD_run(). */
-    (void)uv_timer_start(&server->due, on_due, 0, 0); /* fails only if the timer is closing */
+    /* MHD_run() is not called here: the reply may be made inside MHD_run(). The start fails only if
+     * the timer is closing. */
+    (void)uv_timer_start(&request->server->due, on_due, 0, 0);
 }
 
 /* --- libmicrohttpd's callbacks ---------------------------------------------------------------- */
@@ -361,8 +351,8 @@ int server_open(const struct server_config *config, struct server **ret_server, 
 void server_close(struct server *server, void (*closed)(void *context), void *context)
 {
     server->is_closing = true; /* MHD_run() may find new requests */
-    while (server->suspended)
-        request_reply_stopping(server->suspended);
+    while (!LIST_EMPTY(&server->suspended))
+        request_reply_stopping(LIST_FIRST(&server->suspended));
     (void)MHD_run(server->mhd); /* sends what fits into the socket; other clients see the connection
                                  * close */
     (void)uv_poll_stop(&server->readable);
