@@ -221,7 +221,7 @@ int expr_compute(const char *text, const struct expr_scope *scope, json_t **ret_
     if (result.type == EXPR_NUMBER && !isfinite(result.number))
         status = error_set(err, -EINVAL, "the result is %s", expr_number_text(result.number).data);
     else if (result.type == EXPR_NUMBER)
-        value = result.has_real ? json_real(result.number) : expr_number_json(result.number);
+        value = expr_number_json(result.number);
     else if (result.type == EXPR_BOOLEAN)
         value = json_boolean(result.boolean);
     else if (!(value = json_string(result.string)))

@@ -77,8 +77,7 @@ struct expr_result {
     enum expr_type type;
     double number;
     bool boolean;
-    char *string;  /* set for EXPR_STRING only */
-    bool has_real; /* a param with a real number took part */
+    char *string; /* set for EXPR_STRING only */
     bool nan_compared;
     /* The comparisons of numbers, in the order of their evaluation: "5.06 > 4.6, 2 > 3 (false)". */
     struct text comparisons;
@@ -114,9 +113,8 @@ struct expr_number {
 struct expr_number expr_number_text(double number);
 
 /* Evaluates a derived param from other params. Returns its value as JSON, the caller's: a string, a
- * boolean, an integer or a real. A whole result of whole params is an integer. If a real param
- * takes part, the result is real: a learning rate of 1.0 must not become the integer 1. The message
- * of -ENODATA names the missing param. -EINVAL also if the result is NaN or infinite. */
+ * boolean, an integer if the result is whole, else a real. The message of -ENODATA names the
+ * missing param. -EINVAL also if the result is NaN or infinite. */
 int expr_compute(const char *text, const struct expr_scope *scope, json_t **ret_value,
                  struct error *err);
 

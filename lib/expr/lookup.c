@@ -42,7 +42,6 @@ static int lookup_json(struct evaluation *evaluation, const char *name, const js
                                     .text = {json_string_value(json), json_string_length(json)}};
     else
         *ret_value = value_of_number(json_number_value(json));
-    evaluation->result.has_real = evaluation->result.has_real || json_is_real(json);
     return 0;
 }
 

@@ -181,6 +181,19 @@ void remedies_read(const struct sections *sections, const struct key *key, json_
 
 /* --- Computing -------------------------------------------------------------------------------- */
 
+/* A whole result of whole params is whole, as for derived params. */
+static bool remedies_uses_real(const json_t *params, const char *expression)
+{
+    struct expr_name *names = NULL;
+    int count = expr_list_names(expression, &names, NULL);
+    bool has_real = false;
+    for (int i = 0; i < count; i++)
+        has_real = has_real || json_is_real(json_object_get(params, names[i].name));
+    if (count >= 0)
+        free(names);
+    return has_real;
+}
+
 static int remedies_compute_one(const json_t *params, const char *name, const json_t *given,
                                 json_t **ret_value, struct error *err)
 {
@@ -195,6 +208,11 @@ static int remedies_compute_one(const json_t *params, const char *name, const js
     if (status < 0) {
         err->code = -EINVAL;
         return error_prefix(err, "%s", name);
+    }
+    if (json_is_integer(value) && remedies_uses_real(params, expression)) {
+        json_t *real = json_real((double)json_integer_value(value));
+        json_decref(value);
+        value = real;
     }
     if (json_is_string(value) && json_string_value(value)[0] == '=') {
         json_decref(value);

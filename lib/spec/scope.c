@@ -367,14 +367,23 @@ struct expr_scope scope_expr(const struct scope *scope)
                                .before_count = scope->before_count};
 }
 
-/* Evaluates the expression with the params that are computed by now. */
-static json_t *scope_evaluate(struct scope *scope, const struct node *node, const char *expression)
+/* Evaluates the expression with the params that are computed by now. A whole result of whole params
+ * is whole. If a real param takes part, the result is real: a learning rate of 1.0 must not become
+ * the integer 1. */
+static json_t *scope_evaluate(struct scope *scope, const struct node *node, const char *expression,
+                              bool has_real)
 {
     struct error err;
     json_t *value = NULL;
     const struct expr_scope names = scope_expr(scope);
-    if (expr_compute(expression, &names, &value, &err) < 0)
+    if (expr_compute(expression, &names, &value, &err) < 0) {
         node_problem(scope->problems, node, "%s", err.message);
+        value = NULL;
+    } else if (has_real && json_is_integer(value)) {
+        json_t *real = json_real((double)json_integer_value(value));
+        json_decref(value);
+        value = real;
+    }
     return value;
 }
 
@@ -383,16 +392,19 @@ static json_t *scope_derive(struct scope *scope, struct scope_param *param)
     const char *expression = param->node->text + 1;
     struct expr_name *names = NULL;
     struct error err;
-    bool is_good = true;
+    bool is_good = true, has_real = false;
     int count = expr_list_names(expression, &names, &err);
     if (count < 0) {
         node_problem_at(scope->problems, param->node, err.column, "%s", err.message);
         return NULL;
     }
-    for (int i = 0; i < count; i++)
-        is_good = scope_name_value(scope, param, &names[i]) && is_good;
+    for (int i = 0; i < count; i++) {
+        const json_t *value = scope_name_value(scope, param, &names[i]);
+        is_good = is_good && value;
+        has_real = has_real || json_is_real(value);
+    }
     free(names);
-    return is_good ? scope_evaluate(scope, param->node, expression) : NULL;
+    return is_good ? scope_evaluate(scope, param->node, expression, has_real) : NULL;
 }
 
 /* Computes the param if that was not tried yet. Returns whether the param has a value. */
