@@ -136,21 +136,33 @@ static bool phase_may_time_out_again(const struct phase *phase, const struct run
     return 2 * run->begin_step > before.first + before.last;
 }
 
-/* Whether the run brought the phase farther: it saved a checkpoint, or made a step that no run of
- * the phase had made. A phase without `checkpoint` begins anew each time, as a job does that Slurm
- * requeues. There any step counts. */
+/* The highest step that is not new for the run: where it began, or what the preempted runs just
+ * before it made from the same checkpoint. A phase without `checkpoint` begins anew each time, as a
+ * job does that Slurm requeues. There any step is new. */
+static int64_t phase_known_step(const struct phase *phase, const struct run *run)
+{
+    const struct workflow *workflow = phase->workflow;
+    int64_t known = run->resume_step;
+    bool is_earlier = false;
+    for (size_t i = workflow->run_count; phase->has_checkpoint && i-- > 0;) {
+        const struct run *before = workflow->runs[i];
+        if (is_earlier && before->phase == phase) {
+            if (before->outcome != OUTCOME_PREEMPTED || before->resume_step != run->resume_step)
+                break;
+            known = before->last_step > known ? before->last_step : known;
+        }
+        is_earlier |= before == run;
+    }
+    return known;
+}
+
+/* Whether the run brought the phase farther: it saved a checkpoint, or made a new step. */
 static bool phase_got_farther(const struct phase *phase, const struct run *run)
 {
-    int64_t known = run->resume_step;
     if (run->outcome == OUTCOME_TIMED_OUT)
         return phase_may_time_out_again(phase, run);
-    if (run->has_saved && phase->checkpoint_step > run->resume_step)
-        return true;
-    if (phase->has_checkpoint) {
-        int64_t last = phase_told_before(phase, run).last;
-        known = last > known ? last : known;
-    }
-    return run->last_step > known;
+    return (run->has_saved && phase->checkpoint_step > run->resume_step) ||
+           run->last_step > phase_known_step(phase, run);
 }
 
 /* Counts the runs in a row that made no new step. Holds the phase after the last one allowed. */

@@ -97,6 +97,24 @@ static void steps_that_were_made_before_are_no_progress(void **state)
     }
 }
 
+/* A person lets the phase begin anew. It comes farther each time, but not yet as far as before. */
+static void steps_before_a_retry_do_not_count(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    struct phase *phase = world_phase(world, "validate");
+    world_runs(world, "validate");
+    world_ended(world, "validate", OUTCOME_SUCCEEDED, CAUSE_NONE, 10000);
+    world_judged(world, "validate", GATE_FAILED);
+    world_command(world, "validate", COMMAND_RETRY);
+    for (int i = 0; i < STALLED_RESUMES_MAX; i++) {
+        assert_int_equal(phase->state, PHASE_QUEUED);
+        world_runs(world, "validate");
+        world_ended(world, "validate", OUTCOME_PREEMPTED, CAUSE_NONE, 600 + 100 * i);
+        assert_int_equal(phase->stalls, 0);
+    }
+}
+
 static void a_program_that_dies_on_resuming_is_tried_again_and_then_held(void **state)
 {
     struct world *world = *state;
@@ -271,6 +289,7 @@ int main(void)
         WORLD_TEST(three_requeues_without_a_step_hold_the_phase),
         cmocka_unit_test(a_checkpoint_is_progress_if_the_program_prints_no_steps),
         cmocka_unit_test(steps_that_were_made_before_are_no_progress),
+        WORLD_TEST(steps_before_a_retry_do_not_count),
         WORLD_TEST(a_program_that_dies_on_resuming_is_tried_again_and_then_held),
         cmocka_unit_test(a_phase_that_times_out_runs_again_while_it_makes_steps),
         cmocka_unit_test(a_phase_without_checkpoint_ends_at_its_limit_unless_it_resumes),

@@ -294,42 +294,59 @@ unsigned lineage_numbered(const char *phase_dir, unsigned attempt)
     return attempt;
 }
 
-/* Returns false if the run has left no outcome. */
-static bool lineage_last_step(const char *phase_dir, unsigned attempt, int64_t *ret_step)
+/* What a run has left: where it began, and how it ended. */
+struct past {
+    bool has_ended, is_preempted, is_anew;
+    int64_t began, last;
+};
+
+static struct past lineage_past(const char *phase_dir, unsigned attempt)
 {
     char *run_dir = text_format("%s/%u", phase_dir, attempt);
+    struct run_file run = lineage_run(phase_dir, attempt);
     struct outcome outcome;
-    bool is_read = outcome_read(run_dir, NULL, &outcome, NULL) == 0;
-    if (is_read) {
-        *ret_step = outcome.last_step;
+    struct past past = {.is_anew = run.is_anew,
+                        .began = run.resume ? told_checkpoint_read(run.resume).step : -1};
+    if (outcome_read(run_dir, NULL, &outcome, NULL) == 0) {
+        past.has_ended = true;
+        past.is_preempted = outcome.kind == OUTCOME_PREEMPTED;
+        past.last = outcome.last_step;
         outcome_fini(&outcome);
     }
+    run_file_fini(&run);
     free(run_dir);
-    return is_read;
+    return past;
 }
 
-/* Whether the run brought the phase no farther, as phase_got_farther() of the daemon has it. */
-static bool lineage_is_stuck(const char *phase_dir, unsigned attempt, bool has_checkpoint)
+/* Whether the run saved no checkpoint and made no new step: the same rule as phase_known_step() of
+ * the daemon. */
+static bool lineage_is_stuck(const char *phase_dir, unsigned attempt, const struct past *run,
+                             bool has_checkpoint)
 {
-    struct run_file run = lineage_run(phase_dir, attempt);
     json_t *entries = lineage_entries(phase_dir, attempt, NULL);
-    int64_t known = run.resume ? told_checkpoint_read(run.resume).step : -1, last, before;
-    bool is_stuck = lineage_last_step(phase_dir, attempt, &last);
+    struct past before = *run;
+    int64_t known = run->began;
+    bool is_stuck = run->has_ended;
     for (size_t i = 0; i < json_array_size(entries); i++)
-        is_stuck &= told_checkpoint_read(json_array_get(entries, i)).step <= known;
-    for (unsigned i = 1; has_checkpoint && i < attempt; i++)
-        if (lineage_last_step(phase_dir, i, &before) && before > known)
-            known = before;
-    is_stuck = is_stuck && last <= known;
+        is_stuck &= told_checkpoint_read(json_array_get(entries, i)).step <= run->began;
     json_decref(entries);
-    run_file_fini(&run);
-    return is_stuck;
+    while (has_checkpoint && !before.is_anew && --attempt > 0) {
+        before = lineage_past(phase_dir, attempt);
+        if (!before.is_preempted || before.began != run->began)
+            break;
+        known = before.last > known ? before.last : known;
+    }
+    return is_stuck && run->last <= known;
 }
 
 unsigned lineage_stuck(const char *phase_dir, unsigned attempt, bool has_checkpoint)
 {
-    unsigned count = 0;
-    while (count < attempt && lineage_is_stuck(phase_dir, attempt - count, has_checkpoint))
-        count++;
-    return count;
+    for (unsigned count = 0; count < attempt; count++) {
+        struct past run = lineage_past(phase_dir, attempt - count);
+        if (!lineage_is_stuck(phase_dir, attempt - count, &run, has_checkpoint))
+            return count;
+        if (run.is_anew) /* somebody chose that the phase begins anew */
+            return count + 1;
+    }
+    return attempt;
 }

@@ -27,7 +27,8 @@ json_t *lineage_saved(const char *phase_dir, unsigned attempt, const json_t *res
 unsigned lineage_numbered(const char *phase_dir, unsigned attempt);
 
 /* How many runs in a row, up to `attempt`, made no new step and saved no newer checkpoint. A step
- * is new if no earlier run made it; without checkpoints, any step is new. */
+ * is new if no preempted run just before made it from the same checkpoint; without checkpoints, any
+ * step is new. */
 unsigned lineage_stuck(const char *phase_dir, unsigned attempt, bool has_checkpoint);
 
 #endif
