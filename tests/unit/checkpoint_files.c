@@ -32,11 +32,12 @@ bool is_there(const char *name)
     return is;
 }
 
-void note(void *context, const struct saved *checkpoint, bool is_suspect)
+void note(void *context, const struct saved *checkpoint, bool is_suspect, bool is_unseen)
 {
-    text_addf(context, "%lld %llu %s%s; ", (long long)checkpoint->step,
+    text_addf(context, "%lld %llu %s%s%s; ", (long long)checkpoint->step,
               (unsigned long long)checkpoint->extent.bytes,
-              checkpoint->paths[0] + strlen(folder) + 1, is_suspect ? " suspect" : "");
+              checkpoint->paths[0] + strlen(folder) + 1, is_suspect ? " suspect" : "",
+              is_unseen ? " unseen" : "");
 }
 
 struct checkpoints *begin(const char *pattern, unsigned keep, struct text *found)

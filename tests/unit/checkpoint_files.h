@@ -15,7 +15,7 @@
 void put(const char *name, size_t size);
 bool is_there(const char *name);
 /* Adds "500 12 model_500.pt; " to the text `context`: step, bytes and name of a checkpoint. */
-void note(void *context, const struct saved *checkpoint, bool is_suspect);
+void note(void *context, const struct saved *checkpoint, bool is_suspect, bool is_unseen);
 /* Takes the first look for this pattern below the folder. `found` notes what is reported. */
 struct checkpoints *begin(const char *pattern, unsigned keep, struct text *found);
 

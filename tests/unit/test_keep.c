@@ -165,6 +165,25 @@ static void a_checkpoint_after_a_failed_guard_removes_no_other(void **state)
     text_fini(&found);
 }
 
+static void a_checkpoint_that_may_be_torn_takes_no_place(void **state)
+{
+    (void)state;
+    struct text found = {0};
+    put("c_9", 200); /* of an earlier run; somebody cuts it */
+    struct checkpoints *checkpoints = begin("c_{step}", 2, &found);
+    put("c_9", 4);
+    for (int step = 1; step <= 3; step++) {
+        char *name = text_format("c_%d", step);
+        put(name, 200);
+        free(name);
+        checkpoints_look(checkpoints);
+        checkpoints_look(checkpoints);
+    }
+    assert_kept("two whole ones", "2 3 9");
+    checkpoints_free(checkpoints);
+    text_fini(&found);
+}
+
 static void pruning_removes_nothing_outside_the_folder_of_the_phase(void **state)
 {
     (void)state;
@@ -193,6 +212,7 @@ int main(void)
         TEST(keep_counts_the_checkpoints_of_all_runs),
         TEST(pruning_keeps_the_last_checkpoint_that_no_guard_can_make_suspect),
         TEST(a_checkpoint_after_a_failed_guard_removes_no_other),
+        TEST(a_checkpoint_that_may_be_torn_takes_no_place),
         TEST(pruning_removes_nothing_outside_the_folder_of_the_phase),
     };
     return cmocka_run_group_tests_name("keep", tests, NULL, NULL);

@@ -160,11 +160,13 @@ static void a_long_command_is_not_cut_in_the_middle(void **state)
     free(told);
 }
 
-static void note_nothing(void *context, const struct saved *checkpoint, bool is_suspect)
+static void note_nothing(void *context, const struct saved *checkpoint, bool is_suspect,
+                         bool is_unseen)
 {
     (void)context;
     (void)checkpoint;
     (void)is_suspect;
+    (void)is_unseen;
 }
 
 /* Steps 2, 3, 4, ... have so many bytes. Step 1 was there before the run, and nobody knows it. */

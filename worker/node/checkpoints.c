@@ -24,6 +24,7 @@ struct group {
     bool is_good;           /* begun before the checkpoints became suspect */
     bool is_of_earlier_run; /* was there, and an earlier run of the phase reported it */
     bool is_good_before;    /* is of an earlier run, and good */
+    bool was_cut;           /* is smaller than it was, and may be torn */
 };
 
 struct checkpoints {
@@ -72,10 +73,12 @@ static struct group *checkpoints_list(const struct checkpoints *checkpoints, siz
 static void checkpoints_tell(struct checkpoints *checkpoints, struct group *group)
 {
     group->is_told = true;
+    checkpoints->found(checkpoints->context, &group->saved,
+                       checkpoints->is_suspect && !group->is_good, group->was_cut);
+    if (group->was_cut)
+        return;
     checkpoints->told++;
     checkpoints->whole = group->saved.extent;
-    checkpoints->found(checkpoints->context, &group->saved,
-                       checkpoints->is_suspect && !group->is_good);
 }
 
 /* Whether the path lies below the phase's own folder. */
@@ -99,16 +102,18 @@ static void checkpoints_remove(const struct checkpoints *checkpoints, const stru
  * only in favour of checkpoints with greater steps. */
 static bool group_gives_way(const struct group *group, const struct group *other)
 {
+    bool is_own = other->is_told && !other->was_cut;
     if (group->is_told)
-        return other->is_told && other->saved.step > group->saved.step;
-    if (!other->is_told && !other->is_good_before)
+        return is_own && other->saved.step > group->saved.step;
+    if (!is_own && !other->is_good_before)
         return false;
     return !group->is_good_before || other->saved.step > group->saved.step;
 }
 
 static bool group_is_vouched(const struct group *group, int64_t vouched_step)
 {
-    return group->is_good_before || (group->is_told && group->saved.step < vouched_step);
+    return group->is_good_before ||
+           (group->is_told && !group->was_cut && group->saved.step < vouched_step);
 }
 
 /* Whether the checkpoint may be removed. At least `keep` other checkpoints must replace it
@@ -138,11 +143,12 @@ static void checkpoints_prune(struct checkpoints *checkpoints)
             checkpoints_remove(checkpoints, &checkpoints->groups[i]);
 }
 
-/* Whether somebody has cut a checkpoint that was there before this run, or that was reported. It
- * does not count as a new checkpoint until somebody writes to it again. */
+/* Whether a checkpoint that was there before this run, or that was reported, has become smaller.
+ * Either the program has written a smaller one, or somebody has cut it. So it may be torn until
+ * somebody writes to it again. */
 static bool group_was_cut(const struct group *before, const struct group *group)
 {
-    return before && (before->was_there || before->is_told) &&
+    return before && (before->was_there || before->is_told || before->was_cut) &&
            (double)group->saved.extent.bytes < saved_near_bytes((double)before->saved.extent.bytes);
 }
 
@@ -157,7 +163,7 @@ static void checkpoints_refresh(struct checkpoints *checkpoints)
         groups[i].is_good = before && before->is_good;
         if (!before || !checkpoint_extent_equal(&before->saved.extent, &groups[i].saved.extent)) {
             checkpoints->changes++;
-            groups[i].was_there = group_was_cut(before, &groups[i]);
+            groups[i].was_cut = group_was_cut(before, &groups[i]);
             continue;
         }
         groups[i].was_present = true;
@@ -165,6 +171,7 @@ static void checkpoints_refresh(struct checkpoints *checkpoints)
         groups[i].is_told = before->is_told;
         groups[i].is_of_earlier_run = before->is_of_earlier_run;
         groups[i].is_good_before = before->is_good_before;
+        groups[i].was_cut = before->was_cut;
     }
     groups_free(checkpoints->groups, checkpoints->group_count);
     checkpoints->groups = groups;

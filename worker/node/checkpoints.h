@@ -24,8 +24,11 @@ struct error;
 struct space_look;
 
 /* A checkpoint has become whole; borrowed during the call. `is_suspect`: it was saved after a guard
- * had failed, or after NaN. */
-typedef void checkpoint_found(void *context, const struct saved *checkpoint, bool is_suspect);
+ * had failed, or after NaN. `is_unseen`: it has become smaller than it was. Then it may be torn,
+ * and counts as one that nobody saw become whole. It also takes no place among the newest `keep`.
+ */
+typedef void checkpoint_found(void *context, const struct saved *checkpoint, bool is_suspect,
+                              bool is_unseen);
 
 /* Takes the first look. `keep` 0 keeps all checkpoints. Fails if the pattern is wrong or has no
  * {step}. */

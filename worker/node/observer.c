@@ -96,7 +96,8 @@ static json_t *observer_paths(const struct saved *checkpoint)
     return paths;
 }
 
-static void observer_checkpoint(void *context, const struct saved *checkpoint, bool is_suspect)
+static void observer_checkpoint(void *context, const struct saved *checkpoint, bool is_suspect,
+                                bool is_unseen)
 {
     struct observer *observer = context;
     observer->signs++;
@@ -105,10 +106,11 @@ static void observer_checkpoint(void *context, const struct saved *checkpoint, b
                                          .step = checkpoint->step,
                                          .bytes = (int64_t)checkpoint->extent.bytes,
                                          .paths = paths,
-                                         .is_suspect = is_suspect};
+                                         .is_suspect = is_suspect,
+                                         .is_unseen = is_unseen};
     json_t *members = told_checkpoint_to_json(&told);
     json_decref(paths);
-    if (members && !is_suspect &&
+    if (members && !is_suspect && !is_unseen &&
         (!observer->has_saved || checkpoint->step > observer->saved_step)) {
         observer->has_saved = true;
         observer->saved_step = checkpoint->step;
@@ -128,7 +130,7 @@ static void observer_announced(void *context, const char *path, int64_t step)
     char *paths[] = {(char *)path};
     struct saved checkpoint = {.step = step, .paths = paths, .path_count = 1};
     if (checkpoint_measure(path, &checkpoint.extent) == 0)
-        observer_checkpoint(context, &checkpoint, observer->is_suspect);
+        observer_checkpoint(context, &checkpoint, observer->is_suspect, false);
 }
 
 static void observer_channel_line(void *context, const char *line, size_t size)
