@@ -173,7 +173,9 @@ static bool phase_is_stalled(struct decision *decision, struct phase *phase, con
     phase->stalls = phase_got_farther(phase, run) ? 0 : phase->stalls + 1;
     if (phase->stalls < STALLED_RESUMES_MAX)
         return false;
-    (void)snprintf(text, sizeof text, "%u runs in a row made no new step; the last one: %.120s",
+    (void)snprintf(text, sizeof text,
+                   "%u runs in a row made no new step and saved no newer checkpoint; the last one: "
+                   "%.120s",
                    phase->stalls, reason);
     phase_let_go(decision, phase);
     phase_move_held(decision, phase, HOLD_PROGRESS, text);

@@ -149,7 +149,9 @@ static void a_phase_that_times_out_runs_again_while_it_makes_steps(void **state)
         /* The program resumes by itself. */
         {{{184, 0}, {360, 0}, {540, 0}, {700, 0}, {880, 0}}, 5, NULL},
         {{{184, 150}, {183, 160}, {182, 170}, {181, 180}, {185, 184}}, 5, NULL},
-        {{{184, 150}, {160, 0}, {170, 0}, {160, 0}}, 4, "3 runs in a row made no new step"},
+        {{{184, 150}, {160, 0}, {170, 0}, {160, 0}},
+         4,
+         "3 runs in a row made no new step and saved no newer checkpoint"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct world world;

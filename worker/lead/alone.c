@@ -52,7 +52,8 @@ int alone_make_run(const struct assignment *last, char **ret_run_dir, struct err
     char *run_dir = text_format("%s/%u", phase_dir, last->file.attempt + 1);
     int status = 0;
     if (lineage_stuck(phase_dir, last->file.attempt, last->checkpoint_path) >= ALONE_STUCK_MAX)
-        status = error_set(err, -ECANCELED, "three runs in a row made no new step");
+        status = error_set(err, -ECANCELED,
+                           "three runs in a row made no new step and saved no newer checkpoint");
     if (status == 0)
         status = file_make_folders(run_dir, 0700, err);
     if (status == 0)
