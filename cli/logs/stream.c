@@ -186,12 +186,17 @@ size_t stream_list_ranks(const char *folder, long long **ret_ranks)
 {
     struct dirent **entries = NULL;
     int found = scandir(folder, &entries, stream_is_log, versionsort);
-    size_t count = found > 0 ? (size_t)found : 0;
-    *ret_ranks = xcalloc(count + 1, sizeof **ret_ranks);
-    for (size_t i = 0; i < count; i++) {
-        (*ret_ranks)[i] = atoll(entries[i]->d_name + strlen("rank-"));
+    *ret_ranks = NULL;
+    if (found <= 0) {
+        free(entries);
+        return 0;
+    }
+    long long *ranks = xcalloc((size_t)found, sizeof *ranks);
+    for (int i = 0; i < found; i++) {
+        ranks[i] = atoll(entries[i]->d_name + strlen("rank-"));
         free(entries[i]);
     }
     free(entries);
-    return count;
+    *ret_ranks = ranks;
+    return (size_t)found;
 }
