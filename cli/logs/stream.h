@@ -35,7 +35,7 @@ int stream_seek_last(struct stream *stream, const struct lines_filter *filter, u
                      struct error *err);
 
 /* The ranks that have a log in the folder, in ascending order. The list is the caller's to free().
- * Returns how many there are; 0, and NULL, if there are none or the folder does not exist. */
+ * Returns how many ranks have a log; 0, and NULL, if no rank has one. */
 size_t stream_list_ranks(const char *folder, long long **ret_ranks);
 
 #endif
