@@ -6,6 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Saves a checkpoint, and looks until it is whole. */
+static void save(struct checkpoints *checkpoints, unsigned step, size_t size)
+{
+    char *name = text_format("c_%u", step);
+    put(name, size);
+    free(name);
+    checkpoints_look(checkpoints);
+    checkpoints_look(checkpoints);
+}
+
 static void pruning_removes_only_checkpoints_of_this_run_and_keeps_two(void **state)
 {
     (void)state;
@@ -89,13 +99,8 @@ static void keep_counts_the_checkpoints_of_all_runs(void **state)
         struct checkpoints *checkpoints = begin("c_{step}", rows[i].keep, &found);
         inherit(checkpoints, rows[i].before);
         checkpoints_look(checkpoints);
-        for (unsigned step = rows[i].first; step < rows[i].first + rows[i].count; step++) {
-            char *name = text_format("c_%u", step);
-            put(name, 5);
-            free(name);
-            checkpoints_look(checkpoints);
-            checkpoints_look(checkpoints);
-        }
+        for (unsigned step = rows[i].first; step < rows[i].first + rows[i].count; step++)
+            save(checkpoints, step, 5);
         assert_kept(rows[i].claim, rows[i].kept);
         checkpoints_free(checkpoints);
         text_fini(&found);
@@ -130,13 +135,9 @@ static void pruning_keeps_the_last_checkpoint_that_no_guard_can_make_suspect(voi
         }
         struct checkpoints *checkpoints = begin("c_{step}", 2, &found);
         inherit(checkpoints, rows[i].before);
-        for (int j = 0; j < 6; j++) {
-            char *name = text_format("c_%d", 10 * (j + 1));
-            put(name, 5);
-            free(name);
+        for (unsigned j = 0; j < 6; j++) {
             checkpoints_vouch(checkpoints, rows[i].vouched[j]);
-            checkpoints_look(checkpoints);
-            checkpoints_look(checkpoints);
+            save(checkpoints, 10 * (j + 1), 5);
         }
         assert_kept(rows[i].claim, rows[i].kept);
         checkpoints_free(checkpoints);
@@ -151,14 +152,10 @@ static void a_checkpoint_after_a_failed_guard_removes_no_other(void **state)
     (void)state;
     struct text found = {0};
     struct checkpoints *checkpoints = begin("c_{step}", 2, &found);
-    for (int step = 1; step <= 6; step++) {
-        char *name = text_format("c_%d", step);
+    for (unsigned step = 1; step <= 6; step++) {
         if (step == 4)
             checkpoints_suspect(checkpoints, 4);
-        put(name, 5);
-        free(name);
-        checkpoints_look(checkpoints);
-        checkpoints_look(checkpoints);
+        save(checkpoints, step, 5);
     }
     assert_true(!is_there("c_1") && is_there("c_2") && is_there("c_3"));
     checkpoints_free(checkpoints);
@@ -172,13 +169,8 @@ static void a_checkpoint_that_may_be_torn_takes_no_place(void **state)
     put("c_9", 200); /* of an earlier run; somebody cuts it */
     struct checkpoints *checkpoints = begin("c_{step}", 2, &found);
     put("c_9", 4);
-    for (int step = 1; step <= 3; step++) {
-        char *name = text_format("c_%d", step);
-        put(name, 200);
-        free(name);
-        checkpoints_look(checkpoints);
-        checkpoints_look(checkpoints);
-    }
+    for (unsigned step = 1; step <= 3; step++)
+        save(checkpoints, step, 200);
     assert_kept("two whole ones", "2 3 9");
     checkpoints_free(checkpoints);
     text_fini(&found);
