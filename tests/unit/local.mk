@@ -6,7 +6,7 @@ UNIT_TESTS += tests/unit/test_error
 tests_unit_test_error_SOURCES = tests/unit/test_error.c
 tests_unit_test_error_LDADD = $(UNIT_LDADD)
 
-# A test waits for its compiler longer than for itself.
+# With -O2, the unit tests take longer to compile than to run.
 tests/unit/%.o: CFLAGS += -Og
 
 FOLDER = tests/unit/folder.c tests/unit/folder.h

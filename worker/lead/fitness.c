@@ -34,7 +34,8 @@ void fitness_add(struct fitness *fitness, const char *node, enum preflight_outco
         text_addf(list, "%s%s: %s", count > 1 ? "; " : "", node, reason);
 }
 
-/* "BEGINn3WHAT: reason", or "BEGIN5 nodesWHAT: n3: reason; ...". Either text may be empty. */
+/* Returns "n3: reason", or "5 nodes: n3: reason; ...", with `begin` before the node or the number
+ * of nodes, and `what` after it. Both may be empty. */
 static char *fitness_say(const char *begin, const char *what, unsigned count,
                          const struct text *list)
 {

@@ -75,9 +75,9 @@ static double lead_left_s(const struct lead *lead)
     return lead->end_time - clock_calendar_s() - LEAD_LIMIT_END_S - saving_s;
 }
 
-/* Somebody may have changed the limit since the job began. If Slurm does not answer, the
- * lead asks again, up to LEAD_LIMIT_ASK_MAX times. Then nobody knows how much time is left, and the
- * run stops at once. */
+/* Somebody may have changed the limit since the job began. If Slurm does not answer, the lead asks
+ * again, up to LEAD_LIMIT_ASK_MAX times. Then nobody knows how much time is left, and the run stops
+ * at once. */
 static void lead_limit_told(void *context, const struct inquiry_answer *answer)
 {
     struct lead *lead = context;
