@@ -423,6 +423,7 @@ int outlook_ask(struct loop *loop, json_t *resolved, const struct store_launch *
     int status = outlook_model(resolved, &workflow, err);
     if (status < 0)
         return status;
+    workflow->submitted_ms = loop_now_ms();
     struct forecast *forecast = xcalloc(1, sizeof *forecast);
     *forecast = (struct forecast){
         .loop = loop,

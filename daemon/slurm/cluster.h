@@ -99,6 +99,8 @@ struct cluster_description {
     const char *const *limits; /* resource limits as limits_capture() gives them */
     unsigned umask;
     const char *submit_dir; /* SLURM_SUBMIT_DIR */
+    int64_t submitted;      /* when the user submitted, in s since 1970: `begin: now+1hour` counts
+                             * from then for every job, as it does for a job that Slurm requeues */
 
     unsigned nodes;
     unsigned gpus_per_node;

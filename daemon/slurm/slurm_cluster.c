@@ -402,8 +402,8 @@ static int ask_with_jobs(struct cluster *cluster, struct request *request,
 {
     struct slurm_cluster *slurm = slurm_cluster_of(cluster);
     for (size_t i = 0; i < count; i++) {
-        int status = submission_new(&slurm->defaults, descriptions[i], time(NULL),
-                                    &request->submissions[i], err);
+        int status =
+            submission_new(&slurm->defaults, descriptions[i], &request->submissions[i], err);
         if (status < 0) {
             request_free(request);
             return status;

@@ -279,14 +279,14 @@ static int option_store(struct submission *submission, enum slurm_option option,
 }
 
 static int option_apply(struct submission *submission, const struct cluster_option *given,
-                        int64_t now, struct error *err)
+                        int64_t submitted, struct error *err)
 {
     int64_t number;
     int found = slurm_option_find(given->name, err);
     if (found < 0)
         return -EINVAL;
     enum slurm_option option = (enum slurm_option)found;
-    int status = slurm_option_read(option, given->value, now, &number, err);
+    int status = slurm_option_read(option, given->value, submitted, &number, err);
     if (status == 0)
         status = option_store(submission, option, keep_copy(submission, given->value), number, err);
     if (status < 0)
@@ -423,7 +423,7 @@ static void fill_control(job_desc_msg_t *job, const struct cluster_description *
 }
 
 int submission_new(const job_desc_msg_t *defaults, const struct cluster_description *description,
-                   int64_t now, struct submission **ret_submission, struct error *err)
+                   struct submission **ret_submission, struct error *err)
 {
     int status = description_check(description, err);
     if (status < 0)
@@ -436,7 +436,7 @@ int submission_new(const job_desc_msg_t *defaults, const struct cluster_descript
     fill_control(&submission->job, description);
     submission->can_chain = description->can_chain;
     for (size_t i = 0; i < description->option_count && status == 0; i++)
-        status = option_apply(submission, &description->options[i], now, err);
+        status = option_apply(submission, &description->options[i], description->submitted, err);
     if (status < 0) {
         submission_free(submission);
         return status;

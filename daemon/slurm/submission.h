@@ -22,10 +22,10 @@ struct submission {
     char *strings[128]; /* the memory of `job`, without the environment; NULL-terminated */
 };
 
-/* `defaults` is the result of slurm_init_job_desc_msg(). Relative times count from `now`. -EINVAL:
- * `err` names what no cluster can take. The caller frees the result. */
+/* `defaults` is the result of slurm_init_job_desc_msg(). -EINVAL: `err` names what no cluster can
+ * take. The caller frees the result. */
 int submission_new(const job_desc_msg_t *defaults, const struct cluster_description *description,
-                   int64_t now, struct submission **ret_submission, struct error *err);
+                   struct submission **ret_submission, struct error *err);
 /* Fits the time into a partition's limit (UINT32_MAX: no limit). A job that another job continues
  * gets the limit. Any other job is refused, because Slurm would let it wait forever. A job with a
  * QOS is not changed, because the QOS may allow more. */

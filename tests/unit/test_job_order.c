@@ -33,7 +33,8 @@ static void a_phase_with_a_checkpoint_accepts_less_time(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct phase phases[2] = {0};
-        struct workflow workflow = {.name = "w", .phase_count = 2, .phases = phases};
+        struct workflow workflow = {
+            .name = "w", .submitted_ms = 1769860800123, .phase_count = 2, .phases = phases};
         struct phase *phase = &phases[0];
         struct matrix matrix = {
             .phase = &phases[1], .lanes = rows[i].lanes, .is_parallel = rows[i].is_parallel};
@@ -61,6 +62,7 @@ static void a_phase_with_a_checkpoint_accepts_less_time(void **state)
             fail_msg("row %zu: %u minutes", i, order.description.time_min_minutes);
         assert_int_equal(order.description.time_minutes, rows[i].time_s / 60);
         assert_int_equal(order.description.can_chain, rows[i].has_checkpoint);
+        assert_int_equal(order.description.submitted, 1769860800);
         job_order_fini(&order);
         json_decref(launch.spec);
         json_decref(launch.environment);

@@ -21,7 +21,7 @@
 #define TOKEN "0123456789abcdef0123456789abcdef"
 #define OTHER "fedcba9876543210fedcba9876543210"
 
-enum { NOW = 1769860800 };
+enum { SUBMITTED = 1769860800 };
 
 static const char *const environment[] = {"A=1", "SLURM_JOB_ID=7", "SRUN_DEBUG=3", "SLURMX=kept",
                                           NULL};
@@ -37,6 +37,7 @@ static const struct cluster_description plain = {
     .limits = limits,
     .umask = 0077,
     .submit_dir = "/home/me/code",
+    .submitted = SUBMITTED,
     .nodes = 2,
     .gpus_per_node = 8,
     .gpu_type = "h100",
@@ -52,7 +53,7 @@ static struct submission *submission_of(const struct cluster_description *descri
     struct error err;
     job_desc_msg_t defaults;
     slurm_init_job_desc_msg(&defaults);
-    if (submission_new(&defaults, description, NOW, &submission, &err) < 0)
+    if (submission_new(&defaults, description, &submission, &err) < 0)
         fail_msg("%s", err.message);
     return submission;
 }
@@ -230,7 +231,7 @@ static void options_go_where_sbatch_puts_them(void **state)
     assert_int_equal(job->req_switch, 2);
     assert_int_equal(job->wait4switch, 3600);
     assert_int_equal(job->shared, JOB_SHARED_NONE);
-    assert_int_equal(job->begin_time, NOW + 90);
+    assert_int_equal(job->begin_time, SUBMITTED + 90);
     assert_string_equal(job->mem_per_tres, "gres:gpu:102400");
     assert_string_equal(job->exc_nodes, "n[1-2]");
     assert_int_equal(job->time_min, 30);
@@ -313,7 +314,7 @@ static void a_wrong_option_is_refused_by_name(void **state)
         struct error err;
         description.options = &rows[i].option;
         description.option_count = 1;
-        assert_int_equal(submission_new(&defaults, &description, NOW, &submission, &err), -EINVAL);
+        assert_int_equal(submission_new(&defaults, &description, &submission, &err), -EINVAL);
         assert_string_equal(err.message, rows[i].message);
         assert_null(submission);
     }
