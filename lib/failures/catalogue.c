@@ -173,19 +173,6 @@ static json_t *catalogue_entry(const struct node *node, struct spec_problems *pr
 
 /* --- Files ------------------------------------------------------------------------------------ */
 
-/* Whether a user's file has only comments. Such a file has no entries and is not an error. */
-static bool catalogue_is_blank(const char *data, size_t size)
-{
-    for (size_t i = 0; i < size; i++) {
-        if (data[i] == '#')
-            while (i < size && data[i] != '\n')
-                i++;
-        else if (!isspace((unsigned char)data[i]))
-            return false;
-    }
-    return true;
-}
-
 /* Whether a valid entry of the user's file replaces this entry. An entry with a problem replaces
  * nothing. */
 static bool catalogue_is_replaced(const json_t *catalogue, const struct node *own, const char *name)
@@ -227,7 +214,7 @@ static struct node *catalogue_parse(struct node_arena *arena, const char *data, 
                                     struct spec_problems *problems)
 {
     struct node *root = NULL;
-    if (catalogue_is_blank(data, size) || yaml_read(arena, data, size, problems, &root) < 0)
+    if (yaml_is_blank(data, size) || yaml_read(arena, data, size, problems, &root) < 0)
         return NULL;
     if (root->kind == NODE_MAP)
         return root;

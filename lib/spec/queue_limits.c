@@ -13,7 +13,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 static json_t *queue_limits_of(const struct node *root, struct spec_problems *problems)
 {
@@ -43,7 +42,7 @@ json_t *queue_limits_read(const char *data, size_t size, struct spec_problems *p
     struct node_arena arena = {0};
     struct node *root = NULL;
     json_t *limits = NULL;
-    if (strspn(data, " \t\r\n") == size)
+    if (yaml_is_blank(data, size))
         return json_object();
     if (yaml_read(&arena, data, size, problems, &root) == 0)
         limits = queue_limits_of(root, problems);

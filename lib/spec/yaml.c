@@ -340,6 +340,18 @@ out:
     return status < 0 ? status : 0;
 }
 
+bool yaml_is_blank(const char *data, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        if (data[i] == '#')
+            while (i < size && data[i] != '\n')
+                i++;
+        else if (!isspace((unsigned char)data[i]))
+            return false;
+    }
+    return true;
+}
+
 int yaml_read(struct node_arena *arena, const char *data, size_t size,
               struct spec_problems *problems, struct node **ret_root)
 {
@@ -350,8 +362,7 @@ int yaml_read(struct node_arena *arena, const char *data, size_t size,
     if (status < 0)
         return status;
     if (!reader.root || reader.root->kind == NODE_NULL) {
-        spec_problems_add(problems, SPEC_ERROR, 0, 0, "",
-                          "empty: a workflow has a name and phases");
+        spec_problems_add(problems, SPEC_ERROR, 0, 0, "", "empty");
         return -EINVAL;
     }
     *ret_root = reader.root;

@@ -10,6 +10,9 @@
 
 #include "lib/spec/node.h"
 
+/* Whether a file has only comments and white space. */
+bool yaml_is_blank(const char *data, size_t size);
+
 /* Reads `data` into `arena`. A problem with a single value (a key that comes twice) is reported,
  * and the reader goes on. Returns -EINVAL, without a root, if the data cannot be read as a
  * whole. */

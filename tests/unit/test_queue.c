@@ -17,6 +17,7 @@ static void limits_are_read_and_mistakes_are_reported_with_their_place(void **st
         const char *text, *json, *problem;
     } cases[] = {
         {"", "{}", NULL},
+        {"# jobs: 4\n", "{}", NULL},
         {"jobs: 4\ngpus: 64\n", "{\"jobs\": 4, \"gpus\": 64}", NULL},
         {"running_jobs: 4\n", "{\"running_jobs\": 4}", NULL},
         {"month: {usd: 5000, gpu_hours: 2.5}\n", "{\"month\": {\"usd\": 5000, \"gpu_hours\": 2.5}}",

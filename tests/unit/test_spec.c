@@ -228,8 +228,8 @@ static void a_file_that_is_no_workflow_gives_one_clear_line(void **state)
         size_t size;
         const char *line;
     } files[] = {
-        {"", 0, "a.yaml: empty: a workflow has a name and phases\n"},
-        {"# nothing\n", 10, "a.yaml: empty: a workflow has a name and phases\n"},
+        {"", 0, "a.yaml: empty\n"},
+        {"# nothing\n", 10, "a.yaml: empty\n"},
         {"\x7f"
          "ELF\2\1\1\0",
          8, "a.yaml:1:1: must be a text file: byte 0x7f is not UTF-8\n"},
