@@ -199,18 +199,19 @@ static int export_one(const struct exporter *exporter, struct export_curve *curv
     return status;
 }
 
-/* Whether the run is the newest one of its phase. */
-static bool export_is_newest(const json_t *runs, const json_t *run)
+/* Returns the newest run of each phase, by the name of the phase. The caller owns the object. */
+static json_t *export_newest(const json_t *runs)
 {
-    const json_t *other;
+    json_t *newest = json_object(), *run;
     size_t i;
-    json_array_foreach(runs, i, other)
+    json_array_foreach(runs, i, run)
     {
-        if (text_equal(field_text(other, "phase"), field_text(run, "phase")) &&
-            field_integer(other, "attempt") > field_integer(run, "attempt"))
-            return false;
+        const char *phase = field_text(run, "phase");
+        const json_t *other = json_object_get(newest, phase);
+        if (!other || field_integer(other, "attempt") < field_integer(run, "attempt"))
+            (void)json_object_set(newest, phase, run); /* fails only without memory */
     }
-    return true;
+    return newest;
 }
 
 /* Writes the curves of all phases in a history, the oldest first. */
@@ -218,15 +219,17 @@ static int export_all(struct exporter *exporter, const struct address *address,
                       const json_t *history, struct error *err)
 {
     const json_t *runs = json_object_get(history, "runs");
+    json_t *newest = export_newest(runs);
     int status = 0;
     for (size_t i = json_array_size(runs); status == 0 && i-- > 0;) {
         const json_t *run = json_array_get(runs, i);
         struct address curve = *address;
-        if (!export_is_newest(runs, run))
-            continue;
         (void)snprintf(curve.phase, sizeof curve.phase, "%s", field_text(run, "phase"));
+        if (json_object_get(newest, curve.phase) != run)
+            continue;
         status = export_one(exporter, export_find(exporter, &curve), run, history, err);
     }
+    json_decref(newest);
     return status;
 }
 
