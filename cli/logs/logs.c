@@ -245,7 +245,8 @@ static int logs_next_run(const struct logs *logs, struct logs_target *target, st
     } else if (client_may_retry(status)) {
         time_t now = time(NULL);
         target->away_since = target->away_since ? target->away_since : now;
-        is_over = now - target->away_since > LOGS_AWAY_MAX_S;
+        if (now - target->away_since > LOGS_AWAY_MAX_S)
+            return error_prefix(err, "stopped following");
     } else {
         return status;
     }
