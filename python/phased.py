@@ -191,7 +191,8 @@ def _tell(message):
     path = os.environ.get("PHASED_CHANNEL")
     if not path:
         return
-    line = (json.dumps(message, separators=(",", ":")) + "\n").encode()
+    # A full disk may have cut the line before, so the new line begins with a line feed of its own.
+    line = ("\n" + json.dumps(message, separators=(",", ":")) + "\n").encode()
     if len(line) > _LINE_MAX:
         raise ValueError("more than %d bytes in one call" % _LINE_MAX)
     try:

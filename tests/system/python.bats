@@ -30,7 +30,17 @@ phased.checkpoint('$PHASED_HOME/step_7', 7)" >"$PHASED_HOME/ours"
     phase-worker metric lr=-inf
     phase-worker checkpoint "$PHASED_HOME/step_7" --step 7
     diff <(jq -cS . "$PHASED_HOME/ours") <(jq -cS . "$PHASED_CHANNEL")
-    [ "$(wc -l <"$PHASED_HOME/ours")" = 3 ]
+    [ "$(grep -c . "$PHASED_HOME/ours")" = 3 ]
+}
+
+@test "a message after one that a full disk has cut is whole" {
+    touch "$PHASED_HOME/step_7"
+    export PHASED_CHANNEL=$PHASED_HOME/channel
+    printf '{"metric":{"val' >"$PHASED_CHANNEL"
+    python3 -c "import phased; phased.checkpoint('$PHASED_HOME/step_7', 7)"
+    printf '{"metric":{"val' >>"$PHASED_CHANNEL"
+    phase-worker checkpoint "$PHASED_HOME/step_7" --step 7
+    [ "$(grep -c '^{"checkpoint":.*}$' "$PHASED_CHANNEL")" = 2 ]
 }
 
 @test "a wrong metric or checkpoint is refused in the call that gives it" {

@@ -21,14 +21,15 @@ static int channel_usage(void)
     return 2;
 }
 
-/* Appends one line to the channel. Takes over the reference. */
+/* Appends one line to the channel. A full disk may have cut the line before, so the new line begins
+ * with a line feed of its own. Takes over the reference. */
 static int channel_tell(json_t *message)
 {
     const char *path = getenv("PHASED_CHANNEL");
     int status = 1;
     char *line = json_text(message, JSON_COMPACT | JSON_REAL_PRECISION(15));
     json_decref(message);
-    char *whole = text_format("%s\n", line);
+    char *whole = text_format("\n%s\n", line);
     free(line);
     if (!path || !*path) {
         fprintf(stderr, "phase-worker: PHASED_CHANNEL is not set: this is for scripts that "
