@@ -5,7 +5,6 @@
 #include "cli/daemon_job.h"
 #include "cli/field.h"
 #include "cli/options.h"
-#include "cli/sandbox.h"
 #include "cli/verbs.h"
 #include "lib/error.h"
 #include "lib/file.h"
@@ -86,8 +85,7 @@ static bool daemon_hear(struct daemon_words *words)
 }
 
 /* In the child: becomes the daemon. Failures go to the log. */
-static void daemon_become(const struct cli *cli, const char *program, int log, int words,
-                          bool sandbox)
+static void daemon_become(const struct cli *cli, const char *program, int log, int words)
 {
     char number[16];
     (void)snprintf(number, sizeof number, "%d", DAEMON_WORDS_FD); /* fits */
@@ -95,8 +93,7 @@ static void daemon_become(const struct cli *cli, const char *program, int log, i
     if (setsid() < 0 || null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(log, STDOUT_FILENO) < 0 ||
         dup2(log, STDERR_FILENO) < 0 || dup2(words, DAEMON_WORDS_FD) < 0 ||
         fcntl(DAEMON_WORDS_FD, F_SETFD, 0) < 0 || chdir("/") < 0 ||
-        setenv("PHASED_START_FD", number, 1) < 0 || setenv("PHASED_HOME", cli->home.path, 1) < 0 ||
-        (sandbox && setenv("SLURM_CONF", cli->home.slurm_conf, 1) < 0)) {
+        setenv("PHASED_START_FD", number, 1) < 0 || setenv("PHASED_HOME", cli->home.path, 1) < 0) {
         perror("phasectl: could not prepare the daemon");
         return;
     }
@@ -153,7 +150,6 @@ static void daemon_print_ping(const struct cli *cli, const json_t *ping, const c
 static int daemon_launch(struct cli *cli, const char *program, json_t **ret_json, struct error *err)
 {
     assert(program);
-    bool sandbox = !getenv("SLURM_CONF") && sandbox_is_running(cli);
     int log = open(cli->home.log, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (log < 0) {
         int status = -errno;
@@ -168,7 +164,7 @@ static int daemon_launch(struct cli *cli, const char *program, json_t **ret_json
     }
     pid_t pid = fork();
     if (pid == 0) {
-        daemon_become(cli, program, log, pipe_fds[1], sandbox);
+        daemon_become(cli, program, log, pipe_fds[1]);
         _exit(127); /* the parent's buffers are not ours to write */
     }
     (void)close(pipe_fds[1]); /* the daemon has its own copy */

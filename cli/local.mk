@@ -43,7 +43,7 @@ bin_phasectl_SOURCES = \
 	cli/show.c \
 	cli/script_words.c cli/script_words.h \
 	cli/source.c cli/source.h \
-	cli/sandbox.c cli/sandbox.h \
+	cli/sandbox.c \
 	cli/status.c \
 	cli/submit.c cli/submit.h \
 	cli/verbs.c cli/verbs.h \

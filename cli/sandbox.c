@@ -1,6 +1,4 @@
 /* phasectl sandbox start|stop|status: runs the script that makes a private Slurm. */
-#include "cli/sandbox.h"
-
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/options.h"
@@ -49,7 +47,8 @@ static int sandbox_find(char **ret_path, struct error *err)
     return status;
 }
 
-bool sandbox_is_running(const struct cli *cli)
+/* Whether the home has a sandbox, and all parts of the sandbox run. */
+static bool sandbox_is_running(const struct cli *cli)
 {
     char *script;
     if (access(cli->home.slurm_conf, R_OK) < 0 || sandbox_find(&script, NULL) < 0)
