@@ -179,6 +179,8 @@ int provenance_snapshot(const struct cli *cli, const json_t *provenance, const c
         status = provenance_copy(root, folder, err);
     if (status == 0)
         *ret_workdir = text_format("%s%s%s", folder, *below ? "/" : "", below);
+    else
+        (void)file_remove_tree(folder, NULL); /* part of a copy may have filled the disk */
     free(folder);
     free(workdir);
     return status;

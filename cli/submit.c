@@ -75,17 +75,23 @@ static mode_t submit_umask(void)
     return mask;
 }
 
-/* Sends the submission until an answer comes. By the key the daemon recognises a repetition. */
+/* Sends the submission until an answer comes. By the key the daemon recognises a repetition.
+ * `ret_may_be_queued`: no answer came, and a daemon may have taken the submission. */
 static int submit_send(struct cli *cli, const json_t *body, json_t **ret_reply,
-                       json_t **ret_problems, struct error *err)
+                       json_t **ret_problems, bool *ret_may_be_queued, struct error *err)
 {
     unsigned wait_ms = SUBMIT_WAIT_MS;
+    *ret_may_be_queued = false;
     for (int try = 1;; try++) {
         int status = client_post(cli, "/v1/workflows", body, ret_reply, ret_problems, err);
-        if (status == 0 || try == SUBMIT_TRIES || !client_may_retry(status))
+        if (!client_may_retry(status)) {
+            *ret_may_be_queued = false;
             return status;
-        if (status == -ECONNREFUSED && try == 1)
-            return status; /* no daemon runs, so nothing was sent */
+        }
+        if (status != -ECONNREFUSED && status != -EAGAIN) /* nobody took it, or it was refused */
+            *ret_may_be_queued = true;
+        if (try == SUBMIT_TRIES || (status == -ECONNREFUSED && !*ret_may_be_queued))
+            return status;
         cli_wait(wait_ms);
         wait_ms *= 2;
     }
@@ -222,15 +228,20 @@ static int submit_files(struct cli *cli, const struct option_arguments *files,
     for (size_t i = 0; i < files->count; i++)
         if (submit_add_file(cli, options, body, files->items[i], &err) < 0)
             exit_code = cli_fail(&err);
-    int status = exit_code == CLI_OK ? submit_send(cli, body, &reply, &problems, &err) : -EINVAL;
-    if (status < 0 &&
-        !client_may_retry(status)) /* after other errors it may be queued all the same */
+    bool may_be_queued = false;
+    int status = exit_code == CLI_OK
+                     ? submit_send(cli, body, &reply, &problems, &may_be_queued, &err)
+                     : -EINVAL;
+    if (status < 0 && !may_be_queued)
         submit_discard(cli, body);
     if (exit_code != CLI_OK)
         goto out;
     if (status < 0) {
         problems_print(files->items[0], problems);
         exit_code = cli_fail(&err);
+        if (may_be_queued)
+            (void)fprintf(stderr, "phasectl: it may be queued all the same; look with 'phasectl "
+                                  "status' before you submit again\n");
         goto out;
     }
     submit_print(cli, files, reply, options, ret_addresses);

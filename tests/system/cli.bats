@@ -462,10 +462,19 @@ SH
     run -0 phasectl logs "$live/only"
     [[ $output == *"third version"* ]]
     [[ "$(phasectl show "$frozen")" == *"copy"*"$PHASED_HOME/snapshots/"*"/sub"* ]]
-    # A submission that is refused leaves no copy behind.
+    # A submission that is refused leaves no copy behind, and neither does one without a daemon or one
+    # whose copy fails.
     coded snapshot >../ignored
     run -1 --separate-stderr phasectl submit ../ignored nothing.yaml
     [ "$(find "$PHASED_HOME/snapshots" -mindepth 1 -maxdepth 1 | wc -l)" = 1 ]
+    PHASED_HOME=$BATS_TEST_TMPDIR/away run -1 phasectl submit ../ignored
+    mkdir "$BATS_TEST_TMPDIR/full"
+    printf '#!/bin/sh\n[ "$1" = --create ] || echo part >%s/part\nexit 2\n' \
+        '"${2#--directory=}"' >"$BATS_TEST_TMPDIR/full/tar"
+    chmod +x "$BATS_TEST_TMPDIR/full/tar"
+    PHASED_HOME=$BATS_TEST_TMPDIR/away PATH=$BATS_TEST_TMPDIR/full:$PATH run -1 phasectl submit ../ignored
+    [[ $output == *"could not copy"* ]]
+    [ -z "$(find "$BATS_TEST_TMPDIR/away/snapshots" -mindepth 1)" ]
     # A folder beside the repository is not in it, whatever the variables of git say.
     mkdir ../../repository-2
     cd ../../repository-2

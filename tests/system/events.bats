@@ -100,3 +100,41 @@ gone() { ! kill -0 "$1"; }
     [ "$(jq -c .event two | xargs)" = '1 2' ]
     [ ! -s said ]
 }
+
+@test "logs --follow says that it stops when the daemon stays away" {
+    local library=(/usr/lib*/*/faketime/libfaketimeMT.so.1) id follower status=0
+    [ -e "${library[0]}" ] || skip "there is no libfaketime"
+    id=$(submit <<SPEC
+name: away
+phases:
+  only: {resources: {time: 5m}, run: 'echo begun; until [ -e $PHASED_HOME/go ]; do sleep 0.1; done; exit 1'}
+SPEC
+    )
+    eventually 60 state "$id" running
+    echo +0 >clock
+    env LD_PRELOAD="${library[0]}" FAKETIME_TIMESTAMP_FILE="$PHASED_HOME/clock" FAKETIME_NO_CACHE=1 \
+        phasectl logs -f "$id/only" >followed 2>said 3>&- &
+    follower=$!
+    eventually 60 grep -q begun followed
+    phasectl daemon stop
+    touch go
+    eventually 60 test -s "$PHASED_HOME/runs/$id/only/1/outcome.json"
+    # The first question after the end finds no daemon; the clock goes on then.
+    goes_on() { echo "+$((SECONDS * 100))" >clock; gone $follower; }
+    eventually 60 goes_on
+    wait $follower || status=$?
+    phasectl daemon start
+    [ $status = 1 ]
+    grep -q 'phasectl: stopped following: no daemon is running' said
+}
+
+@test "a submission without an answer may be queued, and phasectl says so" {
+    command -v socat || skip "socat is not installed"
+        phasectl daemon stop
+    # Something takes each request, and ends the connection.
+    socat "UNIX-LISTEN:$PHASED_HOME/phased.sock,fork" SYSTEM:'head -c 100 >requests' 3>&- &
+    eventually 10 test -S "$PHASED_HOME/phased.sock"
+    run -1 --separate-stderr phasectl submit "$SRC/etc/workflows/demo.yaml"
+    kill $!
+    [[ $stderr == *"it may be queued all the same; look with 'phasectl status'"* ]]
+}
