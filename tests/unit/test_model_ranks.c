@@ -8,6 +8,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -401,6 +402,29 @@ static void a_stranger_is_disconnected_and_not_counted(void **state)
     assert_ranks(meet_a_stranger, 2);
 }
 
+/* With TCP_USER_TIMEOUT the kernel would end the connection to a rank that evaluates meanwhile. */
+static int look_for_a_user_timeout(struct ranks_place place)
+{
+    if (place.rank == 1) {
+        struct error err;
+        unsigned timeout_ms = 1;
+        socklen_t size = sizeof timeout_ms;
+        int fd = wire_connect(place.address, place.port, clock_steady_ms() + PATIENCE_MS, &err);
+        if (fd < 0 || getsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout_ms, &size) < 0)
+            return 1;
+        (void)close(fd); /* nothing was sent */
+        if (timeout_ms != 0)
+            return 2;
+    }
+    return sum_in_tree(place);
+}
+
+static void a_rank_that_reads_late_is_waited_for(void **state)
+{
+    (void)state;
+    assert_ranks(look_for_a_user_timeout, 2);
+}
+
 static void the_message_about_a_wrong_environment_names_the_variable(void **state)
 {
     (void)state;
@@ -453,6 +477,7 @@ int main(void)
         cmocka_unit_test(a_rank_that_hangs_fails_the_sum),
         cmocka_unit_test(all_ranks_name_the_GPU_that_is_behind),
         cmocka_unit_test(a_stranger_is_disconnected_and_not_counted),
+        cmocka_unit_test(a_rank_that_reads_late_is_waited_for),
         cmocka_unit_test(the_message_about_a_wrong_environment_names_the_variable),
     };
     return cmocka_run_group_tests_name("model ranks", tests, NULL, NULL);
