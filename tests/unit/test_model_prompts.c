@@ -8,8 +8,10 @@
 #include "worker/model/prompts.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int open_and_close(const char *input, const char *output, size_t *ret_done)
 {
@@ -55,12 +57,31 @@ static void an_output_with_the_largest_number_is_refused(void **state)
     free(input);
 }
 
+/* The zeros of the sparse file count as a long first line. */
+static void an_output_beyond_1_GiB_can_be_continued(void **state)
+{
+    static const char line[] = "\n{\"line\": 1}\n";
+    char *input = text_format("%s/input", folder), *output = text_format("%s/output", folder);
+    size_t done;
+    (void)state;
+    write_file(input, "a\nb\nc\n", 6);
+    int fd = open(output, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_int_equal(pwrite(fd, line, strlen(line), 1 << 30), (ssize_t)strlen(line));
+    assert_int_equal(close(fd), 0);
+    assert_int_equal(open_and_close(input, output, &done), 0);
+    assert_int_equal(done, 2);
+    free(output);
+    free(input);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_text_with_a_zero_byte_can_be_continued, folder_make,
                                         folder_remove),
         cmocka_unit_test_setup_teardown(an_output_with_the_largest_number_is_refused, folder_make,
+                                        folder_remove),
+        cmocka_unit_test_setup_teardown(an_output_beyond_1_GiB_can_be_continued, folder_make,
                                         folder_remove),
     };
     return cmocka_run_group_tests_name("prompts", tests, NULL, NULL);

@@ -54,20 +54,20 @@ static int check_last(const struct prompts *prompts, const char *input_path, con
 static int open_output(struct prompts *prompts, const char *input_path, struct error *err)
 {
     const char *path = prompts->output_path;
-    char *data = NULL;
-    size_t size = 0, last = 0, whole = 0;
-    int status = access(path, F_OK) == 0 ? file_read(path, INPUT_MAX, &data, &size, err) : 0;
+    struct file_map map = {0};
+    size_t last = 0, whole = 0;
+    int status = access(path, F_OK) == 0 ? file_map(path, &map, err) : 0;
     if (status < 0)
         return status;
-    for (size_t i = 0; i < size; i++)
-        if (data[i] == '\n') {
-            last = whole;
-            whole = i + 1;
-            prompts->done++;
-        }
+    const char *data = map.data, *at;
+    while (whole < map.size && (at = memchr(data + whole, '\n', map.size - whole))) {
+        last = whole;
+        whole = (size_t)(at - data) + 1;
+        prompts->done++;
+    }
     if (prompts->done)
         status = check_last(prompts, input_path, data + last, whole - last, err);
-    free(data);
+    file_unmap(&map);
     if (status < 0)
         return status;
     prompts->output = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
