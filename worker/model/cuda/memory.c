@@ -17,7 +17,7 @@
 #include <time.h>
 
 enum {
-    PIECES = 64,        /* a training puts two for each batch: the host is 32 batches ahead */
+    PIECES = 8,         /* a training puts two for each batch: the host is 4 batches ahead */
     PIECE = 256 * 1024, /* bytes: the ids of 64 Ki tokens */
     PAUSE_NS = 50000,   /* between two questions of a long wait */
 };

@@ -28,7 +28,7 @@ enum {
     NAMING_MS = 1000, /* between an error of NCCL and the end of a connection */
     GRACE_MS = 2000,  /* a rank that is gone may have done its part of a sum before */
     PAUSE_NS = 100000,
-    MARKS = 4096, /* the host is at most 32 batches ahead, and a step of 1.5b has 60 sums */
+    MARKS = 4096, /* the host is at most 4 batches ahead, and a step of 1.5b has 60 sums */
 };
 
 struct sums {
