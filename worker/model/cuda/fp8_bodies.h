@@ -71,12 +71,12 @@ BODY void body_cast(const struct team *team, uint8_t *to, float *ret_scale, cons
     float largest = largest_of(team, parts, part_count), factor = fp8_most(kind) / largest;
     if (team_first(team) == 0)
         *ret_scale = largest / fp8_most(kind);
-    for (size_t i = team_first(team); i < count / 8; i += team_stride(team)) {
-        struct eight some = load(x, i);
-        uint32_t words[2] = {0, 0};
-        for (int j = 0; j < 8; j++)
-            words[j / 4] |= fp8_of(some.at[j] * factor, kind) << 8 * (j % 4);
-        memcpy(to + 8 * i, words, sizeof words);
+    for (size_t i = team_first(team); i < count / 16; i += team_stride(team)) {
+        struct eight halves[2] = {load(x, 2 * i), load(x, 2 * i + 1)};
+        struct packed packed = {{0, 0, 0, 0}};
+        for (int j = 0; j < 16; j++)
+            packed.words[j / 4] |= fp8_of(halves[j / 8].at[j % 8] * factor, kind) << 8 * (j % 4);
+        ((struct packed *)(void *)to)[i] = packed;
     }
 }
 
@@ -93,7 +93,7 @@ BODY void body_cast_turned(const struct team *team, uint8_t *to, const float *pa
         for (size_t j = 0; j < 16; j++)
             packed.words[j / 4] |= fp8_of(float_of(x[(row + j) * columns + column]) * factor, kind)
                                    << 8 * (j % 4);
-        memcpy(to + column * rows + row, &packed, sizeof packed);
+        *(struct packed *)(void *)(to + column * rows + row) = packed;
     }
 }
 

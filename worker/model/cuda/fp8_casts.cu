@@ -18,8 +18,8 @@ void fp8_cast(struct kernels *kernels, uint8_t *to, float *ret_scale, const uint
               size_t count, size_t part_count, enum fp8_kind kind)
 {
     const float *parts = kernels->parts;
-    launch_blocks<CAST_BLOCK>(kernels, blocks_for(kernels, count / 8, CAST_BLOCK), "cast to 8 bits",
-                              [=] __device__(const struct team *team) {
+    launch_blocks<CAST_BLOCK>(kernels, blocks_for(kernels, count / 16, CAST_BLOCK),
+                              "cast to 8 bits", [=] __device__(const struct team *team) {
                                   body_cast(team, to, ret_scale, parts, part_count, x, count, kind);
                               });
 }
