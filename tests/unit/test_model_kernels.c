@@ -155,9 +155,13 @@ static void a_sum_of_products_has_the_bits_of_a_tree_over_its_parts(void **state
     fill(a, SUMMED * INNER, 1);
     fill(b, INNER * COLUMNS, 2);
     fill(y, SUMMED * COLUMNS, 3);
-    for (size_t i = 0; i < PARTS; i++)
-        kernel_product(kernels, part[i], COLUMNS, a + i * SLICE, INNER, b + i * SLICE * COLUMNS,
-                       COLUMNS, SUMMED, SLICE, COLUMNS, KERNEL_SET);
+    for (size_t i = 0; i < PARTS; i++) {
+        float slice[SUMMED * SLICE];
+        for (size_t row = 0; row < SUMMED; row++)
+            memcpy(slice + row * SLICE, a + row * INNER + i * SLICE, SLICE * sizeof *slice);
+        kernel_matmul(kernels, part[i], slice, b + i * SLICE * COLUMNS, SUMMED, SLICE, COLUMNS,
+                      KERNEL_IN_OUT);
+    }
     for (size_t i = 0; i < SUMMED * COLUMNS; i++)
         expected[i] = y[i] + ((part[0][i] + part[1][i]) + (part[2][i] + part[3][i]));
     kernel_product_sum(kernels, y, a, b, SUMMED, INNER, COLUMNS, PARTS);

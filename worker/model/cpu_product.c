@@ -234,16 +234,6 @@ void kernel_matmul_dw(struct kernels *kernels, float *dw, const kernel_number *d
         cpu_product(dw, in, (struct cpu_view){dy, 1, out}, x, in, out, rows, in, mode);
 }
 
-void kernel_product(struct kernels *kernels, kernel_number *c, size_t c_stride,
-                    const kernel_number *a, size_t a_stride, const kernel_number *b,
-                    size_t b_stride, size_t rows, size_t inner, size_t columns,
-                    enum kernel_mode mode)
-{
-    (void)kernels; /* needs no scratch */
-    cpu_product(c, c_stride, (struct cpu_view){a, a_stride, 1}, b, b_stride, rows, inner, columns,
-                mode);
-}
-
 void kernel_product_sum(struct kernels *kernels, kernel_number *y, const kernel_number *a,
                         const kernel_number *b, size_t rows, size_t inner, size_t columns,
                         size_t parts)

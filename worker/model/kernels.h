@@ -177,13 +177,6 @@ void kernel_product_sum(struct kernels *kernels, kernel_number *y, const kernel_
                         const kernel_number *b, size_t rows, size_t inner, size_t columns,
                         size_t parts);
 
-/* c[rows x columns] = a[rows x inner] b[inner x columns], where the rows of each matrix are
- * `..._stride` numbers apart. It serves generation, whose matrices are parts of larger ones. */
-void kernel_product(struct kernels *kernels, kernel_number *c, size_t c_stride,
-                    const kernel_number *a, size_t a_stride, const kernel_number *b,
-                    size_t b_stride, size_t rows, size_t inner, size_t columns,
-                    enum kernel_mode mode);
-
 /* How many logits a training has at a time. Each piece of them reads and writes the whole gradient
  * of the head, and a GPU has memory for larger pieces. */
 #ifdef KERNELS_CUDA

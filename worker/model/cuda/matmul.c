@@ -52,15 +52,6 @@ void kernel_matmul_dw(struct kernels *kernels, float *dw, const kernel_number *d
                           rows, in, PRODUCT_FLOAT, mode);
 }
 
-void kernel_product(struct kernels *kernels, kernel_number *c, size_t c_stride,
-                    const kernel_number *a, size_t a_stride, const kernel_number *b,
-                    size_t b_stride, size_t rows, size_t inner, size_t columns,
-                    enum kernel_mode mode)
-{
-    products_multiply(kernels, c, c_stride, factor_of(a, a_stride, false),
-                      factor_of(b, b_stride, false), rows, inner, columns, PRODUCT_BF16, mode);
-}
-
 /* Float sums of a few KiB cost NCCL about the same time as sums of bf16 numbers: its latency. They
  * are rounded once, so the order in which NCCL adds hardly matters. */
 void kernel_product_sum(struct kernels *kernels, kernel_number *y, const kernel_number *a,
