@@ -20,6 +20,7 @@
 struct selection {
     struct loop_item item;
     struct phase *matrix;
+    unsigned rung; /* the rung that was judged */
     json_t *spec, *resolved;
     const json_t *best, *rungs; /* parts of the spec, or JSON's null */
     struct workflow *revision;
@@ -100,11 +101,14 @@ static int write_revision(const struct selection *selection, struct store *store
 }
 
 /* Writes the selection. The core has decided before, in the same turn. If a person has cancelled
- * the matrix while it was judged, the core has decided nothing. Then nothing is written. */
+ * the matrix while it was judged, the core has decided nothing. Then nothing is written. A matrix
+ * whose results at the next rung are all known decides again in the same turn. */
 static int selection_write(struct loop_item *item, struct store *store, struct error *err)
 {
     const struct selection *selection = (struct selection *)item;
-    if (selection->matrix->state == PHASE_DECIDING || selection->matrix->state == PHASE_CANCELLED)
+    const struct phase *matrix = selection->matrix;
+    bool has_climbed = matrix->rung > selection->rung;
+    if (!has_climbed && (matrix->state == PHASE_DECIDING || matrix->state == PHASE_CANCELLED))
         return 0;
     int status = write_members(selection, store, err);
     if (status == 0 && selection->revision)
@@ -378,6 +382,7 @@ int matrix_judge(struct loop *loop, struct phase *matrix, struct error *err)
     struct selection *selection = xcalloc(1, sizeof *selection);
     selection->item = (struct loop_item){.write = selection_write, .free = selection_free};
     selection->matrix = matrix;
+    selection->rung = matrix->rung;
     selection->changes = json_object();
     selection->follows = xcalloc(matrix->workflow->phase_count, sizeof *selection->follows);
     int status = store_phase_spec(store, matrix->id, &selection->spec, err);

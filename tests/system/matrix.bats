@@ -342,4 +342,10 @@ judged() {
                  WHERE workflow = 3 AND phase.name = 'ladder.1'")" = 2 ]
     [ "$(phasectl status 3/ladder --json | jq -c "[.best, .members[0].value] | $as_numbers")" = '["ladder.1",164]' ]
     [ "$(cat "$PHASED_HOME/runs/3/train/out/given")" = '16 32 16 step_4.ckpt' ]
+    # All results of 1 are known: the matrix climbs and decides again without a run.
+    ladder '{BATCH_SIZE: [16, 64, 32]}' "$rungs" | submit
+    eventually 90 state 4 succeeded
+    [ -z "$(executed 4)" ]
+    [ "$(standings 4)" = '1:succeeded:cut 2:succeeded:best 3:succeeded:left' ]
+    [ "$(cat "$PHASED_HOME/runs/4/train/out/given")" = '64 128 64 step_4.ckpt' ]
 }
