@@ -134,7 +134,8 @@ struct room {
 
 /* The state of a room that is open. */
 void *loop_room(const struct loop *loop, const struct room *room);
-/* Lets the room look in `in_ms`. Later looks follow from there. */
+/* Lets the room look in `in_ms`, but not before what was posted is recorded. Later looks follow
+ * from there. */
 void loop_look(struct loop *loop, const struct room *room, unsigned in_ms);
 /* Holds keep the loop and the states of its rooms alive, until each hold is released. For handles
  * of libuv. */

@@ -55,10 +55,13 @@ static void on_look(uv_timer_t *timer)
         place->room->look(place->state);
 }
 
+/* A room may ask during its own look. libuv before 1.48 serves timers as long as a timer is due. A
+ * look in 0 ms would be served again and again, and the turn would never come. */
 void loop_look(struct loop *loop, const struct room *room, unsigned in_ms)
 {
+    unsigned first_ms = in_ms > 0 ? in_ms : LOOK_AGAIN_MS;
     /* Fails only when the loop closes. */
-    (void)uv_timer_start(&place_of(loop, room)->timer, on_look, in_ms, room->every_ms);
+    (void)uv_timer_start(&place_of(loop, room)->timer, on_look, first_ms, room->every_ms);
 }
 
 void rooms_open(struct loop *loop)

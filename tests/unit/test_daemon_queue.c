@@ -3,6 +3,7 @@
 
 #include "daemon/api/waits.h"
 #include "lib/file.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <stdio.h>
@@ -177,6 +178,50 @@ static void a_clock_that_is_set_back_delays_no_notice(void **state)
     free(told);
 }
 
+/* Returns how many warnings of the first workflow have the text, and waits for the first one. */
+static size_t await_warnings(struct world *world, const char *text)
+{
+    double until_s = monotonic_s() + WORLD_DEADLINE_MS / 1000.0;
+    size_t found = 0;
+    while (found == 0 && monotonic_s() < until_s) {
+        json_t *json = world_expect(world, 200, "GET", "/v1/events?after=0&workflow=1", NULL);
+        json_t *event;
+        size_t i;
+        json_array_foreach(json_object_get(json, "events"), i, event)
+        {
+            const char *message = json_string_value(json_object_get(event, "message"));
+            found += message && strstr(message, text);
+        }
+        json_decref(json);
+        if (!found)
+            world_pause();
+    }
+    return found;
+}
+
+/* The daemon finds no timeout(1). It goes on, and tries again after 15 s. */
+static void a_notice_whose_program_cannot_be_started_keeps_nothing_waiting(void **state)
+{
+    static const char spec[] = "name: told\n"
+                               "notify: {on: held, command: 'true'}\n"
+                               "phases:\n"
+                               "  a:\n"
+                               "    resources: {nodes: 1, gpus: 2, time: 10m}\n"
+                               "    run: echo\n";
+    struct world *world = *state;
+    char *path = xstrdup(getenv("PATH"));
+    world_stop(world);
+    (void)setenv("PATH", world->home, 1);
+    world_start(world, NULL);
+    (void)setenv("PATH", path, 1);
+    submit(world, spec);
+    fail_first_run(world);
+    command(world, "/v1/workflows/1/phases/a/hold");
+    assert_int_equal(
+        await_warnings(world, "the command of notify exited with 127, telling of 'held'"), 1);
+    free(path);
+}
+
 /* The clock was set back while the daemon was away. The look-up is due in five seconds. */
 static void a_look_up_does_not_wait_for_a_clock_that_was_ahead(void **state)
 {
@@ -348,6 +393,7 @@ int main(void)
         TEST(a_look_up_does_not_wait_for_a_clock_that_was_ahead),
         TEST(a_clock_that_is_set_forward_brings_no_retry_forward),
         TEST(a_clock_that_is_set_back_delays_no_notice),
+        TEST(a_notice_whose_program_cannot_be_started_keeps_nothing_waiting),
         TEST(a_job_at_a_limit_of_the_site_is_cancelled_at_once),
         TEST(candidates_at_a_limit_of_the_site_are_cancelled_at_once),
         TEST(a_job_of_another_user_with_the_same_id_is_not_cancelled),
