@@ -1,11 +1,17 @@
 -- name: remedy_insert
--- The changes of params before a run.
+-- The changes of params before a run. They are later than all changes so far, however the clock was
+-- set.
 INSERT INTO remedy (run, cause, number, times, resume, changes, time)
-VALUES (:run, :cause, :number, :times, :resume, :changes, :time);
+VALUES (:run, :cause, :number, :times, :resume, :changes,
+        max(:time, ifnull((SELECT time + 1 FROM remedy ORDER BY id DESC LIMIT 1), 0),
+            ifnull((SELECT time + 1 FROM choice ORDER BY id DESC LIMIT 1), 0)));
 
 -- name: choice_insert
--- The params that a matrix has chosen for a phase.
-INSERT INTO choice (phase, changes, time) VALUES (:phase, :changes, :time);
+-- The params that a matrix has chosen for a phase. They are later than all changes so far, too.
+INSERT INTO choice (phase, changes, time)
+VALUES (:phase, :changes,
+        max(:time, ifnull((SELECT time + 1 FROM remedy ORDER BY id DESC LIMIT 1), 0),
+            ifnull((SELECT time + 1 FROM choice ORDER BY id DESC LIMIT 1), 0)));
 
 -- name: changes_list
 -- All changes of params in a workflow so far, in the order in which they are applied.

@@ -35,6 +35,44 @@ static void the_source_of_a_workflow_has_all_changes_in_order(void **state)
     record_close(&record);
 }
 
+/* All later resolutions of the workflow apply the changes in this order. */
+static void changes_keep_their_order_when_the_clock_is_set_back(void **state)
+{
+    (void)state;
+    struct record record;
+    struct error err;
+    struct store_source source;
+    record_open(&record);
+    struct workflow *workflow = record_workflow(7);
+    record_insert(&record, workflow);
+    for (unsigned i = 0; i < 2; i++)
+        (void)record_add_run(&record, &workflow->phases[i], 31 + i, 41 + i);
+    record_add_remedy(&record, 31);
+    json_t *chosen = json_pack("[{s:s, s:i, s:i}]", "param", "micro_batch", "from", 16, "to", 8);
+    json_t *halved = json_pack("[{s:s, s:i, s:i}]", "param", "micro_batch", "from", 8, "to", 4);
+    const struct store_remedy remedy = {.run = 32,
+                                        .cause = "oom",
+                                        .resume = "checkpoint",
+                                        .number = 1,
+                                        .times = 2,
+                                        .changes = halved};
+    record_begin(&record);
+    assert_int_equal(store_choice_add(record.store, workflow->phases[0].id, chosen, 2000, &err), 0);
+    assert_int_equal(store_remedy_add(record.store, &remedy, 1000, &err), 0);
+    record_commit(&record);
+    assert_int_equal(store_source_load(record.store, 7, &source, &err), 0);
+    char *changes = json_dumps(source.changes, JSON_COMPACT);
+    assert_string_equal(changes, "[{\"phase\":\"validate\",\"param\":\"micro_batch\",\"value\":16},"
+                                 "{\"phase\":\"validate\",\"param\":\"micro_batch\",\"value\":8},"
+                                 "{\"phase\":\"train\",\"param\":\"micro_batch\",\"value\":4}]");
+    free(changes);
+    json_decref(chosen);
+    json_decref(halved);
+    store_source_fini(&source);
+    workflow_free(workflow);
+    record_close(&record);
+}
+
 static void a_phase_with_other_params_is_written_again(void **state)
 {
     (void)state;
@@ -91,6 +129,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_source_of_a_workflow_has_all_changes_in_order),
+        cmocka_unit_test(changes_keep_their_order_when_the_clock_is_set_back),
         cmocka_unit_test(a_phase_with_other_params_is_written_again),
         cmocka_unit_test(a_run_names_the_remedy_that_answered_its_failure),
     };
