@@ -25,10 +25,14 @@ static const json_t *matrix_of(const json_t *resolved, const struct phase *matri
 /* Makes the fingerprint of a member. It covers what the spec says of the phase, the rungs, the
  * folder, and the code as far as it is known. It leaves out three things: the name, the place in
  * the matrix, and the type of the GPUs. Results are compared later by the GPUs that they really
- * had. */
+ * had. If the code was changed after its commit, and the changes are not known, the member gets no
+ * fingerprint: it equals no other member. */
 static void mark(json_t *spec, const json_t *rungs, const json_t *submission)
 {
     static const char *const code[] = {"commit", "diff", "packages"};
+    const json_t *provenance = json_object_get(submission, "provenance");
+    if (json_object_get(provenance, "commit") && !json_object_get(provenance, "diff"))
+        return;
     json_t *member = json_object_get(spec, "member"), *content = json_copy(spec);
     json_t *document = json_object(), *resources = json_copy(json_object_get(spec, "resources"));
     char fingerprint[FINGERPRINT_SIZE];
@@ -45,7 +49,7 @@ static void mark(json_t *spec, const json_t *rungs, const json_t *submission)
                               json_object_get(rungs, i ? "values" : "param"));
     (void)json_object_set(document, "workdir", json_object_get(submission, "workdir"));
     for (size_t i = 0; i < sizeof code / sizeof code[0]; i++) {
-        json_t *part = json_object_get(json_object_get(submission, "provenance"), code[i]);
+        json_t *part = json_object_get(provenance, code[i]);
         if (part)
             (void)json_object_set(document, code[i], part);
     }

@@ -274,6 +274,24 @@ SPEC
     [ "$(cut -d' ' -f1 "$PHASED_HOME/runs/5/executed" | sort -n | paste -sd' ')" = '64 128' ]
 }
 
+@test "a member whose code is not known is run again" {
+    mkdir "$PHASED_HOME/code"
+    cd "$PHASED_HOME/code"
+    git init -q .
+    printf 'x\n' >text
+    git add text
+    git -c user.name=a -c user.email=a@b commit -qm a
+    phasectl daemon start
+    workflow=0
+    for change in y z '\351' '\352' y; do # git shows two of the changes in bytes that are not UTF-8
+        printf "$change\n" >text
+        ladder '{BATCH_SIZE: [64]}' 'best: {max: mean(speed), reuse: 1d}' | submit
+        eventually 90 state $((++workflow)) succeeded
+    done
+    [ "$(for workflow in 1 2 3 4 5; do executed $workflow; done | paste -sd' ')" = '64 64 64 64 ' ]
+    [ "$(record 'SELECT fingerprint IS NULL FROM member ORDER BY phase' | paste -sd' ')" = '0 0 1 1 0' ]
+}
+
 executed() {
     cut -d' ' -f1 "$PHASED_HOME/runs/$1/executed" 2>/dev/null | sort -n | paste -sd' '
 }
