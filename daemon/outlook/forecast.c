@@ -28,6 +28,12 @@ struct forecast_shape {
     char *gpu_type;
 };
 
+/* What a phase takes: as much as similar phases took, or else at most its `time`. */
+struct forecast_cost {
+    unsigned similar;
+    double seconds, gpu_seconds, usd;
+};
+
 /* Jobs that ask for the same have the same forecast. So a sweep asks only once. */
 struct forecast {
     struct loop *loop;
@@ -36,6 +42,7 @@ struct forecast {
     struct forecast_shape shapes[SURVEY_FORECASTS_MAX];
     size_t shape_count;
     char *excluded;
+    struct forecast_cost *costs; /* by phase: the record is asked once about each */
     double *ends_s; /* by phase: seconds from the start of the first phase, without the queue */
     outlook_done *done;
     void *context;
@@ -48,6 +55,7 @@ static void forecast_free(struct forecast *forecast)
     workflow_free(forecast->workflow);
     json_decref(forecast->resolved);
     free(forecast->excluded);
+    free(forecast->costs);
     free(forecast->ends_s);
     free(forecast);
 }
@@ -102,12 +110,6 @@ static void add_shapes(struct forecast *forecast, const struct phase *phase)
 
 /* --- Time and money --------------------------------------------------------------------------- */
 
-/* What a phase takes: as much as similar phases took, or else at most its `time`. */
-struct forecast_cost {
-    unsigned similar;
-    double seconds, gpu_seconds, usd;
-};
-
 static struct forecast_cost cost_of(const struct forecast *forecast, const struct phase *phase)
 {
     struct forecast_cost cost = {.seconds = phase->time_s};
@@ -131,21 +133,21 @@ static struct forecast_cost cost_of(const struct forecast *forecast, const struc
 
 /* When the phase ends if no job ever waits in the queue. If the members of a matrix run in lanes,
  * their times are added and divided by the lanes. */
-static double end_of(const struct forecast *forecast, const struct phase *phase, double seconds)
+static double end_of(const struct forecast *forecast, const struct phase *phase)
 {
     double start_s = 0, first_s = INFINITY, last_s = 0, sum_s = 0;
     for (size_t i = 0; i < phase->after_count; i++)
         start_s = fmax(start_s, forecast->ends_s[phase->after[i]]);
     const struct matrix *matrix = phase->members;
     for (size_t i = 0; matrix && i < matrix->count; i++) {
-        double one_s = cost_of(forecast, matrix->members[i]).seconds;
+        double one_s = forecast->costs[matrix->members[i]->index].seconds;
         double member_end_s = forecast->ends_s[matrix->members[i]->index];
         sum_s += one_s;
         last_s = fmax(last_s, member_end_s);
         first_s = fmin(first_s, member_end_s - one_s);
     }
     if (isinf(first_s))
-        return start_s + seconds;
+        return start_s + forecast->costs[phase->index].seconds;
     return matrix->lanes ? fmax(last_s, first_s + sum_s / matrix->lanes) : last_s;
 }
 
@@ -242,8 +244,9 @@ static void add_container(const struct forecast *forecast, const char *name, jso
 }
 
 static json_t *phase_json(const struct forecast *forecast, const struct phase *phase,
-                          const struct cluster_survey *survey, const struct forecast_cost *cost)
+                          const struct cluster_survey *survey)
 {
+    const struct forecast_cost *cost = &forecast->costs[phase->index];
     json_t *json = has_job(phase)
                        ? fit_judge(survey, phase, forecast->excluded)
                        : json_pack("{s:[], s:n, s:[]}", "partitions", "missing", "dangers");
@@ -273,9 +276,9 @@ static void estimate_add(struct estimate *sum, const struct estimate *one)
 }
 
 /* Costs of a phase that runs. A phase without GPUs costs nothing, if there is a price at all. */
-static struct estimate estimate_of_one(const struct forecast *forecast, const struct phase *phase,
-                                       const struct forecast_cost *cost)
+static struct estimate estimate_of_one(const struct forecast *forecast, const struct phase *phase)
 {
+    const struct forecast_cost *cost = &forecast->costs[phase->index];
     bool is_free = phase->gpus_per_node == 0 && json_object_get(forecast->resolved, "price");
     double hours = has_job(phase) ? cost->seconds / 3600 / phase_parts(phase) : 0;
     return (struct estimate){
@@ -287,16 +290,13 @@ static struct estimate estimate_of_one(const struct forecast *forecast, const st
 }
 
 /* Costs of a matrix: the sum of its members. */
-static struct estimate estimate_of(const struct forecast *forecast, const struct phase *phase,
-                                   const struct forecast_cost *cost)
+static struct estimate estimate_of(const struct forecast *forecast, const struct phase *phase)
 {
     struct estimate sum = {.is_measured = true};
     if (!phase->members)
-        return estimate_of_one(forecast, phase, cost);
+        return estimate_of_one(forecast, phase);
     for (size_t i = 0; i < phase->members->count; i++) {
-        const struct phase *member = phase->members->members[i];
-        struct forecast_cost its = cost_of(forecast, member);
-        struct estimate one = estimate_of_one(forecast, member, &its);
+        struct estimate one = estimate_of_one(forecast, phase->members->members[i]);
         estimate_add(&sum, &one);
     }
     return sum;
@@ -304,13 +304,12 @@ static struct estimate estimate_of(const struct forecast *forecast, const struct
 
 /* Compares with what the file expects of the phase. If a phase can go on in another job, its `time`
  * cannot be too short. */
-static void judge_phase(const struct forecast *forecast, const struct phase *phase,
-                        const struct forecast_cost *cost, json_t *json)
+static void judge_phase(const struct forecast *forecast, const struct phase *phase, json_t *json)
 {
     const json_t *spec =
         json_array_get(json_object_get(forecast->resolved, "phases"), phase->index);
     json_t *expect = json_object_get(spec, "expect");
-    struct estimate estimate = estimate_of(forecast, phase, cost);
+    struct estimate estimate = estimate_of(forecast, phase);
     if (!estimate.is_measured && (phase->has_checkpoint || phase->members))
         estimate.amounts[AMOUNT_HOURS] = NAN;
     estimate_judge_expected(&estimate, expect, json_object_get(json, "dangers"));
@@ -336,16 +335,17 @@ static json_t *forecast_json(struct forecast *forecast, const struct cluster_sur
     struct estimate whole = {.is_measured = true};
     double end_s = 0;
     bool fits = true;
+    for (size_t i = 0; i < workflow->phase_count; i++)
+        forecast->costs[i] = cost_of(forecast, &workflow->phases[i]);
     for (size_t i = 0; i < workflow->phase_count; i++) {
         const struct phase *phase = &workflow->phases[i];
-        struct forecast_cost cost = cost_of(forecast, phase);
-        forecast->ends_s[i] = end_of(forecast, phase, cost.seconds);
+        forecast->ends_s[i] = end_of(forecast, phase);
         end_s = fmax(end_s, forecast->ends_s[i]);
-        json_t *json = phase_json(forecast, phase, survey, &cost);
-        judge_phase(forecast, phase, &cost, json);
+        json_t *json = phase_json(forecast, phase, survey);
+        judge_phase(forecast, phase, json);
         fits = fits && json_is_null(json_object_get(json, "missing")) &&
                !json_is_true(json_object_get(json, "refused"));
-        struct estimate one = estimate_of_one(forecast, phase, &cost);
+        struct estimate one = estimate_of_one(forecast, phase);
         if (!phase->members)
             estimate_add(&whole, &one);
         (void)json_array_append_new(phases, json);
@@ -429,6 +429,7 @@ int outlook_ask(struct loop *loop, json_t *resolved, const struct store_launch *
         .loop = loop,
         .resolved = json_incref(resolved),
         .workflow = workflow,
+        .costs = xcalloc(workflow->phase_count + 1, sizeof *forecast->costs),
         .ends_s = xcalloc(workflow->phase_count + 1, sizeof *forecast->ends_s),
         .done = done,
         .context = context,
