@@ -13,17 +13,19 @@ SELECT sum(usd) AS usd, total(gpu_hours) AS gpu_hours, total(paid_seconds) / 360
 
 -- name: phase_similar
 -- How long the runs of similar phases took in total, if they succeeded: same names, same variants,
--- same GPUs, same number of steps. The newest 20.
+-- same GPUs, same number of steps. The newest 20. The index gives phases of this name from the
+-- newest on, and no more are read than needed.
 SELECT count(*) AS count, avg(seconds) AS mean_s
-  FROM (SELECT sum(run.ended - run.started) / 1000.0 AS seconds
-          FROM workflow
-          JOIN phase ON phase.workflow = workflow.id
-          JOIN run ON run.phase = phase.id
+  FROM (SELECT (SELECT sum(run.ended - run.started) / 1000.0
+                  FROM run
+                 WHERE run.phase = phase.id AND run.started IS NOT NULL
+                   AND run.ended IS NOT NULL) AS seconds
+          FROM phase
+          JOIN workflow ON workflow.id = phase.workflow
          WHERE workflow.name = :workflow AND phase.name = :phase AND phase.state = 'succeeded'
-           AND ifnull(json_extract(workflow.resolved, '$.variants'), '[]') = :variants
            AND phase.nodes = :nodes AND phase.gpus_per_node = :gpus AND phase.gpu_type IS :gpu_type
-           AND phase.total IS :total AND run.started IS NOT NULL AND run.ended IS NOT NULL
-         GROUP BY phase.id
+           AND phase.total IS :total AND seconds IS NOT NULL
+           AND ifnull(json_extract(workflow.resolved, '$.variants'), '[]') = :variants
          ORDER BY phase.id DESC
          LIMIT 20);
 

@@ -311,6 +311,68 @@ static void without_a_price_the_forecast_is_in_gpu_hours(void **state)
     json_decref(workflow);
 }
 
+/* Adds a workflow whose first phase succeeded after so many hours. */
+static void add_similar(struct record *record, uint64_t id, unsigned hours)
+{
+    struct workflow *workflow = record_workflow(id);
+    struct phase *phase = &workflow->phases[0];
+    record_insert(record, workflow);
+    struct run *run = record_add_run(record, phase, 10 * id, 20 * id);
+    run->state = RUN_ENDED;
+    run->outcome = OUTCOME_SUCCEEDED;
+    run->started_ms = 1790000000000;
+    run->ended_ms = run->started_ms + (int64_t)hours * HOUR_MS;
+    phase->state = PHASE_SUCCEEDED;
+    record_save_run(record, run);
+    workflow_free(workflow);
+}
+
+static void the_newest_similar_phases_say_how_long_a_phase_takes(void **state)
+{
+    (void)state;
+    enum { NEWEST = 20 }; /* the older ones took longer */
+    struct record record;
+    struct error err;
+    struct store_submission submission = record_submission();
+    struct workflow *workflow = record_workflow(1);
+    unsigned count;
+    double mean_s;
+    record_open(&record);
+    for (unsigned i = 1; i <= 2 + NEWEST; i++)
+        add_similar(&record, i, i <= 2 ? 30 : 2);
+    const struct phase *phases = workflow->phases;
+    assert_int_equal(
+        store_similar(record.store, submission.resolved, &phases[0], &count, &mean_s, &err), 0);
+    assert_int_equal(count, NEWEST);
+    assert_float_equal(mean_s, 7200, 0);
+    assert_int_equal(
+        store_similar(record.store, submission.resolved, &phases[1], &count, &mean_s, &err), 0);
+    assert_int_equal(count, 0); /* no phase of this name has succeeded */
+    workflow_free(workflow);
+    record_submission_fini(&submission);
+    record_close(&record);
+}
+
+/* A plan asks this for each member of a sweep. */
+static void similar_phases_are_found_by_an_index(void **state)
+{
+    (void)state;
+    struct record record;
+    record_open(&record);
+    char *sql = text_format("EXPLAIN QUERY PLAN %s",
+                            sqlite3_sql(store_stmt(record.store, Q_PHASE_SIMILAR)->sqlite));
+    sqlite3_stmt *stmt;
+    assert_int_equal(sqlite3_prepare_v2(record.store->db, sql, -1, &stmt, NULL), SQLITE_OK);
+    while (sqlite3_step(stmt) == SQLITE_ROW) {
+        const char *detail = (const char *)sqlite3_column_text(stmt, 3);
+        if (text_starts(detail, "SCAN ") && !strstr(detail, "subquery"))
+            fail_msg("%s", detail);
+    }
+    (void)sqlite3_finalize(stmt);
+    free(sql);
+    record_close(&record);
+}
+
 static int count_steps(void *context)
 {
     ++*(unsigned *)context;
@@ -368,6 +430,8 @@ int main(void)
         cmocka_unit_test(without_a_price_the_forecast_is_in_gpu_hours),
         cmocka_unit_test(all_uses_of_an_allocation_add_up_to_it),
         cmocka_unit_test(an_answer_has_the_expected_and_the_real_cost),
+        cmocka_unit_test(the_newest_similar_phases_say_how_long_a_phase_takes),
+        cmocka_unit_test(similar_phases_are_found_by_an_index),
         cmocka_unit_test(many_phases_of_one_allocation_are_answered_fast),
     };
     return cmocka_run_group_tests_name("record costs", tests, NULL, NULL);
