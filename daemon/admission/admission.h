@@ -9,10 +9,11 @@
  * A job that may not be submitted waits in the outbox. The reason of the job tells people what the
  * job waits for. All waiting jobs are looked at together, every ADMISSION_AGAIN_MS.
  *
- * The cost of a workflow is compared with its budget every two seconds, before each submission, and
- * before a phase goes on in the allocation of the phase before. At 80 % people are warned. At 100 %
- * the phases of the workflow are held. Phases that run are held after a checkpoint. The budget of
- * the month is treated alike. It counts all workflows together. */
+ * The cost of a workflow is compared with its budget every two seconds (less often if the
+ * comparison takes long, but at least once a minute), before each submission, and before a phase
+ * goes on in the allocation of the phase before. At 80 % people are warned. At 100 % the phases of
+ * the workflow are held. Phases that run are held after a checkpoint. The budget of the month is
+ * treated alike. It counts all workflows together. */
 #ifndef PHASED_DAEMON_ADMISSION_ADMISSION_H
 #define PHASED_DAEMON_ADMISSION_ADMISSION_H
 

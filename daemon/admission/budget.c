@@ -108,12 +108,27 @@ static void budget_take_back(struct admission *admission)
 
 /* --- Looking ---------------------------------------------------------------------------------- */
 
+/* The cost of many runs in one allocation takes long to sum up. So the looks take at most a
+ * twentieth of the loop's time. But a pause is never longer than a minute, because they hold what
+ * is too expensive. */
+enum { LOOK_PART = 20, LOOK_PAUSE_MAX_S = 60 };
+
+static uint64_t next_look_ns(uint64_t begin_ns)
+{
+    const uint64_t end_ns = uv_hrtime(), longest_ns = (uint64_t)LOOK_PAUSE_MAX_S * 1000000000;
+    uint64_t pause_ns = (LOOK_PART - 1) * (end_ns - begin_ns);
+    return end_ns + (pause_ns < longest_ns ? pause_ns : longest_ns);
+}
+
 void budget_look(void *state)
 {
     struct admission *admission = state;
+    uint64_t begin_ns = uv_hrtime();
     json_t *rows, *row;
     size_t i;
     struct error err;
+    if (begin_ns < admission->due_ns)
+        return;
     if (store_budgets(loop_store(admission->loop), 0, &rows, &err) < 0) {
         log_line("could not read the budgets: %s", err.message);
         return;
@@ -122,6 +137,7 @@ void budget_look(void *state)
     json_decref(rows);
     month_check(admission);
     budget_take_back(admission);
+    admission->due_ns = next_look_ns(begin_ns);
 }
 
 bool admission_pays(struct loop *loop, const struct workflow *workflow,

@@ -61,6 +61,7 @@ struct admission {
     struct limits limits;
     struct month month;
     struct queue queue;
+    uint64_t due_ns;           /* in uv_hrtime(): when the budgets are looked at again */
     struct budget_lift *lifts; /* holds to be taken back */
     size_t lift_count;
 };
