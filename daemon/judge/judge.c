@@ -268,14 +268,16 @@ static json_t *answer_kept(const struct judge *judge, const char *key)
     return (json_int_t)uv_hrtime() < until ? json_incref(json_object_get(kept, "answer")) : NULL;
 }
 
+/* Without an answer nothing is kept. */
 static void answer_keep(struct judge *judge, const char *key, uint64_t begin, json_t *answer)
 {
+    if (!answer)
+        return;
     uint64_t end = uv_hrtime(), until = end + (SO_FAR_PART - 1) * (end - begin);
     if (json_object_size(judge->answers) >= SO_FAR_RUNS)
         (void)json_object_clear(judge->answers);
     (void)json_object_set_new(
-        judge->answers, key,
-        json_pack("{s:I, s:O?}", "until", (json_int_t)until, "answer", answer));
+        judge->answers, key, json_pack("{s:I, s:O}", "until", (json_int_t)until, "answer", answer));
 }
 
 int judge_so_far(struct loop *loop, uint64_t workflow, const char *phase_name,

@@ -96,6 +96,23 @@ static void a_matrix_says_how_many_members_take_a_verb(void **state)
                 "[\"release\",\"cancel\"]");
 }
 
+/* Many questions, because an answer is kept for a short time only. */
+static void a_matrix_without_best_has_no_values_so_far(void **state)
+{
+    static const char spec[] =
+        "name: sweep\nphases:\n" PHASE("ladder", "    matrix: {SIZE: [1, 2]}\n"
+                                                 "    env: {SIZE: $SIZE}\n");
+    struct world *world = *state;
+    submit(world, spec, false);
+    for (int i = 0; i < 100; i++) {
+        json_t *json =
+            world_expect(world, 200, "GET", "/v1/workflows/1/phases/ladder?so_far=1", NULL);
+        assert_string_equal(world_member(json, "state"), "blocked");
+        assert_null(json_object_get(json, "so_far"));
+        json_decref(json);
+    }
+}
+
 /* No metric came, so the gate has no data. */
 static void what_messages_say_has_words(void **state)
 {
@@ -153,6 +170,7 @@ int main(void)
         TEST(a_phase_takes_the_verbs_that_it_answers),
         TEST(a_workflow_that_has_ended_can_go_on),
         TEST(what_messages_say_has_words),
+        TEST(a_matrix_without_best_has_no_values_so_far),
         TEST(a_matrix_says_how_many_members_take_a_verb),
     };
     return cmocka_run_group_tests_name("daemon_can", tests, NULL, NULL);
