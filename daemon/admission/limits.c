@@ -16,17 +16,19 @@ const json_t *limits_get(struct admission *admission)
     struct stat now;
     if (stat(path, &now) < 0)
         now = (struct stat){0};
-    if ((limits->file || limits->problem[0]) && file_is_unchanged(&limits->seen, &now))
+    if (limits->is_read && file_is_unchanged(&limits->seen, &now))
         return limits->file;
     struct spec_problems problems = {0};
     struct text lines = {0};
+    char before[REASON_MAX];
     json_decref(limits->file);
-    limits->file = queue_limits_load(path, &problems);
+    limits->is_read = queue_limits_load(path, &problems, &limits->file) == 0;
     limits->seen = now;
     spec_problems_text(&problems, &lines);
+    (void)snprintf(before, sizeof before, "%s", limits->problem);
     (void)snprintf(limits->problem, sizeof limits->problem, "%.*s",
                    (int)strcspn(text_string(&lines), "\n"), text_string(&lines));
-    if (lines.size)
+    if (lines.size && !text_equal(limits->problem, before))
         log_line("%s", limits->problem);
     text_fini(&lines);
     spec_problems_fini(&problems);

@@ -54,20 +54,21 @@ json_t *queue_limits_read(const char *data, size_t size, struct spec_problems *p
     return NULL;
 }
 
-json_t *queue_limits_load(const char *path, struct spec_problems *problems)
+int queue_limits_load(const char *path, struct spec_problems *problems, json_t **ret_limits)
 {
     struct error err;
     char *data;
     size_t size;
     int status = file_read(path, QUEUE_LIMITS_FILE_MAX, &data, &size, &err);
+    *ret_limits = status == -ENOENT ? json_object() : NULL;
     if (status == -ENOENT)
-        return json_object();
+        return 0;
     problems->file = xstrdup(path);
     if (status < 0) {
         spec_problems_add(problems, SPEC_ERROR, 0, 0, "", "%s", err.message);
-        return NULL;
+        return status;
     }
-    json_t *limits = queue_limits_read(data, size, problems);
+    *ret_limits = queue_limits_read(data, size, problems);
     free(data);
-    return limits;
+    return 0;
 }

@@ -23,7 +23,8 @@ enum { QUEUE_LIMITS_FILE_MAX = 64 * 1024 };
  * NULL, with problems, if the file cannot be read; then the limits are unknown. */
 json_t *queue_limits_read(const char *data, size_t size, struct spec_problems *problems);
 
-/* Like queue_limits_read(), for the file at `path`. A missing file has no limits. */
-json_t *queue_limits_load(const char *path, struct spec_problems *problems);
+/* Like queue_limits_read(), for the file at `path`. A missing file has no limits. Negative: the
+ * file could not be read, and nothing is known about what it says. */
+int queue_limits_load(const char *path, struct spec_problems *problems, json_t **ret_limits);
 
 #endif

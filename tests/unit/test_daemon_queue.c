@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -295,6 +296,26 @@ static void new_workflows_do_not_overtake_waiting_ones(void **state)
     assert_int_equal(world_slurm_lines(world, "jobs"), 2);
 }
 
+/* The daemon has no free descriptor for a while. The file stays as it is. */
+static void limits_that_could_not_be_read_are_read_again(void **state)
+{
+    struct world *world = *state;
+    struct rlimit before, none;
+    int waited = 0;
+    assert_int_equal(prlimit(world->pid, RLIMIT_NOFILE, NULL, &before), 0);
+    none = (struct rlimit){.rlim_cur = 1, .rlim_max = before.rlim_max};
+    assert_int_equal(prlimit(world->pid, RLIMIT_NOFILE, &none, NULL), 0);
+    limit(world, "jobs: 1\n");
+    while (!world_log_has(world, "limits.yaml") && waited++ < WORLD_DEADLINE_MS / 20)
+        world_pause();
+    assert_int_equal(prlimit(world->pid, RLIMIT_NOFILE, &before, NULL), 0);
+    assert_true(world_log_has(world, "limits.yaml: Too many open files"));
+    submit(world, one_phase);
+    submit(world, one_phase);
+    world_await(world, "/v1/workflows/2", "phases.0.run.job_reason",
+                "limits.yaml allows 1 job in Slurm at a time");
+}
+
 static void all_candidates_may_wait_in_slurm_if_one_may_run(void **state)
 {
     struct world *world = *state;
@@ -398,6 +419,7 @@ int main(void)
         TEST(candidates_at_a_limit_of_the_site_are_cancelled_at_once),
         TEST(a_job_of_another_user_with_the_same_id_is_not_cancelled),
         TEST(new_workflows_do_not_overtake_waiting_ones),
+        TEST(limits_that_could_not_be_read_are_read_again),
         TEST(all_candidates_may_wait_in_slurm_if_one_may_run),
         TEST(a_submission_says_who_made_it),
     };
