@@ -8,6 +8,7 @@
 #include "lib/text.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -109,18 +110,20 @@ static bool is_in_window(const struct workflow *workflow, char reason[REASON_MAX
 /* A failed workflow before this one may still be retried. */
 static bool is_after(struct loop *loop, struct workflow *workflow, char reason[REASON_MAX])
 {
-    enum workflow_state state;
+    enum workflow_state state = WORKFLOW_SUCCEEDED;
     unsigned long long id = workflow->after;
     const struct workflow *before = core_workflow(loop_core(loop), id);
+    int status = 0;
     if (!id)
         return true;
-    if (before) {
+    if (before)
         state = workflow_state(before);
-    } else if (store_workflow_state(loop_store(loop), id, &state, NULL) < 0) {
-        (void)snprintf(
-            reason, REASON_MAX,
-            "waits for workflow %llu (--after), which is not in the record: cancel this workflow",
-            id);
+    else
+        status = store_workflow_state(loop_store(loop), id, &state, NULL);
+    if (status < 0) {
+        (void)snprintf(reason, REASON_MAX, "waits for workflow %llu (--after)%s", id,
+                       status == -ENOENT ? ", which is not in the record: cancel this workflow"
+                                         : "; the record cannot be read");
         return false;
     }
     if (state == WORKFLOW_SUCCEEDED)

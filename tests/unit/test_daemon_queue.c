@@ -6,6 +6,7 @@
 #include "lib/memory.h"
 #include "lib/text.h"
 
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -316,6 +317,38 @@ static void limits_that_could_not_be_read_are_read_again(void **state)
                 "limits.yaml allows 1 job in Slurm at a time");
 }
 
+/* Runs one statement on the record, beside the daemon. */
+static void change_record(struct world *world, const char *sql)
+{
+    sqlite3 *record;
+    char *path = text_format("%s/phased.db", world->home);
+    assert_int_equal(sqlite3_open(path, &record), SQLITE_OK);
+    assert_int_equal(sqlite3_busy_timeout(record, WORLD_DEADLINE_MS), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(record, sql, NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_close(record), SQLITE_OK);
+    free(path);
+}
+
+/* A person who followed the advice to cancel the workflow would lose it. */
+static void a_record_that_cannot_be_read_loses_no_workflow(void **state)
+{
+    static const char path[] = "/v1/workflows/2/phases/a/runs/1";
+    struct world *world = *state;
+    submit(world, one_phase);
+    command(world, "/v1/workflows/1/cancel");
+    world_await(world, "/v1/workflows/1", "state", "cancelled");
+    json_t *body = world_submission(one_phase, NULL);
+    (void)json_object_set_new(body, "after", json_integer(1));
+    json_decref(world_expect(world, 201, "POST", "/v1/workflows", body));
+    world_await(world, path, "job_reason",
+                "waits for workflow 1 (--after), which is cancelled: retry workflow 1, or cancel "
+                "workflow 2");
+    change_record(world, "DROP VIEW v_workflow");
+    world_await(world, path, "job_reason",
+                "waits for workflow 1 (--after); the record cannot be read");
+    world_kill(world);
+}
+
 static void all_candidates_may_wait_in_slurm_if_one_may_run(void **state)
 {
     struct world *world = *state;
@@ -420,6 +453,7 @@ int main(void)
         TEST(a_job_of_another_user_with_the_same_id_is_not_cancelled),
         TEST(new_workflows_do_not_overtake_waiting_ones),
         TEST(limits_that_could_not_be_read_are_read_again),
+        TEST(a_record_that_cannot_be_read_loses_no_workflow),
         TEST(all_candidates_may_wait_in_slurm_if_one_may_run),
         TEST(a_submission_says_who_made_it),
     };
