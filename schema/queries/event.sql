@@ -30,7 +30,8 @@ SELECT event.id AS event, event.time / 1000.0 AS time, event.workflow, phase.nam
  LIMIT :limit;
 
 -- name: notice_list
--- The notices that are due.
+-- The notices that are due. A notice never waits longer than an hour (NOTIFY_RETRY_LAST_MS). If it
+-- seems to, the clock was ahead when the daemon last ran.
 SELECT notice.id AS notice, notice.kind, notice.way, notice.message, notice.tries,
        notice.time / 1000.0 AS time, notice.workflow, workflow.name,
        notice.workflow || ifnull('/' || phase.name, '') AS address,
@@ -39,7 +40,7 @@ SELECT notice.id AS notice, notice.kind, notice.way, notice.message, notice.trie
   FROM notice
   JOIN workflow ON workflow.id = notice.workflow
   LEFT JOIN phase ON phase.id = notice.phase
- WHERE notice.done IS NULL AND notice.due <= :now
+ WHERE notice.done IS NULL AND (notice.due <= :now OR notice.due > :now + 3600000)
  ORDER BY notice.tries, notice.id
  LIMIT :limit;
 

@@ -240,6 +240,33 @@ static void a_look_up_does_not_wait_for_a_clock_that_was_ahead(void **state)
     world_await_lines(world, "jobs", 1);
 }
 
+/* The first try fails while the clock is ahead. The clock is set back while the daemon is away. */
+static void a_notice_does_not_wait_for_a_clock_that_was_ahead(void **state)
+{
+    static const char spec[] = "name: told\n"
+                               "notify: {on: held, command: 'test -e once && touch told || "
+                               "{ touch once; exit 1; }'}\n"
+                               "phases:\n"
+                               "  a:\n"
+                               "    resources: {nodes: 1, gpus: 2, time: 10m}\n"
+                               "    run: echo\n";
+    struct world *world = *state;
+    double until_s = monotonic_s() + WORLD_DEADLINE_MS / 1000.0;
+    char *told = text_format("%s/told", world->home);
+    set_clock(world, "86400000");
+    start_with_clock(world);
+    submit(world, spec);
+    fail_first_run(world);
+    command(world, "/v1/workflows/1/phases/a/hold");
+    assert_int_equal(await_warnings(world, "the command of notify exited with 1"), 1);
+    world_kill(world);
+    world_start(world, NULL);
+    while (access(told, F_OK) < 0 && monotonic_s() < until_s)
+        world_pause();
+    assert_int_equal(access(told, F_OK), 0);
+    free(told);
+}
+
 /* Slurm accepts no job. A cancellation must not wait for the next attempt, which would be refused,
  * too. */
 static void cancel_at_a_limit(struct world *world, const char *spec, size_t tries)
@@ -448,6 +475,7 @@ int main(void)
         TEST(a_clock_that_is_set_forward_brings_no_retry_forward),
         TEST(a_clock_that_is_set_back_delays_no_notice),
         TEST(a_notice_whose_program_cannot_be_started_keeps_nothing_waiting),
+        TEST(a_notice_does_not_wait_for_a_clock_that_was_ahead),
         TEST(a_job_at_a_limit_of_the_site_is_cancelled_at_once),
         TEST(candidates_at_a_limit_of_the_site_are_cancelled_at_once),
         TEST(a_job_of_another_user_with_the_same_id_is_not_cancelled),
