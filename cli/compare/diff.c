@@ -76,21 +76,15 @@ static void diff_read_code(struct diff_side *side, const json_t *source)
 /* Resolves the file as it was submitted. Returns NULL if today's phasectl cannot read it. */
 static json_t *diff_resolve(const json_t *source)
 {
-    const json_t *set = json_object_get(source, "set"), *spec = json_object_get(source, "spec");
-    const char **texts = xcalloc(json_object_size(set) + 1, sizeof *texts), *name;
-    struct spec_overrides overrides = {.variants = json_object_get(source, "variants")};
+    const json_t *spec = json_object_get(source, "spec");
+    struct spec_overrides overrides = {.variants = json_object_get(source, "variants"),
+                                       .set = json_object_get(source, "set")};
     struct spec_problems problems = {0};
-    json_t *json = NULL, *value;
-    json_object_foreach((json_t *)set, name, value) texts[overrides.count++] =
-        text_format("%s=%s", name, json_string_value(value));
-    overrides.texts = texts;
+    json_t *json = NULL;
     if (spec_parse("workflow", field_text(source, "spec"), json_string_length(spec), &overrides,
                    &json, &problems) < 0)
         json = NULL;
     spec_problems_fini(&problems);
-    for (size_t i = 0; i < overrides.count; i++)
-        free((char *)texts[i]);
-    free(texts);
     return json;
 }
 

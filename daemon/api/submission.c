@@ -2,14 +2,11 @@
 #include "daemon/api/inside.h"
 
 #include "lib/error.h"
-#include "lib/memory.h"
 #include "lib/spec/rehearsal.h"
 #include "lib/spec/spec.h"
-#include "lib/text.h"
 #include "lib/units.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 enum {
     KEY_DIGITS = 32,
@@ -117,18 +114,12 @@ void submission_fill(json_t *body)
 json_t *submission_resolve(const json_t *body, json_t *problems, json_t *warnings,
                            size_t *ret_error_count)
 {
-    const json_t *spec = json_object_get(body, "spec"), *set = json_object_get(body, "set");
+    const json_t *spec = json_object_get(body, "spec");
     const char *file = json_string_value(json_object_get(body, "file"));
-    size_t count = 0;
-    char **texts = xcalloc(json_object_size(set) + 1, sizeof *texts);
-    const char *name;
-    json_t *value, *resolved = NULL;
-    json_object_foreach((json_t *)set, name, value) texts[count++] =
-        text_format("%s=%s", name, json_string_value(value));
+    json_t *resolved = NULL;
     struct spec_overrides overrides = {
         .variants = json_object_get(body, "with"),
-        .texts = (const char *const *)texts,
-        .count = count,
+        .set = json_object_get(body, "set"),
         .rehearsal_steps = (unsigned)json_integer_value(json_object_get(body, "rehearse")),
     };
     struct spec_problems found = {0};
@@ -141,8 +132,5 @@ json_t *submission_resolve(const json_t *body, json_t *problems, json_t *warning
         spec_problems_json(&found, warnings);
     }
     spec_problems_fini(&found);
-    for (size_t i = 0; i < count; i++)
-        free(texts[i]);
-    free(texts);
     return resolved;
 }

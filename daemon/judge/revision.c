@@ -4,12 +4,9 @@
 #include "daemon/outlook/outlook.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
-#include "lib/memory.h"
 #include "lib/spec/spec.h"
-#include "lib/text.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 void revision_add_change(struct store_source *source, const char *phase, const json_t *changes)
@@ -32,16 +29,9 @@ static const struct spec_problem *first_error(const struct spec_problems *proble
 
 static int resolve(const struct store_source *source, json_t **ret_resolved, struct error *err)
 {
-    const char *name;
-    json_t *value;
-    size_t count = 0;
-    char **texts = xcalloc(json_object_size(source->set) + 1, sizeof *texts);
-    json_object_foreach(source->set, name, value) texts[count++] =
-        text_format("%s=%s", name, json_string_value(value));
     struct spec_overrides overrides = {
         .variants = source->variants,
-        .texts = (const char *const *)texts,
-        .count = count,
+        .set = source->set,
         .changes = source->changes,
     };
     struct spec_problems problems = {0};
@@ -54,9 +44,6 @@ static int resolve(const struct store_source *source, json_t **ret_resolved, str
                            first ? first->message : "the workflow cannot be read");
     }
     spec_problems_fini(&problems);
-    for (size_t at = 0; at < count; at++)
-        free(texts[at]);
-    free(texts);
     return status;
 }
 

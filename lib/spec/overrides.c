@@ -134,14 +134,32 @@ static void overrides_add(struct overrides *overrides, struct node_arena *arena,
         overrides_report(item, phases, problems);
 }
 
+/* Adds a value that `--set` gave to `name`, of so many bytes: a param, or PHASE.PARAM. */
+static void overrides_add_set(struct overrides *overrides, struct node_arena *arena,
+                              const char *name, size_t size, const char *value,
+                              const struct phases *phases, struct spec_problems *problems)
+{
+    const char *key = node_text(arena, name, size), *dot = strchr(key, '.');
+    struct node *param = node_new(arena, NODE_SCALAR);
+    param->key = dot ? dot + 1 : key;
+    param->text = value;
+    param->is_plain = true;
+    overrides_add(overrides, arena, "--set",
+                  dot ? node_text(arena, key, (size_t)(dot - key)) : NULL, false, param, phases,
+                  problems);
+}
+
 void overrides_init(struct overrides *overrides, struct node_arena *arena,
                     const struct spec_overrides *given, const struct phases *phases,
                     struct spec_problems *problems)
 {
     size_t count = given ? given->count : 0,
            change_count = given ? json_array_size(given->changes) : 0;
+    json_t *set = given ? (json_t *)given->set : NULL, *value;
+    const char *name;
     *overrides =
-        (struct overrides){.items = xcalloc(count + change_count + 1, sizeof *overrides->items)};
+        (struct overrides){.items = xcalloc(count + json_object_size(set) + change_count + 1,
+                                            sizeof *overrides->items)};
     for (size_t i = 0; i < count; i++) {
         const char *text = given->texts[i], *equals = strchr(text, '=');
         if (!equals || equals == text) {
@@ -149,22 +167,20 @@ void overrides_init(struct overrides *overrides, struct node_arena *arena,
                               "must be param=value or phase.param=value: %.100s", text);
             continue;
         }
-        const char *name = node_text(arena, text, (size_t)(equals - text));
-        const char *dot = strchr(name, '.');
-        struct node *param = node_new(arena, NODE_SCALAR);
-        param->key = dot ? dot + 1 : name;
-        param->text = equals + 1;
-        param->is_plain = true;
-        overrides_add(overrides, arena, "--set",
-                      dot ? node_text(arena, name, (size_t)(dot - name)) : NULL, false, param,
-                      phases, problems);
+        overrides_add_set(overrides, arena, text, (size_t)(equals - text), equals + 1, phases,
+                          problems);
+    }
+    json_object_foreach(set, name, value)
+    {
+        overrides_add_set(overrides, arena, name, strlen(name), json_string_value(value), phases,
+                          problems);
     }
     for (size_t i = 0; i < change_count; i++) {
         const json_t *change = json_array_get(given->changes, i);
         const char *phase = json_string_value(json_object_get(change, "phase"));
-        const char *name = json_string_value(json_object_get(change, "param"));
+        const char *param = json_string_value(json_object_get(change, "param"));
         overrides_add(overrides, arena, "remedies", phase, true,
-                      overrides_param(arena, name, json_object_get(change, "value")), phases,
+                      overrides_param(arena, param, json_object_get(change, "value")), phases,
                       problems);
     }
 }

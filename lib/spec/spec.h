@@ -44,8 +44,10 @@ struct spec_overrides {
      * this param. */
     const char *const *texts;
     size_t count;
-    /* What remedies have changed; it lies above `texts`. A list of {"phase", "param", "value"}, or
-     * NULL. */
+    /* The same as a map: {"validate.iterations": "10"}; or NULL. */
+    const json_t *set;
+    /* What remedies have changed; it lies above `texts` and `set`. A list of {"phase", "param",
+     * "value"}, or NULL. */
     const json_t *changes;
     /* Not 0: the result is a rehearsal with so many steps of each phase (lib/spec/rehearsal.h). A
      * rehearsal has no remedies and no matrices, so it is never resolved with `changes`. */

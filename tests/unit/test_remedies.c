@@ -34,8 +34,8 @@ static const char workflow[] =
 static json_t *parse(const char *text, const char *changes)
 {
     json_t *list = changes ? json_loads(changes, 0, NULL) : NULL, *json = NULL;
-    const char *set = "a.lr=3.0";
-    struct spec_overrides overrides = {.texts = &set, .count = 1, .changes = list};
+    json_t *set = json_pack("{s:s}", "a.lr", "3.0");
+    struct spec_overrides overrides = {.set = set, .changes = list};
     struct spec_problems problems = {0};
     struct text lines = {0};
     assert_true(!changes || list);
@@ -45,6 +45,7 @@ static json_t *parse(const char *text, const char *changes)
     }
     spec_problems_fini(&problems);
     json_decref(list);
+    json_decref(set);
     return json;
 }
 
