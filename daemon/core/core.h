@@ -128,7 +128,7 @@ struct core_event {
     /* RUN_STOPPING: why its worker wants the phase to be held; NULL: the worker does not. */
     const char *hold_reason;
     const char *message; /* REMEDIED: which params became what, or why the remedy is impossible */
-    /* JUDGED: the checks that failed, with commas between. RUN_ENDED: the guard that stopped the
+    /* JUDGED: the checks that failed, with ", " between. RUN_ENDED: the guard that stopped the
      * run. */
     const char *checks;
     /* REMEDIED: the workflow with the other params, and in `path` and `step` the checkpoint before

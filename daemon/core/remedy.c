@@ -29,7 +29,7 @@ static struct remedy *remedy_find(const struct phase *phase, const char *names, 
             if (remedy_is_for(remedy, names, size) && (used_up || remedy->used < remedy->times))
                 return remedy;
         }
-        names += size + (names[size] == ',');
+        names += size + strspn(names + size, ", ");
     }
     return NULL;
 }

@@ -23,7 +23,6 @@ struct judgement {
     json_t *verdicts;
     struct text lack;                         /* which entries of journals are missing */
     struct text failed, insufficient, broken; /* the names of the checks */
-    struct text checks;                       /* those that failed, with only commas between */
     enum gate_result result;
     char message[REASON_MAX]; /* for people; empty: there is no gate */
 };
@@ -126,8 +125,6 @@ static void judge_check(struct judgement *judgement, const char *name, const jso
                              : verdict.outcome == CHECK_INSUFFICIENT ? &judgement->insufficient
                                                                      : &judgement->broken;
         text_addf(names, "%s%s", names->size ? ", " : "", name);
-        if (verdict.outcome == CHECK_FAILED)
-            text_addf(&judgement->checks, "%s%s", judgement->checks.size ? "," : "", name);
     }
     verdict_fini(&verdict);
 }
@@ -198,7 +195,6 @@ static void judgement_free(void *context)
     text_fini(&judgement->failed);
     text_fini(&judgement->insufficient);
     text_fini(&judgement->broken);
-    text_fini(&judgement->checks);
     free(judgement);
 }
 
@@ -241,7 +237,7 @@ static int judge_gate(struct loop *loop, struct phase *phase, struct error *err)
                                .phase = phase,
                                .gate = judgement->result,
                                .is_ungated = json_array_size(judgement->verdicts) == 0,
-                               .checks = text_string(&judgement->checks),
+                               .checks = text_string(&judgement->failed),
                                .message = judgement->message};
     loop_post_item(loop, &judgement->item, &event);
     return 0;

@@ -244,7 +244,7 @@ static void a_failed_check_of_the_gate_is_a_cause(void **state)
     struct phase *phase = world_phase(world, "validate");
     add_remedy(world, "refinement", 1, REMEDY_CHECKPOINT);
     struct core_event judged = {
-        .kind = EV_JUDGED, .phase = phase, .gate = GATE_FAILED, .checks = "order,refinement"};
+        .kind = EV_JUDGED, .phase = phase, .gate = GATE_FAILED, .checks = "order, refinement"};
     begins(world);
     world_ended(world, "validate", OUTCOME_SUCCEEDED, CAUSE_NONE, 1000);
     (void)world_trace(world);
