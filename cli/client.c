@@ -142,9 +142,8 @@ static int client_refused(int status, const json_t *reply, struct error *err)
         const char *name;
         int code;
     } codes[] = {
-        {"bad_request", -EINVAL}, {"bad_spec", -EINVAL},       {"not_found", -ENOENT},
-        {"conflict", -EBUSY},     {"not_supported", -ENOTSUP}, {"unavailable", -EAGAIN},
-        {"internal", -EPROTO},
+        {"bad_request", -EINVAL}, {"bad_spec", -EINVAL},    {"not_found", -ENOENT},
+        {"conflict", -EBUSY},     {"unavailable", -EAGAIN}, {"internal", -EPROTO},
     };
     const json_t *error = json_object_get(reply, "error");
     const char *name = field_text(error, "code"), *message = field_text(error, "message");

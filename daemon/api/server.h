@@ -33,7 +33,6 @@ struct text;
     X(CONFLICT, "conflict", 409)                                                                   \
     X(TOO_LARGE, "bad_request", 413)                                                               \
     X(INTERNAL, "internal", 500)                                                                   \
-    X(NOT_SUPPORTED, "not_supported", 501)                                                         \
     X(UNAVAILABLE, "unavailable", 503)
 
 enum api_error {
