@@ -354,7 +354,7 @@ enum admission_when admission_forecast(struct loop *loop, unsigned gpus,
     for (size_t i = 0; i < core_workflow_count(core); i++)
         count_workflow(loop, core_workflow_at(core, i), &used, &runs);
     map_fini(&runs);
-    enum round_wait wait = round_ask(gpus, &bounds, &used);
+    enum round_wait wait = round_ask(gpus, true, &bounds, &used);
     if (wait == ROUND_GOES && has_bounds(&bounds) && is_full(admission))
         wait = ROUND_BEHIND;
     if (wait == ROUND_GOES)

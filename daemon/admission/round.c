@@ -45,9 +45,8 @@ static bool is_bounded(const struct round_job *job, const struct round_limits *l
     return limits->jobs || limits->running || (limits->gpus && job->gpus);
 }
 
-/* `runs`: whether the job adds one more job that may run. */
-static enum round_wait wait_for_room(unsigned gpus, bool runs, const struct round_limits *limits,
-                                     const struct round_limits *used)
+enum round_wait round_ask(unsigned gpus, bool runs, const struct round_limits *limits,
+                          const struct round_limits *used)
 {
     if (limits->gpus && gpus > limits->gpus)
         return ROUND_NEVER;
@@ -60,12 +59,6 @@ static enum round_wait wait_for_room(unsigned gpus, bool runs, const struct roun
     return ROUND_GOES;
 }
 
-enum round_wait round_ask(unsigned gpus, const struct round_limits *limits,
-                          const struct round_limits *used)
-{
-    return wait_for_room(gpus, true, limits, used);
-}
-
 void round_decide(struct round_job *jobs, size_t count, const struct round_limits *limits,
                   struct round_limits *used, round_permit *may, void *context)
 {
@@ -75,7 +68,7 @@ void round_decide(struct round_job *jobs, size_t count, const struct round_limit
     for (size_t i = 0; i < count; i++) {
         struct round_job *job = &jobs[i];
         bool runs = !job->is_candidate && job->run != newest;
-        job->wait = wait_for_room(job->gpus, runs, limits, used);
+        job->wait = round_ask(job->gpus, runs, limits, used);
         if (job->wait == ROUND_NEVER)
             continue; /* it keeps no other job waiting */
         if (job->wait == ROUND_GOES && is_closed && is_bounded(job, limits))

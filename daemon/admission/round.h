@@ -50,8 +50,9 @@ struct round_job {
  * function has set `wait`, and jobs behind this job need not wait for it. */
 typedef bool round_permit(void *context, struct round_job *job);
 
-/* What a job of a new run with so many GPUs waits for. Other waiting jobs are ignored. */
-enum round_wait round_ask(unsigned gpus, const struct round_limits *limits,
+/* What a job with so many GPUs waits for. `runs`: the job adds one more job that may run. Other
+ * waiting jobs are ignored. */
+enum round_wait round_ask(unsigned gpus, bool runs, const struct round_limits *limits,
                           const struct round_limits *used);
 
 /* Decides about all jobs, and puts them in their order. Adds the jobs that are
