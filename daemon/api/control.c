@@ -14,7 +14,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* A command and who gave it, until the commit. */
+/* A command and the request that gives it, until the commit. */
 struct control_item {
     struct loop_item item;
     struct request *request;

@@ -12,7 +12,7 @@
 
 #define COST_SECONDS_MAX (INT64_MAX / 1000) /* the record counts milliseconds */
 
-/* A new budget and who set it, until the commit. */
+/* A new budget, and the request that sets it, until the commit. */
 struct cost_item {
     struct loop_item item;
     struct loop *loop;
