@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -95,4 +96,48 @@ const char *secrets_value(const json_t *secrets, const char *name, const char *t
     if (!number)
         return text;
     return json_string_value(json_array_get(json_object_get(secrets, name), number - 1));
+}
+
+static char *secrets_replace(char *take_text, const char *value)
+{
+    struct text text = {0};
+    const char *from = take_text, *at;
+    while ((at = strstr(from, value))) {
+        text_add_bytes(&text, from, (size_t)(at - from));
+        text_add(&text, "(secret)");
+        from = at + strlen(value);
+    }
+    text_add(&text, from);
+    free(take_text);
+    return text_steal(&text);
+}
+
+static int secrets_compare(const void *a, const void *b)
+{
+    size_t one = strlen(*(const char *const *)a), other = strlen(*(const char *const *)b);
+    return (one < other) - (one > other);
+}
+
+/* The longest value comes first, because a part of it may be another value. */
+char *secrets_scrub(const json_t *secrets, char *take_text)
+{
+    const char **list = NULL, *name;
+    size_t count = 0, index;
+    json_t *values, *value;
+    json_object_foreach((json_t *)secrets, name, values)
+    {
+        json_array_foreach(values, index, value)
+        {
+            if (json_string_length(value) < SECRETS_SCRUB_MIN)
+                continue;
+            list = xrealloc(list, (count + 1) * sizeof *list);
+            list[count++] = json_string_value(value);
+        }
+    }
+    if (count)
+        qsort(list, count, sizeof *list, secrets_compare);
+    for (size_t i = 0; i < count; i++)
+        take_text = secrets_replace(take_text, list[i]);
+    free(list);
+    return take_text;
 }

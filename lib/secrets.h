@@ -12,6 +12,8 @@
 
 #include <jansson.h>
 
+enum { SECRETS_SCRUB_MIN = 8 }; /* a shorter value also stands in texts that have nothing secret */
+
 /* Whether the value of this variable is a secret: by its name, because the value is a URL with a
  * password, or because the value looks like a mark. An empty value is not a secret. */
 bool secrets_is(const char *name, const char *value);
@@ -25,5 +27,9 @@ bool secrets_is_mark(const char *text);
 /* Returns the value that `text` stands for: the secret if it is a mark, and otherwise `text`.
  * Returns NULL if `secrets`, which may be NULL, lacks the value. The result is borrowed. */
 const char *secrets_value(const json_t *secrets, const char *name, const char *text);
+
+/* Replaces each value of at least SECRETS_SCRUB_MIN bytes, wherever it stands in the text, by
+ * "(secret)". `secrets` may be NULL. Returns the new text, the caller's. */
+char *secrets_scrub(const json_t *secrets, char *take_text);
 
 #endif

@@ -8,9 +8,6 @@
 #include "lib/text.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-enum { SCRUB_MIN = 8 }; /* bytes of a secret that is looked for in the changes of the code */
 
 static bool is_named(const json_t *names, const char *name)
 {
@@ -42,38 +39,14 @@ static json_t *hide_environment(const json_t *environment, const json_t *names, 
     return hidden;
 }
 
-/* Replaces a secret wherever it stands in the text. */
-static char *scrub(char *take_text, const char *secret)
-{
-    struct text text = {0};
-    const char *from = take_text, *at;
-    while ((at = strstr(from, secret))) {
-        text_add_bytes(&text, from, (size_t)(at - from));
-        text_add(&text, "(secret)");
-        from = at + strlen(secret);
-    }
-    text_add(&text, from);
-    free(take_text);
-    return text_steal(&text);
-}
-
 /* The changes of the code may be those of the workflow file itself. */
 static void hide_diff(json_t *body, const json_t *secrets)
 {
-    json_t *provenance = json_object_get(body, "provenance"), *values, *value;
-    const char *name, *diff = json_string_value(json_object_get(provenance, "diff"));
-    size_t index;
+    json_t *provenance = json_object_get(body, "provenance");
+    const char *diff = json_string_value(json_object_get(provenance, "diff"));
     if (!diff)
         return;
-    char *text = xstrdup(diff);
-    json_object_foreach((json_t *)secrets, name, values)
-    {
-        json_array_foreach(values, index, value)
-        {
-            if (json_string_length(value) >= SCRUB_MIN)
-                text = scrub(text, json_string_value(value));
-        }
-    }
+    char *text = secrets_scrub(secrets, xstrdup(diff));
     json_t *copy = json_copy(provenance); /* submissions of a list share it */
     (void)json_object_set_new(copy, "diff", json_string(text));
     (void)json_object_set_new(body, "provenance", copy);

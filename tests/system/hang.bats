@@ -195,7 +195,8 @@ tool() {
 
 @test "evidence uses py-spy and nvidia-smi where they exist, and does not wait for them" {
     tool py-spy <<'SH'
-echo "Process $4: python3 train.py"
+printf 'Process %s: python3 train.py --say a\nb --token hf_0123456789\n' "$4"
+printf 'Python v3.12.3 (/usr/bin/python3.12)\n'
 printf '\nThread 0x1 (idle): "Loader"\n    wait (threading.py:1)\n'
 for i in {1..500}; do printf '\nThread 0x%x (idle)\n    wait (queue.py:1)\n' $i; done
 printf '\nThread 0x2 (active): "MainThread"\n    all_reduce (train.py:7)\n'
@@ -207,11 +208,21 @@ SH
     await_lead 1
     [ "$(outcome 1 .cause)" = hang ]
     [ "$(evidence 1 n1 '[(.python | length), .python[0].pid == .processes[0].pid]')" = '[1,true]' ]
-    [ "$(evidence 1 n1 '.python[0].stacks' | sed -n '1s/[0-9][0-9]*/N/;1,4p' | paste -sd'|')" = \
-        'Process N: python3 train.py||Thread 0x2 (active): "MainThread"|    all_reduce (train.py:7)' ]
+    [ "$(evidence 1 n1 '.python[0].stacks' | sed -n '1,4p' | paste -sd'|')" = \
+        'Python v3.12.3 (/usr/bin/python3.12)||Thread 0x2 (active): "MainThread"|    all_reduce (train.py:7)' ]
     [ "$(evidence 1 n1 '.python[0].stacks | length')" = 4096 ]
     [ "$(evidence 1 n1 .nvidia_smi)" = "GPU 0: busy" ]
     await no_process_names "$home/bin"
+}
+
+@test "evidence has no secret that is an argument, and no beginning of one" {
+    printf '{"HF_TOKEN": ["hf_0123456789"]}' >"$home/secrets"
+    new_run 1 "{$hang, \"run\": $(script '(exec -a "$(printf %154s x) $HF_TOKEN" sleep 1001) &
+        exec -a "train --token $HF_TOKEN" sleep 1000')}" \
+        "{\"secrets\": \"$home/secrets\", \"environment\": {\"PATH\": \"$PATH\", \"HF_TOKEN\": \"(secret)\"}}"
+    start_lead 1
+    await_lead 1
+    [ "$(evidence 1 n1 '.processes[].command' | sed 's/^  *//' | sort)" = $'train --token (secret) 1000\nx (secr' ]
 }
 
 @test "a node that is silent while others go on is named; if the others wait for it, the run hangs" {

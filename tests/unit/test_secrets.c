@@ -3,6 +3,7 @@
 
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/memory.h"
 #include "lib/secrets.h"
 #include "lib/spec/hide.h"
 #include "lib/spec/spec.h"
@@ -67,6 +68,35 @@ static void a_mark_stands_for_one_value_of_a_variable(void **state)
     assert_null(secrets_value(secrets, "A_KEY", "(secret 3)"));
     assert_null(secrets_value(secrets, "OTHER", "(secret)"));
     assert_null(secrets_value(NULL, "A_KEY", "(secret)"));
+    json_decref(secrets);
+}
+
+static void values_are_scrubbed_from_a_text(void **state)
+{
+    static const struct {
+        const char *text, *scrubbed;
+    } rows[] = {
+        {"train --token hf_12345678", "train --token (secret)"},
+        {"hf_12345678hf_12345678,hf_1234567", "(secret)(secret),hf_1234567"},
+        {"a hf_12345678-and-more b", "a (secret) b"}, /* another value begins with the first */
+        {"short7", "short7"},
+        {"a\nb it's \"x\n\"", "a\nb (secret)"},
+        {"", ""},
+    };
+    json_t *secrets = json_object();
+    (void)state;
+    free(secrets_add(secrets, "A_KEY", "hf_12345678"));
+    free(secrets_add(secrets, "A_KEY", "hf_12345678-and-more"));
+    free(secrets_add(secrets, "B_KEY", "short7"));
+    free(secrets_add(secrets, "C_KEY", "it's \"x\n\""));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char *scrubbed = secrets_scrub(secrets, xstrdup(rows[i].text));
+        assert_string_equal(scrubbed, rows[i].scrubbed);
+        free(scrubbed);
+    }
+    char *same = secrets_scrub(NULL, xstrdup("hf_12345678"));
+    assert_string_equal(same, "hf_12345678");
+    free(same);
     json_decref(secrets);
 }
 
@@ -240,6 +270,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         TEST(names_and_urls_make_a_secret),
         TEST(a_mark_stands_for_one_value_of_a_variable),
+        TEST(values_are_scrubbed_from_a_text),
         TEST(secrets_are_hidden_where_they_are_written),
         TEST(a_mark_is_no_secret),
         TEST(a_file_with_marks_resolves_to_the_same),

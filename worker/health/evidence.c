@@ -2,7 +2,9 @@
 #include "worker/health/evidence.h"
 
 #include "lib/clock.h"
+#include "lib/file.h"
 #include "lib/memory.h"
+#include "lib/secrets.h"
 #include "lib/text.h"
 #include "worker/process/processes.h"
 
@@ -20,6 +22,7 @@ enum {
     EVIDENCE_TASKS_MAX = 512, /* threads of a process that are read */
     EVIDENCE_KINDS_MAX = 8,   /* kinds of threads that are reported for a process */
     EVIDENCE_SOCKETS_MAX = 1024,
+    EVIDENCE_READ_MAX = 6 << 20, /* of a command line: what the kernel allows */
     EVIDENCE_COMMAND_MAX = 160,
     EVIDENCE_STACK_MAX = 12,
     EVIDENCE_WORD_SIZE = 64,
@@ -203,16 +206,22 @@ static unsigned evidence_count_sockets(pid_t pid)
     return sockets;
 }
 
-static void evidence_add_command(json_t *json, pid_t pid)
+static void evidence_add_command(json_t *json, pid_t pid, const json_t *secrets)
 {
-    char command[EVIDENCE_COMMAND_MAX + 1];
-    size_t size = evidence_read(command, sizeof command, "/proc/%d/cmdline", (int)pid);
+    char path[64], *command;
+    size_t size;
+    (void)snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid); /* fits */
+    if (file_read(path, EVIDENCE_READ_MAX, &command, &size, NULL) < 0)
+        return;
     while (size && !command[size - 1])
         size--;
     for (size_t i = 0; i < size; i++)
         if (!command[i])
             command[i] = ' ';
+    command = secrets_scrub(secrets, command); /* before the cut, which may leave a part of one */
+    command[strnlen(command, EVIDENCE_COMMAND_MAX)] = '\0';
     evidence_set(json, "command", command);
+    free(command);
 }
 
 /* On most sites only root may read the stack. */
@@ -307,7 +316,7 @@ static enum sight_kind sight_kind(const struct sight *sight)
     return sight->cpu >= EVIDENCE_SPINS || is_short ? SIGHT_SPINS : SIGHT_SLEEPS;
 }
 
-static json_t *sight_to_json(const struct sight *sight, int rank)
+static json_t *sight_to_json(const struct sight *sight, int rank, const json_t *secrets)
 {
     static const char *const does[] = {"sleeps", "spins", "stuck"};
     const struct process *process = &sight->process;
@@ -324,7 +333,7 @@ static json_t *sight_to_json(const struct sight *sight, int rank)
     evidence_set(json, "does", does[sight_kind(sight)]);
     evidence_set(json, "name", process->name);
     if (!sight->is_stuck)
-        evidence_add_command(json, process->pid);
+        evidence_add_command(json, process->pid, secrets);
     (void)snprintf(folder, sizeof folder, "/proc/%d", (int)process->pid);
     evidence_read_call(folder, call);
     evidence_read_wait(folder, wait);
@@ -412,7 +421,7 @@ static struct sight *evidence_sight(const struct evidence *evidence, size_t i, d
 }
 
 json_t *evidence_finish(struct evidence *evidence, const struct evidence_rank *ranks, size_t count,
-                        char **ret_summary)
+                        const json_t *secrets, char **ret_summary)
 {
     double seconds = (double)(clock_steady_ms() - evidence->began_ms) / 1000;
     json_t *processes = json_array();
@@ -425,7 +434,7 @@ json_t *evidence_finish(struct evidence *evidence, const struct evidence_rank *r
         int rank = evidence_rank_of(evidence, sight->process.pid, ranks, count);
         counts[sight_kind(sight)]++;
         if (json_array_size(processes) < EVIDENCE_PROCESSES_MAX)
-            json_array_append_new(processes, sight_to_json(sight, rank));
+            json_array_append_new(processes, sight_to_json(sight, rank, secrets));
         else
             omitted++;
         bool is_better = !best || sight_tells_more(sight, best);

@@ -42,9 +42,10 @@ size_t evidence_pids(const struct evidence *evidence, pid_t *pids, size_t size);
  *      "threads", "sockets", "call": "futex", "wait": "futex_wait_queue", "stack": ["..."],
  *      "tasks": [{"name", "state", "call", "wait", "count"}]}]}
  *
- * `call` is the system call, and `wait` is the kernel function where the thread sleeps. `tasks`
- * counts equal threads together. */
+ * `command` is the beginning of the command line. It has "(secret)" in place of each value of
+ * `secrets` (lib/secrets.h), which may be NULL. `call` is the system call, and `wait` is the kernel
+ * function where the thread sleeps. `tasks` counts equal threads together. */
 json_t *evidence_finish(struct evidence *evidence, const struct evidence_rank *ranks, size_t count,
-                        char **ret_summary);
+                        const json_t *secrets, char **ret_summary);
 
 #endif

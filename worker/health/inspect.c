@@ -98,9 +98,29 @@ static json_t *inspect_string(const char *text, size_t size_max)
     return string;
 }
 
-/* Puts the main thread first. py-spy prints it last, and the text is cut. */
-static json_t *inspect_stacks(const char *text)
+/* Copies what py-spy prints, without the command line of the process: an argument may be a secret,
+ * and the evidence has the command line, without secrets. The header is
+ *
+ *   Process 4711: python train.py
+ *   Python v3.12.3 (/usr/bin/python3.12) */
+static char *inspect_without_command(const char *text)
 {
+    struct text copy = {0};
+    const char *begin = text_starts(text, "Process ") ? text : strstr(text, "\nProcess "), *end;
+    if (begin) {
+        text_add_bytes(&copy, text, (size_t)(begin - text));
+        end = strstr(begin, "\nPython v");
+        end = end ? end : strstr(begin, "\nThread ");
+        text = end ? end + (begin == text) : "";
+    }
+    text_add(&copy, text);
+    return text_steal(&copy);
+}
+
+/* Puts the main thread first. py-spy prints it last, and the text is cut. */
+static json_t *inspect_stacks(const char *output)
+{
+    char *text = inspect_without_command(output);
     const char *name = strstr(text, ": \"MainThread\"\n"), *begin = name, *first;
     struct text ordered = {0};
     while (begin && begin > text && begin[-1] != '\n')
@@ -118,6 +138,7 @@ static json_t *inspect_stacks(const char *text)
     }
     json_t *string = inspect_string(text_string(&ordered), INSPECT_STACKS_MAX);
     text_fini(&ordered);
+    free(text);
     return string;
 }
 

@@ -7,8 +7,9 @@
  *   {"python": [{"pid": 4711, "stacks": "..."}], "nvidia_smi": "..."}
  *
  * Its time and its output are bounded. It inspects the INSPECT_PYTHONS_MAX processes with most
- * threads, prints a little more than the main thread of each, and ends within INSPECT_DEADLINE_MS.
- * A tool that hangs, such as nvidia-smi with a wedged GPU, is left behind. */
+ * threads, prints a little more than the main thread of each without its command line, and ends
+ * within INSPECT_DEADLINE_MS. A tool that hangs, such as nvidia-smi with a wedged GPU, is left
+ * behind. */
 #ifndef PHASED_WORKER_HEALTH_INSPECT_H
 #define PHASED_WORKER_HEALTH_INSPECT_H
 

@@ -179,6 +179,7 @@ static void node_run_start_watchdog(struct node_run *run)
         .folder = run->options.node_index == 0 ? run->assignment->file.out_dir : NULL,
         .program = run->options.program,
         .environment = run->environment.entries,
+        .secrets = run->assignment->secrets,
         .ras_address = environment_get(&run->environment, "NCCL_RAS_ADDR"),
         .report = node_run_report,
         .context = run,

@@ -302,7 +302,8 @@ static void watchdog_examine_done(uv_timer_t *timer)
     }
     free(watchdog->summary);
     json_decref(watchdog->found);
-    watchdog->found = evidence_finish(watchdog->evidence, ranks, count, &watchdog->summary);
+    watchdog->found = evidence_finish(watchdog->evidence, ranks, count, watchdog->options.secrets,
+                                      &watchdog->summary);
     evidence_free(watchdog->evidence);
     watchdog->evidence = NULL;
     watchdog_answer(watchdog);

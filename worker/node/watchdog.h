@@ -34,6 +34,7 @@ struct watchdog_options {
     const char *folder;       /* the folder of checkpoints; NULL: another node watches it */
     const char *program;      /* path of phase-worker */
     char *const *environment; /* of the ranks */
+    const json_t *secrets;    /* of the workflow, to keep out of the evidence; or NULL */
     const char *ras_address;  /* NCCL_RAS_ADDR of the ranks, or NULL */
     /* Takes over the reference. */
     void (*report)(void *context, struct report *report);
