@@ -12,6 +12,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,8 @@ static const char *const catalogue_keys[] = {"title", "pattern", "cause",
 /* The causes of a run's failure that a printed line can show. */
 static const char *const catalogue_causes[] = {"exit", "oom", "nan", "hang", "node_fail", "launch"};
 static const char *const catalogue_tells[] = {"cause", "sign", "consequence"};
+
+enum { WHY_SIZE = 160 }; /* of a message about a pattern */
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
@@ -65,28 +68,84 @@ static const char *catalogue_word(const struct node *entry, const char *key,
     return NULL;
 }
 
-static void catalogue_check_pattern(const struct node *node, struct spec_problems *problems)
+/* NULL: the pattern is wrong, and `ret_why` says why. */
+static pcre2_code *catalogue_compile(const char *pattern, size_t *ret_at, char ret_why[WHY_SIZE])
 {
     int code;
-    PCRE2_SIZE at;
+    pcre2_code *compiled = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED,
+                                         PCRE2_NEVER_BACKSLASH_C, &code, ret_at, NULL);
+    if (!compiled) /* a cut message is fine */
+        (void)pcre2_get_error_message(code, (PCRE2_UCHAR *)ret_why, WHY_SIZE);
+    return compiled;
+}
+
+static bool catalogue_compiles(const char *pattern)
+{
+    size_t at;
+    char why[WHY_SIZE];
+    pcre2_code *compiled = catalogue_compile(pattern, &at, why);
+    pcre2_code_free(compiled);
+    return compiled != NULL;
+}
+
+/* Returns whether the pattern refers to its own groups, as in (.)\1. */
+static bool catalogue_check_pattern(const struct node *node, struct spec_problems *problems)
+{
+    size_t at;
+    uint32_t references = 0;
+    char why[WHY_SIZE];
     if (node->kind != NODE_SCALAR || !node->text[0]) {
         node_problem(problems, node, "must be a text");
-        return;
+        return false;
     }
-    const char *pattern = node->text;
-    pcre2_code *compiled = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED,
-                                         PCRE2_NEVER_BACKSLASH_C, &code, &at, NULL);
+    pcre2_code *compiled = catalogue_compile(node->text, &at, why);
     if (!compiled) {
-        PCRE2_UCHAR message[160];
-        (void)pcre2_get_error_message(code, message, sizeof message); /* a cut message is fine */
-        node_problem_at(problems, node, at, "the pattern is wrong: %s", (const char *)message);
-        return;
+        node_problem_at(problems, node, at, "the pattern is wrong: %s", why);
+        return false;
     }
+    (void)pcre2_pattern_info(compiled, PCRE2_INFO_BACKREFMAX, &references); /* cannot fail */
     pcre2_match_data *match = pcre2_match_data_create_from_pattern(compiled, NULL);
     bool fits_all = pcre2_match(compiled, (PCRE2_SPTR) "", 0, 0, 0, match, NULL) >= 0;
     if (fits_all)
         node_problem(problems, node, "the pattern matches an empty line, and so every line");
     pcre2_match_data_free(match);
+    pcre2_code_free(compiled);
+    return references > 0;
+}
+
+/* Adds one pattern of a list as a group. A comment after (?x) goes on to the end of the line. */
+static void catalogue_add_pattern(struct text *text, const char *pattern)
+{
+    char *group = text_format("(?:%s)", pattern);
+    if (catalogue_compiles(group))
+        text_add(text, group);
+    else
+        text_addf(text, "(?:%s\n)", pattern);
+    free(group);
+}
+
+/* Joins patterns to one. Two patterns may have groups of the same name: (?J:...). If a pattern
+ * refers to its groups, those of each pattern are numbered from 1: (?|...). Then equal numbers must
+ * have equal names. */
+static void catalogue_join(const struct node *list, struct text *text,
+                           struct spec_problems *problems)
+{
+    size_t error_count = problems->error_count, at;
+    bool has_references = false;
+    char why[WHY_SIZE];
+    for (size_t i = 0; i < list->count; i++)
+        has_references |= catalogue_check_pattern(list->items[i], problems);
+    if (!list->count || problems->error_count != error_count)
+        return;
+    text_add(text, has_references ? "(?|" : "(?J:");
+    for (size_t i = 0; i < list->count; i++) {
+        text_add(text, i ? "|" : "");
+        catalogue_add_pattern(text, list->items[i]->text);
+    }
+    text_add(text, ")");
+    pcre2_code *compiled = catalogue_compile(text_string(text), &at, why);
+    if (!compiled)
+        node_problem(problems, list, "the patterns cannot be alternatives of one pattern: %s", why);
     pcre2_code_free(compiled);
 }
 
@@ -100,13 +159,10 @@ static json_t *catalogue_pattern(const struct node *entry, struct spec_problems 
     if (!node)
         node_missing(problems, entry, "pattern",
                      "missing: the pattern that recognises the failure");
-    for (size_t i = 0; node && node->kind == NODE_LIST && i < node->count; i++) {
-        catalogue_check_pattern(node->items[i], problems);
-        text_addf(&text, "%s(?:%s)", i ? "|" : "",
-                  node->items[i]->kind == NODE_SCALAR ? node->items[i]->text : "");
-    }
+    if (node && node->kind == NODE_LIST)
+        catalogue_join(node, &text, problems);
     if (node && node->kind != NODE_LIST) {
-        catalogue_check_pattern(node, problems);
+        (void)catalogue_check_pattern(node, problems);
         text_add(&text, node->kind == NODE_SCALAR ? node->text : "");
     }
     if (node && text.size > CATALOGUE_PATTERN_MAX)

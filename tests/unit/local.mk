@@ -68,7 +68,9 @@ UNIT_TESTS += tests/unit/test_address
 tests_unit_test_address_SOURCES = tests/unit/test_address.c
 tests_unit_test_address_LDADD = $(UNIT_LDADD)
 
-UNIT_TESTS += tests/unit/test_failures
+UNIT_TESTS += tests/unit/test_failures tests/unit/test_catalogue
+tests_unit_test_catalogue_SOURCES = tests/unit/test_catalogue.c
+tests_unit_test_catalogue_LDADD = $(UNIT_LDADD)
 tests_unit_test_failures_SOURCES = tests/unit/test_failures.c
 tests_unit_test_failures_LDADD = $(UNIT_LDADD)
 

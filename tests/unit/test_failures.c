@@ -480,98 +480,6 @@ static void a_finding_can_be_shown_to_people(void **state)
     json_decref(catalogue);
 }
 
-/* --- A file of the user ----------------------------------------------------------------------- */
-
-static const json_t *entry_named(const json_t *catalogue, const char *name)
-{
-    const json_t *entry;
-    size_t i;
-    json_array_foreach(catalogue, i, entry)
-    {
-        if (text_equal(text_at(entry, "name"), name))
-            return entry;
-    }
-    return NULL;
-}
-
-static void entries_of_the_user_come_first_and_replace_built_in_ones(void **state)
-{
-    (void)state;
-    static const char own[] =
-        "# mine\n"
-        "loader: {title: the loader is stuck, pattern: ['stuck in q\\d', '^bad shard'],\n"
-        "         cause: hang, advice: fewer workers}\n"
-        "cuda_oom: {pattern: CUDA out of memory, cause: oom}\n"
-        "python: null\n";
-    struct spec_problems problems = {0};
-    json_t *all = builtin(), *catalogue = catalogue_read(own, strlen(own), &problems);
-    assert_int_equal(problems.count, 0);
-    assert_int_equal(json_array_size(catalogue), json_array_size(all)); /* one more, and one less */
-    const json_t *loader = json_array_get(catalogue, 0);
-    assert_string_equal(text_at(loader, "name"), "loader");
-    assert_string_equal(text_at(loader, "pattern"), "(?:stuck in q\\d)|(?:^bad shard)");
-    assert_string_equal(text_at(loader, "blame"), "none");
-    assert_string_equal(text_at(loader, "tells"), "cause");
-    assert_string_equal(text_at(entry_named(catalogue, "cuda_oom"), "pattern"),
-                        "CUDA out of memory");
-    assert_null(entry_named(catalogue, "python"));
-    json_decref(catalogue);
-    /* A file with only a comment counts as no file. */
-    catalogue = catalogue_read("# none yet\n\n", strlen("# none yet\n\n"), &problems);
-    assert_int_equal(problems.count, 0);
-    assert_true(json_equal(catalogue, all));
-    json_decref(catalogue);
-    json_decref(all);
-}
-
-static void a_wrong_entry_is_reported_with_its_place_and_left_out(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *own, *problem;
-    } rows[] = {
-        {"a: {pattern: 'x('}", "mine.yaml:1:15: a.pattern: the pattern is wrong: missing closing "
-                               "parenthesis\n"},
-        {"a: {pattern: [ok, 'y[']}",
-         "mine.yaml:1:20: a.pattern[1]: the pattern is wrong: missing terminating ] for character "
-         "class\n"},
-        {"a:\n  cause: oom\n",
-         "mine.yaml:1:1: a.pattern: missing: the pattern that recognises the failure\n"},
-        {"a: {pattern: x, cause: guard}",
-         "mine.yaml:1:24: a.cause: must be exit, oom, nan, hang, node_fail or launch\n"},
-        {"a: {pattern: x, blame: me}", "mine.yaml:1:24: a.blame: must be none, node or code\n"},
-        {"a: {pattern: x, blame: node}",
-         "mine.yaml:1:24: a.blame: node is only for the causes node_fail and launch\n"},
-        {"a: {patern: x}",
-         "mine.yaml:1:1: a.pattern: missing: the pattern that recognises the failure\n"
-         "mine.yaml:1:5: a.patern: unknown key; did you mean pattern?\n"},
-        {"a: {pattern: 'x*'}",
-         "mine.yaml:1:15: a.pattern: the pattern matches an empty line, and so every line\n"},
-        {"a b: {pattern: x}", "mine.yaml:1:1: a b: must be a name of letters, digits and _\n"},
-        {"a: x", "mine.yaml:1:4: a: must be a map with pattern, cause, blame and advice\n"},
-        {"- x", "mine.yaml:1:1: must be a map of failures by name\n"},
-        {"cuda_oom: {pattern: '('}",
-         "mine.yaml:1:22: cuda_oom.pattern: the pattern is wrong: missing closing parenthesis\n"},
-        {"a: {pattern: x\n", "mine.yaml:2:1: "},
-    };
-    json_t *all = builtin();
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct spec_problems problems = {.file = text_format("mine.yaml")};
-        struct text text = {0};
-        json_t *catalogue = catalogue_read(rows[i].own, strlen(rows[i].own), &problems);
-        spec_problems_text(&problems, &text);
-        if (i + 1 < sizeof rows / sizeof *rows)
-            assert_string_equal(text_string(&text), rows[i].problem);
-        else
-            assert_true(text_starts(text_string(&text), rows[i].problem)); /* libfyaml's words */
-        assert_true(json_equal(catalogue, all));
-        json_decref(catalogue);
-        text_fini(&text);
-        spec_problems_fini(&problems);
-    }
-    json_decref(all);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -580,8 +488,6 @@ int main(void)
         cmocka_unit_test(the_strongest_line_counts_and_then_the_first_or_last),
         cmocka_unit_test(a_line_after_which_the_rank_went_on_does_not_count),
         cmocka_unit_test(a_finding_can_be_shown_to_people),
-        cmocka_unit_test(entries_of_the_user_come_first_and_replace_built_in_ones),
-        cmocka_unit_test(a_wrong_entry_is_reported_with_its_place_and_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
