@@ -10,6 +10,7 @@
 #include "worker/metrics/rows.h"
 #include "worker/protocol/journal.h"
 #include "worker/telemetry/gpu_metrics.h"
+#include "worker/telemetry/news.h"
 #include "worker/telemetry/second.h"
 
 #include <math.h>
@@ -132,6 +133,24 @@ static void a_day_of_minutes_of_a_gpu_is_small_in_the_journal(void **state)
     assert_int_equal(unlink(path), 0);
     assert_int_equal(rmdir(folder), 0);
     free(path);
+}
+
+/* --- Warnings about the driver ---------------------------------------------------------------- */
+
+static void time_in_which_the_agent_stood_still_is_no_silence(void **state)
+{
+    (void)state;
+    struct news news;
+    int64_t now_ms = 5000;
+    news_init(&news, now_ms);
+    for (int second = 1; second <= 9; second++)
+        assert_int_equal(news_silence_ms(&news, now_ms += 1000), 1000 * second);
+    assert_int_equal(news_silence_ms(&news, now_ms += 1900), 10900); /* the node is slow */
+    news_hear(&news);
+    assert_int_equal(news_silence_ms(&news, now_ms += 1000), 1000);
+    assert_int_equal(news_silence_ms(&news, now_ms += 36000000), 1000 + NEWS_GAP_MS);
+    news_hear(&news);
+    assert_int_equal(news_silence_ms(&news, now_ms += 1000), 1000);
 }
 
 /* --- Metrics ---------------------------------------------------------------------------------- */
@@ -314,6 +333,7 @@ int main(void)
         cmocka_unit_test(the_kind_of_a_column_says_how_seconds_are_combined),
         cmocka_unit_test(another_gpu_begins_a_new_count),
         cmocka_unit_test(a_day_of_minutes_of_a_gpu_is_small_in_the_journal),
+        cmocka_unit_test(time_in_which_the_agent_stood_still_is_no_silence),
         cmocka_unit_test(a_row_of_the_newest_step_has_the_mean_of_ten_seconds),
         cmocka_unit_test(without_steps_the_row_has_the_mean_of_all_the_time),
         cmocka_unit_test(guards_judge_every_second_of_a_step),

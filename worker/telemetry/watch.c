@@ -8,6 +8,7 @@
 #include "lib/text.h"
 #include "worker/process/child.h"
 #include "worker/protocol/journal.h"
+#include "worker/telemetry/news.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -33,6 +34,7 @@ struct watch {
     pid_t pid;                  /* of the sampler; 0: unknown yet */
     int64_t began_ms, heard_ms; /* on the steady clock */
     bool has_second, is_silent, is_over;
+    struct news news;
     struct means means;
     int64_t from_s; /* the start of the current span */
     unsigned span_s;
@@ -142,6 +144,7 @@ static void watch_line(void *context, const char *line, size_t size)
     struct watch *watch = context;
     json_t *json = json_loadb(line, size, 0, NULL);
     watch->heard_ms = clock_steady_ms();
+    news_hear(&watch->news);
     if (watch->is_silent)
         journal_warn(watch->options.journal, "the driver of the GPUs answers again");
     watch->is_silent = false;
@@ -164,7 +167,8 @@ static void watch_look_done(uv_timer_t *timer)
 {
     struct watch *watch = timer->data;
     int64_t allowed_ms = watch->has_second ? WATCH_SILENCE_MS : WATCH_FIRST_MS;
-    if (watch->is_over || watch->is_silent || clock_steady_ms() - watch->heard_ms < allowed_ms)
+    int64_t silence_ms = news_silence_ms(&watch->news, clock_steady_ms());
+    if (watch->is_over || watch->is_silent || silence_ms < allowed_ms)
         return;
     watch->is_silent = true;
     journal_warn(
@@ -204,6 +208,7 @@ int watch_open(const struct watch_options *options, struct watch **ret_watch, st
     }
     watch->options = *options;
     watch->began_ms = watch->heard_ms = clock_steady_ms();
+    news_init(&watch->news, watch->began_ms);
     watch->timer.data = watch;
     uv_timer_init(options->loop, &watch->timer);
     uv_timer_start(&watch->timer, watch_look_done, WATCH_LOOK_MS, WATCH_LOOK_MS);
