@@ -70,7 +70,7 @@ sampler_is_gone() {
 @test "a GPU that falls off the bus and an Xid are reported, and the other GPUs are still sampled" {
     new_gpu_run "$until_told, \"guards\": {
         \"seen\": {\"value\": \"count(gpu_util)\", \"at_most\": 2, \"else\": \"warn\"}}"
-    drive xid=79
+    drive xid=79,storm=40
     start_lead 1
     await warned "GPU 1 reported Xid 79"
     drive lost=3
@@ -79,6 +79,8 @@ sampler_is_gone() {
     : >"$BATS_TEST_TMPDIR/enough"
     await_lead
     [ "$(outcome 1 .outcome)" = succeeded ]
+    # All 40 reports came before the GPU was lost.
+    [ "$(journal 1 n1 'select(.type == "warning") | .message | select(contains("Xid"))' | wc -l)" = 1 ]
     # A run that ends well reports no last seconds. Its mean includes all samples of each GPU.
     [ "$(journal 1 n1 'select(.type == "sample" and .seconds == 1)' | wc -l)" = 0 ]
     [ "$(journal 1 n1 'select(.type == "sample") | .xid[1]' | tail -n 1)" = 79 ]

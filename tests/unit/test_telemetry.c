@@ -153,6 +153,25 @@ static void time_in_which_the_agent_stood_still_is_no_silence(void **state)
     assert_int_equal(news_silence_ms(&news, now_ms += 1000), 1000);
 }
 
+static void an_xid_of_a_gpu_is_news_once_a_minute(void **state)
+{
+    (void)state;
+    struct news news;
+    int64_t now_ms = 5000;
+    news_init(&news, now_ms);
+    assert_true(news_is_xid(&news, 1, 31, now_ms));
+    assert_false(news_is_xid(&news, 1, 31, now_ms));
+    assert_true(news_is_xid(&news, 2, 31, now_ms));
+    assert_true(news_is_xid(&news, 1, 45, now_ms)); /* it may follow from the first */
+    assert_false(news_is_xid(&news, 1, 31, now_ms += NEWS_AGAIN_MS - 1));
+    assert_true(news_is_xid(&news, 1, 31, now_ms += 1));
+    assert_false(news_is_xid(&news, 1, 31, now_ms += 1));
+    for (int number = 100; number < 100 + 2 * NEWS_XIDS_MAX; number++)
+        assert_true(news_is_xid(&news, 0, number, ++now_ms));
+    assert_false(news_is_xid(&news, 0, 99 + 2 * NEWS_XIDS_MAX, now_ms));
+    assert_true(news_is_xid(&news, 0, 100, now_ms)); /* forgotten for newer ones */
+}
+
 /* --- Metrics ---------------------------------------------------------------------------------- */
 
 /* A run whose guards use the mean of gpu_util. */
@@ -334,6 +353,7 @@ int main(void)
         cmocka_unit_test(another_gpu_begins_a_new_count),
         cmocka_unit_test(a_day_of_minutes_of_a_gpu_is_small_in_the_journal),
         cmocka_unit_test(time_in_which_the_agent_stood_still_is_no_silence),
+        cmocka_unit_test(an_xid_of_a_gpu_is_news_once_a_minute),
         cmocka_unit_test(a_row_of_the_newest_step_has_the_mean_of_ten_seconds),
         cmocka_unit_test(without_steps_the_row_has_the_mean_of_all_the_time),
         cmocka_unit_test(guards_judge_every_second_of_a_step),

@@ -2,16 +2,30 @@
  * what was heard.
  *
  * Silence is counted from look to look. If more than NEWS_GAP_MS pass between two looks, Slurm has
- * suspended the agent, and the sampler with it. Then only NEWS_GAP_MS counts. */
+ * suspended the agent, and the sampler with it. Then only NEWS_GAP_MS counts.
+ *
+ * A program's mistake may make the driver report the same Xid many times a second. An Xid of a GPU
+ * is news once a minute. */
 #ifndef PHASED_WORKER_TELEMETRY_NEWS_H
 #define PHASED_WORKER_TELEMETRY_NEWS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-enum { NEWS_GAP_MS = 2000 }; /* twice the time between two looks */
+enum {
+    NEWS_GAP_MS = 2000, /* twice the time between two looks */
+    NEWS_AGAIN_MS = 60000,
+    NEWS_XIDS_MAX = 64, /* that are remembered */
+};
+
+struct news_xid {
+    int64_t gpu, number, told_ms;
+};
 
 struct news {
     int64_t looked_ms, silent_ms;
+    struct news_xid xids[NEWS_XIDS_MAX];
+    unsigned xid_count;
 };
 
 void news_init(struct news *news, int64_t now_ms);
@@ -19,5 +33,8 @@ void news_init(struct news *news, int64_t now_ms);
 void news_hear(struct news *news);
 /* Looks every second. Returns how long the sampler has been silent. */
 int64_t news_silence_ms(struct news *news, int64_t now_ms);
+
+/* The driver has reported an Xid. Whether it is news. */
+bool news_is_xid(struct news *news, int64_t gpu, int64_t number, int64_t now_ms);
 
 #endif

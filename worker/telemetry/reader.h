@@ -11,8 +11,7 @@ struct reader;
 
 struct reader_listener {
     void (*lost)(void *context, unsigned gpu, const char *why);
-    /* The driver reported an error. If one GPU has several errors in one second, only the last is
-     * reported. */
+    /* The driver reported an error. One GPU may have several errors in one second. */
     void (*xid)(void *context, unsigned gpu, unsigned number);
     void *context;
 };

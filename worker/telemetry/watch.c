@@ -126,8 +126,9 @@ static void watch_told(struct watch *watch, const json_t *json)
         watch_fault(watch, text_format("GPU %" PRId64 " is no longer sampled: %s", line.lost,
                                        line.why ? line.why : "it is lost"));
     } else if (line.xid >= 0) {
-        watch_fault(watch,
-                    text_format("GPU %" PRId64 " reported Xid %" PRId64, line.gpu, line.xid));
+        if (news_is_xid(&watch->news, line.gpu, line.xid, watch->heard_ms))
+            watch_fault(watch,
+                        text_format("GPU %" PRId64 " reported Xid %" PRId64, line.gpu, line.xid));
     } else if (line.trouble) {
         journal_warn(watch->options.journal, "GPUs are not sampled: %s", line.trouble);
     } else if (second_from_json(json, &second)) {
