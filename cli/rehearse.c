@@ -188,6 +188,8 @@ static bool rehearse_measure(const char *path, struct checkpoint_extent *ret_ext
     glob_t found;
     bool is_there = false;
     *ret_extent = (struct checkpoint_extent){0};
+    if (checkpoint_measure(path, ret_extent) == 0)
+        return true; /* a name may have characters of patterns */
     if (glob(path, 0, NULL, &found) != 0)
         return false;
     for (size_t i = 0; i < found.gl_pathc; i++)

@@ -59,6 +59,7 @@ static void saved_translate(const char *pattern, struct text *text)
             text_addf(text, "[%s%.*s", pattern[1] == '!' ? "^" : "",
                       (int)(size - 1 - (pattern[1] == '!')), pattern + 1 + (pattern[1] == '!'));
         } else {
+            pattern += *pattern == '\\' && pattern[1]; /* the next character means itself */
             text_addf(text, isalnum((unsigned char)*pattern) ? "%c" : "\\%c", *pattern);
         }
         pattern += size;

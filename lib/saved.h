@@ -1,8 +1,8 @@
 /* The checkpoints in a folder, found by the pattern of the spec.
  *
- * The pattern is a path with shell wildcards, and `{step}` in place of the step's number:
- * /out/model_{step}*. All files and folders that match with the same step are one checkpoint. Names
- * that look temporary are ignored.
+ * The pattern is a path with shell wildcards and backslashes, and `{step}` in place of the step's
+ * number: /out/model_{step}*. All files and folders that match with the same step are one
+ * checkpoint. Names that look temporary are ignored.
  *
  * Before the ranks of a run start, the first node of the run notes the existing checkpoints in the
  * run's folder: checkpoints.json. The checkpoints that the run has left can then be found after its

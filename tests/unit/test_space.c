@@ -230,6 +230,25 @@ static void the_space_of_a_folder_is_known(void **state)
     assert_false(space_left("/no/such/folder", &bytes));
 }
 
+static void the_folder_of_a_pattern_has_no_wildcards(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *pattern, *folder;
+    } rows[] = {
+        {"/out/ck_{step}", "/out/"},
+        {"/out/run-*/a/ck_{step}", "/out/"},
+        {"/a\\[b]\\\\/c\\*d/ck_{step}", "/a[b]\\/c*d/"},
+        {"/a[b]/ck_{step}", "/"},
+        {"/{step}", "/"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char *found = space_folder(rows[i].pattern);
+        assert_string_equal(found, rows[i].folder);
+        free(found);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -241,6 +260,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(spare_checkpoints_are_listed_and_stay, folder_make,
                                         folder_remove),
         cmocka_unit_test(the_space_of_a_folder_is_known),
+        cmocka_unit_test(the_folder_of_a_pattern_has_no_wildcards),
     };
     return cmocka_run_group_tests_name("space", tests, NULL, NULL);
 }

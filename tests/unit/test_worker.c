@@ -251,6 +251,30 @@ static void only_phased_variables_are_expanded(void **state)
     environment_fini(&environment);
 }
 
+static void wildcards_are_escaped_in_values_only(void **state)
+{
+    static const struct {
+        const char *text, *path, *pattern;
+    } rows[] = {
+        {"$PHASED_OUT/[ab]*", "/out[1]*?\\/[ab]*", "/out\\[1]\\*\\?\\\\/[ab]*"},
+        {"ck_*", "/w[2]/out[1]*?\\/ck_*", "/w\\[2]/out\\[1]\\*\\?\\\\/ck_*"},
+        {"/a[1]/b\\*", "/a[1]/b\\*", "/a[1]/b\\*"},
+    };
+    (void)state;
+    struct environment environment = {0};
+    environment_set(&environment, "PHASED_OUT", "/out[1]*?\\");
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        static const char workdir[] = "/w[2]$PHASED_OUT";
+        char *path = environment_path(&environment, rows[i].text, workdir);
+        char *pattern = environment_pattern(&environment, rows[i].text, workdir);
+        assert_string_equal(path, rows[i].path);
+        assert_string_equal(pattern, rows[i].pattern);
+        free(path);
+        free(pattern);
+    }
+    environment_fini(&environment);
+}
+
 static void an_outcome_can_be_written_with_any_message(void **state)
 {
     (void)state;
@@ -309,6 +333,7 @@ int main(void)
         cmocka_unit_test(a_report_fits_with_the_backslashes_of_its_texts),
         cmocka_unit_test(only_phased_variables_are_expanded),
         cmocka_unit_test(srun_says_which_node_was_lost),
+        cmocka_unit_test(wildcards_are_escaped_in_values_only),
         cmocka_unit_test(an_outcome_can_be_written_with_any_message),
     };
     return cmocka_run_group_tests_name("worker", tests, NULL, NULL);

@@ -196,12 +196,6 @@ static void observer_judge(struct observer *observer)
     free(reason.message);
 }
 
-static char *observer_path(const struct observer *observer, const char *path)
-{
-    return environment_path(observer->options.environment, path,
-                            observer->options.assignment->workdir);
-}
-
 static int observer_open_extract(struct observer *observer, struct error *err)
 {
     const json_t *spec = observer->options.assignment->spec;
@@ -222,7 +216,8 @@ static int observer_open_extract(struct observer *observer, struct error *err)
     const char *pattern = json_string_value(json_object_get(metrics, "path"));
     if (!pattern)
         return error_set(err, -EINVAL, "metrics: no path");
-    char *path = observer_path(observer, pattern);
+    char *path = environment_path(observer->options.environment, pattern,
+                                  observer->options.assignment->workdir);
     tail_init(&observer->file, path);
     observer->extracts_file = true;
     free(path);
@@ -242,15 +237,6 @@ static void observer_inherit(struct observer *observer)
     checkpoints_inherit(observer->checkpoints, saved);
     json_decref(saved);
     free(phase_dir);
-}
-
-/* Returns the deepest folder that all checkpoints of the pattern have in common. */
-static char *observer_fixed_folder(const char *pattern)
-{
-    size_t size = strcspn(pattern, "*?[{\\");
-    while (size > 1 && pattern[size - 1] != '/')
-        size--;
-    return text_format("%.*s", (int)size, pattern);
 }
 
 /* Whether the newest checkpoint is of the last step that the spec names. No other will follow. */
@@ -299,11 +285,12 @@ static int observer_open_checkpoints(struct observer *observer, struct error *er
     const struct assignment *assignment = observer->options.assignment;
     if (!assignment->checkpoint_path)
         return 0;
-    char *path = observer_path(observer, assignment->checkpoint_path);
-    int status = checkpoints_new(path, assignment->file.out_dir, assignment->keep,
+    char *pattern = environment_pattern(observer->options.environment, assignment->checkpoint_path,
+                                        assignment->workdir);
+    int status = checkpoints_new(pattern, assignment->file.out_dir, assignment->keep,
                                  observer_checkpoint, observer, &observer->checkpoints, err);
-    observer->checkpoints_folder = observer_fixed_folder(path);
-    free(path);
+    observer->checkpoints_folder = space_folder(pattern);
+    free(pattern);
     if (status < 0)
         return status;
     struct error problem;

@@ -182,6 +182,21 @@ char *space_reason(const struct space_facts *facts, uint64_t free_bytes,
     return text_steal(&text);
 }
 
+char *space_folder(const char *pattern)
+{
+    struct text folder = {0};
+    size_t size = 1; /* up to the last slash */
+    for (; *pattern && !strchr("*?[{", *pattern); pattern++) {
+        pattern += *pattern == '\\' && pattern[1];
+        text_add_bytes(&folder, pattern, 1);
+        if (*pattern == '/')
+            size = folder.size;
+    }
+    char *fixed = text_format("%.*s", (int)size, text_string(&folder));
+    text_fini(&folder);
+    return fixed;
+}
+
 bool space_left(const char *folder, uint64_t *ret_bytes)
 {
     struct statvfs found;

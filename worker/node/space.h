@@ -68,6 +68,10 @@ char *space_warning(const struct space_facts *facts, uint64_t free_bytes, const 
 char *space_reason(const struct space_facts *facts, uint64_t free_bytes,
                    const struct saved *const *spare, size_t spare_count);
 
+/* Returns the deepest folder that all checkpoints of the pattern have in common; the caller frees
+ * it. */
+char *space_folder(const char *pattern);
+
 /* How many bytes the user may still write below the folder. Returns false if that is not known. A
  * quota of a folder or a project counts where the file system shows it as its size. A quota of the
  * user is not seen. */

@@ -86,8 +86,18 @@ static size_t environment_name_size(const char *name)
     return size;
 }
 
-void environment_expand(const struct environment *environment, const char *string,
-                        struct text *text)
+/* Adds a value. In a pattern, its characters mean themselves. */
+static void environment_add(struct text *text, const char *value, bool is_pattern)
+{
+    for (; *value; value++) {
+        if (is_pattern && strchr("*?[\\", *value))
+            text_add(text, "\\");
+        text_add_bytes(text, value, 1);
+    }
+}
+
+static void environment_replace(const struct environment *environment, const char *string,
+                                bool is_pattern, struct text *text)
 {
     while (*string) {
         bool is_braced = string[0] == '$' && string[1] == '{';
@@ -101,20 +111,40 @@ void environment_expand(const struct environment *environment, const char *strin
             text_add_bytes(text, string++, 1);
             continue;
         }
-        text_add(text, environment->entries[i] + size + 1);
+        environment_add(text, environment->entries[i] + size + 1, is_pattern);
         string = name + size + is_braced;
     }
 }
 
-char *environment_path(const struct environment *environment, const char *path, const char *workdir)
+void environment_expand(const struct environment *environment, const char *string,
+                        struct text *text)
 {
-    struct text expanded = {0}, whole = {0};
-    environment_expand(environment, path, &expanded);
+    environment_replace(environment, string, false, text);
+}
+
+static char *environment_whole(const struct environment *environment, const char *path,
+                               const char *workdir, bool is_pattern)
+{
+    struct text expanded = {0}, folder = {0}, whole = {0};
+    environment_replace(environment, path, is_pattern, &expanded);
     if (text_string(&expanded)[0] != '/' && workdir) {
-        environment_expand(environment, workdir, &whole);
+        environment_expand(environment, workdir, &folder);
+        environment_add(&whole, text_string(&folder), is_pattern);
         text_add(&whole, "/");
     }
     text_add(&whole, text_string(&expanded));
     text_fini(&expanded);
+    text_fini(&folder);
     return text_steal(&whole);
+}
+
+char *environment_path(const struct environment *environment, const char *path, const char *workdir)
+{
+    return environment_whole(environment, path, workdir, false);
+}
+
+char *environment_pattern(const struct environment *environment, const char *pattern,
+                          const char *workdir)
+{
+    return environment_whole(environment, pattern, workdir, true);
 }

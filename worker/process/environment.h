@@ -32,5 +32,9 @@ void environment_expand(const struct environment *environment, const char *strin
  * may be NULL. The caller frees the path. */
 char *environment_path(const struct environment *environment, const char *path,
                        const char *workdir);
+/* Like environment_path(), for a path with shell wildcards. Wildcards in values and in `workdir`
+ * are escaped by a backslash, because they are in the name of a folder. */
+char *environment_pattern(const struct environment *environment, const char *pattern,
+                          const char *workdir);
 
 #endif
