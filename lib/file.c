@@ -327,7 +327,12 @@ int file_make_folders(const char *path, mode_t mode, struct error *err)
         if (saved != '/' && saved != '\0')
             continue;
         *at = '\0';
-        if (mkdir(copy, mode) < 0 && errno != EEXIST) {
+        struct stat info;
+        int code = mkdir(copy, mode) < 0 ? errno : 0;
+        if (code == EEXIST && stat(copy, &info) == 0)
+            code = S_ISDIR(info.st_mode) ? 0 : ENOTDIR;
+        if (code) {
+            errno = code;
             status = file_fail(err, "make the folder", copy);
             break;
         }

@@ -310,8 +310,8 @@ int home_is_locked(const struct home *home)
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     int fd = open(home->lock, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
-        return 0;
-    int is_locked = fcntl(fd, F_GETLK, &lock) < 0 ? -1 : lock.l_type != F_UNLCK;
+        return errno == ENOENT ? 0 : -errno;
+    int is_locked = fcntl(fd, F_GETLK, &lock) < 0 ? -errno : lock.l_type != F_UNLCK;
     (void)close(fd); /* nothing was written */
     return is_locked;
 }

@@ -66,9 +66,10 @@ int home_check(const struct home *home, struct error *err);
 /* Checks one folder in the home in the same way. The folder must exist and must not be a link. */
 int home_check_folder(const char *path, struct error *err);
 
-/* Whether a daemon holds the lock of the home: some process, also on another host. -1: the file
- * system cannot tell, since it has no locks. A daemon holds the lock until it ends. Its process may
- * stay longer, as a zombie: in a container, process 1 may never wait for its children. */
+/* Whether a daemon holds the lock of the home: some process, also on another host. A negative
+ * errno: nobody can tell, because the file cannot be opened or its file system has no locks. A
+ * daemon holds the lock until it ends. Its process may stay longer, as a zombie: in a container,
+ * process 1 may never wait for its children. */
 int home_is_locked(const struct home *home);
 
 /* Gives the path by which this process can bind or connect the socket. It is `home->socket`, or a

@@ -85,9 +85,9 @@ static void phased_look_at_daemon(struct cli *cli, json_t *findings)
     int held = home_is_locked(&cli->home), status = client_ping(cli, &ping, &err);
     if (held < 0)
         finding_add(findings, FINDING_ERROR, "locks",
-                    "set PHASED_HOME to a file system with locks; Lustre needs the mount option "
-                    "flock",
-                    "the file system of the home cannot lock files");
+                    "make the file yours, or set PHASED_HOME to a file system with locks; Lustre "
+                    "needs the mount option flock",
+                    "nobody can tell whether %s is locked: %s", cli->home.lock, strerror(-held));
     if (status == 0) {
         phased_judge_ping(ping, findings);
         phased_look_at_port(cli, findings);

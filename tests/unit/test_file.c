@@ -122,6 +122,32 @@ static void the_message_names_a_file_system_without_hard_links(void **state)
     assert_int_equal(count_files(), 0);
 }
 
+static void folders_are_made_unless_a_file_is_in_the_way(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        int status;
+    } rows[] = {{"a/b", 0},           {"a/b/", 0},          {"link/c", 0},
+                {"link", 0},          {"file", -ENOTDIR},   {"file/", -ENOTDIR},
+                {"file/a", -ENOTDIR}, {"dangling", -EEXIST}};
+    char *file = text_format("%s/file", folder), *link = text_format("%s/link", folder);
+    char *dangling = text_format("%s/dangling", folder);
+    assert_int_equal(file_replace(file, "x", 1, 0600, NULL), 0);
+    assert_int_equal(symlink("a", link), 0);
+    assert_int_equal(symlink("nowhere", dangling), 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct error err;
+        char *wanted = text_format("%s/%s", folder, rows[i].name);
+        if (file_make_folders(wanted, 0700, &err) != rows[i].status)
+            fail_msg("%s", rows[i].name);
+        free(wanted);
+    }
+    free(file);
+    free(link);
+    free(dangling);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, reset, clear)
 
 static void a_file_that_is_written_in_pieces_appears_whole_at_the_end(void **state)
@@ -184,6 +210,7 @@ static void a_path_is_below_a_folder_only_after_a_slash(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(folders_are_made_unless_a_file_is_in_the_way),
         TEST(a_file_is_made_once_with_links_and_without),
         TEST(a_link_whose_answer_was_lost_counts_as_made),
         TEST(the_message_names_a_file_system_without_hard_links),

@@ -278,6 +278,20 @@ static void a_folder_above_the_home_belongs_to_the_user_or_to_root(void **state)
     free(above);
 }
 
+static void a_lock_that_cannot_be_opened_is_not_free(void **state)
+{
+    (void)state;
+    struct home home;
+    assert_int_equal(home_init(&home, folder, NULL), 0);
+    assert_int_equal(home_is_locked(&home), 0); /* there is no file */
+    assert_int_equal(mkdir(home.lock, 0700), 0);
+    assert_int_equal(home_is_locked(&home), -EISDIR);
+    assert_int_equal(rmdir(home.lock), 0);
+    assert_int_equal(symlink("elsewhere", home.lock), 0);
+    assert_int_equal(home_is_locked(&home), -ELOOP);
+    home_fini(&home);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -294,6 +308,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_folder_above_the_home_may_be_open_with_a_sticky_bit_only,
                                         folder_make, folder_remove),
         cmocka_unit_test_setup_teardown(files_that_phased_writes_must_not_be_links, folder_make,
+                                        folder_remove),
+        cmocka_unit_test_setup_teardown(a_lock_that_cannot_be_opened_is_not_free, folder_make,
                                         folder_remove),
         cmocka_unit_test_setup_teardown(a_home_of_another_user_is_refused, folder_make,
                                         folder_remove),
