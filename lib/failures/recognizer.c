@@ -19,8 +19,6 @@ enum {
     RECOGNIZER_LOOKED_AT_MAX = 1000, /* bytes of a line that are matched */
     RECOGNIZER_STEPS_MAX = 10000,    /* of one match; a pattern that needs more does not match */
     RECOGNIZER_MEMORY_MAX_KIB = 256, /* for the matcher */
-    RECOGNIZER_ON_S = 60,            /* a rank that prints later than this after a line, */
-    RECOGNIZER_ON_SECONDS = 10,      /* in this many different seconds, has continued */
 };
 
 struct recognizer_entry {
@@ -172,7 +170,7 @@ struct recognizer_slot {
     bool is_taken;
     struct finding finding;
     time_t second;          /* 0: unknown */
-    unsigned later_seconds; /* different seconds with output, more than RECOGNIZER_ON_S after the
+    unsigned later_seconds; /* different seconds with output, more than FINDING_ON_S after the
                              * line */
 };
 
@@ -202,8 +200,8 @@ static void recognizer_go_on(struct recognizer_slot *slots, time_t second)
 {
     for (int i = 0; i < FINDING_TELLS_COUNT; i++) {
         struct recognizer_slot *slot = &slots[i];
-        if (slot->is_taken && slot->second && second - slot->second > RECOGNIZER_ON_S &&
-            ++slot->later_seconds >= RECOGNIZER_ON_SECONDS)
+        if (slot->is_taken && slot->second && second - slot->second > FINDING_ON_S &&
+            ++slot->later_seconds >= FINDING_ON_SECONDS)
             slot->is_taken = false;
     }
 }

@@ -18,7 +18,9 @@ struct recognizer;
 
 enum {
     FINDING_LINE_MAX = 300,
-    FINDING_TIME_SIZE = 25, /* 2026-11-20T12:00:00.000Z */
+    FINDING_TIME_SIZE = 25,  /* 2026-11-20T12:00:00.000Z */
+    FINDING_ON_S = 60,       /* a rank that prints later than this after a line, */
+    FINDING_ON_SECONDS = 10, /* in this many different seconds, has continued */
 };
 
 /* A smaller value is a surer sign. */

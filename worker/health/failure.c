@@ -12,8 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { GPU_FAULT_ON_MS = 60000, GPU_FAULT_ON_SECONDS = 10 };
-
 static const json_t *failure_catalogue(const struct assignment *assignment)
 {
     return assignment->file.failures;
@@ -143,12 +141,12 @@ void gpu_fault_look(struct gpu_fault *fault, uint64_t printed, int64_t now_ms)
 {
     bool has_printed = printed != fault->printed;
     fault->printed = printed;
-    bool is_on = fault->failure && has_printed && now_ms - fault->heard_ms > GPU_FAULT_ON_MS &&
+    bool is_on = fault->failure && has_printed && now_ms - fault->heard_ms > 1000 * FINDING_ON_S &&
                  now_ms / 1000 != fault->second;
     if (!is_on)
         return;
     fault->second = now_ms / 1000;
-    if (++fault->seconds >= GPU_FAULT_ON_SECONDS)
+    if (++fault->seconds >= FINDING_ON_SECONDS)
         gpu_fault_fini(fault);
 }
 
