@@ -9,9 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What Slurm or a job says may not be UTF-8, or be cut inside of a letter. */
 static void run_set_message(struct run *run, const char *message)
 {
     (void)snprintf(run->message, sizeof run->message, "%s", message ? message : "");
+    text_make_utf8(run->message);
 }
 
 void run_stop(struct decision *decision, struct run *run, enum run_wish wish, const char *reason)

@@ -4,6 +4,7 @@
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/json.h"
+#include "lib/memory.h"
 #include "lib/protocol/members.h"
 #include "lib/protocol/message.h"
 #include "lib/text.h"
@@ -229,10 +230,13 @@ int outcome_write(const struct outcome *outcome, const char *run_dir, struct err
 int outcome_seal(const char *run_dir, int64_t run, enum run_outcome outcome, const char *message,
                  struct error *err)
 {
-    const struct tombstone tombstone = {run, run_outcome_name(outcome), message};
+    char *plain = xstrdup(message);
+    text_make_utf8(plain);
+    const struct tombstone tombstone = {run, run_outcome_name(outcome), plain};
     json_t *json = members_write(tombstone_members, &tombstone, NULL);
     int status = message_replace(json, err, TOMBSTONE, run_dir);
     json_decref(json);
+    free(plain);
     return status;
 }
 

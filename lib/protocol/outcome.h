@@ -87,7 +87,7 @@ bool outcome_is_there(const char *run_dir, const char *token);
 int outcome_write(const struct outcome *outcome, const char *run_dir, struct error *err);
 
 /* Puts a tombstone into `run_dir`. With it the daemon declares the run over, because its worker has
- * reported nothing. */
+ * reported nothing. Bytes of `message` that are not UTF-8 are replaced. */
 int outcome_seal(const char *run_dir, int64_t run, enum run_outcome outcome, const char *message,
                  struct error *err);
 /* Whether the folder has a tombstone. Then the run must not begin, and `err` says why. */

@@ -302,6 +302,29 @@ static void a_run_that_was_never_submitted_gets_a_tombstone(void **state)
     assert_int_equal(world_slurm_lines(world, "jobs"), 0);
 }
 
+/* The core keeps 80 bytes of what the job printed, and the letter lies across that limit. */
+static void a_run_whose_last_words_are_cut_inside_a_letter_gets_a_tombstone(void **state)
+{
+    struct world *world = *state;
+    static const char words[] = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+                                "xxxxxxxxxxxxxxx\xc3\xa9 and more\n";
+    glob_t found;
+    submit(world);
+    await(world, "phases.0.run.state", "pending");
+    char *pattern = text_format("%s/runs/1/phased-*", world->home);
+    assert_int_equal(glob(pattern, 0, NULL, &found), 0);
+    char *log = text_format("%s/job.log", found.gl_pathv[0]);
+    assert_int_equal(file_replace(log, words, strlen(words), 0600, NULL), 0);
+    world_slurm_write(world, "state.101", "failed");
+    await_file(world, "runs/1/a/1/tombstone.json");
+    json_t *json = world_expect(world, 200, "GET", "/v1/workflows/1/phases/a/runs/1", NULL);
+    assert_non_null(strstr(world_member(json, "message"), "xxx?; Slurm: failed"));
+    json_decref(json);
+    free(log);
+    free(pattern);
+    globfree(&found);
+}
+
 /* A job that the daemon does not know has claimed the folder, and has gone on to another run. */
 static void a_second_submission_leaves_the_run_of_the_lead(void **state)
 {
@@ -429,6 +452,7 @@ int main(void)
         TEST(a_phase_that_slurm_refuses_is_held_with_the_message_of_slurm),
         TEST(a_job_at_a_limit_of_the_site_waits_and_says_so),
         TEST(a_run_that_was_never_submitted_gets_a_tombstone),
+        TEST(a_run_whose_last_words_are_cut_inside_a_letter_gets_a_tombstone),
         TEST(a_second_submission_leaves_the_run_of_the_lead),
         TEST(no_effect_happens_while_the_record_cannot_be_written),
         TEST(a_journal_waits_for_the_disk),

@@ -181,6 +181,16 @@ static void the_outcome_of_another_job_does_not_count(void **state)
     free(path);
 }
 
+/* A record of an older version may have such messages. */
+static void a_run_is_sealed_with_a_message_that_is_not_utf_8(void **state)
+{
+    struct error err;
+    (void)state;
+    assert_int_equal(outcome_seal(folder, 12, OUTCOME_FAILED, "refused: \xc3", NULL), 0);
+    assert_true(outcome_is_sealed(folder, &err));
+    assert_string_equal(err.message, "the daemon has declared this run over: failed, refused: ?");
+}
+
 #define TESTS(setup)                                                                               \
     cmocka_unit_test_setup_teardown(the_first_lead_of_a_job_that_writes_an_outcome_wins, setup,    \
                                     folder_remove),                                                \
@@ -193,6 +203,8 @@ static void the_outcome_of_another_job_does_not_count(void **state)
         cmocka_unit_test_setup_teardown(an_outcome_is_read_as_it_was_written, setup,               \
                                         folder_remove),                                            \
         cmocka_unit_test_setup_teardown(the_outcome_of_another_job_does_not_count, setup,          \
+                                        folder_remove),                                            \
+        cmocka_unit_test_setup_teardown(a_run_is_sealed_with_a_message_that_is_not_utf_8, setup,   \
                                         folder_remove)
 
 int main(void)
