@@ -25,7 +25,7 @@ struct row {
     int64_t step, bytes, time_ms;
     json_t *paths;
     bool is_suspect, is_unseen;
-    bool is_file;  /* the newest row of its path: the file holds this checkpoint */
+    bool is_file;  /* no later run has written to its path: the file holds this checkpoint */
     bool is_ahead; /* the checkpoint leads to where the phase is */
 };
 
@@ -68,16 +68,28 @@ static int rows_add(void *context, const struct store_checkpoint *checkpoint)
     return 0;
 }
 
+/* A run that began anew overwrites a file with a lower step. So the last run counts, not the
+ * highest step. */
+static void rows_mark_files(struct rows *rows)
+{
+    json_t *writers = json_object(); /* the last run that has written to each path */
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct row *row = &rows->items[i];
+        if ((json_int_t)row->run > json_integer_value(json_object_get(writers, row->path)))
+            (void)json_object_set_new(writers, row->path, json_integer((json_int_t)row->run));
+    }
+    for (size_t i = 0; i < rows->count; i++) {
+        struct row *row = &rows->items[i];
+        row->is_file =
+            (json_int_t)row->run == json_integer_value(json_object_get(writers, row->path));
+    }
+    json_decref(writers);
+}
+
 static int rows_load(struct store *store, uint64_t phase, struct rows *rows, struct error *err)
 {
     int status = store_checkpoints(store, phase, rows_add, rows, err);
-    json_t *seen = json_object();
-    for (size_t i = 0; i < rows->count; i++) {
-        struct row *row = &rows->items[i];
-        row->is_file = !json_object_get(seen, row->path);
-        (void)json_object_set_new(seen, row->path, json_true());
-    }
-    json_decref(seen);
+    rows_mark_files(rows);
     return status;
 }
 

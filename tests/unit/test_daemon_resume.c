@@ -148,6 +148,41 @@ static void a_checkpoint_that_may_be_torn_is_tried_once(void **state)
     expect_attempt(world, 3, 20);
 }
 
+/* A checkpoint in a file whose name does not have the step. */
+static char *last(const struct world *world, unsigned sequence, unsigned step)
+{
+    char *path = text_format("%s/last.pt", world->home);
+    assert_int_equal(file_replace(path, "1234", 4, 0600, NULL), 0);
+    char *entry = text_format("{\"seq\":%u,\"time\":%lld,\"type\":\"checkpoint\",\"path\":\"%s\","
+                              "\"step\":%u,\"bytes\":4}",
+                              sequence, (long long)time(NULL) - 1, path, step);
+    free(path);
+    return entry;
+}
+
+static void a_file_holds_the_checkpoint_of_the_last_run_that_wrote_it(void **state)
+{
+    struct world *world = *state;
+    run_first_attempt(world);
+    push(world, "runs/1/a/1", "n1", last(world, 2, 5000), 2);
+    push(world, "runs/1/a/1", "lead", ended(2, "failed", 5001, false), 2);
+    world_await(world, "/v1/workflows/1", "phases.0.state", "held");
+    json_decref(world_expect(world, 200, "POST", "/v1/workflows/1/phases/a/retry",
+                             json_pack("{s:s}", "from", "start")));
+    world_await_lines(world, "jobs", 2);
+    world_slurm_write(world, "state.102", "running");
+    push(world, "runs/1/a/2", "lead", started(0), 1);
+    push(world, "runs/1/a/2", "n1", last(world, 1, 1000), 1);
+    push(world, "runs/1/a/2", "lead", ended(2, "preempted", 1001, false), 2);
+    world_await_lines(world, "jobs", 3);
+    char *text = world_read(world, "runs/1/a/3/run.json");
+    json_t *json = json_loads(text, 0, NULL);
+    assert_true(text_ends(world_member(json, "resume.path"), "/last.pt"));
+    assert_string_equal(world_member(json, "resume.step"), "1000");
+    json_decref(json);
+    free(text);
+}
+
 int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, world_setup, world_teardown)
@@ -160,6 +195,7 @@ int main(void)
         TEST(an_unreported_checkpoint_after_a_failed_guard_is_not_used),
         TEST(a_torn_checkpoint_is_not_used),
         TEST(a_checkpoint_that_may_be_torn_is_tried_once),
+        TEST(a_file_holds_the_checkpoint_of_the_last_run_that_wrote_it),
     };
     return cmocka_run_group_tests_name("daemon resumes", tests, NULL, NULL);
 }
