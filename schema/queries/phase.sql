@@ -116,8 +116,7 @@ SELECT phase.name AS phase, phase.workflow || '/' || phase.name AS address, phas
        CASE WHEN run.state IN ('starting', 'running', 'stopping')
             THEN (SELECT event.message
                     FROM event
-                   WHERE event.workflow = phase.workflow
-                     AND event.run = run.id AND event.type = 'warning'
+                   WHERE event.run = run.id AND event.type = 'warning'
                    ORDER BY event.id DESC LIMIT 1) END AS warning,
        whole.name AS matrix, member.number, member.params AS "case{}", member.value,
        member.standing, ifnull(member.reason, '') AS out_reason, phase.rung + 1 AS rung,

@@ -1,4 +1,5 @@
-/* The queries, and the names with which daemon/store binds parameters and reads columns. */
+/* The queries: the names with which daemon/store binds parameters and reads columns, and what they
+ * read. */
 #include "tests/unit/record.h"
 
 #include "daemon/store/store_private.h"
@@ -184,6 +185,82 @@ static void a_parameter_that_is_wrong_or_missing_fails(void **state)
     record_close(&record);
 }
 
+static void run_sql(const struct record *record, const char *sql)
+{
+    if (sqlite3_exec(record->store->db, sql, NULL, NULL, NULL) != SQLITE_OK)
+        fail_msg("%s: %s", sql, sqlite3_errmsg(record->store->db));
+}
+
+/* Adds `count` phases to the workflow, each with an allocation, a run and a line of history like
+ * those of the first phase. */
+static void add_phases(struct record *record, unsigned count)
+{
+    static const char *const tables[] = {"phase", "seat", "job", "run", "event"};
+    struct text copy = {0};
+    text_addf(&copy,
+              "UPDATE copy_phase SET id = id + 1000, position = position + 1, name = 'p' || id;"
+              "UPDATE copy_seat SET id = id + 1000, token = printf('%%032d', id + 1000);"
+              "UPDATE copy_job SET id = id + 1000, seat = seat + 1000, token = printf('%%032d', id "
+              "+ 1000);"
+              "UPDATE copy_run SET id = id + 1000, phase = phase + 1000, job = job + 1000,"
+              "                    seat = seat + 1000;"
+              "UPDATE copy_event SET id = id + 1000, run = run + 1000, phase = phase + 1000;");
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        char *sql = text_format("CREATE TEMP TABLE copy_%s AS SELECT * FROM %s ORDER BY id LIMIT 1",
+                                tables[i], tables[i]);
+        run_sql(record, sql);
+        text_addf(&copy, "INSERT INTO %s SELECT * FROM copy_%s;", tables[i], tables[i]);
+        free(sql);
+    }
+    run_sql(record, "UPDATE copy_phase SET position = 1");
+    record_begin(record);
+    for (unsigned i = 0; i < count; i++)
+        run_sql(record, text_string(&copy));
+    record_commit(record);
+    text_fini(&copy);
+}
+
+/* How many instructions of SQLite read the first phase of a workflow with this many others. */
+static int count_steps(unsigned others)
+{
+    struct record record;
+    struct workflow *workflow = record_workflow(7);
+    json_t *phase;
+    record_open(&record);
+    record_insert(&record, workflow);
+    struct run *run = record_add_run(&record, &workflow->phases[0], 11, 21);
+    run->state = RUN_RUNNING;
+    run->has_begun = true;
+    run->seat->allocation->slurm_id = 101;
+    run->seat->allocation->state = CLUSTER_JOB_RUNNING;
+    run->submitted_ms = run->seat->allocation->started_ms = record_now_ms() - 60000;
+    run->started_ms = record_now_ms() - 50000;
+    record_save_run(&record, run);
+    struct core_effect history = {
+        .kind = FX_HISTORY, .workflow = workflow, .phase = run->phase, .run = run};
+    record_apply(&record, &history);
+    add_phases(&record, others);
+    sqlite3_stmt *stmt = store_stmt(record.store, Q_PHASE_ANSWER)->sqlite;
+    (void)sqlite3_stmt_status(stmt, SQLITE_STMTSTATUS_VM_STEP, true);
+    assert_int_equal(answer_phase(record.store, 7, "validate", &phase, NULL), 0);
+    assert_true(json_real_value(json_object_get(phase, "gpu_seconds")) > 0);
+    json_decref(phase);
+    int steps = sqlite3_stmt_status(stmt, SQLITE_STMTSTATUS_VM_STEP, true);
+    workflow_free(workflow);
+    record_close(&record);
+    return steps;
+}
+
+/* Otherwise the status of a large matrix takes the square of its members. */
+static void a_phase_is_read_without_the_other_phases(void **state)
+{
+    int alone = count_steps(0), beside = count_steps(200);
+    (void)state;
+    assert_true(alone > 0);
+    if (beside > alone + alone / 10)
+        fail_msg("%d instructions instead of %d", beside, alone);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -191,6 +268,7 @@ int main(void)
         cmocka_unit_test(every_query_is_used_and_has_what_is_bound_and_read),
         cmocka_unit_test(a_name_that_a_query_does_not_have_is_found),
         cmocka_unit_test(a_parameter_that_is_wrong_or_missing_fails),
+        cmocka_unit_test(a_phase_is_read_without_the_other_phases),
     };
     return cmocka_run_group_tests_name("queries", tests, NULL, NULL);
 }
