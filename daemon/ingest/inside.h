@@ -43,7 +43,8 @@ void journal_catch_up(struct ingest *ingest, const struct run *run);
 /* Takes entries that are in the run's folder and were never pushed, then the outcome. Posts
  * EV_RUN_ENDED or EV_RUN_SILENT and returns true. Returns false if the outcome counts entries that
  * are missing but may still come: the job may still run, has just ended, or its state is unknown.
- * Once the job has been over for some seconds, missing entries are lost. */
+ * Once the job has been over for some seconds, missing entries are lost. Also returns false, for
+ * some minutes, if outcome.json or a journal is there and cannot be read. */
 bool journal_read_outcome(struct ingest *ingest, struct run *run);
 
 /* --- reading.c -------------------------------------------------------------------------------- */
@@ -81,14 +82,16 @@ struct notes_node {
  * taken. The record has it, too. */
 struct notes {
     uint64_t run;
-    bool has_ended;    /* its end was posted */
-    bool has_foreign;  /* people were told that the folder has another job's outcome */
-    bool is_late;      /* workers still tell of the run, although its folder has a tombstone */
-    json_t *outcome;   /* from the lead, while entries that the outcome counts are missing */
-    uint64_t heard_ms; /* in libuv's time: when its workers last spoke; 0: not since the start */
-    unsigned written;  /* the number of the last command in the run's folder */
-    int64_t step;      /* the highest step that was posted; -1: no step */
-    json_t *saved;     /* checkpoint entries that may not be in the record yet */
+    bool has_ended;     /* its end was posted */
+    bool has_foreign;   /* people were told that the folder has another job's outcome */
+    bool is_warned;     /* people were told that outcome.json cannot be read */
+    bool is_late;       /* workers still tell of the run, although its folder has a tombstone */
+    json_t *outcome;    /* from the lead, while entries that the outcome counts are missing */
+    uint64_t heard_ms;  /* in libuv's time: when its workers last spoke; 0: not since the start */
+    uint64_t unread_ms; /* in libuv's time: since when a file cannot be read; 0: all can be read */
+    unsigned written;   /* the number of the last command in the run's folder */
+    int64_t step;       /* the highest step that was posted; -1: no step */
+    json_t *saved;      /* checkpoint entries that may not be in the record yet */
     struct saved_limit suspect; /* the first limit that was told; the core may not know it yet */
     struct notes_node **nodes;
     size_t node_count;

@@ -24,6 +24,7 @@ enum {
     /* How long after a job's end a file server may still hide what the nodes have written. A folder
      * that is opened after this time shows everything. Less than the core waits for an outcome. */
     SHOWN_MS = 4000,
+    UNREAD_MAX_MS = 300 * 1000, /* so long a file that cannot be read is awaited */
 };
 
 struct journal_item {
@@ -317,6 +318,13 @@ enum reading_kind {
     READ_LAST,     /* nobody writes any more: missing entries before another entry are lost */
 };
 
+/* Whether a later read may succeed: the file is there, and the system could not read it. `status`
+ * is 0 or a negative errno. */
+static bool is_trouble(int status)
+{
+    return status != 0 && status != -ENOENT && status != -EINVAL && status != -EFBIG;
+}
+
 /* Warns of a wrong file. A file that was removed or cut is not reported here: its writer reports
  * it, and goes on behind what is left. */
 static void warn_of_file(struct ingest *ingest, const struct notes *notes, struct notes_node *node,
@@ -344,26 +352,31 @@ static void warn_of_file(struct ingest *ingest, const struct notes *notes, struc
                   node->name, reading->gap_first, reading->gap_last);
 }
 
-/* Takes the entries of the file that were not taken yet. */
-static void read_node(struct ingest *ingest, struct notes *notes, const char *folder,
+/* Takes the entries of the file that were not taken yet. False: a file that nobody writes any more
+ * could not be read now. */
+static bool read_node(struct ingest *ingest, struct notes *notes, const char *folder,
                       const char *name, enum reading_kind how)
 {
     struct notes_node *node;
     struct reading reading;
     if (notes_node(ingest, notes, name, &node, NULL) < 0)
-        return;
+        return true;
     reading_open(&reading, folder, name, node->taken, how == READ_LAST);
     while (reading_next(&reading)) /* entries that are not taken stay missing */
         (void)take_entries(ingest, notes, name, reading.entries, NULL, NULL);
-    if (how == READ_AND_WARN || reading.order.stray)
+    bool is_read = how != READ_LAST || !is_trouble(-reading.file.failed);
+    if (how == READ_AND_WARN || reading.order.stray || !is_read)
         warn_of_file(ingest, notes, node, &reading);
     reading_close(&reading);
+    return is_read;
 }
 
-/* Reads the journals of the nodes whose entries the outcome counts and that were not all taken. */
-static void read_missing(struct ingest *ingest, struct notes *notes, struct run *run,
+/* Reads the journals of the nodes whose entries the outcome counts and that were not all taken.
+ * False: as with read_node(). */
+static bool read_missing(struct ingest *ingest, struct notes *notes, struct run *run,
                          const json_t *outcome, enum reading_kind how)
 {
+    bool is_read = true;
     struct folder folder;
     folder_init(&folder, loop_config(ingest->loop)->home, run);
     const char *name;
@@ -373,30 +386,41 @@ static void read_missing(struct ingest *ingest, struct notes *notes, struct run 
         struct notes_node *node;
         if (text_is_node(name) && notes_node(ingest, notes, name, &node, NULL) == 0 &&
             (json_int_t)node->taken < json_integer_value(final))
-            read_node(ingest, notes, folder.run, name, how);
+            is_read &= read_node(ingest, notes, folder.run, name, how);
     }
     folder_fini(&folder);
+    return is_read;
 }
 
-static void read_nodes(struct ingest *ingest, struct notes *notes, const char *folder,
+static bool read_nodes(struct ingest *ingest, struct notes *notes, const char *folder,
                        enum reading_kind how)
 {
     json_t *nodes = journal_nodes(folder), *node;
+    bool is_read = true;
     size_t i;
     json_array_foreach(nodes, i, node)
-        read_node(ingest, notes, folder, json_string_value(node), how);
+    {
+        is_read &= read_node(ingest, notes, folder, json_string_value(node), how);
+    }
     json_decref(nodes);
-    read_node(ingest, notes, folder, "lead", how);
+    return read_node(ingest, notes, folder, "lead", how) && is_read;
 }
 
-/* Reads outcome.json. NULL: the file is absent, or another job's lead wrote it. A lead that was
- * believed gone may still tell the end of its own run in a folder that belongs to another job by
- * now. */
+/* Reads outcome.json. NULL: the file is absent or damaged, another job's lead wrote it, or it could
+ * not be read now. In the last case `is_read` becomes false. A lead that was believed gone may
+ * still tell the end of its own run in a folder that belongs to another job by now. */
 static json_t *read_outcome_file(struct ingest *ingest, struct notes *notes, const struct run *run,
-                                 const char *folder)
+                                 const char *folder, bool *is_read)
 {
     json_t *outcome;
-    (void)message_read(&outcome, NULL, "%s/outcome.json", folder);
+    struct error err;
+    if (is_trouble(message_read(&outcome, &err, "%s/outcome.json", folder))) {
+        if (!notes->is_warned)
+            loop_warn(ingest->loop, run, "%s; phased tries again for %d minutes", err.message,
+                      UNREAD_MAX_MS / 60000);
+        notes->is_warned = true;
+        *is_read = false;
+    }
     struct outcome told = outcome_view(outcome);
     if (told.token[0] && !run_is_served_by(run, told.token)) {
         if (!notes->has_foreign)
@@ -464,7 +488,8 @@ int ingest_take(struct loop *loop, uint64_t run, const char *node, json_t *entri
     int status = take_entries(ingest, notes, node, json_incref(entries), waiter, err);
     if (status == 0 && notes->outcome && !notes->has_ended && object) {
         json_t *outcome = json_incref(notes->outcome);
-        read_missing(ingest, notes, object, outcome, READ_QUIETLY); /* pushes may come later */
+        /* Pushes may come later. */
+        (void)read_missing(ingest, notes, object, outcome, READ_QUIETLY);
         json_decref(outcome);
     }
     if (!object && !notes->is_late)
@@ -476,7 +501,7 @@ void journal_catch_up(struct ingest *ingest, const struct run *run)
 {
     struct folder folder;
     folder_init(&folder, loop_config(ingest->loop)->home, run);
-    read_nodes(ingest, notes_get(ingest, run->id), folder.run, READ_AND_WARN);
+    (void)read_nodes(ingest, notes_get(ingest, run->id), folder.run, READ_AND_WARN);
     folder_fini(&folder);
 }
 
@@ -493,6 +518,15 @@ static bool is_settled(const struct run *run, const json_t *outcome)
     return is_over(job) || !job->slurm_id || job->restarts > outcome_view(outcome).restarts;
 }
 
+/* Whether to try again, since a file could not be read. The file server may be in trouble. */
+static bool is_awaited(const struct ingest *ingest, struct notes *notes, bool is_read)
+{
+    uint64_t now_ms = uv_now(loop_config(ingest->loop)->uv);
+    if (!is_read && !notes->unread_ms)
+        notes->unread_ms = now_ms;
+    return !is_read && !notes->has_ended && now_ms - notes->unread_ms < UNREAD_MAX_MS;
+}
+
 /* Takes the reference to `outcome`. False: entries that the outcome counts are missing, and may
  * still come. */
 static bool take_outcome(struct ingest *ingest, struct notes *notes, struct run *run,
@@ -502,8 +536,9 @@ static bool take_outcome(struct ingest *ingest, struct notes *notes, struct run 
     json_decref(notes->outcome);
     notes->outcome = outcome;
     json_incref(outcome); /* reading may replace notes->outcome */
-    read_missing(ingest, notes, run, outcome, is_last ? READ_LAST : READ_QUIETLY);
-    bool is_whole = is_last || finals_are_taken(ingest, notes, outcome);
+    bool is_read = read_missing(ingest, notes, run, outcome, is_last ? READ_LAST : READ_QUIETLY);
+    bool is_whole = (is_last && !is_awaited(ingest, notes, is_read)) ||
+                    finals_are_taken(ingest, notes, outcome);
     if (is_whole)
         post_end(ingest, notes, run, outcome);
     json_decref(outcome);
@@ -518,11 +553,12 @@ bool journal_read_outcome(struct ingest *ingest, struct run *run)
     struct folder folder;
     folder_init(&folder, loop_config(ingest->loop)->home, run);
     bool is_last = is_over(run->seat->allocation);
-    read_nodes(ingest, notes, folder.run, is_last ? READ_LAST : READ_QUIETLY);
-    json_t *outcome = read_outcome_file(ingest, notes, run, folder.run);
+    bool is_read = read_nodes(ingest, notes, folder.run, is_last ? READ_LAST : READ_QUIETLY);
+    json_t *outcome = read_outcome_file(ingest, notes, run, folder.run, &is_read);
     if (!outcome)
         outcome = json_incref(notes->outcome); /* the lead has told it already */
-    bool is_whole = !outcome || take_outcome(ingest, notes, run, outcome);
+    bool is_whole =
+        outcome ? take_outcome(ingest, notes, run, outcome) : !is_awaited(ingest, notes, is_read);
     if (is_whole && !notes->has_ended) {
         if (run->has_begun && is_last)
             post_left(ingest, notes, run);
@@ -533,6 +569,8 @@ bool journal_read_outcome(struct ingest *ingest, struct run *run)
             silent.outcome = OUTCOME_SUCCEEDED;
         loop_post(ingest->loop, &silent);
     }
+    if (is_whole)
+        notes->unread_ms = 0;
     folder_fini(&folder);
     return is_whole;
 }

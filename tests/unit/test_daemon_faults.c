@@ -420,6 +420,73 @@ static void a_journal_waits_for_the_disk(void **state)
     free(start);
 }
 
+static void await_warning(struct world *world, const char *message)
+{
+    for (int i = 0; i < 4000 && !world_log_has(world, message); i++)
+        world_pause();
+    assert_true(world_log_has(world, message));
+}
+
+/* Makes a file of the first run that can be read only after free_file(), because it is a link to
+ * itself. Returns its path. */
+static char *jam_file(const struct world *world, const char *name)
+{
+    char *path = text_format("%s/runs/1/a/1/%s", world->home, name);
+    char *parent = text_format("%.*s", (int)(strrchr(path, '/') - path), path);
+    assert_int_equal(file_make_folders(parent, 0700, NULL), 0);
+    assert_int_equal(symlink(path, path), 0);
+    free(parent);
+    return path;
+}
+
+static void free_file(char *take_path, const char *text)
+{
+    assert_int_equal(unlink(take_path), 0);
+    assert_int_equal(file_replace(take_path, text, strlen(text), 0600, NULL), 0);
+    free(take_path);
+}
+
+/* The first run has begun, and its job is over. */
+static void end_job(struct world *world)
+{
+    char *start = started();
+    world_slurm_write(world, "state.101", "running");
+    push(world, "runs/1/a/1", "lead", start, 1);
+    world_slurm_write(world, "state.101", "completed");
+    free(start);
+}
+
+static void an_outcome_that_cannot_be_read_at_first_still_counts(void **state)
+{
+    struct world *world = *state;
+    char *end = ended(0);
+    submit(world);
+    await(world, "phases.0.run.state", "pending");
+    char *outcome = jam_file(world, "outcome.json");
+    end_job(world);
+    await_warning(world, "outcome.json: Too many levels of symbolic links; phased tries again for "
+                         "5 minutes");
+    free_file(outcome, end);
+    await(world, "phases.0.run.outcome", "succeeded");
+    free(end);
+}
+
+static void a_journal_that_cannot_be_read_at_first_still_counts(void **state)
+{
+    struct world *world = *state;
+    char *end = ended(1);
+    submit(world);
+    await(world, "phases.0.run.state", "pending");
+    char *journal = jam_file(world, "journal/n1.jsonl"), *outcome = jam_file(world, "outcome.json");
+    free_file(outcome, end);
+    end_job(world);
+    await_warning(world, "the journal of n1 cannot be read: Too many levels of symbolic links");
+    free_file(journal, "{\"seq\":1,\"time\":1,\"type\":\"metric\",\"step\":1,"
+                       "\"values\":{\"loss\":1}}\n");
+    await(world, "phases.0.state", "succeeded"); /* and the gate has the metric */
+    free(end);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
 
 /* Whether the key is known cannot be told. So the submission is neither recorded a second time nor
@@ -456,6 +523,8 @@ int main(void)
         TEST(a_second_submission_leaves_the_run_of_the_lead),
         TEST(no_effect_happens_while_the_record_cannot_be_written),
         TEST(a_journal_waits_for_the_disk),
+        TEST(an_outcome_that_cannot_be_read_at_first_still_counts),
+        TEST(a_journal_that_cannot_be_read_at_first_still_counts),
         TEST(a_submission_is_answered_with_the_error_of_a_record_that_cannot_be_read),
     };
     return cmocka_run_group_tests_name("daemon faults", tests, NULL, NULL);
