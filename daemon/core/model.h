@@ -156,7 +156,7 @@ struct phase {
     /* The newest whole checkpoint of any of its runs that is not suspect; NULL: none. */
     char *checkpoint_path;
     int64_t checkpoint_step;
-    bool is_chosen; /* a person chose this checkpoint; until a run has begun; not stored */
+    bool is_chosen; /* a person chose this checkpoint; until a run has begun */
     bool
         is_anew; /* the start was chosen: earlier checkpoints do not count, until a run has begun */
 

@@ -119,10 +119,9 @@ static void run_on_started(struct decision *decision, struct run *run)
     if (allocation_is_candidate(allocation) && allocation->ended && !run->silent_since_ms)
         run->silent_since_ms = decision->now_ms;
     run->has_begun = true;
-    run->phase->is_chosen = false;
-    if (run->phase->is_anew)
+    if (run->phase->is_chosen || run->phase->is_anew)
         decision_save_phase(decision, run->phase);
-    run->phase->is_anew = false;
+    run->phase->is_chosen = run->phase->is_anew = false;
     run->started_ms = decision_began_ms(decision, event->started_ms, run_earliest_ms(run));
     if (event->path)
         run_set_resume(run, event->path, event->step);

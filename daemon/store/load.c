@@ -73,6 +73,7 @@ static bool load_phase(struct stmt *stmt, struct phase *phase)
     phase->linger_s = stmt_unsigned(stmt, "linger_s");
     phase->slurm_options = stmt_copy(stmt, "slurm_options");
     phase->rung = stmt_unsigned(stmt, "rung");
+    phase->is_chosen = stmt_bool(stmt, "chosen");
     phase->is_anew = stmt_bool(stmt, "anew");
     json_t *remedies = stmt_json(stmt, "remedies");
     damaged |= !rows_load_remedies(remedies, phase);

@@ -44,6 +44,7 @@ void rows_bind_phase(struct stmt *stmt, const struct phase *phase)
     stmt_bind_int(stmt, ":overridden", phase->is_overridden);
     stmt_bind_text(stmt, ":checkpoint_path", phase->checkpoint_path);
     stmt_bind_int(stmt, ":checkpoint_step", phase->checkpoint_step);
+    stmt_bind_int(stmt, ":chosen", phase->is_chosen);
     stmt_bind_int(stmt, ":anew", phase->is_anew);
     stmt_bind_int(stmt, ":attempts", phase->attempts);
     stmt_bind_json(stmt, ":failures", failures);

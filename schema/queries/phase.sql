@@ -4,13 +4,13 @@ INSERT INTO phase (id, workflow, position, name, state, hold, reason, hold_budge
                    overridden, checkpoint_path, checkpoint_step, attempts, failures, losses, stalls,
                    remedies, remedy, rung, promote, on_fail, has_checkpoint, nodes,
                    gpus_per_node, cpus_per_node, gpu_type, alternatives, time_s, stop_s,
-                   linger_s, slurm_options, beside, anew, total, usd_per_node_hour,
+                   linger_s, slurm_options, beside, chosen, anew, total, usd_per_node_hour,
                    usd_per_gpu_hour, spec)
 VALUES (:id, :workflow, :position, :name, :state, :hold, :reason, :hold_budget, :hold_amount,
         :overridden, :checkpoint_path, :checkpoint_step, :attempts, :failures, :losses, :stalls,
         :remedies, :remedy, :rung, :promote, :on_fail, :has_checkpoint, :nodes,
         :gpus_per_node, :cpus_per_node, :gpu_type, :alternatives, :time_s, :stop_s,
-        :linger_s, :slurm_options, :beside, :anew, :total, :usd_per_node_hour,
+        :linger_s, :slurm_options, :beside, :chosen, :anew, :total, :usd_per_node_hour,
         :usd_per_gpu_hour, :spec);
 
 -- name: phase_load
@@ -18,7 +18,7 @@ VALUES (:id, :workflow, :position, :name, :state, :hold, :reason, :hold_budget, 
 SELECT id, name, state, hold, reason, hold_budget, hold_amount, overridden, checkpoint_path,
        checkpoint_step, attempts, failures, losses, stalls, promote, on_fail, has_checkpoint, nodes,
        gpus_per_node, cpus_per_node, gpu_type, alternatives, time_s, stop_s, linger_s,
-       slurm_options, rung, anew, remedies, remedy
+       slurm_options, rung, chosen, anew, remedies, remedy
   FROM phase
  WHERE workflow = :workflow
  ORDER BY position;
@@ -28,9 +28,9 @@ SELECT id, name, state, hold, reason, hold_budget, hold_amount, overridden, chec
 UPDATE phase
    SET state = :state, hold = :hold, reason = :reason, hold_budget = :hold_budget,
        hold_amount = :hold_amount, overridden = :overridden,
-       checkpoint_path = :checkpoint_path, checkpoint_step = :checkpoint_step, anew = :anew,
-       attempts = :attempts, failures = :failures, losses = :losses, stalls = :stalls,
-       remedies = :remedies, remedy = :remedy, rung = :rung
+       checkpoint_path = :checkpoint_path, checkpoint_step = :checkpoint_step, chosen = :chosen,
+       anew = :anew, attempts = :attempts, failures = :failures, losses = :losses,
+       stalls = :stalls, remedies = :remedies, remedy = :remedy, rung = :rung
  WHERE id = :id;
 
 -- name: phase_revise

@@ -59,19 +59,25 @@ static void a_run_without_a_whole_checkpoint_begins_from_the_start_and_says_so(v
     json_decref(json);
 }
 
-/* The attempt runs in a job of its own, and begins from this checkpoint. */
-static void expect_attempt(struct world *world, unsigned attempt, unsigned step)
+static void expect_resume(struct world *world, unsigned attempt, const char *name, const char *step)
 {
-    char *state = text_format("state.%u", 99 + attempt), *file, *text;
-    file = text_format("runs/1/a/%u/run.json", attempt);
-    world_await_lines(world, "jobs", attempt - 1);
-    world_slurm_write(world, state, "running");
-    text = world_read(world, file);
+    char *file = text_format("runs/1/a/%u/run.json", attempt), *text = world_read(world, file);
     json_t *json = json_loads(text, 0, NULL);
-    assert_string_equal(world_member(json, "resume.path"), checkpoint_path(world, step));
+    assert_true(text_ends(world_member(json, "resume.path"), name));
+    assert_string_equal(world_member(json, "resume.step"), step);
     json_decref(json);
     free(text);
     free(file);
+}
+
+/* The attempt runs in a job of its own, and begins from this checkpoint. */
+static void expect_attempt(struct world *world, unsigned attempt, unsigned step)
+{
+    char *state = text_format("state.%u", 99 + attempt), *number = text_format("%u", step);
+    world_await_lines(world, "jobs", attempt - 1);
+    world_slurm_write(world, state, "running");
+    expect_resume(world, attempt, strrchr(checkpoint_path(world, step), '/'), number);
+    free(number);
     free(state);
 }
 
@@ -175,12 +181,28 @@ static void a_file_holds_the_checkpoint_of_the_last_run_that_wrote_it(void **sta
     push(world, "runs/1/a/2", "n1", last(world, 1, 1000), 1);
     push(world, "runs/1/a/2", "lead", ended(2, "preempted", 1001, false), 2);
     world_await_lines(world, "jobs", 3);
-    char *text = world_read(world, "runs/1/a/3/run.json");
-    json_t *json = json_loads(text, 0, NULL);
-    assert_true(text_ends(world_member(json, "resume.path"), "/last.pt"));
-    assert_string_equal(world_member(json, "resume.step"), "1000");
-    json_decref(json);
-    free(text);
+    expect_resume(world, 3, "/last.pt", "1000");
+}
+
+static void a_suspect_checkpoint_that_a_person_chose_is_used_after_a_restart(void **state)
+{
+    struct world *world = *state;
+    run_first_attempt(world);
+    push(world, "runs/1/a/1", "n1",
+         text_format("{\"seq\":2,\"time\":1.5,\"type\":\"suspect\",\"step\":20}"), 2);
+    push(world, "runs/1/a/1", "n1", checkpoint(world, 3, 30), 3);
+    push(world, "runs/1/a/1", "lead", ended(2, "failed", 31, false), 2);
+    world_await(world, "/v1/workflows/1", "phases.0.state", "held");
+    world_slurm_write(world, "state.101", "failed");
+    world_slurm_write(world, "mode", "down");
+    json_decref(world_expect(world, 200, "POST", "/v1/workflows/1/phases/a/retry",
+                             json_pack("{s:s}", "from", "30")));
+    expect_run(world, 2, "state", "submitting");
+    world_kill(world);
+    world_slurm_write(world, "mode", "up");
+    world_start(world, NULL);
+    world_await_lines(world, "jobs", 2);
+    expect_resume(world, 2, "/step_30", "30");
 }
 
 int main(void)
@@ -195,6 +217,7 @@ int main(void)
         TEST(an_unreported_checkpoint_after_a_failed_guard_is_not_used),
         TEST(a_torn_checkpoint_is_not_used),
         TEST(a_checkpoint_that_may_be_torn_is_tried_once),
+        TEST(a_suspect_checkpoint_that_a_person_chose_is_used_after_a_restart),
         TEST(a_file_holds_the_checkpoint_of_the_last_run_that_wrote_it),
     };
     return cmocka_run_group_tests_name("daemon resumes", tests, NULL, NULL);

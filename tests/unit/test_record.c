@@ -40,7 +40,7 @@ static void fill(struct record *record, struct workflow *workflow)
     phase->hold_amount = AMOUNT_HOURS;
     phase->checkpoint_path = strdup("/out/step_500.ckpt");
     phase->checkpoint_step = 500;
-    phase->is_anew = phase->is_overridden = true;
+    phase->is_chosen = phase->is_anew = phase->is_overridden = true;
     for (int cause = 1; cause < CAUSE_COUNT; cause++)
         phase->failures[cause] = (unsigned)cause;
     phase->losses = 2;
