@@ -72,6 +72,7 @@ static bool load_phase(struct stmt *stmt, struct phase *phase)
     phase->stop_s = stmt_unsigned(stmt, "stop_s");
     phase->linger_s = stmt_unsigned(stmt, "linger_s");
     phase->slurm_options = stmt_copy(stmt, "slurm_options");
+    phase->must_resume = stmt_bool(stmt, "must_resume");
     phase->rung = stmt_unsigned(stmt, "rung");
     phase->is_chosen = stmt_bool(stmt, "chosen");
     phase->is_anew = stmt_bool(stmt, "anew");

@@ -18,7 +18,8 @@ VALUES (:id, :workflow, :position, :name, :state, :hold, :reason, :hold_budget, 
 SELECT id, name, state, hold, reason, hold_budget, hold_amount, overridden, checkpoint_path,
        checkpoint_step, attempts, failures, losses, stalls, promote, on_fail, has_checkpoint, nodes,
        gpus_per_node, cpus_per_node, gpu_type, alternatives, time_s, stop_s, linger_s,
-       slurm_options, rung, chosen, anew, remedies, remedy
+       slurm_options, rung, chosen, anew, remedies, remedy,
+       json_type(spec, '$.until_resumed') IS NOT NULL AS must_resume
   FROM phase
  WHERE workflow = :workflow
  ORDER BY position;

@@ -66,6 +66,29 @@ static void a_run_gets_what_was_submitted(void **state)
     record_close(&record);
 }
 
+static void a_rehearsal_still_tries_to_resume_after_a_restart(void **state)
+{
+    (void)state;
+    struct record record;
+    struct store_submission submission = record_submission();
+    struct workflow *workflow = record_workflow(1), *loaded;
+    json_t *phases = json_object_get(submission.resolved, "phases");
+    (void)json_object_set_new(json_array_get(phases, 0), "until_resumed",
+                              json_pack("{s:i, s:i}", "steps", 5, "elapsed", 900));
+    record_open(&record);
+    record_begin(&record);
+    assert_int_equal(store_workflow_insert(record.store, workflow, &submission, NULL), 0);
+    record_commit(&record);
+    record_reopen(&record);
+    assert_int_equal(store_load_workflow(record.store, 1, &loaded, NULL), 0);
+    assert_true(loaded->phases[0].must_resume);
+    assert_false(loaded->phases[1].must_resume);
+    record_submission_fini(&submission);
+    workflow_free(loaded);
+    workflow_free(workflow);
+    record_close(&record);
+}
+
 static void read_phase_id(struct record *record, uint64_t phase, char ret_id[STORE_PHASE_ID_SIZE])
 {
     struct error err;
@@ -168,6 +191,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_repeated_submission_is_recognised_by_its_key),
         cmocka_unit_test(a_run_gets_what_was_submitted),
+        cmocka_unit_test(a_rehearsal_still_tries_to_resume_after_a_restart),
         cmocka_unit_test(a_phase_has_an_id_that_no_phase_of_another_submission_has),
         cmocka_unit_test(a_secret_stays_when_the_run_is_saved),
         cmocka_unit_test(a_journal_position_is_kept_for_each_run_and_node),
