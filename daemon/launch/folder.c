@@ -192,7 +192,8 @@ static bool was_begun(const struct folder *folder, const struct run *run,
 
 static bool is_of_job(const struct folder *folder, const struct run_file *file)
 {
-    return !file->job_dir || text_equal(file->job_dir, folder->job);
+    return !file->job_dir ||
+           text_equal(job_folder_name(file->job_dir), job_folder_name(folder->job));
 }
 
 int folder_resume(const struct folder *folder, json_t **ret_resume)
@@ -216,7 +217,7 @@ static int take_over(const struct folder *folder, const struct run *run, bool *r
     *ret_is_begun = is_there && is_own;
     *ret_resume = *ret_is_begun ? json_incref(file.resume) : NULL;
     if (is_there && !is_own) {
-        char *aside = text_format("%s.of-%s", folder->run, strrchr(file.job_dir, '/') + 1);
+        char *aside = text_format("%s.of-%s", folder->run, job_folder_name(file.job_dir));
         if (rename(folder->run, aside) < 0)
             status =
                 error_set(err, -errno, "could not set %s aside: %s", folder->run, strerror(errno));

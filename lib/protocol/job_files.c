@@ -7,6 +7,7 @@
 #include "lib/protocol/message.h"
 
 #include <errno.h>
+#include <string.h>
 
 struct job_files {
     const char *run_dir; /* of current.json */
@@ -18,6 +19,12 @@ static const struct member job_files_members[] = {
     MEMBER(job_files, job_dirs, OPTIONAL),
     {0},
 };
+
+const char *job_folder_name(const char *job_dir)
+{
+    const char *slash = strrchr(job_dir, '/');
+    return slash ? slash + 1 : job_dir;
+}
 
 int current_read(const char *job_dir, char **ret_run_dir, struct error *err)
 {

@@ -7,6 +7,10 @@
 
 struct error;
 
+/* The name of a job's folder, borrowed from the path. The name has the token of the job. Two paths
+ * of the folder may differ, such as by a symbolic link. */
+const char *job_folder_name(const char *job_dir);
+
 /* The caller frees the path of the run's folder. */
 int current_read(const char *job_dir, char **ret_run_dir, struct error *err);
 /* A new reference; NULL: the path is not UTF-8. */

@@ -312,6 +312,25 @@ static void runs_that_the_lead_of_another_job_made_alone_are_set_aside(void **st
     assert_int_equal(world_slurm_lines(world, "jobs"), 1);
 }
 
+/* The lead knows the folder of its job by another path, such as one without a link. */
+static void a_run_made_alone_is_of_the_job_with_the_same_token(void **state)
+{
+    struct world *world = *state;
+    run_first_attempt(world);
+    world_kill(world);
+    char *job = told(world, "runs/1/a/1", "job_dir");
+    char *moved = text_format("/elsewhere%s", strrchr(job, '/'));
+    leave(world, "runs/1/a/1", "outcome.json", ended(0, "preempted", 12, true));
+    make_alone(world, 2, "/out/step_12", 12, moved);
+    leave_journal(world, "runs/1/a/2", "lead", started(1), NULL);
+    world_slurm_write(world, "restarts.101", "1");
+    world_start(world, NULL);
+    expect_run(world, 2, "state", "running");
+    expect_run(world, 2, "resume", "/out/step_12");
+    free(moved);
+    free(job);
+}
+
 /* An sbatch script: its phase has no `checkpoint`. */
 static const char script[] = "name: one\n"
                              "phases:\n"
@@ -373,6 +392,7 @@ int main(void)
         TEST(a_training_that_ended_without_the_daemon_is_promoted),
         TEST(a_job_that_slurm_did_not_requeue_is_replaced),
         TEST(runs_that_the_lead_of_another_job_made_alone_are_set_aside),
+        TEST(a_run_made_alone_is_of_the_job_with_the_same_token),
     };
     return cmocka_run_group_tests_name("daemon requeues", tests, NULL, NULL);
 }

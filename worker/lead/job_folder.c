@@ -13,7 +13,6 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Whether `later` may be the same job as `earlier`. The number of restarts only grows. */
 static bool job_folder_is_same(const struct phase_life *earlier, const struct phase_life *later)
@@ -42,12 +41,6 @@ int job_folder_claim(const char *job_dir, const struct phase_life *life, struct 
     json_decref(json);
     free(path);
     return status;
-}
-
-static const char *job_folder_name(const char *job_dir)
-{
-    const char *slash = strrchr(job_dir, '/');
-    return slash ? slash + 1 : job_dir;
 }
 
 int job_folder_check_run(const char *job_dir, const char *run_dir, struct error *err)
