@@ -47,6 +47,7 @@ static int stmt_errno(sqlite3 *db, int code)
         return -EROFS;
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
+    case SQLITE_PROTOCOL:
         return -EBUSY;
     case SQLITE_CORRUPT:
         return -EUCLEAN;
