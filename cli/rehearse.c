@@ -15,6 +15,7 @@
 #include "lib/checkpoint.h"
 #include "lib/error.h"
 #include "lib/expr/expr.h"
+#include "lib/json.h"
 #include "lib/protocol/words.h"
 #include "lib/spec/rehearsal.h"
 #include "lib/spec/spec.h"
@@ -141,7 +142,7 @@ static int rehearse_first_step(struct rehearse *report, const json_t *run, doubl
     if (status < 0)
         return status;
     const json_t *first = json_array_get(json_object_get(reply, "steps"), 0);
-    *ret_step = json_is_number(first) ? json_number_value(first) : NAN;
+    *ret_step = json_number(first);
     json_decref(reply);
     return 0;
 }

@@ -30,6 +30,11 @@ const char *json_member_text(const json_t *object, const char *name)
     return text ? text : "";
 }
 
+double json_number(const json_t *json)
+{
+    return json_is_number(json) ? json_number_value(json) : NAN;
+}
+
 json_t *json_double(double value)
 {
     if (isfinite(value))

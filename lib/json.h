@@ -17,6 +17,8 @@ json_t *json_string_of(const char *text);
 /* Returns the text of a member; empty: there is no such member, or it has no text. */
 const char *json_member_text(const json_t *object, const char *name);
 
+/* NaN: the value is not a number. */
+double json_number(const json_t *json);
 /* A new reference. */
 json_t *json_double(double value);
 /* False: the value is neither a number nor one of these texts. */

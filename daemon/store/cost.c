@@ -4,6 +4,7 @@
 #include "daemon/core/model.h"
 #include "daemon/store/row_json.h"
 #include "daemon/store/store_private.h"
+#include "lib/json.h"
 #include "lib/text.h"
 
 #include <math.h>
@@ -22,18 +23,13 @@ static int spending_read(struct stmt *stmt, struct store_spending *ret_spending,
     return 0;
 }
 
-static double cost_number(const json_t *json)
-{
-    return json_is_number(json) ? json_number_value(json) : NAN;
-}
-
 /* The price of the dearest of several types, "h200,h100": which type Slurm will give is not known.
  */
 static double cost_by_gpu(const json_t *prices, const char *types)
 {
     double dearest = NAN;
     for (char *type; (type = text_take_item(&types));) {
-        double one = cost_number(json_object_get(prices, type));
+        double one = json_number(json_object_get(prices, type));
         free(type);
         if (isnan(one))
             return NAN;
@@ -50,9 +46,9 @@ struct store_price store_price_of(const json_t *resolved, const struct phase *ph
     if (phase->gpus_per_node == 0) /* nobody has said what a node without GPUs costs */
         return (struct store_price){NAN, NAN};
     return (struct store_price){
-        .usd_per_node_hour = cost_number(json_object_get(price, "per_node_hour")),
+        .usd_per_node_hour = json_number(json_object_get(price, "per_node_hour")),
         .usd_per_gpu_hour =
-            per_gpu ? cost_number(per_gpu) : cost_by_gpu(json_object_get(price, "by_gpu"), types),
+            per_gpu ? json_number(per_gpu) : cost_by_gpu(json_object_get(price, "by_gpu"), types),
     };
 }
 
@@ -61,7 +57,7 @@ int store_similar(struct store *store, const json_t *resolved, const struct phas
 {
     struct stmt *stmt = store_stmt(store, Q_PHASE_SIMILAR);
     const json_t *spec = json_array_get(json_object_get(resolved, "phases"), phase->index);
-    double total = cost_number(json_object_get(json_object_get(spec, "progress"), "total"));
+    double total = json_number(json_object_get(json_object_get(spec, "progress"), "total"));
     json_t *variants = json_object_get(resolved, "variants"), *none = json_array();
     stmt_bind_text(stmt, ":workflow", phase->workflow->name);
     stmt_bind_text(stmt, ":phase", phase->name);

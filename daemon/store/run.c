@@ -2,6 +2,7 @@
  * its verdicts, and why it failed. */
 #include "daemon/store/store_private.h"
 #include "lib/expr/check.h"
+#include "lib/json.h"
 #include "lib/protocol/outcome.h"
 #include "lib/spec/overlay.h"
 #include "lib/text.h"
@@ -166,7 +167,7 @@ int store_evidence_put(struct store *store, uint64_t run, const char *node, cons
     stmt_bind_id(stmt, ":run", run);
     stmt_bind_text(stmt, ":node", node);
     stmt_bind_int(stmt, ":time", time_ms);
-    stmt_bind_real(stmt, ":silent", json_is_number(silent) ? json_number_value(silent) : NAN);
+    stmt_bind_real(stmt, ":silent", json_number(silent));
     stmt_bind_text(stmt, ":summary", json_string_value(json_object_get(evidence, "summary")));
     stmt_bind_json(stmt, ":evidence", evidence);
     return stmt_run(stmt, err);

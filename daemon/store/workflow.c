@@ -3,6 +3,7 @@
 #include "daemon/store/rows.h"
 #include "daemon/store/store_private.h"
 #include "lib/fingerprint.h"
+#include "lib/json.h"
 #include "lib/protocol/words.h"
 #include "lib/spec/phase.h"
 #include "lib/text.h"
@@ -10,14 +11,8 @@
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-static double workflow_number(const json_t *json)
-{
-    return json_is_number(json) ? json_number_value(json) : NAN;
-}
 
 static json_t *workflow_failures(const struct phase *phase)
 {
@@ -81,7 +76,7 @@ static int workflow_bind_spec(struct stmt *stmt, const struct phase *phase, cons
     stmt_bind_int(stmt, ":stop_s", phase->stop_s);
     stmt_bind_int(stmt, ":linger_s", phase->linger_s);
     stmt_bind_text(stmt, ":slurm_options", phase->slurm_options);
-    stmt_bind_real(stmt, ":total", workflow_number(json_object_get(progress, "total")));
+    stmt_bind_real(stmt, ":total", json_number(json_object_get(progress, "total")));
     stmt_bind_real(stmt, ":usd_per_node_hour", price.usd_per_node_hour);
     stmt_bind_real(stmt, ":usd_per_gpu_hour", price.usd_per_gpu_hour);
     stmt_bind_json(stmt, ":spec", spec);
