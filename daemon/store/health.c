@@ -51,6 +51,20 @@ static int64_t exclusion_lasts_ms(unsigned count)
     return 1000 * (lasts_s < STORE_EXCLUSION_LAST_S ? lasts_s : STORE_EXCLUSION_LAST_S);
 }
 
+static int node_insert(struct store *store, const struct store_node_failure *failure,
+                       int64_t now_ms, int64_t until_ms, unsigned count, struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_NODE_INSERT);
+    stmt_bind_text(stmt, ":node", failure->node);
+    stmt_bind_text(stmt, ":cause", failure->cause);
+    stmt_bind_id(stmt, ":run", failure->run);
+    stmt_bind_words(stmt, ":message", failure->message);
+    stmt_bind_int(stmt, ":since", now_ms);
+    stmt_bind_time(stmt, ":until", until_ms);
+    stmt_bind_int(stmt, ":count", count);
+    return stmt_run(stmt, err);
+}
+
 int store_node_failed(struct store *store, const struct store_node_failure *failure, int64_t now_ms,
                       int64_t *ret_until_ms, struct error *err)
 {
@@ -67,16 +81,8 @@ int store_node_failed(struct store *store, const struct store_node_failure *fail
     int64_t until_ms = now_ms + exclusion_lasts_ms(count);
     if (is_active && last.until_ms > until_ms)
         until_ms = last.until_ms; /* a person excluded it for longer */
-    struct stmt *stmt = store_stmt(store, Q_NODE_INSERT);
-    stmt_bind_text(stmt, ":node", failure->node);
-    stmt_bind_text(stmt, ":cause", failure->cause);
-    stmt_bind_id(stmt, ":run", failure->run);
-    stmt_bind_words(stmt, ":message", failure->message);
-    stmt_bind_int(stmt, ":since", now_ms);
-    stmt_bind_time(stmt, ":until", until_ms);
-    stmt_bind_int(stmt, ":count", count);
     *ret_until_ms = until_ms;
-    return stmt_run(stmt, err);
+    return node_insert(store, failure, now_ms, until_ms, count, err);
 }
 
 int store_node_exclude(struct store *store, const char *node, const char *message, int64_t until_ms,
@@ -86,15 +92,9 @@ int store_node_exclude(struct store *store, const char *node, const char *messag
     int status = node_last(store, node, &last, err);
     if (status < 0)
         return status;
-    struct stmt *stmt = store_stmt(store, Q_NODE_INSERT);
-    stmt_bind_text(stmt, ":node", node);
-    stmt_bind_text(stmt, ":cause", NULL);
-    stmt_bind_id(stmt, ":run", 0);
-    stmt_bind_words(stmt, ":message", message);
-    stmt_bind_int(stmt, ":since", now_ms);
-    stmt_bind_time(stmt, ":until", until_ms);
-    stmt_bind_int(stmt, ":count", exclusion_is_remembered(&last, now_ms) ? last.count : 0);
-    return stmt_run(stmt, err);
+    const struct store_node_failure by_person = {.node = node, .message = message};
+    unsigned count = exclusion_is_remembered(&last, now_ms) ? last.count : 0;
+    return node_insert(store, &by_person, now_ms, until_ms, count, err);
 }
 
 int store_node_clear(struct store *store, const char *node, int64_t now_ms, bool *ret_was_free,
