@@ -304,7 +304,7 @@ static int take_entries(struct ingest *ingest, struct notes *notes, const char *
     for (size_t i = item->begin; i < item->end; i++)
         post_entry(ingest, notes, run, json_array_get(entries, i));
     post_progress(ingest, notes, run, item);
-    if (notes->outcome && finals_are_taken(ingest, notes, notes->outcome))
+    if (notes->outcome && !notes->has_ended && finals_are_taken(ingest, notes, notes->outcome))
         post_end(ingest, notes, run, notes->outcome);
     return 0;
 }
@@ -467,7 +467,7 @@ static struct run *find_run(struct ingest *ingest, uint64_t id)
     return loop_run(ingest->loop, id);
 }
 
-/* A run that is over keeps no notes. */
+/* A run that is not in memory gets no notes. */
 void ingest_heard(struct loop *loop, uint64_t run)
 {
     struct ingest *ingest = loop_room(loop, &ingest_room);

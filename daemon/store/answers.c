@@ -47,8 +47,7 @@ static int answer_run_by_id(struct store *store, uint64_t run, enum answer_detai
 }
 
 /* Collects the answers on the runs whose ids `list` gives: Q_RUNS_ALL, Q_RUNS_OF_WORKFLOW or
- * Q_RUNS_OF_PHASE. The list is read to its end first, so
- * that at most one statement is open at a time. */
+ * Q_RUNS_OF_PHASE. */
 static int answer_run_list(struct store *store, struct stmt *list, json_t **ret_runs,
                            struct error *err)
 {
