@@ -56,6 +56,14 @@ static void ingest_look(void *state)
         ageing_post(ingest->loop);
 }
 
+static void ingest_turned(void *state)
+{
+    struct ingest *ingest = state;
+    lead_turned(ingest);
+    if (!loop_trouble(ingest->loop)) /* then nothing waits for a commit */
+        notes_committed(ingest);
+}
+
 static void ingest_free(void *state)
 {
     struct ingest *ingest = state;
@@ -70,7 +78,7 @@ const struct room ingest_room = {
               [FX_TELL_STOP] = lead_tell,
               [FX_TELL_NEXT] = lead_tell_next,
               [FX_TELL_END] = lead_tell},
-    .turned = lead_turned,
+    .turned = ingest_turned,
     .every_ms = LOOK_EVERY_MS,
     .look = ingest_look,
     .free = ingest_free,

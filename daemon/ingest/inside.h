@@ -19,7 +19,8 @@ struct ingest {
     struct loop *loop;
     struct map notes; /* by run id: struct notes */
     unsigned looks;
-    bool has_told; /* commands for leads have changed in this turn */
+    bool has_told;  /* commands for leads have changed in this turn */
+    bool has_saved; /* notes have checkpoints that may not be in the record yet */
     void (*told)(void *context);
     void *told_context;
 };
@@ -31,7 +32,7 @@ int lead_seal(void *state, const struct core_effect *effect);
 int lead_tell(void *state, const struct core_effect *effect);
 int lead_tell_next(void *state, const struct core_effect *effect);
 /* At the end of a turn: writes the files, and calls the listener. */
-void lead_turned(void *state);
+void lead_turned(struct ingest *ingest);
 /* Reads the journals of silent runs. */
 void lead_read_silent(struct ingest *ingest);
 
@@ -103,6 +104,8 @@ void notes_forget(struct ingest *ingest, uint64_t run);
 /* Forgets the notes of runs that are not in memory any more. Notes of a late run stay, so that
  * people are told of the run only once. */
 void notes_sweep(struct ingest *ingest);
+/* Everything that was posted is in the record: forgets the checkpoints that were not. */
+void notes_committed(struct ingest *ingest);
 void notes_fini(struct ingest *ingest);
 
 /* How far the journal of this node was taken. The record says so at first. -E2BIG: the run has more

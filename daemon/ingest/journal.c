@@ -200,8 +200,11 @@ static void post_entry(struct ingest *ingest, struct notes *notes, struct run *r
         post_end(ingest, notes, run, json);
         return;
     }
-    if (entry.type == ENTRY_CHECKPOINT && json_array_append(notes->saved, json) < 0)
-        abort();
+    if (entry.type == ENTRY_CHECKPOINT) {
+        if (json_array_append(notes->saved, json) < 0)
+            abort();
+        ingest->has_saved = true;
+    }
     if (!run || !entry_event(&entry, buffer, &event))
         return;
     event.workflow = run->phase->workflow;

@@ -204,9 +204,8 @@ static void go_round(struct ingest *ingest, void (*each)(struct ingest *ingest, 
     }
 }
 
-void lead_turned(void *state)
+void lead_turned(struct ingest *ingest)
 {
-    struct ingest *ingest = state;
     if (!ingest->has_told)
         return;
     ingest->has_told = false;

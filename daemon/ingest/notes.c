@@ -47,6 +47,15 @@ void notes_sweep(struct ingest *ingest)
             notes_forget(ingest, notes->run);
 }
 
+void notes_committed(struct ingest *ingest)
+{
+    const struct notes *notes;
+    size_t at = 0;
+    while (ingest->has_saved && (notes = map_next(&ingest->notes, &at)))
+        (void)json_array_clear(notes->saved);
+    ingest->has_saved = false;
+}
+
 void notes_fini(struct ingest *ingest)
 {
     uint64_t run;
