@@ -64,11 +64,22 @@ struct reading {
     struct journal_file file;
 };
 
+/* Where a later reading of the file may begin. Zero-initialised: at the beginning. */
+struct reading_mark {
+    ino_t inode;
+    off_t offset;
+    uint64_t last; /* the entries before the offset are those up to this number */
+};
+
 void reading_open(struct reading *reading, const char *folder, const char *name, uint64_t taken,
                   bool is_last);
+/* Passes over what an earlier reading has read. False: the file is another one, or shorter. */
+bool reading_skip(struct reading *reading, const struct reading_mark *mark);
 /* Reads the next `entries`, at most some thousands. The caller takes them over. False: there are no
  * more entries. */
 bool reading_next(struct reading *reading);
+/* Sets the mark to the end of what was read, if every entry up to there is there and was taken. */
+void reading_set_mark(const struct reading *reading, uint64_t taken, struct reading_mark *mark);
 void reading_close(struct reading *reading);
 
 /* --- notes.c ---------------------------------------------------------------------------------- */
@@ -77,6 +88,7 @@ struct notes_node {
     char *name;
     uint64_t taken; /* the highest sequence number that was posted; it may not be committed yet */
     bool is_warned; /* people were told that the node's file is wrong */
+    struct reading_mark mark;
 };
 
 /* What the daemon remembers of a run beside the core's model: how far the journals of the run were

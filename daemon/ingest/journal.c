@@ -365,8 +365,16 @@ static bool read_node(struct ingest *ingest, struct notes *notes, const char *fo
     if (notes_node(ingest, notes, name, &node, NULL) < 0)
         return true;
     reading_open(&reading, folder, name, node->taken, how == READ_LAST);
+    /* The last reading misses nothing, even if the file was cut and has grown again. */
+    bool is_skipped = how != READ_LAST && reading_skip(&reading, &node->mark);
     while (reading_next(&reading)) /* entries that are not taken stay missing */
         (void)take_entries(ingest, notes, name, reading.entries, NULL, NULL);
+    reading_set_mark(&reading, node->taken, &node->mark);
+    if (is_skipped && (reading.gap_first || reading.order.stray)) {
+        node->mark = (struct reading_mark){0};
+        reading_close(&reading);
+        return read_node(ingest, notes, folder, name, how);
+    }
     bool is_read = how != READ_LAST || !is_trouble(-reading.file.failed);
     if (how == READ_AND_WARN || reading.order.stray || !is_read)
         warn_of_file(ingest, notes, node, &reading);

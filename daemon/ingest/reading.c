@@ -25,6 +25,23 @@ void reading_open(struct reading *reading, const char *folder, const char *name,
     free(path);
 }
 
+bool reading_skip(struct reading *reading, const struct reading_mark *mark)
+{
+    if (!mark->offset || !journal_file_skip(&reading->file, mark->inode, mark->offset))
+        return false;
+    reading->order.last = mark->last;
+    return true;
+}
+
+void reading_set_mark(const struct reading *reading, uint64_t taken, struct reading_mark *mark)
+{
+    const struct journal_file *file = &reading->file;
+    const struct journal_order *order = &reading->order;
+    if (!file->failed && !reading->gap_first && !order->stray && order->count == 0 &&
+        order->last <= taken)
+        *mark = (struct reading_mark){journal_file_inode(file), file->offset, order->last};
+}
+
 static void append(json_t *entries, json_t *take_entry)
 {
     if (json_array_append_new(entries, take_entry) < 0)

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define JOURNAL_ENDING ".jsonl"
@@ -43,6 +44,22 @@ void journal_file_open(struct journal_file *file, const char *path)
     journal_file_borrow(file, open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), 0);
     file->failed = file->fd < 0 ? errno : 0;
     file->is_own = true;
+}
+
+ino_t journal_file_inode(const struct journal_file *file)
+{
+    struct stat info;
+    return file->fd >= 0 && fstat(file->fd, &info) == 0 ? info.st_ino : 0;
+}
+
+bool journal_file_skip(struct journal_file *file, ino_t inode, off_t offset)
+{
+    struct stat info;
+    bool is_same = file->fd >= 0 && fstat(file->fd, &info) == 0 && info.st_ino == inode &&
+                   info.st_size >= offset;
+    if (is_same)
+        file->offset = offset;
+    return is_same;
 }
 
 void journal_file_borrow(struct journal_file *file, int fd, off_t offset)

@@ -39,6 +39,11 @@ struct journal_file {
 };
 
 void journal_file_open(struct journal_file *file, const char *path);
+/* The file at a name; 0: it could not be opened. */
+ino_t journal_file_inode(const struct journal_file *file);
+/* Begins at `offset` instead, if this is the same file and it has not become shorter. False: it
+ * begins at the beginning. */
+bool journal_file_skip(struct journal_file *file, ino_t inode, off_t offset);
 /* Reads from `offset` on, and does not close `fd`. */
 void journal_file_borrow(struct journal_file *file, int fd, off_t offset);
 /* False: there is no other whole line, or the file cannot be read. */

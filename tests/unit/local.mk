@@ -373,8 +373,8 @@ tests_unit_test_outcome_SOURCES = tests/unit/test_outcome.c $(FOLDER)
 tests_unit_test_outcome_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
 
 UNIT_TESTS += tests/unit/test_journal_order
-tests_unit_test_journal_order_SOURCES = tests/unit/test_journal_order.c
-tests_unit_test_journal_order_LDADD = $(UNIT_LDADD)
+tests_unit_test_journal_order_SOURCES = tests/unit/test_journal_order.c $(FOLDER)
+tests_unit_test_journal_order_LDADD = $(DAEMON_WORLD_LDADD)
 
 UNIT_TESTS += tests/unit/test_protocol
 tests_unit_test_protocol_SOURCES = tests/unit/test_protocol.c $(FOLDER)

@@ -1,6 +1,8 @@
-/* The entries of a journal come in order, whatever order its lines have. */
+/* The entries of a journal come in order, whatever order its lines have, and are read once. */
+#include "tests/unit/folder.h"
 #include "tests/unit/unit.h"
 
+#include "daemon/ingest/inside.h"
 #include "lib/memory.h"
 #include "lib/protocol/journal_order.h"
 #include "lib/text.h"
@@ -8,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* What has come: a number, or its item where that is another one; > before it: entries are missing.
  */
@@ -102,11 +105,66 @@ static void few_entries_are_held(void **state)
     assert_int_equal(order.stray, 1000000);
 }
 
+/* Reads the journal of n1 as the daemon does while the run goes on, and takes all entries. Returns
+ * how many bytes were read. */
+static off_t look(uint64_t *taken, struct reading_mark *mark)
+{
+    struct reading reading;
+    reading_open(&reading, folder, "n1", *taken, false);
+    (void)reading_skip(&reading, mark);
+    off_t begin = reading.file.offset;
+    while (reading_next(&reading)) {
+        if (!reading.gap_first)
+            *taken = reading.last;
+        json_decref(reading.entries);
+    }
+    reading_set_mark(&reading, *taken, mark);
+    off_t end = reading.file.offset;
+    reading_close(&reading);
+    return end - begin;
+}
+
+#define LINE(number) "{\"seq\":" #number "}\n"
+
+static void a_second_look_reads_only_what_is_new(void **state)
+{
+    enum { SIZE = sizeof LINE(1) - 1 };
+    struct reading_mark mark = {0};
+    uint64_t taken = 0;
+    (void)state;
+    folder_put(LINE(1) LINE(2) "{\"se", "journal/n1.jsonl");
+    assert_int_equal(look(&taken, &mark), 2 * SIZE);
+    assert_int_equal(taken, 2);
+    char *path = journal_path(folder, "n1");
+    FILE *file = fopen(path, "re+");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, 2 * SIZE, SEEK_SET), 0);
+    assert_true(fputs(LINE(3), file) >= 0);
+    assert_int_equal(fflush(file), 0);
+    assert_int_equal(look(&taken, &mark), SIZE);
+    assert_int_equal(taken, 3);
+    assert_int_equal(look(&taken, &mark), 0);
+    assert_true(fputs(LINE(5), file) >= 0); /* and what is missing is looked for again */
+    assert_int_equal(fflush(file), 0);
+    assert_int_equal(look(&taken, &mark), SIZE);
+    assert_int_equal(look(&taken, &mark), SIZE);
+    assert_int_equal(ftruncate(fileno(file), SIZE), 0);
+    assert_int_equal(look(&taken, &mark), SIZE);
+    assert_int_equal(fclose(file), 0);
+    folder_put(LINE(1) LINE(2) LINE(3) LINE(4), "journal/n1.jsonl");
+    mark.inode++; /* another file with this name */
+    assert_int_equal(look(&taken, &mark), 4 * SIZE);
+    assert_int_equal(taken, 4);
+    free(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(entries_come_in_order),
         cmocka_unit_test(few_entries_are_held),
+        cmocka_unit_test_setup_teardown(a_second_look_reads_only_what_is_new, folder_make,
+                                        folder_remove),
     };
     return cmocka_run_group_tests_name("journal order", tests, NULL, NULL);
 }
