@@ -21,16 +21,17 @@ static bool is_unreachable(int slurm_error)
            slurm_error == ESLURM_IN_STANDBY_MODE || slurm_error == ESLURM_IN_STANDBY_USE_BACKUP;
 }
 
-/* Whether the error is a limit that may pass: how much a user may have at once, or a time at which
- * the site takes no jobs. ESLURM_ACCOUNTING_POLICY can also be a limit that never passes: Slurm
- * does not say which. */
+/* Whether the error is a limit that may pass: how much a user may have at once, a time at which the
+ * site takes no jobs, or a full disk of the controller. No job exists then.
+ * ESLURM_ACCOUNTING_POLICY can also be a limit that never passes: Slurm does not say which. */
 static bool is_limited(int slurm_error)
 {
     switch (slurm_error) {
     case ESLURM_ACCOUNTING_POLICY:
     case ESLURM_QOS_THRES:
     case ESLURM_SUBMISSIONS_DISABLED:
-    case ESLURM_MAX_JOB_COUNT: /* sbatch tries again as well */
+    case ESLURM_MAX_JOB_COUNT:   /* sbatch tries again as well */
+    case ESLURM_WRITING_TO_FILE: /* the job's script and environment */
     case ESLURM_NODES_BUSY:
     case ESLURM_PARTITION_NOT_AVAIL:
     case ESLURM_PARTITION_DOWN:
