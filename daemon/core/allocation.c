@@ -314,19 +314,6 @@ static void allocation_end(struct decision *decision, struct allocation *allocat
     decision_tell_job(decision, is_last ? FACT_JOB_ENDED : FACT_JOB_MISSED, allocation);
 }
 
-/* Whether no run will begin in the allocation: all runs have ended, and none keeps its seat for
- * another run. */
-static bool allocation_is_left(const struct allocation *allocation)
-{
-    const struct run *run;
-    bool may_follow = !workflow_is_final(allocation->workflow);
-    for (size_t at = 0; (run = allocation_next_run(allocation, &at));)
-        if (run->state != RUN_ENDED ||
-            (may_follow && run_keeps_seat(run) && run->has_begun && !run->is_let_go))
-            return false;
-    return true;
-}
-
 /* Slurm holds the job, and will never start it. */
 static void allocation_on_stuck(struct decision *decision, struct allocation *allocation)
 {

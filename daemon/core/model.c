@@ -256,6 +256,17 @@ bool allocation_is_idle(const struct allocation *allocation)
     return true;
 }
 
+bool allocation_is_left(const struct allocation *allocation)
+{
+    const struct run *run;
+    bool may_follow = !workflow_is_final(allocation->workflow);
+    for (size_t at = 0; (run = allocation_next_run(allocation, &at));)
+        if (run->state != RUN_ENDED ||
+            (may_follow && run_keeps_seat(run) && run->has_begun && !run->is_let_go))
+            return false;
+    return true;
+}
+
 bool run_is_served_by(const struct run *run, const char *token)
 {
     const struct seat *seat = run->seat;

@@ -216,6 +216,9 @@ struct run *seat_run(const struct seat *seat);
 struct run *allocation_run(const struct allocation *allocation);
 /* Whether all runs in the allocation have ended. */
 bool allocation_is_idle(const struct allocation *allocation);
+/* Whether no run will begin in the allocation: all runs have ended, and none keeps its seat for
+ * another run. */
+bool allocation_is_left(const struct allocation *allocation);
 /* The type of its GPUs, if this phase asked for the allocation; NULL: any type. */
 const char *allocation_gpu_type(const struct allocation *allocation, const struct phase *phase);
 /* Since when nothing can write any more in an allocation that has ended: the end that Slurm gives,
