@@ -262,18 +262,27 @@ void allocation_pull_start(struct decision *decision, const struct run *run)
     decision_save_job(decision, allocation);
 }
 
+void allocation_learn_id(struct decision *decision, const struct run *run)
+{
+    struct allocation *allocation = run->seat->allocation;
+    if (allocation->slurm_id || !decision->event->slurm_id)
+        return;
+    allocation->slurm_id = decision->event->slurm_id;
+    decision_save_job(decision, allocation);
+    decision_tell_job(decision, FACT_JOB_KNOWN, allocation);
+}
+
 void allocation_reported(struct decision *decision, struct run *run)
 {
     struct allocation *allocation = run->seat->allocation;
-    bool is_known = allocation->slurm_id, has_started = allocation->started_ms;
+    bool has_started = allocation->started_ms;
+    allocation_learn_id(decision, run);
     if (decision->event->slurm_id)
         allocation->slurm_id = decision->event->slurm_id;
     if (!has_started)
         allocation->started_ms = run->started_ms;
     allocation_pull_start(decision, run);
     decision_save_job(decision, allocation);
-    if (!is_known && allocation->slurm_id)
-        decision_tell_job(decision, FACT_JOB_KNOWN, allocation);
     if (!has_started)
         decision_tell_job(decision, FACT_JOB_RUNS, allocation);
 }

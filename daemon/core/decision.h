@@ -194,6 +194,9 @@ bool allocation_may_come(struct decision *decision, struct run *run);
 /* If the run began before its allocation by their clocks, moves the allocation's start to the run's
  * start. Otherwise the time of the run would also count as waiting. */
 void allocation_pull_start(struct decision *decision, const struct run *run);
+/* The run's lead, or the outcome of the run, names the job. The answer to its submission may be
+ * missing forever. */
+void allocation_learn_id(struct decision *decision, const struct run *run);
 /* The run's lead has reported, so its allocation runs. */
 void allocation_reported(struct decision *decision, struct run *run);
 /* When a run that was told to stop has had its time to stop. */

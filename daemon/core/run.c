@@ -150,6 +150,7 @@ static void run_on_ended(struct decision *decision, struct run *run)
 {
     const struct core_event *event = decision->event;
     seat_decide(run, event->token, event->slurm_id);
+    allocation_learn_id(decision, run);
     run->has_begun = true;
     run->exit_code = event->exit_code;
     run->signal = event->signal;

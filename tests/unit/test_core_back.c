@@ -284,6 +284,37 @@ static void a_job_that_waits_after_its_last_run_is_cancelled(void **state)
     assert_string_equal(world_trace(world), "cancel-job validate#1\n");
 }
 
+static bool effect_is_done(const struct world *world, enum core_effect_kind kind)
+{
+    for (size_t i = 0; i < world->effects.count; i++)
+        if (world->effects.items[i].kind == kind && world->effects.items[i].is_done)
+            return true;
+    return false;
+}
+
+/* The daemon was killed before the answer to its submission was recorded. Slurm has forgotten the
+ * job. */
+static void an_outcome_names_the_job_that_slurm_has_forgotten(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    world_event(world, EV_UNKNOWN, "validate");
+    struct run *run = world_phase(world, "validate")->run;
+    assert_int_equal(run->state, RUN_SUBMITTING);
+    world_step(world, (struct core_event){.kind = EV_RUN_ENDED,
+                                          .run = run,
+                                          .slurm_id = 77,
+                                          .outcome = OUTCOME_FAILED,
+                                          .cause = CAUSE_EXIT,
+                                          .step = -1,
+                                          .ended_ms = world->now_ms});
+    assert_non_null(strstr(world_trace(world), "tell-end validate#1\n"));
+    assert_int_equal(run->seat->allocation->slurm_id, 77);
+    world_event(world, EV_JOB_ABSENT, "validate");
+    assert_true(run->seat->allocation->ended);
+    assert_true(effect_is_done(world, FX_TELL_END));
+}
+
 static void late_save(struct world *world, struct run *run, int64_t step, const char *path)
 {
     world_step(world,
@@ -345,6 +376,7 @@ int main(void)
         WORLD_TEST(a_run_whose_job_waits_again_is_pending),
         WORLD_TEST(a_requeued_job_that_slurm_holds_gives_its_phase_a_new_job),
         WORLD_TEST(a_job_that_waits_after_its_last_run_is_cancelled),
+        WORLD_TEST(an_outcome_names_the_job_that_slurm_has_forgotten),
         WORLD_TEST(what_a_run_saves_after_its_end_counts_until_a_run_has_begun),
         WORLD_TEST(what_was_saved_before_a_failed_guard_counts_when_it_is_found_late),
     };
