@@ -13,7 +13,7 @@ static const size_t texts[POST_TEXTS] = {
     offsetof(struct core_event, seen.reason), offsetof(struct core_event, seen.nodes),
     offsetof(struct core_event, node),        offsetof(struct core_event, path),
     offsetof(struct core_event, token),       offsetof(struct core_event, message),
-    offsetof(struct core_event, checks),
+    offsetof(struct core_event, checks),      offsetof(struct core_event, hold_reason),
 };
 
 static void own_texts(struct post *post)

@@ -8,7 +8,7 @@
 
 struct loop_item;
 
-enum { POST_TEXTS = 7 }; /* the most texts in an event */
+enum { POST_TEXTS = 8 }; /* the most texts in an event */
 
 struct post {
     struct post *next;

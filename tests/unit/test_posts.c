@@ -20,6 +20,7 @@ static void every_text_of_an_event_is_copied(void **state)
         .token = texts[4],
         .message = texts[5],
         .checks = texts[6],
+        .hold_reason = texts[7],
     };
     struct post *post = post_new(NULL, &event);
     memset(texts, 'x', sizeof texts);
@@ -30,6 +31,7 @@ static void every_text_of_an_event_is_copied(void **state)
     assert_string_equal(post->event.token, "text 4");
     assert_string_equal(post->event.message, "text 5");
     assert_string_equal(post->event.checks, "text 6");
+    assert_string_equal(post->event.hold_reason, "text 7");
     post_free(post);
 }
 
