@@ -560,11 +560,13 @@ static void candidate_settle(struct decision *decision, struct allocation *candi
 }
 
 /* The job waits after its last run: Slurm has requeued the job, or has forgotten that it ran. A
- * lead would find nothing to do in the job. A held job would never get a lead. */
+ * lead would find nothing to do in the job. A held job would never get a lead. Most jobs that wait
+ * have a new run, which is found soon. allocation_is_left() looks at all runs of the workflow. */
 static void waiting_settle(struct decision *decision, struct allocation *allocation)
 {
     if (allocation->started_ms || allocation->is_closed ||
-        allocation->state != CLUSTER_JOB_PENDING || !allocation_is_left(allocation))
+        allocation->state != CLUSTER_JOB_PENDING ||
+        allocation_run(allocation)->state != RUN_ENDED || !allocation_is_left(allocation))
         return;
     allocation->is_closed = true;
     (void)decision_do_job(decision, FX_CANCEL_JOB, allocation);
