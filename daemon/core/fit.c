@@ -120,11 +120,6 @@ struct run *phase_donor(const struct phase *phase)
 
 /* --- Sharing ---------------------------------------------------------------------------------- */
 
-static const struct phase *phase_anchor(const struct phase *phase)
-{
-    return phase->beside ? phase->beside : phase;
-}
-
 /* Whether this run keeps its allocation long enough for another run to join. If the allocation has
  * begun, the run must be training: in any other state the run may be at its end. */
 static bool run_holds_open(const struct run *run, const struct allocation *allocation)

@@ -157,6 +157,11 @@ struct phase *workflow_phase(const struct workflow *workflow, const char *name)
     return NULL;
 }
 
+const struct phase *phase_anchor(const struct phase *phase)
+{
+    return phase->beside ? phase->beside : phase;
+}
+
 bool phase_shares(const struct phase *phase)
 {
     const struct workflow *workflow = phase->workflow;

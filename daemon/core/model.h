@@ -200,6 +200,8 @@ bool workflow_is_final(const struct workflow *workflow);
 /* The phase with this name; NULL: there is no such phase, or no workflow. */
 struct phase *workflow_phase(const struct workflow *workflow, const char *name);
 
+/* The phase whose allocations the phase shares: the phase beside it, or else the phase itself. */
+const struct phase *phase_anchor(const struct phase *phase);
 /* Whether the phase shares its allocations: its own, or those of the phase beside it. */
 bool phase_shares(const struct phase *phase);
 /* Into how many parts the allocations of the phase are divided. Each of the members that run side

@@ -82,10 +82,9 @@ static void options_fill(struct job_order *order, const json_t *spec, const char
 static struct phase shared_needs(const struct phase *phase)
 {
     struct phase needs = *phase;
-    const struct phase *anchor = phase->beside ? phase->beside : phase;
     for (size_t i = 0; i < phase->workflow->phase_count; i++) {
         const struct phase *other = &phase->workflow->phases[i];
-        if (other != anchor && other->beside != anchor)
+        if (phase_anchor(other) != phase_anchor(phase))
             continue;
         needs.has_checkpoint = needs.has_checkpoint && other->has_checkpoint;
         needs.stop_s = other->stop_s > needs.stop_s ? other->stop_s : needs.stop_s;
