@@ -136,7 +136,7 @@ static int carry_cancel(void *state, const struct core_effect *effect)
     if (allocation->slurm_id == 0)
         return CARRIED_OUT; /* no job is known yet; the core asks again when it knows the job */
     if (cluster_cancel(loop_cluster(loop), core_effect_target(effect), allocation->slurm_id,
-                       allocation->token, 0, &err) == 0)
+                       allocation->token, &err) == 0)
         return CARRIED_REQUEST;
     log_line("could not cancel job %u: %s", allocation->slurm_id, err.message);
     return CARRIED_LATER_MS + CHANGE_RETRY_MS;

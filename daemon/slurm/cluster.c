@@ -41,10 +41,10 @@ int cluster_poll(struct cluster *cluster, uint64_t target, struct error *err)
 }
 
 int cluster_cancel(struct cluster *cluster, uint64_t target, uint32_t job_id, const char *token,
-                   int signal, struct error *err)
+                   struct error *err)
 {
     return counted(cluster, cluster->operations->change(cluster, target, CLUSTER_CANCEL, job_id,
-                                                        token, signal, err));
+                                                        token, 0, err));
 }
 
 int cluster_begin(struct cluster *cluster, uint64_t target, uint32_t job_id, const char *token,

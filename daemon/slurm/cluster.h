@@ -112,7 +112,6 @@ struct cluster_description {
     unsigned warn_s; /* Slurm sends SIGUSR2 to the batch script this long before the time limit; 0:
                       * no signal */
     bool requeue;    /* Slurm may requeue the job on preemption and node failure */
-    bool hold;       /* submit the job held, until somebody releases it */
 
     /* The last part of the value of the option `exclude`: node names that do not come from the
      * spec, with commas between. Names that Slurm does not know any more are dropped. NULL: no
@@ -149,9 +148,9 @@ struct cluster_operations {
                   const struct cluster_description *description, struct error *err);
     int (*lookup)(struct cluster *cluster, uint64_t target, const char *token, struct error *err);
     int (*poll)(struct cluster *cluster, uint64_t target, struct error *err);
-    /* CANCEL and BEGIN; `argument` is the signal or the begin time */
+    /* CANCEL and BEGIN; `begin` is for BEGIN alone */
     int (*change)(struct cluster *cluster, uint64_t target, enum cluster_kind kind, uint32_t job_id,
-                  const char *token, int64_t argument, struct error *err);
+                  const char *token, int64_t begin, struct error *err);
     int (*survey)(struct cluster *cluster, uint64_t target,
                   const struct cluster_description *const *descriptions, size_t count,
                   struct error *err);
@@ -170,10 +169,9 @@ int cluster_lookup(struct cluster *cluster, uint64_t target, const char *token, 
 /* Lists all jobs of this user that carry any token, including the jobs of another daemon of the
  * same user. */
 int cluster_poll(struct cluster *cluster, uint64_t target, struct error *err);
-/* Ends the job. With `signal` 0 it acts as scancel does (TERM, then KILL). Any other signal is sent
- * to the batch script alone. */
+/* Ends the job as scancel does (TERM, then KILL). */
 int cluster_cancel(struct cluster *cluster, uint64_t target, uint32_t job_id, const char *token,
-                   int signal, struct error *err);
+                   struct error *err);
 /* Sets the begin of a pending job to `time`. Slurm delays a requeued job by two minutes. The time
  * "now + 2 s", sent once the job's restart count has risen, starts the job soon. The time "now"
  * makes the job fail. */

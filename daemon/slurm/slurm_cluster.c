@@ -34,7 +34,7 @@ struct request {
     struct submission *submissions[SURVEY_FORECASTS_MAX]; /* one to submit, or those of a survey */
     size_t submission_count;
     char token[CLUSTER_TOKEN_LENGTH + 1];
-    int64_t argument;
+    int64_t begin; /* of CLUSTER_BEGIN */
 };
 
 struct request_list {
@@ -245,16 +245,13 @@ static void carry_out_begin(const struct slurm_cluster *slurm, struct request *r
 {
     job_desc_msg_t job = slurm->defaults;
     job_desc_set_id(&job, request->result.job_id);
-    job.begin_time = request->argument;
+    job.begin_time = request->begin;
     answer_change(&request->result, slurm_update_job(&job));
 }
 
 static void carry_out_cancel(struct request *request)
 {
-    int signal = (int)request->argument;
-    answer_change(&request->result,
-                  slurm_kill_job(request->result.job_id, (uint16_t)(signal ? signal : SIGKILL),
-                                 signal ? KILL_JOB_BATCH : 0));
+    answer_change(&request->result, slurm_kill_job(request->result.job_id, SIGKILL, 0));
 }
 
 static void carry_out(struct slurm_cluster *slurm, struct request *batch)
@@ -381,13 +378,13 @@ static int slurm_cluster_lookup(struct cluster *cluster, uint64_t target, const 
 }
 
 static int slurm_cluster_change(struct cluster *cluster, uint64_t target, enum cluster_kind kind,
-                                uint32_t job_id, const char *token, int64_t argument,
+                                uint32_t job_id, const char *token, int64_t begin,
                                 struct error *err)
 {
     assert(job_id != 0);
     struct request *request = request_new(target, kind);
     request->result.job_id = job_id;
-    request->argument = argument;
+    request->begin = begin;
     return ask_about_job(cluster, request, token, err);
 }
 

@@ -441,8 +441,6 @@ int submission_new(const job_desc_msg_t *defaults, const struct cluster_descript
         submission_free(submission);
         return status;
     }
-    if (description->hold)
-        submission->job.priority = 0;
     if (description->excluded && submission->job.exc_nodes)
         submission->excluded = submission->job.exc_nodes + strlen(submission->job.exc_nodes) -
                                strlen(description->excluded);

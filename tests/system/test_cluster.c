@@ -133,6 +133,13 @@ static void job_init(struct submission *job, const char *script)
     };
 }
 
+static void job_hold(struct submission *job)
+{
+    static const struct cluster_option priority = {"priority", "0"};
+    job->description.options = &priority;
+    job->description.option_count = 1;
+}
+
 static uint32_t submit(const struct submission *job)
 {
     struct cluster_result result =
@@ -246,7 +253,7 @@ static void a_job_is_found_by_its_token_also_without_its_comment(void **state)
     (void)state;
     struct submission job;
     job_init(&job, "#!/bin/sh\n");
-    job.description.hold = true;
+    job_hold(&job);
     uint32_t id = submit(&job);
     struct cluster_result result = answer_to(cluster_lookup(test.cluster, 3, job.token, NULL), 3);
     assert_int_equal(result.outcome, CLUSTER_DONE);
@@ -261,7 +268,7 @@ static void a_job_is_found_by_its_token_also_without_its_comment(void **state)
     result =
         answer_to(cluster_lookup(test.cluster, 5, "ffffffffffffffffffffffffffffffff", NULL), 5);
     assert_int_equal(result.outcome, CLUSTER_ABSENT);
-    (void)answer_to(cluster_cancel(test.cluster, 6, id, job.token, 0, NULL), 6);
+    (void)answer_to(cluster_cancel(test.cluster, 6, id, job.token, NULL), 6);
 }
 
 static void many_lookups_are_each_answered(void **state)
@@ -271,7 +278,7 @@ static void many_lookups_are_each_answered(void **state)
     uint32_t ids[20];
     for (size_t i = 0; i < 20; i++) {
         job_init(&jobs[i], "#!/bin/sh\n");
-        jobs[i].description.hold = true;
+        job_hold(&jobs[i]);
         assert_int_equal(cluster_submit(test.cluster, i, &jobs[i].description, NULL), 0);
     }
     for (size_t i = 0; i < 20; i++) {
@@ -291,7 +298,7 @@ static void many_lookups_are_each_answered(void **state)
         cluster_result_fini(&result);
     }
     for (size_t i = 0; i < 20; i++)
-        (void)answer_to(cluster_cancel(test.cluster, i, ids[i], jobs[i].token, 0, NULL), i);
+        (void)answer_to(cluster_cancel(test.cluster, i, ids[i], jobs[i].token, NULL), i);
 }
 
 static void a_held_job_waits_for_its_release(void **state)
@@ -299,7 +306,7 @@ static void a_held_job_waits_for_its_release(void **state)
     (void)state;
     struct submission job;
     job_init(&job, "#!/bin/sh\n");
-    job.description.hold = true;
+    job_hold(&job);
     uint32_t id = submit(&job);
     assert_true(wait_for(id, CLUSTER_JOB_PENDING, 0).held);
     assert_int_equal(shell("scontrol release %u", id), 0);
@@ -314,12 +321,12 @@ static void a_cancelled_job_ends_and_a_second_cancel_finds_none(void **state)
     uint32_t id = submit(&job);
     (void)wait_for(id, CLUSTER_JOB_RUNNING, 0);
     struct cluster_result result =
-        answer_to(cluster_cancel(test.cluster, 9, id, job.token, 0, NULL), 9);
+        answer_to(cluster_cancel(test.cluster, 9, id, job.token, NULL), 9);
     assert_int_equal(result.outcome, CLUSTER_DONE);
     (void)wait_for(id, CLUSTER_JOB_CANCELLED, 0);
-    result = answer_to(cluster_cancel(test.cluster, 9, id, job.token, 0, NULL), 9);
+    result = answer_to(cluster_cancel(test.cluster, 9, id, job.token, NULL), 9);
     assert_int_equal(result.outcome, CLUSTER_ABSENT);
-    result = answer_to(cluster_cancel(test.cluster, 9, 4000000, job.token, 0, NULL), 9);
+    result = answer_to(cluster_cancel(test.cluster, 9, 4000000, job.token, NULL), 9);
     assert_int_equal(result.outcome, CLUSTER_ABSENT);
 }
 
@@ -330,10 +337,10 @@ static void a_job_with_another_token_is_left_alone(void **state)
     struct submission lost, job;
     job_init(&lost, "#!/bin/sh\n");
     job_init(&job, "#!/bin/sh\n");
-    job.description.hold = true;
+    job_hold(&job);
     uint32_t id = submit(&job);
     struct cluster_result result =
-        answer_to(cluster_cancel(test.cluster, 9, id, lost.token, 0, NULL), 9);
+        answer_to(cluster_cancel(test.cluster, 9, id, lost.token, NULL), 9);
     assert_int_equal(result.outcome, CLUSTER_ABSENT);
     int64_t now = time(NULL);
     result = answer_to(cluster_begin(test.cluster, 9, id, lost.token, now + 3600, NULL), 9);
@@ -342,28 +349,11 @@ static void a_job_with_another_token_is_left_alone(void **state)
 
     /* A site may rewrite comments. Then the path shows the owner. */
     assert_int_equal(shell("scontrol update jobid=%u comment=rewritten", id), 0);
-    result = answer_to(cluster_cancel(test.cluster, 9, id, lost.token, 0, NULL), 9);
+    result = answer_to(cluster_cancel(test.cluster, 9, id, lost.token, NULL), 9);
     assert_int_equal(result.outcome, CLUSTER_ABSENT);
-    result = answer_to(cluster_cancel(test.cluster, 9, id, job.token, 0, NULL), 9);
+    result = answer_to(cluster_cancel(test.cluster, 9, id, job.token, NULL), 9);
     assert_int_equal(result.outcome, CLUSTER_DONE);
     (void)wait_for(id, CLUSTER_JOB_CANCELLED, 0);
-}
-
-static void a_signal_reaches_the_batch_script(void **state)
-{
-    (void)state;
-    struct submission job;
-    job_init(&job, "#!/bin/sh\ntrap 'echo told; exit 5' USR1\necho ready\n"
-                   "while :; do sleep 0.1; done\n");
-    uint32_t id = submit(&job);
-    wait_for_output(&job, "ready");
-    struct cluster_result result =
-        answer_to(cluster_cancel(test.cluster, 10, id, job.token, SIGUSR1, NULL), 10);
-    assert_int_equal(result.outcome, CLUSTER_DONE);
-    (void)wait_for(id, CLUSTER_JOB_FAILED, 0);
-    char *output = output_of(&job);
-    assert_string_equal(output, "ready\ntold\n");
-    free(output);
 }
 
 static void a_requeued_job_keeps_its_id_and_begins_soon_when_told(void **state)
@@ -492,7 +482,7 @@ static void an_end_with_requests_waiting_forgets_them(void **state)
     (void)state;
     struct submission job;
     job_init(&job, "#!/bin/sh\n");
-    job.description.hold = true;
+    job_hold(&job);
     for (uint64_t i = 0; i < 200; i++)
         assert_int_equal(cluster_submit(test.cluster, i, &job.description, NULL), 0);
     cluster_free(test.cluster);
@@ -565,7 +555,6 @@ int main(void)
         cmocka_unit_test(a_held_job_waits_for_its_release),
         cmocka_unit_test(a_cancelled_job_ends_and_a_second_cancel_finds_none),
         cmocka_unit_test(a_job_with_another_token_is_left_alone),
-        cmocka_unit_test(a_signal_reaches_the_batch_script),
         cmocka_unit_test(a_requeued_job_keeps_its_id_and_begins_soon_when_told),
         cmocka_unit_test(what_slurm_refuses_is_told_in_its_words),
         cmocka_unit_test(an_unknown_option_is_refused_at_once),

@@ -243,7 +243,7 @@ static bool fake_has(const struct fake_cluster *fake, uint32_t id, const char *t
 }
 
 static int fake_change(struct cluster *cluster, uint64_t target, enum cluster_kind kind,
-                       uint32_t job_id, const char *token, int64_t argument, struct error *err)
+                       uint32_t job_id, const char *token, int64_t begin, struct error *err)
 {
     struct fake_cluster *fake = (struct fake_cluster *)cluster;
     (void)err;
@@ -259,7 +259,7 @@ static int fake_change(struct cluster *cluster, uint64_t target, enum cluster_ki
         free(line);
         return 0;
     }
-    char *text = begins ? text_format("%lld\n", (long long)argument) : text_format("cancelled\n");
+    char *text = begins ? text_format("%lld\n", (long long)begin) : text_format("cancelled\n");
     char *path =
         text_format("%s/%s.%u", fake->folder, begins ? "eligible" : "state", (unsigned)job_id);
     (void)file_replace(path, text, strlen(text), 0600,

@@ -279,19 +279,6 @@ static void unknown_excluded_nodes_are_dropped_except_those_of_the_spec(void **s
     }
 }
 
-static void a_held_job_has_priority_0_whatever_the_options_say(void **state)
-{
-    (void)state;
-    static const struct cluster_option option = {"priority", "1000"};
-    struct cluster_description description = plain;
-    description.options = &option;
-    description.option_count = 1;
-    description.hold = true;
-    struct submission *submission = submission_of(&description);
-    assert_int_equal(submission->job.priority, 0);
-    submission_free(submission);
-}
-
 static void a_wrong_option_is_refused_by_name(void **state)
 {
     (void)state;
@@ -537,7 +524,6 @@ int main(void)
         cmocka_unit_test(each_option_changes_the_job),
         cmocka_unit_test(options_go_where_sbatch_puts_them),
         cmocka_unit_test(unknown_excluded_nodes_are_dropped_except_those_of_the_spec),
-        cmocka_unit_test(a_held_job_has_priority_0_whatever_the_options_say),
         cmocka_unit_test(a_wrong_option_is_refused_by_name),
         cmocka_unit_test(each_error_of_slurm_has_one_meaning),
         cmocka_unit_test(own_jobs_are_found_by_comment_or_path),
