@@ -27,7 +27,7 @@ enum {
     DAEMON_POLL_MS = 50,
     DAEMON_START_MAX_S = 30, /* a large record on a slow file system is checked at the start */
     DAEMON_WAIT_MAX_S = 90,  /* when it says that it waits for the record */
-    DAEMON_STOP_MAX_S = 40,  /* a call to a Slurm that does not answer takes up to 18 s */
+    DAEMON_STOP_MAX_S = 40,  /* a request to a Slurm that does not answer takes up to 36 s */
     DAEMON_JOB_MAX_S = 15,   /* to begin, on nodes that are free; then the user need not wait */
     DAEMON_FDS_MAX = 1024,   /* shells and test programs hand down few, and low ones */
     DAEMON_TAIL_LINES = 10,

@@ -192,7 +192,8 @@ bool cluster_take(struct cluster *cluster, struct cluster_result *ret_result);
 void cluster_result_fini(struct cluster_result *result);
 
 /* Ends the cluster and drops the requests that have not begun. The real cluster may have to wait
- * for its current call to Slurm: at most 18 s, when the controller is away. */
+ * for its current request. When the controller is away, that takes at most 36 s: no request goes on
+ * after two calls without an answer, of 18 s each. */
 void cluster_free(struct cluster *cluster);
 
 const char *cluster_kind_name(enum cluster_kind kind);

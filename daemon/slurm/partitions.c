@@ -7,17 +7,25 @@
 
 enum { PARTITIONS_AGE_MAX_S = 30 };
 
+void partitions_keep(struct partitions *partitions, partition_info_msg_t *loaded, int64_t now_s)
+{
+    partitions_fini(partitions);
+    partitions->loaded = loaded;
+    partitions->asked_s = now_s;
+}
+
+/* The old answer is better than no answer. It is kept for another while, because each call to a
+ * controller that does not answer takes long. */
 static void partitions_load(struct partitions *partitions, int64_t now_s)
 {
     partition_info_msg_t *loaded = NULL;
-    int64_t age_s = now_s - partitions->loaded_s;
+    int64_t age_s = now_s - partitions->asked_s;
     if (partitions->loaded && age_s >= 0 && age_s < PARTITIONS_AGE_MAX_S)
         return;
-    if (slurm_load_partitions(0, &loaded, SHOW_ALL) != SLURM_SUCCESS)
-        return; /* the old answer is better than no answer */
-    partitions_fini(partitions);
-    partitions->loaded = loaded;
-    partitions->loaded_s = now_s;
+    if (slurm_load_partitions(0, &loaded, SHOW_ALL) == SLURM_SUCCESS)
+        partitions_keep(partitions, loaded, now_s);
+    else
+        partitions->asked_s = now_s;
 }
 
 uint32_t partitions_limit(struct partitions *partitions, const char *names, int64_t now_s)

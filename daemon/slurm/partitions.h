@@ -1,5 +1,5 @@
-/* The time limits of the cluster's partitions. They are at most half a minute old. Only the Slurm
- * thread uses this. */
+/* The time limits of the cluster's partitions. They are at most half a minute old, while the
+ * controller answers. Only the Slurm thread uses this. */
 #ifndef PHASED_DAEMON_SLURM_PARTITIONS_H
 #define PHASED_DAEMON_SLURM_PARTITIONS_H
 
@@ -9,8 +9,11 @@
 
 struct partitions {
     partition_info_msg_t *loaded; /* NULL: not loaded yet */
-    int64_t loaded_s;
+    int64_t asked_s;
 };
+
+/* Keeps what was just loaded, with all partitions, and frees what was kept before. */
+void partitions_keep(struct partitions *partitions, partition_info_msg_t *loaded, int64_t now_s);
 
 /* Returns the longest time, in minutes, that a job may ask for in one of these partitions. `names`
  * has commas between the names; NULL: the default partition. UINT32_MAX: there is no limit, or the

@@ -125,7 +125,8 @@ static void add_partitions(struct cluster_survey *survey, const slurm_conf_t *co
 
 /* --- Forecasts -------------------------------------------------------------------------------- */
 
-static void forecast_job(struct partitions *partitions, struct submission *submission,
+/* False: nobody answered. */
+static bool forecast_job(struct partitions *partitions, struct submission *submission,
                          struct survey_forecast *forecast)
 {
     will_run_response_msg_t *response = NULL;
@@ -135,13 +136,13 @@ static void forecast_job(struct partitions *partitions, struct submission *submi
     if (submission_fit(submission, limit, &err) < 0) {
         forecast->is_refused = true;
         (void)snprintf(forecast->message, sizeof forecast->message, "%.255s", err.message);
-        return;
+        return true;
     }
     if (slurm_job_will_run2(&submission->job, &response) != SLURM_SUCCESS) {
         answer_failure(&failure, errno);
         forecast->is_refused = failure.outcome == CLUSTER_REFUSED;
         memcpy(forecast->message, failure.message, sizeof forecast->message);
-        return;
+        return failure.outcome != CLUSTER_UNREACHABLE;
     }
     if (response) {
         forecast->start_time = response->start_time;
@@ -151,6 +152,23 @@ static void forecast_job(struct partitions *partitions, struct submission *submi
     }
     if (forecast->start_time <= 0)
         (void)snprintf(forecast->message, sizeof forecast->message, "Slurm names no start");
+    return true;
+}
+
+/* When nobody answers, the other jobs get the same message: each of them would wait as long. */
+static void add_forecasts(struct cluster_survey *survey, struct partitions *partitions,
+                          struct submission *const *submissions, size_t count)
+{
+    bool is_answered = true;
+    survey->forecasts = xcalloc(count + 1, sizeof *survey->forecasts);
+    survey->forecast_count = count;
+    for (size_t i = 0; i < count; i++) {
+        struct survey_forecast *forecast = &survey->forecasts[i];
+        if (is_answered)
+            is_answered = forecast_job(partitions, submissions[i], forecast);
+        else
+            memcpy(forecast->message, survey->forecasts[i - 1].message, sizeof forecast->message);
+    }
 }
 
 void surveyor_look(struct partitions *partitions, struct submission *const *submissions,
@@ -168,10 +186,9 @@ void surveyor_look(struct partitions *partitions, struct submission *const *subm
     struct cluster_survey *survey = xcalloc(1, sizeof *survey);
     add_nodes(survey, nodes);
     add_partitions(survey, conf, parts);
-    survey->forecasts = xcalloc(count + 1, sizeof *survey->forecasts);
-    survey->forecast_count = count;
-    for (size_t i = 0; i < count; i++)
-        forecast_job(partitions, submissions[i], &survey->forecasts[i]);
+    partitions_keep(partitions, parts, time(NULL));
+    parts = NULL;
+    add_forecasts(survey, partitions, submissions, count);
     result->outcome = CLUSTER_DONE;
     result->survey = survey;
 out:

@@ -289,10 +289,12 @@ tests_unit_test_module_SOURCES = tests/unit/test_module.c $(FOLDER)
 tests_unit_test_module_LDADD = daemon/slurm/libcluster.a $(UNIT_LDADD)
 
 if HAVE_SLURM
-UNIT_TESTS += tests/unit/test_slurm
+UNIT_TESTS += tests/unit/test_slurm tests/unit/test_surveyor
 endif
 tests_unit_test_slurm_SOURCES = tests/unit/test_slurm.c $(FOLDER)
 tests_unit_test_slurm_LDADD = $(SLURM_CLUSTER_LIBS) $(UNIT_LDADD)
+tests_unit_test_surveyor_SOURCES = tests/unit/test_surveyor.c
+tests_unit_test_surveyor_LDADD = $(SLURM_CLUSTER_LIBS) $(UNIT_LDADD)
 EXTRA_DIST += tests/logs
 UNIT_TESTS += tests/unit/test_extract
 tests_unit_test_extract_SOURCES = tests/unit/test_extract.c
