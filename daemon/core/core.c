@@ -246,6 +246,7 @@ static void (*const listeners[FACT_COUNT])(struct decision *decision, const stru
     [FACT_RUN_WAITS] = phase_on_fact,
     [FACT_RUN_ENDED] = phase_on_fact,
     [FACT_RUN_REQUEUED] = phase_on_fact,
+    [FACT_RUN_CANCELLED] = phase_on_fact,
     [EV_JUDGED] = core_on_judged,
     [EV_REMEDIED] = phase_on_fact,
     [FACT_PHASE_SUCCEEDED] = graph_on_fact,

@@ -26,6 +26,7 @@ enum fact_kind {
     FACT_RUN_WAITS,            /* its job waits, and the daemon believed that it runs */
     FACT_RUN_ENDED,            /* it has ended, with an outcome */
     FACT_RUN_REQUEUED,         /* it was taken for cancelled while Slurm requeued its job */
+    FACT_RUN_CANCELLED,        /* it was taken for cancelled, and its job is over */
     FACT_PHASE_SUCCEEDED,      /* a phase; `who`: the person that promoted it; empty: no person */
     FACT_PHASE_LOST,           /* it has failed, was cancelled or was skipped */
     FACT_PHASE_REVIVED,        /* it shall run again; told to the phases after it, at once */

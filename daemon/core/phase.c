@@ -235,10 +235,17 @@ static bool phase_is_out(const struct phase *phase, enum phase_hold hold)
            (run->cause == CAUSE_OOM || run->cause == CAUSE_NAN || run->cause == CAUSE_GUARD);
 }
 
+/* Whether the run was taken for cancelled while Slurm may only have requeued its job. */
+static bool run_may_go_on(const struct run *run)
+{
+    return run && run->outcome == OUTCOME_CANCELLED && !run->seat->allocation->ended;
+}
+
 void phase_fail(struct decision *decision, struct phase *phase, enum phase_hold hold,
                 const char *reason)
 {
-    bool is_final = phase->fail_finally || phase_is_out(phase, hold);
+    bool is_final =
+        (phase->fail_finally && !run_may_go_on(phase->run)) || phase_is_out(phase, hold);
     if (!is_final || !phase->matrix) /* the allocation of a member is left to its matrix */
         phase_let_go(decision, phase);
     if (!is_final) {
@@ -313,6 +320,13 @@ static void phase_on_run_requeued(struct decision *decision, struct phase *phase
         phase_follow(decision, phase, false, run_back_off(1), reason);
     else
         phase_go_on(decision, phase, reason);
+}
+
+static void phase_on_run_cancelled(struct decision *decision, struct phase *phase)
+{
+    bool is_same = phase->run == decision->fact->run && phase->hold == HOLD_FAILURE;
+    if (is_same && phase->fail_finally)
+        phase_fail(decision, phase, HOLD_FAILURE, phase->reason);
 }
 
 /* The run has failed, or is lost: a remedy, another run, or a person, as the counts say. */
@@ -514,7 +528,8 @@ static phase_handler *const phase_table[PHASE_STATE_COUNT][FACT_COUNT] = {
     [PHASE_QUEUED] = {[FACT_RUN_BEGAN] = phase_on_run_began, [FACT_RUN_ENDED] = phase_on_run_ended},
     [PHASE_ACTIVE] = {[FACT_RUN_WAITS] = phase_on_run_waits, [FACT_RUN_ENDED] = phase_on_run_ended},
     [PHASE_DECIDING] = {[EV_JUDGED] = phase_on_judged, [EV_REMEDIED] = phase_on_remedied},
-    [PHASE_HELD] = {[FACT_RUN_REQUEUED] = phase_on_run_requeued},
+    [PHASE_HELD] = {[FACT_RUN_REQUEUED] = phase_on_run_requeued,
+                    [FACT_RUN_CANCELLED] = phase_on_run_cancelled},
 };
 
 void phase_on_fact(struct decision *decision, const struct fact *fact)

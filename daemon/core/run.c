@@ -296,6 +296,12 @@ static void run_on_job_requeued(struct decision *decision, struct run *run)
         decision_tell_run(decision, FACT_RUN_REQUEUED, run);
 }
 
+static void run_on_job_over(struct decision *decision, struct run *run)
+{
+    if (run->outcome == OUTCOME_CANCELLED && run->wish == WISH_NONE)
+        decision_tell_run(decision, FACT_RUN_CANCELLED, run);
+}
+
 static void run_on_job_refused(struct decision *decision, struct run *run)
 {
     char message[REASON_MAX];
@@ -368,7 +374,8 @@ static run_handler *const run_table[RUN_STATE_COUNT][FACT_COUNT] = {
     [RUN_STOPPING] = {RUN_LIVES},
     [RUN_ENDED] = {[EV_RUN_SILENT] = run_on_read,
                    [EV_SEALED] = run_on_sealed,
-                   [FACT_JOB_RESTARTED] = run_on_job_requeued},
+                   [FACT_JOB_RESTARTED] = run_on_job_requeued,
+                   [FACT_JOB_ENDED] = run_on_job_over},
 };
 
 static void run_take(struct decision *decision, struct run *run)

@@ -267,6 +267,53 @@ static void a_requeued_job_that_slurm_holds_gives_its_phase_a_new_job(void **sta
     assert_ptr_not_equal(phase->run->seat->allocation, held.allocation);
 }
 
+/* While Slurm requeues a job, the job looks cancelled for a moment. A final failure also ends the
+ * phases after it, so it waits until the job is over. */
+static void a_job_that_looked_cancelled_goes_on_also_with_on_fail_fail(void **state)
+{
+    struct world *world = *state;
+    world->workflow->phases[0].fail_finally = true;
+    world_begin(world, false);
+    world_runs(world, "validate");
+    world_ended(world, "validate", OUTCOME_CANCELLED, CAUSE_NONE, 100);
+    (void)world_trace(world);
+    world_requeued(world, "validate");
+    assert_string_equal(world_trace(world), "validate: held -> queued\n"
+                                            "tell-next validate#2\n");
+}
+
+static void a_cancelled_job_fails_its_phase_finally_when_it_is_over(void **state)
+{
+    struct world *world = *state;
+    world->workflow->phases[0].fail_finally = true;
+    world_begin(world, false);
+    world_runs(world, "validate");
+    world_ended(world, "validate", OUTCOME_CANCELLED, CAUSE_NONE, 100);
+    (void)world_trace(world);
+    world_seen(world, "validate", "cancelled", true);
+    assert_string_equal(world_trace(world), "validate: held -> failed\n"
+                                            "production: blocked -> skipped\n");
+    assert_string_equal(world_phase(world, "validate")->reason,
+                        "the job was cancelled in Slurm, and not by phased");
+}
+
+static void a_person_retries_a_phase_before_its_cancelled_job_is_over(void **state)
+{
+    struct world *world = *state;
+    world->workflow->phases[0].fail_finally = true;
+    world_begin(world, false);
+    world_runs(world, "validate");
+    world_ended(world, "validate", OUTCOME_CANCELLED, CAUSE_NONE, 100);
+    struct core_event over = {.kind = EV_JOB_SEEN,
+                              .allocation = world_phase(world, "validate")->run->seat->allocation};
+    over.seen.state = CLUSTER_JOB_CANCELLED;
+    over.seen.is_final = true;
+    world_command(world, "validate", COMMAND_RETRY);
+    (void)world_trace(world);
+    world_step(world, over);
+    assert_string_equal(world_trace(world), "");
+}
+
 /* The same job before it is started again: its worker has said that it is over. */
 static void a_job_that_waits_after_its_last_run_is_cancelled(void **state)
 {
@@ -375,6 +422,9 @@ int main(void)
         WORLD_TEST(a_requeued_job_that_has_started_again_ends_by_itself),
         WORLD_TEST(a_run_whose_job_waits_again_is_pending),
         WORLD_TEST(a_requeued_job_that_slurm_holds_gives_its_phase_a_new_job),
+        WORLD_TEST(a_job_that_looked_cancelled_goes_on_also_with_on_fail_fail),
+        WORLD_TEST(a_cancelled_job_fails_its_phase_finally_when_it_is_over),
+        WORLD_TEST(a_person_retries_a_phase_before_its_cancelled_job_is_over),
         WORLD_TEST(a_job_that_waits_after_its_last_run_is_cancelled),
         WORLD_TEST(an_outcome_names_the_job_that_slurm_has_forgotten),
         WORLD_TEST(what_a_run_saves_after_its_end_counts_until_a_run_has_begun),

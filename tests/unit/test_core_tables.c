@@ -142,7 +142,7 @@ static const struct {
      " waits: pending;"},
     {" stopping: stopping; ended: ended; silent: does; sealed: does; progress: does;", ""},
     {" ended: ended; silent: does; sealed: does; progress: does;", ""},
-    {" silent: does; sealed: does;", " restarted: does;"},
+    {" silent: does; sealed: does;", " restarted: does; job ended: does;"},
 };
 
 static void what_happens_to_a_run(void **state)
@@ -215,9 +215,13 @@ static void what_happens_to_an_allocation(void **state)
 /* --- Phases ----------------------------------------------------------------------------------- */
 
 static const struct column phase_columns[] = {
-    {FACT_RUN_BEGAN, "run began"}, {FACT_RUN_WAITS, "run waits"},
-    {FACT_RUN_ENDED, "run ended"}, {FACT_RUN_REQUEUED, "run requeued"},
-    {EV_JUDGED, "judged"},         {EV_REMEDIED, "remedied"},
+    {FACT_RUN_BEGAN, "run began"},
+    {FACT_RUN_WAITS, "run waits"},
+    {FACT_RUN_ENDED, "run ended"},
+    {FACT_RUN_REQUEUED, "run requeued"},
+    {FACT_RUN_CANCELLED, "run cancelled"},
+    {EV_JUDGED, "judged"},
+    {EV_REMEDIED, "remedied"},
 };
 
 static void add_phase_cell(struct text *grid, enum phase_state state, const struct column *column)
@@ -228,6 +232,7 @@ static void add_phase_cell(struct text *grid, enum phase_state state, const stru
     stage.phase->hold = state == PHASE_HELD ? HOLD_FAILURE : HOLD_NONE;
     stage.run->state = column->kind == FACT_RUN_BEGAN ? RUN_STARTING : RUN_ENDED;
     stage.run->outcome = OUTCOME_SUCCEEDED;
+    stage.phase->fail_finally = column->kind == FACT_RUN_CANCELLED;
     stage.phase->remedies = calloc(1, sizeof *stage.phase->remedies);
     assert_non_null(stage.phase->remedies);
     stage.phase->remedies[0] = (struct remedy){.cause = strdup("oom"), .times = 1, .used = 1};
@@ -254,7 +259,7 @@ static void what_happens_to_a_phase(void **state)
                                             "queued: run began: active; run ended: deciding;\n"
                                             "active: run waits: queued; run ended: deciding;\n"
                                             "deciding: judged: succeeded; remedied: held;\n"
-                                            "held: run requeued: queued;\n"
+                                            "held: run requeued: queued; run cancelled: failed;\n"
                                             "succeeded:\n"
                                             "failed:\n"
                                             "cancelled:\n"
