@@ -32,6 +32,8 @@ bool wait_write(const json_t *run, double now, struct text *text)
     const char *reason = field_text(run, "job_reason");
     const char *meaning = field_text(run, "job_waits_for"); /* an older daemon does not say it */
     long long job = field_integer(run, "job_id");
+    bool was_requeued = (state == RUN_RUNNING || state == RUN_STOPPING) &&
+                        !isnan(field_number(run, "ended")); /* and its end is not known */
     char buffer[FORMAT_SIZE];
     size_t size = text->size;
     if (!isnan(absent_since)) {
@@ -42,8 +44,8 @@ bool wait_write(const json_t *run, double now, struct text *text)
     } else if (state == RUN_SUBMITTING && reason[0]) {
         text_addf(text, "not submitted yet: %s", reason);
         wait_add_turn(field_integer(run, "job_turn"), text);
-    } else if ((state == RUN_PENDING || state == RUN_STARTING) &&
-               job_state == CLUSTER_JOB_PENDING) { /* a requeued job already has its next run */
+    } else if ((state == RUN_PENDING || state == RUN_STARTING || was_requeued) &&
+               job_state == CLUSTER_JOB_PENDING) { /* a requeued job may have its next run */
         const char *why = meaning[0] ? meaning : reason;
         text_addf(text, "job %lld waits in Slurm%s%s", job, why[0] ? ": " : "", why);
         if (start_s > 0)

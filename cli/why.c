@@ -157,7 +157,8 @@ static void why_add_slurm(struct table *table, const json_t *runs, size_t at)
                    json_is_object(json_object_get(run, "remedy")) ? "kept" : "requeued");
     else if (job && failed_by_other_run)
         table_addf(table, "%lld", job);
-    else if (job && job_state == CLUSTER_JOB_PENDING && field_run_state(run) == RUN_RUNNING)
+    else if (job && job_state == CLUSTER_JOB_PENDING && field_run_state(run) == RUN_RUNNING &&
+             isnan(field_number(run, "ended")))
         table_addf(table, "%lld", job); /* Slurm was not asked since the job began */
     else if (job)
         table_addf(table, "%lld %s%s%s", job, state, reason[0] ? ", " : "", reason);

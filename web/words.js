@@ -88,7 +88,9 @@ export function waitOf(run) {
           : '')
     );
   }
-  if (!['pending', 'starting'].includes(run.state) || run.job_state !== 'pending') return '';
+  const wasRequeued = ['running', 'stopping'].includes(run.state) && run.ended;
+  const waits = wasRequeued || ['pending', 'starting'].includes(run.state);
+  if (!waits || run.job_state !== 'pending') return '';
   const left = (run.job_start || 0) - now();
   return (
     `${job} waits in Slurm` +

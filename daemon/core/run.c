@@ -287,6 +287,28 @@ static void run_on_job_missed(struct decision *decision, struct run *run)
     (void)decision_do(decision, FX_READ_OUTCOME, run);
 }
 
+/* Slurm has requeued the job, so the run costs nothing more, although it has not ended. The job may
+ * wait for hours until its next lead tells when the run ended. */
+static void run_on_job_restarted(struct decision *decision, struct run *run)
+{
+    if (!run->ended_ms) {
+        run->ended_ms = decision->now_ms;
+        decision_save_run(decision, run);
+    }
+    run_on_job_missed(decision, run);
+}
+
+/* A requeue may be seen after the run has begun in the requeued job: the run began after Slurm had
+ * last started the job. */
+static void run_on_job_runs_on(struct decision *decision, struct run *run)
+{
+    int64_t started_ms = decision->event->seen.started_ms;
+    if (!run->ended_ms || !started_ms || run->started_ms + CLOCK_SAME_MS < started_ms)
+        return;
+    run->ended_ms = 0;
+    decision_save_run(decision, run);
+}
+
 /* While Slurm requeues a job, the job looks cancelled for a moment. The lead may have believed
  * that.
  */
@@ -358,20 +380,25 @@ void run_catch_up(struct decision *decision, struct run *run)
 #define RUN_LIVES                                                                                  \
     [EV_RUN_ENDED] = run_on_ended, [EV_RUN_SILENT] = run_on_silent, [EV_SEALED] = run_on_sealed,   \
     [EV_PROGRESS] = run_on_progress, [FACT_JOB_MISSED] = run_on_job_missed,                        \
-    [FACT_JOB_RESTARTED] = run_on_job_missed, [FACT_JOB_REFUSED] = run_on_job_refused,             \
-    [FACT_JOB_GIVEN_UP] = run_on_job_given_up, [FACT_JOB_STUCK] = run_on_job_stuck,                \
-    [FACT_JOB_BACK] = run_on_job_back, [FACT_JOB_ENDED] = run_on_job_ended
+    [FACT_JOB_REFUSED] = run_on_job_refused, [FACT_JOB_GIVEN_UP] = run_on_job_given_up,            \
+    [FACT_JOB_STUCK] = run_on_job_stuck, [FACT_JOB_BACK] = run_on_job_back,                        \
+    [FACT_JOB_ENDED] = run_on_job_ended
+
+/* The cells of each state in which a run has not begun. */
+#define RUN_WAITS                                                                                  \
+    RUN_LIVES, [EV_RUN_STARTED] = run_on_started, [FACT_JOB_RESTARTED] = run_on_job_missed
+
+/* The cells of each state in which a run has begun and has not ended. */
+#define RUN_BEGAN                                                                                  \
+    RUN_LIVES, [FACT_JOB_RESTARTED] = run_on_job_restarted, [FACT_JOB_RUNS] = run_on_job_runs_on
 
 /* A row for each state. An empty cell: the fact changes nothing, or comes too late. */
 static run_handler *const run_table[RUN_STATE_COUNT][FACT_COUNT] = {
-    [RUN_SUBMITTING] =
-        {RUN_LIVES, [EV_RUN_STARTED] = run_on_started, [FACT_JOB_KNOWN] = run_on_job_known},
-    [RUN_PENDING] =
-        {RUN_LIVES, [EV_RUN_STARTED] = run_on_started, [FACT_JOB_RUNS] = run_on_job_runs},
-    [RUN_STARTING] =
-        {RUN_LIVES, [EV_RUN_STARTED] = run_on_started, [FACT_JOB_WAITS] = run_on_job_waits},
-    [RUN_RUNNING] = {RUN_LIVES, [EV_RUN_STOPPING] = run_on_stopping},
-    [RUN_STOPPING] = {RUN_LIVES},
+    [RUN_SUBMITTING] = {RUN_WAITS, [FACT_JOB_KNOWN] = run_on_job_known},
+    [RUN_PENDING] = {RUN_WAITS, [FACT_JOB_RUNS] = run_on_job_runs},
+    [RUN_STARTING] = {RUN_WAITS, [FACT_JOB_WAITS] = run_on_job_waits},
+    [RUN_RUNNING] = {RUN_BEGAN, [EV_RUN_STOPPING] = run_on_stopping},
+    [RUN_STOPPING] = {RUN_BEGAN},
     [RUN_ENDED] = {[EV_RUN_SILENT] = run_on_read,
                    [EV_SEALED] = run_on_sealed,
                    [FACT_JOB_RESTARTED] = run_on_job_requeued,

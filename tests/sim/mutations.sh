@@ -25,7 +25,7 @@ a preempted run is not followed|phase.c|    case OUTCOME_PREEMPTED:\n|    case O
 a lost job is never noticed|allocation.c|decision->now_ms - allocation->absent_since_ms >= lost_after_ms|0
 a phase goes on in an allocation of another shape|fit.c|phase->nodes != allocation->node_count \|\|\n        |
 a phase that went to its end begins there when it is retried|command.c|phase->run->outcome == OUTCOME_SUCCEEDED|false
-the second start of a run counts too|run.c|    [RUN_RUNNING] = {RUN_LIVES,|    [RUN_RUNNING] = {RUN_LIVES,\n                     [EV_RUN_STARTED] = run_on_started,
+the second start of a run counts too|run.c|    [RUN_RUNNING] = {RUN_BEGAN,|    [RUN_RUNNING] = {RUN_BEGAN,\n                     [EV_RUN_STARTED] = run_on_started,
 a verdict counts twice|phase.c|    if (phase->remedy) /* the news came twice: a remedy is being worked out already */\n        return;|
 a requeued job is followed by a second one|phase.c|    if (run->requeues) {|    if (0) {
 phases side by side are submitted each on its own|fit.c|if (allocation_is_open(decision, allocation, run, phase))|if (0)

@@ -309,6 +309,12 @@ static void a_job_that_does_not_run_says_why(void **state)
          " 'job_waits_for': 'its begin time has not come yet (BeginTime)',"
          " 'job_absent_since': null}",
          "job 7 waits in Slurm: its begin time has not come yet (BeginTime)"},
+        {"{'state': 'running', 'job_state': 'pending', 'job_id': 7, 'job_reason': 'Resources',"
+         " 'job_absent_since': null, 'started': 10.0, 'ended': 20.0}", /* and requeued */
+         "job 7 waits in Slurm: Resources"},
+        {"{'state': 'running', 'job_state': 'pending', 'job_id': 7, 'job_reason': 'Resources',"
+         " 'job_absent_since': null, 'started': 10.0, 'ended': null}", /* the job has just begun */
+         ""},
         {"{'state': 'submitting', 'job_state': '', 'job_reason': 'its window opens at 03:00',"
          " 'job_absent_since': null}",
          "not submitted yet: its window opens at 03:00"},

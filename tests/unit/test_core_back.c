@@ -331,6 +331,74 @@ static void a_job_that_waits_after_its_last_run_is_cancelled(void **state)
     assert_string_equal(world_trace(world), "cancel-job validate#1\n");
 }
 
+static void world_restarted(struct world *world, enum cluster_job_state state, int64_t started_ms)
+{
+    struct core_event event = {.kind = EV_JOB_SEEN,
+                               .allocation = world_phase(world, "validate")->run->seat->allocation};
+    event.seen.state = state;
+    event.seen.restarts = 1;
+    event.seen.started_ms = started_ms;
+    world_step(world, event);
+}
+
+static void a_run_counts_as_over_since_the_requeue_of_its_job(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    world_runs(world, "validate");
+    struct run *run = world_phase(world, "validate")->run;
+    int64_t requeued_ms = world->now_ms += 60 * 1000;
+    world_restarted(world, CLUSTER_JOB_PENDING, 0);
+    assert_string_equal(world_trace(world), "read-outcome validate#1\n");
+    world_event(world, EV_RUN_SILENT, "validate");
+    assert_int_equal(run->state, RUN_RUNNING);
+    assert_int_equal(run->ended_ms, requeued_ms);
+    assert_false(core_is_busy(world->core, world->now_ms));
+    world->now_ms += 3600 * 1000;
+    world_restarted(world, CLUSTER_JOB_RUNNING, world->now_ms);
+    assert_int_equal(run->ended_ms, requeued_ms);
+    world_seen(world, "validate", "cancelled", true);
+    world_wait(world, 5000);
+    world_event(world, EV_RUN_SILENT, "validate");
+    assert_int_equal(run->state, RUN_ENDED);
+    assert_int_equal(run->ended_ms, requeued_ms);
+}
+
+static void the_word_of_its_worker_ends_a_run_whose_job_was_requeued(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    world_runs(world, "validate");
+    world_restarted(world, CLUSTER_JOB_PENDING, 0);
+    world->now_ms += 60 * 1000; /* Slurm had lost the node, but not the node the run */
+    world_ended(world, "validate", OUTCOME_SUCCEEDED, CAUSE_NONE, 100);
+    assert_int_equal(world_phase(world, "validate")->run->ended_ms, world->now_ms);
+}
+
+/* The requeue is seen after the run in the requeued job has begun. */
+static void a_run_in_a_requeued_job_goes_on(void **state)
+{
+    static const enum cluster_job_state seen[] = {CLUSTER_JOB_PENDING, CLUSTER_JOB_RUNNING};
+    for (size_t i = 0; i < 2; i++) {
+        struct world *world = *state;
+        if (i > 0) {
+            world_fini(world);
+            world_init(world);
+        }
+        world_begin(world, false);
+        world_runs(world, "validate");
+        world_requeues(world, "validate", 100);
+        world->now_ms += 60 * 1000;
+        world_event(world, EV_RUN_STARTED, "validate");
+        struct run *run = world_phase(world, "validate")->run;
+        assert_int_equal(run->attempt, 2);
+        world_restarted(world, seen[i], run->started_ms - 1000);
+        world_restarted(world, CLUSTER_JOB_RUNNING, run->started_ms - 1000);
+        assert_int_equal(run->state, RUN_RUNNING);
+        assert_int_equal(run->ended_ms, 0);
+    }
+}
+
 static bool effect_is_done(const struct world *world, enum core_effect_kind kind)
 {
     for (size_t i = 0; i < world->effects.count; i++)
@@ -426,6 +494,9 @@ int main(void)
         WORLD_TEST(a_cancelled_job_fails_its_phase_finally_when_it_is_over),
         WORLD_TEST(a_person_retries_a_phase_before_its_cancelled_job_is_over),
         WORLD_TEST(a_job_that_waits_after_its_last_run_is_cancelled),
+        WORLD_TEST(a_run_counts_as_over_since_the_requeue_of_its_job),
+        WORLD_TEST(the_word_of_its_worker_ends_a_run_whose_job_was_requeued),
+        WORLD_TEST(a_run_in_a_requeued_job_goes_on),
         WORLD_TEST(an_outcome_names_the_job_that_slurm_has_forgotten),
         WORLD_TEST(what_a_run_saves_after_its_end_counts_until_a_run_has_begun),
         WORLD_TEST(what_was_saved_before_a_failed_guard_counts_when_it_is_found_late),

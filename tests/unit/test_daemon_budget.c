@@ -241,6 +241,24 @@ static void a_wrong_limits_file_does_not_lift_the_budget_of_the_month(void **sta
     await_reason(world, "phases.0.reason", "held by this month's budget, of which 2.0");
 }
 
+/* The node of the batch script was lost, and the lead told nothing. Slurm requeues the job, which
+ * then waits for an hour. */
+static void a_run_whose_job_waits_again_costs_nothing_more(void **state)
+{
+    struct world *world = *state;
+    submit(world, two_phases);
+    run_for_an_hour(world, "runs/1/a/1");
+    world_slurm_write(world, "restarts.101", "1");
+    world_slurm_write(world, "state.101", "pending");
+    world_await(world, "/v1/workflows/1", "phases.0.run.job_state", "pending");
+    change_record(world, "UPDATE run SET started = started - 3600000, ended = ended - 3600000");
+    json_decref(world_expect(world, 200, "POST", "/v1/workflows/1/budget",
+                             json_pack("{s:f}", "gpu_hours", 2.4)));
+    await_warnings(world, "of the budget is spent: 2.0", 1);
+    world_await(world, "/v1/workflows/1", "phases.0.state", "active");
+    world_await(world, "/v1/workflows/1", "phases.0.hold_budget", "null");
+}
+
 static size_t cost_rows(struct world *world, const char *path)
 {
     json_t *json = world_expect(world, 200, "GET", path, NULL);
@@ -274,6 +292,7 @@ int main(void)
         TEST(no_phase_goes_on_in_place_when_the_month_is_spent),
         TEST(a_warning_about_the_month_comes_once_across_restarts),
         TEST(a_wrong_limits_file_does_not_lift_the_budget_of_the_month),
+        TEST(a_run_whose_job_waits_again_costs_nothing_more),
         TEST(costs_have_no_last_year),
     };
     return cmocka_run_group_tests_name("daemon budget", tests, NULL, NULL);
