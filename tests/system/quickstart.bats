@@ -1,4 +1,4 @@
-# quickstart check with its own Makefile: what it runs, and what it ends.
+# quickstart with its own Makefile and its own phasectl: what it runs, and what it ends.
 
 setup() {
     DIR=$(mktemp -d /tmp/phased-test-XXXXXX)
@@ -85,6 +85,85 @@ SH
     [ "$(printf '%s\n' "${lines[@]: -3}")" = 'failed: tests/b 2 the second
 failed: tests/b exited with status 1
 1 passed, 2 failed' ]
+}
+
+# fake_phasectl [CLUSTER]: makes a phasectl that logs its words. A daemon of this cluster answers;
+# without CLUSTER, no daemon answers.
+fake_phasectl() {
+    mkdir -p "$DIR/build/bin"
+    cat >"$DIR/build/bin/phasectl" <<SH
+#!/bin/sh
+echo "\$*\${PHASED_HOST:+ on \$PHASED_HOST}" >>$DIR/words
+case \$* in
+'daemon status'*) [ $# = 1 ] || exit 1 ;;
+'submit '*) echo 'workflow 7 trm' ;;
+'status --json') printf '%s\\n' '[' '  {' '    "workflow": 3,' '    "state": "held"' '  }' ']' ;;
+esac
+case \$* in
+'daemon status') echo 'Slurm has not answered yet' ;;
+'daemon status --json') printf '%s\\n' '{' '  "user": "anna",' '  "cluster": {' '    "name": "${1-}",' \\
+    '    "answering": false,' '    "message": ""' '  }' '}' ;;
+esac
+SH
+    chmod 755 "$DIR/build/bin/phasectl"
+}
+
+@test "a demo uses the daemon of the sandbox or starts one, and shows the workflow that it submitted" {
+    local cluster
+    for cluster in none sandbox; do
+        rm -f "$DIR/words"
+        [ $cluster = none ] && fake_phasectl || fake_phasectl $cluster
+        PHASED_HOST=login1 run "$DIR/quickstart" demo
+        [ "$status" = 0 ]
+        [[ $output == *'phasectl gate 7/validate '* ]]
+        [ "$(grep -v status "$DIR/words")" = 'sandbox start --pretend
+daemon start
+submit etc/workflows/demo.yaml
+watch 7' ]
+    done
+}
+
+@test "a demo does not submit to the daemon of another cluster, or of one that is not known" {
+    local cluster
+    for cluster in h1 ''; do
+        rm -f "$DIR/words"
+        fake_phasectl "$cluster"
+        run "$DIR/quickstart" demo
+        [ "$status" = 1 ]
+        [[ $output == *"a daemon for ${cluster:+the cluster }${cluster:-a Slurm that has not answered} runs in "*"PHASED_HOME=~/.phased-demo"* ]]
+        [ "$(cat "$DIR/words")" = 'daemon status --json' ]
+    done
+}
+
+@test "stop stops the daemon of the sandbox, and leaves any other daemon alone" {
+    fake_phasectl sandbox
+    PHASED_HOST=login1 "$DIR/quickstart" stop
+    [ "$(grep -v status "$DIR/words")" = $'daemon stop\nsandbox stop' ]
+    local cluster
+    for cluster in h1 ''; do
+        rm "$DIR/words"
+        fake_phasectl "$cluster"
+        run "$DIR/quickstart" stop
+        [ "$status" = 0 ]
+        [[ $output == *" is for ${cluster:+the cluster }${cluster:-a Slurm that has not answered}: it goes on,"* ]]
+        [ "$(grep -v status "$DIR/words")" = 'sandbox stop' ]
+    done
+    rm "$DIR/words"
+    fake_phasectl
+    "$DIR/quickstart" stop
+    [ "$(grep -v status "$DIR/words")" = 'sandbox stop' ]
+}
+
+@test "where packages are not Debian's, a clone that cannot be configured is refused by name" {
+    local program
+    mkdir "$DIR/bin"
+    for program in bash dirname nproc mkdir; do ln -s "$(command -v $program)" "$DIR/bin/"; done
+    printf '#!/bin/sh\n' >"$DIR/bin/slurmctld"
+    chmod 755 "$DIR/bin/slurmctld"
+    rm "$DIR/configure"
+    PATH=$DIR/bin run bash "$DIR/quickstart" build
+    [ "$status" = 1 ]
+    [[ $output == *"this is not Debian; install what these packages hold"* ]]
 }
 
 @test "a second check in the same folder is refused" {
