@@ -92,6 +92,26 @@ running_jobs_are() {
     [ "$(squeue -h -o '%t %N')" = "R n1" ]
 }
 
+@test "start names drained nodes, and a node that is not ready ends no job on another node" {
+    "$sandbox" start "$folder/a" --nodes 3
+    export SLURM_CONF=$folder/a/slurm.conf
+    sbatch -Q -N 1 -w n1 -o /dev/null --wrap 'sleep 1000'
+    wait_for running_jobs_are 1
+    before=$(cat "$folder"/a/pid/*)
+    scontrol update NodeName=n1,n2 State=DRAIN Reason=test
+    run "$sandbox" start "$folder/a"
+    [ "$status" = 0 ]
+    [[ "${lines[0]}" = *"already running"* ]]
+    [[ "${lines[1]}" = "sandbox: drained, so that no job begins there: n1,n2 "*"NodeName=n1,n2 State=RESUME"* ]]
+    # A node that Slurm does not give to a partition stands for a node that does not become ready.
+    scontrol update PartitionName=prod Nodes=n1,n2
+    run "$sandbox" start "$folder/a"
+    [ "$status" = 1 ]
+    [[ "$output" = "sandbox: all parts run, but not all nodes are ready: n1 drng,n2 drain "* ]]
+    [ "$(cat "$folder"/a/pid/*)" = "$before" ]
+    [ "$(squeue -h -o '%i %t %N')" = "1 R n1" ]
+}
+
 @test "two sandboxes side by side do not see each other's jobs" {
     "$sandbox" start "$folder/a" --nodes 1
     "$sandbox" start "$folder/b" --nodes 1
