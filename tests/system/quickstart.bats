@@ -26,16 +26,18 @@ teardown() {
     [ "$(cat "$DIR/build/ran")" = $'tests/unit/test_a tests/sim/sim.sh tests/system/demo.bats\n2000' ]
 }
 
-@test "packages that are missing are installed, and one of two that do the same is enough" {
+# fake_packages MISSING CONFIGURED: makes a Debian where all packages are installed but these, whose
+# names have | between. `asked` gets what is asked of apt-get.
+fake_packages() {
     mkdir "$DIR/bin"
-    cat >"$DIR/bin/dpkg-query" <<'SH'
+    cat >"$DIR/bin/dpkg-query" <<SH
 #!/bin/sh
 shift 2
 for name; do
-    case $name in
-    jq) ;;
-    socat | libcurl4-openssl-dev) echo "config-files $name" ;;
-    *) echo "installed $name" ;;
+    case \$name in
+    $1) ;;
+    $2) echo "config-files \$name" ;;
+    *) echo "installed \$name" ;;
     esac
 done
 exit 1
@@ -44,8 +46,29 @@ SH
     printf '#!/bin/sh\nexec "$@"\n' >"$DIR/bin/sudo"
     cp /bin/true "$DIR/bin/apt-cache"
     chmod 755 "$DIR"/bin/*
+}
+
+@test "packages that are missing are installed, and one of two that do the same is enough" {
+    fake_packages jq 'socat | libcurl4-openssl-dev'
     PATH=$DIR/bin:$PATH "$DIR/quickstart" check
     [[ $(cat "$DIR/asked") = *' install jq socat' ]]
+}
+
+@test "a build installs Slurm only where Slurm is missing, and a demo always needs its daemons" {
+    local program
+    fake_packages slurmctld munge
+    fake_phasectl sandbox
+    for program in bash cat dirname env grep id make mkdir nproc sed sh; do
+        ln -s "$(command -v $program)" "$DIR/bin/"
+    done
+    PATH=$DIR/bin "$DIR/quickstart" build
+    [[ $(cat "$DIR/asked") = *' install slurmctld munge' ]]
+    rm "$DIR/asked"
+    cp /bin/true "$DIR/bin/sinfo"
+    PATH=$DIR/bin "$DIR/quickstart" build
+    [ ! -e "$DIR/asked" ]
+    PATH=$DIR/bin "$DIR/quickstart" demo
+    [[ $(cat "$DIR/asked") = *' install slurmctld munge' ]]
 }
 
 @test "a check leaves out the tests of the tests, unless CI is set or they are named" {
