@@ -5,7 +5,7 @@ import {plural} from './format.js';
 
 const CHUNK = 65536;
 const CHUNKS = 16; /* that are read back at once */
-const SKIP = 1048576; /* what grew by more than this is not read on, but from its end again */
+const SKIP = 1048576; /* what grew by more than this is not read on, but anew from its end */
 const LINES = 5000; /* older lines are dropped, when there are so many more: */
 const LINES_MORE = 1000;
 const NOTHING = {
@@ -50,7 +50,7 @@ function append(text) {
 // Reads what is new; at first, the end of the file. Returns the log, or null if there is no file.
 export async function read(address, rank, isFollowed, signal) {
   if (!log || log.address !== address || log.rank !== rank)
-    log = {address, rank, ...NOTHING, lines: []};
+    log = {address, rank, ...NOTHING, lines: [], turns: 0};
   log.isFollowed = isFollowed;
   const mine = log;
   if (!isFollowed && mine.next >= 0) return mine;
@@ -58,8 +58,10 @@ export async function read(address, rank, isFollowed, signal) {
     for (let i = 0; i < 8; i++) {
       const reply = await ask(mine.next < 0 ? null : mine.next, CHUNK, signal);
       if (mine !== log) return log;
-      if (mine.next >= 0 && reply.size - mine.next > SKIP) {
-        Object.assign(mine, NOTHING, {lines: [], cuts: mine.cuts + 1});
+      // A file that became shorter is another file: somebody has rotated the log.
+      const grew = reply.size - mine.next;
+      if (mine.next >= 0 && (grew < 0 || grew > SKIP)) {
+        Object.assign(mine, NOTHING, {lines: [], turns: mine.turns + 1});
         continue;
       }
       Object.assign(mine, {
@@ -120,7 +122,7 @@ function lineOf(text, find) {
 export function draw(place, says, find) {
   if (!log) return;
   const needle = find.toLowerCase();
-  const of = [log.address, log.rank, log.begin, log.cuts, needle].join('/');
+  const of = [log.address, log.rank, log.turns, log.begin, log.cuts, needle].join('/');
   const isSame = place.getAttribute('data-of') === of;
   const isAtEnd = place.scrollTop + place.clientHeight > place.scrollHeight - 40;
   if (!isSame || log.drawn !== log.next) {

@@ -18,7 +18,7 @@ import tempfile
 
 from page_browser import Api, Page, Tap, wait_for
 from page_charts import check_axis, check_compare, check_compare_many, check_heat, check_marks, check_parts, check_zoom
-from page_runs import SPENT, check_budget, check_earlier, check_line, check_rest, check_resume, check_verbs
+from page_runs import SPENT, check_budget, check_earlier, check_line, check_rest, check_resume, check_rotated, check_verbs
 
 NARROW = 390
 
@@ -652,7 +652,7 @@ def check_many(page, api, tap):
 
 
 PARTS = (check_list, check_filter, check_keys, check_tab, check_workflow, check_curve, check_metric,
-         check_rewound, check_line, check_log, check_earlier, check_sweep, check_live, check_rest, check_compare, check_axis, check_zoom, check_markup, check_decisions,
+         check_rewound, check_line, check_log, check_earlier, check_sweep, check_live, check_rest, check_rotated, check_compare, check_axis, check_zoom, check_markup, check_decisions,
          check_marks, check_verbs, check_resume, check_budget, check_nodes, check_costs, check_looks, check_names)
 MANY = (check_many, check_compare_many, check_heat, check_parts)
 

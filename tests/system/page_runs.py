@@ -1,5 +1,7 @@
 """What page.py checks about the attempts of a phase: their line of time, what a person decides, and how
 often the page asks."""
+import os
+
 from page_browser import wait_for
 
 SPENT = """
@@ -117,6 +119,23 @@ def check_rest(page, api, tap):
                          for one, later in zip(asked(), asked()[1:])] or [0]
     tap.say(len(rests) >= 2 and min(rests) > 2.9, 'the page rests three times as long as the daemon took', rests)
     page.browser.refresh()
+
+
+def check_rotated(page, api, tap):
+    """Somebody puts a shorter file in place of a log that is followed."""
+    number = api.named('live')['workflow']
+    path = api.ask(f'/workflows/{number}/phases/ladder.1/runs/1/logs')['logs'][0]['path']
+    page.go(f'#/w/{number}/ladder.1')
+    page.shows('#log', 'step=5')
+    for text in ('rotated\n', 'again\n'):
+        with open(path + '.new', 'w', encoding='utf-8') as file:
+            file.write(text)
+        os.rename(path + '.new', path)
+        tap.same(lambda: page.text('#log'), text, 'a log that became shorter is read anew')
+    tap.same(lambda: page.text('#log-says'), f'{path} (6 bytes)', 'and the whole log is shown')
+    with open(path, 'a', encoding='utf-8') as file:
+        file.write('more\n')
+    tap.same(lambda: page.text('#log'), 'again\nmore\n', 'and followed')
 
 
 def check_earlier(page, api, tap):
