@@ -56,7 +56,7 @@ export async function load({params}, signal) {
     ({total} = reply);
     hasMore = reply.workflows.length === limit;
   }
-  return {workflows: unique(found), total, hasMore: found.length >= wanted};
+  return {workflows: unique(found), total, hasMore: found.length >= wanted && found.length < total};
 }
 
 // Whether the list is asked for at once after these events. A long list waits for its turn.
