@@ -108,7 +108,7 @@ void effects_run(struct loop *loop)
         return;
     while ((pending = outbox_due(&loop->outbox, OUTBOX_OWN, now_ms)))
         carry(loop, pending, now_ms);
-    while (cluster_can_take(loop->cluster) &&
+    while (loop->is_bound && cluster_can_take(loop->cluster) &&
            (pending = outbox_due(&loop->outbox, OUTBOX_CLUSTER, now_ms)))
         carry(loop, pending, now_ms);
 }
@@ -153,6 +153,7 @@ void effects_answer(struct loop *loop)
     struct cluster_result result;
     while (cluster_take(loop->cluster, &result)) {
         struct pending *pending = pending_of(loop, &result);
+        binding_check(loop, &result);
         loop_note_answer(loop, &result);
         int carried = rooms_answer(loop, pending ? &pending->effect : NULL, &result);
         cluster_result_fini(&result);

@@ -1,6 +1,6 @@
 /* Inside daemon/loop: the loop's own state, which its files share. Calls go down: loop.c, turn.c,
- * effects.c, then rooms.c and index.c, then owner.c. Files below these know no loop: outbox.c,
- * posts.c, clock.c, log.c, crash.c. */
+ * effects.c, then rooms.c, index.c and binding.c, then owner.c. Files below these know no loop:
+ * outbox.c, posts.c, clock.c, log.c, crash.c. */
 #ifndef PHASED_DAEMON_LOOP_INSIDE_H
 #define PHASED_DAEMON_LOOP_INSIDE_H
 
@@ -41,7 +41,11 @@ struct loop {
     struct workflow **finals;
     size_t final_count, final_capacity;
     struct loop_cluster_status cluster_status;
-    int64_t time_ms;   /* of the last EV_TIME */
+    char binding[CLUSTER_NAME_SIZE]; /* the cluster of the record; empty: not known yet */
+    char other[CLUSTER_NAME_SIZE];   /* the cluster that answers in its place; empty: none does */
+    bool is_rebound;                 /* `binding` has changed, and is to be recorded */
+    bool is_bound;   /* the cluster of the record has answered, so that it may be asked for jobs */
+    int64_t time_ms; /* of the last EV_TIME */
     int64_t looked_ms; /* when the core was last asked for its deadline */
 
     uv_prepare_t prepare;
@@ -98,6 +102,12 @@ void finals_add(struct loop *loop, struct workflow *workflow);
 /* Forgets the workflows for which nothing is left to do. Does nothing while there are posts,
  * because a post may be about one of these workflows. */
 void finals_drop(struct loop *loop);
+
+/* --- binding.c -------------------------------------------------------------------------------- */
+
+/* Makes the answer of a cluster that is not the record's an answer of nobody. A record without live
+ * jobs follows to any cluster. */
+void binding_check(struct loop *loop, struct cluster_result *result);
 
 /* --- owner.c ---------------------------------------------------------------------------------- */
 

@@ -1,6 +1,7 @@
 # daemon/loop: the only place that decides when things happen.
 noinst_LIBRARIES += daemon/loop/libloop.a
 daemon_loop_libloop_a_SOURCES = \
+	daemon/loop/binding.c \
 	daemon/loop/clock.c daemon/loop/clock.h \
 	daemon/loop/crash.c daemon/loop/crash.h \
 	daemon/loop/effects.c \

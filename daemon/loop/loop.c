@@ -138,6 +138,8 @@ static int load_record(struct loop *loop, struct error *err)
     struct core_config config = {.token = make_token};
     int status = read_absence(&config.absence_ms, err);
     if (status == 0)
+        status = store_cluster(store, loop->binding, sizeof loop->binding, err);
+    if (status == 0)
         status = store_last_ids(store, &config, err);
     if (status < 0)
         return status;

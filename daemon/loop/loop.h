@@ -190,7 +190,7 @@ struct allocation *loop_job_by_token(const struct loop *loop, const char *token,
                                      struct workflow **ret_workflow);
 
 struct loop_cluster_status {
-    char name[64]; /* empty until Slurm has answered */
+    char name[CLUSTER_NAME_SIZE]; /* empty until Slurm has answered */
     bool is_answering;
     char message[256];
 };

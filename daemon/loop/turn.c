@@ -25,7 +25,9 @@ void loop_post(struct loop *loop, const struct core_event *event)
 
 static int batch_write_rows(struct loop *loop, struct error *err)
 {
-    int status;
+    int status = loop->is_rebound ? store_set_cluster(loop->config.store, loop->binding, err) : 0;
+    if (status < 0)
+        return status;
     for (struct post *post = loop->batch.first; post; post = post->next) {
         if (!post->item || !post->item->write)
             continue;
@@ -45,7 +47,7 @@ static int batch_write_rows(struct loop *loop, struct error *err)
 
 static int batch_commit(struct loop *loop, struct error *err)
 {
-    bool has_rows = loop->effects.count > 0;
+    bool has_rows = loop->effects.count > 0 || loop->is_rebound;
     for (struct post *post = loop->batch.first; post && !has_rows; post = post->next)
         has_rows = post->item && post->item->write;
     if (!has_rows) /* rows that could not be written may have been taken back */
@@ -152,6 +154,7 @@ static void batch_finish(struct loop *loop)
     if (loop->trouble[0])
         log_line("the record can be written again");
     loop->trouble[0] = '\0';
+    loop->is_rebound = false;
     for (size_t i = 0; i < loop->effects.count; i++) {
         const struct core_effect *effect = &loop->effects.items[i];
         effects_committed(loop, effect);
@@ -222,7 +225,7 @@ void turn(struct loop *loop)
             if (post->has_event)
                 core_decide(loop->core, &post->event, &loop->effects);
         }
-        if (loop->batch.first)
+        if (loop->batch.first || loop->is_rebound)
             batch_try(loop);
         if (!loop->trouble[0])
             effects_run(loop);

@@ -12,9 +12,9 @@
  * exist. Wait some seconds: a slow controller may still be reading the submission. Then look the
  * token up, and adopt the job that is found. Submit again only after CLUSTER_ABSENT, which only a
  * controller that answers can give. An id alone does not identify a job: a controller that crashed
- * gives ids out again. The cluster's name, the id and the token together identify a job. Every
- * function that changes a job therefore takes its token, and does not touch a job without that
- * token.
+ * gives ids out again. The cluster's name, the id and the token together identify a job. The caller
+ * compares the name (daemon/loop/binding.c). Every function that changes a job takes its token, and
+ * does not touch a job without that token.
  *
  * All functions belong to one thread, the loop's, except the code that runs on the real cluster's
  * own thread. */
@@ -31,7 +31,8 @@ struct cluster_survey;
 struct error;
 
 enum {
-    CLUSTER_TOKEN_LENGTH = 32,   /* lower-case hexadecimal digits: 128 random bits */
+    CLUSTER_TOKEN_LENGTH = 32, /* lower-case hexadecimal digits: 128 random bits */
+    CLUSTER_NAME_SIZE = 64,
     CLUSTER_REQUESTS_MAX = 1024, /* as many as one second of submissions; more would only wait
                                   * elsewhere */
 };
@@ -130,8 +131,7 @@ struct cluster_result {
                         * message names them */
     uint32_t job_id;   /* 0: no job */
     char message[256]; /* the reason in Slurm's words, for REFUSED, LIMITED and UNREACHABLE */
-    char cluster[64];  /* the cluster's name, for polls and found lookups; empty until it is known
-                        */
+    char cluster[CLUSTER_NAME_SIZE]; /* its name, for polls and lookups; empty until it is known */
     struct cluster_job *jobs;
     size_t job_count;
     struct cluster_survey *survey; /* the result of a survey (survey.h); else NULL */

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <unistd.h>
 
 _Static_assert(sizeof((struct store *)0)->owner == MAC_TOKEN_SIZE, "mac_random() fills it");
@@ -47,4 +48,20 @@ int store_check_lease(struct store *store, struct error *err)
     }
     stmt_reset(stmt);
     return status;
+}
+
+int store_cluster(struct store *store, char *name, size_t size, struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_CLUSTER_GET);
+    int status = stmt_step(stmt, err);
+    (void)snprintf(name, size, "%s", status > 0 ? stmt_text(stmt, "cluster") : "");
+    stmt_reset(stmt);
+    return status < 0 ? status : 0;
+}
+
+int store_set_cluster(struct store *store, const char *name, struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_CLUSTER_SET);
+    stmt_bind_text(stmt, ":cluster", name);
+    return stmt_run(stmt, err);
 }

@@ -47,6 +47,10 @@ void store_close(struct store *store);
  * daemon did. */
 int store_check_lease(struct store *store, struct error *err);
 
+/* The name of the cluster that has the jobs of the record; empty: not known yet. */
+int store_cluster(struct store *store, char *name, size_t size, struct error *err);
+int store_set_cluster(struct store *store, const char *name, struct error *err);
+
 /* Whether a transaction can be committed now. Changes nothing. Negative if not. */
 int store_try_commit(struct store *store, struct error *err);
 

@@ -20,8 +20,10 @@ SELECT kind, workflow, phase, run, job, due FROM outbox ORDER BY id;
 
 -- name: lease_take
 -- Makes this daemon the one that may write.
-INSERT OR REPLACE INTO lease (id, owner, pid, host, since)
-VALUES (1, :owner, :pid, :host, CAST(strftime('%s') AS INTEGER) * 1000);
+INSERT INTO lease (id, owner, pid, host, since)
+VALUES (1, :owner, :pid, :host, CAST(strftime('%s') AS INTEGER) * 1000)
+ON CONFLICT (id) DO UPDATE
+   SET owner = excluded.owner, pid = excluded.pid, host = excluded.host, since = excluded.since;
 
 -- name: lease_touch
 -- Run twice in a transaction, it changes nothing, but SQLite has something to write.
@@ -30,3 +32,10 @@ UPDATE lease SET since = -since;
 -- name: lease_get
 -- The daemon that may write.
 SELECT owner, pid, host FROM lease;
+
+-- name: cluster_set
+-- The cluster that has the jobs of the record.
+UPDATE lease SET cluster = :cluster;
+
+-- name: cluster_get
+SELECT cluster FROM lease;

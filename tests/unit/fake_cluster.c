@@ -150,7 +150,9 @@ static struct cluster_result *fake_answer(struct fake_cluster *fake, uint64_t ta
     size_t at = (fake->first + fake->count++) % CLUSTER_REQUESTS_MAX;
     struct cluster_result *result = &fake->results[at];
     *result = (struct cluster_result){.target = target, .kind = kind, .outcome = CLUSTER_DONE};
-    (void)snprintf(result->cluster, sizeof result->cluster, "fake");
+    char *name = fake_read(fake, "name");
+    (void)snprintf(result->cluster, sizeof result->cluster, "%s", *name ? name : "fake");
+    free(name);
     if (fake_mode_is(fake, "down")) {
         result->outcome = CLUSTER_UNREACHABLE;
         (void)snprintf(result->message, sizeof result->message, "Unable to contact the controller");
@@ -227,6 +229,7 @@ static int fake_lookup(struct cluster *cluster, uint64_t target, const char *tok
 static int fake_poll(struct cluster *cluster, uint64_t target, struct error *err)
 {
     (void)err;
+    fake_append((struct fake_cluster *)cluster, "polls", "poll\n");
     return fake_ask((struct fake_cluster *)cluster, target, CLUSTER_POLL, NULL);
 }
 

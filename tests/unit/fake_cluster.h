@@ -8,8 +8,10 @@
  *   excluded      a line "<id> <nodes>" for each job that excludes nodes
  *   cancelled     a line "<id>" for each cancellation
  *   begun         a line "<id>" for each cluster_begin(), which also sets eligible.<id>
+ *   polls         a line for each poll
  *   turned-away   a line for each submission that was limited or refused
  *   strangers     a line for each change of a job that does not exist or has another token
+ *   name          the name of the cluster; without the file: fake
  *   mode          its behaviour: up (the default), down (no answers), lose (submissions are carried
  *                 out, but their answers are lost), limited, refuse, few (jobs that exclude nodes
  *                 are refused) */

@@ -314,6 +314,69 @@ static void what_was_saved_after_the_next_run_was_prepared_is_in_the_record(void
     free(ten);
 }
 
+/* Starts the daemon with this cluster, and waits until it has asked the cluster `polls` times. */
+static void start_in(struct world *world, const char *cluster, size_t polls)
+{
+    world_stop(world);
+    world_slurm_write(world, "name", cluster);
+    world_slurm_write(world, "polls", "");
+    world_start(world, NULL);
+    world_await_lines(world, "polls", polls);
+}
+
+/* A job is lost here after it was absent for 1 s. Polls come every 2 s. */
+static void another_cluster_is_asked_for_nothing_while_jobs_live(void **state)
+{
+    struct world *world = *state;
+    world_stop(world);
+    assert_int_equal(setenv("PHASED_ABSENCE_S", "1", 1), 0);
+    world_start(world, NULL);
+    submit(world);
+    world_await(world, "/v1/workflows/1", "phases.0.run.state", "pending");
+    char *jobs = world_read(world, "slurm/jobs");
+    world_slurm_write(world, "jobs", "");
+    start_in(world, "other", 1);
+    world_await(world, "/v1/ping", "cluster.message",
+                "the jobs of this home are in cluster fake, and this Slurm is cluster other: stop "
+                "the daemon, set SLURM_CONF and start it, or cancel the workflows");
+    submit(world);
+    world_await_lines(world, "polls", 4);
+    json_t *ping = world_expect(world, 200, "GET", "/v1/ping", NULL);
+    assert_string_equal(world_member(ping, "cluster.name"), "fake");
+    json_decref(ping);
+    world_await(world, "/v1/workflows/1", "phases.0.run.state", "pending");
+    assert_int_equal(world_slurm_lines(world, "jobs"), 0);
+
+    world_slurm_write(world, "jobs", jobs);
+    start_in(world, "fake", 1);
+    world_await_lines(world, "jobs", 2); /* that of workflow 2 */
+    world_slurm_write(world, "state.101", "running");
+    world_await(world, "/v1/workflows/1", "phases.0.run.state", "starting");
+    assert_int_equal(world_slurm_lines(world, "cancelled"), 0);
+    free(jobs);
+}
+
+static void a_home_without_live_jobs_may_change_its_cluster(void **state)
+{
+    struct world *world = *state;
+    world_stop(world);
+    assert_int_equal(setenv("PHASED_ABSENCE_S", "1", 1), 0);
+    world_start(world, NULL);
+    submit(world);
+    world_await(world, "/v1/workflows/1", "phases.0.run.state", "pending");
+    world_slurm_write(world, "jobs", "");
+    start_in(world, "other", 1);
+    world_await(world, "/v1/ping", "cluster.name", "fake");
+    json_decref(world_expect(world, 200, "POST", "/v1/workflows/1/cancel", NULL));
+    world_await(world, "/v1/ping", "cluster.name", "other");
+    world_await(world, "/v1/workflows/1", "state", "cancelled");
+    submit(world);
+    world_await(world, "/v1/workflows/2", "phases.0.run.state", "pending");
+    assert_int_equal(world_slurm_lines(world, "jobs"), 1);
+    start_in(world, "fake", 1);
+    world_await(world, "/v1/ping", "cluster.name", "other");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
 
 /* The run is lost anyway, and the warning says why. */
@@ -342,6 +405,8 @@ int main(void)
         TEST(what_was_saved_before_a_guard_failed_is_found),
         TEST(what_was_saved_after_the_next_run_was_prepared_is_in_the_record),
         TEST(the_outcome_of_another_job_is_ignored),
+        TEST(another_cluster_is_asked_for_nothing_while_jobs_live),
+        TEST(a_home_without_live_jobs_may_change_its_cluster),
     };
     return cmocka_run_group_tests_name("daemon back", tests, NULL, NULL);
 }
