@@ -144,15 +144,34 @@ static void saved_add_path(struct saved *saved, const char *path)
     saved->paths[saved->path_count++] = xstrdup(path);
 }
 
-void saved_look(const struct saved_pattern *pattern, int64_t after, struct saved_list *ret_list)
+/* Whether a folder that cannot be read may hold checkpoints. A folder that belongs to somebody else
+ * holds none of this user, and a link may lead nowhere. */
+static int saved_is_problem(const char *path, int code)
+{
+    (void)path;
+    return code != ENOENT && code != ENOTDIR && code != EACCES && code != ELOOP;
+}
+
+/* Finds the paths that may match. A folder that cannot be read is left out. Then returns -EIO. */
+static int saved_find(const char *wildcard, glob_t *ret_paths)
+{
+    int result = glob(wildcard, 0, saved_is_problem, ret_paths);
+    if (result == 0 || result == GLOB_NOMATCH)
+        return 0;
+    globfree(ret_paths);
+    if (glob(wildcard, 0, NULL, ret_paths) != 0)
+        ret_paths->gl_pathc = 0;
+    return -EIO;
+}
+
+int saved_look(const struct saved_pattern *pattern, int64_t after, struct saved_list *ret_list)
 {
     struct saved_list list = {0};
     glob_t paths = {0};
     pcre2_match_data *match = pcre2_match_data_create_from_pattern(pattern->code, NULL);
     if (!match)
         abort();
-    if (glob(pattern->wildcard, 0, NULL, &paths) != 0)
-        paths.gl_pathc = 0; /* no checkpoint yet, or not readable now: the next look will find it */
+    int status = saved_find(pattern->wildcard, &paths);
     for (size_t i = 0; i < paths.gl_pathc; i++) {
         const char *path = paths.gl_pathv[i];
         int64_t step;
@@ -168,6 +187,7 @@ void saved_look(const struct saved_pattern *pattern, int64_t after, struct saved
     globfree(&paths);
     pcre2_match_data_free(match);
     *ret_list = list;
+    return status;
 }
 
 void saved_fini(struct saved *saved)
@@ -285,7 +305,7 @@ static json_t *saved_look_now(const char *text, int64_t after)
     struct saved_list now;
     if (!text || saved_pattern_new(text, &pattern, NULL) < 0)
         return json_array();
-    saved_look(pattern, after, &now);
+    (void)saved_look(pattern, after, &now); /* what is not seen is not used */
     json_t *list = saved_list_json(&now);
     saved_list_fini(&now);
     saved_pattern_free(pattern);

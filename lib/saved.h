@@ -38,8 +38,9 @@ struct saved_list {
 int saved_pattern_new(const char *text, struct saved_pattern **ret_pattern, struct error *err);
 void saved_pattern_free(struct saved_pattern *pattern);
 
-/* Lists the existing checkpoints of steps after `after`. */
-void saved_look(const struct saved_pattern *pattern, int64_t after, struct saved_list *ret_list);
+/* Lists the existing checkpoints of steps after `after`. Returns -EIO if some may be missing in the
+ * list, because a folder cannot be read now. */
+int saved_look(const struct saved_pattern *pattern, int64_t after, struct saved_list *ret_list);
 void saved_fini(struct saved *saved);
 void saved_list_fini(struct saved_list *list);
 

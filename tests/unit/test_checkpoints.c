@@ -9,8 +9,10 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -380,6 +382,85 @@ static void a_checkpoint_begun_after_a_failed_guard_is_suspect_at_any_step(void 
     text_fini(&found);
 }
 
+/* Renames the folder of the checkpoints away for one look, as a file system may hide it. */
+static void look_without_the_folder(struct checkpoints *checkpoints)
+{
+    char *hidden = text_format("%s.hidden", folder);
+    assert_int_equal(rename(folder, hidden), 0);
+    checkpoints_look(checkpoints);
+    assert_int_equal(rename(hidden, folder), 0);
+    free(hidden);
+}
+
+static void a_look_that_fails_makes_no_checkpoint_new(void **state)
+{
+    (void)state;
+    struct text found = {0};
+    put("c_9", 200);
+    struct checkpoints *checkpoints = begin("c_{step}", 2, &found);
+    look_without_the_folder(checkpoints);
+    checkpoints_look(checkpoints);
+    checkpoints_look(checkpoints);
+    assert_string_equal(text_string(&found), "");
+    for (int step = 1; step <= 2; step++) {
+        put(step == 1 ? "c_1" : "c_2", 200);
+        checkpoints_look(checkpoints);
+        checkpoints_look(checkpoints);
+    }
+    uint64_t changes = checkpoints_changes(checkpoints);
+    look_without_the_folder(checkpoints);
+    checkpoints_look(checkpoints);
+    checkpoints_look_last(checkpoints, CHECKPOINTS_ENDED_WELL);
+    assert_string_equal(text_string(&found), "1 200 c_1; 2 200 c_2; ");
+    assert_int_equal(checkpoints_changes(checkpoints), changes);
+    checkpoints_free(checkpoints);
+    text_fini(&found);
+}
+
+/* A file of a checkpoint is hidden for some looks, which looks like a smaller checkpoint. */
+static void a_look_that_misses_a_file_makes_no_checkpoint_new(void **state)
+{
+    (void)state;
+    struct text found = {0};
+    char *file = text_format("%s/c_9/b", folder), *hidden = text_format("%s/hidden", folder);
+    put("c_9/a", 200);
+    put("c_9/b", 100);
+    struct checkpoints *checkpoints = begin("c_{step}", 2, &found);
+    assert_int_equal(rename(file, hidden), 0);
+    checkpoints_look(checkpoints);
+    assert_int_equal(rename(hidden, file), 0);
+    checkpoints_look(checkpoints);
+    checkpoints_look(checkpoints);
+    assert_string_equal(text_string(&found), "");
+    put("c_9/b", 101);
+    checkpoints_look(checkpoints);
+    checkpoints_look(checkpoints);
+    assert_string_equal(text_string(&found), "9 301 c_9; ");
+    checkpoints_free(checkpoints);
+    text_fini(&found);
+    free(file);
+    free(hidden);
+}
+
+/* Without the first look, old checkpoints would count as those of this run. */
+static void a_first_look_that_fails_is_an_error(void **state)
+{
+    (void)state;
+    struct rlimit limit, none;
+    struct checkpoints *checkpoints;
+    struct error err;
+    char *pattern = text_format("%s/c_{step}", folder);
+    put("c_9", 200);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    none = (struct rlimit){.rlim_cur = 0, .rlim_max = limit.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    int result = checkpoints_new(pattern, folder, 2, NULL, NULL, &checkpoints, &err);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    assert_int_equal(result, -EIO);
+    assert_non_null(strstr(err.message, folder));
+    free(pattern);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, folder_make, folder_remove)
@@ -399,6 +480,9 @@ int main(void)
         TEST(a_checkpoint_that_lacks_a_byte_of_equal_ones_is_torn),
         TEST(a_checkpoint_with_fewer_files_than_a_whole_one_is_torn),
         TEST(a_checkpoint_begun_after_a_failed_guard_is_suspect_at_any_step),
+        TEST(a_look_that_fails_makes_no_checkpoint_new),
+        TEST(a_look_that_misses_a_file_makes_no_checkpoint_new),
+        TEST(a_first_look_that_fails_is_an_error),
     };
     return cmocka_run_group_tests_name("checkpoints", tests, NULL, NULL);
 }

@@ -174,7 +174,7 @@ static void put_notes(unsigned attempt, const int *steps)
     for (; *steps; steps++)
         folder_put("before", "out/%d", *steps);
     assert_int_equal(saved_pattern_new(text, &pattern, NULL), 0);
-    saved_look(pattern, -1, &there);
+    assert_int_equal(saved_look(pattern, -1, &there), 0);
     assert_int_equal(saved_note(run_dir, pattern, &there, NULL), 0);
     saved_list_fini(&there);
     saved_pattern_free(pattern);

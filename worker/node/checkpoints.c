@@ -7,13 +7,17 @@
 #include "lib/text.h"
 #include "worker/node/space.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHECKPOINTS_KEEP_MIN = 2 };
+enum {
+    CHECKPOINTS_KEEP_MIN = 2,
+    CHECKPOINTS_FIRST_LOOKS = 3, /* at most, until one sees all folders */
+};
 
 /* All files of one step, and what is known about them. */
 struct group {
@@ -33,8 +37,10 @@ struct checkpoints {
     unsigned keep;
     checkpoint_found *found;
     void *context;
-    struct group *groups;
+    struct group *groups; /* of the last look */
     size_t group_count;
+    struct group *settled; /* as known last, without paths; a look may miss some of them */
+    size_t settled_count;
     uint64_t changes;
     unsigned told;                  /* how many were reported, also if they were removed since */
     int64_t vouched_step;           /* guards vouch for checkpoints of this run before this step */
@@ -57,17 +63,19 @@ static struct group *groups_find(struct group *groups, size_t count, int64_t ste
     return NULL;
 }
 
-/* Lists the present files by step. */
-static struct group *checkpoints_list(const struct checkpoints *checkpoints, size_t *ret_count)
+/* Lists the present files by step. Returns -EIO if some may be missing. */
+static int checkpoints_list(const struct checkpoints *checkpoints, struct group **ret_groups,
+                            size_t *ret_count)
 {
     struct saved_list list;
-    saved_look(checkpoints->pattern, -1, &list);
+    int status = saved_look(checkpoints->pattern, -1, &list);
     struct group *groups = xcalloc(list.count + 1, sizeof *groups);
     for (size_t i = 0; i < list.count; i++)
         groups[i].saved = list.items[i];
     *ret_count = list.count;
     free(list.items); /* the groups own the content now */
-    return groups;
+    *ret_groups = groups;
+    return status;
 }
 
 static void checkpoints_tell(struct checkpoints *checkpoints, struct group *group)
@@ -152,30 +160,83 @@ static bool group_was_cut(const struct group *before, const struct group *group)
            (double)group->saved.extent.bytes < saved_near_bytes((double)before->saved.extent.bytes);
 }
 
-/* Looks at the files. A group that has not changed keeps its state. */
-static void checkpoints_refresh(struct checkpoints *checkpoints)
+/* Remembers the groups that were there or were told. A look on a shared file system may miss them,
+ * and they must not be new at the look after it. */
+static void checkpoints_settle(struct checkpoints *checkpoints)
+{
+    for (size_t i = 0; i < checkpoints->group_count; i++) {
+        const struct group *group = &checkpoints->groups[i];
+        if (!group->was_there && !group->is_told)
+            continue;
+        struct group *settled =
+            groups_find(checkpoints->settled, checkpoints->settled_count, group->saved.step);
+        if (!settled) {
+            size_t count = ++checkpoints->settled_count;
+            checkpoints->settled = xrealloc(checkpoints->settled, count * sizeof *settled);
+            settled = &checkpoints->settled[count - 1];
+        }
+        *settled = *group;
+        settled->saved.paths = NULL;
+        settled->saved.path_count = 0;
+    }
+}
+
+/* Returns the group as it was known if it has not changed since; else NULL. */
+static const struct group *checkpoints_known(const struct checkpoints *checkpoints,
+                                             const struct group *before, const struct group *group)
+{
+    const struct group *settled =
+        groups_find(checkpoints->settled, checkpoints->settled_count, group->saved.step);
+    if (before && checkpoint_extent_equal(&before->saved.extent, &group->saved.extent))
+        return before;
+    if (settled && checkpoint_extent_equal(&settled->saved.extent, &group->saved.extent))
+        return settled;
+    return NULL;
+}
+
+/* Looks at the files. A group that has not changed keeps its state. Returns -EIO if the look may
+ * have missed some. */
+static int checkpoints_refresh(struct checkpoints *checkpoints)
 {
     size_t count;
-    struct group *groups = checkpoints_list(checkpoints, &count);
+    struct group *groups;
+    int status = checkpoints_list(checkpoints, &groups, &count);
+    checkpoints_settle(checkpoints);
     for (size_t i = 0; i < count; i++) {
         struct group *before =
             groups_find(checkpoints->groups, checkpoints->group_count, groups[i].saved.step);
+        const struct group *known = checkpoints_known(checkpoints, before, &groups[i]);
         groups[i].is_good = before && before->is_good;
-        if (!before || !checkpoint_extent_equal(&before->saved.extent, &groups[i].saved.extent)) {
+        if (!known) {
             checkpoints->changes++;
             groups[i].was_cut = group_was_cut(before, &groups[i]);
             continue;
         }
         groups[i].was_present = true;
-        groups[i].was_there = before->was_there;
-        groups[i].is_told = before->is_told;
-        groups[i].is_of_earlier_run = before->is_of_earlier_run;
-        groups[i].is_good_before = before->is_good_before;
-        groups[i].was_cut = before->was_cut;
+        groups[i].was_there = known->was_there;
+        groups[i].is_told = known->is_told;
+        groups[i].is_of_earlier_run = known->is_of_earlier_run;
+        groups[i].is_good_before = known->is_good_before;
+        groups[i].was_cut = known->was_cut;
     }
     groups_free(checkpoints->groups, checkpoints->group_count);
     checkpoints->groups = groups;
     checkpoints->group_count = count;
+    return status;
+}
+
+/* Takes the first look. Without it, the checkpoints of earlier runs would count as new. */
+static int checkpoints_look_first(struct checkpoints *checkpoints, const char *pattern,
+                                  struct error *err)
+{
+    int status = -EIO;
+    for (int i = 0; i < CHECKPOINTS_FIRST_LOOKS && status < 0; i++)
+        status = checkpoints_refresh(checkpoints);
+    if (status < 0)
+        return error_set(err, status, "checkpoint.path: cannot read the folders of %s", pattern);
+    for (size_t i = 0; i < checkpoints->group_count; i++)
+        checkpoints->groups[i].was_there = true;
+    return 0;
 }
 
 int checkpoints_new(const char *pattern, const char *out_dir, unsigned keep,
@@ -193,11 +254,12 @@ int checkpoints_new(const char *pattern, const char *out_dir, unsigned keep,
     checkpoints->vouched_step = INT64_MAX;
     checkpoints->found = found;
     checkpoints->context = context;
-    checkpoints_refresh(checkpoints);
-    for (size_t i = 0; i < checkpoints->group_count; i++)
-        checkpoints->groups[i].was_there = true;
-    *ret_checkpoints = checkpoints;
-    return 0;
+    status = checkpoints_look_first(checkpoints, pattern, err);
+    if (status == 0)
+        *ret_checkpoints = checkpoints;
+    else
+        checkpoints_free(checkpoints);
+    return status;
 }
 
 void checkpoints_free(struct checkpoints *checkpoints)
@@ -205,6 +267,7 @@ void checkpoints_free(struct checkpoints *checkpoints)
     if (!checkpoints)
         return;
     groups_free(checkpoints->groups, checkpoints->group_count);
+    free(checkpoints->settled);
     saved_pattern_free(checkpoints->pattern);
     free(checkpoints->folder);
     free(checkpoints);
@@ -266,7 +329,7 @@ void checkpoints_inherit(struct checkpoints *checkpoints, const json_t *saved)
 
 void checkpoints_look(struct checkpoints *checkpoints)
 {
-    checkpoints_refresh(checkpoints);
+    (void)checkpoints_refresh(checkpoints); /* the next look sees what this one has missed */
     for (size_t i = 0; i < checkpoints->group_count; i++) {
         struct group *group = &checkpoints->groups[i];
         if (group->was_present && !group->was_there && !group->is_told)
@@ -330,7 +393,7 @@ void checkpoints_suspect(struct checkpoints *checkpoints, int64_t since)
 {
     if (checkpoints->is_suspect)
         return;
-    checkpoints_refresh(checkpoints);
+    (void)checkpoints_refresh(checkpoints); /* what it misses counts as suspect */
     checkpoints->is_suspect = true;
     for (size_t i = 0; i < checkpoints->group_count; i++)
         checkpoints->groups[i].is_good = checkpoints->groups[i].saved.step < since;
@@ -338,7 +401,7 @@ void checkpoints_suspect(struct checkpoints *checkpoints, int64_t since)
 
 void checkpoints_look_last(struct checkpoints *checkpoints, enum checkpoints_end end)
 {
-    checkpoints_refresh(checkpoints);
+    (void)checkpoints_refresh(checkpoints); /* what it misses is found later */
     const struct checkpoint_extent whole = checkpoints->whole;
     for (size_t i = 0; i < checkpoints->group_count; i++) {
         struct group *group = &checkpoints->groups[i];

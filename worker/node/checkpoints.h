@@ -2,7 +2,8 @@
  *
  * A checkpoint is whole when two looks find the same files with the same sizes and times. A
  * checkpoint that exists at the first look belongs to an earlier run. It is not reported, unless it
- * changes.
+ * changes. A look may miss checkpoints, because the file system hides a folder for a moment. A
+ * checkpoint that was there or was reported, and that comes back unchanged, is not new.
  *
  * `keep` counts the checkpoints of the phase over all its runs. After a run has saved one, the
  * checkpoints beyond the newest `keep` (at least two) are removed. The newest checkpoint that
@@ -31,7 +32,7 @@ typedef void checkpoint_found(void *context, const struct saved *checkpoint, boo
                               bool is_unseen);
 
 /* Takes the first look. `keep` 0 keeps all checkpoints. Fails if the pattern is wrong or has no
- * {step}. */
+ * {step}, or if a folder of it cannot be read now. */
 int checkpoints_new(const char *pattern, const char *out_dir, unsigned keep,
                     checkpoint_found *found, void *context, struct checkpoints **ret_checkpoints,
                     struct error *err);
