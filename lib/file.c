@@ -5,6 +5,7 @@
 #include "lib/memory.h"
 #include "lib/text.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -297,6 +298,13 @@ bool file_is_same(const char *a, const char *b)
     struct stat of_a, of_b;
     return stat(a, &of_a) == 0 && stat(b, &of_b) == 0 && of_a.st_dev == of_b.st_dev &&
            of_a.st_ino == of_b.st_ino;
+}
+
+void file_look_again(const char *folder)
+{
+    DIR *opened = opendir(folder);
+    if (opened)
+        (void)closedir(opened); /* nothing was read */
 }
 
 char *file_parent(const char *path)

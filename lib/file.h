@@ -84,6 +84,10 @@ bool file_is_unchanged(const struct stat *a, const struct stat *b);
  * none. */
 bool file_is_same(const char *a, const char *b);
 
+/* Opens the folder, and reads nothing. NFS remembers for long that a file does not exist, unless
+ * its folder is opened again. After this call a file of another node is seen. */
+void file_look_again(const char *folder);
+
 /* The folder that contains `path`: /a for /a/b. The caller frees it. */
 char *file_parent(const char *path);
 

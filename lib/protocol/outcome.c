@@ -179,6 +179,7 @@ static bool outcome_is_unreadable(int status)
 bool outcome_is_there(const char *run_dir, const char *token)
 {
     struct outcome outcome;
+    file_look_again(run_dir); /* a lead on another node writes it */
     int status = outcome_read(run_dir, token, &outcome, NULL);
     if (status == 0)
         outcome_fini(&outcome);
@@ -243,6 +244,7 @@ int outcome_seal(const char *run_dir, int64_t run, enum run_outcome outcome, con
 bool outcome_is_sealed(const char *run_dir, struct error *err)
 {
     char *path = text_format(TOMBSTONE, run_dir);
+    file_look_again(run_dir); /* the daemon runs on another node */
     bool is_sealed = access(path, F_OK) == 0;
     json_t *json;
     (void)message_read(&json, NULL, "%s", path); /* an unreadable tombstone counts, too */

@@ -452,6 +452,20 @@ gets_more() { [ "$(cat "$home/record/1/n1.jsonl" | wc -l)" -gt "$seen" ]; }
     echo "# last exit to first exec: $(jq -s '.[1].started - .[0].ended' "$home"/phase/[12]/outcome.json) s" >&3
 }
 
+@test "the lead waits for the folder of the next run, which may become visible late" {
+    start_daemon
+    new_run 1 '{"run": "true"}' '{"linger_s": 20}'
+    new_run 2 '{"run": "true"}' '{"linger_s": 20}'
+    mv "$home/phase/2" "$home/hidden"
+    command_lead 1 1 "{\"verb\": \"next\", \"run_dir\": \"$home/phase/2\", \"when\": \"ended\"}"
+    command_lead 2 1 '{"verb": "end", "when": "ended"}'
+    start_lead 1
+    WAIT_S=30 await grep -q 'waiting for the next run: .*/phase/2/run.json' "$job/job.log"
+    mv "$home/hidden" "$home/phase/2"
+    await_lead
+    [ "$(outcome 2 .outcome)" = succeeded ]
+}
+
 @test "the next run may need fewer nodes" {
     start_daemon
     new_run 1 "{$two_by_two, \"run\": \"true\"}" '{"linger_s": 20}'

@@ -282,6 +282,7 @@ static void lead_fini(struct lead *lead)
     lead_checks_forget(lead);
     free(lead->program);
     free(lead->orphan);
+    free(lead->next_dir);
 }
 
 /* Opens the run that the job serves first. The run may be over, if an earlier lead of this job has

@@ -4,6 +4,7 @@
 #include "lib/clock.h"
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/memory.h"
 #include "lib/protocol/lead_command.h"
 #include "lib/text.h"
 #include "worker/lead/alone.h"
@@ -11,6 +12,7 @@
 #include "worker/protocol/assignment.h"
 #include "worker/protocol/link.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -18,6 +20,8 @@ enum {
     LEAD_WAIT_TICK_MS = 200,
     LEAD_ALONE_MS = 10000, /* without an answer of the daemon, before the lead continues alone */
     LEAD_WAIT_MS = 60000,  /* for the decision of a daemon that answers; plus the linger time */
+    LEAD_NEXT_MS = 60000,  /* for the folder of the next run to become visible; as for agents */
+    LEAD_NEXT_AGAIN_MS = 200,
     LEAD_NUMBER_MS = 1000, /* between two looks at the files that the daemon writes */
 };
 
@@ -48,6 +52,9 @@ static int lead_open_next(struct lead *lead, const char *run_dir, struct lead_ru
                           struct error *err)
 {
     struct lead_run *next = NULL;
+    char *phase_dir = file_parent(run_dir);
+    file_look_again(phase_dir);
+    free(phase_dir);
     if (outcome_is_sealed(run_dir, err))
         return -ECANCELED;
     int status = lead_run_open(run_dir, &lead->commands, &next, err);
@@ -61,15 +68,26 @@ static int lead_open_next(struct lead *lead, const char *run_dir, struct lead_ru
     return 0;
 }
 
-/* The daemon gives another run for the same allocation. */
-void lead_next(struct lead *lead)
+/* Opens the run in `next_dir` and serves it. */
+static void lead_next_done(uv_timer_t *timer)
 {
-    const char *run_dir = lead->next_dir;
+    struct lead *lead = timer->data;
     struct lead_run *next;
     struct error err;
-    commands_clear(&lead->commands);
-    if (lead_open_next(lead, run_dir, &next, &err) < 0) {
-        fprintf(stderr, "phase-worker lead: cannot go on with %s: %s\n", run_dir, err.message);
+    int status = lead_open_next(lead, lead->next_dir, &next, &err);
+    bool is_missing = status == -ENOENT || status == -ESTALE;
+    if (is_missing && clock_steady_ms() < lead->next_by_ms) {
+        if (!lead->awaits_next)
+            printf("phase-worker lead: waiting for the next run: %s\n", err.message);
+        lead->awaits_next = true;
+        /* The old run is over, so agents that become ready meanwhile must not begin it. */
+        lead->state = LEAD_LINGERING;
+        uv_timer_start(timer, lead_next_done, LEAD_NEXT_AGAIN_MS, 0);
+        return;
+    }
+    if (status < 0) {
+        fprintf(stderr, "phase-worker lead: cannot go on with %s: %s\n", lead->next_dir,
+                err.message);
         lead_leave(lead);
         return;
     }
@@ -78,6 +96,16 @@ void lead_next(struct lead *lead)
     lead_run_close(lead->known, 0);
     lead->known = NULL;
     lead_serve(lead, next);
+}
+
+/* The daemon gives another run for the same allocation. The daemon has written the folder of the
+ * run, but it may become visible here later. */
+void lead_next(struct lead *lead)
+{
+    commands_clear(&lead->commands);
+    lead->awaits_next = false;
+    lead->next_by_ms = clock_steady_ms() + LEAD_NEXT_MS;
+    lead_next_done(&lead->timer);
 }
 
 /* --- Alone ------------------------------------------------------------------------------------ */
@@ -192,8 +220,10 @@ void lead_obey(void *context, const json_t *json)
             lead_number_done(&lead->later);
         return;
     }
-    lead->next_dir = command.run_dir;
+    if (is_next) {
+        free(lead->next_dir);
+        lead->next_dir = xstrdup(command.run_dir);
+    }
     lead->stop_why = is_reason ? command.why : STOP_CANCELLED;
     lead->handle(lead, is_next ? LEAD_NEXT : is_stop ? LEAD_STOP : LEAD_END);
-    lead->next_dir = NULL;
 }

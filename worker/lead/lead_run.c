@@ -22,7 +22,6 @@
 #include "worker/protocol/phase_claim.h"
 #include "worker/protocol/posthumous.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -155,10 +154,8 @@ static void lead_run_check_outputs(struct lead_run *run)
         char *path = text_format("%s/%s", out_dir, name ? name : "");
         char *end = strrchr(path, '/');
         *end = '\0';
-        DIR *folder = opendir(path); /* after opendir(), NFS sees files of other nodes */
+        file_look_again(path);
         *end = '/';
-        if (folder)
-            closedir(folder);
         int problem = access(path, F_OK) < 0 ? errno : 0;
         if (problem && run->outcome.kind == OUTCOME_SUCCEEDED)
             run->is_decided = false;

@@ -93,7 +93,8 @@ struct lead {
     struct phase_life life; /* this life of the job */
     enum lead_state state;
     void (*handle)(struct lead *lead, enum lead_event event);
-    const char *next_dir; /* of LEAD_NEXT: the folder of the run, borrowed while it is handled */
+    char *next_dir;            /* of the last LEAD_NEXT: the folder of the run */
+    int64_t next_by_ms;        /* until then, this folder may become visible */
     enum stop_reason stop_why; /* of LEAD_STOP */
     struct lead_run *run;
     struct lead_run *known; /* while `run` is alone: the last run with a number, for its channel */
@@ -127,6 +128,7 @@ struct lead {
     bool is_asking;       /* asking Slurm for the reason of a stop */
     unsigned unanswered;  /* questions to Slurm without an answer */
     unsigned limit_asked; /* questions about the time limit without an answer */
+    bool awaits_next;     /* the folder of the next run is not visible yet */
     bool is_guest;        /* the job is shared with other leads */
     bool was_interrupted; /* by Slurm, in this allocation */
     bool is_final;        /* the job need not run again */

@@ -6,7 +6,6 @@
 #include "lib/file.h"
 #include "lib/text.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,9 +34,7 @@ void orphan_tell(void)
 char *orphan_read(const char *path)
 {
     char *job_dir = file_parent(path), *node = NULL;
-    DIR *folder = opendir(job_dir); /* after opendir(), NFS sees files of other nodes */
-    if (folder)
-        closedir(folder);
+    file_look_again(job_dir);
     free(job_dir);
     return file_read(path, ORPHAN_NODE_MAX, &node, NULL, NULL) == 0 ? node : NULL;
 }

@@ -6,7 +6,6 @@
 #include "lib/file.h"
 #include "lib/text.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,10 +38,7 @@ int meeting_await(const char *folder, unsigned round, unsigned group, void *ret_
     size_t got = 0;
     int status;
     for (;;) {
-        /* NFS remembers for long that a file does not exist, unless its folder is opened again. */
-        DIR *opened = opendir(folder);
-        if (opened)
-            (void)closedir(opened); /* nothing was read */
+        file_look_again(folder);
         status = file_read(path, size, &data, &got, err);
         if (status != -ENOENT || clock_steady_ms() >= end_ms)
             break;
