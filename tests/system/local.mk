@@ -10,11 +10,11 @@ EXTRA_DIST += tests/system/sbatch.bats tests/system/sandbox.bats tests/system/wo
 	tests/system/quickstart.bats
 
 TESTS += tests/system/worker_host.bats tests/system/worker_preflight.bats
-TESTS += tests/system/worker_space.bats
+TESTS += tests/system/worker_space.bats tests/system/worker_container.bats
 EXTRA_DIST += tests/system/worker.bats tests/system/worker_requeue.bats \
 	tests/system/worker_host.bats tests/system/worker_slurm.bats \
 	tests/system/worker_preflight.bats tests/system/worker_limit.bats \
-	tests/system/worker_space.bats tests/system/worker
+	tests/system/worker_space.bats tests/system/worker_container.bats tests/system/worker
 TESTS += tests/system/telemetry.bats tests/system/telemetry_slurm.bats
 EXTRA_DIST += tests/system/telemetry.bats tests/system/telemetry_slurm.bats
 

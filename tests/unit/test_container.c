@@ -1,20 +1,26 @@
 /* The commands by which each runtime starts a rank: golden files in tests/unit/container. */
+#include "tests/unit/folder.h"
 #include "tests/unit/unit.h"
 
+#include "lib/error.h"
 #include "lib/file.h"
 #include "lib/spec/container.h"
 #include "lib/text.h"
 #include "worker/node/container.h"
+#include "worker/process/environment.h"
+#include "worker/protocol/assignment.h"
 
+#include <jansson.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <uv.h>
 
 static const char *const mounts[] = {
     "/home/ada/.phased/runs/7/train:/home/ada/.phased/runs/7/train", "/scratch/cache:/cache",
     "/sets:/sets:ro", NULL};
-static const char *const exports[] = {"PATH=/opt/my tools:/bin", NULL}, *const none[] = {NULL};
-static const char *const names[] = {"RANK", "PHASED_OUT", NULL};
+static const char *const exports[] = {"PATH", NULL}, *const none[] = {NULL};
+static const char *const names[] = {"RANK", "PHASED_EXPORT_PATH", NULL};
 
 /* With WRITE=1, the golden file is written. */
 static void assert_golden(const struct container_order *order, const char *name)
@@ -86,11 +92,60 @@ static void a_runtime_reads_its_own_files_and_all_names(void **state)
                 rows[i].reads[k]);
 }
 
+/* Every user of the node can read the arguments of a process. */
+static void values_of_env_reach_the_container_and_no_argument(void **state)
+{
+    (void)state;
+    struct environment environment = {0};
+    struct container *container;
+    struct error err;
+    uv_loop_t loop;
+    char *program = text_format("%s/podman", folder), *run_dir = text_format("%s/train/1", folder);
+    assert_int_equal(file_replace(program, "", 0, 0700, NULL), 0);
+    struct assignment assignment = {
+        .spec = json_pack("{s:{s:s, s:s}, s:{s:s, s:s, s:s}}", "container", "image", "ubuntu:24.04",
+                          "runtime", "auto", "env", "HOME", "(secret)", "LD_KEY", "(secret)",
+                          "MINE", "yes"),
+        .secrets = json_pack("{s:[s, s]}", "HOME", "/in/the/image", "/at/the/node"),
+        .file = {.run_dir = run_dir,
+                 .out_dir = folder,
+                 .environment = json_pack("{s:s}", "HOME", "(secret 2)")},
+        .stop_signal_name = "TERM",
+        .stop_signal = SIGTERM,
+    };
+    uv_loop_init(&loop);
+    environment_set(&environment, "PATH", folder);
+    environment_set(&environment, "TMPDIR", folder);
+    environment_set(&environment, "HOME", "/in/the/image"); /* without LD_KEY, which is missing */
+    environment_set(&environment, "MINE", "yes");
+    assert_int_equal(container_new(&assignment, &environment, &loop, &container, &err), 0);
+    assert_string_equal(environment_get(&environment, "HOME"), "/at/the/node");
+    assert_string_equal(environment_get(&environment, "PHASED_EXPORT_HOME"), "/in/the/image");
+    char *script = container_start(container, "/run.sh");
+    assert_non_null(strstr(script, "--env 'PHASED_EXPORT_HOME'"));
+    assert_non_null(
+        strstr(script, "export HOME=\"$PHASED_EXPORT_HOME\"; unset PHASED_EXPORT_HOME\n"));
+    assert_null(strstr(script, "/in/the/image"));
+    assert_null(strstr(script, "LD_KEY"));
+    free(script);
+    container_free(container);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&loop), 0);
+    environment_fini(&environment);
+    json_decref((json_t *)assignment.spec);
+    json_decref(assignment.secrets);
+    json_decref((json_t *)assignment.file.environment);
+    free(program);
+    free(run_dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_runtime_has_its_command),
         cmocka_unit_test(a_runtime_reads_its_own_files_and_all_names),
+        cmocka_unit_test_setup_teardown(values_of_env_reach_the_container_and_no_argument,
+                                        folder_make, folder_remove),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

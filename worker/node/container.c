@@ -4,6 +4,7 @@
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/memory.h"
+#include "lib/secrets.h"
 #include "lib/spec/container.h"
 #include "lib/text.h"
 #include "worker/process/child.h"
@@ -206,24 +207,38 @@ static bool container_is_plain(const char *name)
     return !*name;
 }
 
-/* If `env` of the phase sets PATH or the like, this is for the container. The runtime itself needs
- * the value of the node. */
-static void container_move_env(struct container *container, struct environment *environment)
+void container_move_env(const struct assignment *assignment, struct environment *environment)
 {
-    const struct assignment *assignment = container->assignment;
     const char *name;
     json_t *value;
-    container->exports.items = xcalloc(1, sizeof *container->exports.items); /* an empty list */
     json_object_foreach(json_object_get(assignment->spec, "env"), name, value)
     {
         const char *set = environment_get(environment, name);
         if (!set || !environment_is_of(name, container_host_names))
             continue;
-        list_add(&container->exports, text_format("%s=%s", name, set));
+        char *export = text_format(CONTAINER_EXPORT "%s", name);
+        environment_set(environment, export, set);
+        free(export);
         const char *host = json_string_value(json_object_get(assignment->file.environment, name));
+        host = host ? secrets_value(assignment->secrets, name, host) : NULL;
         environment_unset(environment, name);
         if (host)
             environment_set(environment, name, host);
+    }
+}
+
+static void container_add_exports(struct container *container,
+                                  const struct environment *environment)
+{
+    const char *name;
+    json_t *value;
+    container->exports.items = xcalloc(1, sizeof *container->exports.items); /* an empty list */
+    json_object_foreach(json_object_get(container->assignment->spec, "env"), name, value)
+    {
+        char *export = text_format(CONTAINER_EXPORT "%s", name);
+        if (environment_is_of(name, container_host_names) && environment_get(environment, export))
+            list_add(&container->exports, xstrdup(name));
+        free(export);
     }
 }
 
@@ -344,7 +359,8 @@ static int container_prepare(struct container *container, const json_t *spec,
         environment_expand(environment, assignment->workdir, &text);
         container->workdir = text_steal(&text);
     }
-    container_move_env(container, environment);
+    container_move_env(assignment, environment);
+    container_add_exports(container, environment);
     const char *base = environment_get(environment, "TMPDIR");
     if (!base || *base != '/')
         base = "/tmp";

@@ -15,6 +15,9 @@ struct container;
 struct environment;
 struct error;
 
+/* The prefix of a variable that has the value of another one for the container. */
+#define CONTAINER_EXPORT "PHASED_EXPORT_"
+
 /* In the order in which `auto` looks for them. */
 enum container_runtime { CONTAINER_APPTAINER, CONTAINER_ENROOT, CONTAINER_PODMAN };
 
@@ -25,7 +28,7 @@ struct container_order {
     const char *store;          /* the folder on the node for the image of the run */
     const char *const *mounts;  /* FROM:TO or FROM:TO:ro */
     const char *const *names;   /* variables that the program gets; apptainer passes them all */
-    const char *const *exports; /* NAME=value: set in the container alone */
+    const char *const *exports; /* set in the container alone, from CONTAINER_EXPORT NAME */
     const char *workdir;        /* NULL: the folder of the image */
     const char *script;         /* the path of the phase's script */
     const char *stop_signal;    /* TERM, USR1, ... */
@@ -40,10 +43,14 @@ char *container_script(const struct container_order *order);
 
 const char *container_runtime_name(enum container_runtime runtime);
 
+/* If `env` of the phase sets PATH or the like, the value is for the container. The runtime itself
+ * needs the value of the node. So `environment`, that of the ranks, gets the latter, and keeps the
+ * value for the container under another name. */
+void container_move_env(const struct assignment *assignment, struct environment *environment);
+
 /* Looks for the runtime, the image and the folders of `assignment`, and makes a folder for the
  * image below TMPDIR. Fails with `where` "container.image" or "container.mounts" if the spec names
- * a path that does not exist. `environment`, that of the ranks, gets the PATH (and the like) of the
- * node back, if `env` of the phase has set it for the container. */
+ * a path that does not exist. Calls container_move_env(). */
 int container_new(const struct assignment *assignment, struct environment *environment,
                   uv_loop_t *loop, struct container **ret_container, struct error *err);
 /* Removes the folder of the image in the background. If the agent is killed, the next container of

@@ -114,11 +114,10 @@ static void container_add_program(struct text *text, const struct container_orde
                                   const char *bash)
 {
     struct text script = {0};
-    for (const char *const *export = order->exports; *export; export ++) {
-        text_add(&script, "export ");
-        text_add_quoted(&script, *export);
-        text_add(&script, "\n");
-    }
+    /* Every user of the node can read the arguments of a process. A value may be a secret. */
+    for (const char *const *name = order->exports; *name; name++)
+        text_addf(&script, "export %s=\"$" CONTAINER_EXPORT "%s\"; unset " CONTAINER_EXPORT "%s\n",
+                  *name, *name, *name);
     if (order->workdir) {
         text_add(&script, "cd -- ");
         text_add_quoted(&script, order->workdir);

@@ -444,6 +444,8 @@ void node_run_join(struct node_run *run)
     run->place.shards = NULL;
     environment_fini(&run->environment);
     rank_environment_build(&run->environment, run->assignment, &run->place, environ);
+    if (run->container)
+        container_move_env(run->assignment, &run->environment);
     if (node_run_start_crew(run, "join.sh", &err) < 0)
         node_run_cannot_start(run, &err);
     else

@@ -1,0 +1,44 @@
+#!/usr/bin/env bats
+# A phase in a container. The runtime is a stand-in that runs the command on this machine.
+
+bats_require_minimum_version 1.5.0
+load worker/helpers.bash
+
+setup() {
+    worker_setup
+    mkdir "$home/bin"
+    # apptainer exec OPTIONS IMAGE COMMAND...: passes all variables on. Notes its own HOME, and what
+    # every user of the node can read.
+    cat >"$home/bin/apptainer" <<'RUNTIME'
+#!/bin/bash
+echo "HOME=$HOME $(tr '\0' ' ' </proc/$$/cmdline)" >>"$NOTES"
+shift
+while [[ $1 == --* ]]; do
+    [ "$1" = --nv ] || shift
+    shift
+done
+exec "${@:2}"
+RUNTIME
+    chmod +x "$home/bin/apptainer"
+    touch "$home/image.sif"
+}
+teardown() { worker_teardown; }
+
+@test "the runtime gets the variables of the node, the program those of env, and no value is in an argument" {
+    printf '{"HOME": ["%s"], "LD_SECRET": ["at the node", "in the image"]}' "$home" >"$home/secrets"
+    chmod 600 "$home/secrets"
+    new_run 1 "{\"launch\": \"group\", \"parallel\": {\"tensor\": 1, \"pipeline\": 1, \"data\": 1},
+        \"container\": {\"image\": \"$home/image.sif\", \"runtime\": \"apptainer\", \"mounts\": []},
+        \"env\": {\"HOME\": \"/home of the image\", \"LD_SECRET\": \"(secret 2)\"},
+        \"run\": $(script 'echo "run $HOME, $LD_SECRET, ${PHASED_EXPORT_HOME-none}" >>"$PHASED_OUT/seen"'),
+        \"join\": $(script 'echo "join $HOME, $LD_SECRET" >>"$PHASED_OUT/seen"')}" \
+        "{\"secrets\": \"$home/secrets\",
+          \"environment\": {\"PATH\": \"$home/bin:$PATH\", \"HOME\": \"(secret)\", \"LD_SECRET\": \"(secret)\",
+                            \"NOTES\": \"$home/notes\"}}"
+    start_lead 1
+    await_lead
+    [ "$(cat "$home/out/seen")" = 'run /home of the image, in the image, none
+join /home of the image, in the image' ]
+    [ "$(grep -o '^HOME=[^ ]*' "$home/notes")" = "HOME=$home"$'\n'"HOME=$home" ]
+    [ "$(grep -c 'in the image' "$home/notes")" = 0 ]
+}
