@@ -98,6 +98,17 @@ requeues() {
     [ "$(outcome 2 .outcome) $(outcome 3 .outcome)" = 'succeeded succeeded' ]
 }
 
+@test "a guest that comes while the host leaves is not started" {
+    host_run 1 '{"run": "true"}'
+    host_run 2 '{"run": "true"}'
+    mkfifo "$home/slurm/config" # so scontrol does not answer
+    start_host 1
+    await grep -qs 'show config' "$home/slurm/calls"
+    guests 2
+    await_lead
+    [ ! -e "$home/job2/job.log" ]
+}
+
 @test "the signal of the time limit reaches all runs, and the job is requeued once when all have saved" {
     for run in 1 2; do
         host_run $run "{\"checkpoint\": {\"path\": \"\$PHASED_OUT/step_{step}\", \"stop_signal\": \"TERM\", \"save_time_s\": 5, \"keep\": 0},

@@ -87,7 +87,7 @@ static void host_signal(struct host *host, int number)
 /* Whether the host may still start leads in this allocation. */
 static bool host_goes_on(const struct host *host)
 {
-    return host->requeue.state == REQUEUE_NONE && !host->is_killed;
+    return host->requeue.state == REQUEUE_NONE && !host->is_killed && !host->is_leaving;
 }
 
 static void host_requeue_over(void *context)
@@ -211,7 +211,8 @@ static bool host_is_lead(const struct host *host, pid_t pid)
     return false;
 }
 
-/* Reaps the children that dead leads have left. libuv reaps the leads. */
+/* Reaps the children that dead leads have left. libuv reaps the leads. It also reaps the scontrol
+ * of a host that leaves, so this must not be called then. */
 static void host_reap(const struct host *host)
 {
     siginfo_t info = {0};
@@ -295,8 +296,8 @@ static void host_leave(struct host *host)
 /* Starts the leads that are due; ends the job when no lead is left. */
 static void host_look(struct host *host)
 {
-    host_reap(host);
     if (host_goes_on(host)) {
+        host_reap(host);
         host_start_again(host);
         host_add_guests(host);
     }
