@@ -102,8 +102,8 @@ requeues() {
     host_run 1 '{"run": "true"}'
     host_run 2 '{"run": "true"}'
     mkfifo "$home/slurm/config" # so scontrol does not answer
-    start_host 1
-    await grep -qs 'show config' "$home/slurm/calls"
+    start_host
+    await grep -qs 'show config' "$home/slurm/calls" # whether Slurm would requeue a preempted job
     guests 2
     await_lead
     [ ! -e "$home/job2/job.log" ]

@@ -284,10 +284,11 @@ static void host_forgotten(void *context, bool is_so)
     host_close(context);
 }
 
-/* Ends a job that need not run again. */
+/* Ends a job that need not run again. The host does not see whether Slurm has preempted the job,
+ * because in the grace Slurm signals only the steps. */
 static void host_leave(struct host *host)
 {
-    if (host->life.restarts > 0 && !host->is_killed)
+    if (!host->is_killed)
         grace_forget(&host->loop, host->life.job_id, host_forgotten, host);
     else
         host_close(host);
