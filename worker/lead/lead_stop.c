@@ -35,6 +35,8 @@ void lead_conclude(struct lead *lead)
     if (lead->is_asking || run->is_ended)
         return; /* the answer of Slurm, or a timeout, comes within seconds */
     uv_timer_stop(&lead->timer);
+    lead->hang.is_asked = false; /* no answer is late any more, even if an agent gives none */
+    uv_timer_stop(&lead->hang.timer);
     for (unsigned i = 0; i < lead->count; i++)
         if (lead->agents[i].node && !lead->agents[i].is_ended)
             lead_run_add_lost(run, lead->agents[i].node);
