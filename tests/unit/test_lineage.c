@@ -274,6 +274,33 @@ static void an_unreported_checkpoint_is_compared_with_reported_ones(void **state
     }
 }
 
+/* Nobody saw the smaller checkpoint become whole, so its size does not say how large a whole one
+ * is.
+ */
+static void an_unreported_checkpoint_is_not_compared_with_an_unseen_one(void **state)
+{
+    (void)state;
+    put_run(1, 0, "");
+    put_notes(1, (int[]){0});
+    char *journal = text_format("{\"seq\": 1, \"time\": 1.5, \"type\": \"checkpoint\", \"path\": "
+                                "\"%s/out/10\", \"step\": 10,"
+                                " \"bytes\": 100}\n"
+                                "{\"seq\": 2, \"time\": 2.5, \"type\": \"checkpoint\", \"path\": "
+                                "\"%s/out/20\", \"step\": 20,"
+                                " \"bytes\": 40, \"unseen\": true}\n",
+                                folder, folder);
+    folder_put(journal, "1/journal/n1.jsonl");
+    char *data = text_format("%0100d", 0);
+    folder_put(data, "out/10");
+    folder_put(data + 60, "out/20");
+    folder_put(data + 50, "out/30"); /* torn */
+    json_t *found = lineage_checkpoint(folder, 1);
+    assert_int_equal(json_integer_value(json_object_get(found, "step")), 20);
+    json_decref(found);
+    free(data);
+    free(journal);
+}
+
 /* Files that existed when the third run began belong to the second run, and later ones do not. */
 static void checkpoints_of_a_run_and_of_the_next_run_are_distinguished(void **state)
 {
@@ -437,6 +464,7 @@ int main(void)
         TEST(a_checkpoint_of_several_files_needs_all_of_them),
         TEST(an_unreported_checkpoint_of_a_run_is_found),
         TEST(an_unreported_checkpoint_is_compared_with_reported_ones),
+        TEST(an_unreported_checkpoint_is_not_compared_with_an_unseen_one),
         TEST(checkpoints_of_a_run_and_of_the_next_run_are_distinguished),
         TEST(a_checkpoint_of_an_earlier_run_counts_up_to_where_the_next_began),
         TEST(checkpoints_of_a_run_that_led_nowhere_are_no_good),

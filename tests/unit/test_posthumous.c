@@ -65,6 +65,36 @@ static void a_killed_run_ends_as_its_journals_say(void **state)
     free(run_dir);
 }
 
+/* After the time limit, the run goes on only from a checkpoint that is good. */
+static void a_run_that_timed_out_goes_on_from_a_good_checkpoint(void **state)
+{
+    static const struct {
+        const char *mark;
+        bool requeues;
+    } rows[] = {{"", true}, {", \"suspect\": true", false}, {", \"unseen\": true", false}};
+    (void)state;
+    char *run_dir = text_format("%s/1", folder);
+    char *lead = text_format("%s{\"seq\": 2, \"time\": 102.5, \"type\": \"stopping\","
+                             " \"why\": \"timed_out\", \"message\": \"\"}\n",
+                             begun);
+    folder_put(lead, "1/journal/lead.jsonl");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct outcome outcome;
+        char *journal = text_format("{\"seq\": 1, \"time\": 101.5, \"type\": \"checkpoint\","
+                                    " \"path\": \"/out/5\", \"step\": 5, \"bytes\": 8%s}\n",
+                                    rows[i].mark);
+        folder_put(journal, "1/journal/n1.jsonl");
+        outcome_init(&outcome, 11);
+        assert_int_equal(posthumous_read(run_dir, NULL, 2, &outcome), POSTHUMOUS_KILLED);
+        assert_int_equal(outcome.kind, OUTCOME_TIMED_OUT);
+        assert_int_equal(outcome.requeues, rows[i].requeues);
+        outcome_fini(&outcome);
+        free(journal);
+    }
+    free(lead);
+    free(run_dir);
+}
+
 /* Both nodes had finished; or one of them was cut off; or NaN came last. */
 static void a_run_whose_nodes_all_finished_has_succeeded(void **state)
 {
@@ -168,6 +198,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, folder_make, folder_remove)
     const struct CMUnitTest tests[] = {
         TEST(a_killed_run_ends_as_its_journals_say),
+        TEST(a_run_that_timed_out_goes_on_from_a_good_checkpoint),
         TEST(a_run_whose_nodes_all_finished_has_succeeded),
         TEST(a_run_that_was_claimed_is_not_begun_again),
         TEST(the_end_of_a_run_of_another_job_is_ignored),

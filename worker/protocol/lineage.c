@@ -81,14 +81,17 @@ static struct lineage_entries lineage_told(const char *phase_dir, unsigned attem
     return entries;
 }
 
-/* Returns the checkpoints that this run has reported, each of which was whole then. If there are
- * none, returns those of the newest earlier run that has reported any. A new reference, or NULL. */
+/* Returns the checkpoints of this run that its agents have seen whole, or else those of the newest
+ * earlier run with such checkpoints. A new reference, or NULL. */
 static json_t *lineage_whole(const char *phase_dir, unsigned attempt)
 {
     json_t *whole = NULL;
     for (; attempt > 0 && json_array_size(whole) == 0; attempt--) {
         json_decref(whole);
         whole = lineage_told(phase_dir, attempt).list;
+        for (size_t i = json_array_size(whole); i-- > 0;)
+            if (told_checkpoint_read(json_array_get(whole, i)).is_unseen)
+                (void)json_array_remove(whole, i); /* cannot fail: the index exists */
     }
     return whole;
 }

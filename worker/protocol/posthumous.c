@@ -5,6 +5,7 @@
 #include "lib/protocol/journal_file.h"
 #include "lib/protocol/journal_order.h"
 #include "lib/protocol/outcome.h"
+#include "lib/protocol/told_checkpoint.h"
 #include "worker/protocol/phase_claim.h"
 
 #include <jansson.h>
@@ -31,6 +32,13 @@ static void posthumous_count(struct posthumous_node *node, uint64_t number)
         ; /* only `order.last` is needed */
 }
 
+/* Whether the next run goes on from this checkpoint by itself, as the agent decides for its own. */
+static bool posthumous_is_good(const struct entry *entry)
+{
+    struct told_checkpoint told = told_checkpoint_read(entry->json);
+    return !told.is_suspect && !told.is_unseen;
+}
+
 static void posthumous_node_entry(void *context, const struct entry *entry)
 {
     struct posthumous_node *node = context;
@@ -49,7 +57,8 @@ static void posthumous_node_entry(void *context, const struct entry *entry)
         node->is_done = entry->is_done;
     else if (type == ENTRY_SUSPECT)
         node->is_suspect = true;
-    else if (type == ENTRY_CHECKPOINT && entry->step > node->checkpoint_step)
+    else if (type == ENTRY_CHECKPOINT && posthumous_is_good(entry) &&
+             entry->step > node->checkpoint_step)
         node->checkpoint_step = entry->step;
     else if (type == ENTRY_METRIC && entry->step > outcome->last_step)
         outcome->last_step = entry->step;
