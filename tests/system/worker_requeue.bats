@@ -174,6 +174,20 @@ requeues() {
         "$(record 1 lead 'select(.type == "ended") | [.outcome, .finals, .last_step]')" ]
 }
 
+@test "a run that had succeeded when its lead was killed keeps no parts of its input" {
+    seq 4 >"$home/input"
+    new_run 1 "{\"launch\": \"group\", \"parallel\": {\"tensor\": 1, \"pipeline\": 1, \"data\": 1},
+        \"shard\": {\"input\": \"$home/input\", \"by\": \"lines\"}, \"run\": \"true\"}"
+    echo '{"seq": 1, "time": 1.5, "type": "started", "job_id": 4711, "restarts": 0, "nodes": ["n1"]}' \
+        >"$home/phase/1/journal/lead.jsonl"
+    echo '{"seq": 1, "time": 2.5, "type": "exited", "ranks": [], "done": true}' >"$home/phase/1/journal/n1.jsonl"
+    mkdir "$home/phase/shards"
+    SLURM_RESTART_COUNT=1 start_lead 1
+    await_lead
+    [ "$(outcome 1 .outcome)" = succeeded ]
+    [ ! -e "$home/phase/shards" ]
+}
+
 # As with ranks in steps of their own: Slurm signals these steps, too, and the ranks save and exit with 0.
 @test "a run is not taken for a success if Slurm told its step to stop and the lead could not hear of it" {
     new_run 1 "{$two_by_two, \"run\": $(script 'echo ready; until [ -e $PHASED_OUT/go ]; do sleep 0.1; done; echo saved')}"

@@ -166,6 +166,13 @@ static void lead_run_check_outputs(struct lead_run *run)
     }
 }
 
+/* Removes the parts of the input, of which a run that has succeeded has no more use. */
+static void lead_run_remove_shards(const struct lead_run *run)
+{
+    if (run->outcome.kind == OUTCOME_SUCCEEDED && run->assignment->shard_input)
+        shards_remove_all(run->assignment->file.run_dir);
+}
+
 /* Finds out whether another lead has begun the run, and how the run ended. If nothing tells that,
  * but a claim cannot be read, sets `unread_claim` and `err`. */
 static enum posthumous_end lead_run_look_back(struct lead_run *run, struct error *err)
@@ -197,6 +204,8 @@ static enum posthumous_end lead_run_look_back(struct lead_run *run, struct error
     run->is_decided = run->is_ended = true;
     if (end == POSTHUMOUS_KILLED && outcome.kind == OUTCOME_SUCCEEDED)
         lead_run_check_outputs(run);
+    if (end == POSTHUMOUS_KILLED)
+        lead_run_remove_shards(run);
     return end;
 }
 
@@ -534,8 +543,7 @@ void lead_run_end(struct lead_run *run)
         (outcome->cause == CAUSE_HANG && failure_is_cause(run->assignment, run->failure));
     if (run->failure && is_open)
         failure_apply(run->assignment, run->failure, run->failure_node, outcome);
-    if (outcome->kind == OUTCOME_SUCCEEDED && run->assignment->shard_input)
-        shards_remove_all(run->assignment->file.run_dir);
+    lead_run_remove_shards(run);
     /* The shards count as steps if the programs print no steps. */
     if (outcome->last_step < 0 && run->shards)
         outcome->last_step = run->shards;
