@@ -32,6 +32,7 @@ static void lead_serve(struct lead *lead, struct lead_run *next)
 {
     struct error err;
     lead->run = next;
+    uv_timer_stop(&lead->later); /* the number of the old run no longer matters */
     /* The run may be of another phase, with other claims. A late answer of Slurm would be about an
      * old claim. */
     lead->claim.holder = (struct phase_holder){0};
@@ -132,6 +133,7 @@ static void lead_go_alone(struct lead *lead)
     } else {
         printf("phase-worker lead: no daemon answers: going on alone with %s\n", run_dir);
         bool keeps = next->assignment->file.is_alone && !lead->run->assignment->file.is_alone;
+        (void)lead_run_write(lead->run, NULL); /* the next run was made, so nobody tries again */
         if (!keeps)
             lead_run_close(lead->run, 0);
         if (!next->assignment->file.is_alone || keeps)
