@@ -52,8 +52,9 @@ static void lead_requeue(struct lead *lead)
     requeue_handle(&lead->requeue, lead->is_guest ? REQUEUE_PASS_ON : REQUEUE_ASK);
 }
 
-/* The agents have not ended in time. Their journals are complete, and a requeue ends the agents,
- * too. */
+/* The agents have not ended in time, and a requeue ends them, too. Their journals are complete,
+ * unless the disk is full. An agent then waits 10 s for the daemon to take the last entries, but
+ * other jobs wait for the nodes. */
 static void lead_agents_done(uv_timer_t *timer)
 {
     struct lead *lead = timer->data;
