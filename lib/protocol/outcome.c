@@ -93,8 +93,6 @@ void outcome_set_message(struct outcome *outcome, const char *format, ...)
 void outcome_blame(struct outcome *outcome, const char *complaint)
 {
     static const char *const before[] = {"Node failure on ", " failed on node "};
-    static const char name_characters[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
     assert(complaint);
     /* Such as "n1: task 0: Aborted". After "Killed" the node is not blamed, because a person or the
      * OOM killer has sent SIGKILL. */
@@ -104,7 +102,7 @@ void outcome_blame(struct outcome *outcome, const char *complaint)
         const char *found = strstr(complaint, before[i]);
         name = found ? found + strlen(before[i]) : NULL;
     }
-    size_t size = name ? strspn(name, name_characters) : 0;
+    size_t size = name ? strspn(name, TEXT_NODE_CHARACTERS) : 0;
     if (size == 0 || size >= sizeof outcome->node || (name[size] && name[size] != ':'))
         return; /* no name, or several nodes, of which any may have failed first */
     (void)snprintf(outcome->node, sizeof outcome->node, "%.*s", (int)size, name);

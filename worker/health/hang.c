@@ -1,6 +1,7 @@
 /* Measures silences, and computes the allowed silence. */
 #include "worker/health/hang.h"
 
+#include "lib/text.h"
 #include "worker/protocol/assignment.h"
 
 #include <stddef.h>
@@ -42,4 +43,9 @@ int64_t hang_limit_ms(const struct hang *hang)
 bool hang_is_over(const struct hang *hang)
 {
     return hang->silence_ms >= hang_limit_ms(hang);
+}
+
+char *hang_time(double seconds)
+{
+    return seconds < 120 ? text_format("%.0f s", seconds) : text_format("%.0f min", seconds / 60);
 }

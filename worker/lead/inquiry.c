@@ -110,22 +110,12 @@ static void inquiry_called(void *context, int code, const char *output)
         inquiry_finish(inquiry, &answer); /* without an answer the fields are empty */
 }
 
-static void inquiry_new(uv_loop_t *loop, int64_t job_id, bool is_other, inquiry_done *done,
-                        void *context)
+void inquiry_start(uv_loop_t *loop, int64_t job_id, bool is_other, inquiry_done *done,
+                   void *context)
 {
     struct inquiry *inquiry = xmalloc(sizeof *inquiry);
     *inquiry = (struct inquiry){loop, job_id, is_other, done, context};
     inquiry_call(inquiry, STDOUT_FILENO, inquiry_called);
-}
-
-void inquiry_start(uv_loop_t *loop, int64_t job_id, inquiry_done *done, void *context)
-{
-    inquiry_new(loop, job_id, false, done, context);
-}
-
-void inquiry_start_other(uv_loop_t *loop, int64_t job_id, inquiry_done *done, void *context)
-{
-    inquiry_new(loop, job_id, true, done, context);
 }
 
 bool inquiry_says_over(const struct inquiry_answer *answer, const struct phase_life *life)

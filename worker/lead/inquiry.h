@@ -30,10 +30,10 @@ struct inquiry_answer inquiry_read(const char *text);
 
 typedef void inquiry_done(void *context, const struct inquiry_answer *answer);
 
-/* `done` is always called, later. The inquiry frees itself. */
-void inquiry_start(uv_loop_t *loop, int64_t job_id, inquiry_done *done, void *context);
-/* Like inquiry_start(), about another job, which Slurm may have forgotten. */
-void inquiry_start_other(uv_loop_t *loop, int64_t job_id, inquiry_done *done, void *context);
+/* `done` is always called, later. The inquiry frees itself. `is_other`: another job, which Slurm
+ * may have forgotten. */
+void inquiry_start(uv_loop_t *loop, int64_t job_id, bool is_other, inquiry_done *done,
+                   void *context);
 
 /* Whether the answer means that this life of the job is over. */
 bool inquiry_says_over(const struct inquiry_answer *answer, const struct phase_life *life);

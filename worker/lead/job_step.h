@@ -5,7 +5,6 @@
 
 #include "lib/protocol/report.h"
 
-#include <jansson.h>
 #include <uv.h>
 
 struct error;

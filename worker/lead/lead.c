@@ -89,7 +89,7 @@ static void lead_limit_told(void *context, const struct inquiry_answer *answer)
     double left_s = lead_left_s(lead);
     if (answer->state == CLUSTER_JOB_NONE && ++lead->limit_asked < LEAD_LIMIT_ASK_MAX &&
         left_s > LEAD_LIMIT_END_S) {
-        inquiry_start(&lead->loop, lead->life.job_id, lead_limit_told, lead);
+        inquiry_start(&lead->loop, lead->life.job_id, false, lead_limit_told, lead);
         return;
     }
     if (!is_told)
@@ -111,7 +111,7 @@ void lead_time_out(struct lead *lead)
         lead->handle(lead, LEAD_TERM);
     } else if (lead->limit == LEAD_LIMIT_FAR) {
         lead->limit = LEAD_LIMIT_NEAR;
-        inquiry_start(&lead->loop, lead->life.job_id, lead_limit_told, lead);
+        inquiry_start(&lead->loop, lead->life.job_id, false, lead_limit_told, lead);
     } else if (lead->limit == LEAD_LIMIT_DUE) {
         (void)lead_run_stop(lead->run, STOP_TIMED_OUT, "the time limit of the job is near");
         lead->interrupted_ms = clock_steady_ms();
@@ -327,7 +327,7 @@ int lead_main(const char *job_dir, bool is_guest)
         lead_close(&lead);
     } else {
         if (lead.end_time == 0)
-            inquiry_start(&lead.loop, lead.life.job_id, lead_limit_known, &lead);
+            inquiry_start(&lead.loop, lead.life.job_id, false, lead_limit_known, &lead);
         lead_start_step(&lead);
     }
     uv_run(&lead.loop, UV_RUN_DEFAULT);

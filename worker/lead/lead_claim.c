@@ -53,7 +53,7 @@ static void lead_claim_asked(void *context, const struct inquiry_answer *answer)
 static void lead_claim_ask(struct lead *lead)
 {
     lead->claim.is_asking = true;
-    inquiry_start_other(&lead->loop, lead->claim.holder.life.job_id, lead_claim_asked, lead);
+    inquiry_start(&lead->loop, lead->claim.holder.life.job_id, true, lead_claim_asked, lead);
 }
 
 static void lead_claim_warn(struct lead *lead, const char *what, const char *why)

@@ -4,6 +4,7 @@
 
 #include "lib/memory.h"
 #include "lib/text.h"
+#include "worker/health/hang.h"
 #include "worker/health/outlier.h"
 #include "worker/health/ras_status.h"
 #include "worker/protocol/assignment.h"
@@ -30,12 +31,6 @@ static const struct lead_agent *lead_hang_first(const struct lead *lead)
         if (lead_hang_is_there(lead, i))
             return &lead->agents[i];
     return NULL;
-}
-
-/* A duration for people: "3 s", "12 min". */
-static char *lead_hang_time(double seconds)
-{
-    return seconds < 120 ? text_format("%.0f s", seconds) : text_format("%.0f min", seconds / 60);
 }
 
 static json_t *lead_hang_evidence(const struct lead *lead, double silent_s)
@@ -86,7 +81,7 @@ static char *lead_hang_why(const struct lead *lead)
 
 static void lead_hang_decide(struct lead *lead, double silent_s)
 {
-    char *silence = lead_hang_time(silent_s), *limit = lead_hang_time(lead->hang.limit_s);
+    char *silence = hang_time(silent_s), *limit = hang_time(lead->hang.limit_s);
     char *why = lead_hang_why(lead);
     if (lead_run_stop(lead->run, STOP_HANG, "no output, metric or checkpoint for %s (limit %s): %s",
                       silence, limit, why)) {
@@ -141,7 +136,7 @@ static void lead_hang_warn(struct lead *lead, struct lead_agent *agent, const st
     if (agent->was_warned || !has_stopped)
         return;
     agent->was_warned = true;
-    char *silence = lead_hang_time(silent_s);
+    char *silence = hang_time(silent_s);
     lead_run_warn(lead->run, "%s has shown nothing for %s, while others go on", agent->node,
                   silence);
     free(silence);

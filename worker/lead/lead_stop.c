@@ -163,7 +163,7 @@ static void lead_asked(void *context, const struct inquiry_answer *answer)
     /* The signal that stops the lead may have reached scontrol, too. */
     if (answer->state == CLUSTER_JOB_NONE && ++lead->unanswered < LEAD_ASK_MAX) {
         lead->is_asking = true;
-        inquiry_start(&lead->loop, lead->life.job_id, lead_asked, lead);
+        inquiry_start(&lead->loop, lead->life.job_id, false, lead_asked, lead);
         return;
     }
     /* If the job is being ended, EndTime is the time of that end instead of the limit. */
@@ -200,7 +200,7 @@ static void lead_ask(struct lead *lead)
         return;
     lead->is_asking = true;
     lead->unanswered = 0;
-    inquiry_start(&lead->loop, lead->life.job_id, lead_asked, lead);
+    inquiry_start(&lead->loop, lead->life.job_id, false, lead_asked, lead);
 }
 
 void lead_lose_step(struct lead *lead)

@@ -192,11 +192,10 @@ static void watchdog_look_at_groups(struct watchdog *watchdog, int64_t now_ms)
     if (!silent || !goes_on)
         return;
     silent->was_told = true;
-    double silent_s = (double)silent->hang.silence_ms / 1000;
-    bool is_long = silent_s >= 120;
+    char *silence = hang_time((double)silent->hang.silence_ms / 1000);
     journal_warn(watchdog->options.journal,
-                 "group %u has printed nothing for %.0f %s, while others go on", rank,
-                 is_long ? silent_s / 60 : silent_s, is_long ? "min" : "s");
+                 "group %u has printed nothing for %s, while others go on", rank, silence);
+    free(silence);
 }
 
 void watchdog_look(struct watchdog *watchdog)

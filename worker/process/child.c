@@ -78,23 +78,24 @@ static void child_check(struct child *child)
         child_tell(child);
 }
 
-static void child_exit_done(uv_process_t *process, int64_t code, int number)
+static void child_end(struct child *child, int code, int number)
 {
-    struct child *child = process->data;
     child->has_ended = true;
     child->pid = 0;
-    child->end.code = (int)code;
+    child->end.code = code;
     child->end.signal = number;
     child_check(child);
 }
 
+static void child_exit_done(uv_process_t *process, int64_t code, int number)
+{
+    child_end(process->data, (int)code, number);
+}
+
 void child_reaped(struct child *child, int status)
 {
-    child->has_ended = true;
-    child->pid = 0;
-    child->end.code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-    child->end.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-    child_check(child);
+    child_end(child, WIFEXITED(status) ? WEXITSTATUS(status) : 0,
+              WIFSIGNALED(status) ? WTERMSIG(status) : 0);
 }
 
 static void child_late(uv_timer_t *timer)
