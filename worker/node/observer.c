@@ -30,7 +30,9 @@
 #include <string.h>
 
 enum {
-    OBSERVER_CHECKPOINTS_MS = 2000,
+    OBSERVER_CHECKPOINTS_MS = 2000, /* between looks at the checkpoints; */
+    OBSERVER_LOOK_PART = 10,        /* so many times as long as a look takes, if that is more, */
+    OBSERVER_PAUSE_MAX_MS = 60000,  /* but not longer */
     OBSERVER_LINE_MAX = 65536,
     OBSERVER_MISSING_MS = 180000, /* by then, rows of all required metrics should have come */
 };
@@ -52,6 +54,7 @@ struct observer {
     struct lines channel_lines;
     struct checkpoints *checkpoints; /* or NULL */
     int64_t checkpoints_ms;          /* when they were last looked at */
+    int64_t pause_ms;                /* from then to the next look */
     char *checkpoints_folder;        /* or NULL, as above */
     struct space space;
     bool has_saved;
@@ -378,6 +381,7 @@ int observer_new(const struct observer_options *options, struct observer **ret_o
     observer->rows.guards = observer->guards;
     observer->rows.begin_step = assignment->resume_step;
     observer->rows.began_ms = observer->checkpoints_ms = clock_steady_ms();
+    observer->pause_ms = OBSERVER_CHECKPOINTS_MS;
     speed_init(&observer->speed, assignment->spec, assignment->nodes * assignment->gpus);
     observer->gpus = (struct gpu_metrics){
         .rows = &observer->rows,
@@ -490,10 +494,17 @@ void observer_look(struct observer *observer)
         observer_look_for_proof(observer);
         observer_look_for_speed(observer);
     }
-    if (observer->checkpoints && now_ms - observer->checkpoints_ms >= OBSERVER_CHECKPOINTS_MS) {
+    if (observer->checkpoints && now_ms - observer->checkpoints_ms >= observer->pause_ms) {
+        int64_t begun_ms = clock_steady_ms();
         checkpoints_look(observer->checkpoints);
         observer_look_at_space(observer);
-        observer->checkpoints_ms = now_ms;
+        observer->checkpoints_ms = clock_steady_ms();
+        /* A look at thousands of files on a slow file system takes seconds, and the agent does
+         * nothing else meanwhile. */
+        int64_t pause_ms = OBSERVER_LOOK_PART * (observer->checkpoints_ms - begun_ms);
+        observer->pause_ms = pause_ms < OBSERVER_CHECKPOINTS_MS ? OBSERVER_CHECKPOINTS_MS
+                             : pause_ms > OBSERVER_PAUSE_MAX_MS ? OBSERVER_PAUSE_MAX_MS
+                                                                : pause_ms;
     }
 }
 
