@@ -13,6 +13,7 @@
 enum {
     CHANGE_RETRY_MS = 5000, /* nobody answered; a call to an absent controller took 18 s */
     FOLDER_RETRY_MS = 1000,
+    UNBOUND_RETRY_MS = 500, /* until the cluster of the record has answered */
     POLL_BUSY_MS = 2000,
 };
 

@@ -102,6 +102,8 @@ static int carry_submit(void *state, const struct core_effect *effect)
     }
     if (!admission_asks(loop, effect->workflow, allocation, reason))
         return wait_for_admission(loop, effect, reason);
+    if (!loop_is_bound(loop))
+        return CARRIED_LATER_MS + UNBOUND_RETRY_MS;
     if (search_again(loop, run))
         return CARRIED_LATER_MS + FOLDER_RETRY_MS;
     folder_init_job(&folder, loop_config(loop)->home, run, allocation);
@@ -121,6 +123,8 @@ static int carry_lookup(void *state, const struct core_effect *effect)
 {
     struct loop *loop = ((struct launch *)state)->loop;
     struct error err;
+    if (!loop_is_bound(loop))
+        return CARRIED_LATER_MS + UNBOUND_RETRY_MS;
     if (cluster_lookup(loop_cluster(loop), core_effect_target(effect), effect->allocation->token,
                        &err) == 0)
         return CARRIED_REQUEST;
@@ -135,6 +139,8 @@ static int carry_cancel(void *state, const struct core_effect *effect)
     const struct allocation *allocation = effect->allocation;
     if (allocation->slurm_id == 0)
         return CARRIED_OUT; /* no job is known yet; the core asks again when it knows the job */
+    if (!loop_is_bound(loop))
+        return CARRIED_LATER_MS + UNBOUND_RETRY_MS;
     if (cluster_cancel(loop_cluster(loop), core_effect_target(effect), allocation->slurm_id,
                        allocation->token, &err) == 0)
         return CARRIED_REQUEST;
@@ -148,6 +154,8 @@ static int carry_begin(void *state, const struct core_effect *effect)
     struct loop *loop = launch->loop;
     struct error err;
     const struct allocation *allocation = effect->allocation;
+    if (!loop_is_bound(loop))
+        return CARRIED_LATER_MS + UNBOUND_RETRY_MS;
     int64_t begin = loop_now_ms() / 1000 + BEGIN_DELAY_S;
     if (cluster_begin(loop_cluster(loop), core_effect_target(effect), allocation->slurm_id,
                       allocation->token, begin, &err) == 0) {

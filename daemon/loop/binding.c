@@ -31,7 +31,7 @@ static bool has_live_jobs(const struct core *core)
     return false;
 }
 
-/* Notes whose answer it is. A cluster without a name may be any. */
+/* Notes which cluster has answered. An answer without a name may come from any cluster. */
 static void binding_note(struct loop *loop, const char *name)
 {
     if (!name[0] && loop->other[0])
@@ -39,6 +39,8 @@ static void binding_note(struct loop *loop, const char *name)
     bool is_known = !name[0] || text_equal(name, loop->binding);
     if (is_known || !loop->binding[0] || !has_live_jobs(loop->core)) {
         if (!is_known) {
+            if (loop->binding[0])
+                log_line("this home uses cluster %s now, and not %s", name, loop->binding);
             (void)snprintf(loop->binding, sizeof loop->binding, "%s", name);
             loop->is_rebound = true;
         }
@@ -53,6 +55,11 @@ static void binding_note(struct loop *loop, const char *name)
     (void)snprintf(loop->other, sizeof loop->other, "%s", name);
 }
 
+bool loop_is_bound(const struct loop *loop)
+{
+    return loop->is_bound;
+}
+
 void binding_check(struct loop *loop, struct cluster_result *result)
 {
     if (result->outcome == CLUSTER_UNREACHABLE)
@@ -62,7 +69,6 @@ void binding_check(struct loop *loop, struct cluster_result *result)
     if (!loop->other[0])
         return;
     result->outcome = CLUSTER_UNREACHABLE;
-    (void)snprintf(result->cluster, sizeof result->cluster, "%s", loop->binding);
     (void)snprintf(result->message, sizeof result->message,
                    "the jobs of this home are in cluster %.40s, and this Slurm is cluster %.40s: "
                    "stop the daemon, set SLURM_CONF and start it, or cancel the workflows",

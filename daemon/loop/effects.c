@@ -108,7 +108,7 @@ void effects_run(struct loop *loop)
         return;
     while ((pending = outbox_due(&loop->outbox, OUTBOX_OWN, now_ms)))
         carry(loop, pending, now_ms);
-    while (loop->is_bound && cluster_can_take(loop->cluster) &&
+    while (cluster_can_take(loop->cluster) &&
            (pending = outbox_due(&loop->outbox, OUTBOX_CLUSTER, now_ms)))
         carry(loop, pending, now_ms);
 }

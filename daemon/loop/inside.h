@@ -105,8 +105,8 @@ void finals_drop(struct loop *loop);
 
 /* --- binding.c -------------------------------------------------------------------------------- */
 
-/* Makes the answer of a cluster that is not the record's an answer of nobody. A record without live
- * jobs follows to any cluster. */
+/* If a cluster other than that of the record has answered, the answer becomes CLUSTER_UNREACHABLE.
+ * A record without live jobs takes the new cluster instead. */
 void binding_check(struct loop *loop, struct cluster_result *result);
 
 /* --- owner.c ---------------------------------------------------------------------------------- */

@@ -195,6 +195,8 @@ struct loop_cluster_status {
     char message[256];
 };
 const struct loop_cluster_status *loop_cluster_status(const struct loop *loop);
+/* Whether the cluster of the record has answered. Otherwise nothing may be asked of the cluster. */
+bool loop_is_bound(const struct loop *loop);
 /* Notes whether Slurm answers, and logs a change. For a caller that has stopped waiting for its
  * answer. */
 void loop_note_answer(struct loop *loop, const struct cluster_result *result);

@@ -190,13 +190,15 @@ static void carry_out_submit(struct slurm_cluster *slurm, struct request *reques
 
 /* Asks for the cluster's name once: the name cannot change as long as libslurm keeps its
  * configuration. */
-static void learn_name(struct slurm_cluster *slurm)
+static int learn_name(struct slurm_cluster *slurm)
 {
     slurm_conf_t *conf = NULL;
-    if (slurm->name[0] || slurm_load_ctl_conf(0, &conf) != SLURM_SUCCESS)
-        return;
+    int slurm_result = slurm->name[0] ? SLURM_SUCCESS : slurm_load_ctl_conf(0, &conf);
+    if (!conf)
+        return slurm_result;
     (void)snprintf(slurm->name, sizeof slurm->name, "%s", conf->cluster_name);
     slurm_free_conf(conf);
+    return slurm_result;
 }
 
 /* Loads all jobs once, to answer a poll or several lookups that follow each other. */
@@ -205,7 +207,7 @@ static void carry_out_load(struct slurm_cluster *slurm, struct request *batch)
     job_info_msg_t *loaded = NULL;
     int slurm_result = slurm_load_job_user(&loaded, getuid(), SHOW_ALL);
     if (slurm_result == SLURM_SUCCESS)
-        learn_name(slurm);
+        slurm_result = learn_name(slurm); /* jobs of an unknown cluster say nothing */
     for (struct request *request = batch; request; request = request->next) {
         struct cluster_result *result = &request->result;
         answer_change(result, slurm_result);

@@ -19,9 +19,16 @@ gone_or_done() {
     daemon_is_gone || state 1 succeeded
 }
 
+has_cluster() { [ "$(record 'SELECT cluster FROM lease')" = sandbox ]; }
+
 # crash_at POINT: runs one workflow. A daemon dies at this point, and another daemon takes over.
 crash_at() {
     local jobs
+    if [[ $1 = commit:* ]]; then # the first commit of a home records its cluster
+        phasectl daemon start
+        eventually 60 has_cluster
+        phasectl daemon stop
+    fi
     PHASED_CRASH=$1 phasectl daemon start
     two_phases >"$PHASED_HOME/spec.yaml"
     phasectl submit "$PHASED_HOME/spec.yaml" || true # it may have died before it answered
@@ -42,6 +49,19 @@ crash_at() {
         sort -n | paste -sd' ')
     [ "$jobs" = "$(record 'SELECT slurm_id FROM job ORDER BY slurm_id' | paste -sd' ')" ]
     [ "$(sort -u "$PHASED_HOME"/runs/1/*/out/executed | paste -sd' ')" = "$jobs" ]
+}
+
+@test "a home survives a daemon that is killed before or after it records its cluster" {
+    local when
+    for when in before after; do
+        PHASED_CRASH=commit:1:$when phasectl daemon start || true # it may have answered before
+        eventually 60 daemon_is_gone
+        phasectl daemon start
+        eventually 60 has_cluster
+        phasectl daemon stop
+        home_down
+        home_up
+    done
 }
 
 @test "a workflow survives a daemon that is killed before the first commit" { crash_at commit:1:before; }

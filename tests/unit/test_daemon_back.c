@@ -324,6 +324,10 @@ static void start_in(struct world *world, const char *cluster, size_t polls)
     world_await_lines(world, "polls", polls);
 }
 
+static const char of_another_cluster[] = "the jobs of this home are in cluster fake, and this "
+                                         "Slurm is cluster other: stop the daemon, set "
+                                         "SLURM_CONF and start it, or cancel the workflows";
+
 /* A job is lost here after it was absent for 1 s. Polls come every 2 s. */
 static void another_cluster_is_asked_for_nothing_while_jobs_live(void **state)
 {
@@ -336,20 +340,22 @@ static void another_cluster_is_asked_for_nothing_while_jobs_live(void **state)
     char *jobs = world_read(world, "slurm/jobs");
     world_slurm_write(world, "jobs", "");
     start_in(world, "other", 1);
-    world_await(world, "/v1/ping", "cluster.message",
-                "the jobs of this home are in cluster fake, and this Slurm is cluster other: stop "
-                "the daemon, set SLURM_CONF and start it, or cancel the workflows");
+    world_await(world, "/v1/ping", "cluster.message", of_another_cluster);
     submit(world);
     world_await_lines(world, "polls", 4);
     json_t *ping = world_expect(world, 200, "GET", "/v1/ping", NULL);
-    assert_string_equal(world_member(ping, "cluster.name"), "fake");
+    assert_string_equal(world_member(ping, "cluster.name"), "other");
     json_decref(ping);
+    /* A submission is given up without Slurm. */
+    json_decref(world_expect(world, 200, "POST", "/v1/workflows/2/cancel", NULL));
+    world_await(world, "/v1/workflows/2", "state", "cancelled");
+    submit(world);
     world_await(world, "/v1/workflows/1", "phases.0.run.state", "pending");
     assert_int_equal(world_slurm_lines(world, "jobs"), 0);
 
     world_slurm_write(world, "jobs", jobs);
     start_in(world, "fake", 1);
-    world_await_lines(world, "jobs", 2); /* that of workflow 2 */
+    world_await_lines(world, "jobs", 2); /* that of workflow 3 */
     world_slurm_write(world, "state.101", "running");
     world_await(world, "/v1/workflows/1", "phases.0.run.state", "starting");
     assert_int_equal(world_slurm_lines(world, "cancelled"), 0);
@@ -366,15 +372,18 @@ static void a_home_without_live_jobs_may_change_its_cluster(void **state)
     world_await(world, "/v1/workflows/1", "phases.0.run.state", "pending");
     world_slurm_write(world, "jobs", "");
     start_in(world, "other", 1);
-    world_await(world, "/v1/ping", "cluster.name", "fake");
+    world_await(world, "/v1/ping", "cluster.message", of_another_cluster);
     json_decref(world_expect(world, 200, "POST", "/v1/workflows/1/cancel", NULL));
-    world_await(world, "/v1/ping", "cluster.name", "other");
+    world_await(world, "/v1/ping", "cluster.message", "");
     world_await(world, "/v1/workflows/1", "state", "cancelled");
     submit(world);
     world_await(world, "/v1/workflows/2", "phases.0.run.state", "pending");
     assert_int_equal(world_slurm_lines(world, "jobs"), 1);
     start_in(world, "fake", 1);
-    world_await(world, "/v1/ping", "cluster.name", "other");
+    world_await(
+        world, "/v1/ping", "cluster.message",
+        "the jobs of this home are in cluster other, and this Slurm is cluster fake: stop the "
+        "daemon, set SLURM_CONF and start it, or cancel the workflows");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
