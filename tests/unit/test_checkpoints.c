@@ -427,15 +427,16 @@ static void a_look_that_misses_a_file_makes_no_checkpoint_new(void **state)
     put("c_9/b", 100);
     struct checkpoints *checkpoints = begin("c_{step}", 2, &found);
     assert_int_equal(rename(file, hidden), 0);
-    checkpoints_look(checkpoints);
+    for (int look = 1; look <= 3; look++)
+        checkpoints_look(checkpoints);
     assert_int_equal(rename(hidden, file), 0);
     checkpoints_look(checkpoints);
     checkpoints_look(checkpoints);
-    assert_string_equal(text_string(&found), "");
+    assert_string_equal(text_string(&found), "9 200 c_9 unseen; ");
     put("c_9/b", 101);
     checkpoints_look(checkpoints);
     checkpoints_look(checkpoints);
-    assert_string_equal(text_string(&found), "9 301 c_9; ");
+    assert_string_equal(text_string(&found), "9 200 c_9 unseen; 9 301 c_9; ");
     checkpoints_free(checkpoints);
     text_fini(&found);
     free(file);

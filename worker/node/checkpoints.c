@@ -160,13 +160,13 @@ static bool group_was_cut(const struct group *before, const struct group *group)
            (double)group->saved.extent.bytes < saved_near_bytes((double)before->saved.extent.bytes);
 }
 
-/* Remembers the groups that were there or were told. A look on a shared file system may miss them,
- * and they must not be new at the look after it. */
+/* Remembers the groups that were there or were told. A look on a shared file system may miss them
+ * or some of their files, and they must not be new when a later look finds them. */
 static void checkpoints_settle(struct checkpoints *checkpoints)
 {
     for (size_t i = 0; i < checkpoints->group_count; i++) {
         const struct group *group = &checkpoints->groups[i];
-        if (!group->was_there && !group->is_told)
+        if ((!group->was_there && !group->is_told) || group->was_cut)
             continue;
         struct group *settled =
             groups_find(checkpoints->settled, checkpoints->settled_count, group->saved.step);
@@ -393,7 +393,7 @@ void checkpoints_suspect(struct checkpoints *checkpoints, int64_t since)
 {
     if (checkpoints->is_suspect)
         return;
-    (void)checkpoints_refresh(checkpoints); /* what it misses counts as suspect */
+    (void)checkpoints_refresh(checkpoints); /* what it misses counts as suspect, unless told */
     checkpoints->is_suspect = true;
     for (size_t i = 0; i < checkpoints->group_count; i++)
         checkpoints->groups[i].is_good = checkpoints->groups[i].saved.step < since;
@@ -401,7 +401,7 @@ void checkpoints_suspect(struct checkpoints *checkpoints, int64_t since)
 
 void checkpoints_look_last(struct checkpoints *checkpoints, enum checkpoints_end end)
 {
-    (void)checkpoints_refresh(checkpoints); /* what it misses is found later */
+    (void)checkpoints_refresh(checkpoints); /* saved_left() finds what it misses */
     const struct checkpoint_extent whole = checkpoints->whole;
     for (size_t i = 0; i < checkpoints->group_count; i++) {
         struct group *group = &checkpoints->groups[i];
