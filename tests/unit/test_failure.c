@@ -255,7 +255,11 @@ static void a_gpu_fault_counts_until_the_ranks_go_on(void **state)
         gpu_fault_look(&fault, ++printed, 200000 + i * 1000);
     gpu_fault_look(&fault, ++printed, 208900);
     assert_non_null(fault.failure);
+    gpu_fault_hear(&fault, &assignment, "GPU 3: LOST", 208950); /* the same again counts anew */
     gpu_fault_look(&fault, ++printed, 209000);
+    assert_non_null(fault.failure);
+    for (int i = 0; i < 10; i++)
+        gpu_fault_look(&fault, ++printed, 269000 + i * 1000);
     assert_ptr_equal(gpu_fault_or(&fault, &assignment, full), full);
     gpu_fault_fini(&fault);
     json_decref(full);

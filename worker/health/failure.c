@@ -130,10 +130,11 @@ void gpu_fault_fini(struct gpu_fault *fault)
 void gpu_fault_hear(struct gpu_fault *fault, const struct assignment *assignment, const char *line,
                     int64_t now_ms)
 {
-    if (fault->failure)
+    if (!fault->failure)
+        fault->failure = failure_look_at(assignment, line);
+    else if (!text_equal(found_failure_read(fault->failure).line, line))
         return;
-    fault->failure = failure_look_at(assignment, line);
-    fault->heard_ms = now_ms;
+    fault->heard_ms = now_ms; /* of a fault that is told again, the last time counts */
     fault->seconds = 0;
 }
 
