@@ -88,7 +88,7 @@ static int submit_send(struct cli *cli, const json_t *body, json_t **ret_reply,
             *ret_may_be_queued = false;
             return status;
         }
-        if (status != -ECONNREFUSED && status != -EAGAIN) /* nobody took it, or it was refused */
+        if (status == -ETIMEDOUT || status == -EIO) /* otherwise nobody took it */
             *ret_may_be_queued = true;
         if (try == SUBMIT_TRIES || (status == -ECONNREFUSED && !*ret_may_be_queued))
             return status;
@@ -240,8 +240,9 @@ static int submit_files(struct cli *cli, const struct option_arguments *files,
         problems_print(files->items[0], problems);
         exit_code = cli_fail(&err);
         if (may_be_queued)
-            (void)fprintf(stderr, "phasectl: it may be queued all the same; look with 'phasectl "
-                                  "status' before you submit again\n");
+            (void)fprintf(
+                stderr, "phasectl: the submission may be queued all the same; look with 'phasectl "
+                        "status' before you submit again\n");
         goto out;
     }
     submit_print(cli, files, reply, options, ret_addresses);
