@@ -85,11 +85,11 @@ export async function read(address, rank, isFollowed, signal) {
 // line may be longer than a chunk. Offsets are those of the daemon, because a byte that is no
 // letter is one byte of the file, but three of the text.
 export async function readEarlier() {
-  const mine = log;
+  const mine = log, {turns} = mine;
   for (let i = 0; i < CHUNKS && mine.begin > 0; i++) {
     const from = Math.max(0, mine.begin - CHUNK);
     const reply = await ask(from, mine.begin - from, null);
-    if (mine !== log || mine.begin <= reply.offset) return;
+    if (mine !== log || mine.turns !== turns || mine.begin <= reply.offset) return;
     const parts = reply.text.split('\n');
     mine.lines[0] = parts.pop() + (mine.lines[0] || '');
     mine.lines.unshift(...parts);
