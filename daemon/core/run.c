@@ -310,17 +310,21 @@ static void run_on_job_runs_on(struct decision *decision, struct run *run)
 }
 
 /* While Slurm requeues a job, the job looks cancelled for a moment. The lead may have believed
- * that.
- */
+ * that. */
+static bool run_looked_cancelled(const struct run *run)
+{
+    return run->outcome == OUTCOME_CANCELLED && run->wish == WISH_NONE;
+}
+
 static void run_on_job_requeued(struct decision *decision, struct run *run)
 {
-    if (run->outcome == OUTCOME_CANCELLED && run->wish == WISH_NONE)
+    if (run_looked_cancelled(run))
         decision_tell_run(decision, FACT_RUN_REQUEUED, run);
 }
 
 static void run_on_job_over(struct decision *decision, struct run *run)
 {
-    if (run->outcome == OUTCOME_CANCELLED && run->wish == WISH_NONE)
+    if (run_looked_cancelled(run))
         decision_tell_run(decision, FACT_RUN_CANCELLED, run);
 }
 
